@@ -1,0 +1,37 @@
+# Interface targets with the compiler options: sapwood_options for every source file of ours,
+# sapwood_arithmetic for the library outside its dense kernels.
+
+add_library(sapwood_options INTERFACE)
+target_compile_features(sapwood_options INTERFACE c_std_17)
+
+add_library(sapwood_arithmetic INTERFACE)
+
+if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+  target_compile_options(sapwood_options INTERFACE
+    -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
+    -fno-math-errno -fno-trapping-math)
+  # equal inputs give equal bits whatever the compiler makes of a*b + c
+  target_compile_options(sapwood_arithmetic INTERFACE -ffp-contract=off)
+  if(SAPWOOD_WERROR)
+    target_compile_options(sapwood_options INTERFACE -Werror)
+  endif()
+  if(SAPWOOD_SANITIZE)
+    set(sanitizers -fsanitize=address,undefined)
+    target_compile_options(sapwood_options INTERFACE
+      ${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(sapwood_options INTERFACE ${sanitizers})
+  endif()
+elseif(SAPWOOD_SANITIZE OR SAPWOOD_WERROR)
+  message(FATAL_ERROR "SAPWOOD_SANITIZE and SAPWOOD_WERROR need GCC or Clang, "
+    "not ${CMAKE_C_COMPILER_ID}")
+endif()
+
+# -O3 in release builds, debug checks elsewhere
+string(REPLACE "-O2" "-O3" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
+
+# the dense kernels are compiled once per instruction set where the compiler can
+set(SAPWOOD_MULTI_ISA OFF)
+if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
+   AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+  set(SAPWOOD_MULTI_ISA ON)
+endif()

@@ -1,0 +1,66 @@
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+static void *default_allocate(size_t bytes, void *context) {
+  (void)context;
+  return malloc(bytes);
+}
+
+static void default_release(void *memory, void *context) {
+  (void)context;
+  free(memory);
+}
+
+sap_allocator sap_allocator_or_default(const sap_allocator *given) {
+  if (given) {
+    return *given;
+  }
+  return (sap_allocator){default_allocate, default_release, NULL};
+}
+
+void *sap_arena_take(struct sap_arena *arena, size_t count, size_t size) {
+  const size_t limit = SIZE_MAX - SAP_ALIGNMENT;
+  if (arena->used == SIZE_MAX || (size > 0 && count > limit / size)) {
+    arena->used = SIZE_MAX;
+    return NULL;
+  }
+  const size_t bytes = (count * size + SAP_ALIGNMENT - 1) / SAP_ALIGNMENT * SAP_ALIGNMENT;
+  if (bytes > SIZE_MAX - 1 - arena->used) {
+    arena->used = SIZE_MAX;
+    return NULL;
+  }
+  unsigned char *piece = arena->base && bytes > 0 ? arena->base + arena->used : NULL;
+  arena->used += bytes;
+  return piece;
+}
+
+int sap_block_reserve(struct sap_block *block, size_t bytes, const sap_allocator *allocator) {
+  if (bytes <= block->capacity) {
+    return 1;
+  }
+  if (bytes > SIZE_MAX / 4) {
+    return 0;
+  }
+  size_t capacity = block->capacity + block->capacity / 2;
+  if (capacity < bytes) {
+    capacity = bytes;
+  }
+  sap_block_release(block, allocator);
+  block->raw = allocator->allocate(capacity + SAP_ALIGNMENT, allocator->context);
+  if (!block->raw) {
+    return 0;
+  }
+  const uintptr_t address = (uintptr_t)block->raw;
+  const size_t shift = (SAP_ALIGNMENT - address % SAP_ALIGNMENT) % SAP_ALIGNMENT;
+  block->base = (unsigned char *)block->raw + shift;
+  block->capacity = capacity;
+  return 1;
+}
+
+void sap_block_release(struct sap_block *block, const sap_allocator *allocator) {
+  if (block->raw) {
+    allocator->release(block->raw, allocator->context);
+  }
+  *block = (struct sap_block){NULL, NULL, 0};
+}

@@ -1,0 +1,39 @@
+/* Memory: the allocator hook and the arena.
+ *
+ * An arena is one block, carved by one routine that runs twice: first on an empty arena, which only adds
+ * up the bytes, then on the block of that size. The two passes cannot drift apart because they are the
+ * same code. Every piece is aligned to a cache line.
+ *
+ * A sap_block is the block behind an arena. It grows by half when it must and never shrinks, so that a
+ * simulation stops allocating once it has seen its largest problem. */
+#ifndef SAPWOOD_BASE_MEMORY_H
+#define SAPWOOD_BASE_MEMORY_H
+
+#include <stdint.h>
+
+#include "sapwood.h"
+
+enum { SAP_ALIGNMENT = 64 };
+
+struct sap_arena {
+  unsigned char *base; /* NULL while measuring */
+  size_t used;         /* bytes, SIZE_MAX once the sum overflowed */
+};
+
+struct sap_block {
+  void *raw;           /* what the allocator gave */
+  unsigned char *base; /* aligned start, NULL while empty */
+  size_t capacity;     /* bytes behind base */
+};
+
+/* the hook to use: *given, or malloc and free when given is NULL */
+sap_allocator sap_allocator_or_default(const sap_allocator *given);
+
+/* next piece of count * size bytes; NULL while measuring or when nothing was asked for */
+void *sap_arena_take(struct sap_arena *arena, size_t count, size_t size);
+
+/* makes room for at least `bytes`, forgetting what the block held; 0 when memory ran out */
+int sap_block_reserve(struct sap_block *block, size_t bytes, const sap_allocator *allocator);
+void sap_block_release(struct sap_block *block, const sap_allocator *allocator);
+
+#endif

@@ -1,0 +1,85 @@
+#include "constraints/contact.h"
+
+#include <stddef.h>
+
+struct sap_contact sap_contact_make(double mu, double R_t, double R_n, double soft_norm,
+                                    double v_hat_t1, double v_hat_t2, double v_hat_n) {
+  const double mu_hat = mu * R_t / R_n;
+  return (struct sap_contact){
+      .mu = mu,
+      .R_t = R_t,
+      .R_n = R_n,
+      .inverse_R_t = 1 / R_t,
+      .inverse_R_n = 1 / R_n,
+      .mu_hat = mu_hat,
+      .share = 1 / (1 + mu * mu_hat),
+      .soft = soft_norm * soft_norm,
+      .v_hat = {v_hat_t1, v_hat_t2, v_hat_n},
+  };
+}
+
+double sap_contact_cost_difference(const struct sap_contact *c, const struct sap_contact_state *a,
+                                   const struct sap_contact_state *b) {
+  if (a->region != b->region) {
+    return sap_contact_cost(c, b) - sap_contact_cost(c, a);
+  }
+  if (a->region == SAP_NO_CONTACT) {
+    return 0;
+  }
+  /* x_b^2 - x_a^2 = (x_b - x_a)(x_b + x_a), for y_t first */
+  const double y_t2 =
+      (b->y[0] - a->y[0]) * (b->y[0] + a->y[0]) + (b->y[1] - a->y[1]) * (b->y[1] + a->y[1]);
+  const double y_n = b->y[2] - a->y[2];
+  if (a->region == SAP_STICTION) {
+    return 0.5 * (c->R_t * y_t2 + c->R_n * y_n * (b->y[2] + a->y[2]));
+  }
+  const double y_r_sum = b->y_r + a->y_r;
+  const double s = y_n + (y_r_sum > 0 ? c->mu_hat * y_t2 / y_r_sum : 0);
+  return 0.5 * c->R_n * s * (b->gamma_n + a->gamma_n);
+}
+
+void sap_contact_hessian(const struct sap_contact *c, const struct sap_contact_state *at,
+                         double G[9]) {
+  for (int i = 0; i < 9; ++i) {
+    G[i] = 0;
+  }
+  if (at->region == SAP_STICTION) {
+    G[0] = c->inverse_R_t;
+    G[4] = c->inverse_R_t;
+    G[8] = c->inverse_R_n;
+  } else if (at->region == SAP_SLIDING) {
+    /* G_tt = (mu/R_t) [mu_hat/(1+mu_tilde^2) P + (gamma_n/y_r) (I - P)],  P = t t^T */
+    const double *t = at->t;
+    const double along = c->mu * c->inverse_R_t * c->mu_hat * c->share;
+    const double across = at->y_r > 0 ? c->mu * c->inverse_R_t * at->gamma_n / at->y_r : 0;
+    G[0] = across + (along - across) * t[0] * t[0];
+    G[4] = across + (along - across) * t[1] * t[1];
+    G[1] = G[3] = (along - across) * t[0] * t[1];
+    /* G_tn = mu t/((1+mu_tilde^2) R_n),  G_nn = 1/((1+mu_tilde^2) R_n) */
+    const double G_nn = c->share * c->inverse_R_n;
+    G[2] = G[6] = c->mu * t[0] * G_nn;
+    G[5] = G[7] = c->mu * t[1] * G_nn;
+    G[8] = G_nn;
+  }
+}
+
+void sap_project(int64_t n, const double *y, const double *mu, const double *R_t, const double *R_n,
+                 double soft_norm, double *gamma, double *G, double *cost, int8_t *region) {
+  for (int64_t i = 0; i < n; ++i) {
+    const struct sap_contact c = sap_contact_make(mu[i], R_t[i], R_n[i], soft_norm, 0, 0, 0);
+    const struct sap_contact_state at =
+        sap_contact_at_impulse(&c, y[3 * i], y[3 * i + 1], y[3 * i + 2]);
+    if (gamma) {
+      sap_contact_impulse(&c, &at, gamma + 3 * i);
+    }
+    if (G) {
+      sap_contact_hessian(&c, &at, G + 9 * i);
+    }
+    if (cost) {
+      cost[i] = sap_contact_cost(&c, &at);
+    }
+    if (region) {
+      region[i] = (int8_t)at.region;
+    }
+  }
+}

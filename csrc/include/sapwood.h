@@ -1,0 +1,252 @@
+/* sapwood: a solver for compliant frictional contact.
+ *
+ * Given the mass matrix A of a forest of kinematic trees, its free-motion velocity v* and a set of
+ * frictional contacts, it finds the next velocity as the minimiser of the convex cost
+ *
+ *     l_p(v) = 1/2 |v - v*|_A^2 + sum_i l_i(v_c,i),   v_c = J v,   gamma_i = -dl_i/dv_c,i      (17)
+ *
+ * and says how accurate it is. Equation numbers are those of Castro, Permenter and Han, "An
+ * Unconstrained Convex Formulation of Compliant Contact".
+ *
+ * Ownership: every array belongs to the caller; the library reads inputs in place and writes outputs in
+ * place. A solver object owns its workspace and nothing else. Nothing here prints, exits or keeps state
+ * outside the objects. One solver may be used by one thread at a time.
+ *
+ * Units: SI. Velocities are generalized velocities; impulses are in N s.
+ */
+#ifndef SAPWOOD_H
+#define SAPWOOD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SAP_VERSION "0.1.0"
+
+/* ---- status -------------------------------------------------------------------------------- */
+
+/* What a call reports about itself. How a solve ended is a sap_outcome, not a status. */
+typedef enum sap_status {
+  SAP_OK = 0,
+  SAP_OUT_OF_MEMORY,
+  SAP_INVALID_ARGUMENT,      /* sap_error says which */
+  SAP_NOT_POSITIVE_DEFINITE, /* a block of A; sap_error.index is the tree */
+  SAP_NOT_AVAILABLE          /* the library was built without this factorization */
+} sap_status;
+
+/* What was wrong with an input: `argument[index] = value: rule`. Strings are static. */
+typedef struct sap_error {
+  const char *argument; /* name as in sap_problem or sap_settings */
+  int64_t index;        /* flat index into the array (a tree for A, see rule), or -1 for a scalar */
+  double value;         /* the offending value, NaN where none is meant */
+  const char *rule;     /* for example "must be >= 0" */
+} sap_error;
+
+/* one short static sentence per status */
+const char *sap_status_text(sap_status status);
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/* Allocator hook. NULL in place of a hook means malloc and free. */
+typedef struct sap_allocator {
+  void *(*allocate)(size_t bytes, void *context); /* NULL on failure */
+  void (*release)(void *memory, void *context);
+  void *context;
+} sap_allocator;
+
+/* ---- problem ------------------------------------------------------------------------------- */
+
+/* One contact problem. Trees are concatenated in v; nv = sum of tree_nv.
+ * tree_a[i] is the first tree of contact i (never -1), tree_b[i] the second one, or -1 when the
+ * other side is the world or the same tree. tree_a[i] != tree_b[i].
+ * J holds, per contact, a row-major 3 x tree_nv[tree_a] block and then, if tree_b >= 0, a row-major
+ * 3 x tree_nv[tree_b] block; rows (t1, t2, n), v_n > 0 separates. */
+typedef struct sap_problem {
+  int32_t n_trees;
+  int32_t n_contacts;
+  const int32_t *tree_nv; /* (n_trees), each >= 1 */
+  const double *A;        /* (sum tree_nv^2), row-major SPD block of each tree after the other */
+  const double *v_star;   /* (nv) free-motion velocity, Eq. (10) */
+  const int32_t *tree_a;  /* (n_contacts) */
+  const int32_t *tree_b;  /* (n_contacts) */
+  const double *J;        /* flat, see above */
+  const double *mu;       /* (n_contacts), >= 0 */
+  const double *R_t;      /* (n_contacts), > 0, tangential regularization, 1/kg */
+  const double *R_n;      /* (n_contacts), > 0, normal regularization, 1/kg */
+  const double *v_hat_n;  /* (n_contacts), normal stabilization velocity, m/s */
+  const double *v_hat_t; /* (n_contacts, 2), tangential bias (moving surfaces), m/s; NULL means 0 */
+} sap_problem;
+
+/* Lengths that follow from the index arrays of a problem. */
+typedef struct sap_sizes {
+  int64_t nv; /* length of v_star */
+  int64_t nA; /* length of A */
+  int64_t nJ; /* length of J */
+} sap_sizes;
+
+/* Checks n_trees, n_contacts, tree_nv, tree_a and tree_b (the only fields read) and computes the
+ * lengths of the other arrays. `error` may be NULL, here and below. */
+sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error);
+
+/* Full check: sizes, finiteness, symmetry and positive definiteness of A, mu >= 0, R > 0. */
+sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *allocator,
+                             sap_error *error);
+
+/* Estimate of the diagonal Delassus block W_ii (section IX-A). */
+typedef enum sap_delassus {
+  SAP_DELASSUS_BLOCK = 0, /* W_ii = sum_t J_it A_t^-1 J_it^T: the paper's */
+  SAP_DELASSUS_DIAGONAL   /* diag(A_t)^-1 in place of A_t^-1: Drake's */
+} sap_delassus;
+
+/* Physical parameters of the contacts of one problem. */
+typedef struct sap_parameters {
+  double dt;    /* time step, s, > 0 */
+  double sigma; /* tangential regularization, dimensionless, > 0 (1e-3) */
+  double beta;  /* near-rigid parameter, dimensionless, >= 0 (1.0) */
+  sap_delassus delassus;
+  const double *phi0;  /* (n_contacts) signed distance at the start of the step, m */
+  const double *k;     /* (n_contacts) stiffness, N/m, > 0 */
+  const double *tau_d; /* (n_contacts) dissipation time, s, >= 0 */
+} sap_parameters;
+
+/* R_n = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))   (21)
+ * R_t = sigma w                                         (22)
+ * v_hat_n = -phi0/(dt + tau_d)
+ * with w = |W_ii|_F/3. Reads trees, A and J of `problem` only and writes three arrays (n_contacts).
+ * Checks what it reads. */
+sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
+                          double *R_n, double *v_hat_n, const sap_allocator *allocator,
+                          sap_error *error);
+
+/* ---- the contact law, vectorised ----------------------------------------------------------- */
+
+typedef enum sap_region {
+  SAP_STICTION = 1,  /* Region I: y in the friction cone */
+  SAP_SLIDING = 2,   /* Region II */
+  SAP_NO_CONTACT = 3 /* Region III: y inside the polar cone */
+} sap_region;
+
+/* gamma_i = P_F(y_i) in the norm of R_i (18), G_i = -dgamma_i/dv_c,i (App. E) and the cost l_i (29) for n
+ * contacts. y (n, 3) in N s, mu, R_t, R_n (n). Outputs, each of which may be NULL: gamma (n, 3),
+ * G (n, 3, 3), cost (n), region (n). soft_norm is eps_s >= 0 in N s: y_r = sqrt(|y_t|^2 + eps_s^2). */
+void sap_project(int64_t n, const double *y, const double *mu, const double *R_t, const double *R_n,
+                 double soft_norm, double *gamma, double *G, double *cost, int8_t *region);
+
+/* ---- settings ------------------------------------------------------------------------------ */
+
+typedef enum sap_line_search {
+  SAP_LINE_SEARCH_EXACT = 0,
+  SAP_LINE_SEARCH_BACKTRACKING
+} sap_line_search;
+
+typedef enum sap_factorization {
+  SAP_SUPERNODAL = 0, /* our own, over a junction tree */
+  SAP_DENSE,          /* LAPACK */
+  SAP_CHOLMOD         /* SuiteSparse CHOLMOD */
+} sap_factorization;
+
+typedef struct sap_settings {
+  double relative_tolerance;       /* eps_r of (20): 1e-6 */
+  double absolute_tolerance;       /* eps_a of (20) in sqrt(J): 1e-16 */
+  int32_t max_iterations;          /* 100 */
+  sap_line_search line_search;     /* exact */
+  double line_search_tolerance;    /* exact: stop at |dl/da| <= this |dl/da(0)|: 1e-8 */
+  int32_t line_search_max_trials;  /* 50 */
+  double max_step;                 /* alpha_max: 1.5 */
+  double armijo_rho;               /* backtracking factor: 0.8 */
+  double armijo_c;                 /* sufficient decrease: 1e-4 */
+  sap_factorization factorization; /* supernodal */
+  double soft_norm;                /* eps_s in N s, 0 is the exact law: 0 */
+  int32_t islands;                 /* 1: each island is solved and stopped by itself: 1 */
+  int32_t record_history;          /* 1: keep a sap_iteration per iteration, and timings: 0 */
+} sap_settings;
+
+sap_settings sap_settings_default(void);
+sap_status sap_settings_check(const sap_settings *settings, sap_error *error);
+
+/* 1 when the library was built with this factorization */
+int sap_factorization_available(sap_factorization factorization);
+
+/* ---- solver -------------------------------------------------------------------------------- */
+
+typedef enum sap_outcome {
+  SAP_CONVERGED = 0,
+  SAP_STALLED, /* no decrease left at machine precision before (20) held */
+  SAP_ITERATION_LIMIT,
+  SAP_BREAKDOWN, /* the Hessian lost positive definiteness to round-off; `tree` says where */
+  SAP_NON_FINITE /* overflow: a velocity or impulse became infinite or NaN */
+} sap_outcome;
+
+const char *sap_outcome_text(sap_outcome outcome);
+
+/* One Newton iterate of one island. Record 0 of an island is the guess. */
+typedef struct sap_iteration {
+  int32_t island;
+  int32_t iteration;
+  int32_t trials;  /* line-search evaluations that led here */
+  double step;     /* alpha that led here, 0 for the guess */
+  double cost;     /* l_p of this island, J */
+  double decrease; /* cost of the iterate before minus this one, computed as a difference, J */
+  double momentum_error; /* e_m of this island (24) */
+} sap_iteration;
+
+/* Output arrays belong to the caller and are written in place. */
+typedef struct sap_solution {
+  double *v;       /* (nv) */
+  double *gamma;   /* (n_contacts, 3), N s */
+  double *v_c;     /* (n_contacts, 3) or NULL, m/s */
+  int8_t *regions; /* (n_contacts) of sap_region, or NULL */
+  sap_outcome outcome;
+  int32_t tree;               /* for SAP_BREAKDOWN, else -1 */
+  int32_t iterations;         /* Newton iterations of the island that took most */
+  int32_t total_iterations;   /* summed over islands */
+  int32_t line_search_trials; /* summed over islands */
+  int32_t n_islands;
+  int32_t symbolic_reused;      /* 1 when the contact graph was that of the call before */
+  double momentum_error;        /* e_m (24) over the trees that a contact touches; 0 without any */
+  double complementarity_error; /* e_mu (25) */
+  double velocity_error_bound;  /* proved: |v - v_min|_A <= this, sqrt(J), round-off included */
+  double cost_gap_bound;        /* proved: l(v) - l_min <= this, J */
+  double cost;                  /* l_p(v), J */
+  double symbolic_seconds;      /* graph, order, junction tree */
+  double assembly_seconds;      /* with record_history, else 0: evaluating contacts, assembling H */
+  double factor_seconds;        /* with record_history, else 0: factoring H and solving with it */
+  double line_search_seconds;   /* with record_history, else 0 */
+} sap_solution;
+
+typedef struct sap_solver sap_solver;
+
+sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
+                             const sap_allocator *allocator, sap_error *error);
+void sap_solver_destroy(sap_solver *solver); /* NULL is allowed */
+
+/* Checks the problem, then solves it. v_guess (nv) may be NULL: v_star. On a status other than SAP_OK
+ * nothing is written to the output arrays. Allocates only when the contact graph changed and needs more
+ * room than any before it. */
+sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,
+                            sap_solution *solution, sap_error *error);
+
+/* Records of the last solve, island after island; valid until the next call. */
+const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_records);
+
+/* Cost (17), gradient, dense Hessian H = A + J^T G J (nv, nv) and Newton direction -H^-1 grad (nv) at v
+ * (nv). Any output may be NULL. Trees without contact take part too. */
+sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
+                               double *cost, double *gradient, double *hessian, double *direction,
+                               sap_error *error);
+
+/* l(v + alpha dv) - l(v) and its first two derivatives in alpha (VIII-C) at n values of alpha: writes
+ * three arrays (n). */
+sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem, const double *v,
+                                 const double *dv, int32_t n, const double *alpha,
+                                 double *difference, double *slope, double *curvature,
+                                 sap_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SAPWOOD_H */

@@ -1,0 +1,192 @@
+#include "linalg/cholmod_backend.h"
+
+#ifdef SAP_WITH_CHOLMOD
+
+#include <cholmod.h>
+#include <stdlib.h>
+
+struct sap_cholmod {
+  cholmod_common common;
+  int32_t n_components;
+  int *column;             /* column pointers, component after component */
+  int *row;                /* row indices, parallel to values */
+  cholmod_factor **factor; /* (n_components) */
+};
+
+static int32_t node_size(const struct sap_junction_tree *tree, int32_t i) {
+  return tree->node_scalar[i + 1] - tree->node_scalar[i];
+}
+
+/* Column panel of node i: its own square, then one block per edge to a higher node, in edge order. The
+ * entries above the diagonal of the square are there, and CHOLMOD does not read them. */
+void sap_cholmod_place(struct sap_factor *factor, const int32_t *edge_low,
+                       const int32_t *edge_high) {
+  const struct sap_junction_tree *tree = factor->tree;
+  for (int32_t i = 0; i < tree->n_nodes; ++i) {
+    factor->diagonal[i].ld = node_size(tree, i);
+  }
+  for (int32_t e = 0; e < tree->n_edges; ++e) {
+    struct sap_place *column = &factor->diagonal[edge_low[e]];
+    factor->edge[e].offset = (size_t)column->ld;
+    column->ld += node_size(tree, edge_high[e]);
+  }
+  size_t offset = 0;
+  for (int32_t c = 0; c < tree->n_components; ++c) {
+    factor->component_values[c] = offset;
+    for (int32_t i = tree->component[c].node_begin; i < tree->component[c].node_end; ++i) {
+      factor->diagonal[i].offset = offset;
+      offset += (size_t)factor->diagonal[i].ld * (size_t)node_size(tree, i);
+    }
+  }
+  factor->component_values[tree->n_components] = offset;
+  for (int32_t e = 0; e < tree->n_edges; ++e) {
+    factor->edge[e].offset += factor->diagonal[edge_low[e]].offset;
+    factor->edge[e].ld = factor->diagonal[edge_low[e]].ld;
+  }
+}
+
+/* rows of one block in every one of its columns */
+static void list_block(int *row, struct sap_place place, int32_t first, int32_t n_rows,
+                       int32_t n_cols) {
+  for (int32_t j = 0; j < n_cols; ++j) {
+    for (int32_t i = 0; i < n_rows; ++i) {
+      row[place.offset + (size_t)j * (size_t)place.ld + (size_t)i] = first + i;
+    }
+  }
+}
+
+/* component c as CHOLMOD sees it, in place */
+static cholmod_sparse view_component(const struct sap_factor *factor, int32_t c) {
+  const struct sap_component *component = &factor->tree->component[c];
+  const size_t begin = factor->component_values[c];
+  const size_t n = (size_t)(component->scalar_end - component->scalar_begin);
+  return (cholmod_sparse){
+      .nrow = n,
+      .ncol = n,
+      .nzmax = factor->component_values[c + 1] - begin,
+      .p = factor->cholmod->column + component->scalar_begin + c,
+      .i = factor->cholmod->row + begin,
+      .x = factor->values + begin,
+      .stype = -1,
+      .itype = CHOLMOD_INT,
+      .xtype = CHOLMOD_REAL,
+      .dtype = CHOLMOD_DOUBLE,
+      .sorted = 0,
+      .packed = 1,
+  };
+}
+
+sap_status sap_cholmod_analyze(struct sap_factor *factor, const int32_t *edge_low,
+                               const int32_t *edge_high) {
+  const struct sap_junction_tree *tree = factor->tree;
+  struct sap_cholmod *cholmod = calloc(1, sizeof *cholmod);
+  if (!cholmod) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  factor->cholmod = cholmod;
+  cholmod_start(&cholmod->common);
+  cholmod->common.print = 0;
+  cholmod->common.quick_return_if_not_posdef = 1;
+  const size_t n_columns = (size_t)(tree->n_scalars + tree->n_components);
+  cholmod->column = calloc(n_columns + 1, sizeof *cholmod->column);
+  cholmod->row = calloc(factor->n_values + 1, sizeof *cholmod->row);
+  cholmod->factor = calloc((size_t)tree->n_components + 1, sizeof(cholmod_factor *));
+  if (!cholmod->column || !cholmod->row || !cholmod->factor) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  for (int32_t c = 0; c < tree->n_components; ++c) {
+    const struct sap_component *component = &tree->component[c];
+    int *column = cholmod->column + component->scalar_begin + c;
+    for (int32_t i = component->node_begin; i < component->node_end; ++i) {
+      const int32_t local = tree->node_scalar[i] - component->scalar_begin;
+      for (int32_t j = 0; j < node_size(tree, i); ++j) {
+        column[local + j + 1] = column[local + j] + factor->diagonal[i].ld;
+      }
+      list_block(cholmod->row, factor->diagonal[i], local, node_size(tree, i), node_size(tree, i));
+    }
+    for (int32_t e = 0; e < tree->n_edges; ++e) {
+      const int32_t low = edge_low[e], high = edge_high[e];
+      if (low >= component->node_begin && low < component->node_end) {
+        list_block(cholmod->row, factor->edge[e], tree->node_scalar[high] - component->scalar_begin,
+                   node_size(tree, high), node_size(tree, low));
+      }
+    }
+    cholmod_sparse H = view_component(factor, c);
+    cholmod->factor[c] = cholmod_analyze(&H, &cholmod->common);
+    cholmod->n_components = c + 1;
+    if (!cholmod->factor[c]) {
+      return SAP_OUT_OF_MEMORY;
+    }
+  }
+  return SAP_OK;
+}
+
+int32_t sap_cholmod_factor(struct sap_factor *factor, int32_t c) {
+  struct sap_cholmod *cholmod = factor->cholmod;
+  const struct sap_component *component = &factor->tree->component[c];
+  cholmod_sparse H = view_component(factor, c);
+  cholmod_factorize(&H, cholmod->factor[c], &cholmod->common);
+  return cholmod->common.status == CHOLMOD_OK ? -1 : component->node_begin;
+}
+
+void sap_cholmod_solve(struct sap_factor *factor, int32_t c, double *x) {
+  struct sap_cholmod *cholmod = factor->cholmod;
+  const struct sap_component *component = &factor->tree->component[c];
+  const size_t n = (size_t)(component->scalar_end - component->scalar_begin);
+  double *segment = x + component->scalar_begin;
+  cholmod_dense b = {.nrow = n,
+                     .ncol = 1,
+                     .nzmax = n,
+                     .d = n,
+                     .x = segment,
+                     .xtype = CHOLMOD_REAL,
+                     .dtype = CHOLMOD_DOUBLE};
+  cholmod_dense *solved = cholmod_solve(CHOLMOD_A, cholmod->factor[c], &b, &cholmod->common);
+  const double *y = solved ? solved->x : NULL;
+  for (size_t i = 0; i < n; ++i) {
+    segment[i] = y ? y[i] : 0;
+  }
+  cholmod_free_dense(&solved, &cholmod->common);
+}
+
+void sap_cholmod_release(struct sap_cholmod *cholmod) {
+  for (int32_t c = 0; c < cholmod->n_components; ++c) {
+    cholmod_free_factor(&cholmod->factor[c], &cholmod->common);
+  }
+  cholmod_finish(&cholmod->common);
+  free(cholmod->factor);
+  free(cholmod->row);
+  free(cholmod->column);
+  free(cholmod);
+}
+
+#else
+
+void sap_cholmod_place(struct sap_factor *factor, const int32_t *edge_low,
+                       const int32_t *edge_high) {
+  (void)factor;
+  (void)edge_low;
+  (void)edge_high;
+}
+
+sap_status sap_cholmod_analyze(struct sap_factor *factor, const int32_t *edge_low,
+                               const int32_t *edge_high) {
+  (void)factor;
+  (void)edge_low;
+  (void)edge_high;
+  return SAP_NOT_AVAILABLE;
+}
+
+int32_t sap_cholmod_factor(struct sap_factor *factor, int32_t c) {
+  return factor->tree->component[c].node_begin;
+}
+
+void sap_cholmod_solve(struct sap_factor *factor, int32_t c, double *x) {
+  (void)factor;
+  (void)c;
+  (void)x;
+}
+
+void sap_cholmod_release(struct sap_cholmod *cholmod) { (void)cholmod; }
+
+#endif

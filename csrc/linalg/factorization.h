@@ -1,0 +1,54 @@
+/* One face for three ways to factor a block-sparse matrix: our supernodal Cholesky, LAPACK on a dense
+ * matrix, CHOLMOD.
+ *
+ * They differ in where a block lies and in what factor and solve do; whoever assembles only sees
+ * addresses. All work on one connected component at a time. */
+#ifndef SAPWOOD_LINALG_FACTORIZATION_H
+#define SAPWOOD_LINALG_FACTORIZATION_H
+
+#include "linalg/junction_tree.h"
+#include "linalg/kernels.h"
+
+/* place of one dense block: values[offset], column-major with this leading dimension */
+struct sap_place {
+  size_t offset;
+  int32_t ld;
+};
+
+struct sap_cholmod;
+
+struct sap_factor {
+  sap_factorization kind;
+  const struct sap_kernels *kernels;
+  const struct sap_junction_tree *tree;
+  struct sap_place *diagonal; /* (n_nodes) by position */
+  struct sap_place *edge;     /* (n_edges) block (higher position, lower position) */
+  size_t *component_values;   /* (n_components + 1) range of values of each component */
+  size_t n_values;
+  double *values;
+  double *scratch;             /* (tree->max_rows) */
+  struct sap_cholmod *cholmod; /* owned, NULL unless that is the kind */
+};
+
+void sap_factor_carve_places(struct sap_factor *factor, struct sap_arena *arena);
+void sap_factor_carve_values(struct sap_factor *factor, struct sap_arena *arena);
+
+/* Finds the places; edge_low and edge_high (n_edges) are positions. CHOLMOD analyses here, with memory
+ * of its own. */
+sap_status sap_factor_place(struct sap_factor *factor, const int32_t *edge_low,
+                            const int32_t *edge_high);
+sap_status sap_factor_analyze(struct sap_factor *factor, const int32_t *edge_low,
+                              const int32_t *edge_high);
+
+/* zeros the blocks of component c */
+void sap_factor_clear(struct sap_factor *factor, int32_t c);
+
+/* -1, or the position of a node at which a pivot was not positive */
+int32_t sap_factor_run(struct sap_factor *factor, int32_t c);
+
+/* x <- H^-1 x for the scalars of component c; x is indexed by scalar */
+void sap_factor_solve(struct sap_factor *factor, int32_t c, double *x);
+
+void sap_factor_release(struct sap_factor *factor);
+
+#endif

@@ -1,0 +1,101 @@
+/* The junction tree of a block-sparse symmetric matrix: what its Cholesky factor looks like.
+ *
+ * The matrix has one dense block per node of a graph (a kinematic tree, of any size) and one per edge.
+ * Eliminating the nodes in a fill-reducing order yields cliques; nested cliques are merged, and small
+ * ones that waste little, into supernodes: runs of consecutive nodes with one dense panel
+ *
+ *        [ L ]  n_cols     the supernode's own scalars (residual of the clique)
+ *        [ B ]  n_rows     rows of nodes above it in the tree (separator), ascending
+ *
+ * stored column-major, panel after panel. Scalars are numbered in elimination order. Every connected
+ * component of the graph is one contiguous range of nodes, supernodes and scalars.
+ *
+ * Three passes, each in memory of exactly the size that the one before found: order() finds order and
+ * supernodes, list_rows() the rows of each, list_updates() the segments and updates. */
+#ifndef SAPWOOD_LINALG_JUNCTION_TREE_H
+#define SAPWOOD_LINALG_JUNCTION_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "linalg/ordering.h"
+
+/* a run of rows of a panel that is contiguous in the vector of scalars */
+struct sap_segment {
+  int32_t scalar; /* first scalar */
+  int32_t length;
+};
+
+/* after a panel is factored: target (n_rows, n_cols) -= B[row..] B[col..]^T; the block is on the
+ * diagonal of its target where row == col */
+struct sap_update {
+  size_t target; /* in the array of values */
+  int32_t target_ld;
+  int32_t row, n_rows; /* rows of the source panel */
+  int32_t col, n_cols; /* rows of the source panel that become columns */
+};
+
+struct sap_supernode {
+  int32_t node_begin, node_end; /* its nodes, by position in the order */
+  int32_t scalar;               /* first scalar */
+  int32_t n_cols, n_rows, ld;   /* ld = n_cols + n_rows */
+  int32_t parent;               /* supernode, or -1 */
+  int32_t row_begin, row_end;   /* its rows in row_node */
+  int32_t segment_begin, segment_end;
+  int32_t update_begin, update_end;
+  size_t values; /* offset of the panel */
+};
+
+struct sap_component {
+  int32_t node_begin, node_end;
+  int32_t supernode_begin, supernode_end;
+  int32_t scalar_begin, scalar_end;
+};
+
+struct sap_junction_tree {
+  int32_t n_nodes, n_edges;
+  int32_t n_scalars;
+  int32_t n_supernodes, n_components;
+  int32_t n_row_nodes, n_segments, n_updates;
+  size_t n_values;  /* doubles in all panels */
+  int32_t max_rows; /* largest n_rows */
+
+  /* order: carved with the graph */
+  int32_t *order;          /* (n_nodes) input node at each position */
+  int32_t *position;       /* (n_nodes) inverse of order */
+  int32_t *node_scalar;    /* (n_nodes + 1) first scalar, by position */
+  int32_t *node_supernode; /* (n_nodes) by position */
+  struct sap_supernode *supernode;
+  struct sap_component *component;
+
+  /* rows, then updates: each carved once their number is known */
+  int32_t *row_node;   /* (n_row_nodes) node positions */
+  int32_t *row_offset; /* (n_row_nodes) first panel row of each */
+  struct sap_segment *segment;
+  struct sap_update *update;
+
+  /* scratch */
+  struct sap_ordering ordering;
+  int32_t *neighbour_start, *neighbour; /* lower neighbours of each position */
+  int32_t *etree, *count, *mark, *link, *stack, *scratch;
+  int64_t *zeros;
+};
+
+void sap_junction_tree_carve(struct sap_junction_tree *tree, struct sap_arena *arena,
+                             int32_t n_nodes, int32_t n_edges);
+void sap_junction_tree_carve_rows(struct sap_junction_tree *tree, struct sap_arena *arena);
+void sap_junction_tree_carve_updates(struct sap_junction_tree *tree, struct sap_arena *arena);
+
+/* size (n_nodes) scalars of each node; edges are pairs of different nodes, each pair once. With
+ * `whole` the whole forest counts as one component. */
+void sap_junction_tree_order(struct sap_junction_tree *tree, const int32_t *size,
+                             const int32_t *edge_a, const int32_t *edge_b, int whole);
+void sap_junction_tree_list_rows(struct sap_junction_tree *tree);
+void sap_junction_tree_list_updates(struct sap_junction_tree *tree);
+
+/* place of the block (row node, column node) by position, column <= row, both in one clique */
+size_t sap_junction_tree_block(const struct sap_junction_tree *tree, int32_t row, int32_t column,
+                               int32_t *ld);
+
+#endif

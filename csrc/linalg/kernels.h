@@ -1,0 +1,46 @@
+/* Small dense kernels: the arithmetic of assembly and factorization.
+ *
+ * kernels.c is compiled once per instruction set; sap_kernels_best() picks the widest that this processor
+ * runs. Matrices are column-major with a leading dimension. Results are the same for every call with the
+ * same input on one instruction set. */
+#ifndef SAPWOOD_LINALG_KERNELS_H
+#define SAPWOOD_LINALG_KERNELS_H
+
+#include <stdint.h>
+
+struct sap_kernels {
+  const char *name; /* instruction set */
+
+  /* C += sign A B^T for A (m, k), B (n, k), C (m, n), sign +1 or -1. With `lower` only the part on and
+   * below the diagonal is sure to be updated; what lies above is undefined. */
+  void (*multiply)(int32_t m, int32_t n, int32_t k, double sign, const double *A, int32_t lda,
+                   const double *B, int32_t ldb, double *C, int32_t ldc, int lower);
+
+  /* Cholesky of a panel P (rows, cols), rows >= cols: overwrites the lower triangle of the square on top by
+   * L, with 1/L_jj on the diagonal, and the rows below by P L^-T. Returns cols, or the first column whose
+   * pivot is not positive. */
+  int32_t (*factor)(int32_t rows, int32_t cols, double *P, int32_t ld);
+
+  /* x <- L^-1 x (cols) and t = B x (rows - cols) for a factored panel [L; B] */
+  void (*solve_forward)(int32_t rows, int32_t cols, const double *P, int32_t ld, double *x,
+                        double *t);
+
+  /* x <- L^-T (x - B^T t) */
+  void (*solve_backward)(int32_t rows, int32_t cols, const double *P, int32_t ld, double *x,
+                         const double *t);
+
+  /* y += A x for A (m, n) */
+  void (*gemv)(int32_t m, int32_t n, const double *A, int32_t lda, const double *x, double *y);
+
+  /* y += A^T x for A (m, n) */
+  void (*gemv_transposed)(int32_t m, int32_t n, const double *A, int32_t lda, const double *x,
+                          double *y);
+};
+
+const struct sap_kernels *sap_kernels_best(void);
+
+/* the tables that this build holds, narrowest first; for tests. NULL where the processor cannot run it. */
+enum { SAP_KERNEL_SETS = 3 };
+const struct sap_kernels *sap_kernels_of(int32_t set);
+
+#endif

@@ -1,0 +1,71 @@
+/* The vector type of kernels.c: width, load, store and their partial forms, per instruction set.
+ * The one place of compiler extensions in the library. */
+#ifndef SAPWOOD_LINALG_SIMD_H
+#define SAPWOOD_LINALG_SIMD_H
+
+#include <stdint.h>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+enum { SIMD_WIDTH = 8 };
+typedef __m512d simd;
+typedef __mmask8 simd_mask;
+
+static inline simd_mask simd_first(int32_t n) { return (simd_mask)((1u << n) - 1u); }
+static inline simd simd_zero(void) { return _mm512_setzero_pd(); }
+static inline simd simd_all(double x) { return _mm512_set1_pd(x); }
+static inline simd simd_load(const double *p) { return _mm512_loadu_pd(p); }
+static inline void simd_store(double *p, simd x) { _mm512_storeu_pd(p, x); }
+static inline simd simd_load_part(const double *p, simd_mask m) {
+  return _mm512_maskz_loadu_pd(m, p);
+}
+static inline void simd_store_part(double *p, simd x, simd_mask m) {
+  _mm512_mask_storeu_pd(p, m, x);
+}
+static inline double simd_sum(simd x) { return _mm512_reduce_add_pd(x); }
+
+#elif defined(__AVX2__)
+#include <immintrin.h>
+enum { SIMD_WIDTH = 4 };
+typedef __m256d simd;
+typedef __m256i simd_mask;
+
+static inline simd_mask simd_first(int32_t n) {
+  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+static inline simd simd_zero(void) { return _mm256_setzero_pd(); }
+static inline simd simd_all(double x) { return _mm256_set1_pd(x); }
+static inline simd simd_load(const double *p) { return _mm256_loadu_pd(p); }
+static inline void simd_store(double *p, simd x) { _mm256_storeu_pd(p, x); }
+static inline simd simd_load_part(const double *p, simd_mask m) { return _mm256_maskload_pd(p, m); }
+static inline void simd_store_part(double *p, simd x, simd_mask m) { _mm256_maskstore_pd(p, m, x); }
+static inline double simd_sum(simd x) { return (x[0] + x[2]) + (x[1] + x[3]); }
+
+#elif defined(__GNUC__)
+enum { SIMD_WIDTH = 2 };
+typedef double simd __attribute__((vector_size(16)));
+typedef double simd_unaligned __attribute__((vector_size(16), aligned(8), may_alias));
+typedef int32_t simd_mask;
+
+static inline simd_mask simd_first(int32_t n) { return n; }
+static inline simd simd_zero(void) { return (simd){0, 0}; }
+static inline simd simd_all(double x) { return (simd){x, x}; }
+static inline simd simd_load(const double *p) { return *(const simd_unaligned *)p; }
+static inline void simd_store(double *p, simd x) { *(simd_unaligned *)p = x; }
+static inline simd simd_load_part(const double *p, simd_mask m) {
+  return m > 1 ? simd_load(p) : m > 0 ? (simd){p[0], 0} : simd_zero();
+}
+static inline void simd_store_part(double *p, simd x, simd_mask m) {
+  if (m > 1) {
+    simd_store(p, x);
+  } else if (m > 0) {
+    p[0] = x[0];
+  }
+}
+static inline double simd_sum(simd x) { return x[0] + x[1]; }
+
+#else
+#error "kernels.c needs the vector extensions of GCC or Clang"
+#endif
+
+#endif

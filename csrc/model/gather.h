@@ -1,0 +1,128 @@
+/* The contact problem of one simulation step, gathered from a model's arrays in O(contacts * depth).
+ *
+ *     A_t    = M_t + dt D_t             D_t: slopes of the joint damping forces at v_0
+ *     a*     = A^-1 f                   f: all smooth forces, damping -D v_0 included
+ *     v*     = v_0 + dt a*              (10)
+ *     J_i    = axes (J_b2 - J_b1)       rows (t1, t2, n)
+ *
+ * and phi0, k, tau_d, mu, R_t, R_n, v_hat per contact; afterwards the velocity and the impulses found by
+ * a solver are turned into accelerations and forces (sap_scatter).
+ *
+ * Ownership: a sap_gather owns its workspace, which grows as needed and is kept; what it points at stays
+ * valid until the next sap_gather_run. Inputs are read in place during the call only. */
+#ifndef SAPWOOD_MODEL_GATHER_H
+#define SAPWOOD_MODEL_GATHER_H
+
+#include "base/memory.h"
+#include "linalg/kernels.h"
+#include "model/forest.h"
+
+/* state of the model at the start of the step; contiguous arrays */
+struct sap_model_state {
+  const double *qvel;        /* (nv) v_0 */
+  const double *M;           /* (nM) mass matrix */
+  const double *cdof;        /* (nv, 6) */
+  const double *subtree_com; /* (n_bodies, 3) */
+  const double *qfrc_smooth; /* (nv) f */
+  const double *qacc_smooth; /* (nv) M^-1 f, taken for trees without damping */
+};
+
+/* one field of an array of structs: entry i of a contact lies at base + i * stride (bytes) */
+struct sap_field {
+  const char *base; /* NULL where the engine has no such field */
+  ptrdiff_t stride;
+};
+
+/* the engine's list of detected contacts */
+struct sap_contact_list {
+  int32_t count;
+  int32_t n_rows;            /* constraint rows of the engine, all kinds together */
+  struct sap_field dist;     /* double, m */
+  struct sap_field pos;      /* double (3) */
+  struct sap_field frame;    /* double (3, 3): normal from geom 1 to geom 2, t1, t2 */
+  struct sap_field friction; /* double (>= 2) of t1 and t2, as the engine scales pyramid edges */
+  struct sap_field surface_velocity; /* double (2) along t1, t2, surface 2 minus 1; may be NULL */
+  struct sap_field adhesion;         /* double, N; may be NULL */
+  struct sap_field dim;              /* int32: 1 or 3 */
+  struct sap_field geom;             /* int32 (2) */
+  struct sap_field exclude;          /* int32: the contact acts iff 0 */
+  struct sap_field row;              /* int32: its first constraint row, -1 for none */
+};
+
+/* how the engine writes the rows of a contact with friction */
+enum sap_cone {
+  SAP_CONE_ELLIPTIC = 0, /* n, t1, t2 */
+  SAP_CONE_PYRAMIDAL     /* the four edges n +- mu t1, n +- mu t2 */
+};
+
+/* What a model can hold that this step cannot: `index` is the contact, or the dof of SAP_FAULT_FORCE and
+ * SAP_FAULT_ACCELERATION, or the tree of SAP_FAULT_MASS. */
+enum sap_fault {
+  SAP_FAULT_NONE = 0,
+  SAP_FAULT_OVERFLOW,    /* a contact acts but has no rows: the engine ran out of memory */
+  SAP_FAULT_DIMENSION,   /* neither frictionless nor sliding friction alone */
+  SAP_FAULT_GEOM,        /* a side of the contact is no geom */
+  SAP_FAULT_ADHESION,    /* adhesive contact */
+  SAP_FAULT_ROWS,        /* rows of other constraints than contacts, or rows out of range */
+  SAP_FAULT_FORCE,       /* the free acceleration is not finite */
+  SAP_FAULT_MASS,        /* a block of A is not positive definite */
+  SAP_FAULT_CONTACT,     /* position or frame of a contact is not finite */
+  SAP_FAULT_ACCELERATION /* the new acceleration is not finite or larger than the engine allows */
+};
+
+/* one gathered contact, beside the arrays of the problem */
+struct sap_contact {
+  int32_t index; /* in the engine's list */
+  int32_t row;
+  int32_t dim;
+  int32_t geom[2];
+  int32_t body[2];
+};
+
+struct sap_gather {
+  sap_problem problem; /* what the solver is called with */
+  int64_t nA, nJ;      /* lengths of A and J */
+  double dt;
+  struct sap_contact *contacts; /* (n_contacts) */
+  double *phi0;                 /* (n_contacts) m */
+  double *k;                    /* (n_contacts) N/m */
+  double *tau_d;                /* (n_contacts) s */
+  double *v_0;                  /* (nv) velocity before the step, the solver's guess */
+  double *a_star;               /* (nv) free acceleration */
+  double *edge_friction;        /* (n_contacts, 2) friction of the pyramid edges */
+  double *v;                    /* (nv) room for the solver's output, here and below */
+  double *gamma;                /* (n_contacts, 3) */
+  double *v_c;                  /* (n_contacts, 3) */
+  int8_t *regions;              /* (n_contacts) */
+  enum sap_fault fault;         /* of the last call */
+  int64_t fault_index;
+
+  const struct sap_forest *forest;
+  const struct sap_kernels *kernels;
+  sap_allocator allocator;
+  struct sap_block fixed;    /* arrays whose length follows from the forest */
+  struct sap_block listed;   /* arrays as long as the engine's list */
+  struct sap_block jacobian; /* J */
+  double *A;                 /* in `fixed` */
+  double *panel;             /* in `fixed`: factor of one damped block, and one column */
+  uint8_t *touched;          /* in `fixed` (n_trees) */
+  uint8_t *damped;           /* in `fixed` (n_trees) */
+  double *v_star, *mu, *R_t, *R_n, *v_hat_n, *v_hat_t, *J;
+  int32_t *tree_a, *tree_b;
+};
+
+/* sigma, beta, dt and the Delassus estimate of a step; the arrays in it are not read */
+typedef sap_parameters sap_step_parameters;
+
+/* `forest` must pass sap_forest_check and outlive the gather. */
+sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest *forest,
+                             const sap_allocator *allocator);
+void sap_gather_release(struct sap_gather *gather);
+
+/* Fills gather->problem and everything beside it. SAP_OK with a fault set means that the step cannot be
+ * taken; the problem is then not complete. */
+sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_state *state,
+                          const struct sap_contact_list *list, enum sap_cone cone,
+                          const sap_step_parameters *parameters, sap_error *error);
+
+#endif

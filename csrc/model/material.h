@@ -1,0 +1,23 @@
+/* Contact material of a pair of geoms from the materials of the two.
+ *
+ *     k     = k1 k2/(k1 + k2)                                springs in series
+ *     tau_d = k2/(k1 + k2) tau1 + k1/(k1 + k2) tau2          weighted by compliance
+ *     mu    = 2 mu1 mu2/(mu1 + mu2)
+ *
+ * A rigid geom (k infinite) leaves k and tau_d to the other one; of two rigid geoms k is infinite and
+ * tau_d the mean. mu = 0 on one side makes the pair frictionless. */
+#ifndef SAPWOOD_MODEL_MATERIAL_H
+#define SAPWOOD_MODEL_MATERIAL_H
+
+#include "model/forest.h"
+
+struct sap_material {
+  double k;     /* N/m */
+  double tau_d; /* s */
+  double mu;
+};
+
+struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_t geom1,
+                                         int32_t geom2);
+
+#endif

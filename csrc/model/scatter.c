@@ -1,0 +1,72 @@
+#include "model/scatter.h"
+
+#include <math.h>
+#include <string.h>
+
+/* rows of one contact from its force f (t1, t2, n) */
+static void write_rows(const struct sap_contact *contact, enum sap_cone cone, const double *mu,
+                       const double *f, double *rows) {
+  double *row = rows + contact->row;
+  if (contact->dim == 1) {
+    row[0] = f[2];
+  } else if (cone == SAP_CONE_ELLIPTIC) {
+    row[0] = f[2];
+    row[1] = f[0];
+    row[2] = f[1];
+  } else {
+    for (int j = 0; j < 2; ++j) {
+      row[2 * j] = 0.25 * f[2] + 0.5 * f[j] / mu[j];
+      row[2 * j + 1] = 0.25 * f[2] - 0.5 * f[j] / mu[j];
+    }
+  }
+}
+
+/* sums J_t^T f into the forces of tree t; returns the end of the block */
+static const double *add_block(const struct sap_forest *forest, int32_t tree, const double *J,
+                               const double *f, double *force) {
+  if (tree < 0) {
+    return J;
+  }
+  const int64_t n = forest->tree_dofnum[tree];
+  double *part = force + forest->tree_dofadr[tree];
+  for (int64_t j = 0; j < n; ++j) {
+    part[j] += J[j] * f[0] + J[n + j] * f[1] + J[2 * n + j] * f[2];
+  }
+  return J + 3 * n;
+}
+
+/* acceleration of dof i of tree t */
+static double acceleration(const struct sap_gather *gather, int32_t t, int32_t i) {
+  return gather->touched[t] ? (gather->v[i] - gather->v_0[i]) / gather->dt : gather->a_star[i];
+}
+
+void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, double *qacc,
+                 double *qfrc_constraint, double *rows) {
+  const struct sap_forest *forest = gather->forest;
+  const double dt = gather->dt;
+
+  for (int32_t t = 0, i = 0; t < forest->n_trees; ++t) {
+    for (const int32_t end = i + forest->tree_dofnum[t]; i < end; ++i) {
+      if (!(fabs(acceleration(gather, t, i)) <= limit)) {
+        gather->fault = SAP_FAULT_ACCELERATION;
+        gather->fault_index = i;
+        return;
+      }
+    }
+  }
+  for (int32_t t = 0, i = 0; t < forest->n_trees; ++t) {
+    for (const int32_t end = i + forest->tree_dofnum[t]; i < end; ++i) {
+      qacc[i] = acceleration(gather, t, i);
+    }
+  }
+
+  memset(qfrc_constraint, 0, sizeof(double) * (size_t)forest->nv);
+  const double *J = gather->J;
+  for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {
+    const double *gamma = gather->gamma + 3 * (int64_t)c;
+    const double f[3] = {gamma[0] / dt, gamma[1] / dt, gamma[2] / dt};
+    J = add_block(forest, gather->tree_a[c], J, f, qfrc_constraint);
+    J = add_block(forest, gather->tree_b[c], J, f, qfrc_constraint);
+    write_rows(gather->contacts + c, cone, gather->edge_friction + 2 * (int64_t)c, f, rows);
+  }
+}

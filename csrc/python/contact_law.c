@@ -1,0 +1,99 @@
+/* sap_project for arrays of contacts. The Python layer checks the values, where their indices are still the
+ * caller's, and broadcasts; this fills new arrays. */
+#include "module.h"
+
+/* y (n, 3), mu (n), R_t (n), R_n (n), soft_norm as they came, converted */
+typedef struct law_arguments {
+  PyArrayObject *y, *mu, *R_t, *R_n;
+  double soft_norm;
+  npy_intp n;
+} law_arguments;
+
+static void release_arguments(law_arguments *in) {
+  Py_CLEAR(in->y);
+  Py_CLEAR(in->mu);
+  Py_CLEAR(in->R_t);
+  Py_CLEAR(in->R_n);
+}
+
+static int read_arguments(law_arguments *in, PyObject *const *args, Py_ssize_t n_args) {
+  if (n_args != 5) {
+    PyErr_SetString(PyExc_TypeError, "expected y, mu, R_t, R_n and soft_norm");
+    return -1;
+  }
+  const npy_intp shape[2] = {-1, 3};
+  if ((in->y = sapwood_as_float64(args[0], "y", 2, shape, SAPWOOD_ANY)) == NULL) {
+    return -1;
+  }
+  in->n = PyArray_DIM(in->y, 0);
+  if ((in->mu = sapwood_as_vector(args[1], "mu", in->n, SAPWOOD_ANY)) == NULL ||
+      (in->R_t = sapwood_as_vector(args[2], "R_t", in->n, SAPWOOD_ANY)) == NULL ||
+      (in->R_n = sapwood_as_vector(args[3], "R_n", in->n, SAPWOOD_ANY)) == NULL ||
+      sapwood_as_double(args[4], "soft_norm", SAPWOOD_NON_NEGATIVE, &in->soft_norm) < 0) {
+    return -1;
+  }
+  return 0;
+}
+
+PyDoc_STRVAR(project_doc,
+             "project(y, mu, R_t, R_n, soft_norm, /)\n--\n\n"
+             "Dict with gamma (n, 3), G (n, 3, 3) and regions (n) for y (n, 3).");
+
+static PyObject *project(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args) {
+  law_arguments in = {0};
+  PyArrayObject *gamma = NULL, *G = NULL, *regions = NULL;
+  PyObject *dict = NULL;
+  if (read_arguments(&in, args, n_args) < 0) {
+    goto done;
+  }
+  npy_intp shape[3] = {in.n, 3, 3};
+  gamma = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+  G = (PyArrayObject *)PyArray_SimpleNew(3, shape, NPY_DOUBLE);
+  regions = (PyArrayObject *)PyArray_SimpleNew(1, shape, NPY_INT8);
+  if (gamma == NULL || G == NULL || regions == NULL) {
+    goto done;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  sap_project(in.n, sapwood_doubles(in.y), sapwood_doubles(in.mu), sapwood_doubles(in.R_t),
+              sapwood_doubles(in.R_n), in.soft_norm, sapwood_doubles(gamma), sapwood_doubles(G),
+              NULL, (int8_t *)PyArray_DATA(regions));
+  Py_END_ALLOW_THREADS
+  dict = Py_BuildValue("{s:O,s:O,s:O}", "gamma", gamma, "G", G, "regions", regions);
+done:
+  release_arguments(&in);
+  Py_XDECREF(gamma);
+  Py_XDECREF(G);
+  Py_XDECREF(regions);
+  return dict;
+}
+
+PyDoc_STRVAR(contact_cost_doc,
+             "contact_cost(y, mu, R_t, R_n, soft_norm, /)\n--\n\n"
+             "Cost (n) of each contact for y (n, 3).");
+
+static PyObject *contact_cost(PyObject *Py_UNUSED(module), PyObject *const *args,
+                              Py_ssize_t n_args) {
+  law_arguments in = {0};
+  PyArrayObject *cost = NULL;
+  if (read_arguments(&in, args, n_args) < 0) {
+    goto done;
+  }
+  cost = (PyArrayObject *)PyArray_SimpleNew(1, &in.n, NPY_DOUBLE);
+  if (cost == NULL) {
+    goto done;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  sap_project(in.n, sapwood_doubles(in.y), sapwood_doubles(in.mu), sapwood_doubles(in.R_t),
+              sapwood_doubles(in.R_n), in.soft_norm, NULL, NULL, sapwood_doubles(cost), NULL);
+  Py_END_ALLOW_THREADS
+done:
+  release_arguments(&in);
+  return (PyObject *)cost;
+}
+
+static PyMethodDef methods[] = {
+    {"project", (PyCFunction)(void (*)(void))project, METH_FASTCALL, project_doc},
+    {"contact_cost", (PyCFunction)(void (*)(void))contact_cost, METH_FASTCALL, contact_cost_doc},
+    {NULL, NULL, 0, NULL}};
+
+int sapwood_add_contact_law(PyObject *module) { return PyModule_AddFunctions(module, methods); }

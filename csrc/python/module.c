@@ -1,0 +1,184 @@
+#define SAPWOOD_IMPORT_ARRAY
+#include "module.h"
+
+#include <string.h>
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+/* the core's rules on a whole block of A begin so; the index is then that of a tree */
+static const char block_rule[] = "the block of this tree ";
+
+int sapwood_raise(sap_status status, const sap_error *error) {
+  if (status == SAP_OK) {
+    return 0;
+  }
+  if (status == SAP_OUT_OF_MEMORY) {
+    PyErr_NoMemory();
+  } else if (error == NULL || error->argument == NULL) {
+    PyErr_SetString(PyExc_ValueError, sap_status_text(status));
+  } else if (strncmp(error->rule, block_rule, sizeof block_rule - 1) == 0) {
+    PyErr_Format(PyExc_ValueError, "%s: the block of tree %lld %s", error->argument,
+                 (long long)error->index, error->rule + sizeof block_rule - 1);
+  } else {
+    sapwood_value_error(error->argument, error->index, error->value, error->rule);
+  }
+  return -1;
+}
+
+/* ---- module functions ----------------------------------------------------------------------- */
+
+PyDoc_STRVAR(
+    check_settings_doc,
+    "check_settings(settings, /)\n--\n\n"
+    "Raise TypeError or ValueError, naming the field, where a field of `settings` is wrong.");
+
+static PyObject *check_settings(PyObject *Py_UNUSED(module), PyObject *object) {
+  sap_settings settings;
+  if (sapwood_read_settings(object, &settings) < 0) {
+    return NULL;
+  }
+  Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(default_settings_doc,
+             "default_settings()\n--\n\n"
+             "Fields and defaults of the solver settings, as a dict.");
+
+static PyObject *default_settings(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
+  return sapwood_default_settings();
+}
+
+PyDoc_STRVAR(factorizations_doc,
+             "factorizations()\n--\n\n"
+             "Names of the factorizations this build offers.");
+
+static PyObject *factorizations(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
+  return sapwood_available_factorizations();
+}
+
+PyDoc_STRVAR(as_float64_doc,
+             "as_float64(value, name, shape=None, rule='any')\n--\n\n"
+             "Contiguous float64 array of `value`, the same memory where it is one already.\n\n"
+             "`shape` is a tuple with -1 for an open length; `rule` is 'any', 'finite',\n"
+             "'non-negative' or 'positive'. Errors name the argument `name` and the index.");
+
+static PyObject *as_float64(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+  static char *names[] = {"value", "name", "shape", "rule", NULL};
+  PyObject *value, *shape = Py_None;
+  const char *name, *rule = "any";
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "Os|Os:as_float64", names, &value, &name, &shape,
+                                   &rule)) {
+    return NULL;
+  }
+  npy_intp lengths[NPY_MAXDIMS];
+  int ndim = -1;
+  if (shape != Py_None) {
+    ndim = PyArray_IntpFromSequence(shape, lengths, NPY_MAXDIMS);
+    if (ndim < 0) {
+      return NULL;
+    }
+  }
+  static const char *const rules[] = {"any", "finite", "non-negative", "positive"};
+  for (int i = 0; i < 4; i++) {
+    if (strcmp(rule, rules[i]) == 0) {
+      return (PyObject *)sapwood_as_float64(value, name, ndim, lengths, (sapwood_rule)i);
+    }
+  }
+  PyErr_Format(PyExc_ValueError, "rule = '%s': must be one of any, finite, non-negative, positive",
+               rule);
+  return NULL;
+}
+
+PyDoc_STRVAR(as_int32_doc,
+             "as_int32(value, name)\n--\n\n"
+             "Contiguous int32 vector of `value`, the same memory where it is one already.");
+
+static PyObject *as_int32(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+  static char *names[] = {"value", "name", NULL};
+  PyObject *value;
+  const char *name;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "Os:as_int32", names, &value, &name)) {
+    return NULL;
+  }
+  return (PyObject *)sapwood_as_int32(value, name, -1);
+}
+
+static PyMethodDef methods[] = {
+    {"check_settings", check_settings, METH_O, check_settings_doc},
+    {"default_settings", default_settings, METH_NOARGS, default_settings_doc},
+    {"factorizations", factorizations, METH_NOARGS, factorizations_doc},
+    {"as_float64", (PyCFunction)(void (*)(void))as_float64, METH_VARARGS | METH_KEYWORDS,
+     as_float64_doc},
+    {"as_int32", (PyCFunction)(void (*)(void))as_int32, METH_VARARGS | METH_KEYWORDS, as_int32_doc},
+    {NULL, NULL, 0, NULL}};
+
+/* ---- state ---------------------------------------------------------------------------------- */
+
+sapwood_state *sapwood_state_of_module(PyObject *module) {
+  return (sapwood_state *)PyModule_GetState(module);
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg) {
+  sapwood_state *state = sapwood_state_of_module(module);
+  Py_VISIT(state->problem_type);
+  Py_VISIT(state->solver_type);
+  Py_VISIT(state->model_stepper_type);
+  Py_VISIT(state->iteration_dtype);
+  return 0;
+}
+
+static int clear(PyObject *module) {
+  sapwood_state *state = sapwood_state_of_module(module);
+  Py_CLEAR(state->problem_type);
+  Py_CLEAR(state->solver_type);
+  Py_CLEAR(state->model_stepper_type);
+  Py_CLEAR(state->iteration_dtype);
+  return 0;
+}
+
+static void release(void *module) { clear((PyObject *)module); }
+
+/* ---- initialisation ------------------------------------------------------------------------- */
+
+static int exec(PyObject *module) {
+  /* NumPy has no support for sub-interpreters */
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError, "sapwood does not support sub-interpreters");
+    return -1;
+  }
+  if (PyArray_ImportNumPyAPI() < 0) {
+    return -1;
+  }
+  if (sapwood_add_results(module) < 0 || sapwood_add_problem(module) < 0 ||
+      sapwood_add_solver(module) < 0 || sapwood_add_contact_law(module) < 0 ||
+      sapwood_add_stepper(module) < 0) {
+    return -1;
+  }
+  return PyModule_AddStringConstant(module, "__version__", SAP_VERSION);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)exec},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "sapwood._core",
+    .m_doc = "C core of sapwood. Internal: use the functions and classes of the package.",
+    .m_size = sizeof(sapwood_state),
+    .m_methods = methods,
+    .m_slots = slots,
+    .m_traverse = traverse,
+    .m_clear = clear,
+    .m_free = release,
+};
+
+sapwood_state *sapwood_state_of_type(PyTypeObject *type) {
+  PyObject *module = PyType_GetModuleByDef(type, &definition);
+  return module == NULL ? NULL : sapwood_state_of_module(module);
+}
+
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,87 @@
+/* NumPy arrays that a sap_solution is written into, and its scalars as Python objects. */
+#include "module.h"
+
+#include <stddef.h>
+#include <string.h>
+
+int sapwood_result_allocate(sapwood_result *result, int64_t nv, int32_t n_contacts) {
+  npy_intp velocities = (npy_intp)nv;
+  npy_intp contacts[2] = {n_contacts, 3};
+  memset(result, 0, sizeof *result);
+  result->v = (PyArrayObject *)PyArray_SimpleNew(1, &velocities, NPY_DOUBLE);
+  result->gamma = (PyArrayObject *)PyArray_SimpleNew(2, contacts, NPY_DOUBLE);
+  result->v_c = (PyArrayObject *)PyArray_SimpleNew(2, contacts, NPY_DOUBLE);
+  result->regions = (PyArrayObject *)PyArray_SimpleNew(1, contacts, NPY_INT8);
+  if (result->v == NULL || result->gamma == NULL || result->v_c == NULL ||
+      result->regions == NULL) {
+    sapwood_result_clear(result);
+    return -1;
+  }
+  result->solution.v = sapwood_doubles(result->v);
+  result->solution.gamma = sapwood_doubles(result->gamma);
+  result->solution.v_c = sapwood_doubles(result->v_c);
+  result->solution.regions = (int8_t *)PyArray_DATA(result->regions);
+  return 0;
+}
+
+void sapwood_result_clear(sapwood_result *result) {
+  Py_CLEAR(result->v);
+  Py_CLEAR(result->gamma);
+  Py_CLEAR(result->v_c);
+  Py_CLEAR(result->regions);
+}
+
+PyObject *sapwood_result_dict(const sapwood_result *result, double seconds, PyObject *history) {
+  const sap_solution *s = &result->solution;
+  PyObject *dict = Py_BuildValue(
+      "{s:O,s:O,s:O,s:O,s:O,"
+      "s:i,s:i,s:i,s:i,s:i,s:i,s:N,"
+      "s:d,s:d,s:d,s:d,s:d,"
+      "s:{s:d,s:d,s:d,s:d,s:d}}",
+      "v", result->v, "gamma", result->gamma, "v_c", result->v_c, "regions", result->regions,
+      "history", history, "status", (int)s->outcome, "tree", (int)s->tree, "iterations",
+      (int)s->iterations, "total_iterations", (int)s->total_iterations, "line_search_trials",
+      (int)s->line_search_trials, "n_islands", (int)s->n_islands, "symbolic_reused",
+      PyBool_FromLong(s->symbolic_reused), "momentum_error", s->momentum_error,
+      "complementarity_error", s->complementarity_error, "velocity_error_bound",
+      s->velocity_error_bound, "cost_gap_bound", s->cost_gap_bound, "cost", s->cost, "timing",
+      "assembly", s->assembly_seconds, "factor", s->factor_seconds, "line_search",
+      s->line_search_seconds, "symbolic", s->symbolic_seconds, "seconds", seconds);
+  return dict;
+}
+
+/* ---- history -------------------------------------------------------------------------------- */
+
+/* NumPy dtype with the memory layout of sap_iteration */
+static PyArray_Descr *iteration_dtype(void) {
+#define OFFSET(name) (Py_ssize_t) offsetof(sap_iteration, name)
+  PyObject *layout = Py_BuildValue(
+      "{s:(sssssss),s:(sssssss),s:(nnnnnnn),s:n}", "names", "island", "iteration", "trials", "step",
+      "cost", "decrease", "momentum_error", "formats", "i4", "i4", "i4", "f8", "f8", "f8", "f8",
+      "offsets", OFFSET(island), OFFSET(iteration), OFFSET(trials), OFFSET(step), OFFSET(cost),
+      OFFSET(decrease), OFFSET(momentum_error), "itemsize", (Py_ssize_t)sizeof(sap_iteration));
+#undef OFFSET
+  PyArray_Descr *dtype = NULL;
+  if (layout != NULL && !PyArray_DescrConverter(layout, &dtype)) {
+    dtype = NULL;
+  }
+  Py_XDECREF(layout);
+  return dtype;
+}
+
+PyObject *sapwood_history(const sapwood_state *state, const sap_iteration *records, int32_t n) {
+  npy_intp length = n;
+  /* the descriptor is stolen by the call */
+  Py_INCREF(state->iteration_dtype);
+  PyObject *array = PyArray_Zeros(1, &length, state->iteration_dtype, 0);
+  if (array != NULL && n > 0) {
+    memcpy(PyArray_DATA((PyArrayObject *)array), records, (size_t)n * sizeof *records);
+  }
+  return array;
+}
+
+int sapwood_add_results(PyObject *module) {
+  sapwood_state *state = sapwood_state_of_module(module);
+  state->iteration_dtype = iteration_dtype();
+  return state->iteration_dtype == NULL ? -1 : 0;
+}

@@ -1,0 +1,514 @@
+/* _core.ModelStepper: gathers the contact problem of a simulated model, solves it and writes accelerations
+ * and forces back, in one call per step.
+ *
+ * The forest of the model (see model/forest.h) is copied at construction and checked once, so no Python
+ * code can make the gathering read out of bounds. The arrays of a step are read and written in place while
+ * the call holds references to them. Everything between reading and writing happens without the GIL and
+ * under the lock of the stepper; results are copied out under the same lock.
+ */
+#include "stepper.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "model/scatter.h"
+
+/* ---- the forest, one table row per array ---------------------------------------------------- */
+
+typedef enum length_of { TREES, DOFS, DAMPING, ENTRIES, BODIES, GEOMS, PAIRS, N_LENGTHS } length_of;
+
+typedef struct forest_field {
+  const char *name;
+  int typenum;
+  length_of length;
+  size_t offset; /* of the pointer in struct sap_forest */
+} forest_field;
+
+#define FOREST(name, typenum, length) \
+  { #name, typenum, length, offsetof(struct sap_forest, name) }
+
+/* the first array of each length decides it */
+static const forest_field forest_fields[] = {
+    FOREST(tree_dofadr, NPY_INT32, TREES),       FOREST(tree_dofnum, NPY_INT32, TREES),
+    FOREST(dof_parentid, NPY_INT32, DOFS),       FOREST(damping, NPY_DOUBLE, DAMPING),
+    FOREST(M_rownnz, NPY_INT32, DOFS),           FOREST(M_rowadr, NPY_INT32, DOFS),
+    FOREST(M_colind, NPY_INT32, ENTRIES),        FOREST(body_weldid, NPY_INT32, BODIES),
+    FOREST(body_rootid, NPY_INT32, BODIES),      FOREST(body_dofadr, NPY_INT32, BODIES),
+    FOREST(body_dofnum, NPY_INT32, BODIES),      FOREST(body_treeid, NPY_INT32, BODIES),
+    FOREST(geom_bodyid, NPY_INT32, GEOMS),       FOREST(stiffness, NPY_DOUBLE, GEOMS),
+    FOREST(dissipation_time, NPY_DOUBLE, GEOMS), FOREST(friction, NPY_DOUBLE, GEOMS),
+    FOREST(pair_key, NPY_INT64, PAIRS),          FOREST(pair_friction, NPY_DOUBLE, PAIRS),
+};
+
+_Static_assert(sizeof forest_fields / sizeof forest_fields[0] == SAPWOOD_FOREST_ARRAYS,
+               "one private copy per array of the forest");
+
+/* ---- the arrays of a step ------------------------------------------------------------------- */
+
+enum { QVEL, MASS, CDOF, SUBTREE_COM, QFRC_SMOOTH, QACC_SMOOTH, N_STATE };
+enum { DIST, POS, FRAME, FRICTION, SURFACEVEL, ADHESION, DIM, GEOM, EXCLUDE, ROW, N_CONTACT };
+enum { QACC, QFRC_CONSTRAINT, EFC_FORCE, N_OUTPUT };
+enum { N_ARRAYS = N_STATE + N_CONTACT + N_OUTPUT };
+
+/* columns of the fields of a contact; 0 for a plain vector */
+static const struct {
+  const char *name;
+  int typenum;
+  npy_intp columns;
+} contact_fields[N_CONTACT] = {
+    [DIST] = {"contact.dist", NPY_DOUBLE, 0},
+    [POS] = {"contact.pos", NPY_DOUBLE, 3},
+    [FRAME] = {"contact.frame", NPY_DOUBLE, 9},
+    [FRICTION] = {"contact.friction", NPY_DOUBLE, 5},
+    [SURFACEVEL] = {"contact.surfacevel", NPY_DOUBLE, 3},
+    [ADHESION] = {"contact.adhesion", NPY_DOUBLE, 0},
+    [DIM] = {"contact.dim", NPY_INT32, 0},
+    [GEOM] = {"contact.geom", NPY_INT32, 2},
+    [EXCLUDE] = {"contact.exclude", NPY_INT32, 0},
+    [ROW] = {"contact.efc_address", NPY_INT32, 0},
+};
+
+/* ---- construction --------------------------------------------------------------------------- */
+
+/* private copy of the array `field->name` of the mapping */
+static PyArrayObject *copy_forest_array(PyObject *mapping, const forest_field *field,
+                                        npy_intp *lengths) {
+  PyObject *value = PyMapping_GetItemString(mapping, field->name);
+  if (value == NULL) {
+    return NULL;
+  }
+  npy_intp shape[2] = {lengths[field->length], SAP_DAMPING_TERMS};
+  int ndim = 1;
+  if (field->length == DAMPING) {
+    shape[0] = lengths[DOFS];
+    ndim = 2;
+  }
+  PyArrayObject *array =
+      sapwood_in_place(value, field->name, field->typenum, ndim, shape, NPY_ARRAY_C_CONTIGUOUS);
+  Py_DECREF(value);
+  if (array == NULL) {
+    return NULL;
+  }
+  if (PyArray_DIM(array, 0) > INT32_MAX) {
+    Py_DECREF(array);
+    PyErr_Format(PyExc_ValueError, "%s must have less than 2^31 entries", field->name);
+    return NULL;
+  }
+  lengths[field->length] = PyArray_DIM(array, 0);
+  PyArrayObject *copy = (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER);
+  Py_DECREF(array);
+  return copy;
+}
+
+static int read_forest(sapwood_stepper *self, PyObject *mapping) {
+  npy_intp lengths[N_LENGTHS] = {-1, -1, -1, -1, -1, -1, -1};
+  for (int i = 0; i < SAPWOOD_FOREST_ARRAYS; i++) {
+    const forest_field *field = &forest_fields[i];
+    self->arrays[i] = copy_forest_array(mapping, field, lengths);
+    if (self->arrays[i] == NULL) {
+      return -1;
+    }
+    /* pointers to data have one representation, whatever they point at */
+    const void *data = PyArray_DATA(self->arrays[i]);
+    memcpy((char *)&self->forest + field->offset, &data, sizeof data);
+  }
+  self->forest.n_trees = (int32_t)lengths[TREES];
+  self->forest.nv = (int32_t)lengths[DOFS];
+  self->forest.n_bodies = (int32_t)lengths[BODIES];
+  self->forest.n_geoms = (int32_t)lengths[GEOMS];
+  self->forest.nM = (int32_t)lengths[ENTRIES];
+  self->forest.n_pairs = (int32_t)lengths[PAIRS];
+  sap_error error;
+  return sapwood_raise(sap_forest_check(&self->forest, &error), &error);
+}
+
+static const char *const cones[] = {"elliptic", "pyramidal", NULL};
+static const char *const estimates[] = {"block", "diagonal", NULL};
+
+static int read_parameters(sapwood_stepper *self, PyObject *dt, PyObject *sigma, PyObject *beta,
+                           PyObject *delassus, PyObject *cone, PyObject *limit) {
+  const int estimate = sapwood_as_choice(delassus, "delassus", estimates);
+  const int cone_kind = estimate < 0 ? -1 : sapwood_as_choice(cone, "cone", cones);
+  if (cone_kind < 0 || sapwood_as_double(dt, "dt", SAPWOOD_POSITIVE, &self->parameters.dt) < 0 ||
+      sapwood_as_double(sigma, "sigma", SAPWOOD_POSITIVE, &self->parameters.sigma) < 0 ||
+      sapwood_as_double(beta, "beta", SAPWOOD_NON_NEGATIVE, &self->parameters.beta) < 0 ||
+      sapwood_as_double(limit, "acceleration_limit", SAPWOOD_POSITIVE, &self->acceleration_limit) <
+          0) {
+    return -1;
+  }
+  self->parameters.delassus = (sap_delassus)estimate;
+  self->cone = (enum sap_cone)cone_kind;
+  return 0;
+}
+
+static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  static char *names[] = {
+      "forest", "dt", "sigma", "beta", "delassus", "cone", "acceleration_limit", "settings", NULL};
+  PyObject *forest, *dt, *sigma, *beta, *delassus, *cone, *limit, *object;
+  sap_settings settings;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO:ModelStepper", names, &forest, &dt,
+                                   &sigma, &beta, &delassus, &cone, &limit, &object) ||
+      sapwood_read_settings(object, &settings) < 0) {
+    return NULL;
+  }
+  sapwood_stepper *self = (sapwood_stepper *)type->tp_alloc(type, 0);
+  if (self == NULL) {
+    return NULL;
+  }
+  sap_error error = {0};
+  self->record_history = settings.record_history;
+  self->lock = PyThread_allocate_lock();
+  if (self->lock == NULL) {
+    PyErr_NoMemory();
+  } else if (read_parameters(self, dt, sigma, beta, delassus, cone, limit) == 0 &&
+             read_forest(self, forest) == 0 &&
+             sapwood_raise(sap_gather_create(&self->gather, &self->forest, NULL), NULL) == 0 &&
+             sapwood_raise(sap_solver_create(&self->solver, &settings, NULL, &error), &error) ==
+                 0) {
+    return (PyObject *)self;
+  }
+  Py_DECREF(self);
+  return NULL;
+}
+
+static void stepper_dealloc(PyObject *object) {
+  sapwood_stepper *self = (sapwood_stepper *)object;
+  PyTypeObject *type = Py_TYPE(object);
+  sap_solver_destroy(self->solver);
+  if (self->gather.forest != NULL) {
+    sap_gather_release(&self->gather);
+  }
+  for (int i = 0; i < SAPWOOD_FOREST_ARRAYS; i++) {
+    Py_XDECREF(self->arrays[i]);
+  }
+  if (self->lock != NULL) {
+    PyThread_free_lock(self->lock);
+  }
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+/* ---- one step ------------------------------------------------------------------------------- */
+
+typedef struct step_arrays {
+  PyArrayObject *held[N_ARRAYS]; /* references, NULL where there is no array */
+  int n_held;
+  struct sap_model_state state;
+  struct sap_contact_list list;
+  double *qacc, *qfrc_constraint, *efc_force;
+} step_arrays;
+
+static void release_arrays(step_arrays *arrays) {
+  for (int i = 0; i < arrays->n_held; i++) {
+    Py_DECREF(arrays->held[i]);
+  }
+}
+
+/* the tuple `object` with `count` entries, or NULL */
+static PyObject *const *entries_of(PyObject *object, const char *name, Py_ssize_t count) {
+  if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != count) {
+    PyErr_Format(PyExc_TypeError, "%s must be a tuple of %zd arrays", name, count);
+    return NULL;
+  }
+  return &PyTuple_GET_ITEM(object, 0);
+}
+
+/* contiguous float64 array of the model, columns 0 for a vector; NULL with an exception */
+static double *take_doubles(step_arrays *arrays, PyObject *object, const char *name, npy_intp rows,
+                            npy_intp columns, int flags) {
+  const npy_intp shape[2] = {rows, columns};
+  PyArrayObject *array = sapwood_in_place(object, name, NPY_DOUBLE, columns == 0 ? 1 : 2, shape,
+                                          NPY_ARRAY_C_CONTIGUOUS | flags);
+  if (array == NULL) {
+    return NULL;
+  }
+  arrays->held[arrays->n_held++] = array;
+  return sapwood_doubles(array);
+}
+
+static int take_state(const sapwood_stepper *self, PyObject *tuple, step_arrays *arrays) {
+  const struct sap_forest *f = &self->forest;
+  struct sap_model_state *s = &arrays->state;
+  PyObject *const *entry = entries_of(tuple, "state", N_STATE);
+  if (entry == NULL || (s->qvel = take_doubles(arrays, entry[QVEL], "qvel", f->nv, 0, 0)) == NULL ||
+      (s->M = take_doubles(arrays, entry[MASS], "M", f->nM, 0, 0)) == NULL ||
+      (s->cdof = take_doubles(arrays, entry[CDOF], "cdof", f->nv, 6, 0)) == NULL ||
+      (s->subtree_com =
+           take_doubles(arrays, entry[SUBTREE_COM], "subtree_com", f->n_bodies, 3, 0)) == NULL ||
+      (s->qfrc_smooth = take_doubles(arrays, entry[QFRC_SMOOTH], "qfrc_smooth", f->nv, 0, 0)) ==
+          NULL ||
+      (s->qacc_smooth = take_doubles(arrays, entry[QACC_SMOOTH], "qacc_smooth", f->nv, 0, 0)) ==
+          NULL) {
+    return -1;
+  }
+  return 0;
+}
+
+static int take_contacts(PyObject *tuple, step_arrays *arrays) {
+  PyObject *const *entry = entries_of(tuple, "contacts", N_CONTACT);
+  if (entry == NULL) {
+    return -1;
+  }
+  struct sap_contact_list *list = &arrays->list;
+  struct sap_field *const fields[N_CONTACT] = {
+      [DIST] = &list->dist,
+      [POS] = &list->pos,
+      [FRAME] = &list->frame,
+      [FRICTION] = &list->friction,
+      [SURFACEVEL] = &list->surface_velocity,
+      [ADHESION] = &list->adhesion,
+      [DIM] = &list->dim,
+      [GEOM] = &list->geom,
+      [EXCLUDE] = &list->exclude,
+      [ROW] = &list->row,
+  };
+  npy_intp count = -1;
+  for (int i = 0; i < N_CONTACT; i++) {
+    if (entry[i] == Py_None && (i == SURFACEVEL || i == ADHESION)) {
+      continue;
+    }
+    const npy_intp columns = contact_fields[i].columns;
+    const npy_intp shape[2] = {count, columns};
+    PyArrayObject *array =
+        sapwood_in_place(entry[i], contact_fields[i].name, contact_fields[i].typenum,
+                         columns == 0 ? 1 : 2, shape, 0);
+    if (array == NULL) {
+      return -1;
+    }
+    arrays->held[arrays->n_held++] = array;
+    count = PyArray_DIM(array, 0);
+    if (count > INT32_MAX || (columns > 0 && PyArray_STRIDE(array, 1) != PyArray_ITEMSIZE(array))) {
+      PyErr_Format(PyExc_ValueError, "%s must have contiguous rows", contact_fields[i].name);
+      return -1;
+    }
+    *fields[i] = (struct sap_field){PyArray_BYTES(array), PyArray_STRIDE(array, 0)};
+  }
+  list->count = (int32_t)count;
+  return 0;
+}
+
+static int take_outputs(const sapwood_stepper *self, PyObject *tuple, step_arrays *arrays) {
+  PyObject *const *entry = entries_of(tuple, "outputs", N_OUTPUT);
+  const npy_intp nv = self->forest.nv;
+  if (entry == NULL ||
+      (arrays->qacc = take_doubles(arrays, entry[QACC], "qacc", nv, 0, NPY_ARRAY_WRITEABLE)) ==
+          NULL ||
+      (arrays->qfrc_constraint = take_doubles(arrays, entry[QFRC_CONSTRAINT], "qfrc_constraint", nv,
+                                              0, NPY_ARRAY_WRITEABLE)) == NULL ||
+      (arrays->efc_force = take_doubles(arrays, entry[EFC_FORCE], "efc_force", -1, 0,
+                                        NPY_ARRAY_WRITEABLE)) == NULL) {
+    return -1;
+  }
+  const npy_intp n_rows = PyArray_DIM(arrays->held[arrays->n_held - 1], 0);
+  if (n_rows > INT32_MAX) {
+    PyErr_SetString(PyExc_ValueError, "efc_force must have less than 2^31 entries");
+    return -1;
+  }
+  arrays->list.n_rows = (int32_t)n_rows;
+  return 0;
+}
+
+/* gathers; solves and writes back unless `gather_only`. Without the GIL, under the lock. */
+static sap_status run_step(sapwood_stepper *self, const step_arrays *arrays, int gather_only,
+                           sap_error *error) {
+  struct sap_gather *gather = &self->gather;
+  memset(&self->solution, 0, sizeof self->solution);
+  self->solved = 0;
+  sap_status status =
+      sap_gather_run(gather, &arrays->state, &arrays->list, self->cone, &self->parameters, error);
+  if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || gather_only ||
+      self->forest.n_trees == 0) {
+    return status;
+  }
+  self->solution.v = gather->v;
+  self->solution.gamma = gather->gamma;
+  self->solution.v_c = gather->v_c;
+  self->solution.regions = gather->regions;
+  const double start = sap_seconds();
+  status = sap_solver_solve(self->solver, &gather->problem, gather->v_0, &self->solution, error);
+  self->solve_seconds = sap_seconds() - start;
+  self->solved = status == SAP_OK;
+  if (self->solved && self->solution.outcome != SAP_BREAKDOWN &&
+      self->solution.outcome != SAP_NON_FINITE) {
+    sap_scatter(gather, self->cone, self->acceleration_limit, arrays->qacc, arrays->qfrc_constraint,
+                arrays->efc_force);
+  }
+  return status;
+}
+
+static PyObject *call_step(sapwood_stepper *self, PyObject *const *args, Py_ssize_t n_args,
+                           int gather_only) {
+  if (n_args != 3) {
+    PyErr_SetString(PyExc_TypeError, "takes the tuples state, contacts and outputs");
+    return NULL;
+  }
+  PyObject *answer = NULL;
+  step_arrays arrays = {0};
+  if (take_state(self, args[0], &arrays) < 0 || take_contacts(args[1], &arrays) < 0 ||
+      take_outputs(self, args[2], &arrays) < 0) {
+    goto done;
+  }
+  sap_error error = {0};
+  sap_status status;
+  long code;
+  Py_BEGIN_ALLOW_THREADS
+  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  status = run_step(self, &arrays, gather_only, &error);
+  code = self->gather.fault == SAP_FAULT_NONE ? (long)self->solution.outcome
+                                              : -(long)self->gather.fault;
+  PyThread_release_lock(self->lock);
+  Py_END_ALLOW_THREADS
+  if (sapwood_raise(status, &error) == 0) {
+    answer = PyLong_FromLong(code);
+  }
+done:
+  release_arrays(&arrays);
+  return answer;
+}
+
+PyDoc_STRVAR(
+    solve_doc,
+    "solve(state, contacts, outputs)\n--\n\n"
+    "Take the contact part of one step: gather, solve, write back. Returns the outcome of the\n"
+    "solver, or minus a fault code (see `fault`) with the outputs untouched.\n\n"
+    "state: qvel, M, cdof, subtree_com, qfrc_smooth, qacc_smooth.\n"
+    "contacts: dist, pos, frame, friction, surfacevel or None, adhesion or None, dim, geom, "
+    "exclude,\n"
+    "efc_address.\n"
+    "outputs: qacc, qfrc_constraint, efc_force.");
+
+static PyObject *stepper_solve(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
+  return call_step((sapwood_stepper *)self, args, n_args, 0);
+}
+
+PyDoc_STRVAR(gather_doc,
+             "gather(state, contacts, outputs)\n--\n\n"
+             "The same without solving and writing: for `problem`.");
+
+static PyObject *stepper_gather(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
+  return call_step((sapwood_stepper *)self, args, n_args, 1);
+}
+
+PyDoc_STRVAR(fault_doc,
+             "fault()\n--\n\n"
+             "Code and index of what kept the last step from being taken; code 0 is none.\n"
+             "The codes are the positions in `FAULTS` of the module.");
+
+static PyObject *stepper_fault(PyObject *object, PyObject *Py_UNUSED(unused)) {
+  sapwood_stepper *self = (sapwood_stepper *)object;
+  int fault;
+  long long index;
+  Py_BEGIN_ALLOW_THREADS
+  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  fault = (int)self->gather.fault;
+  index = (long long)self->gather.fault_index;
+  PyThread_release_lock(self->lock);
+  Py_END_ALLOW_THREADS
+  return Py_BuildValue("iL", fault, index);
+}
+
+/* ---- the state before a step ---------------------------------------------------------------- */
+
+PyDoc_STRVAR(
+    first_bad_doc,
+    "first_bad(arrays, limit)\n--\n\n"
+    "Positions (array, entry) of the first entry of contiguous float64 arrays that is not finite\n"
+    "or larger than `limit` in magnitude, or None.");
+
+static PyObject *first_bad(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args) {
+  double limit;
+  if (n_args != 2 || !PyTuple_Check(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "first_bad takes a tuple of arrays and a limit");
+    return NULL;
+  }
+  if (sapwood_as_double(args[1], "limit", SAPWOOD_POSITIVE, &limit) < 0) {
+    return NULL;
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); i++) {
+    PyArrayObject *array = sapwood_in_place(PyTuple_GET_ITEM(args[0], i), "arrays", NPY_DOUBLE, -1,
+                                            NULL, NPY_ARRAY_C_CONTIGUOUS);
+    if (array == NULL) {
+      return NULL;
+    }
+    const double *x = sapwood_doubles(array);
+    const npy_intp n = PyArray_SIZE(array);
+    npy_intp j = 0;
+    while (j < n && fabs(x[j]) <= limit) {
+      j++;
+    }
+    Py_DECREF(array);
+    if (j < n) {
+      return Py_BuildValue("nn", i, (Py_ssize_t)j);
+    }
+  }
+  Py_RETURN_NONE;
+}
+
+/* ---- type ----------------------------------------------------------------------------------- */
+
+#define FAST(function) (PyCFunction)(void (*)(void)) function
+
+static PyMethodDef methods[] = {
+    {"solve", FAST(stepper_solve), METH_FASTCALL, solve_doc},
+    {"gather", FAST(stepper_gather), METH_FASTCALL, gather_doc},
+    {"fault", stepper_fault, METH_NOARGS, fault_doc},
+    {"problem", sapwood_stepper_problem, METH_NOARGS, sapwood_stepper_problem_doc},
+    {"contacts", sapwood_stepper_contacts, METH_NOARGS, sapwood_stepper_contacts_doc},
+    {"result", sapwood_stepper_result, METH_NOARGS, sapwood_stepper_result_doc},
+    {NULL, NULL, 0, NULL}};
+
+static PyMethodDef functions[] = {{"first_bad", FAST(first_bad), METH_FASTCALL, first_bad_doc},
+                                  {NULL, NULL, 0, NULL}};
+
+PyDoc_STRVAR(
+    stepper_doc,
+    "ModelStepper(forest, dt, sigma, beta, delassus, cone, acceleration_limit, settings)\n"
+    "--\n\n"
+    "Contact part of the time steps of one model. `forest` maps the names of the constant\n"
+    "arrays to arrays. See sapwood.mujoco.Stepper.");
+
+static PyType_Slot slots[] = {{Py_tp_doc, (void *)stepper_doc},
+                              {Py_tp_new, (void *)stepper_new},
+                              {Py_tp_dealloc, (void *)stepper_dealloc},
+                              {Py_tp_methods, methods},
+                              {0, NULL}};
+
+static PyType_Spec spec = {
+    .name = "sapwood._core.ModelStepper",
+    .basicsize = sizeof(sapwood_stepper),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+/* names of enum sap_fault */
+static const char *const faults[] = {"none", "overflow", "dimension", "geom",    "adhesion",
+                                     "rows", "force",    "mass",      "contact", "acceleration"};
+_Static_assert(sizeof faults / sizeof *faults == SAP_FAULT_ACCELERATION + 1, "one name per fault");
+
+static int add_faults(PyObject *module) {
+  PyObject *names = PyTuple_New(SAP_FAULT_ACCELERATION + 1);
+  for (int i = 0; i <= SAP_FAULT_ACCELERATION && names != NULL; i++) {
+    PyObject *name = PyUnicode_FromString(faults[i]);
+    if (name == NULL) {
+      Py_CLEAR(names);
+    } else {
+      PyTuple_SET_ITEM(names, i, name);
+    }
+  }
+  const int failed = names == NULL || PyModule_AddObjectRef(module, "FAULTS", names) < 0;
+  Py_XDECREF(names);
+  return failed ? -1 : 0;
+}
+
+int sapwood_add_stepper(PyObject *module) {
+  sapwood_state *state = sapwood_state_of_module(module);
+  state->model_stepper_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+  if (state->model_stepper_type == NULL ||
+      PyModule_AddType(module, state->model_stepper_type) < 0 ||
+      PyModule_AddFunctions(module, functions) < 0) {
+    return -1;
+  }
+  return add_faults(module);
+}

@@ -1,0 +1,246 @@
+/* What the last step of a ModelStepper left, as NumPy arrays of its own.
+ *
+ * A table names the arrays to copy. It is written twice under the lock: for the lengths, so that arrays
+ * can be allocated with the GIL held, and for the copy, which is refused when a step in another thread
+ * changed the lengths in between. */
+#include "stepper.h"
+
+#include <string.h>
+
+typedef struct output {
+  const char *name;
+  int typenum;
+  npy_intp rows, columns; /* columns 0 for a vector */
+  const void *source;
+  size_t stride; /* bytes from row to row of the source */
+} output;
+
+enum { MAX_OUTPUTS = 16 };
+
+/* writes the table and returns the number of arrays; called under the lock */
+typedef int describe(const sapwood_stepper *self, output *table);
+
+static output vector(const char *name, npy_intp rows, const double *source) {
+  return (output){name, NPY_DOUBLE, rows, 0, source, sizeof *source};
+}
+
+static output integers(const char *name, npy_intp rows, const int32_t *source) {
+  return (output){name, NPY_INT32, rows, 0, source, sizeof *source};
+}
+
+static output columns(const char *name, npy_intp rows, npy_intp n, const double *source) {
+  return (output){name, NPY_DOUBLE, rows, n, source, (size_t)n * sizeof *source};
+}
+
+/* ---- copying -------------------------------------------------------------------------------- */
+
+static int describe_locked(sapwood_stepper *self, describe *write, output *table) {
+  int n;
+  Py_BEGIN_ALLOW_THREADS
+  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  n = write(self, table);
+  PyThread_release_lock(self->lock);
+  Py_END_ALLOW_THREADS
+  return n;
+}
+
+/* one table into the arrays; 0 when the lengths are no longer those of `table` */
+static int copy_locked(sapwood_stepper *self, describe *write, const output *table,
+                       PyArrayObject *const *arrays) {
+  output now[MAX_OUTPUTS];
+  int same = 1;
+  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  const int n = write(self, now);
+  for (int i = 0; i < n; i++) {
+    same &= now[i].rows == table[i].rows;
+  }
+  for (int i = 0; i < n && same; i++) {
+    const npy_intp rows = now[i].rows;
+    const size_t bytes = rows == 0 ? 0 : (size_t)(PyArray_NBYTES(arrays[i]) / rows);
+    char *target = PyArray_BYTES(arrays[i]);
+    for (npy_intp row = 0; row < rows; row++) {
+      memcpy(target + (size_t)row * bytes,
+             (const char *)now[i].source + (size_t)row * now[i].stride, bytes);
+    }
+  }
+  PyThread_release_lock(self->lock);
+  return same;
+}
+
+/* arrays (MAX_OUTPUTS) with the values of the last step; the number of them, or -1 with an exception */
+static int copy_out(sapwood_stepper *self, describe *write, output *table, PyArrayObject **arrays) {
+  const int n = describe_locked(self, write, table);
+  int failed = 0, same = 0;
+  for (int i = 0; i < n; i++) {
+    const npy_intp shape[2] = {table[i].rows, table[i].columns};
+    arrays[i] =
+        (PyArrayObject *)PyArray_SimpleNew(table[i].columns == 0 ? 1 : 2, shape, table[i].typenum);
+    failed |= arrays[i] == NULL;
+  }
+  if (!failed) {
+    Py_BEGIN_ALLOW_THREADS
+    same = copy_locked(self, write, table, arrays);
+    Py_END_ALLOW_THREADS
+    if (!same) {
+      PyErr_SetString(PyExc_RuntimeError,
+                      "the stepper took a step in another thread while its results were read");
+    }
+  }
+  if (failed || !same) {
+    for (int i = 0; i < n; i++) {
+      Py_XDECREF(arrays[i]);
+    }
+    return -1;
+  }
+  return n;
+}
+
+static PyObject *copy_out_as_dict(sapwood_stepper *self, describe *write) {
+  output table[MAX_OUTPUTS];
+  PyArrayObject *arrays[MAX_OUTPUTS];
+  const int n = copy_out(self, write, table, arrays);
+  PyObject *dict = n < 0 ? NULL : PyDict_New();
+  for (int i = 0; i < n; i++) {
+    if (dict != NULL && PyDict_SetItemString(dict, table[i].name, (PyObject *)arrays[i]) < 0) {
+      Py_CLEAR(dict);
+    }
+    Py_DECREF(arrays[i]);
+  }
+  return dict;
+}
+
+/* ---- the problem ---------------------------------------------------------------------------- */
+
+static int describe_problem(const sapwood_stepper *self, output *table) {
+  const struct sap_gather *g = &self->gather;
+  const npy_intp n = g->problem.n_contacts, nv = self->forest.nv;
+  int i = 0;
+  table[i++] = integers("tree_nv", self->forest.n_trees, self->forest.tree_dofnum);
+  table[i++] = vector("A", (npy_intp)g->nA, g->A);
+  table[i++] = vector("v_star", nv, g->v_star);
+  table[i++] = vector("v_guess", nv, g->v_0);
+  table[i++] = integers("tree_a", n, g->tree_a);
+  table[i++] = integers("tree_b", n, g->tree_b);
+  table[i++] = vector("J", (npy_intp)g->nJ, g->J);
+  table[i++] = vector("mu", n, g->mu);
+  table[i++] = vector("phi0", n, g->phi0);
+  table[i++] = vector("k", n, g->k);
+  table[i++] = vector("tau_d", n, g->tau_d);
+  table[i++] = vector("R_t", n, g->R_t);
+  table[i++] = vector("R_n", n, g->R_n);
+  table[i++] = vector("v_hat_n", n, g->v_hat_n);
+  table[i++] = columns("v_hat_t", n, 2, g->v_hat_t);
+  return i;
+}
+
+const char sapwood_stepper_problem_doc[] =
+    "problem()\n--\n\n"
+    "Dict of copies: the arrays of the last gathered problem, by the names of\n"
+    "sapwood.ContactProblem.";
+
+PyObject *sapwood_stepper_problem(PyObject *self, PyObject *Py_UNUSED(unused)) {
+  return copy_out_as_dict((sapwood_stepper *)self, describe_problem);
+}
+
+/* ---- contacts ------------------------------------------------------------------------------- */
+
+static int describe_contacts(const sapwood_stepper *self, output *table) {
+  const struct sap_gather *g = &self->gather;
+  const npy_intp n = g->problem.n_contacts;
+  const npy_intp solved = self->solved ? n : 0;
+  int i = 0;
+  table[i++] = integers("index", n, n > 0 ? &g->contacts[0].index : NULL);
+  table[i - 1].stride = sizeof(struct sap_contact);
+  table[i++] = vector("phi0", n, g->phi0);
+  table[i++] = columns("v_hat_t", n, 2, g->v_hat_t);
+  table[i++] = columns("v_c", solved, 3, g->v_c);
+  table[i++] = columns("gamma", solved, 3, g->gamma);
+  return i;
+}
+
+const char sapwood_stepper_contacts_doc[] =
+    "contacts()\n--\n\n"
+    "Dict of copies: index in the engine's list, phi0, v_hat_t, v_c and gamma of the contacts\n"
+    "of the last step.";
+
+PyObject *sapwood_stepper_contacts(PyObject *self, PyObject *Py_UNUSED(unused)) {
+  return copy_out_as_dict((sapwood_stepper *)self, describe_contacts);
+}
+
+/* ---- the solution --------------------------------------------------------------------------- */
+
+enum { RESULT_V, RESULT_GAMMA, RESULT_V_C, RESULT_REGIONS };
+
+static int describe_result(const sapwood_stepper *self, output *table) {
+  const struct sap_gather *g = &self->gather;
+  const npy_intp n = g->problem.n_contacts;
+  table[RESULT_V] = vector("v", self->forest.nv, g->v);
+  table[RESULT_GAMMA] = columns("gamma", n, 3, g->gamma);
+  table[RESULT_V_C] = columns("v_c", n, 3, g->v_c);
+  table[RESULT_REGIONS] = (output){"regions", NPY_INT8, n, 0, g->regions, sizeof *g->regions};
+  return RESULT_REGIONS + 1;
+}
+
+/* scalars of the solution and a copy of the history (from PyMem_RawMalloc); 0 when memory ran out */
+static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solved, double *seconds,
+                        sap_iteration **records, int32_t *n_records) {
+  int complete = 1;
+  Py_BEGIN_ALLOW_THREADS
+  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  result->solution = self->solution;
+  *solved = self->solved;
+  *seconds = self->solve_seconds;
+  if (self->solved && self->record_history) {
+    const sap_iteration *source = sap_solver_history(self->solver, n_records);
+    const size_t bytes = (size_t)*n_records * sizeof *source;
+    *records = PyMem_RawMalloc(bytes);
+    complete = *records != NULL;
+    if (complete && bytes > 0) {
+      memcpy(*records, source, bytes);
+    }
+  }
+  PyThread_release_lock(self->lock);
+  Py_END_ALLOW_THREADS
+  return complete;
+}
+
+const char sapwood_stepper_result_doc[] =
+    "result()\n--\n\n"
+    "Dict of copies: the fields of the solution of the last step, or None when it has none.";
+
+PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) {
+  sapwood_stepper *self = (sapwood_stepper *)object;
+  const sapwood_state *state = sapwood_state_of_type(Py_TYPE(object));
+  if (state == NULL) {
+    return NULL;
+  }
+  sapwood_result result = {0};
+  sap_iteration *records = NULL;
+  int32_t n_records = 0;
+  int solved;
+  double seconds;
+  if (!copy_scalars(self, &result, &solved, &seconds, &records, &n_records)) {
+    return PyErr_NoMemory();
+  }
+  if (!solved) {
+    Py_RETURN_NONE;
+  }
+  output table[MAX_OUTPUTS];
+  PyArrayObject *arrays[MAX_OUTPUTS];
+  PyObject *dict = NULL;
+  if (copy_out(self, describe_result, table, arrays) >= 0) {
+    result.v = arrays[RESULT_V];
+    result.gamma = arrays[RESULT_GAMMA];
+    result.v_c = arrays[RESULT_V_C];
+    result.regions = arrays[RESULT_REGIONS];
+    PyObject *history =
+        self->record_history ? sapwood_history(state, records, n_records) : Py_NewRef(Py_None);
+    if (history != NULL) {
+      dict = sapwood_result_dict(&result, seconds, history);
+      Py_DECREF(history);
+    }
+    sapwood_result_clear(&result);
+  }
+  PyMem_RawFree(records);
+  return dict;
+}

@@ -1,0 +1,187 @@
+/* The cost and its derivatives at a velocity of the caller's choice, with the trees that no contact touches.
+ * For tests, studies and tools: the solver itself works island by island. */
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "sap/problem.h"
+#include "sap/solver.h"
+
+/* cost and gradient of the trees that no contact touches */
+static double evaluate_free_trees(const struct sap_workspace *w, const sap_problem *problem,
+                                  const double *v, double *gradient, double *direction) {
+  const struct sap_graph *graph = &w->graph;
+  double cost = 0;
+  for (int32_t t = 0; t < graph->n_trees; ++t) {
+    if (graph->tree_position[t] >= 0) {
+      continue;
+    }
+    const int32_t n = graph->tree_nv[t];
+    const double *A = problem->A + graph->tree_A[t];
+    const int64_t s = graph->tree_v[t];
+    for (int32_t i = 0; i < n; ++i) {
+      double sum = 0;
+      for (int32_t j = 0; j < n; ++j) {
+        sum += A[(int64_t)i * n + j] * (v[s + j] - problem->v_star[s + j]);
+      }
+      cost += 0.5 * sum * (v[s + i] - problem->v_star[s + i]);
+      if (gradient) {
+        gradient[s + i] = sum;
+      }
+      if (direction) {
+        direction[s + i] = problem->v_star[s + i] - v[s + i];
+      }
+    }
+  }
+  return cost;
+}
+
+/* copies the lower blocks of the assembled H into both triangles of a dense matrix (nv, nv) */
+static void copy_block(const struct sap_workspace *w, struct sap_place place, int32_t row,
+                       int32_t column, double *hessian) {
+  const struct sap_graph *graph = &w->graph;
+  const int32_t row_tree = graph->node_tree[row], column_tree = graph->node_tree[column];
+  const int64_t nv = graph->sizes.nv;
+  for (int32_t j = 0; j < graph->tree_nv[column_tree]; ++j) {
+    for (int32_t i = row == column ? j : 0; i < graph->tree_nv[row_tree]; ++i) {
+      const double h = w->factor.values[place.offset + (size_t)j * (size_t)place.ld + (size_t)i];
+      const int64_t r = graph->tree_v[row_tree] + i, c = graph->tree_v[column_tree] + j;
+      hessian[r * nv + c] = h;
+      hessian[c * nv + r] = h;
+    }
+  }
+}
+
+static void copy_hessian(const struct sap_workspace *w, const sap_problem *problem,
+                         double *hessian) {
+  const struct sap_graph *graph = &w->graph;
+  const int64_t nv = graph->sizes.nv;
+  for (int64_t i = 0; i < nv * nv; ++i) {
+    hessian[i] = 0;
+  }
+  for (int32_t t = 0; t < graph->n_trees; ++t) {
+    const int32_t node = graph->tree_position[t], n = graph->tree_nv[t];
+    if (node >= 0) {
+      copy_block(w, w->factor.diagonal[node], node, node, hessian);
+      continue;
+    }
+    for (int32_t i = 0; i < n; ++i) {
+      memcpy(hessian + (graph->tree_v[t] + i) * nv + graph->tree_v[t],
+             problem->A + graph->tree_A[t] + (int64_t)i * n, (size_t)n * sizeof(double));
+    }
+  }
+  for (int32_t e = 0; e < graph->n_edges; ++e) {
+    copy_block(w, w->factor.edge[e], graph->edge_high[e], graph->edge_low[e], hessian);
+  }
+}
+
+sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
+                               double *cost, double *gradient, double *hessian, double *direction,
+                               sap_error *error) {
+  struct sap_workspace *w = &solver->work;
+  int32_t reused = 0;
+  double seconds = 0;
+  sap_status status = sap_solver_load(solver, problem, &reused, &seconds, error);
+  if (status == SAP_OK) {
+    status = sap_check_finite("v", w->graph.sizes.nv, v, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  double sum = evaluate_free_trees(w, problem, v, gradient, direction);
+  sap_workspace_gather(w, v, w->v);
+  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
+    const struct sap_island *island = &w->graph.island[i];
+    sum += sap_evaluate(w, island).cost;
+    sap_assemble(w, island);
+  }
+  if (cost) {
+    *cost = sum;
+  }
+  if (gradient) {
+    sap_workspace_scatter(w, w->gradient, gradient);
+  }
+  if (hessian) {
+    copy_hessian(w, problem, hessian);
+  }
+  if (direction) {
+    for (int32_t i = 0; i < w->graph.n_islands; ++i) {
+      const int32_t node = sap_factor_run(&w->factor, i);
+      if (node >= 0) {
+        return sap_fail(error, SAP_NOT_POSITIVE_DEFINITE, "H", w->graph.node_tree[node], NAN,
+                        "the Hessian lost positive definiteness at this tree");
+      }
+    }
+    for (int32_t i = 0; i < w->graph.tree.n_scalars; ++i) {
+      w->dv[i] = -w->gradient[i];
+    }
+    for (int32_t i = 0; i < w->graph.n_islands; ++i) {
+      sap_factor_solve(&w->factor, i, w->dv);
+    }
+    sap_workspace_scatter(w, w->dv, direction);
+  }
+  return SAP_OK;
+}
+
+/* the part of the line that free trees contribute: linear and quadratic in alpha */
+static void free_trees_on_line(const struct sap_workspace *w, const sap_problem *problem,
+                               const double *v, const double *dv, double *linear,
+                               double *quadratic) {
+  const struct sap_graph *graph = &w->graph;
+  for (int32_t t = 0; t < graph->n_trees; ++t) {
+    if (graph->tree_position[t] >= 0) {
+      continue;
+    }
+    const int32_t n = graph->tree_nv[t];
+    const double *A = problem->A + graph->tree_A[t];
+    const int64_t s = graph->tree_v[t];
+    for (int32_t i = 0; i < n; ++i) {
+      for (int32_t j = 0; j < n; ++j) {
+        *linear += dv[s + i] * A[(int64_t)i * n + j] * (v[s + j] - problem->v_star[s + j]);
+        *quadratic += dv[s + i] * A[(int64_t)i * n + j] * dv[s + j];
+      }
+    }
+  }
+}
+
+sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem, const double *v,
+                                 const double *dv, int32_t n, const double *alpha,
+                                 double *difference, double *slope, double *curvature,
+                                 sap_error *error) {
+  struct sap_workspace *w = &solver->work;
+  int32_t reused = 0;
+  double seconds = 0;
+  sap_status status = sap_solver_load(solver, problem, &reused, &seconds, error);
+  const struct {
+    const char *name;
+    int64_t n;
+    const double *x;
+  } arrays[] = {{"v", w->graph.sizes.nv, v}, {"dv", w->graph.sizes.nv, dv}, {"alpha", n, alpha}};
+  for (int a = 0; a < 3 && status == SAP_OK; ++a) {
+    status = sap_check_finite(arrays[a].name, arrays[a].n, arrays[a].x, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  double linear = 0, quadratic = 0;
+  free_trees_on_line(w, problem, v, dv, &linear, &quadratic);
+  for (int32_t k = 0; k < n; ++k) {
+    difference[k] = alpha[k] * (linear + 0.5 * alpha[k] * quadratic);
+    slope[k] = linear + alpha[k] * quadratic;
+    curvature[k] = quadratic;
+  }
+  sap_workspace_gather(w, v, w->v);
+  sap_workspace_gather(w, dv, w->dv);
+  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
+    const struct sap_island *island = &w->graph.island[i];
+    sap_evaluate(w, island);
+    const struct sap_line line = sap_line_make(w, island);
+    for (int32_t k = 0; k < n; ++k) {
+      const struct sap_line_point point = sap_line_at(&line, alpha[k]);
+      difference[k] += sap_line_difference(&line, alpha[k]);
+      slope[k] += point.slope;
+      curvature[k] += point.curvature;
+    }
+  }
+  return SAP_OK;
+}

@@ -1,0 +1,210 @@
+#include "sap/graph.h"
+
+#include <string.h>
+
+int sap_graph_matches(const struct sap_graph *graph, const sap_problem *problem, int whole) {
+  const size_t trees = (size_t)problem->n_trees * sizeof(int32_t);
+  const size_t contacts = (size_t)problem->n_contacts * sizeof(int32_t);
+  return graph->n_trees == problem->n_trees && graph->n_contacts == problem->n_contacts &&
+         graph->whole == whole &&
+         (trees == 0 || memcmp(graph->tree_nv, problem->tree_nv, trees) == 0) &&
+         (contacts == 0 || (memcmp(graph->tree_a, problem->tree_a, contacts) == 0 &&
+                            memcmp(graph->tree_b, problem->tree_b, contacts) == 0));
+}
+
+void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, const sap_problem *problem) {
+  const size_t trees = (size_t)problem->n_trees, contacts = (size_t)problem->n_contacts;
+  int32_t n_nodes_most = problem->n_trees;
+  if (problem->n_contacts < n_nodes_most / 2) {
+    n_nodes_most = 2 * problem->n_contacts;
+  }
+  const size_t nodes = (size_t)n_nodes_most;
+  graph->tree_nv = sap_arena_take(arena, trees, sizeof(int32_t));
+  graph->tree_a = sap_arena_take(arena, contacts, sizeof(int32_t));
+  graph->tree_b = sap_arena_take(arena, contacts, sizeof(int32_t));
+  graph->tree_v = sap_arena_take(arena, trees, sizeof(int64_t));
+  graph->tree_A = sap_arena_take(arena, trees, sizeof(int64_t));
+  graph->tree_position = sap_arena_take(arena, trees, sizeof(int32_t));
+  graph->patch = sap_arena_take(arena, contacts, sizeof(struct sap_patch));
+  graph->island = sap_arena_take(arena, nodes, sizeof(struct sap_island));
+  graph->contact = sap_arena_take(arena, contacts, sizeof(int32_t));
+  graph->edge_low = sap_arena_take(arena, contacts, sizeof(int32_t));
+  graph->edge_high = sap_arena_take(arena, contacts, sizeof(int32_t));
+  graph->node_tree = sap_arena_take(arena, nodes, sizeof(int32_t));
+  graph->node_of_tree = sap_arena_take(arena, trees, sizeof(int32_t));
+  graph->tree_of_node = sap_arena_take(arena, nodes, sizeof(int32_t));
+  graph->node_size = sap_arena_take(arena, nodes, sizeof(int32_t));
+  graph->low_node = sap_arena_take(arena, contacts, sizeof(int32_t));
+  graph->high_node = sap_arena_take(arena, contacts, sizeof(int32_t));
+  graph->sorted = sap_arena_take(arena, contacts, sizeof(int32_t));
+  graph->bucket = sap_arena_take(arena, nodes + 2, sizeof(int32_t));
+  graph->edge_a = sap_arena_take(arena, contacts, sizeof(int32_t));
+  graph->edge_b = sap_arena_take(arena, contacts, sizeof(int32_t));
+  graph->unsorted = sap_arena_take(arena, contacts, sizeof(struct sap_patch));
+  sap_junction_tree_carve(&graph->tree, arena, n_nodes_most, problem->n_contacts);
+}
+
+/* numbers the trees that a contact touches, in the order of the trees */
+static void find_nodes(struct sap_graph *graph) {
+  memset(graph->node_of_tree, 0xff, (size_t)graph->n_trees * sizeof(int32_t));
+  for (int32_t i = 0; i < graph->n_contacts; ++i) {
+    graph->node_of_tree[graph->tree_a[i]] = 0;
+    if (graph->tree_b[i] >= 0) {
+      graph->node_of_tree[graph->tree_b[i]] = 0;
+    }
+  }
+  graph->n_nodes = 0;
+  int64_t v = 0, A = 0;
+  for (int32_t t = 0; t < graph->n_trees; ++t) {
+    graph->tree_v[t] = v;
+    graph->tree_A[t] = A;
+    v += graph->tree_nv[t];
+    A += (int64_t)graph->tree_nv[t] * graph->tree_nv[t];
+    if (graph->node_of_tree[t] == 0) {
+      graph->node_of_tree[t] = graph->n_nodes;
+      graph->tree_of_node[graph->n_nodes] = t;
+      graph->node_size[graph->n_nodes++] = graph->tree_nv[t];
+    }
+  }
+}
+
+/* stable counting sort of `count` items: to[] = from[] by key[item], from -1 to n_keys - 2 */
+static void counting_sort(int32_t count, const int32_t *from, int32_t *to, const int32_t *key,
+                          int32_t n_keys, int32_t *bucket) {
+  memset(bucket, 0, ((size_t)n_keys + 1) * sizeof *bucket);
+  for (int32_t i = 0; i < count; ++i) {
+    bucket[key[from[i]] + 2]++;
+  }
+  for (int32_t k = 0; k < n_keys; ++k) {
+    bucket[k + 1] += bucket[k];
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    to[bucket[key[from[i]] + 1]++] = from[i];
+  }
+}
+
+/* contacts sorted by pair of nodes; runs become patches, those between two trees also edges */
+static void find_patches(struct sap_graph *graph) {
+  for (int32_t i = 0; i < graph->n_contacts; ++i) {
+    const int32_t a = graph->node_of_tree[graph->tree_a[i]];
+    const int32_t b = graph->tree_b[i] < 0 ? -1 : graph->node_of_tree[graph->tree_b[i]];
+    graph->low_node[i] = b < 0 || a < b ? a : b;
+    graph->high_node[i] = b < 0 || a < b ? b : a;
+    graph->contact[i] = i;
+  }
+  counting_sort(graph->n_contacts, graph->contact, graph->sorted, graph->high_node,
+                graph->n_nodes + 1, graph->bucket);
+  counting_sort(graph->n_contacts, graph->sorted, graph->contact, graph->low_node,
+                graph->n_nodes + 1, graph->bucket);
+  graph->n_patches = 0;
+  graph->n_edges = 0;
+  for (int32_t place = 0; place < graph->n_contacts; ++place) {
+    const int32_t i = graph->contact[place];
+    const int32_t low = graph->low_node[i], high = graph->high_node[i];
+    struct sap_patch *last = graph->n_patches > 0 ? &graph->unsorted[graph->n_patches - 1] : NULL;
+    if (last && last->low == low && last->high == high) {
+      last->end = place + 1;
+      continue;
+    }
+    graph->unsorted[graph->n_patches++] =
+        (struct sap_patch){.low = low, .high = high, .begin = place, .end = place + 1, .edge = -1};
+    if (high >= 0) {
+      graph->unsorted[graph->n_patches - 1].edge = graph->n_edges;
+      graph->edge_a[graph->n_edges] = low;
+      graph->edge_b[graph->n_edges++] = high;
+    }
+  }
+}
+
+/* from nodes to positions, sorted by the lower one; contacts follow their patches */
+static void order_patches(struct sap_graph *graph) {
+  const int32_t *position = graph->tree.position;
+  int32_t *patches = graph->edge_a, *patches_sorted = graph->edge_b, *key = graph->low_node;
+  for (int32_t p = 0; p < graph->n_patches; ++p) {
+    struct sap_patch *patch = &graph->unsorted[p];
+    const int32_t a = position[patch->low], b = patch->high < 0 ? -1 : position[patch->high];
+    patch->low = b < 0 || a < b ? a : b;
+    patch->high = b < 0 || a < b ? b : a;
+    key[p] = patch->low;
+    patches[p] = p;
+    if (patch->edge >= 0) {
+      graph->edge_low[patch->edge] = patch->low;
+      graph->edge_high[patch->edge] = patch->high;
+    }
+  }
+  counting_sort(graph->n_patches, patches, patches_sorted, key, graph->n_nodes + 1, graph->bucket);
+  memcpy(graph->sorted, graph->contact, (size_t)graph->n_contacts * sizeof *graph->sorted);
+  int32_t place = 0;
+  int64_t J = 0;
+  graph->max_patch_width = 0;
+  for (int32_t p = 0; p < graph->n_patches; ++p) {
+    struct sap_patch *patch = &graph->patch[p];
+    *patch = graph->unsorted[patches_sorted[p]];
+    const int32_t count = patch->end - patch->begin;
+    memcpy(graph->contact + place, graph->sorted + patch->begin, (size_t)count * sizeof(int32_t));
+    patch->begin = place;
+    patch->end = place += count;
+    for (int side = 0; side < 2; ++side) {
+      const int32_t node = side == 0 ? patch->low : patch->high;
+      if (node < 0) {
+        continue;
+      }
+      const int64_t width = 3 * (int64_t)count * graph->tree_nv[graph->node_tree[node]];
+      *(side == 0 ? &patch->J_low : &patch->J_high) = J;
+      J += width;
+      graph->max_patch_width = width > graph->max_patch_width ? width : graph->max_patch_width;
+    }
+  }
+}
+
+static void find_islands(struct sap_graph *graph) {
+  graph->n_islands = graph->tree.n_components;
+  int32_t patch = 0;
+  for (int32_t c = 0; c < graph->n_islands; ++c) {
+    const struct sap_component *component = &graph->tree.component[c];
+    const int32_t patch_begin = patch;
+    while (patch < graph->n_patches && graph->patch[patch].low < component->node_end) {
+      ++patch;
+    }
+    graph->island[c] = (struct sap_island){
+        .index = c,
+        .node_begin = component->node_begin,
+        .node_end = component->node_end,
+        .scalar_begin = component->scalar_begin,
+        .scalar_end = component->scalar_end,
+        .patch_begin = patch_begin,
+        .patch_end = patch,
+        .contact_begin = graph->patch[patch_begin].begin,
+        .contact_end = graph->patch[patch - 1].end,
+    };
+  }
+}
+
+void sap_graph_build(struct sap_graph *graph, const sap_problem *problem, const sap_sizes *sizes,
+                     int whole) {
+  graph->n_trees = problem->n_trees;
+  graph->n_contacts = problem->n_contacts;
+  graph->whole = whole;
+  graph->sizes = *sizes;
+  if (graph->n_trees > 0) {
+    memcpy(graph->tree_nv, problem->tree_nv, (size_t)graph->n_trees * sizeof(int32_t));
+  }
+  if (graph->n_contacts > 0) {
+    memcpy(graph->tree_a, problem->tree_a, (size_t)graph->n_contacts * sizeof(int32_t));
+    memcpy(graph->tree_b, problem->tree_b, (size_t)graph->n_contacts * sizeof(int32_t));
+  }
+  find_nodes(graph);
+  find_patches(graph);
+  graph->tree.n_nodes = graph->n_nodes;
+  graph->tree.n_edges = graph->n_edges;
+  sap_junction_tree_order(&graph->tree, graph->node_size, graph->edge_a, graph->edge_b, whole);
+  for (int32_t k = 0; k < graph->n_nodes; ++k) {
+    graph->node_tree[k] = graph->tree_of_node[graph->tree.order[k]];
+  }
+  for (int32_t t = 0; t < graph->n_trees; ++t) {
+    const int32_t node = graph->node_of_tree[t];
+    graph->tree_position[t] = node < 0 ? -1 : graph->tree.position[node];
+  }
+  order_patches(graph);
+  find_islands(graph);
+}

@@ -1,0 +1,67 @@
+/* The contact graph: trees are nodes, patches are edges, islands are connected components.
+ *
+ * Only trees that a contact touches take part; they are numbered in elimination order ("positions"), and
+ * so are their velocities ("scalars"). All contacts between the same two trees (or one tree and the
+ * world) form a patch; patches are sorted by their lower position, so that an island is one contiguous
+ * range of positions, scalars, patches and contacts. Within a patch contacts keep the order they were
+ * given in.
+ *
+ * The graph depends on tree_nv, tree_a and tree_b alone and is kept while they stay the same. */
+#ifndef SAPWOOD_SAP_GRAPH_H
+#define SAPWOOD_SAP_GRAPH_H
+
+#include "linalg/junction_tree.h"
+#include "sapwood.h"
+
+struct sap_patch {
+  int32_t low, high;  /* positions of its trees, low < high; high = -1 for the world */
+  int32_t begin, end; /* its contacts, as places in patch order */
+  int32_t edge;       /* edge of the junction tree, -1 for the world */
+  int64_t J_low,
+      J_high; /* its blocks in the packed J: (3 contacts, n_low), then (3 contacts, n_high) */
+};
+
+struct sap_island {
+  int32_t index;
+  int32_t node_begin, node_end;
+  int32_t scalar_begin, scalar_end;
+  int32_t patch_begin, patch_end;
+  int32_t contact_begin, contact_end;
+};
+
+struct sap_graph {
+  /* signature: a private copy of the index arrays */
+  int32_t n_trees, n_contacts, whole;
+  int32_t *tree_nv, *tree_a, *tree_b;
+
+  sap_sizes sizes;
+  int64_t *tree_v;        /* (n_trees) first velocity of each tree */
+  int64_t *tree_A;        /* (n_trees) first entry of its block */
+  int32_t *tree_position; /* (n_trees) or -1 for a tree that takes no part */
+
+  int32_t n_nodes, n_patches, n_edges, n_islands;
+  struct sap_patch *patch;       /* (n_patches) */
+  struct sap_island *island;     /* (n_islands) */
+  int32_t *contact;              /* (n_contacts) the problem's contact at each place */
+  int32_t *edge_low, *edge_high; /* (n_edges) positions */
+  int32_t *node_tree;            /* (n_nodes) the problem's tree at each position */
+  int64_t max_patch_width;       /* most 3 contacts * tree_nv over patches, for scratch */
+  struct sap_junction_tree tree;
+
+  /* scratch */
+  int32_t *node_of_tree, *tree_of_node, *node_size, *low_node, *high_node, *sorted, *bucket;
+  int32_t *edge_a, *edge_b;
+  struct sap_patch *unsorted;
+};
+
+/* does the graph stand for the same trees and contacts? */
+int sap_graph_matches(const struct sap_graph *graph, const sap_problem *problem, int whole);
+
+/* room for the graph of `problem`, rows of the junction tree excepted */
+void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, const sap_problem *problem);
+
+/* builds all but the rows and updates of the junction tree */
+void sap_graph_build(struct sap_graph *graph, const sap_problem *problem, const sap_sizes *sizes,
+                     int whole);
+
+#endif

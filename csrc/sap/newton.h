@@ -1,0 +1,20 @@
+/* Algorithm 1: the Newton iterations of one island. */
+#ifndef SAPWOOD_SAP_NEWTON_H
+#define SAPWOOD_SAP_NEWTON_H
+
+#include "sap/objective.h"
+
+struct sap_newton_result {
+  sap_outcome outcome;
+  int32_t tree; /* of the problem, for SAP_BREAKDOWN */
+  int32_t iterations;
+  int32_t trials;
+  struct sap_evaluation last; /* at the velocity that is returned */
+  double assembly_seconds, factor_seconds, line_search_seconds;
+};
+
+/* Starts from w->v and leaves the result there, with v_c, gamma, region and gradient to match. */
+struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,
+                                    const sap_settings *settings);
+
+#endif

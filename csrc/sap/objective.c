@@ -1,0 +1,239 @@
+#include "sap/objective.h"
+
+#include <math.h>
+#include <string.h>
+
+static int32_t node_size(const struct sap_graph *graph, int32_t node) {
+  return graph->tree.node_scalar[node + 1] - graph->tree.node_scalar[node];
+}
+
+static void clear(double *x, int32_t begin, int32_t end) {
+  memset(x + begin, 0, (size_t)(end - begin) * sizeof *x);
+}
+
+static double dot(const double *a, const double *b, int32_t begin, int32_t end) {
+  double sum = 0;
+  for (int32_t i = begin; i < end; ++i) {
+    sum += a[i] * b[i];
+  }
+  return sum;
+}
+
+/* |D x| */
+static double scaled_norm(const double *scale, const double *x, int32_t begin, int32_t end) {
+  double sum = 0;
+  for (int32_t i = begin; i < end; ++i) {
+    sum += scale[i] * x[i] * scale[i] * x[i];
+  }
+  return sqrt(sum);
+}
+
+/* y = A x, block by block */
+static void multiply_mass(const struct sap_workspace *w, const struct sap_island *island,
+                          const double *x, double *y) {
+  clear(y, island->scalar_begin, island->scalar_end);
+  for (int32_t i = island->node_begin; i < island->node_end; ++i) {
+    const int32_t n = node_size(&w->graph, i), s = w->graph.tree.node_scalar[i];
+    w->kernels->gemv(n, n, w->A[i], n, x + s, y + s);
+  }
+}
+
+/* x_c = J x; a packed block (3 contacts, n) row-major is (n, 3 contacts) column-major */
+static void multiply_jacobian(const struct sap_workspace *w, const struct sap_island *island,
+                              const double *x, double *x_c) {
+  const struct sap_graph *graph = &w->graph;
+  clear(x_c, 3 * island->contact_begin, 3 * island->contact_end);
+  for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
+    const struct sap_patch *patch = &graph->patch[p];
+    const int32_t rows = 3 * (patch->end - patch->begin);
+    double *to = x_c + 3 * (int64_t)patch->begin;
+    const int32_t n_low = node_size(graph, patch->low);
+    w->kernels->gemv_transposed(n_low, rows, w->J + patch->J_low, n_low,
+                                x + graph->tree.node_scalar[patch->low], to);
+    if (patch->high >= 0) {
+      const int32_t n_high = node_size(graph, patch->high);
+      w->kernels->gemv_transposed(n_high, rows, w->J + patch->J_high, n_high,
+                                  x + graph->tree.node_scalar[patch->high], to);
+    }
+  }
+}
+
+/* y = J^T x_c */
+static void multiply_jacobian_transposed(const struct sap_workspace *w,
+                                         const struct sap_island *island, const double *x_c,
+                                         double *y) {
+  const struct sap_graph *graph = &w->graph;
+  clear(y, island->scalar_begin, island->scalar_end);
+  for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
+    const struct sap_patch *patch = &graph->patch[p];
+    const int32_t rows = 3 * (patch->end - patch->begin);
+    const double *from = x_c + 3 * (int64_t)patch->begin;
+    const int32_t n_low = node_size(graph, patch->low);
+    w->kernels->gemv(n_low, rows, w->J + patch->J_low, n_low, from,
+                     y + graph->tree.node_scalar[patch->low]);
+    if (patch->high >= 0) {
+      const int32_t n_high = node_size(graph, patch->high);
+      w->kernels->gemv(n_high, rows, w->J + patch->J_high, n_high, from,
+                       y + graph->tree.node_scalar[patch->high]);
+    }
+  }
+}
+
+struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island) {
+  const int32_t begin = island->scalar_begin, end = island->scalar_end;
+  struct sap_evaluation now;
+
+  /* 1/2 |v - v*|_A^2 */
+  for (int32_t i = begin; i < end; ++i) {
+    w->dw[i] = w->v[i] - w->v_star[i];
+  }
+  multiply_mass(w, island, w->dw, w->momentum);
+  now.cost = 0.5 * dot(w->dw, w->momentum, begin, end);
+
+  /* + sum l_i(v_c) */
+  multiply_jacobian(w, island, w->v, w->v_c);
+  for (int32_t i = island->contact_begin; i < island->contact_end; ++i) {
+    const struct sap_contact *contact = &w->contact[i];
+    const struct sap_contact_state at = sap_contact_at_velocity(contact, w->v_c + 3 * (int64_t)i);
+    sap_contact_impulse(contact, &at, w->gamma + 3 * (int64_t)i);
+    sap_contact_hessian(contact, &at, w->G + 9 * (int64_t)i);
+    now.cost += sap_contact_cost(contact, &at);
+    w->region[i] = (int8_t)at.region;
+  }
+
+  /* grad = A (v - v*) - J^T gamma */
+  multiply_jacobian_transposed(w, island, w->gamma, w->impulse);
+  double momentum = 0;
+  for (int32_t i = begin; i < end; ++i) {
+    w->gradient[i] = w->momentum[i] - w->impulse[i];
+    const double p = w->scale[i] * (w->momentum[i] + w->momentum_star[i]);
+    momentum += p * p;
+  }
+  now.gradient = scaled_norm(w->scale, w->gradient, begin, end);
+  now.momentum = sqrt(momentum);
+  now.impulse = scaled_norm(w->scale, w->impulse, begin, end);
+  now.scale = fmax(now.momentum, now.impulse);
+  return now;
+}
+
+/* ---- Hessian ---- */
+
+/* GJ = G J for a run of contacts: J and GJ (3 contacts, n) row-major */
+static void multiply_blocks(int32_t n_contacts, int32_t n, const double *G, const double *J,
+                            double *GJ) {
+  for (int32_t c = 0; c < n_contacts; ++c, G += 9, J += 3 * (int64_t)n, GJ += 3 * (int64_t)n) {
+    for (int r = 0; r < 3; ++r) {
+      for (int32_t j = 0; j < n; ++j) {
+        GJ[r * n + j] = G[3 * r] * J[j] + G[3 * r + 1] * J[n + j] + G[3 * r + 2] * J[2 * n + j];
+      }
+    }
+  }
+}
+
+/* block (row tree, column tree) += J_row^T G J_column for a run of contacts */
+static void add_block(const struct sap_workspace *w, struct sap_place place, int32_t rows,
+                      const double *J_row, int32_t n_row, const double *GJ, int32_t n_column,
+                      int lower) {
+  w->kernels->multiply(n_row, n_column, rows, 1, J_row, n_row, GJ, n_column,
+                       w->factor.values + place.offset, place.ld, lower);
+}
+
+/* the run [begin, end) of contacts of a patch, all of them with G != 0 */
+static void add_run(struct sap_workspace *w, const struct sap_patch *patch, int32_t begin,
+                    int32_t end) {
+  const struct sap_graph *graph = &w->graph;
+  const struct sap_factor *factor = &w->factor;
+  const int32_t skip = 3 * (begin - patch->begin), rows = 3 * (end - begin);
+  const double *G = w->G + 9 * (int64_t)begin;
+  const int32_t n_low = node_size(graph, patch->low);
+  const double *J_low = w->J + patch->J_low + (int64_t)skip * n_low;
+  multiply_blocks(end - begin, n_low, G, J_low, w->GJ);
+  add_block(w, factor->diagonal[patch->low], rows, J_low, n_low, w->GJ, n_low, 1);
+  if (patch->high >= 0) {
+    const int32_t n_high = node_size(graph, patch->high);
+    const double *J_high = w->J + patch->J_high + (int64_t)skip * n_high;
+    add_block(w, factor->edge[patch->edge], rows, J_high, n_high, w->GJ, n_low, 0);
+    multiply_blocks(end - begin, n_high, G, J_high, w->GJ);
+    add_block(w, factor->diagonal[patch->high], rows, J_high, n_high, w->GJ, n_high, 1);
+  }
+}
+
+void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {
+  const struct sap_graph *graph = &w->graph;
+  sap_factor_clear(&w->factor, island->index);
+
+  /* A */
+  for (int32_t i = island->node_begin; i < island->node_end; ++i) {
+    const int32_t n = node_size(graph, i);
+    const struct sap_place place = w->factor.diagonal[i];
+    for (int32_t j = 0; j < n; ++j) {
+      memcpy(w->factor.values + place.offset + (size_t)j * (size_t)place.ld,
+             w->A[i] + (int64_t)j * n, (size_t)n * sizeof(double));
+    }
+  }
+
+  /* + J^T G J, run by run of contacts that act */
+  for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
+    const struct sap_patch *patch = &graph->patch[p];
+    int32_t i = patch->begin;
+    while (i < patch->end) {
+      if (w->region[i] == SAP_NO_CONTACT) {
+        ++i;
+        continue;
+      }
+      const int32_t begin = i;
+      while (i < patch->end && w->region[i] != SAP_NO_CONTACT) {
+        ++i;
+      }
+      add_run(w, patch, begin, i);
+    }
+  }
+}
+
+/* ---- along a line ---- */
+
+struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *island) {
+  multiply_mass(w, island, w->dv, w->dp);
+  multiply_jacobian(w, island, w->dv, w->dv_c);
+  return (struct sap_line){
+      .w = w,
+      .island = island,
+      .linear = dot(w->dp, w->dw, island->scalar_begin, island->scalar_end),
+      .quadratic = dot(w->dv, w->dp, island->scalar_begin, island->scalar_end),
+  };
+}
+
+static struct sap_contact_state contact_on_line(const struct sap_workspace *w, int32_t i,
+                                                double alpha) {
+  const double *v_c = w->v_c + 3 * (int64_t)i, *dv_c = w->dv_c + 3 * (int64_t)i;
+  const double moved[3] = {v_c[0] + alpha * dv_c[0], v_c[1] + alpha * dv_c[1],
+                           v_c[2] + alpha * dv_c[2]};
+  return sap_contact_at_velocity(&w->contact[i], moved);
+}
+
+struct sap_line_point sap_line_at(const struct sap_line *line, double alpha) {
+  const struct sap_workspace *w = line->w;
+  /* dp^T (v(alpha) - v*) - dv_c^T gamma;  dv^T dp + dv_c^T G dv_c */
+  struct sap_line_point point = {alpha, line->linear + alpha * line->quadratic, line->quadratic};
+  for (int32_t i = line->island->contact_begin; i < line->island->contact_end; ++i) {
+    const struct sap_contact *contact = &w->contact[i];
+    const double *dv_c = w->dv_c + 3 * (int64_t)i;
+    const struct sap_contact_state at = contact_on_line(w, i, alpha);
+    double gamma[3];
+    sap_contact_impulse(contact, &at, gamma);
+    point.slope -= dv_c[0] * gamma[0] + dv_c[1] * gamma[1] + dv_c[2] * gamma[2];
+    point.curvature += sap_contact_curvature(contact, &at, dv_c);
+  }
+  return point;
+}
+
+double sap_line_difference(const struct sap_line *line, double alpha) {
+  const struct sap_workspace *w = line->w;
+  double difference = alpha * (line->linear + 0.5 * alpha * line->quadratic);
+  for (int32_t i = line->island->contact_begin; i < line->island->contact_end; ++i) {
+    const struct sap_contact_state at_0 = contact_on_line(w, i, 0);
+    const struct sap_contact_state at_alpha = contact_on_line(w, i, alpha);
+    difference += sap_contact_cost_difference(&w->contact[i], &at_0, &at_alpha);
+  }
+  return difference;
+}

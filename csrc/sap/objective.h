@@ -1,0 +1,45 @@
+/* The cost (17) of one island, its gradient and Hessian (VIII-A), and its derivatives along a line (VIII-C).
+ *
+ * Every function works on the ranges of one island in the workspace and allocates nothing. */
+#ifndef SAPWOOD_SAP_OBJECTIVE_H
+#define SAPWOOD_SAP_OBJECTIVE_H
+
+#include "sap/workspace.h"
+
+/* value and gradient at w->v */
+struct sap_evaluation {
+  double cost;     /* l_p, J */
+  double gradient; /* |D grad l_p|, sqrt(J) */
+  double scale;    /* max(|D A v|, |D J^T gamma|) of (20), sqrt(J) */
+  double momentum; /* |D A v| */
+  double impulse;  /* |D J^T gamma| */
+};
+
+/* writes dw, momentum, v_c, gamma, region, G, impulse and gradient */
+struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island);
+
+/* H = A + J^T G J into the factor's places; sap_evaluate() first */
+void sap_assemble(struct sap_workspace *w, const struct sap_island *island);
+
+/* l(alpha) = l_p(v + alpha dv) */
+struct sap_line {
+  struct sap_workspace *w;
+  const struct sap_island *island;
+  double linear;    /* dp^T (v - v*) */
+  double quadratic; /* dv^T dp */
+};
+
+struct sap_line_point {
+  double alpha;
+  double slope;     /* dl/dalpha */
+  double curvature; /* d2l/dalpha2 */
+};
+
+/* forms dp = A dv and dv_c = J dv */
+struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *island);
+struct sap_line_point sap_line_at(const struct sap_line *line, double alpha);
+
+/* l(alpha) - l(0), summed as differences */
+double sap_line_difference(const struct sap_line *line, double alpha);
+
+#endif

@@ -1,0 +1,158 @@
+#include "sap/problem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/finite.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+static sap_status invalid(sap_error *error, const char *argument, int64_t index, double value,
+                          const char *rule) {
+  return sap_fail(error, SAP_INVALID_ARGUMENT, argument, index, value, rule);
+}
+
+static int exceeds(int64_t value, int64_t limit) { return value > limit; }
+
+sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
+  /* keeps every index of the solver within 32 bits */
+  enum { LIMIT = 1 << 28 };
+  *sizes = (sap_sizes){0, 0, 0};
+  if (problem->n_trees < 0 || problem->n_trees > LIMIT) {
+    return invalid(error, "n_trees", -1, problem->n_trees, "must be from 0 to 2^28");
+  }
+  if (problem->n_contacts < 0 || problem->n_contacts > LIMIT) {
+    return invalid(error, "n_contacts", -1, problem->n_contacts, "must be from 0 to 2^28");
+  }
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    const int64_t n = problem->tree_nv[t];
+    if (n < 1) {
+      return invalid(error, "tree_nv", t, (double)n, "must be >= 1");
+    }
+    sizes->nv += n;
+    if (exceeds(n, 1 << 15) || exceeds(sizes->nv, LIMIT)) {
+      return invalid(error, "tree_nv", t, (double)n,
+                     "must be at most 2^15, and the sum at most 2^28");
+    }
+    sizes->nA += n * n;
+  }
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
+    if (a < 0 || a >= problem->n_trees) {
+      return invalid(error, "tree_a", i, a, "must be the index of a tree");
+    }
+    if (b < -1 || b >= problem->n_trees) {
+      return invalid(error, "tree_b", i, b, "must be the index of a tree, or -1");
+    }
+    if (a == b) {
+      return invalid(error, "tree_b", i, b,
+                     "must differ from tree_a (-1 where both sides are one tree)");
+    }
+    sizes->nJ += 3 * (int64_t)problem->tree_nv[a];
+    sizes->nJ += b >= 0 ? 3 * (int64_t)problem->tree_nv[b] : 0;
+  }
+  return SAP_OK;
+}
+
+sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sap_error *error) {
+  const int64_t i = sap_first_non_finite(n, x);
+  return i < 0 ? SAP_OK : invalid(error, argument, i, x[i], "must be finite");
+}
+
+/* row-major and column-major are the same for a symmetric block */
+static int is_symmetric(int32_t n, const double *A) {
+  for (int32_t i = 0; i < n; ++i) {
+    for (int32_t j = 0; j < i; ++j) {
+      const double a = A[(int64_t)i * n + j], b = A[(int64_t)j * n + i];
+      const double scale = sqrt(fabs(A[(int64_t)i * n + i] * A[(int64_t)j * n + j]));
+      if (fabs(a - b) > 1e-9 * scale) {
+        return 0;
+      }
+    }
+  }
+  return 1;
+}
+
+sap_status sap_factor_mass(const sap_problem *problem, const struct sap_kernels *kernels, double *L,
+                           sap_error *error) {
+  int64_t nA = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    nA += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
+  }
+  const sap_status status = sap_check_finite("A", nA, problem->A, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  memcpy(L, problem->A, (size_t)nA * sizeof *L);
+  const double *A = problem->A;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    const int32_t n = problem->tree_nv[t];
+    if (!is_symmetric(n, A)) {
+      return invalid(error, "A", t, NAN, "the block of this tree must be symmetric");
+    }
+    if (kernels->factor(n, n, L, n) < n) {
+      return sap_fail(error, SAP_NOT_POSITIVE_DEFINITE, "A", t, NAN,
+                      "the block of this tree must be positive definite");
+    }
+    A += (int64_t)n * n;
+    L += (int64_t)n * n;
+  }
+  return SAP_OK;
+}
+
+sap_status sap_check_contacts(const sap_problem *problem, const sap_sizes *sizes,
+                              sap_error *error) {
+  const int64_t n = problem->n_contacts;
+  const struct {
+    const char *name;
+    int64_t n;
+    const double *x;
+  } arrays[] = {
+      {"v_star", sizes->nv, problem->v_star},
+      {"J", sizes->nJ, problem->J},
+      {"mu", n, problem->mu},
+      {"R_t", n, problem->R_t},
+      {"R_n", n, problem->R_n},
+      {"v_hat_n", n, problem->v_hat_n},
+      {"v_hat_t", problem->v_hat_t ? 2 * n : 0, problem->v_hat_t},
+  };
+  for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a) {
+    const sap_status status = sap_check_finite(arrays[a].name, arrays[a].n, arrays[a].x, error);
+    if (status != SAP_OK) {
+      return status;
+    }
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if (problem->mu[i] < 0) {
+      return invalid(error, "mu", i, problem->mu[i], "must be >= 0");
+    }
+    if (problem->R_t[i] <= 0) {
+      return invalid(error, "R_t", i, problem->R_t[i], "must be > 0");
+    }
+    if (problem->R_n[i] <= 0) {
+      return invalid(error, "R_n", i, problem->R_n[i], "must be > 0");
+    }
+  }
+  return SAP_OK;
+}
+
+sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *allocator,
+                             sap_error *error) {
+  sap_sizes sizes;
+  sap_status status = sap_problem_sizes(problem, &sizes, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  status = sap_check_contacts(problem, &sizes, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  const sap_allocator memory = sap_allocator_or_default(allocator);
+  struct sap_block block = {0};
+  if (!sap_block_reserve(&block, (size_t)sizes.nA * sizeof(double), &memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  status = sap_factor_mass(problem, sap_kernels_best(), (double *)block.base, error);
+  sap_block_release(&block, &memory);
+  return status;
+}

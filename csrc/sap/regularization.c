@@ -1,0 +1,167 @@
+/* From physical parameters to R and v_hat: section IX. */
+#include <math.h>
+
+#include "base/finite.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "linalg/kernels.h"
+#include "sap/problem.h"
+
+static const double four_pi_squared = 39.478417604357434475;
+
+static sap_status check_parameters(const sap_problem *problem, const sap_parameters *p,
+                                   sap_error *error) {
+  const struct {
+    const char *name;
+    double value;
+    int zero_allowed;
+  } scalars[] = {{"dt", p->dt, 0}, {"sigma", p->sigma, 0}, {"beta", p->beta, 1}};
+  for (size_t s = 0; s < sizeof scalars / sizeof *scalars; ++s) {
+    const double x = scalars[s].value;
+    if (!isfinite(x) || x < 0 || (x == 0 && !scalars[s].zero_allowed)) {
+      return sap_fail(
+          error, SAP_INVALID_ARGUMENT, scalars[s].name, -1, x,
+          scalars[s].zero_allowed ? "must be finite and >= 0" : "must be finite and > 0");
+    }
+  }
+  const int64_t n = problem->n_contacts;
+  sap_status status = sap_check_finite("phi0", n, p->phi0, error);
+  for (int64_t i = 0; i < n && status == SAP_OK; ++i) {
+    if (!(p->k[i] > 0)) {
+      /* k may be infinite: rigid, which section IX-A turns into near-rigid */
+      status = sap_fail(error, SAP_INVALID_ARGUMENT, "k", i, p->k[i], "must be > 0");
+    } else if (!isfinite(p->tau_d[i]) || p->tau_d[i] < 0) {
+      status =
+          sap_fail(error, SAP_INVALID_ARGUMENT, "tau_d", i, p->tau_d[i], "must be finite and >= 0");
+    }
+  }
+  return status;
+}
+
+/* W += J A^-1 J^T for one tree: rows of J (3, n), L as sap_factor_mass() writes it; x (3 n) scratch */
+static void add_block_estimate(int32_t n, const double *J, const double *L, double *x,
+                               double W[9]) {
+  /* X = L^-1 J^T, one column per row of J */
+  for (int r = 0; r < 3; ++r) {
+    double *column = x + (int64_t)r * n;
+    for (int32_t j = 0; j < n; ++j) {
+      column[j] = J[(int64_t)r * n + j];
+    }
+    for (int32_t j = 0; j < n; ++j) {
+      column[j] *= L[(int64_t)j * n + j];
+      for (int32_t i = j + 1; i < n; ++i) {
+        column[i] -= L[(int64_t)j * n + i] * column[j];
+      }
+    }
+  }
+  for (int r = 0; r < 3; ++r) {
+    for (int c = 0; c < 3; ++c) {
+      for (int32_t j = 0; j < n; ++j) {
+        W[3 * r + c] += x[(int64_t)r * n + j] * x[(int64_t)c * n + j];
+      }
+    }
+  }
+}
+
+/* the same with diag(A)^-1 */
+static void add_diagonal_estimate(int32_t n, const double *J, const double *A, double W[9]) {
+  for (int r = 0; r < 3; ++r) {
+    for (int c = 0; c < 3; ++c) {
+      for (int32_t j = 0; j < n; ++j) {
+        W[3 * r + c] += J[(int64_t)r * n + j] * J[(int64_t)c * n + j] / A[(int64_t)j * (n + 1)];
+      }
+    }
+  }
+}
+
+/* |W|_F/3 */
+static double effective_inverse_mass(const double W[9]) {
+  double sum = 0;
+  for (int i = 0; i < 9; ++i) {
+    sum += W[i] * W[i];
+  }
+  return sqrt(sum) / 3;
+}
+
+struct scratch {
+  double *L;         /* (nA) */
+  int64_t *A_offset; /* (n_trees) */
+  double *x;         /* (3 max tree_nv) */
+};
+
+static void carve(struct scratch *s, struct sap_arena *arena, const sap_problem *problem,
+                  const sap_sizes *sizes) {
+  int32_t widest = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    widest = problem->tree_nv[t] > widest ? problem->tree_nv[t] : widest;
+  }
+  s->L = sap_arena_take(arena, (size_t)sizes->nA, sizeof(double));
+  s->A_offset = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
+  s->x = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
+}
+
+static sap_status regularize(const sap_problem *problem, const sap_parameters *p,
+                             const struct scratch *s, double *R_t, double *R_n, double *v_hat_n,
+                             sap_error *error) {
+  int64_t offset = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    s->A_offset[t] = offset;
+    offset += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
+  }
+  const double *J = problem->J;
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    double W[9] = {0};
+    const int32_t trees[2] = {problem->tree_a[i], problem->tree_b[i]};
+    for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
+      const int32_t t = trees[side], n = problem->tree_nv[t];
+      if (p->delassus == SAP_DELASSUS_BLOCK) {
+        add_block_estimate(n, J, s->L + s->A_offset[t], s->x, W);
+      } else {
+        add_diagonal_estimate(n, J, problem->A + s->A_offset[t], W);
+      }
+      J += 3 * (int64_t)n;
+    }
+    const double w = effective_inverse_mass(W);
+    if (!(w > 0 && isfinite(w))) {
+      return sap_fail(error, SAP_INVALID_ARGUMENT, "J", i, w,
+                      "the rows of this contact must give an effective mass");
+    }
+    const double time = p->dt + p->tau_d[i];
+    R_n[i] = fmax(p->beta * p->beta / four_pi_squared * w, 1 / (p->dt * p->k[i] * time)); /* (21) */
+    R_t[i] = p->sigma * w;                                                                /* (22) */
+    v_hat_n[i] = -p->phi0[i] / time;
+  }
+  return SAP_OK;
+}
+
+sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
+                          double *R_n, double *v_hat_n, const sap_allocator *allocator,
+                          sap_error *error) {
+  sap_sizes sizes;
+  sap_status status = sap_problem_sizes(problem, &sizes, error);
+  if (status == SAP_OK) {
+    status = check_parameters(problem, parameters, error);
+  }
+  if (status == SAP_OK) {
+    status = sap_check_finite("J", sizes.nJ, problem->J, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  const sap_allocator memory = sap_allocator_or_default(allocator);
+  struct sap_arena arena = {NULL, 0};
+  struct sap_block block = {0};
+  struct scratch scratch;
+  carve(&scratch, &arena, problem, &sizes);
+  if (!sap_block_reserve(&block, arena.used, &memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  arena = (struct sap_arena){block.base, 0};
+  carve(&scratch, &arena, problem, &sizes);
+  status = sap_factor_mass(problem, sap_kernels_best(), scratch.L, error);
+  if (status == SAP_OK) {
+    status = regularize(problem, parameters, &scratch, R_t, R_n, v_hat_n, error);
+  }
+  sap_block_release(&block, &memory);
+  return status;
+}

@@ -1,0 +1,146 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "sap/certificate.h"
+#include "sap/newton.h"
+#include "sap/problem.h"
+#include "sap/solver.h"
+
+sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
+                             const sap_allocator *allocator, sap_error *error) {
+  *solver = NULL;
+  const sap_settings chosen = settings ? *settings : sap_settings_default();
+  const sap_status status = sap_settings_check(&chosen, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  const sap_allocator memory = sap_allocator_or_default(allocator);
+  sap_solver *made = memory.allocate(sizeof *made, memory.context);
+  if (!made) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  *made =
+      (sap_solver){.settings = chosen, .work = {.memory = memory, .kernels = sap_kernels_best()}};
+  *solver = made;
+  return SAP_OK;
+}
+
+void sap_solver_destroy(sap_solver *solver) {
+  if (solver) {
+    const sap_allocator memory = solver->work.memory;
+    sap_workspace_release(&solver->work);
+    memory.release(solver, memory.context);
+  }
+}
+
+const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_records) {
+  *n_records = solver->work.n_history;
+  return solver->work.history;
+}
+
+sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, int32_t *reused,
+                           double *symbolic_seconds, sap_error *error) {
+  struct sap_workspace *w = &solver->work;
+  sap_sizes sizes;
+  w->n_history = 0;
+  sap_status status = sap_problem_sizes(problem, &sizes, error);
+  if (status == SAP_OK) {
+    status = sap_check_contacts(problem, &sizes, error);
+  }
+  if (status == SAP_OK) {
+    const double start = sap_seconds();
+    status = sap_workspace_prepare(w, problem, &sizes, &solver->settings, reused);
+    *symbolic_seconds = sap_seconds() - start;
+  }
+  if (status == SAP_OK) {
+    status = sap_factor_mass(problem, w->kernels, w->L, error);
+  }
+  if (status == SAP_OK) {
+    sap_workspace_bind(w, problem, solver->settings.soft_norm);
+  }
+  return status;
+}
+
+/* worse outcomes have larger numbers; the problem's is the worst of its islands */
+static void add_island(sap_solution *solution, const struct sap_newton_result *result) {
+  if (result->outcome > solution->outcome) {
+    solution->outcome = result->outcome;
+    solution->tree = result->tree;
+  }
+  if (result->iterations > solution->iterations) {
+    solution->iterations = result->iterations;
+  }
+  solution->total_iterations += result->iterations;
+  solution->line_search_trials += result->trials;
+  solution->cost += result->last.cost;
+  solution->assembly_seconds += result->assembly_seconds;
+  solution->factor_seconds += result->factor_seconds;
+  solution->line_search_seconds += result->line_search_seconds;
+}
+
+/* by place -> by contact of the problem */
+static void scatter_contacts(const struct sap_workspace *w, sap_solution *solution) {
+  for (int32_t place = 0; place < w->graph.n_contacts; ++place) {
+    const int64_t i = w->graph.contact[place];
+    memcpy(solution->gamma + 3 * i, w->gamma + 3 * (int64_t)place, 3 * sizeof(double));
+    if (solution->v_c) {
+      memcpy(solution->v_c + 3 * i, w->v_c + 3 * (int64_t)place, 3 * sizeof(double));
+    }
+    if (solution->regions) {
+      solution->regions[i] = w->region[place];
+    }
+  }
+}
+
+sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,
+                            sap_solution *solution, sap_error *error) {
+  struct sap_workspace *w = &solver->work;
+  int32_t reused = 0;
+  double symbolic_seconds = 0;
+  sap_status status = sap_solver_load(solver, problem, &reused, &symbolic_seconds, error);
+  if (status == SAP_OK && v_guess) {
+    status = sap_check_finite("v_guess", w->graph.sizes.nv, v_guess, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  *solution = (sap_solution){.v = solution->v,
+                             .gamma = solution->gamma,
+                             .v_c = solution->v_c,
+                             .regions = solution->regions,
+                             .outcome = SAP_CONVERGED,
+                             .tree = -1,
+                             .n_islands = w->graph.n_islands,
+                             .symbolic_reused = reused,
+                             .symbolic_seconds = symbolic_seconds};
+
+  sap_workspace_gather(w, v_guess ? v_guess : problem->v_star, w->v);
+  double gradient = 0, momentum = 0, impulse = 0, bound = 0, complementarity = 0;
+  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
+    const struct sap_island *island = &w->graph.island[i];
+    const struct sap_newton_result result = sap_newton(w, island, &solver->settings);
+    add_island(solution, &result);
+    gradient += result.last.gradient * result.last.gradient;
+    momentum += result.last.momentum * result.last.momentum;
+    impulse += result.last.impulse * result.last.impulse;
+    bound += sap_certificate(w, island);
+    complementarity += sap_complementarity(w, island);
+  }
+
+  /* trees that no contact touches move freely */
+  if (w->graph.sizes.nv > 0) {
+    memcpy(solution->v, problem->v_star, (size_t)w->graph.sizes.nv * sizeof(double));
+  }
+  sap_workspace_scatter(w, w->v, solution->v);
+  scatter_contacts(w, solution);
+
+  const double scale = sqrt(fmax(momentum, impulse));
+  solution->momentum_error = scale > 0 ? sqrt(gradient) / scale : 0; /* (24) */
+  solution->complementarity_error =                                  /* (25) */
+      solution->cost > 0 ? complementarity / problem->n_contacts / solution->cost : 0;
+  solution->velocity_error_bound = sqrt(bound);
+  solution->cost_gap_bound = 0.5 * bound;
+  return SAP_OK;
+}

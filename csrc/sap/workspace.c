@@ -1,0 +1,186 @@
+#include "sap/workspace.h"
+
+#include <math.h>
+#include <string.h>
+
+static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
+  const struct sap_graph *graph = &w->graph;
+  const size_t contacts = (size_t)graph->n_contacts;
+  const size_t scalars = (size_t)graph->tree.n_scalars;
+  sap_junction_tree_carve_updates(&w->graph.tree, arena);
+  sap_factor_carve_values(&w->factor, arena);
+  w->L = sap_arena_take(arena, (size_t)graph->sizes.nA, sizeof(double));
+  w->A = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof(double *));
+  w->J = sap_arena_take(arena, (size_t)graph->sizes.nJ, sizeof(double));
+  w->contact = sap_arena_take(arena, contacts, sizeof(struct sap_contact));
+  w->v_c = sap_arena_take(arena, 3 * contacts, sizeof(double));
+  w->dv_c = sap_arena_take(arena, 3 * contacts, sizeof(double));
+  w->gamma = sap_arena_take(arena, 3 * contacts, sizeof(double));
+  w->G = sap_arena_take(arena, 9 * contacts, sizeof(double));
+  w->region = sap_arena_take(arena, contacts, sizeof(int8_t));
+  w->GJ = sap_arena_take(arena, (size_t)graph->max_patch_width, sizeof(double));
+  double **const by_scalar[] = {&w->v,  &w->best,     &w->v_star,  &w->momentum_star,
+                                &w->dw, &w->momentum, &w->impulse, &w->gradient,
+                                &w->dv, &w->dp,       &w->scale};
+  for (size_t i = 0; i < sizeof by_scalar / sizeof *by_scalar; ++i) {
+    *by_scalar[i] = sap_arena_take(arena, scalars, sizeof(double));
+  }
+  w->history = sap_arena_take(arena, (size_t)w->history_capacity, sizeof(sap_iteration));
+}
+
+static void carve_rows(struct sap_workspace *w, struct sap_arena *arena) {
+  sap_junction_tree_carve_rows(&w->graph.tree, arena);
+  sap_factor_carve_places(&w->factor, arena);
+}
+
+/* measures and carves the numbers behind an existing graph */
+static sap_status place_numbers(struct sap_workspace *w, const sap_settings *settings) {
+  const int64_t records =
+      settings->record_history ? (int64_t)w->graph.n_islands * (settings->max_iterations + 1) : 0;
+  if (records > INT32_MAX) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  w->history_capacity = (int32_t)records;
+  struct sap_arena arena = {NULL, 0};
+  carve_numbers(w, &arena);
+  if (!sap_block_reserve(&w->number_block, arena.used, &w->memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  arena = (struct sap_arena){w->number_block.base, 0};
+  carve_numbers(w, &arena);
+  return SAP_OK;
+}
+
+static sap_status build(struct sap_workspace *w, const sap_problem *problem, const sap_sizes *sizes,
+                        const sap_settings *settings) {
+  struct sap_graph *graph = &w->graph;
+  struct sap_arena arena = {NULL, 0};
+  sap_graph_carve(graph, &arena, problem);
+  if (!sap_block_reserve(&w->graph_block, arena.used, &w->memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  arena = (struct sap_arena){w->graph_block.base, 0};
+  sap_graph_carve(graph, &arena, problem);
+  sap_graph_build(graph, problem, sizes, !settings->islands);
+
+  w->factor.kind = settings->factorization;
+  w->factor.kernels = w->kernels;
+  w->factor.tree = &graph->tree;
+  arena = (struct sap_arena){NULL, 0};
+  carve_rows(w, &arena);
+  if (!sap_block_reserve(&w->row_block, arena.used, &w->memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  arena = (struct sap_arena){w->row_block.base, 0};
+  carve_rows(w, &arena);
+  sap_junction_tree_list_rows(&graph->tree);
+  sap_status status = sap_factor_place(&w->factor, graph->edge_low, graph->edge_high);
+  if (status == SAP_OK) {
+    status = place_numbers(w, settings);
+  }
+  if (status == SAP_OK) {
+    sap_junction_tree_list_updates(&graph->tree);
+    status = sap_factor_analyze(&w->factor, graph->edge_low, graph->edge_high);
+  }
+  return status;
+}
+
+sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *problem,
+                                 const sap_sizes *sizes, const sap_settings *settings,
+                                 int32_t *reused) {
+  *reused = w->has_graph && sap_graph_matches(&w->graph, problem, !settings->islands);
+  if (*reused) {
+    return SAP_OK;
+  }
+  w->has_graph = 0;
+  const sap_status status = build(w, problem, sizes, settings);
+  w->has_graph = status == SAP_OK;
+  return status;
+}
+
+/* ---- binding ---- */
+
+static void bind_trees(struct sap_workspace *w, const sap_problem *problem) {
+  const struct sap_graph *graph = &w->graph;
+  for (int32_t i = 0; i < graph->n_nodes; ++i) {
+    const int32_t t = graph->node_tree[i], n = graph->tree_nv[t];
+    const int32_t scalar = graph->tree.node_scalar[i];
+    w->A[i] = problem->A + graph->tree_A[t];
+    for (int32_t j = 0; j < n; ++j) {
+      w->scale[scalar + j] = 1 / sqrt(w->A[i][(int64_t)j * (n + 1)]);
+      w->momentum_star[scalar + j] = 0;
+    }
+    memcpy(w->v_star + scalar, problem->v_star + graph->tree_v[t], (size_t)n * sizeof(double));
+    w->kernels->gemv(n, n, w->A[i], n, w->v_star + scalar, w->momentum_star + scalar);
+  }
+}
+
+/* J by patch: all rows of the lower tree, then all of the higher one */
+static void bind_jacobians(struct sap_workspace *w, const sap_problem *problem) {
+  const struct sap_graph *graph = &w->graph;
+  /* where each contact goes */
+  int32_t *place_of = graph->sorted;
+  for (int32_t place = 0; place < graph->n_contacts; ++place) {
+    place_of[graph->contact[place]] = place;
+  }
+  int32_t *patch_of = graph->low_node;
+  for (int32_t p = 0; p < graph->n_patches; ++p) {
+    for (int32_t place = graph->patch[p].begin; place < graph->patch[p].end; ++place) {
+      patch_of[place] = p;
+    }
+  }
+  const double *J = problem->J;
+  for (int32_t i = 0; i < graph->n_contacts; ++i) {
+    const int32_t place = place_of[i];
+    const struct sap_patch *patch = &graph->patch[patch_of[place]];
+    const int32_t trees[2] = {problem->tree_a[i], problem->tree_b[i]};
+    for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
+      const int32_t n = graph->tree_nv[trees[side]];
+      const int low = graph->tree_position[trees[side]] == patch->low;
+      double *to =
+          w->J + (low ? patch->J_low : patch->J_high) + 3 * (int64_t)(place - patch->begin) * n;
+      memcpy(to, J, 3 * (size_t)n * sizeof(double));
+      J += 3 * (int64_t)n;
+    }
+  }
+}
+
+void sap_workspace_bind(struct sap_workspace *w, const sap_problem *problem, double soft_norm) {
+  const struct sap_graph *graph = &w->graph;
+  bind_trees(w, problem);
+  bind_jacobians(w, problem);
+  for (int32_t place = 0; place < graph->n_contacts; ++place) {
+    const int32_t i = graph->contact[place];
+    const double *v_hat_t = problem->v_hat_t ? problem->v_hat_t + 2 * (int64_t)i : NULL;
+    w->contact[place] =
+        sap_contact_make(problem->mu[i], problem->R_t[i], problem->R_n[i], soft_norm,
+                         v_hat_t ? v_hat_t[0] : 0, v_hat_t ? v_hat_t[1] : 0, problem->v_hat_n[i]);
+  }
+}
+
+void sap_workspace_gather(const struct sap_workspace *w, const double *by_tree, double *by_scalar) {
+  const struct sap_graph *graph = &w->graph;
+  for (int32_t i = 0; i < graph->n_nodes; ++i) {
+    const int32_t t = graph->node_tree[i];
+    memcpy(by_scalar + graph->tree.node_scalar[i], by_tree + graph->tree_v[t],
+           (size_t)graph->tree_nv[t] * sizeof(double));
+  }
+}
+
+void sap_workspace_scatter(const struct sap_workspace *w, const double *by_scalar,
+                           double *by_tree) {
+  const struct sap_graph *graph = &w->graph;
+  for (int32_t i = 0; i < graph->n_nodes; ++i) {
+    const int32_t t = graph->node_tree[i];
+    memcpy(by_tree + graph->tree_v[t], by_scalar + graph->tree.node_scalar[i],
+           (size_t)graph->tree_nv[t] * sizeof(double));
+  }
+}
+
+void sap_workspace_release(struct sap_workspace *w) {
+  sap_factor_release(&w->factor);
+  sap_block_release(&w->graph_block, &w->memory);
+  sap_block_release(&w->row_block, &w->memory);
+  sap_block_release(&w->number_block, &w->memory);
+  w->has_graph = 0;
+}

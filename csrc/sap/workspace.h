@@ -1,0 +1,63 @@
+/* All that a solve works on, in three blocks of memory: the graph, the rows of its junction tree, and the
+ * numbers. A problem is bound to it once per solve: numbers are gathered in the order of the graph, so that
+ * every loop of the iterations runs over contiguous memory and knows the places it writes to. */
+#ifndef SAPWOOD_SAP_WORKSPACE_H
+#define SAPWOOD_SAP_WORKSPACE_H
+
+#include "base/memory.h"
+#include "constraints/contact.h"
+#include "linalg/factorization.h"
+#include "sap/graph.h"
+
+struct sap_workspace {
+  sap_allocator memory;
+  const struct sap_kernels *kernels;
+  struct sap_block graph_block, row_block, number_block;
+  int has_graph;
+  struct sap_graph graph;
+  struct sap_factor factor; /* H and its Cholesky factor */
+
+  double *L; /* (nA) Cholesky factors of the blocks of A, tree after tree */
+
+  /* by position: the block of A, in the caller's array */
+  const double **A; /* (n_nodes) */
+
+  /* by place (patch order) */
+  double *J; /* (nJ) packed by patch */
+  struct sap_contact *contact;
+  double *v_c, *dv_c, *gamma; /* (n_contacts, 3) */
+  double *G;                  /* (n_contacts, 3, 3) */
+  int8_t *region;
+  double *GJ; /* scratch of one patch */
+
+  /* by scalar */
+  double *v, *best; /* iterate, and the one with the smallest gradient */
+  double *v_star;
+  double *momentum_star; /* A v* */
+  double *dw;            /* v - v* */
+  double *momentum;      /* A (v - v*) */
+  double *impulse;       /* J^T gamma */
+  double *gradient;
+  double *dv, *dp; /* direction, and A dv */
+  double *scale;   /* D = diag(A)^(-1/2) of (19) */
+
+  sap_iteration *history; /* (history_capacity) */
+  int32_t n_history, history_capacity;
+};
+
+/* Makes the workspace fit the problem: keeps the graph where it matches, else builds it. *reused says
+ * which. n_history records are made room for per island. */
+sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *problem,
+                                 const sap_sizes *sizes, const sap_settings *settings,
+                                 int32_t *reused);
+
+/* gathers the numbers of a checked problem */
+void sap_workspace_bind(struct sap_workspace *w, const sap_problem *problem, double soft_norm);
+
+/* copies of the velocities that take part, problem order <-> positions */
+void sap_workspace_gather(const struct sap_workspace *w, const double *by_tree, double *by_scalar);
+void sap_workspace_scatter(const struct sap_workspace *w, const double *by_scalar, double *by_tree);
+
+void sap_workspace_release(struct sap_workspace *w);
+
+#endif

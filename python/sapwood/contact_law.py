@@ -1,0 +1,104 @@
+"""The contact law of one contact point, for arrays of contacts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+
+_Float = NDArray[np.float64]
+
+
+class Projection(NamedTuple):
+    """Result of :func:`project`; the leading axes are those of the arguments, broadcast."""
+
+    gamma: _Float
+    """Impulse (..., 3) in N s."""
+    G: _Float
+    """Hessian block (..., 3, 3) in kg."""
+    regions: NDArray[np.int8]
+    """:class:`sapwood.Region` of each contact (...)."""
+
+
+def project(
+    y: ArrayLike, mu: ArrayLike, R_t: ArrayLike, R_n: ArrayLike, soft_norm: float = 0.0
+) -> Projection:
+    """Project onto the friction cone in the norm of R, Eq. (18).
+
+    Parameters
+    ----------
+    y : array_like (..., 3)
+        Unprojected impulse R^-1 (v_hat - v_c), rows (t1, t2, n), N s.
+    mu : array_like (...)
+        Friction coefficient, >= 0.
+    R_t, R_n : array_like (...)
+        Tangential and normal regularization, 1/kg, > 0. R = diag(R_t, R_t, R_n).
+    soft_norm : float
+        eps_s >= 0 in N s: |y_t| is replaced by sqrt(|y_t|^2 + eps_s^2).
+
+    Returns
+    -------
+    Projection
+        ``gamma`` (..., 3), ``G`` = -dgamma/dv_c (..., 3, 3) and ``regions`` (...).
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a wrong dtype, shape or value; the text names the argument and the index.
+
+    Examples
+    --------
+    >>> project([1.0, 0.0, 1.0], mu=0.5, R_t=1.0, R_n=1.0).gamma
+    array([0.6, 0. , 1.2])
+    """
+    shape, flat = _broadcast(y, mu, R_t, R_n)
+    result = _core.project(*flat, soft_norm)
+    return Projection(
+        result["gamma"].reshape(*shape, 3),
+        result["G"].reshape(*shape, 3, 3),
+        result["regions"].reshape(shape),
+    )
+
+
+def contact_cost(
+    y: ArrayLike, mu: ArrayLike, R_t: ArrayLike, R_n: ArrayLike, soft_norm: float = 0.0
+) -> _Float:
+    """Cost l = 1/2 gamma^T R gamma of contacts, Eq. (29), in J.
+
+    Parameters and errors are those of :func:`project`.
+
+    Returns
+    -------
+    ndarray (...)
+        Cost of each contact.
+    """
+    shape, flat = _broadcast(y, mu, R_t, R_n)
+    return _core.contact_cost(*flat, soft_norm).reshape(shape)
+
+
+def _broadcast(
+    y: ArrayLike, mu: ArrayLike, R_t: ArrayLike, R_n: ArrayLike
+) -> tuple[tuple[int, ...], tuple[_Float, _Float, _Float, _Float]]:
+    """Check the values, then give every argument the same leading axes, flattened to one."""
+    y = _core.as_float64(y, "y", rule="finite")
+    if y.ndim == 0 or y.shape[-1] != 3:
+        raise ValueError(f"y has shape {y.shape}, expected (..., 3)")
+    scalars = {
+        "mu": _core.as_float64(mu, "mu", rule="non-negative"),
+        "R_t": _core.as_float64(R_t, "R_t", rule="positive"),
+        "R_n": _core.as_float64(R_n, "R_n", rule="positive"),
+    }
+    shape = y.shape[:-1]
+    for name, array in scalars.items():
+        try:
+            shape = np.broadcast_shapes(shape, array.shape)
+        except ValueError:
+            raise ValueError(
+                f"{name} has shape {array.shape}, which does not broadcast with {shape}"
+            ) from None
+    flat = {name: np.broadcast_to(array, shape).reshape(-1) for name, array in scalars.items()}
+    y = np.broadcast_to(y, (*shape, 3)).reshape(-1, 3)
+    return shape, (y, flat["mu"], flat["R_t"], flat["R_n"])

@@ -1,0 +1,473 @@
+"""One contact problem: the input of the solver."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import Any, Literal, SupportsIndex, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+
+_Float = NDArray[np.float64]
+_Index = NDArray[np.int32]
+Delassus = Literal["block", "diagonal"]
+
+# arrays of a problem that need not be there
+_OPTIONAL = ("phi0", "k", "tau_d", "v_hat_t", "v_guess", "v_ref", "gamma_ref")
+_ARRAYS = ("tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu", "R_t", "R_n", "v_hat_n")
+
+
+class ContactProblem:
+    """Mass, free motion and contacts of one time step, checked when made.
+
+    The next velocity is the minimiser of
+
+        l_p(v) = 1/2 |v - v*|_A^2 + sum_i l_i(J_i v)          (17)
+
+    A is block diagonal with one block per kinematic tree; a contact touches one or two trees.
+    Contiguous float64 arrays are used in place: writing to them changes the problem. Index arrays
+    are copied. The attributes are read-only views.
+
+    Parameters
+    ----------
+    tree_nv : array_like of int (n_trees,)
+        Velocities of each tree; trees are concatenated in v, nv = sum(tree_nv).
+    A : array_like (sum(tree_nv**2),)
+        Row-major symmetric positive definite blocks, tree after tree.
+    v_star : array_like (nv,)
+        Free-motion velocity, Eq. (10).
+    tree_a, tree_b : array_like of int (n_contacts,)
+        First tree of each contact, and the second one, or -1 for the world or the same tree.
+    J : array_like
+        Per contact a row-major 3 x tree_nv[tree_a] block, then, if tree_b >= 0, a
+        3 x tree_nv[tree_b] block; rows (t1, t2, n), v_n > 0 separates.
+    mu : array_like (n_contacts,)
+        Friction coefficients, >= 0.
+    dt : float
+        Time step, s.
+    phi0, k, tau_d : array_like (n_contacts,), optional
+        Signed distance at the start of the step (m), stiffness (N/m, > 0), dissipation time
+        (s, >= 0). R_t, R_n and v_hat_n follow from them by Eqs. (21) and (22).
+    R_t, R_n, v_hat_n : array_like (n_contacts,), optional
+        Tangential and normal regularization (1/kg, > 0) and normal stabilization velocity (m/s).
+        When given, phi0, k and tau_d are information only.
+    v_hat_t : array_like (n_contacts, 2), optional
+        Tangential bias (moving surfaces), m/s.
+    sigma, beta : float
+        Tangential regularization (> 0) and near-rigid parameter (>= 0), dimensionless.
+    delassus : {"block", "diagonal"}
+        Estimate of the Delassus blocks: with A_t^-1 (the paper's), or diag(A_t)^-1 (Drake's).
+    v_guess : array_like (nv,), optional
+        Where a solve starts, usually the previous velocity.
+    v_ref, gamma_ref : array_like (nv,), (n_contacts, 3), optional
+        A reference solution, for tests.
+    source : str
+        What made the problem.
+
+    Raises
+    ------
+    TypeError
+        For an array of a wrong dtype or a missing argument; the text names it.
+    ValueError
+        For a wrong shape or value; the text names the argument, the index and the rule.
+
+    Examples
+    --------
+    A point mass of 1 kg on the ground:
+
+    >>> ContactProblem([3], np.eye(3).ravel(), [0.0, 0.0, -0.1], [0], [-1], np.eye(3).ravel(),
+    ...                [0.5], dt=0.01, phi0=[0.0], k=[1e5], tau_d=[0.01])
+    ContactProblem(n_trees=1, nv=3, n_contacts=1, dt=0.01)
+    """
+
+    __slots__ = ("_J_offsets", "_core", "_fields", "_tree_offsets")
+
+    def __init__(
+        self,
+        tree_nv: ArrayLike,
+        A: ArrayLike,
+        v_star: ArrayLike,
+        tree_a: ArrayLike,
+        tree_b: ArrayLike,
+        J: ArrayLike,
+        mu: ArrayLike,
+        *,
+        dt: float,
+        phi0: ArrayLike | None = None,
+        k: ArrayLike | None = None,
+        tau_d: ArrayLike | None = None,
+        R_t: ArrayLike | None = None,
+        R_n: ArrayLike | None = None,
+        v_hat_n: ArrayLike | None = None,
+        v_hat_t: ArrayLike | None = None,
+        sigma: float = 1e-3,
+        beta: float = 1.0,
+        delassus: Delassus = "block",
+        v_guess: ArrayLike | None = None,
+        v_ref: ArrayLike | None = None,
+        gamma_ref: ArrayLike | None = None,
+        source: str = "",
+    ) -> None:
+        if not isinstance(source, str):
+            raise TypeError(f"source must be a str, not {type(source).__name__}")
+        core = _core.Problem(
+            tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus,
+            phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n, v_hat_n=v_hat_n, v_hat_t=v_hat_t,
+        )  # fmt: skip
+        n_contacts = len(core.mu)
+        self._core = core
+        self._fields: dict[str, Any] = {
+            "dt": float(dt),
+            "sigma": float(sigma),
+            "beta": float(beta),
+            "delassus": delassus,
+            "v_guess": _information(v_guess, "v_guess", (core.nv,)),
+            "v_ref": _information(v_ref, "v_ref", (core.nv,)),
+            "gamma_ref": _information(gamma_ref, "gamma_ref", (n_contacts, 3)),
+            "source": source,
+        }
+        nv_b = np.where(core.tree_b >= 0, core.tree_nv[core.tree_b], 0)
+        self._tree_offsets = _offsets(core.tree_nv)
+        self._J_offsets = _offsets(3 * (core.tree_nv[core.tree_a].astype(np.int64) + nv_b))
+
+    @classmethod
+    def from_dense(
+        cls,
+        A: ArrayLike,
+        v_star: ArrayLike,
+        J: ArrayLike,
+        phi0: ArrayLike | None = None,
+        k: ArrayLike | None = None,
+        tau_d: ArrayLike | None = None,
+        mu: ArrayLike | None = None,
+        dt: float | None = None,
+        sigma: float = 1e-3,
+        beta: float = 1.0,
+        trees: ArrayLike | None = None,
+        *,
+        R_t: ArrayLike | None = None,
+        R_n: ArrayLike | None = None,
+        v_hat_n: ArrayLike | None = None,
+        v_hat_t: ArrayLike | None = None,
+        delassus: Delassus = "block",
+        v_guess: ArrayLike | None = None,
+        v_ref: ArrayLike | None = None,
+        gamma_ref: ArrayLike | None = None,
+        source: str = "",
+    ) -> ContactProblem:
+        """Make a problem from one dense mass matrix and one dense Jacobian.
+
+        Parameters
+        ----------
+        A : array_like (nv, nv)
+            Mass matrix; zero between different trees.
+        v_star : array_like (nv,)
+            Free-motion velocity.
+        J : array_like (3 n_contacts, nv)
+            Contact Jacobian, three rows (t1, t2, n) per contact. A contact may touch two trees.
+        mu : array_like (n_contacts,)
+            Friction coefficients; required.
+        dt : float
+            Time step, s; required.
+        trees : array_like of int, optional
+            Velocities of each tree; by default all velocities make one tree.
+        phi0, k, tau_d, sigma, beta, R_t, R_n, v_hat_n, v_hat_t, delassus
+            As for the class.
+        v_guess, v_ref, gamma_ref, source
+            As for the class.
+
+        Returns
+        -------
+        ContactProblem
+            The same problem in tree form.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for the class, and where A couples two trees or a contact touches more than two.
+        """
+        for name, value in (("mu", mu), ("dt", dt)):
+            if value is None:
+                raise TypeError(f"from_dense needs {name}")
+        dense_A = _core.as_float64(A, "A", (-1, -1), rule="finite")
+        nv = len(dense_A)
+        dense_A = _core.as_float64(dense_A, "A", (nv, nv))
+        dense_J = _core.as_float64(J, "J", (-1, nv), rule="finite")
+        if len(dense_J) % 3 != 0:
+            raise ValueError(f"J has shape {dense_J.shape}, expected (3 n_contacts, {nv})")
+        tree_nv = np.array([nv], np.int32) if trees is None else _core.as_int32(trees, "trees")
+        for t in np.flatnonzero(tree_nv < 1):
+            raise ValueError(f"trees[{t}] = {tree_nv[t]}: must be >= 1")
+        if tree_nv.sum(dtype=np.int64) != nv:
+            raise ValueError(f"trees sum to {tree_nv.sum(dtype=np.int64)}, expected {nv} as A has")
+        tree_a, tree_b, flat_J = _split_jacobian(dense_J, tree_nv)
+        return cls(
+            tree_nv, _diagonal_blocks(dense_A, tree_nv), v_star, tree_a, tree_b, flat_J,
+            cast(ArrayLike, mu), dt=cast(float, dt), phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n,
+            v_hat_n=v_hat_n, v_hat_t=v_hat_t, sigma=sigma, beta=beta, delassus=delassus,
+            v_guess=v_guess, v_ref=v_ref, gamma_ref=gamma_ref, source=source,
+        )  # fmt: skip
+
+    # ---- arrays ------------------------------------------------------------------------------
+
+    @property
+    def tree_nv(self) -> _Index:
+        """Velocities of each tree (n_trees,)."""
+        return self._core.tree_nv
+
+    @property
+    def A(self) -> _Float:
+        """Blocks of the mass matrix, flat; see :meth:`A_block`."""
+        return self._core.A
+
+    @property
+    def v_star(self) -> _Float:
+        """Free-motion velocity (nv,)."""
+        return self._core.v_star
+
+    @property
+    def tree_a(self) -> _Index:
+        """First tree of each contact (n_contacts,)."""
+        return self._core.tree_a
+
+    @property
+    def tree_b(self) -> _Index:
+        """Second tree of each contact, or -1 (n_contacts,)."""
+        return self._core.tree_b
+
+    @property
+    def J(self) -> _Float:
+        """Blocks of the Jacobian, flat; see :meth:`J_blocks`."""
+        return self._core.J
+
+    @property
+    def mu(self) -> _Float:
+        """Friction coefficients (n_contacts,)."""
+        return self._core.mu
+
+    @property
+    def R_t(self) -> _Float:
+        """Tangential regularization (n_contacts,), 1/kg."""
+        return self._core.R_t
+
+    @property
+    def R_n(self) -> _Float:
+        """Normal regularization (n_contacts,), 1/kg."""
+        return self._core.R_n
+
+    @property
+    def v_hat_n(self) -> _Float:
+        """Normal stabilization velocity (n_contacts,), m/s."""
+        return self._core.v_hat_n
+
+    @property
+    def v_hat_t(self) -> _Float | None:
+        """Tangential bias (n_contacts, 2), m/s, or None for zero."""
+        return self._core.v_hat_t
+
+    @property
+    def phi0(self) -> _Float | None:
+        """Signed distance (n_contacts,), m, or None."""
+        return self._core.phi0
+
+    @property
+    def k(self) -> _Float | None:
+        """Stiffness (n_contacts,), N/m, or None."""
+        return self._core.k
+
+    @property
+    def tau_d(self) -> _Float | None:
+        """Dissipation time (n_contacts,), s, or None."""
+        return self._core.tau_d
+
+    @property
+    def v_guess(self) -> _Float | None:
+        """Where a solve starts (nv,), or None for v_star."""
+        return cast("_Float | None", self._fields["v_guess"])
+
+    @property
+    def v_ref(self) -> _Float | None:
+        """Reference velocity (nv,), or None."""
+        return cast("_Float | None", self._fields["v_ref"])
+
+    @property
+    def gamma_ref(self) -> _Float | None:
+        """Reference impulses (n_contacts, 3), N s, or None."""
+        return cast("_Float | None", self._fields["gamma_ref"])
+
+    # ---- scalars -----------------------------------------------------------------------------
+
+    @property
+    def dt(self) -> float:
+        """Time step, s."""
+        return cast(float, self._fields["dt"])
+
+    @property
+    def sigma(self) -> float:
+        """Tangential regularization parameter."""
+        return cast(float, self._fields["sigma"])
+
+    @property
+    def beta(self) -> float:
+        """Near-rigid parameter."""
+        return cast(float, self._fields["beta"])
+
+    @property
+    def delassus(self) -> Delassus:
+        """Estimate of the Delassus blocks behind R_t and R_n."""
+        return cast(Delassus, self._fields["delassus"])
+
+    @property
+    def source(self) -> str:
+        """What made the problem."""
+        return cast(str, self._fields["source"])
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return self._core.nv
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.tree_nv)
+
+    @property
+    def n_contacts(self) -> int:
+        """Number of contacts."""
+        return len(self.mu)
+
+    # ---- blocks ------------------------------------------------------------------------------
+
+    @property
+    def tree_offsets(self) -> NDArray[np.int64]:
+        """First velocity of each tree, and nv (n_trees + 1,)."""
+        return self._tree_offsets
+
+    def A_block(self, t: SupportsIndex) -> _Float:
+        """Mass matrix of tree t: view (n_t, n_t)."""
+        t = _checked_index(t, self.n_trees, "tree")
+        n = int(self.tree_nv[t])
+        squares = self.tree_nv[:t].astype(np.int64)
+        start = int(squares @ squares)
+        return self.A[start : start + n * n].reshape(n, n)
+
+    def J_blocks(self, i: SupportsIndex) -> tuple[_Float, _Float | None]:
+        """Jacobian of contact i: views (3, n_a) and (3, n_b), or None without a second tree."""
+        i = _checked_index(i, self.n_contacts, "contact")
+        start, end = self._J_offsets[i : i + 2]
+        middle = start + 3 * int(self.tree_nv[self.tree_a[i]])
+        J_a = self.J[start:middle].reshape(3, -1)
+        return J_a, self.J[middle:end].reshape(3, -1) if self.tree_b[i] >= 0 else None
+
+    def to_dense(self) -> tuple[_Float, _Float]:
+        """Mass matrix (nv, nv) and Jacobian (3 n_contacts, nv), new arrays."""
+        A = np.zeros((self.nv, self.nv))
+        J = np.zeros((3 * self.n_contacts, self.nv))
+        parts = [slice(a, b) for a, b in itertools.pairwise(self._tree_offsets)]
+        start = 0
+        for part, n in zip(parts, self.tree_nv.tolist(), strict=True):
+            A[part, part] = self.A[start : start + n * n].reshape(n, n)
+            start += n * n
+        for i, (a, b) in enumerate(zip(self.tree_a, self.tree_b, strict=True)):
+            J_a, J_b = self.J_blocks(i)
+            J[3 * i : 3 * i + 3, parts[a]] = J_a
+            if J_b is not None:
+                J[3 * i : 3 * i + 3, parts[b]] = J_b
+        return A, J
+
+    # ---- as a value --------------------------------------------------------------------------
+
+    def _arguments(self) -> dict[str, Any]:
+        """Arguments that make an equal problem, by name; what is not there is left out."""
+        arguments = {name: getattr(self, name) for name in (*_ARRAYS, *_OPTIONAL)}
+        arguments.update(self._fields)
+        return {name: value for name, value in arguments.items() if value is not None}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._arguments())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ContactProblem):
+            return NotImplemented
+        mine, theirs = self._arguments(), other._arguments()
+        return mine.keys() == theirs.keys() and all(
+            np.array_equal(value, theirs[name]) for name, value in mine.items()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        source = f", source={self.source!r}" if self.source else ""
+        return (
+            f"ContactProblem(n_trees={self.n_trees}, nv={self.nv}, "
+            f"n_contacts={self.n_contacts}, dt={self.dt}{source})"
+        )
+
+
+def _rebuild(cls: type[ContactProblem], arguments: dict[str, Any]) -> ContactProblem:
+    return cls(**arguments)
+
+
+def _information(value: ArrayLike | None, name: str, shape: tuple[int, ...]) -> _Float | None:
+    """Read-only view of an array that the solver checks again or never reads."""
+    if value is None:
+        return None
+    view = _core.as_float64(value, name, shape, rule="finite").view()
+    view.flags.writeable = False
+    return view
+
+
+def _offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    """Start of each piece, and the end of the last; read-only."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    offsets.flags.writeable = False
+    return offsets
+
+
+def _checked_index(index: SupportsIndex, length: int, name: str) -> int:
+    i = operator.index(index)
+    if not 0 <= i < length:
+        raise IndexError(f"{name} {i} is out of range: there are {length}")
+    return i
+
+
+def _diagonal_blocks(A: _Float, tree_nv: _Index) -> _Float:
+    """Diagonal blocks of A (nv, nv), flat; refuses an entry that couples two trees."""
+    if len(tree_nv) == 1:
+        return A.reshape(-1)
+    tree_of = np.repeat(np.arange(len(tree_nv)), tree_nv)
+    rows, columns = np.nonzero(A)
+    wrong = np.flatnonzero(tree_of[rows] != tree_of[columns])
+    if len(wrong) > 0:
+        i, j = rows[wrong[0]], columns[wrong[0]]
+        raise ValueError(
+            f"A[{i}, {j}] = {float(A[i, j])}: must be 0 between trees {tree_of[i]} and {tree_of[j]}"
+        )
+    blocks = [A[a:b, a:b].ravel() for a, b in itertools.pairwise(_offsets(tree_nv))]
+    return np.concatenate([np.zeros(0), *blocks])
+
+
+def _split_jacobian(J: _Float, tree_nv: _Index) -> tuple[_Index, _Index, _Float]:
+    """tree_a, tree_b and the flat blocks of J (3 n_contacts, nv)."""
+    n_contacts = len(J) // 3
+    tree_a = np.zeros(n_contacts, np.int32)
+    tree_b = np.full(n_contacts, -1, np.int32)
+    if len(tree_nv) == 1:
+        return tree_a, tree_b, J.reshape(-1)
+    start = _offsets(tree_nv)
+    used = (J.reshape(n_contacts, 3, J.shape[1]) != 0).any(axis=1)
+    blocks = [np.zeros(0)]
+    for i in range(n_contacts):
+        # a contact with an empty Jacobian is given to the first tree
+        touched = [t for t in range(len(tree_nv)) if used[i, start[t] : start[t + 1]].any()] or [0]
+        if len(touched) > 2:
+            raise ValueError(f"J: contact {i} touches {len(touched)} trees, at most 2 are possible")
+        tree_a[i], tree_b[i] = touched[0], touched[1] if len(touched) == 2 else -1
+        rows = J[3 * i : 3 * i + 3]
+        blocks += [rows[:, start[t] : start[t + 1]].ravel() for t in touched]
+    return tree_a, tree_b, np.concatenate(blocks)

@@ -1,0 +1,56 @@
+"""The solver in plain NumPy: the executable specification of `sapwood`.
+
+Every kernel of the C core has its counterpart here, written as in the paper (Castro, Permenter and
+Han, "An Unconstrained Convex Formulation of Compliant Contact") with the equation numbers beside the
+lines, and the same tests run on both. It is meant to be read and checked against, not to be fast.
+
+    contact         projection, cost and Hessian of a contact                    (18), (29)-(33)
+    regularization  physical parameters to R and v_hat                           (21), (22)
+    graph           islands, minimum-degree order, junction tree                 VIII-D
+    cholesky        block Cholesky factorization over the junction tree          VIII-D
+    objective       cost, gradient, Hessian and their values along a line        (17), VIII-A, VIII-C
+    line_search     exact search and backtracking                                VIII-B
+    certificate     proved bounds on the error                                   lemma 2
+    newton          algorithm 1, stopping rule (20), errors (24), (25)
+"""
+
+from sapwood.settings import SapSettings
+from sapwood.solution import Region, Solution, Status
+from sapwood.solver import Evaluation, LineValues
+from .certificate import gradient_round_off, velocity_error_bound
+from .cholesky import BlockCholesky, NotPositiveDefinite
+from .contact import contact_cost, contact_cost_difference, project
+from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree
+from .newton import SapSolver, solve
+from .objective import Line, Objective, Patch, Point
+from .regularization import delassus_block, effective_inverse_mass, regularize
+
+__all__ = [
+    "BlockCholesky",
+    "Clique",
+    "Evaluation",
+    "Line",
+    "LineValues",
+    "NotPositiveDefinite",
+    "Objective",
+    "Patch",
+    "Point",
+    "Region",
+    "SapSettings",
+    "SapSolver",
+    "Solution",
+    "Status",
+    "contact_cost",
+    "contact_cost_difference",
+    "contact_graph",
+    "delassus_block",
+    "effective_inverse_mass",
+    "gradient_round_off",
+    "islands",
+    "junction_tree",
+    "minimum_degree",
+    "project",
+    "regularize",
+    "solve",
+    "velocity_error_bound",
+]

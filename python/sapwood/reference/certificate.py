@@ -1,0 +1,78 @@
+"""Proved bounds on the error of a velocity, round-off included.
+
+l_p is strongly convex with H >= A (lemma 2), so for the exact gradient at v
+
+    |v - v_min|_A <= |grad|_{A^-1},    l_p(v) - l_min <= |grad|^2_{A^-1} / 2.
+
+What is at hand is a computed gradient. Its distance from the exact one is bounded component by
+component (to first order in the unit round-off) and added.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cholesky import solve_lower
+from .objective import Objective, Point
+
+Array = NDArray[np.float64]
+EPS = float(np.finfo(float).eps)
+
+
+def gradient_round_off(objective: Objective, point: Point) -> Array:
+    """Bound (nv) on |fl(grad) - grad|, component by component.
+
+    The terms are those of the dot products A (v - v*) and J^T gamma, and the error of gamma itself:
+    an error e of v_hat - v_c moves y by R^-1 e, and the projection, which is nonexpansive in the
+    norm of R (16), moves gamma by at most |e|_{R^-1} + a few eps |y|_R in that norm.
+    """
+    v = np.abs(point.v)
+    d = np.abs(point.v - objective.v_star)
+    out = np.zeros(objective.nv)
+    n_terms = np.zeros(objective.nv)
+    for t, A in objective.A.items():
+        at = objective.at[t]
+        out[at] += (len(A) + 2) * EPS * (np.abs(A) @ d[at])
+        n_terms[at] += 2
+
+    # error of v_hat - v_c
+    e = 2.0 * EPS * np.abs(objective.v_hat)
+    for patch in objective.patches:
+        for t, J in zip(patch.trees, patch.J, strict=True):
+            at = objective.at[t]
+            e[patch.contacts] += (len(v[at]) + 3) * EPS * (np.abs(J) @ v[at]).reshape(-1, 3)
+            n_terms[at] += len(J)
+
+    # error of gamma, |.|_R per contact and then per component
+    norm = np.sqrt(np.sum(e**2 / objective.R, axis=1))
+    norm += 8.0 * EPS * np.sqrt(np.sum(point.y**2 * objective.R, axis=1))
+    gamma_error = norm[:, None] / np.sqrt(objective.R)
+
+    gamma = np.abs(point.gamma)
+    for patch in objective.patches:
+        for t, J in zip(patch.trees, patch.J, strict=True):
+            at = objective.at[t]
+            out[at] += np.abs(J).T @ gamma_error[patch.contacts].ravel()
+            out[at] += n_terms[at] * EPS * (np.abs(J).T @ gamma[patch.contacts].ravel())
+    return out + 2.0 * EPS * np.abs(point.gradient)
+
+
+def velocity_error_bound(objective: Objective, point: Point) -> float:
+    """Bound on |v - v_min|_A, root joules; half its square bounds l_p(v) - l_min, joules.
+
+    |grad|_{A^-1} = |L^-1 grad| with A_t = L L^T. The triangular solve and the factorization are
+    backward stable, with componentwise errors n eps |L| and n eps |L| |L^T|.
+    """
+    r = gradient_round_off(objective, point)
+    squares = []
+    for t, A in objective.A.items():
+        at, n = objective.at[t], len(A)
+        L = np.linalg.cholesky(A)
+        L_inv = np.abs(solve_lower(L, np.eye(n)))
+        x = solve_lower(L, point.gradient[at])
+        error = L_inv @ (r[at] + n * EPS * (np.abs(L) @ np.abs(x)))
+        factorization = (n + 1) * EPS * np.linalg.norm(L_inv @ np.abs(L)) ** 2
+        norm = np.linalg.norm(x) + np.linalg.norm(error)
+        squares.append((norm * (1.0 + factorization)) ** 2)
+    return float(np.sqrt(sum(squares)))

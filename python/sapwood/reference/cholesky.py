@@ -1,0 +1,140 @@
+"""Block Cholesky factorization over a junction tree (multifrontal, section VIII-D)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .graph import Clique, junction_tree, minimum_degree
+
+Array = NDArray[np.float64]
+Blocks = Mapping[tuple[int, int], Array]
+
+
+def solve_lower(L: Array, b: Array) -> Array:
+    """x with L x = b by forward substitution; b (n) or (n, m)."""
+    x = np.array(b, dtype=float)
+    for j in range(len(L)):
+        x[j] /= L[j, j]
+        x[j + 1 :] -= np.multiply.outer(L[j + 1 :, j], x[j])
+    return x
+
+
+def solve_upper(L: Array, b: Array) -> Array:
+    """x with L^T x = b by back substitution; b (n) or (n, m)."""
+    x = np.array(b, dtype=float)
+    for j in reversed(range(len(L))):
+        x[j] /= L[j, j]
+        x[:j] -= np.multiply.outer(L[j, :j], x[j])
+    return x
+
+
+class NotPositiveDefinite(ArithmeticError):
+    """A pivot block lost positive definiteness; `tree` is the first tree of its supernode."""
+
+    def __init__(self, tree: int) -> None:
+        super().__init__(f"the Hessian is not positive definite at tree {tree}")
+        self.tree = tree
+
+
+class BlockCholesky:
+    """L with L L^T = P H P^T, stored as one dense column block per supernode.
+
+    Parameters
+    ----------
+    sizes : mapping
+        Velocities n_t of each tree t that takes part.
+    edges : sequence of (t, s)
+        Pairs of trees that have a block in H.
+    """
+
+    def __init__(self, sizes: Mapping[int, int], edges: Sequence[tuple[int, int]]) -> None:
+        adjacency: dict[int, set[int]] = {t: set() for t in sizes}
+        for t, s in edges:
+            adjacency[t].add(s)
+            adjacency[s].add(t)
+        self.sizes = dict(sizes)
+        self.order = minimum_degree(adjacency, sizes)
+        self.cliques: list[Clique] = junction_tree(adjacency, self.order)
+        self.clique_of = {t: c for c, clique in enumerate(self.cliques) for t in clique.residual}
+        self.position = {t: k for k, t in enumerate(self.order)}
+        self.columns: list[tuple[Array, Array]] = []
+
+    def _slices(self, trees: Sequence[int]) -> tuple[dict[int, slice], int]:
+        """Where each of `trees` lies when they are stacked, and how long the stack is."""
+        slices, offset = {}, 0
+        for t in trees:
+            slices[t] = slice(offset, offset + self.sizes[t])
+            offset += self.sizes[t]
+        return slices, offset
+
+    def factor(self, H: Blocks) -> BlockCholesky:
+        """Factor H, given by its diagonal blocks (t, t) and one of (t, s), (s, t) for every edge.
+
+        Raises
+        ------
+        NotPositiveDefinite
+            Where a pivot block has no Cholesky factor.
+        """
+        # hand every block to the supernode that eliminates the earlier of its two trees
+        inbox: list[list[tuple[int, int, Array]]] = [[] for _ in self.cliques]
+        for (t, s), block in H.items():
+            if self.position[t] < self.position[s]:
+                t, s, block = s, t, block.T
+            inbox[self.clique_of[s]].append((t, s, block))
+
+        updates: list[list[tuple[tuple[int, ...], Array]]] = [[] for _ in self.cliques]
+        self.columns = []
+        for c, clique in enumerate(self.cliques):
+            at, size = self._slices(clique.residual + clique.separator)
+            front = np.zeros((size, size))
+
+            # assemble the blocks of H and the Schur complements of the children
+            for t, s, block in inbox[c]:
+                front[at[t], at[s]] += block
+                if t != s:
+                    front[at[s], at[t]] += block.T
+            for trees, update in updates[c]:
+                index = np.concatenate([np.arange(at[t].start, at[t].stop) for t in trees])
+                front[np.ix_(index, index)] += update
+
+            # [F11 F21^T]   [L11    ] [L11^T L21^T]
+            # [F21 F22  ] = [L21  I ] [      U    ],  U = F22 - L21 L21^T goes to the parent
+            n = sum(self.sizes[t] for t in clique.residual)
+            try:
+                L11 = np.linalg.cholesky(front[:n, :n])
+            except np.linalg.LinAlgError:
+                raise NotPositiveDefinite(clique.residual[0]) from None
+            L21 = solve_lower(L11, front[n:, :n].T).T
+            self.columns.append((L11, L21))
+            if clique.parent >= 0:
+                updates[clique.parent].append((clique.separator, front[n:, n:] - L21 @ L21.T))
+        return self
+
+    def solve(self, b: Mapping[int, Array]) -> dict[int, Array]:
+        """x with H x = b; right side and solution are one vector per tree."""
+        x = {t: np.array(b[t], dtype=float) for t in self.sizes}
+
+        # forward: L z = b
+        for clique, (L11, L21) in zip(self.cliques, self.columns, strict=True):
+            z = solve_lower(L11, np.concatenate([x[t] for t in clique.residual]))
+            at, _ = self._slices(clique.residual)
+            below, _ = self._slices(clique.separator)
+            passed = L21 @ z
+            for t in clique.residual:
+                x[t] = z[at[t]]
+            for t in clique.separator:
+                x[t] -= passed[below[t]]
+
+        # backward: L^T x = z
+        for clique, (L11, L21) in zip(reversed(self.cliques), reversed(self.columns), strict=True):
+            z = np.concatenate([x[t] for t in clique.residual])
+            if clique.separator:
+                z = z - L21.T @ np.concatenate([x[t] for t in clique.separator])
+            z = solve_upper(L11, z)
+            at, _ = self._slices(clique.residual)
+            for t in clique.residual:
+                x[t] = z[at[t]]
+        return x

@@ -1,0 +1,73 @@
+"""Step lengths: the exact search and Armijo backtracking (section VIII-B).
+
+A search works on a convex l with slope l'(0) < 0. Unless it runs out of trials, the step it returns
+does not increase l.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sapwood.settings import SapSettings
+    from .objective import Line
+
+
+def exact(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int]:
+    """Root of dl/da by rtsafe: Newton's method, kept in a bracket by bisection.
+
+    The full Newton step is tried first. Where the slope there is still negative, alpha_max is
+    looked at and returned if the slope is negative even there. Stops at |dl/da| <= tolerance
+    |dl/da(0)| or when no float is left inside the bracket.
+
+    Returns
+    -------
+    alpha : float
+    trials : int
+        Number of evaluations.
+    """
+    flat = settings.line_search_tolerance * abs(slope_0)
+    alpha = 1.0
+    slope, curvature = line.derivatives(alpha)
+    trials = 1
+    if abs(slope) <= flat:
+        return alpha, trials
+
+    low, high = 0.0, 1.0  # dl/da(low) < 0 < dl/da(high)
+    if slope < 0.0:
+        trials += 1
+        if line.derivatives(settings.max_step)[0] <= 0.0:
+            return settings.max_step, trials
+        low, high = 1.0, settings.max_step
+
+    step_before = high - low
+    while trials < settings.line_search_max_trials:
+        step = -slope / curvature
+        if not low < alpha + step < high or abs(step) > abs(step_before) / 2.0:
+            step = low + (high - low) / 2.0 - alpha
+        if not low < alpha + step < high:
+            break
+        step_before = step
+        alpha += step
+        slope, curvature = line.derivatives(alpha)
+        trials += 1
+        if abs(slope) <= flat:
+            break
+        if slope < 0.0:
+            low = alpha
+        else:
+            high = alpha
+    return alpha, trials
+
+
+def backtracking(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int]:
+    """Shrink alpha_max by rho until l(alpha) - l(0) < c alpha dl/da(0) (Armijo)."""
+    alpha = settings.max_step
+    trials = 1
+    while (
+        line.difference(alpha) >= settings.armijo_c * alpha * slope_0
+        and trials < settings.line_search_max_trials
+    ):
+        alpha *= settings.armijo_rho
+        trials += 1
+    return alpha, trials

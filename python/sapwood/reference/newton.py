@@ -1,0 +1,249 @@
+"""The semi-analytic primal solver: algorithm 1, its stopping rule and what it reports."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood.problem import ContactProblem
+from sapwood.settings import SapSettings
+from sapwood.solution import Solution, Status
+from sapwood.solver import Evaluation, LineValues
+from .certificate import velocity_error_bound
+from .cholesky import BlockCholesky, NotPositiveDefinite, solve_lower, solve_upper
+from .graph import islands
+from .line_search import backtracking, exact
+from .objective import Objective, Point
+
+Array = NDArray[np.float64]
+EPS = float(np.finfo(float).eps)
+
+HISTORY_DTYPE = np.dtype(
+    [
+        ("island", np.int32),
+        ("iteration", np.int32),
+        ("trials", np.int32),
+        ("step", np.float64),
+        ("cost", np.float64),
+        ("decrease", np.float64),
+        ("momentum_error", np.float64),
+    ]
+)
+Record = tuple[int, int, int, float, float, float, float]
+
+
+@dataclass
+class Run:
+    """How Newton's method went on one objective."""
+
+    point: Point
+    status: Status
+    tree: int
+    iterations: int
+    trials: int
+    records: list[Record]
+
+
+def direction(
+    objective: Objective,
+    point: Point,
+    factorization: str = "supernodal",
+    cholesky: BlockCholesky | None = None,
+) -> Array:
+    """Newton direction: dv with H dv = -grad.
+
+    Raises
+    ------
+    NotPositiveDefinite
+        When H has lost positive definiteness to round-off.
+    """
+    if factorization == "dense":
+        try:
+            L = np.linalg.cholesky(objective.hessian(point.G))
+        except np.linalg.LinAlgError:
+            raise NotPositiveDefinite(objective.trees[0]) from None
+        return solve_upper(L, solve_lower(L, -point.gradient))
+    if factorization != "supernodal":
+        raise ValueError(f"the reference has no factorization named {factorization!r}")
+
+    cholesky = symbolic(objective) if cholesky is None else cholesky
+    cholesky.factor(objective.hessian_blocks(point.G))
+    x = cholesky.solve({t: -point.gradient[objective.at[t]] for t in objective.trees})
+    return np.concatenate([x[t] for t in objective.trees]) if x else np.zeros(0)
+
+
+def symbolic(objective: Objective) -> BlockCholesky:
+    """Order and junction tree of the Hessian of an objective."""
+    sizes = {t: len(A) for t, A in objective.A.items()}
+    edges = [(p.trees[0], p.trees[1]) for p in objective.patches if len(p.trees) == 2]
+    return BlockCholesky(sizes, edges)
+
+
+def minimize(
+    objective: Objective,
+    v: Array,
+    settings: SapSettings,
+    island: int = 0,
+    n_islands: int = 1,
+) -> Run:
+    """Algorithm 1 on one objective, starting at v.
+
+    When it is one of several islands, each stopped by itself, the rule (20) is made sharper so that
+    it then holds for the whole: from |D grad_k| <= a_k + r max(p_k, j_k) with a_k = eps_a / sqrt(K)
+    and r = eps_r / sqrt(2) follows, by the triangle inequality and sum_k max(p_k, j_k)^2 <= p^2 + j^2
+    <= 2 max(p, j)^2, that |D grad| <= eps_a + eps_r max(p, j).
+    """
+    share = np.sqrt(2.0) if n_islands > 1 else 1.0
+    eps_a = settings.absolute_tolerance / np.sqrt(n_islands)
+    eps_r = settings.relative_tolerance / share
+    search = exact if settings.line_search == "exact" else backtracking
+    cholesky = symbolic(objective)
+
+    point = best = objective.point(v)
+    records = [(island, 0, 0, 0.0, point.cost, 0.0, point.momentum_error)]
+    status, tree, total_trials, iteration = Status.converged, -1, 0, 0
+
+    while True:
+        if not point.finite:
+            status = Status.non_finite
+            break
+        if point.gradient_norm <= eps_a + eps_r * point.scale:  # (20)
+            return Run(point, Status.converged, -1, iteration, total_trials, records)
+        if iteration == settings.max_iterations:
+            return Run(point, Status.iteration_limit, -1, iteration, total_trials, records)
+
+        try:
+            dv = direction(objective, point, settings.factorization, cholesky)
+        except NotPositiveDefinite as error:
+            status, tree = Status.breakdown, error.tree
+            break
+        slope = float(point.gradient @ dv)  # dl/da(0) = -|grad|^2_{H^-1}
+        if not slope < 0.0:
+            status = Status.stalled
+            break
+
+        line = objective.line(point, dv)
+        alpha, trials = search(line, slope, settings)
+        total_trials += trials
+        decrease = -line.difference(alpha)
+        point = objective.point(point.v + alpha * dv)
+        iteration += 1
+        records.append(
+            (island, iteration, trials, alpha, point.cost, decrease, point.momentum_error)
+        )
+
+        # a nearly full step whose predicted decrease drowns in l has reached round-off, unless the
+        # gradient still falls
+        exhausted = alpha >= 0.5 and -slope / 2.0 <= EPS * abs(point.cost)
+        improved = point.gradient_norm <= best.gradient_norm / 2.0
+        if point.gradient_norm < best.gradient_norm:
+            best = point
+        if exhausted and not improved and point.gradient_norm > eps_a + eps_r * point.scale:
+            status = Status.stalled
+            break
+
+    return Run(best, status, tree, iteration, total_trials, records)
+
+
+def solve(
+    problem: ContactProblem,
+    v_guess: ArrayLike | None = None,
+    settings: SapSettings | None = None,
+) -> Solution:
+    """Solve a contact problem, like `sapwood.solve`; takes and returns what that does.
+
+    Trees that no contact touches keep v = v*. With `settings.islands` each island is solved and
+    stopped by itself.
+    """
+    start = time.perf_counter()
+    settings = SapSettings() if settings is None else settings
+    if v_guess is None:
+        v_guess = problem.v_star if problem.v_guess is None else problem.v_guess
+    guess = np.asarray(v_guess, dtype=float)
+
+    island, n_islands = islands(problem.n_trees, problem.tree_a, problem.tree_b)
+    if settings.islands:
+        groups = [np.flatnonzero(island == k) for k in range(n_islands)]
+    else:
+        groups = [np.flatnonzero(island >= 0)] if n_islands else []
+
+    v = np.array(problem.v_star, dtype=float)
+    runs, bounds = [], []
+    for k, trees in enumerate(groups):
+        objective = Objective(problem, trees, settings.soft_norm)
+        run = minimize(objective, guess[objective.velocities], settings, k, len(groups))
+        v[objective.velocities] = run.point.v
+        runs.append(run)
+        bounds.append(velocity_error_bound(objective, run.point))
+
+    whole = Objective(problem, soft_norm=settings.soft_norm)
+    point = whole.point(v)
+    bound = float(np.linalg.norm(bounds))
+    worst = max(runs, key=lambda run: int(run.status), default=None)
+    history = None
+    if settings.record_history:
+        history = np.array([r for run in runs for r in run.records], dtype=HISTORY_DTYPE)
+    return Solution(
+        v=v,
+        gamma=point.gamma,
+        v_c=point.v_c,
+        regions=point.regions,
+        status=Status.converged if worst is None else worst.status,
+        iterations=max((run.iterations for run in runs), default=0),
+        total_iterations=sum(run.iterations for run in runs),
+        line_search_trials=sum(run.trials for run in runs),
+        n_islands=n_islands,
+        symbolic_reused=False,
+        momentum_error=point.momentum_error,
+        complementarity_error=complementarity_error(whole, point),
+        velocity_error_bound=bound,
+        cost_gap_bound=bound**2 / 2.0,
+        cost=point.cost,
+        history=history,
+        timing={"seconds": time.perf_counter() - start},
+        tree=-1 if worst is None else worst.tree,
+    )
+
+
+def complementarity_error(objective: Objective, point: Point) -> float:
+    """e_mu (25): the mean of |g_i . gamma_i| over the contacts, over l_p, with g = R (gamma - y)."""
+    if point.cost == 0.0 or not len(point.gamma):
+        return 0.0
+    g = objective.R * (point.gamma - point.y)
+    return float(np.mean(np.abs(np.sum(g * point.gamma, axis=1))) / point.cost)
+
+
+class SapSolver:
+    """The reference behind the interface of `sapwood.SapSolver`; keeps nothing between calls."""
+
+    def __init__(self, settings: SapSettings | None = None) -> None:
+        self.settings = SapSettings() if settings is None else settings
+
+    def solve(self, problem: ContactProblem, v_guess: ArrayLike | None = None) -> Solution:
+        """See `solve`."""
+        return solve(problem, v_guess, self.settings)
+
+    def evaluate(self, problem: ContactProblem, v: ArrayLike) -> Evaluation:
+        """Cost, gradient (nv), Hessian (nv, nv) and Newton direction (nv) at v, all trees included."""
+        objective = Objective(problem, soft_norm=self.settings.soft_norm)
+        point = objective.point(v)
+        return Evaluation(
+            cost=point.cost,
+            gradient=point.gradient,
+            hessian=objective.hessian(point.G),
+            direction=direction(objective, point, self.settings.factorization),
+        )
+
+    def along_line(
+        self, problem: ContactProblem, v: ArrayLike, dv: ArrayLike, alpha: ArrayLike
+    ) -> LineValues:
+        """l(v + alpha dv) - l(v) and its first two derivatives in alpha, at each alpha (...)."""
+        objective = Objective(problem, soft_norm=self.settings.soft_norm)
+        line = objective.line(objective.point(v), dv)
+        alpha = np.asarray(alpha, dtype=float)
+        values = [(line.difference(a), *line.derivatives(a)) for a in alpha.ravel()]
+        columns = np.array(values).reshape(-1, 3).T
+        return LineValues(*(column.reshape(alpha.shape) for column in columns))

@@ -1,0 +1,97 @@
+"""Settings of the solver."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable
+from typing import Any, Literal
+
+from sapwood import _core
+
+LineSearch = Literal["exact", "backtracking"]
+Factorization = Literal["supernodal", "dense", "cholmod"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SapSettings:
+    """Settings of the Newton solver; immutable, checked when made.
+
+    Parameters
+    ----------
+    relative_tolerance : float
+        eps_r of the stopping criterion, Eq. (20); in [0, 1).
+    absolute_tolerance : float
+        eps_a of the stopping criterion, Eq. (20), in sqrt(J).
+    max_iterations : int
+        Newton iterations per island; 0 only evaluates the guess.
+    line_search : {"exact", "backtracking"}
+        Minimise along the line (default), or accept by Armijo's rule.
+    line_search_tolerance : float
+        The exact line search stops at a slope of this times the slope at 0.
+    line_search_max_trials : int
+        Evaluations per line search.
+    max_step : float
+        Largest step length alpha_max.
+    armijo_rho, armijo_c : float
+        Factor between trials and sufficient decrease of the backtracking line search.
+    factorization : {"supernodal", "dense", "cholmod"}
+        How the Newton system is factored; see :func:`sapwood.factorizations`.
+    soft_norm : float
+        eps_s in N s: |y_t| is replaced by sqrt(|y_t|^2 + eps_s^2). 0 is the exact law.
+    islands : bool
+        Solve and stop each island of the contact graph by itself.
+    record_history : bool
+        Keep one record per iteration in ``solution.history``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where a field has the wrong type or value; the text names the field.
+
+    Examples
+    --------
+    >>> settings = SapSettings(relative_tolerance=1e-10)
+    >>> dataclasses.replace(settings, line_search="backtracking")
+    SapSettings(relative_tolerance=1e-10, line_search='backtracking')
+    """
+
+    relative_tolerance: float = 1e-6
+    absolute_tolerance: float = 1e-16
+    max_iterations: int = 100
+    line_search: LineSearch = "exact"
+    line_search_tolerance: float = 1e-8
+    line_search_max_trials: int = 50
+    max_step: float = 1.5
+    armijo_rho: float = 0.8
+    armijo_c: float = 1e-4
+    factorization: Factorization = "supernodal"
+    soft_norm: float = 0.0
+    islands: bool = True
+    record_history: bool = False
+
+    def __post_init__(self) -> None:
+        _core.check_settings(self)
+        # NumPy scalars become plain numbers, so that equal settings print and hash alike
+        plain: dict[str, Callable[[Any], object]] = {
+            "float": float,
+            "int": operator.index,
+            "bool": bool,
+        }
+        for field in dataclasses.fields(self):
+            convert = plain.get(str(field.type))
+            if convert is not None:
+                object.__setattr__(self, field.name, convert(getattr(self, field.name)))
+
+    def __repr__(self) -> str:
+        changed = (
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        )
+        return f"SapSettings({', '.join(changed)})"
+
+
+def factorizations() -> tuple[str, ...]:
+    """Names of the factorizations this build offers, for ``SapSettings(factorization=...)``."""
+    return _core.factorizations()

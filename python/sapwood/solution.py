@@ -1,0 +1,143 @@
+"""What a solve returns."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Status(enum.IntEnum):
+    """How a solve ended."""
+
+    converged = 0
+    """The stopping criterion, Eq. (20), holds."""
+    stalled = 1
+    """No decrease was left at machine precision before the criterion held."""
+    iteration_limit = 2
+    """The iteration limit came first."""
+    breakdown = 3
+    """The Hessian lost positive definiteness to round-off; ``solution.tree`` says where."""
+    non_finite = 4
+    """A velocity or an impulse overflowed."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Region(enum.IntEnum):
+    """Region of the contact law that a contact ended in, Eqs. (29)-(33)."""
+
+    stiction = 1
+    sliding = 2
+    none = 3
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Solution:
+    """Velocities and impulses of one problem, with the proof of how accurate they are.
+
+    Two solutions are equal when everything but ``timing`` and ``symbolic_reused`` is the same, to
+    the last bit.
+
+    Attributes
+    ----------
+    v : ndarray (nv,)
+        Next velocity, the minimiser of Eq. (17).
+    gamma : ndarray (n_contacts, 3)
+        Contact impulses (t1, t2, n), N s.
+    v_c : ndarray (n_contacts, 3)
+        Contact velocities J v, m/s.
+    regions : ndarray (n_contacts,) of int8
+        :class:`Region` of each contact.
+    status : Status
+        How the solve ended.
+    iterations, total_iterations : int
+        Newton iterations of the island that took most, and of all islands.
+    line_search_trials : int
+        Evaluations of all line searches.
+    n_islands : int
+        Islands of the contact graph.
+    symbolic_reused : bool
+        The contact graph was that of the solver's call before.
+    momentum_error : float
+        e_m, Eq. (24), dimensionless.
+    complementarity_error : float
+        e_mu, Eq. (25), dimensionless.
+    velocity_error_bound : float
+        Proved: |v - v_min|_A is at most this, sqrt(J).
+    cost_gap_bound : float
+        Proved: l_p(v) - l_p(v_min) is at most this, J.
+    cost : float
+        l_p(v), J.
+    history : structured ndarray or None
+        One record per iteration with the fields island, iteration, trials, step, cost, decrease and
+        momentum_error; island after island. None unless the settings ask for it.
+    timing : dict of str to float
+        Seconds spent in assembly, factor, line_search, symbolic, and in the whole call (seconds).
+    tree : int
+        Tree at which the factorization broke down, else -1.
+    """
+
+    v: NDArray[np.float64]
+    gamma: NDArray[np.float64]
+    v_c: NDArray[np.float64]
+    regions: NDArray[np.int8]
+    status: Status
+    iterations: int
+    total_iterations: int
+    line_search_trials: int
+    n_islands: int
+    symbolic_reused: bool
+    momentum_error: float
+    complementarity_error: float
+    velocity_error_bound: float
+    cost_gap_bound: float
+    cost: float
+    history: NDArray[np.void] | None
+    timing: dict[str, float]
+    tree: int = -1
+
+    @classmethod
+    def from_core(cls, fields: dict[str, Any]) -> Solution:
+        """Build a solution from the dict that the C core returns."""
+        return cls(**{**fields, "status": Status(fields["status"])})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Solution):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, field.name), getattr(other, field.name))
+            for field in dataclasses.fields(self)
+            if field.name not in ("timing", "symbolic_reused")
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution(status={self.status}, iterations={self.iterations}, "
+            f"n_contacts={len(self.gamma)}, momentum_error={self.momentum_error:.2g})"
+        )
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{np.count_nonzero(self.regions == r)} {r}" for r in Region)
+        seconds = self.timing["seconds"]
+        parts = ", ".join(f"{k} {1e3 * t:.3g}" for k, t in self.timing.items() if k != "seconds")
+        at = f" at tree {self.tree}" if self.tree >= 0 else ""
+        return (
+            f"{self.status}{at} after {self.iterations} iterations "
+            f"({self.n_islands} islands, {self.line_search_trials} line-search trials)\n"
+            f"  {len(self.v)} velocities, {len(self.gamma)} contacts: {counts}\n"
+            f"  momentum error {self.momentum_error:.3g}, "
+            f"complementarity error {self.complementarity_error:.3g}\n"
+            f"  |v - v_min|_A <= {self.velocity_error_bound:.3g} sqrt(J), "
+            f"cost - minimum <= {self.cost_gap_bound:.3g} J, cost {self.cost:.6g} J\n"
+            f"  {1e3 * seconds:.3g} ms ({parts})"
+        )

@@ -1,0 +1,180 @@
+"""Solve contact problems."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+from sapwood.problem import ContactProblem
+from sapwood.settings import SapSettings
+from sapwood.solution import Solution
+
+_Float = NDArray[np.float64]
+
+
+class Evaluation(NamedTuple):
+    """The objective at one velocity, see :meth:`SapSolver.evaluate`."""
+
+    cost: float
+    """l_p(v), J."""
+    gradient: _Float
+    """A (v - v*) - J^T gamma (nv,)."""
+    hessian: _Float
+    """A + J^T G J (nv, nv)."""
+    direction: _Float
+    """Newton direction -H^-1 gradient (nv,)."""
+
+
+class LineValues(NamedTuple):
+    """The objective along a line, see :meth:`SapSolver.along_line`."""
+
+    difference: _Float
+    """l_p(v + alpha dv) - l_p(v), J."""
+    slope: _Float
+    """First derivative in alpha, J."""
+    curvature: _Float
+    """Second derivative in alpha, J."""
+
+
+class SapSolver:
+    """A solver that keeps its memory and symbolic work between calls.
+
+    One solver may be used from several threads: its calls wait for each other. The GIL is released
+    while it works. Pickling or copying keeps the settings only.
+
+    Parameters
+    ----------
+    settings : SapSettings, optional
+        Defaults where it is None.
+    """
+
+    __slots__ = ("_core", "_settings")
+
+    def __init__(self, settings: SapSettings | None = None) -> None:
+        if settings is None:
+            settings = SapSettings()
+        elif not isinstance(settings, SapSettings):
+            raise TypeError(f"settings must be a SapSettings, not {type(settings).__name__}")
+        self._settings = settings
+        self._core = _core.Solver(settings)
+
+    @property
+    def settings(self) -> SapSettings:
+        """Settings the solver was made with."""
+        return self._settings
+
+    def solve(self, problem: ContactProblem, v_guess: ArrayLike | None = None) -> Solution:
+        """Minimise Eq. (17).
+
+        Parameters
+        ----------
+        problem : ContactProblem
+            What to solve.
+        v_guess : array_like (nv,), optional
+            Where to start; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
+
+        Returns
+        -------
+        Solution
+            Look at ``status``: the iteration limit, or round-off, is a value and no exception.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a wrong argument, or an array of the problem that was changed to something invalid.
+        MemoryError
+            Where there is no room for the workspace.
+        """
+        core = _core_of(problem)
+        if v_guess is None:
+            v_guess = problem.v_guess
+        return Solution.from_core(self._core.solve(core, v_guess))
+
+    def evaluate(self, problem: ContactProblem, v: ArrayLike) -> Evaluation:
+        """Cost, gradient, dense Hessian and Newton direction (section VIII-A) at v (nv,).
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a wrong argument; the text names it.
+        """
+        return Evaluation(**self._core.evaluate(_core_of(problem), v))
+
+    def along_line(
+        self, problem: ContactProblem, v: ArrayLike, dv: ArrayLike, alpha: ArrayLike
+    ) -> LineValues:
+        """Change of the cost from v to v + alpha dv and its derivatives in alpha (section VIII-C).
+
+        Parameters
+        ----------
+        problem : ContactProblem
+            Whose cost.
+        v, dv : array_like (nv,)
+            Origin and direction.
+        alpha : array_like (...)
+            Step lengths.
+
+        Returns
+        -------
+        LineValues
+            ``difference``, ``slope`` and ``curvature`` (...), J.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a wrong argument; the text names it.
+        """
+        return LineValues(**self._core.along_line(_core_of(problem), v, dv, alpha))
+
+    def __reduce__(self) -> tuple[type[SapSolver], tuple[SapSettings]]:
+        return type(self), (self._settings,)
+
+    def __repr__(self) -> str:
+        return f"SapSolver({self._settings!r})"
+
+
+def solve(
+    problem: ContactProblem,
+    v_guess: ArrayLike | None = None,
+    settings: SapSettings | None = None,
+) -> Solution:
+    """Solve one contact problem.
+
+    Parameters
+    ----------
+    problem : ContactProblem
+        What to solve.
+    v_guess : array_like (nv,), optional
+        Where to start; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
+    settings : SapSettings, optional
+        Defaults where it is None.
+
+    Returns
+    -------
+    Solution
+        Velocities, impulses and their accuracy; look at ``status``.
+
+    See Also
+    --------
+    SapSolver : keeps memory and symbolic work between calls; see there for the errors.
+
+    Examples
+    --------
+    A mass of 1 kg falls on the ground with 1 m/s and stops:
+
+    >>> problem = ContactProblem([3], np.eye(3).ravel(), [0.0, 0.0, -1.0], [0], [-1],
+    ...                          np.eye(3).ravel(), [0.5], dt=0.01, phi0=[0.0], k=[1e12],
+    ...                          tau_d=[0.0])
+    >>> print(solve(problem).v.round(1) + 0.0)
+    [0. 0. 0.]
+    """
+    return SapSolver(settings).solve(problem, v_guess)
+
+
+def _core_of(problem: ContactProblem) -> _core.Problem:
+    if not isinstance(problem, ContactProblem):
+        raise TypeError(f"problem must be a ContactProblem, not {type(problem).__name__}")
+    return problem._core

@@ -1,0 +1,27 @@
+/* What the build was asked for is what the library has. */
+#include "check.h"
+#include "linalg/kernels.h"
+#include "sapwood.h"
+
+static void factorizations(void) {
+  CHECK(sap_factorization_available(SAP_SUPERNODAL));
+  CHECK_EQUAL(sap_factorization_available(SAP_DENSE), EXPECT_LAPACK);
+  CHECK_EQUAL(sap_factorization_available(SAP_CHOLMOD), EXPECT_CHOLMOD);
+}
+
+/* the kernels for a machine without vector extensions are always there */
+static void kernel_sets(void) {
+  CHECK(sap_kernels_of(0) != NULL);
+  CHECK(sap_kernels_best() != NULL);
+#if EXPECT_MULTI_ISA
+  CHECK_EQUAL(sap_kernels_of(1) != NULL,
+              __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+#else
+  CHECK(sap_kernels_best() == sap_kernels_of(0));
+#endif
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {CHECK_TEST(factorizations), CHECK_TEST(kernel_sets)};
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}

@@ -1,0 +1,22 @@
+"""Set-up of the test run."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+# times vary on a busy machine, and a failure must be found again
+settings.register_profile("sapwood", deadline=None, print_blob=True)
+settings.load_profile("sapwood")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers; a failing test shows the seed, SAPWOOD_SEED sets it."""
+    given = os.environ.get("SAPWOOD_SEED")
+    seed = int(given) if given else int(np.random.SeedSequence().entropy % 2**32)
+    print(f"SAPWOOD_SEED={seed}")  # noqa: T201
+    return np.random.default_rng(seed)

@@ -1,0 +1,212 @@
+"""Shared by the tests: problem files, random problems and formulas independent of both solvers.
+
+The formulas are written contact by contact in extended precision (NumPy's longdouble), from the
+definitions of the problem file format, and share no code with the package.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sapwood
+
+DATA = Path(__file__).parent / "data"
+EPS = np.finfo(float).eps
+WIDE = np.longdouble
+
+
+# ---- problem files -----------------------------------------------------------------------------
+
+
+def small_files() -> list[Path]:
+    """Problem files kept beside the tests."""
+    return sorted(DATA.glob("*.npz"))
+
+
+def all_files() -> list:
+    """Parameters: the small files, then the set in the folder named by SAPWOOD_DATA."""
+    parameters = [pytest.param(path, id=path.stem) for path in small_files()]
+    folder = os.environ.get("SAPWOOD_DATA")
+    if folder is None:
+        reason = "SAPWOOD_DATA names no folder with sap_problems/*.npz"
+        skip = pytest.param(None, id="whole-set", marks=pytest.mark.skip(reason=reason))
+        return [*parameters, skip]
+    found = sorted((Path(folder) / "sap_problems").glob("*.npz"))
+    if not found:
+        raise FileNotFoundError(f"SAPWOOD_DATA={folder} holds no sap_problems/*.npz")
+    return parameters + [pytest.param(path, id=path.stem) for path in found]
+
+
+def delassus_of(path: Path) -> str:
+    """Which estimate of the Delassus blocks a problem file was made with, from its name."""
+    diagonal = path.stem.startswith("drake_") or path.stem.endswith("_diagonal")
+    return "diagonal" if diagonal else "block"
+
+
+# ---- independent formulas ----------------------------------------------------------------------
+
+
+def impulse(y, mu, R_t, R_n):
+    """P_F(y) of one contact in the norm of diag(R_t, R_t, R_n), in the precision of y.
+
+    Geometric form: scaled by sqrt(R) the projection is Euclidean, and in the plane through the axis
+    and the point the cone is the ray along f = (mu~, 1) / sqrt(1 + mu~^2).
+    """
+    y = np.asarray(y)
+    root = np.sqrt(np.array([R_t, R_t, R_n], dtype=y.dtype))
+    scaled = root * y
+    radial, axial = np.sqrt(scaled[0] ** 2 + scaled[1] ** 2), scaled[2]
+    mu_tilde = y.dtype.type(mu) * root[0] / root[2]
+    if axial >= 0 and radial <= mu_tilde * axial:
+        return y.copy()
+    f = np.array([mu_tilde, 1], dtype=y.dtype) / np.sqrt(1 + mu_tilde**2)
+    length = f[0] * radial + f[1] * axial
+    if length <= 0:
+        return np.zeros_like(y)
+    unit = scaled[:2] / radial if radial > 0 else np.zeros_like(scaled[:2])
+    return np.array([length * f[0] * unit[0], length * f[0] * unit[1], length * f[1]]) / root
+
+
+def bias(problem):
+    """v_hat (n_contacts, 3)."""
+    v_hat = np.zeros((problem.n_contacts, 3))
+    v_hat[:, 2] = problem.v_hat_n
+    if problem.v_hat_t is not None:
+        v_hat[:, :2] = problem.v_hat_t
+    return v_hat
+
+
+def sections(problem) -> list[slice]:
+    """Where the velocities of each tree lie."""
+    ends = np.cumsum(problem.tree_nv)
+    return [slice(int(e - n), int(e)) for e, n in zip(ends, problem.tree_nv, strict=True)]
+
+
+def contact_jacobian(problem, i):
+    """[(tree, J block)] of contact i."""
+    a, b = int(problem.tree_a[i]), int(problem.tree_b[i])
+    J_a, J_b = problem.J_blocks(i)
+    return [(a, J_a)] if J_b is None else [(a, J_a), (b, J_b)]
+
+
+def evaluate_wide(problem, v):
+    """Cost, gradient, A v and J^T gamma at v, and the impulses, in extended precision."""
+    v = np.asarray(v, dtype=WIDE)
+    at = sections(problem)
+    difference = v - problem.v_star.astype(WIDE)
+    momentum, A_v = np.zeros_like(v), np.zeros_like(v)
+    for t, here in enumerate(at):
+        A = problem.A_block(t).astype(WIDE)
+        momentum[here], A_v[here] = A @ difference[here], A @ v[here]
+
+    cost = difference @ momentum / 2
+    v_hat = bias(problem).astype(WIDE)
+    j_c = np.zeros_like(v)
+    gamma = np.zeros((problem.n_contacts, 3), dtype=WIDE)
+    for i in range(problem.n_contacts):
+        blocks = [(t, J.astype(WIDE)) for t, J in contact_jacobian(problem, i)]
+        v_c = sum(J @ v[at[t]] for t, J in blocks)
+        R = np.array([problem.R_t[i], problem.R_t[i], problem.R_n[i]], dtype=WIDE)
+        gamma[i] = impulse((v_hat[i] - v_c) / R, problem.mu[i], R[0], R[2])
+        cost += np.sum(R * gamma[i] ** 2) / 2
+        for t, J in blocks:
+            j_c[at[t]] += J.T @ gamma[i]
+    return cost, momentum - j_c, A_v, j_c, gamma
+
+
+def momentum_error(problem, v) -> float:
+    """e_m (24) of v in extended precision."""
+    _, gradient, A_v, j_c, _ = evaluate_wide(problem, v)
+    D = np.concatenate([1 / np.sqrt(np.diag(problem.A_block(t))) for t in range(problem.n_trees)])
+
+    def norm(x):
+        return float(np.linalg.norm((D * x).astype(float)))
+
+    scale = max(norm(A_v), norm(j_c))
+    return norm(gradient) / scale if scale > 0 else norm(gradient)
+
+
+def norm_A(problem, x) -> float:
+    """|x|_A, root joules."""
+    total = WIDE(0)
+    x = np.asarray(x, dtype=WIDE)
+    for t, here in enumerate(sections(problem)):
+        total += x[here] @ problem.A_block(t).astype(WIDE) @ x[here]
+    return float(np.sqrt(total))
+
+
+def cost_gap_wide(problem, v, v_other) -> float:
+    """l_p(v) - l_p(v_other) in extended precision, J."""
+    return float(evaluate_wide(problem, v)[0] - evaluate_wide(problem, v_other)[0])
+
+
+# ---- random problems ---------------------------------------------------------------------------
+
+
+def random_spd(rng, n, spread=2.0):
+    """Symmetric positive definite (n, n) with eigenvalues over about `spread` decades."""
+    Q, _ = np.linalg.qr(rng.standard_normal((n, n)))
+    A = (Q * 10.0 ** rng.uniform(-spread / 2, spread / 2, n)) @ Q.T
+    return (A + A.T) / 2.0
+
+
+def random_problem(rng, sizes=(6, 6, 1, 9, 6, 3), contacts=20, *, touched=None, **overrides):
+    """A contact problem on random trees with every kind of contact in it.
+
+    Trees of the given sizes; `touched` (default all) are the trees contacts may lie on. A third of
+    the contacts touch the world. Friction coefficients include 0; stabilization pushes apart.
+    """
+    touched = np.arange(len(sizes)) if touched is None else np.asarray(touched)
+    a = rng.choice(touched, contacts)
+    b = np.full(contacts, -1)
+    for i in range(contacts):
+        others = touched[touched != a[i]]
+        if len(others) and rng.random() < 2 / 3:
+            b[i] = rng.choice(others)
+    J = []
+    for i in range(contacts):
+        J.append(rng.standard_normal((3, sizes[a[i]])).ravel())
+        if b[i] >= 0:
+            J.append(rng.standard_normal((3, sizes[b[i]])).ravel())
+    nv = sum(sizes)
+    arguments = {
+        "tree_nv": np.array(sizes, dtype=np.int32),
+        "A": np.concatenate([random_spd(rng, n).ravel() for n in sizes]),
+        "v_star": rng.standard_normal(nv),
+        "tree_a": a.astype(np.int32),
+        "tree_b": b.astype(np.int32),
+        "J": np.concatenate(J) if J else np.zeros(0),
+        "mu": rng.choice([0.0, 0.3, 0.5, 1.0, 1.7], contacts),
+        "dt": 0.01,
+        "R_t": 10.0 ** rng.uniform(-3.0, -1.0, contacts),
+        "R_n": 10.0 ** rng.uniform(-2.0, 0.0, contacts),
+        "v_hat_n": rng.uniform(-0.2, 0.5, contacts),
+    }
+    arguments.update(overrides)
+    return sapwood.ContactProblem(**arguments)
+
+
+def arguments_of(problem) -> dict:
+    """Arguments that make an equal problem, without the physical parameters and reference."""
+    names = "tree_nv A v_star tree_a tree_b J mu dt R_t R_n v_hat_n v_hat_t v_guess".split()
+    return {name: getattr(problem, name) for name in names}
+
+
+def rebuild(problem, **changes):
+    """A copy of a problem with some arrays changed."""
+    return sapwood.ContactProblem(**{**arguments_of(problem), **changes})
+
+
+def pack_J(problem, blocks) -> np.ndarray:
+    """Flat J from [(J_a, J_b or None)] per contact."""
+    parts = [J.ravel() for pair in blocks for J in pair if J is not None]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def jacobian_blocks(problem) -> list:
+    """[(J_a, J_b or None)] of all contacts."""
+    return [problem.J_blocks(i) for i in range(problem.n_contacts)]

@@ -1,0 +1,214 @@
+"""The command line: arguments, tables, exit codes and messages. The clutter has its own tests."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sapwood
+from helpers import small_files
+
+FILES = small_files()
+
+
+def command(*arguments: object, **options) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m sapwood`` with these arguments."""
+    line = [sys.executable, "-m", "sapwood", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=300, **options)
+
+
+def error_line(done: subprocess.CompletedProcess[str]) -> str:
+    """The standard error stream, which must be a single line."""
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+# ---- arguments ---------------------------------------------------------------------------------
+
+
+def test_version_is_that_of_the_package():
+    done = command("--version")
+    assert done.returncode == 0
+    assert done.stdout == f"sapwood {sapwood.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [(), ("clutter",), ("solve",), ("info",)])
+def test_help_names_every_option_of_the_command(arguments):
+    done = command(*arguments, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(" ".join(("usage: sapwood", *arguments)))
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ((), "COMMAND"),
+        (("simmer",), "simmer"),
+        (("clutter", "--no-such-option"), "--no-such-option"),
+        (("clutter", "--bodies", "0"), "--bodies: 0: must be >= 1"),
+        (("clutter", "--bodies", "4.5"), "--bodies: '4.5' is not a whole number"),
+        (("clutter", "--dt", "0"), "--dt: 0: must be > 0"),
+        (("clutter", "--dt", "nan"), "--dt: nan: must be > 0"),
+        (("clutter", "--seconds", "inf"), "--seconds: inf: must be > 0"),
+        (("clutter", "--sigma", "-1"), "--sigma: -1: must be > 0"),
+        (("clutter", "--beta", "-0.5"), "--beta: -0.5: must be >= 0"),
+        (("clutter", "--tolerance", "tight"), "--tolerance: 'tight' is not a number"),
+        (("clutter", "--seed", "-1"), "--seed: -1: must be >= 0"),
+        (("clutter", "--line-search", "golden"), "--line-search"),
+        (("clutter", "--compare", "bullet"), "--compare"),
+        (("solve",), "FILES"),
+        (("solve", "x.npz", "--repeat", "0"), "--repeat: 0: must be >= 1"),
+        (("solve", "x.npz", "--factorization", "lu"), "--factorization"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_code_2(arguments, named):
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert named in error_line(done)
+
+
+def test_info_lists_what_is_available():
+    done = command("info")
+    assert done.returncode == 0
+    for word in (sapwood.__version__, np.__version__, *sapwood.factorizations()):
+        assert word in done.stdout
+
+
+def test_optional_packages_are_imported_by_their_commands_only():
+    code = "import sys, sapwood.cli as c; c.main(['info']); print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "sapwood.cli" in loaded
+    assert not loaded & {"mujoco", "matplotlib", "tqdm", "scipy"}
+
+
+@pytest.mark.parametrize(("package", "extra"), [("mujoco", "mujoco"), ("matplotlib", "plot")])
+def test_missing_package_names_the_extra(package, extra, tmp_path):
+    code = f"""
+import sys
+
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {package!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Block())
+from sapwood.cli import main
+sys.exit(main(["clutter", "--seconds", "0.1", "--out", {str(tmp_path / "out")!r}]))
+"""
+    if package == "matplotlib":
+        pytest.importorskip("mujoco")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"pip install 'sapwood[{extra}]'" in error_line(done)
+    assert not (tmp_path / "out").exists()
+
+
+# ---- solve -------------------------------------------------------------------------------------
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_solve_prints_a_line_per_file_and_the_same_as_csv(tmp_path):
+    table = tmp_path / "table.csv"
+    done = command("solve", *FILES, "--csv", table, "--repeat", 2)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert len(lines) == 1 + len(FILES)
+    rows = read_table(table)
+    for path, line, row in zip(FILES, lines[1:], rows, strict=True):
+        problem = sapwood.load_problem(path)
+        solution = sapwood.solve(problem)
+        assert line.split()[0] == row["file"] == path.name
+        found = [int(row[name]) for name in ("trees", "nv", "contacts", "islands", "iterations")]
+        assert found == [int(word) for word in line.split()[1:6]]
+        expected = [problem.n_trees, problem.nv, problem.n_contacts, solution.n_islands]
+        assert found == [*expected, solution.iterations]
+        assert float(row["momentum_error"]) == solution.momentum_error
+        assert float(row["velocity_error_bound"]) == solution.velocity_error_bound
+        assert row["status"] == "converged"
+        assert float(row["microseconds"]) > 0
+
+
+def test_solve_tolerance_reaches_the_solver(tmp_path):
+    errors = {}
+    for tolerance in (1e-1, 1e-10):
+        table = tmp_path / "table.csv"
+        assert command("solve", *FILES, "--tolerance", tolerance, "--csv", table).returncode == 0
+        errors[tolerance] = [float(row["momentum_error"]) for row in read_table(table)]
+        assert max(errors[tolerance]) <= tolerance
+    assert max(errors[1e-1]) > max(errors[1e-10])
+
+
+@pytest.mark.parametrize("factorization", ["supernodal", "dense", "cholmod"])
+@pytest.mark.parametrize("line_search", ["exact", "backtracking"])
+def test_solve_with_every_factorization_and_line_search(factorization, line_search):
+    options = ("--factorization", factorization, "--line-search", line_search)
+    done = command("solve", FILES[0], *options)
+    if factorization in sapwood.factorizations():
+        assert done.returncode == 0
+        assert "converged" in done.stdout
+    else:
+        assert done.returncode == 2
+        assert factorization in error_line(done)
+
+
+def test_a_bad_file_fails_and_the_others_are_solved(tmp_path):
+    cut = tmp_path / "cut.npz"
+    cut.write_bytes(FILES[0].read_bytes()[:-200])
+    text = tmp_path / "text.npz"
+    text.write_text("not a problem\n")
+    arrays = tmp_path / "arrays.npz"
+    np.savez(arrays, A=np.eye(3))
+    missing = tmp_path / "missing.npz"
+    done = command("solve", cut, FILES[0], text, arrays, missing, tmp_path, FILES[1])
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    lines = done.stdout.splitlines()[1:]
+    outcome = {line.split()[0]: "converged" in line for line in lines}
+    bad = [cut.name, text.name, arrays.name, missing.name, tmp_path.name]
+    assert outcome == {FILES[0].name: True, FILES[1].name: True} | dict.fromkeys(bad, False)
+    errors = done.stderr.splitlines()
+    assert len(errors) == len(bad)
+    for name, error in zip(bad, errors, strict=True):
+        assert error.startswith("sapwood: error: ")
+        assert name in error
+
+
+def test_solve_refuses_a_table_that_cannot_be_written(tmp_path):
+    done = command("solve", FILES[0], "--csv", tmp_path / "no" / "folder" / "table.csv")
+    assert done.returncode == 2
+    assert "No such file or directory" in error_line(done)
+    assert done.stdout == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes are closed otherwise elsewhere")
+def test_a_reader_that_leaves_is_no_error_text():
+    line = [sys.executable, "-u", "-m", "sapwood", "solve", *map(str, FILES)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=120) == 1
+
+
+def test_ctrl_c_during_solve_is_one_line():
+    line = [sys.executable, "-u", "-m", "sapwood", "solve", str(FILES[0]), "--repeat", "1000000000"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline().startswith(b"file")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=120) == 130
+        assert process.stderr.read() == b"sapwood: interrupted\n"

@@ -1,0 +1,471 @@
+"""The main job: what it writes, what it says, and the physics of the clutter."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_cli import command, error_line
+
+pytest.importorskip("matplotlib")
+mujoco = pytest.importorskip("mujoco")
+
+from sapwood import cli, scenes  # noqa: E402
+from sapwood.experiments import clutter  # noqa: E402
+from sapwood.experiments.free_bodies import FreeBodies  # noqa: E402
+from sapwood.experiments.measured_steps import (  # noqa: E402
+    STEP_DTYPE,
+    MujocoSimulation,
+    SapSimulation,
+)
+from sapwood.mujoco import StepError  # noqa: E402
+from sapwood.plotting import read_steps, step_figure  # noqa: E402
+from sapwood.rendering import RenderingError, render_scene  # noqa: E402
+
+QUICK = ("clutter", "--bodies", "8", "--seconds", "0.2", "--no-picture")
+PNG = b"\x89PNG\r\n\x1a\n"
+GRAVITY = 9.81
+
+
+def check_steps(steps: np.ndarray, dt: float) -> None:
+    """What holds for every run."""
+    assert steps.dtype.names == STEP_DTYPE.names
+    assert np.array_equal(steps["step"], 1 + np.arange(len(steps)))
+    assert np.allclose(steps["time"], dt * steps["step"], rtol=1e-12)
+    for name in steps.dtype.names[:-1]:
+        assert np.isfinite(steps[name]).all(), name
+    for name in ("contacts", "iterations", "momentum_error", "mean_slip", "max_penetration"):
+        assert (steps[name] >= 0).all(), name
+    assert (steps["kinetic_energy"] >= 0).all()
+    assert np.array_equal(
+        steps["total_energy"], steps["kinetic_energy"] + steps["potential_energy"]
+    )
+    assert (steps["total_iterations"] >= steps["iterations"]).all()
+    assert (steps["total_time"] >= steps["solver_time"]).all()
+    idle = steps["contacts"] == 0
+    assert not steps[idle]["iterations"].any()
+    assert not steps[idle]["mean_slip"].any()
+    assert not steps[idle]["max_penetration"].any()
+
+
+# ---- the command -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--no-walls",),
+        ("--walls", "--seed", "3"),
+        ("--dt", "0.005"),
+        ("--sigma", "1e-4"),
+        ("--beta", "0.5"),
+        ("--tolerance", "1e-8"),
+        ("--line-search", "backtracking"),
+        ("--no-islands",),
+        ("--compare", "mujoco"),
+    ],
+    ids=" ".join,
+)
+def test_every_option_runs_and_writes(options, tmp_path):
+    out = tmp_path / "made" / "on the way"
+    done = command(*QUICK, *options, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    dt = 0.005 if "--dt" in options else 0.01
+    names = ["steps.csv"] + (["steps_mujoco.csv"] if "--compare" in options else [])
+    for name in names:
+        steps = read_steps(out / name)
+        assert len(steps) == round(0.2 / dt)
+        check_steps(steps, dt)
+        assert set(steps["status"]) == {"converged"}
+    assert (out / "steps.png").read_bytes().startswith(PNG)
+    written = {"summary.json", "steps.png", *names}
+    assert {path.name for path in out.iterdir()} == written
+    for name in written:
+        assert str(out / name) in done.stdout
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["sapwood"]["summary"]["steps"] == round(0.2 / dt)
+    assert summary["parameters"]["dt"] == dt
+    assert ("mujoco" in summary) == ("--compare" in options)
+    for words in ("real-time factor", "second half", "8 of 8", "sigma mu dt g"):
+        assert words in done.stdout
+
+
+def test_quiet_prints_nothing(tmp_path):
+    done = command(*QUICK, "--quiet", "--out", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    check_steps(read_steps(tmp_path / "steps.csv"), 0.01)
+
+
+def test_the_tolerance_is_kept_and_matters():
+    """A looser tolerance takes fewer iterations and leaves a larger error, but not above it."""
+    kept = {}
+    for tolerance in (1e-2, 1e-9):
+        result = clutter.run(8, seconds=1.0, tolerance=tolerance, progress=False)
+        assert set(result.steps["status"]) == {"converged"}
+        kept[tolerance] = result.steps
+        # the absolute part of (20) is far below: momenta here are above 1e-3 sqrt(J)
+        assert result.steps["momentum_error"].max() <= tolerance
+    assert kept[1e-2]["iterations"].sum() < kept[1e-9]["iterations"].sum()
+    assert kept[1e-2]["momentum_error"].max() > kept[1e-9]["momentum_error"].max()
+
+
+def test_out_of_reach_tolerance_stalls_and_is_told(tmp_path):
+    done = command(*QUICK, "--seconds", "1", "--tolerance", "1e-300", "--out", tmp_path)
+    assert done.returncode == 0
+    assert "stalled" in done.stdout
+    steps = read_steps(tmp_path / "steps.csv")
+    assert "stalled" in steps["status"]
+    assert steps["momentum_error"].max() < 1e-10
+
+
+@pytest.mark.parametrize("below", ["folder", ""])
+def test_unwritable_output_is_told_before_the_run(below, tmp_path):
+    blocker = tmp_path / "file"
+    blocker.write_text("here already\n")
+    done = command(*QUICK, "--seconds", "1000000", "--out", blocker / below)
+    assert done.returncode == 2
+    assert "cannot write to" in error_line(done)
+    assert str(blocker) in done.stderr
+    assert blocker.read_text() == "here already\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT is sent otherwise elsewhere")
+@pytest.mark.parametrize("compare", [(), ("--compare", "mujoco")], ids=["alone", "compared"])
+def test_ctrl_c_keeps_what_was_simulated(compare, tmp_path):
+    """The wait is for the last file of the run, so that the signal hits the loop that writes it."""
+    seconds = "2" if compare else "100000"
+    line = [sys.executable, "-m", "sapwood", *QUICK, "--seconds", seconds, "--out", str(tmp_path)]
+    if compare:
+        line[line.index("--bodies") + 1] = "200"
+    last = tmp_path / ("steps_mujoco.csv" if compare else "steps.csv")
+    with subprocess.Popen(
+        [*line, *compare], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + 120
+        while not last.exists() or last.read_text().count("\n") < (1 if compare else 100):
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert stderr == "sapwood: interrupted; what was simulated is kept\n"
+    steps = read_steps(tmp_path / "steps.csv")
+    check_steps(steps, 0.01)
+    assert last.read_text().endswith("\n")
+    assert (tmp_path / "steps.png").read_bytes().startswith(PNG)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["mujoco" if compare else "sapwood"]["interrupted"]
+    assert f"{len(steps)} of" in stdout
+
+
+def test_a_step_that_fails_ends_the_run_and_keeps_the_rest(tmp_path, monkeypatch, capsys):
+    step = SapSimulation.step
+
+    def fail_at_the_sixth(self, record):
+        if self.data.time > 0.045:
+            raise StepError("time 0.05 s: the velocity overflowed")
+        step(self, record)
+
+    monkeypatch.setattr(SapSimulation, "step", fail_at_the_sixth)
+    assert cli.main([*QUICK, "--out", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == (
+        "sapwood: error: sapwood: time 0.05 s: the velocity overflowed\n"
+    )
+    assert len(read_steps(tmp_path / "steps.csv")) == 5
+    assert (tmp_path / "steps.png").exists()
+
+
+# ---- the function ------------------------------------------------------------------------------
+
+
+def test_the_csv_holds_the_returned_steps(tmp_path):
+    result = clutter.run(8, seconds=0.5, out=tmp_path, progress=False)
+    assert result.csv == tmp_path / "steps.csv"
+    read = read_steps(result.csv)
+    for name in STEP_DTYPE.names:
+        assert np.array_equal(read[name], result.steps[name]), name
+
+
+def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = clutter.run(4, seconds=0.05, progress=False)
+    assert result.csv is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another():
+    def run(seed):
+        return clutter.run(8, seconds=0.6, seed=seed, progress=False)
+
+    first, second, other = run(1), run(1), run(2)
+    measured = [name for name in STEP_DTYPE.names if not name.endswith("_time")]
+    assert np.array_equal(first.steps[measured], second.steps[measured])
+    assert np.array_equal(first.qpos, second.qpos)
+    assert not np.array_equal(first.qpos, other.qpos)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("bodies", 0),
+        ("seconds", 0.0),
+        ("seconds", np.inf),
+        ("dt", -0.01),
+        ("sigma", 0.0),
+        ("beta", -1.0),
+        ("beta", np.nan),
+        ("line_search", "golden"),
+        ("compare", "bullet"),
+    ],
+)
+def test_wrong_arguments_are_named_and_write_nothing(argument, value, tmp_path):
+    with pytest.raises(ValueError, match=f"^{argument} = "):
+        clutter.run(**{argument: value}, out=tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+# ---- measurements ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compare", [None, "mujoco"])
+def test_free_fall_loses_exactly_the_energy_of_symplectic_euler(compare):
+    """v+ = v - g dt, z+ = z + dt v+ change the energy by -m g^2 dt^2/2 in each step."""
+    result = clutter.run(8, seconds=0.5, compare=compare, progress=False)
+    result = result if compare is None else result.compared
+    falling = int(np.argmax(result.steps["contacts"] > 0))
+    assert falling >= 2, "the scene must start without contact"
+    energy = result.steps["total_energy"][:falling]
+    mass = result.model.body_mass.sum()
+    loss = mass * (GRAVITY * 0.01) ** 2 / 2
+    assert np.allclose(np.diff(energy), -loss, rtol=0, atol=1e-12 * np.abs(energy).max())
+
+
+def test_energies_are_those_of_mujoco():
+    model = scenes.clutter(bodies=8, seed=5).compile()
+    model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
+    data = mujoco.MjData(model)
+    random = np.random.default_rng(5)
+    data.qvel[:] = random.normal(size=model.nv)
+    mujoco.mj_integratePos(model, data.qpos, random.normal(size=model.nv), 1.0)
+    mujoco.mj_normalizeQuat(model, data.qpos)
+    mujoco.mj_forward(model, data)
+    bodies = FreeBodies(model)
+    potential, kinetic = data.energy
+    assert bodies.kinetic_energy(data.qvel) == pytest.approx(kinetic, rel=1e-12)
+    assert bodies.potential_energy(data.qpos) == pytest.approx(potential, rel=1e-12, abs=1e-12)
+    assert np.allclose(bodies.positions(data.qpos), data.xipos[1:], rtol=0, atol=1e-14)
+
+
+def test_free_bodies_refuses_other_joints():
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><joint type='slide'/><geom size='0.1'/></body>"
+        "</worldbody></mujoco>"
+    )
+    with pytest.raises(ValueError, match="not a free joint"):
+        FreeBodies(model)
+
+
+@pytest.mark.parametrize("solver", ["sapwood", "mujoco"])
+@pytest.mark.parametrize(("dt", "beta"), [(0.01, 1.0), (0.005, 0.5)])
+def test_a_sphere_at_rest_penetrates_as_section_ix_says(solver, dt, beta):
+    """One contact carries the weight: -phi = (dt + tau_d) R_n m g dt with R_n = beta^2/(4 pi^2) w.
+
+    For a solid sphere W = diag(7/2, 7/2, 1)/m, so w = |W|_F/3 = sqrt(25.5)/(3 m); MuJoCo's own
+    estimate leaves out rotation: w = 1/m.
+    """
+    seed = next(s for s in range(50) if is_sphere(s))
+    result = clutter.run(
+        1, False, 3.0, dt, seed, beta=beta, compare="mujoco", tolerance=1e-10, progress=False
+    )
+    w_m = np.sqrt(2 * 3.5**2 + 1) / 3 if solver == "sapwood" else 1.0
+    expected = 2 * dt * beta**2 / (4 * np.pi**2) * w_m * GRAVITY * dt
+    run = result if solver == "sapwood" else result.compared
+    assert run.steps["contacts"][-1] == 1
+    assert run.steps["max_penetration"][-1] == pytest.approx(expected, rel=1e-6)
+    if solver == "sapwood":
+        assert run.summary.resting.load == pytest.approx(w_m, rel=1e-6)
+        assert run.summary.resting.penetration_ratio == pytest.approx(1.0, rel=1e-6)
+
+
+def is_sphere(seed: int) -> bool:
+    model = scenes.clutter(bodies=1, walls=False, seed=seed).compile()
+    return model.geom_type[model.body_geomadr[1]] == mujoco.mjtGeom.mjGEOM_SPHERE
+
+
+def test_mujocos_momentum_error_and_bound_are_those_of_its_equations():
+    """Against dense matrices, at a loose and at a tight tolerance of MuJoCo's solver."""
+    dt, worst = 0.01, {}
+    for tolerance in (1e-2, 1e-14):
+        simulation = MujocoSimulation(scenes.clutter(bodies=8).compile(), dt, 1e-3, 1.0)
+        model, data = simulation.model, simulation.data
+        model.opt.tolerance = tolerance
+        A = np.zeros((model.nv, model.nv))
+        steps = np.zeros(100, STEP_DTYPE)
+        for record in steps:
+            simulation.step(record)
+            mujoco.mj_fullM(model, data, A)
+            impulse = dt * data.qfrc_constraint
+            gradient = dt * (A @ data.qacc - data.qfrc_smooth) - impulse
+            scale = np.diag(A) ** -0.5
+            size = max(np.linalg.norm(scale * (A @ data.qvel)), np.linalg.norm(scale * impulse))
+            error = np.linalg.norm(scale * gradient) / size
+            bound = np.sqrt(gradient @ np.linalg.solve(A, gradient))
+            assert record["momentum_error"] == pytest.approx(error, rel=1e-6, abs=1e-14)
+            assert record["velocity_error_bound"] == pytest.approx(bound, rel=1e-6, abs=1e-14)
+        assert steps["contacts"].any()
+        worst[tolerance] = steps["momentum_error"].max()
+    assert worst[1e-14] < 1e-8 < worst[1e-2]
+
+
+# ---- the main job ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def main_job() -> clutter.ClutterRun:
+    return clutter.run(bodies=40, walls=True, seconds=10.0, progress=False)
+
+
+def test_main_job_takes_about_three_iterations_once_settled(main_job):
+    check_steps(main_job.steps, 0.01)
+    assert len(main_job.steps) == 1000
+    assert main_job.failure is None
+    assert set(main_job.steps["status"]) == {"converged"}
+    assert main_job.steps["momentum_error"].max() <= clutter.TOLERANCE
+    settled = main_job.steps["iterations"][500:]
+    assert 1.0 <= settled.mean() <= 5.0
+    assert settled.mean() < main_job.steps["iterations"][:500].mean()
+
+
+def test_main_job_keeps_every_body_in_the_box(main_job):
+    assert main_job.summary.bodies_inside == 40
+    x, y, z = FreeBodies(main_job.model).positions(main_job.qpos).T
+    assert np.abs([x, y]).max() <= 0.4
+    # a centre is at least a radius above the floor, but for the penetration
+    assert z.min() >= 0.05 - 1e-3
+
+
+def test_main_job_comes_to_rest_within_the_estimates(main_job):
+    """Bounds of section IX; 1 % is left for the motion that remains."""
+    last = main_job.steps[-100:]
+    assert last["kinetic_energy"].max() < 1e-4
+    rest = main_job.summary.resting
+    assert rest.loaded_contacts > 40
+    assert rest.penetration_ratio <= 1.01
+    assert last["mean_slip"].max() <= rest.slip_bound == pytest.approx(1e-3 * 0.01 * GRAVITY)
+    # no contact bears more than all bodies together
+    weights = main_job.model.body_mass.sum() / main_job.model.body_mass[1:].min()
+    unit = 2 / (4 * np.pi**2) * GRAVITY * 0.01**2
+    assert last["max_penetration"].max() <= unit * weights
+
+
+def test_main_job_loses_energy(main_job):
+    """Near-rigid contact dissipates; stabilization may give back little."""
+    energy = main_job.steps["total_energy"]
+    assert energy[-1] < energy[0] / 2
+    assert np.diff(energy).max() <= 1e-2 * np.ptp(energy)
+
+
+# ---- figures and pictures ----------------------------------------------------------------------
+
+
+def test_a_cut_last_line_is_dropped_and_a_cut_line_within_refused(tmp_path):
+    path = tmp_path / "steps.csv"
+    path.write_text("step,time,status\n1,0.01,converged\n2,0.0")
+    steps = read_steps(path)
+    assert steps.tolist() == [(1, 0.01, "converged")]
+    path.write_text("step,time\n1\n2,0.02\n")
+    with pytest.raises(ValueError, match="line 2 has 1 fields, the header 2"):
+        read_steps(path)
+    path.write_text("")
+    with pytest.raises(ValueError, match="no header line"):
+        read_steps(path)
+
+
+def test_the_figure_shows_the_columns_of_the_files(tmp_path):
+    clutter.run(8, seconds=0.5, out=tmp_path, compare="mujoco", progress=False)
+    files = {name: tmp_path / file for name, file in clutter.CSV_NAMES.items()}
+    figure = step_figure(files, tmp_path / "figure.svg", title="a title")
+    above, below = figure.axes
+    assert [line.get_label() for line in above.lines] == list(files)
+    for line, file in zip(above.lines, files.values(), strict=True):
+        steps = read_steps(file)
+        assert np.array_equal(line.get_xdata(), steps["time"])
+        assert np.array_equal(line.get_ydata(), steps["iterations"])
+        solver = next(
+            other
+            for other in below.lines
+            if other.get_label().startswith(f"{line.get_label()}, solver")
+        )
+        shown = ~np.isnan(solver.get_ydata())
+        assert np.array_equal(shown, steps["contacts"] > 0)
+        assert np.allclose(solver.get_ydata()[shown], 1e3 * steps["solver_time"][shown])
+    text = (tmp_path / "figure.svg").read_text()
+    assert text.startswith("<?xml")
+
+
+def test_a_figure_of_nothing_is_refused(tmp_path):
+    path = tmp_path / "steps.csv"
+    path.write_text(",".join(STEP_DTYPE.names) + "\n")
+    with pytest.raises(ValueError, match="nothing to draw"):
+        step_figure({"sapwood": path}, tmp_path / "figure.png")
+
+
+def test_the_picture_shows_the_final_scene(tmp_path):
+    result = clutter.run(8, seconds=0.02, progress=False)
+    path = tmp_path / "scene.png"
+    try:
+        backend = render_scene(result.model, result.qpos, path, width=320, height=240)
+    except RenderingError as error:
+        pytest.skip(str(error))
+    assert backend
+    from matplotlib.image import imread
+
+    pixels = imread(path)
+    assert pixels.shape[:2] == (240, 320)
+    assert np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0).shape[0] > 50
+
+
+def test_a_machine_that_cannot_draw_is_told_why_and_the_run_succeeds(tmp_path):
+    picture = [option for option in QUICK if option != "--no-picture"]
+    environment = os.environ | {"MUJOCO_GL": "disable"}
+    done = command(*picture, "--out", tmp_path, env=environment)
+    assert done.returncode == 0
+    assert "no picture" in error_line(done)
+    assert "libosmesa6" in done.stderr
+    assert "disable" in done.stderr
+    assert not (tmp_path / "scene.png").exists()
+    assert "scene.png" not in done.stdout
+
+
+def test_a_mujoco_that_does_not_import_is_one_line(tmp_path):
+    environment = os.environ | {"MUJOCO_GL": "no-such-backend"}
+    done = command(*QUICK, "--out", tmp_path / "out", env=environment)
+    assert done.returncode == 2
+    assert "no-such-backend" in error_line(done)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_driver_that_crashes_or_hangs_does_not_take_the_caller_along(tmp_path, monkeypatch):
+    result = clutter.run(4, seconds=0.01, progress=False)
+    monkeypatch.setenv("MUJOCO_GL", "egl")
+
+    def stand_in(script: str) -> str:
+        path = tmp_path / "driver"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return str(path)
+
+    for script, reason in (("kill -SEGV $$", "crashed .SIGSEGV"), ("sleep 60", "within 0.5 s")):
+        monkeypatch.setattr(sys, "executable", stand_in(script))
+        with pytest.raises(RenderingError, match=reason):
+            render_scene(result.model, result.qpos, Path(tmp_path, "x.png"), timeout=0.5)

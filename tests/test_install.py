@@ -1,0 +1,263 @@
+"""The C library as others use it, the wheel, the editable install, and the options of the build."""
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import sapwood
+
+ROOT = Path(__file__).resolve().parents[1]
+CMAKE = shutil.which("cmake")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CMAKE is None, reason="cmake is not installed"),
+]
+
+needs_build_backend = pytest.mark.skipif(
+    importlib.util.find_spec("scikit_build_core") is None,
+    reason="scikit-build-core is not installed",
+)
+
+
+def run(*command, ok=True, **options):
+    """Output of a command that must succeed, or fail where ``ok`` is False."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        **options,
+    )
+    assert (done.returncode == 0) == ok, f"{command} gave {done.returncode}:\n{done.stdout}"
+    return done.stdout
+
+
+def configure(build, *arguments, source=ROOT, ok=True):
+    """Run the configure step of CMake in a build folder of its own."""
+    return run(CMAKE, "-S", source, "-B", build, *arguments, ok=ok)
+
+
+def version_in_header():
+    header = (ROOT / "csrc/include/sapwood.h").read_text()
+    return re.search(r'#define SAP_VERSION "(.*)"', header)[1]
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """Folder into which the C library was installed, without optional factorizations."""
+    build, prefix = tmp_path_factory.mktemp("build"), tmp_path_factory.mktemp("prefix")
+    configure(build, f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DSAPWOOD_LAPACK=OFF")
+    run(CMAKE, "--build", build, "--parallel", "2")
+    run(CMAKE, "--install", build)
+    return prefix
+
+
+def check_example_output(output):
+    """Check the sliding mass: momentum balance, an impulse on the cone that holds the weight."""
+    number = r"(-?\d+\.\d+)"
+    velocity = re.search(rf"v = {number} {number} {number} m/s", output)
+    impulse = re.search(rf"gamma = {number} {number} {number} N s", output)
+    assert velocity, output
+    assert impulse, output
+    v = [float(x) for x in velocity.groups()]
+    gamma = [float(x) for x in impulse.groups()]
+    assert "converged" in output.lower()
+    assert gamma[0] == pytest.approx(-0.5 * gamma[2], abs=2e-6)
+    assert v[0] == pytest.approx(1 + gamma[0], abs=2e-6)
+    assert v[2] == pytest.approx(-0.0981 + gamma[2], abs=2e-6)
+    assert 0.9 * 0.0981 < gamma[2] <= 0.0981
+
+
+# ---- the C library -------------------------------------------------------------------------------
+
+
+def test_example_finds_package_and_runs(prefix, tmp_path):
+    configure(tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}", source=ROOT / "examples/c")
+    run(CMAKE, "--build", tmp_path)
+    check_example_output(run(tmp_path / "slide"))
+
+
+def test_example_builds_with_pkg_config(prefix, tmp_path):
+    pkg_config = shutil.which("pkg-config")
+    compiler = shutil.which("cc")
+    if pkg_config is None or compiler is None:
+        pytest.skip("pkg-config or cc is not installed")
+    (pc_file,) = prefix.glob("**/sapwood.pc")
+    environment = {"PKG_CONFIG_PATH": str(pc_file.parent), "PATH": os.environ["PATH"]}
+    flags = run(pkg_config, "--cflags", "--libs", "sapwood", env=environment).split()
+    version = run(pkg_config, "--modversion", "sapwood", env=environment).strip()
+    assert version == version_in_header()
+    program = tmp_path / "slide"
+    run(compiler, "-std=c17", ROOT / "examples/c/slide.c", "-o", program, *flags)
+    check_example_output(run(program))
+
+
+def test_other_minor_version_is_refused(prefix, tmp_path):
+    major, minor, _ = version_in_header().split(".")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(other LANGUAGES C)\n"
+        f"find_package(sapwood {major}.{int(minor) + 1} REQUIRED)\n"
+    )
+    output = configure(
+        tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}", source=tmp_path, ok=False
+    )
+    assert f"version: {version_in_header()}" in output
+
+
+def test_installed_files(prefix):
+    files = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()}
+    for name in (
+        "include/sapwood.h",
+        "share/doc/sapwood/LICENSE",
+        "share/doc/sapwood/AMD.txt",
+    ):
+        assert name in files
+    assert any(name.endswith("/libsapwood.a") for name in files)
+    assert not [name for name in files if name.endswith((".so", ".py"))]
+
+
+# ---- configure errors and options ----------------------------------------------------------------
+
+NO_SYSTEM_PATHS = (
+    "-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF",
+    "-DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF",
+)
+
+
+def test_missing_suitesparse_names_the_packages(tmp_path):
+    output = configure(tmp_path, *NO_SYSTEM_PATHS, ok=False)
+    assert "apt-get install libsuitesparse-dev" in output
+    assert "Could NOT find AMD" in output
+
+
+def test_missing_lapack_stops_only_when_asked_for(tmp_path):
+    hidden = "-DCMAKE_DISABLE_FIND_PACKAGE_LAPACK=ON"
+    output = configure(tmp_path / "on", hidden, "-DSAPWOOD_LAPACK=ON", ok=False)
+    assert "apt-get install liblapack-dev" in output
+    configure(tmp_path / "auto", hidden, "-DSAPWOOD_LAPACK=AUTO")
+
+
+def test_warnings_as_errors_bite(tmp_path):
+    """-Wpadded warns about most structures; only SAPWOOD_WERROR makes that an error."""
+    padded = "-DCMAKE_C_FLAGS=-Wpadded"
+    target = ("--target", "sapwood_kernels_baseline")
+    configure(tmp_path / "error", padded, "-DSAPWOOD_WERROR=ON")
+    configure(tmp_path / "warning", padded)
+    output = run(CMAKE, "--build", tmp_path / "error", *target, ok=False)
+    assert "-Werror=padded" in output or "-Werror,-Wpadded" in output
+    run(CMAKE, "--build", tmp_path / "warning", *target)
+
+
+def test_no_contraction_outside_the_kernels(tmp_path):
+    """Fused multiply-adds are allowed in the dense kernels alone."""
+    configure(tmp_path, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+    commands = json.loads((tmp_path / "compile_commands.json").read_text())
+    assert commands
+    for entry in commands:
+        expected = "fast" if entry["file"].endswith("/kernels.c") else "off"
+        last = re.findall(r"-ffp-contract=(\w+)", entry["command"])[-1]
+        assert last == expected, entry["file"]
+
+
+# ---- the Python package --------------------------------------------------------------------------
+
+
+def test_one_version_number():
+    version = version_in_header()
+    assert sapwood.__version__ == version
+    assert importlib.metadata.version("sapwood") == version
+    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == version
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Wheel built from the source tree as `pip install .` does it."""
+    if importlib.util.find_spec("scikit_build_core") is None:
+        pytest.skip("scikit-build-core is not installed")
+    folder, build = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("wheel-build")
+    run(
+        sys.executable, "-m", "pip", "wheel", ROOT, "--wheel-dir", folder,
+        "--no-deps", "--no-build-isolation", "-C", f"build-dir={build}",
+    )  # fmt: skip
+    (wheel,) = folder.glob("sapwood-*.whl")
+    return wheel
+
+
+def test_wheel_contents(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    sources = {
+        f"sapwood/{path.relative_to(ROOT / 'python/sapwood')}"
+        for path in (ROOT / "python/sapwood").rglob("*")
+        if path.suffix in (".py", ".pyi") or path.name == "py.typed"
+    }
+    packed = {name for name in names if not name.startswith("sapwood-")}
+    (module,) = (name for name in packed if name.endswith(".so"))
+    assert packed == sources | {module}
+    licences = [name for name in names if "/licenses/" in name]
+    assert sorted(Path(name).name for name in licences) == ["AMD.txt", "LICENSE"]
+
+
+def test_wheel_carries_its_libraries(wheel, tmp_path):
+    """No system BLAS, no SuiteSparse at run time, and no symbol but the module's entry point."""
+    if shutil.which("readelf") is None:
+        pytest.skip("readelf is not installed")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    (module,) = tmp_path.glob("sapwood/_core.*.so")
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*?)\]", run("readelf", "-d", module)))
+    assert needed <= {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}
+    symbols = run("readelf", "--dyn-syms", "--wide", module).splitlines()
+    exported = [
+        line.split()[-1]
+        for line in symbols
+        if re.search(r"\b(GLOBAL|WEAK)\b", line) and " UND " not in line
+    ]
+    assert exported == ["PyInit__core"]
+
+
+CHECK_INSTALLED = """
+import numpy as np, sapwood
+problem = sapwood.ContactProblem.from_dense(
+    np.eye(3), [1.0, 0.0, -0.1], np.eye(3), phi0=[0.0], k=[1e5], tau_d=[0.01], mu=[0.5], dt=0.01)
+assert sapwood.solve(problem).status == sapwood.Status.converged
+print(sapwood.__file__)
+"""
+
+
+def test_wheel_works(wheel, tmp_path):
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    output = run(
+        sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})" + CHECK_INSTALLED
+    )
+    assert Path(output.strip()).is_relative_to(tmp_path)
+
+
+@needs_build_backend
+def test_editable_install_works(tmp_path):
+    """`pip install -e . --no-build-isolation` uses the Python files of the source tree."""
+    environment, build = tmp_path / "venv", tmp_path / "build"
+    venv.create(environment, with_pip=False)
+    python = environment / "bin/python"
+    (site_packages,) = environment.glob("lib/python*/site-packages")
+    (site_packages / "outer.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    run(
+        sys.executable, "-m", "pip", "--python", python, "install", "--editable", ROOT,
+        "--no-deps", "--no-build-isolation", "--ignore-installed", "-C", f"build-dir={build}",
+    )  # fmt: skip
+    output = run(python, "-c", CHECK_INSTALLED, cwd=tmp_path)
+    assert Path(output.strip()) == ROOT / "python/sapwood/__init__.py"
