@@ -8,17 +8,18 @@ export CMAKE_GENERATOR := Ninja
 # the package with every factorization, from the sources as they are now
 PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation \
 	-C cmake.define.SAPWOOD_LAPACK=ON -C cmake.define.SAPWOOD_CHOLMOD=ON
-SOURCES := $(shell find csrc python cmake -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
+SOURCES := $(shell find csrc python cmake -name __pycache__ -prune -o -print) \
+	CMakeLists.txt pyproject.toml
+C_FILES := $(shell find csrc tests/c examples -name '*.[ch]')
 
-C_FILES = $(shell find csrc tests/c examples -name '*.[ch]')
-
-.PHONY: help demo test test-c test-python check lint format types warnings tidy clean
+.PHONY: help demo test test-c test-python test-sanitized check lint format types warnings tidy clean
 
 help:
 	@echo 'make demo     run the main job: 40 bodies dropped into a box; results/'
 	@echo 'make test     all tests: C (address and undefined-behaviour sanitizers), then Python'
 	@echo 'make check    static checks: formatting, linting, types, compiler warnings, clang-tidy'
 	@echo 'make format   format C and Python sources'
+	@echo 'make test-sanitized   Python tests on an extension module with sanitizers'
 	@echo 'make clean    remove everything that was built, .venv included'
 
 # ---- what is run -------------------------------------------------------------------------------
@@ -35,6 +36,15 @@ test-c: .venv/setup
 
 test-python: .venv/test
 	$(PY) -m pytest $(PYTEST_ARGS)
+
+# the extension module under the sanitizers, with the Python tests that drive it hardest
+test-sanitized: .venv/test
+	rm -rf build/sanitized
+	$(PIP_INSTALL) --no-deps --target build/sanitized -C build-dir=build/sanitized-objects \
+		-C cmake.build-type=Debug -C cmake.define.SAPWOOD_SANITIZE=ON -C install.strip=false .
+	LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
+		PYTHONMALLOC=malloc PYTHONPATH=build/sanitized \
+		$(PY) -m pytest -m 'not slow' $(PYTEST_ARGS)
 
 # ---- static checks -----------------------------------------------------------------------------
 

@@ -118,10 +118,18 @@ def evaluate_wide(problem, v):
     return cost, momentum - j_c, A_v, j_c, gamma
 
 
+def touched_trees(problem) -> np.ndarray:
+    """True for each tree that a contact lies on."""
+    return np.isin(np.arange(problem.n_trees), [*problem.tree_a, *problem.tree_b])
+
+
 def momentum_error(problem, v) -> float:
-    """e_m (24) of v in extended precision."""
+    """e_m (24) of v in extended precision, over the trees that take part in contact."""
     _, gradient, A_v, j_c, _ = evaluate_wide(problem, v)
-    D = np.concatenate([1 / np.sqrt(np.diag(problem.A_block(t))) for t in range(problem.n_trees)])
+    touched = touched_trees(problem)
+    D = np.concatenate(
+        [touched[t] / np.sqrt(np.diag(problem.A_block(t))) for t in range(problem.n_trees)]
+    )
 
     def norm(x):
         return float(np.linalg.norm((D * x).astype(float)))
@@ -139,9 +147,11 @@ def norm_A(problem, x) -> float:
     return float(np.sqrt(total))
 
 
-def cost_gap_wide(problem, v, v_other) -> float:
-    """l_p(v) - l_p(v_other) in extended precision, J."""
-    return float(evaluate_wide(problem, v)[0] - evaluate_wide(problem, v_other)[0])
+def cost_gap_wide(problem, v, v_other) -> tuple[float, float]:
+    """l_p(v) - l_p(v_other) in extended precision, and a bound on its round-off, J."""
+    cost, other = evaluate_wide(problem, v)[0], evaluate_wide(problem, v_other)[0]
+    rounding = 100 * np.finfo(WIDE).eps * (cost + other)
+    return float(cost - other), float(rounding)
 
 
 # ---- random problems ---------------------------------------------------------------------------

@@ -30,13 +30,13 @@ void *sap_arena_take(struct sap_arena *arena, size_t count, size_t size) {
     arena->used = SIZE_MAX;
     return NULL;
   }
-  unsigned char *piece = arena->base && bytes > 0 ? arena->base + arena->used : NULL;
+  unsigned char *piece = arena->base ? arena->base + arena->used : NULL;
   arena->used += bytes;
   return piece;
 }
 
 int sap_block_reserve(struct sap_block *block, size_t bytes, const sap_allocator *allocator) {
-  if (bytes <= block->capacity) {
+  if (bytes <= block->capacity && block->base) {
     return 1;
   }
   if (bytes > SIZE_MAX / 4) {

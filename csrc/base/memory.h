@@ -29,7 +29,7 @@ struct sap_block {
 /* the hook to use: *given, or malloc and free when given is NULL */
 sap_allocator sap_allocator_or_default(const sap_allocator *given);
 
-/* next piece of count * size bytes; NULL while measuring or when nothing was asked for */
+/* next piece of count * size bytes; NULL while measuring */
 void *sap_arena_take(struct sap_arena *arena, size_t count, size_t size);
 
 /* makes room for at least `bytes`, forgetting what the block held; 0 when memory ran out */

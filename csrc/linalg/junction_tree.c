@@ -150,7 +150,7 @@ static int32_t columns_of(const struct sap_junction_tree *tree, const struct sap
  * overhead than in flops, so the share of zeros allowed falls with the width. */
 static int worth_merging(int64_t columns, int64_t zeros, int64_t entries) {
   const double share = (double)zeros / (double)entries;
-  return columns <= 12 || (columns <= 32 && share < 0.5) || (columns <= 64 && share < 0.2) ||
+  return columns <= 12 || (columns <= 24 && share < 0.3) || (columns <= 48 && share < 0.1) ||
          share < 0.05;
 }
 

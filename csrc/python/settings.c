@@ -45,12 +45,9 @@ static const field fields[] = {
 /* ---- one field at a time -------------------------------------------------------------------- */
 
 static int read_integer(PyObject *value, const char *name, int32_t *target) {
-  if (PyBool_Check(value) || !PyIndex_Check(value)) {
-    PyErr_Format(PyExc_TypeError, "%s must be an integer, not %s", name, Py_TYPE(value)->tp_name);
-    return -1;
-  }
-  PyObject *index = PyNumber_Index(value);
+  PyObject *index = PyBool_Check(value) ? NULL : PyNumber_Index(value);
   if (index == NULL) {
+    PyErr_Format(PyExc_TypeError, "%s must be an integer, not %s", name, Py_TYPE(value)->tp_name);
     return -1;
   }
   int overflow;

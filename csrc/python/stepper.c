@@ -279,7 +279,8 @@ static int take_contacts(PyObject *tuple, step_arrays *arrays) {
     }
     arrays->held[arrays->n_held++] = array;
     count = PyArray_DIM(array, 0);
-    if (count > INT32_MAX || (columns > 0 && PyArray_STRIDE(array, 1) != PyArray_ITEMSIZE(array))) {
+    if (count > INT32_MAX ||
+        (count > 0 && columns > 0 && PyArray_STRIDE(array, 1) != PyArray_ITEMSIZE(array))) {
       PyErr_Format(PyExc_ValueError, "%s must have contiguous rows", contact_fields[i].name);
       return -1;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "sap/objective.h"
 #include "sap/problem.h"
 #include "sap/solver.h"
 

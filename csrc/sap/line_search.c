@@ -48,11 +48,17 @@ struct sap_step sap_search_exact(const struct sap_line *line, struct sap_line_po
 struct sap_step sap_search_backtracking(const struct sap_line *line, struct sap_line_point start,
                                         const sap_settings *settings) {
   double alpha = settings->max_step;
+  double difference = sap_line_difference(line, alpha);
   int32_t trials = 1;
-  while (sap_line_difference(line, alpha) >= settings->armijo_c * alpha * start.slope &&
-         trials < settings->line_search_max_trials) {
-    alpha *= settings->armijo_rho;
+  while (trials < settings->line_search_max_trials) {
+    const double shorter = settings->armijo_rho * alpha;
+    const double at_shorter = sap_line_difference(line, shorter);
     ++trials;
+    if (difference < settings->armijo_c * alpha * start.slope && at_shorter >= difference) {
+      break;
+    }
+    alpha = shorter;
+    difference = at_shorter;
   }
   return (struct sap_step){alpha, trials};
 }

@@ -16,7 +16,9 @@ struct sap_step {
 struct sap_step sap_search_exact(const struct sap_line *line, struct sap_line_point start,
                                  const sap_settings *settings);
 
-/* alpha_max, rho alpha_max, ... until l(alpha) < l(0) + c alpha dl/dalpha(0) (Armijo) */
+/* alpha_max, rho alpha_max, ... until l(alpha) < l(0) + c alpha dl/dalpha(0) (Armijo) and, l being convex
+ * along the line, until the next one would be higher: Armijo alone takes alpha_max near the solution, where
+ * every step then overshoots by half */
 struct sap_step sap_search_backtracking(const struct sap_line *line, struct sap_line_point start,
                                         const sap_settings *settings);
 

@@ -45,6 +45,15 @@ static void lap(int timing, double *since, double *sum) {
   }
 }
 
+/* below round-off costs cannot be compared, slopes still can */
+static struct sap_step search(const struct sap_line *line, struct sap_line_point start,
+                              int below_roundoff, const sap_settings *settings) {
+  if (settings->line_search == SAP_LINE_SEARCH_EXACT) {
+    return sap_search_exact(line, start, settings);
+  }
+  return below_roundoff ? (struct sap_step){1, 0} : sap_search_backtracking(line, start, settings);
+}
+
 struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,
                                     const sap_settings *settings) {
   struct sap_newton_result result = {.outcome = SAP_ITERATION_LIMIT, .tree = -1};
@@ -64,7 +73,7 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
     }
     /* no decrease left at machine precision, and the step full: round-off */
     const int exhausted = step.alpha >= 0.5 && predicted <= DBL_EPSILON * fabs(result.last.cost) &&
-                          result.last.gradient > 0.5 * smallest;
+                          result.last.gradient > 0.9 * smallest;
     if (result.last.gradient < smallest) {
       smallest = result.last.gradient;
       copy(w->best, w->v, island);
@@ -103,10 +112,8 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
       result.outcome = SAP_STALLED;
       break;
     }
-    step = settings->line_search == SAP_LINE_SEARCH_EXACT
-               ? sap_search_exact(&line, start, settings)
-               : sap_search_backtracking(&line, start, settings);
     predicted = -0.5 * start.slope;
+    step = search(&line, start, predicted <= 10 * DBL_EPSILON * fabs(result.last.cost), settings);
     decrease = w->history_capacity > 0 ? -sap_line_difference(&line, step.alpha) : 0;
     result.trials += step.trials;
     for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {

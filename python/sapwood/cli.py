@@ -302,28 +302,34 @@ def _clutter_column(result: ClutterRun) -> dict[str, str]:
     p, s = result.parameters, result.summary
     if s is None:
         return {"steps": f"0 of {p.n_steps}"}
-    rest = s.resting
-    return {
+    inside = "bodies inside" if p.walls else "bodies above the floor"
+    column = {
         "steps": f"{s.steps} of {p.n_steps}",
         "simulated time": f"{s.simulated_time:.2f} s",
         "wall time": f"{s.wall_time:.2f} s",
-        "of it in the solver": f"{s.solver_time:.2f} s",
+        "  of it in the solver": f"{s.solver_time:.2f} s",
         "real-time factor": f"{s.real_time_factor:.1f}",
         "iterations per step, mean": f"{s.iterations_mean:.2f}",
-        "  most": f"{s.iterations_max}",
-        "  second half": f"{s.iterations_settled:.2f}",
+        "iterations per step, largest": f"{s.iterations_max}",
+        "iterations, second half": f"{s.iterations_settled:.2f}",
         "outcomes": ", ".join(f"{count} {name}" for name, count in s.outcomes.items()),
-        "worst momentum error e_m": f"{s.momentum_error:.1e}",
-        "bodies inside"
-        if p.walls
-        else "bodies above the floor": f"{s.bodies_inside} of {p.bodies}",
-        "at the end: deepest contact": f"{1e6 * rest.max_penetration:.1f} um",
-        "  estimate for its load": f"{1e6 * rest.penetration_bound:.1f} um",
-        "  its load, body weights": f"{rest.load:.2f}",
-        "  penetration/estimate, most": f"{rest.penetration_ratio:.3f}",
-        "  mean slip": f"{1e6 * rest.mean_slip:.1f} um/s",
-        "  sigma mu dt g": f"{1e6 * rest.slip_bound:.1f} um/s",
+        "momentum error e_m, median": f"{s.momentum_error_median:.1e}",
+        "momentum error e_m, largest": f"{s.momentum_error_max:.1e}",
+        inside: f"{s.bodies_inside} of {p.bodies}",
+        "deepest contact at the end": f"{1e6 * s.max_penetration:.1f} um",
+        "mean slip at the end": f"{1e6 * s.mean_slip:.1f} um/s",
     }
+    if s.resting is not None:
+        rest = s.resting
+        column |= {
+            "  sigma mu dt g": f"{1e6 * rest.slip_bound:.1f} um/s",
+            "loaded contacts at rest": f"{rest.resting_contacts} of {rest.loaded_contacts}",
+            "  deepest of these": f"{1e6 * rest.max_penetration:.1f} um",
+            "  estimate for its load": f"{1e6 * rest.estimate:.1f} um",
+            "  its load, in weights": f"{rest.load:.2f}",
+            "  largest penetration/estimate": f"{rest.largest_ratio:.4f}",
+        }
+    return column
 
 
 # ---- solve --------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def save_problem(path: str | os.PathLike[str], problem: ContactProblem) -> None:
 def _read(name: str) -> dict[str, Any]:
     """Arrays of the file that are arguments of ContactProblem."""
     try:
-        with np.load(name, allow_pickle=False) as archive:
+        with open(name, "rb") as file, np.load(file, allow_pickle=False) as archive:
             return {key: archive[key] for key in archive.files if key in _KEYS}
     except OSError:
         raise

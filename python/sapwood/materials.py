@@ -136,7 +136,7 @@ def custom_materials(geoms: Geoms) -> dict[str | int | None, ContactMaterial]:
     known = set(geoms.names)
     for entry, values in geoms.entries.items():
         before, found, rest = entry.partition(PREFIX)
-        if not found or (before and not before.endswith("/")):
+        if not found:
             continue
         kind, _, name = rest.partition("/")
         material = _custom_material(entry, values)
@@ -151,7 +151,7 @@ def custom_materials(geoms: Geoms) -> dict[str | int | None, ContactMaterial]:
         else:
             raise ValueError(
                 f"numeric '{entry}': must be sapwood/default, sapwood/group/NUMBER or "
-                "sapwood/geom/NAME"
+                "sapwood/geom/NAME, the first two without a prefix"
             )
     return materials
 

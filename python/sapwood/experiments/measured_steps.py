@@ -24,10 +24,15 @@ from numpy.typing import NDArray
 
 from sapwood import SapSettings
 from sapwood.experiments.free_bodies import FreeBodies
-from sapwood.mujoco import ContactMaterial, Stepper
+from sapwood.mujoco import StepError, Stepper
 
 Array = NDArray[np.float64]
 
+_RESETS = (
+    mujoco.mjtWarning.mjWARN_BADQPOS,
+    mujoco.mjtWarning.mjWARN_BADQVEL,
+    mujoco.mjtWarning.mjWARN_BADQACC,
+)
 
 #: Columns of a measured run: times in s, slip in m/s, lengths in m, energies in J.
 STEP_DTYPE = np.dtype(
@@ -90,9 +95,7 @@ class SapSimulation:
     Parameters
     ----------
     model
-        Scene; its time step is the one used.
-    contact
-        Material of all contacts.
+        Scene with its materials; its time step is the one used.
     sigma, beta
         Regularization parameters of (22) and (21).
     settings
@@ -102,7 +105,6 @@ class SapSimulation:
     def __init__(
         self,
         model: mujoco.MjModel,
-        contact: ContactMaterial,
         sigma: float,
         beta: float,
         settings: SapSettings,
@@ -110,7 +112,7 @@ class SapSimulation:
         self.name = "sapwood"
         self.model = model
         self.data = mujoco.MjData(model)
-        self.stepper = Stepper(model, contact=contact, sigma=sigma, beta=beta, settings=settings)
+        self.stepper = Stepper(model, sigma=sigma, beta=beta, settings=settings)
         self._bodies = FreeBodies(model)
 
     def step(self, record: np.void) -> None:
@@ -119,6 +121,7 @@ class SapSimulation:
         self.stepper.step(self.data)
         total_time = time.perf_counter() - start
         solution = self.stepper.solution
+        assert solution is not None
         record["contacts"] = len(solution.gamma)
         record["iterations"] = solution.iterations
         record["total_iterations"] = solution.total_iterations
@@ -172,8 +175,12 @@ class MujocoSimulation:
         self._bodies = FreeBodies(model)
 
     def step(self, record: np.void) -> None:
-        """Advance by one time step: the stages of ``mj_step``, with the solver timed by itself."""
+        """Advance by one time step: the stages of ``mj_step``, with the solver timed by itself.
+
+        Raises `sapwood.mujoco.StepError` where MuJoCo met a state that it resets.
+        """
         model, data = self.model, self.data
+        time_before = data.time
         start = time.perf_counter()
         mujoco.mj_step1(model, data)
         mujoco.mj_fwdActuation(model, data)
@@ -185,6 +192,10 @@ class MujocoSimulation:
         mujoco.mj_checkAcc(model, data)
         mujoco.mj_Euler(model, data)
         total_time = time.perf_counter() - start
+        for kind in _RESETS:
+            if data.warning[kind].number:
+                name = kind.name.removeprefix("mjWARN_")
+                raise StepError(f"MuJoCo reset the state ({name})", time_before)
 
         niter = data.solver_niter[: max(1, min(data.nisland, mujoco.mjNISLAND))]
         v_c, gamma_n, distance = self._contacts()

@@ -107,7 +107,9 @@ class ProgressBar:
                 from tqdm import tqdm
             except ImportError:
                 return
-            self._bar = tqdm(total=total, desc=label, unit="step", file=sys.stderr)
+            self._bar = tqdm(
+                total=total, desc=label, unit="step", dynamic_ncols=True, file=sys.stderr
+            )
 
     def update(self, text: str) -> None:
         """Count one step and show a text behind the bar."""

@@ -1,13 +1,13 @@
 """A state at rest, held against the estimates of section IX.
 
-A contact at rest in stiction has v_n = 0, so that its penetration follows from its impulse::
+In the near-rigid regime of (21) the penetration of a contact in stiction follows from its impulse::
 
-    -phi = (dt + tau_d) R_n gamma_n = (1 + tau_d/dt) beta^2/(4 pi^2) g dt^2 load,
+    -phi = (dt + tau_d) (R_n gamma_n + v_n) = (1 + tau_d/dt) beta^2/(4 pi^2) g dt^2 load + ...
     load = gamma_n w/(g dt)
 
-in the near-rigid regime of (21). A load of 1 is the weight of the effective mass 1/w: the paper's
-point mass on the ground. The paper takes R_n^-1 ~ dt^2 k and so leaves out the factor 1 + tau_d/dt.
-The slip of a point mass in stiction is at most sigma mu dt g (23).
+with nothing behind the load for v_n = 0. A load of 1 is the weight of the effective mass 1/w: the
+paper's point mass on the ground. The paper takes R_n^-1 ~ dt^2 k and so leaves out the factor
+1 + tau_d/dt. The slip of a point mass in stiction is at most sigma mu dt g (23).
 """
 
 from __future__ import annotations
@@ -18,35 +18,38 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood import ContactProblem, solve
-from sapwood.experiments.measured_steps import mean_slip
+
+#: A contact is at rest when its normal motion changes its penetration by less than this share.
+MOTION = 0.01
 
 
 @dataclass(frozen=True)
 class RestingState:
-    """Penetration and slip of the contacts that carry load, and what section IX expects.
+    """Penetration of the contacts that carry load, and what section IX expects.
 
     Attributes
     ----------
     loaded_contacts
-        Number of contacts with gamma_n > 0; the rest is about these.
+        Number of contacts with gamma_n > 0.
+    resting_contacts
+        Those of them at rest: (dt + tau_d) |v_n| is below 1 % of the estimate of the penetration.
+        The rest is about these.
     max_penetration
         Largest penetration, m.
-    load
-        Load of that contact.
-    penetration_bound
-        Estimate of section IX times that load, m.
-    penetration_ratio
-        Largest penetration over bound of all contacts; at most 1 up to the motion that is left.
-    mean_slip, slip_bound
-        Mean slip and sigma mu dt g with the largest mu, m/s.
+    load, estimate
+        Load of that contact, and the penetration that section IX expects for it, m.
+    largest_ratio
+        Largest penetration over estimate of all contacts.
+    slip_bound
+        sigma mu dt g with the largest mu of all contacts, m/s.
     """
 
     loaded_contacts: int
+    resting_contacts: int
     max_penetration: float
     load: float
-    penetration_bound: float
-    penetration_ratio: float
-    mean_slip: float
+    estimate: float
+    largest_ratio: float
     slip_bound: float
 
 
@@ -67,28 +70,22 @@ def resting_state(problem: ContactProblem, gravity: float) -> RestingState:
     """
     if problem.phi0 is None or problem.tau_d is None:
         raise ValueError("problem: phi0 and tau_d are needed")
-    dt = problem.dt
+    dt, tau_d = problem.dt, problem.tau_d
     solution = solve(problem)
-    gamma_n = solution.gamma[:, 2]
-    loaded = gamma_n > 0
-    slip_bound = problem.sigma * float(problem.mu.max(initial=0.0)) * dt * gravity
-    if not loaded.any():
-        return RestingState(0, 0.0, 0.0, 0.0, 0.0, 0.0, slip_bound)
+    gamma_n, v_n = solution.gamma[:, 2], solution.v_c[:, 2]
 
-    w = problem.R_t[loaded] / problem.sigma  # (22)
-    load = gamma_n[loaded] * w / (gravity * dt)
-    unit = (1 + problem.tau_d[loaded] / dt) * problem.beta**2 / (4 * math.pi**2) * gravity * dt**2
-    bound = unit * load
-    penetration = np.maximum(-problem.phi0[loaded], 0.0)
-    deepest = int(penetration.argmax())
-    # beta = 0 leaves nothing to hold a penetration against
-    ratio = np.divide(penetration, bound, out=np.zeros_like(bound), where=bound > 0)
+    w = problem.R_t / problem.sigma  # (22)
+    load = gamma_n * w / (gravity * dt)
+    estimate = (1 + tau_d / dt) * problem.beta**2 / (4 * math.pi**2) * gravity * dt**2 * load
+    resting = (gamma_n > 0) & ((dt + tau_d) * np.abs(v_n) < MOTION * estimate)
+    penetration = np.where(resting, -problem.phi0, 0.0)
+    deepest = int(penetration.argmax()) if resting.any() else None
     return RestingState(
-        loaded_contacts=int(loaded.sum()),
-        max_penetration=float(penetration[deepest]),
-        load=float(load[deepest]),
-        penetration_bound=float(bound[deepest]),
-        penetration_ratio=float(ratio.max()),
-        mean_slip=mean_slip(solution.v_c, gamma_n),
-        slip_bound=slip_bound,
+        loaded_contacts=int((gamma_n > 0).sum()),
+        resting_contacts=int(resting.sum()),
+        max_penetration=0.0 if deepest is None else float(penetration[deepest]),
+        load=0.0 if deepest is None else float(load[deepest]),
+        estimate=0.0 if deepest is None else float(estimate[deepest]),
+        largest_ratio=float((penetration[resting] / estimate[resting]).max(initial=0.0)),
+        slip_bound=problem.sigma * float(problem.mu.max(initial=0.0)) * dt * gravity,
     )

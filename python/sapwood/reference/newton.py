@@ -91,7 +91,7 @@ def minimize(
 ) -> Run:
     """Algorithm 1 on one objective, starting at v.
 
-    When it is one of several islands, each stopped by itself, the rule (20) is made sharper so that
+    Short of convergence the iterate with the smallest |D grad| is returned. When it is one of several islands, each stopped by itself, the rule (20) is made sharper so that
     it then holds for the whole: from |D grad_k| <= a_k + r max(p_k, j_k) with a_k = eps_a / sqrt(K)
     and r = eps_r / sqrt(2) follows, by the triangle inequality and sum_k max(p_k, j_k)^2 <= p^2 + j^2
     <= 2 max(p, j)^2, that |D grad| <= eps_a + eps_r max(p, j).
@@ -102,18 +102,22 @@ def minimize(
     search = exact if settings.line_search == "exact" else backtracking
     cholesky = symbolic(objective)
 
+    def converged(point: Point) -> bool:
+        return point.gradient_norm <= eps_a + eps_r * point.scale  # (20)
+
     point = best = objective.point(v)
     records = [(island, 0, 0, 0.0, point.cost, 0.0, point.momentum_error)]
-    status, tree, total_trials, iteration = Status.converged, -1, 0, 0
+    status, tree, total_trials, iteration, idle = Status.converged, -1, 0, 0, 0
 
     while True:
         if not point.finite:
             status = Status.non_finite
             break
-        if point.gradient_norm <= eps_a + eps_r * point.scale:  # (20)
+        if converged(point):
             return Run(point, Status.converged, -1, iteration, total_trials, records)
         if iteration == settings.max_iterations:
-            return Run(point, Status.iteration_limit, -1, iteration, total_trials, records)
+            status = Status.iteration_limit
+            break
 
         try:
             dv = direction(objective, point, settings.factorization, cholesky)
@@ -135,13 +139,13 @@ def minimize(
             (island, iteration, trials, alpha, point.cost, decrease, point.momentum_error)
         )
 
-        # a nearly full step whose predicted decrease drowns in l has reached round-off, unless the
-        # gradient still falls
-        exhausted = alpha >= 0.5 and -slope / 2.0 <= EPS * abs(point.cost)
-        improved = point.gradient_norm <= best.gradient_norm / 2.0
+        # at round-off: two steps in a row whose predicted decrease drowns in l, and no lower gradient
+        drowned = -slope / 2.0 <= EPS * abs(point.cost)
+        improved = point.gradient_norm <= 0.9 * best.gradient_norm
+        idle = idle + 1 if drowned and not improved else 0
         if point.gradient_norm < best.gradient_norm:
             best = point
-        if exhausted and not improved and point.gradient_norm > eps_a + eps_r * point.scale:
+        if idle == 2 and not converged(point):
             status = Status.stalled
             break
 
@@ -155,8 +159,8 @@ def solve(
 ) -> Solution:
     """Solve a contact problem, like `sapwood.solve`; takes and returns what that does.
 
-    Trees that no contact touches keep v = v*. With `settings.islands` each island is solved and
-    stopped by itself.
+    Trees that no contact touches keep v = v* and count nowhere, e_m included. With
+    `settings.islands` each island is solved and stopped by itself; without, all are solved as one.
     """
     start = time.perf_counter()
     settings = SapSettings() if settings is None else settings
@@ -172,15 +176,18 @@ def solve(
 
     v = np.array(problem.v_star, dtype=float)
     runs, bounds = [], []
-    for k, trees in enumerate(groups):
-        objective = Objective(problem, trees, settings.soft_norm)
-        run = minimize(objective, guess[objective.velocities], settings, k, len(groups))
-        v[objective.velocities] = run.point.v
-        runs.append(run)
-        bounds.append(velocity_error_bound(objective, run.point))
+    # overflow is an outcome, not a warning
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k, trees in enumerate(groups):
+            objective = Objective(problem, trees, settings.soft_norm)
+            run = minimize(objective, guess[objective.velocities], settings, k, len(groups))
+            v[objective.velocities] = run.point.v
+            runs.append(run)
+            bounds.append(velocity_error_bound(objective, run.point))
 
-    whole = Objective(problem, soft_norm=settings.soft_norm)
-    point = whole.point(v)
+        whole = Objective(problem, np.flatnonzero(island >= 0), settings.soft_norm)
+        point = whole.point(v[whole.velocities])
+        e_mu = complementarity_error(whole, point)
     bound = float(np.linalg.norm(bounds))
     worst = max(runs, key=lambda run: int(run.status), default=None)
     history = None
@@ -195,10 +202,10 @@ def solve(
         iterations=max((run.iterations for run in runs), default=0),
         total_iterations=sum(run.iterations for run in runs),
         line_search_trials=sum(run.trials for run in runs),
-        n_islands=n_islands,
+        n_islands=len(groups),
         symbolic_reused=False,
         momentum_error=point.momentum_error,
-        complementarity_error=complementarity_error(whole, point),
+        complementarity_error=e_mu,
         velocity_error_bound=bound,
         cost_gap_bound=bound**2 / 2.0,
         cost=point.cost,

@@ -1,0 +1,248 @@
+"""What of a MuJoCo model :class:`sapwood.mujoco.Stepper` can simulate; the rest is refused by name."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Sequence
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+# versions whose arrays and stages are those that the tests ran on
+OLDEST, TOO_NEW = (3, 12), (5, 0)
+
+_DISABLE, _ENABLE, _OBJECT = mujoco.mjtDisableBit, mujoco.mjtEnableBit, mujoco.mjtObj
+
+# constraints that may be left out on request: the flag that disables them
+_IGNORABLE = {
+    "limit": _DISABLE.mjDSBL_LIMIT,
+    "equality": _DISABLE.mjDSBL_EQUALITY,
+    "frictionloss": _DISABLE.mjDSBL_FRICTIONLOSS,
+}
+
+# flags that change what contact means
+_REFUSED_FLAGS = {
+    "mjENBL_OVERRIDE": "override: contact parameters of the whole model",
+    "mjENBL_SLEEP": "sleep: sleeping trees (disable it before MjData is made)",
+    "mjENBL_IPC": "ipc: MuJoCo's incremental potential contact",
+}
+
+
+class NotSupported(ValueError):
+    """The model needs something that this package does not simulate; the text names it."""
+
+
+def check_version(version: str) -> None:
+    """Raise ImportError when a version of MuJoCo lies outside the tested range."""
+    major, minor = (int(part) for part in version.split(".")[:2])
+    if not OLDEST <= (major, minor) < TOO_NEW:
+        oldest, too_new = (".".join(map(str, bound)) for bound in (OLDEST, TOO_NEW))
+        raise ImportError(
+            f"sapwood.mujoco works with mujoco from {oldest} to before {too_new}, found {version}: "
+            f"pip install 'mujoco>={oldest},<{too_new}'"
+        )
+
+
+def name_of(model: mujoco.MjModel, kind: mujoco.mjtObj, index: int) -> str:
+    """Readable name of an element, such as ``geom 'foot'`` or ``geom 3 (unnamed)``."""
+    name = mujoco.mj_id2name(model, kind, index)
+    label = mujoco.mju_type2Str(kind) or "element"
+    return f"{label} '{name}'" if name else f"{label} {index} (unnamed)"
+
+
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _named(
+    model: mujoco.MjModel, kind: mujoco.mjtObj, indices: Iterable[int] | NDArray[np.integer]
+) -> list[str]:
+    return [name_of(model, kind, int(i)) for i in indices]
+
+
+def _ignorable(model: mujoco.MjModel) -> dict[str, list[str]]:
+    """Elements of the model by the word that leaves them out."""
+    limits = _named(model, _OBJECT.mjOBJ_JOINT, np.flatnonzero(model.jnt_limited))
+    limits += _named(model, _OBJECT.mjOBJ_TENDON, np.flatnonzero(model.tendon_limited))
+    lossy = np.unique(model.dof_jntid[model.dof_frictionloss > 0])
+    losses = _named(model, _OBJECT.mjOBJ_JOINT, lossy)
+    losses += _named(model, _OBJECT.mjOBJ_TENDON, np.flatnonzero(model.tendon_frictionloss > 0))
+    equalities = _named(model, _OBJECT.mjOBJ_EQUALITY, np.flatnonzero(model.eq_active0))
+    found = {"limit": limits, "equality": equalities, "frictionloss": losses}
+    return {
+        word: names
+        for word, names in found.items()
+        if names and not model.opt.disableflags & _IGNORABLE[word]
+    }
+
+
+def _check_options(model: mujoco.MjModel) -> None:
+    if model.opt.integrator != mujoco.mjtIntegrator.mjINT_EULER:
+        name = mujoco.mjtIntegrator(model.opt.integrator).name.removeprefix("mjINT_")
+        raise NotSupported(
+            f"integrator {name}: steps are by symplectic Euler; set model.opt.integrator to "
+            "mujoco.mjtIntegrator.mjINT_EULER"
+        )
+    for flag, text in _REFUSED_FLAGS.items():
+        bit = getattr(_ENABLE, flag, 0)
+        if model.opt.enableflags & int(bit):
+            raise NotSupported(f"option flag {text}")
+
+
+def _check_flexes(model: mujoco.MjModel) -> None:
+    colliding = [
+        i
+        for i in range(model.nflex)
+        if model.flex_contype[i]
+        or model.flex_conaffinity[i]
+        or model.flex_internal[i]
+        or model.flex_selfcollide[i]
+    ]
+    if colliding:
+        names = _listed(_named(model, _OBJECT.mjOBJ_FLEX, colliding))
+        raise NotSupported(
+            f"contacts of flexes: {names}; give them contype, conaffinity, internal and selfcollide "
+            "0 to simulate them without contact"
+        )
+
+
+def _collides(model: mujoco.MjModel, geom: int) -> NDArray[np.intp]:
+    """Geoms that MuJoCo may bring into contact with this one, explicit pairs aside."""
+    body = model.geom_bodyid
+    weld = model.body_weldid
+    contype, affinity = model.geom_contype, model.geom_conaffinity
+    may = (contype[geom] & affinity) | (contype & affinity[geom]) != 0
+    may &= weld[body] != weld[body[geom]]
+    # bodies without a joint in between, and parents with their children, except for the world
+    parent = weld[model.body_parentid[weld]]
+    if not model.opt.disableflags & _DISABLE.mjDSBL_FILTERPARENT:
+        mine = weld[body[geom]]
+        related = (parent[mine] == weld[body]) & (weld[body] != 0)
+        related |= (parent[weld[body]] == mine) & (mine != 0)
+        may &= ~related
+    signature = np.minimum(body, body[geom]).astype(np.int64) << 16
+    signature += np.maximum(body, body[geom])
+    may &= ~np.isin(signature, model.exclude_signature)
+    return np.flatnonzero(may)
+
+
+def _check_contacts(model: mujoco.MjModel) -> None:
+    """Refuse what contacts would need beyond sliding friction, where it can be seen beforehand."""
+    for pair in range(model.npair):
+        label = name_of(model, _OBJECT.mjOBJ_PAIR, pair)
+        if model.pair_dim[pair] > 3:
+            raise NotSupported(_dimension_text(label, int(model.pair_dim[pair])))
+        first, second = model.pair_friction[pair, :2]
+        if model.pair_dim[pair] == 3 and first != second:
+            raise NotSupported(f"{label}: friction that differs between the two directions")
+    for geom in np.flatnonzero(model.geom_condim > 3):
+        # the condim of the higher priority counts, else the larger one
+        others = _collides(model, int(geom))
+        if np.any(model.geom_priority[others] <= model.geom_priority[geom]):
+            label = name_of(model, _OBJECT.mjOBJ_GEOM, int(geom))
+            raise NotSupported(_dimension_text(label, int(model.geom_condim[geom])))
+    for kind, field in ((_OBJECT.mjOBJ_GEOM, "geom_adhesion"), (_OBJECT.mjOBJ_PAIR, "pair_adhesion")):
+        sticky = np.flatnonzero(getattr(model, field, ()))
+        if sticky.size:
+            raise NotSupported(f"adhesion of contacts: {_listed(_named(model, kind, sticky))}")
+
+
+def _dimension_text(label: str, condim: int) -> str:
+    return (
+        f"{label}: condim {condim}, torsional and rolling friction; use condim 3, or 1 for no friction"
+    )
+
+
+def check_model(model: mujoco.MjModel, ignore: Collection[str]) -> int:
+    """Refuse a model that cannot be simulated.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    ignore : collection of str
+        Constraints to leave out with a warning: "limit", "equality", "frictionloss".
+
+    Returns
+    -------
+    int
+        Disable flags of the constraints to leave out.
+
+    Raises
+    ------
+    NotSupported
+        With the name of the element.
+    TypeError, ValueError
+        For a wrong ``ignore``.
+
+    Warns
+    -----
+    UserWarning
+        With the names of the elements that are left out.
+    """
+    if isinstance(ignore, str) or not isinstance(ignore, Collection):
+        raise TypeError(f"ignore must be a collection of str, not {type(ignore).__name__}")
+    for word in ignore:
+        if word not in _IGNORABLE:
+            raise ValueError(f"ignore: {word!r} must be one of {', '.join(_IGNORABLE)}")
+    _check_options(model)
+    found = _ignorable(model)
+    for word, names in found.items():
+        if word not in ignore:
+            raise NotSupported(
+                f"{word} constraints: {_listed(names)}; ignore=['{word}'] leaves them out"
+            )
+        warnings.warn(f"{word} constraints are left out: {_listed(names)}", stacklevel=3)
+    _check_flexes(model)
+    _check_contacts(model)
+    return sum(int(_IGNORABLE[word]) for word in set(ignore))
+
+
+# ---- faults found during a step -----------------------------------------------------------------
+
+
+def bad_value_text(name: str, index: int, value: float) -> str:
+    """Text for an entry of the state that MuJoCo would reset the simulation for."""
+    return f"{name}[{index}] = {value:g}: must be finite and at most {mujoco.mjMAXVAL:g} in magnitude"
+
+
+MORE_MEMORY = (
+    "the memory of the model is too small for this state: give it more, "
+    '<size memory="..."/> in MJCF (MjSpec: spec.memory), and make new MjData'
+)
+
+
+def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjData) -> str:
+    """Text for a fault of the C core in the step of ``data``; ``index`` as its enum sap_fault says."""
+    if fault == "overflow":
+        return MORE_MEMORY
+    if fault == "rows":
+        return (
+            "there are constraints other than contacts: limits, friction loss or equality "
+            "constraints that were switched on after the stepper was made"
+        )
+    if fault == "mass":
+        return f"mass matrix and damping of kinematic tree {index} are not positive definite"
+    if fault in ("force", "acceleration"):
+        joint = name_of(model, _OBJECT.mjOBJ_JOINT, int(model.dof_jntid[index]))
+        kind = "free acceleration" if fault == "force" else "acceleration"
+        return (
+            f"the {kind} of dof {index} ({joint}) is not finite or too large; look at ctrl, "
+            "qfrc_applied, xfrc_applied, velocities and masses"
+        )
+    contact = data.contact[index]
+    sides = " and ".join(
+        name_of(model, _OBJECT.mjOBJ_GEOM, int(geom))
+        if geom >= 0
+        else name_of(model, _OBJECT.mjOBJ_FLEX, int(flex))
+        for geom, flex in zip(contact.geom, contact.flex, strict=True)
+    )
+    if fault == "dimension":
+        return _dimension_text(f"contact of {sides}", int(contact.dim))
+    if fault == "geom":
+        return f"contact of {sides}: flexes have no contact here"
+    if fault == "adhesion":
+        return f"contact of {sides}: adhesion is not supported"
+    return f"contact of {sides}: its position or frame is not finite"

@@ -1,0 +1,208 @@
+/* The dense kernels of every instruction set against plain loops, over all sizes that meet a special
+ * path: below, at and beyond the register blocks and vector widths. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "linalg/kernels.h"
+
+enum { MOST = 40, LD = 43 };
+
+static double A[MOST * LD], B[MOST * LD], C[MOST * LD], expected[MOST * LD];
+
+static void fill(double *x, int64_t n, uint64_t *seed) {
+  for (int64_t i = 0; i < n; ++i) {
+    x[i] = check_random(seed, -1, 1);
+  }
+}
+
+static void multiply_adds_the_product(void) {
+  static const int32_t sizes[] = {1, 2, 3, 5, 6, 7, 8, 9, 12, 13, 16, 17, 24, 31};
+  uint64_t seed = 1;
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    const struct sap_kernels *kernels = sap_kernels_of(set);
+    for (size_t a = 0; kernels && a < CHECK_COUNT(sizes); ++a) {
+      for (size_t b = 0; b < CHECK_COUNT(sizes); ++b) {
+        const int32_t m = sizes[a], n = sizes[b], k = sizes[(a + b) % CHECK_COUNT(sizes)];
+        fill(A, MOST * LD, &seed);
+        fill(B, MOST * LD, &seed);
+        fill(C, MOST * LD, &seed);
+        memcpy(expected, C, sizeof C);
+        for (int32_t j = 0; j < n; ++j) {
+          for (int32_t i = 0; i < m; ++i) {
+            for (int32_t p = 0; p < k; ++p) {
+              expected[j * LD + i] -= A[p * LD + i] * B[p * LD + j];
+            }
+          }
+        }
+        kernels->multiply(m, n, k, -1, A, LD, B, LD, C, LD, 0);
+        /* everything, so that a write outside of the block is seen */
+        CHECK_ALL_CLOSE(C, expected, MOST * LD, 1e-13);
+      }
+    }
+  }
+}
+
+static void lower_product_updates_the_lower_triangle(void) {
+  uint64_t seed = 2;
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    const struct sap_kernels *kernels = sap_kernels_of(set);
+    for (int32_t n = 1; kernels && n <= 20; ++n) {
+      fill(A, MOST * LD, &seed);
+      memset(C, 0, sizeof C);
+      kernels->multiply(n + 3, n, 4, 1, A, LD, A, LD, C, LD, 1);
+      double worst = 0;
+      for (int32_t j = 0; j < n; ++j) {
+        for (int32_t i = j; i < n + 3; ++i) {
+          double sum = 0;
+          for (int32_t p = 0; p < 4; ++p) {
+            sum += A[p * LD + i] * A[p * LD + j];
+          }
+          worst = fmax(worst, fabs(sum - C[j * LD + i]));
+        }
+      }
+      CHECK(worst < 1e-14);
+    }
+  }
+}
+
+/* an SPD matrix of n rows in P, with `below` random rows under it */
+static void make_panel(int32_t n, int32_t below, double *P, uint64_t *seed) {
+  fill(A, MOST * LD, seed);
+  for (int32_t j = 0; j < n; ++j) {
+    for (int32_t i = 0; i < n + below; ++i) {
+      double sum = i == j ? n : 0;
+      for (int32_t p = 0; p < n; ++p) {
+        sum += A[p * LD + i] * A[p * LD + j];
+      }
+      P[j * LD + i] = sum;
+    }
+  }
+}
+
+/* (L L^T)_ij of a factored panel, 1/L_jj on the diagonal; row i may lie below the square */
+static double product_of_factors(const double *P, int32_t n, int32_t i, int32_t j) {
+  double sum = 0;
+  for (int32_t k = 0; k <= j && k < n; ++k) {
+    const double L_ik = i == k ? 1 / P[k * LD + k] : P[k * LD + i];
+    const double L_jk = j == k ? 1 / P[k * LD + k] : P[k * LD + j];
+    sum += L_ik * L_jk;
+  }
+  return sum;
+}
+
+static void factor_reproduces_the_panel(void) {
+  uint64_t seed = 3;
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    const struct sap_kernels *kernels = sap_kernels_of(set);
+    for (int32_t n = 1; kernels && n <= 20; ++n) {
+      for (int32_t below = 0; below <= 19; below += 1 + n % 3) {
+        make_panel(n, below, B, &seed);
+        memcpy(C, B, sizeof B);
+        REQUIRE(kernels->factor(n + below, n, C, LD) == n);
+        double worst = 0;
+        for (int32_t j = 0; j < n; ++j) {
+          for (int32_t i = j; i < n + below; ++i) {
+            worst = fmax(worst, fabs(product_of_factors(C, n, i, j) - B[j * LD + i]));
+          }
+        }
+        CHECK(worst < 1e-13 * (n + 1) * (n + 1));
+      }
+    }
+  }
+}
+
+static void factor_names_the_first_bad_pivot(void) {
+  uint64_t seed = 4;
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    const struct sap_kernels *kernels = sap_kernels_of(set);
+    for (int32_t bad = 0; kernels && bad < 15; ++bad) {
+      make_panel(15, 0, B, &seed);
+      B[bad * LD + bad] = bad % 2 ? -1 : NAN;
+      CHECK_EQUAL(kernels->factor(15, 15, B, LD), bad);
+    }
+  }
+}
+
+static void solves_invert_the_factor(void) {
+  uint64_t seed = 5;
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    const struct sap_kernels *kernels = sap_kernels_of(set);
+    for (int32_t n = 1; kernels && n <= 20; ++n) {
+      const int32_t below = n % 7;
+      double x[MOST], y[MOST], t[MOST], zero[MOST] = {0};
+      make_panel(n, below, B, &seed);
+      memcpy(C, B, sizeof B);
+      kernels->factor(n + below, n, C, LD);
+      fill(x, n, &seed);
+      memcpy(y, x, sizeof x);
+      /* with nothing above, forward then backward solves H y = x */
+      kernels->solve_forward(n + below, n, C, LD, y, t);
+      for (int32_t i = 0; i < below; ++i) {
+        double sum = 0;
+        for (int32_t j = 0; j < n; ++j) {
+          sum += C[j * LD + n + i] * y[j];
+        }
+        CHECK_CLOSE(t[i], sum, 1e-12);
+      }
+      kernels->solve_backward(n + below, n, C, LD, y, zero);
+      double worst = 0;
+      for (int32_t i = 0; i < n; ++i) {
+        double sum = -x[i];
+        for (int32_t j = 0; j < n; ++j) {
+          sum += B[j <= i ? j * LD + i : i * LD + j] * y[j];
+        }
+        worst = fmax(worst, fabs(sum));
+      }
+      CHECK(worst < 1e-12 * n);
+    }
+  }
+}
+
+static void matrix_vector_products(void) {
+  uint64_t seed = 6;
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    const struct sap_kernels *kernels = sap_kernels_of(set);
+    for (int32_t m = 1; kernels && m <= 19; ++m) {
+      const int32_t n = 1 + (7 * m) % 17;
+      double x[MOST], y[MOST] = {0}, sums[MOST] = {0};
+      fill(A, MOST * LD, &seed);
+      fill(x, MOST, &seed);
+      for (int32_t j = 0; j < n; ++j) {
+        for (int32_t i = 0; i < m; ++i) {
+          sums[i] += A[j * LD + i] * x[j];
+        }
+      }
+      kernels->gemv(m, n, A, LD, x, y);
+      CHECK_ALL_CLOSE(y, sums, MOST, 1e-13);
+      memset(y, 0, sizeof y);
+      memset(sums, 0, sizeof sums);
+      for (int32_t j = 0; j < n; ++j) {
+        for (int32_t i = 0; i < m; ++i) {
+          sums[j] += A[j * LD + i] * x[i];
+        }
+      }
+      kernels->gemv_transposed(m, n, A, LD, x, y);
+      CHECK_ALL_CLOSE(y, sums, MOST, 1e-13);
+    }
+  }
+}
+
+static void the_best_set_is_one_of_them(void) {
+  CHECK(sap_kernels_of(0) != NULL);
+  int found = 0;
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    found += sap_kernels_of(set) == sap_kernels_best();
+  }
+  CHECK_EQUAL(found, 1);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(multiply_adds_the_product),   CHECK_TEST(lower_product_updates_the_lower_triangle),
+      CHECK_TEST(factor_reproduces_the_panel), CHECK_TEST(factor_names_the_first_bad_pivot),
+      CHECK_TEST(solves_invert_the_factor),    CHECK_TEST(matrix_vector_products),
+      CHECK_TEST(the_best_set_is_one_of_them),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}

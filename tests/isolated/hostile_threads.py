@@ -1,0 +1,147 @@
+"""Threads that change arrays, and callbacks that call back, while other threads solve.
+
+Nothing may crash, hang or read out of bounds. Values changed under a solve may end it in any
+outcome or a ValueError; index arrays changed under a solve must change nothing. Exits with 1 and a
+line per failure.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import helpers
+import sapwood
+
+SEED = 20240917
+ROUNDS = 300
+
+
+def values_change(rng: np.random.Generator) -> list[str]:
+    """Float arrays are overwritten with anything while four threads solve with one solver."""
+    model = helpers.random_problem(rng)
+    names = ("A", "v_star", "J", "mu", "R_t", "R_n", "v_hat_n")
+    arrays = {name: getattr(model, name).copy() for name in names}
+    originals = {name: array.copy() for name, array in arrays.items()}
+    problem = helpers.rebuild(model, **arrays)
+    solver = sapwood.SapSolver(sapwood.SapSettings(record_history=True, max_iterations=20))
+    stop = threading.Event()
+    failures: list[str] = []
+
+    def overwrite() -> None:
+        wild = np.array([np.nan, np.inf, -1.0, 1e308, 1e-308, 0.0])
+        while not stop.is_set():
+            name = names[rng.integers(len(names))]
+            at = rng.integers(arrays[name].size)
+            arrays[name][at] = wild[rng.integers(len(wild))]
+            arrays[name][:] = originals[name]
+
+    def solve() -> None:
+        for _ in range(ROUNDS):
+            try:
+                solution = solver.solve(problem)
+            except ValueError:
+                continue
+            except Exception as error:
+                failures.append(f"values: {error!r}")
+                return
+            if solution.v.shape != (problem.nv,):
+                failures.append("values: wrong shape")
+
+    writer = threading.Thread(target=overwrite)
+    solvers = [threading.Thread(target=solve) for _ in range(4)]
+    for thread in (writer, *solvers):
+        thread.start()
+    for thread in solvers:
+        thread.join()
+    stop.set()
+    writer.join()
+    return failures
+
+
+def indices_change(rng: np.random.Generator) -> list[str]:
+    """Index arrays, the caller's and the exposed ones, are overwritten while threads solve."""
+    model = helpers.random_problem(rng)
+    arrays = {name: getattr(model, name).copy() for name in ("tree_nv", "tree_a", "tree_b")}
+    problem = helpers.rebuild(model, **arrays)
+    expected = sapwood.solve(problem)
+    exposed = [getattr(problem, name) for name in arrays]
+    for array in exposed:
+        array.flags.writeable = True
+    stop = threading.Event()
+    failures: list[str] = []
+
+    def overwrite() -> None:
+        while not stop.is_set():
+            for array in (*arrays.values(), *exposed):
+                array[:] = rng.integers(-(2**31), 2**31, array.size)
+
+    def solve() -> None:
+        solver = sapwood.SapSolver()
+        for _ in range(ROUNDS):
+            if solver.solve(problem) != expected:
+                failures.append("indices: a solution changed")
+                return
+
+    writer = threading.Thread(target=overwrite)
+    solvers = [threading.Thread(target=solve) for _ in range(2)]
+    for thread in (writer, *solvers):
+        thread.start()
+    for thread in solvers:
+        thread.join()
+    stop.set()
+    writer.join()
+    return failures
+
+
+def garbage_collector_calls(rng: np.random.Generator) -> list[str]:
+    """The garbage collector calls the solver that is being called."""
+    problem = helpers.random_problem(rng)
+    solver = sapwood.SapSolver(sapwood.SapSettings(record_history=True))
+    expected = solver.solve(problem)
+    depth, calls = 0, 0
+    failures: list[str] = []
+
+    def call_back(_phase: str, _info: dict[str, int]) -> None:
+        nonlocal depth, calls
+        if depth == 0:
+            depth, calls = 1, calls + 1
+            if solver.solve(problem) != expected:
+                failures.append("collector: inner solution differs")
+            depth = 0
+
+    threshold = gc.get_threshold()
+    gc.callbacks.append(call_back)
+    gc.set_threshold(1, 1, 1)
+    for _ in range(ROUNDS):
+        if solver.solve(problem) != expected:
+            failures.append("collector: outer solution differs")
+            break
+    gc.set_threshold(*threshold)
+    gc.callbacks.remove(call_back)
+    if calls == 0:
+        failures.append("collector: never called")
+    return failures
+
+
+def main() -> int:
+    """Run all scenarios."""
+    faulthandler.enable()
+    faulthandler.dump_traceback_later(240, exit=True)
+    found = []
+    for scenario in (values_change, indices_change, garbage_collector_calls):
+        found += scenario(np.random.default_rng(SEED))
+    for line in found:
+        print(f"{line} (seed {SEED})")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

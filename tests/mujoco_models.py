@@ -1,0 +1,123 @@
+"""Models for the tests of the simulation layer."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+# bodies of every joint type, in contact with each other and with static and moved geoms: a free box
+# with a welded child, a free ball, an arm that can touch itself and carries an offset geom, a mocap
+# body, frictionless geoms, armature, and inertia frames that are not aligned with the bodies
+MIXED = """
+<mujoco model="mixed">
+  <option cone="{cone}" timestep="0.004" gravity="0.3 -0.2 -9.81"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="2 2 .1" friction="0.7"/>
+    <geom name="post" type="cylinder" size=".05 .3" pos=".5 .4 .3"/>
+    <body name="hand" mocap="true" pos="-.4 .5 .1"><geom name="hand" size=".1" rgba="1 0 0 1"/></body>
+    <body name="box" pos="0 0 .109">
+      <freejoint/>
+      <geom name="box" type="box" size=".1 .12 .11" friction="0.5"/>
+      <body name="knob" pos=".05 .02 .15"><geom name="knob" size=".05" density="3000"/></body>
+    </body>
+    <body name="ball" pos=".03 -.01 .385" euler="10 20 30">
+      <freejoint/><geom name="ball" size=".079" condim="1"/>
+      <geom name="lump" size=".03" pos=".06 .03 .02" condim="1"/>
+    </body>
+    <body name="puck" pos="-.3 .5 .019"><freejoint/>
+      <geom name="puck" type="cylinder" size=".06 .02" condim="1" friction="0"/>
+    </body>
+    <body name="arm" pos=".5 .12 .6">
+      <joint name="shoulder" type="ball" damping=".2"/>
+      <geom name="upper" type="capsule" fromto="0 0 0 .3 0 -.1" size=".04"/>
+      <body name="fore" pos=".3 0 -.1">
+        <joint name="elbow" axis="0 1 0" damping=".1" armature=".02"/>
+        <geom name="fore" type="capsule" fromto="0 0 0 .05 .02 -.3" size=".035"/>
+        <body name="wrist" pos=".05 .02 -.3">
+          <joint name="reach" type="slide" axis="0 0 1"/>
+          <joint name="turn" axis="1 0 0" pos=".01 0 0" stiffness="3"/>
+          <geom name="tip" type="box" size=".03 .05 .06" pos="0 0 -.05" friction="0.9"/>
+          <site name="tip" pos="0 0 -.05" type="box" size=".1 .1 .1"/>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <motor name="elbow" joint="elbow" gear="2"/>
+    <position joint="reach" kp="40" kv="2"/>
+  </actuator>
+  <sensor>
+    <touch site="tip"/><accelerometer site="tip"/><force site="tip"/><torque site="tip"/>
+    <framelinacc objtype="xbody" objname="ball"/>
+  </sensor>
+</mujoco>
+"""
+
+# an arm as it comes from a robot's description: damping, continuous joints, a mesh-free gripper
+URDF = """
+<robot name="arm">
+  <link name="base"><inertial><mass value="4"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0"
+    iyz="0"/></inertial><collision><geometry><cylinder radius=".1" length=".1"/></geometry></collision>
+  </link>
+  <link name="upper">
+    <inertial><origin xyz="0 0 .2"/><mass value="1"/><inertia ixx=".02" iyy=".02" izz=".004" ixy="0"
+      ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0 0 .2"/><geometry><cylinder radius=".04" length=".3"/></geometry></collision>
+  </link>
+  <link name="lower">
+    <inertial><origin xyz="0 0 .15"/><mass value=".7"/><inertia ixx=".01" iyy=".01" izz=".002" ixy="0"
+      ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0 0 .15"/><geometry><box size=".05 .06 .3"/></geometry></collision>
+    <collision><origin xyz="0 0 .33"/><geometry><sphere radius=".05"/></geometry></collision>
+  </link>
+  <joint name="shoulder" type="{kind}"><parent link="base"/><child link="upper"/>
+    <origin xyz="0 0 .08"/><axis xyz="0 1 0"/><limit lower="-1" upper="2" effort="9" velocity="9"/>
+    <dynamics damping="0.3" friction="{friction}"/></joint>
+  <joint name="elbow" type="continuous"><parent link="upper"/><child link="lower"/>
+    <origin xyz="0 0 .4"/><axis xyz="0 1 0"/><dynamics damping="0.2"/></joint>
+</robot>
+"""
+
+FLAGS = mujoco.mjtDisableBit.mjDSBL_EULERDAMP | mujoco.mjtDisableBit.mjDSBL_ISLAND
+
+
+def mixed(cone: str = "elliptic") -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_string(MIXED.format(cone=cone))
+
+
+def urdf_on_floor(kind: str = "continuous", friction: float = 0.0) -> mujoco.MjModel:
+    """The URDF arm standing on a plane, with a margin that keeps contacts while they open and close."""
+    spec = mujoco.MjSpec.from_string(URDF.format(kind=kind, friction=friction))
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], name="floor")
+    for geom in spec.geoms:
+        geom.margin = 1e-3
+    return spec.compile()
+
+
+def set_controls(model: mujoco.MjModel, data: mujoco.MjData, step: int) -> None:
+    """Controls that vary with time."""
+    data.ctrl[:] = 0.3 * np.sin(0.05 * step + np.arange(model.nu))
+
+
+def mass_matrix(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    dense = np.empty((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, dense)
+    return dense
+
+
+def constraint_rows(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """MuJoCo's own constraint Jacobian as a dense matrix (nefc, nv)."""
+    if not mujoco.mj_isSparse(model):
+        return np.array(data.efc_J).reshape(data.nefc, model.nv)
+    rows = np.zeros((data.nefc, model.nv))
+    for i in range(data.nefc):
+        entries = slice(data.efc_J_rowadr[i], data.efc_J_rowadr[i] + data.efc_J_rownnz[i])
+        rows[i, data.efc_J_colind[entries]] = data.efc_J[entries]
+    return rows
+
+
+def point_jacobian(model: mujoco.MjModel, data: mujoco.MjData, body: int, point) -> np.ndarray:
+    """MuJoCo's Jacobian (3, nv) of a point fixed to a body."""
+    translation = np.empty((3, model.nv))
+    mujoco.mj_jac(model, data, translation, None, point, body)
+    return translation

@@ -1,0 +1,147 @@
+"""Threads: equal bits, released GIL; and scripts that need a process of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import helpers
+import sapwood
+from sapwood import SapSettings, SapSolver
+
+N_THREADS = 8
+SETTINGS = SapSettings(record_history=True)
+
+
+@pytest.fixture(scope="module")
+def problems():
+    files = [sapwood.load_problem(path) for path in helpers.small_files()]
+    return files + [helpers.random_problem(np.random.default_rng(seed)) for seed in range(6)]
+
+
+@pytest.fixture(scope="module")
+def serial(problems):
+    return [SapSolver(SETTINGS).solve(problem) for problem in problems]
+
+
+def run_in_threads(work):
+    """Start work(thread) in all threads at the same time and give the results back."""
+    barrier = threading.Barrier(N_THREADS)
+
+    def start(thread):
+        barrier.wait()
+        return work(thread)
+
+    with ThreadPoolExecutor(N_THREADS) as pool:
+        return list(pool.map(start, range(N_THREADS)))
+
+
+def shuffled(thread, n):
+    """An order of its own for each thread, several times over."""
+    return np.random.default_rng(thread).permutation(np.tile(np.arange(n), 5)).tolist()
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["one-solver", "own-solvers"])
+def test_threads_give_the_bits_of_a_serial_run(shared, problems, serial):
+    common = SapSolver(SETTINGS)
+
+    def work(thread):
+        solver = common if shared else SapSolver(SETTINGS)
+        order = shuffled(thread, len(problems))
+        return [i for i in order if solver.solve(problems[i]) != serial[i]]
+
+    assert run_in_threads(work) == [[]] * N_THREADS
+
+
+def test_evaluations_share_a_solver_with_solves(problems, serial):
+    solver = SapSolver(SETTINGS)
+    expected = [SapSolver().evaluate(p, p.v_star) for p in problems]
+    lines = [
+        SapSolver().along_line(p, p.v_star, e.direction, 0.5)
+        for p, e in zip(problems, expected, strict=True)
+    ]
+
+    def work(thread):
+        wrong = []
+        for i in shuffled(thread, len(problems)):
+            problem, v = problems[i], problems[i].v_star
+            if thread % 3 == 0:
+                same = solver.solve(problem) == serial[i]
+            elif thread % 3 == 1:
+                pairs = zip(solver.evaluate(problem, v), expected[i], strict=True)
+                same = all(np.array_equal(a, b) for a, b in pairs)
+            else:
+                same = solver.along_line(problem, v, expected[i].direction, 0.5) == lines[i]
+            if not same:
+                wrong.append(i)
+        return wrong
+
+    assert run_in_threads(work) == [[]] * N_THREADS
+
+
+def calls_without_gil(problem):
+    """Calls into the core that should let other threads run, by name."""
+    solver = SapSolver(SapSettings(relative_tolerance=0.0, absolute_tolerance=0.0))
+    y = np.tile([[0.3, 0.4, 0.5]], (100_000, 1))
+    names = ("tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu", "dt", "sigma", "beta")
+    arguments = {name: getattr(problem, name) for name in (*names, "delassus")}
+    given = {name: getattr(problem, name) for name in ("R_t", "R_n", "v_hat_n")}
+    zeros = np.zeros(problem.n_contacts)
+    physical = {"phi0": zeros, "k": zeros + 1e5, "tau_d": zeros}
+    return {
+        "solve": lambda: solver.solve(problem),
+        "evaluate": lambda: solver.evaluate(problem, problem.v_star),
+        "along_line": lambda: solver.along_line(
+            problem, problem.v_star, problem.v_star, np.ones(500)
+        ),
+        "project": lambda: sapwood._core.project(
+            y, y[:, 0].copy(), y[:, 1].copy(), y[:, 2].copy(), 0.0
+        ),
+        "check": lambda: sapwood._core.Problem(**arguments, **given),
+        "regularize": lambda: sapwood._core.Problem(**arguments, **physical),
+    }
+
+
+CALLS = ["solve", "evaluate", "along_line", "project", "check", "regularize"]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_gil_is_released(name, rng):
+    call = calls_without_gil(helpers.random_problem(rng, sizes=[256] * 3, contacts=100))[name]
+    interval = sys.getswitchinterval()
+    other_ran = False
+    # with this interval, nothing but a voluntary release lets the other thread run
+    sys.setswitchinterval(1e3)
+    try:
+        for _ in range(50):
+            go, ran = threading.Event(), threading.Event()
+
+            def other(go=go, ran=ran):
+                go.wait()
+                ran.set()
+
+            thread = threading.Thread(target=other)
+            thread.start()
+            go.set()
+            assert not ran.is_set()
+            call()
+            other_ran = ran.is_set()
+            thread.join()
+            if other_ran:
+                break
+    finally:
+        sys.setswitchinterval(interval)
+    assert other_ran
+
+
+@pytest.mark.parametrize("script", ["leaks.py", "hostile_threads.py"])
+def test_script_in_its_own_process(script):
+    path = Path(__file__).parent / "isolated" / script
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
