@@ -123,6 +123,16 @@ def touched_trees(problem) -> np.ndarray:
     return np.isin(np.arange(problem.n_trees), [*problem.tree_a, *problem.tree_b])
 
 
+def contact_speed_scale(problem, v) -> np.ndarray:
+    """|J| |v| + |v_hat| (n_contacts, 3): what round-off of v_hat - v_c is relative to."""
+    v, at = np.abs(v), sections(problem)
+    scale = np.abs(bias(problem))
+    for i in range(problem.n_contacts):
+        for t, J in contact_jacobian(problem, i):
+            scale[i] += np.abs(J) @ v[at[t]]
+    return scale
+
+
 def momentum_error(problem, v) -> float:
     """e_m (24) of v in extended precision, over the trees that take part in contact."""
     _, gradient, A_v, j_c, _ = evaluate_wide(problem, v)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import sapwood
+from sapwood import cli
 from helpers import small_files
 
 FILES = small_files()
@@ -112,6 +113,24 @@ sys.exit(main(["clutter", "--seconds", "0.1", "--out", {str(tmp_path / "out")!r}
     assert done.returncode == 2
     assert f"pip install 'sapwood[{extra}]'" in error_line(done)
     assert not (tmp_path / "out").exists()
+
+
+def test_too_many_steps_are_refused_before_the_run(tmp_path):
+    pytest.importorskip("mujoco")
+    pytest.importorskip("matplotlib")
+    done = command("clutter", "--seconds", "1e15", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "seconds = 1000000000000000.0: more than 1e+09 steps" in error_line(done)
+    assert not (tmp_path / "out").exists()
+
+
+def test_running_out_of_memory_is_one_line(monkeypatch, capsys):
+    def greedy(_arguments):
+        raise MemoryError
+
+    monkeypatch.setattr(cli, "_info", greedy)
+    assert cli.main(["info"]) == 1
+    assert capsys.readouterr().err == "sapwood: error: out of memory\n"
 
 
 # ---- solve -------------------------------------------------------------------------------------

@@ -169,7 +169,7 @@ def test_unwritable_output_is_told_before_the_run(below, tmp_path):
 @pytest.mark.parametrize("compare", [(), ("--compare", "mujoco")], ids=["alone", "compared"])
 def test_ctrl_c_keeps_what_was_simulated(compare, tmp_path):
     """The wait is for the last file of the run, so that the signal hits the loop that writes it."""
-    seconds = "2" if compare else "100000"
+    seconds = "2" if compare else "1000"
     line = [sys.executable, "-m", "sapwood", *QUICK, "--seconds", seconds, "--out", str(tmp_path)]
     if compare:
         line[line.index("--bodies") + 1] = "200"

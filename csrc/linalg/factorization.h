@@ -15,8 +15,6 @@ struct sap_place {
   int32_t ld;
 };
 
-struct sap_cholmod;
-
 struct sap_factor {
   sap_factorization kind;
   const struct sap_kernels *kernels;
@@ -26,15 +24,30 @@ struct sap_factor {
   size_t *component_values;   /* (n_components + 1) range of values of each component */
   size_t n_values;
   double *values;
-  double *scratch;             /* (tree->max_rows) */
-  struct sap_cholmod *cholmod; /* owned, NULL unless that is the kind */
+  double *scratch; /* (tree->max_rows) */
+  void *state;     /* of the backend, owned; NULL where it keeps none */
 };
+
+/* One way to factor. In place(), edge_low and edge_high (n_edges) are positions, and the backend fills
+ * diagonal, edge and component_values. The other functions are those of sap_factor below. */
+struct sap_backend {
+  void (*place)(struct sap_factor *factor, const int32_t *edge_low, const int32_t *edge_high);
+  sap_status (*analyze)(struct sap_factor *factor, const int32_t *edge_low,
+                        const int32_t *edge_high); /* NULL: nothing to do */
+  int32_t (*run)(struct sap_factor *factor, int32_t c);
+  void (*solve)(struct sap_factor *factor, int32_t c, double *x);
+  void (*release)(struct sap_factor *factor); /* NULL: keeps no state */
+};
+
+extern const struct sap_backend sap_backend_supernodal;
+extern const struct sap_backend sap_backend_lapack;  /* built with SAP_WITH_LAPACK */
+extern const struct sap_backend sap_backend_cholmod; /* built with SAP_WITH_CHOLMOD */
 
 void sap_factor_carve_places(struct sap_factor *factor, struct sap_arena *arena);
 void sap_factor_carve_values(struct sap_factor *factor, struct sap_arena *arena);
 
-/* Finds the places; edge_low and edge_high (n_edges) are positions. CHOLMOD analyses here, with memory
- * of its own. */
+/* Finds the places, then, once values are carved, lets the backend analyse. CHOLMOD does so with memory of
+ * its own. */
 sap_status sap_factor_place(struct sap_factor *factor, const int32_t *edge_low,
                             const int32_t *edge_high);
 sap_status sap_factor_analyze(struct sap_factor *factor, const int32_t *edge_low,

@@ -1,4 +1,26 @@
-#include "linalg/supernodal.h"
+/* Supernodal Cholesky factorization H = L L^T over the junction tree, and solves with it.
+ *
+ * Right-looking: panels are factored in elimination order, and each pushes its updates straight into the
+ * panels above it, at places found once per graph. */
+#include "linalg/factorization.h"
+
+/* blocks lie in the panels of the junction tree */
+static void find_places(struct sap_factor *factor, const int32_t *edge_low,
+                        const int32_t *edge_high) {
+  const struct sap_junction_tree *tree = factor->tree;
+  for (int32_t i = 0; i < tree->n_nodes; ++i) {
+    struct sap_place *place = &factor->diagonal[i];
+    place->offset = sap_junction_tree_block(tree, i, i, &place->ld);
+  }
+  for (int32_t e = 0; e < tree->n_edges; ++e) {
+    struct sap_place *place = &factor->edge[e];
+    place->offset = sap_junction_tree_block(tree, edge_high[e], edge_low[e], &place->ld);
+  }
+  for (int32_t c = 0; c < tree->n_components; ++c) {
+    factor->component_values[c] = tree->supernode[tree->component[c].supernode_begin].values;
+  }
+  factor->component_values[tree->n_components] = tree->n_values;
+}
 
 /* position of the node that holds a scalar of supernode s */
 static int32_t node_of_scalar(const struct sap_junction_tree *tree, const struct sap_supernode *s,
@@ -10,9 +32,11 @@ static int32_t node_of_scalar(const struct sap_junction_tree *tree, const struct
   return node;
 }
 
-int32_t sap_supernodal_factor(const struct sap_junction_tree *tree,
-                              const struct sap_component *component,
-                              const struct sap_kernels *kernels, double *values) {
+static int32_t run(struct sap_factor *factor, int32_t c) {
+  const struct sap_junction_tree *tree = factor->tree;
+  const struct sap_component *component = &tree->component[c];
+  const struct sap_kernels *kernels = factor->kernels;
+  double *values = factor->values;
   for (int32_t i = component->supernode_begin; i < component->supernode_end; ++i) {
     const struct sap_supernode *s = &tree->supernode[i];
     double *panel = values + s->values;
@@ -31,9 +55,12 @@ int32_t sap_supernodal_factor(const struct sap_junction_tree *tree,
   return -1;
 }
 
-void sap_supernodal_solve(const struct sap_junction_tree *tree,
-                          const struct sap_component *component, const struct sap_kernels *kernels,
-                          const double *values, double *x, double *scratch) {
+static void solve(struct sap_factor *factor, int32_t c, double *x) {
+  const struct sap_junction_tree *tree = factor->tree;
+  const struct sap_component *component = &tree->component[c];
+  const struct sap_kernels *kernels = factor->kernels;
+  const double *values = factor->values;
+  double *scratch = factor->scratch;
   /* L y = x */
   for (int32_t i = component->supernode_begin; i < component->supernode_end; ++i) {
     const struct sap_supernode *s = &tree->supernode[i];
@@ -59,3 +86,9 @@ void sap_supernodal_solve(const struct sap_junction_tree *tree,
     kernels->solve_backward(s->ld, s->n_cols, values + s->values, s->ld, x + s->scalar, scratch);
   }
 }
+
+const struct sap_backend sap_backend_supernodal = {
+    .place = find_places,
+    .run = run,
+    .solve = solve,
+};

@@ -260,8 +260,7 @@ static void problem_dealloc(PyObject *object) {
 
 /* ---- type ----------------------------------------------------------------------------------- */
 
-#define ARRAY(name, text) \
-  { #name, T_OBJECT_EX, offsetof(sapwood_problem, name), READONLY, text }
+#define ARRAY(name, text) {#name, T_OBJECT_EX, offsetof(sapwood_problem, name), READONLY, text}
 
 static PyMemberDef members[] = {
     ARRAY(tree_nv, "velocities per tree (n_trees)"),

@@ -19,10 +19,8 @@ static const char *const factorization_names[] = {"supernodal", "dense", "cholmo
 _Static_assert(sizeof(sap_line_search) == sizeof(int), "sap_line_search is not an int");
 _Static_assert(sizeof(sap_factorization) == sizeof(int), "sap_factorization is not an int");
 
-#define FIELD(kind, name) \
-  { #name, kind, offsetof(sap_settings, name), NULL }
-#define CHOICE_FIELD(name, choices) \
-  { #name, CHOICE, offsetof(sap_settings, name), choices }
+#define FIELD(kind, name) {#name, kind, offsetof(sap_settings, name), NULL}
+#define CHOICE_FIELD(name, choices) {#name, CHOICE, offsetof(sap_settings, name), choices}
 
 static const field fields[] = {
     FIELD(REAL, relative_tolerance),

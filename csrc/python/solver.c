@@ -260,11 +260,9 @@ done:
 
 /* ---- type ----------------------------------------------------------------------------------- */
 
-#define METHOD(name)                                            \
-  {                                                             \
-#name, (PyCFunction)(void (*)(void))solver_##name,          \
-        METH_METHOD | METH_FASTCALL | METH_KEYWORDS, name##_doc \
-  }
+#define METHOD(name)                                                                               \
+  {#name, (PyCFunction)(void (*)(void))solver_##name, METH_METHOD | METH_FASTCALL | METH_KEYWORDS, \
+   name##_doc}
 
 static PyMethodDef methods[] = {
     METHOD(solve), METHOD(evaluate), METHOD(along_line), {NULL, NULL, 0, NULL}};

@@ -65,6 +65,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CommandError as error:
         print(f"sapwood: error: {error}", file=sys.stderr)
         return USAGE
+    except MemoryError:
+        print("sapwood: error: out of memory", file=sys.stderr)
+        return FAILURE
     except KeyboardInterrupt:
         print("sapwood: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -220,21 +223,15 @@ def _clutter(arguments: argparse.Namespace) -> int:
     from sapwood.experiments import clutter
 
     out: Path = arguments.out
+    names = [field.name for field in fields(clutter.ClutterParameters)]
+    options = {name: getattr(arguments, name) for name in names}
+    try:
+        clutter.ClutterParameters(**options)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
     try:
         result = clutter.run(
-            bodies=arguments.bodies,
-            walls=arguments.walls,
-            seconds=arguments.seconds,
-            dt=arguments.dt,
-            seed=arguments.seed,
-            sigma=arguments.sigma,
-            beta=arguments.beta,
-            tolerance=arguments.tolerance,
-            line_search=arguments.line_search,
-            islands=arguments.islands,
-            compare=arguments.compare,
-            out=out,
-            progress=not arguments.quiet,
+            **options, compare=arguments.compare, out=out, progress=not arguments.quiet
         )
     except OSError as error:
         raise CommandError(f"cannot write to {out}: {error.strerror or error}") from None

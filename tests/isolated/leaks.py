@@ -20,8 +20,8 @@ import sapwood
 
 WARM_UP, ROUNDS, CYCLES = 50, 3, 150
 
-# the smallest piece outside of Python, the private indices, is 4.8 kB: 2.2 MB when construct() leaks its
-# three in every cycle
+# the smallest piece outside of Python, the private indices of a problem, is 4.8 kB: a leak of the
+# three that construct() makes is 2.2 MB a round
 N_TREES = 400
 TREES = np.full(N_TREES, 10, np.int32)
 A = np.tile(np.eye(10).ravel(), N_TREES)

@@ -45,6 +45,8 @@ from sapwood.settings import LineSearch
 #: The paper's stopping tolerance for this scene (section X-C).
 TOLERANCE = 1e-5
 
+_MOST_STEPS = 1e9
+
 #: File in the output folder for the steps of each solver.
 CSV_NAMES = {"sapwood": "steps.csv", "mujoco": "steps_mujoco.csv"}
 
@@ -73,6 +75,10 @@ class ClutterParameters:
                 raise ValueError(f"{name} = {value}: must be finite and > 0")
         if not (math.isfinite(self.beta) and self.beta >= 0):
             raise ValueError(f"beta = {self.beta}: must be finite and >= 0")
+        if self.seconds / self.dt > _MOST_STEPS:
+            raise ValueError(
+                f"seconds = {self.seconds}: more than {_MOST_STEPS:.0e} steps of {self.dt} s"
+            )
 
     @property
     def n_steps(self) -> int:

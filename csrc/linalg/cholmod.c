@@ -1,11 +1,13 @@
-#include "linalg/cholmod_backend.h"
+/* CHOLMOD as a second opinion on our factorization, for tests and benchmarks. Optional: its supernodal
+ * module is under the GPL, so the default build leaves it out. It allocates memory of its own. */
+#include "linalg/factorization.h"
 
 #ifdef SAP_WITH_CHOLMOD
 
 #include <cholmod.h>
 #include <stdlib.h>
 
-struct sap_cholmod {
+struct state {
   cholmod_common common;
   int32_t n_components;
   int *column;             /* column pointers, component after component */
@@ -19,8 +21,8 @@ static int32_t node_size(const struct sap_junction_tree *tree, int32_t i) {
 
 /* Column panel of node i: its own square, then one block per edge to a higher node, in edge order. The
  * entries above the diagonal of the square are there, and CHOLMOD does not read them. */
-void sap_cholmod_place(struct sap_factor *factor, const int32_t *edge_low,
-                       const int32_t *edge_high) {
+static void find_places(struct sap_factor *factor, const int32_t *edge_low,
+                        const int32_t *edge_high) {
   const struct sap_junction_tree *tree = factor->tree;
   for (int32_t i = 0; i < tree->n_nodes; ++i) {
     factor->diagonal[i].ld = node_size(tree, i);
@@ -57,6 +59,7 @@ static void list_block(int *row, struct sap_place place, int32_t first, int32_t 
 
 /* component c as CHOLMOD sees it, in place */
 static cholmod_sparse view_component(const struct sap_factor *factor, int32_t c) {
+  const struct state *state = factor->state;
   const struct sap_component *component = &factor->tree->component[c];
   const size_t begin = factor->component_values[c];
   const size_t n = (size_t)(component->scalar_end - component->scalar_begin);
@@ -64,8 +67,8 @@ static cholmod_sparse view_component(const struct sap_factor *factor, int32_t c)
       .nrow = n,
       .ncol = n,
       .nzmax = factor->component_values[c + 1] - begin,
-      .p = factor->cholmod->column + component->scalar_begin + c,
-      .i = factor->cholmod->row + begin,
+      .p = state->column + component->scalar_begin + c,
+      .i = state->row + begin,
       .x = factor->values + begin,
       .stype = -1,
       .itype = CHOLMOD_INT,
@@ -76,61 +79,61 @@ static cholmod_sparse view_component(const struct sap_factor *factor, int32_t c)
   };
 }
 
-sap_status sap_cholmod_analyze(struct sap_factor *factor, const int32_t *edge_low,
-                               const int32_t *edge_high) {
+static sap_status analyze(struct sap_factor *factor, const int32_t *edge_low,
+                          const int32_t *edge_high) {
   const struct sap_junction_tree *tree = factor->tree;
-  struct sap_cholmod *cholmod = calloc(1, sizeof *cholmod);
-  if (!cholmod) {
+  struct state *state = calloc(1, sizeof *state);
+  if (!state) {
     return SAP_OUT_OF_MEMORY;
   }
-  factor->cholmod = cholmod;
-  cholmod_start(&cholmod->common);
-  cholmod->common.print = 0;
-  cholmod->common.quick_return_if_not_posdef = 1;
+  factor->state = state;
+  cholmod_start(&state->common);
+  state->common.print = 0;
+  state->common.quick_return_if_not_posdef = 1;
   const size_t n_columns = (size_t)(tree->n_scalars + tree->n_components);
-  cholmod->column = calloc(n_columns + 1, sizeof *cholmod->column);
-  cholmod->row = calloc(factor->n_values + 1, sizeof *cholmod->row);
-  cholmod->factor = calloc((size_t)tree->n_components + 1, sizeof(cholmod_factor *));
-  if (!cholmod->column || !cholmod->row || !cholmod->factor) {
+  state->column = calloc(n_columns + 1, sizeof *state->column);
+  state->row = calloc(factor->n_values + 1, sizeof *state->row);
+  state->factor = calloc((size_t)tree->n_components + 1, sizeof(cholmod_factor *));
+  if (!state->column || !state->row || !state->factor) {
     return SAP_OUT_OF_MEMORY;
   }
   for (int32_t c = 0; c < tree->n_components; ++c) {
     const struct sap_component *component = &tree->component[c];
-    int *column = cholmod->column + component->scalar_begin + c;
+    int *column = state->column + component->scalar_begin + c;
     for (int32_t i = component->node_begin; i < component->node_end; ++i) {
       const int32_t local = tree->node_scalar[i] - component->scalar_begin;
       for (int32_t j = 0; j < node_size(tree, i); ++j) {
         column[local + j + 1] = column[local + j] + factor->diagonal[i].ld;
       }
-      list_block(cholmod->row, factor->diagonal[i], local, node_size(tree, i), node_size(tree, i));
+      list_block(state->row, factor->diagonal[i], local, node_size(tree, i), node_size(tree, i));
     }
     for (int32_t e = 0; e < tree->n_edges; ++e) {
       const int32_t low = edge_low[e], high = edge_high[e];
       if (low >= component->node_begin && low < component->node_end) {
-        list_block(cholmod->row, factor->edge[e], tree->node_scalar[high] - component->scalar_begin,
+        list_block(state->row, factor->edge[e], tree->node_scalar[high] - component->scalar_begin,
                    node_size(tree, high), node_size(tree, low));
       }
     }
     cholmod_sparse H = view_component(factor, c);
-    cholmod->factor[c] = cholmod_analyze(&H, &cholmod->common);
-    cholmod->n_components = c + 1;
-    if (!cholmod->factor[c]) {
+    state->factor[c] = cholmod_analyze(&H, &state->common);
+    state->n_components = c + 1;
+    if (!state->factor[c]) {
       return SAP_OUT_OF_MEMORY;
     }
   }
   return SAP_OK;
 }
 
-int32_t sap_cholmod_factor(struct sap_factor *factor, int32_t c) {
-  struct sap_cholmod *cholmod = factor->cholmod;
+static int32_t run(struct sap_factor *factor, int32_t c) {
+  struct state *state = factor->state;
   const struct sap_component *component = &factor->tree->component[c];
   cholmod_sparse H = view_component(factor, c);
-  cholmod_factorize(&H, cholmod->factor[c], &cholmod->common);
-  return cholmod->common.status == CHOLMOD_OK ? -1 : component->node_begin;
+  cholmod_factorize(&H, state->factor[c], &state->common);
+  return state->common.status == CHOLMOD_OK ? -1 : component->node_begin;
 }
 
-void sap_cholmod_solve(struct sap_factor *factor, int32_t c, double *x) {
-  struct sap_cholmod *cholmod = factor->cholmod;
+static void solve(struct sap_factor *factor, int32_t c, double *x) {
+  struct state *state = factor->state;
   const struct sap_component *component = &factor->tree->component[c];
   const size_t n = (size_t)(component->scalar_end - component->scalar_begin);
   double *segment = x + component->scalar_begin;
@@ -141,52 +144,32 @@ void sap_cholmod_solve(struct sap_factor *factor, int32_t c, double *x) {
                      .x = segment,
                      .xtype = CHOLMOD_REAL,
                      .dtype = CHOLMOD_DOUBLE};
-  cholmod_dense *solved = cholmod_solve(CHOLMOD_A, cholmod->factor[c], &b, &cholmod->common);
+  cholmod_dense *solved = cholmod_solve(CHOLMOD_A, state->factor[c], &b, &state->common);
   const double *y = solved ? solved->x : NULL;
   for (size_t i = 0; i < n; ++i) {
     segment[i] = y ? y[i] : 0;
   }
-  cholmod_free_dense(&solved, &cholmod->common);
+  cholmod_free_dense(&solved, &state->common);
 }
 
-void sap_cholmod_release(struct sap_cholmod *cholmod) {
-  for (int32_t c = 0; c < cholmod->n_components; ++c) {
-    cholmod_free_factor(&cholmod->factor[c], &cholmod->common);
+static void release(struct sap_factor *factor) {
+  struct state *state = factor->state;
+  for (int32_t c = 0; c < state->n_components; ++c) {
+    cholmod_free_factor(&state->factor[c], &state->common);
   }
-  cholmod_finish(&cholmod->common);
-  free(cholmod->factor);
-  free(cholmod->row);
-  free(cholmod->column);
-  free(cholmod);
+  cholmod_finish(&state->common);
+  free(state->factor);
+  free(state->row);
+  free(state->column);
+  free(state);
 }
 
-#else
-
-void sap_cholmod_place(struct sap_factor *factor, const int32_t *edge_low,
-                       const int32_t *edge_high) {
-  (void)factor;
-  (void)edge_low;
-  (void)edge_high;
-}
-
-sap_status sap_cholmod_analyze(struct sap_factor *factor, const int32_t *edge_low,
-                               const int32_t *edge_high) {
-  (void)factor;
-  (void)edge_low;
-  (void)edge_high;
-  return SAP_NOT_AVAILABLE;
-}
-
-int32_t sap_cholmod_factor(struct sap_factor *factor, int32_t c) {
-  return factor->tree->component[c].node_begin;
-}
-
-void sap_cholmod_solve(struct sap_factor *factor, int32_t c, double *x) {
-  (void)factor;
-  (void)c;
-  (void)x;
-}
-
-void sap_cholmod_release(struct sap_cholmod *cholmod) { (void)cholmod; }
+const struct sap_backend sap_backend_cholmod = {
+    .place = find_places,
+    .analyze = analyze,
+    .run = run,
+    .solve = solve,
+    .release = release,
+};
 
 #endif

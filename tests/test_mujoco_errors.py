@@ -1,0 +1,337 @@
+"""What a stepper refuses, and how it fails: by name, with a remedy, and with the state untouched."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+from mujoco_models import mixed, urdf_on_floor
+
+import sapwood
+from sapwood import scenes
+from sapwood.mujoco import NotSupported, StepError, Stepper
+from sapwood.mujoco_support import check_version
+
+
+def model_of(body="", *, option="", after="", geom=""):
+    """An arm with a ball at its end above a floor."""
+    return mujoco.MjModel.from_xml_string(
+        f"""<mujoco><option {option}/><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+        <body name="arm" pos="0 0 .5"><joint name="pivot" axis="0 1 0"/>
+          <geom name="rod" type="capsule" fromto="0 0 0 .3 0 0" size=".02"/>
+          <site name="mid"/>
+          <body name="end" pos=".3 0 0"><joint name="wrist" axis="0 1 0" {body}/>
+            <geom name="ball" size=".05" {geom}/><site name="tip"/></body></body>
+        </worldbody>{after}</mujoco>"""
+    )
+
+
+# ---- models -------------------------------------------------------------------------------------
+
+TENDON = "<tendon><fixed name='cord' {}><joint joint='wrist' coef='1'/></fixed></tendon>"
+REFUSED = {
+    "joint limit": (lambda: model_of("limited='true' range='-1 1'"), "limit.*joint 'wrist'"),
+    "tendon limit": (
+        lambda: model_of(after=TENDON.format("limited='true' range='-1 1'")),
+        "limit.*tendon 'cord'",
+    ),
+    "joint friction": (lambda: model_of("frictionloss='.1'"), "frictionloss.*joint 'wrist'"),
+    "tendon friction": (
+        lambda: model_of(after=TENDON.format("frictionloss='.1'")),
+        "frictionloss.*tendon 'cord'",
+    ),
+    "equality": (
+        lambda: model_of(after="<equality><connect name='pin' body1='end' anchor='0 0 0'/></equality>"),
+        "equality.*equality 'pin'",
+    ),
+    "urdf limit": (lambda: urdf_on_floor("revolute"), "limit.*joint 'shoulder'"),
+    "urdf friction": (lambda: urdf_on_floor(friction=0.5), "frictionloss.*joint 'shoulder'"),
+    "torsion": (lambda: model_of(geom="condim='4'"), "geom 'ball': condim 4"),
+    "rolling": (lambda: model_of(geom="condim='6'"), "geom 'ball': condim 6"),
+    "pair": (
+        lambda: model_of(
+            after="<contact><pair name='touch' geom1='floor' geom2='ball' condim='6'/></contact>"
+        ),
+        "pair 'touch': condim 6",
+    ),
+    "anisotropic pair": (
+        lambda: model_of(
+            after="<contact><pair name='touch' geom1='floor' geom2='ball' friction='1 .5 0 0 0'/>"
+            "</contact>"
+        ),
+        "pair 'touch': friction that differs",
+    ),
+    "RK4": (lambda: model_of(option="integrator='RK4'"), "integrator RK4"),
+    "implicit": (lambda: model_of(option="integrator='implicit'"), "integrator IMPLICIT"),
+    "implicitfast": (
+        lambda: model_of(option="integrator='implicitfast'"), "integrator IMPLICITFAST",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_unsupported_elements_are_refused_by_name(kind):
+    make, message = REFUSED[kind]
+    with pytest.raises(NotSupported, match=message):
+        Stepper(make())
+
+
+@pytest.mark.parametrize("flag", ["override", "sleep", "ipc"])
+def test_unsupported_flags_are_refused_by_name(flag):
+    model = model_of()
+    bit = getattr(mujoco.mjtEnableBit, f"mjENBL_{flag.upper()}", None)
+    if bit is None:
+        pytest.skip(f"MuJoCo {mujoco.__version__} has no flag {flag}")
+    model.opt.enableflags |= int(bit)
+    with pytest.raises(NotSupported, match=f"option flag {flag}"):
+        Stepper(model)
+
+
+def test_adhesion_is_refused_by_name():
+    try:
+        model = model_of(geom="adhesion='2'")
+    except ValueError:
+        pytest.skip(f"MuJoCo {mujoco.__version__} has no adhesion")
+    with pytest.raises(NotSupported, match="adhesion of contacts: geom 'ball'"):
+        Stepper(model)
+
+
+def test_flexes_that_collide_are_refused_by_name():
+    xml = """<mujoco><worldbody><body name="cloth" pos="0 0 1">
+      <flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2">
+      {}</flexcomp></body></worldbody></mujoco>"""
+    colliding = mujoco.MjModel.from_xml_string(xml.format(""))
+    with pytest.raises(NotSupported, match="contacts of flexes: flex 'cloth'"):
+        Stepper(colliding)
+    apart = xml.format("<contact contype='0' conaffinity='0' selfcollide='none'/>")
+    model = mujoco.MjModel.from_xml_string(apart)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    for _ in range(5):
+        stepper.step(data)
+    assert np.isfinite(data.qpos).all()
+
+
+def test_condim_that_cannot_come_up_is_allowed():
+    """A geom that never collides, and one whose neighbours set the condim by priority."""
+    Stepper(model_of(geom="condim='6' contype='0' conaffinity='0'"))
+    # the floor alone can touch the ball, and decides by its priority
+    xml = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1" priority="1"/>
+      <body pos="0 0 .09"><freejoint/><geom name="ball" size=".1" condim="6"/></body>
+      </worldbody></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(xml)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper.step(data)
+    assert stepper.n_contacts == 1
+
+
+def test_condim_is_checked_at_contact_too():
+    """Where the model changes after the stepper was made."""
+    model = scenes.sphere_on_floor(-0.001).compile()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper.model.geom_condim[1] = 6
+    with pytest.raises(StepError, match=r"contact of geom 'floor' and geom 'sphere': condim 6"):
+        stepper.step(data)
+    with pytest.raises(StepError, match="condim 6"):
+        stepper.problem(data)
+
+
+def test_constraints_switched_on_later_are_found():
+    after = "<equality><connect name='pin' body1='end' anchor='0 0 0' active='false'/></equality>"
+    model = model_of(after=after)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper.step(data)
+    data.eq_active[0] = 1
+    with pytest.raises(StepError, match="constraints other than contacts"):
+        stepper.step(data)
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [("limit", "joint limit"), ("limit", "tendon limit"), ("frictionloss", "joint friction"),
+     ("frictionloss", "tendon friction"), ("equality", "equality")],
+)  # fmt: skip
+def test_constraints_may_be_left_out_with_a_warning(word, kind):
+    make, message = REFUSED[kind]
+    model = make()
+    with pytest.warns(UserWarning, match=message) as record:
+        stepper = Stepper(model, ignore=[word])
+    assert record[0].filename == __file__
+    data = mujoco.MjData(model)
+    data.qpos[:] = 2.0  # outside every range
+    for _ in range(3):
+        stepper.step(data)
+    assert (data.ne, data.nf, data.nl) == (0, 0, 0)
+    others = [other for other in ("limit", "equality", "frictionloss") if other != word]
+    with pytest.raises(NotSupported, match=word):
+        Stepper(model, ignore=others)
+
+
+def test_nothing_to_ignore_gives_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Stepper(model_of(), ignore={"limit", "equality", "frictionloss"})
+        # the model itself has its limits disabled
+        model = model_of("limited='true' range='-1 1'")
+        model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_LIMIT)
+        Stepper(model)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "message"),
+    [
+        ({"ignore": "limit"}, TypeError, "ignore must be a collection of str, not str"),
+        ({"ignore": ["limits"]}, ValueError, "ignore: 'limits' must be one of limit, equality"),
+        ({"time_step": 0.0}, ValueError, "time_step = 0: must be finite and > 0"),
+        ({"time_step": "1"}, TypeError, "time_step"),
+        ({"sigma": 0.0}, ValueError, "sigma = 0: must be finite and > 0"),
+        ({"sigma": float("nan")}, ValueError, "sigma"),
+        ({"beta": -1.0}, ValueError, "beta = -1: must be finite and >= 0"),
+        ({"delassus": "exact"}, ValueError, "delassus = 'exact': must be one of block, diagonal"),
+        ({"settings": {}}, TypeError, "settings must be a SapSettings, not dict"),
+    ],
+)
+def test_wrong_arguments_are_refused(keywords, error, message):
+    with pytest.raises(error, match=message):
+        Stepper(model_of(), **keywords)
+
+
+def test_wrong_objects_are_refused():
+    with pytest.raises(TypeError, match=r"model must be a mujoco\.MjModel, not str"):
+        Stepper("robot.xml")
+    stepper = Stepper(model_of())
+    for call in (stepper.step, stepper.problem):
+        with pytest.raises(TypeError, match=r"data must be a mujoco\.MjData, not NoneType"):
+            call(None)
+        with pytest.raises(ValueError, match="data belongs to another model"):
+            call(mujoco.MjData(mixed()))
+
+
+@pytest.mark.parametrize("version", ["2.3.7", "3.1.0", "3.11.5", "5.0.0", "10.1.0"])
+def test_versions_outside_the_tested_range_are_refused(version):
+    with pytest.raises(ImportError, match=rf"found {version}: pip install 'mujoco>=3.12,<5.0'"):
+        check_version(version)
+
+
+def test_tested_versions_are_accepted():
+    for version in ("3.12.0", "3.17.0", "4.0.0", "4.12.1", mujoco.__version__):
+        check_version(version)
+
+
+# ---- steps --------------------------------------------------------------------------------------
+
+
+def unchanged_after(stepper, data, message):
+    """The step fails with this message and leaves the state as it is."""
+    kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    before = np.empty(mujoco.mj_stateSize(stepper.model, kind))
+    after = before.copy()
+    mujoco.mj_getState(stepper.model, data, before, kind)
+    for call in (stepper.problem, stepper.step):
+        with pytest.raises(StepError, match=message) as caught:
+            call(data)
+        assert caught.value.time == data.time
+    mujoco.mj_getState(stepper.model, data, after, kind)
+    np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1e11])
+@pytest.mark.parametrize("field", ["qpos", "qvel", "ctrl"])
+def test_bad_states_are_named(field, value):
+    model = mixed()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    for _ in range(3):
+        stepper.step(data)
+    getattr(data, field)[1] = value
+    unchanged_after(stepper, data, re.escape(f"time 0.012 s: {field}[1] = {value:g}: must be finite"))
+
+
+@pytest.mark.parametrize("field", ["qfrc_applied", "xfrc_applied"])
+def test_bad_forces_are_named(field):
+    model = mixed()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    getattr(data, field)[-1] = np.nan
+    unchanged_after(stepper, data, "free acceleration of dof .* not finite or too large.*xfrc_applied")
+
+
+def test_too_large_accelerations_do_not_reset_the_simulation():
+    """MuJoCo would put the state back to the start."""
+    model = scenes.sphere_on_floor(1.0).compile()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    for _ in range(3):
+        stepper.step(data)
+    data.qfrc_applied[0] = 1e12
+    with pytest.raises(StepError, match=r"acceleration of dof 0 \(joint 'sphere'\) is not finite"):
+        stepper.step(data)
+    assert data.time > 0
+    data.qfrc_applied[0] = 0.0
+    stepper.step(data)
+    assert stepper.steps == 4
+
+
+def boxes_on_floor(memory):
+    bodies = "".join(
+        f"<body pos='{i} 0 .09'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
+        for i in range(10)
+    )
+    return mujoco.MjModel.from_xml_string(
+        f"<mujoco><size memory='{memory}'/><worldbody><geom type='plane' size='1 1 1'/>{bodies}"
+        "</worldbody></mujoco>"
+    )
+
+
+@pytest.mark.parametrize("memory", ["24K", "32K", "48K", "64K"])
+def test_full_memory_says_what_to_do(memory, tmp_path, monkeypatch):
+    """Lists of contacts or rows that are full, or MuJoCo's own stack."""
+    monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
+    model = boxes_on_floor(memory)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    unchanged_after(stepper, data, r"the memory of the model is too small.*<size memory=")
+    enough = boxes_on_floor("1M")
+    stepper, data = Stepper(enough), mujoco.MjData(enough)
+    stepper.step(data)
+    assert stepper.n_contacts == 40
+
+
+@pytest.mark.parametrize("status", ["breakdown", "non_finite"])
+def test_a_solver_without_a_velocity_to_go_on_with_raises(status, monkeypatch):
+    class Failing:
+        def solve(self, *_):
+            return int(sapwood.Status[status])
+
+        def result(self):
+            return None
+
+    model = scenes.sphere_on_floor(-0.001).compile()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    monkeypatch.setattr(stepper, "_core", Failing())
+    with pytest.raises(StepError, match=rf"time 0 s: the contact solver ended in {status}"):
+        stepper.step(data)
+    assert (data.time, stepper.steps) == (0.0, 0)
+
+
+def test_an_error_in_one_step_does_not_spoil_the_next():
+    model = scenes.clutter(4, seed=1).compile()
+    spoiled, clean = Stepper(model), Stepper(model)
+    a, b = mujoco.MjData(model), mujoco.MjData(model)
+    for i in range(60):
+        if i % 20 == 10:
+            speed = a.qvel[0]
+            a.qvel[0] = np.nan
+            with pytest.raises(StepError):
+                spoiled.step(a)
+            a.qvel[0] = speed
+            a.qfrc_applied[0] = np.nan
+            with pytest.raises(StepError):
+                spoiled.step(a)
+            a.qfrc_applied[0] = 0.0
+        spoiled.step(a)
+        clean.step(b)
+    np.testing.assert_array_equal(a.qpos, b.qpos)
+    assert spoiled.solution == clean.solution
+    assert spoiled.solution.status is sapwood.Status.converged
+    assert spoiled.n_contacts > 0
