@@ -142,6 +142,12 @@ typedef enum sap_line_search {
   SAP_LINE_SEARCH_BACKTRACKING
 } sap_line_search;
 
+/* First direction of an island. */
+typedef enum sap_start {
+  SAP_START_NEWTON = 0, /* Algorithm 1: from the regions at the guess */
+  SAP_START_STICKING    /* as if every contact with v_hat_n > 0 stuck, where the guess is poor */
+} sap_start;
+
 typedef enum sap_factorization {
   SAP_SUPERNODAL = 0, /* our own, over a junction tree */
   SAP_DENSE,          /* LAPACK */
@@ -149,15 +155,18 @@ typedef enum sap_factorization {
 } sap_factorization;
 
 typedef struct sap_settings {
-  double relative_tolerance;       /* eps_r of (20): 1e-6 */
-  double absolute_tolerance;       /* eps_a of (20) in sqrt(J): 1e-16 */
-  int32_t max_iterations;          /* 100 */
-  sap_line_search line_search;     /* exact */
-  double line_search_tolerance;    /* exact: stop at |dl/da| <= this |dl/da(0)|: 1e-8 */
-  int32_t line_search_max_trials;  /* 50 */
-  double max_step;                 /* alpha_max: 1.5 */
-  double armijo_rho;               /* backtracking factor: 0.8 */
-  double armijo_c;                 /* sufficient decrease: 1e-4 */
+  double relative_tolerance;      /* eps_r of (20): 1e-6 */
+  double absolute_tolerance;      /* eps_a of (20) in sqrt(J): 1e-16 */
+  int32_t max_iterations;         /* 100 */
+  sap_line_search line_search;    /* exact */
+  double line_search_tolerance;   /* exact: stop at |dl/da| <= this |dl/da(0)|: 1e-8 */
+  int32_t line_search_max_trials; /* 50 */
+  double max_step;                /* alpha_max: 1.5 */
+  double armijo_rho;              /* backtracking factor: 0.8 */
+  double armijo_c;                /* sufficient decrease: 1e-4 */
+  sap_start start;                /* sticking */
+  double start_threshold;         /* sticking: where e_m(v_guess) of the island exceeds this: 0.3 */
+  int32_t turning;                /* 1: extra curvature where friction has just turned round: 1 */
   sap_factorization factorization; /* supernodal */
   double soft_norm;                /* eps_s in N s, 0 is the exact law: 0 */
   int32_t islands;                 /* 1: each island is solved and stopped by itself: 1 */

@@ -173,16 +173,17 @@ static int32_t factor(int32_t rows, int32_t cols, double *P, int32_t ld) {
 static void gemv(int32_t m, int32_t n, const double *A, int32_t lda, const double *x, double *y) {
   for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
     const simd_mask part = simd_first(m - i < SIMD_WIDTH ? m - i : SIMD_WIDTH);
-    simd even = simd_load_part(y + i, part), odd = simd_zero();
+    simd sum[3] = {simd_load_part(y + i, part), simd_zero(), simd_zero()};
     int32_t j = 0;
-    for (; j + 1 < n; j += 2) {
-      even += simd_load_part(A + (int64_t)j * lda + i, part) * simd_all(x[j]);
-      odd += simd_load_part(A + (int64_t)(j + 1) * lda + i, part) * simd_all(x[j + 1]);
+    for (; j + 2 < n; j += 3) {
+      for (int32_t k = 0; k < 3; ++k) {
+        sum[k] += simd_load_part(A + (int64_t)(j + k) * lda + i, part) * simd_all(x[j + k]);
+      }
     }
-    if (j < n) {
-      even += simd_load_part(A + (int64_t)j * lda + i, part) * simd_all(x[j]);
+    for (; j < n; ++j) {
+      sum[0] += simd_load_part(A + (int64_t)j * lda + i, part) * simd_all(x[j]);
     }
-    simd_store_part(y + i, even + odd, part);
+    simd_store_part(y + i, sum[0] + (sum[1] + sum[2]), part);
   }
 }
 
@@ -219,13 +220,48 @@ static void solve_forward(int32_t rows, int32_t cols, const double *P, int32_t l
   gemv(rows - cols, cols, P + cols, ld, x, t);
 }
 
+/* x (N) -= A^T t for A (m, N), N <= COLUMNS */
+INLINE void subtract_products(const int N, int32_t m, const double *A, int32_t lda, const double *t,
+                              double *x) {
+  simd sum[COLUMNS];
+  for (int j = 0; j < N; ++j) {
+    sum[j] = simd_zero();
+  }
+  for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
+    const simd_mask part = simd_first(m - i < SIMD_WIDTH ? m - i : SIMD_WIDTH);
+    const simd rows = simd_load_part(t + i, part);
+    for (int j = 0; j < N; ++j) {
+      sum[j] += simd_load_part(A + (int64_t)j * lda + i, part) * rows;
+    }
+  }
+  for (int j = 0; j < N; ++j) {
+    x[j] -= simd_sum(sum[j]);
+  }
+}
+
 static void solve_backward(int32_t rows, int32_t cols, const double *P, int32_t ld, double *x,
                            const double *t) {
-  for (int32_t j = cols - 1; j >= 0; --j) {
-    const double *column = P + (int64_t)j * ld;
-    const double sum =
-        dot(cols - j - 1, column + j + 1, x + j + 1) + dot(rows - cols, column + cols, t);
-    x[j] = (x[j] - sum) * column[j];
+  /* strips from the last to the first: what lies below a strip first, then its triangle */
+  for (int32_t first = (cols - 1) / COLUMNS * COLUMNS; first >= 0; first -= COLUMNS) {
+    const int32_t n = cols - first < COLUMNS ? cols - first : COLUMNS;
+    const double *strip = P + (int64_t)first * ld;
+    double *y = x + first;
+    if (n == COLUMNS) {
+      subtract_products(COLUMNS, cols - first - n, strip + first + n, ld, y + n, y);
+      subtract_products(COLUMNS, rows - cols, strip + cols, ld, t, y);
+    } else {
+      for (int32_t j = 0; j < n; ++j) {
+        subtract_products(1, cols - first - n, strip + (int64_t)j * ld + first + n, ld, y + n,
+                          y + j);
+        subtract_products(1, rows - cols, strip + (int64_t)j * ld + cols, ld, t, y + j);
+      }
+    }
+    for (int32_t j = n - 1; j >= 0; --j) {
+      y[j] *= strip[(int64_t)j * ld + first + j];
+      for (int32_t i = 0; i < j; ++i) {
+        y[i] -= strip[(int64_t)i * ld + first + j] * y[j];
+      }
+    }
   }
 }
 

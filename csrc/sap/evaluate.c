@@ -93,6 +93,7 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
   sap_workspace_gather(w, v, w->v);
   for (int32_t i = 0; i < w->graph.n_islands; ++i) {
     const struct sap_island *island = &w->graph.island[i];
+    sap_refresh(w, island);
     sum += sap_evaluate(w, island).cost;
     sap_assemble(w, island);
   }
@@ -175,6 +176,7 @@ sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem,
   sap_workspace_gather(w, dv, w->dv);
   for (int32_t i = 0; i < w->graph.n_islands; ++i) {
     const struct sap_island *island = &w->graph.island[i];
+    sap_refresh(w, island);
     sap_evaluate(w, island);
     const struct sap_line line = sap_line_make(w, island);
     for (int32_t k = 0; k < n; ++k) {

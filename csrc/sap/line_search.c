@@ -2,9 +2,8 @@
 
 #include <math.h>
 
-struct sap_step sap_search_exact(const struct sap_line *line, struct sap_line_point start,
-                                 const sap_settings *settings) {
-  const double flat = settings->line_search_tolerance * -start.slope;
+struct sap_step sap_search_exact(const struct sap_line *line, const sap_settings *settings) {
+  const double flat = settings->line_search_tolerance * -line->slope;
 
   /* at alpha = 1 first: Newton's full step is where the search ends most often */
   struct sap_line_point at = sap_line_at(line, 1);
@@ -45,8 +44,7 @@ struct sap_step sap_search_exact(const struct sap_line *line, struct sap_line_po
   return (struct sap_step){at.alpha, trials};
 }
 
-struct sap_step sap_search_backtracking(const struct sap_line *line, struct sap_line_point start,
-                                        const sap_settings *settings) {
+struct sap_step sap_search_backtracking(const struct sap_line *line, const sap_settings *settings) {
   double alpha = settings->max_step;
   double difference = sap_line_difference(line, alpha);
   int32_t trials = 1;
@@ -54,7 +52,7 @@ struct sap_step sap_search_backtracking(const struct sap_line *line, struct sap_
     const double shorter = settings->armijo_rho * alpha;
     const double at_shorter = sap_line_difference(line, shorter);
     ++trials;
-    if (difference < settings->armijo_c * alpha * start.slope && at_shorter >= difference) {
+    if (difference < settings->armijo_c * alpha * line->slope && at_shorter >= difference) {
       break;
     }
     alpha = shorter;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "sap/direction.h"
 #include "sap/line_search.h"
 
 static void copy(double *to, const double *from, const struct sap_island *island) {
@@ -28,7 +29,7 @@ static void record(struct sap_workspace *w, const struct sap_island *island, int
         .island = island->index,
         .iteration = iteration,
         .trials = step.trials,
-        .step = step.alpha,
+        .step = iteration > 0 ? step.alpha : 0,
         .cost = now->cost,
         .decrease = decrease,
         .momentum_error = now->scale > 0 ? now->gradient / now->scale : 0,
@@ -46,12 +47,38 @@ static void lap(int timing, double *since, double *sum) {
 }
 
 /* below round-off costs cannot be compared, slopes still can */
-static struct sap_step search(const struct sap_line *line, struct sap_line_point start,
-                              int below_roundoff, const sap_settings *settings) {
+static struct sap_step search(const struct sap_line *line, int below_roundoff,
+                              const sap_settings *settings) {
   if (settings->line_search == SAP_LINE_SEARCH_EXACT) {
-    return sap_search_exact(line, start, settings);
+    return sap_search_exact(line, settings);
   }
-  return below_roundoff ? (struct sap_step){1, 0} : sap_search_backtracking(line, start, settings);
+  return below_roundoff ? (struct sap_step){1, 0} : sap_search_backtracking(line, settings);
+}
+
+/* the direction at an iterate, with the extra curvature or the sticking start where they help */
+static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
+                              const sap_settings *settings, const struct sap_newton_result *result,
+                              double shortest_step, double last_step) {
+  const double e_m = result->last.gradient / result->last.scale;
+  if (settings->turning) {
+    if (result->iterations == 0) {
+      sap_turn_reset(w, island);
+    }
+    sap_turn_follow(w, island, shortest_step < 0.5 && last_step < 0.95 && e_m > 0.01);
+  }
+  if (settings->start == SAP_START_STICKING && result->iterations == 0 &&
+      e_m > settings->start_threshold) {
+    const int32_t node = sap_sticking_direction(w, island);
+    double slope = 0; /* the quadratic is not l_p: its minimiser may lie uphill */
+    for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
+      slope += w->gradient[i] * w->dv[i];
+    }
+    if (node >= 0 || slope < 0) {
+      return node;
+    }
+    sap_evaluate(w, island);
+  }
+  return sap_newton_direction(w, island);
 }
 
 struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,
@@ -60,20 +87,29 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   const int timing = settings->record_history;
   double clock = timing ? sap_seconds() : 0;
   double smallest = INFINITY; /* |D grad| of w->best */
-  struct sap_step step = {0, 0};
+  struct sap_step step = {1, 0};
+  double shortest_step = 1;
   double predicted = INFINITY; /* decrease that Newton's model promised for the last step */
   double decrease = 0;
+  int idle = 0; /* iterations below round-off that did not reduce the gradient */
 
+  sap_refresh(w, island);
   for (;; ++result.iterations) {
     result.last = sap_evaluate(w, island);
+    /* near the end velocities are formed anew from v: their sum of steps has gathered round-off */
+    if (result.iterations > 0 && (predicted <= 1e-8 * fabs(result.last.cost) ||
+                                  result.last.gradient <= tolerance(w, settings, &result.last))) {
+      sap_refresh(w, island);
+      result.last = sap_evaluate(w, island);
+    }
     record(w, island, result.iterations, step, decrease, &result.last);
+    lap(timing, &clock, &result.assembly_seconds);
     if (!isfinite(result.last.gradient) || !isfinite(result.last.cost)) {
       result.outcome = SAP_NON_FINITE;
       break;
     }
-    /* no decrease left at machine precision, and the step full: round-off */
-    const int exhausted = step.alpha >= 0.5 && predicted <= DBL_EPSILON * fabs(result.last.cost) &&
-                          result.last.gradient > 0.9 * smallest;
+    idle +=
+        predicted <= DBL_EPSILON * fabs(result.last.cost) && result.last.gradient > 0.9 * smallest;
     if (result.last.gradient < smallest) {
       smallest = result.last.gradient;
       copy(w->best, w->v, island);
@@ -82,7 +118,7 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
       result.outcome = SAP_CONVERGED;
       break;
     }
-    if (exhausted) {
+    if (idle == 3) {
       result.outcome = SAP_STALLED;
       break;
     }
@@ -91,40 +127,33 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
     }
 
     /* H dv = -grad */
-    sap_assemble(w, island);
-    lap(timing, &clock, &result.assembly_seconds);
-    const int32_t node = sap_factor_run(&w->factor, island->index);
+    const int32_t node = find_direction(w, island, settings, &result, shortest_step, step.alpha);
+    lap(timing, &clock, &result.factor_seconds);
     if (node >= 0) {
       result.outcome = SAP_BREAKDOWN;
       result.tree = w->graph.node_tree[node];
       break;
     }
-    for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
-      w->dv[i] = -w->gradient[i];
-    }
-    sap_factor_solve(&w->factor, island->index, w->dv);
-    lap(timing, &clock, &result.factor_seconds);
 
     /* alpha = argmin l(v + alpha dv) */
     const struct sap_line line = sap_line_make(w, island);
-    const struct sap_line_point start = sap_line_at(&line, 0);
-    if (!(start.slope < 0)) {
+    if (!(line.slope < 0)) {
       result.outcome = SAP_STALLED;
       break;
     }
-    predicted = -0.5 * start.slope;
-    step = search(&line, start, predicted <= 10 * DBL_EPSILON * fabs(result.last.cost), settings);
+    predicted = -0.5 * line.slope;
+    step = search(&line, predicted <= 10 * DBL_EPSILON * fabs(result.last.cost), settings);
+    shortest_step = fmin(shortest_step, step.alpha);
     decrease = w->history_capacity > 0 ? -sap_line_difference(&line, step.alpha) : 0;
     result.trials += step.trials;
-    for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
-      w->v[i] += step.alpha * w->dv[i];
-    }
+    sap_line_advance(&line, step.alpha);
     lap(timing, &clock, &result.line_search_seconds);
   }
 
   /* away from convergence the best iterate counts, not the last */
   if (result.outcome != SAP_CONVERGED && !(result.last.gradient <= smallest)) {
     copy(w->v, w->best, island);
+    sap_refresh(w, island);
     result.last = sap_evaluate(w, island);
   }
   return result;

@@ -58,10 +58,9 @@ static void multiply_jacobian(const struct sap_workspace *w, const struct sap_is
   }
 }
 
-/* y = J^T x_c */
-static void multiply_jacobian_transposed(const struct sap_workspace *w,
-                                         const struct sap_island *island, const double *x_c,
-                                         double *y) {
+void sap_multiply_jacobian_transposed(const struct sap_workspace *w,
+                                      const struct sap_island *island, const double *x_c,
+                                      double *y) {
   const struct sap_graph *graph = &w->graph;
   clear(y, island->scalar_begin, island->scalar_end);
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
@@ -79,19 +78,20 @@ static void multiply_jacobian_transposed(const struct sap_workspace *w,
   }
 }
 
+void sap_refresh(struct sap_workspace *w, const struct sap_island *island) {
+  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
+    w->dw[i] = w->v[i] - w->v_star[i];
+  }
+  multiply_mass(w, island, w->dw, w->momentum);
+  multiply_jacobian(w, island, w->v, w->v_c);
+}
+
 struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island) {
   const int32_t begin = island->scalar_begin, end = island->scalar_end;
   struct sap_evaluation now;
 
-  /* 1/2 |v - v*|_A^2 */
-  for (int32_t i = begin; i < end; ++i) {
-    w->dw[i] = w->v[i] - w->v_star[i];
-  }
-  multiply_mass(w, island, w->dw, w->momentum);
+  /* 1/2 |v - v*|_A^2 + sum l_i(v_c) */
   now.cost = 0.5 * dot(w->dw, w->momentum, begin, end);
-
-  /* + sum l_i(v_c) */
-  multiply_jacobian(w, island, w->v, w->v_c);
   for (int32_t i = island->contact_begin; i < island->contact_end; ++i) {
     const struct sap_contact *contact = &w->contact[i];
     const struct sap_contact_state at = sap_contact_at_velocity(contact, w->v_c + 3 * (int64_t)i);
@@ -99,10 +99,12 @@ struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_isl
     sap_contact_hessian(contact, &at, w->G + 9 * (int64_t)i);
     now.cost += sap_contact_cost(contact, &at);
     w->region[i] = (int8_t)at.region;
+    w->slip[2 * (int64_t)i] = at.t[0];
+    w->slip[2 * (int64_t)i + 1] = at.t[1];
   }
 
   /* grad = A (v - v*) - J^T gamma */
-  multiply_jacobian_transposed(w, island, w->gamma, w->impulse);
+  sap_multiply_jacobian_transposed(w, island, w->gamma, w->impulse);
   double momentum = 0;
   for (int32_t i = begin; i < end; ++i) {
     w->gradient[i] = w->momentum[i] - w->impulse[i];
@@ -158,6 +160,8 @@ static void add_run(struct sap_workspace *w, const struct sap_patch *patch, int3
   }
 }
 
+static int acts(const struct sap_workspace *w, int32_t i) { return w->G[9 * (int64_t)i + 8] > 0; }
+
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {
   const struct sap_graph *graph = &w->graph;
   sap_factor_clear(&w->factor, island->index);
@@ -177,12 +181,12 @@ void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {
     const struct sap_patch *patch = &graph->patch[p];
     int32_t i = patch->begin;
     while (i < patch->end) {
-      if (w->region[i] == SAP_NO_CONTACT) {
+      if (!acts(w, i)) {
         ++i;
         continue;
       }
       const int32_t begin = i;
-      while (i < patch->end && w->region[i] != SAP_NO_CONTACT) {
+      while (i < patch->end && acts(w, i)) {
         ++i;
       }
       add_run(w, patch, begin, i);
@@ -200,6 +204,7 @@ struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *
       .island = island,
       .linear = dot(w->dp, w->dw, island->scalar_begin, island->scalar_end),
       .quadratic = dot(w->dv, w->dp, island->scalar_begin, island->scalar_end),
+      .slope = dot(w->gradient, w->dv, island->scalar_begin, island->scalar_end),
   };
 }
 
@@ -236,4 +241,20 @@ double sap_line_difference(const struct sap_line *line, double alpha) {
     difference += sap_contact_cost_difference(&w->contact[i], &at_0, &at_alpha);
   }
   return difference;
+}
+
+/* x += alpha dx */
+static void advance(double *x, double alpha, const double *dx, int32_t begin, int32_t end) {
+  for (int32_t i = begin; i < end; ++i) {
+    x[i] += alpha * dx[i];
+  }
+}
+
+void sap_line_advance(const struct sap_line *line, double alpha) {
+  struct sap_workspace *w = line->w;
+  const struct sap_island *island = line->island;
+  advance(w->v, alpha, w->dv, island->scalar_begin, island->scalar_end);
+  advance(w->dw, alpha, w->dv, island->scalar_begin, island->scalar_end);
+  advance(w->momentum, alpha, w->dp, island->scalar_begin, island->scalar_end);
+  advance(w->v_c, alpha, w->dv_c, 3 * island->contact_begin, 3 * island->contact_end);
 }

@@ -15,10 +15,18 @@ struct sap_evaluation {
   double impulse;  /* |D J^T gamma| */
 };
 
-/* writes dw, momentum, v_c, gamma, region, G, impulse and gradient */
+/* dw = v - v*, momentum = A dw and v_c = J v from v */
+void sap_refresh(struct sap_workspace *w, const struct sap_island *island);
+
+/* writes gamma, region, slip, G, impulse and gradient from dw, momentum and v_c */
 struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island);
 
-/* H = A + J^T G J into the factor's places; sap_evaluate() first */
+/* y = J^T x_c */
+void sap_multiply_jacobian_transposed(const struct sap_workspace *w,
+                                      const struct sap_island *island, const double *x_c,
+                                      double *y);
+
+/* H = A + J^T G J into the factor's places, from w->G; contacts with G_nn = 0 are passed over */
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island);
 
 /* l(alpha) = l_p(v + alpha dv) */
@@ -27,6 +35,7 @@ struct sap_line {
   const struct sap_island *island;
   double linear;    /* dp^T (v - v*) */
   double quadratic; /* dv^T dp */
+  double slope;     /* dl/dalpha at 0 */
 };
 
 struct sap_line_point {
@@ -41,5 +50,8 @@ struct sap_line_point sap_line_at(const struct sap_line *line, double alpha);
 
 /* l(alpha) - l(0), summed as differences */
 double sap_line_difference(const struct sap_line *line, double alpha);
+
+/* moves v, dw, momentum and v_c along the line */
+void sap_line_advance(const struct sap_line *line, double alpha);
 
 #endif

@@ -18,6 +18,9 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   w->gamma = sap_arena_take(arena, 3 * contacts, sizeof(double));
   w->G = sap_arena_take(arena, 9 * contacts, sizeof(double));
   w->region = sap_arena_take(arena, contacts, sizeof(int8_t));
+  w->slip = sap_arena_take(arena, 2 * contacts, sizeof(double));
+  w->slip_before = sap_arena_take(arena, 2 * contacts, sizeof(double));
+  w->turn = sap_arena_take(arena, contacts, sizeof(double));
   w->GJ = sap_arena_take(arena, (size_t)graph->max_patch_width, sizeof(double));
   double **const by_scalar[] = {&w->v,  &w->best,     &w->v_star,  &w->momentum_star,
                                 &w->dw, &w->momentum, &w->impulse, &w->gradient,

@@ -28,7 +28,9 @@ struct sap_workspace {
   double *v_c, *dv_c, *gamma; /* (n_contacts, 3) */
   double *G;                  /* (n_contacts, 3, 3) */
   int8_t *region;
-  double *GJ; /* scratch of one patch */
+  double *slip, *slip_before; /* (n_contacts, 2) direction t where it slides, else 0 */
+  double *turn;               /* (n_contacts) theta, see direction.h */
+  double *GJ;                 /* scratch of one patch */
 
   /* by scalar */
   double *v, *best; /* iterate, and the one with the smallest gradient */
