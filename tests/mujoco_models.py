@@ -14,7 +14,7 @@ MIXED = """
   <worldbody>
     <geom name="floor" type="plane" size="2 2 .1" friction="0.7"/>
     <geom name="post" type="cylinder" size=".05 .3" pos=".5 .4 .3"/>
-    <body name="hand" mocap="true" pos="-.4 .5 .1"><geom name="hand" size=".1" rgba="1 0 0 1"/></body>
+    <body name="hand" mocap="true" pos="-.4 .5 .1"><geom name="hand" size=".1"/></body>
     <body name="box" pos="0 0 .109">
       <freejoint/>
       <geom name="box" type="box" size=".1 .12 .11" friction="0.5"/>
@@ -56,22 +56,25 @@ MIXED = """
 # an arm as it comes from a robot's description: damping, continuous joints, a mesh-free gripper
 URDF = """
 <robot name="arm">
-  <link name="base"><inertial><mass value="4"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0"
-    iyz="0"/></inertial><collision><geometry><cylinder radius=".1" length=".1"/></geometry></collision>
+  <link name="base">
+    <inertial><mass value="4"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/>
+    </inertial>
+    <collision><geometry><cylinder radius=".1" length=".1"/></geometry></collision>
   </link>
   <link name="upper">
     <inertial><origin xyz="0 0 .2"/><mass value="1"/><inertia ixx=".02" iyy=".02" izz=".004" ixy="0"
       ixz="0" iyz="0"/></inertial>
-    <collision><origin xyz="0 0 .2"/><geometry><cylinder radius=".04" length=".3"/></geometry></collision>
+    <collision><origin xyz="0 0 .2"/>
+      <geometry><cylinder radius=".04" length=".3"/></geometry></collision>
   </link>
   <link name="lower">
-    <inertial><origin xyz="0 0 .15"/><mass value=".7"/><inertia ixx=".01" iyy=".01" izz=".002" ixy="0"
-      ixz="0" iyz="0"/></inertial>
+    <inertial><origin xyz="0 0 .15"/><mass value=".7"/><inertia ixx=".01" iyy=".01" izz=".002"
+      ixy="0" ixz="0" iyz="0"/></inertial>
     <collision><origin xyz="0 0 .15"/><geometry><box size=".05 .06 .3"/></geometry></collision>
     <collision><origin xyz="0 0 .33"/><geometry><sphere radius=".05"/></geometry></collision>
   </link>
   <joint name="shoulder" type="{kind}"><parent link="base"/><child link="upper"/>
-    <origin xyz="0 0 .08"/><axis xyz="0 1 0"/><limit lower="-1" upper="2" effort="9" velocity="9"/>
+    <origin xyz="0 0 .08"/><axis xyz="0 1 0"/>{limit}
     <dynamics damping="0.3" friction="{friction}"/></joint>
   <joint name="elbow" type="continuous"><parent link="upper"/><child link="lower"/>
     <origin xyz="0 0 .4"/><axis xyz="0 1 0"/><dynamics damping="0.2"/></joint>
@@ -86,8 +89,9 @@ def mixed(cone: str = "elliptic") -> mujoco.MjModel:
 
 
 def urdf_on_floor(kind: str = "continuous", friction: float = 0.0) -> mujoco.MjModel:
-    """The URDF arm standing on a plane, with a margin that keeps contacts while they open and close."""
-    spec = mujoco.MjSpec.from_string(URDF.format(kind=kind, friction=friction))
+    """The URDF arm on a plane, with a margin that keeps contacts while they open and close."""
+    limit = "" if kind == "continuous" else '<limit lower="-1" upper="2" effort="9" velocity="9"/>'
+    spec = mujoco.MjSpec.from_string(URDF.format(kind=kind, friction=friction, limit=limit))
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], name="floor")
     for geom in spec.geoms:
         geom.margin = 1e-3

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import sapwood
-from sapwood import cli
 from helpers import small_files
+from sapwood import cli
 
 FILES = small_files()
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,17 +18,16 @@ from test_cli import command, error_line
 pytest.importorskip("matplotlib")
 mujoco = pytest.importorskip("mujoco")
 
-from sapwood import cli, scenes  # noqa: E402
-from sapwood.experiments import clutter  # noqa: E402
-from sapwood.experiments.free_bodies import FreeBodies  # noqa: E402
-from sapwood.experiments.measured_steps import (  # noqa: E402
+from sapwood import cli, scenes
+from sapwood.experiments import clutter
+from sapwood.experiments.free_bodies import FreeBodies
+from sapwood.experiments.measured_steps import (
     STEP_DTYPE,
     MujocoSimulation,
     SapSimulation,
 )
-from sapwood.mujoco import StepError  # noqa: E402
-from sapwood.plotting import read_steps, step_figure  # noqa: E402
-from sapwood.rendering import RenderingError, render_scene  # noqa: E402
+from sapwood.mujoco import StepError
+from sapwood.plotting import read_steps
 
 QUICK = ("clutter", "--bodies", "8", "--seconds", "0.2", "--no-picture")
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -360,7 +358,8 @@ def test_mujocos_momentum_error_and_bound_are_those_of_its_equations():
     assert worst[1e-14] < 1e-4 < worst[1e-2]
 
 
-def test_a_state_that_mujoco_resets_is_an_error_not_a_step():
+def test_a_state_that_mujoco_resets_is_an_error_not_a_step(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where MuJoCo writes its log
     simulation = MujocoSimulation(scenes.clutter(bodies=4).compile(), 0.01, 1e-3, 1.0)
     record = np.zeros(1, STEP_DTYPE)[0]
     simulation.step(record)
@@ -438,99 +437,3 @@ def test_main_job_loses_energy(main_jobs):
         energy = job.steps["total_energy"]
         assert energy[-1] < energy[0] / 2
         assert np.diff(energy).max() <= 1e-2 * np.ptp(energy)
-
-
-# ---- figures and pictures ----------------------------------------------------------------------
-
-
-def test_a_cut_last_line_is_dropped_and_a_cut_line_within_refused(tmp_path):
-    path = tmp_path / "steps.csv"
-    path.write_text("step,time,status\n1,0.01,converged\n2,0.0")
-    steps = read_steps(path)
-    assert steps.tolist() == [(1, 0.01, "converged")]
-    path.write_text("step,time\n1\n2,0.02\n")
-    with pytest.raises(ValueError, match="line 2 has 1 fields, the header 2"):
-        read_steps(path)
-    path.write_text("")
-    with pytest.raises(ValueError, match="no header line"):
-        read_steps(path)
-
-
-def test_the_figure_shows_the_columns_of_the_files(tmp_path):
-    clutter.run(8, seconds=0.5, out=tmp_path, compare="mujoco", progress=False)
-    files = {name: tmp_path / file for name, file in clutter.CSV_NAMES.items()}
-    figure = step_figure(files, tmp_path / "figure.svg", title="a title")
-    above, below = figure.axes
-    assert [line.get_label() for line in above.lines] == list(files)
-    for line, file in zip(above.lines, files.values(), strict=True):
-        steps = read_steps(file)
-        assert np.array_equal(line.get_xdata(), steps["time"])
-        assert np.array_equal(line.get_ydata(), steps["iterations"])
-        solver = next(
-            other
-            for other in below.lines
-            if other.get_label().startswith(f"{line.get_label()}, solver")
-        )
-        shown = ~np.isnan(solver.get_ydata())
-        assert np.array_equal(shown, steps["contacts"] > 0)
-        assert np.allclose(solver.get_ydata()[shown], 1e3 * steps["solver_time"][shown])
-    text = (tmp_path / "figure.svg").read_text()
-    assert text.startswith("<?xml")
-
-
-def test_a_figure_of_nothing_is_refused(tmp_path):
-    path = tmp_path / "steps.csv"
-    path.write_text(",".join(STEP_DTYPE.names) + "\n")
-    with pytest.raises(ValueError, match="nothing to draw"):
-        step_figure({"sapwood": path}, tmp_path / "figure.png")
-
-
-def test_the_picture_shows_the_final_scene(tmp_path):
-    result = clutter.run(8, seconds=0.02, progress=False)
-    path = tmp_path / "scene.png"
-    try:
-        backend = render_scene(result.model, result.qpos, path, width=320, height=240)
-    except RenderingError as error:
-        pytest.skip(str(error))
-    assert backend
-    from matplotlib.image import imread
-
-    pixels = imread(path)
-    assert pixels.shape[:2] == (240, 320)
-    assert np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0).shape[0] > 50
-
-
-def test_a_machine_that_cannot_draw_is_told_why_and_the_run_succeeds(tmp_path):
-    picture = [option for option in QUICK if option != "--no-picture"]
-    environment = os.environ | {"MUJOCO_GL": "disable"}
-    done = command(*picture, "--out", tmp_path, env=environment)
-    assert done.returncode == 0
-    assert "no picture" in error_line(done)
-    assert "libosmesa6" in done.stderr
-    assert "disable" in done.stderr
-    assert not (tmp_path / "scene.png").exists()
-    assert "scene.png" not in done.stdout
-
-
-def test_a_mujoco_that_does_not_import_is_one_line(tmp_path):
-    environment = os.environ | {"MUJOCO_GL": "no-such-backend"}
-    done = command(*QUICK, "--out", tmp_path / "out", env=environment)
-    assert done.returncode == 2
-    assert "no-such-backend" in error_line(done)
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_driver_that_crashes_or_hangs_does_not_take_the_caller_along(tmp_path, monkeypatch):
-    result = clutter.run(4, seconds=0.01, progress=False)
-    monkeypatch.setenv("MUJOCO_GL", "egl")
-
-    def stand_in(script: str) -> str:
-        path = tmp_path / "driver"
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
-        return str(path)
-
-    for script, reason in (("kill -SEGV $$", "crashed .SIGSEGV"), ("sleep 60", "within 0.5 s")):
-        monkeypatch.setattr(sys, "executable", stand_in(script))
-        with pytest.raises(RenderingError, match=reason):
-            render_scene(result.model, result.qpos, Path(tmp_path, "x.png"), timeout=0.5)

@@ -162,7 +162,11 @@ def test_custom_numbers_of_an_attached_model_keep_their_geoms():
     ("name", "data", "message"),
     [
         ("sapwood/geom/nobody", "1", "there is no geom 'nobody'"),
-        ("sapwood/body/a", "1", "must be sapwood/default, sapwood/group/NUMBER or sapwood/geom/NAME"),
+        (
+            "sapwood/body/a",
+            "1",
+            "must be sapwood/default, sapwood/group/NUMBER or sapwood/geom/NAME",
+        ),
         ("sapwood/group/x", "1", "must be sapwood/default"),
         ("sapwood/default", "-1", "stiffness = -1: must be finite and > 0"),
         ("sapwood/default", "1 -1", "dissipation_time = -1: must be finite and >= 0"),
@@ -184,7 +188,11 @@ def test_other_custom_numbers_are_left_alone():
         ({"stiffness": 0.0}, ValueError, "stiffness = 0: must be finite and > 0"),
         ({"stiffness": math.nan}, ValueError, "stiffness"),
         ({"stiffness": "hard"}, TypeError, "stiffness"),
-        ({"dissipation_time": -1e-3}, ValueError, "dissipation_time = -0.001: must be finite and >= 0"),
+        (
+            {"dissipation_time": -1e-3},
+            ValueError,
+            "dissipation_time = -0.001: must be finite and >= 0",
+        ),
         ({"dissipation_time": math.inf}, ValueError, "dissipation_time"),
         ({"friction": -1}, ValueError, "friction = -1: must be finite and >= 0"),
         ({"friction": 1j}, TypeError, "friction"),

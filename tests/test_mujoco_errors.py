@@ -1,7 +1,8 @@
-"""What a stepper refuses, and how it fails: by name, with a remedy, and with the state untouched."""
+"""What a stepper refuses, and how it fails: by name, with a remedy, the state untouched."""
 
 from __future__ import annotations
 
+import pickle
 import re
 import warnings
 
@@ -10,9 +11,8 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from mujoco_models import mixed, urdf_on_floor
-
 import sapwood
+from mujoco_models import mixed, urdf_on_floor
 from sapwood import scenes
 from sapwood.mujoco import NotSupported, StepError, Stepper
 from sapwood.mujoco_support import check_version
@@ -46,7 +46,9 @@ REFUSED = {
         "frictionloss.*tendon 'cord'",
     ),
     "equality": (
-        lambda: model_of(after="<equality><connect name='pin' body1='end' anchor='0 0 0'/></equality>"),
+        lambda: model_of(
+            after="<equality><connect name='pin' body1='end' anchor='0 0 0'/></equality>"
+        ),
         "equality.*equality 'pin'",
     ),
     "urdf limit": (lambda: urdf_on_floor("revolute"), "limit.*joint 'shoulder'"),
@@ -117,8 +119,17 @@ def test_flexes_that_collide_are_refused_by_name():
 
 
 def test_condim_that_cannot_come_up_is_allowed():
-    """A geom that never collides, and one whose neighbours set the condim by priority."""
+    """Without collisions, or where a pair or a neighbour's priority sets the condim."""
     Stepper(model_of(geom="condim='6' contype='0' conaffinity='0'"))
+    model = model_of(geom="condim='6'")
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    Stepper(model)
+    Stepper(
+        model_of(
+            geom="condim='6'",
+            after="<contact><pair geom1='floor' geom2='ball' condim='3'/></contact>",
+        )
+    )
     # the floor alone can touch the ball, and decides by its priority
     xml = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1" priority="1"/>
       <body pos="0 0 .09"><freejoint/><geom name="ball" size=".1" condim="6"/></body>
@@ -138,6 +149,23 @@ def test_condim_is_checked_at_contact_too():
         stepper.step(data)
     with pytest.raises(StepError, match="condim 6"):
         stepper.problem(data)
+
+
+@pytest.mark.parametrize("option", ["timestep", "integrator", "cone", "disableflags"])
+def test_options_that_belong_to_the_stepper_stay(option):
+    model = scenes.sphere_on_floor(-0.001).compile()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper.step(data)
+    setattr(stepper.model.opt, option, 1 if option == "integrator" else 0)
+    for call in (stepper.step, stepper.problem):
+        with pytest.raises(ValueError, match=r"stepper\.model\.opt: .* belong to the stepper"):
+            call(data)
+
+
+def test_step_errors_survive_pickling():
+    error = pickle.loads(pickle.dumps(StepError("too far", 0.25)))
+    assert isinstance(error, StepError)
+    assert (str(error), error.time) == ("step at time 0.25 s: too far", 0.25)
 
 
 def test_constraints_switched_on_later_are_found():
@@ -247,7 +275,9 @@ def test_bad_states_are_named(field, value):
     for _ in range(3):
         stepper.step(data)
     getattr(data, field)[1] = value
-    unchanged_after(stepper, data, re.escape(f"time 0.012 s: {field}[1] = {value:g}: must be finite"))
+    unchanged_after(
+        stepper, data, re.escape(f"time 0.012 s: {field}[1] = {value:g}: must be finite")
+    )
 
 
 @pytest.mark.parametrize("field", ["qfrc_applied", "xfrc_applied"])
@@ -255,7 +285,9 @@ def test_bad_forces_are_named(field):
     model = mixed()
     stepper, data = Stepper(model), mujoco.MjData(model)
     getattr(data, field)[-1] = np.nan
-    unchanged_after(stepper, data, "free acceleration of dof .* not finite or too large.*xfrc_applied")
+    unchanged_after(
+        stepper, data, "free acceleration of dof .* not finite or too large.*xfrc_applied"
+    )
 
 
 def test_too_large_accelerations_do_not_reset_the_simulation():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
+import sapwood
 from mujoco_models import (
     FLAGS,
     constraint_rows,
@@ -17,10 +20,8 @@ from mujoco_models import (
     set_controls,
     urdf_on_floor,
 )
-
-import sapwood
 from sapwood import scenes
-from sapwood.mujoco import ContactMaterial, Stepper
+from sapwood.mujoco import ContactMaterial, NotSupported, Stepper
 
 CONES = ["elliptic", "pyramidal"]
 
@@ -29,6 +30,11 @@ def full_state(model, data):
     state = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION))
     mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
     return state
+
+
+def run(stepper, data, steps):
+    for _ in range(steps):
+        stepper.step(data)
 
 
 # ---- the stages ---------------------------------------------------------------------------------
@@ -71,7 +77,7 @@ def test_stages_are_those_of_mj_step_to_the_last_bit(cone):
 
 def test_without_contact_a_step_is_mj_step():
     """Free dofs are not touched: the same bits as MuJoCo where it damps nothing implicitly."""
-    model = scenes.free_flight(6).compile()
+    model = scenes.free_flight(6, chain=True).compile()
     model.opt.disableflags |= int(FLAGS)
     ours, theirs = mujoco.MjData(model), mujoco.MjData(model)
     for data in (ours, theirs):
@@ -260,10 +266,11 @@ def test_conveyor_carries_a_box():
           <geom name="belt" {belt} surfacevel="0.3 -0.1 0 0 0 0"/>
           <body pos="0 0 .0499"><freejoint/><geom type="box" size=".1 .1 .05"/></body>
           </worldbody></mujoco>"""
-        try:
-            model = mujoco.MjModel.from_xml_string(xml)
-        except ValueError:
-            pytest.skip(f"MuJoCo {mujoco.__version__} does not know surfacevel")
+        model = mujoco.MjModel.from_xml_string(xml)
+        if mujoco.__version__ < "4":
+            with pytest.raises(NotSupported, match=r"surfacevel: geom 'belt'; .* version 4\.0"):
+                Stepper(model)
+            continue
         stepper, data = Stepper(model, contact=ContactMaterial(friction=0.5)), mujoco.MjData(model)
         stepper.step(data)
         # kinetic friction at first, in the direction of the belt
@@ -312,25 +319,38 @@ def test_results_are_copies():
     np.testing.assert_array_equal(contacts.force, force)
 
 
-@pytest.mark.parametrize(
-    ("change", "status", "counter"),
-    [
-        ({"max_iterations": 0}, "iteration_limit", "iteration_limit_steps"),
-        ({"relative_tolerance": 0.0, "absolute_tolerance": 0.0}, "stalled", "stalled_steps"),
-    ],
-)
-def test_steps_that_did_not_converge_are_counted_and_told_once(change, status, counter):
+def test_steps_that_did_not_converge_are_counted_and_told_once():
     model = scenes.clutter(8, seed=2).compile()
-    stepper = Stepper(model, settings=sapwood.SapSettings(**change))
+    stepper = Stepper(model, settings=sapwood.SapSettings(max_iterations=0))
     data = mujoco.MjData(model)
-    with pytest.warns(RuntimeWarning, match=rf"ended in {status}") as record:
-        for _ in range(30):
-            stepper.step(data)
+    with pytest.warns(RuntimeWarning, match="ended in iteration_limit") as record:
+        run(stepper, data, 30)
     assert len(record) == 1
     assert record[0].filename == __file__
-    assert getattr(stepper, counter) > 1
-    assert stepper.steps == 30
+    assert stepper.iteration_limit_steps > 1
+    assert (stepper.steps, stepper.stalled_steps) == (30, 0)
     assert data.time == pytest.approx(0.3)
+
+
+def test_steps_that_stall_are_counted_and_told_once(monkeypatch):
+    """Round-off decides where a solver stalls, so this one only says that it did."""
+    model = scenes.clutter(8, seed=2).compile()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    core = stepper._core
+
+    class Stalled:
+        result = core.result
+
+        def solve(self, *arrays):
+            core.solve(*arrays)
+            return int(sapwood.Status.stalled)
+
+    monkeypatch.setattr(stepper, "_core", Stalled())
+    message = r"time 0 s: .* ended in stalled at a momentum"
+    with pytest.warns(RuntimeWarning, match=message) as record:
+        run(stepper, data, 30)
+    assert len(record) == 1
+    assert (stepper.steps, stepper.stalled_steps, stepper.iteration_limit_steps) == (30, 30, 0)
 
 
 def test_time_step_may_differ_from_the_models():
@@ -411,6 +431,23 @@ def test_data_may_go_before_the_stepper():
         stepper.step(data)
         del data
     assert stepper.steps == 20
+
+
+@pytest.mark.parametrize(
+    "make", [copy.copy, copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))]
+)
+def test_copies_go_on_as_the_original(make):
+    model = mixed()
+    stepper = Stepper(model, time_step=0.002, contact=ContactMaterial(1e5), sigma=1e-4)
+    run(stepper, mujoco.MjData(model), 5)
+    other = make(stepper)
+    assert (other.steps, other.solution, other.time_step) == (5, None, 0.002)
+    a, b = mujoco.MjData(model), mujoco.MjData(model)
+    run(stepper, a, 40)
+    run(other, b, 40)
+    np.testing.assert_array_equal(full_state(model, a), full_state(model, b))
+    assert other.solution == stepper.solution
+    assert (other.steps, stepper.steps) == (45, 45)
 
 
 def test_urdf_model_comes_to_rest():

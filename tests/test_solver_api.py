@@ -1,40 +1,24 @@
-"""The Python face of the solver: settings, solutions, calls, errors, what an import costs."""
+"""The Python face of the solver: settings, solutions, calls and their errors."""
 
 from __future__ import annotations
 
-import ast
 import copy
 import dataclasses
-import doctest
-import importlib
-import inspect
 import pickle
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 import helpers
 import sapwood
+from point_masses import exactly
 from sapwood import Region, SapSettings, SapSolver, Status, _core
-
-PUBLIC_MODULES = ["contact_law", "io", "problem", "settings", "solution", "solver"]
 
 
 @pytest.fixture
 def problem(rng):
     return helpers.random_problem(rng)
-
-
-def exactly(text):
-    """Pattern that only the whole text matches."""
-    return f"^{re.escape(text)}$"
 
 
 # ---- settings ----------------------------------------------------------------------------------
@@ -61,6 +45,9 @@ SETTINGS = [
     ({"max_step": 0.0}, ValueError, "max_step = 0: "),
     ({"armijo_rho": 1.0}, ValueError, "armijo_rho = 1: "),
     ({"armijo_c": -1.0}, ValueError, "armijo_c = -1: "),
+    ({"start": "stick"}, ValueError, "start = 'stick': must be one of newton, sticking"),
+    ({"start_threshold": -1.0}, ValueError, "start_threshold = -1: "),
+    ({"turning": 1}, TypeError, "turning must be a bool, not int"),
     ({"factorization": "qr"}, ValueError, "factorization = 'qr': must be one of supernodal, dense"),
     ({"soft_norm": -1.0}, ValueError, "soft_norm = -1: "),
     ({"islands": 1}, TypeError, "islands must be a bool, not int"),
@@ -351,190 +338,3 @@ def test_solver_pickles_as_its_settings(problem):
 def test_enums_print_their_names():
     assert str(Status.iteration_limit) == f"{Status.iteration_limit}" == "iteration_limit"
     assert str(Region(2)) == "sliding"
-
-
-# ---- garbage -----------------------------------------------------------------------------------
-
-ANY_ARRAY = hnp.arrays(
-    dtype=st.one_of(hnp.scalar_dtypes(), hnp.array_dtypes(max_size=2), st.just(np.dtype(object))),
-    shape=hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=7),
-)
-NUMBERS = st.one_of(st.integers(), st.floats(), st.integers(-2, 7), st.floats(-2.0, 2.0))
-GARBAGE = st.one_of(
-    st.none(),
-    st.booleans(),
-    NUMBERS,
-    st.complex_numbers(),
-    st.text(max_size=3),
-    st.binary(max_size=20),
-    st.lists(NUMBERS, max_size=12),
-    st.lists(st.lists(NUMBERS, max_size=4), max_size=4),
-    st.dictionaries(st.text(max_size=2), NUMBERS, max_size=2),
-    ANY_ARRAY,
-    st.sampled_from(
-        [object(), np.float64, [[]], np.array(None), range(6), memoryview(b"abcdefgh")]
-    ),
-)
-LAWFUL = {
-    "tree_nv": [3, 3],
-    "A": np.concatenate([np.eye(3).ravel(), 2 * np.eye(3).ravel()]),
-    "v_star": -np.ones(6),
-    "tree_a": [0, 0],
-    "tree_b": [-1, 1],
-    "J": np.concatenate([np.eye(3).ravel(), np.eye(3).ravel(), -np.eye(3).ravel()]),
-    "mu": [0.5, 0.7],
-    "dt": 0.01,
-    "phi0": [0.0, 0.0],
-    "k": [1e5, 1e5],
-    "tau_d": [0.0, 0.0],
-}
-ARGUMENTS = list(inspect.signature(sapwood.ContactProblem).parameters)
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@given(changes=st.dictionaries(st.sampled_from(ARGUMENTS), GARBAGE, min_size=1, max_size=4))
-def test_garbage_problem_is_refused_or_solved(changes):
-    try:
-        problem = sapwood.ContactProblem(**{**LAWFUL, **changes})
-    except (TypeError, ValueError) as error:
-        refusal = str(error)
-        assert refusal
-        return
-    assert sapwood.solve(problem).v.shape == (problem.nv,)
-
-
-@given(changes=st.dictionaries(st.sampled_from(ARGUMENTS), GARBAGE, min_size=1, max_size=3))
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_garbage_in_place_of_one_number(changes):
-    # right shapes with wild entries get further than garbage of any shape
-    arrays = {k: np.array(v, dtype=float) for k, v in LAWFUL.items() if k not in ("dt", "tree_nv")}
-    for name in changes:
-        if name in arrays:
-            wild = np.resize(
-                np.frombuffer(repr(changes[name]).encode() * 8, np.uint8), 8 * arrays[name].size
-            )
-            arrays[name] = wild.view(float).reshape(arrays[name].shape)
-    arrays["tree_a"], arrays["tree_b"] = LAWFUL["tree_a"], LAWFUL["tree_b"]
-    try:
-        problem = sapwood.ContactProblem(**{**LAWFUL, **arrays})
-    except ValueError as error:
-        assert str(error)  # noqa: PT017
-        return
-    assert sapwood.solve(problem).status in Status
-
-
-@given(st.dictionaries(st.sampled_from(list(_core.default_settings())), GARBAGE, min_size=1))
-def test_garbage_settings_are_refused_or_work(changes):
-    try:
-        settings = SapSettings(**changes)
-    except (TypeError, ValueError) as error:
-        assert any(str(error).startswith(name) for name in changes)  # noqa: PT017
-        return
-    settings = dataclasses.replace(settings, max_iterations=min(settings.max_iterations, 100))
-    problem = sapwood.ContactProblem(**LAWFUL)
-    assert sapwood.solve(problem, settings=settings).v.shape == (6,)
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@given(y=GARBAGE, mu=GARBAGE, R_t=GARBAGE, R_n=GARBAGE, soft_norm=GARBAGE)
-def test_garbage_contacts_are_refused_or_projected(y, mu, R_t, R_n, soft_norm):
-    try:
-        law = sapwood.project(y, mu, R_t, R_n, soft_norm)
-    except (TypeError, ValueError) as error:
-        assert str(error)  # noqa: PT017
-        return
-    assert law.gamma.shape[-1] == 3
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@given(v_guess=GARBAGE, alpha=GARBAGE)
-def test_garbage_velocities_are_refused_or_used(v_guess, alpha):
-    problem, solver = sapwood.ContactProblem(**LAWFUL), SapSolver()
-    for call in (
-        lambda: solver.solve(problem, v_guess).v,
-        lambda: solver.evaluate(problem, v_guess).gradient,
-        lambda: solver.along_line(problem, LAWFUL["v_star"], LAWFUL["v_star"], alpha).slope,
-    ):
-        try:
-            result = call()
-        except (TypeError, ValueError) as error:
-            assert str(error)  # noqa: PT017
-        else:
-            assert isinstance(result, np.ndarray)
-
-
-# ---- the module --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", PUBLIC_MODULES)
-def test_examples_in_docstrings_run(name):
-    module = importlib.import_module(f"sapwood.{name}")
-    names = {"np": np, **{n: getattr(sapwood, n) for n in sapwood.__all__}}
-    result = doctest.testmod(module, extraglobs=names)
-    assert result.failed == 0
-
-
-def test_some_docstrings_have_examples():
-    finder = doctest.DocTestFinder()
-    modules = [importlib.import_module(f"sapwood.{name}") for name in PUBLIC_MODULES]
-    assert sum(len(test.examples) for m in modules for test in finder.find(m)) >= 5
-
-
-@pytest.mark.parametrize("name", sapwood.__all__)
-def test_everything_public_is_documented(name):
-    item = getattr(sapwood, name)
-    if inspect.isclass(item) or inspect.isfunction(item):
-        assert inspect.getdoc(item)
-
-
-def test_stub_names_what_the_module_has():
-    stub = ast.parse(Path(sapwood.__file__).with_name("_core.pyi").read_text())
-    named = {n.name: n for n in stub.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
-    public = {name for name in dir(_core) if not name.startswith("_")}
-    assert {name for name in named if not name.startswith("_")} == public
-    for name in public:
-        if isinstance(named[name], ast.ClassDef):
-            members = {n.name for n in named[name].body if isinstance(n, ast.FunctionDef)}
-            real = {n for n in vars(getattr(_core, name)) if not n.startswith("_")}
-            assert members - {"__init__"} == real
-
-
-IMPORTED = """
-import sys, time
-import numpy
-before = set(sys.modules)
-start = time.perf_counter()
-import sapwood
-print(time.perf_counter() - start)
-print(*sorted({name.split(".")[0] for name in set(sys.modules) - before}))
-"""
-
-
-def test_import_needs_numpy_alone_and_is_fast():
-    # the smallest of some times is the one without the noise of a busy machine
-    seconds = []
-    for _ in range(5):
-        done = subprocess.run(
-            [sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True
-        )
-        first, second = done.stdout.splitlines()
-        seconds.append(float(first))
-        assert set(second.split()) - sys.stdlib_module_names == {"numpy", "sapwood"}
-    assert min(seconds) < 0.1
-
-
-IMPORT_INSIDE = """
-try:
-    import _interpreters as interpreters
-except ImportError:
-    import _xxsubinterpreters as interpreters
-code = "try:\\n import sapwood\\nexcept ImportError as error:\\n print(error)"
-interpreters.run_string(interpreters.create(), code)
-"""
-
-
-def test_sub_interpreters_are_refused():
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORT_INSIDE], capture_output=True, text=True, check=True
-    )
-    assert re.search("not support (loading in )?sub-?interpreters", done.stdout)

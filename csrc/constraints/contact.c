@@ -20,47 +20,20 @@ struct sap_contact sap_contact_make(double mu, double R_t, double R_n, double so
 
 double sap_contact_cost_difference(const struct sap_contact *c, const struct sap_contact_state *a,
                                    const struct sap_contact_state *b) {
-  if (a->region != b->region) {
+  const int both_stick = a->sticks && b->sticks, both_slide = a->slides && b->slides;
+  if (!both_stick && !both_slide) {
     return sap_contact_cost(c, b) - sap_contact_cost(c, a);
-  }
-  if (a->region == SAP_NO_CONTACT) {
-    return 0;
   }
   /* x_b^2 - x_a^2 = (x_b - x_a)(x_b + x_a), for y_t first */
   const double y_t2 =
       (b->y[0] - a->y[0]) * (b->y[0] + a->y[0]) + (b->y[1] - a->y[1]) * (b->y[1] + a->y[1]);
   const double y_n = b->y[2] - a->y[2];
-  if (a->region == SAP_STICTION) {
+  if (both_stick) {
     return 0.5 * (c->R_t * y_t2 + c->R_n * y_n * (b->y[2] + a->y[2]));
   }
   const double y_r_sum = b->y_r + a->y_r;
   const double s = y_n + (y_r_sum > 0 ? c->mu_hat * y_t2 / y_r_sum : 0);
   return 0.5 * c->R_n * s * (b->gamma_n + a->gamma_n);
-}
-
-void sap_contact_hessian(const struct sap_contact *c, const struct sap_contact_state *at,
-                         double G[9]) {
-  for (int i = 0; i < 9; ++i) {
-    G[i] = 0;
-  }
-  if (at->region == SAP_STICTION) {
-    G[0] = c->inverse_R_t;
-    G[4] = c->inverse_R_t;
-    G[8] = c->inverse_R_n;
-  } else if (at->region == SAP_SLIDING) {
-    /* G_tt = (mu/R_t) [mu_hat/(1+mu_tilde^2) P + (gamma_n/y_r) (I - P)],  P = t t^T */
-    const double *t = at->t;
-    const double along = c->mu * c->inverse_R_t * c->mu_hat * c->share;
-    const double across = at->y_r > 0 ? c->mu * c->inverse_R_t * at->gamma_n / at->y_r : 0;
-    G[0] = across + (along - across) * t[0] * t[0];
-    G[4] = across + (along - across) * t[1] * t[1];
-    G[1] = G[3] = (along - across) * t[0] * t[1];
-    /* G_tn = mu t/((1+mu_tilde^2) R_n),  G_nn = 1/((1+mu_tilde^2) R_n) */
-    const double G_nn = c->share * c->inverse_R_n;
-    G[2] = G[6] = c->mu * t[0] * G_nn;
-    G[5] = G[7] = c->mu * t[1] * G_nn;
-    G[8] = G_nn;
-  }
 }
 
 void sap_project(int64_t n, const double *y, const double *mu, const double *R_t, const double *R_n,
@@ -73,13 +46,19 @@ void sap_project(int64_t n, const double *y, const double *mu, const double *R_t
       sap_contact_impulse(&c, &at, gamma + 3 * i);
     }
     if (G) {
-      sap_contact_hessian(&c, &at, G + 9 * i);
+      double g[SAP_G_ENTRIES];
+      sap_contact_hessian(&c, &at, g);
+      const int entry[9] = {SAP_G_11, SAP_G_12, SAP_G_1N, SAP_G_12, SAP_G_22,
+                            SAP_G_2N, SAP_G_1N, SAP_G_2N, SAP_G_NN};
+      for (int k = 0; k < 9; ++k) {
+        G[9 * i + k] = g[entry[k]];
+      }
     }
     if (cost) {
       cost[i] = sap_contact_cost(&c, &at);
     }
     if (region) {
-      region[i] = (int8_t)at.region;
+      region[i] = sap_contact_region(&at);
     }
   }
 }

@@ -30,19 +30,20 @@ struct sap_contact {
   double mu;
   double R_t, R_n;
   double inverse_R_t, inverse_R_n;
-  double mu_hat;   /* mu R_t/R_n */
+  double mu_hat;
   double share;    /* 1/(1 + mu_tilde^2) */
   double soft;     /* eps_s^2 */
   double v_hat[3]; /* (t1, t2, n) */
 };
 
-/* where y lies, and the quantities that cost, impulse and Hessian share */
+/* where y lies, and the quantities that cost, impulse and Hessian share. All functions below select
+ * instead of branching, so that loops over contacts turn into vector instructions. */
 struct sap_contact_state {
   double y[3];
-  double y_r;
-  double t[2];
+  double y_r, inverse_y_r; /* inverse_y_r = 0 where y_r = 0 */
+  double t[2];             /* 0 unless it slides */
   double gamma_n;
-  sap_region region;
+  int sticks, slides;
 };
 
 struct sap_contact sap_contact_make(double mu, double R_t, double R_n, double soft_norm,
@@ -50,20 +51,15 @@ struct sap_contact sap_contact_make(double mu, double R_t, double R_n, double so
 
 static inline struct sap_contact_state sap_contact_at_impulse(const struct sap_contact *c,
                                                               double y_1, double y_2, double y_n) {
-  struct sap_contact_state at = {{y_1, y_2, y_n}, 0, {0, 0}, 0, SAP_NO_CONTACT};
+  struct sap_contact_state at = {.y = {y_1, y_2, y_n}};
   at.y_r = sqrt(y_1 * y_1 + y_2 * y_2 + c->soft);
+  at.inverse_y_r = at.y_r > 0 ? 1 / at.y_r : 0;
   const double s = y_n + c->mu_hat * at.y_r;
-  if (y_n >= 0 && at.y_r <= c->mu * y_n) {
-    at.region = SAP_STICTION;
-    at.gamma_n = y_n;
-  } else if (s >= 0) {
-    at.region = SAP_SLIDING;
-    at.gamma_n = s * c->share;
-    if (at.y_r > 0) {
-      at.t[0] = y_1 / at.y_r;
-      at.t[1] = y_2 / at.y_r;
-    }
-  }
+  at.sticks = (y_n >= 0) & (at.y_r <= c->mu * y_n);
+  at.slides = !at.sticks & (s >= 0);
+  at.t[0] = at.slides ? y_1 * at.inverse_y_r : 0;
+  at.t[1] = at.slides ? y_2 * at.inverse_y_r : 0;
+  at.gamma_n = at.sticks ? y_n : at.slides ? s * c->share : 0;
   return at;
 }
 
@@ -74,52 +70,72 @@ static inline struct sap_contact_state sap_contact_at_velocity(const struct sap_
                                 (c->v_hat[2] - v_c[2]) * c->inverse_R_n);
 }
 
+static inline int8_t sap_contact_region(const struct sap_contact_state *at) {
+  return at->sticks ? SAP_STICTION : at->slides ? SAP_SLIDING : SAP_NO_CONTACT;
+}
+
 /* (18) */
 static inline void sap_contact_impulse(const struct sap_contact *c,
                                        const struct sap_contact_state *at, double gamma[3]) {
-  if (at->region == SAP_STICTION) {
-    gamma[0] = at->y[0];
-    gamma[1] = at->y[1];
-  } else {
-    gamma[0] = c->mu * at->gamma_n * at->t[0];
-    gamma[1] = c->mu * at->gamma_n * at->t[1];
-  }
+  const double sliding = c->mu * at->gamma_n;
+  gamma[0] = at->sticks ? at->y[0] : sliding * at->t[0];
+  gamma[1] = at->sticks ? at->y[1] : sliding * at->t[1];
   gamma[2] = at->gamma_n;
 }
 
-/* (29) */
+/* (29): R_n s^2/(2 (1 + mu_tilde^2)) = R_n gamma_n^2/(2 share) in region II, and 0 in region III, where
+ * gamma_n is 0 */
 static inline double sap_contact_cost(const struct sap_contact *c,
                                       const struct sap_contact_state *at) {
-  if (at->region == SAP_STICTION) {
-    return 0.5 * (c->R_t * at->y_r * at->y_r + c->R_n * at->y[2] * at->y[2]);
-  }
-  /* R_n s^2/(2 (1 + mu_tilde^2)); 0 in region III, where gamma_n is 0 */
-  return 0.5 * c->R_n * at->gamma_n * at->gamma_n / c->share;
+  const double normal = 0.5 * c->R_n * at->gamma_n * at->gamma_n;
+  return at->sticks ? 0.5 * c->R_t * at->y_r * at->y_r + normal : normal / c->share;
 }
 
 /* cost at b minus cost at a, without the cancellation of their difference */
 double sap_contact_cost_difference(const struct sap_contact *c, const struct sap_contact_state *a,
                                    const struct sap_contact_state *b);
 
-/* G (3, 3), symmetric (31) */
-void sap_contact_hessian(const struct sap_contact *c, const struct sap_contact_state *at,
-                         double G[9]);
+/* (mu/R_t) gamma_n/y_r: what G_tt has across t */
+static inline double sap_contact_across(const struct sap_contact *c,
+                                        const struct sap_contact_state *at) {
+  return c->mu * c->inverse_R_t * at->gamma_n * at->inverse_y_r;
+}
+
+/* entries of the symmetric G (31): 11, 12, 22 of the tangents, 1n, 2n, nn */
+enum { SAP_G_11, SAP_G_12, SAP_G_22, SAP_G_1N, SAP_G_2N, SAP_G_NN, SAP_G_ENTRIES };
+
+static inline void sap_contact_hessian(const struct sap_contact *c,
+                                       const struct sap_contact_state *at,
+                                       double G[SAP_G_ENTRIES]) {
+  /* G_tt = (mu/R_t) [mu_hat/(1+mu_tilde^2) P + (gamma_n/y_r) (I - P)],  P = t t^T */
+  const double *t = at->t;
+  const double along = c->mu * c->inverse_R_t * c->mu_hat * c->share;
+  const double across = sap_contact_across(c, at);
+  const double G_11 = across + (along - across) * t[0] * t[0];
+  const double G_22 = across + (along - across) * t[1] * t[1];
+  const double G_12 = (along - across) * t[0] * t[1];
+  /* G_tn = mu t/((1+mu_tilde^2) R_n),  G_nn = 1/((1+mu_tilde^2) R_n) */
+  const double G_nn = at->slides ? c->share * c->inverse_R_n : 0;
+  G[SAP_G_11] = at->sticks ? c->inverse_R_t : at->slides ? G_11 : 0;
+  G[SAP_G_22] = at->sticks ? c->inverse_R_t : at->slides ? G_22 : 0;
+  G[SAP_G_12] = at->slides ? G_12 : 0;
+  G[SAP_G_1N] = c->mu * t[0] * G_nn;
+  G[SAP_G_2N] = c->mu * t[1] * G_nn;
+  G[SAP_G_NN] = at->sticks ? c->inverse_R_n : G_nn;
+}
 
 /* w^T G w for a change w of v_c, without forming G */
 static inline double sap_contact_curvature(const struct sap_contact *c,
-                                           const struct sap_contact_state *at, const double w[3]) {
-  const double w_t2 = w[0] * w[0] + w[1] * w[1];
-  if (at->region == SAP_STICTION) {
-    return w_t2 * c->inverse_R_t + w[2] * w[2] * c->inverse_R_n;
-  }
-  if (at->region == SAP_NO_CONTACT) {
-    return 0;
-  }
+                                           const struct sap_contact_state *at, double w_1,
+                                           double w_2, double w_n) {
+  const double w_t2 = w_1 * w_1 + w_2 * w_2;
+  const double sticking = w_t2 * c->inverse_R_t + w_n * w_n * c->inverse_R_n;
   /* along (mu t, 1), and across t */
-  const double along = at->t[0] * w[0] + at->t[1] * w[1];
-  const double slope = c->mu * along + w[2];
-  const double across = at->y_r > 0 ? at->gamma_n / at->y_r * (w_t2 - along * along) : 0;
-  return c->share * c->inverse_R_n * slope * slope + c->mu * c->inverse_R_t * across;
+  const double along = at->t[0] * w_1 + at->t[1] * w_2;
+  const double slope = c->mu * along + w_n;
+  const double sliding = c->share * c->inverse_R_n * slope * slope +
+                         sap_contact_across(c, at) * (w_t2 - along * along);
+  return at->sticks ? sticking : at->slides ? sliding : 0;
 }
 
 #endif

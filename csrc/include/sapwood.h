@@ -232,8 +232,9 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
                              const sap_allocator *allocator, sap_error *error);
 void sap_solver_destroy(sap_solver *solver); /* NULL is allowed */
 
-/* Checks the problem, then solves it. v_guess (nv) may be NULL: v_star. On a status other than SAP_OK
- * nothing is written to the output arrays. Allocates only when the contact graph changed and needs more
+/* Checks what it reads of the problem, then solves it: blocks of A of trees that no contact touches are not
+ * read. v_guess (nv) may be NULL: v_star. On a status other than SAP_OK nothing is written to the output
+ * arrays. Allocates only when the contact graph changed and needs more
  * room than any before it. */
 sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,
                             sap_solution *solution, sap_error *error);

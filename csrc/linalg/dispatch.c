@@ -24,12 +24,12 @@ const struct sap_kernels *sap_kernels_of(int32_t set) {
   return NULL;
 }
 
-const struct sap_kernels *sap_kernels_best(void) {
-  for (int32_t set = SAP_KERNEL_SETS - 1; set > 0; --set) {
-    const struct sap_kernels *kernels = sap_kernels_of(set);
-    if (kernels) {
-      return kernels;
-    }
+int32_t sap_kernels_best_set(void) {
+  int32_t set = SAP_KERNEL_SETS - 1;
+  while (!sap_kernels_of(set)) {
+    --set;
   }
-  return sap_kernels_of(0);
+  return set;
 }
+
+const struct sap_kernels *sap_kernels_best(void) { return sap_kernels_of(sap_kernels_best_set()); }

@@ -37,10 +37,12 @@ struct sap_kernels {
                           double *y);
 };
 
-const struct sap_kernels *sap_kernels_best(void);
-
-/* the tables that this build holds, narrowest first; for tests. NULL where the processor cannot run it. */
+/* Instruction sets, narrowest first. A set is NULL where this build or this processor is without it. */
 enum { SAP_KERNEL_SETS = 3 };
 const struct sap_kernels *sap_kernels_of(int32_t set);
+
+/* the widest set there is, and its kernels */
+int32_t sap_kernels_best_set(void);
+const struct sap_kernels *sap_kernels_best(void);
 
 #endif

@@ -267,6 +267,16 @@ static int gather_contact(struct sap_gather *gather, const struct sap_model_stat
   return isfinite(sum);
 }
 
+/* 1 when any of the n entries is not zero */
+static int any_nonzero(const double *x, int64_t n) {
+  int64_t i = 0;
+  while (i < n && x[i] == 0.0) {
+    ++i;
+  }
+  return i < n;
+}
+
+/* Contacts that move no dof (at a point on the axis of the only joint) have no say and are left out. */
 static sap_status gather_contacts(struct sap_gather *gather, const struct sap_model_state *state,
                                   const struct sap_contact_list *list) {
   const struct sap_forest *f = gather->forest;
@@ -279,13 +289,24 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
     memset(gather->J, 0, bytes);
   }
   double *J = gather->J;
+  int32_t kept = 0;
   for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {
-    if (!gather_contact(gather, state, list, c, J)) {
-      set_fault(gather, SAP_FAULT_CONTACT, gather->contacts[c].index);
+    gather->contacts[kept] = gather->contacts[c];
+    gather->tree_a[kept] = gather->tree_a[c];
+    gather->tree_b[kept] = gather->tree_b[c];
+    if (!gather_contact(gather, state, list, kept, J)) {
+      set_fault(gather, SAP_FAULT_CONTACT, gather->contacts[kept].index);
       return SAP_OK;
     }
-    J += 3 * (tree_columns(f, gather->tree_a[c]) + tree_columns(f, gather->tree_b[c]));
+    const int64_t length =
+        3 * (tree_columns(f, gather->tree_a[c]) + tree_columns(f, gather->tree_b[c]));
+    if (any_nonzero(J, length)) {
+      J += length;
+      ++kept;
+    }
   }
+  gather->problem.n_contacts = kept;
+  gather->nJ = kept > 0 ? J - gather->J : 0;
   return SAP_OK;
 }
 
@@ -313,6 +334,7 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
                           const sap_step_parameters *parameters, sap_error *error) {
   set_fault(gather, SAP_FAULT_NONE, -1);
   gather->dt = parameters->dt;
+  gather->n_rows = list->n_rows;
 
   struct sap_arena arena = {NULL, 0};
   carve_listed(gather, &arena, (size_t)list->count);
@@ -334,6 +356,9 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
     return status;
   }
   set_problem(gather);
+  if (gather->problem.n_contacts == 0) {
+    return SAP_OK;
+  }
 
   sap_parameters contact_parameters = *parameters;
   contact_parameters.phi0 = gather->phi0;

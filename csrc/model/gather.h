@@ -81,6 +81,7 @@ struct sap_contact {
 
 struct sap_gather {
   sap_problem problem; /* what the solver is called with */
+  int32_t n_rows;      /* rows of the engine */
   int64_t nA, nJ;      /* lengths of A and J */
   double dt;
   struct sap_contact *contacts; /* (n_contacts) */

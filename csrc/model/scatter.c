@@ -61,6 +61,7 @@ void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, do
   }
 
   memset(qfrc_constraint, 0, sizeof(double) * (size_t)forest->nv);
+  memset(rows, 0, sizeof(double) * (size_t)gather->n_rows);
   const double *J = gather->J;
   for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {
     const double *gamma = gather->gamma + 3 * (int64_t)c;

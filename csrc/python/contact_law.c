@@ -1,5 +1,5 @@
-/* sap_project for arrays of contacts. The Python layer checks the values, where their indices are still the
- * caller's, and broadcasts; this fills new arrays. */
+/* sap_project for arrays of contacts. The Python layer checks the values, where their indices are
+ * still the caller's, and broadcasts; this fills new arrays. */
 #include "module.h"
 
 /* y (n, 3), mu (n), R_t (n), R_n (n), soft_norm as they came, converted */

@@ -29,7 +29,7 @@ int sapwood_value_error(const char *name, int64_t index, double value, const cha
   return -1;
 }
 
-/* "[2, 1]" for the flat index of an entry of an array; "" where there is no dimension; new reference */
+/* "[2, 1]" for the flat index of an entry, "" where there is no dimension; new reference */
 static PyObject *index_text(PyArrayObject *array, npy_intp flat) {
   int ndim = PyArray_NDIM(array);
   if (ndim == 0) {
@@ -136,7 +136,7 @@ static int check_values(PyArrayObject *array, const char *name, sapwood_rule rul
 
 /* ---- conversions ---------------------------------------------------------------------------- */
 
-/* ndarray of whatever dtype NumPy finds in the object; NumPy's own message gets the argument's name */
+/* ndarray of whatever dtype NumPy finds in the object; NumPy's message gets the argument's name */
 static PyArrayObject *as_array(PyObject *object, const char *name) {
   PyObject *array = PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
   if (array != NULL) {

@@ -1,15 +1,17 @@
 /* Every array that enters the extension module passes here.
  *
- * A conversion accepts anything NumPy can make an array of, checks dtype, number of dimensions, shape and
- * (on request) values, and returns a C-contiguous, aligned array in native byte order. An array that is all
- * of that already is used in place; anything else is converted once. Complex numbers, booleans, objects,
- * strings and dates are refused. Error texts name the argument, the index and the rule:
+ * A conversion accepts anything NumPy can make an array of, checks dtype, number of dimensions,
+ * shape and (on request) values, and returns a C-contiguous, aligned array in native byte order. An
+ * array that is all of that already is used in place; anything else is converted once. Complex
+ * numbers, booleans, objects, strings and dates are refused. Error texts name the argument, the
+ * index and the rule:
  *
  *     mu[3] = -0.5: must be >= 0
  *     J has shape (60,), expected (72,)
  *     v_star must hold real numbers, not complex128
  *
- * Ownership: functions returning an array return a new reference, or NULL with TypeError or ValueError set.
+ * Ownership: functions returning an array return a new reference, or NULL with TypeError or
+ * ValueError set.
  */
 #ifndef SAPWOOD_PYTHON_CONVERT_H
 #define SAPWOOD_PYTHON_CONVERT_H
@@ -31,7 +33,8 @@
 
 #include <stdint.h>
 
-/* What the entries of a float array have to satisfy; each rule but the first implies that they are finite. */
+/* What the entries of a float array have to satisfy; each rule but the first implies that they are
+ * finite. */
 typedef enum sapwood_rule {
   SAPWOOD_ANY = 0,
   SAPWOOD_FINITE,
@@ -39,8 +42,8 @@ typedef enum sapwood_rule {
   SAPWOOD_POSITIVE
 } sapwood_rule;
 
-/* float64 array with `ndim` dimensions; shape (ndim) gives their lengths, -1 leaves one open. ndim = -1
- * leaves all open, shape is then not read. Readable only: the array may be the caller's. */
+/* float64 array with `ndim` dimensions; shape (ndim) gives their lengths, -1 leaves one open. With
+ * ndim = -1 all are open and shape is not read. Readable only: the array may be the caller's. */
 PyArrayObject *sapwood_as_float64(PyObject *object, const char *name, int ndim,
                                   const npy_intp *shape, sapwood_rule rule);
 
@@ -48,18 +51,18 @@ PyArrayObject *sapwood_as_float64(PyObject *object, const char *name, int ndim,
 PyArrayObject *sapwood_as_vector(PyObject *object, const char *name, npy_intp length,
                                  sapwood_rule rule);
 
-/* int32 vector (length), or any length for -1, from any integer dtype; a value that does not fit is an
- * error with its index. */
+/* int32 vector (length), or any length for -1, from any integer dtype; a value that does not fit is
+ * an error with its index. */
 PyArrayObject *sapwood_as_int32(PyObject *object, const char *name, npy_intp length);
 
-/* An array that must be used as it is, for memory shared with another owner: an ndarray of exactly the
- * NumPy type `typenum`, aligned, native byte order, with the given shape (as above). `flags` is 0 for any
- * strides, or NPY_ARRAY_C_CONTIGUOUS, or'ed with NPY_ARRAY_WRITEABLE where it is written. */
+/* An array that must be used as it is, for memory shared with another owner: an ndarray of exactly
+ * the NumPy type `typenum`, aligned, native byte order, with the given shape (as above). `flags` is
+ * 0 for any strides or NPY_ARRAY_C_CONTIGUOUS, or'ed with NPY_ARRAY_WRITEABLE where it is written. */
 PyArrayObject *sapwood_in_place(PyObject *object, const char *name, int typenum, int ndim,
                                 const npy_intp *shape, int flags);
 
-/* A finite real number (int, float or a NumPy scalar, not a bool) that satisfies `rule`: 0, or -1 with an
- * exception. */
+/* A finite real number (int, float or a NumPy scalar, not a bool) that satisfies `rule`: 0, or -1
+ * with an exception. */
 int sapwood_as_double(PyObject *object, const char *name, sapwood_rule rule, double *value);
 
 /* Position of a str among `choices` (ended by NULL), or -1 with an exception that lists them. */
@@ -73,8 +76,8 @@ static inline int32_t *sapwood_int32s(PyArrayObject *array) {
   return (int32_t *)PyArray_DATA(array);
 }
 
-/* ValueError `name[index] = value: rule` (without the index for index < 0, without the value for NaN). Always
- * returns -1. */
+/* ValueError `name[index] = value: rule` (without the index for index < 0, without the value for
+ * NaN). Always returns -1. */
 int sapwood_value_error(const char *name, int64_t index, double value, const char *rule);
 
 #endif /* SAPWOOD_PYTHON_CONVERT_H */

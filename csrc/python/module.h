@@ -1,12 +1,14 @@
 /* State and helpers shared by the files of the extension module sapwood._core.
  *
- * The module uses multi-phase initialisation: every heap type and NumPy dtype it makes lives in its state,
- * nothing in static variables, and the wrappers find the state through the module or the defining class.
+ * The module uses multi-phase initialisation: every heap type and NumPy dtype it makes lives in its
+ * state, nothing in static variables, and the wrappers find the state through the module or the
+ * defining class.
  *
  * Rules every wrapper follows:
- *   - arrays enter through convert.h and leave as NumPy arrays allocated by NumPy and written in place;
- *   - the GIL is dropped around calls into the core; an object with a workspace owns a lock, which is taken
- *     with the GIL dropped and never held while Python code can run;
+ *   - arrays enter through convert.h and leave as NumPy arrays allocated by NumPy and written in
+ *     place;
+ *   - the GIL is dropped around calls into the core; an object with a workspace owns a lock,
+ *     which is taken with the GIL dropped and never held while Python code can run;
  *   - a sap_status that is an error becomes a Python exception by sapwood_raise.
  */
 #ifndef SAPWOOD_PYTHON_MODULE_H
@@ -30,8 +32,8 @@ sapwood_state *sapwood_state_of_module(PyObject *module);
 /* state of the module that made `type` or one of its bases; NULL with an exception otherwise */
 sapwood_state *sapwood_state_of_type(PyTypeObject *type);
 
-/* Each adds its types and functions to the module and keeps its types in the state; 0, or -1 with an
- * exception. */
+/* Each adds its types and functions to the module and keeps its types in the state; 0, or -1 with
+ * an exception. */
 int sapwood_add_results(PyObject *module);
 int sapwood_add_problem(PyObject *module);
 int sapwood_add_solver(PyObject *module);
@@ -40,15 +42,15 @@ int sapwood_add_stepper(PyObject *module);
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
-/* Raises the exception for a status other than SAP_OK and returns -1: MemoryError for SAP_OUT_OF_MEMORY,
- * else ValueError with a text like `mu[3] = -0.5: must be >= 0`. Returns 0 for SAP_OK. `error` may be NULL.
- * Needs the GIL. */
+/* Raises the exception for a status other than SAP_OK and returns -1: MemoryError for
+ * SAP_OUT_OF_MEMORY, else ValueError with a text like `mu[3] = -0.5: must be >= 0`. Returns 0 for
+ * SAP_OK. `error` may be NULL. Needs the GIL. */
 int sapwood_raise(sap_status status, const sap_error *error);
 
 /* ---- settings ------------------------------------------------------------------------------- */
 
-/* Fills `settings` from a sapwood.SapSettings (any object with its attributes), or with the defaults from
- * None, and checks them. 0, or -1 with TypeError or ValueError naming the field. */
+/* Fills `settings` from a sapwood.SapSettings (any object with its attributes), or with the
+ * defaults from None, and checks them. 0, or -1 with TypeError or ValueError naming the field. */
 int sapwood_read_settings(PyObject *object, sap_settings *settings);
 
 /* New dict: field to default value. */
@@ -68,12 +70,13 @@ typedef struct sapwood_result {
   sap_solution solution;  /* points into the arrays above */
 } sapwood_result;
 
-/* Allocates the arrays, zeroes the scalars and points `solution` at the arrays. 0, or -1 with MemoryError. */
+/* Allocates the arrays, zeroes the scalars and points `solution` at the arrays. 0, or -1 with
+ * MemoryError. */
 int sapwood_result_allocate(sapwood_result *result, int64_t nv, int32_t n_contacts);
 
-/* New dict with the fields that sapwood.Solution is built from. `seconds` is the wall time of the call into
- * the core; `history` is the array of sapwood_history or Py_None (borrowed). The arrays are shared, not
- * copied. */
+/* New dict with the fields that sapwood.Solution is built from. `seconds` is the wall time of the
+ * call into the core; `history` is the array of sapwood_history or Py_None (borrowed). The arrays
+ * are shared, not copied. */
 PyObject *sapwood_result_dict(const sapwood_result *result, double seconds, PyObject *history);
 
 /* Drops the references to the arrays. */

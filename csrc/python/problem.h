@@ -1,8 +1,8 @@
 /* _core.Problem: a checked sap_problem together with the arrays it points at.
  *
- * The float arrays are the caller's where they were contiguous float64, so their values can change under
- * a solve; the core then reports a wrong value or a non-finite result. The index arrays decide what is
- * read, so the core sees private copies that no Python code can reach.
+ * The float arrays are the caller's where they were contiguous float64, so their values can change
+ * under a solve; the core then reports a wrong value or a non-finite result. The index arrays
+ * decide what is read, so the core sees private copies that no Python code can reach.
  */
 #ifndef SAPWOOD_PYTHON_PROBLEM_H
 #define SAPWOOD_PYTHON_PROBLEM_H

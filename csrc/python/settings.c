@@ -13,10 +13,12 @@ typedef struct field {
 } field;
 
 static const char *const line_searches[] = {"exact", "backtracking", NULL};
+static const char *const starts[] = {"newton", "sticking", NULL};
 static const char *const factorization_names[] = {"supernodal", "dense", "cholmod", NULL};
 
 /* the enums are stored as int */
 _Static_assert(sizeof(sap_line_search) == sizeof(int), "sap_line_search is not an int");
+_Static_assert(sizeof(sap_start) == sizeof(int), "sap_start is not an int");
 _Static_assert(sizeof(sap_factorization) == sizeof(int), "sap_factorization is not an int");
 
 #define FIELD(kind, name) {#name, kind, offsetof(sap_settings, name), NULL}
@@ -32,6 +34,9 @@ static const field fields[] = {
     FIELD(REAL, max_step),
     FIELD(REAL, armijo_rho),
     FIELD(REAL, armijo_c),
+    CHOICE_FIELD(start, starts),
+    FIELD(REAL, start_threshold),
+    FIELD(BOOLEAN, turning),
     CHOICE_FIELD(factorization, factorization_names),
     FIELD(REAL, soft_norm),
     FIELD(BOOLEAN, islands),

@@ -8,12 +8,12 @@
  */
 #include "stepper.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "model/scatter.h"
+#include "stepper_arrays.h"
 
 /* ---- the forest, one table row per array ---------------------------------------------------- */
 
@@ -26,8 +26,7 @@ typedef struct forest_field {
   size_t offset; /* of the pointer in struct sap_forest */
 } forest_field;
 
-#define FOREST(name, typenum, length) \
-  { #name, typenum, length, offsetof(struct sap_forest, name) }
+#define FOREST(name, typenum, length) {#name, typenum, length, offsetof(struct sap_forest, name)}
 
 /* the first array of each length decides it */
 static const forest_field forest_fields[] = {
@@ -44,31 +43,6 @@ static const forest_field forest_fields[] = {
 
 _Static_assert(sizeof forest_fields / sizeof forest_fields[0] == SAPWOOD_FOREST_ARRAYS,
                "one private copy per array of the forest");
-
-/* ---- the arrays of a step ------------------------------------------------------------------- */
-
-enum { QVEL, MASS, CDOF, SUBTREE_COM, QFRC_SMOOTH, QACC_SMOOTH, N_STATE };
-enum { DIST, POS, FRAME, FRICTION, SURFACEVEL, ADHESION, DIM, GEOM, EXCLUDE, ROW, N_CONTACT };
-enum { QACC, QFRC_CONSTRAINT, EFC_FORCE, N_OUTPUT };
-enum { N_ARRAYS = N_STATE + N_CONTACT + N_OUTPUT };
-
-/* columns of the fields of a contact; 0 for a plain vector */
-static const struct {
-  const char *name;
-  int typenum;
-  npy_intp columns;
-} contact_fields[N_CONTACT] = {
-    [DIST] = {"contact.dist", NPY_DOUBLE, 0},
-    [POS] = {"contact.pos", NPY_DOUBLE, 3},
-    [FRAME] = {"contact.frame", NPY_DOUBLE, 9},
-    [FRICTION] = {"contact.friction", NPY_DOUBLE, 5},
-    [SURFACEVEL] = {"contact.surfacevel", NPY_DOUBLE, 3},
-    [ADHESION] = {"contact.adhesion", NPY_DOUBLE, 0},
-    [DIM] = {"contact.dim", NPY_INT32, 0},
-    [GEOM] = {"contact.geom", NPY_INT32, 2},
-    [EXCLUDE] = {"contact.exclude", NPY_INT32, 0},
-    [ROW] = {"contact.efc_address", NPY_INT32, 0},
-};
 
 /* ---- construction --------------------------------------------------------------------------- */
 
@@ -192,128 +166,9 @@ static void stepper_dealloc(PyObject *object) {
 
 /* ---- one step ------------------------------------------------------------------------------- */
 
-typedef struct step_arrays {
-  PyArrayObject *held[N_ARRAYS]; /* references, NULL where there is no array */
-  int n_held;
-  struct sap_model_state state;
-  struct sap_contact_list list;
-  double *qacc, *qfrc_constraint, *efc_force;
-} step_arrays;
-
-static void release_arrays(step_arrays *arrays) {
-  for (int i = 0; i < arrays->n_held; i++) {
-    Py_DECREF(arrays->held[i]);
-  }
-}
-
-/* the tuple `object` with `count` entries, or NULL */
-static PyObject *const *entries_of(PyObject *object, const char *name, Py_ssize_t count) {
-  if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != count) {
-    PyErr_Format(PyExc_TypeError, "%s must be a tuple of %zd arrays", name, count);
-    return NULL;
-  }
-  return &PyTuple_GET_ITEM(object, 0);
-}
-
-/* contiguous float64 array of the model, columns 0 for a vector; NULL with an exception */
-static double *take_doubles(step_arrays *arrays, PyObject *object, const char *name, npy_intp rows,
-                            npy_intp columns, int flags) {
-  const npy_intp shape[2] = {rows, columns};
-  PyArrayObject *array = sapwood_in_place(object, name, NPY_DOUBLE, columns == 0 ? 1 : 2, shape,
-                                          NPY_ARRAY_C_CONTIGUOUS | flags);
-  if (array == NULL) {
-    return NULL;
-  }
-  arrays->held[arrays->n_held++] = array;
-  return sapwood_doubles(array);
-}
-
-static int take_state(const sapwood_stepper *self, PyObject *tuple, step_arrays *arrays) {
-  const struct sap_forest *f = &self->forest;
-  struct sap_model_state *s = &arrays->state;
-  PyObject *const *entry = entries_of(tuple, "state", N_STATE);
-  if (entry == NULL || (s->qvel = take_doubles(arrays, entry[QVEL], "qvel", f->nv, 0, 0)) == NULL ||
-      (s->M = take_doubles(arrays, entry[MASS], "M", f->nM, 0, 0)) == NULL ||
-      (s->cdof = take_doubles(arrays, entry[CDOF], "cdof", f->nv, 6, 0)) == NULL ||
-      (s->subtree_com =
-           take_doubles(arrays, entry[SUBTREE_COM], "subtree_com", f->n_bodies, 3, 0)) == NULL ||
-      (s->qfrc_smooth = take_doubles(arrays, entry[QFRC_SMOOTH], "qfrc_smooth", f->nv, 0, 0)) ==
-          NULL ||
-      (s->qacc_smooth = take_doubles(arrays, entry[QACC_SMOOTH], "qacc_smooth", f->nv, 0, 0)) ==
-          NULL) {
-    return -1;
-  }
-  return 0;
-}
-
-static int take_contacts(PyObject *tuple, step_arrays *arrays) {
-  PyObject *const *entry = entries_of(tuple, "contacts", N_CONTACT);
-  if (entry == NULL) {
-    return -1;
-  }
-  struct sap_contact_list *list = &arrays->list;
-  struct sap_field *const fields[N_CONTACT] = {
-      [DIST] = &list->dist,
-      [POS] = &list->pos,
-      [FRAME] = &list->frame,
-      [FRICTION] = &list->friction,
-      [SURFACEVEL] = &list->surface_velocity,
-      [ADHESION] = &list->adhesion,
-      [DIM] = &list->dim,
-      [GEOM] = &list->geom,
-      [EXCLUDE] = &list->exclude,
-      [ROW] = &list->row,
-  };
-  npy_intp count = -1;
-  for (int i = 0; i < N_CONTACT; i++) {
-    if (entry[i] == Py_None && (i == SURFACEVEL || i == ADHESION)) {
-      continue;
-    }
-    const npy_intp columns = contact_fields[i].columns;
-    const npy_intp shape[2] = {count, columns};
-    PyArrayObject *array =
-        sapwood_in_place(entry[i], contact_fields[i].name, contact_fields[i].typenum,
-                         columns == 0 ? 1 : 2, shape, 0);
-    if (array == NULL) {
-      return -1;
-    }
-    arrays->held[arrays->n_held++] = array;
-    count = PyArray_DIM(array, 0);
-    if (count > INT32_MAX ||
-        (count > 0 && columns > 0 && PyArray_STRIDE(array, 1) != PyArray_ITEMSIZE(array))) {
-      PyErr_Format(PyExc_ValueError, "%s must have contiguous rows", contact_fields[i].name);
-      return -1;
-    }
-    *fields[i] = (struct sap_field){PyArray_BYTES(array), PyArray_STRIDE(array, 0)};
-  }
-  list->count = (int32_t)count;
-  return 0;
-}
-
-static int take_outputs(const sapwood_stepper *self, PyObject *tuple, step_arrays *arrays) {
-  PyObject *const *entry = entries_of(tuple, "outputs", N_OUTPUT);
-  const npy_intp nv = self->forest.nv;
-  if (entry == NULL ||
-      (arrays->qacc = take_doubles(arrays, entry[QACC], "qacc", nv, 0, NPY_ARRAY_WRITEABLE)) ==
-          NULL ||
-      (arrays->qfrc_constraint = take_doubles(arrays, entry[QFRC_CONSTRAINT], "qfrc_constraint", nv,
-                                              0, NPY_ARRAY_WRITEABLE)) == NULL ||
-      (arrays->efc_force = take_doubles(arrays, entry[EFC_FORCE], "efc_force", -1, 0,
-                                        NPY_ARRAY_WRITEABLE)) == NULL) {
-    return -1;
-  }
-  const npy_intp n_rows = PyArray_DIM(arrays->held[arrays->n_held - 1], 0);
-  if (n_rows > INT32_MAX) {
-    PyErr_SetString(PyExc_ValueError, "efc_force must have less than 2^31 entries");
-    return -1;
-  }
-  arrays->list.n_rows = (int32_t)n_rows;
-  return 0;
-}
-
 /* gathers; solves and writes back unless `gather_only`. Without the GIL, under the lock. */
-static sap_status run_step(sapwood_stepper *self, const step_arrays *arrays, int gather_only,
-                           sap_error *error) {
+static sap_status run_step(sapwood_stepper *self, const sapwood_step_arrays *arrays,
+                           int gather_only, sap_error *error) {
   struct sap_gather *gather = &self->gather;
   memset(&self->solution, 0, sizeof self->solution);
   self->solved = 0;
@@ -331,8 +186,10 @@ static sap_status run_step(sapwood_stepper *self, const step_arrays *arrays, int
   status = sap_solver_solve(self->solver, &gather->problem, gather->v_0, &self->solution, error);
   self->solve_seconds = sap_seconds() - start;
   self->solved = status == SAP_OK;
-  if (self->solved && self->solution.outcome != SAP_BREAKDOWN &&
-      self->solution.outcome != SAP_NON_FINITE) {
+  if (!self->solved) {
+    gather->problem.n_contacts = 0;
+    gather->nJ = 0;
+  } else if (self->solution.outcome != SAP_BREAKDOWN && self->solution.outcome != SAP_NON_FINITE) {
     sap_scatter(gather, self->cone, self->acceleration_limit, arrays->qacc, arrays->qfrc_constraint,
                 arrays->efc_force);
   }
@@ -341,14 +198,9 @@ static sap_status run_step(sapwood_stepper *self, const step_arrays *arrays, int
 
 static PyObject *call_step(sapwood_stepper *self, PyObject *const *args, Py_ssize_t n_args,
                            int gather_only) {
-  if (n_args != 3) {
-    PyErr_SetString(PyExc_TypeError, "takes the tuples state, contacts and outputs");
-    return NULL;
-  }
   PyObject *answer = NULL;
-  step_arrays arrays = {0};
-  if (take_state(self, args[0], &arrays) < 0 || take_contacts(args[1], &arrays) < 0 ||
-      take_outputs(self, args[2], &arrays) < 0) {
+  sapwood_step_arrays arrays = {0};
+  if (sapwood_step_arrays_take(&arrays, &self->forest, args, n_args) < 0) {
     goto done;
   }
   sap_error error = {0};
@@ -365,7 +217,7 @@ static PyObject *call_step(sapwood_stepper *self, PyObject *const *args, Py_ssiz
     answer = PyLong_FromLong(code);
   }
 done:
-  release_arrays(&arrays);
+  sapwood_step_arrays_release(&arrays);
   return answer;
 }
 
@@ -410,43 +262,6 @@ static PyObject *stepper_fault(PyObject *object, PyObject *Py_UNUSED(unused)) {
   return Py_BuildValue("iL", fault, index);
 }
 
-/* ---- the state before a step ---------------------------------------------------------------- */
-
-PyDoc_STRVAR(
-    first_bad_doc,
-    "first_bad(arrays, limit)\n--\n\n"
-    "Positions (array, entry) of the first entry of contiguous float64 arrays that is not finite\n"
-    "or larger than `limit` in magnitude, or None.");
-
-static PyObject *first_bad(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args) {
-  double limit;
-  if (n_args != 2 || !PyTuple_Check(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "first_bad takes a tuple of arrays and a limit");
-    return NULL;
-  }
-  if (sapwood_as_double(args[1], "limit", SAPWOOD_POSITIVE, &limit) < 0) {
-    return NULL;
-  }
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); i++) {
-    PyArrayObject *array = sapwood_in_place(PyTuple_GET_ITEM(args[0], i), "arrays", NPY_DOUBLE, -1,
-                                            NULL, NPY_ARRAY_C_CONTIGUOUS);
-    if (array == NULL) {
-      return NULL;
-    }
-    const double *x = sapwood_doubles(array);
-    const npy_intp n = PyArray_SIZE(array);
-    npy_intp j = 0;
-    while (j < n && fabs(x[j]) <= limit) {
-      j++;
-    }
-    Py_DECREF(array);
-    if (j < n) {
-      return Py_BuildValue("nn", i, (Py_ssize_t)j);
-    }
-  }
-  Py_RETURN_NONE;
-}
-
 /* ---- type ----------------------------------------------------------------------------------- */
 
 #define FAST(function) (PyCFunction)(void (*)(void)) function
@@ -460,8 +275,9 @@ static PyMethodDef methods[] = {
     {"result", sapwood_stepper_result, METH_NOARGS, sapwood_stepper_result_doc},
     {NULL, NULL, 0, NULL}};
 
-static PyMethodDef functions[] = {{"first_bad", FAST(first_bad), METH_FASTCALL, first_bad_doc},
-                                  {NULL, NULL, 0, NULL}};
+static PyMethodDef functions[] = {
+    {"first_bad", FAST(sapwood_first_bad), METH_FASTCALL, sapwood_first_bad_doc},
+    {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(
     stepper_doc,

@@ -87,7 +87,8 @@ static void bound_contact_error(struct sap_workspace *w, const struct sap_island
         }
       }
       const double *gamma = w->gamma + 3 * (int64_t)i;
-      bound_impulse_error(&w->contact[i], w->v_c + 3 * (int64_t)i, gamma, dv_c, dgamma);
+      const struct sap_contact contact = sap_pool_get(&w->contacts, i);
+      bound_impulse_error(&contact, w->v_c + 3 * (int64_t)i, gamma, dv_c, dgamma);
       for (int32_t side = 0; side < n_sides; ++side) {
         const int32_t n = sides[side].n;
         const double *J = sides[side].J + 3 * (int64_t)(i - patch->begin) * n;
@@ -157,12 +158,11 @@ double sap_certificate(struct sap_workspace *w, const struct sap_island *island)
 double sap_complementarity(const struct sap_workspace *w, const struct sap_island *island) {
   double sum = 0;
   for (int32_t i = island->contact_begin; i < island->contact_end; ++i) {
-    const struct sap_contact *c = &w->contact[i];
     const double *v_c = w->v_c + 3 * (int64_t)i, *gamma = w->gamma + 3 * (int64_t)i;
     double product = 0;
     for (int r = 0; r < 3; ++r) {
-      const double R = r < 2 ? c->R_t : c->R_n;
-      product += (v_c[r] - c->v_hat[r] + R * gamma[r]) * gamma[r];
+      const double R = r < 2 ? w->contacts.R_t[i] : w->contacts.R_n[i];
+      product += (v_c[r] - w->contacts.v_hat[r][i] + R * gamma[r]) * gamma[r];
     }
     sum += fabs(product);
   }

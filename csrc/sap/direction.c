@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* dv = H^-1 dv with H from w->G */
+/* dv = H^-1 dv with H from the contacts' G */
 static int32_t solve(struct sap_workspace *w, const struct sap_island *island) {
   sap_assemble(w, island);
   const int32_t node = sap_factor_run(&w->factor, island->index);
@@ -23,14 +23,14 @@ int32_t sap_newton_direction(struct sap_workspace *w, const struct sap_island *i
 int32_t sap_sticking_direction(struct sap_workspace *w, const struct sap_island *island) {
   /* gamma = y and G = R^-1 for the touching contacts */
   double *y = w->dv_c;
+  struct sap_contact_pool *contacts = &w->contacts;
   for (int64_t i = island->contact_begin; i < island->contact_end; ++i) {
-    const struct sap_contact *contact = &w->contact[i];
-    const double sticks = contact->v_hat[2] > 0;
-    double *G = w->G + 9 * i;
-    memset(G, 0, 9 * sizeof *G);
+    const double sticks = contacts->v_hat[2][i] > 0;
+    contacts->G[SAP_G_11][i] = contacts->G[SAP_G_22][i] = sticks * contacts->inverse_R_t[i];
+    contacts->G[SAP_G_NN][i] = sticks * contacts->inverse_R_n[i];
+    contacts->G[SAP_G_12][i] = contacts->G[SAP_G_1N][i] = contacts->G[SAP_G_2N][i] = 0;
     for (int r = 0; r < 3; ++r) {
-      G[4 * r] = sticks * (r < 2 ? contact->inverse_R_t : contact->inverse_R_n);
-      y[3 * i + r] = G[4 * r] * (contact->v_hat[r] - w->v_c[3 * i + r]);
+      y[3 * i + r] = sticks * contacts->y[r][i];
     }
   }
   sap_multiply_jacobian_transposed(w, island, y, w->dv);
@@ -48,28 +48,23 @@ void sap_turn_reset(struct sap_workspace *w, const struct sap_island *island) {
 }
 
 void sap_turn_follow(struct sap_workspace *w, const struct sap_island *island, int add) {
+  struct sap_contact_pool *contacts = &w->contacts;
   for (int64_t i = island->contact_begin; i < island->contact_end; ++i) {
-    const double *t = w->slip + 2 * i;
+    const double t_1 = contacts->slip[0][i], t_2 = contacts->slip[1][i];
     double *before = w->slip_before + 2 * i;
-    if (w->region[i] == SAP_SLIDING) {
-      const double turned = 1 - (t[0] * before[0] + t[1] * before[1]);
-      w->turn[i] = fmax(0.4 * w->turn[i], fmin(fmax(turned, 0), 1));
-      if (add) {
-        /* gamma_n/y_r t: the friction impulse over mu y_r */
-        const struct sap_contact *contact = &w->contact[i];
-        const struct sap_contact_state at = sap_contact_at_velocity(contact, w->v_c + 3 * i);
-        const double across = at.y_r > 0 ? at.gamma_n / at.y_r : 0;
-        const double extra = w->turn[i] * contact->mu * contact->inverse_R_t * across;
-        double *G = w->G + 9 * i;
-        G[0] += extra * t[0] * t[0];
-        G[1] += extra * t[0] * t[1];
-        G[3] += extra * t[0] * t[1];
-        G[4] += extra * t[1] * t[1];
-      }
-    } else {
-      w->turn[i] = 0;
+    const int slides = contacts->region[i] == SAP_SLIDING;
+    const double turned = 1 - (t_1 * before[0] + t_2 * before[1]);
+    w->turn[i] = slides ? fmax(0.4 * w->turn[i], fmin(fmax(turned, 0), 1)) : 0;
+    if (add && slides) {
+      const struct sap_contact contact = sap_pool_get(contacts, (int32_t)i);
+      const struct sap_contact_state at =
+          sap_contact_at_impulse(&contact, contacts->y[0][i], contacts->y[1][i], contacts->y[2][i]);
+      const double extra = w->turn[i] * sap_contact_across(&contact, &at);
+      contacts->G[SAP_G_11][i] += extra * t_1 * t_1;
+      contacts->G[SAP_G_12][i] += extra * t_1 * t_2;
+      contacts->G[SAP_G_22][i] += extra * t_2 * t_2;
     }
-    before[0] = t[0];
-    before[1] = t[1];
+    before[0] = t_1;
+    before[1] = t_2;
   }
 }

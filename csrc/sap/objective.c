@@ -92,16 +92,8 @@ struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_isl
 
   /* 1/2 |v - v*|_A^2 + sum l_i(v_c) */
   now.cost = 0.5 * dot(w->dw, w->momentum, begin, end);
-  for (int32_t i = island->contact_begin; i < island->contact_end; ++i) {
-    const struct sap_contact *contact = &w->contact[i];
-    const struct sap_contact_state at = sap_contact_at_velocity(contact, w->v_c + 3 * (int64_t)i);
-    sap_contact_impulse(contact, &at, w->gamma + 3 * (int64_t)i);
-    sap_contact_hessian(contact, &at, w->G + 9 * (int64_t)i);
-    now.cost += sap_contact_cost(contact, &at);
-    w->region[i] = (int8_t)at.region;
-    w->slip[2 * (int64_t)i] = at.t[0];
-    w->slip[2 * (int64_t)i + 1] = at.t[1];
-  }
+  now.cost +=
+      w->loops->law(&w->contacts, island->contact_begin, island->contact_end, w->v_c, w->gamma);
 
   /* grad = A (v - v*) - J^T gamma */
   sap_multiply_jacobian_transposed(w, island, w->gamma, w->impulse);
@@ -120,14 +112,19 @@ struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_isl
 
 /* ---- Hessian ---- */
 
-/* GJ = G J for a run of contacts: J and GJ (3 contacts, n) row-major */
-static void multiply_blocks(int32_t n_contacts, int32_t n, const double *G, const double *J,
-                            double *GJ) {
-  for (int32_t c = 0; c < n_contacts; ++c, G += 9, J += 3 * (int64_t)n, GJ += 3 * (int64_t)n) {
-    for (int r = 0; r < 3; ++r) {
-      for (int32_t j = 0; j < n; ++j) {
-        GJ[r * n + j] = G[3 * r] * J[j] + G[3 * r + 1] * J[n + j] + G[3 * r + 2] * J[2 * n + j];
-      }
+/* GJ = G J for the contacts [begin, end): J and GJ (3 contacts, n) row-major */
+static void multiply_blocks(const struct sap_contact_pool *contacts, int32_t begin, int32_t end,
+                            int32_t n, const double *J, double *GJ) {
+  double *const *G = contacts->G;
+  for (int32_t i = begin; i < end; ++i, J += 3 * (int64_t)n, GJ += 3 * (int64_t)n) {
+    const double G_11 = G[SAP_G_11][i], G_12 = G[SAP_G_12][i], G_22 = G[SAP_G_22][i];
+    const double G_1n = G[SAP_G_1N][i], G_2n = G[SAP_G_2N][i], G_nn = G[SAP_G_NN][i];
+    const double *restrict J_1 = J, *restrict J_2 = J + n, *restrict J_n = J + 2 * (int64_t)n;
+    double *restrict GJ_1 = GJ, *restrict GJ_2 = GJ + n, *restrict GJ_n = GJ + 2 * (int64_t)n;
+    for (int32_t j = 0; j < n; ++j) {
+      GJ_1[j] = G_11 * J_1[j] + G_12 * J_2[j] + G_1n * J_n[j];
+      GJ_2[j] = G_12 * J_1[j] + G_22 * J_2[j] + G_2n * J_n[j];
+      GJ_n[j] = G_1n * J_1[j] + G_2n * J_2[j] + G_nn * J_n[j];
     }
   }
 }
@@ -146,21 +143,20 @@ static void add_run(struct sap_workspace *w, const struct sap_patch *patch, int3
   const struct sap_graph *graph = &w->graph;
   const struct sap_factor *factor = &w->factor;
   const int32_t skip = 3 * (begin - patch->begin), rows = 3 * (end - begin);
-  const double *G = w->G + 9 * (int64_t)begin;
   const int32_t n_low = node_size(graph, patch->low);
   const double *J_low = w->J + patch->J_low + (int64_t)skip * n_low;
-  multiply_blocks(end - begin, n_low, G, J_low, w->GJ);
+  multiply_blocks(&w->contacts, begin, end, n_low, J_low, w->GJ);
   add_block(w, factor->diagonal[patch->low], rows, J_low, n_low, w->GJ, n_low, 1);
   if (patch->high >= 0) {
     const int32_t n_high = node_size(graph, patch->high);
     const double *J_high = w->J + patch->J_high + (int64_t)skip * n_high;
     add_block(w, factor->edge[patch->edge], rows, J_high, n_high, w->GJ, n_low, 0);
-    multiply_blocks(end - begin, n_high, G, J_high, w->GJ);
+    multiply_blocks(&w->contacts, begin, end, n_high, J_high, w->GJ);
     add_block(w, factor->diagonal[patch->high], rows, J_high, n_high, w->GJ, n_high, 1);
   }
 }
 
-static int acts(const struct sap_workspace *w, int32_t i) { return w->G[9 * (int64_t)i + 8] > 0; }
+static int acts(const struct sap_workspace *w, int32_t i) { return w->contacts.G[SAP_G_NN][i] > 0; }
 
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {
   const struct sap_graph *graph = &w->graph;
@@ -199,6 +195,12 @@ void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {
 struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *island) {
   multiply_mass(w, island, w->dv, w->dp);
   multiply_jacobian(w, island, w->dv, w->dv_c);
+  for (int r = 0; r < 3; ++r) {
+    const double *inverse_R = r < 2 ? w->contacts.inverse_R_t : w->contacts.inverse_R_n;
+    for (int32_t i = island->contact_begin; i < island->contact_end; ++i) {
+      w->contacts.dy[r][i] = -w->dv_c[3 * (int64_t)i + r] * inverse_R[i];
+    }
+  }
   return (struct sap_line){
       .w = w,
       .island = island,
@@ -208,37 +210,27 @@ struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *
   };
 }
 
-static struct sap_contact_state contact_on_line(const struct sap_workspace *w, int32_t i,
-                                                double alpha) {
-  const double *v_c = w->v_c + 3 * (int64_t)i, *dv_c = w->dv_c + 3 * (int64_t)i;
-  const double moved[3] = {v_c[0] + alpha * dv_c[0], v_c[1] + alpha * dv_c[1],
-                           v_c[2] + alpha * dv_c[2]};
-  return sap_contact_at_velocity(&w->contact[i], moved);
-}
-
 struct sap_line_point sap_line_at(const struct sap_line *line, double alpha) {
-  const struct sap_workspace *w = line->w;
   /* dp^T (v(alpha) - v*) - dv_c^T gamma;  dv^T dp + dv_c^T G dv_c */
-  struct sap_line_point point = {alpha, line->linear + alpha * line->quadratic, line->quadratic};
-  for (int32_t i = line->island->contact_begin; i < line->island->contact_end; ++i) {
-    const struct sap_contact *contact = &w->contact[i];
-    const double *dv_c = w->dv_c + 3 * (int64_t)i;
-    const struct sap_contact_state at = contact_on_line(w, i, alpha);
-    double gamma[3];
-    sap_contact_impulse(contact, &at, gamma);
-    point.slope -= dv_c[0] * gamma[0] + dv_c[1] * gamma[1] + dv_c[2] * gamma[2];
-    point.curvature += sap_contact_curvature(contact, &at, dv_c);
-  }
+  struct sap_line_point point = {.alpha = alpha};
+  line->w->loops->line(&line->w->contacts, line->island->contact_begin, line->island->contact_end,
+                       alpha, &point.slope, &point.curvature);
+  point.slope += line->linear + alpha * line->quadratic;
+  point.curvature += line->quadratic;
   return point;
 }
 
 double sap_line_difference(const struct sap_line *line, double alpha) {
-  const struct sap_workspace *w = line->w;
+  const struct sap_contact_pool *p = &line->w->contacts;
   double difference = alpha * (line->linear + 0.5 * alpha * line->quadratic);
   for (int32_t i = line->island->contact_begin; i < line->island->contact_end; ++i) {
-    const struct sap_contact_state at_0 = contact_on_line(w, i, 0);
-    const struct sap_contact_state at_alpha = contact_on_line(w, i, alpha);
-    difference += sap_contact_cost_difference(&w->contact[i], &at_0, &at_alpha);
+    const struct sap_contact contact = sap_pool_get(p, i);
+    const struct sap_contact_state at_0 =
+        sap_contact_at_impulse(&contact, p->y[0][i], p->y[1][i], p->y[2][i]);
+    const struct sap_contact_state at_alpha =
+        sap_contact_at_impulse(&contact, p->y[0][i] + alpha * p->dy[0][i],
+                               p->y[1][i] + alpha * p->dy[1][i], p->y[2][i] + alpha * p->dy[2][i]);
+    difference += sap_contact_cost_difference(&contact, &at_0, &at_alpha);
   }
   return difference;
 }

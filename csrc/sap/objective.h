@@ -18,7 +18,7 @@ struct sap_evaluation {
 /* dw = v - v*, momentum = A dw and v_c = J v from v */
 void sap_refresh(struct sap_workspace *w, const struct sap_island *island);
 
-/* writes gamma, region, slip, G, impulse and gradient from dw, momentum and v_c */
+/* writes y, gamma, region, slip, G, impulse and gradient from dw, momentum and v_c */
 struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island);
 
 /* y = J^T x_c */
@@ -26,7 +26,7 @@ void sap_multiply_jacobian_transposed(const struct sap_workspace *w,
                                       const struct sap_island *island, const double *x_c,
                                       double *y);
 
-/* H = A + J^T G J into the factor's places, from w->G; contacts with G_nn = 0 are passed over */
+/* H = A + J^T G J into the factor's places, from w->contacts.G; contacts with G_nn = 0 are passed over */
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island);
 
 /* l(alpha) = l_p(v + alpha dv) */

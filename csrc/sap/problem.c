@@ -73,29 +73,28 @@ static int is_symmetric(int32_t n, const double *A) {
   return 1;
 }
 
-sap_status sap_factor_mass(const sap_problem *problem, const struct sap_kernels *kernels, double *L,
-                           sap_error *error) {
-  int64_t nA = 0;
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    nA += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
-  }
-  const sap_status status = sap_check_finite("A", nA, problem->A, error);
-  if (status != SAP_OK) {
-    return status;
-  }
-  memcpy(L, problem->A, (size_t)nA * sizeof *L);
+sap_status sap_factor_mass(const sap_problem *problem, const int32_t *position,
+                           const struct sap_kernels *kernels, double *L, sap_error *error) {
   const double *A = problem->A;
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     const int32_t n = problem->tree_nv[t];
-    if (!is_symmetric(n, A)) {
-      return invalid(error, "A", t, NAN, "the block of this tree must be symmetric");
+    const int64_t n2 = (int64_t)n * n;
+    if (!position || position[t] >= 0) {
+      const int64_t bad = sap_first_non_finite(n2, A);
+      if (bad >= 0) {
+        return invalid(error, "A", (A - problem->A) + bad, A[bad], "must be finite");
+      }
+      if (!is_symmetric(n, A)) {
+        return invalid(error, "A", t, NAN, "the block of this tree must be symmetric");
+      }
+      memcpy(L, A, (size_t)n2 * sizeof *L);
+      if (kernels->factor(n, n, L, n) < n) {
+        return sap_fail(error, SAP_NOT_POSITIVE_DEFINITE, "A", t, NAN,
+                        "the block of this tree must be positive definite");
+      }
     }
-    if (kernels->factor(n, n, L, n) < n) {
-      return sap_fail(error, SAP_NOT_POSITIVE_DEFINITE, "A", t, NAN,
-                      "the block of this tree must be positive definite");
-    }
-    A += (int64_t)n * n;
-    L += (int64_t)n * n;
+    A += n2;
+    L += n2;
   }
   return SAP_OK;
 }
@@ -152,7 +151,7 @@ sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *al
   if (!sap_block_reserve(&block, (size_t)sizes.nA * sizeof(double), &memory)) {
     return SAP_OUT_OF_MEMORY;
   }
-  status = sap_factor_mass(problem, sap_kernels_best(), (double *)block.base, error);
+  status = sap_factor_mass(problem, NULL, sap_kernels_best(), (double *)block.base, error);
   sap_block_release(&block, &memory);
   return status;
 }

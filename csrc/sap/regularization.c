@@ -158,7 +158,7 @@ sap_status sap_regularize(const sap_problem *problem, const sap_parameters *para
   }
   arena = (struct sap_arena){block.base, 0};
   carve(&scratch, &arena, problem, &sizes);
-  status = sap_factor_mass(problem, sap_kernels_best(), scratch.L, error);
+  status = sap_factor_mass(problem, NULL, sap_kernels_best(), scratch.L, error);
   if (status == SAP_OK) {
     status = regularize(problem, parameters, &scratch, R_t, R_n, v_hat_n, error);
   }

@@ -21,8 +21,10 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
   if (!made) {
     return SAP_OUT_OF_MEMORY;
   }
-  *made =
-      (sap_solver){.settings = chosen, .work = {.memory = memory, .kernels = sap_kernels_best()}};
+  *made = (sap_solver){.settings = chosen,
+                       .work = {.memory = memory,
+                                .kernels = sap_kernels_best(),
+                                .loops = sap_pool_loops_of(sap_kernels_best_set())}};
   *solver = made;
   return SAP_OK;
 }
@@ -55,7 +57,7 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, int32
     *symbolic_seconds = sap_seconds() - start;
   }
   if (status == SAP_OK) {
-    status = sap_factor_mass(problem, w->kernels, w->L, error);
+    status = sap_factor_mass(problem, w->graph.tree_position, w->kernels, w->L, error);
   }
   if (status == SAP_OK) {
     sap_workspace_bind(w, problem, solver->settings.soft_norm);
@@ -89,7 +91,7 @@ static void scatter_contacts(const struct sap_workspace *w, sap_solution *soluti
       memcpy(solution->v_c + 3 * i, w->v_c + 3 * (int64_t)place, 3 * sizeof(double));
     }
     if (solution->regions) {
-      solution->regions[i] = w->region[place];
+      solution->regions[i] = w->contacts.region[place];
     }
   }
 }

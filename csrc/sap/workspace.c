@@ -12,13 +12,10 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   w->L = sap_arena_take(arena, (size_t)graph->sizes.nA, sizeof(double));
   w->A = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof(double *));
   w->J = sap_arena_take(arena, (size_t)graph->sizes.nJ, sizeof(double));
-  w->contact = sap_arena_take(arena, contacts, sizeof(struct sap_contact));
+  sap_pool_carve(&w->contacts, arena, graph->n_contacts);
   w->v_c = sap_arena_take(arena, 3 * contacts, sizeof(double));
   w->dv_c = sap_arena_take(arena, 3 * contacts, sizeof(double));
   w->gamma = sap_arena_take(arena, 3 * contacts, sizeof(double));
-  w->G = sap_arena_take(arena, 9 * contacts, sizeof(double));
-  w->region = sap_arena_take(arena, contacts, sizeof(int8_t));
-  w->slip = sap_arena_take(arena, 2 * contacts, sizeof(double));
   w->slip_before = sap_arena_take(arena, 2 * contacts, sizeof(double));
   w->turn = sap_arena_take(arena, contacts, sizeof(double));
   w->GJ = sap_arena_take(arena, (size_t)graph->max_patch_width, sizeof(double));
@@ -155,9 +152,10 @@ void sap_workspace_bind(struct sap_workspace *w, const sap_problem *problem, dou
   for (int32_t place = 0; place < graph->n_contacts; ++place) {
     const int32_t i = graph->contact[place];
     const double *v_hat_t = problem->v_hat_t ? problem->v_hat_t + 2 * (int64_t)i : NULL;
-    w->contact[place] =
+    const struct sap_contact contact =
         sap_contact_make(problem->mu[i], problem->R_t[i], problem->R_n[i], soft_norm,
                          v_hat_t ? v_hat_t[0] : 0, v_hat_t ? v_hat_t[1] : 0, problem->v_hat_n[i]);
+    sap_pool_set(&w->contacts, place, &contact);
   }
 }
 

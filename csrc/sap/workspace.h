@@ -5,13 +5,14 @@
 #define SAPWOOD_SAP_WORKSPACE_H
 
 #include "base/memory.h"
-#include "constraints/contact.h"
+#include "constraints/contact_pool.h"
 #include "linalg/factorization.h"
 #include "sap/graph.h"
 
 struct sap_workspace {
   sap_allocator memory;
   const struct sap_kernels *kernels;
+  const struct sap_pool_loops *loops;
   struct sap_block graph_block, row_block, number_block;
   int has_graph;
   struct sap_graph graph;
@@ -24,11 +25,9 @@ struct sap_workspace {
 
   /* by place (patch order) */
   double *J; /* (nJ) packed by patch */
-  struct sap_contact *contact;
+  struct sap_contact_pool contacts;
   double *v_c, *dv_c, *gamma; /* (n_contacts, 3) */
-  double *G;                  /* (n_contacts, 3, 3) */
-  int8_t *region;
-  double *slip, *slip_before; /* (n_contacts, 2) direction t where it slides, else 0 */
+  double *slip_before;        /* (n_contacts, 2) contacts.slip of the iterate before */
   double *turn;               /* (n_contacts) theta, see direction.h */
   double *GJ;                 /* scratch of one patch */
 

@@ -211,7 +211,12 @@ def geom_materials(
     stiffness, dissipation_time = np.empty(n), np.empty(n)
     friction = np.array(geoms.friction, dtype=np.float64)
     for i, (name, group) in enumerate(zip(geoms.names, geoms.groups.tolist(), strict=True)):
-        candidates = (overrides.get(name), overrides.get(group), custom.get(name), custom.get(group))
+        candidates = (
+            overrides.get(name),
+            overrides.get(group),
+            custom.get(name),
+            custom.get(group),
+        )
         material = next((m for m in candidates if m is not None), last)
         stiffness[i] = material.stiffness
         tau_d = material.dissipation_time

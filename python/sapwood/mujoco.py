@@ -16,6 +16,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+import threading
 import warnings
 from collections.abc import Collection, Mapping
 from typing import Any, NoReturn
@@ -25,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.materials import ContactMaterial, Geoms, geom_materials
+from sapwood.materials import ContactMaterial
+from sapwood.mujoco_arrays import Bound, contact_arrays, forest_arrays, model_name
 from sapwood.mujoco_support import (
     MORE_MEMORY,
     NotSupported,
@@ -60,8 +62,11 @@ class StepError(RuntimeError):
     """
 
     def __init__(self, message: str, time: float) -> None:
-        super().__init__(f"step at time {time:.6g} s: {message}")
+        super().__init__(message, time)
         self.time = time
+
+    def __str__(self) -> str:
+        return f"step at time {self.time:.6g} s: {self.args[0]}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -108,6 +113,10 @@ class Stepper:
     frictionloss (all disabled). Change physical values there, not on the model given; what belongs
     to the stepper itself (materials, damping, topology, time step) is read once, when it is made.
 
+    MuJoCo lists a contact while the geoms overlap. Where contacts near their friction limit or
+    without much load shall stay, give the geoms a ``margin`` of about what opens in a step: a
+    contact within it acts if the gap would close.
+
     After a step ``data`` is as after ``mj_step``: time, state, warm start, qacc, qfrc_constraint,
     efc_force and sensors. efc_force has the rows (n, t1, t2) of each contact where the model's cone
     is elliptic, and edge forces that give the same contact force where it is pyramidal, so that
@@ -116,7 +125,8 @@ class Stepper:
     (efc_aref, efc_R, ...) are there and not used.
 
     One stepper may serve several data of the same model, in turn or from several threads; results
-    are then those of the last step of any of them.
+    are then those of the last step of any of them. Pickling or copying keeps model, parameters and
+    counters.
 
     Parameters
     ----------
@@ -175,12 +185,26 @@ class Stepper:
         self._model.opt.disableflags |= int(_DISABLED) | left_out
         self._settings = SapSettings() if settings is None else settings
         self._sigma, self._beta, self._delassus = sigma, beta, delassus
-        self._forest = _forest(self._model, contact, materials, time_step)
+        self._forest = forest_arrays(self._model, contact, materials, time_step)
+        self._counts = {Status.converged: 0, Status.stalled: 0, Status.iteration_limit: 0}
+        self._start()
+
+    def _start(self) -> None:
+        """What a copy makes anew."""
         self._core = self._make_core()
-        self._bound: _Bound | None = None
+        self._options = _options(self._model)
+        self._lock = threading.Lock()
+        self._bound: Bound | None = None
         self._contacts: StepContacts | None = None
         self._solution: Solution | None = None
-        self._counts = {Status.converged: 0, Status.stalled: 0, Status.iteration_limit: 0}
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("_model", "_settings", "_sigma", "_beta", "_delassus", "_forest")
+        return {name: getattr(self, name) for name in kept} | {"_counts": dict(self._counts)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
 
     def _make_core(self) -> _core.ModelStepper:
         pyramidal = self._model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
@@ -227,6 +251,7 @@ class Stepper:
         Controls and applied forces may be set from what it has computed, before :meth:`step2`.
         Raises as :meth:`step` does.
         """
+        self._check_options()
         _start_step(self._model, self._bind(data))
 
     def step2(self, data: mujoco.MjData) -> None:
@@ -237,10 +262,15 @@ class Stepper:
         model, bound = self._model, self._bind(data)
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
-        self._contacts = self._solution = None
-        code = self._core.solve(bound.inputs, _contact_arrays(data), bound.outputs())
+        try:
+            code = self._core.solve(bound.inputs, contact_arrays(data), bound.outputs())
+        except ValueError as error:
+            raise StepError(str(error), data.time) from None
+        finally:
+            self._contacts = self._solution = None
         if code == 0:
-            self._counts[Status.converged] += 1
+            with self._lock:
+                self._counts[Status.converged] += 1
         else:
             self._report(code, data)
         data.flg_rnepost = 0
@@ -266,15 +296,19 @@ class Stepper:
         StepError
             As :meth:`step` does.
         """
+        self._check_options()
         self._bind(data)
         scratch = mujoco.MjData(self._model)
         mujoco.mj_copyData(scratch, self._model, data)
-        bound = _Bound.of(self._model, scratch)
+        bound = Bound.of(self._model, scratch)
         core = self._make_core()
         _start_step(self._model, bound)
         mujoco.mj_fwdActuation(self._model, scratch)
         mujoco.mj_fwdAcceleration(self._model, scratch)
-        code = core.gather(bound.inputs, _contact_arrays(scratch), bound.outputs())
+        try:
+            code = core.gather(bound.inputs, contact_arrays(scratch), bound.outputs())
+        except ValueError as error:
+            raise StepError(str(error), data.time) from None
         if code < 0:
             _raise_fault(core, self._model, scratch)
         arrays = core.problem()
@@ -286,13 +320,21 @@ class Stepper:
             sigma=self._sigma,
             beta=self._beta,
             delassus=self._delassus,
-            source=f"MuJoCo model '{_name(self._model)}', time {data.time:.6g} s",
+            source=f"MuJoCo model '{model_name(self._model)}', time {data.time:.6g} s",
         )
 
-    def _bind(self, data: mujoco.MjData) -> _Bound:
+    def _check_options(self) -> None:
+        """Refuse to go on where the C core and MuJoCo would no longer do the same step."""
+        if _options(self._model) != self._options:
+            raise ValueError(
+                "stepper.model.opt: timestep, integrator, cone and the flags eulerdamp and island "
+                "belong to the stepper; make a new one to change them"
+            )
+
+    def _bind(self, data: mujoco.MjData) -> Bound:
         bound = self._bound
         if bound is None or bound.data is not data:
-            bound = _Bound.of(self._model, data)
+            bound = Bound.of(self._model, data)
             self._bound = bound
         return bound
 
@@ -367,14 +409,14 @@ class Stepper:
 
     def __repr__(self) -> str:
         return (
-            f"Stepper(model='{_name(self._model)}', time_step={self.time_step:g}, "
+            f"Stepper(model='{model_name(self._model)}', time_step={self.time_step:g}, "
             f"steps={self.steps})"
         )
 
     # ---- what went wrong ------------------------------------------------------------------------
 
     def _report(self, code: int, data: mujoco.MjData) -> None:
-        """Count a solve that did not converge, or raise where there is no velocity to go on with."""
+        """Count a solve that did not converge, or raise where it left no velocity to go on with."""
         if code < 0:
             _raise_fault(self._core, self._model, data)
         status = Status(code)
@@ -386,14 +428,16 @@ class Stepper:
                 "proportion (a smaller time step or a larger sigma may help)",
                 data.time,
             )
-        self._counts[status] += 1
-        if self._counts[status] == 1:
+        with self._lock:
+            self._counts[status] += 1
+            first = self._counts[status] == 1
+        if first:
             reached = math.nan if solution is None else solution.momentum_error
             warnings.warn(
-                f"step at time {data.time:.6g} s: the contact solver ended in {status} at a momentum "
-                f"error of {reached:.2g} (tolerance {self._settings.relative_tolerance:.2g}); the "
-                "step was taken; further ones are counted in stalled_steps and "
-                "iteration_limit_steps",
+                f"step at time {data.time:.6g} s: the contact solver ended in {status} at a "
+                f"momentum error of {reached:.2g} (tolerance "
+                f"{self._settings.relative_tolerance:.2g}); the step was taken; further ones are "
+                "counted in stalled_steps and iteration_limit_steps",
                 RuntimeWarning,
                 stacklevel=4,
             )
@@ -402,7 +446,13 @@ class Stepper:
 # ---- stages of a step ---------------------------------------------------------------------------
 
 
-def _start_step(model: mujoco.MjModel, bound: _Bound) -> None:
+def _options(model: mujoco.MjModel) -> tuple[float, int, int, int]:
+    """The options of a model that its stepper stands on."""
+    opt = model.opt
+    return opt.timestep, opt.integrator, opt.cone, opt.disableflags & int(_DISABLED)
+
+
+def _start_step(model: mujoco.MjModel, bound: Bound) -> None:
     """Check the state and run MuJoCo's stages up to the velocity-dependent ones."""
     data = bound.data
     bad = _core.first_bad(bound.state, mujoco.mjMAXVAL)
@@ -422,120 +472,3 @@ def _start_step(model: mujoco.MjModel, bound: _Bound) -> None:
 def _raise_fault(core: _core.ModelStepper, model: mujoco.MjModel, data: mujoco.MjData) -> NoReturn:
     code, index = core.fault()
     raise StepError(fault_text(_core.FAULTS[code], index, model, data), data.time)
-
-
-# ---- reading a model ----------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class _Bound:
-    """Arrays of one MjData that stay where they are, as views that keep it alive."""
-
-    data: mujoco.MjData
-    state: tuple[_Float, ...]
-    inputs: tuple[_Float, ...]
-    qacc: _Float
-    qfrc_constraint: _Float
-    contacts_full: Any
-    rows_full: Any
-
-    def outputs(self) -> tuple[_Float, _Float, _Float]:
-        """Where the C core writes; efc_force moves with every step."""
-        return self.qacc, self.qfrc_constraint, self.data.efc_force
-
-    @classmethod
-    def of(cls, model: mujoco.MjModel, data: mujoco.MjData) -> _Bound:
-        if not isinstance(data, mujoco.MjData):
-            raise TypeError(f"data must be a mujoco.MjData, not {type(data).__name__}")
-        if data.signature != model.signature or data.qpos.shape != (model.nq,):
-            raise ValueError("data belongs to another model than the one this stepper was made for")
-        return cls(
-            data,
-            (data.qpos, data.qvel, data.act, data.ctrl),
-            (data.qvel, data.M, data.cdof, data.subtree_com, data.qfrc_smooth, data.qacc_smooth),
-            data.qacc,
-            data.qfrc_constraint,
-            data.warning[mujoco.mjtWarning.mjWARN_CONTACTFULL],
-            data.warning[mujoco.mjtWarning.mjWARN_CNSTRFULL],
-        )
-
-
-def _name(model: mujoco.MjModel) -> str:
-    """Name of the model, the first in its list of names."""
-    return bytes(model.names).split(b"\0", 1)[0].decode()
-
-
-def _contact_arrays(data: mujoco.MjData) -> tuple[NDArray[Any] | None, ...]:
-    """Views of the contacts found in this step, in the order of the C core."""
-    contact = data.contact
-    return (
-        contact.dist,
-        contact.pos,
-        contact.frame,
-        contact.friction,
-        # new in MuJoCo 3.11 and 4.0
-        getattr(contact, "surfacevel", None),
-        getattr(contact, "adhesion", None),
-        contact.dim,
-        contact.geom,
-        contact.exclude,
-        contact.efc_address,
-    )
-
-
-def _damping(model: mujoco.MjModel) -> _Float:
-    """Coefficients (nv, 3) of the damping forces -(c_0 + c_1 |v| + c_2 v^2) v of the dofs."""
-    damping = np.zeros((model.nv, 3))
-    if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_DAMPER:
-        return damping
-    damping[:, 0] = model.dof_damping
-    if hasattr(model, "dof_dampingpoly"):
-        damping[:, 1:] = model.dof_dampingpoly
-    # an actuator that damps its joint acts through its gear on both sides
-    for joint, actuator in enumerate(getattr(model, "jnt_actuatorid", ())):
-        if actuator >= 0:
-            gear = model.actuator_gear[actuator, 0]
-            coefficients = model.actuator_damping[actuator], *model.actuator_dampingpoly[actuator]
-            damping[model.jnt_dofadr[joint]] += gear**2 * np.array(coefficients)
-    return damping
-
-
-def _geoms(model: mujoco.MjModel) -> Geoms:
-    entries = {}
-    for i in range(model.nnumeric):
-        first = model.numeric_adr[i]
-        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_NUMERIC, i)
-        entries[name or ""] = model.numeric_data[first : first + model.numeric_size[i]].tolist()
-    names = [
-        mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, i) or "" for i in range(model.ngeom)
-    ]
-    return Geoms(names, model.geom_group, model.geom_friction[:, 0], entries)
-
-
-def _forest(
-    model: mujoco.MjModel,
-    contact: ContactMaterial | None,
-    materials: Mapping[str | int, ContactMaterial] | None,
-    time_step: float,
-) -> dict[str, NDArray[Any]]:
-    """The constant arrays that the C core gathers from, by the names of its struct sap_forest."""
-    stiffness, dissipation_time, friction = geom_materials(
-        _geoms(model), contact, materials, time_step
-    )
-    # explicit pairs by the key of the C core; of two for the same geoms the first one counts
-    low = np.minimum(model.pair_geom1, model.pair_geom2).astype(np.int64)
-    high = np.maximum(model.pair_geom1, model.pair_geom2).astype(np.int64)
-    pair_key, first = np.unique(low * model.ngeom + high, return_index=True)
-    same_name = (
-        "tree_dofadr", "tree_dofnum", "dof_parentid", "M_rownnz", "M_rowadr", "M_colind",
-        "body_weldid", "body_rootid", "body_dofadr", "body_dofnum", "body_treeid", "geom_bodyid",
-    )  # fmt: skip
-    return {
-        **{name: getattr(model, name) for name in same_name},
-        "damping": _damping(model),
-        "stiffness": stiffness,
-        "dissipation_time": dissipation_time,
-        "friction": friction,
-        "pair_key": pair_key,
-        "pair_friction": np.ascontiguousarray(model.pair_friction[first, 0]),
-    }

@@ -1,4 +1,4 @@
-"""What of a MuJoCo model :class:`sapwood.mujoco.Stepper` can simulate; the rest is refused by name."""
+"""What of a MuJoCo model the stepper can simulate; the rest is refused by name."""
 
 from __future__ import annotations
 
@@ -92,24 +92,20 @@ def _check_options(model: mujoco.MjModel) -> None:
 
 
 def _check_flexes(model: mujoco.MjModel) -> None:
-    colliding = [
-        i
-        for i in range(model.nflex)
-        if model.flex_contype[i]
-        or model.flex_conaffinity[i]
-        or model.flex_internal[i]
-        or model.flex_selfcollide[i]
-    ]
-    if colliding:
+    # flex_internal went with MuJoCo 4.0
+    fields = ("flex_contype", "flex_conaffinity", "flex_internal", "flex_selfcollide")
+    settings = [np.asarray(getattr(model, name)) for name in fields if hasattr(model, name)]
+    colliding = np.flatnonzero(np.any(settings, axis=0))
+    if colliding.size:
         names = _listed(_named(model, _OBJECT.mjOBJ_FLEX, colliding))
         raise NotSupported(
-            f"contacts of flexes: {names}; give them contype, conaffinity, internal and selfcollide "
-            "0 to simulate them without contact"
+            f"contacts of flexes: {names}; switch off contype, conaffinity and self-collision "
+            "to simulate them without contact"
         )
 
 
 def _collides(model: mujoco.MjModel, geom: int) -> NDArray[np.intp]:
-    """Geoms that MuJoCo may bring into contact with this one, explicit pairs aside."""
+    """Geoms that MuJoCo may bring into contact with this one by itself, not by an explicit pair."""
     body = model.geom_bodyid
     weld = model.body_weldid
     contype, affinity = model.geom_contype, model.geom_conaffinity
@@ -125,11 +121,15 @@ def _collides(model: mujoco.MjModel, geom: int) -> NDArray[np.intp]:
     signature = np.minimum(body, body[geom]).astype(np.int64) << 16
     signature += np.maximum(body, body[geom])
     may &= ~np.isin(signature, model.exclude_signature)
+    may[model.pair_geom1[model.pair_geom2 == geom]] = False
+    may[model.pair_geom2[model.pair_geom1 == geom]] = False
     return np.flatnonzero(may)
 
 
 def _check_contacts(model: mujoco.MjModel) -> None:
     """Refuse what contacts would need beyond sliding friction, where it can be seen beforehand."""
+    if model.opt.disableflags & _DISABLE.mjDSBL_CONTACT:
+        return
     for pair in range(model.npair):
         label = name_of(model, _OBJECT.mjOBJ_PAIR, pair)
         if model.pair_dim[pair] > 3:
@@ -143,7 +143,14 @@ def _check_contacts(model: mujoco.MjModel) -> None:
         if np.any(model.geom_priority[others] <= model.geom_priority[geom]):
             label = name_of(model, _OBJECT.mjOBJ_GEOM, int(geom))
             raise NotSupported(_dimension_text(label, int(model.geom_condim[geom])))
-    for kind, field in ((_OBJECT.mjOBJ_GEOM, "geom_adhesion"), (_OBJECT.mjOBJ_PAIR, "pair_adhesion")):
+    moving = np.flatnonzero(np.any(model.geom_surfacevel, axis=1))
+    if moving.size and not hasattr(mujoco.MjContact, "surfacevel"):
+        names = _listed(_named(model, _OBJECT.mjOBJ_GEOM, moving))
+        raise NotSupported(f"surfacevel: {names}; MuJoCo tells contacts of it from version 4.0 on")
+    for kind, field in (
+        (_OBJECT.mjOBJ_GEOM, "geom_adhesion"),
+        (_OBJECT.mjOBJ_PAIR, "pair_adhesion"),
+    ):
         sticky = np.flatnonzero(getattr(model, field, ()))
         if sticky.size:
             raise NotSupported(f"adhesion of contacts: {_listed(_named(model, kind, sticky))}")
@@ -151,7 +158,8 @@ def _check_contacts(model: mujoco.MjModel) -> None:
 
 def _dimension_text(label: str, condim: int) -> str:
     return (
-        f"{label}: condim {condim}, torsional and rolling friction; use condim 3, or 1 for no friction"
+        f"{label}: condim {condim}, torsional and rolling friction; use condim 3, or 1 for a "
+        "contact without friction"
     )
 
 
@@ -205,7 +213,9 @@ def check_model(model: mujoco.MjModel, ignore: Collection[str]) -> int:
 
 def bad_value_text(name: str, index: int, value: float) -> str:
     """Text for an entry of the state that MuJoCo would reset the simulation for."""
-    return f"{name}[{index}] = {value:g}: must be finite and at most {mujoco.mjMAXVAL:g} in magnitude"
+    return (
+        f"{name}[{index}] = {value:g}: must be finite and at most {mujoco.mjMAXVAL:g} in magnitude"
+    )
 
 
 MORE_MEMORY = (
@@ -215,7 +225,7 @@ MORE_MEMORY = (
 
 
 def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjData) -> str:
-    """Text for a fault of the C core in the step of ``data``; ``index`` as its enum sap_fault says."""
+    """Text for a fault of the C core in a step of ``data``; for ``index`` see enum sap_fault."""
     if fault == "overflow":
         return MORE_MEMORY
     if fault == "rows":

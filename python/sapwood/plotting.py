@@ -114,6 +114,7 @@ def step_figure(
         _draw_times(below, label, steps, colour)
     above.set_ylabel("iterations per step")
     above.set_ylim(bottom=0)
+    above.yaxis.get_major_locator().set_params(integer=True)
     below.set_ylabel("wall-clock time per step [ms]")
     below.set_yscale("log")
     below.set_xlabel("simulated time [s]")

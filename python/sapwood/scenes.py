@@ -6,7 +6,7 @@ Every function returns a ``mujoco.MjSpec``, to be changed further or compiled::
 
 Contact materials travel with the model in its custom numbers (see
 :func:`sapwood.materials.custom_materials`), so ``sapwood.mujoco.Stepper(model)`` needs no more.
-Where a scene starts with a velocity, or away from the pose it is drawn in, that is its first keyframe:
+Where a scene starts with a velocity, that is its first keyframe:
 ``mujoco.mj_resetDataKeyframe(model, data, 0)``.
 """
 
@@ -61,16 +61,16 @@ def _new_spec(name: str, time_step: float, *, gravity: float = 9.81) -> mujoco.M
 
 
 def _add_material(
-    spec: mujoco.MjSpec, stiffness: float, dissipation_time: float | None, target: str = "default"
+    spec: mujoco.MjSpec, stiffness: float, dissipation_time: float, target: str = "default"
 ) -> None:
     """Put a contact material into the custom numbers; infinite stiffness is written as 0."""
-    values = [0.0 if math.isinf(stiffness) else stiffness]
-    if dissipation_time is not None:
-        values.append(dissipation_time)
+    values = [0.0 if math.isinf(stiffness) else stiffness, dissipation_time]
     spec.add_numeric(name=f"sapwood/{target}", data=values, size=len(values))
 
 
-def _add_floor(spec: mujoco.MjSpec, friction: float = 1.0, angle: float = 0.0) -> None:
+def _add_floor(
+    spec: mujoco.MjSpec, friction: float = 1.0, angle: float = 0.0, margin: float = 0.0
+) -> None:
     """Plane through the origin, turned by `angle` (rad) about y: downhill is +x."""
     spec.add_texture(
         name="floor", type=mujoco.mjtTexture.mjTEXTURE_2D,
@@ -81,7 +81,7 @@ def _add_floor(spec: mujoco.MjSpec, friction: float = 1.0, angle: float = 0.0) -
     material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "floor"
     spec.worldbody.add_geom(
         name="floor", type=_GEOM.mjGEOM_PLANE, size=[0, 0, 0.05], material="floor",
-        quat=_about_y(angle), friction=[friction, 0.0, 0.0],
+        quat=_about_y(angle), friction=[friction, 0.0, 0.0], margin=margin,
     )  # fmt: skip
 
 
@@ -212,10 +212,15 @@ def clutter(
 # ---- single bodies ------------------------------------------------------------------------------
 
 
-def box_on_slope(angle: float, friction: float, *, time_step: float = 0.01) -> mujoco.MjSpec:
+def box_on_slope(
+    angle: float, friction: float, *, time_step: float = 0.01, margin: float = 1e-3
+) -> mujoco.MjSpec:
     """A box of 10 cm (1 kg) lying on a slope that falls towards +x.
 
     It stays for friction > tan(angle) and slides at g (sin(angle) - friction cos(angle)) otherwise.
+    The margin keeps all four corners in contact: without it those that carry least open and close
+    by fractions of a micrometre, and the box rocks. A box that slides glides at a height of
+    friction (dt + tau_d) times its speed (section VII), which the margin must hold too.
 
     Parameters
     ----------
@@ -225,13 +230,15 @@ def box_on_slope(angle: float, friction: float, *, time_step: float = 0.01) -> m
         Of floor and box.
     time_step : float
         In s.
+    margin : float
+        Distance at which contacts are listed, m.
 
     Returns
     -------
     mujoco.MjSpec
     """
     spec = _new_spec("box_on_slope", time_step)
-    _add_floor(spec, friction, angle)
+    _add_floor(spec, friction, angle, margin)
     normal = np.array([math.sin(angle), 0.0, math.cos(angle)])
     _add_free_body(
         spec, "box", _GEOM.mjGEOM_BOX, [RADIUS] * 3, RADIUS * normal, _about_y(angle),
@@ -240,10 +247,13 @@ def box_on_slope(angle: float, friction: float, *, time_step: float = 0.01) -> m
     return spec
 
 
-def sliding_box(speed: float, friction: float, *, time_step: float = 0.01) -> mujoco.MjSpec:
+def sliding_box(
+    speed: float, friction: float, *, time_step: float = 0.01, margin: float = 1e-3
+) -> mujoco.MjSpec:
     """A flat box (1 kg) on level floor that starts at a speed along +x, in the first keyframe.
 
-    It decelerates at friction g and stops after speed^2/(2 friction g).
+    It decelerates at friction g and stops after speed^2/(2 friction g). For the margin see
+    :func:`box_on_slope`.
 
     Parameters
     ----------
@@ -253,13 +263,15 @@ def sliding_box(speed: float, friction: float, *, time_step: float = 0.01) -> mu
         Of floor and box.
     time_step : float
         In s.
+    margin : float
+        Distance at which contacts are listed, m.
 
     Returns
     -------
     mujoco.MjSpec
     """
     spec = _new_spec("sliding_box", time_step)
-    _add_floor(spec, friction)
+    _add_floor(spec, friction, margin=margin)
     size = [2 * RADIUS, 2 * RADIUS, RADIUS / 4]
     _add_free_body(
         spec, "box", _GEOM.mjGEOM_BOX, size, [0.0, 0.0, RADIUS / 4], mass=1.0, friction=friction
@@ -301,7 +313,7 @@ def sphere_on_floor(
     mujoco.MjSpec
     """
     spec = _new_spec("sphere_on_floor", time_step)
-    _add_material(spec, math.inf, None)
+    _add_material(spec, math.inf, dissipation_time)
     _add_material(spec, stiffness, dissipation_time, "geom/sphere")
     _add_floor(spec)
     _add_free_body(
@@ -313,10 +325,28 @@ def sphere_on_floor(
 # ---- free flight --------------------------------------------------------------------------------
 
 
-def free_flight(bodies: int = 8, seed: int = 0, *, time_step: float = 0.005) -> mujoco.MjSpec:
-    """Bodies and a chain that fly into each other without gravity; the first keyframe is the start.
+def _add_chain(spec: mujoco.MjSpec, position: list[float]) -> None:
+    """Three capsules along x, the first one free, then a ball and a hinge."""
+    link = spec.worldbody.add_body(name="link_0", pos=position)
+    link.add_freejoint(name="chain")
+    for i, joint in enumerate((None, mujoco.mjtJoint.mjJNT_BALL, mujoco.mjtJoint.mjJNT_HINGE)):
+        if joint is not None:
+            link = link.add_body(name=f"link_{i}", pos=[0.16, 0.0, 0.0])
+            link.add_joint(name=f"joint_{i}", type=joint, axis=[0.0, 1.0, 0.0])
+        link.add_geom(
+            name=f"link_{i}", type=_GEOM.mjGEOM_CAPSULE, fromto=[0, 0, 0, 0.1, 0, 0],
+            size=[0.025, 0, 0], density=DENSITY, rgba=_COLORS[4],
+        )  # fmt: skip
 
-    Nothing acts from outside, so linear and angular momentum are conserved through the collisions.
+
+def free_flight(
+    bodies: int = 8, seed: int = 0, *, chain: bool = False, time_step: float = 0.005
+) -> mujoco.MjSpec:
+    """Spheres and cubes that fly into each other without gravity; the first keyframe is the start.
+
+    Nothing acts from outside, so linear and angular momentum are conserved through the collisions:
+    to round-off, since neither spheres nor cubes have gyroscopic forces. With the chain they are to
+    first order in the time step, as symplectic Euler moves its links.
 
     Parameters
     ----------
@@ -324,6 +354,8 @@ def free_flight(bodies: int = 8, seed: int = 0, *, time_step: float = 0.005) -> 
         Number of free bodies, spheres and boxes in turn.
     seed : int
         Of positions, rotations and velocities.
+    chain : bool
+        A chain of three links, joined by a ball and a hinge, in the middle.
     time_step : float
         In s.
 
@@ -334,21 +366,14 @@ def free_flight(bodies: int = 8, seed: int = 0, *, time_step: float = 0.005) -> 
     random = np.random.default_rng(seed)
     spec = _new_spec("free_flight", time_step, gravity=0.0)
 
-    # a chain of three links in the middle, joined by a ball and a hinge
-    link = spec.worldbody.add_body(name="link_0", pos=[-0.15, 0.0, 0.0])
-    link.add_freejoint(name="chain")
-    for i, joint in enumerate((None, mujoco.mjtJoint.mjJNT_BALL, mujoco.mjtJoint.mjJNT_HINGE)):
-        if joint is not None:
-            link = link.add_body(name=f"link_{i}", pos=[0.16, 0.0, 0.0])
-            link.add_joint(name=f"joint_{i}", type=joint, axis=[0.0, 1.0, 0.0])
-        link.add_geom(
-            name=f"link_{i}", type=_GEOM.mjGEOM_CAPSULE, fromto=[0, 0, 0, 0.1, 0, 0],
-            size=[0.025, 0, 0], density=DENSITY, rgba=_COLORS[4],
-        )  # fmt: skip
-    qpos = [-0.15, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
-    qvel = [*random.uniform(-0.5, 0.5, 6), *random.uniform(-1.0, 1.0, 4)]
+    qpos: list[float] = []
+    qvel: list[float] = []
+    if chain:
+        qpos += [-0.15, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+        qvel += [*random.uniform(-0.5, 0.5, 6), *random.uniform(-1.0, 1.0, 4)]
+        _add_chain(spec, qpos[:3])
 
-    # bodies around it, on their way to the middle
+    # bodies all around, on their way to the middle
     for i in range(bodies):
         direction = random.standard_normal(3)
         position = (0.45 + 0.2 * i) * direction / np.linalg.norm(direction)
@@ -368,26 +393,26 @@ def free_flight(bodies: int = 8, seed: int = 0, *, time_step: float = 0.005) -> 
 
 # body, parent, position in the parent, capsules (from, to, radius), hinge axes
 _HUMANOID = (
-    ("torso", None, (0, 0, 1.29), (((0, -0.07, 0), (0, 0.07, 0), 0.07),), ()),
-    ("head", "torso", (0, 0, 0.19), (((0, 0, -0.01), (0, 0, 0.01), 0.09),), ()),
-    ("waist", "torso", (-0.01, 0, -0.26), (((0, -0.06, 0), (0, 0.06, 0), 0.06),), ("z", "y")),
-    ("pelvis", "waist", (0, 0, -0.165), (((-0.02, -0.07, 0), (-0.02, 0.07, 0), 0.09),), ("x",)),
+    ("torso", None, (0, 0, 1.29), (((0, -0.07, 0), (0, 0.07, 0), 0.07),), ""),
+    ("head", "torso", (0, 0, 0.19), (((0, 0, -0.01), (0, 0, 0.01), 0.09),), ""),
+    ("waist", "torso", (-0.01, 0, -0.26), (((0, -0.06, 0), (0, 0.06, 0), 0.06),), "zy"),
+    ("pelvis", "waist", (0, 0, -0.165), (((-0.02, -0.07, 0), (-0.02, 0.07, 0), 0.09),), "x"),
     ("right_thigh", "pelvis", (0, -0.1, -0.04), (((0, 0.01, 0), (0, 0.01, -0.34), 0.06),), "xzy"),
-    ("right_shin", "right_thigh", (0, 0.01, -0.403), (((0, 0, 0), (0, 0, -0.3), 0.049),), ("y",)),
+    ("right_shin", "right_thigh", (0, 0.01, -0.403), (((0, 0, 0), (0, 0, -0.3), 0.049),), "y"),
     ("right_foot", "right_shin", (0, 0, -0.39),
      (((-0.07, -0.02, 0), (0.14, -0.04, 0), 0.027), ((-0.07, 0, 0), (0.14, 0.02, 0), 0.027)),
-     ("y", "x")),
+     "yx"),
     ("left_thigh", "pelvis", (0, 0.1, -0.04), (((0, -0.01, 0), (0, -0.01, -0.34), 0.06),), "xzy"),
-    ("left_shin", "left_thigh", (0, -0.01, -0.403), (((0, 0, 0), (0, 0, -0.3), 0.049),), ("y",)),
+    ("left_shin", "left_thigh", (0, -0.01, -0.403), (((0, 0, 0), (0, 0, -0.3), 0.049),), "y"),
     ("left_foot", "left_shin", (0, 0, -0.39),
      (((-0.07, 0.02, 0), (0.14, 0.04, 0), 0.027), ((-0.07, 0, 0), (0.14, -0.02, 0), 0.027)),
-     ("y", "x")),
-    ("right_arm", "torso", (0, -0.17, 0.06), (((0, 0, 0), (0.16, -0.16, -0.16), 0.04),), ("x", "y")),
-    ("right_hand", "right_arm", (0.18, -0.18, -0.18), (((0.01, 0.01, 0.01), (0.17, 0.17, 0.17), 0.031),),
-     ("y",)),
-    ("left_arm", "torso", (0, 0.17, 0.06), (((0, 0, 0), (0.16, 0.16, -0.16), 0.04),), ("x", "y")),
-    ("left_hand", "left_arm", (0.18, 0.18, -0.18), (((0.01, -0.01, 0.01), (0.17, -0.17, 0.17), 0.031),),
-     ("y",)),
+     "yx"),
+    ("right_arm", "torso", (0, -0.17, 0.06), (((0, 0, 0), (0.16, -0.16, -0.16), 0.04),), "xy"),
+    ("right_hand", "right_arm", (0.18, -0.18, -0.18),
+     (((0.01, 0.01, 0.01), (0.17, 0.17, 0.17), 0.031),), "y"),
+    ("left_arm", "torso", (0, 0.17, 0.06), (((0, 0, 0), (0.16, 0.16, -0.16), 0.04),), "xy"),
+    ("left_hand", "left_arm", (0.18, 0.18, -0.18),
+     (((0.01, -0.01, 0.01), (0.17, -0.17, 0.17), 0.031),), "y"),
 )  # fmt: skip
 _AXES = {"x": [1.0, 0.0, 0.0], "y": [0.0, 1.0, 0.0], "z": [0.0, 0.0, 1.0]}
 
@@ -412,7 +437,7 @@ def humanoids(count: int = 1, *, time_step: float = 0.005, damping: float = 1.0)
     _add_floor(spec)
     spec.memory = 2**24 + 2**20 * count
     for i in range(count):
-        placed = {}
+        placed: dict[str, mujoco.MjsBody] = {}
         for name, parent, position, capsules, axes in _HUMANOID:
             offset = (0.0, 1.2 * (i - (count - 1) / 2), 0.0) if parent is None else (0.0, 0.0, 0.0)
             above = spec.worldbody if parent is None else placed[parent]

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from sapwood import _core
 
 LineSearch = Literal["exact", "backtracking"]
+Start = Literal["newton", "sticking"]
 Factorization = Literal["supernodal", "dense", "cholmod"]
 
 
@@ -35,6 +36,13 @@ class SapSettings:
         Largest step length alpha_max.
     armijo_rho, armijo_c : float
         Factor between trials and sufficient decrease of the backtracking line search.
+    start : {"newton", "sticking"}
+        First direction of an island: from the regions at the guess, as Algorithm 1 says, or, where
+        the guess is poor, as if every contact with v_hat_n > 0 stuck.
+    start_threshold : float
+        A guess is poor where its momentum error e_m, Eq. (24), exceeds this.
+    turning : bool
+        Add curvature where friction has just turned round.
     factorization : {"supernodal", "dense", "cholmod"}
         How the Newton system is factored; see :func:`sapwood.factorizations`.
     soft_norm : float
@@ -65,6 +73,9 @@ class SapSettings:
     max_step: float = 1.5
     armijo_rho: float = 0.8
     armijo_c: float = 1e-4
+    start: Start = "sticking"
+    start_threshold: float = 0.3
+    turning: bool = True
     factorization: Factorization = "supernodal"
     soft_norm: float = 0.0
     islands: bool = True

@@ -96,6 +96,24 @@ static void no_contact_is_free_motion(void) {
   sap_solver_destroy(solver);
 }
 
+/* a free tree's block of A is not read by a solve; sap_problem_check() reads everything */
+static void free_trees_are_not_read(void) {
+  uint64_t seed = 40;
+  scene_make(&scene, 3, 2, &seed);
+  scene.tree_a[0] = scene.tree_a[1] = 0;
+  scene.tree_b[0] = scene.tree_b[1] = 1;
+  int64_t first = scene.tree_nv[0] * scene.tree_nv[0] + scene.tree_nv[1] * scene.tree_nv[1];
+  scene.A[first] = NAN;
+  sap_solver *solver = make(sap_settings_default());
+  sap_solution solution = scene_solution(&outputs);
+  sap_error error;
+  CHECK_EQUAL(sap_solver_solve(solver, &scene.problem, NULL, &solution, &error), SAP_OK);
+  CHECK_EQUAL(sap_problem_check(&scene.problem, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "A");
+  CHECK_EQUAL(error.index, first);
+  sap_solver_destroy(solver);
+}
+
 /* momentum balance and contact law, recomputed here from the problem's own arrays */
 static double momentum_residual(const struct scene *s, const struct scene_outputs *o) {
   static double residual[SCENE_TREES * SCENE_MOST_NV];
@@ -321,6 +339,8 @@ static void bad_problems_are_named(void) {
 #define CHECK_REFUSED(change, status, name, at)                                             \
   do {                                                                                      \
     scene_make(&scene, 4, 6, &seed);                                                        \
+    scene.tree_a[0] = 0;                                                                    \
+    scene.tree_b[0] = -1;                                                                   \
     scene.tree_a[3] = 1;                                                                    \
     scene.tree_b[3] = 2;                                                                    \
     change;                                                                                 \
@@ -435,6 +455,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(a_resting_mass_sinks_as_section_ix_says),
       CHECK_TEST(coulomb_friction_of_a_sliding_mass),
       CHECK_TEST(no_contact_is_free_motion),
+      CHECK_TEST(free_trees_are_not_read),
       CHECK_TEST(random_scenes_balance_momentum_whatever_the_method),
       CHECK_TEST(derivatives_match_differences),
       CHECK_TEST(the_newton_direction_solves_with_the_hessian),

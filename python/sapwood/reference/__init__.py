@@ -9,6 +9,7 @@ lines, and the same tests run on both. It is meant to be read and checked agains
     graph           islands, minimum-degree order, junction tree                 VIII-D
     cholesky        block Cholesky factorization over the junction tree          VIII-D
     objective       cost, gradient, Hessian and their values along a line        (17), VIII-A, VIII-C
+    direction       Newton's direction, turning curvature, sticking start       VIII-A
     line_search     exact search and backtracking                                VIII-B
     certificate     proved bounds on the error                                   lemma 2
     newton          algorithm 1, stopping rule (20), errors (24), (25)

@@ -13,7 +13,8 @@ from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
 from sapwood.solver import Evaluation, LineValues
 from .certificate import velocity_error_bound
-from .cholesky import BlockCholesky, NotPositiveDefinite, solve_lower, solve_upper
+from .cholesky import NotPositiveDefinite
+from .direction import Turning, solve_hessian, sticking_system, symbolic
 from .graph import islands
 from .line_search import backtracking, exact
 from .objective import Objective, Point
@@ -47,41 +48,6 @@ class Run:
     records: list[Record]
 
 
-def direction(
-    objective: Objective,
-    point: Point,
-    factorization: str = "supernodal",
-    cholesky: BlockCholesky | None = None,
-) -> Array:
-    """Newton direction: dv with H dv = -grad.
-
-    Raises
-    ------
-    NotPositiveDefinite
-        When H has lost positive definiteness to round-off.
-    """
-    if factorization == "dense":
-        try:
-            L = np.linalg.cholesky(objective.hessian(point.G))
-        except np.linalg.LinAlgError:
-            raise NotPositiveDefinite(objective.trees[0]) from None
-        return solve_upper(L, solve_lower(L, -point.gradient))
-    if factorization != "supernodal":
-        raise ValueError(f"the reference has no factorization named {factorization!r}")
-
-    cholesky = symbolic(objective) if cholesky is None else cholesky
-    cholesky.factor(objective.hessian_blocks(point.G))
-    x = cholesky.solve({t: -point.gradient[objective.at[t]] for t in objective.trees})
-    return np.concatenate([x[t] for t in objective.trees]) if x else np.zeros(0)
-
-
-def symbolic(objective: Objective) -> BlockCholesky:
-    """Order and junction tree of the Hessian of an objective."""
-    sizes = {t: len(A) for t, A in objective.A.items()}
-    edges = [(p.trees[0], p.trees[1]) for p in objective.patches if len(p.trees) == 2]
-    return BlockCholesky(sizes, edges)
-
-
 def minimize(
     objective: Objective,
     v: Array,
@@ -91,23 +57,30 @@ def minimize(
 ) -> Run:
     """Algorithm 1 on one objective, starting at v.
 
-    Short of convergence the iterate with the smallest |D grad| is returned. When it is one of several islands, each stopped by itself, the rule (20) is made sharper so that
-    it then holds for the whole: from |D grad_k| <= a_k + r max(p_k, j_k) with a_k = eps_a / sqrt(K)
-    and r = eps_r / sqrt(2) follows, by the triangle inequality and sum_k max(p_k, j_k)^2 <= p^2 + j^2
-    <= 2 max(p, j)^2, that |D grad| <= eps_a + eps_r max(p, j).
+    Short of convergence the iterate with the smallest |D grad| is returned.
+
+    Where the objective is one of K islands, each stopped by itself, the rule (20) is sharpened so that
+    it holds for the whole: from |D grad_k| <= a + r max(p_k, j_k) with a = eps_a / sqrt(K) and
+    r = eps_r / sqrt(2) follows |D grad| <= eps_a + eps_r max(p, j), by the triangle inequality and
+    sum_k max(p_k, j_k)^2 <= p^2 + j^2 <= 2 max(p, j)^2.
     """
     share = np.sqrt(2.0) if n_islands > 1 else 1.0
     eps_a = settings.absolute_tolerance / np.sqrt(n_islands)
     eps_r = settings.relative_tolerance / share
-    search = exact if settings.line_search == "exact" else backtracking
     cholesky = symbolic(objective)
+    turning = Turning(objective)
+
+    def solve_for(G: Array, b: Array) -> Array:
+        return solve_hessian(objective, G, b, settings.factorization, cholesky)
 
     def converged(point: Point) -> bool:
         return point.gradient_norm <= eps_a + eps_r * point.scale  # (20)
 
     point = best = objective.point(v)
     records = [(island, 0, 0, 0.0, point.cost, 0.0, point.momentum_error)]
-    status, tree, total_trials, iteration, idle = Status.converged, -1, 0, 0, 0
+    status, tree, total_trials, iteration = Status.converged, -1, 0, 0
+    alpha = shortest = 1.0
+    idle = 0
 
     while True:
         if not point.finite:
@@ -115,22 +88,42 @@ def minimize(
             break
         if converged(point):
             return Run(point, Status.converged, -1, iteration, total_trials, records)
+        if idle == 3:
+            status = Status.stalled
+            break
         if iteration == settings.max_iterations:
             status = Status.iteration_limit
             break
 
+        # H dv = -grad, helped along where that pays
+        e_m = point.momentum_error
+        extra = turning.follow(point)
+        cut_short = shortest < 0.5 and alpha < 0.95 and e_m > 0.01
+        G = point.G + extra if settings.turning and cut_short else point.G
         try:
-            dv = direction(objective, point, settings.factorization, cholesky)
+            dv = None
+            if settings.start == "sticking" and iteration == 0 and e_m > settings.start_threshold:
+                dv = solve_for(*sticking_system(objective, point))
+            if dv is None or point.gradient @ dv >= 0.0:
+                dv = solve_for(G, -point.gradient)
         except NotPositiveDefinite as error:
             status, tree = Status.breakdown, error.tree
             break
-        slope = float(point.gradient @ dv)  # dl/da(0) = -|grad|^2_{H^-1}
+        line = objective.line(point, dv)
+        slope, _ = line.derivatives(0.0)
         if not slope < 0.0:
             status = Status.stalled
             break
 
-        line = objective.line(point, dv)
-        alpha, trials = search(line, slope, settings)
+        # alpha = argmin l(v + alpha dv)
+        predicted = -slope / 2.0  # decrease if l were quadratic
+        if settings.line_search == "exact":
+            alpha, trials = exact(line, slope, settings)
+        elif predicted > 10.0 * EPS * abs(point.cost):
+            alpha, trials = backtracking(line, slope, settings)
+        else:
+            alpha, trials = 1.0, 0  # below the round-off of l there is nothing to compare
+        shortest = min(shortest, alpha)
         total_trials += trials
         decrease = -line.difference(alpha)
         point = objective.point(point.v + alpha * dv)
@@ -139,15 +132,11 @@ def minimize(
             (island, iteration, trials, alpha, point.cost, decrease, point.momentum_error)
         )
 
-        # at round-off: two steps in a row whose predicted decrease drowns in l, and no lower gradient
-        drowned = -slope / 2.0 <= EPS * abs(point.cost)
-        improved = point.gradient_norm <= 0.9 * best.gradient_norm
-        idle = idle + 1 if drowned and not improved else 0
+        # idle: the predicted decrease drowned in l and the gradient stayed
+        drowned = predicted <= EPS * abs(point.cost)
+        idle += drowned and point.gradient_norm > 0.9 * best.gradient_norm
         if point.gradient_norm < best.gradient_norm:
             best = point
-        if idle == 2 and not converged(point):
-            status = Status.stalled
-            break
 
     return Run(best, status, tree, iteration, total_trials, records)
 
@@ -241,7 +230,9 @@ class SapSolver:
             cost=point.cost,
             gradient=point.gradient,
             hessian=objective.hessian(point.G),
-            direction=direction(objective, point, self.settings.factorization),
+            direction=solve_hessian(
+                objective, point.G, -point.gradient, self.settings.factorization
+            ),
         )
 
     def along_line(

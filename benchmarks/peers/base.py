@@ -1,0 +1,74 @@
+"""What a benchmark asks of a solver."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import ContactProblem
+
+
+class PeerError(Exception):
+    """A solver gave no velocity; the text says why."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one solve gave."""
+
+    v: NDArray[np.float64]
+    """Velocities of all trees (nv,)."""
+    status: str
+    """How the solver itself describes the outcome."""
+    iterations: int
+    """Iterations, in sequence (of the island that took most)."""
+    total_iterations: int
+    """Iterations summed over islands."""
+
+
+class Peer(ABC):
+    """A solver under test.
+
+    A problem is converted once to the form the solver takes (`form`, timed apart); a solve
+    (`solve`) then holds all that follows from it, the solver's own set-up included.
+    """
+
+    name: ClassVar[str]
+    modes: ClassVar[tuple[str, ...]] = ("cold",)
+    """"cold" begins from nothing; "warm" may keep memory and symbolic work, never a solution."""
+
+    @abstractmethod
+    def tolerances(self, target: float) -> tuple[float, ...]:
+        """Settings to try, the loosest first, when e_m <= target is wanted."""
+
+    @abstractmethod
+    def form(self, problem: ContactProblem) -> Any:
+        """Convert the problem to the form the solver takes."""
+
+    @abstractmethod
+    def solve(self, form: Any, tolerance: float, mode: str) -> Callable[[], Any]:
+        """Make a function that solves once, from v_guess, each time it is called."""
+
+    @abstractmethod
+    def answer(self, form: Any, result: Any) -> Answer:
+        """Read what such a function returned; a velocity may be NaN or infinite.
+
+        Raises
+        ------
+        PeerError
+            There is no velocity in it.
+        """
+
+    def split(self, form: Any, tolerance: float, mode: str) -> dict[str, float] | None:  # noqa: ARG002
+        """Seconds of one more solve by part, None where the solver does not tell."""
+        return None
+
+
+def tightening(target: float) -> tuple[float, ...]:
+    """For solvers that stop by e_m itself: the target, then two decades more for round-off."""
+    return (target, 0.1 * target, 0.01 * target)

@@ -1,0 +1,60 @@
+"""sapwood, island by island as by default, and as one whole problem."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import ClassVar
+
+from benchmarks.peers.base import Answer, Peer, tightening
+from sapwood import ContactProblem, SapSettings, SapSolver, Solution
+
+
+class Sapwood(Peer):
+    """Default settings but the tolerance; warm keeps the solver object, hence its symbolic work."""
+
+    name = "sapwood"
+    modes = ("cold", "warm")
+    settings: ClassVar[SapSettings] = SapSettings()
+
+    def tolerances(self, target: float) -> tuple[float, ...]:
+        """See Peer."""
+        return tightening(target)
+
+    def form(self, problem: ContactProblem) -> ContactProblem:
+        """See Peer."""
+        return problem
+
+    def solve(self, form: ContactProblem, tolerance: float, mode: str) -> Callable[[], Solution]:
+        """See Peer."""
+        return self._solve(form, self._settings(tolerance), mode)
+
+    def answer(self, form: ContactProblem, result: Solution) -> Answer:  # noqa: ARG002
+        """See Peer."""
+        return Answer(result.v, str(result.status), result.iterations, result.total_iterations)
+
+    def split(self, form: ContactProblem, tolerance: float, mode: str) -> dict[str, float]:
+        """See Peer; in a solve of its own, since reading the clock inside takes time."""
+        settings = dataclasses.replace(self._settings(tolerance), record_history=True)
+        timing = self._solve(form, settings, mode)().timing
+        parts = {part: seconds for part, seconds in timing.items() if part != "seconds"}
+        return {**parts, "rest": timing["seconds"] - sum(parts.values())}
+
+    def _settings(self, tolerance: float) -> SapSettings:
+        return dataclasses.replace(self.settings, relative_tolerance=tolerance)
+
+    @staticmethod
+    def _solve(form: ContactProblem, settings: SapSettings, mode: str) -> Callable[[], Solution]:
+        if mode == "cold":
+            return lambda: SapSolver(settings).solve(form)
+        solver = SapSolver(settings)
+        solver.solve(form)
+        return lambda: solver.solve(form)
+
+
+class SapwoodWhole(Sapwood):
+    """Without islands: takes the iterations of the plain algorithm on the whole problem."""
+
+    name = "sapwood-whole"
+    modes = ("cold",)
+    settings = SapSettings(islands=False)

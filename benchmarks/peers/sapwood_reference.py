@@ -1,0 +1,31 @@
+"""The NumPy mirror of sapwood: what the compiled core gains over readable Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchmarks.peers.base import Answer, Peer, tightening
+from sapwood import ContactProblem, SapSettings, Solution, reference
+
+
+class SapwoodReference(Peer):
+    """Default settings but the tolerance."""
+
+    name = "reference"
+
+    def tolerances(self, target: float) -> tuple[float, ...]:
+        """See Peer."""
+        return tightening(target)
+
+    def form(self, problem: ContactProblem) -> ContactProblem:
+        """See Peer."""
+        return problem
+
+    def solve(self, form: ContactProblem, tolerance: float, mode: str) -> Callable[[], Solution]:  # noqa: ARG002
+        """See Peer."""
+        settings = SapSettings(relative_tolerance=tolerance)
+        return lambda: reference.solve(form, settings=settings)
+
+    def answer(self, form: ContactProblem, result: Solution) -> Answer:  # noqa: ARG002
+        """See Peer."""
+        return Answer(result.v, str(result.status), result.iterations, result.total_iterations)

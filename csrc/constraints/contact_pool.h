@@ -1,0 +1,57 @@
+/* The frictional contacts of a problem, one array per quantity, and the two loops over them that a solve
+ * spends its time in. contact_pool.c is compiled once per instruction set, like the dense kernels. */
+#ifndef SAPWOOD_CONSTRAINTS_CONTACT_POOL_H
+#define SAPWOOD_CONSTRAINTS_CONTACT_POOL_H
+
+#include "base/memory.h"
+#include "constraints/contact.h"
+
+struct sap_contact_pool {
+  int32_t n;
+  double soft; /* eps_s^2 */
+
+  /* constants (n) */
+  double *mu, *R_t, *R_n, *inverse_R_t, *inverse_R_n, *mu_hat, *share;
+  double *v_hat[3];
+
+  /* (n): y at the iterate, and dy = -R^-1 dv_c along the line */
+  double *y[3], *dy[3];
+
+  /* (n): what sap_pool_law() finds; G by entry of enum SAP_G_11.. */
+  double *slip[2]; /* t where the contact slides, else 0 */
+  double *G[SAP_G_ENTRIES];
+  int8_t *region;
+};
+
+void sap_pool_carve(struct sap_contact_pool *pool, struct sap_arena *arena, int32_t n);
+void sap_pool_set(struct sap_contact_pool *pool, int32_t i, const struct sap_contact *contact);
+
+static inline struct sap_contact sap_pool_get(const struct sap_contact_pool *pool, int32_t i) {
+  return (struct sap_contact){
+      .mu = pool->mu[i],
+      .R_t = pool->R_t[i],
+      .R_n = pool->R_n[i],
+      .inverse_R_t = pool->inverse_R_t[i],
+      .inverse_R_n = pool->inverse_R_n[i],
+      .mu_hat = pool->mu_hat[i],
+      .share = pool->share[i],
+      .soft = pool->soft,
+      .v_hat = {pool->v_hat[0][i], pool->v_hat[1][i], pool->v_hat[2][i]},
+  };
+}
+
+/* Loops over the contacts [begin, end). */
+struct sap_pool_loops {
+  /* y, gamma (n, 3), slip, G and region from v_c (n, 3); returns the sum of the costs */
+  double (*law)(struct sap_contact_pool *pool, int32_t begin, int32_t end, const double *v_c,
+                double *gamma);
+
+  /* sums of -dv_c^T gamma and dv_c^T G dv_c at y + alpha dy */
+  void (*line)(const struct sap_contact_pool *pool, int32_t begin, int32_t end, double alpha,
+               double *slope, double *curvature);
+};
+
+/* for the instruction set of number `set`, as in sap_kernels_of() */
+const struct sap_pool_loops *sap_pool_loops_of(int32_t set);
+
+#endif

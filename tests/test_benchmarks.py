@@ -1,0 +1,491 @@
+"""The benchmarks: what they measure is right, solvers agree, and nothing stops a run."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import helpers
+import sapwood
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import command, machine, peers, solvers, solvers_report, timing
+from benchmarks.accuracy import Accuracy, touched_trees
+from benchmarks.peers.base import Answer, Peer, PeerError
+from benchmarks.solvers import FAILED, MISSED, REACHED, Row
+
+FILES = helpers.small_files()
+small_files = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+TARGETS = (1e-3, 1e-6)
+
+
+def load_peer(name: str) -> Peer:
+    try:
+        return peers.load(name)
+    except ImportError as error:
+        pytest.skip(str(error))
+
+
+# ---- accuracy ----------------------------------------------------------------------------------
+
+
+def test_momentum_error_is_that_of_an_independent_formula(rng):
+    """helpers.momentum_error goes contact by contact in extended precision."""
+    for touched in (None, [0, 3, 4]):
+        problem = helpers.random_problem(rng, touched=touched)
+        for v in (problem.v_star, rng.standard_normal(problem.nv)):
+            measured = Accuracy(problem).momentum_error(v)
+            np.testing.assert_allclose(measured, helpers.momentum_error(problem, v), rtol=1e-9)
+
+
+@small_files
+def test_momentum_error_near_the_solution(path):
+    problem = sapwood.load_problem(path)
+    v = sapwood.solve(problem).v
+    measured = Accuracy(problem).momentum_error(v)
+    np.testing.assert_allclose(measured, helpers.momentum_error(problem, v), rtol=1e-3, atol=1e-12)
+
+
+def test_untouched_trees_do_not_count(rng):
+    problem = helpers.random_problem(rng, touched=[0, 3, 4])
+    assert set(touched_trees(problem)) <= {0, 3, 4}
+    v = rng.standard_normal(problem.nv)
+    other = v.copy()
+    other[helpers.sections(problem)[1]] += 1.0
+    accuracy = Accuracy(problem)
+    assert accuracy.momentum_error(v) == accuracy.momentum_error(other)
+
+
+@small_files
+def test_velocity_error(path, rng):
+    """|v - v_ref|_A / |v_ref|_A over the trees that take part."""
+    problem = sapwood.load_problem(path)
+    accuracy = Accuracy(problem)
+    assert accuracy.velocity_error(problem.v_ref) == 0.0
+    touched = helpers.touched_trees(problem)
+    counts = np.repeat(touched, problem.tree_nv)
+    v = problem.v_ref + rng.standard_normal(problem.nv)
+    expected = helpers.norm_A(problem, counts * (v - problem.v_ref)) / helpers.norm_A(
+        problem, counts * problem.v_ref
+    )
+    np.testing.assert_allclose(accuracy.velocity_error(v), expected, rtol=1e-10)
+
+
+def test_sparse_form_is_the_problem(rng):
+    pytest.importorskip("scipy")
+    from benchmarks.sparse import SparseProblem
+
+    bias = rng.standard_normal((20, 2))
+    problem = helpers.random_problem(rng, touched=[0, 2, 3, 4], v_hat_t=bias)
+    form = SparseProblem.from_problem(problem)
+    A, J = problem.to_dense()
+    here = form.velocities
+    assert np.array_equal(form.A.toarray(), A[np.ix_(here, here)])
+    assert np.array_equal(form.J.toarray(), J[:, here])
+    assert np.array_equal(form.v_hat, helpers.bias(problem))
+    v = form.whole(np.zeros(len(here)))
+    counts = np.repeat(helpers.touched_trees(problem), problem.tree_nv)
+    assert np.array_equal(v, np.where(counts, 0.0, problem.v_star))
+
+
+# ---- solvers -----------------------------------------------------------------------------------
+
+
+@small_files
+@pytest.mark.parametrize(
+    ("name", "tolerance", "limit"),
+    [("scipy", 1e-11, 1e-9), ("clarabel", 1e-12, 1e-5), ("sapwood-whole", 1e-11, 1e-9)],
+)
+def test_peers_agree_with_sapwood(name, tolerance, limit, path):
+    """The same velocity, in the norm of A."""
+    peer = load_peer(name)
+    problem = sapwood.load_problem(path)
+    form = peer.form(problem)
+    v = peer.answer(form, peer.solve(form, tolerance, "cold")()).v
+    ours = sapwood.solve(problem, settings=sapwood.SapSettings(relative_tolerance=1e-11)).v
+    assert helpers.norm_A(problem, v - ours) <= limit * helpers.norm_A(problem, ours)
+
+
+def test_scipy_takes_the_iterations_of_the_plain_algorithm():
+    """It is the same algorithm: what is compared is how, not what, is computed."""
+    newton, whole = load_peer("scipy"), load_peer("sapwood-whole")
+    for path in FILES:
+        problem = sapwood.load_problem(path)
+        counts = []
+        for peer in (newton, whole):
+            form = peer.form(problem)
+            counts.append(peer.answer(form, peer.solve(form, 1e-6, "cold")()).iterations)
+        assert abs(counts[0] - counts[1]) <= 1, path.stem
+
+
+def test_scipy_derivatives(rng):
+    """G of the vectorised law is -dgamma/dv_c, and the curvature w^T G w, in every region."""
+    pytest.importorskip("scipy")
+    from benchmarks.peers.scipy_newton import ContactLaw
+
+    n = 400
+    mu, R = rng.uniform(0.0, 1.5, n), rng.uniform(0.1, 1.0, (n, 3))
+    R[:, 1] = R[:, 0]
+    mu[:40] = 0.0
+    law = ContactLaw(mu, R)
+    y, w = rng.standard_normal((n, 3)), rng.standard_normal((n, 3))
+    at = law.project(y)
+    gamma, _, regions = sapwood.project(y, mu, R[:, 0], R[:, 2])
+    assert len(set(regions)) == 3
+    np.testing.assert_allclose(at[0], gamma, atol=1e-14)
+    G = law.hessian(*at)
+    w_G_w = np.einsum("ij,ijk,ik", w, G, w)
+    np.testing.assert_allclose(law.curvature(w, *at), w_G_w, rtol=1e-12)
+
+    h = 1e-7
+    far = np.array(
+        [law.project(y + s * h * w / R)[0] for s in (-1.0, 1.0)]
+    )  # v_c moves by -h w and h w
+    smooth = np.all(
+        [sapwood.project(y + s * h * w / R, mu, R[:, 0], R[:, 2])[2] == regions for s in (-1, 1)],
+        axis=0,
+    )
+    slope = (far[1] - far[0]) / (2.0 * h)
+    np.testing.assert_allclose(
+        slope[smooth], np.einsum("ijk,ik->ij", G, w)[smooth], rtol=1e-5, atol=1e-5
+    )
+
+
+def test_missing_package_is_named(monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "clarabel", None)
+    monkeypatch.delitem(sys.modules, "benchmarks.peers.clarabel_conic", raising=False)
+    line = ["solvers", str(FILES[0].parent), "--solvers", "clarabel", "--out", str(tmp_path)]
+    assert command.main(line) == command.USAGE
+    errors = capsys.readouterr().err
+    assert "skipped: clarabel" in errors
+    assert "none of the solvers is installed" in errors
+
+
+# ---- a run -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def quick_run(tmp_path_factory):
+    """Every solver on two files, as the command does it: (finished process, folder)."""
+    out = tmp_path_factory.mktemp("benchmarks")
+    line = ["-m", "benchmarks", "solvers", FILES[0].parent, "--files", "c*_block.npz"]
+    line += ["--repeat", "3", "--budget", "0.2", "--out", out]
+    done = subprocess.run(
+        [sys.executable, *map(str, line)], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    return done, out
+
+
+def installed() -> list[Peer]:
+    found = []
+    for name in peers.NAMES:
+        try:
+            found.append(peers.load(name))
+        except ImportError:
+            continue
+    return found
+
+
+def test_run_has_every_row(quick_run):
+    done, out = quick_run
+    assert done.returncode == 0, done.stderr
+    rows = solvers.read_rows(out / "solvers.csv")
+    files = sorted(path.stem for path in FILES if path.match("c*_block.npz"))
+    assert len(files) >= 2
+    expected = {
+        (file, peer.name, mode, target)
+        for file in files
+        for peer in installed()
+        for mode in peer.modes
+        for target in TARGETS
+    }
+    assert sorted((r.file, r.solver, r.mode, r.target) for r in rows) == sorted(expected)
+
+    for row in rows:
+        assert row.status == REACHED, (row.solver, row.file, row.detail)
+        assert row.e_m <= row.target
+        assert row.v_error <= 10.0 * row.target
+        assert 0.0 < row.cpu_min <= row.cpu_median
+        assert 0.0 < row.wall_min <= row.wall_median
+        assert 1 <= row.samples <= 3
+        if row.iterations:
+            np.testing.assert_allclose(row.iteration * row.iterations, row.cpu_min)
+        problem = sapwood.load_problem(FILES[0].parent / f"{row.file}.npz")
+        sizes = (problem.n_trees, problem.nv, problem.n_contacts)
+        assert (row.trees, row.nv, row.contacts) == sizes
+        parts = [getattr(row, part) for part in solvers.PARTS]
+        if row.solver.startswith("sapwood"):
+            assert all(part >= 0.0 for part in parts)
+            assert sum(parts) > 0.0
+        else:
+            assert parts == [None] * len(parts)
+
+
+def test_run_is_pinned_and_says_where(quick_run):
+    done, out = quick_run
+    record = json.loads((out / "solvers.json").read_text())
+    if hasattr(os, "sched_getaffinity"):
+        assert int(record["machine"]["pinned to core"]) in os.sched_getaffinity(0)
+    assert record["machine"]["BLAS threads"] == "1"
+    assert record["machine"]["sapwood"] == sapwood.__version__
+    for name, value in record["machine"].items():
+        assert f"{name}: {value}\n" in done.stdout
+    assert record["settings"]["tolerances"] == list(TARGETS)
+
+
+def test_run_prints_the_table_and_draws(quick_run):
+    done, out = quick_run
+    table = (out / "solvers.txt").read_text()
+    assert table in done.stdout
+    for peer in installed():
+        assert f"{peer.name}, cold" in table
+    pytest.importorskip("matplotlib")
+    from matplotlib.image import imread
+
+    picture = imread(out / "solvers.png")
+    assert picture.shape[0] > 500
+    assert picture.std() > 0.05
+
+
+def test_rows_survive_a_killed_run(quick_run, tmp_path):
+    """An unfinished last line is dropped, a file of something else refused."""
+    _, out = quick_run
+    text = (out / "solvers.csv").read_text()
+    rows = solvers.read_rows(out / "solvers.csv")
+    cut = tmp_path / "cut.csv"
+    cut.write_text(text[:-20])
+    assert solvers.read_rows(cut) == rows[:-1]
+    cut.write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="header"):
+        solvers.read_rows(cut)
+
+
+def test_rows_are_written_as_they_are_read(tmp_path):
+    """Every field comes back with its type, and a spreadsheet sees plain CSV."""
+    path = tmp_path / "rows.csv"
+    solvers.run([FILES[0]], [load_peer("sapwood")], [1e-6], path, repeat=1, budget=0.1)
+    rows = solvers.read_rows(path)
+    with path.open(newline="") as file:
+        plain = list(csv.DictReader(file))
+    assert [row.mode for row in rows] == ["cold", "warm"]
+    for row, words in zip(rows, plain, strict=True):
+        for column, word in words.items():
+            value = getattr(row, column)
+            assert word == ("" if value is None else str(value))
+
+
+# ---- failures ----------------------------------------------------------------------------------
+
+
+class Broken(Peer):
+    """Fails in a chosen way."""
+
+    name = "broken"
+
+    def __init__(self, stage: str, error: BaseException | None) -> None:
+        self.stage, self.error = stage, error
+
+    def _fail(self, stage):
+        if stage == self.stage and self.error is not None:
+            raise self.error
+
+    def tolerances(self, target):
+        return (target, target / 10.0)
+
+    def form(self, problem):
+        self._fail("form")
+        return problem
+
+    def solve(self, _form, _tolerance, _mode):
+        self._fail("solve")
+        return lambda: self._fail("call")
+
+    def answer(self, form, _result):
+        self._fail("answer")
+        return Answer(np.full(form.nv, np.nan) if self.stage == "nan" else form.v_star, "odd", 1, 1)
+
+
+class Panic(BaseException):
+    """What a panic of compiled code may look like."""
+
+
+@pytest.mark.parametrize("stage", ["form", "solve", "call", "answer"])
+@pytest.mark.parametrize(
+    "error", [PeerError("no\nluck"), ZeroDivisionError("no luck"), Panic("no luck")]
+)
+def test_failure_is_a_row(stage, error):
+    both = [Broken(stage, error), load_peer("sapwood")]
+    rows = solvers.measure(FILES[0], both, TARGETS, 1, 0.1)
+    broken = [row for row in rows if row.solver == "broken"]
+    assert [row.status for row in broken] == [FAILED, FAILED]
+    assert all(row.detail == f"{type(error).__name__}: no luck" for row in broken)
+    assert all(row.status == REACHED for row in rows if row.solver == "sapwood")
+    assert "broken, cold" in solvers_report.table(rows)
+
+
+def test_velocity_that_is_not_finite_is_a_failure():
+    (row,) = solvers.measure(FILES[0], [Broken("nan", None)], [1e-6], 1, 0.1)
+    assert row.status == FAILED
+    assert row.detail == "PeerError: no finite velocity (odd)"
+
+
+def test_interrupt_is_no_failure():
+    with pytest.raises(KeyboardInterrupt):
+        solvers.measure(FILES[0], [Broken("call", KeyboardInterrupt())], TARGETS, 1, 0.1)
+
+
+def test_wrong_velocity_is_a_miss():
+    """v* is no solution: its e_m is told, its time is not."""
+    (row,) = solvers.measure(FILES[0], [Broken("", None)], [1e-6], 1, 0.1)
+    problem = sapwood.load_problem(FILES[0])
+    assert row.status == MISSED
+    np.testing.assert_allclose(row.e_m, helpers.momentum_error(problem, problem.v_star), rtol=1e-9)
+    assert row.cpu_min is None
+    with pytest.raises(ValueError, match="no solver reached"):
+        solvers_report.figure([row], Path("unused.png"))
+
+
+def test_damaged_file_is_a_row(tmp_path):
+    (tmp_path / "bad.npz").write_bytes(b"no archive")
+    rows = solvers.measure(tmp_path / "bad.npz", [load_peer("sapwood")], [1e-6], 1, 0.1)
+    assert [row.status for row in rows] == [FAILED, FAILED]
+    assert "not a problem file" in rows[0].detail
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--solvers", "sapwood,drake"], "drake"),
+        (["--tolerances", "1e-3,0"], "must be > 0"),
+        (["--tolerances", "small"], "small"),
+        (["--repeat", "0"], "must be >= 1"),
+        (["--files", "*.nothing"], "*.nothing"),
+        (["--core", "100000"], "core 100000"),
+    ],
+)
+def test_usage_errors(arguments, named, capsys, tmp_path):
+    line = ["solvers", str(FILES[0].parent), "--out", str(tmp_path), *arguments]
+    try:
+        code = command.main(line)
+    except SystemExit as exit_:
+        code = exit_.code
+    assert code == command.USAGE
+    assert named in capsys.readouterr().err
+
+
+def test_pin_keeps_the_process_on_one_core():
+    if not hasattr(os, "sched_getaffinity"):
+        pytest.skip("this system pins no processes")
+    code = (
+        "import os; from benchmarks.machine import pin; print(pin(None), os.sched_getaffinity(0))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    core = max(os.sched_getaffinity(0))
+    assert done.stdout == f"{core} {{{core}}}\n"
+
+
+def test_pin_refuses_a_core_that_is_not_there():
+    if not hasattr(os, "sched_getaffinity"):
+        pytest.skip("this system pins no processes")
+    before = os.sched_getaffinity(0)
+    with pytest.raises(ValueError, match="core -1"):
+        machine.pin(-1)
+    assert os.sched_getaffinity(0) == before
+
+
+# ---- clocks and summaries ----------------------------------------------------------------------
+
+
+def test_interleaved_rounds():
+    """Samples follow an uncounted call of the same function; neighbours change between rounds."""
+    log = []
+    calls = [lambda k=k: (log.append(k), time.sleep(timing.SAMPLE_SECONDS)) for k in range(3)]
+    calls.append(lambda: log.append("slow"))
+    first = [timing.Times([s], [s]) for s in (0.002, 0.002, 0.002, 2.0)]
+    times = timing.interleaved(calls, first, repeat=8, budget=1.0)
+    assert [len(t.wall) for t in times] == [8, 8, 8, 1]
+    assert times[3] is first[3]
+    assert "slow" not in log
+
+    # a call lasts a sample: one uncounted, one counted, in every round each function once
+    pairs = np.array(log).reshape(8, 3, 2)
+    assert np.array_equal(pairs[..., 0], pairs[..., 1])
+    assert np.array_equal(np.sort(pairs[..., 0], axis=1), np.tile(np.arange(3), (8, 1)))
+    turns = pairs[..., 0].ravel()
+    before = {k: set(turns[:-1][turns[1:] == k]) - {k} for k in range(3)}
+    assert all(len(found) == 2 for found in before.values())
+
+
+def test_uncounted_call_takes_what_comes_first():
+    """A function that is slow whenever another one ran before it is timed without that."""
+    last = []
+
+    def call(k):
+        time.sleep(0.02 if last != [k] else 0.002)
+        last[:] = [k]
+
+    first = [timing.Times([0.02], [0.02])] * 2
+    calls = [lambda: call(0), lambda: call(1)]
+    for times in timing.interleaved(calls, first, repeat=4, budget=1.0):
+        assert len(times.wall) == 4
+        assert max(times.wall) < 0.02
+
+
+def test_short_calls_share_a_sample():
+    log = []
+    (times,) = timing.interleaved(
+        [lambda: log.append(0)], [timing.Times([1e-6], [1e-6])], repeat=2, budget=1.0
+    )
+    assert len(times.cpu) == 2
+    assert len(log) > 20
+
+
+def test_budget_ends_the_samples():
+    first = timing.Times([0.02], [0.02])
+    (times,) = timing.interleaved([lambda: time.sleep(0.02)], [first], repeat=100, budget=0.05)
+    # each sample with its uncounted call takes 0.04
+    assert len(times.wall) == 2
+    assert min(times.wall) >= 0.02
+    assert times.cpu_min < times.wall_min
+
+
+def made_row(file: str, solver: str, seconds: float | None) -> Row:
+    return Row(
+        file=file,
+        solver=solver,
+        mode="cold",
+        target=1e-6,
+        status=MISSED if seconds is None else REACHED,
+        cpu_min=seconds,
+        iterations=2,
+    )
+
+
+def test_profile_and_table():
+    """Two problems: a is 4 and 9 times faster than b; c solves one of them, 3 times slower."""
+    rows = [
+        made_row("p", "sapwood", 1e-6), made_row("p", "b", 4e-6), made_row("p", "c", None),
+        made_row("q", "sapwood", 1e-3), made_row("q", "b", 9e-3), made_row("q", "c", 3e-3),
+    ]  # fmt: skip
+    curves = solvers_report.profile(rows, ["sapwood", "b", "c"])
+    assert curves["sapwood"] == [1.0, 1.0]
+    np.testing.assert_allclose(curves["b"], [4.0, 9.0])
+    np.testing.assert_allclose(curves["c"], [3.0])
+
+    lines = {line.split(",")[0]: line.split() for line in solvers_report.table(rows).splitlines()}
+    # reached, solve, iteration, iterations, mean ratio, least, most
+    assert lines["b"][2:] == ["2/2", "190", "us", "-", "2.0", "6.00", "4.00", "9.00"]
+    assert lines["c"][2:] == ["1/2", "3.00", "ms", "-", "2.0", "3.00", "3.00", "3.00"]
+    assert lines["sapwood"][-3:] == ["1.00", "1.00", "1.00"]
