@@ -1,0 +1,203 @@
+"""The C side of a step by itself: whatever arrays it is given, it answers with an error or a step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+mujoco = pytest.importorskip("mujoco")
+
+from mujoco_models import mixed
+
+from sapwood import SapSettings, _core
+from sapwood.mujoco_arrays import Bound, contact_arrays, forest_arrays
+
+MODEL = mixed()
+FOREST = forest_arrays(MODEL, None, None, 0.004)
+INDICES = [name for name, array in FOREST.items() if array.dtype == np.int32]
+STATE = ("qvel", "M", "cdof", "subtree_com", "qfrc_smooth", "qacc_smooth")
+CONTACT = (
+    "dist", "pos", "frame", "friction", "surfacevel", "adhesion", "dim", "geom", "exclude",
+    "efc_address",
+)  # fmt: skip
+OUTPUTS = ("qacc", "qfrc_constraint", "efc_force")
+
+
+def make_core(forest=FOREST, dt=0.004):
+    return _core.ModelStepper(forest, dt, 1e-3, 1.0, "block", "elliptic", 1e10, SapSettings())
+
+
+def step_arrays():
+    """Copies of all arrays of a step with contacts, as three tuples."""
+    data = mujoco.MjData(MODEL)
+    mujoco.mj_step1(MODEL, data)
+    mujoco.mj_fwdActuation(MODEL, data)
+    mujoco.mj_fwdAcceleration(MODEL, data)
+    bound = Bound.of(MODEL, data)
+    groups = (bound.inputs, contact_arrays(data), bound.outputs())
+    return tuple(tuple(None if a is None else np.array(a) for a in group) for group in groups)
+
+
+def replaced(groups, group, position, value):
+    entries = list(groups[group])
+    entries[position] = value
+    return tuple(tuple(entries) if i == group else g for i, g in enumerate(groups))
+
+
+def test_arrays_in_the_order_of_the_core_make_a_step():
+    groups = step_arrays()
+    core = make_core()
+    assert core.solve(*groups) == 0
+    assert core.fault() == (0, -1)
+    assert len(core.contacts()["index"]) > 5
+    # strides of a list of structs, and of the reverse of one
+    padded = tuple(
+        None if a is None else np.repeat(a[::-1], 3, axis=0)[::3][::-1] for a in groups[1]
+    )
+    assert core.solve(groups[0], padded, groups[2]) == 0
+
+
+@given(
+    name=st.sampled_from(INDICES),
+    place=st.integers(0, 2**20),
+    value=st.integers(-3, 40) | st.integers(-(2**31), 2**31 - 1),
+)
+def test_wrong_indices_in_a_forest_never_lead_outside(name, place, value):
+    """Either the entry is refused by name, or it is harmless and a step runs."""
+    forest = {**FOREST, name: FOREST[name].copy()}
+    forest[name][place % len(forest[name])] = value
+    try:
+        core = make_core(forest)
+    except ValueError as error:
+        assert str(error).split("[")[0].split(" ")[0] in INDICES  # noqa: PT017
+        return
+    try:
+        core.solve(*step_arrays())
+    except ValueError as error:
+        # a Jacobian on other dofs may leave a contact without effective mass
+        assert "effective mass" in str(error)  # noqa: PT017
+
+
+@given(
+    field=st.sampled_from(["dim", "geom", "exclude", "efc_address"]),
+    place=st.integers(0, 2**20),
+    value=st.integers(-3, 60) | st.integers(-(2**31), 2**31 - 1),
+)
+def test_wrong_indices_in_a_contact_never_lead_outside(field, place, value):
+    groups = step_arrays()
+    array = groups[1][CONTACT.index(field)]
+    array.flat[place % array.size] = value
+    core = make_core()
+    try:
+        code = core.solve(*groups)
+    except ValueError as error:
+        assert "effective mass" in str(error)  # noqa: PT017
+        return
+    fault, _ = core.fault()
+    assert code in (0, 1, -fault)
+
+
+@given(
+    group=st.sampled_from([0, 1]),
+    place=st.integers(0, 2**20),
+    value=st.sampled_from([np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-308]),
+)
+def test_wild_numbers_give_an_outcome_or_an_error(group, place, value):
+    groups = step_arrays()
+    floats = [a for a in groups[group] if a is not None and a.dtype == np.float64 and a.size]
+    array = floats[place % len(floats)]
+    array.flat[(place // 7) % array.size] = value
+    before = [a.copy() for a in groups[2]]
+    core = make_core()
+    try:
+        code = core.solve(*groups)
+    except ValueError:
+        code = -1
+    if code < 0 or code > 2:
+        for old, new in zip(before, groups[2], strict=True):
+            np.testing.assert_array_equal(old, new)
+    else:
+        assert np.isfinite(groups[2][0]).all()
+
+
+GARBAGE = [None, 3, "text", [1.0], np.zeros(3), np.zeros((0, 0)), np.zeros(3, complex)]
+
+
+@pytest.mark.parametrize("garbage", GARBAGE, ids=repr)
+@pytest.mark.parametrize(
+    ("group", "names"),
+    [(0, STATE), (1, CONTACT), (2, OUTPUTS)],
+    ids=["state", "contacts", "outputs"],
+)
+def test_wrong_arrays_are_refused_by_name(group, names, garbage):
+    groups = step_arrays()
+    core = make_core()
+    for position, name in enumerate(names):
+        if garbage is None and name in ("surfacevel", "adhesion"):
+            continue
+        if name == "efc_force" and isinstance(garbage, np.ndarray) and garbage.dtype == float:
+            continue
+        with pytest.raises((TypeError, ValueError), match=name):
+            core.solve(*replaced(groups, group, position, garbage))
+        with pytest.raises((TypeError, ValueError), match=name):
+            core.gather(*replaced(groups, group, position, garbage))
+    for bad in (groups[group][:-1], list(groups[group]), garbage):
+        arguments = [bad if i == group else g for i, g in enumerate(groups)]
+        with pytest.raises(TypeError, match=r"must be a tuple of \d+ arrays"):
+            core.solve(*arguments)
+
+
+def test_outputs_must_be_writeable():
+    groups = step_arrays()
+    groups[2][0].flags.writeable = False
+    with pytest.raises(ValueError, match="qacc must be .* writeable"):
+        make_core().solve(*groups)
+
+
+def test_too_few_arguments_are_refused():
+    core = make_core()
+    for call in (core.solve, core.gather):
+        with pytest.raises(TypeError, match="takes the tuples state, contacts and outputs"):
+            call()
+
+
+def test_rows_that_are_too_few_for_the_contacts_are_refused():
+    groups = step_arrays()
+    core = make_core()
+    short = replaced(groups, 2, 2, groups[2][2][:-1].copy())
+    assert _core.FAULTS[-core.solve(*short)] == "rows"
+
+
+@pytest.mark.parametrize("name", FOREST)
+def test_missing_and_wrong_forest_arrays_are_refused_by_name(name):
+    for garbage in (None, "text", FOREST[name].astype(complex), FOREST[name].reshape(1, -1)):
+        with pytest.raises((TypeError, ValueError), match=name):
+            make_core({**FOREST, name: garbage})
+    with pytest.raises(KeyError, match=name):
+        make_core({key: value for key, value in FOREST.items() if key != name})
+
+
+def test_forest_is_copied():
+    forest = {name: array.copy() for name, array in FOREST.items()}
+    core = make_core(forest)
+    for array in forest.values():
+        array.fill(-1)
+    assert core.solve(*step_arrays()) == 0
+
+
+def test_first_bad_finds_the_first():
+    a, b = np.zeros(4), np.ones((2, 3))
+    assert _core.first_bad((a, b, np.zeros(0)), 1.0) is None
+    b[1, 1] = -1.5
+    assert _core.first_bad((a, b), 1.0) == (1, 4)
+    a[3] = np.nan
+    assert _core.first_bad((a, b), 1.0) == (0, 3)
+    for bad in ([a], (a, "b"), (a.astype(int),), (b.T,)):
+        with pytest.raises((TypeError, ValueError)):
+            _core.first_bad(bad, 1.0)
+    with pytest.raises(ValueError, match="limit"):
+        _core.first_bad((a,), -1.0)
+    with pytest.raises(TypeError):
+        _core.first_bad((a,))
