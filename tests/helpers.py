@@ -157,13 +157,6 @@ def norm_A(problem, x) -> float:
     return float(np.sqrt(total))
 
 
-def cost_gap_wide(problem, v, v_other) -> tuple[float, float]:
-    """l_p(v) - l_p(v_other) in extended precision, and a bound on its round-off, J."""
-    cost, other = evaluate_wide(problem, v)[0], evaluate_wide(problem, v_other)[0]
-    rounding = 100 * np.finfo(WIDE).eps * (cost + other)
-    return float(cost - other), float(rounding)
-
-
 # ---- random problems ---------------------------------------------------------------------------
 
 
@@ -221,7 +214,7 @@ def rebuild(problem, **changes):
     return sapwood.ContactProblem(**{**arguments_of(problem), **changes})
 
 
-def pack_J(problem, blocks) -> np.ndarray:
+def pack_J(blocks) -> np.ndarray:
     """Flat J from [(J_a, J_b or None)] per contact."""
     parts = [J.ravel() for pair in blocks for J in pair if J is not None]
     return np.concatenate(parts) if parts else np.zeros(0)

@@ -1,7 +1,7 @@
 """The contact law, of the C core and of its NumPy mirror: derivatives, optimality, symmetries.
 
-Every property is checked on both implementations. Quantities are compared in the natural norm of the
-law, that of R, so that one tolerance serves impulses of every size.
+Every property is checked on both implementations. Quantities are compared in the natural norm of
+the law, that of R, so that one tolerance serves impulses of every size.
 """
 
 from __future__ import annotations
@@ -358,8 +358,8 @@ positive = st.floats(1e-4, 1e4)
 def test_core_equals_its_mirror(y, mu, R_t, R_n, soft_norm):
     """Same impulse, cost and Hessian to round-off, for any contact.
 
-    Where y lies within round-off of a boundary the two may choose different regions; the impulse and
-    the cost are continuous there, G is not.
+    Where y lies within round-off of a boundary the two may choose different regions; the impulse
+    and the cost are continuous there, G is not.
     """
     y = np.array(y)
     gamma, G, region = sapwood.project(y, mu, R_t, R_n, soft_norm)

@@ -1,4 +1,4 @@
-"""The C side of a step by itself: whatever arrays it is given, it answers with an error or a step."""
+"""The C side of a step by itself: whatever arrays it is given, the answer is a step or an error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import mixed
-
 from sapwood import SapSettings, _core
 from sapwood.mujoco_arrays import Bound, contact_arrays, forest_arrays
 
@@ -122,7 +121,7 @@ def test_wild_numbers_give_an_outcome_or_an_error(group, place, value):
         assert np.isfinite(groups[2][0]).all()
 
 
-GARBAGE = [None, 3, "text", [1.0], np.zeros(3), np.zeros((0, 0)), np.zeros(3, complex)]
+GARBAGE = [None, 3, "text", [1.0], np.zeros((3, 1, 1)), np.zeros(3, complex)]
 
 
 @pytest.mark.parametrize("garbage", GARBAGE, ids=repr)
@@ -137,8 +136,6 @@ def test_wrong_arrays_are_refused_by_name(group, names, garbage):
     for position, name in enumerate(names):
         if garbage is None and name in ("surfacevel", "adhesion"):
             continue
-        if name == "efc_force" and isinstance(garbage, np.ndarray) and garbage.dtype == float:
-            continue
         with pytest.raises((TypeError, ValueError), match=name):
             core.solve(*replaced(groups, group, position, garbage))
         with pytest.raises((TypeError, ValueError), match=name):
@@ -152,7 +149,7 @@ def test_wrong_arrays_are_refused_by_name(group, names, garbage):
 def test_outputs_must_be_writeable():
     groups = step_arrays()
     groups[2][0].flags.writeable = False
-    with pytest.raises(ValueError, match="qacc must be .* writeable"):
+    with pytest.raises(ValueError, match=r"qacc must be .* writeable"):
         make_core().solve(*groups)
 
 
@@ -194,7 +191,7 @@ def test_first_bad_finds_the_first():
     assert _core.first_bad((a, b), 1.0) == (1, 4)
     a[3] = np.nan
     assert _core.first_bad((a, b), 1.0) == (0, 3)
-    for bad in ([a], (a, "b"), (a.astype(int),), (b.T,)):
+    for bad in ([b], (np.zeros(3), "b"), (np.zeros(3, int),), (np.zeros((2, 3)).T,)):
         with pytest.raises((TypeError, ValueError)):
             _core.first_bad(bad, 1.0)
     with pytest.raises(ValueError, match="limit"):

@@ -103,7 +103,8 @@ def test_adhesion_is_refused_by_name():
         Stepper(model)
 
 
-def test_flexes_that_collide_are_refused_by_name():
+def test_flexes_that_collide_are_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
     xml = """<mujoco><worldbody><body name="cloth" pos="0 0 1">
       <flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2">
       {}</flexcomp></body></worldbody></mujoco>"""

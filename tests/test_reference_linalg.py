@@ -86,8 +86,7 @@ def test_block_cholesky_is_a_cholesky_factor(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_junction_tree(seed):
-    """Residuals partition the trees, every edge lies in a clique, separators in their parents, and no
-    clique contains another."""
+    """Residuals partition the trees; edges lie in cliques, separators in parents; none nest."""
     _, sizes, edges = random_graph(seed)
     adjacency = adjacency_of(sizes, edges)
     order = reference.minimum_degree(adjacency, sizes)

@@ -90,7 +90,7 @@ static sap_status analyze(struct sap_factor *factor, const int32_t *edge_low,
   cholmod_start(&state->common);
   state->common.print = 0;
   state->common.quick_return_if_not_posdef = 1;
-  const size_t n_columns = (size_t)(tree->n_scalars + tree->n_components);
+  const size_t n_columns = (size_t)tree->n_scalars + (size_t)tree->n_components;
   state->column = calloc(n_columns + 1, sizeof *state->column);
   state->row = calloc(factor->n_values + 1, sizeof *state->row);
   state->factor = calloc((size_t)tree->n_components + 1, sizeof(cholmod_factor *));

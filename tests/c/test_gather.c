@@ -116,8 +116,7 @@ static void make_model(struct model *m, uint64_t *seed) {
                                       m->subtree_com, m->qfrc_smooth, m->qacc_smooth};
 }
 
-#define FIELD(member) \
-  { (const char *)&l->contacts[0].member, sizeof(struct engine_contact) }
+#define FIELD(member) {(const char *)&l->contacts[0].member, sizeof(struct engine_contact)}
 
 static void make_list(struct list *l) {
   memset(l, 0, sizeof *l);

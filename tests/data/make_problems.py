@@ -1,7 +1,7 @@
 """Make the problem files beside this script: python make_problems.py [FOLDER]
 
-Small scenes are simulated in MuJoCo's kinematics with the NumPy reference as contact solver, and the
-problem of one chosen time step is written. v_ref is polished by Newton steps on a gradient in
+Small scenes are simulated in MuJoCo's kinematics with the NumPy reference as contact solver, and
+the problem of one chosen time step is written. v_ref is polished by Newton steps on a gradient in
 extended precision, with formulas that share no code with the package (see helpers.py).
 
 Needs mujoco. The files are committed; run this only to change the set.
@@ -20,7 +20,7 @@ import sapwood
 import sapwood.reference as reference
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import helpers  # noqa: E402
+import helpers
 
 SOLIDS = '<geom type="box" size=".05 .05 .05"/>', '<geom type="sphere" size=".05"/>'
 OPTION = '<option gravity="0 0 -9.81"><flag eulerdamp="disable"/></option>'
@@ -39,7 +39,8 @@ def clutter(n: int, seed: int) -> str:
         x, y = rng.uniform(-0.04, 0.04, 2)
         turn = " ".join(map(str, rng.uniform(-30, 30, 3)))
         bodies.append(
-            f'<body pos="{x} {y} {0.12 + 0.12 * i}" euler="{turn}"><freejoint/>{SOLIDS[i % 2]}</body>'
+            f'<body pos="{x} {y} {0.12 + 0.12 * i}" euler="{turn}">'
+            f"<freejoint/>{SOLIDS[i % 2]}</body>"
         )
     return f"<mujoco>{OPTION}<worldbody>{FLOOR}{walls}{''.join(bodies)}</worldbody></mujoco>"
 

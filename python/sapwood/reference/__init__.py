@@ -1,14 +1,15 @@
 """The solver in plain NumPy: the executable specification of `sapwood`.
 
-Every kernel of the C core has its counterpart here, written as in the paper (Castro, Permenter and
-Han, "An Unconstrained Convex Formulation of Compliant Contact") with the equation numbers beside the
-lines, and the same tests run on both. It is meant to be read and checked against, not to be fast.
+Every kernel of the C core has its counterpart here, written as in the paper (Castro, Permenter
+and Han, "An Unconstrained Convex Formulation of Compliant Contact") with the equation numbers
+beside the lines, and the same tests run on both. It is meant to be read and to be checked against,
+not to be fast.
 
     contact         projection, cost and Hessian of a contact                    (18), (29)-(33)
     regularization  physical parameters to R and v_hat                           (21), (22)
     graph           islands, minimum-degree order, junction tree                 VIII-D
     cholesky        block Cholesky factorization over the junction tree          VIII-D
-    objective       cost, gradient, Hessian and their values along a line        (17), VIII-A, VIII-C
+    objective       cost, gradient, Hessian, and the cost along a line           (17), VIII-A, C
     direction       Newton's direction, turning curvature, sticking start       VIII-A
     line_search     exact search and backtracking                                VIII-B
     certificate     proved bounds on the error                                   lemma 2
@@ -18,6 +19,7 @@ lines, and the same tests run on both. It is meant to be read and checked agains
 from sapwood.settings import SapSettings
 from sapwood.solution import Region, Solution, Status
 from sapwood.solver import Evaluation, LineValues
+
 from .certificate import gradient_round_off, velocity_error_bound
 from .cholesky import BlockCholesky, NotPositiveDefinite
 from .contact import contact_cost, contact_cost_difference, project

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .cholesky import solve_lower
+from .cholesky import factor_dense, solve_lower
 from .objective import Objective, Point
 
 Array = NDArray[np.float64]
@@ -68,7 +68,7 @@ def velocity_error_bound(objective: Objective, point: Point) -> float:
     squares = []
     for t, A in objective.A.items():
         at, n = objective.at[t], len(A)
-        L = np.linalg.cholesky(A)
+        L = factor_dense(A)
         L_inv = np.abs(solve_lower(L, np.eye(n)))
         x = solve_lower(L, point.gradient[at])
         error = L_inv @ (r[at] + n * EPS * (np.abs(L) @ np.abs(x)))

@@ -13,6 +13,11 @@ Array = NDArray[np.float64]
 Blocks = Mapping[tuple[int, int], Array]
 
 
+def factor_dense(A: Array) -> Array:
+    """Lower triangular L with L L^T = A; LinAlgError where A is not positive definite."""
+    return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
+
+
 def solve_lower(L: Array, b: Array) -> Array:
     """x with L x = b by forward substitution; b (n) or (n, m)."""
     x = np.array(b, dtype=float)
@@ -104,7 +109,7 @@ class BlockCholesky:
             # [F21 F22  ] = [L21  I ] [      U    ],  U = F22 - L21 L21^T goes to the parent
             n = sum(self.sizes[t] for t in clique.residual)
             try:
-                L11 = np.linalg.cholesky(front[:n, :n])
+                L11 = factor_dense(front[:n, :n])
             except np.linalg.LinAlgError:
                 raise NotPositiveDefinite(clique.residual[0]) from None
             L21 = solve_lower(L11, front[n:, :n].T).T

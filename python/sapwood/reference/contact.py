@@ -45,9 +45,7 @@ def law(y: ArrayLike, mu: ArrayLike, R_t: ArrayLike, R_n: ArrayLike, soft_norm: 
 
     stiction = (y_n >= 0.0) & (y_r <= mu * y_n)
     sliding = ~stiction & (s >= 0.0)
-    regions = np.where(
-        stiction, Region.stiction, np.where(sliding, Region.sliding, Region.none)
-    )
+    regions = np.where(stiction, Region.stiction, np.where(sliding, Region.sliding, Region.none))
     return Law(y_t, y_n, y_r, t, s, mu_hat, mu * mu_hat, regions.astype(np.int8))
 
 

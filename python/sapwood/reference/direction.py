@@ -1,9 +1,9 @@
 """Directions of descent: Newton's, and two changes to it that save iterations.
 
-Turning curvature. The Hessian of a sliding contact has almost no curvature along its slip direction t,
-so that a step can drive the slip through zero and out on the other side, where friction turns round; the
-line search then cuts the step short. Where t has just turned, some of the curvature across t is added
-along it:
+Turning curvature. The Hessian of a sliding contact has almost no curvature along its slip
+direction t, so that a step can drive the slip through zero and out on the other side, where
+friction turns round; the line search then cuts the step short. Where t has just turned, some of the
+curvature across t is added along it:
 
     G_tt = (mu/R_t) [(mu^/(1 + mu~^2) + theta gamma_n/y_r) P + (gamma_n/y_r) (I - P)]
     theta <- max(0.4 theta, clip(1 - t . t_before, 0, 1))
@@ -13,7 +13,8 @@ unlearning that. The first direction leads instead to the minimiser of
 
     1/2 |v - v*|_A^2 + 1/2 sum_{v_hat_n > 0} |J_i v - v_hat_i|^2_{R_i^-1}
 
-where all touching contacts stick. Both keep H >= A, so the argument of appendix F still holds.
+where all touching contacts stick. With extra curvature the direction still descends; the sticking
+start is used where it does. So the argument of appendix F holds.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from sapwood.solution import Region
 
-from .cholesky import BlockCholesky, NotPositiveDefinite, solve_lower, solve_upper
+from .cholesky import BlockCholesky, NotPositiveDefinite, factor_dense, solve_lower, solve_upper
 from .contact import law
 from .objective import Objective, Point
 
@@ -53,7 +54,7 @@ def solve_hessian(
     """
     if factorization == "dense":
         try:
-            L = np.linalg.cholesky(objective.hessian(G))
+            L = factor_dense(objective.hessian(G))
         except np.linalg.LinAlgError:
             raise NotPositiveDefinite(objective.trees[0]) from None
         return solve_upper(L, solve_lower(L, b))
@@ -67,8 +68,7 @@ def solve_hessian(
 
 
 def sticking_system(objective: Objective, point: Point) -> tuple[Array, Array]:
-    """G (n_contacts, 3, 3) and right side (nv) of the direction to the minimiser with all touching
-    contacts stuck."""
+    """G (n_contacts, 3, 3) and right side (nv) of the sticking start at a point."""
     touching = objective.v_hat[:, 2] > 0.0
     G = np.where(touching[:, None], 1.0 / objective.R, 0.0)[:, :, None] * np.eye(3)
     y = np.where(touching[:, None], point.y, 0.0)

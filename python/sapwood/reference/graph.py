@@ -1,8 +1,8 @@
 """The contact graph: islands, elimination order and junction tree (section VIII-D).
 
 Trees are nodes; all contacts between the same two trees form a patch, which is an edge. The Hessian
-has a block (t, s) exactly where the graph has an edge, so its Cholesky factor is decided by the graph
-alone.
+has a block (t, s) exactly where the graph has an edge, so the graph alone decides where its
+Cholesky factor has blocks.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Clique:
 
 
 def elimination_parents(later: Mapping[int, set[int]], order: Sequence[int]) -> dict[int, int]:
-    """Elimination tree: the parent of a node is the first of its later neighbours, -1 for a root."""
+    """Elimination tree: the parent is the first of the later neighbours, -1 for a root."""
     position = {t: k for k, t in enumerate(order)}
     return {t: min(later[t], key=position.__getitem__) if later[t] else -1 for t in order}
 

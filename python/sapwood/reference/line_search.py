@@ -1,7 +1,7 @@
 """Step lengths: the exact search and Armijo backtracking (section VIII-B).
 
-A search works on a convex l with slope l'(0) < 0. Unless it runs out of trials, the step it returns
-does not increase l.
+A search works on a convex l with slope l'(0) < 0. Unless it runs out of trials, the step it
+returns does not increase l.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sapwood.settings import SapSettings
+
     from .objective import Line
 
 
@@ -61,10 +62,11 @@ def exact(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int
 
 
 def backtracking(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int]:
-    """Shrink alpha_max by rho until l(alpha) - l(0) < c alpha dl/da(0) (Armijo) and the next shorter
-    step is no better.
+    """Armijo's rule, l(alpha) - l(0) < c alpha dl/da(0), on alpha_max, rho alpha_max, and so on.
 
-    Armijo's rule alone would take alpha_max = 1.5 wherever l is nearly quadratic, and so halve the
+    Returns the first such step that the next shorter one does not beat.
+
+    The rule alone would take alpha_max = 1.5 wherever l is nearly quadratic, and so halve the
     error of each iterate instead of squaring it.
     """
     alpha = settings.max_step

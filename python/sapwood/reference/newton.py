@@ -12,6 +12,7 @@ from sapwood.problem import ContactProblem
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
 from sapwood.solver import Evaluation, LineValues
+
 from .certificate import velocity_error_bound
 from .cholesky import NotPositiveDefinite
 from .direction import Turning, solve_hessian, sticking_system, symbolic
@@ -59,8 +60,8 @@ def minimize(
 
     Short of convergence the iterate with the smallest |D grad| is returned.
 
-    Where the objective is one of K islands, each stopped by itself, the rule (20) is sharpened so that
-    it holds for the whole: from |D grad_k| <= a + r max(p_k, j_k) with a = eps_a / sqrt(K) and
+    Where the objective is one of K islands, each stopped by itself, the rule (20) is sharpened so
+    that it holds for the whole: from |D grad_k| <= a + r max(p_k, j_k) with a = eps_a / sqrt(K) and
     r = eps_r / sqrt(2) follows |D grad| <= eps_a + eps_r max(p, j), by the triangle inequality and
     sum_k max(p_k, j_k)^2 <= p^2 + j^2 <= 2 max(p, j)^2.
     """
@@ -74,7 +75,7 @@ def minimize(
         return solve_hessian(objective, G, b, settings.factorization, cholesky)
 
     def converged(point: Point) -> bool:
-        return point.gradient_norm <= eps_a + eps_r * point.scale  # (20)
+        return bool(point.gradient_norm <= eps_a + eps_r * point.scale)  # (20)
 
     point = best = objective.point(v)
     records = [(island, 0, 0, 0.0, point.cost, 0.0, point.momentum_error)]
@@ -205,7 +206,7 @@ def solve(
 
 
 def complementarity_error(objective: Objective, point: Point) -> float:
-    """e_mu (25): the mean of |g_i . gamma_i| over the contacts, over l_p, with g = R (gamma - y)."""
+    """e_mu (25): the mean over contacts of |g_i . gamma_i|, over l_p, with g = R (gamma - y)."""
     if point.cost == 0.0 or not len(point.gamma):
         return 0.0
     g = objective.R * (point.gamma - point.y)
@@ -223,7 +224,7 @@ class SapSolver:
         return solve(problem, v_guess, self.settings)
 
     def evaluate(self, problem: ContactProblem, v: ArrayLike) -> Evaluation:
-        """Cost, gradient (nv), Hessian (nv, nv) and Newton direction (nv) at v, all trees included."""
+        """Cost, gradient (nv), Hessian (nv, nv) and Newton direction (nv) at v, of all trees."""
         objective = Objective(problem, soft_norm=self.settings.soft_norm)
         point = objective.point(v)
         return Evaluation(

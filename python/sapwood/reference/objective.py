@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood.problem import ContactProblem
+
 from .contact import contact_cost, contact_cost_difference, project
 
 Array = NDArray[np.float64]
@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Patch:
-    """All contacts between the same two trees (or one tree and the world): one edge of the graph."""
+    """All contacts between the same two trees, or one tree and the world: an edge of the graph."""
 
     contacts: NDArray[np.intp]  # (r_p) indices into the contacts of the objective
     trees: tuple[int, ...]  # one or two trees
@@ -59,7 +59,7 @@ class Objective:
     Parameters
     ----------
     problem : ContactProblem
-    trees : sequence of int, optional
+    trees : array of int, optional
         Default: all trees.
     soft_norm : float
         eps_s of the contact law, N s.
@@ -68,10 +68,11 @@ class Objective:
     def __init__(
         self,
         problem: ContactProblem,
-        trees: Sequence[int] | None = None,
+        trees: ArrayLike | None = None,
         soft_norm: float = 0.0,
     ) -> None:
-        self.trees = tuple(range(problem.n_trees)) if trees is None else tuple(map(int, trees))
+        every = np.arange(problem.n_trees)
+        self.trees = tuple(int(t) for t in (every if trees is None else np.asarray(trees)))
         chosen = np.zeros(problem.n_trees, dtype=bool)
         chosen[list(self.trees)] = True
         self.contacts = np.flatnonzero(chosen[problem.tree_a])
@@ -107,7 +108,7 @@ class Objective:
     def _group(self, problem: ContactProblem) -> list[Patch]:
         """Contacts by the pair of trees they lie on, whichever of the two comes first."""
         members: dict[tuple[int, ...], list[int]] = {}
-        for local, i in enumerate(self.contacts):
+        for local, i in enumerate(self.contacts.tolist()):
             a, b = int(problem.tree_a[i]), int(problem.tree_b[i])
             members.setdefault((a,) if b < 0 else (min(a, b), max(a, b)), []).append(local)
         patches = []
@@ -117,9 +118,9 @@ class Objective:
                 i = int(self.contacts[local])
                 first = int(problem.tree_a[i])
                 blocks = [np.asarray(J) for J in problem.J_blocks(i) if J is not None]
-                for column, J in zip(
-                    rows, blocks if first == trees[0] else blocks[::-1], strict=True
-                ):
+                if first != trees[0]:
+                    blocks.reverse()
+                for column, J in zip(rows, blocks, strict=True):
                     column.append(J)
             J_pt = tuple(np.concatenate(column) for column in rows)
             patches.append(Patch(np.array(contacts), trees, J_pt))
@@ -223,7 +224,7 @@ class Line:
         return alpha * self.dp_v + alpha**2 / 2.0 * self.dv_dp + float(np.sum(contacts))
 
     def derivatives(self, alpha: float) -> tuple[float, float]:
-        """Slope and curvature:
+        """Slope and curvature.
 
         dl/da   = dp.(v + a dv - v*) - dv_c.gamma(a)
         d2l/da2 = dv.dp + dv_c.G(a) dv_c

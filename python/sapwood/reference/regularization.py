@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood.problem import ContactProblem
 
-from .cholesky import solve_lower
+from .cholesky import factor_dense, solve_lower
 
 Array = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ def delassus_block(
             continue
         A = problem.A_block(tree)
         if delassus == "block":
-            L_inv_J = solve_lower(np.linalg.cholesky(A), J.T)
+            L_inv_J = solve_lower(factor_dense(A), J.T)
             W += L_inv_J.T @ L_inv_J
         else:
             W += (J / np.diag(A)) @ J.T
