@@ -13,23 +13,34 @@ import numpy as np
 import pytest
 
 import sapwood
+from sapwood import SapSettings, reference
 
 DATA = Path(__file__).parent / "data"
 EPS = np.finfo(float).eps
 WIDE = np.longdouble
+TIGHT = SapSettings(relative_tolerance=1e-12)
+
+# every property of the solver is checked on both implementations
+implementations = pytest.mark.parametrize(
+    "solver", [pytest.param(sapwood, id="core"), pytest.param(reference, id="reference")]
+)
+seeds = pytest.mark.parametrize("seed", [1, 2, 3])
 
 
 # ---- problem files -----------------------------------------------------------------------------
 
 
-def small_files() -> list[Path]:
+def small_paths() -> list[Path]:
     """Problem files kept beside the tests."""
     return sorted(DATA.glob("*.npz"))
 
 
+small_files = pytest.mark.parametrize("path", small_paths(), ids=lambda path: path.stem)
+
+
 def all_files() -> list:
     """Parameters: the small files, then the set in the folder named by SAPWOOD_DATA."""
-    parameters = [pytest.param(path, id=path.stem) for path in small_files()]
+    parameters = [pytest.param(path, id=path.stem) for path in small_paths()]
     folder = os.environ.get("SAPWOOD_DATA")
     if folder is None:
         reason = "SAPWOOD_DATA names no folder with sap_problems/*.npz"
@@ -157,6 +168,17 @@ def norm_A(problem, x) -> float:
     return float(np.sqrt(total))
 
 
+def assert_same_solution(problem, one, two, v_two=None):
+    """Both claim to be within their proved bounds of the one minimiser."""
+    v_two = two.v if v_two is None else v_two
+    distance = norm_A(problem, one.v - v_two)
+    bound = one.velocity_error_bound + two.velocity_error_bound
+    assert distance <= bound, f"{distance} apart, proved at most {bound}"
+    # bounds that prove nothing must not pass
+    size = norm_A(problem, one.v)
+    assert bound <= 1e-6 * size, f"bound {bound} is loose for a velocity of {size}"
+
+
 # ---- random problems ---------------------------------------------------------------------------
 
 
@@ -201,6 +223,12 @@ def random_problem(rng, sizes=(6, 6, 1, 9, 6, 3), contacts=20, *, touched=None, 
     }
     arguments.update(overrides)
     return sapwood.ContactProblem(**arguments)
+
+
+def seeded_problem(seed, **options):
+    """A random problem and the generator that made it."""
+    rng = np.random.default_rng(seed)
+    return random_problem(rng, **options), rng
 
 
 def arguments_of(problem) -> dict:

@@ -24,8 +24,8 @@ from benchmarks.accuracy import Accuracy, touched_trees
 from benchmarks.peers.base import Answer, Peer, PeerError
 from benchmarks.solvers import FAILED, MISSED, REACHED, Row
 
-FILES = helpers.small_files()
-small_files = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+FILES = helpers.small_paths()
+small_files = helpers.small_files
 TARGETS = (1e-3, 1e-6)
 
 
@@ -104,7 +104,7 @@ def test_sparse_form_is_the_problem(rng):
 @small_files
 @pytest.mark.parametrize(
     ("name", "tolerance", "limit"),
-    [("scipy", 1e-11, 1e-9), ("clarabel", 1e-12, 1e-5), ("sapwood-whole", 1e-11, 1e-9)],
+    [("scipy", 1e-11, 1e-9), ("clarabel", 1e-12, 1e-5), ("sapwood-plain", 1e-11, 1e-9)],
 )
 def test_peers_agree_with_sapwood(name, tolerance, limit, path):
     """The same velocity, in the norm of A."""
@@ -118,7 +118,7 @@ def test_peers_agree_with_sapwood(name, tolerance, limit, path):
 
 def test_scipy_takes_the_iterations_of_the_plain_algorithm():
     """It is the same algorithm: what is compared is how, not what, is computed."""
-    newton, whole = load_peer("scipy"), load_peer("sapwood-whole")
+    newton, whole = load_peer("scipy"), load_peer("sapwood-plain")
     for path in FILES:
         problem = sapwood.load_problem(path)
         counts = []

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import sapwood
-from helpers import small_files
+from helpers import small_paths
 from sapwood import cli
 
-FILES = small_files()
+FILES = small_paths()
 
 
 def command(*arguments: object, **options) -> subprocess.CompletedProcess[str]:

@@ -15,7 +15,7 @@ from point_masses import ALL, POINTS, changed, exactly, points
 from sapwood import ContactProblem
 
 
-@pytest.mark.parametrize("path", helpers.small_files(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", helpers.small_paths(), ids=lambda path: path.stem)
 def test_file_is_read_as_stored_and_written_back(path, tmp_path):
     problem = sapwood.load_problem(path)
     with np.load(path) as archive:

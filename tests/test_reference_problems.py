@@ -13,11 +13,9 @@ import pytest
 
 import helpers
 import sapwood
+from helpers import implementations, small_files
 from sapwood import SapSettings, Status, reference
 
-implementations = pytest.mark.parametrize(
-    "solver", [pytest.param(sapwood, id="core"), pytest.param(reference, id="reference")]
-)
 files = pytest.mark.parametrize("path", helpers.all_files())
 core_on_all = pytest.mark.parametrize(
     ("solver", "path"),
@@ -26,10 +24,9 @@ core_on_all = pytest.mark.parametrize(
             pytest.param(sapwood, *file.values, id=f"core-{file.id}", marks=file.marks)
             for file in helpers.all_files()
         ),
-        *(pytest.param(reference, p, id=f"reference-{p.stem}") for p in helpers.small_files()),
+        *(pytest.param(reference, p, id=f"reference-{p.stem}") for p in helpers.small_paths()),
     ],
 )
-small_files = pytest.mark.parametrize("path", helpers.small_files(), ids=lambda path: path.stem)
 
 
 @functools.lru_cache(maxsize=4)
@@ -189,7 +186,7 @@ def test_regularization_is_reproduced(solver, path):
 def test_both_regularization_regimes_occur():
     """Near-rigid (by beta) and compliant (by k) contacts are both among the small files."""
     near_rigid = compliant = 0
-    for path in helpers.small_files():
+    for path in helpers.small_paths():
         problem = load(path)
         w = reference.effective_inverse_mass(problem, helpers.delassus_of(path))
         rigid = np.isclose(problem.R_n, problem.beta**2 / (4.0 * np.pi**2) * w, rtol=1e-9)

@@ -21,7 +21,7 @@ SETTINGS = SapSettings(record_history=True)
 
 @pytest.fixture(scope="module")
 def problems():
-    files = [sapwood.load_problem(path) for path in helpers.small_files()]
+    files = [sapwood.load_problem(path) for path in helpers.small_paths()]
     return files + [helpers.random_problem(np.random.default_rng(seed)) for seed in range(6)]
 
 

@@ -12,7 +12,7 @@ from benchmarks.peers.base import Answer, Peer, PeerError
 # name on the command line: (module, class)
 _MODULES = {
     "sapwood": ("sapwood_core", "Sapwood"),
-    "sapwood-whole": ("sapwood_core", "SapwoodWhole"),
+    "sapwood-plain": ("sapwood_core", "SapwoodPlain"),
     "scipy": ("scipy_newton", "ScipyNewton"),
     "clarabel": ("clarabel_conic", "ClarabelConic"),
     "reference": ("sapwood_reference", "SapwoodReference"),

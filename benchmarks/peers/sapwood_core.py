@@ -1,4 +1,4 @@
-"""sapwood, island by island as by default, and as one whole problem."""
+"""sapwood as by default, and with the settings of the paper's plain algorithm."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Sapwood(Peer):
         return lambda: solver.solve(form)
 
 
-class SapwoodWhole(Sapwood):
-    """Without islands: takes the iterations of the plain algorithm on the whole problem."""
+class SapwoodPlain(Sapwood):
+    """Algorithm 1 as printed: the whole problem at once, Newton directions alone."""
 
-    name = "sapwood-whole"
+    name = "sapwood-plain"
     modes = ("cold",)
-    settings = SapSettings(islands=False)
+    settings = SapSettings(islands=False, start="newton", turning=False)

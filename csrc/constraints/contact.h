@@ -91,9 +91,10 @@ static inline double sap_contact_cost(const struct sap_contact *c,
   return at->sticks ? 0.5 * c->R_t * at->y_r * at->y_r + normal : normal / c->share;
 }
 
-/* cost at b minus cost at a, without the cancellation of their difference */
+/* cost at b minus cost at a, without the cancellation of their difference: dy = y_b - y_a as it was formed,
+ * not by subtraction */
 double sap_contact_cost_difference(const struct sap_contact *c, const struct sap_contact_state *a,
-                                   const struct sap_contact_state *b);
+                                   const struct sap_contact_state *b, const double dy[3]);
 
 /* (mu/R_t) gamma_n/y_r: what G_tt has across t */
 static inline double sap_contact_across(const struct sap_contact *c,

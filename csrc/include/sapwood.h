@@ -239,6 +239,13 @@ void sap_solver_destroy(sap_solver *solver); /* NULL is allowed */
 sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,
                             sap_solution *solution, sap_error *error);
 
+/* sap_regularize(), then sap_solver_solve(), with one factorization of A and no allocation of its own:
+ * problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written. */
+sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
+                                     const sap_parameters *parameters, double *R_t, double *R_n,
+                                     double *v_hat_n, const double *v_guess, sap_solution *solution,
+                                     sap_error *error);
+
 /* Records of the last solve, island after island; valid until the next call. */
 const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_records);
 

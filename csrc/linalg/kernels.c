@@ -203,6 +203,39 @@ static void gemv_transposed(int32_t m, int32_t n, const double *A, int32_t lda, 
   }
 }
 
+static void gram(int32_t n, const double *S, const double *J, double W[9]) {
+  simd sum[3][3];
+  for (int r = 0; r < 3; ++r) {
+    for (int c = 0; c < 3; ++c) {
+      sum[r][c] = simd_zero();
+    }
+  }
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    /* rows i.. of X; S is zero beyond the diagonal */
+    const simd_mask part = simd_first(n - i < SIMD_WIDTH ? n - i : SIMD_WIDTH);
+    const int32_t last = n - i < SIMD_WIDTH ? n : i + SIMD_WIDTH;
+    simd x[3] = {simd_zero(), simd_zero(), simd_zero()};
+    for (int32_t k = 0; k < last; ++k) {
+      const simd column = simd_load_part(S + (int64_t)k * n + i, part);
+      for (int r = 0; r < 3; ++r) {
+        x[r] += column * simd_all(J[(int64_t)r * n + k]);
+      }
+    }
+    for (int r = 0; r < 3; ++r) {
+      for (int c = r; c < 3; ++c) {
+        sum[r][c] += x[r] * x[c];
+      }
+    }
+  }
+  for (int r = 0; r < 3; ++r) {
+    for (int c = r; c < 3; ++c) {
+      const double w = simd_sum(sum[r][c]);
+      W[3 * r + c] += w;
+      W[3 * c + r] += r < c ? w : 0;
+    }
+  }
+}
+
 /* ---- triangular solves ---- */
 
 static void solve_forward(int32_t rows, int32_t cols, const double *P, int32_t ld, double *x,
@@ -267,5 +300,5 @@ static void solve_backward(int32_t rows, int32_t cols, const double *P, int32_t 
 
 const struct sap_kernels JOIN(sap_kernels_, SAP_ISA);
 const struct sap_kernels JOIN(sap_kernels_, SAP_ISA) = {
-    TEXT(SAP_ISA), multiply, factor, solve_forward, solve_backward, gemv, gemv_transposed,
+    TEXT(SAP_ISA), multiply, factor, solve_forward, solve_backward, gemv, gram, gemv_transposed,
 };

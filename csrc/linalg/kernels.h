@@ -32,6 +32,9 @@ struct sap_kernels {
   /* y += A x for A (m, n) */
   void (*gemv)(int32_t m, int32_t n, const double *A, int32_t lda, const double *x, double *y);
 
+  /* W (3, 3) += X^T X with X = S J^T: S (n, n) lower triangular with zeros above, J (3, n) row-major */
+  void (*gram)(int32_t n, const double *S, const double *J, double W[9]);
+
   /* y += A^T x for A (m, n) */
   void (*gemv_transposed)(int32_t m, int32_t n, const double *A, int32_t lda, const double *x,
                           double *y);

@@ -313,7 +313,11 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 /* points the problem at the workspace */
-static void set_problem(struct sap_gather *gather) {
+static void set_problem(struct sap_gather *gather, const sap_step_parameters *parameters) {
+  gather->parameters = *parameters;
+  gather->parameters.phi0 = gather->phi0;
+  gather->parameters.k = gather->k;
+  gather->parameters.tau_d = gather->tau_d;
   sap_problem *problem = &gather->problem;
   problem->n_trees = gather->forest->n_trees;
   problem->tree_nv = gather->forest->tree_dofnum;
@@ -331,7 +335,7 @@ static void set_problem(struct sap_gather *gather) {
 
 sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_state *state,
                           const struct sap_contact_list *list, enum sap_cone cone,
-                          const sap_step_parameters *parameters, sap_error *error) {
+                          const sap_step_parameters *parameters) {
   set_fault(gather, SAP_FAULT_NONE, -1);
   gather->dt = parameters->dt;
   gather->n_rows = list->n_rows;
@@ -355,15 +359,6 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;
   }
-  set_problem(gather);
-  if (gather->problem.n_contacts == 0) {
-    return SAP_OK;
-  }
-
-  sap_parameters contact_parameters = *parameters;
-  contact_parameters.phi0 = gather->phi0;
-  contact_parameters.k = gather->k;
-  contact_parameters.tau_d = gather->tau_d;
-  return sap_regularize(&gather->problem, &contact_parameters, gather->R_t, gather->R_n,
-                        gather->v_hat_n, &gather->allocator, error);
+  set_problem(gather, parameters);
+  return SAP_OK;
 }

@@ -80,14 +80,16 @@ struct sap_contact {
 };
 
 struct sap_gather {
-  sap_problem problem; /* what the solver is called with */
-  int32_t n_rows;      /* rows of the engine */
-  int64_t nA, nJ;      /* lengths of A and J */
+  sap_problem problem;       /* what the solver is called with; R_t, R_n and v_hat_n are */
+  sap_parameters parameters; /* yet to be found from these */
+  int32_t n_rows;            /* rows of the engine */
+  int64_t nA, nJ;            /* lengths of A and J */
   double dt;
   struct sap_contact *contacts; /* (n_contacts) */
   double *phi0;                 /* (n_contacts) m */
   double *k;                    /* (n_contacts) N/m */
   double *tau_d;                /* (n_contacts) s */
+  double *R_t, *R_n, *v_hat_n;  /* (n_contacts) room for the regularization */
   double *v_0;                  /* (nv) velocity before the step, the solver's guess */
   double *a_star;               /* (nv) free acceleration */
   double *edge_friction;        /* (n_contacts, 2) friction of the pyramid edges */
@@ -108,7 +110,7 @@ struct sap_gather {
   double *panel;             /* in `fixed`: factor of one damped block, and one column */
   uint8_t *touched;          /* in `fixed` (n_trees) */
   uint8_t *damped;           /* in `fixed` (n_trees) */
-  double *v_star, *mu, *R_t, *R_n, *v_hat_n, *v_hat_t, *J;
+  double *v_star, *mu, *v_hat_t, *J;
   int32_t *tree_a, *tree_b;
 };
 
@@ -124,6 +126,6 @@ void sap_gather_release(struct sap_gather *gather);
  * taken; the problem is then not complete. */
 sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_state *state,
                           const struct sap_contact_list *list, enum sap_cone cone,
-                          const sap_step_parameters *parameters, sap_error *error);
+                          const sap_step_parameters *parameters);
 
 #endif

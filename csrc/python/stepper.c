@@ -173,17 +173,22 @@ static sap_status run_step(sapwood_stepper *self, const sapwood_step_arrays *arr
   memset(&self->solution, 0, sizeof self->solution);
   self->solved = 0;
   sap_status status =
-      sap_gather_run(gather, &arrays->state, &arrays->list, self->cone, &self->parameters, error);
-  if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || gather_only ||
-      self->forest.n_trees == 0) {
+      sap_gather_run(gather, &arrays->state, &arrays->list, self->cone, &self->parameters);
+  if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || self->forest.n_trees == 0) {
     return status;
+  }
+  if (gather_only) {
+    return sap_regularize(&gather->problem, &gather->parameters, gather->R_t, gather->R_n,
+                          gather->v_hat_n, NULL, error);
   }
   self->solution.v = gather->v;
   self->solution.gamma = gather->gamma;
   self->solution.v_c = gather->v_c;
   self->solution.regions = gather->regions;
   const double start = sap_seconds();
-  status = sap_solver_solve(self->solver, &gather->problem, gather->v_0, &self->solution, error);
+  status =
+      sap_solver_solve_physical(self->solver, &gather->problem, &gather->parameters, gather->R_t,
+                                gather->R_n, gather->v_hat_n, gather->v_0, &self->solution, error);
   self->solve_seconds = sap_seconds() - start;
   self->solved = status == SAP_OK;
   if (!self->solved) {

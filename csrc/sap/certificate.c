@@ -36,13 +36,12 @@ static void bound_impulse_error(const struct sap_contact *c, const double v_c[3]
                                 const double gamma[3], const double dv_c[3], double dgamma[3]) {
   double dy_R = 0;
   for (int r = 0; r < 3; ++r) {
-    const double R = r < 2 ? c->R_t : c->R_n;
-    const double dy = (dv_c[r] + 4 * u * (fabs(v_c[r]) + fabs(c->v_hat[r]))) / R;
-    dy_R += R * dy * dy;
+    const double error = dv_c[r] + 4 * u * (fabs(v_c[r]) + fabs(c->v_hat[r]));
+    dy_R += error * error * (r < 2 ? c->inverse_R_t : c->inverse_R_n);
   }
-  dy_R = sqrt(dy_R);
+  const double tangential = sqrt(dy_R * c->inverse_R_t), normal = sqrt(dy_R * c->inverse_R_n);
   for (int r = 0; r < 3; ++r) {
-    dgamma[r] = dy_R / sqrt(r < 2 ? c->R_t : c->R_n) + 16 * u * fabs(gamma[r]);
+    dgamma[r] = (r < 2 ? tangential : normal) + 16 * u * fabs(gamma[r]);
   }
 }
 
@@ -89,70 +88,46 @@ static void bound_contact_error(struct sap_workspace *w, const struct sap_island
       const double *gamma = w->gamma + 3 * (int64_t)i;
       const struct sap_contact contact = sap_pool_get(&w->contacts, i);
       bound_impulse_error(&contact, w->v_c + 3 * (int64_t)i, gamma, dv_c, dgamma);
+      for (int r = 0; r < 3; ++r) {
+        dgamma[r] += terms * u * fabs(gamma[r]);
+      }
       for (int32_t side = 0; side < n_sides; ++side) {
         const int32_t n = sides[side].n;
         const double *J = sides[side].J + 3 * (int64_t)(i - patch->begin) * n;
         add_absolute(n, 3, J, dgamma, 1, e + sides[side].scalar);
-        add_absolute(n, 3, J, gamma, terms * u, e + sides[side].scalar);
       }
     }
   }
 }
 
-/* x <- L^-1 x from row `first` on, all above being 0 */
-static void solve_lower(int32_t first, int32_t n, const double *L, double *x) {
-  for (int32_t j = first; j < n; ++j) {
-    const double *column = L + (int64_t)j * n;
-    x[j] *= column[j];
-    for (int32_t i = j + 1; i < n; ++i) {
-      x[i] -= column[i] * x[j];
-    }
-  }
-}
-
-static double squared_norm(int32_t n, const double *x) {
+static double norm(int32_t n, const double *x) {
   double sum = 0;
   for (int32_t i = 0; i < n; ++i) {
     sum += x[i] * x[i];
   }
-  return sum;
+  return sqrt(sum);
 }
 
-/* (|L^-1 g| + | |L^-1| e |)^2; x and y (n) scratch. |L^-1| e is summed column by column of L^-1: the
- * recurrence with signs dropped would be cheaper, and useless for long chains. */
-static double bound_block(int32_t n, const double *L, const double *g, const double *e, double *x,
-                          double *y) {
-  for (int32_t i = 0; i < n; ++i) {
-    x[i] = g[i];
-    y[i] = 0;
-  }
-  solve_lower(0, n, L, x);
-  const double norm = sqrt(squared_norm(n, x));
-  for (int32_t k = 0; k < n; ++k) {
-    for (int32_t i = 0; i < n; ++i) {
-      x[i] = i == k;
-    }
-    solve_lower(k, n, L, x);
-    for (int32_t i = k; i < n; ++i) {
-      y[i] += fabs(x[i]) * e[k];
-    }
-  }
-  const double bound = norm + sqrt(squared_norm(n, y));
-  return bound * bound;
-}
-
+/* sum over trees of (|S g| + | |S| e |)^2, S = L^-1. |S| e from S itself: a recurrence over L with signs
+ * dropped would be useless for long chains. */
 double sap_certificate(struct sap_workspace *w, const struct sap_island *island) {
   const struct sap_graph *graph = &w->graph;
-  double *e = w->dp;
+  double *e = w->dp, *x = w->dv, *y = w->best;
   bound_momentum_error(w, island, e);
   bound_contact_error(w, island, e);
-  double bound = 0;
+  double sum = 0;
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     const int32_t s = graph->tree.node_scalar[i], n = graph->tree.node_scalar[i + 1] - s;
-    const double *L = w->L + graph->tree_A[graph->node_tree[i]];
-    bound += bound_block(n, L, w->gradient + s, e + s, w->dv + s, w->best + s);
+    const double *S = w->S + graph->tree_A[graph->node_tree[i]];
+    for (int32_t j = s; j < s + n; ++j) {
+      x[j] = y[j] = 0;
+    }
+    w->kernels->gemv(n, n, S, n, w->gradient + s, x + s);
+    add_absolute(n, n, S, e + s, 1, y + s);
+    const double bound = norm(n, x + s) + norm(n, y + s);
+    sum += bound * bound;
   }
-  return bound;
+  return sum;
 }
 
 double sap_complementarity(const struct sap_workspace *w, const struct sap_island *island) {

@@ -93,6 +93,7 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   double decrease = 0;
   int idle = 0; /* iterations below round-off that did not reduce the gradient */
 
+  copy(w->best, w->v, island);
   sap_refresh(w, island);
   for (;; ++result.iterations) {
     result.last = sap_evaluate(w, island);
@@ -108,8 +109,9 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
       result.outcome = SAP_NON_FINITE;
       break;
     }
-    idle +=
-        predicted <= DBL_EPSILON * fabs(result.last.cost) && result.last.gradient > 0.9 * smallest;
+    idle += (predicted <= DBL_EPSILON * fabs(result.last.cost) ||
+             result.last.gradient <= DBL_EPSILON * result.last.scale) &&
+            result.last.gradient > 0.9 * smallest;
     if (result.last.gradient < smallest) {
       smallest = result.last.gradient;
       copy(w->best, w->v, island);
@@ -150,8 +152,8 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
     lap(timing, &clock, &result.line_search_seconds);
   }
 
-  /* away from convergence the best iterate counts, not the last */
-  if (result.outcome != SAP_CONVERGED && !(result.last.gradient <= smallest)) {
+  /* away from convergence the best iterate counts, not the last, and nothing that steps have summed up */
+  if (result.outcome != SAP_CONVERGED) {
     copy(w->v, w->best, island);
     sap_refresh(w, island);
     result.last = sap_evaluate(w, island);

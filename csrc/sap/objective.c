@@ -225,12 +225,12 @@ double sap_line_difference(const struct sap_line *line, double alpha) {
   double difference = alpha * (line->linear + 0.5 * alpha * line->quadratic);
   for (int32_t i = line->island->contact_begin; i < line->island->contact_end; ++i) {
     const struct sap_contact contact = sap_pool_get(p, i);
+    const double dy[3] = {alpha * p->dy[0][i], alpha * p->dy[1][i], alpha * p->dy[2][i]};
     const struct sap_contact_state at_0 =
         sap_contact_at_impulse(&contact, p->y[0][i], p->y[1][i], p->y[2][i]);
-    const struct sap_contact_state at_alpha =
-        sap_contact_at_impulse(&contact, p->y[0][i] + alpha * p->dy[0][i],
-                               p->y[1][i] + alpha * p->dy[1][i], p->y[2][i] + alpha * p->dy[2][i]);
-    difference += sap_contact_cost_difference(&contact, &at_0, &at_alpha);
+    const struct sap_contact_state at_alpha = sap_contact_at_impulse(
+        &contact, p->y[0][i] + dy[0], p->y[1][i] + dy[1], p->y[2][i] + dy[2]);
+    difference += sap_contact_cost_difference(&contact, &at_0, &at_alpha, dy);
   }
   return difference;
 }

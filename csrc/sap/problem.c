@@ -73,8 +73,27 @@ static int is_symmetric(int32_t n, const double *A) {
   return 1;
 }
 
-sap_status sap_factor_mass(const sap_problem *problem, const int32_t *position,
-                           const struct sap_kernels *kernels, double *L, sap_error *error) {
+/* L^-1 in place of L, column-major, 1/L_jj on the diagonal on entry, zeros above on return */
+static void invert_lower(int32_t n, double *L) {
+  for (int32_t k = n - 1; k >= 0; --k) {
+    double *column = L + (int64_t)k * n;
+    const double inverse = column[k];
+    for (int32_t i = 0; i < k; ++i) {
+      column[i] = 0;
+    }
+    /* column k of L^-1 is -(L^-1 below) L_k / L_kk */
+    for (int32_t i = n - 1; i > k; --i) {
+      double sum = 0;
+      for (int32_t j = k + 1; j <= i; ++j) {
+        sum += L[(int64_t)j * n + i] * column[j];
+      }
+      column[i] = -sum * inverse;
+    }
+  }
+}
+
+sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
+                           const struct sap_kernels *kernels, double *S, sap_error *error) {
   const double *A = problem->A;
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     const int32_t n = problem->tree_nv[t];
@@ -87,14 +106,15 @@ sap_status sap_factor_mass(const sap_problem *problem, const int32_t *position,
       if (!is_symmetric(n, A)) {
         return invalid(error, "A", t, NAN, "the block of this tree must be symmetric");
       }
-      memcpy(L, A, (size_t)n2 * sizeof *L);
-      if (kernels->factor(n, n, L, n) < n) {
+      memcpy(S, A, (size_t)n2 * sizeof *S);
+      if (kernels->factor(n, n, S, n) < n) {
         return sap_fail(error, SAP_NOT_POSITIVE_DEFINITE, "A", t, NAN,
                         "the block of this tree must be positive definite");
       }
+      invert_lower(n, S);
     }
     A += n2;
-    L += n2;
+    S += n2;
   }
   return SAP_OK;
 }
@@ -151,7 +171,7 @@ sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *al
   if (!sap_block_reserve(&block, (size_t)sizes.nA * sizeof(double), &memory)) {
     return SAP_OUT_OF_MEMORY;
   }
-  status = sap_factor_mass(problem, NULL, sap_kernels_best(), (double *)block.base, error);
+  status = sap_invert_mass(problem, NULL, sap_kernels_best(), (double *)block.base, error);
   sap_block_release(&block, &memory);
   return status;
 }

@@ -8,11 +8,11 @@
 /* a finite array of n values, or an error that names it */
 sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sap_error *error);
 
-/* Checks that the blocks of A are finite, symmetric and positive definite, and writes their Cholesky
- * factors L (nA): per tree column-major, 1/L_jj on the diagonal, upper triangle undefined. Trees with
- * position < 0 (n_trees) are passed over; position may be NULL. */
-sap_status sap_factor_mass(const sap_problem *problem, const int32_t *position,
-                           const struct sap_kernels *kernels, double *L, sap_error *error);
+/* Checks that the blocks of A are finite, symmetric and positive definite, and writes the inverses
+ * S = L^-1 (nA) of their Cholesky factors, S^T S = A^-1: per tree lower triangular, column-major, zeros
+ * above the diagonal. Trees with position < 0 (n_trees) are passed over; position may be NULL. */
+sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
+                           const struct sap_kernels *kernels, double *S, sap_error *error);
 
 /* all that sap_problem_check() checks but the index arrays and A */
 sap_status sap_check_contacts(const sap_problem *problem, const sap_sizes *sizes, sap_error *error);

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "linalg/kernels.h"
 #include "sap/problem.h"
+#include "sap/regularization.h"
 
 static const double four_pi_squared = 39.478417604357434475;
 
@@ -38,32 +39,7 @@ static sap_status check_parameters(const sap_problem *problem, const sap_paramet
   return status;
 }
 
-/* W += J A^-1 J^T for one tree: rows of J (3, n), L as sap_factor_mass() writes it; x (3 n) scratch */
-static void add_block_estimate(int32_t n, const double *J, const double *L, double *x,
-                               double W[9]) {
-  /* X = L^-1 J^T, one column per row of J */
-  for (int r = 0; r < 3; ++r) {
-    double *column = x + (int64_t)r * n;
-    for (int32_t j = 0; j < n; ++j) {
-      column[j] = J[(int64_t)r * n + j];
-    }
-    for (int32_t j = 0; j < n; ++j) {
-      column[j] *= L[(int64_t)j * n + j];
-      for (int32_t i = j + 1; i < n; ++i) {
-        column[i] -= L[(int64_t)j * n + i] * column[j];
-      }
-    }
-  }
-  for (int r = 0; r < 3; ++r) {
-    for (int c = 0; c < 3; ++c) {
-      for (int32_t j = 0; j < n; ++j) {
-        W[3 * r + c] += x[(int64_t)r * n + j] * x[(int64_t)c * n + j];
-      }
-    }
-  }
-}
-
-/* the same with diag(A)^-1 */
+/* W += J diag(A)^-1 J^T for one tree */
 static void add_diagonal_estimate(int32_t n, const double *J, const double *A, double W[9]) {
   for (int r = 0; r < 3; ++r) {
     for (int c = 0; c < 3; ++c) {
@@ -83,41 +59,21 @@ static double effective_inverse_mass(const double W[9]) {
   return sqrt(sum) / 3;
 }
 
-struct scratch {
-  double *L;         /* (nA) */
-  int64_t *A_offset; /* (n_trees) */
-  double *x;         /* (3 max tree_nv) */
-};
-
-static void carve(struct scratch *s, struct sap_arena *arena, const sap_problem *problem,
-                  const sap_sizes *sizes) {
-  int32_t widest = 0;
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    widest = problem->tree_nv[t] > widest ? problem->tree_nv[t] : widest;
-  }
-  s->L = sap_arena_take(arena, (size_t)sizes->nA, sizeof(double));
-  s->A_offset = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
-  s->x = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
-}
-
-static sap_status regularize(const sap_problem *problem, const sap_parameters *p,
-                             const struct scratch *s, double *R_t, double *R_n, double *v_hat_n,
-                             sap_error *error) {
-  int64_t offset = 0;
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    s->A_offset[t] = offset;
-    offset += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
-  }
+sap_status sap_regularize_with(const sap_problem *problem, const sap_parameters *p,
+                               const struct sap_kernels *kernels, const int64_t *tree_A,
+                               const double *S, double *R_t, double *R_n, double *v_hat_n,
+                               sap_error *error) {
   const double *J = problem->J;
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
     double W[9] = {0};
     const int32_t trees[2] = {problem->tree_a[i], problem->tree_b[i]};
     for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
-      const int32_t t = trees[side], n = problem->tree_nv[t];
+      const int32_t n = problem->tree_nv[trees[side]];
+      const int64_t block = tree_A[trees[side]];
       if (p->delassus == SAP_DELASSUS_BLOCK) {
-        add_block_estimate(n, J, s->L + s->A_offset[t], s->x, W);
+        kernels->gram(n, S + block, J, W); /* J A^-1 J^T */
       } else {
-        add_diagonal_estimate(n, J, problem->A + s->A_offset[t], W);
+        add_diagonal_estimate(n, J, problem->A + block, W);
       }
       J += 3 * (int64_t)n;
     }
@@ -134,23 +90,37 @@ static sap_status regularize(const sap_problem *problem, const sap_parameters *p
   return SAP_OK;
 }
 
+sap_status sap_check_parameters(const sap_problem *problem, const sap_sizes *sizes,
+                                const sap_parameters *p, sap_error *error) {
+  const sap_status status = check_parameters(problem, p, error);
+  return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
+}
+
+struct scratch {
+  double *S;       /* (nA) */
+  int64_t *tree_A; /* (n_trees) */
+};
+
+static void carve(struct scratch *s, struct sap_arena *arena, const sap_problem *problem,
+                  const sap_sizes *sizes) {
+  s->S = sap_arena_take(arena, (size_t)sizes->nA, sizeof(double));
+  s->tree_A = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
+}
+
 sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
                           double *R_n, double *v_hat_n, const sap_allocator *allocator,
                           sap_error *error) {
   sap_sizes sizes;
   sap_status status = sap_problem_sizes(problem, &sizes, error);
   if (status == SAP_OK) {
-    status = check_parameters(problem, parameters, error);
-  }
-  if (status == SAP_OK) {
-    status = sap_check_finite("J", sizes.nJ, problem->J, error);
+    status = sap_check_parameters(problem, &sizes, parameters, error);
   }
   if (status != SAP_OK) {
     return status;
   }
   const sap_allocator memory = sap_allocator_or_default(allocator);
-  struct sap_arena arena = {NULL, 0};
   struct sap_block block = {0};
+  struct sap_arena arena = {NULL, 0};
   struct scratch scratch;
   carve(&scratch, &arena, problem, &sizes);
   if (!sap_block_reserve(&block, arena.used, &memory)) {
@@ -158,9 +128,16 @@ sap_status sap_regularize(const sap_problem *problem, const sap_parameters *para
   }
   arena = (struct sap_arena){block.base, 0};
   carve(&scratch, &arena, problem, &sizes);
-  status = sap_factor_mass(problem, NULL, sap_kernels_best(), scratch.L, error);
+  int64_t offset = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    scratch.tree_A[t] = offset;
+    offset += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
+  }
+  const struct sap_kernels *kernels = sap_kernels_best();
+  status = sap_invert_mass(problem, NULL, kernels, scratch.S, error);
   if (status == SAP_OK) {
-    status = regularize(problem, parameters, &scratch, R_t, R_n, v_hat_n, error);
+    status = sap_regularize_with(problem, parameters, kernels, scratch.tree_A, scratch.S, R_t, R_n,
+                                 v_hat_n, error);
   }
   sap_block_release(&block, &memory);
   return status;

@@ -6,6 +6,7 @@
 #include "sap/certificate.h"
 #include "sap/newton.h"
 #include "sap/problem.h"
+#include "sap/regularization.h"
 #include "sap/solver.h"
 
 sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
@@ -42,25 +43,37 @@ const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_rec
   return solver->work.history;
 }
 
-sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, int32_t *reused,
+sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
+                           const struct sap_regularization *physical, int32_t *reused,
                            double *symbolic_seconds, sap_error *error) {
   struct sap_workspace *w = &solver->work;
+  sap_problem complete = *problem;
   sap_sizes sizes;
   w->n_history = 0;
   sap_status status = sap_problem_sizes(problem, &sizes, error);
-  if (status == SAP_OK) {
-    status = sap_check_contacts(problem, &sizes, error);
-  }
   if (status == SAP_OK) {
     const double start = sap_seconds();
     status = sap_workspace_prepare(w, problem, &sizes, &solver->settings, reused);
     *symbolic_seconds = sap_seconds() - start;
   }
   if (status == SAP_OK) {
-    status = sap_factor_mass(problem, w->graph.tree_position, w->kernels, w->L, error);
+    status = sap_invert_mass(problem, w->graph.tree_position, w->kernels, w->S, error);
+  }
+  if (status == SAP_OK && physical) {
+    complete.R_t = physical->R_t;
+    complete.R_n = physical->R_n;
+    complete.v_hat_n = physical->v_hat_n;
+    status = sap_check_parameters(problem, &sizes, physical->parameters, error);
+    if (status == SAP_OK) {
+      status = sap_regularize_with(problem, physical->parameters, w->kernels, w->graph.tree_A, w->S,
+                                   physical->R_t, physical->R_n, physical->v_hat_n, error);
+    }
   }
   if (status == SAP_OK) {
-    sap_workspace_bind(w, problem, solver->settings.soft_norm);
+    status = sap_check_contacts(&complete, &sizes, error);
+  }
+  if (status == SAP_OK) {
+    sap_workspace_bind(w, &complete, solver->settings.soft_norm);
   }
   return status;
 }
@@ -96,12 +109,13 @@ static void scatter_contacts(const struct sap_workspace *w, sap_solution *soluti
   }
 }
 
-sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,
-                            sap_solution *solution, sap_error *error) {
+static sap_status solve(sap_solver *solver, const sap_problem *problem,
+                        const struct sap_regularization *physical, const double *v_guess,
+                        sap_solution *solution, sap_error *error) {
   struct sap_workspace *w = &solver->work;
   int32_t reused = 0;
   double symbolic_seconds = 0;
-  sap_status status = sap_solver_load(solver, problem, &reused, &symbolic_seconds, error);
+  sap_status status = sap_solver_load(solver, problem, physical, &reused, &symbolic_seconds, error);
   if (status == SAP_OK && v_guess) {
     status = sap_check_finite("v_guess", w->graph.sizes.nv, v_guess, error);
   }
@@ -145,4 +159,17 @@ sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, cons
   solution->velocity_error_bound = sqrt(bound);
   solution->cost_gap_bound = 0.5 * bound;
   return SAP_OK;
+}
+
+sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,
+                            sap_solution *solution, sap_error *error) {
+  return solve(solver, problem, NULL, v_guess, solution, error);
+}
+
+sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
+                                     const sap_parameters *parameters, double *R_t, double *R_n,
+                                     double *v_hat_n, const double *v_guess, sap_solution *solution,
+                                     sap_error *error) {
+  const struct sap_regularization physical = {parameters, R_t, R_n, v_hat_n};
+  return solve(solver, problem, &physical, v_guess, solution, error);
 }

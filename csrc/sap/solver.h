@@ -9,9 +9,17 @@ struct sap_solver {
   struct sap_workspace work;
 };
 
+/* where R and v_hat come from, and where they go */
+struct sap_regularization {
+  const sap_parameters *parameters;
+  double *R_t, *R_n, *v_hat_n; /* (n_contacts) */
+};
+
 /* Checks the problem, makes the workspace fit it and binds the numbers. *reused: the graph was that of
- * the call before. */
-sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, int32_t *reused,
+ * the call before. Where `physical` is not NULL, R_t, R_n and v_hat_n of the problem are not read but
+ * computed. */
+sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
+                           const struct sap_regularization *physical, int32_t *reused,
                            double *symbolic_seconds, sap_error *error);
 
 #endif

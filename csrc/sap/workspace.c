@@ -9,7 +9,7 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   const size_t scalars = (size_t)graph->tree.n_scalars;
   sap_junction_tree_carve_updates(&w->graph.tree, arena);
   sap_factor_carve_values(&w->factor, arena);
-  w->L = sap_arena_take(arena, (size_t)graph->sizes.nA, sizeof(double));
+  w->S = sap_arena_take(arena, (size_t)graph->sizes.nA, sizeof(double));
   w->A = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof(double *));
   w->J = sap_arena_take(arena, (size_t)graph->sizes.nJ, sizeof(double));
   sap_pool_carve(&w->contacts, arena, graph->n_contacts);

@@ -18,7 +18,7 @@ struct sap_workspace {
   struct sap_graph graph;
   struct sap_factor factor; /* H and its Cholesky factor */
 
-  double *L; /* (nA) Cholesky factors of the blocks of A, tree after tree */
+  double *S; /* (nA) inverse Cholesky factors of the blocks of A, see sap_invert_mass() */
 
   /* by position: the block of A, in the caller's array */
   const double **A; /* (n_nodes) */

@@ -26,6 +26,18 @@ static void full_hessian(const struct sap_contact *c, const struct sap_contact_s
   memcpy(G, full, sizeof full);
 }
 
+/* cost difference of a change of velocity */
+static double cost_difference(const struct sap_contact *c, const double v_a[3],
+                              const double v_b[3]) {
+  double dy[3];
+  for (int r = 0; r < 3; ++r) {
+    dy[r] = (v_a[r] - v_b[r]) * (r < 2 ? c->inverse_R_t : c->inverse_R_n);
+  }
+  const struct sap_contact_state a = sap_contact_at_velocity(c, v_a);
+  const struct sap_contact_state b = sap_contact_at_velocity(c, v_b);
+  return sap_contact_cost_difference(c, &a, &b, dy);
+}
+
 /* distance to a region boundary, so that differences stay inside one region */
 static int far_from_boundaries(const struct sap_contact *c, const struct sap_contact_state *at) {
   const double y_n = at->y[2], scale = fabs(y_n) + at->y_r;
@@ -57,7 +69,7 @@ static void impulse_is_minus_the_gradient_of_the_cost(void) {
       minus[r] -= h;
       const struct sap_contact_state at_plus = sap_contact_at_velocity(&c, plus);
       const struct sap_contact_state at_minus = sap_contact_at_velocity(&c, minus);
-      const double slope = sap_contact_cost_difference(&c, &at_minus, &at_plus) / (2 * h);
+      const double slope = cost_difference(&c, minus, plus) / (2 * h);
       const double size = fabs(gamma[0]) + fabs(gamma[1]) + fabs(gamma[2]) + 1;
       CHECK_CLOSE(slope, -gamma[r], 1e-6 * size);
       sap_contact_impulse(&c, &at_plus, gamma_plus);
@@ -102,7 +114,7 @@ static void cost_difference_is_the_difference_of_costs(void) {
     const struct sap_contact_state b = sap_contact_at_velocity(&c, v_b);
     const double expected = sap_contact_cost(&c, &b) - sap_contact_cost(&c, &a);
     const double size = sap_contact_cost(&c, &b) + sap_contact_cost(&c, &a);
-    CHECK_CLOSE(sap_contact_cost_difference(&c, &a, &b), expected, 1e-13 * size + 1e-300);
+    CHECK_CLOSE(cost_difference(&c, v_a, v_b), expected, 1e-13 * size + 1e-300);
   }
 }
 
@@ -116,14 +128,13 @@ static void cost_difference_does_not_cancel(void) {
     const double h = ldexp(1, -40);
     const double v_b[3] = {v_a[0] + h, v_a[1], v_a[2] - h};
     const struct sap_contact_state a = sap_contact_at_velocity(&c, v_a);
-    const struct sap_contact_state b = sap_contact_at_velocity(&c, v_b);
     if (!far_from_boundaries(&c, &a)) {
       continue;
     }
     sap_contact_impulse(&c, &a, gamma);
     const double expected = -gamma[0] * (v_b[0] - v_a[0]) - gamma[2] * (v_b[2] - v_a[2]);
     const double size = h * (fabs(gamma[0]) + fabs(gamma[2]));
-    CHECK_CLOSE(sap_contact_cost_difference(&c, &a, &b), expected, 1e-2 * size);
+    CHECK_CLOSE(cost_difference(&c, v_a, v_b), expected, 1e-9 * size);
   }
 }
 

@@ -188,6 +188,34 @@ static void matrix_vector_products(void) {
   }
 }
 
+static void gram_is_the_product_of_x_with_itself(void) {
+  uint64_t seed = 7;
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    const struct sap_kernels *kernels = sap_kernels_of(set);
+    for (int32_t n = 1; kernels && n <= 30; ++n) {
+      double S[30 * 30] = {0}, J[3 * 30], x[3][30] = {{0}}, W[9], sums[9];
+      fill(J, 3 * n, &seed);
+      fill(W, 9, &seed);
+      memcpy(sums, W, sizeof W);
+      for (int32_t j = 0; j < n; ++j) {
+        fill(S + j * n + j, n - j, &seed);
+        for (int32_t i = j; i < n; ++i) {
+          for (int r = 0; r < 3; ++r) {
+            x[r][i] += S[j * n + i] * J[r * n + j];
+          }
+        }
+      }
+      for (int k = 0; k < 9; ++k) {
+        for (int32_t i = 0; i < n; ++i) {
+          sums[k] += x[k / 3][i] * x[k % 3][i];
+        }
+      }
+      kernels->gram(n, S, J, W);
+      CHECK_ALL_CLOSE(W, sums, 9, 1e-12 * n);
+    }
+  }
+}
+
 static void the_best_set_is_one_of_them(void) {
   CHECK(sap_kernels_of(0) != NULL);
   int found = 0;
@@ -199,9 +227,13 @@ static void the_best_set_is_one_of_them(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(multiply_adds_the_product),   CHECK_TEST(lower_product_updates_the_lower_triangle),
-      CHECK_TEST(factor_reproduces_the_panel), CHECK_TEST(factor_names_the_first_bad_pivot),
-      CHECK_TEST(solves_invert_the_factor),    CHECK_TEST(matrix_vector_products),
+      CHECK_TEST(multiply_adds_the_product),
+      CHECK_TEST(lower_product_updates_the_lower_triangle),
+      CHECK_TEST(factor_reproduces_the_panel),
+      CHECK_TEST(factor_names_the_first_bad_pivot),
+      CHECK_TEST(solves_invert_the_factor),
+      CHECK_TEST(matrix_vector_products),
+      CHECK_TEST(gram_is_the_product_of_x_with_itself),
       CHECK_TEST(the_best_set_is_one_of_them),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

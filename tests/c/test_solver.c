@@ -422,6 +422,41 @@ static void bad_parameters_are_named(void) {
   CHECK_STRING(error.argument, "J");
 }
 
+static void physical_parameters_in_one_call_or_two(void) {
+  uint64_t seed = 41;
+  for (int delassus = 0; delassus < 2; ++delassus) {
+    scene_make(&scene, 8, 15, &seed);
+    double phi0[15], k[15], tau_d[15], out[3][15];
+    for (int i = 0; i < 15; ++i) {
+      phi0[i] = check_random(&seed, -1e-3, 1e-3);
+      k[i] = pow(10, check_random(&seed, 2, 8));
+      tau_d[i] = check_random(&seed, 0, 0.1);
+    }
+    const sap_parameters p = {0.01, 1e-3, 1, (sap_delassus)delassus, phi0, k, tau_d};
+    REQUIRE(sap_regularize(&scene.problem, &p, scene.R_t, scene.R_n, scene.v_hat_n, NULL, NULL) ==
+            SAP_OK);
+    sap_solver *solver = make(sap_settings_default());
+    sap_solution two = scene_solution(&others), one = scene_solution(&outputs);
+    REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &two, NULL) == SAP_OK);
+    sap_problem bare = scene.problem;
+    bare.R_t = bare.R_n = bare.v_hat_n = NULL;
+    REQUIRE(sap_solver_solve_physical(solver, &bare, &p, out[0], out[1], out[2], NULL, &one,
+                                      NULL) == SAP_OK);
+    CHECK_ALL_CLOSE(out[0], scene.R_t, 15, 0);
+    CHECK_ALL_CLOSE(out[1], scene.R_n, 15, 0);
+    CHECK_ALL_CLOSE(out[2], scene.v_hat_n, 15, 0);
+    CHECK_ALL_CLOSE(outputs.v, others.v, scene.sizes.nv, 0);
+    k[7] = -1;
+    sap_error error;
+    CHECK_EQUAL(
+        sap_solver_solve_physical(solver, &bare, &p, out[0], out[1], out[2], NULL, &one, &error),
+        SAP_INVALID_ARGUMENT);
+    CHECK_STRING(error.argument, "k");
+    CHECK_EQUAL(error.index, 7);
+    sap_solver_destroy(solver);
+  }
+}
+
 static void bad_settings_are_named(void) {
   sap_error error;
   sap_solver *solver = NULL;
@@ -443,6 +478,9 @@ static void bad_settings_are_named(void) {
   CHECK_REFUSED(max_step, 0.5);
   CHECK_REFUSED(armijo_rho, 1);
   CHECK_REFUSED(armijo_c, 0);
+  CHECK_REFUSED(start, 5);
+  CHECK_REFUSED(start_threshold, NAN);
+  CHECK_REFUSED(turning, 2);
   CHECK_REFUSED(factorization, 9);
   CHECK_REFUSED(soft_norm, -1);
   CHECK_REFUSED(islands, 2);
@@ -465,6 +503,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(overflow_is_an_outcome),
       CHECK_TEST(bad_problems_are_named),
       CHECK_TEST(bad_parameters_are_named),
+      CHECK_TEST(physical_parameters_in_one_call_or_two),
       CHECK_TEST(bad_settings_are_named),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

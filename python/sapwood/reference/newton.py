@@ -133,8 +133,8 @@ def minimize(
             (island, iteration, trials, alpha, point.cost, decrease, point.momentum_error)
         )
 
-        # idle: the predicted decrease drowned in l and the gradient stayed
-        drowned = predicted <= EPS * abs(point.cost)
+        # idle: at round-off, and the gradient stayed
+        drowned = predicted <= EPS * abs(point.cost) or point.gradient_norm <= EPS * point.scale
         idle += drowned and point.gradient_norm > 0.9 * best.gradient_norm
         if point.gradient_norm < best.gradient_norm:
             best = point
