@@ -8,11 +8,13 @@
 #include "sap/problem.h"
 #include "sap/solver.h"
 
-/* cost and gradient of the trees that no contact touches */
-static double evaluate_free_trees(const struct sap_workspace *w, const sap_problem *problem,
-                                  const double *v, double *gradient, double *direction) {
+/* (x - x_0)^T A (y - y_0) over the trees that no contact touches; x_0 and y_0 may be NULL for 0. Where `row`
+ * (nv) is not NULL it gets A (y - y_0). */
+static double free_product(const struct sap_workspace *w, const sap_problem *problem,
+                           const double *x, const double *x_0, const double *y, const double *y_0,
+                           double *row) {
   const struct sap_graph *graph = &w->graph;
-  double cost = 0;
+  double product = 0;
   for (int32_t t = 0; t < graph->n_trees; ++t) {
     if (graph->tree_position[t] >= 0) {
       continue;
@@ -20,21 +22,30 @@ static double evaluate_free_trees(const struct sap_workspace *w, const sap_probl
     const int32_t n = graph->tree_nv[t];
     const double *A = problem->A + graph->tree_A[t];
     const int64_t s = graph->tree_v[t];
-    for (int32_t i = 0; i < n; ++i) {
+    for (int64_t i = s; i < s + n; ++i, A += n) {
       double sum = 0;
       for (int32_t j = 0; j < n; ++j) {
-        sum += A[(int64_t)i * n + j] * (v[s + j] - problem->v_star[s + j]);
+        sum += A[j] * (y[s + j] - (y_0 ? y_0[s + j] : 0));
       }
-      cost += 0.5 * sum * (v[s + i] - problem->v_star[s + i]);
-      if (gradient) {
-        gradient[s + i] = sum;
-      }
-      if (direction) {
-        direction[s + i] = problem->v_star[s + i] - v[s + i];
+      product += sum * (x[i] - (x_0 ? x_0[i] : 0));
+      if (row) {
+        row[i] = sum;
       }
     }
   }
-  return cost;
+  return product;
+}
+
+/* direction v* - v of the same trees */
+static void free_direction(const struct sap_workspace *w, const sap_problem *problem,
+                           const double *v, double *direction) {
+  const struct sap_graph *graph = &w->graph;
+  for (int32_t t = 0; t < graph->n_trees; ++t) {
+    const int64_t end = graph->tree_v[t] + graph->tree_nv[t];
+    for (int64_t i = graph->tree_v[t]; graph->tree_position[t] < 0 && i < end; ++i) {
+      direction[i] = problem->v_star[i] - v[i];
+    }
+  }
 }
 
 /* copies the lower blocks of the assembled H into both triangles of a dense matrix (nv, nv) */
@@ -89,7 +100,8 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
   if (status != SAP_OK) {
     return status;
   }
-  double sum = evaluate_free_trees(w, problem, v, gradient, direction);
+  const double *v_star = problem->v_star;
+  double sum = 0.5 * free_product(w, problem, v, v_star, v, v_star, gradient);
   sap_workspace_gather(w, v, w->v);
   for (int32_t i = 0; i < w->graph.n_islands; ++i) {
     const struct sap_island *island = &w->graph.island[i];
@@ -107,6 +119,7 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
     copy_hessian(w, problem, hessian);
   }
   if (direction) {
+    free_direction(w, problem, v, direction);
     for (int32_t i = 0; i < w->graph.n_islands; ++i) {
       const int32_t node = sap_factor_run(&w->factor, i);
       if (node >= 0) {
@@ -123,27 +136,6 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
     sap_workspace_scatter(w, w->dv, direction);
   }
   return SAP_OK;
-}
-
-/* the part of the line that free trees contribute: linear and quadratic in alpha */
-static void free_trees_on_line(const struct sap_workspace *w, const sap_problem *problem,
-                               const double *v, const double *dv, double *linear,
-                               double *quadratic) {
-  const struct sap_graph *graph = &w->graph;
-  for (int32_t t = 0; t < graph->n_trees; ++t) {
-    if (graph->tree_position[t] >= 0) {
-      continue;
-    }
-    const int32_t n = graph->tree_nv[t];
-    const double *A = problem->A + graph->tree_A[t];
-    const int64_t s = graph->tree_v[t];
-    for (int32_t i = 0; i < n; ++i) {
-      for (int32_t j = 0; j < n; ++j) {
-        *linear += dv[s + i] * A[(int64_t)i * n + j] * (v[s + j] - problem->v_star[s + j]);
-        *quadratic += dv[s + i] * A[(int64_t)i * n + j] * dv[s + j];
-      }
-    }
-  }
 }
 
 sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem, const double *v,
@@ -165,8 +157,8 @@ sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem,
   if (status != SAP_OK) {
     return status;
   }
-  double linear = 0, quadratic = 0;
-  free_trees_on_line(w, problem, v, dv, &linear, &quadratic);
+  const double linear = free_product(w, problem, dv, NULL, v, problem->v_star, NULL);
+  const double quadratic = free_product(w, problem, dv, NULL, dv, NULL, NULL);
   for (int32_t k = 0; k < n; ++k) {
     difference[k] = alpha[k] * (linear + 0.5 * alpha[k] * quadratic);
     slope[k] = linear + alpha[k] * quadratic;
