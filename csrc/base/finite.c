@@ -22,7 +22,7 @@ int64_t sap_first_non_finite(int64_t n, const double *x) {
   if (total == 0) {
     return -1;
   }
-  for (i = 0; isfinite(x[i]); ++i) {
+  for (i = 0; i < n && isfinite(x[i]); ++i) {
   }
-  return i;
+  return i < n ? i : -1; /* another thread may have changed the array meanwhile */
 }

@@ -87,7 +87,8 @@ static inline void sap_contact_impulse(const struct sap_contact *c,
  * gamma_n is 0 */
 static inline double sap_contact_cost(const struct sap_contact *c,
                                       const struct sap_contact_state *at) {
-  const double normal = 0.5 * c->R_n * at->gamma_n * at->gamma_n;
+  /* 0 (y_n + y_r) is 0, or NaN: an overflow must not pass for the absence of contact */
+  const double normal = 0.5 * c->R_n * at->gamma_n * at->gamma_n + 0 * (at->y[2] + at->y_r);
   return at->sticks ? 0.5 * c->R_t * at->y_r * at->y_r + normal : normal / c->share;
 }
 

@@ -7,7 +7,6 @@
 #include "constraints/contact.h"
 
 struct sap_contact_pool {
-  int32_t n;
   double soft; /* eps_s^2 */
 
   /* constants (n) */

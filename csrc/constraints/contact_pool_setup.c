@@ -26,7 +26,6 @@ void sap_pool_carve(struct sap_contact_pool *pool, struct sap_arena *arena, int3
       &pool->dy[2],  &pool->slip[0], &pool->slip[1],  &pool->G[0],        &pool->G[1],
       &pool->G[2],   &pool->G[3],    &pool->G[4],     &pool->G[5],
   };
-  pool->n = n;
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
     *arrays[i] = sap_arena_take(arena, (size_t)n, sizeof(double));
   }

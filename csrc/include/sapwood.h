@@ -50,7 +50,7 @@ const char *sap_status_text(sap_status status);
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* Allocator hook. NULL in place of a hook means malloc and free. */
+/* Allocator hook. Where a function takes a pointer to one, NULL means malloc and free. */
 typedef struct sap_allocator {
   void *(*allocate)(size_t bytes, void *context); /* NULL on failure */
   void (*release)(void *memory, void *context);
@@ -160,7 +160,7 @@ typedef struct sap_settings {
   int32_t max_iterations;         /* 100 */
   sap_line_search line_search;    /* exact */
   double line_search_tolerance;   /* exact: stop at |dl/da| <= this |dl/da(0)|: 1e-8 */
-  int32_t line_search_max_trials; /* 50 */
+  int32_t line_search_max_trials; /* more only until one lowers the cost: 50 */
   double max_step;                /* alpha_max: 1.5 */
   double armijo_rho;              /* backtracking factor: 0.8 */
   double armijo_c;                /* sufficient decrease: 1e-4 */
@@ -170,7 +170,8 @@ typedef struct sap_settings {
   sap_factorization factorization; /* supernodal */
   double soft_norm;                /* eps_s in N s, 0 is the exact law: 0 */
   int32_t islands;                 /* 1: each island is solved and stopped by itself: 1 */
-  int32_t record_history;          /* 1: keep a sap_iteration per iteration, and timings: 0 */
+  int32_t record_history;          /* 1: keep a sap_iteration per iteration (1000 per island,
+                                      all islands together), and timings: 0 */
 } sap_settings;
 
 sap_settings sap_settings_default(void);
@@ -250,7 +251,8 @@ sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *prob
 const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_records);
 
 /* Cost (17), gradient, dense Hessian H = A + J^T G J (nv, nv) and Newton direction -H^-1 grad (nv) at v
- * (nv). Any output may be NULL. Trees without contact take part too. */
+ * (nv), NaN in an island where H is not positive definite to round-off. Any output may be NULL. Trees
+ * without contact take part too. */
 sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
                                double *cost, double *gradient, double *hessian, double *direction,
                                sap_error *error);

@@ -5,6 +5,7 @@
 #ifdef SAP_WITH_CHOLMOD
 
 #include <cholmod.h>
+#include <limits.h>
 #include <stdlib.h>
 
 struct state {
@@ -15,29 +16,25 @@ struct state {
   cholmod_factor **factor; /* (n_components) */
 };
 
-static int32_t node_size(const struct sap_junction_tree *tree, int32_t i) {
-  return tree->node_scalar[i + 1] - tree->node_scalar[i];
-}
-
 /* Column panel of node i: its own square, then one block per edge to a higher node, in edge order. The
  * entries above the diagonal of the square are there, and CHOLMOD does not read them. */
 static void find_places(struct sap_factor *factor, const int32_t *edge_low,
                         const int32_t *edge_high) {
   const struct sap_junction_tree *tree = factor->tree;
   for (int32_t i = 0; i < tree->n_nodes; ++i) {
-    factor->diagonal[i].ld = node_size(tree, i);
+    factor->diagonal[i].ld = sap_node_size(tree, i);
   }
   for (int32_t e = 0; e < tree->n_edges; ++e) {
     struct sap_place *column = &factor->diagonal[edge_low[e]];
     factor->edge[e].offset = (size_t)column->ld;
-    column->ld += node_size(tree, edge_high[e]);
+    column->ld += sap_node_size(tree, edge_high[e]);
   }
   size_t offset = 0;
   for (int32_t c = 0; c < tree->n_components; ++c) {
     factor->component_values[c] = offset;
     for (int32_t i = tree->component[c].node_begin; i < tree->component[c].node_end; ++i) {
       factor->diagonal[i].offset = offset;
-      offset += (size_t)factor->diagonal[i].ld * (size_t)node_size(tree, i);
+      offset += (size_t)factor->diagonal[i].ld * (size_t)sap_node_size(tree, i);
     }
   }
   factor->component_values[tree->n_components] = offset;
@@ -82,7 +79,7 @@ static cholmod_sparse view_component(const struct sap_factor *factor, int32_t c)
 static sap_status analyze(struct sap_factor *factor, const int32_t *edge_low,
                           const int32_t *edge_high) {
   const struct sap_junction_tree *tree = factor->tree;
-  struct state *state = calloc(1, sizeof *state);
+  struct state *state = factor->n_values < INT_MAX ? calloc(1, sizeof *state) : NULL;
   if (!state) {
     return SAP_OUT_OF_MEMORY;
   }
@@ -102,16 +99,17 @@ static sap_status analyze(struct sap_factor *factor, const int32_t *edge_low,
     int *column = state->column + component->scalar_begin + c;
     for (int32_t i = component->node_begin; i < component->node_end; ++i) {
       const int32_t local = tree->node_scalar[i] - component->scalar_begin;
-      for (int32_t j = 0; j < node_size(tree, i); ++j) {
+      for (int32_t j = 0; j < sap_node_size(tree, i); ++j) {
         column[local + j + 1] = column[local + j] + factor->diagonal[i].ld;
       }
-      list_block(state->row, factor->diagonal[i], local, node_size(tree, i), node_size(tree, i));
+      list_block(state->row, factor->diagonal[i], local, sap_node_size(tree, i),
+                 sap_node_size(tree, i));
     }
     for (int32_t e = 0; e < tree->n_edges; ++e) {
       const int32_t low = edge_low[e], high = edge_high[e];
       if (low >= component->node_begin && low < component->node_end) {
         list_block(state->row, factor->edge[e], tree->node_scalar[high] - component->scalar_begin,
-                   node_size(tree, high), node_size(tree, low));
+                   sap_node_size(tree, high), sap_node_size(tree, low));
       }
     }
     cholmod_sparse H = view_component(factor, c);
@@ -129,7 +127,13 @@ static int32_t run(struct sap_factor *factor, int32_t c) {
   const struct sap_component *component = &factor->tree->component[c];
   cholmod_sparse H = view_component(factor, c);
   cholmod_factorize(&H, state->factor[c], &state->common);
-  return state->common.status == CHOLMOD_OK ? -1 : component->node_begin;
+  const cholmod_factor *L = state->factor[c];
+  if (state->common.status == CHOLMOD_OK) {
+    return -1;
+  }
+  /* minor counts columns in CHOLMOD's own order; it is n when memory ran out */
+  const int failed = L->minor < L->n ? ((const int *)L->Perm)[L->minor] : 0;
+  return sap_node_of_scalar(factor->tree, component->node_begin, component->scalar_begin + failed);
 }
 
 static void solve(struct sap_factor *factor, int32_t c, double *x) {

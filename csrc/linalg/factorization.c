@@ -32,14 +32,10 @@ void sap_factor_carve_values(struct sap_factor *factor, struct sap_arena *arena)
   factor->scratch = sap_arena_take(arena, (size_t)factor->tree->max_rows, sizeof(double));
 }
 
-sap_status sap_factor_place(struct sap_factor *factor, const int32_t *edge_low,
-                            const int32_t *edge_high) {
-  if (!sap_factorization_available(factor->kind)) {
-    return SAP_NOT_AVAILABLE;
-  }
+void sap_factor_place(struct sap_factor *factor, const int32_t *edge_low,
+                      const int32_t *edge_high) {
   backend_of(factor->kind)->place(factor, edge_low, edge_high);
   factor->n_values = factor->component_values[factor->tree->n_components];
-  return SAP_OK;
 }
 
 sap_status sap_factor_analyze(struct sap_factor *factor, const int32_t *edge_low,

@@ -48,8 +48,7 @@ void sap_factor_carve_values(struct sap_factor *factor, struct sap_arena *arena)
 
 /* Finds the places, then, once values are carved, lets the backend analyse. CHOLMOD does so with memory of
  * its own. */
-sap_status sap_factor_place(struct sap_factor *factor, const int32_t *edge_low,
-                            const int32_t *edge_high);
+void sap_factor_place(struct sap_factor *factor, const int32_t *edge_low, const int32_t *edge_high);
 sap_status sap_factor_analyze(struct sap_factor *factor, const int32_t *edge_low,
                               const int32_t *edge_high);
 

@@ -94,6 +94,20 @@ void sap_junction_tree_order(struct sap_junction_tree *tree, const int32_t *size
 void sap_junction_tree_list_rows(struct sap_junction_tree *tree);
 void sap_junction_tree_list_updates(struct sap_junction_tree *tree);
 
+/* scalars of the node at a position */
+static inline int32_t sap_node_size(const struct sap_junction_tree *tree, int32_t node) {
+  return tree->node_scalar[node + 1] - tree->node_scalar[node];
+}
+
+/* position of the node that holds a scalar, sought from `node` on */
+static inline int32_t sap_node_of_scalar(const struct sap_junction_tree *tree, int32_t node,
+                                         int32_t scalar) {
+  while (tree->node_scalar[node + 1] <= scalar) {
+    ++node;
+  }
+  return node;
+}
+
 /* place of the block (row node, column node) by position, column <= row, both in one clique */
 size_t sap_junction_tree_block(const struct sap_junction_tree *tree, int32_t row, int32_t column,
                                int32_t *ld);

@@ -1,5 +1,6 @@
 #include "linalg/kernels.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "linalg/simd.h"
@@ -99,7 +100,7 @@ INLINE int32_t factor_square(const int n, double *P, int32_t ld) {
     }
   }
   for (int j = 0; j < n; ++j) {
-    if (!(L[j][j] > 0)) {
+    if (!(L[j][j] > 0 && L[j][j] <= DBL_MAX)) {
       return j;
     }
     const double inverse = 1 / sqrt(L[j][j]);

@@ -18,7 +18,7 @@ struct sap_kernels {
 
   /* Cholesky of a panel P (rows, cols), rows >= cols: overwrites the lower triangle of the square on top by
    * L, with 1/L_jj on the diagonal, and the rows below by P L^-T. Returns cols, or the first column whose
-   * pivot is not positive. */
+   * pivot is not positive and finite. */
   int32_t (*factor)(int32_t rows, int32_t cols, double *P, int32_t ld);
 
   /* x <- L^-1 x (cols) and t = B x (rows - cols) for a factored panel [L; B] */

@@ -39,11 +39,7 @@ static int32_t run(struct sap_factor *factor, int32_t c) {
   if (info == 0) {
     return -1;
   }
-  int32_t node = component->node_begin;
-  while (tree->node_scalar[node + 1] <= component->scalar_begin + info - 1) {
-    ++node;
-  }
-  return node;
+  return sap_node_of_scalar(tree, component->node_begin, component->scalar_begin + info - 1);
 }
 
 static void solve(struct sap_factor *factor, int32_t c, double *x) {

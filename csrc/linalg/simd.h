@@ -1,5 +1,5 @@
 /* The vector type of kernels.c: width, load, store and their partial forms, per instruction set.
- * The one place of compiler extensions in the library. */
+ * Vector types and intrinsics are used nowhere else. */
 #ifndef SAPWOOD_LINALG_SIMD_H
 #define SAPWOOD_LINALG_SIMD_H
 

@@ -22,16 +22,6 @@ static void find_places(struct sap_factor *factor, const int32_t *edge_low,
   factor->component_values[tree->n_components] = tree->n_values;
 }
 
-/* position of the node that holds a scalar of supernode s */
-static int32_t node_of_scalar(const struct sap_junction_tree *tree, const struct sap_supernode *s,
-                              int32_t scalar) {
-  int32_t node = s->node_begin;
-  while (tree->node_scalar[node + 1] <= scalar) {
-    ++node;
-  }
-  return node;
-}
-
 static int32_t run(struct sap_factor *factor, int32_t c) {
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
@@ -42,7 +32,7 @@ static int32_t run(struct sap_factor *factor, int32_t c) {
     double *panel = values + s->values;
     const int32_t done = kernels->factor(s->ld, s->n_cols, panel, s->ld);
     if (done < s->n_cols) {
-      return node_of_scalar(tree, s, s->scalar + done);
+      return sap_node_of_scalar(tree, s->node_begin, s->scalar + done);
     }
     /* H_rc -= B_r B_c^T for every pair of rows above */
     for (int32_t u = s->update_begin; u < s->update_end; ++u) {

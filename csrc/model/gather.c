@@ -47,7 +47,7 @@ static void carve_fixed(struct sap_gather *gather, struct sap_arena *arena) {
 }
 
 static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, size_t count) {
-  gather->contacts = sap_arena_take(arena, count, sizeof(struct sap_contact));
+  gather->contacts = sap_arena_take(arena, count, sizeof(struct sap_listed_contact));
   gather->tree_a = sap_arena_take(arena, count, sizeof(int32_t));
   gather->tree_b = sap_arena_take(arena, count, sizeof(int32_t));
   gather->mu = sap_arena_take(arena, count, sizeof(double));
@@ -174,10 +174,10 @@ static void list_contacts(struct sap_gather *gather, const struct sap_contact_li
       continue;
     }
     const int32_t *geom = int32s_at(list->geom, i);
-    struct sap_contact contact = {.index = i,
-                                  .row = *int32s_at(list->row, i),
-                                  .dim = *int32s_at(list->dim, i),
-                                  .geom = {geom[0], geom[1]}};
+    struct sap_listed_contact contact = {.index = i,
+                                         .row = *int32s_at(list->row, i),
+                                         .dim = *int32s_at(list->dim, i),
+                                         .geom = {geom[0], geom[1]}};
     enum sap_fault fault = SAP_FAULT_NONE;
     if (contact.geom[0] < 0 || contact.geom[0] >= f->n_geoms || contact.geom[1] < 0 ||
         contact.geom[1] >= f->n_geoms) {
@@ -224,7 +224,7 @@ static void list_contacts(struct sap_gather *gather, const struct sap_contact_li
 static int gather_contact(struct sap_gather *gather, const struct sap_model_state *state,
                           const struct sap_contact_list *list, int32_t c, double *J) {
   const struct sap_forest *f = gather->forest;
-  const struct sap_contact *contact = gather->contacts + c;
+  const struct sap_listed_contact *contact = gather->contacts + c;
   const double *frame = doubles_at(list->frame, contact->index);
   const double *p = doubles_at(list->pos, contact->index);
 

@@ -71,7 +71,7 @@ enum sap_fault {
 };
 
 /* one gathered contact, beside the arrays of the problem */
-struct sap_contact {
+struct sap_listed_contact {
   int32_t index; /* in the engine's list */
   int32_t row;
   int32_t dim;
@@ -85,19 +85,19 @@ struct sap_gather {
   int32_t n_rows;            /* rows of the engine */
   int64_t nA, nJ;            /* lengths of A and J */
   double dt;
-  struct sap_contact *contacts; /* (n_contacts) */
-  double *phi0;                 /* (n_contacts) m */
-  double *k;                    /* (n_contacts) N/m */
-  double *tau_d;                /* (n_contacts) s */
-  double *R_t, *R_n, *v_hat_n;  /* (n_contacts) room for the regularization */
-  double *v_0;                  /* (nv) velocity before the step, the solver's guess */
-  double *a_star;               /* (nv) free acceleration */
-  double *edge_friction;        /* (n_contacts, 2) friction of the pyramid edges */
-  double *v;                    /* (nv) room for the solver's output, here and below */
-  double *gamma;                /* (n_contacts, 3) */
-  double *v_c;                  /* (n_contacts, 3) */
-  int8_t *regions;              /* (n_contacts) */
-  enum sap_fault fault;         /* of the last call */
+  struct sap_listed_contact *contacts; /* (n_contacts) */
+  double *phi0;                        /* (n_contacts) m */
+  double *k;                           /* (n_contacts) N/m */
+  double *tau_d;                       /* (n_contacts) s */
+  double *R_t, *R_n, *v_hat_n;         /* (n_contacts) room for the regularization */
+  double *v_0;                         /* (nv) velocity before the step, the solver's guess */
+  double *a_star;                      /* (nv) free acceleration */
+  double *edge_friction;               /* (n_contacts, 2) friction of the pyramid edges */
+  double *v;                           /* (nv) room for the solver's output, here and below */
+  double *gamma;                       /* (n_contacts, 3) */
+  double *v_c;                         /* (n_contacts, 3) */
+  int8_t *regions;                     /* (n_contacts) */
+  enum sap_fault fault;                /* of the last call */
   int64_t fault_index;
 
   const struct sap_forest *forest;

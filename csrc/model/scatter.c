@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* rows of one contact from its force f (t1, t2, n) */
-static void write_rows(const struct sap_contact *contact, enum sap_cone cone, const double *mu,
-                       const double *f, double *rows) {
+static void write_rows(const struct sap_listed_contact *contact, enum sap_cone cone,
+                       const double *mu, const double *f, double *rows) {
   double *row = rows + contact->row;
   if (contact->dim == 1) {
     row[0] = f[2];

@@ -73,6 +73,10 @@ static PyObject *as_float64(PyObject *Py_UNUSED(module), PyObject *args, PyObjec
   npy_intp lengths[NPY_MAXDIMS];
   int ndim = -1;
   if (shape != Py_None) {
+    if (PySequence_Check(shape) && PySequence_Size(shape) > NPY_MAXDIMS) {
+      PyErr_Format(PyExc_ValueError, "shape: at most %d axes", NPY_MAXDIMS);
+      return NULL;
+    }
     ndim = PyArray_IntpFromSequence(shape, lengths, NPY_MAXDIMS);
     if (ndim < 0) {
       return NULL;

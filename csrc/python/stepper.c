@@ -166,6 +166,12 @@ static void stepper_dealloc(PyObject *object) {
 
 /* ---- one step ------------------------------------------------------------------------------- */
 
+/* a problem that was not finished must not be read */
+static void forget_contacts(struct sap_gather *gather) {
+  gather->problem.n_contacts = 0;
+  gather->nJ = 0;
+}
+
 /* gathers; solves and writes back unless `gather_only`. Without the GIL, under the lock. */
 static sap_status run_step(sapwood_stepper *self, const sapwood_step_arrays *arrays,
                            int gather_only, sap_error *error) {
@@ -178,8 +184,12 @@ static sap_status run_step(sapwood_stepper *self, const sapwood_step_arrays *arr
     return status;
   }
   if (gather_only) {
-    return sap_regularize(&gather->problem, &gather->parameters, gather->R_t, gather->R_n,
-                          gather->v_hat_n, NULL, error);
+    status = sap_regularize(&gather->problem, &gather->parameters, gather->R_t, gather->R_n,
+                            gather->v_hat_n, NULL, error);
+    if (status != SAP_OK) {
+      forget_contacts(gather);
+    }
+    return status;
   }
   self->solution.v = gather->v;
   self->solution.gamma = gather->gamma;
@@ -192,8 +202,7 @@ static sap_status run_step(sapwood_stepper *self, const sapwood_step_arrays *arr
   self->solve_seconds = sap_seconds() - start;
   self->solved = status == SAP_OK;
   if (!self->solved) {
-    gather->problem.n_contacts = 0;
-    gather->nJ = 0;
+    forget_contacts(gather);
   } else if (self->solution.outcome != SAP_BREAKDOWN && self->solution.outcome != SAP_NON_FINITE) {
     sap_scatter(gather, self->cone, self->acceleration_limit, arrays->qacc, arrays->qfrc_constraint,
                 arrays->efc_force);

@@ -150,7 +150,7 @@ static int describe_contacts(const sapwood_stepper *self, output *table) {
   const npy_intp solved = self->solved ? n : 0;
   int i = 0;
   table[i++] = integers("index", n, n > 0 ? &g->contacts[0].index : NULL);
-  table[i - 1].stride = sizeof(struct sap_contact);
+  table[i - 1].stride = sizeof(struct sap_listed_contact);
   table[i++] = vector("phi0", n, g->phi0);
   table[i++] = columns("v_hat_t", n, 2, g->v_hat_t);
   table[i++] = columns("v_c", solved, 3, g->v_c);

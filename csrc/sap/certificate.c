@@ -3,6 +3,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "sap/problem.h"
+
 /* unit round-off, doubled: covers the products of (1 + u) that first-order bounds leave out */
 static const double u = DBL_EPSILON;
 
@@ -17,16 +19,16 @@ static void add_absolute(int32_t m, int32_t n, const double *A, const double *x,
   }
 }
 
-/* e += (n + 2) u |A| |v - v*|: the momentum balance without contact, and v - v* itself */
+/* e += ((n + 2) u + asymmetry) |A| |v - v*|: the momentum balance without contact, and v - v* itself */
 static void bound_momentum_error(const struct sap_workspace *w, const struct sap_island *island,
                                  double *e) {
   const struct sap_graph *graph = &w->graph;
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
-    const int32_t s = graph->tree.node_scalar[i], n = graph->tree.node_scalar[i + 1] - s;
+    const int32_t s = graph->tree.node_scalar[i], n = sap_node_size(&graph->tree, i);
     for (int32_t j = s; j < s + n; ++j) {
       e[j] = u * (fabs(w->momentum[j]) + fabs(w->impulse[j]));
     }
-    add_absolute(n, n, w->A[i], w->dw + s, (n + 2) * u, e + s);
+    add_absolute(n, n, w->A[i], w->dw + s, (n + 2) * u + sap_asymmetry, e + s);
   }
 }
 
@@ -117,7 +119,7 @@ double sap_certificate(struct sap_workspace *w, const struct sap_island *island)
   bound_contact_error(w, island, e);
   double sum = 0;
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
-    const int32_t s = graph->tree.node_scalar[i], n = graph->tree.node_scalar[i + 1] - s;
+    const int32_t s = graph->tree.node_scalar[i], n = sap_node_size(&graph->tree, i);
     const double *S = w->S + graph->tree_A[graph->node_tree[i]];
     for (int32_t j = s; j < s + n; ++j) {
       x[j] = y[j] = 0;

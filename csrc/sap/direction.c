@@ -1,26 +1,14 @@
 #include "sap/direction.h"
 
 #include <math.h>
-#include <string.h>
 
-/* dv = H^-1 dv with H from the contacts' G */
-static int32_t solve(struct sap_workspace *w, const struct sap_island *island) {
-  sap_assemble(w, island);
-  const int32_t node = sap_factor_run(&w->factor, island->index);
-  if (node < 0) {
-    sap_factor_solve(&w->factor, island->index, w->dv);
-  }
-  return node;
-}
-
-int32_t sap_newton_direction(struct sap_workspace *w, const struct sap_island *island) {
+void sap_newton_system(struct sap_workspace *w, const struct sap_island *island) {
   for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
     w->dv[i] = -w->gradient[i];
   }
-  return solve(w, island);
 }
 
-int32_t sap_sticking_direction(struct sap_workspace *w, const struct sap_island *island) {
+void sap_sticking_system(struct sap_workspace *w, const struct sap_island *island) {
   /* gamma = y and G = R^-1 for the touching contacts */
   double *y = w->dv_c;
   struct sap_contact_pool *contacts = &w->contacts;
@@ -37,7 +25,6 @@ int32_t sap_sticking_direction(struct sap_workspace *w, const struct sap_island 
   for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
     w->dv[i] -= w->momentum[i];
   }
-  return solve(w, island);
 }
 
 void sap_turn_reset(struct sap_workspace *w, const struct sap_island *island) {
@@ -53,7 +40,9 @@ void sap_turn_follow(struct sap_workspace *w, const struct sap_island *island, i
     const double t_1 = contacts->slip[0][i], t_2 = contacts->slip[1][i];
     double *before = w->slip_before + 2 * i;
     const int slides = contacts->region[i] == SAP_SLIDING;
-    const double turned = 1 - (t_1 * before[0] + t_2 * before[1]);
+    const double lengths =
+        (t_1 * t_1 + t_2 * t_2) * (before[0] * before[0] + before[1] * before[1]);
+    const double turned = lengths > 0 ? 1 - (t_1 * before[0] + t_2 * before[1]) / sqrt(lengths) : 1;
     w->turn[i] = slides ? fmax(0.4 * w->turn[i], fmin(fmax(turned, 0), 1)) : 0;
     if (add && slides) {
       const struct sap_contact contact = sap_pool_get(contacts, (int32_t)i);

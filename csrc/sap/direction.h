@@ -22,10 +22,10 @@
 
 #include "sap/objective.h"
 
-/* Both write dv from the last sap_evaluate() and return -1, or the position of the node at which the
- * factorization broke down. */
-int32_t sap_newton_direction(struct sap_workspace *w, const struct sap_island *island);
-int32_t sap_sticking_direction(struct sap_workspace *w, const struct sap_island *island);
+/* Both prepare H dv = right side from the last sap_evaluate(): the right side in dv, G in the contacts. The
+ * sticking system replaces G, so that Newton's needs a new sap_evaluate() after it. */
+void sap_newton_system(struct sap_workspace *w, const struct sap_island *island);
+void sap_sticking_system(struct sap_workspace *w, const struct sap_island *island);
 
 /* forgets all slip directions */
 void sap_turn_reset(struct sap_workspace *w, const struct sap_island *island);

@@ -120,18 +120,18 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
   }
   if (direction) {
     free_direction(w, problem, v, direction);
-    for (int32_t i = 0; i < w->graph.n_islands; ++i) {
-      const int32_t node = sap_factor_run(&w->factor, i);
-      if (node >= 0) {
-        return sap_fail(error, SAP_NOT_POSITIVE_DEFINITE, "H", w->graph.node_tree[node], NAN,
-                        "the Hessian lost positive definiteness at this tree");
-      }
-    }
     for (int32_t i = 0; i < w->graph.tree.n_scalars; ++i) {
       w->dv[i] = -w->gradient[i];
     }
     for (int32_t i = 0; i < w->graph.n_islands; ++i) {
-      sap_factor_solve(&w->factor, i, w->dv);
+      const struct sap_island *island = &w->graph.island[i];
+      if (sap_factor_run(&w->factor, i) < 0) {
+        sap_factor_solve(&w->factor, i, w->dv);
+        continue;
+      }
+      for (int32_t j = island->scalar_begin; j < island->scalar_end; ++j) {
+        w->dv[j] = NAN; /* H broke down */
+      }
     }
     sap_workspace_scatter(w, w->dv, direction);
   }

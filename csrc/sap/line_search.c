@@ -1,5 +1,6 @@
 #include "sap/line_search.h"
 
+#include <float.h>
 #include <math.h>
 
 struct sap_step sap_search_exact(const struct sap_line *line, const sap_settings *settings) {
@@ -22,7 +23,8 @@ struct sap_step sap_search_exact(const struct sap_line *line, const sap_settings
     right = settings->max_step;
   }
   double step_before = right - left;
-  while (trials < settings->line_search_max_trials) {
+  /* past the limit only until there is a point with a lower cost: any with slope < 0 */
+  while (trials < settings->line_search_max_trials || left == 0) {
     /* Newton from the last point; bisection when that leaves the bracket or converges slowly */
     double step = -at.slope / at.curvature;
     const double newton = at.alpha + step;
@@ -37,18 +39,19 @@ struct sap_step sap_search_exact(const struct sap_line *line, const sap_settings
     at = sap_line_at(line, alpha);
     ++trials;
     if (fabs(at.slope) <= flat) {
-      break;
+      return (struct sap_step){alpha, trials};
     }
     *(at.slope < 0 ? &left : &right) = alpha;
   }
-  return (struct sap_step){at.alpha, trials};
+  return (struct sap_step){left > 0 ? left : right, trials};
 }
 
 struct sap_step sap_search_backtracking(const struct sap_line *line, const sap_settings *settings) {
   double alpha = settings->max_step;
   double difference = sap_line_difference(line, alpha);
   int32_t trials = 1;
-  while (trials < settings->line_search_max_trials) {
+  /* past the limit only until the cost is lower at all */
+  while (trials < settings->line_search_max_trials || (difference >= 0 && alpha > DBL_MIN)) {
     const double shorter = settings->armijo_rho * alpha;
     const double at_shorter = sap_line_difference(line, shorter);
     ++trials;

@@ -13,6 +13,25 @@ static void copy(double *to, const double *from, const struct sap_island *island
          (size_t)(island->scalar_end - island->scalar_begin) * sizeof(double));
 }
 
+/* times the phases of an iteration, where asked to: reading the clock takes time too */
+struct stopwatch {
+  int on;
+  double since;
+};
+
+static struct stopwatch start_stopwatch(int on) {
+  return (struct stopwatch){on, on ? sap_seconds() : 0};
+}
+
+/* adds the time since the last lap to *sum */
+static void lap(struct stopwatch *watch, double *sum) {
+  if (watch->on) {
+    const double now = sap_seconds();
+    *sum += now - watch->since;
+    watch->since = now;
+  }
+}
+
 /* right side of (20). Where every island meets it with eps_r/sqrt(2), the whole problem meets it with
  * eps_r: |g|^2 <= eps^2 sum max(p^2, j^2) <= 2 eps^2 max(sum p^2, sum j^2). */
 static double tolerance(const struct sap_workspace *w, const sap_settings *settings,
@@ -20,30 +39,6 @@ static double tolerance(const struct sap_workspace *w, const sap_settings *setti
   const int32_t n = w->graph.n_islands;
   return settings->absolute_tolerance / sqrt(n) +
          settings->relative_tolerance * (n > 1 ? sqrt(0.5) : 1) * now->scale;
-}
-
-static void record(struct sap_workspace *w, const struct sap_island *island, int32_t iteration,
-                   struct sap_step step, double decrease, const struct sap_evaluation *now) {
-  if (w->n_history < w->history_capacity) {
-    w->history[w->n_history++] = (sap_iteration){
-        .island = island->index,
-        .iteration = iteration,
-        .trials = step.trials,
-        .step = iteration > 0 ? step.alpha : 0,
-        .cost = now->cost,
-        .decrease = decrease,
-        .momentum_error = now->scale > 0 ? now->gradient / now->scale : 0,
-    };
-  }
-}
-
-/* adds the time since *since to *sum and moves *since; does nothing unless timing */
-static void lap(int timing, double *since, double *sum) {
-  if (timing) {
-    const double now = sap_seconds();
-    *sum += now - *since;
-    *since = now;
-  }
 }
 
 /* below round-off costs cannot be compared, slopes still can */
@@ -55,72 +50,119 @@ static struct sap_step search(const struct sap_line *line, int below_roundoff,
   return below_roundoff ? (struct sap_step){1, 0} : sap_search_backtracking(line, settings);
 }
 
-/* the direction at an iterate, with the extra curvature or the sticking start where they help */
-static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
-                              const sap_settings *settings, const struct sap_newton_result *result,
-                              double shortest_step, double last_step) {
-  const double e_m = result->last.gradient / result->last.scale;
-  if (settings->turning) {
-    if (result->iterations == 0) {
-      sap_turn_reset(w, island);
-    }
-    sap_turn_follow(w, island, shortest_step < 0.5 && last_step < 0.95 && e_m > 0.01);
+/* what an iteration needs to know of those before it */
+struct progress {
+  struct sap_step step;
+  double shortest_step;
+  double cost;      /* of the iterate before */
+  double predicted; /* decrease that Newton's model promised for the last step */
+  double decrease;  /* decrease that the last step brought */
+  double smallest;  /* |D grad| of w->best */
+  int idle;         /* iterations at round-off that did not reduce the gradient */
+};
+
+static void record(struct sap_workspace *w, const struct sap_island *island, int32_t iteration,
+                   const struct progress *before, const struct sap_evaluation *now) {
+  if (w->n_history < w->history_capacity) {
+    w->history[w->n_history++] = (sap_iteration){
+        .island = island->index,
+        .iteration = iteration,
+        .trials = before->step.trials,
+        .step = iteration > 0 ? before->step.alpha : 0,
+        .cost = now->cost,
+        .decrease = before->decrease,
+        .momentum_error = sap_momentum_error(now->gradient, now->scale),
+    };
   }
-  if (settings->start == SAP_START_STICKING && result->iterations == 0 &&
-      e_m > settings->start_threshold) {
-    const int32_t node = sap_sticking_direction(w, island);
-    double slope = 0; /* the quadratic is not l_p: its minimiser may lie uphill */
-    for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
-      slope += w->gradient[i] * w->dv[i];
-    }
-    if (node >= 0 || slope < 0) {
-      return node;
+}
+
+/* dv = H^-1 dv; -1, or the position of the node at which H broke down */
+static int32_t solve_system(struct sap_workspace *w, const struct sap_island *island,
+                            struct stopwatch *watch, struct sap_newton_result *result) {
+  sap_assemble(w, island);
+  lap(watch, &result->assembly_seconds);
+  const int32_t node = sap_factor_run(&w->factor, island->index);
+  if (node < 0) {
+    sap_factor_solve(&w->factor, island->index, w->dv);
+  }
+  lap(watch, &result->factor_seconds);
+  return node;
+}
+
+/* gradient^T dv < 0? The sticking quadratic is not l_p: its minimiser may lie uphill. */
+static int descends(const struct sap_workspace *w, const struct sap_island *island) {
+  double slope = 0;
+  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
+    slope += w->gradient[i] * w->dv[i];
+  }
+  return slope < 0;
+}
+
+/* H dv = -grad, with the extra curvature or the sticking start where they help */
+static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
+                              const sap_settings *settings, const struct progress *before,
+                              struct stopwatch *watch, struct sap_newton_result *result) {
+  const double e_m = sap_momentum_error(result->last.gradient, result->last.scale);
+  const int first = result->iterations == 0;
+  if (settings->start == SAP_START_STICKING && first && e_m > settings->start_threshold) {
+    sap_sticking_system(w, island);
+    if (solve_system(w, island, watch, result) < 0 && descends(w, island)) {
+      return -1;
     }
     sap_evaluate(w, island);
   }
-  return sap_newton_direction(w, island);
+  if (settings->turning) {
+    sap_turn_follow(w, island,
+                    before->shortest_step < 0.5 && before->step.alpha < 0.95 && e_m > 0.01);
+  }
+  sap_newton_system(w, island);
+  return solve_system(w, island, watch, result);
+}
+
+/* has the iteration come to the end of double precision? */
+static int exhausted(struct progress *before, const struct sap_evaluation *now) {
+  const int at_round_off = before->predicted <= DBL_EPSILON * fabs(now->cost) ||
+                           now->gradient <= DBL_EPSILON * now->scale || now->cost >= before->cost;
+  before->idle += at_round_off && now->gradient > 0.9 * before->smallest;
+  return before->idle >= 3;
 }
 
 struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,
                                     const sap_settings *settings) {
   struct sap_newton_result result = {.outcome = SAP_ITERATION_LIMIT, .tree = -1};
-  const int timing = settings->record_history;
-  double clock = timing ? sap_seconds() : 0;
-  double smallest = INFINITY; /* |D grad| of w->best */
-  struct sap_step step = {1, 0};
-  double shortest_step = 1;
-  double predicted = INFINITY; /* decrease that Newton's model promised for the last step */
-  double decrease = 0;
-  int idle = 0; /* iterations below round-off that did not reduce the gradient */
-
+  struct stopwatch watch = start_stopwatch(settings->record_history);
+  struct progress before = {.step = {1, 0},
+                            .shortest_step = 1,
+                            .cost = INFINITY,
+                            .predicted = INFINITY,
+                            .smallest = INFINITY};
   copy(w->best, w->v, island);
+  sap_turn_reset(w, island);
   sap_refresh(w, island);
   for (;; ++result.iterations) {
     result.last = sap_evaluate(w, island);
     /* near the end velocities are formed anew from v: their sum of steps has gathered round-off */
-    if (result.iterations > 0 && (predicted <= 1e-8 * fabs(result.last.cost) ||
+    if (result.iterations > 0 && (before.predicted <= 1e-8 * fabs(result.last.cost) ||
                                   result.last.gradient <= tolerance(w, settings, &result.last))) {
       sap_refresh(w, island);
       result.last = sap_evaluate(w, island);
     }
-    record(w, island, result.iterations, step, decrease, &result.last);
-    lap(timing, &clock, &result.assembly_seconds);
+    record(w, island, result.iterations, &before, &result.last);
+    lap(&watch, &result.assembly_seconds);
     if (!isfinite(result.last.gradient) || !isfinite(result.last.cost)) {
       result.outcome = SAP_NON_FINITE;
       break;
     }
-    idle += (predicted <= DBL_EPSILON * fabs(result.last.cost) ||
-             result.last.gradient <= DBL_EPSILON * result.last.scale) &&
-            result.last.gradient > 0.9 * smallest;
-    if (result.last.gradient < smallest) {
-      smallest = result.last.gradient;
+    const int stalled = exhausted(&before, &result.last);
+    if (result.last.gradient < before.smallest) {
+      before.smallest = result.last.gradient;
       copy(w->best, w->v, island);
     }
     if (result.last.gradient <= tolerance(w, settings, &result.last)) {
       result.outcome = SAP_CONVERGED;
       break;
     }
-    if (idle == 3) {
+    if (stalled) {
       result.outcome = SAP_STALLED;
       break;
     }
@@ -129,8 +171,7 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
     }
 
     /* H dv = -grad */
-    const int32_t node = find_direction(w, island, settings, &result, shortest_step, step.alpha);
-    lap(timing, &clock, &result.factor_seconds);
+    const int32_t node = find_direction(w, island, settings, &before, &watch, &result);
     if (node >= 0) {
       result.outcome = SAP_BREAKDOWN;
       result.tree = w->graph.node_tree[node];
@@ -140,16 +181,17 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
     /* alpha = argmin l(v + alpha dv) */
     const struct sap_line line = sap_line_make(w, island);
     if (!(line.slope < 0)) {
-      result.outcome = SAP_STALLED;
+      result.outcome = isfinite(line.slope) ? SAP_STALLED : SAP_NON_FINITE;
       break;
     }
-    predicted = -0.5 * line.slope;
-    step = search(&line, predicted <= 10 * DBL_EPSILON * fabs(result.last.cost), settings);
-    shortest_step = fmin(shortest_step, step.alpha);
-    decrease = w->history_capacity > 0 ? -sap_line_difference(&line, step.alpha) : 0;
-    result.trials += step.trials;
-    sap_line_advance(&line, step.alpha);
-    lap(timing, &clock, &result.line_search_seconds);
+    before.predicted = -0.5 * line.slope;
+    before.cost = result.last.cost;
+    before.step = search(&line, before.predicted <= 10 * DBL_EPSILON * fabs(before.cost), settings);
+    before.shortest_step = fmin(before.shortest_step, before.step.alpha);
+    before.decrease = w->history_capacity > 0 ? -sap_line_difference(&line, before.step.alpha) : 0;
+    result.trials += before.step.trials;
+    sap_line_advance(&line, before.step.alpha);
+    lap(&watch, &result.line_search_seconds);
   }
 
   /* away from convergence the best iterate counts, not the last, and nothing that steps have summed up */

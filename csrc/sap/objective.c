@@ -3,10 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-static int32_t node_size(const struct sap_graph *graph, int32_t node) {
-  return graph->tree.node_scalar[node + 1] - graph->tree.node_scalar[node];
-}
-
 static void clear(double *x, int32_t begin, int32_t end) {
   memset(x + begin, 0, (size_t)(end - begin) * sizeof *x);
 }
@@ -33,7 +29,7 @@ static void multiply_mass(const struct sap_workspace *w, const struct sap_island
                           const double *x, double *y) {
   clear(y, island->scalar_begin, island->scalar_end);
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
-    const int32_t n = node_size(&w->graph, i), s = w->graph.tree.node_scalar[i];
+    const int32_t n = sap_node_size(&w->graph.tree, i), s = w->graph.tree.node_scalar[i];
     w->kernels->gemv(n, n, w->A[i], n, x + s, y + s);
   }
 }
@@ -47,11 +43,11 @@ static void multiply_jacobian(const struct sap_workspace *w, const struct sap_is
     const struct sap_patch *patch = &graph->patch[p];
     const int32_t rows = 3 * (patch->end - patch->begin);
     double *to = x_c + 3 * (int64_t)patch->begin;
-    const int32_t n_low = node_size(graph, patch->low);
+    const int32_t n_low = sap_node_size(&graph->tree, patch->low);
     w->kernels->gemv_transposed(n_low, rows, w->J + patch->J_low, n_low,
                                 x + graph->tree.node_scalar[patch->low], to);
     if (patch->high >= 0) {
-      const int32_t n_high = node_size(graph, patch->high);
+      const int32_t n_high = sap_node_size(&graph->tree, patch->high);
       w->kernels->gemv_transposed(n_high, rows, w->J + patch->J_high, n_high,
                                   x + graph->tree.node_scalar[patch->high], to);
     }
@@ -67,15 +63,19 @@ void sap_multiply_jacobian_transposed(const struct sap_workspace *w,
     const struct sap_patch *patch = &graph->patch[p];
     const int32_t rows = 3 * (patch->end - patch->begin);
     const double *from = x_c + 3 * (int64_t)patch->begin;
-    const int32_t n_low = node_size(graph, patch->low);
+    const int32_t n_low = sap_node_size(&graph->tree, patch->low);
     w->kernels->gemv(n_low, rows, w->J + patch->J_low, n_low, from,
                      y + graph->tree.node_scalar[patch->low]);
     if (patch->high >= 0) {
-      const int32_t n_high = node_size(graph, patch->high);
+      const int32_t n_high = sap_node_size(&graph->tree, patch->high);
       w->kernels->gemv(n_high, rows, w->J + patch->J_high, n_high, from,
                        y + graph->tree.node_scalar[patch->high]);
     }
   }
+}
+
+double sap_momentum_error(double gradient, double scale) {
+  return gradient == 0 ? 0 : gradient / scale;
 }
 
 void sap_refresh(struct sap_workspace *w, const struct sap_island *island) {
@@ -143,12 +143,12 @@ static void add_run(struct sap_workspace *w, const struct sap_patch *patch, int3
   const struct sap_graph *graph = &w->graph;
   const struct sap_factor *factor = &w->factor;
   const int32_t skip = 3 * (begin - patch->begin), rows = 3 * (end - begin);
-  const int32_t n_low = node_size(graph, patch->low);
+  const int32_t n_low = sap_node_size(&graph->tree, patch->low);
   const double *J_low = w->J + patch->J_low + (int64_t)skip * n_low;
   multiply_blocks(&w->contacts, begin, end, n_low, J_low, w->GJ);
   add_block(w, factor->diagonal[patch->low], rows, J_low, n_low, w->GJ, n_low, 1);
   if (patch->high >= 0) {
-    const int32_t n_high = node_size(graph, patch->high);
+    const int32_t n_high = sap_node_size(&graph->tree, patch->high);
     const double *J_high = w->J + patch->J_high + (int64_t)skip * n_high;
     add_block(w, factor->edge[patch->edge], rows, J_high, n_high, w->GJ, n_low, 0);
     multiply_blocks(&w->contacts, begin, end, n_high, J_high, w->GJ);
@@ -164,7 +164,7 @@ void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {
 
   /* A */
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
-    const int32_t n = node_size(graph, i);
+    const int32_t n = sap_node_size(&graph->tree, i);
     const struct sap_place place = w->factor.diagonal[i];
     for (int32_t j = 0; j < n; ++j) {
       memcpy(w->factor.values + place.offset + (size_t)j * (size_t)place.ld,

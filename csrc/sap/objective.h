@@ -15,6 +15,9 @@ struct sap_evaluation {
   double impulse;  /* |D J^T gamma| */
 };
 
+/* e_m (24): 0 without a gradient, infinite where there is one and nothing to measure it by */
+double sap_momentum_error(double gradient, double scale);
+
 /* dw = v - v*, momentum = A dw and v_c = J v from v */
 void sap_refresh(struct sap_workspace *w, const struct sap_island *island);
 

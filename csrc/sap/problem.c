@@ -12,8 +12,6 @@ static sap_status invalid(sap_error *error, const char *argument, int64_t index,
   return sap_fail(error, SAP_INVALID_ARGUMENT, argument, index, value, rule);
 }
 
-static int exceeds(int64_t value, int64_t limit) { return value > limit; }
-
 sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
   /* keeps every index of the solver within 32 bits */
   enum { LIMIT = 1 << 28 };
@@ -24,13 +22,25 @@ sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_e
   if (problem->n_contacts < 0 || problem->n_contacts > LIMIT) {
     return invalid(error, "n_contacts", -1, problem->n_contacts, "must be from 0 to 2^28");
   }
+  const struct {
+    const char *name;
+    const int32_t *x;
+    int32_t n;
+  } arrays[] = {{"tree_nv", problem->tree_nv, problem->n_trees},
+                {"tree_a", problem->tree_a, problem->n_contacts},
+                {"tree_b", problem->tree_b, problem->n_contacts}};
+  for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a) {
+    if (arrays[a].n > 0 && !arrays[a].x) {
+      return invalid(error, arrays[a].name, -1, NAN, "must be given");
+    }
+  }
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     const int64_t n = problem->tree_nv[t];
     if (n < 1) {
       return invalid(error, "tree_nv", t, (double)n, "must be >= 1");
     }
     sizes->nv += n;
-    if (exceeds(n, 1 << 15) || exceeds(sizes->nv, LIMIT)) {
+    if (n > 1 << 15 || sizes->nv > LIMIT) {
       return invalid(error, "tree_nv", t, (double)n,
                      "must be at most 2^15, and the sum at most 2^28");
     }
@@ -55,6 +65,9 @@ sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_e
 }
 
 sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sap_error *error) {
+  if (n > 0 && !x) {
+    return invalid(error, argument, -1, NAN, "must be given");
+  }
   const int64_t i = sap_first_non_finite(n, x);
   return i < 0 ? SAP_OK : invalid(error, argument, i, x[i], "must be finite");
 }
@@ -65,7 +78,7 @@ static int is_symmetric(int32_t n, const double *A) {
     for (int32_t j = 0; j < i; ++j) {
       const double a = A[(int64_t)i * n + j], b = A[(int64_t)j * n + i];
       const double scale = sqrt(fabs(A[(int64_t)i * n + i] * A[(int64_t)j * n + j]));
-      if (fabs(a - b) > 1e-9 * scale) {
+      if (fabs(a - b) > sap_asymmetry * scale) {
         return 0;
       }
     }
@@ -95,6 +108,9 @@ static void invert_lower(int32_t n, double *L) {
 sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
                            const struct sap_kernels *kernels, double *S, sap_error *error) {
   const double *A = problem->A;
+  if (problem->n_trees > 0 && !A) {
+    return invalid(error, "A", -1, NAN, "must be given");
+  }
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     const int32_t n = problem->tree_nv[t];
     const int64_t n2 = (int64_t)n * n;
@@ -145,11 +161,14 @@ sap_status sap_check_contacts(const sap_problem *problem, const sap_sizes *sizes
     if (problem->mu[i] < 0) {
       return invalid(error, "mu", i, problem->mu[i], "must be >= 0");
     }
-    if (problem->R_t[i] <= 0) {
-      return invalid(error, "R_t", i, problem->R_t[i], "must be > 0");
+    if (!(problem->R_t[i] > 0 && isfinite(1 / problem->R_t[i]))) {
+      return invalid(error, "R_t", i, problem->R_t[i], "must be > 0, with a finite inverse");
     }
-    if (problem->R_n[i] <= 0) {
-      return invalid(error, "R_n", i, problem->R_n[i], "must be > 0");
+    if (!(problem->R_n[i] > 0 && isfinite(1 / problem->R_n[i]))) {
+      return invalid(error, "R_n", i, problem->R_n[i], "must be > 0, with a finite inverse");
+    }
+    if (!isfinite(1 + problem->mu[i] * problem->mu[i] * problem->R_t[i] / problem->R_n[i])) {
+      return invalid(error, "mu", i, problem->mu[i], "mu^2 R_t/R_n must be finite");
     }
   }
   return SAP_OK;

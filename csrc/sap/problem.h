@@ -2,8 +2,13 @@
 #ifndef SAPWOOD_SAP_PROBLEM_H
 #define SAPWOOD_SAP_PROBLEM_H
 
+#include <float.h>
+
 #include "linalg/kernels.h"
 #include "sapwood.h"
+
+/* entries of A that should agree may differ by this times sqrt(A_ii A_jj): the round-off of computing them */
+static const double sap_asymmetry = 64 * DBL_EPSILON;
 
 /* a finite array of n values, or an error that names it */
 sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sap_error *error);

@@ -25,7 +25,14 @@ static sap_status check_parameters(const sap_problem *problem, const sap_paramet
           scalars[s].zero_allowed ? "must be finite and >= 0" : "must be finite and > 0");
     }
   }
+  if (p->delassus != SAP_DELASSUS_BLOCK && p->delassus != SAP_DELASSUS_DIAGONAL) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "delassus", -1, p->delassus,
+                    "must be a sap_delassus");
+  }
   const int64_t n = problem->n_contacts;
+  if (n > 0 && (!p->k || !p->tau_d)) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, p->k ? "tau_d" : "k", -1, NAN, "must be given");
+  }
   sap_status status = sap_check_finite("phi0", n, p->phi0, error);
   for (int64_t i = 0; i < n && status == SAP_OK; ++i) {
     if (!(p->k[i] > 0)) {
@@ -82,10 +89,16 @@ sap_status sap_regularize_with(const sap_problem *problem, const sap_parameters 
       return sap_fail(error, SAP_INVALID_ARGUMENT, "J", i, w,
                       "the rows of this contact must give an effective mass");
     }
-    const double time = p->dt + p->tau_d[i];
+    const double time = p->dt + p->tau_d[i];                                              /* s */
     R_n[i] = fmax(p->beta * p->beta / four_pi_squared * w, 1 / (p->dt * p->k[i] * time)); /* (21) */
     R_t[i] = p->sigma * w;                                                                /* (22) */
     v_hat_n[i] = -p->phi0[i] / time;
+    if (!(R_n[i] > 0 && isfinite(R_n[i]) && R_t[i] > 0 && isfinite(R_t[i]) &&
+          isfinite(v_hat_n[i]))) {
+      return sap_fail(
+          error, SAP_INVALID_ARGUMENT, "k", i, p->k[i],
+          "must give finite R and v_hat > 0 with these dt, tau_d, phi0, sigma and beta");
+    }
   }
   return SAP_OK;
 }

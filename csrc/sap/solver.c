@@ -153,11 +153,12 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem,
   scatter_contacts(w, solution);
 
   const double scale = sqrt(fmax(momentum, impulse));
-  solution->momentum_error = scale > 0 ? sqrt(gradient) / scale : 0; /* (24) */
-  solution->complementarity_error =                                  /* (25) */
-      solution->cost > 0 ? complementarity / problem->n_contacts / solution->cost : 0;
-  solution->velocity_error_bound = sqrt(bound);
-  solution->cost_gap_bound = 0.5 * bound;
+  solution->momentum_error = sap_momentum_error(sqrt(gradient), scale); /* (24) */
+  solution->complementarity_error =                                     /* (25) */
+      complementarity == 0 ? 0 : complementarity / problem->n_contacts / solution->cost;
+  /* a bound that overflowed bounds nothing */
+  solution->velocity_error_bound = isnan(bound) ? INFINITY : sqrt(bound);
+  solution->cost_gap_bound = isnan(bound) ? INFINITY : 0.5 * bound;
   return SAP_OK;
 }
 

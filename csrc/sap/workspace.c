@@ -35,8 +35,8 @@ static void carve_rows(struct sap_workspace *w, struct sap_arena *arena) {
 
 /* measures and carves the numbers behind an existing graph */
 static sap_status place_numbers(struct sap_workspace *w, const sap_settings *settings) {
-  const int64_t records =
-      settings->record_history ? (int64_t)w->graph.n_islands * (settings->max_iterations + 1) : 0;
+  const int64_t most = settings->max_iterations < 1000 ? settings->max_iterations + 1 : 1000;
+  const int64_t records = settings->record_history ? w->graph.n_islands * most : 0;
   if (records > INT32_MAX) {
     return SAP_OUT_OF_MEMORY;
   }
@@ -74,10 +74,8 @@ static sap_status build(struct sap_workspace *w, const sap_problem *problem, con
   arena = (struct sap_arena){w->row_block.base, 0};
   carve_rows(w, &arena);
   sap_junction_tree_list_rows(&graph->tree);
-  sap_status status = sap_factor_place(&w->factor, graph->edge_low, graph->edge_high);
-  if (status == SAP_OK) {
-    status = place_numbers(w, settings);
-  }
+  sap_factor_place(&w->factor, graph->edge_low, graph->edge_high);
+  sap_status status = place_numbers(w, settings);
   if (status == SAP_OK) {
     sap_junction_tree_list_updates(&graph->tree);
     status = sap_factor_analyze(&w->factor, graph->edge_low, graph->edge_high);

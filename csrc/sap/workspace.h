@@ -47,7 +47,7 @@ struct sap_workspace {
 };
 
 /* Makes the workspace fit the problem: keeps the graph where it matches, else builds it. *reused says
- * which. n_history records are made room for per island. */
+ * which. */
 sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *problem,
                                  const sap_sizes *sizes, const sap_settings *settings,
                                  int32_t *reused);

@@ -57,7 +57,7 @@ static void build(struct fixture *f, int whole, sap_factorization kind) {
   sap_junction_tree_carve_rows(&f->tree, &arena);
   sap_factor_carve_places(&f->factor, &arena);
   sap_junction_tree_list_rows(&f->tree);
-  REQUIRE(sap_factor_place(&f->factor, f->edge_low, f->edge_high) == SAP_OK);
+  sap_factor_place(&f->factor, f->edge_low, f->edge_high);
   arena = (struct sap_arena){NULL, 0};
   sap_junction_tree_carve_updates(&f->tree, &arena);
   sap_factor_carve_values(&f->factor, &arena);
