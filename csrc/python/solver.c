@@ -79,7 +79,7 @@ static sap_status copy_records(const sap_solver *core, records *history) {
 
 PyDoc_STRVAR(
     solve_doc,
-    "solve(problem, v_guess, /)\n--\n\n"
+    "solve($self, problem, v_guess, /)\n--\n\n"
     "Solve a Problem from v_guess (nv), v_star where it is None. Returns a dict with the fields\n"
     "of a solution.");
 
@@ -143,7 +143,7 @@ done:
 /* ---- evaluate ------------------------------------------------------------------------------- */
 
 PyDoc_STRVAR(evaluate_doc,
-             "evaluate(problem, v, /)\n--\n\n"
+             "evaluate($self, problem, v, /)\n--\n\n"
              "Dict with cost, gradient, hessian and direction at v (nv).");
 
 static PyObject *solver_evaluate(solver *self, PyTypeObject *defining_class, PyObject *const *args,
@@ -196,7 +196,7 @@ done:
 /* ---- along a line --------------------------------------------------------------------------- */
 
 PyDoc_STRVAR(along_line_doc,
-             "along_line(problem, v, dv, alpha, /)\n--\n\n"
+             "along_line($self, problem, v, dv, alpha, /)\n--\n\n"
              "Dict with difference, slope and curvature at each entry of alpha.");
 
 static PyObject *solver_along_line(solver *self, PyTypeObject *defining_class,

@@ -237,7 +237,7 @@ done:
 
 PyDoc_STRVAR(
     solve_doc,
-    "solve(state, contacts, outputs)\n--\n\n"
+    "solve($self, state, contacts, outputs, /)\n--\n\n"
     "Take the contact part of one step: gather, solve, write back. Returns the outcome of the\n"
     "solver, or minus a fault code (see `fault`) with the outputs untouched.\n\n"
     "state: qvel, M, cdof, subtree_com, qfrc_smooth, qacc_smooth.\n"
@@ -251,7 +251,7 @@ static PyObject *stepper_solve(PyObject *self, PyObject *const *args, Py_ssize_t
 }
 
 PyDoc_STRVAR(gather_doc,
-             "gather(state, contacts, outputs)\n--\n\n"
+             "gather($self, state, contacts, outputs, /)\n--\n\n"
              "The same without solving and writing: for `problem`.");
 
 static PyObject *stepper_gather(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
@@ -259,7 +259,7 @@ static PyObject *stepper_gather(PyObject *self, PyObject *const *args, Py_ssize_
 }
 
 PyDoc_STRVAR(fault_doc,
-             "fault()\n--\n\n"
+             "fault($self)\n--\n\n"
              "Code and index of what kept the last step from being taken; code 0 is none.\n"
              "The codes are the positions in `FAULTS` of the module.");
 

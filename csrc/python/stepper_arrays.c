@@ -154,7 +154,7 @@ int sapwood_step_arrays_take(sapwood_step_arrays *arrays, const struct sap_fores
 /* ---- the state before a step ---------------------------------------------------------------- */
 
 const char sapwood_first_bad_doc[] =
-    "first_bad(arrays, limit)\n--\n\n"
+    "first_bad(arrays, limit, /)\n--\n\n"
     "Positions (array, entry) of the first entry of contiguous float64 arrays that is not finite\n"
     "or larger than `limit` in magnitude, or None.";
 

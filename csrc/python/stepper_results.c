@@ -134,7 +134,7 @@ static int describe_problem(const sapwood_stepper *self, output *table) {
 }
 
 const char sapwood_stepper_problem_doc[] =
-    "problem()\n--\n\n"
+    "problem($self)\n--\n\n"
     "Dict of copies: the arrays of the last gathered problem, by the names of\n"
     "sapwood.ContactProblem.";
 
@@ -159,7 +159,7 @@ static int describe_contacts(const sapwood_stepper *self, output *table) {
 }
 
 const char sapwood_stepper_contacts_doc[] =
-    "contacts()\n--\n\n"
+    "contacts($self)\n--\n\n"
     "Dict of copies: index in the engine's list, phi0, v_hat_t, v_c and gamma of the contacts\n"
     "of the last step.";
 
@@ -205,7 +205,7 @@ static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solv
 }
 
 const char sapwood_stepper_result_doc[] =
-    "result()\n--\n\n"
+    "result($self)\n--\n\n"
     "Dict of copies: the fields of the solution of the last step, or None when it has none.";
 
 PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) {

@@ -104,16 +104,16 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
                               struct stopwatch *watch, struct sap_newton_result *result) {
   const double e_m = sap_momentum_error(result->last.gradient, result->last.scale);
   const int first = result->iterations == 0;
+  if (settings->turning) {
+    sap_turn_follow(w, island,
+                    before->shortest_step < 0.5 && before->step.alpha < 0.95 && e_m > 0.01);
+  }
   if (settings->start == SAP_START_STICKING && first && e_m > settings->start_threshold) {
     sap_sticking_system(w, island);
     if (solve_system(w, island, watch, result) < 0 && descends(w, island)) {
       return -1;
     }
     sap_evaluate(w, island);
-  }
-  if (settings->turning) {
-    sap_turn_follow(w, island,
-                    before->shortest_step < 0.5 && before->step.alpha < 0.95 && e_m > 0.01);
   }
   sap_newton_system(w, island);
   return solve_system(w, island, watch, result);

@@ -115,6 +115,10 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem,
   struct sap_workspace *w = &solver->work;
   int32_t reused = 0;
   double symbolic_seconds = 0;
+  if (!solution->v || (problem->n_contacts > 0 && !solution->gamma)) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, solution->v ? "gamma" : "v", -1, NAN,
+                    "the solution must have room for it");
+  }
   sap_status status = sap_solver_load(solver, problem, physical, &reused, &symbolic_seconds, error);
   if (status == SAP_OK && v_guess) {
     status = sap_check_finite("v_guess", w->graph.sizes.nv, v_guess, error);

@@ -91,7 +91,10 @@ class Turning:
         q = law(point.y, o.mu, o.R_t, o.R_n, o.soft_norm)
         sliding = q.regions == Region.sliding
         t = np.where(sliding[:, None], q.t, 0.0)
-        turned = np.clip(1.0 - np.sum(t * self.t_before, axis=1), 0.0, 1.0)
+        # with a soft norm |t| < 1
+        lengths = np.linalg.norm(t, axis=1) * np.linalg.norm(self.t_before, axis=1)
+        cosine = np.sum(t * self.t_before, axis=1) / np.where(lengths > 0.0, lengths, 1.0)
+        turned = np.clip(1.0 - cosine, 0.0, 1.0)
         self.theta = np.where(sliding, np.maximum(0.4 * self.theta, turned), 0.0)
         self.t_before = t
 

@@ -1,12 +1,14 @@
 """Step lengths: the exact search and Armijo backtracking (section VIII-B).
 
-A search works on a convex l with slope l'(0) < 0. Unless it runs out of trials, the step it
-returns does not increase l.
+A search works on a convex l with slope l'(0) < 0. The step it returns does not increase l: past
+their limit of trials both go on until they have one that does not.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from sapwood.settings import SapSettings
@@ -42,7 +44,7 @@ def exact(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int
         low, high = 1.0, settings.max_step
 
     step_before = high - low
-    while trials < settings.line_search_max_trials:
+    while trials < settings.line_search_max_trials or low == 0.0:
         step = -slope / curvature
         if not low < alpha + step < high or abs(step) > abs(step_before) / 2.0:
             step = low + (high - low) / 2.0 - alpha
@@ -53,12 +55,12 @@ def exact(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int
         slope, curvature = line.derivatives(alpha)
         trials += 1
         if abs(slope) <= flat:
-            break
+            return alpha, trials
         if slope < 0.0:
             low = alpha
         else:
             high = alpha
-    return alpha, trials
+    return (low if low > 0.0 else high), trials
 
 
 def backtracking(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int]:
@@ -72,7 +74,8 @@ def backtracking(line: Line, slope_0: float, settings: SapSettings) -> tuple[flo
     alpha = settings.max_step
     difference = line.difference(alpha)
     trials = 1
-    while trials < settings.line_search_max_trials:
+    tiny = np.finfo(float).tiny
+    while trials < settings.line_search_max_trials or (difference >= 0.0 and alpha > tiny):
         shorter = settings.armijo_rho * alpha
         difference_shorter = line.difference(shorter)
         trials += 1

@@ -127,14 +127,18 @@ def minimize(
         shortest = min(shortest, alpha)
         total_trials += trials
         decrease = -line.difference(alpha)
-        point = objective.point(point.v + alpha * dv)
+        before, point = point, objective.point(point.v + alpha * dv)
         iteration += 1
         records.append(
             (island, iteration, trials, alpha, point.cost, decrease, point.momentum_error)
         )
 
         # idle: at round-off, and the gradient stayed
-        drowned = predicted <= EPS * abs(point.cost) or point.gradient_norm <= EPS * point.scale
+        drowned = (
+            predicted <= EPS * abs(point.cost)
+            or point.gradient_norm <= EPS * point.scale
+            or point.cost >= before.cost
+        )
         idle += drowned and point.gradient_norm > 0.9 * best.gradient_norm
         if point.gradient_norm < best.gradient_norm:
             best = point

@@ -40,8 +40,10 @@ class Point:
 
     @property
     def momentum_error(self) -> float:
-        """e_m (24); 0 where nothing moves and nothing pushes."""
-        return self.gradient_norm / self.scale if self.scale > 0.0 else self.gradient_norm
+        """e_m (24); 0 without a gradient, infinite where nothing measures the one there is."""
+        if self.gradient_norm == 0.0:
+            return 0.0
+        return self.gradient_norm / self.scale if self.scale > 0.0 else float("inf")
 
     @property
     def finite(self) -> bool:
