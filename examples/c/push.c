@@ -9,7 +9,8 @@ int main(void) {
   const double v_star[] = {3 * 0.01, 0, -9.81 * 0.01}, mu = 0.5;
   const double k = 1e5, tau_d = 0.01, phi0 = -9.81 / k;
   double R_t, R_n, v_hat_n, v[3], gamma[3];
-  sap_problem problem = {1, 1, &tree_nv, A, v_star, &tree_a, &tree_b, J, &mu, NULL, NULL, NULL};
+  sap_problem problem = {1, 1,   &tree_nv, A,    v_star, &tree_a, &tree_b,
+                         J, &mu, NULL,     NULL, NULL,   NULL};
   sap_parameters physical = {0.01, 1e-3, 1.0, SAP_DELASSUS_BLOCK, &phi0, &k, &tau_d};
   sap_solution solution = {.v = v, .gamma = gamma};
   sap_solver *solver;
