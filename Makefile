@@ -57,6 +57,7 @@ lint: .venv/test
 
 types: .venv/test
 	mypy
+	stubtest --mypy-config-file pyproject.toml sapwood._core
 
 warnings: .venv/test
 	cmake --preset check

@@ -359,7 +359,7 @@ def test_damaged_file_is_a_row(tmp_path):
     (tmp_path / "bad.npz").write_bytes(b"no archive")
     rows = solvers.measure(tmp_path / "bad.npz", [load_peer("sapwood")], [1e-6], 1, 0.1)
     assert [row.status for row in rows] == [FAILED, FAILED]
-    assert "not a problem file" in rows[0].detail
+    assert "not a .npz archive" in rows[0].detail
 
 
 @pytest.mark.parametrize(

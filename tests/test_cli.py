@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -152,7 +153,7 @@ def test_solve_prints_a_line_per_file_and_the_same_as_csv(tmp_path):
     for path, line, row in zip(FILES, lines[1:], rows, strict=True):
         problem = sapwood.load_problem(path)
         solution = sapwood.solve(problem)
-        assert line.split()[0] == row["file"] == path.name
+        assert line.split()[0] == row["file"] == str(path)
         found = [int(row[name]) for name in ("trees", "nv", "contacts", "islands", "iterations")]
         assert found == [int(word) for word in line.split()[1:6]]
         expected = [problem.n_trees, problem.nv, problem.n_contacts, solution.n_islands]
@@ -161,6 +162,18 @@ def test_solve_prints_a_line_per_file_and_the_same_as_csv(tmp_path):
         assert float(row["velocity_error_bound"]) == solution.velocity_error_bound
         assert row["status"] == "converged"
         assert float(row["microseconds"]) > 0
+
+
+def test_files_of_equal_names_are_told_apart(tmp_path):
+    """Paths are printed as they are given."""
+    given = ["one/p.npz", "two/p.npz", "./one/p.npz"]
+    for folder, path in zip(("one", "two"), FILES, strict=False):
+        (tmp_path / folder).mkdir()
+        shutil.copy(path, tmp_path / folder / "p.npz")
+    done = command("solve", *given, "--csv", "table.csv", cwd=tmp_path)
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == given
+    assert [row["file"] for row in read_table(tmp_path / "table.csv")] == given
 
 
 def test_solve_tolerance_reaches_the_solver(tmp_path):
@@ -199,8 +212,8 @@ def test_a_bad_file_fails_and_the_others_are_solved(tmp_path):
     assert "Traceback" not in done.stderr
     lines = done.stdout.splitlines()[1:]
     outcome = {line.split()[0]: "converged" in line for line in lines}
-    bad = [cut.name, text.name, arrays.name, missing.name, tmp_path.name]
-    assert outcome == {FILES[0].name: True, FILES[1].name: True} | dict.fromkeys(bad, False)
+    bad = [str(path) for path in (cut, text, arrays, missing, tmp_path)]
+    assert outcome == {str(FILES[0]): True, str(FILES[1]): True} | dict.fromkeys(bad, False)
     errors = done.stderr.splitlines()
     assert len(errors) == len(bad)
     for name, error in zip(bad, errors, strict=True):

@@ -97,6 +97,21 @@ def test_every_option_runs_and_writes(options, tmp_path):
     assert ("mujoco" in summary) == ("--compare" in options)
     for words in ("real-time factor", "second half", "8 of 8", "sigma mu dt g"):
         assert words in done.stdout
+    drift = "\nthe runs drift apart, see docs/clutter.md\n"
+    assert done.stdout.count(drift) == ("--compare" in options)
+
+
+def test_bodies_outside_the_box_are_told(tmp_path):
+    """With steps of half a second the bodies fall through the floor."""
+    options = ("--bodies", "2", "--seconds", "3", "--dt", "0.5", "--no-picture", "--out", tmp_path)
+    done = command("clutter", *options)
+    assert done.returncode == 0
+    assert error_line(done) == "sapwood: warning: sapwood: 2 bodies left the box\n"
+    assert "0 of 2" in done.stdout
+    # micrometres by the million stay within their column
+    assert max(map(len, done.stdout.splitlines()[2:-1])) <= 52
+    done = command("clutter", "--no-walls", *options)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_quiet_prints_nothing(tmp_path):
@@ -251,10 +266,17 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another():
         ("beta", np.nan),
         ("line_search", "golden"),
         ("compare", "bullet"),
+        ("seed", -1),
+        ("tolerance", 1.0),
+        ("tolerance", -1e-3),
+        ("bodies", "a"),
+        ("bodies", 4.5),
+        ("seed", None),
+        ("dt", "a"),
     ],
 )
 def test_wrong_arguments_are_named_and_write_nothing(argument, value, tmp_path):
-    with pytest.raises(ValueError, match=f"^{argument} = "):
+    with pytest.raises((TypeError, ValueError), match=rf"^{argument} (= |must )"):
         clutter.run(**{argument: value}, out=tmp_path / "out", progress=False)
     assert not (tmp_path / "out").exists()
 

@@ -1,9 +1,12 @@
 """What the documentation shows runs, and what it points to exists."""
 
+import ast
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +49,98 @@ def test_docstring_examples(name, tmp_path, monkeypatch):
     with np.printoptions():
         failed, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
     assert failed == 0
+
+
+def test_docstrings_have_examples():
+    """So that the test above runs some."""
+    modules = [importlib.import_module(f"sapwood.{name}") for name in ("problem", "solver")]
+    finder = doctest.DocTestFinder()
+    assert sum(len(test.examples) for m in modules for test in finder.find(m)) >= 4
+
+
+# ---- docstrings --------------------------------------------------------------------------------
+
+
+def missing_in_function(node):
+    """What the docstring of a function lacks, by the sections that its signature asks for."""
+    text = ast.get_docstring(node)
+    if not text:
+        return [f"{node.name}: docstring"]
+    sections = set(re.findall(r"^(\w+)\n-+$", text, re.MULTILINE))
+    decorators = {d.id for d in node.decorator_list if isinstance(d, ast.Name)}
+    arguments = node.args
+    names = [a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs]
+    needed = set()
+    if set(names) - {"self", "cls"} or arguments.vararg or arguments.kwarg:
+        needed.add("Parameters")
+    returns = "None" if node.returns is None else ast.unparse(node.returns)
+    if returns != "None" and "property" not in decorators:
+        needed.add("Returns")
+    return [f"{node.name}: {section}" for section in sorted(needed - sections)]
+
+
+def missing_in_class(node):
+    """What the docstrings of a class and of its public methods lack.
+
+    Fields and arguments stand under Parameters or Attributes, or each has a text of its own.
+    """
+    text = ast.get_docstring(node) or ""
+    missing = [] if text else [f"{node.name}: docstring"]
+    functions = [item for item in node.body if isinstance(item, ast.FunctionDef)]
+    sections = set(re.findall(r"^(\w+)\n-+$", text, re.MULTILINE))
+    if not sections & {"Parameters", "Attributes"}:
+        if any(function.name == "__init__" for function in functions):
+            missing.append(f"{node.name}: Parameters")
+        for item, after in zip(node.body, [*node.body[1:], None], strict=True):
+            if isinstance(item, (ast.Assign, ast.AnnAssign)):
+                target = item.target if isinstance(item, ast.AnnAssign) else item.targets[0]
+                described = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+                if not (described or ast.unparse(target).startswith("_")):
+                    missing.append(f"{node.name}: {ast.unparse(target)}")
+    for function in functions:
+        if not function.name.startswith("_"):
+            missing += [f"{node.name}.{entry}" for entry in missing_in_function(function)]
+    return missing
+
+
+def missing_in(source):
+    """What the docstrings in the source of a class or function lack."""
+    (node,) = ast.parse(textwrap.dedent(source)).body
+    return missing_in_class(node) if isinstance(node, ast.ClassDef) else missing_in_function(node)
+
+
+# as written in the source: docstrings that Python makes up for dataclasses and tuples do not count
+@pytest.mark.parametrize("module", ["sapwood", "sapwood.mujoco"])
+def test_everything_public_is_documented(module):
+    if module == "sapwood.mujoco":
+        pytest.importorskip("mujoco")
+    module = importlib.import_module(module)
+    public = [getattr(module, name) for name in module.__all__]
+    items = [item for item in public if inspect.isclass(item) or inspect.isfunction(item)]
+    assert len(items) >= 5
+    assert [entry for item in items for entry in missing_in(inspect.getsource(item))] == []
+
+
+UNDOCUMENTED = {
+    "def f(): pass": ["f: docstring"],
+    "def f(x): 'Do.'": ["f: Parameters"],
+    "def f(*, x) -> int: 'Do.'": ["f: Parameters", "f: Returns"],
+    "def f() -> None: 'Do.'": [],
+    "@dataclass\nclass C:\n  x: int": ["C: docstring", "C: x"],
+    "class C(NamedTuple):\n  'C.'\n  x: int\n  'X.'\n  y: int": ["C: y"],
+    "class C(IntEnum):\n  'C.'\n  one = 1": ["C: one"],
+    "class C:\n  'C.'\n  def __init__(self): pass": ["C: Parameters"],
+    "class C:\n  'C.'\n  def f(self, x): 'Do.'\n  def _g(self, x): pass": ["C.f: Parameters"],
+    "class C:\n  'C.'\n  @property\n  def x(self) -> int: 'X.'": [],
+}
+
+
+@pytest.mark.parametrize("source", UNDOCUMENTED)
+def test_missing_documentation_is_found(source):
+    assert missing_in(source) == UNDOCUMENTED[source]
+
+
+# ---- pages -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

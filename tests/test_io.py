@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import zipfile
 
 import numpy as np
@@ -57,7 +58,8 @@ def test_wrong_array_in_a_file_is_named(tmp_path):
 def test_pickled_objects_in_a_file_are_not_run(tmp_path):
     path = tmp_path / "p.npz"
     np.savez(path, **{**POINTS, "mu": np.array([{}, {}])})
-    with pytest.raises(ValueError, match="not a problem file: Object arrays cannot be loaded"):
+    text = f"{path}: not a problem file: mu is no array of numbers or text"
+    with pytest.raises(ValueError, match=exactly(text)):
         sapwood.load_problem(path)
 
 
@@ -66,13 +68,31 @@ def test_unreadable_files(tmp_path):
         sapwood.load_problem(tmp_path / "none.npz")
     with pytest.raises(IsADirectoryError):
         sapwood.load_problem(tmp_path)
-    np.save(tmp_path / "array.npy", np.zeros(3))
-    with pytest.raises(ValueError, match=r"array\.npy: not a problem file"):
-        sapwood.load_problem(tmp_path / "array.npy")
     with pytest.raises(FileNotFoundError):
         sapwood.save_problem(tmp_path / "none" / "p.npz", points())
     with pytest.raises(TypeError, match="problem must be a ContactProblem, not int"):
         sapwood.save_problem(tmp_path / "p.npz", 3)
+
+
+def test_files_of_another_kind(tmp_path):
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    (tmp_path / "text.npz").write_text("dt = 0.01\n")
+    (tmp_path / "empty.npz").touch()
+    (tmp_path / "pickle.npz").write_bytes(pickle.dumps({"dt": 0.01}))
+    for path in sorted(tmp_path.iterdir()):
+        with pytest.raises(ValueError, match=exactly(f"{path}: not a .npz archive")):
+            sapwood.load_problem(path)
+
+
+@pytest.mark.parametrize("path", [3, b"p.npz", None])
+def test_wrong_paths_are_named(path, tmp_path, monkeypatch):
+    """A number is no file descriptor to write to."""
+    monkeypatch.chdir(tmp_path)
+    text = exactly(f"path must be a str or a path, not {type(path).__name__}")
+    with pytest.raises(TypeError, match=text):
+        sapwood.load_problem(path)
+    with pytest.raises(TypeError, match=text):
+        sapwood.save_problem(path, points())
 
 
 @given(data=st.data())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 import re
+import tomllib
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ import sapwood
 from mujoco_models import mixed, urdf_on_floor
 from sapwood import scenes
 from sapwood.mujoco import NotSupported, StepError, Stepper
-from sapwood.mujoco_support import check_version
+from sapwood.mujoco_support import OLDEST, TOO_NEW, check_version
 
 
 def model_of(body="", *, option="", after="", geom=""):
@@ -92,6 +94,15 @@ def test_unsupported_flags_are_refused_by_name(flag):
     model.opt.enableflags |= int(bit)
     with pytest.raises(NotSupported, match=f"option flag {flag}"):
         Stepper(model)
+    # set later, on the copy that is simulated
+    model.opt.enableflags = 0
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper.step(data)
+    stepper.model.opt.enableflags |= int(bit)
+    for call in (stepper.step, stepper.step1, stepper.problem):
+        with pytest.raises(NotSupported, match=f"option flag {flag}"):
+            call(data)
+    assert stepper.steps == 1
 
 
 def test_adhesion_is_refused_by_name():
@@ -222,6 +233,8 @@ def test_nothing_to_ignore_gives_no_warning():
         ({"beta": -1.0}, ValueError, "beta = -1: must be finite and >= 0"),
         ({"delassus": "exact"}, ValueError, "delassus = 'exact': must be one of block, diagonal"),
         ({"settings": {}}, TypeError, "settings must be a SapSettings, not dict"),
+        ({"materials": [1]}, TypeError, "materials must be a mapping, not list"),
+        ({"materials": 5}, TypeError, "materials must be a mapping, not int"),
     ],
 )
 def test_wrong_arguments_are_refused(keywords, error, message):
@@ -244,6 +257,18 @@ def test_wrong_objects_are_refused():
 def test_versions_outside_the_tested_range_are_refused(version):
     with pytest.raises(ImportError, match=rf"found {version}: pip install 'mujoco>=3.12,<5.0'"):
         check_version(version)
+
+
+def test_the_extra_asks_for_the_versions_that_are_accepted():
+    pyproject = Path(__file__).resolve().parents[1] / "pyproject.toml"
+    extras = tomllib.loads(pyproject.read_text())["project"]["optional-dependencies"]
+    (requirement,) = extras["mujoco"]
+    oldest, too_new = re.fullmatch(r"mujoco>=([\d.]+),<([\d.]+)", requirement).groups()
+    # a missing minor version is 0
+    bounds = [
+        tuple(int(part) for part in f"{bound}.0".split(".")[:2]) for bound in (oldest, too_new)
+    ]
+    assert bounds == [OLDEST, TOO_NEW]
 
 
 def test_tested_versions_are_accepted():
@@ -279,6 +304,17 @@ def test_bad_states_are_named(field, value):
     unchanged_after(
         stepper, data, re.escape(f"time 0.012 s: {field}[1] = {value:g}: must be finite")
     )
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("field", ["mocap_pos", "mocap_quat"])
+def test_bad_poses_of_mocap_bodies_are_named(field, value):
+    """MuJoCo goes on with them, without the contacts of the body."""
+    model = mixed()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper.step(data)
+    getattr(data, field)[0, 2] = value
+    unchanged_after(stepper, data, re.escape(f"{field}[0, 2] = {value:g}: must be finite"))
 
 
 @pytest.mark.parametrize("field", ["qfrc_applied", "xfrc_applied"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import threading
 
@@ -326,10 +327,29 @@ def test_steps_that_did_not_converge_are_counted_and_told_once():
     with pytest.warns(RuntimeWarning, match="ended in iteration_limit") as record:
         run(stepper, data, 30)
     assert len(record) == 1
-    assert record[0].filename == __file__
     assert stepper.iteration_limit_steps > 1
     assert (stepper.steps, stepper.stalled_steps) == (30, 0)
     assert data.time == pytest.approx(0.3)
+
+
+def take_step(stepper, data):
+    stepper.step(data)
+
+
+def take_halves(stepper, data):
+    stepper.step1(data)
+    stepper.step2(data)
+
+
+@pytest.mark.parametrize("take", [take_step, take_halves])
+def test_warning_points_at_the_line_that_steps(take):
+    model = scenes.sphere_on_floor(-0.001).compile()
+    stepper = Stepper(model, settings=sapwood.SapSettings(max_iterations=0))
+    with pytest.warns(RuntimeWarning, match="ended in iteration_limit") as record:
+        take(stepper, mujoco.MjData(model))
+    lines, first = inspect.getsourcelines(take)
+    # the step is the last line
+    assert (record[0].filename, record[0].lineno) == (__file__, first + len(lines) - 1)
 
 
 def test_steps_that_stall_are_counted_and_told_once(monkeypatch):

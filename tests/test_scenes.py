@@ -112,11 +112,24 @@ def test_seeds_decide(make):
 
 
 @pytest.mark.parametrize(
-    ("bodies", "error"), [(-1, ValueError), (2.5, TypeError), ("4", TypeError)]
+    ("make", "arguments", "error", "message"),
+    [
+        (scenes.clutter, {"bodies": -1}, ValueError, "bodies = -1: must be >= 0"),
+        (scenes.clutter, {"bodies": 2.5}, TypeError, "bodies must be an integer, not float"),
+        (scenes.clutter, {"bodies": "a"}, TypeError, "bodies must be an integer, not str"),
+        (scenes.clutter, {"bodies": True}, TypeError, "bodies must be an integer, not bool"),
+        (scenes.clutter, {"seed": -1}, ValueError, "seed = -1: must be >= 0"),
+        (scenes.clutter, {"seed": None}, TypeError, "seed must be an integer, not NoneType"),
+        (scenes.clutter, {"time_step": 0.0}, ValueError, "time_step = 0: must be finite and > 0"),
+        (scenes.clutter, {"time_step": "a"}, TypeError, "time_step must hold real numbers"),
+        (scenes.free_flight, {"bodies": -1}, ValueError, "bodies = -1: must be >= 0"),
+        (scenes.free_flight, {"seed": -1}, ValueError, "seed = -1: must be >= 0"),
+        (scenes.humanoids, {"count": "a"}, TypeError, "count must be an integer, not str"),
+    ],
 )
-def test_wrong_numbers_of_bodies_are_refused(bodies, error):
-    with pytest.raises(error):
-        scenes.clutter(bodies)
+def test_wrong_arguments_are_named(make, arguments, error, message):
+    with pytest.raises(error, match=f"^{message}"):
+        make(**arguments)
 
 
 def test_free_flight_meets_in_the_middle():

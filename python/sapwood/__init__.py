@@ -9,18 +9,25 @@ package finds it and proves how accurate it is::
     print(solution)
 
 ``sapwood.mujoco`` steps MuJoCo models with it; ``sapwood.reference`` is the same algorithm in plain
-NumPy. Both are imported by name.
+NumPy; ``sapwood.scenes``, ``sapwood.experiments`` and ``sapwood.plotting`` are what the experiments
+are made of. These are loaded when first used: ``import sapwood`` needs NumPy alone.
 """
+
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from sapwood._core import __version__
 from sapwood.contact_law import Projection, contact_cost, project
 from sapwood.io import load_problem, save_problem
+from sapwood.materials import ContactMaterial
 from sapwood.problem import ContactProblem
 from sapwood.settings import SapSettings, factorizations
 from sapwood.solution import Region, Solution, Status
 from sapwood.solver import Evaluation, LineValues, SapSolver, solve
 
 __all__ = [
+    "ContactMaterial",
     "ContactProblem",
     "Evaluation",
     "LineValues",
@@ -38,3 +45,17 @@ __all__ = [
     "save_problem",
     "solve",
 ]
+
+if TYPE_CHECKING:
+    from sapwood import experiments as experiments
+    from sapwood import mujoco as mujoco
+    from sapwood import plotting as plotting
+    from sapwood import reference as reference
+    from sapwood import scenes as scenes
+else:
+    _LOADED_WHEN_USED = ("experiments", "mujoco", "plotting", "reference", "scenes")
+
+    def __getattr__(name: str) -> ModuleType:
+        if name in _LOADED_WHEN_USED:
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

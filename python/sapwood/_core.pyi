@@ -1,5 +1,5 @@
 from collections.abc import Mapping
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, Self, TypedDict, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,9 +32,10 @@ def contact_cost(
 ) -> _Float: ...
 def first_bad(arrays: tuple[_Float, ...], limit: float, /) -> tuple[int, int] | None: ...
 
+@final
 class Problem:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         tree_nv: ArrayLike,
         A: ArrayLike,
         v_star: ArrayLike,
@@ -53,7 +54,7 @@ class Problem:
         R_n: ArrayLike | None = None,
         v_hat_n: ArrayLike | None = None,
         v_hat_t: ArrayLike | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def tree_nv(self) -> NDArray[np.int32]: ...
     @property
@@ -85,17 +86,19 @@ class Problem:
     @property
     def nv(self) -> int: ...
 
+@final
 class Solver:
-    def __init__(self, settings: object = None) -> None: ...
+    def __new__(cls, settings: object = None) -> Self: ...
     def solve(self, problem: Problem, v_guess: ArrayLike | None, /) -> dict[str, Any]: ...
     def evaluate(self, problem: Problem, v: ArrayLike, /) -> dict[str, Any]: ...
     def along_line(
         self, problem: Problem, v: ArrayLike, dv: ArrayLike, alpha: ArrayLike, /
     ) -> dict[str, Any]: ...
 
+@final
 class ModelStepper:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         forest: Mapping[str, NDArray[Any]],
         dt: float,
         sigma: float,
@@ -104,7 +107,7 @@ class ModelStepper:
         cone: str,
         acceleration_limit: float,
         settings: object,
-    ) -> None: ...
+    ) -> Self: ...
     def solve(self, state: _Arrays, contacts: _Arrays, outputs: _Arrays, /) -> int: ...
     def gather(self, state: _Arrays, contacts: _Arrays, outputs: _Arrays, /) -> int: ...
     def fault(self) -> tuple[int, int]: ...

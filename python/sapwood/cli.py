@@ -150,7 +150,7 @@ def _add_clutter(commands: Any) -> None:
     parser.add_argument(
         "--no-picture", action="store_true", help="do not draw a picture of the final scene"
     )
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument("--quiet", action="store_true", help="print errors and warnings only")
     parser.set_defaults(command=_clutter)
 
 
@@ -161,7 +161,7 @@ def _add_solve(commands: Any) -> None:
         description="Solve problem files (.npz) and print one line for each.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("files", nargs="+", metavar="FILES", type=Path, help="problem files (.npz)")
+    parser.add_argument("files", nargs="+", metavar="FILES", help="problem files (.npz)")
     parser.add_argument(
         "--tolerance",
         type=_tolerance(),
@@ -248,6 +248,8 @@ def _clutter(arguments: argparse.Namespace) -> int:
         print("written: " + ", ".join(map(str, written)))
 
     for each in runs:
+        for warning in _clutter_warnings(each):
+            print(f"sapwood: warning: {each.solver}: {warning}", file=sys.stderr)
         if each.failure is not None:
             print(f"sapwood: error: {each.solver}: {each.failure}", file=sys.stderr)
     if interrupted:
@@ -285,12 +287,23 @@ def _clutter_picture(result: ClutterRun, path: Path) -> list[Path]:
     return [path]
 
 
+def _clutter_warnings(result: ClutterRun) -> list[str]:
+    """What is wrong with the final state although every step was taken."""
+    p, s = result.parameters, result.summary
+    outside = 0 if s is None or not p.walls else p.bodies - s.bodies_inside
+    if outside == 0:
+        return []
+    return [f"{outside} {'body' if outside == 1 else 'bodies'} left the box"]
+
+
 def _clutter_report(runs: list[ClutterRun]) -> str:
     """Lay the summaries of one or two runs side by side."""
     columns = [_clutter_column(each) for each in runs]
     names = list(dict.fromkeys(name for column in columns for name in column))
     lines = [_clutter_title(runs[0]), " " * 30 + "".join(f"{each.solver:>22}" for each in runs)]
     lines += [f"{name:<30}" + "".join(f"{c.get(name, '-'):>22}" for c in columns) for name in names]
+    if len(runs) > 1:
+        lines.append("the runs drift apart, see docs/clutter.md")
     return "\n".join(lines)
 
 
@@ -302,29 +315,29 @@ def _clutter_column(result: ClutterRun) -> dict[str, str]:
     inside = "bodies inside" if p.walls else "bodies above the floor"
     column = {
         "steps": f"{s.steps} of {p.n_steps}",
-        "simulated time": f"{s.simulated_time:.2f} s",
-        "wall time": f"{s.wall_time:.2f} s",
-        "  of it in the solver": f"{s.solver_time:.2f} s",
-        "real-time factor": f"{s.real_time_factor:.1f}",
-        "iterations per step, mean": f"{s.iterations_mean:.2f}",
+        "simulated time": f"{s.simulated_time:.4g} s",
+        "wall time": f"{s.wall_time:.4g} s",
+        "  of it in the solver": f"{s.solver_time:.4g} s",
+        "real-time factor": f"{s.real_time_factor:.4g}",
+        "iterations per step, mean": f"{s.iterations_mean:.4g}",
         "iterations per step, largest": f"{s.iterations_max}",
-        "iterations, second half": f"{s.iterations_settled:.2f}",
+        "iterations, second half": f"{s.iterations_settled:.4g}",
         "outcomes": ", ".join(f"{count} {name}" for name, count in s.outcomes.items()),
         "momentum error e_m, median": f"{s.momentum_error_median:.1e}",
         "momentum error e_m, largest": f"{s.momentum_error_max:.1e}",
         inside: f"{s.bodies_inside} of {p.bodies}",
-        "deepest contact at the end": f"{1e6 * s.max_penetration:.1f} um",
-        "mean slip at the end": f"{1e6 * s.mean_slip:.1f} um/s",
+        "deepest contact at the end": f"{1e6 * s.max_penetration:.4g} um",
+        "mean slip at the end": f"{1e6 * s.mean_slip:.4g} um/s",
     }
     if s.resting is not None:
         rest = s.resting
         column |= {
-            "  sigma mu dt g": f"{1e6 * rest.slip_bound:.1f} um/s",
+            "  sigma mu dt g": f"{1e6 * rest.slip_bound:.4g} um/s",
             "loaded contacts at rest": f"{rest.resting_contacts} of {rest.loaded_contacts}",
-            "  deepest of these": f"{1e6 * rest.max_penetration:.1f} um",
-            "  estimate for its load": f"{1e6 * rest.estimate:.1f} um",
-            "  its load, in weights": f"{rest.load:.2f}",
-            "  largest penetration/estimate": f"{rest.largest_ratio:.4f}",
+            "  deepest of these": f"{1e6 * rest.max_penetration:.4g} um",
+            "  estimate for its load": f"{1e6 * rest.estimate:.4g} um",
+            "  its load, in weights": f"{rest.load:.4g}",
+            "  largest penetration/estimate": f"{rest.largest_ratio:.4g}",
         }
     return column
 
@@ -334,7 +347,10 @@ def _clutter_column(result: ClutterRun) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Row:
-    """One line of the table of ``solve``; the field names are the header of its CSV file."""
+    """One line of the table of ``solve``; the field names are the header of its CSV file.
+
+    ``file`` is the path as it was given.
+    """
 
     file: str
     trees: int
@@ -368,7 +384,7 @@ def _solve(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise CommandError(f"cannot write {arguments.csv}: {error.strerror}") from None
 
-    width = max(len("file"), *(len(file.name) for file in arguments.files))
+    width = max(len("file"), *(len(file) for file in arguments.files))
     code = SUCCESS
     with table as rows:
         print(_solve_header(width))
@@ -376,7 +392,7 @@ def _solve(arguments: argparse.Namespace) -> int:
             try:
                 row = _solve_file(file, settings, arguments.repeat)
             except (OSError, ValueError, TypeError) as error:
-                print(f"{file.name:<{width}}  failed", flush=True)
+                print(f"{file:<{width}}  failed", flush=True)
                 print(f"sapwood: error: {_file_error(file, error)}", file=sys.stderr)
                 code = FAILURE
                 continue
@@ -388,7 +404,7 @@ def _solve(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _solve_file(file: Path, settings: sapwood.SapSettings, repeat: int) -> _Row:
+def _solve_file(file: str, settings: sapwood.SapSettings, repeat: int) -> _Row:
     """Solve one file; the symbolic analysis of the first solve serves the others."""
     problem = sapwood.load_problem(file)
     solver = sapwood.SapSolver(settings)
@@ -398,7 +414,7 @@ def _solve_file(file: Path, settings: sapwood.SapSettings, repeat: int) -> _Row:
         solution = solver.solve(problem)
         seconds = min(seconds, time.perf_counter() - start)
     return _Row(
-        file=file.name,
+        file=file,
         trees=problem.n_trees,
         nv=problem.nv,
         contacts=problem.n_contacts,
@@ -426,12 +442,12 @@ def _solve_line(row: _Row, width: int) -> str:
     )
 
 
-def _file_error(file: Path, error: Exception) -> str:
+def _file_error(file: str, error: Exception) -> str:
     """One line that names the file once."""
     if isinstance(error, OSError) and error.strerror:
         return f"{file}: {error.strerror}"
     text = _one_line(error)
-    return text if str(file) in text else f"{file}: {text}"
+    return text if file in text else f"{file}: {text}"
 
 
 # ---- info ---------------------------------------------------------------------------------------

@@ -8,12 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.equality import equal_arrays
 
 _Float = NDArray[np.float64]
 
 
 class Projection(NamedTuple):
-    """Result of :func:`project`; the leading axes are those of the arguments, broadcast."""
+    """Result of :func:`project`; the leading axes are those of the arguments, broadcast.
+
+    Two results are equal when all their entries are the same, to the last bit.
+    """
 
     gamma: _Float
     """Impulse (..., 3) in N s."""
@@ -21,6 +25,12 @@ class Projection(NamedTuple):
     """Hessian block (..., 3, 3) in kg."""
     regions: NDArray[np.int8]
     """:class:`sapwood.Region` of each contact (...)."""
+
+    def __eq__(self, other: object) -> bool:
+        return equal_arrays(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not equal_arrays(self, other)
 
 
 def project(
@@ -68,12 +78,20 @@ def contact_cost(
 ) -> _Float:
     """Cost l = 1/2 gamma^T R gamma of contacts, Eq. (29), in J.
 
-    Parameters and errors are those of :func:`project`.
+    Parameters
+    ----------
+    y, mu, R_t, R_n, soft_norm
+        As for :func:`project`.
 
     Returns
     -------
     ndarray (...)
         Cost of each contact.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`project`.
     """
     shape, flat = _broadcast(y, mu, R_t, R_n)
     return _core.contact_cost(*flat, soft_norm).reshape(shape)

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.checks import file_name
 from sapwood.problem import ContactProblem
 
 _KEYS = inspect.signature(ContactProblem).parameters
 _TEXT = ("source", "delassus")
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # how archives begin, the second one without members
 
 
 def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
@@ -36,10 +38,16 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
     ------
     OSError
         Where the file cannot be read.
-    TypeError, ValueError
+    TypeError
+        Where `path` is no path, or an array of the file has a wrong type; the text names the key.
+    ValueError
         Where it is no problem file or holds a wrong problem; the text names the file and the key.
+
+    See Also
+    --------
+    save_problem : writes such files.
     """
-    name = os.fspath(path)
+    name = file_name(path, "path")
     arrays = _read(name)
     for key, parameter in _KEYS.items():
         if parameter.default is parameter.empty and key not in arrays:
@@ -67,20 +75,38 @@ def save_problem(path: str | os.PathLike[str], problem: ContactProblem) -> None:
     ------
     OSError
         Where the file cannot be written.
+    TypeError
+        Where `path` is no path or `problem` no ContactProblem.
+
+    See Also
+    --------
+    load_problem : reads such files.
     """
+    name = file_name(path, "path")
     if not isinstance(problem, ContactProblem):
         raise TypeError(f"problem must be a ContactProblem, not {type(problem).__name__}")
-    with open(path, "wb") as file:
+    with open(name, "wb") as file:
         np.savez(file, **problem._arguments())
 
 
 def _read(name: str) -> dict[str, Any]:
     """Arrays of the file that are arguments of ContactProblem."""
+    with open(name, "rb") as file:
+        if file.read(4) not in _ZIP:
+            raise ValueError(f"{name}: not a .npz archive")
+        file.seek(0)
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                return {key: _array(archive, key) for key in archive.files if key in _KEYS}
+        except OSError:
+            raise
+        # what a damaged archive raises depends on where the damage is
+        except Exception as error:
+            raise ValueError(f"{name}: not a problem file: {error}") from error
+
+
+def _array(archive: Any, key: str) -> Any:
     try:
-        with open(name, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            return {key: archive[key] for key in archive.files if key in _KEYS}
-    except OSError:
-        raise
-    # what a damaged archive raises depends on where the damage is
-    except Exception as error:
-        raise ValueError(f"{name}: not a problem file: {error}") from error
+        return archive[key]
+    except ValueError as error:
+        raise ValueError(f"{key} is no array of numbers or text") from error

@@ -189,7 +189,10 @@ def geom_materials(
     TypeError, ValueError
         For a key that is no name or group of the model, or a value that is no ContactMaterial.
     """
-    overrides = {} if overrides is None else dict(overrides)
+    if overrides is None:
+        overrides = {}
+    elif not isinstance(overrides, Mapping):
+        raise TypeError(f"materials must be a mapping, not {type(overrides).__name__}")
     known = set(geoms.names) - {""}
     groups = {int(group) for group in geoms.groups}
     for key, material in overrides.items():

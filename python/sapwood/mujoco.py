@@ -5,7 +5,7 @@ integration; the contact forces and the next velocity are those of this package:
 
     model = mujoco.MjModel.from_xml_path("robot.xml")
     data = mujoco.MjData(model)
-    stepper = sapwood.mujoco.Stepper(model, contact=sapwood.mujoco.ContactMaterial(stiffness=1e6))
+    stepper = sapwood.mujoco.Stepper(model, contact=sapwood.ContactMaterial(stiffness=1e6))
     while data.time < 1.0:
         stepper.step(data)
     print(stepper.solution)
@@ -27,11 +27,12 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.materials import ContactMaterial
-from sapwood.mujoco_arrays import Bound, contact_arrays, forest_arrays, model_name
+from sapwood.mujoco_arrays import STATE_NAMES, Bound, contact_arrays, forest_arrays, model_name
 from sapwood.mujoco_support import (
     MORE_MEMORY,
     NotSupported,
     bad_value_text,
+    check_flags,
     check_model,
     check_version,
     fault_text,
@@ -46,8 +47,6 @@ _Float = NDArray[np.float64]
 
 # set on the private copy of the model: mj_Euler then takes qacc as it is, and no islands are built
 _DISABLED = mujoco.mjtDisableBit.mjDSBL_EULERDAMP | mujoco.mjtDisableBit.mjDSBL_ISLAND
-
-_STATE_NAMES = ("qpos", "qvel", "act", "ctrl")
 
 check_version(mujoco.__version__)
 
@@ -235,6 +234,8 @@ class Stepper:
             When the state or the forces are not finite, MuJoCo runs out of memory, a contact is of
             a kind that is not supported, or the solver breaks down. The state is then that before
             the step.
+        NotSupported, ValueError
+            When flags or options of ``stepper.model`` were set that it refuses or stands on.
 
         Warns
         -----
@@ -243,13 +244,22 @@ class Stepper:
             iteration limit; every time is counted.
         """
         self.step1(data)
-        self.step2(data)
+        self._finish_step(data)
 
     def step1(self, data: mujoco.MjData) -> None:
         """First half of a step, up to the velocity-dependent quantities, as ``mj_step1``.
 
         Controls and applied forces may be set from what it has computed, before :meth:`step2`.
-        Raises as :meth:`step` does.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            State of the model.
+
+        Raises
+        ------
+        StepError, NotSupported, ValueError
+            As :meth:`step` does.
         """
         self._check_options()
         _start_step(self._model, self._bind(data))
@@ -257,8 +267,24 @@ class Stepper:
     def step2(self, data: mujoco.MjData) -> None:
         """Second half of a step: forces, contact, sensors and integration, as ``mj_step2``.
 
-        Raises and warns as :meth:`step` does.
+        Parameters
+        ----------
+        data : mujoco.MjData
+            As :meth:`step1` left it, with controls and applied forces; advanced in place.
+
+        Raises
+        ------
+        StepError
+            As :meth:`step` does.
+
+        Warns
+        -----
+        RuntimeWarning
+            As :meth:`step` does.
         """
+        self._finish_step(data)
+
+    def _finish_step(self, data: mujoco.MjData) -> None:
         model, bound = self._model, self._bind(data)
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
@@ -293,7 +319,7 @@ class Stepper:
 
         Raises
         ------
-        StepError
+        StepError, NotSupported, ValueError
             As :meth:`step` does.
         """
         self._check_options()
@@ -325,6 +351,7 @@ class Stepper:
 
     def _check_options(self) -> None:
         """Refuse to go on where the C core and MuJoCo would no longer do the same step."""
+        check_flags(self._model)
         if _options(self._model) != self._options:
             raise ValueError(
                 "stepper.model.opt: timestep, integrator, cone and the flags eulerdamp and island "
@@ -439,7 +466,7 @@ class Stepper:
                 f"{self._settings.relative_tolerance:.2g}); the step was taken; further ones are "
                 "counted in stalled_steps and iteration_limit_steps",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=4,  # past this, _finish_step, and step or step2
             )
 
 
@@ -458,8 +485,7 @@ def _start_step(model: mujoco.MjModel, bound: Bound) -> None:
     bad = _core.first_bad(bound.state, mujoco.mjMAXVAL)
     if bad is not None:
         array, index = bad
-        value = float(bound.state[array][index])
-        raise StepError(bad_value_text(_STATE_NAMES[array], index, value), data.time)
+        raise StepError(bad_value_text(STATE_NAMES[array], bound.state[array], index), data.time)
     full = bound.contacts_full.number, bound.rows_full.number
     try:
         mujoco.mj_step1(model, data)

@@ -14,6 +14,8 @@ from sapwood.materials import ContactMaterial, Geoms, geom_materials
 
 _Float = NDArray[np.float64]
 
+STATE_NAMES = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
+
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
@@ -24,7 +26,7 @@ class Bound:
     data : mujoco.MjData
         The data.
     state : tuple of ndarray
-        qpos, qvel, act and ctrl.
+        The arrays of `STATE_NAMES`: what a user sets and MuJoCo computes positions and forces from.
     inputs : tuple of ndarray
         What the C core reads beside the contacts, in its order.
     qacc, qfrc_constraint : ndarray (nv,)
@@ -56,7 +58,7 @@ class Bound:
             raise ValueError("data belongs to another model than the one this stepper was made for")
         return cls(
             data,
-            (data.qpos, data.qvel, data.act, data.ctrl),
+            tuple(getattr(data, name) for name in STATE_NAMES),
             (data.qvel, data.M, data.cdof, data.subtree_com, data.qfrc_smooth, data.qacc_smooth),
             data.qacc,
             data.qfrc_constraint,

@@ -9,7 +9,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-# versions whose arrays and stages are those that the tests ran on
+# the range whose arrays and stages the stepper knows, the same as in the extra `mujoco`; a test run
+# is on the one version that is installed
 OLDEST, TOO_NEW = (3, 12), (5, 0)
 
 _DISABLE, _ENABLE, _OBJECT = mujoco.mjtDisableBit, mujoco.mjtEnableBit, mujoco.mjtObj
@@ -21,12 +22,17 @@ _IGNORABLE = {
     "frictionloss": _DISABLE.mjDSBL_FRICTIONLOSS,
 }
 
-# flags that change what contact means
+# flags that change what contact means; not every version of MuJoCo has all of them
 _REFUSED_FLAGS = {
-    "mjENBL_OVERRIDE": "override: contact parameters of the whole model",
-    "mjENBL_SLEEP": "sleep: sleeping trees (disable it before MjData is made)",
-    "mjENBL_IPC": "ipc: MuJoCo's incremental potential contact",
+    int(getattr(_ENABLE, flag)): text
+    for flag, text in (
+        ("mjENBL_OVERRIDE", "override: contact parameters of the whole model"),
+        ("mjENBL_SLEEP", "sleep: sleeping trees (disable it before MjData is made)"),
+        ("mjENBL_IPC", "ipc: MuJoCo's incremental potential contact"),
+    )
+    if hasattr(_ENABLE, flag)
 }
+_ALL_REFUSED = sum(_REFUSED_FLAGS)
 
 
 class NotSupported(ValueError):
@@ -78,6 +84,14 @@ def _ignorable(model: mujoco.MjModel) -> dict[str, list[str]]:
     }
 
 
+def check_flags(model: mujoco.MjModel) -> None:
+    """Raise NotSupported where an option flag is set that changes what contact means."""
+    if model.opt.enableflags & _ALL_REFUSED:
+        for bit, text in _REFUSED_FLAGS.items():
+            if model.opt.enableflags & bit:
+                raise NotSupported(f"option flag {text}")
+
+
 def _check_options(model: mujoco.MjModel) -> None:
     if model.opt.integrator != mujoco.mjtIntegrator.mjINT_EULER:
         name = mujoco.mjtIntegrator(model.opt.integrator).name.removeprefix("mjINT_")
@@ -85,10 +99,7 @@ def _check_options(model: mujoco.MjModel) -> None:
             f"integrator {name}: steps are by symplectic Euler; set model.opt.integrator to "
             "mujoco.mjtIntegrator.mjINT_EULER"
         )
-    for flag, text in _REFUSED_FLAGS.items():
-        bit = getattr(_ENABLE, flag, 0)
-        if model.opt.enableflags & int(bit):
-            raise NotSupported(f"option flag {text}")
+    check_flags(model)
 
 
 def _check_flexes(model: mujoco.MjModel) -> None:
@@ -211,10 +222,13 @@ def check_model(model: mujoco.MjModel, ignore: Collection[str]) -> int:
 # ---- faults found during a step -----------------------------------------------------------------
 
 
-def bad_value_text(name: str, index: int, value: float) -> str:
-    """Text for an entry of the state that MuJoCo would reset the simulation for."""
+def bad_value_text(name: str, array: NDArray[np.float64], flat_index: int) -> str:
+    """Text for an entry of the state that no step can be taken from."""
+    index = np.unravel_index(flat_index, array.shape)
+    position = ", ".join(str(i) for i in index)
     return (
-        f"{name}[{index}] = {value:g}: must be finite and at most {mujoco.mjMAXVAL:g} in magnitude"
+        f"{name}[{position}] = {array[index]:g}: must be finite and at most {mujoco.mjMAXVAL:g} in "
+        "magnitude"
     )
 
 

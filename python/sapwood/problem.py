@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from typing import Any, Literal, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.checks import integer
+from sapwood.dense import diagonal_blocks, offsets, split_jacobian
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -130,8 +131,8 @@ class ContactProblem:
             "source": source,
         }
         nv_b = np.where(core.tree_b >= 0, core.tree_nv[core.tree_b], 0)
-        self._tree_offsets = _offsets(core.tree_nv)
-        self._J_offsets = _offsets(3 * (core.tree_nv[core.tree_a].astype(np.int64) + nv_b))
+        self._tree_offsets = offsets(core.tree_nv)
+        self._J_offsets = offsets(3 * (core.tree_nv[core.tree_a].astype(np.int64) + nv_b))
 
     @classmethod
     def from_dense(
@@ -203,9 +204,9 @@ class ContactProblem:
             raise ValueError(f"trees[{t}] = {tree_nv[t]}: must be >= 1")
         if tree_nv.sum(dtype=np.int64) != nv:
             raise ValueError(f"trees sum to {tree_nv.sum(dtype=np.int64)}, expected {nv} as A has")
-        tree_a, tree_b, flat_J = _split_jacobian(dense_J, tree_nv)
+        tree_a, tree_b, flat_J = split_jacobian(dense_J, tree_nv)
         return cls(
-            tree_nv, _diagonal_blocks(dense_A, tree_nv), v_star, tree_a, tree_b, flat_J,
+            tree_nv, diagonal_blocks(dense_A, tree_nv), v_star, tree_a, tree_b, flat_J,
             cast(ArrayLike, mu), dt=cast(float, dt), phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n,
             v_hat_n=v_hat_n, v_hat_t=v_hat_t, sigma=sigma, beta=beta, delassus=delassus,
             v_guess=v_guess, v_ref=v_ref, gamma_ref=gamma_ref, source=source,
@@ -348,7 +349,25 @@ class ContactProblem:
         return self._tree_offsets
 
     def A_block(self, t: SupportsIndex) -> _Float:
-        """Mass matrix of tree t: view (n_t, n_t)."""
+        """Mass matrix of one tree.
+
+        Parameters
+        ----------
+        t : int
+            The tree, from 0; negative numbers do not count from the end.
+
+        Returns
+        -------
+        ndarray (n_t, n_t)
+            Read-only view.
+
+        Raises
+        ------
+        IndexError
+            Where there is no such tree.
+        TypeError
+            Where `t` is no integer.
+        """
         t = _checked_index(t, self.n_trees, "tree")
         n = int(self.tree_nv[t])
         squares = self.tree_nv[:t].astype(np.int64)
@@ -356,7 +375,27 @@ class ContactProblem:
         return self.A[start : start + n * n].reshape(n, n)
 
     def J_blocks(self, i: SupportsIndex) -> tuple[_Float, _Float | None]:
-        """Jacobian of contact i: views (3, n_a) and (3, n_b), or None without a second tree."""
+        """Jacobian of one contact, rows (t1, t2, n).
+
+        Parameters
+        ----------
+        i : int
+            The contact, from 0; negative numbers do not count from the end.
+
+        Returns
+        -------
+        J_a : ndarray (3, n_a)
+            Block of the first tree, a read-only view.
+        J_b : ndarray (3, n_b) or None
+            Block of the second tree, a read-only view; None where there is none.
+
+        Raises
+        ------
+        IndexError
+            Where there is no such contact.
+        TypeError
+            Where `i` is no integer.
+        """
         i = _checked_index(i, self.n_contacts, "contact")
         start, end = self._J_offsets[i : i + 2]
         middle = start + 3 * int(self.tree_nv[self.tree_a[i]])
@@ -364,7 +403,20 @@ class ContactProblem:
         return J_a, self.J[middle:end].reshape(3, -1) if self.tree_b[i] >= 0 else None
 
     def to_dense(self) -> tuple[_Float, _Float]:
-        """Mass matrix (nv, nv) and Jacobian (3 n_contacts, nv), new arrays."""
+        """Mass matrix and Jacobian as dense matrices.
+
+        Returns
+        -------
+        A : ndarray (nv, nv)
+            Mass matrix, a new array.
+        J : ndarray (3 n_contacts, nv)
+            Jacobian, a new array.
+
+        Raises
+        ------
+        MemoryError
+            Where there is no room for them.
+        """
         A = np.zeros((self.nv, self.nv))
         J = np.zeros((3 * self.n_contacts, self.nv))
         parts = [slice(a, b) for a, b in itertools.pairwise(self._tree_offsets)]
@@ -421,53 +473,8 @@ def _information(value: ArrayLike | None, name: str, shape: tuple[int, ...]) -> 
     return view
 
 
-def _offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """Start of each piece, and the end of the last; read-only."""
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    offsets.flags.writeable = False
-    return offsets
-
-
 def _checked_index(index: SupportsIndex, length: int, name: str) -> int:
-    i = operator.index(index)
+    i = integer(index, name)
     if not 0 <= i < length:
         raise IndexError(f"{name} {i} is out of range: there are {length}")
     return i
-
-
-def _diagonal_blocks(A: _Float, tree_nv: _Index) -> _Float:
-    """Diagonal blocks of A (nv, nv), flat; refuses an entry that couples two trees."""
-    if len(tree_nv) == 1:
-        return A.reshape(-1)
-    tree_of = np.repeat(np.arange(len(tree_nv)), tree_nv)
-    rows, columns = np.nonzero(A)
-    wrong = np.flatnonzero(tree_of[rows] != tree_of[columns])
-    if len(wrong) > 0:
-        i, j = rows[wrong[0]], columns[wrong[0]]
-        raise ValueError(
-            f"A[{i}, {j}] = {float(A[i, j])}: must be 0 between trees {tree_of[i]} and {tree_of[j]}"
-        )
-    blocks = [A[a:b, a:b].ravel() for a, b in itertools.pairwise(_offsets(tree_nv))]
-    return np.concatenate([np.zeros(0), *blocks])
-
-
-def _split_jacobian(J: _Float, tree_nv: _Index) -> tuple[_Index, _Index, _Float]:
-    """tree_a, tree_b and the flat blocks of J (3 n_contacts, nv)."""
-    n_contacts = len(J) // 3
-    tree_a = np.zeros(n_contacts, np.int32)
-    tree_b = np.full(n_contacts, -1, np.int32)
-    if len(tree_nv) == 1:
-        return tree_a, tree_b, J.reshape(-1)
-    start = _offsets(tree_nv)
-    used = (J.reshape(n_contacts, 3, J.shape[1]) != 0).any(axis=1)
-    blocks = [np.zeros(0)]
-    for i in range(n_contacts):
-        # a contact with an empty Jacobian is given to the first tree
-        touched = [t for t in range(len(tree_nv)) if used[i, start[t] : start[t + 1]].any()] or [0]
-        if len(touched) > 2:
-            raise ValueError(f"J: contact {i} touches {len(touched)} trees, at most 2 are possible")
-        tree_a[i], tree_b[i] = touched[0], touched[1] if len(touched) == 2 else -1
-        rows = J[3 * i : 3 * i + 3]
-        blocks += [rows[:, start[t] : start[t + 1]].ravel() for t in touched]
-    return tree_a, tree_b, np.concatenate(blocks)

@@ -13,11 +13,13 @@ Where a scene starts with a velocity, that is its first keyframe:
 from __future__ import annotations
 
 import math
-import operator
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
+
+from sapwood import _core
+from sapwood.checks import integer
 
 BOX_SIZE = 0.8
 """Inner side length of the clutter's container, m."""
@@ -41,7 +43,7 @@ _GEOM = mujoco.mjtGeom
 def _new_spec(name: str, time_step: float, *, gravity: float = 9.81) -> mujoco.MjSpec:
     spec = mujoco.MjSpec()
     spec.modelname = name
-    spec.option.timestep = time_step
+    spec.option.timestep = float(_core.as_float64(time_step, "time_step", (), "positive"))
     spec.option.gravity = [0.0, 0.0, -gravity]
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.visual.headlight.ambient = [0.35, 0.35, 0.35]
@@ -172,12 +174,10 @@ def clutter(
     Raises
     ------
     TypeError, ValueError
-        For a number of bodies that is no integer >= 0.
+        For numbers of bodies or seeds that are no integers >= 0, or a time step that is not > 0.
     """
-    bodies = operator.index(bodies)
-    if bodies < 0:
-        raise ValueError(f"bodies = {bodies}: must be >= 0")
-    random = np.random.default_rng(seed)
+    bodies = integer(bodies, "bodies", least=0)
+    random = np.random.default_rng(integer(seed, "seed", least=0))
     spec = _new_spec("clutter", time_step)
     # address space for the contacts of a dense heap; pages that are not needed are never touched
     spec.memory = 2**24 + 2**18 * bodies
@@ -362,8 +362,14 @@ def free_flight(
     Returns
     -------
     mujoco.MjSpec
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`clutter`.
     """
-    random = np.random.default_rng(seed)
+    bodies = integer(bodies, "bodies", least=0)
+    random = np.random.default_rng(integer(seed, "seed", least=0))
     spec = _new_spec("free_flight", time_step, gravity=0.0)
 
     qpos: list[float] = []
@@ -432,7 +438,13 @@ def humanoids(count: int = 1, *, time_step: float = 0.005, damping: float = 1.0)
     Returns
     -------
     mujoco.MjSpec
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a number of humanoids that is no integer >= 0, or a time step that is not > 0.
     """
+    count = integer(count, "count", least=0)
     spec = _new_spec("humanoids", time_step)
     _add_floor(spec)
     spec.memory = 2**24 + 2**20 * count

@@ -104,5 +104,11 @@ class SapSettings:
 
 
 def factorizations() -> tuple[str, ...]:
-    """Names of the factorizations this build offers, for ``SapSettings(factorization=...)``."""
+    """Names of the factorizations this build offers.
+
+    Returns
+    -------
+    tuple of str
+        What ``SapSettings(factorization=...)`` takes.
+    """
     return _core.factorizations()

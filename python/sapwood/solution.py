@@ -32,8 +32,11 @@ class Region(enum.IntEnum):
     """Region of the contact law that a contact ended in, Eqs. (29)-(33)."""
 
     stiction = 1
+    """Inside the friction cone: the slip is that of the regularization."""
     sliding = 2
+    """On the friction cone."""
     none = 3
+    """No impulse."""
 
     def __str__(self) -> str:
         return self.name
@@ -106,7 +109,18 @@ class Solution:
 
     @classmethod
     def from_core(cls, fields: dict[str, Any]) -> Solution:
-        """Build a solution from the dict that the C core returns."""
+        """Build a solution from what the C core returns.
+
+        Parameters
+        ----------
+        fields : dict
+            The attributes by name, ``status`` as a number.
+
+        Returns
+        -------
+        Solution
+            With the arrays of `fields`, not copied.
+        """
         return cls(**{**fields, "status": Status(fields["status"])})
 
     def __eq__(self, other: object) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.equality import equal_arrays
 from sapwood.problem import ContactProblem
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution
@@ -16,7 +17,7 @@ _Float = NDArray[np.float64]
 
 
 class Evaluation(NamedTuple):
-    """The objective at one velocity, see :meth:`SapSolver.evaluate`."""
+    """The objective at one velocity, see :meth:`SapSolver.evaluate`; equal where all of it is."""
 
     cost: float
     """l_p(v), J."""
@@ -27,9 +28,15 @@ class Evaluation(NamedTuple):
     direction: _Float
     """Newton direction -H^-1 gradient (nv,)."""
 
+    def __eq__(self, other: object) -> bool:
+        return equal_arrays(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not equal_arrays(self, other)
+
 
 class LineValues(NamedTuple):
-    """The objective along a line, see :meth:`SapSolver.along_line`."""
+    """The objective along a line, see :meth:`SapSolver.along_line`; equal where all of it is."""
 
     difference: _Float
     """l_p(v + alpha dv) - l_p(v), J."""
@@ -37,6 +44,12 @@ class LineValues(NamedTuple):
     """First derivative in alpha, J."""
     curvature: _Float
     """Second derivative in alpha, J."""
+
+    def __eq__(self, other: object) -> bool:
+        return equal_arrays(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not equal_arrays(self, other)
 
 
 class SapSolver:
@@ -49,6 +62,19 @@ class SapSolver:
     ----------
     settings : SapSettings, optional
         Defaults where it is None.
+
+    Raises
+    ------
+    TypeError
+        Where `settings` is no SapSettings.
+    MemoryError
+        Where there is no room for a solver.
+
+    Examples
+    --------
+    >>> solver = SapSolver(SapSettings(relative_tolerance=1e-9))
+    >>> solver
+    SapSolver(SapSettings(relative_tolerance=1e-09))
     """
 
     __slots__ = ("_core", "_settings")
@@ -94,12 +120,26 @@ class SapSolver:
         return Solution.from_core(self._core.solve(core, v_guess))
 
     def evaluate(self, problem: ContactProblem, v: ArrayLike) -> Evaluation:
-        """Cost, gradient, dense Hessian and Newton direction (section VIII-A) at v (nv,).
+        """Cost, gradient, dense Hessian and Newton direction at v (section VIII-A).
+
+        Parameters
+        ----------
+        problem : ContactProblem
+            Whose cost.
+        v : array_like (nv,)
+            Velocity.
+
+        Returns
+        -------
+        Evaluation
+            ``cost`` (J), ``gradient`` (nv,), ``hessian`` (nv, nv) and ``direction`` (nv,).
 
         Raises
         ------
         TypeError, ValueError
             For a wrong argument; the text names it.
+        MemoryError
+            Where there is no room for the workspace or the Hessian.
         """
         return Evaluation(**self._core.evaluate(_core_of(problem), v))
 
@@ -126,6 +166,8 @@ class SapSolver:
         ------
         TypeError, ValueError
             For a wrong argument; the text names it.
+        MemoryError
+            Where there is no room for the workspace.
         """
         return LineValues(**self._core.along_line(_core_of(problem), v, dv, alpha))
 
@@ -155,11 +197,19 @@ def solve(
     Returns
     -------
     Solution
-        Velocities, impulses and their accuracy; look at ``status``.
+        Velocities, impulses and their accuracy; look at ``status``: the iteration limit, or
+        round-off, is a value and no exception.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a wrong argument, or an array of the problem that was changed to something invalid.
+    MemoryError
+        Where there is no room for the workspace.
 
     See Also
     --------
-    SapSolver : keeps memory and symbolic work between calls; see there for the errors.
+    SapSolver : keeps memory and symbolic work between calls.
 
     Examples
     --------

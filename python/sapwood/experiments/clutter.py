@@ -13,7 +13,6 @@ IX.
 from __future__ import annotations
 
 import json
-import math
 import time
 import warnings
 from collections import Counter
@@ -29,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sapwood
-from sapwood import SapSettings, scenes
+from sapwood import SapSettings, _core, scenes
+from sapwood.checks import integer
 from sapwood.experiments.free_bodies import FreeBodies
 from sapwood.experiments.measured_steps import (
     STEP_DTYPE,
@@ -67,14 +67,14 @@ class ClutterParameters:
     islands: bool = True
 
     def __post_init__(self) -> None:
-        if self.bodies < 1:
-            raise ValueError(f"bodies = {self.bodies}: must be >= 1")
+        integer(self.bodies, "bodies", least=1)
+        integer(self.seed, "seed", least=0)
         for name in ("seconds", "dt", "sigma"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise ValueError(f"{name} = {value}: must be finite and > 0")
-        if not (math.isfinite(self.beta) and self.beta >= 0):
-            raise ValueError(f"beta = {self.beta}: must be finite and >= 0")
+            _core.as_float64(getattr(self, name), name, (), "positive")
+        for name in ("beta", "tolerance"):
+            _core.as_float64(getattr(self, name), name, (), "non-negative")
+        if self.tolerance >= 1:
+            raise ValueError(f"tolerance = {self.tolerance}: must be < 1")
         if self.seconds / self.dt > _MOST_STEPS:
             raise ValueError(
                 f"seconds = {self.seconds}: more than {_MOST_STEPS:.0e} steps of {self.dt} s"
@@ -222,8 +222,8 @@ def run(
 
     Raises
     ------
-    ValueError
-        A parameter is out of its range.
+    TypeError, ValueError
+        A parameter is of a wrong type or out of its range; the text names it.
     OSError
         The folder cannot be written to.
     """

@@ -1,0 +1,63 @@
+"""Checks of arguments that are no arrays; the text of an error names the argument."""
+
+from __future__ import annotations
+
+import operator
+import os
+
+
+def integer(value: object, name: str, least: int | None = None) -> int:
+    """Return an integer as an int.
+
+    Parameters
+    ----------
+    value : object
+        An int, or what can stand for one without loss; no bool.
+    name : str
+        Name of the argument, for the error.
+    least : int, optional
+        Smallest value allowed.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    TypeError
+        Where it is no integer.
+    ValueError
+        Where it is smaller than `least`.
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
+    number = operator.index(value)
+    if least is not None and number < least:
+        raise ValueError(f"{name} = {number}: must be >= {least}")
+    return number
+
+
+def file_name(path: object, name: str) -> str:
+    """Return a path as a str.
+
+    Parameters
+    ----------
+    path : object
+        A str or path-like object; not a file descriptor.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    str
+        The path.
+
+    Raises
+    ------
+    TypeError
+        Where it is neither.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"{name} must be a str or a path, not {type(path).__name__}")
+    return os.fsdecode(path)
