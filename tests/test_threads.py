@@ -118,7 +118,7 @@ def test_gil_is_released(name, rng):
     # with this interval, nothing but a voluntary release lets the other thread run
     sys.setswitchinterval(1e3)
     try:
-        for _ in range(50):
+        for _ in range(300):
             go, ran = threading.Event(), threading.Event()
 
             def other(go=go, ran=ran):
