@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from sapwood._core import __version__
+from sapwood.batch import solve_batch
 from sapwood.contact_law import Projection, contact_cost, project
 from sapwood.io import load_problem, save_problem
 from sapwood.materials import ContactMaterial
@@ -44,6 +45,7 @@ __all__ = [
     "project",
     "save_problem",
     "solve",
+    "solve_batch",
 ]
 
 if TYPE_CHECKING:

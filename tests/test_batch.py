@@ -1,0 +1,57 @@
+"""solve_batch: the solutions of solve, in order, whatever the number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import helpers
+import sapwood
+
+
+@pytest.fixture
+def problems(rng):
+    files = [sapwood.load_problem(path) for path in helpers.small_paths()]
+    return files + [helpers.random_problem(rng) for _ in range(20)]
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2, 5, 64])
+def test_same_bits_as_one_by_one(problems, threads):
+    batch = sapwood.solve_batch(problems, threads=threads)
+    assert batch == [sapwood.solve(problem) for problem in problems]
+
+
+def test_guesses_and_settings_reach_every_problem(problems, rng):
+    settings = sapwood.SapSettings(relative_tolerance=1e-9, record_history=True)
+    guesses = [
+        rng.standard_normal(problem.nv) if i % 2 else None for i, problem in enumerate(problems)
+    ]
+    batch = sapwood.solve_batch(iter(problems), guesses, settings, threads=2)
+    for problem, guess, solution in zip(problems, guesses, batch, strict=True):
+        assert solution == sapwood.solve(problem, guess, settings)
+
+
+def test_nothing_to_solve():
+    assert sapwood.solve_batch([]) == []
+    assert sapwood.solve_batch(iter(()), threads=3) == []
+
+
+def test_wrong_arguments_are_named(problems):
+    with pytest.raises(TypeError, match=r"problems\[1\] must be a ContactProblem, not int"):
+        sapwood.solve_batch([problems[0], 3])
+    with pytest.raises(ValueError, match=f"v_guesses has 1 elements for {len(problems)} problems"):
+        sapwood.solve_batch(problems, [None])
+    with pytest.raises(ValueError, match="threads = 0: must be >= 1"):
+        sapwood.solve_batch(problems, threads=0)
+    with pytest.raises(TypeError, match="threads must be an integer"):
+        sapwood.solve_batch(problems, threads=1.5)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_first_wrong_guess_decides(problems, threads):
+    guesses = [problem.v_star.copy() for problem in problems]
+    guesses[3] = np.zeros(1)
+    guesses[5] = "nonsense"
+    with pytest.raises(ValueError, match="v_guess") as caught:
+        sapwood.solve_batch(problems, guesses, threads=threads)
+    assert caught.value.__notes__ == ["in problems[3]"]
