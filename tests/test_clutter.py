@@ -148,7 +148,10 @@ def test_out_of_reach_tolerance_is_told(tmp_path):
 def test_a_terminal_sees_the_time_and_the_iterations(tmp_path):
     pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
     pytest.importorskip("tqdm")
-    terminal, inside = pty.openpty()
+    try:
+        terminal, inside = pty.openpty()
+    except OSError as error:
+        pytest.skip(f"no pseudo-terminals on this machine: {error}")
     termios.tcsetwinsize(inside, (30, 120))
     line = [sys.executable, "-m", "sapwood", *QUICK, "--out", str(tmp_path)]
     with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=inside) as process:
