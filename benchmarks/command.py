@@ -65,7 +65,49 @@ def _parser() -> argparse.ArgumentParser:
     )
     question.add_argument("--core", type=int, help="core to run on, by default the last one")
     question.set_defaults(command=_solvers)
+
+    question = questions.add_parser(
+        "steps",
+        help="where the time of a simulation step goes",
+        description="Parts of a step of the clutter with walls. Writes steps.csv, steps.txt (the "
+        "table) and steps.json (the machine).",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    question.add_argument(
+        "--bodies", type=_sizes, default="10,40,100,200", metavar="N,N", help="sizes of the clutter"
+    )
+    question.add_argument("--steps", type=_whole, default=600, help="steps before the one timed")
+    question.add_argument("--repeat", type=_whole, default=200, help="samples")
+    question.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="results")
+    question.add_argument("--core", type=int, help="core to run on, by default the last one")
+    question.set_defaults(command=_steps)
     return parser
+
+
+def _steps(arguments: argparse.Namespace) -> int:
+    try:
+        from benchmarks import steps
+    except ImportError as error:
+        raise CommandError(f"{error}: pip install 'sapwood[mujoco]'") from error
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    try:
+        core = machine.pin(arguments.core)
+    except ValueError as error:
+        raise CommandError(f"--core: {error}") from error
+    target = arguments.out / "steps"
+    options = ("bodies", "steps", "repeat")
+    record = {
+        "machine": machine.describe(core),
+        "settings": {name: getattr(arguments, name) for name in options},
+    }
+    target.with_suffix(".json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    rows = steps.run(
+        arguments.bodies, target.with_suffix(".csv"), arguments.steps, arguments.repeat
+    )
+    text = steps.table(rows)
+    target.with_suffix(".txt").write_text(text + "\n", encoding="utf-8")
+    print(text)
+    return SUCCESS
 
 
 def _solvers(arguments: argparse.Namespace) -> int:
@@ -155,6 +197,10 @@ def _names(text: str) -> list[str]:
 
 def _targets(text: str) -> list[float]:
     return sorted({_positive(word) for word in text.split(",")}, reverse=True)
+
+
+def _sizes(text: str) -> list[int]:
+    return sorted({_whole(word) for word in text.split(",")})
 
 
 def _positive(text: str) -> float:

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("sapwood", "numpy", "scipy", "clarabel", "matplotlib")
+PACKAGES = ("sapwood", "numpy", "scipy", "clarabel", "mujoco", "matplotlib")
 
 
 def pin(core: int | None) -> int | None:
