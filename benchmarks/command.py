@@ -84,23 +84,29 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _steps(arguments: argparse.Namespace) -> int:
-    try:
-        from benchmarks import steps
-    except ImportError as error:
-        raise CommandError(f"{error}: pip install 'sapwood[mujoco]'") from error
+def _begin(
+    arguments: argparse.Namespace, question: str, settings: dict[str, object]
+) -> tuple[Path, dict[str, str]]:
+    """Pin the process and write down where and how it runs; returns the results' stem and facts."""
     arguments.out.mkdir(parents=True, exist_ok=True)
     try:
         core = machine.pin(arguments.core)
     except ValueError as error:
         raise CommandError(f"--core: {error}") from error
-    target = arguments.out / "steps"
-    options = ("bodies", "steps", "repeat")
-    record = {
-        "machine": machine.describe(core),
-        "settings": {name: getattr(arguments, name) for name in options},
-    }
+    facts = machine.describe(core)
+    target: Path = arguments.out / question
+    record = {"machine": facts, "settings": settings}
     target.with_suffix(".json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    return target, facts
+
+
+def _steps(arguments: argparse.Namespace) -> int:
+    try:
+        from benchmarks import steps
+    except ImportError as error:
+        raise CommandError(f"{error}: pip install 'sapwood[mujoco]'") from error
+    options = ("bodies", "steps", "repeat")
+    target, _ = _begin(arguments, "steps", {name: getattr(arguments, name) for name in options})
     rows = steps.run(
         arguments.bodies, target.with_suffix(".csv"), arguments.steps, arguments.repeat
     )
@@ -115,23 +121,12 @@ def _solvers(arguments: argparse.Namespace) -> int:
     if not files:
         raise CommandError(f"{arguments.folder} holds no {arguments.files}")
     entrants = _installed(arguments.solvers)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    try:
-        core = machine.pin(arguments.core)
-    except ValueError as error:
-        raise CommandError(f"--core: {error}") from error
-
-    facts = machine.describe(core)
+    options = ("files", "repeat", "budget", "tolerances")
+    settings = {name: getattr(arguments, name) for name in options}
+    settings["solvers"] = [peer.name for peer in entrants]
+    target, facts = _begin(arguments, "solvers", settings)
     for name, value in facts.items():
         print(f"{name}: {value}")
-    options = ("files", "repeat", "budget", "tolerances")
-    record = {
-        "machine": facts,
-        "settings": {name: getattr(arguments, name) for name in options}
-        | {"solvers": [peer.name for peer in entrants]},
-    }
-    target = arguments.out / "solvers"
-    target.with_suffix(".json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
     interrupted = False
     try:

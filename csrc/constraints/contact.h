@@ -63,13 +63,6 @@ static inline struct sap_contact_state sap_contact_at_impulse(const struct sap_c
   return at;
 }
 
-static inline struct sap_contact_state sap_contact_at_velocity(const struct sap_contact *c,
-                                                               const double v_c[3]) {
-  return sap_contact_at_impulse(c, (c->v_hat[0] - v_c[0]) * c->inverse_R_t,
-                                (c->v_hat[1] - v_c[1]) * c->inverse_R_t,
-                                (c->v_hat[2] - v_c[2]) * c->inverse_R_n);
-}
-
 static inline int8_t sap_contact_region(const struct sap_contact_state *at) {
   return at->sticks ? SAP_STICTION : at->slides ? SAP_SLIDING : SAP_NO_CONTACT;
 }

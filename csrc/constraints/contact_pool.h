@@ -16,7 +16,7 @@ struct sap_contact_pool {
   /* (n): y at the iterate, and dy = -R^-1 dv_c along the line */
   double *y[3], *dy[3];
 
-  /* (n): what sap_pool_law() finds; G by entry of enum SAP_G_11.. */
+  /* (n): what the loop `law` finds; G by entry of enum SAP_G_11.. */
   double *slip[2]; /* t where the contact slides, else 0 */
   double *G[SAP_G_ENTRIES];
   int8_t *region;

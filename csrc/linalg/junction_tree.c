@@ -126,15 +126,19 @@ static void postorder(struct sap_junction_tree *tree) {
   memcpy(tree->order, tree->scratch, (size_t)n * sizeof *tree->order);
 }
 
-/* count[j] = block rows of column j below the diagonal, by walks up the row subtrees */
-static void count_column_rows(struct sap_junction_tree *tree) {
+/* count[j] = block rows of column j below the diagonal, scalar_rows[j] = their scalars, by walks up the
+ * row subtrees */
+static void count_column_rows(struct sap_junction_tree *tree, int32_t *scalar_rows) {
+  memset(scalar_rows, 0, (size_t)tree->n_nodes * sizeof *scalar_rows);
   for (int32_t i = 0; i < tree->n_nodes; ++i) {
+    const int32_t size = sap_node_size(tree, i);
     tree->count[i] = 0;
     tree->mark[i] = i;
     for (int32_t p = tree->neighbour_start[i]; p < tree->neighbour_start[i + 1]; ++p) {
       for (int32_t j = tree->neighbour[p]; tree->mark[j] != i; j = tree->etree[j]) {
         tree->mark[j] = i;
         tree->count[j]++;
+        scalar_rows[j] += size;
       }
     }
   }
@@ -194,21 +198,6 @@ static void find_supernodes(struct sap_junction_tree *tree, const int32_t *scala
   tree->n_supernodes = n;
 }
 
-/* scalar_rows[j] = scalars of the rows counted by count[j] */
-static void count_scalar_rows(struct sap_junction_tree *tree, int32_t *scalar_rows) {
-  memset(scalar_rows, 0, (size_t)tree->n_nodes * sizeof *scalar_rows);
-  for (int32_t i = 0; i < tree->n_nodes; ++i) {
-    const int32_t size = tree->node_scalar[i + 1] - tree->node_scalar[i];
-    tree->mark[i] = i;
-    for (int32_t p = tree->neighbour_start[i]; p < tree->neighbour_start[i + 1]; ++p) {
-      for (int32_t j = tree->neighbour[p]; tree->mark[j] != i; j = tree->etree[j]) {
-        tree->mark[j] = i;
-        scalar_rows[j] += size;
-      }
-    }
-  }
-}
-
 /* visits every (supernode, row node) pair, rows ascending; without fill row_end only counts them */
 static void walk_rows(struct sap_junction_tree *tree, int fill) {
   int32_t *mark = tree->mark;
@@ -229,7 +218,7 @@ static void walk_rows(struct sap_junction_tree *tree, int fill) {
         if (fill) {
           tree->row_node[node->row_end] = i;
           tree->row_offset[node->row_end] = tree->scratch[s];
-          tree->scratch[s] += tree->node_scalar[i + 1] - tree->node_scalar[i];
+          tree->scratch[s] += sap_node_size(tree, i);
         }
         node->row_end++;
       }
@@ -370,8 +359,7 @@ void sap_junction_tree_order(struct sap_junction_tree *tree, const int32_t *size
   }
   tree->n_scalars = tree->node_scalar[n];
 
-  count_column_rows(tree);
-  count_scalar_rows(tree, tree->scratch);
+  count_column_rows(tree, tree->scratch);
   find_supernodes(tree, tree->scratch);
   size_supernodes(tree, whole);
 

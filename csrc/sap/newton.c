@@ -105,6 +105,9 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
   const double e_m = sap_momentum_error(result->last.gradient, result->last.scale);
   const int first = result->iterations == 0;
   if (settings->turning) {
+    if (first) {
+      sap_turn_reset(w, island);
+    }
     sap_turn_follow(w, island,
                     before->shortest_step < 0.5 && before->step.alpha < 0.95 && e_m > 0.01);
   }
@@ -137,7 +140,6 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
                             .predicted = INFINITY,
                             .smallest = INFINITY};
   copy(w->best, w->v, island);
-  sap_turn_reset(w, island);
   sap_refresh(w, island);
   for (;; ++result.iterations) {
     result.last = sap_evaluate(w, island);

@@ -1,7 +1,6 @@
 /* From physical parameters to R and v_hat: section IX. */
 #include <math.h>
 
-#include "base/finite.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "linalg/kernels.h"
@@ -10,8 +9,8 @@
 
 static const double four_pi_squared = 39.478417604357434475;
 
-static sap_status check_parameters(const sap_problem *problem, const sap_parameters *p,
-                                   sap_error *error) {
+sap_status sap_check_parameters(const sap_problem *problem, const sap_sizes *sizes,
+                                const sap_parameters *p, sap_error *error) {
   const struct {
     const char *name;
     double value;
@@ -43,7 +42,7 @@ static sap_status check_parameters(const sap_problem *problem, const sap_paramet
           sap_fail(error, SAP_INVALID_ARGUMENT, "tau_d", i, p->tau_d[i], "must be finite and >= 0");
     }
   }
-  return status;
+  return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
 }
 
 /* W += J diag(A)^-1 J^T for one tree */
@@ -101,12 +100,6 @@ sap_status sap_regularize_with(const sap_problem *problem, const sap_parameters 
     }
   }
   return SAP_OK;
-}
-
-sap_status sap_check_parameters(const sap_problem *problem, const sap_sizes *sizes,
-                                const sap_parameters *p, sap_error *error) {
-  const sap_status status = check_parameters(problem, p, error);
-  return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
 }
 
 struct scratch {
