@@ -2,22 +2,6 @@
 
 #include <stddef.h>
 
-struct sap_contact sap_contact_make(double mu, double R_t, double R_n, double soft_norm,
-                                    double v_hat_t1, double v_hat_t2, double v_hat_n) {
-  const double mu_hat = mu * R_t / R_n;
-  return (struct sap_contact){
-      .mu = mu,
-      .R_t = R_t,
-      .R_n = R_n,
-      .inverse_R_t = 1 / R_t,
-      .inverse_R_n = 1 / R_n,
-      .mu_hat = mu_hat,
-      .share = 1 / (1 + mu * mu_hat),
-      .soft = soft_norm * soft_norm,
-      .v_hat = {v_hat_t1, v_hat_t2, v_hat_n},
-  };
-}
-
 double sap_contact_cost_difference(const struct sap_contact *c, const struct sap_contact_state *a,
                                    const struct sap_contact_state *b, const double dy[3]) {
   const int both_stick = a->sticks && b->sticks, both_slide = a->slides && b->slides;

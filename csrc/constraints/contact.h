@@ -46,8 +46,21 @@ struct sap_contact_state {
   int sticks, slides;
 };
 
-struct sap_contact sap_contact_make(double mu, double R_t, double R_n, double soft_norm,
-                                    double v_hat_t1, double v_hat_t2, double v_hat_n);
+static inline struct sap_contact sap_contact_make(double mu, double R_t, double R_n,
+                                                  double soft_norm, double v_hat_t1, double v_hat_t2, double v_hat_n) {
+  const double mu_hat = mu * R_t / R_n;
+  return (struct sap_contact){
+      .mu = mu,
+      .R_t = R_t,
+      .R_n = R_n,
+      .inverse_R_t = 1 / R_t,
+      .inverse_R_n = 1 / R_n,
+      .mu_hat = mu_hat,
+      .share = 1 / (1 + mu * mu_hat),
+      .soft = soft_norm * soft_norm,
+      .v_hat = {v_hat_t1, v_hat_t2, v_hat_n},
+  };
+}
 
 static inline struct sap_contact_state sap_contact_at_impulse(const struct sap_contact *c,
                                                               double y_1, double y_2, double y_n) {

@@ -29,18 +29,43 @@ static double sum_of(const double *x, int32_t n) {
   return sum;
 }
 
-static double law(struct sap_contact_pool *pool, int32_t begin, int32_t end, const double *v_c,
-                  double *gamma) {
+static int derive(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
+  const struct sap_contact_pool p = *pool;
+  double wrong = 0;
+  for (int32_t first = begin; first < end; first += ROUND) {
+    const int32_t n = end - first < ROUND ? end - first : ROUND;
+    double bad[ROUND];
+#pragma GCC ivdep
+    for (int32_t k = 0; k < n; ++k) {
+      const int32_t i = first + k;
+      const struct sap_contact c =
+          sap_contact_make(p.mu[i], p.R_t[i], p.R_n[i], 0, p.v_hat[0][i], p.v_hat[1][i],
+                           p.v_hat[2][i]);
+      p.inverse_R_t[i] = c.inverse_R_t;
+      p.inverse_R_n[i] = c.inverse_R_n;
+      p.mu_hat[i] = c.mu_hat;
+      p.share[i] = c.share;
+      /* 0 x is 0 where x is finite */
+      const double zero = 0 * c.v_hat[0] + 0 * c.v_hat[1] + 0 * c.v_hat[2] + 0 * c.inverse_R_t +
+                          0 * c.inverse_R_n + 0 * (1 + c.mu * c.mu_hat) + 0 * c.R_t + 0 * c.R_n;
+      bad[k] = (c.mu >= 0) & (c.R_t > 0) & (c.R_n > 0) & (zero == 0) ? 0 : 1;
+    }
+    wrong += sum_of(bad, n);
+  }
+  return wrong == 0;
+}
+
+static double law(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
   double total = 0;
   for (int32_t first = begin; first < end; first += ROUND) {
     const int32_t n = end - first < ROUND ? end - first : ROUND;
-    double cost[ROUND], impulse[3][ROUND], code[ROUND];
+    double cost[ROUND], code[ROUND];
     for (int r = 0; r < 3; ++r) {
       const double *restrict inverse_R = r < 2 ? pool->inverse_R_t : pool->inverse_R_n;
       double *restrict y = pool->y[r];
-      const double *restrict v_hat = pool->v_hat[r];
+      const double *restrict v_hat = pool->v_hat[r], *restrict v_c = pool->v_c[r];
       for (int32_t i = first; i < first + n; ++i) {
-        y[i] = (v_hat[i] - v_c[3 * (int64_t)i + r]) * inverse_R[i];
+        y[i] = (v_hat[i] - v_c[i]) * inverse_R[i];
       }
     }
     const struct sap_contact_pool p = *pool;
@@ -58,16 +83,13 @@ static double law(struct sap_contact_pool *pool, int32_t begin, int32_t end, con
       p.slip[0][i] = at.t[0];
       p.slip[1][i] = at.t[1];
       for (int r = 0; r < 3; ++r) {
-        impulse[r][k] = g[r];
+        p.gamma[r][i] = g[r];
       }
       for (int e = 0; e < SAP_G_ENTRIES; ++e) {
         p.G[e][i] = G[e];
       }
     }
     for (int32_t k = 0; k < n; ++k) {
-      for (int r = 0; r < 3; ++r) {
-        gamma[3 * (int64_t)(first + k) + r] = impulse[r][k];
-      }
       pool->region[first + k] = (int8_t)code[k];
     }
     total += sum_of(cost, n);
@@ -86,14 +108,15 @@ static void line(const struct sap_contact_pool *pool, int32_t begin, int32_t end
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
       const struct sap_contact c = sap_pool_get(&p, i);
-      const double dy_1 = p.dy[0][i], dy_2 = p.dy[1][i], dy_n = p.dy[2][i];
-      const struct sap_contact_state at = sap_contact_at_impulse(
-          &c, p.y[0][i] + alpha * dy_1, p.y[1][i] + alpha * dy_2, p.y[2][i] + alpha * dy_n);
+      const double dv_1 = p.dv_c[0][i], dv_2 = p.dv_c[1][i], dv_n = p.dv_c[2][i];
+      const struct sap_contact_state at =
+          sap_contact_at_impulse(&c, p.y[0][i] - alpha * (dv_1 * c.inverse_R_t),
+                                 p.y[1][i] - alpha * (dv_2 * c.inverse_R_t),
+                                 p.y[2][i] - alpha * (dv_n * c.inverse_R_n));
       double gamma[3];
       sap_contact_impulse(&c, &at, gamma);
-      /* dv_c = -R dy */
-      slopes[k] = c.R_t * (dy_1 * gamma[0] + dy_2 * gamma[1]) + c.R_n * dy_n * gamma[2];
-      curvatures[k] = sap_contact_curvature(&c, &at, c.R_t * dy_1, c.R_t * dy_2, c.R_n * dy_n);
+      slopes[k] = -(dv_1 * gamma[0] + dv_2 * gamma[1] + dv_n * gamma[2]);
+      curvatures[k] = sap_contact_curvature(&c, &at, dv_1, dv_2, dv_n);
     }
     *slope += sum_of(slopes, n);
     *curvature += sum_of(curvatures, n);
@@ -101,4 +124,4 @@ static void line(const struct sap_contact_pool *pool, int32_t begin, int32_t end
 }
 
 const struct sap_pool_loops JOIN(sap_pool_loops_, SAP_ISA);
-const struct sap_pool_loops JOIN(sap_pool_loops_, SAP_ISA) = {law, line};
+const struct sap_pool_loops JOIN(sap_pool_loops_, SAP_ISA) = {derive, law, line};

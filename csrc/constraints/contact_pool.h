@@ -13,17 +13,17 @@ struct sap_contact_pool {
   double *mu, *R_t, *R_n, *inverse_R_t, *inverse_R_n, *mu_hat, *share;
   double *v_hat[3];
 
-  /* (n): y at the iterate, and dy = -R^-1 dv_c along the line */
-  double *y[3], *dy[3];
+  /* (n): v_c at the iterate, and its change along the line */
+  double *v_c[3], *dv_c[3];
 
   /* (n): what the loop `law` finds; G by entry of enum SAP_G_11.. */
+  double *y[3], *gamma[3];
   double *slip[2]; /* t where the contact slides, else 0 */
   double *G[SAP_G_ENTRIES];
   int8_t *region;
 };
 
 void sap_pool_carve(struct sap_contact_pool *pool, struct sap_arena *arena, int32_t n);
-void sap_pool_set(struct sap_contact_pool *pool, int32_t i, const struct sap_contact *contact);
 
 static inline struct sap_contact sap_pool_get(const struct sap_contact_pool *pool, int32_t i) {
   return (struct sap_contact){
@@ -41,11 +41,13 @@ static inline struct sap_contact sap_pool_get(const struct sap_contact_pool *poo
 
 /* Loops over the contacts [begin, end). */
 struct sap_pool_loops {
-  /* y, gamma (n, 3), slip, G and region from v_c (n, 3); returns the sum of the costs */
-  double (*law)(struct sap_contact_pool *pool, int32_t begin, int32_t end, const double *v_c,
-                double *gamma);
+  /* what follows from mu, R_t and R_n; 0 where a constant breaks a rule of sap_check_contacts() */
+  int (*derive)(struct sap_contact_pool *pool, int32_t begin, int32_t end);
 
-  /* sums of -dv_c^T gamma and dv_c^T G dv_c at y + alpha dy */
+  /* y, gamma, slip, G and region from v_c; returns the sum of the costs */
+  double (*law)(struct sap_contact_pool *pool, int32_t begin, int32_t end);
+
+  /* sums of -dv_c^T gamma and dv_c^T G dv_c at y - alpha R^-1 dv_c */
   void (*line)(const struct sap_contact_pool *pool, int32_t begin, int32_t end, double alpha,
                double *slope, double *curvature);
 };

@@ -22,26 +22,13 @@ void sap_pool_carve(struct sap_contact_pool *pool, struct sap_arena *arena, int3
   double **const arrays[] = {
       &pool->mu,     &pool->R_t,     &pool->R_n,      &pool->inverse_R_t, &pool->inverse_R_n,
       &pool->mu_hat, &pool->share,   &pool->v_hat[0], &pool->v_hat[1],    &pool->v_hat[2],
-      &pool->y[0],   &pool->y[1],    &pool->y[2],     &pool->dy[0],       &pool->dy[1],
-      &pool->dy[2],  &pool->slip[0], &pool->slip[1],  &pool->G[0],        &pool->G[1],
+      &pool->y[0],   &pool->y[1],    &pool->y[2],     &pool->v_c[0],      &pool->v_c[1],
+      &pool->v_c[2], &pool->dv_c[0], &pool->dv_c[1],  &pool->dv_c[2],     &pool->gamma[0],
+      &pool->gamma[1], &pool->gamma[2], &pool->slip[0], &pool->slip[1],  &pool->G[0],        &pool->G[1],
       &pool->G[2],   &pool->G[3],    &pool->G[4],     &pool->G[5],
   };
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
     *arrays[i] = sap_arena_take(arena, (size_t)n, sizeof(double));
   }
   pool->region = sap_arena_take(arena, (size_t)n, sizeof(int8_t));
-}
-
-void sap_pool_set(struct sap_contact_pool *pool, int32_t i, const struct sap_contact *contact) {
-  pool->soft = contact->soft;
-  pool->mu[i] = contact->mu;
-  pool->R_t[i] = contact->R_t;
-  pool->R_n[i] = contact->R_n;
-  pool->inverse_R_t[i] = contact->inverse_R_t;
-  pool->inverse_R_n[i] = contact->inverse_R_n;
-  pool->mu_hat[i] = contact->mu_hat;
-  pool->share[i] = contact->share;
-  for (int r = 0; r < 3; ++r) {
-    pool->v_hat[r][i] = contact->v_hat[r];
-  }
 }

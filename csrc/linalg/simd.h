@@ -22,6 +22,7 @@ static inline simd simd_load_part(const double *p, simd_mask m) {
 static inline void simd_store_part(double *p, simd x, simd_mask m) {
   _mm512_mask_storeu_pd(p, m, x);
 }
+static inline simd simd_abs(simd x) { return _mm512_abs_pd(x); }
 static inline double simd_sum(simd x) { return _mm512_reduce_add_pd(x); }
 
 #elif defined(__AVX2__)
@@ -39,6 +40,7 @@ static inline simd simd_load(const double *p) { return _mm256_loadu_pd(p); }
 static inline void simd_store(double *p, simd x) { _mm256_storeu_pd(p, x); }
 static inline simd simd_load_part(const double *p, simd_mask m) { return _mm256_maskload_pd(p, m); }
 static inline void simd_store_part(double *p, simd x, simd_mask m) { _mm256_maskstore_pd(p, m, x); }
+static inline simd simd_abs(simd x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x); }
 static inline double simd_sum(simd x) { return (x[0] + x[2]) + (x[1] + x[3]); }
 
 #elif defined(__GNUC__)
@@ -61,6 +63,9 @@ static inline void simd_store_part(double *p, simd x, simd_mask m) {
   } else if (m > 0) {
     p[0] = x[0];
   }
+}
+static inline simd simd_abs(simd x) {
+  return (simd){__builtin_fabs(x[0]), __builtin_fabs(x[1])};
 }
 static inline double simd_sum(simd x) { return x[0] + x[1]; }
 

@@ -47,59 +47,34 @@ static void bound_impulse_error(const struct sap_contact *c, const double v_c[3]
   }
 }
 
-/* one side of a patch: J is (3 contacts, n) */
-struct side {
-  const double *J;
-  int32_t scalar, n;
-};
-
-static int32_t sides_of(const struct sap_workspace *w, const struct sap_patch *patch,
-                        struct side sides[2]) {
-  const int32_t *scalar = w->graph.tree.node_scalar;
-  sides[0] = (struct side){w->J + patch->J_low, scalar[patch->low],
-                           scalar[patch->low + 1] - scalar[patch->low]};
-  if (patch->high < 0) {
-    return 1;
-  }
-  sides[1] = (struct side){w->J + patch->J_high, scalar[patch->high],
-                           scalar[patch->high + 1] - scalar[patch->high]};
-  return 2;
-}
-
 /* e += |J|^T (|dgamma| + n u |gamma|) */
 static void bound_contact_error(struct sap_workspace *w, const struct sap_island *island,
                                 double *e) {
-  /* terms that are summed into one scalar: at most all contacts of the island */
+  /* terms that are summed: into one velocity of a contact, into one scalar */
+  int32_t widest = 0;
+  for (int32_t i = island->node_begin; i < island->node_end; ++i) {
+    const int32_t n = sap_node_size(&w->graph.tree, i);
+    widest = n > widest ? n : widest;
+  }
+  const double row_terms = 2.0 * widest + 2;
   const double terms = 3.0 * (island->contact_end - island->contact_begin) + 2;
-  for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
-    const struct sap_patch *patch = &w->graph.patch[p];
-    struct side sides[2];
-    const int32_t n_sides = sides_of(w, patch, sides);
-    for (int32_t i = patch->begin; i < patch->end; ++i) {
-      double dv_c[3] = {0, 0, 0}, dgamma[3];
-      for (int32_t side = 0; side < n_sides; ++side) {
-        const int32_t n = sides[side].n;
-        const double *J = sides[side].J + 3 * (int64_t)(i - patch->begin) * n;
-        const double *v = w->v + sides[side].scalar;
-        for (int r = 0; r < 3; ++r) {
-          for (int32_t j = 0; j < n; ++j) {
-            dv_c[r] += (n + 2) * u * fabs(J[r * n + j] * v[j]);
-          }
-        }
-      }
-      const double *gamma = w->gamma + 3 * (int64_t)i;
-      const struct sap_contact contact = sap_pool_get(&w->contacts, i);
-      bound_impulse_error(&contact, w->v_c + 3 * (int64_t)i, gamma, dv_c, dgamma);
-      for (int r = 0; r < 3; ++r) {
-        dgamma[r] += terms * u * fabs(gamma[r]);
-      }
-      for (int32_t side = 0; side < n_sides; ++side) {
-        const int32_t n = sides[side].n;
-        const double *J = sides[side].J + 3 * (int64_t)(i - patch->begin) * n;
-        add_absolute(n, 3, J, dgamma, 1, e + sides[side].scalar);
-      }
+  double *const *error = w->contacts.dv_c;
+  w->jacobian_loops->multiply_absolute(&w->J, island, w->v, error);
+  for (int32_t i = island->contact_begin; i < island->contact_end; ++i) {
+    const struct sap_contact_pool *p = &w->contacts;
+    const double v_c[3] = {p->v_c[0][i], p->v_c[1][i], p->v_c[2][i]};
+    const double gamma[3] = {p->gamma[0][i], p->gamma[1][i], p->gamma[2][i]};
+    double dv_c[3], dgamma[3];
+    for (int r = 0; r < 3; ++r) {
+      dv_c[r] = row_terms * u * error[r][i];
+    }
+    const struct sap_contact contact = sap_pool_get(p, i);
+    bound_impulse_error(&contact, v_c, gamma, dv_c, dgamma);
+    for (int r = 0; r < 3; ++r) {
+      error[r][i] = dgamma[r] + terms * u * fabs(gamma[r]);
     }
   }
+  w->jacobian_loops->add_transposed_absolute(&w->J, island, error, e);
 }
 
 static double norm(int32_t n, const double *x) {
@@ -135,11 +110,11 @@ double sap_certificate(struct sap_workspace *w, const struct sap_island *island)
 double sap_complementarity(const struct sap_workspace *w, const struct sap_island *island) {
   double sum = 0;
   for (int32_t i = island->contact_begin; i < island->contact_end; ++i) {
-    const double *v_c = w->v_c + 3 * (int64_t)i, *gamma = w->gamma + 3 * (int64_t)i;
+    const struct sap_contact_pool *p = &w->contacts;
     double product = 0;
     for (int r = 0; r < 3; ++r) {
-      const double R = r < 2 ? w->contacts.R_t[i] : w->contacts.R_n[i];
-      product += (v_c[r] - w->contacts.v_hat[r][i] + R * gamma[r]) * gamma[r];
+      const double R = r < 2 ? p->R_t[i] : p->R_n[i], gamma = p->gamma[r][i];
+      product += (p->v_c[r][i] - p->v_hat[r][i] + R * gamma) * gamma;
     }
     sum += fabs(product);
   }

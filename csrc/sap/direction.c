@@ -10,18 +10,18 @@ void sap_newton_system(struct sap_workspace *w, const struct sap_island *island)
 
 void sap_sticking_system(struct sap_workspace *w, const struct sap_island *island) {
   /* gamma = y and G = R^-1 for the touching contacts */
-  double *y = w->dv_c;
   struct sap_contact_pool *contacts = &w->contacts;
+  double *const *y = contacts->dv_c;
   for (int64_t i = island->contact_begin; i < island->contact_end; ++i) {
     const double sticks = contacts->v_hat[2][i] > 0;
     contacts->G[SAP_G_11][i] = contacts->G[SAP_G_22][i] = sticks * contacts->inverse_R_t[i];
     contacts->G[SAP_G_NN][i] = sticks * contacts->inverse_R_n[i];
     contacts->G[SAP_G_12][i] = contacts->G[SAP_G_1N][i] = contacts->G[SAP_G_2N][i] = 0;
     for (int r = 0; r < 3; ++r) {
-      y[3 * i + r] = sticks * contacts->y[r][i];
+      y[r][i] = sticks * contacts->y[r][i];
     }
   }
-  sap_multiply_jacobian_transposed(w, island, y, w->dv);
+  w->jacobian_loops->multiply_transposed(&w->J, island, y, w->dv);
   for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
     w->dv[i] -= w->momentum[i];
   }

@@ -26,8 +26,13 @@ void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, const sap
   graph->tree_A = sap_arena_take(arena, trees, sizeof(int64_t));
   graph->tree_position = sap_arena_take(arena, trees, sizeof(int32_t));
   graph->patch = sap_arena_take(arena, contacts, sizeof(struct sap_patch));
+  graph->incidence = sap_arena_take(arena, 2 * contacts, sizeof(struct sap_incidence));
+  graph->incidence_start = sap_arena_take(arena, nodes + 2, sizeof(int32_t));
+  graph->node_J = sap_arena_take(arena, nodes + 1, sizeof(int64_t));
   graph->island = sap_arena_take(arena, nodes, sizeof(struct sap_island));
   graph->contact = sap_arena_take(arena, contacts, sizeof(int32_t));
+  graph->contact_J = sap_arena_take(arena, contacts, sizeof(int64_t));
+  graph->offset = sap_arena_take(arena, contacts, sizeof(int64_t));
   graph->edge_low = sap_arena_take(arena, contacts, sizeof(int32_t));
   graph->edge_high = sap_arena_take(arena, contacts, sizeof(int32_t));
   graph->node_tree = sap_arena_take(arena, nodes, sizeof(int32_t));
@@ -135,8 +140,6 @@ static void order_patches(struct sap_graph *graph) {
   counting_sort(graph->n_patches, patches, patches_sorted, key, graph->n_nodes + 1, graph->bucket);
   memcpy(graph->sorted, graph->contact, (size_t)graph->n_contacts * sizeof *graph->sorted);
   int32_t place = 0;
-  int64_t J = 0;
-  graph->max_patch_width = 0;
   for (int32_t p = 0; p < graph->n_patches; ++p) {
     struct sap_patch *patch = &graph->patch[p];
     *patch = graph->unsorted[patches_sorted[p]];
@@ -144,17 +147,57 @@ static void order_patches(struct sap_graph *graph) {
     memcpy(graph->contact + place, graph->sorted + patch->begin, (size_t)count * sizeof(int32_t));
     patch->begin = place;
     patch->end = place += count;
-    for (int side = 0; side < 2; ++side) {
-      const int32_t node = side == 0 ? patch->low : patch->high;
-      if (node < 0) {
-        continue;
-      }
-      const int64_t width = 3 * (int64_t)count * graph->tree_nv[graph->node_tree[node]];
-      *(side == 0 ? &patch->J_low : &patch->J_high) = J;
-      J += width;
-      graph->max_patch_width = width > graph->max_patch_width ? width : graph->max_patch_width;
+  }
+}
+
+/* where the problem has the rows of J of each contact */
+static void find_rows(struct sap_graph *graph) {
+  int64_t J = 0;
+  for (int32_t i = 0; i < graph->n_contacts; ++i) {
+    graph->offset[i] = J;
+    J += 3 * (int64_t)graph->tree_nv[graph->tree_a[i]];
+    J += graph->tree_b[i] < 0 ? 0 : 3 * (int64_t)graph->tree_nv[graph->tree_b[i]];
+  }
+  for (int32_t place = 0; place < graph->n_contacts; ++place) {
+    graph->contact_J[place] = graph->offset[graph->contact[place]];
+  }
+}
+
+/* what each node takes part in, and where its rows of J lie */
+static void list_incidences(struct sap_graph *graph) {
+  /* counts, one place late, then sums, then each entry in its place: start[] ends where it should begin */
+  int32_t *start = graph->incidence_start;
+  memset(start, 0, ((size_t)graph->n_nodes + 2) * sizeof *start);
+  for (int32_t p = 0; p < graph->n_patches; ++p) {
+    start[graph->patch[p].low + 2]++;
+    start[graph->patch[p].high < 0 ? 0 : graph->patch[p].high + 2]++;
+  }
+  start[0] = 0;
+  for (int32_t i = 0; i < graph->n_nodes; ++i) {
+    start[i + 2] += start[i + 1];
+  }
+  for (int32_t p = 0; p < graph->n_patches; ++p) {
+    const struct sap_patch *patch = &graph->patch[p];
+    const struct sap_incidence incidence = {p, patch->begin, patch->end};
+    graph->incidence[start[patch->low + 1]++] = incidence;
+    if (patch->high >= 0) {
+      graph->incidence[start[patch->high + 1]++] = incidence;
     }
   }
+  graph->max_node_width = 0;
+  int64_t J = 0;
+  for (int32_t i = 0; i < graph->n_nodes; ++i) {
+    const int64_t row = sap_stride(sap_node_size(&graph->tree, i));
+    graph->node_J[i] = J;
+    for (int32_t k = start[i]; k < start[i + 1]; ++k) {
+      struct sap_patch *patch = &graph->patch[graph->incidence[k].patch];
+      *(patch->low == i ? &patch->J_low : &patch->J_high) = J;
+      J += 3 * row * (patch->end - patch->begin);
+    }
+    const int64_t width = J - graph->node_J[i];
+    graph->max_node_width = width > graph->max_node_width ? width : graph->max_node_width;
+  }
+  graph->node_J[graph->n_nodes] = J;
 }
 
 static void find_islands(struct sap_graph *graph) {
@@ -206,5 +249,7 @@ void sap_graph_build(struct sap_graph *graph, const sap_problem *problem, const 
     graph->tree_position[t] = node < 0 ? -1 : graph->tree.position[node];
   }
   order_patches(graph);
+  find_rows(graph);
+  list_incidences(graph);
   find_islands(graph);
 }

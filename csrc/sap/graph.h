@@ -17,9 +17,17 @@ struct sap_patch {
   int32_t low, high;  /* positions of its trees, low < high; high = -1 for the world */
   int32_t begin, end; /* its contacts, as places in patch order */
   int32_t edge;       /* edge of the junction tree, -1 for the world */
-  int64_t J_low,
-      J_high; /* its blocks in the packed J: (3 contacts, n_low), then (3 contacts, n_high) */
+  int64_t J_low, J_high; /* first row of each side in the packed J, see jacobian.h */
 };
+
+/* A patch as one of its trees sees it. */
+struct sap_incidence {
+  int32_t patch;
+  int32_t begin, end; /* its contacts */
+};
+
+/* doubles that a packed row of n takes: rows of a free body fill a cache line */
+static inline int32_t sap_stride(int32_t n) { return (n + 3) & ~3; }
 
 struct sap_island {
   int32_t index;
@@ -41,15 +49,20 @@ struct sap_graph {
 
   int32_t n_nodes, n_patches, n_edges, n_islands;
   struct sap_patch *patch;       /* (n_patches) */
+  struct sap_incidence *incidence; /* (incidence_start[n_nodes]) patches of each position, in order */
+  int32_t *incidence_start;        /* (n_nodes + 1) */
+  int64_t *node_J;                 /* (n_nodes + 1) first row of each position in the packed J */
   struct sap_island *island;     /* (n_islands) */
   int32_t *contact;              /* (n_contacts) the problem's contact at each place */
+  int64_t *contact_J;            /* (n_contacts) its rows in the problem's J, by place */
   int32_t *edge_low, *edge_high; /* (n_edges) positions */
   int32_t *node_tree;            /* (n_nodes) the problem's tree at each position */
-  int64_t max_patch_width;       /* most 3 contacts * tree_nv over patches, for scratch */
+  int64_t max_node_width;        /* most doubles in the rows of one position, for scratch */
   struct sap_junction_tree tree;
 
   /* scratch */
   int32_t *node_of_tree, *tree_of_node, *node_size, *low_node, *high_node, *sorted, *bucket;
+  int64_t *offset;
   int32_t *edge_a, *edge_b;
   struct sap_patch *unsorted;
 };

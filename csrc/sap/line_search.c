@@ -4,7 +4,7 @@
 #include <math.h>
 
 struct sap_step sap_search_exact(const struct sap_line *line, const sap_settings *settings) {
-  const double flat = settings->line_search_tolerance * -line->slope;
+  const double flat = settings->line_search_tolerance * -line->product.slope;
 
   /* at alpha = 1 first: Newton's full step is where the search ends most often */
   struct sap_line_point at = sap_line_at(line, 1);
@@ -55,7 +55,7 @@ struct sap_step sap_search_backtracking(const struct sap_line *line, const sap_s
     const double shorter = settings->armijo_rho * alpha;
     const double at_shorter = sap_line_difference(line, shorter);
     ++trials;
-    if (difference < settings->armijo_c * alpha * line->slope && at_shorter >= difference) {
+    if (difference < settings->armijo_c * alpha * line->product.slope && at_shorter >= difference) {
       break;
     }
     alpha = shorter;

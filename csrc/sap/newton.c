@@ -144,7 +144,7 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   for (;; ++result.iterations) {
     result.last = sap_evaluate(w, island);
     /* near the end velocities are formed anew from v: their sum of steps has gathered round-off */
-    if (result.iterations > 0 && (before.predicted <= 1e-8 * fabs(result.last.cost) ||
+    if (result.iterations > 0 && (before.predicted <= 1e-13 * fabs(result.last.cost) ||
                                   result.last.gradient <= tolerance(w, settings, &result.last))) {
       sap_refresh(w, island);
       result.last = sap_evaluate(w, island);
@@ -182,11 +182,11 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
 
     /* alpha = argmin l(v + alpha dv) */
     const struct sap_line line = sap_line_make(w, island);
-    if (!(line.slope < 0)) {
-      result.outcome = isfinite(line.slope) ? SAP_STALLED : SAP_NON_FINITE;
+    if (!(line.product.slope < 0)) {
+      result.outcome = isfinite(line.product.slope) ? SAP_STALLED : SAP_NON_FINITE;
       break;
     }
-    before.predicted = -0.5 * line.slope;
+    before.predicted = -0.5 * line.product.slope;
     before.cost = result.last.cost;
     before.step = search(&line, before.predicted <= 10 * DBL_EPSILON * fabs(before.cost), settings);
     before.shortest_step = fmin(before.shortest_step, before.step.alpha);

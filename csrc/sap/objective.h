@@ -24,11 +24,6 @@ void sap_refresh(struct sap_workspace *w, const struct sap_island *island);
 /* writes y, gamma, region, slip, G, impulse and gradient from dw, momentum and v_c */
 struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island);
 
-/* y = J^T x_c */
-void sap_multiply_jacobian_transposed(const struct sap_workspace *w,
-                                      const struct sap_island *island, const double *x_c,
-                                      double *y);
-
 /* H = A + J^T G J into the factor's places, from w->contacts.G; contacts with G_nn = 0 are passed over */
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island);
 
@@ -36,9 +31,7 @@ void sap_assemble(struct sap_workspace *w, const struct sap_island *island);
 struct sap_line {
   struct sap_workspace *w;
   const struct sap_island *island;
-  double linear;    /* dp^T (v - v*) */
-  double quadratic; /* dv^T dp */
-  double slope;     /* dl/dalpha at 0 */
+  struct sap_products product;
 };
 
 struct sap_line_point {

@@ -77,9 +77,11 @@ static int is_symmetric(int32_t n, const double *A) {
   for (int32_t i = 0; i < n; ++i) {
     for (int32_t j = 0; j < i; ++j) {
       const double a = A[(int64_t)i * n + j], b = A[(int64_t)j * n + i];
-      const double scale = sqrt(fabs(A[(int64_t)i * n + i] * A[(int64_t)j * n + j]));
-      if (fabs(a - b) > sap_asymmetry * scale) {
-        return 0;
+      if (a != b) {
+        const double scale = sqrt(fabs(A[(int64_t)i * n + i] * A[(int64_t)j * n + j]));
+        if (!(fabs(a - b) <= sap_asymmetry * scale)) {
+          return 0;
+        }
       }
     }
   }
@@ -105,6 +107,31 @@ static void invert_lower(int32_t n, double *L) {
   }
 }
 
+/* for a diagonal block, as free bodies have it: 0, and nothing done, for any other */
+static int invert_diagonal(int32_t n, const double *A, double *S) {
+  double others = 0;
+  for (int32_t i = 0; i < n - 1; ++i) {
+    const double *row = A + (int64_t)i * (n + 1) + 1; /* the n entries between two of the diagonal */
+    for (int32_t j = 0; j < n; ++j) {
+      others += fabs(row[j]);
+    }
+  }
+  if (others != 0) {
+    return 0;
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    const double a = A[(int64_t)i * (n + 1)];
+    if (!(a > 0 && a <= DBL_MAX)) {
+      return 0;
+    }
+  }
+  memset(S, 0, (size_t)n * (size_t)n * sizeof *S);
+  for (int32_t i = 0; i < n; ++i) {
+    S[(int64_t)i * (n + 1)] = 1 / sqrt(A[(int64_t)i * (n + 1)]);
+  }
+  return 1;
+}
+
 sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
                            const struct sap_kernels *kernels, double *S, sap_error *error) {
   const double *A = problem->A;
@@ -114,7 +141,7 @@ sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     const int32_t n = problem->tree_nv[t];
     const int64_t n2 = (int64_t)n * n;
-    if (!position || position[t] >= 0) {
+    if ((!position || position[t] >= 0) && !invert_diagonal(n, A, S)) {
       const int64_t bad = sap_first_non_finite(n2, A);
       if (bad >= 0) {
         return invalid(error, "A", (A - problem->A) + bad, A[bad], "must be finite");
@@ -131,6 +158,25 @@ sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
     }
     A += n2;
     S += n2;
+  }
+  return SAP_OK;
+}
+
+sap_status sap_check_given(const sap_problem *problem, sap_error *error) {
+  const struct {
+    const char *name;
+    int32_t n;
+    const double *x;
+  } arrays[] = {{"v_star", problem->n_trees, problem->v_star},
+                {"J", problem->n_contacts, problem->J},
+                {"mu", problem->n_contacts, problem->mu},
+                {"R_t", problem->n_contacts, problem->R_t},
+                {"R_n", problem->n_contacts, problem->R_n},
+                {"v_hat_n", problem->n_contacts, problem->v_hat_n}};
+  for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a) {
+    if (arrays[a].n > 0 && !arrays[a].x) {
+      return invalid(error, arrays[a].name, -1, NAN, "must be given");
+    }
   }
   return SAP_OK;
 }
@@ -167,7 +213,7 @@ sap_status sap_check_contacts(const sap_problem *problem, const sap_sizes *sizes
     if (!(problem->R_n[i] > 0 && isfinite(1 / problem->R_n[i]))) {
       return invalid(error, "R_n", i, problem->R_n[i], "must be > 0, with a finite inverse");
     }
-    if (!isfinite(1 + problem->mu[i] * problem->mu[i] * problem->R_t[i] / problem->R_n[i])) {
+    if (!isfinite(1 + problem->mu[i] * (problem->mu[i] * problem->R_t[i] / problem->R_n[i]))) {
       return invalid(error, "mu", i, problem->mu[i], "mu^2 R_t/R_n must be finite");
     }
   }

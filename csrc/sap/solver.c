@@ -22,10 +22,13 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
   if (!made) {
     return SAP_OUT_OF_MEMORY;
   }
+  const int32_t set = sap_kernels_best_set();
   *made = (sap_solver){.settings = chosen,
                        .work = {.memory = memory,
                                 .kernels = sap_kernels_best(),
-                                .loops = sap_pool_loops_of(sap_kernels_best_set())}};
+                                .loops = sap_pool_loops_of(set),
+                                .jacobian_loops = sap_jacobian_loops_of(set),
+                                .vectors = sap_vector_loops_of(set)}};
   *solver = made;
   return SAP_OK;
 }
@@ -70,10 +73,22 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
     }
   }
   if (status == SAP_OK) {
-    status = sap_check_contacts(&complete, &sizes, error);
+    status = sap_check_given(&complete, error);
   }
   if (status == SAP_OK) {
-    sap_workspace_bind(w, &complete, solver->settings.soft_norm);
+    status = sap_check_finite("v_star", sizes.nv, problem->v_star, error);
+  }
+  if (status == SAP_OK) {
+    w->contacts.soft = solver->settings.soft_norm * solver->settings.soft_norm;
+    int valid = 1;
+    for (int32_t i = 0; i < w->graph.n_islands; ++i) {
+      valid &= sap_workspace_bind(w, &w->graph.island[i], &complete);
+    }
+    /* what exactly is wrong, and first */
+    status = valid ? SAP_OK : sap_check_contacts(&complete, &sizes, error);
+    if (!valid && status == SAP_OK) {
+      status = sap_fail(error, SAP_INVALID_ARGUMENT, "J", -1, NAN, "must not change while it is read");
+    }
   }
   return status;
 }
@@ -99,9 +114,11 @@ static void add_island(sap_solution *solution, const struct sap_newton_result *r
 static void scatter_contacts(const struct sap_workspace *w, sap_solution *solution) {
   for (int32_t place = 0; place < w->graph.n_contacts; ++place) {
     const int64_t i = w->graph.contact[place];
-    memcpy(solution->gamma + 3 * i, w->gamma + 3 * (int64_t)place, 3 * sizeof(double));
-    if (solution->v_c) {
-      memcpy(solution->v_c + 3 * i, w->v_c + 3 * (int64_t)place, 3 * sizeof(double));
+    for (int r = 0; r < 3; ++r) {
+      solution->gamma[3 * i + r] = w->contacts.gamma[r][place];
+      if (solution->v_c) {
+        solution->v_c[3 * i + r] = w->contacts.v_c[r][place];
+      }
     }
     if (solution->regions) {
       solution->regions[i] = w->contacts.region[place];

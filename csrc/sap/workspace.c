@@ -11,14 +11,12 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   sap_factor_carve_values(&w->factor, arena);
   w->S = sap_arena_take(arena, (size_t)graph->sizes.nA, sizeof(double));
   w->A = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof(double *));
-  w->J = sap_arena_take(arena, (size_t)graph->sizes.nJ, sizeof(double));
+  w->J.graph = graph;
+  w->J.values = sap_arena_take(arena, (size_t)graph->node_J[graph->n_nodes], sizeof(double));
   sap_pool_carve(&w->contacts, arena, graph->n_contacts);
-  w->v_c = sap_arena_take(arena, 3 * contacts, sizeof(double));
-  w->dv_c = sap_arena_take(arena, 3 * contacts, sizeof(double));
-  w->gamma = sap_arena_take(arena, 3 * contacts, sizeof(double));
   w->slip_before = sap_arena_take(arena, 2 * contacts, sizeof(double));
   w->turn = sap_arena_take(arena, contacts, sizeof(double));
-  w->GJ = sap_arena_take(arena, (size_t)graph->max_patch_width, sizeof(double));
+  w->GJ = sap_arena_take(arena, 2 * (size_t)graph->max_node_width, sizeof(double));
   double **const by_scalar[] = {&w->v,  &w->best,     &w->v_star,  &w->momentum_star,
                                 &w->dw, &w->momentum, &w->impulse, &w->gradient,
                                 &w->dv, &w->dp,       &w->scale};
@@ -98,63 +96,43 @@ sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *pro
 
 /* ---- binding ---- */
 
-static void bind_trees(struct sap_workspace *w, const sap_problem *problem) {
+static void bind_trees(struct sap_workspace *w, const struct sap_island *island,
+                       const sap_problem *problem) {
   const struct sap_graph *graph = &w->graph;
-  for (int32_t i = 0; i < graph->n_nodes; ++i) {
+  for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     const int32_t t = graph->node_tree[i], n = graph->tree_nv[t];
     const int32_t scalar = graph->tree.node_scalar[i];
+    const double *v_star = problem->v_star + graph->tree_v[t];
     w->A[i] = problem->A + graph->tree_A[t];
     for (int32_t j = 0; j < n; ++j) {
       w->scale[scalar + j] = 1 / sqrt(w->A[i][(int64_t)j * (n + 1)]);
-      w->momentum_star[scalar + j] = 0;
+      w->v_star[scalar + j] = v_star[j];
     }
-    memcpy(w->v_star + scalar, problem->v_star + graph->tree_v[t], (size_t)n * sizeof(double));
-    w->kernels->gemv(n, n, w->A[i], n, w->v_star + scalar, w->momentum_star + scalar);
   }
+  w->vectors->multiply_mass(island->node_begin, island->node_end, graph->tree.node_scalar, w->A,
+                            w->v_star, w->momentum_star);
 }
 
-/* J by patch: all rows of the lower tree, then all of the higher one */
-static void bind_jacobians(struct sap_workspace *w, const sap_problem *problem) {
-  const struct sap_graph *graph = &w->graph;
-  /* where each contact goes */
-  int32_t *place_of = graph->sorted;
-  for (int32_t place = 0; place < graph->n_contacts; ++place) {
-    place_of[graph->contact[place]] = place;
+static int bind_contacts(struct sap_workspace *w, const struct sap_island *island,
+                         const sap_problem *problem) {
+  struct sap_contact_pool *contacts = &w->contacts;
+  for (int32_t place = island->contact_begin; place < island->contact_end; ++place) {
+    const int64_t i = w->graph.contact[place];
+    contacts->mu[place] = problem->mu[i];
+    contacts->R_t[place] = problem->R_t[i];
+    contacts->R_n[place] = problem->R_n[i];
+    contacts->v_hat[0][place] = problem->v_hat_t ? problem->v_hat_t[2 * i] : 0;
+    contacts->v_hat[1][place] = problem->v_hat_t ? problem->v_hat_t[2 * i + 1] : 0;
+    contacts->v_hat[2][place] = problem->v_hat_n[i];
   }
-  int32_t *patch_of = graph->low_node;
-  for (int32_t p = 0; p < graph->n_patches; ++p) {
-    for (int32_t place = graph->patch[p].begin; place < graph->patch[p].end; ++place) {
-      patch_of[place] = p;
-    }
-  }
-  const double *J = problem->J;
-  for (int32_t i = 0; i < graph->n_contacts; ++i) {
-    const int32_t place = place_of[i];
-    const struct sap_patch *patch = &graph->patch[patch_of[place]];
-    const int32_t trees[2] = {problem->tree_a[i], problem->tree_b[i]};
-    for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
-      const int32_t n = graph->tree_nv[trees[side]];
-      const int low = graph->tree_position[trees[side]] == patch->low;
-      double *to =
-          w->J + (low ? patch->J_low : patch->J_high) + 3 * (int64_t)(place - patch->begin) * n;
-      memcpy(to, J, 3 * (size_t)n * sizeof(double));
-      J += 3 * (int64_t)n;
-    }
-  }
+  return w->loops->derive(contacts, island->contact_begin, island->contact_end);
 }
 
-void sap_workspace_bind(struct sap_workspace *w, const sap_problem *problem, double soft_norm) {
-  const struct sap_graph *graph = &w->graph;
-  bind_trees(w, problem);
-  bind_jacobians(w, problem);
-  for (int32_t place = 0; place < graph->n_contacts; ++place) {
-    const int32_t i = graph->contact[place];
-    const double *v_hat_t = problem->v_hat_t ? problem->v_hat_t + 2 * (int64_t)i : NULL;
-    const struct sap_contact contact =
-        sap_contact_make(problem->mu[i], problem->R_t[i], problem->R_n[i], soft_norm,
-                         v_hat_t ? v_hat_t[0] : 0, v_hat_t ? v_hat_t[1] : 0, problem->v_hat_n[i]);
-    sap_pool_set(&w->contacts, place, &contact);
-  }
+int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
+                       const sap_problem *problem) {
+  bind_trees(w, island, problem);
+  const int finite = w->jacobian_loops->pack(&w->J, island, problem->J);
+  return bind_contacts(w, island, problem) && finite;
 }
 
 void sap_workspace_gather(const struct sap_workspace *w, const double *by_tree, double *by_scalar) {

@@ -8,11 +8,15 @@
 #include "constraints/contact_pool.h"
 #include "linalg/factorization.h"
 #include "sap/graph.h"
+#include "sap/jacobian.h"
+#include "sap/vectors.h"
 
 struct sap_workspace {
   sap_allocator memory;
   const struct sap_kernels *kernels;
   const struct sap_pool_loops *loops;
+  const struct sap_jacobian_loops *jacobian_loops;
+  const struct sap_vector_loops *vectors;
   struct sap_block graph_block, row_block, number_block;
   int has_graph;
   struct sap_graph graph;
@@ -24,12 +28,11 @@ struct sap_workspace {
   const double **A; /* (n_nodes) */
 
   /* by place (patch order) */
-  double *J; /* (nJ) packed by patch */
+  struct sap_jacobian J;
   struct sap_contact_pool contacts;
-  double *v_c, *dv_c, *gamma; /* (n_contacts, 3) */
   double *slip_before;        /* (n_contacts, 2) contacts.slip of the iterate before */
   double *turn;               /* (n_contacts) theta, see direction.h */
-  double *GJ;                 /* scratch of one patch */
+  double *GJ;                 /* (2 max_node_width) scratch */
 
   /* by scalar */
   double *v, *best; /* iterate, and the one with the smallest gradient */
@@ -52,8 +55,10 @@ sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *pro
                                  const sap_sizes *sizes, const sap_settings *settings,
                                  int32_t *reused);
 
-/* gathers the numbers of a checked problem */
-void sap_workspace_bind(struct sap_workspace *w, const sap_problem *problem, double soft_norm);
+/* Gathers the numbers of an island, of which A and v_star are checked; 0 where J or a contact breaks a rule
+ * of sap_check_contacts(). */
+int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
+                       const sap_problem *problem);
 
 /* copies of the velocities that take part, problem order <-> positions */
 void sap_workspace_gather(const struct sap_workspace *w, const double *by_tree, double *by_scalar);

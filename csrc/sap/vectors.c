@@ -1,0 +1,86 @@
+#include "sap/vectors.h"
+
+#include "linalg/simd.h"
+
+/* compiled once per instruction set: SAP_ISA names the table */
+#ifndef SAP_ISA
+#define SAP_ISA baseline
+#endif
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+
+/* the part of a vector that lies before `end` */
+static inline simd_mask part_at(int32_t i, int32_t end) {
+  return simd_first(end - i < SIMD_WIDTH ? end - i : SIMD_WIDTH);
+}
+
+static void multiply_mass(int32_t begin, int32_t end, const int32_t *node_scalar,
+                          const double *const *A, const double *x, double *y) {
+  for (int32_t node = begin; node < end; ++node) {
+    const int32_t first = node_scalar[node], n = node_scalar[node + 1] - first;
+    const double *x_node = x + first;
+    for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+      const simd_mask part = part_at(i, n);
+      const double *column = A[node] + i;
+      simd sum[2] = {simd_zero(), simd_zero()};
+      int32_t j = 0;
+      for (; j + 1 < n; j += 2, column += 2 * (int64_t)n) {
+        sum[0] += simd_load_part(column, part) * simd_all(x_node[j]);
+        sum[1] += simd_load_part(column + n, part) * simd_all(x_node[j + 1]);
+      }
+      if (j < n) {
+        sum[0] += simd_load_part(column, part) * simd_all(x_node[j]);
+      }
+      simd_store_part(y + first + i, sum[0] + sum[1], part);
+    }
+  }
+}
+
+static struct sap_balance balance(int32_t begin, int32_t end, const double *dw,
+                                  const double *momentum, const double *momentum_star,
+                                  const double *impulse, const double *scale, double *gradient) {
+  simd energy = simd_zero(), momentums = energy, impulses = energy, gradients = energy;
+  for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, end);
+    const simd p = simd_load_part(momentum + i, part), j = simd_load_part(impulse + i, part);
+    const simd D = simd_load_part(scale + i, part);
+    const simd g = p - j;
+    simd_store_part(gradient + i, g, part);
+    const simd Dp = D * (p + simd_load_part(momentum_star + i, part));
+    energy += simd_load_part(dw + i, part) * p;
+    momentums += Dp * Dp;
+    impulses += (D * j) * (D * j);
+    gradients += (D * g) * (D * g);
+  }
+  return (struct sap_balance){simd_sum(energy), simd_sum(momentums), simd_sum(impulses),
+                              simd_sum(gradients)};
+}
+
+static struct sap_products products(int32_t begin, int32_t end, const double *dv, const double *dp,
+                                    const double *dw, const double *gradient) {
+  simd linear = simd_zero(), quadratic = linear, slope = linear;
+  for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, end);
+    const simd d = simd_load_part(dv + i, part), p = simd_load_part(dp + i, part);
+    linear += p * simd_load_part(dw + i, part);
+    quadratic += p * d;
+    slope += simd_load_part(gradient + i, part) * d;
+  }
+  return (struct sap_products){simd_sum(linear), simd_sum(quadratic), simd_sum(slope)};
+}
+
+static void advance(int32_t begin, int32_t end, double alpha, const double *dx, double *x) {
+  const simd step = simd_all(alpha);
+  for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, end);
+    simd_store_part(x + i, simd_load_part(x + i, part) + step * simd_load_part(dx + i, part), part);
+  }
+}
+
+const struct sap_vector_loops JOIN(sap_vector_loops_, SAP_ISA);
+const struct sap_vector_loops JOIN(sap_vector_loops_, SAP_ISA) = {
+    multiply_mass,
+    balance,
+    products,
+    advance,
+};

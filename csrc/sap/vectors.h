@@ -1,0 +1,43 @@
+/* Loops of a Newton iteration over the scalars of one island, fused so that each vector is read once.
+ * vectors.c is compiled once per instruction set, like the dense kernels. */
+#ifndef SAPWOOD_SAP_VECTORS_H
+#define SAPWOOD_SAP_VECTORS_H
+
+#include <stdint.h>
+
+/* squares of the norms in (20), with D = diag(scale), and (v - v*)^T A (v - v*) */
+struct sap_balance {
+  double energy;   /* dw^T momentum */
+  double momentum; /* |D A v|^2 */
+  double impulse;  /* |D J^T gamma|^2 */
+  double gradient; /* |D grad|^2 */
+};
+
+/* inner products along a direction */
+struct sap_products {
+  double linear;    /* dp^T (v - v*) */
+  double quadratic; /* dv^T dp */
+  double slope;     /* grad^T dv */
+};
+
+struct sap_vector_loops {
+  /* y = A x for the diagonal blocks A of the nodes [begin, end) */
+  void (*multiply_mass)(int32_t begin, int32_t end, const int32_t *node_scalar,
+                        const double *const *A, const double *x, double *y);
+
+  /* gradient = momentum - impulse for the scalars [begin, end) */
+  struct sap_balance (*balance)(int32_t begin, int32_t end, const double *dw,
+                                const double *momentum, const double *momentum_star,
+                                const double *impulse, const double *scale, double *gradient);
+
+  struct sap_products (*products)(int32_t begin, int32_t end, const double *dv, const double *dp,
+                                  const double *dw, const double *gradient);
+
+  /* x += alpha dx */
+  void (*advance)(int32_t begin, int32_t end, double alpha, const double *dx, double *x);
+};
+
+/* for the instruction set of number `set`, as in sap_kernels_of() */
+const struct sap_vector_loops *sap_vector_loops_of(int32_t set);
+
+#endif
