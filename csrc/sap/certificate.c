@@ -8,30 +8,6 @@
 /* unit round-off, doubled: covers the products of (1 + u) that first-order bounds leave out */
 static const double u = DBL_EPSILON;
 
-/* sum += factor |A| |x| for A (m, n) column-major */
-static void add_absolute(int32_t m, int32_t n, const double *A, const double *x, double factor,
-                         double *sum) {
-  for (int32_t j = 0; j < n; ++j) {
-    const double scale = factor * fabs(x[j]);
-    for (int32_t i = 0; i < m; ++i) {
-      sum[i] += fabs(A[(int64_t)j * m + i]) * scale;
-    }
-  }
-}
-
-/* e += ((n + 2) u + asymmetry) |A| |v - v*|: the momentum balance without contact, and v - v* itself */
-static void bound_momentum_error(const struct sap_workspace *w, const struct sap_island *island,
-                                 double *e) {
-  const struct sap_graph *graph = &w->graph;
-  for (int32_t i = island->node_begin; i < island->node_end; ++i) {
-    const int32_t s = graph->tree.node_scalar[i], n = sap_node_size(&graph->tree, i);
-    for (int32_t j = s; j < s + n; ++j) {
-      e[j] = u * (fabs(w->momentum[j]) + fabs(w->impulse[j]));
-    }
-    add_absolute(n, n, w->A[i], w->dw + s, (n + 2) * u + sap_asymmetry, e + s);
-  }
-}
-
 /* error of the impulse of one contact from the error dv_c of its velocity: the projection does not
  * expand in the norm of R, |dgamma|_R <= |dy|_R, and has rounding errors of its own */
 static void bound_impulse_error(const struct sap_contact *c, const double v_c[3],
@@ -47,9 +23,8 @@ static void bound_impulse_error(const struct sap_contact *c, const double v_c[3]
   }
 }
 
-/* e += |J|^T (|dgamma| + n u |gamma|) */
-static void bound_contact_error(struct sap_workspace *w, const struct sap_island *island,
-                                double *e) {
+/* e = |J|^T (|dgamma| + n u |gamma|); contacts.dv_c holds |J| |v| */
+static void bound_impulse(struct sap_workspace *w, const struct sap_island *island, double *e) {
   /* terms that are summed: into one velocity of a contact, into one scalar */
   int32_t widest = 0;
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
@@ -58,10 +33,9 @@ static void bound_contact_error(struct sap_workspace *w, const struct sap_island
   }
   const double row_terms = 2.0 * widest + 2;
   const double terms = 3.0 * (island->contact_end - island->contact_begin) + 2;
-  double *const *error = w->contacts.dv_c;
-  w->jacobian_loops->multiply_absolute(&w->J, island, w->v, error);
+  const struct sap_contact_pool *p = &w->contacts;
+  double *const *error = p->dv_c;
   for (int32_t i = island->contact_begin; i < island->contact_end; ++i) {
-    const struct sap_contact_pool *p = &w->contacts;
     const double v_c[3] = {p->v_c[0][i], p->v_c[1][i], p->v_c[2][i]};
     const double gamma[3] = {p->gamma[0][i], p->gamma[1][i], p->gamma[2][i]};
     double dv_c[3], dgamma[3];
@@ -74,34 +48,26 @@ static void bound_contact_error(struct sap_workspace *w, const struct sap_island
       error[r][i] = dgamma[r] + terms * u * fabs(gamma[r]);
     }
   }
-  w->jacobian_loops->add_transposed_absolute(&w->J, island, error, e);
-}
-
-static double norm(int32_t n, const double *x) {
-  double sum = 0;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += x[i] * x[i];
-  }
-  return sqrt(sum);
+  w->jacobian_loops->multiply_transposed_absolute(&w->J, island, error, e);
 }
 
 /* sum over trees of (|S g| + | |S| e |)^2, S = L^-1. |S| e from S itself: a recurrence over L with signs
  * dropped would be useless for long chains. */
 double sap_certificate(struct sap_workspace *w, const struct sap_island *island) {
   const struct sap_graph *graph = &w->graph;
-  double *e = w->dp, *x = w->dv, *y = w->best;
-  bound_momentum_error(w, island, e);
-  bound_contact_error(w, island, e);
+  double *e = w->dp;
+  bound_impulse(w, island, e);
   double sum = 0;
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     const int32_t s = graph->tree.node_scalar[i], n = sap_node_size(&graph->tree, i);
-    const double *S = w->S + graph->tree_A[graph->node_tree[i]];
+    /* e += u (|A dw| + |J^T gamma|) + ((n + 2) u + asymmetry) |A| |dw|: the momentum balance without
+     * contact, and v - v* itself */
+    w->vectors->add_absolute(n, w->A[i], (n + 2) * u + sap_asymmetry, w->dw + s, e + s);
     for (int32_t j = s; j < s + n; ++j) {
-      x[j] = y[j] = 0;
+      e[j] += u * (fabs(w->momentum[j]) + fabs(w->impulse[j]));
     }
-    w->kernels->gemv(n, n, S, n, w->gradient + s, x + s);
-    add_absolute(n, n, S, e + s, 1, y + s);
-    const double bound = norm(n, x + s) + norm(n, y + s);
+    const double *S = w->S + graph->tree_A[graph->node_tree[i]];
+    const double bound = w->vectors->bounded_norm(n, S, w->gradient + s, e + s);
     sum += bound * bound;
   }
   return sum;

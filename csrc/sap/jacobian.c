@@ -35,8 +35,6 @@ INLINE int sides_of(const struct sap_jacobian *J, const struct sap_patch *patch,
   return 2;
 }
 
-INLINE simd value(simd x, const int absolute) { return absolute ? simd_abs(x) : x; }
-
 /* vectors that n doubles take */
 INLINE int32_t vectors_of(int32_t n) { return (n + SIMD_WIDTH - 1) / SIMD_WIDTH; }
 
@@ -84,108 +82,120 @@ static int pack(const struct sap_jacobian *J, const struct sap_island *island, c
   return simd_sum(bad) == 0;
 }
 
-/* ---- J x ---- */
+/* ---- J x, and |J| |x| with it where `bounds` ---- */
 
-/* sum[r] += J_r x for the three rows of one contact, V vectors each */
-INLINE void add_rows(const int V, const struct side *side, const double *J, const simd *x,
-                     const int absolute, simd sum[3]) {
+struct row_sums {
+  simd product[3], bound[3];
+};
+
+INLINE struct row_sums no_sums(void) {
+  return (struct row_sums){{simd_zero(), simd_zero(), simd_zero()},
+                           {simd_zero(), simd_zero(), simd_zero()}};
+}
+
+/* adds one vector of the three rows at J */
+INLINE void add_rows(const double *J, int32_t stride, simd_mask part, simd x, const int bounds,
+                     struct row_sums *sums) {
   for (int r = 0; r < 3; ++r) {
-    for (int k = 0; k < V; ++k) {
-      const simd row =
-          simd_load_part(J + (int64_t)r * side->stride + k * SIMD_WIDTH, part_of(side->n, k));
-      sum[r] += value(row, absolute) * x[k];
+    const simd product = simd_load_part(J + (int64_t)r * stride, part) * x;
+    sums->product[r] += product;
+    if (bounds) {
+      sums->bound[r] += simd_abs(product);
     }
   }
 }
 
-/* a patch whose sides take at most V vectors per row: x stays in registers */
-INLINE void multiply_short(const int V, const struct side sides[2], int n_sides,
+INLINE void store_sums(const struct row_sums *sums, int32_t i, double *const x_c[3],
+                       double *const bound[3]) {
+  for (int r = 0; r < 3; ++r) {
+    x_c[r][i] = simd_sum(sums->product[r]);
+    if (bound) {
+      bound[r][i] = simd_sum(sums->bound[r]);
+    }
+  }
+}
+
+/* a patch whose rows take V vectors on each of n_sides: x stays in registers */
+INLINE void multiply_short(const int V, const int n_sides, const struct side sides[2],
                            const struct sap_patch *patch, const double *x, double *const x_c[3],
-                           const int absolute) {
+                           double *const bound[3]) {
   simd x_side[2][2];
-  for (int s = 0; s < 2; ++s) {
+  for (int s = 0; s < n_sides; ++s) {
     for (int k = 0; k < V; ++k) {
-      x_side[s][k] = s < n_sides ? value(simd_load_part(x + sides[s].scalar + k * SIMD_WIDTH,
-                                                        part_of(sides[s].n, k)),
-                                         absolute)
-                                 : simd_zero();
+      x_side[s][k] =
+          simd_load_part(x + sides[s].scalar + k * SIMD_WIDTH, part_of(sides[s].n, k));
     }
   }
   for (int32_t i = patch->begin; i < patch->end; ++i) {
-    simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
+    struct row_sums sums = no_sums();
     for (int s = 0; s < n_sides; ++s) {
       const double *J = sides[s].J + 3 * (int64_t)(i - patch->begin) * sides[s].stride;
-      add_rows(V, &sides[s], J, x_side[s], absolute, sum);
+      for (int k = 0; k < V; ++k) {
+        add_rows(J + k * SIMD_WIDTH, sides[s].stride, part_of(sides[s].n, k), x_side[s][k],
+                 bound != NULL, &sums);
+      }
     }
-    for (int r = 0; r < 3; ++r) {
-      x_c[r][i] = simd_sum(sum[r]);
-    }
+    store_sums(&sums, i, x_c, bound);
   }
 }
 
-INLINE void multiply_long(const struct side sides[2], int n_sides, const struct sap_patch *patch,
-                          const double *x, double *const x_c[3], const int absolute) {
+INLINE void multiply_long(int n_sides, const struct side sides[2], const struct sap_patch *patch,
+                          const double *x, double *const x_c[3], double *const bound[3]) {
   for (int32_t i = patch->begin; i < patch->end; ++i) {
-    simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
+    struct row_sums sums = no_sums();
     for (int s = 0; s < n_sides; ++s) {
-      const struct side *side = &sides[s];
-      const double *J = side->J + 3 * (int64_t)(i - patch->begin) * side->stride;
-      for (int32_t k = 0; k < vectors_of(side->n); ++k) {
-        const simd_mask part = part_of(side->n, k);
-        const simd x_k =
-            value(simd_load_part(x + side->scalar + k * SIMD_WIDTH, part), absolute);
-        for (int r = 0; r < 3; ++r) {
-          const simd row = simd_load_part(J + (int64_t)r * side->stride + k * SIMD_WIDTH, part);
-          sum[r] += value(row, absolute) * x_k;
-        }
+      const double *J = sides[s].J + 3 * (int64_t)(i - patch->begin) * sides[s].stride;
+      for (int32_t k = 0; k < vectors_of(sides[s].n); ++k) {
+        const simd_mask part = part_of(sides[s].n, k);
+        add_rows(J + k * SIMD_WIDTH, sides[s].stride, part,
+                 simd_load_part(x + sides[s].scalar + k * SIMD_WIDTH, part), bound != NULL, &sums);
       }
     }
-    for (int r = 0; r < 3; ++r) {
-      x_c[r][i] = simd_sum(sum[r]);
-    }
+    store_sums(&sums, i, x_c, bound);
   }
 }
 
 INLINE void multiply_any(const struct sap_jacobian *J, const struct sap_island *island,
-                         const double *x, double *const x_c[3], const int absolute) {
+                         const double *x, double *const x_c[3], double *const bound[3]) {
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
     const struct sap_patch *patch = &J->graph->patch[p];
     struct side sides[2];
     const int n_sides = sides_of(J, patch, sides);
     const int32_t V = vectors_of(sides[0].n);
     if (V > 2 || vectors_of(sides[1].n) != V) {
-      multiply_long(sides, n_sides, patch, x, x_c, absolute);
+      multiply_long(n_sides, sides, patch, x, x_c, bound);
     } else if (n_sides == 2) {
-      V == 1 ? multiply_short(1, sides, 2, patch, x, x_c, absolute)
-             : multiply_short(2, sides, 2, patch, x, x_c, absolute);
+      V == 1 ? multiply_short(1, 2, sides, patch, x, x_c, bound)
+             : multiply_short(2, 2, sides, patch, x, x_c, bound);
     } else {
-      V == 1 ? multiply_short(1, sides, 1, patch, x, x_c, absolute)
-             : multiply_short(2, sides, 1, patch, x, x_c, absolute);
+      V == 1 ? multiply_short(1, 1, sides, patch, x, x_c, bound)
+             : multiply_short(2, 1, sides, patch, x, x_c, bound);
     }
   }
 }
 
 static void multiply(const struct sap_jacobian *J, const struct sap_island *island, const double *x,
                      double *const x_c[3]) {
-  multiply_any(J, island, x, x_c, 0);
+  multiply_any(J, island, x, x_c, NULL);
 }
 
-static void multiply_absolute(const struct sap_jacobian *J, const struct sap_island *island,
-                              const double *x, double *const x_c[3]) {
-  multiply_any(J, island, x, x_c, 1);
+static void multiply_bounded(const struct sap_jacobian *J, const struct sap_island *island,
+                             const double *x, double *const x_c[3], double *const bound[3]) {
+  multiply_any(J, island, x, x_c, bound);
 }
 
-/* ---- J^T x_c ---- */
+/* ---- J^T x_c, and |J|^T bound with it ---- */
 
-/* y += J^T x_c for the scalars of one vector of a node */
+/* one vector of the scalars of a node */
 INLINE simd add_transposed(const struct sap_graph *graph, int32_t node, const double *row,
-                           int32_t stride, simd_mask part, double *const x_c[3], simd y,
+                           int32_t stride, simd_mask part, double *const x_c[3],
                            const int absolute) {
-  simd sum[3] = {y, simd_zero(), simd_zero()};
+  simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
   for (int32_t k = graph->incidence_start[node]; k < graph->incidence_start[node + 1]; ++k) {
     for (int32_t i = graph->incidence[k].begin; i < graph->incidence[k].end; ++i) {
       for (int r = 0; r < 3; ++r, row += stride) {
-        sum[r] += value(simd_load_part(row, part), absolute) * simd_all(x_c[r][i]);
+        const simd J = simd_load_part(row, part);
+        sum[r] += (absolute ? simd_abs(J) : J) * simd_all(x_c[r][i]);
       }
     }
   }
@@ -200,11 +210,8 @@ INLINE void transpose_any(const struct sap_jacobian *J, const struct sap_island 
     for (int32_t k = 0; k < vectors_of(n); ++k) {
       const simd_mask part = part_of(n, k);
       const double *rows = J->values + graph->node_J[node] + k * SIMD_WIDTH;
-      double *to = y + graph->tree.node_scalar[node] + k * SIMD_WIDTH;
-      const simd before = absolute ? simd_load_part(to, part) : simd_zero();
-      simd_store_part(to,
-                      add_transposed(graph, node, rows, sap_stride(n), part, x_c, before, absolute),
-                      part);
+      const simd sum = add_transposed(graph, node, rows, sap_stride(n), part, x_c, absolute);
+      simd_store_part(y + graph->tree.node_scalar[node] + k * SIMD_WIDTH, sum, part);
     }
   }
 }
@@ -214,8 +221,9 @@ static void multiply_transposed(const struct sap_jacobian *J, const struct sap_i
   transpose_any(J, island, x_c, y, 0);
 }
 
-static void add_transposed_absolute(const struct sap_jacobian *J, const struct sap_island *island,
-                                    double *const x_c[3], double *y) {
+static void multiply_transposed_absolute(const struct sap_jacobian *J,
+                                         const struct sap_island *island, double *const x_c[3],
+                                         double *y) {
   transpose_any(J, island, x_c, y, 1);
 }
 
@@ -407,5 +415,5 @@ static void assemble(const struct sap_jacobian *J, const struct sap_island *isla
 
 const struct sap_jacobian_loops JOIN(sap_jacobian_loops_, SAP_ISA);
 const struct sap_jacobian_loops JOIN(sap_jacobian_loops_, SAP_ISA) = {
-    pack, multiply, multiply_transposed, multiply_absolute, add_transposed_absolute, assemble,
+    pack, multiply, multiply_bounded, multiply_transposed, multiply_transposed_absolute, assemble,
 };

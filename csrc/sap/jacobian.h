@@ -23,15 +23,16 @@ struct sap_jacobian_loops {
   void (*multiply)(const struct sap_jacobian *J, const struct sap_island *island, const double *x,
                    double *const x_c[3]);
 
-  /* y = J^T x_c */
+  /* the same, and bound = |J| |x| */
+  void (*multiply_bounded)(const struct sap_jacobian *J, const struct sap_island *island,
+                           const double *x, double *const x_c[3], double *const bound[3]);
+
+  /* y = J^T x_c,  y = |J|^T x_c */
   void (*multiply_transposed)(const struct sap_jacobian *J, const struct sap_island *island,
                               double *const x_c[3], double *y);
-
-  /* x_c = |J| |x|,  y += |J|^T x_c */
-  void (*multiply_absolute)(const struct sap_jacobian *J, const struct sap_island *island,
-                            const double *x, double *const x_c[3]);
-  void (*add_transposed_absolute)(const struct sap_jacobian *J, const struct sap_island *island,
-                                  double *const x_c[3], double *y);
+  void (*multiply_transposed_absolute)(const struct sap_jacobian *J,
+                                       const struct sap_island *island, double *const x_c[3],
+                                       double *y);
 
   /* H = A + J^T G J into the places of a cleared factor: A by position, GJ scratch for one side of one
    * patch. Contacts with G_nn = 0 are passed over. */

@@ -143,11 +143,10 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   sap_refresh(w, island);
   for (;; ++result.iterations) {
     result.last = sap_evaluate(w, island);
-    /* near the end velocities are formed anew from v: their sum of steps has gathered round-off */
-    if (result.iterations > 0 && (before.predicted <= 1e-13 * fabs(result.last.cost) ||
-                                  result.last.gradient <= tolerance(w, settings, &result.last))) {
-      sap_refresh(w, island);
-      result.last = sap_evaluate(w, island);
+    /* at the end velocities are formed anew from v: their sum of steps has gathered round-off */
+    if (before.predicted <= 1e-13 * fabs(result.last.cost) ||
+        result.last.gradient <= tolerance(w, settings, &result.last)) {
+      result.last = sap_verify(w, island);
     }
     record(w, island, result.iterations, &before, &result.last);
     lap(&watch, &result.assembly_seconds);
@@ -199,8 +198,7 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   /* away from convergence the best iterate counts, not the last, and nothing that steps have summed up */
   if (result.outcome != SAP_CONVERGED) {
     copy(w->v, w->best, island);
-    sap_refresh(w, island);
-    result.last = sap_evaluate(w, island);
+    result.last = sap_verify(w, island);
   }
   return result;
 }

@@ -12,11 +12,15 @@ double sap_momentum_error(double gradient, double scale) {
   return gradient == 0 ? 0 : gradient / scale;
 }
 
-void sap_refresh(struct sap_workspace *w, const struct sap_island *island) {
+static void refresh_momentum(struct sap_workspace *w, const struct sap_island *island) {
   for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
     w->dw[i] = w->v[i] - w->v_star[i];
   }
   multiply_mass(w, island, w->dw, w->momentum);
+}
+
+void sap_refresh(struct sap_workspace *w, const struct sap_island *island) {
+  refresh_momentum(w, island);
   w->jacobian_loops->multiply(&w->J, island, w->v, w->contacts.v_c);
 }
 
@@ -38,6 +42,12 @@ struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_isl
   };
   now.scale = fmax(now.momentum, now.impulse);
   return now;
+}
+
+struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island) {
+  refresh_momentum(w, island);
+  w->jacobian_loops->multiply_bounded(&w->J, island, w->v, w->contacts.v_c, w->contacts.dv_c);
+  return sap_evaluate(w, island);
 }
 
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {

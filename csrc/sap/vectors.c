@@ -1,5 +1,7 @@
 #include "sap/vectors.h"
 
+#include <math.h>
+
 #include "linalg/simd.h"
 
 /* compiled once per instruction set: SAP_ISA names the table */
@@ -69,6 +71,33 @@ static struct sap_products products(int32_t begin, int32_t end, const double *dv
   return (struct sap_products){simd_sum(linear), simd_sum(quadratic), simd_sum(slope)};
 }
 
+static void add_absolute(int32_t n, const double *A, double factor, const double *x, double *y) {
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, n);
+    simd sum = simd_zero();
+    for (int32_t j = 0; j < n; ++j) {
+      sum += simd_abs(simd_load_part(A + (int64_t)j * n + i, part) * simd_all(x[j]));
+    }
+    simd_store_part(y + i, simd_load_part(y + i, part) + simd_all(factor) * sum, part);
+  }
+}
+
+static double bounded_norm(int32_t n, const double *S, const double *x, const double *e) {
+  simd values = simd_zero(), bounds = simd_zero();
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, n);
+    simd sum = simd_zero(), bound = simd_zero();
+    for (int32_t j = 0; j < n; ++j) {
+      const simd column = simd_load_part(S + (int64_t)j * n + i, part);
+      sum += column * simd_all(x[j]);
+      bound += simd_abs(column) * simd_all(e[j]);
+    }
+    values += sum * sum;
+    bounds += bound * bound;
+  }
+  return sqrt(simd_sum(values)) + sqrt(simd_sum(bounds));
+}
+
 static void advance(int32_t begin, int32_t end, double alpha, const double *dx, double *x) {
   const simd step = simd_all(alpha);
   for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
@@ -82,5 +111,7 @@ const struct sap_vector_loops JOIN(sap_vector_loops_, SAP_ISA) = {
     multiply_mass,
     balance,
     products,
+    add_absolute,
+    bounded_norm,
     advance,
 };

@@ -33,6 +33,12 @@ struct sap_vector_loops {
   struct sap_products (*products)(int32_t begin, int32_t end, const double *dv, const double *dp,
                                   const double *dw, const double *gradient);
 
+  /* y += factor |A| |x| for A (n, n) */
+  void (*add_absolute)(int32_t n, const double *A, double factor, const double *x, double *y);
+
+  /* |S x| + | |S| e | for S (n, n) column-major */
+  double (*bounded_norm)(int32_t n, const double *S, const double *x, const double *e);
+
   /* x += alpha dx */
   void (*advance)(int32_t begin, int32_t end, double alpha, const double *dx, double *x);
 };
