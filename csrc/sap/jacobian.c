@@ -60,7 +60,23 @@ INLINE const double *pack_rows(int32_t n, const double *from, double *to, simd *
   return from;
 }
 
-static int pack(const struct sap_jacobian *J, const struct sap_island *island, const double *from) {
+/* the same for a reduced tree: the columns that stay, which are finite */
+INLINE const double *pack_columns(const struct sap_reduced_tree *tree, const double *from,
+                                  double *to) {
+  const int32_t stride = sap_stride(tree->n_t);
+  for (int r = 0; r < 3; ++r, from += tree->n, to += stride) {
+    for (int32_t j = 0; j < tree->n_t; ++j) {
+      to[j] = from[tree->t[j]];
+    }
+    for (int32_t j = tree->n_t; j < stride; ++j) {
+      to[j] = 0;
+    }
+  }
+  return from;
+}
+
+INLINE int pack_any(const struct sap_jacobian *J, const struct sap_island *island,
+                    const double *from, const int any_reduced) {
   const struct sap_graph *graph = J->graph;
   simd bad = simd_zero();
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
@@ -74,12 +90,23 @@ static int pack(const struct sap_jacobian *J, const struct sap_island *island, c
       const double *rows = from + graph->contact_J[i];
       for (int k = 0; k < n_sides; ++k) {
         const int s = k == 0 ? first : !first;
-        rows = pack_rows(sides[s].n, rows, to[s], &bad);
+        const struct sap_reduced_tree *reduced = any_reduced ? J->reduced[sides[s].node] : NULL;
+        rows =
+            reduced ? pack_columns(reduced, rows, to[s]) : pack_rows(sides[s].n, rows, to[s], &bad);
         to[s] += 3 * (int64_t)sides[s].stride;
       }
     }
   }
   return simd_sum(bad) == 0;
+}
+
+static int pack(const struct sap_jacobian *J, const struct sap_island *island, const double *from) {
+  return pack_any(J, island, from, 0);
+}
+
+static int pack_reduced(const struct sap_jacobian *J, const struct sap_island *island,
+                        const double *from) {
+  return pack_any(J, island, from, 1);
 }
 
 /* ---- J x, and |J| |x| with it where `bounds` ---- */
@@ -415,5 +442,11 @@ static void assemble(const struct sap_jacobian *J, const struct sap_island *isla
 
 const struct sap_jacobian_loops JOIN(sap_jacobian_loops_, SAP_ISA);
 const struct sap_jacobian_loops JOIN(sap_jacobian_loops_, SAP_ISA) = {
-    pack, multiply, multiply_bounded, multiply_transposed, multiply_transposed_absolute, assemble,
+    pack,
+    pack_reduced,
+    multiply,
+    multiply_bounded,
+    multiply_transposed,
+    multiply_transposed_absolute,
+    assemble,
 };

@@ -21,7 +21,8 @@ double sap_momentum_error(double gradient, double scale);
 /* dw = v - v*, momentum = A dw and v_c = J v from v */
 void sap_refresh(struct sap_workspace *w, const struct sap_island *island);
 
-/* sap_refresh() and sap_evaluate(), and |J| |v| into contacts.dv_c for the certificate */
+/* sap_refresh() and sap_evaluate() for the whole problem: finds the velocities that were eliminated, and
+ * takes momentum and gradient from the whole A. |J| |v| goes into contacts.dv_c for the certificate. */
 struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island);
 
 /* writes y, gamma, region, slip, G, impulse and gradient from dw, momentum and v_c */

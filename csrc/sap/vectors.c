@@ -71,6 +71,17 @@ static struct sap_products products(int32_t begin, int32_t end, const double *dv
   return (struct sap_products){simd_sum(linear), simd_sum(quadratic), simd_sum(slope)};
 }
 
+static void add_columns(int32_t n, const double *J, double *sums) {
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, n);
+    simd sum = simd_load_part(sums + i, part);
+    for (int r = 0; r < 3; ++r) {
+      sum += simd_abs(simd_load_part(J + (int64_t)r * n + i, part));
+    }
+    simd_store_part(sums + i, sum, part);
+  }
+}
+
 static void add_absolute(int32_t n, const double *A, double factor, const double *x, double *y) {
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
     const simd_mask part = part_at(i, n);
@@ -108,10 +119,5 @@ static void advance(int32_t begin, int32_t end, double alpha, const double *dx, 
 
 const struct sap_vector_loops JOIN(sap_vector_loops_, SAP_ISA);
 const struct sap_vector_loops JOIN(sap_vector_loops_, SAP_ISA) = {
-    multiply_mass,
-    balance,
-    products,
-    add_absolute,
-    bounded_norm,
-    advance,
+    multiply_mass, balance, products, add_columns, add_absolute, bounded_norm, advance,
 };
