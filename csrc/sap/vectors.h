@@ -33,6 +33,9 @@ struct sap_vector_loops {
   struct sap_products (*products)(int32_t begin, int32_t end, const double *dv, const double *dp,
                                   const double *dw, const double *gradient);
 
+  /* L^-1 in place of L (n, n) lower triangular, column-major, with 1/L_jj on the diagonal; zeros above */
+  void (*invert_lower)(int32_t n, double *L);
+
   /* y += factor |A| |x| for A (n, n) */
   void (*add_absolute)(int32_t n, const double *A, double factor, const double *x, double *y);
 
