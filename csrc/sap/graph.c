@@ -185,6 +185,7 @@ static void list_incidences(struct sap_graph *graph) {
     }
   }
   graph->max_node_width = 0;
+  graph->max_node_contacts = 0;
   int64_t J = 0;
   for (int32_t i = 0; i < graph->n_nodes; ++i) {
     const int64_t row = sap_stride(sap_node_size(&graph->tree, i));
@@ -195,6 +196,8 @@ static void list_incidences(struct sap_graph *graph) {
       J += 3 * row * (patch->end - patch->begin);
     }
     const int64_t width = J - graph->node_J[i];
+    const int32_t contacts = (int32_t)(width / (3 * row));
+    graph->max_node_contacts = contacts > graph->max_node_contacts ? contacts : graph->max_node_contacts;
     graph->max_node_width = width > graph->max_node_width ? width : graph->max_node_width;
   }
   graph->node_J[graph->n_nodes] = J;

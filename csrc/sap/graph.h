@@ -58,6 +58,7 @@ struct sap_graph {
   int32_t *edge_low, *edge_high; /* (n_edges) positions */
   int32_t *node_tree;            /* (n_nodes) the problem's tree at each position */
   int64_t max_node_width;        /* most doubles in the rows of one position, for scratch */
+  int32_t max_node_contacts;     /* most contacts of one position */
   struct sap_junction_tree tree;
 
   /* scratch */

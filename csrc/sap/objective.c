@@ -52,7 +52,7 @@ struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_islan
 
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {
   sap_factor_clear(&w->factor, island->index);
-  w->jacobian_loops->assemble(&w->J, island, w->A, &w->contacts, w->GJ, &w->factor);
+  w->jacobian_loops->assemble(&w->J, island, w->A, &w->contacts, w->scratch, &w->factor);
 }
 
 /* ---- along a line ---- */

@@ -2,14 +2,7 @@
 
 #include <math.h>
 
-#include "linalg/simd.h"
-
-/* compiled once per instruction set: SAP_ISA names the table */
-#ifndef SAP_ISA
-#define SAP_ISA baseline
-#endif
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
+#include "linalg/isa.h"
 
 /* the part of a vector that lies before `end` */
 static inline simd_mask part_at(int32_t i, int32_t end) {
@@ -141,8 +134,8 @@ static void advance(int32_t begin, int32_t end, double alpha, const double *dx, 
   }
 }
 
-const struct sap_vector_loops JOIN(sap_vector_loops_, SAP_ISA);
-const struct sap_vector_loops JOIN(sap_vector_loops_, SAP_ISA) = {
+const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_);
+const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
     multiply_mass,
     balance,
     products,
