@@ -63,6 +63,7 @@ struct sap_graph {
 
   /* scratch */
   int32_t *node_of_tree, *tree_of_node, *node_size, *low_node, *high_node, *sorted, *bucket;
+  int32_t *run, *run_begin;
   int64_t *offset;
   int32_t *edge_a, *edge_b;
   struct sap_patch *unsorted;
