@@ -156,9 +156,12 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   for (;; ++result.iterations) {
     result.last = sap_evaluate(w, island);
     /* at the end velocities are formed anew from v: their sum of steps has gathered round-off */
-    if (before.predicted <= 1e-13 * fabs(result.last.cost) ||
-        result.last.gradient <= tolerance(w, settings, &result.last)) {
+    const int at_end = before.predicted <= 1e-13 * fabs(result.last.cost) ||
+                       result.last.gradient <= tolerance(w, settings, &result.last);
+    if (at_end && result.iterations > 0) {
       result.last = sap_verify(w, island);
+    } else if (at_end) {
+      sap_bound(w, island);
     }
     record(w, island, result.iterations, &before, &result.last);
     lap(&watch, &result.assembly_seconds);

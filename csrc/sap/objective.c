@@ -44,9 +44,13 @@ struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_isl
   return now;
 }
 
+void sap_bound(struct sap_workspace *w, const struct sap_island *island) {
+  w->jacobian_loops->multiply_bounded(&w->J, island, w->v, w->contacts.v_c, w->contacts.dv_c);
+}
+
 struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island) {
   refresh_momentum(w, island);
-  w->jacobian_loops->multiply_bounded(&w->J, island, w->v, w->contacts.v_c, w->contacts.dv_c);
+  sap_bound(w, island);
   return sap_evaluate(w, island);
 }
 

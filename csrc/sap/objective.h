@@ -21,7 +21,10 @@ double sap_momentum_error(double gradient, double scale);
 /* dw = v - v*, momentum = A dw and v_c = J v from v */
 void sap_refresh(struct sap_workspace *w, const struct sap_island *island);
 
-/* sap_refresh() and sap_evaluate(), and |J| |v| into contacts.dv_c for the certificate */
+/* v_c = J v, and |J| |v| into contacts.dv_c for the certificate */
+void sap_bound(struct sap_workspace *w, const struct sap_island *island);
+
+/* the same, and all that sap_refresh() and sap_evaluate() do */
 struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island);
 
 /* writes y, gamma, region, slip, G, impulse and gradient from dw, momentum and v_c */
