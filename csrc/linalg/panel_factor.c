@@ -260,25 +260,17 @@ int32_t SAP_OF_ISA(sap_factor_)(int32_t rows, int32_t cols, double *P, int32_t l
   return cols;
 }
 
-/* The next triangle waits for nothing below the second vector of rows: while the chain through it runs, there
- * is time for the rest of the strip before it. */
 int32_t SAP_OF_ISA(sap_factor_panel_)(const struct sap_supernode *s, double *P) {
-  struct triangle L[2];
   const int32_t ld = s->ld;
-  int32_t n = 0, now = 0;
-  for (int32_t j = 0; j < s->n_cols; j += SIMD_WIDTH, now = !now) {
+  for (int32_t j = 0; j < s->n_cols; j += SIMD_WIDTH) {
+    struct triangle L;
     double *T = P + (int64_t)j * ld + j;
-    n = sap_smaller(s->n_cols - j, SIMD_WIDTH);
-    const int32_t done = padded_top(n, ld - j, j, T, ld, &L[now]);
+    const int32_t n = sap_smaller(s->n_cols - j, SIMD_WIDTH);
+    const int32_t done = padded_top(n, ld - j, j, T, ld, &L);
     if (done < n) {
       return j + done;
     }
-    if (j > 0) {
-      padded_below(SIMD_WIDTH, 2 * SIMD_WIDTH, ld - j + SIMD_WIDTH, j - SIMD_WIDTH,
-                   T - (int64_t)SIMD_WIDTH * (ld + 1), ld, &L[!now]);
-    }
+    padded_below(n, 2 * SIMD_WIDTH, ld - j, j, T, ld, &L);
   }
-  const int32_t j = s->n_cols - n;
-  padded_below(n, 2 * SIMD_WIDTH, ld - j, j, P + (int64_t)j * ld + j, ld, &L[!now]);
   return s->n_cols;
 }
