@@ -29,8 +29,22 @@ static inline simd_mask simd_left(int32_t rows) { return simd_first(sap_smaller(
 /* vectors that hold so many rows */
 static inline int32_t simd_count(int32_t rows) { return (rows + SIMD_WIDTH - 1) / SIMD_WIDTH; }
 
+/* rows of a panel: whole vectors where it is padded to them, else the one vector is cut */
+INLINE simd load_rows(const int padded, const double *t, simd_mask part) {
+  return padded ? simd_load(t) : simd_load_part(t, part);
+}
+
+INLINE void store_rows(const int padded, double *t, simd x, simd_mask part) {
+  if (padded) {
+    simd_store(t, x);
+  } else {
+    simd_store_part(t, x, part);
+  }
+}
+
 /* those of the table that are not in kernels.c */
-int32_t SAP_OF_ISA(sap_factor_panel_)(int32_t rows, int32_t cols, double *P, int32_t ld);
+int32_t SAP_OF_ISA(sap_factor_)(int32_t rows, int32_t cols, double *P, int32_t ld);
+int32_t SAP_OF_ISA(sap_factor_panel_)(const struct sap_supernode *s, double *P);
 void SAP_OF_ISA(sap_solve_forward_)(int32_t rows, int32_t cols, const double *P, int32_t ld,
                                     double *x, double *t);
 void SAP_OF_ISA(sap_solve_backward_)(int32_t rows, int32_t cols, const double *P, int32_t ld,

@@ -307,8 +307,11 @@ static void list_updates(struct sap_junction_tree *tree, struct sap_supernode *s
   s->update_end = tree->n_updates;
 }
 
-static int32_t round_up(int32_t n) {
-  return (n + SAP_PANEL_STEP - 1) / SAP_PANEL_STEP * SAP_PANEL_STEP;
+/* rows padded to whole vectors; columns that are a multiple of 512 bytes apart would fall on too few sets of
+ * the cache */
+static int32_t leading_dimension(int32_t rows) {
+  const int32_t ld = (rows + SAP_PANEL_STEP - 1) / SAP_PANEL_STEP * SAP_PANEL_STEP;
+  return ld % 64 == 0 ? ld + SAP_PANEL_STEP : ld;
 }
 
 static void size_supernodes(struct sap_junction_tree *tree, int whole) {
@@ -318,10 +321,10 @@ static void size_supernodes(struct sap_junction_tree *tree, int whole) {
     struct sap_supernode *node = &tree->supernode[s];
     node->scalar = tree->node_scalar[node->node_begin];
     node->n_cols = columns_of(tree, node);
-    node->ld = round_up(node->n_cols + node->n_rows);
+    node->ld = leading_dimension(node->n_cols + node->n_rows);
     node->values = tree->n_values;
     node->row_begin = node->row_end = 0;
-    tree->n_values += (size_t)node->ld * (size_t)node->n_cols;
+    tree->n_values += (size_t)node->ld * (size_t)node->n_cols + SAP_PANEL_STEP;
     for (int32_t i = node->node_begin; i < node->node_end; ++i) {
       tree->node_supernode[i] = s;
     }

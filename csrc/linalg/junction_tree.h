@@ -36,7 +36,8 @@ struct sap_update {
   int32_t col, n_cols; /* rows of the source panel that become columns */
 };
 
-/* panels begin at, and their leading dimensions are, multiples of this: the widest vector */
+/* Panels begin at, and their leading dimensions are, multiples of this, and so many zeros follow them: a
+ * vector of the widest kind may begin at any of their entries. */
 enum { SAP_PANEL_STEP = 8 };
 
 struct sap_supernode {

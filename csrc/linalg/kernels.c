@@ -7,8 +7,9 @@
 /* columns of C, and vectors of its rows, that stay in registers */
 enum { COLUMNS = SAP_SIMD_WIDTH == 8 ? 8 : 6, TALL = SAP_SIMD_WIDTH == 8 ? 3 : 2 };
 
-/* C (rows of V vectors, the last one cut by `last`; N columns) += sign A B^T */
-INLINE void multiply_block(const int V, const int N, int32_t k, double sign, const double *A,
+/* C (rows of V vectors, the last one cut by `last`; N columns) += sign A B^T. With `padded` A may be read
+ * beyond its rows. */
+INLINE void multiply_block(const int padded, const int V, const int N, int32_t k, double sign, const double *A,
                            int32_t lda, const double *B, int32_t ldb, double *C, int32_t ldc,
                            simd_mask last) {
   simd sum[TALL][COLUMNS];
@@ -23,8 +24,8 @@ INLINE void multiply_block(const int V, const int N, int32_t k, double sign, con
     const double *b = B + (int64_t)p * ldb;
     simd column[TALL];
     for (int v = 0; v < V; ++v) {
-      column[v] =
-          v + 1 < V ? simd_load(a + v * SIMD_WIDTH) : simd_load_part(a + v * SIMD_WIDTH, last);
+      const int whole = padded || v + 1 < V;
+      column[v] = whole ? simd_load(a + v * SIMD_WIDTH) : simd_load_part(a + v * SIMD_WIDTH, last);
     }
     UNROLL
     for (int j = 0; j < N; ++j) {
@@ -47,7 +48,7 @@ INLINE void multiply_block(const int V, const int N, int32_t k, double sign, con
 }
 
 /* one strip of N columns of C, up to TALL vectors of rows at a time */
-INLINE void multiply_strip(const int N, int32_t m, int32_t k, double sign, const double *A,
+INLINE void multiply_strip(const int padded, const int N, int32_t m, int32_t k, double sign, const double *A,
                            int32_t lda, const double *B, int32_t ldb, double *C, int32_t ldc) {
   for (int32_t i = 0; i < m;) {
     const int32_t vectors = simd_count(m - i);
@@ -56,15 +57,15 @@ INLINE void multiply_strip(const int N, int32_t m, int32_t k, double sign, const
     const double *a = A + i;
     double *c = C + i;
     switch (V) {
-      case 1: multiply_block(1, N, k, sign, a, lda, B, ldb, c, ldc, last); break;
-      case 2: multiply_block(2, N, k, sign, a, lda, B, ldb, c, ldc, last); break;
-      default: multiply_block(TALL, N, k, sign, a, lda, B, ldb, c, ldc, last); break;
+      case 1: multiply_block(padded, 1, N, k, sign, a, lda, B, ldb, c, ldc, last); break;
+      case 2: multiply_block(padded, 2, N, k, sign, a, lda, B, ldb, c, ldc, last); break;
+      default: multiply_block(padded, TALL, N, k, sign, a, lda, B, ldb, c, ldc, last); break;
     }
     i += V * SIMD_WIDTH;
   }
 }
 
-INLINE void multiply_signed(int32_t m, int32_t n, int32_t k, double sign, const double *A,
+INLINE void multiply_any(const int padded, int32_t m, int32_t n, int32_t k, double sign, const double *A,
                             int32_t lda, const double *B, int32_t ldb, double *C, int32_t ldc,
                             int lower) {
   /* strips of about equal width */
@@ -75,15 +76,15 @@ INLINE void multiply_signed(int32_t m, int32_t n, int32_t k, double sign, const 
     const double *b = B + j;
     double *c = C + (int64_t)j * ldc + first;
     switch (N) {
-      case 1: multiply_strip(1, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
-      case 2: multiply_strip(2, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
-      case 3: multiply_strip(3, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
-      case 4: multiply_strip(4, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
-      case 5: multiply_strip(5, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
-      case 6: multiply_strip(6, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
+      case 1: multiply_strip(padded, 1, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
+      case 2: multiply_strip(padded, 2, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
+      case 3: multiply_strip(padded, 3, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
+      case 4: multiply_strip(padded, 4, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
+      case 5: multiply_strip(padded, 5, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
+      case 6: multiply_strip(padded, 6, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
 #if SAP_SIMD_WIDTH == 8
-      case 7: multiply_strip(7, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
-      case 8: multiply_strip(8, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
+      case 7: multiply_strip(padded, 7, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
+      case 8: multiply_strip(padded, 8, m - first, k, sign, a, lda, b, ldb, c, ldc); break;
 #endif
       default: break;
     }
@@ -93,14 +94,14 @@ INLINE void multiply_signed(int32_t m, int32_t n, int32_t k, double sign, const 
 
 static void multiply(int32_t m, int32_t n, int32_t k, double sign, const double *A, int32_t lda,
                      const double *B, int32_t ldb, double *C, int32_t ldc, int lower) {
-  multiply_signed(m, n, k, sign, A, lda, B, ldb, C, ldc, lower);
+  multiply_any(0, m, n, k, sign, A, lda, B, ldb, C, ldc, lower);
 }
 
 static void push_updates(const struct sap_supernode *s, const struct sap_update *update,
                          const double *P, double *values) {
   for (int32_t i = s->update_begin; i < s->update_end; ++i) {
     const struct sap_update *u = &update[i];
-    multiply(u->n_rows, u->n_cols, s->n_cols, -1, P + u->row, s->ld, P + u->col, s->ld,
+    multiply_any(1, u->n_rows, u->n_cols, s->n_cols, -1, P + u->row, s->ld, P + u->col, s->ld,
              values + u->target, u->target_ld, u->row == u->col);
   }
 }
@@ -177,12 +178,13 @@ const struct sap_kernels SAP_OF_ISA(sap_kernels_);
 const struct sap_kernels SAP_OF_ISA(sap_kernels_) = {
     SAP_TEXT(SAP_ISA),
     multiply,
-    SAP_OF_ISA(sap_factor_panel_),
+    SAP_OF_ISA(sap_factor_),
     SAP_OF_ISA(sap_solve_forward_),
     SAP_OF_ISA(sap_solve_backward_),
     gemv,
     gram,
     gemv_transposed,
+    SAP_OF_ISA(sap_factor_panel_),
     push_updates,
     SAP_OF_ISA(sap_push_solution_),
     SAP_OF_ISA(sap_pull_solution_),

@@ -43,9 +43,9 @@ struct sap_kernels {
   void (*gemv_transposed)(int32_t m, int32_t n, const double *A, int32_t lda, const double *x,
                           double *y);
 
-  /* For the factored panel P = [L; B] of supernode s: all updates that it pushes into the panels above, and
-   * the two solves above with t scattered over x, segment by segment. Its columns begin at multiples of
-   * SAP_PANEL_STEP, and x is indexed by scalar. */
+  /* For the panel P = [L; B] of supernode s, padded: factor; all updates that it then pushes into the panels
+   * above; and the two solves above with t scattered over x, segment by segment. x is indexed by scalar. */
+  int32_t (*factor_panel)(const struct sap_supernode *s, double *P);
   void (*push_updates)(const struct sap_supernode *s, const struct sap_update *update,
                        const double *P, double *values);
   void (*push_solution)(const struct sap_supernode *s, const struct sap_segment *segment,

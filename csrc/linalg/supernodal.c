@@ -30,7 +30,7 @@ static int32_t run(struct sap_factor *factor, int32_t c) {
   for (int32_t i = component->supernode_begin; i < component->supernode_end; ++i) {
     const struct sap_supernode *s = &tree->supernode[i];
     double *panel = values + s->values;
-    const int32_t done = kernels->factor(s->n_cols + s->n_rows, s->n_cols, panel, s->ld);
+    const int32_t done = kernels->factor_panel(s, panel);
     if (done < s->n_cols) {
       return sap_node_of_scalar(tree, s->node_begin, s->scalar + done);
     }

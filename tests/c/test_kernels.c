@@ -114,14 +114,49 @@ static void factor_reproduces_the_panel(void) {
   }
 }
 
+/* a padded panel gives the same factor, and leaves the padding zero */
+static void padded_panels_are_factored_alike(void) {
+  enum { PAD = 64 };
+  static double P[20 * PAD + SAP_PANEL_STEP];
+  uint64_t seed = 10;
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    const struct sap_kernels *kernels = sap_kernels_of(set);
+    for (int32_t n = 1; kernels && n <= 20; ++n) {
+      for (int32_t below = 0; below <= LD - n - 1; below += 1 + n % 4) {
+        const int32_t rows = n + below;
+        const struct sap_supernode s = {.n_cols = n, .n_rows = below, .ld = (rows + 7) / 8 * 8};
+        make_panel(n, below, B, &seed);
+        memset(P, 0, sizeof P);
+        for (int32_t j = 0; j < n; ++j) {
+          memcpy(P + j * s.ld, B + j * LD, (size_t)rows * sizeof *P);
+        }
+        REQUIRE(kernels->factor(rows, n, B, LD) == n);
+        REQUIRE(kernels->factor_panel(&s, P) == n);
+        for (int32_t j = 0; j < n; ++j) {
+          CHECK_ALL_CLOSE(P + j * s.ld + j, B + j * LD + j, rows - j, 1e-12);
+          for (int32_t i = rows; i < s.ld; ++i) {
+            CHECK(P[j * s.ld + i] == 0);
+          }
+        }
+      }
+    }
+  }
+}
+
 static void factor_names_the_first_bad_pivot(void) {
+  const struct sap_supernode s = {.n_cols = 15, .ld = 16};
   uint64_t seed = 4;
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     const struct sap_kernels *kernels = sap_kernels_of(set);
     for (int32_t bad = 0; kernels && bad < 15; ++bad) {
       make_panel(15, 0, B, &seed);
       B[bad * LD + bad] = bad % 2 ? -1 : NAN;
+      memset(C, 0, sizeof C);
+      for (int32_t j = 0; j < 15; ++j) {
+        memcpy(C + j * s.ld, B + j * LD, 15 * sizeof *C);
+      }
       CHECK_EQUAL(kernels->factor(15, 15, B, LD), bad);
+      CHECK_EQUAL(kernels->factor_panel(&s, C), bad);
     }
   }
 }
@@ -326,6 +361,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(multiply_adds_the_product),
       CHECK_TEST(lower_product_updates_the_lower_triangle),
       CHECK_TEST(factor_reproduces_the_panel),
+      CHECK_TEST(padded_panels_are_factored_alike),
       CHECK_TEST(factor_names_the_first_bad_pivot),
       CHECK_TEST(solves_invert_the_factor),
       CHECK_TEST(plain_solves_stay_inside_the_panel),
