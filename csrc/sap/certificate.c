@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "sap/problem.h"
 
@@ -51,8 +52,39 @@ static void bound_impulse(struct sap_workspace *w, const struct sap_island *isla
   w->jacobian_loops->multiply_transposed_absolute(&w->J, island, error, e);
 }
 
-/* sum over trees of (|S g| + | |S| e |)^2, S = L^-1. |S| e from S itself: a recurrence over L with signs
- * dropped would be useless for long chains. */
+/* |S g| + | |S| e | of one tree, S = L^-1. |S| e from S itself: a recurrence over L with signs dropped would be
+ * useless for long chains. */
+static double bound_tree(const struct sap_vector_loops *loops, int32_t n, const double *A,
+                         const double *S, const double *dw, const double *momentum,
+                         const double *impulse, const double *gradient, double *e) {
+  /* e += u (|A dw| + |J^T gamma|) + ((n + 2) u + asymmetry) |A| |dw|: the momentum balance without contact,
+   * and v - v* itself */
+  loops->add_absolute(n, A, (n + 2) * u + sap_asymmetry, dw, e);
+  for (int32_t j = 0; j < n; ++j) {
+    e[j] += u * (fabs(momentum[j]) + fabs(impulse[j]));
+  }
+  return loops->bounded_norm(n, S, gradient, e);
+}
+
+/* the same for all velocities of a reduced tree, from the part that stays */
+static double bound_reduced(const struct sap_vector_loops *loops,
+                            const struct sap_reduced_tree *tree, const double *S,
+                            const double *impulse, const double *gradient, const double *e) {
+  const size_t bytes = (size_t)tree->n * sizeof(double);
+  memset(tree->impulse, 0, bytes);
+  memset(tree->error, 0, bytes);
+  memcpy(tree->gradient, tree->momentum, bytes);
+  for (int32_t k = 0; k < tree->n_t; ++k) {
+    const int32_t j = tree->t[k];
+    tree->impulse[j] = impulse[k];
+    tree->gradient[j] = gradient[k];
+    tree->error[j] = e[k];
+  }
+  return bound_tree(loops, tree->n, tree->A_whole, S, tree->dw, tree->momentum, tree->impulse,
+                    tree->gradient, tree->error);
+}
+
+/* sum over trees of the squares of their bounds */
 double sap_certificate(struct sap_workspace *w, const struct sap_island *island) {
   const struct sap_graph *graph = &w->graph;
   double *e = w->dp;
@@ -60,14 +92,12 @@ double sap_certificate(struct sap_workspace *w, const struct sap_island *island)
   double sum = 0;
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     const int32_t s = graph->tree.node_scalar[i], n = sap_node_size(&graph->tree, i);
-    /* e += u (|A dw| + |J^T gamma|) + ((n + 2) u + asymmetry) |A| |dw|: the momentum balance without
-     * contact, and v - v* itself */
-    w->vectors->add_absolute(n, w->A[i], (n + 2) * u + sap_asymmetry, w->dw + s, e + s);
-    for (int32_t j = s; j < s + n; ++j) {
-      e[j] += u * (fabs(w->momentum[j]) + fabs(w->impulse[j]));
-    }
     const double *S = w->S + graph->tree_A[graph->node_tree[i]];
-    const double bound = w->vectors->bounded_norm(n, S, w->gradient + s, e + s);
+    const double bound =
+        w->reduced[i]
+            ? bound_reduced(w->vectors, w->reduced[i], S, w->impulse + s, w->gradient + s, e + s)
+            : bound_tree(w->vectors, n, w->A[i], S, w->dw + s, w->momentum + s, w->impulse + s,
+                         w->gradient + s, e + s);
     sum += bound * bound;
   }
   return sum;

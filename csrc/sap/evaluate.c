@@ -93,7 +93,7 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
   struct sap_workspace *w = &solver->work;
   int32_t reused = 0;
   double seconds = 0;
-  sap_status status = sap_solver_load(solver, problem, NULL, &reused, &seconds, error);
+  sap_status status = sap_solver_load(solver, problem, NULL, 0, &reused, &seconds, error);
   if (status == SAP_OK) {
     status = sap_check_finite("v", w->graph.sizes.nv, v, error);
   }
@@ -145,7 +145,7 @@ sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem,
   struct sap_workspace *w = &solver->work;
   int32_t reused = 0;
   double seconds = 0;
-  sap_status status = sap_solver_load(solver, problem, NULL, &reused, &seconds, error);
+  sap_status status = sap_solver_load(solver, problem, NULL, 0, &reused, &seconds, error);
   const struct {
     const char *name;
     int64_t n;

@@ -2,12 +2,14 @@
 
 #include <string.h>
 
-int sap_graph_matches(const struct sap_graph *graph, const sap_problem *problem, int whole) {
+int sap_graph_matches(const struct sap_graph *graph, const sap_problem *problem,
+                      const int32_t *tree_size, int whole) {
   const size_t trees = (size_t)problem->n_trees * sizeof(int32_t);
   const size_t contacts = (size_t)problem->n_contacts * sizeof(int32_t);
   return graph->n_trees == problem->n_trees && graph->n_contacts == problem->n_contacts &&
          graph->whole == whole &&
-         (trees == 0 || memcmp(graph->tree_nv, problem->tree_nv, trees) == 0) &&
+         (trees == 0 || (memcmp(graph->tree_nv, problem->tree_nv, trees) == 0 &&
+                         memcmp(graph->tree_size, tree_size, trees) == 0)) &&
          (contacts == 0 || (memcmp(graph->tree_a, problem->tree_a, contacts) == 0 &&
                             memcmp(graph->tree_b, problem->tree_b, contacts) == 0));
 }
@@ -20,6 +22,7 @@ void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, const sap
   }
   const size_t nodes = (size_t)n_nodes_most;
   graph->tree_nv = sap_arena_take(arena, trees, sizeof(int32_t));
+  graph->tree_size = sap_arena_take(arena, trees, sizeof(int32_t));
   graph->tree_a = sap_arena_take(arena, contacts, sizeof(int32_t));
   graph->tree_b = sap_arena_take(arena, contacts, sizeof(int32_t));
   graph->tree_v = sap_arena_take(arena, trees, sizeof(int64_t));
@@ -70,7 +73,7 @@ static void find_nodes(struct sap_graph *graph) {
     if (graph->node_of_tree[t] == 0) {
       graph->node_of_tree[t] = graph->n_nodes;
       graph->tree_of_node[graph->n_nodes] = t;
-      graph->node_size[graph->n_nodes++] = graph->tree_nv[t];
+      graph->node_size[graph->n_nodes++] = graph->tree_size[t];
     }
   }
 }
@@ -241,13 +244,14 @@ static void find_islands(struct sap_graph *graph) {
 }
 
 void sap_graph_build(struct sap_graph *graph, const sap_problem *problem, const sap_sizes *sizes,
-                     int whole) {
+                     const int32_t *tree_size, int whole) {
   graph->n_trees = problem->n_trees;
   graph->n_contacts = problem->n_contacts;
   graph->whole = whole;
   graph->sizes = *sizes;
   if (graph->n_trees > 0) {
     memcpy(graph->tree_nv, problem->tree_nv, (size_t)graph->n_trees * sizeof(int32_t));
+    memcpy(graph->tree_size, tree_size, (size_t)graph->n_trees * sizeof(int32_t));
   }
   if (graph->n_contacts > 0) {
     memcpy(graph->tree_a, problem->tree_a, (size_t)graph->n_contacts * sizeof(int32_t));

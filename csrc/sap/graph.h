@@ -6,7 +6,9 @@
  * range of positions, scalars, patches and contacts. Within a patch contacts keep the order they were
  * given in.
  *
- * The graph depends on tree_nv, tree_a and tree_b alone and is kept while they stay the same. */
+ * Of a tree that has been reduced (reduction.h) only the velocities that stay are scalars. The graph depends on
+ * tree_nv, tree_a, tree_b and the number of velocities that stay of each tree alone, and is kept while they
+ * stay the same. */
 #ifndef SAPWOOD_SAP_GRAPH_H
 #define SAPWOOD_SAP_GRAPH_H
 
@@ -41,6 +43,7 @@ struct sap_graph {
   /* signature: a private copy of the index arrays */
   int32_t n_trees, n_contacts, whole;
   int32_t *tree_nv, *tree_a, *tree_b;
+  int32_t *tree_size; /* (n_trees) velocities that stay */
 
   sap_sizes sizes;
   int64_t *tree_v;        /* (n_trees) first velocity of each tree */
@@ -70,13 +73,14 @@ struct sap_graph {
 };
 
 /* does the graph stand for the same trees and contacts? */
-int sap_graph_matches(const struct sap_graph *graph, const sap_problem *problem, int whole);
+int sap_graph_matches(const struct sap_graph *graph, const sap_problem *problem,
+                      const int32_t *tree_size, int whole);
 
 /* room for the graph of `problem`, rows of the junction tree excepted */
 void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, const sap_problem *problem);
 
 /* builds all but the rows and updates of the junction tree */
 void sap_graph_build(struct sap_graph *graph, const sap_problem *problem, const sap_sizes *sizes,
-                     int whole);
+                     const int32_t *tree_size, int whole);
 
 #endif

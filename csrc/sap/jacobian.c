@@ -8,7 +8,7 @@
 struct side {
   const double *J;
   const uint64_t *chunks; /* of its contacts */
-  int32_t scalar, n, stride;
+  int32_t node, scalar, n, stride;
 };
 
 INLINE struct side side_of(const struct sap_jacobian *J, const struct sap_patch *patch, int high) {
@@ -16,7 +16,7 @@ INLINE struct side side_of(const struct sap_jacobian *J, const struct sap_patch 
   const int32_t node = high ? patch->high : patch->low;
   const int32_t n = scalar[node + 1] - scalar[node];
   return (struct side){J->values + (high ? patch->J_high : patch->J_low),
-                       J->chunks[high] + patch->begin, scalar[node], n, sap_stride(n)};
+                       J->chunks[high] + patch->begin, node, scalar[node], n, sap_stride(n)};
 }
 
 /* the sides of a patch, the second one a copy of the first where there is none; returns how many there are */
@@ -61,7 +61,24 @@ INLINE uint64_t pack_rows(int32_t n, const double *from, double *to, simd *bad) 
   return chunks;
 }
 
-static int pack(const struct sap_jacobian *J, const struct sap_island *island, const double *from) {
+/* the same for a reduced tree: the columns that stay, which are finite */
+INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, const double *from, double *to) {
+  const int32_t stride = sap_stride(tree->n_t), chunk = sap_chunk(tree->n_t);
+  uint64_t chunks = tree->n_t <= chunk;
+  for (int r = 0; r < 3; ++r, from += tree->n, to += stride) {
+    for (int32_t j = 0; j < tree->n_t; ++j) {
+      to[j] = from[tree->t[j]];
+      chunks |= (uint64_t)(to[j] != 0) << (j / chunk);
+    }
+    for (int32_t j = tree->n_t; j < stride; ++j) {
+      to[j] = 0;
+    }
+  }
+  return chunks;
+}
+
+INLINE int pack_any(const struct sap_jacobian *J, const struct sap_island *island,
+                    const double *from, const int any_reduced) {
   const struct sap_graph *graph = J->graph;
   simd bad = simd_zero();
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
@@ -75,13 +92,24 @@ static int pack(const struct sap_jacobian *J, const struct sap_island *island, c
       const double *rows = from + graph->contact_J[i];
       for (int k = 0; k < n_sides; ++k) {
         const int s = k == 0 ? first : !first;
-        J->chunks[s][i] = pack_rows(sides[s].n, rows, to[s], &bad);
-        rows += 3 * (int64_t)sides[s].n;
+        const struct sap_reduced_tree *reduced = any_reduced ? J->reduced[sides[s].node] : NULL;
+        J->chunks[s][i] = reduced ? pack_columns(reduced, rows, to[s])
+                                  : pack_rows(sides[s].n, rows, to[s], &bad);
+        rows += 3 * (int64_t)(reduced ? reduced->n : sides[s].n);
         to[s] += 3 * (int64_t)sides[s].stride;
       }
     }
   }
   return simd_sum(bad) == 0;
+}
+
+static int pack(const struct sap_jacobian *J, const struct sap_island *island, const double *from) {
+  return pack_any(J, island, from, 0);
+}
+
+static int pack_reduced(const struct sap_jacobian *J, const struct sap_island *island,
+                        const double *from) {
+  return pack_any(J, island, from, 1);
 }
 
 /* ---- J x, and |J| |x| with it where `bounds` ---- */
@@ -548,5 +576,11 @@ static void assemble(const struct sap_jacobian *J, const struct sap_island *isla
 
 const struct sap_jacobian_loops SAP_OF_ISA(sap_jacobian_loops_);
 const struct sap_jacobian_loops SAP_OF_ISA(sap_jacobian_loops_) = {
-    pack, multiply, multiply_bounded, multiply_transposed, multiply_transposed_absolute, assemble,
+    pack,
+    pack_reduced,
+    multiply,
+    multiply_bounded,
+    multiply_transposed,
+    multiply_transposed_absolute,
+    assemble,
 };

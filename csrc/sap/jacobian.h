@@ -10,9 +10,11 @@
 #include "constraints/contact_pool.h"
 #include "linalg/factorization.h"
 #include "sap/graph.h"
+#include "sap/reduction.h"
 
 struct sap_jacobian {
   const struct sap_graph *graph;
+  const struct sap_reduced_tree *const *reduced; /* (n_nodes) NULL for a whole tree */
   double *values;
   uint64_t *chunks[2]; /* (n_contacts) by place: which chunks of the lower and the higher side are not zero */
 };
@@ -34,6 +36,10 @@ enum { SAP_TERM_BYTES = 2 * sizeof(double *) + 3 * sizeof(uint64_t) };
 struct sap_jacobian_loops {
   /* packs the rows of the problem's J; 0 where one is not finite */
   int (*pack)(const struct sap_jacobian *J, const struct sap_island *island, const double *from);
+
+  /* the same where there are reduced trees: of those the columns that stay, which are finite */
+  int (*pack_reduced)(const struct sap_jacobian *J, const struct sap_island *island,
+                      const double *from);
 
   /* x_c = J x, one array per row of a contact: (n_contacts) by place */
   void (*multiply)(const struct sap_jacobian *J, const struct sap_island *island, const double *x,

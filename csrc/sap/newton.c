@@ -158,7 +158,7 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
     /* at the end velocities are formed anew from v: their sum of steps has gathered round-off */
     const int at_end = before.predicted <= 1e-13 * fabs(result.last.cost) ||
                        result.last.gradient <= tolerance(w, settings, &result.last);
-    if (at_end && result.iterations > 0) {
+    if (at_end && (result.iterations > 0 || w->reduction.tree)) {
       result.last = sap_verify(w, island);
     } else if (at_end) {
       sap_bound(w, island);

@@ -37,7 +37,7 @@ struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_isl
   struct sap_evaluation now = {
       .cost = 0.5 * balance.energy + contacts, /* 1/2 |v - v*|_A^2 + sum l_i */
       .gradient = sqrt(balance.gradient),
-      .momentum = sqrt(balance.momentum),
+      .momentum = sqrt(balance.momentum + w->eliminated[island->index]),
       .impulse = sqrt(balance.impulse),
   };
   now.scale = fmax(now.momentum, now.impulse);
@@ -48,10 +48,29 @@ void sap_bound(struct sap_workspace *w, const struct sap_island *island) {
   w->jacobian_loops->multiply_bounded(&w->J, island, w->v, w->contacts.v_c, w->contacts.dv_c);
 }
 
+/* the whole velocities of the reduced trees, and momentum from the whole A; |D grad|^2 of the velocities that were
+ * eliminated */
+static double restore(struct sap_workspace *w, const struct sap_island *island) {
+  double sum = 0;
+  for (int32_t i = island->node_begin; w->reduction.tree && i < island->node_end; ++i) {
+    const int32_t s = w->graph.tree.node_scalar[i];
+    if (w->reduced[i]) {
+      sum += sap_reduced_restore(w->reduced[i], w->kernels, w->vectors, w->v + s, w->dw + s,
+                                 w->momentum + s);
+    }
+  }
+  return sum;
+}
+
 struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island) {
   refresh_momentum(w, island);
+  const double eliminated = restore(w, island);
   sap_bound(w, island);
-  return sap_evaluate(w, island);
+  struct sap_evaluation now = sap_evaluate(w, island);
+  if (eliminated != 0) {
+    now.gradient = sqrt(now.gradient * now.gradient + eliminated);
+  }
+  return now;
 }
 
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {

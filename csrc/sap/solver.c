@@ -47,13 +47,17 @@ const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_rec
 }
 
 sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
-                           const struct sap_regularization *physical, int32_t *reused,
+                           const struct sap_regularization *physical, int reduce, int32_t *reused,
                            double *symbolic_seconds, sap_error *error) {
   struct sap_workspace *w = &solver->work;
   sap_problem complete = *problem;
   sap_sizes sizes;
   w->n_history = 0;
   sap_status status = sap_problem_sizes(problem, &sizes, error);
+  sap_reduction_clear(&w->reduction, problem);
+  if (status == SAP_OK && reduce) {
+    status = sap_reduction_find(&w->reduction, problem, w->kernels, w->vectors, &w->memory);
+  }
   if (status == SAP_OK) {
     const double start = sap_seconds();
     status = sap_workspace_prepare(w, problem, &sizes, &solver->settings, reused);
@@ -136,7 +140,8 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem,
     return sap_fail(error, SAP_INVALID_ARGUMENT, solution->v ? "gamma" : "v", -1, NAN,
                     "the solution must have room for it");
   }
-  sap_status status = sap_solver_load(solver, problem, physical, &reused, &symbolic_seconds, error);
+  sap_status status = sap_solver_load(solver, problem, physical, solver->settings.islands, &reused,
+                                      &symbolic_seconds, error);
   if (status == SAP_OK && v_guess) {
     status = sap_check_finite("v_guess", w->graph.sizes.nv, v_guess, error);
   }

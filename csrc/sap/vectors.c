@@ -99,6 +99,17 @@ static void invert_lower(int32_t n, double *L) {
   }
 }
 
+static void add_columns(int32_t n, const double *J, double *sums) {
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, n);
+    simd sum = simd_load_part(sums + i, part);
+    for (int r = 0; r < 3; ++r) {
+      sum += simd_abs(simd_load_part(J + (int64_t)r * n + i, part));
+    }
+    simd_store_part(sums + i, sum, part);
+  }
+}
+
 static void add_absolute(int32_t n, const double *A, double factor, const double *x, double *y) {
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
     const simd_mask part = part_at(i, n);
@@ -139,6 +150,7 @@ const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
     multiply_mass,
     balance,
     products,
+    add_columns,
     invert_lower,
     add_absolute,
     bounded_norm,

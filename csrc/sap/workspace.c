@@ -10,7 +10,7 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   sap_junction_tree_carve_updates(&w->graph.tree, arena);
   sap_factor_carve_values(&w->factor, arena);
   w->S = sap_arena_take(arena, (size_t)graph->sizes.nA, sizeof(double));
-  w->A = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof(double *));
+  w->A = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->A);
   w->J.graph = graph;
   w->J.values = sap_arena_take(arena, (size_t)graph->node_J[graph->n_nodes], sizeof(double));
   w->J.chunks[0] = sap_arena_take(arena, contacts, sizeof(uint64_t));
@@ -24,6 +24,9 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   for (size_t i = 0; i < sizeof by_scalar / sizeof *by_scalar; ++i) {
     *by_scalar[i] = sap_arena_take(arena, scalars, sizeof(double));
   }
+  w->reduced = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->reduced);
+  w->eliminated = sap_arena_take(arena, (size_t)graph->n_islands, sizeof(double));
+  w->J.reduced = w->reduced;
   w->history = sap_arena_take(arena, (size_t)w->history_capacity, sizeof(sap_iteration));
 }
 
@@ -60,7 +63,7 @@ static sap_status build(struct sap_workspace *w, const sap_problem *problem, con
   }
   arena = (struct sap_arena){w->graph_block.base, 0};
   sap_graph_carve(graph, &arena, problem);
-  sap_graph_build(graph, problem, sizes, !settings->islands);
+  sap_graph_build(graph, problem, sizes, w->reduction.size, !settings->islands);
 
   w->factor.kind = settings->factorization;
   w->factor.kernels = w->kernels;
@@ -85,7 +88,8 @@ static sap_status build(struct sap_workspace *w, const sap_problem *problem, con
 sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *problem,
                                  const sap_sizes *sizes, const sap_settings *settings,
                                  int32_t *reused) {
-  *reused = w->has_graph && sap_graph_matches(&w->graph, problem, !settings->islands);
+  *reused =
+      w->has_graph && sap_graph_matches(&w->graph, problem, w->reduction.size, !settings->islands);
   if (*reused) {
     return SAP_OK;
   }
@@ -103,6 +107,11 @@ static void bind_trees(struct sap_workspace *w, const struct sap_island *island,
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     const int32_t t = graph->node_tree[i], n = graph->tree_nv[t];
     const int32_t scalar = graph->tree.node_scalar[i];
+    w->reduced[i] = w->reduction.tree ? w->reduction.tree[t] : NULL;
+    if (w->reduced[i]) {
+      w->A[i] = w->reduced[i]->A;
+      continue;
+    }
     const double *v_star = problem->v_star + graph->tree_v[t];
     w->A[i] = problem->A + graph->tree_A[t];
     for (int32_t j = 0; j < n; ++j) {
@@ -112,6 +121,14 @@ static void bind_trees(struct sap_workspace *w, const struct sap_island *island,
   }
   w->vectors->multiply_mass(island->node_begin, island->node_end, graph->tree.node_scalar, w->A,
                             w->v_star, w->momentum_star);
+  w->eliminated[island->index] = 0;
+  for (int32_t i = island->node_begin; w->reduction.tree && i < island->node_end; ++i) {
+    const int32_t s = graph->tree.node_scalar[i];
+    if (w->reduced[i]) {
+      w->eliminated[island->index] += sap_reduced_bind(w->reduced[i], w->vectors, w->v_star + s,
+                                                       w->scale + s, w->momentum_star + s);
+    }
+  }
 }
 
 static int bind_contacts(struct sap_workspace *w, const struct sap_island *island,
@@ -132,7 +149,9 @@ static int bind_contacts(struct sap_workspace *w, const struct sap_island *islan
 int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
                        const sap_problem *problem) {
   bind_trees(w, island, problem);
-  const int finite = w->jacobian_loops->pack(&w->J, island, problem->J);
+  const struct sap_jacobian_loops *loops = w->jacobian_loops;
+  const int finite =
+      (w->reduction.tree ? loops->pack_reduced : loops->pack)(&w->J, island, problem->J);
   return bind_contacts(w, island, problem) && finite;
 }
 
@@ -140,8 +159,15 @@ void sap_workspace_gather(const struct sap_workspace *w, const double *by_tree, 
   const struct sap_graph *graph = &w->graph;
   for (int32_t i = 0; i < graph->n_nodes; ++i) {
     const int32_t t = graph->node_tree[i];
-    memcpy(by_scalar + graph->tree.node_scalar[i], by_tree + graph->tree_v[t],
-           (size_t)graph->tree_nv[t] * sizeof(double));
+    const struct sap_reduced_tree *reduced = w->reduced[i];
+    const double *from = by_tree + graph->tree_v[t];
+    double *to = by_scalar + graph->tree.node_scalar[i];
+    for (int32_t j = 0; reduced && j < reduced->n_t; ++j) {
+      to[j] = from[reduced->t[j]];
+    }
+    if (!reduced) {
+      memcpy(to, from, (size_t)graph->tree_nv[t] * sizeof(double));
+    }
   }
 }
 
@@ -150,7 +176,9 @@ void sap_workspace_scatter(const struct sap_workspace *w, const double *by_scala
   const struct sap_graph *graph = &w->graph;
   for (int32_t i = 0; i < graph->n_nodes; ++i) {
     const int32_t t = graph->node_tree[i];
-    memcpy(by_tree + graph->tree_v[t], by_scalar + graph->tree.node_scalar[i],
+    const struct sap_reduced_tree *reduced = w->reduced[i];
+    memcpy(by_tree + graph->tree_v[t],
+           reduced ? reduced->v : by_scalar + graph->tree.node_scalar[i],
            (size_t)graph->tree_nv[t] * sizeof(double));
   }
 }
@@ -160,5 +188,6 @@ void sap_workspace_release(struct sap_workspace *w) {
   sap_block_release(&w->graph_block, &w->memory);
   sap_block_release(&w->row_block, &w->memory);
   sap_block_release(&w->number_block, &w->memory);
+  sap_block_release(&w->reduction.block, &w->memory);
   w->has_graph = 0;
 }

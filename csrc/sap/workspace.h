@@ -1,5 +1,5 @@
 /* All that a solve works on, in three blocks of memory: the graph, the rows of its junction tree, and the
- * numbers. A problem is bound to it once per solve: numbers are gathered in the order of the graph, so that
+ * numbers; a reduction has its own. A problem is bound to it once per solve: numbers are gathered in the order of the graph, so that
  * every loop of the iterations runs over contiguous memory and knows the places it writes to. */
 #ifndef SAPWOOD_SAP_WORKSPACE_H
 #define SAPWOOD_SAP_WORKSPACE_H
@@ -9,6 +9,7 @@
 #include "linalg/factorization.h"
 #include "sap/graph.h"
 #include "sap/jacobian.h"
+#include "sap/reduction.h"
 #include "sap/vectors.h"
 
 struct sap_workspace {
@@ -19,13 +20,18 @@ struct sap_workspace {
   const struct sap_vector_loops *vectors;
   struct sap_block graph_block, row_block, number_block;
   int has_graph;
+  struct sap_reduction reduction;
   struct sap_graph graph;
   struct sap_factor factor; /* H and its Cholesky factor */
 
   double *S; /* (nA) inverse Cholesky factors of the blocks of A, see sap_invert_mass() */
 
-  /* by position: the block of A, in the caller's array */
-  const double **A; /* (n_nodes) */
+  /* by position: the block of A, in the caller's array, or A' of a reduced tree, which is NULL otherwise */
+  const double **A;                        /* (n_nodes) */
+  const struct sap_reduced_tree **reduced; /* (n_nodes) */
+
+  /* by island: |D A v|^2 of the velocities that were eliminated */
+  double *eliminated; /* (n_islands) */
 
   /* by place (patch order) */
   struct sap_jacobian J;
@@ -47,8 +53,8 @@ struct sap_workspace {
   int32_t n_history, history_capacity;
 };
 
-/* Makes the workspace fit the problem: keeps the graph where it matches, else builds it. *reused says
- * which. */
+/* Makes the workspace fit the problem and its reduction: keeps the graph where it matches, else builds it.
+ * *reused says which. */
 sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *problem,
                                  const sap_sizes *sizes, const sap_settings *settings,
                                  int32_t *reused);
@@ -58,7 +64,8 @@ sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *pro
 int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
                        const sap_problem *problem);
 
-/* copies of the velocities that take part, problem order <-> positions */
+/* copies of the velocities that take part, problem order <-> positions; those that were eliminated are as
+ * sap_verify() left them */
 void sap_workspace_gather(const struct sap_workspace *w, const double *by_tree, double *by_scalar);
 void sap_workspace_scatter(const struct sap_workspace *w, const double *by_scalar, double *by_tree);
 
