@@ -100,8 +100,8 @@ static void every_failed_allocation_is_a_clean_error(void) {
     CHECK_EQUAL(status, SAP_OUT_OF_MEMORY);
     ++failures;
   }
-  /* check, regularize, solver, and the three blocks of the workspace */
-  CHECK_EQUAL(failures, 6);
+  /* check, regularize, solver, the reduction, and the three blocks of the workspace */
+  CHECK_EQUAL(failures, 7);
 }
 
 static void destroying_nothing_is_allowed(void) {
