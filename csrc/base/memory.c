@@ -19,22 +19,6 @@ sap_allocator sap_allocator_or_default(const sap_allocator *given) {
   return (sap_allocator){default_allocate, default_release, NULL};
 }
 
-void *sap_arena_take(struct sap_arena *arena, size_t count, size_t size) {
-  const size_t limit = SIZE_MAX - SAP_ALIGNMENT;
-  if (arena->used == SIZE_MAX || (size > 0 && count > limit / size)) {
-    arena->used = SIZE_MAX;
-    return NULL;
-  }
-  const size_t bytes = (count * size + SAP_ALIGNMENT - 1) / SAP_ALIGNMENT * SAP_ALIGNMENT;
-  if (bytes > SIZE_MAX - 1 - arena->used) {
-    arena->used = SIZE_MAX;
-    return NULL;
-  }
-  unsigned char *piece = arena->base ? arena->base + arena->used : NULL;
-  arena->used += bytes;
-  return piece;
-}
-
 int sap_block_reserve(struct sap_block *block, size_t bytes, const sap_allocator *allocator) {
   if (bytes <= block->capacity && block->base) {
     return 1;

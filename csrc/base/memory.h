@@ -9,6 +9,7 @@
 #ifndef SAPWOOD_BASE_MEMORY_H
 #define SAPWOOD_BASE_MEMORY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sapwood.h"
@@ -30,7 +31,17 @@ struct sap_block {
 sap_allocator sap_allocator_or_default(const sap_allocator *given);
 
 /* next piece of count * size bytes; NULL while measuring */
-void *sap_arena_take(struct sap_arena *arena, size_t count, size_t size);
+static inline void *sap_arena_take(struct sap_arena *arena, size_t count, size_t size) {
+  const size_t limit = SIZE_MAX / 4;
+  size_t bytes;
+  if (arena->used > limit || __builtin_mul_overflow(count, size, &bytes) || bytes > limit) {
+    arena->used = SIZE_MAX;
+    return NULL;
+  }
+  unsigned char *piece = arena->base ? arena->base + arena->used : NULL;
+  arena->used += (bytes + SAP_ALIGNMENT - 1) / SAP_ALIGNMENT * SAP_ALIGNMENT;
+  return piece;
+}
 
 /* makes room for at least `bytes`, forgetting what the block held; 0 when memory ran out */
 int sap_block_reserve(struct sap_block *block, size_t bytes, const sap_allocator *allocator);

@@ -123,5 +123,49 @@ static void line(const struct sap_contact_pool *pool, int32_t begin, int32_t end
   }
 }
 
+static void predict(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
+  const struct sap_contact_pool p = *pool;
+#pragma GCC ivdep
+  for (int32_t i = begin; i < end; ++i) {
+    /* gamma' = gamma - G dv_c */
+    const double d_1 = -p.dv_c[0][i], d_2 = -p.dv_c[1][i], d_n = -p.dv_c[2][i];
+    const double G_12 = p.G[SAP_G_12][i], G_1n = p.G[SAP_G_1N][i], G_2n = p.G[SAP_G_2N][i];
+    const double gamma_1 = p.gamma[0][i] + p.G[SAP_G_11][i] * d_1 + G_12 * d_2 + G_1n * d_n;
+    const double gamma_2 = p.gamma[1][i] + G_12 * d_1 + p.G[SAP_G_22][i] * d_2 + G_2n * d_n;
+    const double normal = p.gamma[2][i] + G_1n * d_1 + G_2n * d_2 + p.G[SAP_G_NN][i] * d_n;
+    const double gamma_n = normal > 0 ? normal : 0;
+    /* w = gamma_t'/max(mu gamma_n', |gamma_t'|) */
+    const double length = sqrt(gamma_1 * gamma_1 + gamma_2 * gamma_2);
+    const double bound = p.mu[i] * gamma_n;
+    const double divisor = bound > length ? bound : length;
+    const double inverse = divisor > 0 ? 1 / divisor : 0;
+    p.dual[0][i] = inverse * gamma_1;
+    p.dual[1][i] = inverse * gamma_2;
+    p.dual[2][i] = gamma_n;
+  }
+}
+
+static void blend(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
+  const struct sap_contact_pool p = *pool;
+#pragma GCC ivdep
+  for (int32_t i = begin; i < end; ++i) {
+    const double t_1 = p.slip[0][i], t_2 = p.slip[1][i];
+    const int slides = t_1 * t_1 + t_2 * t_2 > 0;
+    const double y_r = sqrt(p.y[0][i] * p.y[0][i] + p.y[1][i] * p.y[1][i] + p.soft);
+    const double gamma_n = p.share[i] * (p.y[2][i] + p.mu_hat[i] * y_r);
+    /* (1/R_t) min(mu (gamma_n + gamma_n')/(2 y_r), 1) */
+    const double friction = 0.5 * p.mu[i] * (gamma_n + p.dual[2][i]);
+    const double across = p.inverse_R_t[i] * (friction < y_r ? friction / y_r : 1);
+    const double along = p.mu[i] * p.mu[i] * p.G[SAP_G_NN][i];
+    const double m_1 = 0.5 * (t_1 + p.dual[0][i]), m_2 = 0.5 * (t_2 + p.dual[1][i]);
+    const double G_11 = along * t_1 * t_1 + across * (1 - m_1 * m_1);
+    const double G_12 = along * t_1 * t_2 - across * m_1 * m_2;
+    const double G_22 = along * t_2 * t_2 + across * (1 - m_2 * m_2);
+    p.G[SAP_G_11][i] = slides ? G_11 : p.G[SAP_G_11][i];
+    p.G[SAP_G_12][i] = slides ? G_12 : p.G[SAP_G_12][i];
+    p.G[SAP_G_22][i] = slides ? G_22 : p.G[SAP_G_22][i];
+  }
+}
+
 const struct sap_pool_loops JOIN(sap_pool_loops_, SAP_ISA);
-const struct sap_pool_loops JOIN(sap_pool_loops_, SAP_ISA) = {derive, law, line};
+const struct sap_pool_loops JOIN(sap_pool_loops_, SAP_ISA) = {derive, law, line, predict, blend};

@@ -1,4 +1,4 @@
-/* The frictional contacts of a problem, one array per quantity, and the two loops over them that a solve
+/* The frictional contacts of a problem, one array per quantity, and the loops over them that a solve
  * spends its time in. contact_pool.c is compiled once per instruction set, like the dense kernels. */
 #ifndef SAPWOOD_CONSTRAINTS_CONTACT_POOL_H
 #define SAPWOOD_CONSTRAINTS_CONTACT_POOL_H
@@ -21,6 +21,8 @@ struct sap_contact_pool {
   double *slip[2]; /* t where the contact slides, else 0 */
   double *G[SAP_G_ENTRIES];
   int8_t *region;
+
+  double *dual[3]; /* (n): w and gamma_n' of direction.h */
 };
 
 void sap_pool_carve(struct sap_contact_pool *pool, struct sap_arena *arena, int32_t n);
@@ -34,6 +36,7 @@ static inline struct sap_contact sap_pool_get(const struct sap_contact_pool *poo
       .inverse_R_n = pool->inverse_R_n[i],
       .mu_hat = pool->mu_hat[i],
       .share = pool->share[i],
+      .unshare = 1 + pool->mu[i] * pool->mu_hat[i],
       .soft = pool->soft,
       .v_hat = {pool->v_hat[0][i], pool->v_hat[1][i], pool->v_hat[2][i]},
   };
@@ -50,6 +53,12 @@ struct sap_pool_loops {
   /* sums of -dv_c^T gamma and dv_c^T G dv_c at y - alpha R^-1 dv_c */
   void (*line)(const struct sap_contact_pool *pool, int32_t begin, int32_t end, double alpha,
                double *slope, double *curvature);
+
+  /* dual from gamma, G and dv_c */
+  void (*predict)(struct sap_contact_pool *pool, int32_t begin, int32_t end);
+
+  /* G_tt of the contacts that slide, from slip and dual */
+  void (*blend)(struct sap_contact_pool *pool, int32_t begin, int32_t end);
 };
 
 /* for the instruction set of number `set`, as in sap_kernels_of() */

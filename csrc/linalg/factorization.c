@@ -29,7 +29,6 @@ void sap_factor_carve_places(struct sap_factor *factor, struct sap_arena *arena)
 
 void sap_factor_carve_values(struct sap_factor *factor, struct sap_arena *arena) {
   factor->values = sap_arena_take(arena, factor->n_values, sizeof(double));
-  factor->scratch = sap_arena_take(arena, (size_t)factor->tree->max_rows, sizeof(double));
 }
 
 void sap_factor_place(struct sap_factor *factor, const int32_t *edge_low,

@@ -24,7 +24,6 @@ struct sap_factor {
   size_t *component_values;   /* (n_components + 1) range of values of each component */
   size_t n_values;
   double *values;
-  double *scratch; /* (tree->max_rows) */
   void *state;     /* of the backend, owned; NULL where it keeps none */
 };
 

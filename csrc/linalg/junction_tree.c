@@ -250,7 +250,7 @@ static void list_segments(struct sap_junction_tree *tree, struct sap_supernode *
 /* panel row just behind row index r of s */
 static int32_t row_end_offset(const struct sap_junction_tree *tree, const struct sap_supernode *s,
                               int32_t r) {
-  return r + 1 < s->row_end ? tree->row_offset[r + 1] : s->ld;
+  return r + 1 < s->row_end ? tree->row_offset[r + 1] : s->n_cols + s->n_rows;
 }
 
 static void list_updates(struct sap_junction_tree *tree, struct sap_supernode *s, int fill) {
@@ -307,19 +307,24 @@ static void list_updates(struct sap_junction_tree *tree, struct sap_supernode *s
   s->update_end = tree->n_updates;
 }
 
+/* rows padded to whole vectors; columns that are a multiple of 512 bytes apart would fall on too few sets of
+ * the cache */
+static int32_t leading_dimension(int32_t rows) {
+  const int32_t ld = (rows + SAP_PANEL_STEP - 1) / SAP_PANEL_STEP * SAP_PANEL_STEP;
+  return ld % 64 == 0 ? ld + SAP_PANEL_STEP : ld;
+}
+
 static void size_supernodes(struct sap_junction_tree *tree, int whole) {
   tree->n_values = 0;
-  tree->max_rows = 0;
   tree->n_components = 0;
   for (int32_t s = 0; s < tree->n_supernodes; ++s) {
     struct sap_supernode *node = &tree->supernode[s];
     node->scalar = tree->node_scalar[node->node_begin];
     node->n_cols = columns_of(tree, node);
-    node->ld = node->n_cols + node->n_rows;
+    node->ld = leading_dimension(node->n_cols + node->n_rows);
     node->values = tree->n_values;
     node->row_begin = node->row_end = 0;
-    tree->n_values += (size_t)node->ld * (size_t)node->n_cols;
-    tree->max_rows = node->n_rows > tree->max_rows ? node->n_rows : tree->max_rows;
+    tree->n_values += (size_t)node->ld * (size_t)node->n_cols + SAP_PANEL_STEP;
     for (int32_t i = node->node_begin; i < node->node_end; ++i) {
       tree->node_supernode[i] = s;
     }

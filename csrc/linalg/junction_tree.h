@@ -36,10 +36,14 @@ struct sap_update {
   int32_t col, n_cols; /* rows of the source panel that become columns */
 };
 
+/* Panels begin at, and their leading dimensions are, multiples of this, and so many zeros follow them: a
+ * vector of the widest kind may begin at any of their entries. */
+enum { SAP_PANEL_STEP = 8 };
+
 struct sap_supernode {
   int32_t node_begin, node_end; /* its nodes, by position in the order */
   int32_t scalar;               /* first scalar */
-  int32_t n_cols, n_rows, ld;   /* ld = n_cols + n_rows */
+  int32_t n_cols, n_rows, ld;   /* ld = n_cols + n_rows, rounded up */
   int32_t parent;               /* supernode, or -1 */
   int32_t row_begin, row_end;   /* its rows in row_node */
   int32_t segment_begin, segment_end;
@@ -59,7 +63,6 @@ struct sap_junction_tree {
   int32_t n_supernodes, n_components;
   int32_t n_row_nodes, n_segments, n_updates;
   size_t n_values;  /* doubles in all panels */
-  int32_t max_rows; /* largest n_rows */
 
   /* order: carved with the graph */
   int32_t *order;          /* (n_nodes) input node at each position */

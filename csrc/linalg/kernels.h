@@ -8,6 +8,10 @@
 
 #include <stdint.h>
 
+struct sap_supernode;
+struct sap_segment;
+struct sap_update;
+
 struct sap_kernels {
   const char *name; /* instruction set */
 
@@ -21,7 +25,7 @@ struct sap_kernels {
    * pivot is not positive and finite. */
   int32_t (*factor)(int32_t rows, int32_t cols, double *P, int32_t ld);
 
-  /* x <- L^-1 x (cols) and t = B x (rows - cols) for a factored panel [L; B] */
+  /* x <- L^-1 x (cols), then t <- t - B x (rows - cols), for a factored panel [L; B] */
   void (*solve_forward)(int32_t rows, int32_t cols, const double *P, int32_t ld, double *x,
                         double *t);
 
@@ -38,6 +42,16 @@ struct sap_kernels {
   /* y += A^T x for A (m, n) */
   void (*gemv_transposed)(int32_t m, int32_t n, const double *A, int32_t lda, const double *x,
                           double *y);
+
+  /* For the panel P = [L; B] of supernode s, padded: factor; all updates that it then pushes into the panels
+   * above; and the two solves above with t scattered over x, segment by segment. x is indexed by scalar. */
+  int32_t (*factor_panel)(const struct sap_supernode *s, double *P);
+  void (*push_updates)(const struct sap_supernode *s, const struct sap_update *update,
+                       const double *P, double *values);
+  void (*push_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
+                        const double *P, double *x);
+  void (*pull_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
+                        const double *P, double *x);
 };
 
 /* Instruction sets, narrowest first. A set is NULL where this build or this processor is without it. */

@@ -3,12 +3,14 @@
 #ifndef SAPWOOD_LINALG_SIMD_H
 #define SAPWOOD_LINALG_SIMD_H
 
+#include <math.h>
 #include <stdint.h>
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
-enum { SIMD_WIDTH = 8 };
+#define SAP_SIMD_WIDTH 8
 typedef __m512d simd;
+typedef __m128d simd_scalar;
 typedef __mmask8 simd_mask;
 
 static inline simd_mask simd_first(int32_t n) { return (simd_mask)((1u << n) - 1u); }
@@ -24,11 +26,43 @@ static inline void simd_store_part(double *p, simd x, simd_mask m) {
 }
 static inline simd simd_abs(simd x) { return _mm512_abs_pd(x); }
 static inline double simd_sum(simd x) { return _mm512_reduce_add_pd(x); }
+static inline simd simd_lane_to_all(simd x, int lane) {
+  return _mm512_permutexvar_pd(_mm512_set1_epi64(lane), x);
+}
+static inline simd_scalar simd_lane(simd x, int lane) {
+  return _mm512_castpd512_pd128(simd_lane_to_all(x, lane));
+}
+static inline simd simd_spread(simd_scalar x) { return _mm512_broadcastsd_pd(x); }
+static inline int simd_within(simd x, double low, double high) {
+  return (_mm512_cmp_pd_mask(x, simd_all(low), _CMP_GE_OQ) &
+          _mm512_cmp_pd_mask(x, simd_all(high), _CMP_LE_OQ)) == 0xff;
+}
+static inline simd simd_with_lane(simd x, int lane, simd y) {
+  return _mm512_mask_mov_pd(x, (simd_mask)(1u << lane), y);
+}
+static inline simd simd_beyond(simd x, int lane) {
+  return _mm512_maskz_mov_pd((simd_mask)(0xfeu << lane), x);
+}
+/* lane l is the sum of x[l] */
+static inline simd simd_sums(const simd x[]) {
+  simd half[4], quarter[2];
+  for (int i = 0; i < 4; ++i) {
+    half[i] = _mm512_mask_blend_pd(0xf0, x[i], x[i + 4]) +
+              _mm512_shuffle_f64x2(x[i], x[i + 4], 0x4e);
+  }
+  for (int i = 0; i < 2; ++i) {
+    const simd other = _mm512_mask_blend_pd(0xcc, half[i + 2], half[i]);
+    quarter[i] = _mm512_mask_blend_pd(0xcc, half[i], half[i + 2]) +
+                 _mm512_shuffle_f64x2(other, other, 0xb1);
+  }
+  return _mm512_unpacklo_pd(quarter[0], quarter[1]) + _mm512_unpackhi_pd(quarter[0], quarter[1]);
+}
 
 #elif defined(__AVX2__)
 #include <immintrin.h>
-enum { SIMD_WIDTH = 4 };
+#define SAP_SIMD_WIDTH 4
 typedef __m256d simd;
+typedef __m128d simd_scalar;
 typedef __m256i simd_mask;
 
 static inline simd_mask simd_first(int32_t n) {
@@ -42,10 +76,37 @@ static inline simd simd_load_part(const double *p, simd_mask m) { return _mm256_
 static inline void simd_store_part(double *p, simd x, simd_mask m) { _mm256_maskstore_pd(p, m, x); }
 static inline simd simd_abs(simd x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x); }
 static inline double simd_sum(simd x) { return (x[0] + x[2]) + (x[1] + x[3]); }
+static inline simd simd_lane_to_all(simd x, int lane) { return simd_all(x[lane]); }
+static inline simd_scalar simd_lane(simd x, int lane) {
+  return _mm256_castpd256_pd128(simd_lane_to_all(x, lane));
+}
+static inline simd simd_spread(simd_scalar x) { return _mm256_broadcastsd_pd(x); }
+static inline int simd_within(simd x, double low, double high) {
+  return _mm256_movemask_pd(_mm256_and_pd(_mm256_cmp_pd(x, simd_all(low), _CMP_GE_OQ),
+                                          _mm256_cmp_pd(x, simd_all(high), _CMP_LE_OQ))) == 0xf;
+}
+static inline simd simd_with_lane(simd x, int lane, simd y) {
+  x[lane] = y[lane];
+  return x;
+}
+static inline simd simd_beyond(simd x, int lane) {
+  for (int i = 0; i <= lane; ++i) {
+    x[i] = 0;
+  }
+  return x;
+}
+static inline simd simd_sums(const simd x[]) {
+  const simd low = _mm256_hadd_pd(x[0], x[1]), high = _mm256_hadd_pd(x[2], x[3]);
+  return _mm256_permute2f128_pd(low, high, 0x21) + _mm256_blend_pd(low, high, 0xc);
+}
 
 #elif defined(__GNUC__)
-enum { SIMD_WIDTH = 2 };
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+#define SAP_SIMD_WIDTH 2
 typedef double simd __attribute__((vector_size(16)));
+typedef simd simd_scalar;
 typedef double simd_unaligned __attribute__((vector_size(16), aligned(8), may_alias));
 typedef int32_t simd_mask;
 
@@ -68,9 +129,35 @@ static inline simd simd_abs(simd x) {
   return (simd){__builtin_fabs(x[0]), __builtin_fabs(x[1])};
 }
 static inline double simd_sum(simd x) { return x[0] + x[1]; }
+static inline simd simd_lane_to_all(simd x, int lane) { return simd_all(x[lane]); }
+static inline simd_scalar simd_lane(simd x, int lane) { return simd_all(x[lane]); }
+static inline simd simd_spread(simd_scalar x) { return x; }
+static inline int simd_within(simd x, double low, double high) {
+  return x[0] >= low && x[1] >= low && x[0] <= high && x[1] <= high;
+}
+static inline simd simd_with_lane(simd x, int lane, simd y) {
+  x[lane] = y[lane];
+  return x;
+}
+static inline simd simd_beyond(simd x, int lane) { return (simd){0, lane < 1 ? x[1] : 0}; }
+static inline simd simd_sums(const simd x[]) {
+  return (simd){x[0][0], x[1][0]} + (simd){x[0][1], x[1][1]};
+}
 
 #else
 #error "kernels.c needs the vector extensions of GCC or Clang"
 #endif
+
+/* one number, in every lane of the narrowest vector: no way through other registers */
+static inline simd_scalar simd_scalar_of(double x) { return (simd_scalar){x, x}; }
+static inline simd_scalar simd_scalar_sqrt(simd_scalar x) {
+#ifdef __SSE2__
+  return _mm_sqrt_pd(x);
+#else
+  return simd_scalar_of(sqrt(x[0]));
+#endif
+}
+
+enum { SIMD_WIDTH = SAP_SIMD_WIDTH };
 
 #endif

@@ -30,17 +30,12 @@ static int32_t run(struct sap_factor *factor, int32_t c) {
   for (int32_t i = component->supernode_begin; i < component->supernode_end; ++i) {
     const struct sap_supernode *s = &tree->supernode[i];
     double *panel = values + s->values;
-    const int32_t done = kernels->factor(s->ld, s->n_cols, panel, s->ld);
+    const int32_t done = kernels->factor_panel(s, panel);
     if (done < s->n_cols) {
       return sap_node_of_scalar(tree, s->node_begin, s->scalar + done);
     }
     /* H_rc -= B_r B_c^T for every pair of rows above */
-    for (int32_t u = s->update_begin; u < s->update_end; ++u) {
-      const struct sap_update *update = &tree->update[u];
-      kernels->multiply(update->n_rows, update->n_cols, s->n_cols, -1, panel + update->row, s->ld,
-                        panel + update->col, s->ld, values + update->target, update->target_ld,
-                        update->row == update->col);
-    }
+    kernels->push_updates(s, tree->update, panel, values);
   }
   return -1;
 }
@@ -50,30 +45,15 @@ static void solve(struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_component *component = &tree->component[c];
   const struct sap_kernels *kernels = factor->kernels;
   const double *values = factor->values;
-  double *scratch = factor->scratch;
   /* L y = x */
   for (int32_t i = component->supernode_begin; i < component->supernode_end; ++i) {
     const struct sap_supernode *s = &tree->supernode[i];
-    kernels->solve_forward(s->ld, s->n_cols, values + s->values, s->ld, x + s->scalar, scratch);
-    const double *t = scratch;
-    for (int32_t g = s->segment_begin; g < s->segment_end; ++g) {
-      double *rows = x + tree->segment[g].scalar;
-      for (int32_t k = 0; k < tree->segment[g].length; ++k) {
-        rows[k] -= *t++;
-      }
-    }
+    kernels->push_solution(s, tree->segment, values + s->values, x);
   }
   /* L^T x = y */
   for (int32_t i = component->supernode_end - 1; i >= component->supernode_begin; --i) {
     const struct sap_supernode *s = &tree->supernode[i];
-    double *t = scratch;
-    for (int32_t g = s->segment_begin; g < s->segment_end; ++g) {
-      const double *rows = x + tree->segment[g].scalar;
-      for (int32_t k = 0; k < tree->segment[g].length; ++k) {
-        *t++ = rows[k];
-      }
-    }
-    kernels->solve_backward(s->ld, s->n_cols, values + s->values, s->ld, x + s->scalar, scratch);
+    kernels->pull_solution(s, tree->segment, values + s->values, x);
   }
 }
 

@@ -1,15 +1,22 @@
 /* Directions of descent: Newton's, and two changes to it that save iterations.
  *
- * Turning curvature. The Hessian of a sliding contact has almost no curvature along its slip direction t, so
- * that a step can drive the slip through zero and out on the other side, where friction turns round; the
- * line search then cuts the step short. Where t has just turned, some of the cross-slip curvature is added
- * along t:
+ * Primal-dual friction (Chan, Golub and Mulet 1999, for sums of norms). The Hessian of a sliding contact has
+ * almost no curvature along its slip direction t, so that a step can drive the slip through zero and out on
+ * the other side, where friction turns round; the line search then cuts the step short. The direction of
+ * friction is therefore also followed as an unknown of its own: the law linearized at the full step, however
+ * short the step that was taken, gives
  *
- *     G_tt = (mu/R_t) [(mu_hat/(1+mu_tilde^2) + theta gamma_n/y_r) P + (gamma_n/y_r) (I - P)]
- *     theta <- max(0.4 theta, clip(1 - t . t_before, 0, 1))
+ *     gamma' = gamma - G dv_c,   gamma_n' >= 0,   w = gamma_t'/max(mu gamma_n', |gamma_t'|)
  *
- * G only grows, so the direction still descends and Appendix F's argument for convergence holds; theta is
- * dropped close to the solution, where Newton converges quadratically.
+ * and at the next iterate the means of both estimates, m = (t + w)/2 and (gamma_n + gamma_n')/2, take the
+ * place of t and gamma_n in the curvature of the norm |y_t|:
+ *
+ *     G_tt = (mu/R_t) [mu_hat/(1+mu_tilde^2) t t^T + (gamma_n + gamma_n')/(2 y_r) (I - m m^T)],
+ *
+ * the factor of I - m m^T no larger than in stiction, 1/R_t. As |m| <= 1, G is positive semidefinite and
+ * bounded: A <= H <= c A, the direction descends, and the line search makes the method converge. Near the
+ * solution w - t, gamma_n' - gamma_n and with them the change of H vanish like the step; where steps already
+ * leave less than a tenth of the gradient, H is Newton's unchanged.
  *
  * Sticking start. At an impact most contacts slide at the guess, and the first iterations are spent
  * unlearning that. The first direction leads to the minimiser of
@@ -23,15 +30,14 @@
 #include "sap/objective.h"
 
 /* Both prepare H dv = right side from the last sap_evaluate(): the right side in dv, G in the contacts. The
- * sticking system replaces G, so that Newton's needs a new sap_evaluate() after it. */
+ * sticking system replaces G and gamma, so that Newton's needs a new sap_evaluate() after it. */
 void sap_newton_system(struct sap_workspace *w, const struct sap_island *island);
 void sap_sticking_system(struct sap_workspace *w, const struct sap_island *island);
 
-/* forgets all slip directions */
-void sap_turn_reset(struct sap_workspace *w, const struct sap_island *island);
+/* w and gamma_n' from the G and gamma that the direction came from; after sap_line_make() */
+void sap_dual_predict(struct sap_workspace *w, const struct sap_island *island);
 
-/* Follows the slip directions from one iterate to the next, and with `add` adds the turning curvature to
- * G; after sap_evaluate(). */
-void sap_turn_follow(struct sap_workspace *w, const struct sap_island *island, int add);
+/* their share in G; after the next sap_evaluate() */
+void sap_dual_blend(struct sap_workspace *w, const struct sap_island *island);
 
 #endif

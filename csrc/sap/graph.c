@@ -45,6 +45,8 @@ void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, const sap
   graph->low_node = sap_arena_take(arena, contacts, sizeof(int32_t));
   graph->high_node = sap_arena_take(arena, contacts, sizeof(int32_t));
   graph->sorted = sap_arena_take(arena, contacts, sizeof(int32_t));
+  graph->run = sap_arena_take(arena, contacts, sizeof(int32_t));
+  graph->run_begin = sap_arena_take(arena, contacts + 1, sizeof(int32_t));
   graph->bucket = sap_arena_take(arena, nodes + 2, sizeof(int32_t));
   graph->edge_a = sap_arena_take(arena, contacts, sizeof(int32_t));
   graph->edge_b = sap_arena_take(arena, contacts, sizeof(int32_t));
@@ -91,31 +93,39 @@ static void counting_sort(int32_t count, const int32_t *from, int32_t *to, const
   }
 }
 
-/* contacts sorted by pair of nodes; runs become patches, those between two trees also edges */
+/* Contacts come in runs between the same two trees, as collision detection lists them. The runs are sorted
+ * by pair of nodes; those of one pair become a patch, and patches between two trees an edge. */
 static void find_patches(struct sap_graph *graph) {
+  int32_t n_runs = 0;
   for (int32_t i = 0; i < graph->n_contacts; ++i) {
+    if (i > 0 && graph->tree_a[i] == graph->tree_a[i - 1] &&
+        graph->tree_b[i] == graph->tree_b[i - 1]) {
+      continue;
+    }
     const int32_t a = graph->node_of_tree[graph->tree_a[i]];
     const int32_t b = graph->tree_b[i] < 0 ? -1 : graph->node_of_tree[graph->tree_b[i]];
-    graph->low_node[i] = b < 0 || a < b ? a : b;
-    graph->high_node[i] = b < 0 || a < b ? b : a;
-    graph->contact[i] = i;
+    graph->low_node[n_runs] = b < 0 || a < b ? a : b;
+    graph->high_node[n_runs] = b < 0 || a < b ? b : a;
+    graph->run[n_runs] = n_runs;
+    graph->run_begin[n_runs++] = i;
   }
-  counting_sort(graph->n_contacts, graph->contact, graph->sorted, graph->high_node,
-                graph->n_nodes + 1, graph->bucket);
-  counting_sort(graph->n_contacts, graph->sorted, graph->contact, graph->low_node,
-                graph->n_nodes + 1, graph->bucket);
+  graph->run_begin[n_runs] = graph->n_contacts;
+  counting_sort(n_runs, graph->run, graph->sorted, graph->high_node, graph->n_nodes + 1,
+                graph->bucket);
+  counting_sort(n_runs, graph->sorted, graph->run, graph->low_node, graph->n_nodes + 1,
+                graph->bucket);
   graph->n_patches = 0;
   graph->n_edges = 0;
-  for (int32_t place = 0; place < graph->n_contacts; ++place) {
-    const int32_t i = graph->contact[place];
-    const int32_t low = graph->low_node[i], high = graph->high_node[i];
+  for (int32_t k = 0; k < n_runs; ++k) {
+    const int32_t run = graph->run[k];
+    const int32_t low = graph->low_node[run], high = graph->high_node[run];
     struct sap_patch *last = graph->n_patches > 0 ? &graph->unsorted[graph->n_patches - 1] : NULL;
     if (last && last->low == low && last->high == high) {
-      last->end = place + 1;
+      last->end = k + 1;
       continue;
     }
     graph->unsorted[graph->n_patches++] =
-        (struct sap_patch){.low = low, .high = high, .begin = place, .end = place + 1, .edge = -1};
+        (struct sap_patch){.low = low, .high = high, .begin = k, .end = k + 1, .edge = -1};
     if (high >= 0) {
       graph->unsorted[graph->n_patches - 1].edge = graph->n_edges;
       graph->edge_a[graph->n_edges] = low;
@@ -124,7 +134,7 @@ static void find_patches(struct sap_graph *graph) {
   }
 }
 
-/* from nodes to positions, sorted by the lower one; contacts follow their patches */
+/* from nodes to positions, sorted by the lower one; from runs to contacts, which follow their patches */
 static void order_patches(struct sap_graph *graph) {
   const int32_t *position = graph->tree.position;
   int32_t *patches = graph->edge_a, *patches_sorted = graph->edge_b, *key = graph->low_node;
@@ -141,15 +151,19 @@ static void order_patches(struct sap_graph *graph) {
     }
   }
   counting_sort(graph->n_patches, patches, patches_sorted, key, graph->n_nodes + 1, graph->bucket);
-  memcpy(graph->sorted, graph->contact, (size_t)graph->n_contacts * sizeof *graph->sorted);
   int32_t place = 0;
   for (int32_t p = 0; p < graph->n_patches; ++p) {
     struct sap_patch *patch = &graph->patch[p];
     *patch = graph->unsorted[patches_sorted[p]];
-    const int32_t count = patch->end - patch->begin;
-    memcpy(graph->contact + place, graph->sorted + patch->begin, (size_t)count * sizeof(int32_t));
-    patch->begin = place;
-    patch->end = place += count;
+    const int32_t first = place;
+    for (int32_t k = patch->begin; k < patch->end; ++k) {
+      const int32_t run = graph->run[k];
+      for (int32_t i = graph->run_begin[run]; i < graph->run_begin[run + 1]; ++i) {
+        graph->contact[place++] = i;
+      }
+    }
+    patch->begin = first;
+    patch->end = place;
   }
 }
 
@@ -188,6 +202,7 @@ static void list_incidences(struct sap_graph *graph) {
     }
   }
   graph->max_node_width = 0;
+  graph->max_node_contacts = 0;
   int64_t J = 0;
   for (int32_t i = 0; i < graph->n_nodes; ++i) {
     const int64_t row = sap_stride(sap_node_size(&graph->tree, i));
@@ -198,6 +213,8 @@ static void list_incidences(struct sap_graph *graph) {
       J += 3 * row * (patch->end - patch->begin);
     }
     const int64_t width = J - graph->node_J[i];
+    const int32_t contacts = (int32_t)(width / (3 * row));
+    graph->max_node_contacts = contacts > graph->max_node_contacts ? contacts : graph->max_node_contacts;
     graph->max_node_width = width > graph->max_node_width ? width : graph->max_node_width;
   }
   graph->node_J[graph->n_nodes] = J;

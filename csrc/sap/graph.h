@@ -61,10 +61,12 @@ struct sap_graph {
   int32_t *edge_low, *edge_high; /* (n_edges) positions */
   int32_t *node_tree;            /* (n_nodes) the problem's tree at each position */
   int64_t max_node_width;        /* most doubles in the rows of one position, for scratch */
+  int32_t max_node_contacts;     /* most contacts of one position */
   struct sap_junction_tree tree;
 
   /* scratch */
   int32_t *node_of_tree, *tree_of_node, *node_size, *low_node, *high_node, *sorted, *bucket;
+  int32_t *run, *run_begin;
   int64_t *offset;
   int32_t *edge_a, *edge_b;
   struct sap_patch *unsorted;

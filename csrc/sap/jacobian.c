@@ -2,36 +2,31 @@
 
 #include <string.h>
 
-#include "linalg/simd.h"
-
-/* compiled once per instruction set: SAP_ISA names the table */
-#ifndef SAP_ISA
-#define SAP_ISA baseline
-#endif
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
-#define INLINE static inline __attribute__((always_inline))
+#include "linalg/isa.h"
 
 /* one side of a patch: the rows of J that belong to one tree */
 struct side {
   const double *J;
+  const uint64_t *chunks; /* of its contacts */
   int32_t node, scalar, n, stride;
 };
 
-INLINE struct side side_of(const struct sap_jacobian *J, int32_t node, int64_t offset) {
+INLINE struct side side_of(const struct sap_jacobian *J, const struct sap_patch *patch, int high) {
   const int32_t *scalar = J->graph->tree.node_scalar;
+  const int32_t node = high ? patch->high : patch->low;
   const int32_t n = scalar[node + 1] - scalar[node];
-  return (struct side){J->values + offset, node, scalar[node], n, sap_stride(n)};
+  return (struct side){J->values + (high ? patch->J_high : patch->J_low),
+                       J->chunks[high] + patch->begin, node, scalar[node], n, sap_stride(n)};
 }
 
 /* the sides of a patch, the second one a copy of the first where there is none; returns how many there are */
 INLINE int sides_of(const struct sap_jacobian *J, const struct sap_patch *patch,
                     struct side sides[2]) {
-  sides[0] = sides[1] = side_of(J, patch->low, patch->J_low);
+  sides[0] = sides[1] = side_of(J, patch, 0);
   if (patch->high < 0) {
     return 1;
   }
-  sides[1] = side_of(J, patch->high, patch->J_high);
+  sides[1] = side_of(J, patch, 1);
   return 2;
 }
 
@@ -47,32 +42,39 @@ INLINE simd_mask part_of(int32_t n, int32_t k) {
 /* ---- packing ---- */
 
 /* three rows of n, one after the other -> rows of a stride, padded by zeros; adds NaN to *bad where a value is
- * not finite */
-INLINE const double *pack_rows(int32_t n, const double *from, double *to, simd *bad) {
-  const int32_t stride = sap_stride(n);
-  for (int r = 0; r < 3; ++r, from += n, to += stride) {
-    for (int32_t k = 0; k < vectors_of(n); ++k) {
-      const simd x = simd_load_part(from + k * SIMD_WIDTH, part_of(n, k));
-      simd_store_part(to + k * SIMD_WIDTH, x, part_of(stride, k));
-      *bad += simd_zero() * x;
+ * not finite. Returns the chunks that are not zero. */
+INLINE uint64_t pack_rows(int32_t n, const double *from, double *to, simd *bad) {
+  const int32_t stride = sap_stride(n), chunk = sap_chunk(n);
+  uint64_t chunks = 0;
+  for (int32_t k = 0; k < vectors_of(n); ++k) {
+    simd size = simd_zero();
+    for (int r = 0; r < 3; ++r) {
+      const int64_t at = k * SIMD_WIDTH;
+      const simd x = simd_load_part(from + r * (int64_t)n + at, part_of(n, k));
+      simd_store_part(to + r * (int64_t)stride + at, x, part_of(stride, k));
+      size += simd_abs(x);
     }
+    *bad += simd_zero() * size;
+    /* a row of one chunk is never passed over */
+    chunks |= (uint64_t)(n <= chunk || simd_sum(size) != 0) << (k * SIMD_WIDTH / chunk);
   }
-  return from;
+  return chunks;
 }
 
 /* the same for a reduced tree: the columns that stay, which are finite */
-INLINE const double *pack_columns(const struct sap_reduced_tree *tree, const double *from,
-                                  double *to) {
-  const int32_t stride = sap_stride(tree->n_t);
+INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, const double *from, double *to) {
+  const int32_t stride = sap_stride(tree->n_t), chunk = sap_chunk(tree->n_t);
+  uint64_t chunks = tree->n_t <= chunk;
   for (int r = 0; r < 3; ++r, from += tree->n, to += stride) {
     for (int32_t j = 0; j < tree->n_t; ++j) {
       to[j] = from[tree->t[j]];
+      chunks |= (uint64_t)(to[j] != 0) << (j / chunk);
     }
     for (int32_t j = tree->n_t; j < stride; ++j) {
       to[j] = 0;
     }
   }
-  return from;
+  return chunks;
 }
 
 INLINE int pack_any(const struct sap_jacobian *J, const struct sap_island *island,
@@ -91,8 +93,9 @@ INLINE int pack_any(const struct sap_jacobian *J, const struct sap_island *islan
       for (int k = 0; k < n_sides; ++k) {
         const int s = k == 0 ? first : !first;
         const struct sap_reduced_tree *reduced = any_reduced ? J->reduced[sides[s].node] : NULL;
-        rows =
-            reduced ? pack_columns(reduced, rows, to[s]) : pack_rows(sides[s].n, rows, to[s], &bad);
+        J->chunks[s][i] = reduced ? pack_columns(reduced, rows, to[s])
+                                  : pack_rows(sides[s].n, rows, to[s], &bad);
+        rows += 3 * (int64_t)(reduced ? reduced->n : sides[s].n);
         to[s] += 3 * (int64_t)sides[s].stride;
       }
     }
@@ -166,16 +169,28 @@ INLINE void multiply_short(const int V, const int n_sides, const struct side sid
   }
 }
 
+/* vectors [first, last) of a chunk of a row of n */
+INLINE int32_t first_vector(int32_t n, int32_t c) { return c * sap_chunk(n) / SIMD_WIDTH; }
+
+INLINE int32_t last_vector(int32_t n, int32_t c) {
+  const int32_t end = (c + 1) * sap_chunk(n);
+  return vectors_of(end < n ? end : n);
+}
+
 INLINE void multiply_long(int n_sides, const struct side sides[2], const struct sap_patch *patch,
                           const double *x, double *const x_c[3], double *const bound[3]) {
   for (int32_t i = patch->begin; i < patch->end; ++i) {
     struct row_sums sums = no_sums();
     for (int s = 0; s < n_sides; ++s) {
-      const double *J = sides[s].J + 3 * (int64_t)(i - patch->begin) * sides[s].stride;
-      for (int32_t k = 0; k < vectors_of(sides[s].n); ++k) {
-        const simd_mask part = part_of(sides[s].n, k);
-        add_rows(J + k * SIMD_WIDTH, sides[s].stride, part,
-                 simd_load_part(x + sides[s].scalar + k * SIMD_WIDTH, part), bound != NULL, &sums);
+      const struct side *side = &sides[s];
+      const double *J = side->J + 3 * (int64_t)(i - patch->begin) * side->stride;
+      for (uint64_t left = side->chunks[i - patch->begin]; left != 0; left &= left - 1) {
+        const int32_t c = __builtin_ctzll(left);
+        for (int32_t k = first_vector(side->n, c); k < last_vector(side->n, c); ++k) {
+          const simd_mask part = part_of(side->n, k);
+          add_rows(J + k * SIMD_WIDTH, side->stride, part,
+                   simd_load_part(x + side->scalar + k * SIMD_WIDTH, part), bound != NULL, &sums);
+        }
       }
     }
     store_sums(&sums, i, x_c, bound);
@@ -213,16 +228,29 @@ static void multiply_bounded(const struct sap_jacobian *J, const struct sap_isla
 
 /* ---- J^T x_c, and |J|^T bound with it ---- */
 
-/* one vector of the scalars of a node */
-INLINE simd add_transposed(const struct sap_graph *graph, int32_t node, const double *row,
-                           int32_t stride, simd_mask part, double *const x_c[3],
+/* the chunks of the contacts of an incidence, by place */
+INLINE const uint64_t *chunks_of(const struct sap_jacobian *J, int32_t node,
+                                 const struct sap_incidence *incidence) {
+  return J->chunks[J->graph->patch[incidence->patch].low != node];
+}
+
+/* one vector of the scalars of a node, of chunk c */
+INLINE simd add_transposed(const struct sap_jacobian *J, int32_t node, const double *row,
+                           int32_t stride, int32_t c, simd_mask part, double *const x_c[3],
                            const int absolute) {
+  const struct sap_graph *graph = J->graph;
+  const int32_t only = stride <= 8; /* one chunk */
   simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
   for (int32_t k = graph->incidence_start[node]; k < graph->incidence_start[node + 1]; ++k) {
-    for (int32_t i = graph->incidence[k].begin; i < graph->incidence[k].end; ++i) {
-      for (int r = 0; r < 3; ++r, row += stride) {
-        const simd J = simd_load_part(row, part);
-        sum[r] += (absolute ? simd_abs(J) : J) * simd_all(x_c[r][i]);
+    const struct sap_incidence *incidence = &graph->incidence[k];
+    const uint64_t *chunks = chunks_of(J, node, incidence);
+    for (int32_t i = incidence->begin; i < incidence->end; ++i, row += 3 * (int64_t)stride) {
+      if (!only && !(chunks[i] >> c & 1)) {
+        continue;
+      }
+      for (int r = 0; r < 3; ++r) {
+        const simd J_r = simd_load_part(row + r * (int64_t)stride, part);
+        sum[r] += (absolute ? simd_abs(J_r) : J_r) * simd_all(x_c[r][i]);
       }
     }
   }
@@ -237,7 +265,8 @@ INLINE void transpose_any(const struct sap_jacobian *J, const struct sap_island 
     for (int32_t k = 0; k < vectors_of(n); ++k) {
       const simd_mask part = part_of(n, k);
       const double *rows = J->values + graph->node_J[node] + k * SIMD_WIDTH;
-      const simd sum = add_transposed(graph, node, rows, sap_stride(n), part, x_c, absolute);
+      const simd sum = add_transposed(J, node, rows, sap_stride(n), k * SIMD_WIDTH / sap_chunk(n),
+                                      part, x_c, absolute);
       simd_store_part(y + graph->tree.node_scalar[node] + k * SIMD_WIDTH, sum, part);
     }
   }
@@ -338,86 +367,191 @@ INLINE void assemble_body_edge(const struct sap_jacobian *J, const struct sap_pa
   store_body_block(sum, factor->edge[patch->edge], factor->values);
 }
 
-/* trees of any size: GJ = G J for the acting contacts of [begin, end), one after the other; returns their
- * number of rows */
-INLINE int32_t multiply_rows(const struct sap_contact_pool *contacts, int32_t begin, int32_t end,
-                             int32_t n, const double *J, double *GJ) {
-  const int32_t stride = sap_stride(n);
-  int32_t rows = 0;
-  for (int32_t i = begin; i < end; ++i, J += 3 * (int64_t)stride) {
-    if (!acts(contacts, i)) {
+/* trees of any size: blocks in tiles of registers */
+enum {
+  TILE_VECTORS = SIMD_WIDTH == 8 ? 1 : 2,
+  TILE_ROWS = TILE_VECTORS * SIMD_WIDTH,
+  TILE_COLUMNS = SIMD_WIDTH == 8 ? 8 : 4
+};
+
+/* what a run of acting contacts of the same links brings to a block: rows of G J, columns of J, and their
+ * chunks */
+struct sap_term {
+  const double *GJ, *J;
+  uint64_t rows, columns;
+  int64_t n_rows;
+};
+
+_Static_assert(sizeof(struct sap_term) == SAP_TERM_BYTES, "room for terms");
+
+/* tile at row i, column j of C (m, n) += sum of GJ^T J over the terms that have both chunks, N columns */
+INLINE void add_tile(const int N, int32_t n_terms, const struct sap_term *terms, int32_t i,
+                     int32_t j, int32_t m, int32_t n, double *C, int32_t ld) {
+  const int32_t row_chunk = i / sap_chunk(m), column_chunk = j / sap_chunk(n);
+  const int64_t row_stride = sap_stride(m), column_stride = sap_stride(n);
+  simd_mask part[TILE_VECTORS];
+  simd sum[TILE_COLUMNS][TILE_VECTORS];
+  C += (int64_t)j * ld + i;
+  UNROLL
+  for (int v = 0; v < TILE_VECTORS; ++v) {
+    part[v] = part_of(m - i, v);
+    UNROLL
+    for (int l = 0; l < N; ++l) {
+      sum[l][v] = simd_load_part(C + (int64_t)l * ld + v * SIMD_WIDTH, part[v]);
+    }
+  }
+  for (int32_t t = 0; t < n_terms; ++t) {
+    if (!(terms[t].rows >> row_chunk & terms[t].columns >> column_chunk & 1)) {
       continue;
     }
-    double *to = GJ + rows * (int64_t)stride;
-    rows += 3;
-    for (int32_t k = 0; k < vectors_of(n); ++k) {
-      const simd_mask part = part_of(n, k);
-      simd row[3], product[3];
-      for (int r = 0; r < 3; ++r) {
-        row[r] = simd_load_part(J + r * (int64_t)stride + k * SIMD_WIDTH, part);
-      }
-      multiply_block(contacts, i, row, product);
-      for (int r = 0; r < 3; ++r) {
-        simd_store_part(to + r * (int64_t)stride + k * SIMD_WIDTH, product[r], part);
+    const double *GJ = terms[t].GJ + i, *J = terms[t].J + j;
+    for (int64_t r = 0; r < terms[t].n_rows; ++r, GJ += row_stride, J += column_stride) {
+      UNROLL
+      for (int v = 0; v < TILE_VECTORS; ++v) {
+        const simd row = simd_load_part(GJ + v * SIMD_WIDTH, part[v]);
+        UNROLL
+        for (int l = 0; l < N; ++l) {
+          sum[l][v] += row * simd_all(J[l]);
+        }
       }
     }
   }
-  return rows;
+  UNROLL
+  for (int v = 0; v < TILE_VECTORS; ++v) {
+    UNROLL
+    for (int l = 0; l < N; ++l) {
+      simd_store_part(C + (int64_t)l * ld + v * SIMD_WIDTH, sum[l][v], part[v]);
+    }
+  }
 }
 
-/* J of the acting contacts of [begin, end), one after the other */
-INLINE void copy_rows(const struct sap_contact_pool *contacts, int32_t begin, int32_t end,
-                      int32_t n, const double *J, double *to) {
-  const int32_t width = 3 * sap_stride(n);
-  for (int32_t i = begin; i < end; ++i, J += width) {
-    if (acts(contacts, i)) {
-      memcpy(to, J, (size_t)width * sizeof *to);
-      to += width;
+/* C (m, n) += sum of GJ^T J over the terms; with `lower` what lies above the diagonal is undefined */
+static void add_terms(int32_t n_terms, const struct sap_term *terms, int32_t m, int32_t n, double *C,
+                      int32_t ld, int lower) {
+  uint64_t rows = 0, columns = 0;
+  for (int32_t t = 0; t < n_terms; ++t) {
+    rows |= terms[t].rows;
+    columns |= terms[t].columns;
+  }
+  for (int32_t i = 0; i < m; i += TILE_ROWS) {
+    if (!(rows >> (i / sap_chunk(m)) & 1)) {
+      continue;
+    }
+    const int32_t end = lower ? sap_smaller(i + TILE_ROWS, n) : n;
+    for (int32_t j = 0; j < end; j += TILE_COLUMNS) {
+      if (!(columns >> (j / sap_chunk(n)) & 1)) {
+        continue;
+      }
+      switch (n - j) {
+        case 1: add_tile(1, n_terms, terms, i, j, m, n, C, ld); break;
+        case 2: add_tile(2, n_terms, terms, i, j, m, n, C, ld); break;
+        case 3: add_tile(3, n_terms, terms, i, j, m, n, C, ld); break;
+#if SAP_SIMD_WIDTH == 8
+        case 4: add_tile(4, n_terms, terms, i, j, m, n, C, ld); break;
+        case 5: add_tile(5, n_terms, terms, i, j, m, n, C, ld); break;
+        case 6: add_tile(6, n_terms, terms, i, j, m, n, C, ld); break;
+        case 7: add_tile(7, n_terms, terms, i, j, m, n, C, ld); break;
+#endif
+        default: add_tile(TILE_COLUMNS, n_terms, terms, i, j, m, n, C, ld); break;
+      }
+    }
+  }
+}
+
+/* one more contact: of the run before, or the first of a new one */
+INLINE int32_t add_term(struct sap_term *terms, int32_t n_terms, struct sap_term term,
+                        int32_t row_stride, int32_t column_stride) {
+  struct sap_term *last = &terms[n_terms - 1];
+  if (n_terms > 0 && last->rows == term.rows && last->columns == term.columns &&
+      last->GJ + last->n_rows * row_stride == term.GJ &&
+      last->J + last->n_rows * column_stride == term.J) {
+    last->n_rows += 3;
+    return n_terms;
+  }
+  terms[n_terms] = term;
+  return n_terms + 1;
+}
+
+/* GJ = G J for the three rows of contact i, where they are not zero */
+INLINE void multiply_contact(const struct sap_contact_pool *contacts, int32_t i, int32_t n,
+                             uint64_t chunks, const double *J, double *GJ) {
+  const int64_t stride = sap_stride(n);
+  for (uint64_t left = chunks; left != 0; left &= left - 1) {
+    const int32_t c = __builtin_ctzll(left);
+    for (int32_t k = first_vector(n, c); k < last_vector(n, c); ++k) {
+      const simd_mask part = part_of(n, k);
+      simd row[3], product[3];
+      for (int r = 0; r < 3; ++r) {
+        row[r] = simd_load_part(J + r * stride + k * SIMD_WIDTH, part);
+      }
+      multiply_block(contacts, i, row, product);
+      for (int r = 0; r < 3; ++r) {
+        simd_store_part(GJ + r * stride + k * SIMD_WIDTH, product[r], part);
+      }
     }
   }
 }
 
 static void assemble_tree(const struct sap_jacobian *J, int32_t node, const double *A,
-                          const struct sap_contact_pool *contacts, double *scratch,
+                          const struct sap_contact_pool *contacts, struct sap_scratch scratch,
                           struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
-  const int32_t n = sap_node_size(&graph->tree, node), stride = sap_stride(n);
+  const int32_t n = sap_node_size(&graph->tree, node), width = 3 * sap_stride(n);
   const struct sap_place place = factor->diagonal[node];
   for (int32_t j = 0; j < n; ++j) {
-    memcpy(factor->values + place.offset + (size_t)j * (size_t)place.ld, A + (int64_t)j * n,
-           (size_t)n * sizeof(double));
+    for (int32_t k = 0; k < vectors_of(n); ++k) {
+      const simd_mask part = part_of(n, k);
+      simd_store_part(
+          factor->values + place.offset + (int64_t)j * place.ld + k * SIMD_WIDTH,
+          simd_load_part(A + (int64_t)j * n + k * SIMD_WIDTH, part), part);
+    }
   }
-  const double *J_patch = J->values + graph->node_J[node];
-  double *GJ = scratch, *J_acting = scratch + graph->max_node_width;
-  int32_t rows = 0;
+  const double *row = J->values + graph->node_J[node];
+  double *GJ = scratch.GJ;
+  int32_t n_terms = 0;
   for (int32_t k = graph->incidence_start[node]; k < graph->incidence_start[node + 1]; ++k) {
-    const int32_t begin = graph->incidence[k].begin, end = graph->incidence[k].end;
-    copy_rows(contacts, begin, end, n, J_patch, J_acting + rows * (int64_t)stride);
-    rows += multiply_rows(contacts, begin, end, n, J_patch, GJ + rows * (int64_t)stride);
-    J_patch += 3 * (int64_t)(end - begin) * stride;
+    const struct sap_incidence *incidence = &graph->incidence[k];
+    const uint64_t *chunks = chunks_of(J, node, incidence);
+    for (int32_t i = incidence->begin; i < incidence->end; ++i, row += width) {
+      if (acts(contacts, i)) {
+        multiply_contact(contacts, i, n, chunks[i], row, GJ);
+        n_terms = add_term(scratch.terms, n_terms,
+                           (struct sap_term){GJ, row, chunks[i], chunks[i], 3}, width / 3,
+                           width / 3);
+        GJ += width;
+      }
+    }
   }
-  factor->kernels->multiply(n, n, rows, 1, GJ, stride, J_acting, stride,
-                            factor->values + place.offset, place.ld, 1);
+  add_terms(n_terms, scratch.terms, n, n, factor->values + place.offset, place.ld, 1);
 }
 
 static void assemble_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
-                          const struct sap_contact_pool *contacts, double *scratch,
+                          const struct sap_contact_pool *contacts, struct sap_scratch scratch,
                           struct sap_factor *factor) {
-  const struct sap_graph *graph = J->graph;
-  const int32_t n_low = sap_node_size(&graph->tree, patch->low);
-  const int32_t n_high = sap_node_size(&graph->tree, patch->high);
+  struct side sides[2];
+  sides_of(J, patch, sides);
+  const struct side *low = &sides[0], *high = &sides[1];
   const struct sap_place place = factor->edge[patch->edge];
-  double *GJ = scratch, *J_acting = scratch + graph->max_node_width;
-  copy_rows(contacts, patch->begin, patch->end, n_low, J->values + patch->J_low, J_acting);
-  const int32_t rows = multiply_rows(contacts, patch->begin, patch->end, n_high,
-                                     J->values + patch->J_high, GJ);
-  factor->kernels->multiply(n_high, n_low, rows, 1, GJ, sap_stride(n_high), J_acting,
-                            sap_stride(n_low), factor->values + place.offset, place.ld, 0);
+  double *GJ = scratch.GJ;
+  int32_t n_terms = 0;
+  for (int32_t i = patch->begin; i < patch->end; ++i) {
+    const int32_t k = i - patch->begin;
+    if (acts(contacts, i)) {
+      multiply_contact(contacts, i, high->n, high->chunks[k], high->J + 3 * (int64_t)k * high->stride,
+                       GJ);
+      n_terms = add_term(scratch.terms, n_terms,
+                         (struct sap_term){GJ, low->J + 3 * (int64_t)k * low->stride,
+                                           high->chunks[k], low->chunks[k], 3},
+                         high->stride, low->stride);
+      GJ += 3 * high->stride;
+    }
+  }
+  add_terms(n_terms, scratch.terms, high->n, low->n, factor->values + place.offset, place.ld, 0);
 }
 
 static void assemble(const struct sap_jacobian *J, const struct sap_island *island,
                      const double *const *A, const struct sap_contact_pool *contacts,
-                     double *scratch, struct sap_factor *factor) {
+                     struct sap_scratch scratch, struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
   for (int32_t node = island->node_begin; node < island->node_end; ++node) {
     if (sap_node_size(&graph->tree, node) == BODY) {
@@ -440,8 +574,8 @@ static void assemble(const struct sap_jacobian *J, const struct sap_island *isla
   }
 }
 
-const struct sap_jacobian_loops JOIN(sap_jacobian_loops_, SAP_ISA);
-const struct sap_jacobian_loops JOIN(sap_jacobian_loops_, SAP_ISA) = {
+const struct sap_jacobian_loops SAP_OF_ISA(sap_jacobian_loops_);
+const struct sap_jacobian_loops SAP_OF_ISA(sap_jacobian_loops_) = {
     pack,
     pack_reduced,
     multiply,

@@ -1,8 +1,9 @@
 /* Products with the Jacobian of the contacts, and H = A + J^T G J (VIII-A), island by island.
  *
- * J is packed patch by patch: all rows of the lower tree, then all of the higher one; each row (t1, t2, n of
- * one contact after the other) takes sap_stride(n) doubles. jacobian.c is compiled once per instruction
- * set, like the dense kernels. */
+ * J is packed tree by tree, in the order of its patches; each row (t1, t2, n of one contact after the other)
+ * takes sap_stride(n) doubles. A contact moves only the joints between it and the root, so most columns of a
+ * robot's rows are zero: they are counted in chunks, and chunks of zeros are passed over. jacobian.c is
+ * compiled once per instruction set, like the dense kernels. */
 #ifndef SAPWOOD_SAP_JACOBIAN_H
 #define SAPWOOD_SAP_JACOBIAN_H
 
@@ -15,7 +16,22 @@ struct sap_jacobian {
   const struct sap_graph *graph;
   const struct sap_reduced_tree *const *reduced; /* (n_nodes) NULL for a whole tree */
   double *values;
+  uint64_t *chunks[2]; /* (n_contacts) by place: which chunks of the lower and the higher side are not zero */
 };
+
+/* columns of a chunk: 64 chunks hold a row of any length */
+static inline int32_t sap_chunk(int32_t n) { return 8 * ((n + 511) / 512); }
+
+struct sap_term; /* of one contact, see jacobian.c */
+
+/* room for the acting contacts of one tree */
+struct sap_scratch {
+  double *GJ;             /* (max_node_width) */
+  struct sap_term *terms; /* (max_node_contacts) */
+};
+
+/* bytes of a sap_term */
+enum { SAP_TERM_BYTES = 2 * sizeof(double *) + 3 * sizeof(uint64_t) };
 
 struct sap_jacobian_loops {
   /* packs the rows of the problem's J; 0 where one is not finite */
@@ -40,11 +56,11 @@ struct sap_jacobian_loops {
                                        const struct sap_island *island, double *const x_c[3],
                                        double *y);
 
-  /* H = A + J^T G J into the places of a cleared factor: A by position, GJ scratch for one side of one
-   * patch. Contacts with G_nn = 0 are passed over. */
+  /* H = A + J^T G J into the places of a cleared factor: A by position. Contacts with G_nn = 0 are passed
+   * over. */
   void (*assemble)(const struct sap_jacobian *J, const struct sap_island *island,
-                   const double *const *A, const struct sap_contact_pool *contacts, double *GJ,
-                   struct sap_factor *factor);
+                   const double *const *A, const struct sap_contact_pool *contacts,
+                   struct sap_scratch scratch, struct sap_factor *factor);
 };
 
 /* for the instruction set of number `set`, as in sap_kernels_of() */

@@ -53,7 +53,7 @@ static struct sap_step search(const struct sap_line *line, int below_roundoff,
 /* what an iteration needs to know of those before it */
 struct progress {
   struct sap_step step;
-  double shortest_step;
+  double gradient;  /* |D grad| of the iterate before, 0 at the guess */
   double cost;      /* of the iterate before */
   double predicted; /* decrease that Newton's model promised for the last step */
   double decrease;  /* decrease that the last step brought */
@@ -98,20 +98,35 @@ static int descends(const struct sap_workspace *w, const struct sap_island *isla
   return slope < 0;
 }
 
-/* H dv = -grad, with the extra curvature or the sticking start where they help */
+/* Newton's method converges fast by itself: the last step left less than a tenth of the gradient */
+static int converges(const struct progress *before, double gradient) {
+  return gradient <= 0.1 * before->gradient;
+}
+
+/* Will the factorization of the iteration before do for the last step? After a full step another one by the
+ * same H leaves about the same share of the gradient. */
+static int factor_suffices(const struct progress *before, double gradient, double tolerance) {
+  return fabs(before->step.alpha - 1) < 0.1 &&
+         gradient * gradient <= 0.5 * tolerance * before->gradient;
+}
+
+/* H dv = -grad, with primal-dual friction, the factorization of before or the sticking start where they help */
 static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
                               const sap_settings *settings, const struct progress *before,
                               struct stopwatch *watch, struct sap_newton_result *result) {
-  const double e_m = sap_momentum_error(result->last.gradient, result->last.scale);
+  const struct sap_evaluation *now = &result->last;
   const int first = result->iterations == 0;
-  if (settings->turning) {
-    if (first) {
-      sap_turn_reset(w, island);
-    }
-    sap_turn_follow(w, island,
-                    before->shortest_step < 0.5 && before->step.alpha < 0.95 && e_m > 0.01);
+  if (settings->turning && factor_suffices(before, now->gradient, tolerance(w, settings, now))) {
+    sap_newton_system(w, island);
+    sap_factor_solve(&w->factor, island->index, w->dv);
+    lap(watch, &result->factor_seconds);
+    return -1;
   }
-  if (settings->start == SAP_START_STICKING && first && e_m > settings->start_threshold) {
+  if (settings->turning && !first && !converges(before, now->gradient)) {
+    sap_dual_blend(w, island);
+  }
+  if (settings->start == SAP_START_STICKING && first &&
+      sap_momentum_error(now->gradient, now->scale) > settings->start_threshold) {
     sap_sticking_system(w, island);
     if (solve_system(w, island, watch, result) < 0 && descends(w, island)) {
       return -1;
@@ -134,19 +149,19 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
                                     const sap_settings *settings) {
   struct sap_newton_result result = {.outcome = SAP_ITERATION_LIMIT, .tree = -1};
   struct stopwatch watch = start_stopwatch(settings->record_history);
-  struct progress before = {.step = {1, 0},
-                            .shortest_step = 1,
-                            .cost = INFINITY,
-                            .predicted = INFINITY,
-                            .smallest = INFINITY};
+  struct progress before = {
+      .step = {1, 0}, .cost = INFINITY, .predicted = INFINITY, .smallest = INFINITY};
   copy(w->best, w->v, island);
   sap_refresh(w, island);
   for (;; ++result.iterations) {
     result.last = sap_evaluate(w, island);
     /* at the end velocities are formed anew from v: their sum of steps has gathered round-off */
-    if (before.predicted <= 1e-13 * fabs(result.last.cost) ||
-        result.last.gradient <= tolerance(w, settings, &result.last)) {
+    const int at_end = before.predicted <= 1e-13 * fabs(result.last.cost) ||
+                       result.last.gradient <= tolerance(w, settings, &result.last);
+    if (at_end && (result.iterations > 0 || w->reduction.tree)) {
       result.last = sap_verify(w, island);
+    } else if (at_end) {
+      sap_bound(w, island);
     }
     record(w, island, result.iterations, &before, &result.last);
     lap(&watch, &result.assembly_seconds);
@@ -185,10 +200,13 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
       result.outcome = isfinite(line.product.slope) ? SAP_STALLED : SAP_NON_FINITE;
       break;
     }
+    if (settings->turning) {
+      sap_dual_predict(w, island);
+    }
     before.predicted = -0.5 * line.product.slope;
+    before.gradient = result.last.gradient;
     before.cost = result.last.cost;
     before.step = search(&line, before.predicted <= 10 * DBL_EPSILON * fabs(before.cost), settings);
-    before.shortest_step = fmin(before.shortest_step, before.step.alpha);
     before.decrease = w->history_capacity > 0 ? -sap_line_difference(&line, before.step.alpha) : 0;
     result.trials += before.step.trials;
     sap_line_advance(&line, before.step.alpha);

@@ -44,6 +44,10 @@ struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_isl
   return now;
 }
 
+void sap_bound(struct sap_workspace *w, const struct sap_island *island) {
+  w->jacobian_loops->multiply_bounded(&w->J, island, w->v, w->contacts.v_c, w->contacts.dv_c);
+}
+
 /* the whole velocities of the reduced trees, and momentum from the whole A; |D grad|^2 of the velocities that were
  * eliminated */
 static double restore(struct sap_workspace *w, const struct sap_island *island) {
@@ -61,7 +65,7 @@ static double restore(struct sap_workspace *w, const struct sap_island *island) 
 struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island) {
   refresh_momentum(w, island);
   const double eliminated = restore(w, island);
-  w->jacobian_loops->multiply_bounded(&w->J, island, w->v, w->contacts.v_c, w->contacts.dv_c);
+  sap_bound(w, island);
   struct sap_evaluation now = sap_evaluate(w, island);
   if (eliminated != 0) {
     now.gradient = sqrt(now.gradient * now.gradient + eliminated);
@@ -71,7 +75,7 @@ struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_islan
 
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {
   sap_factor_clear(&w->factor, island->index);
-  w->jacobian_loops->assemble(&w->J, island, w->A, &w->contacts, w->GJ, &w->factor);
+  w->jacobian_loops->assemble(&w->J, island, w->A, &w->contacts, w->scratch, &w->factor);
 }
 
 /* ---- along a line ---- */

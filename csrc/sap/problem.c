@@ -6,6 +6,7 @@
 #include "base/finite.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "sap/vectors.h"
 
 static sap_status invalid(sap_error *error, const char *argument, int64_t index, double value,
                           const char *rule) {
@@ -88,25 +89,6 @@ static int is_symmetric(int32_t n, const double *A) {
   return 1;
 }
 
-/* L^-1 in place of L, column-major, 1/L_jj on the diagonal on entry, zeros above on return */
-static void invert_lower(int32_t n, double *L) {
-  for (int32_t k = n - 1; k >= 0; --k) {
-    double *column = L + (int64_t)k * n;
-    const double inverse = column[k];
-    for (int32_t i = 0; i < k; ++i) {
-      column[i] = 0;
-    }
-    /* column k of L^-1 is -(L^-1 below) L_k / L_kk */
-    for (int32_t i = n - 1; i > k; --i) {
-      double sum = 0;
-      for (int32_t j = k + 1; j <= i; ++j) {
-        sum += L[(int64_t)j * n + i] * column[j];
-      }
-      column[i] = -sum * inverse;
-    }
-  }
-}
-
 /* for a diagonal block, as free bodies have it: 0, and nothing done, for any other */
 static int invert_diagonal(int32_t n, const double *A, double *S) {
   double others = 0;
@@ -134,6 +116,7 @@ static int invert_diagonal(int32_t n, const double *A, double *S) {
 
 sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
                            const struct sap_kernels *kernels, double *S, sap_error *error) {
+  const struct sap_vector_loops *loops = sap_vector_loops_of(sap_kernels_best_set());
   const double *A = problem->A;
   if (problem->n_trees > 0 && !A) {
     return invalid(error, "A", -1, NAN, "must be given");
@@ -154,7 +137,7 @@ sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
         return sap_fail(error, SAP_NOT_POSITIVE_DEFINITE, "A", t, NAN,
                         "the block of this tree must be positive definite");
       }
-      invert_lower(n, S);
+      loops->invert_lower(n, S);
     }
     A += n2;
     S += n2;

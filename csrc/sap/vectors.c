@@ -2,14 +2,7 @@
 
 #include <math.h>
 
-#include "linalg/simd.h"
-
-/* compiled once per instruction set: SAP_ISA names the table */
-#ifndef SAP_ISA
-#define SAP_ISA baseline
-#endif
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
+#include "linalg/isa.h"
 
 /* the part of a vector that lies before `end` */
 static inline simd_mask part_at(int32_t i, int32_t end) {
@@ -71,6 +64,41 @@ static struct sap_products products(int32_t begin, int32_t end, const double *dv
   return (struct sap_products){simd_sum(linear), simd_sum(quadratic), simd_sum(slope)};
 }
 
+/* rows of one vector from row i on, of L^-1's columns right of k, times the column k of L below its
+ * diagonal */
+static inline simd invert_rows(int32_t n, const double *L, int32_t k, int32_t i, simd_mask part) {
+  const double *column = L + (int64_t)k * n;
+  const int32_t last = i + SIMD_WIDTH < n ? i + SIMD_WIDTH : n;
+  simd sum[2] = {simd_zero(), simd_zero()};
+  int32_t j = k + 1;
+  for (; j + 1 < last; j += 2) {
+    sum[0] += simd_load_part(L + (int64_t)j * n + i, part) * simd_all(column[j]);
+    sum[1] += simd_load_part(L + (int64_t)(j + 1) * n + i, part) * simd_all(column[j + 1]);
+  }
+  if (j < last) {
+    sum[0] += simd_load_part(L + (int64_t)j * n + i, part) * simd_all(column[j]);
+  }
+  return sum[0] + sum[1];
+}
+
+static void invert_lower(int32_t n, double *L) {
+  /* column k of L^-1 is -(L^-1 below) L_k/L_kk: from the last column to the first, and from below, for a row
+   * needs only those above it */
+  for (int32_t k = n - 1; k >= 0; --k) {
+    double *column = L + (int64_t)k * n;
+    const simd factor = simd_all(-column[k]);
+    const double diagonal = column[k];
+    for (int32_t i = (n - 1) / SIMD_WIDTH * SIMD_WIDTH; i + SIMD_WIDTH > k; i -= SIMD_WIDTH) {
+      const simd_mask part = part_at(i, n);
+      simd_store_part(column + i, factor * invert_rows(n, L, k, i, part), part);
+    }
+    for (int32_t i = 0; i < k; ++i) {
+      column[i] = 0;
+    }
+    column[k] = diagonal;
+  }
+}
+
 static void add_columns(int32_t n, const double *J, double *sums) {
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
     const simd_mask part = part_at(i, n);
@@ -117,7 +145,14 @@ static void advance(int32_t begin, int32_t end, double alpha, const double *dx, 
   }
 }
 
-const struct sap_vector_loops JOIN(sap_vector_loops_, SAP_ISA);
-const struct sap_vector_loops JOIN(sap_vector_loops_, SAP_ISA) = {
-    multiply_mass, balance, products, add_columns, add_absolute, bounded_norm, advance,
+const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_);
+const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
+    multiply_mass,
+    balance,
+    products,
+    add_columns,
+    invert_lower,
+    add_absolute,
+    bounded_norm,
+    advance,
 };

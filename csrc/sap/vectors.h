@@ -36,6 +36,9 @@ struct sap_vector_loops {
   /* sums (n) += |J_1| + |J_2| + |J_3| for J (3, n) row-major */
   void (*add_columns)(int32_t n, const double *J, double *sums);
 
+  /* L^-1 in place of L (n, n) lower triangular, column-major, with 1/L_jj on the diagonal; zeros above */
+  void (*invert_lower)(int32_t n, double *L);
+
   /* y += factor |A| |x| for A (n, n) */
   void (*add_absolute)(int32_t n, const double *A, double factor, const double *x, double *y);
 

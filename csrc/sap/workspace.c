@@ -13,10 +13,11 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   w->A = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->A);
   w->J.graph = graph;
   w->J.values = sap_arena_take(arena, (size_t)graph->node_J[graph->n_nodes], sizeof(double));
+  w->J.chunks[0] = sap_arena_take(arena, contacts, sizeof(uint64_t));
+  w->J.chunks[1] = sap_arena_take(arena, contacts, sizeof(uint64_t));
   sap_pool_carve(&w->contacts, arena, graph->n_contacts);
-  w->slip_before = sap_arena_take(arena, 2 * contacts, sizeof(double));
-  w->turn = sap_arena_take(arena, contacts, sizeof(double));
-  w->GJ = sap_arena_take(arena, 2 * (size_t)graph->max_node_width, sizeof(double));
+  w->scratch.GJ = sap_arena_take(arena, (size_t)graph->max_node_width, sizeof(double));
+  w->scratch.terms = sap_arena_take(arena, (size_t)graph->max_node_contacts, SAP_TERM_BYTES);
   double **const by_scalar[] = {&w->v,  &w->best,     &w->v_star,  &w->momentum_star,
                                 &w->dw, &w->momentum, &w->impulse, &w->gradient,
                                 &w->dv, &w->dp,       &w->scale};

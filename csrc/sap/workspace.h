@@ -36,9 +36,7 @@ struct sap_workspace {
   /* by place (patch order) */
   struct sap_jacobian J;
   struct sap_contact_pool contacts;
-  double *slip_before;        /* (n_contacts, 2) contacts.slip of the iterate before */
-  double *turn;               /* (n_contacts) theta, see direction.h */
-  double *GJ;                 /* (2 max_node_width) scratch */
+  struct sap_scratch scratch;
 
   /* by scalar */
   double *v, *best; /* iterate, and the one with the smallest gradient */

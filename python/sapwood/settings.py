@@ -29,7 +29,8 @@ class SapSettings:
     line_search : {"exact", "backtracking"}
         Minimise along the line (default), or accept by Armijo's rule.
     line_search_tolerance : float
-        The exact line search stops at a slope of this times the slope at 0.
+        The exact line search stops short of the minimum at a slope of this times the slope at 0,
+        beyond the minimum at 1e-8 times. 1e-8 makes it exact on both sides.
     line_search_max_trials : int
         Evaluations per line search.
     max_step : float
@@ -42,7 +43,9 @@ class SapSettings:
     start_threshold : float
         A guess is poor where its momentum error e_m, Eq. (24), exceeds this.
     turning : bool
-        Add curvature where friction has just turned round.
+        Follow the direction of friction as an unknown of its own (primal-dual), against slips that
+        turn round from one iterate to the next, and take the last step by the factorization of
+        the step before it where that does.
     factorization : {"supernodal", "dense", "cholmod"}
         How the Newton system is factored; see :func:`sapwood.factorizations`.
     soft_norm : float
@@ -69,13 +72,13 @@ class SapSettings:
     absolute_tolerance: float = 1e-16
     max_iterations: int = 100
     line_search: LineSearch = "exact"
-    line_search_tolerance: float = 1e-8
+    line_search_tolerance: float = 0.1
     line_search_max_trials: int = 50
     max_step: float = 1.5
     armijo_rho: float = 0.8
     armijo_c: float = 1e-4
     start: Start = "sticking"
-    start_threshold: float = 0.3
+    start_threshold: float = 0.1
     turning: bool = True
     factorization: Factorization = "supernodal"
     soft_norm: float = 0.0

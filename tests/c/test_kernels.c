@@ -1,9 +1,11 @@
 /* The dense kernels of every instruction set against plain loops, over all sizes that meet a special
  * path: below, at and beyond the register blocks and vector widths. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
+#include "linalg/junction_tree.h"
 #include "linalg/kernels.h"
 
 enum { MOST = 40, LD = 43 };
@@ -112,49 +114,178 @@ static void factor_reproduces_the_panel(void) {
   }
 }
 
+/* a padded panel gives the same factor, and leaves the padding zero */
+static void padded_panels_are_factored_alike(void) {
+  enum { PAD = 64 };
+  static double P[20 * PAD + SAP_PANEL_STEP];
+  uint64_t seed = 10;
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    const struct sap_kernels *kernels = sap_kernels_of(set);
+    for (int32_t n = 1; kernels && n <= 20; ++n) {
+      for (int32_t below = 0; below <= LD - n - 1; below += 1 + n % 4) {
+        const int32_t rows = n + below;
+        const struct sap_supernode s = {.n_cols = n, .n_rows = below, .ld = (rows + 7) / 8 * 8};
+        make_panel(n, below, B, &seed);
+        memset(P, 0, sizeof P);
+        for (int32_t j = 0; j < n; ++j) {
+          memcpy(P + j * s.ld, B + j * LD, (size_t)rows * sizeof *P);
+        }
+        REQUIRE(kernels->factor(rows, n, B, LD) == n);
+        REQUIRE(kernels->factor_panel(&s, P) == n);
+        for (int32_t j = 0; j < n; ++j) {
+          CHECK_ALL_CLOSE(P + j * s.ld + j, B + j * LD + j, rows - j, 1e-12);
+          for (int32_t i = rows; i < s.ld; ++i) {
+            CHECK(P[j * s.ld + i] == 0);
+          }
+        }
+      }
+    }
+  }
+}
+
 static void factor_names_the_first_bad_pivot(void) {
+  const struct sap_supernode s = {.n_cols = 15, .ld = 16};
   uint64_t seed = 4;
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     const struct sap_kernels *kernels = sap_kernels_of(set);
     for (int32_t bad = 0; kernels && bad < 15; ++bad) {
       make_panel(15, 0, B, &seed);
       B[bad * LD + bad] = bad % 2 ? -1 : NAN;
+      memset(C, 0, sizeof C);
+      for (int32_t j = 0; j < 15; ++j) {
+        memcpy(C + j * s.ld, B + j * LD, 15 * sizeof *C);
+      }
       CHECK_EQUAL(kernels->factor(15, 15, B, LD), bad);
+      CHECK_EQUAL(kernels->factor_panel(&s, C), bad);
     }
   }
 }
 
+/* H x = b for a panel whose rows below lie in two segments of x, one before it and one behind it */
 static void solves_invert_the_factor(void) {
+  enum { PAD = 48 };
   uint64_t seed = 5;
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     const struct sap_kernels *kernels = sap_kernels_of(set);
     for (int32_t n = 1; kernels && n <= 20; ++n) {
-      const int32_t below = n % 7;
-      double x[MOST], y[MOST], t[MOST], zero[MOST] = {0};
+      const int32_t below = (5 * n) % 20, first = below / 3;
+      const struct sap_segment segments[] = {{.scalar = 1, .length = first},
+                                             {.scalar = 9 + n, .length = below - first}};
+      const struct sap_supernode s = {.scalar = 8,
+                                      .n_cols = n,
+                                      .n_rows = below,
+                                      .ld = PAD,
+                                      .segment_begin = first == 0,
+                                      .segment_end = below > 0 ? 2 : 1};
+      double b[PAD], x[PAD], expected_x[PAD];
+      static double P[20 * PAD];
       make_panel(n, below, B, &seed);
       memcpy(C, B, sizeof B);
       kernels->factor(n + below, n, C, LD);
-      fill(x, n, &seed);
-      memcpy(y, x, sizeof x);
-      /* with nothing above, forward then backward solves H y = x */
-      kernels->solve_forward(n + below, n, C, LD, y, t);
-      for (int32_t i = 0; i < below; ++i) {
+      for (int32_t j = 0; j < n; ++j) {
+        memcpy(P + j * PAD, C + j * LD, LD * sizeof(double));
+      }
+      fill(b, PAD, &seed);
+      memcpy(x, b, sizeof x);
+      kernels->push_solution(&s, segments, P, x);
+      /* L y = b on top, b - B y below */
+      memcpy(expected_x, b, sizeof b);
+      for (int32_t i = 0; i < n + below; ++i) {
         double sum = 0;
+        for (int32_t j = 0; j <= i && j < n; ++j) {
+          sum += (i == j ? 1 / C[j * LD + i] : C[j * LD + i]) * x[8 + j];
+        }
+        if (i < n) {
+          CHECK_CLOSE(sum, b[8 + i], 1e-12);
+          expected_x[8 + i] = x[8 + i];
+        } else {
+          expected_x[i < n + first ? 1 + i - n : 9 + i - first] -= sum;
+        }
+      }
+      CHECK_ALL_CLOSE(x, expected_x, PAD, 1e-12);
+      /* L^T z = y - B^T x below, which stays */
+      memcpy(expected_x, x, sizeof x);
+      kernels->pull_solution(&s, segments, P, x);
+      for (int32_t i = 0; i < n; ++i) {
+        double sum = -expected_x[8 + i];
+        for (int32_t j = i; j < n + below; ++j) {
+          const int32_t at = j < n ? 8 + j : j < n + first ? 1 + j - n : 9 + j - first;
+          sum += (i == j ? 1 / C[i * LD + j] : C[i * LD + j]) * x[at];
+        }
+        CHECK(fabs(sum) < 1e-12 * (n + 1));
+        expected_x[8 + i] = x[8 + i];
+      }
+      CHECK_ALL_CLOSE(x, expected_x, PAD, 0);
+    }
+  }
+}
+
+/* the same on an array that ends with the last entry of the panel: L L^T x = b - L B^T t */
+static void plain_solves_stay_inside_the_panel(void) {
+  uint64_t seed = 8;
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    const struct sap_kernels *kernels = sap_kernels_of(set);
+    for (int32_t n = 1; kernels && n <= 20; ++n) {
+      const int32_t below = (3 * n) % 11, rows = n + below;
+      double b[MOST], x[MOST], t[MOST], before[MOST];
+      double *P = malloc((size_t)(rows * n) * sizeof *P);
+      REQUIRE(P);
+      make_panel(n, below, B, &seed);
+      for (int32_t j = 0; j < n; ++j) {
+        memcpy(P + j * rows, B + j * LD, (size_t)rows * sizeof *P);
+      }
+      REQUIRE(kernels->factor(rows, n, P, rows) == n);
+      fill(b, n, &seed);
+      fill(t, below, &seed);
+      memcpy(x, b, sizeof x);
+      memcpy(before, t, sizeof t);
+      kernels->solve_forward(rows, n, P, rows, x, t);
+      for (int32_t i = 0; i < below; ++i) {
+        double sum = before[i];
         for (int32_t j = 0; j < n; ++j) {
-          sum += C[j * LD + n + i] * y[j];
+          sum -= P[j * rows + n + i] * x[j];
         }
         CHECK_CLOSE(t[i], sum, 1e-12);
       }
-      kernels->solve_backward(n + below, n, C, LD, y, zero);
-      double worst = 0;
+      kernels->solve_backward(rows, n, P, rows, x, t);
+      /* H x = b - H_tx^T t, since the rows below hold B = H_tx L^-T */
       for (int32_t i = 0; i < n; ++i) {
-        double sum = -x[i];
+        double sum = -b[i];
         for (int32_t j = 0; j < n; ++j) {
-          sum += B[j <= i ? j * LD + i : i * LD + j] * y[j];
+          sum += B[j <= i ? j * LD + i : i * LD + j] * x[j];
         }
-        worst = fmax(worst, fabs(sum));
+        for (int32_t r = 0; r < below; ++r) {
+          sum += B[i * LD + n + r] * t[r];
+        }
+        CHECK(fabs(sum) < 1e-11 * n);
       }
-      CHECK(worst < 1e-12 * n);
+      free(P);
+    }
+  }
+}
+
+/* L(s^2 H) = s L(H), also where products of two entries overflow or underflow */
+static void factor_takes_any_scale(void) {
+  static const int exponents[] = {-480, -300, -200, 0, 200, 300, 480};
+  uint64_t seed = 9;
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    const struct sap_kernels *kernels = sap_kernels_of(set);
+    for (int32_t n = 1; kernels && n <= 20; ++n) {
+      make_panel(n, 5, B, &seed);
+      memcpy(expected, B, sizeof B);
+      REQUIRE(kernels->factor(n + 5, n, expected, LD) == n);
+      for (size_t e = 0; e < CHECK_COUNT(exponents); ++e) {
+        for (int32_t i = 0; i < MOST * LD; ++i) {
+          C[i] = ldexp(B[i], 2 * exponents[e]);
+        }
+        REQUIRE(kernels->factor(n + 5, n, C, LD) == n);
+        for (int32_t j = 0; j < n; ++j) {
+          for (int32_t i = j; i < n + 5; ++i) {
+            const double scaled = ldexp(C[j * LD + i], i == j ? exponents[e] : -exponents[e]);
+            CHECK_CLOSE(scaled, expected[j * LD + i], 1e-12);
+          }
+        }
+      }
     }
   }
 }
@@ -230,8 +361,11 @@ int main(int argc, char **argv) {
       CHECK_TEST(multiply_adds_the_product),
       CHECK_TEST(lower_product_updates_the_lower_triangle),
       CHECK_TEST(factor_reproduces_the_panel),
+      CHECK_TEST(padded_panels_are_factored_alike),
       CHECK_TEST(factor_names_the_first_bad_pivot),
       CHECK_TEST(solves_invert_the_factor),
+      CHECK_TEST(plain_solves_stay_inside_the_panel),
+      CHECK_TEST(factor_takes_any_scale),
       CHECK_TEST(matrix_vector_products),
       CHECK_TEST(gram_is_the_product_of_x_with_itself),
       CHECK_TEST(the_best_set_is_one_of_them),

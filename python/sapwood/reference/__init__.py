@@ -10,7 +10,7 @@ not to be fast.
     graph           islands, minimum-degree order, junction tree                 VIII-D
     cholesky        block Cholesky factorization over the junction tree          VIII-D
     objective       cost, gradient, Hessian, and the cost along a line           (17), VIII-A, C
-    direction       Newton's direction, turning curvature, sticking start       VIII-A
+    direction       Newton's direction, primal-dual friction, sticking start    VIII-A
     line_search     exact search and backtracking                                VIII-B
     certificate     proved bounds on the error                                   lemma 2
     newton          algorithm 1, stopping rule (20), errors (24), (25)

@@ -1,23 +1,32 @@
 """Directions of descent: Newton's, and two changes to it that save iterations.
 
-Turning curvature. The Hessian of a sliding contact has almost no curvature along its slip
-direction t, so that a step can drive the slip through zero and out on the other side, where
-friction turns round; the line search then cuts the step short. Where t has just turned, some of the
-curvature across t is added along it:
+Primal-dual friction (Chan, Golub and Mulet 1999, for sums of norms). The Hessian of a sliding
+contact has almost no curvature along its slip direction t, so that a step can drive the slip
+through zero and out on the other side, where friction turns round; the line search then cuts the
+step short. The direction of friction is therefore also followed as an unknown of its own: the law
+linearized at the full step, however short the step that was taken, gives
 
-    G_tt = (mu/R_t) [(mu^/(1 + mu~^2) + theta gamma_n/y_r) P + (gamma_n/y_r) (I - P)]
-    theta <- max(0.4 theta, clip(1 - t . t_before, 0, 1))
+    gamma' = gamma - G dv_c,   gamma_n' >= 0,   w = gamma_t' / max(mu gamma_n', |gamma_t'|)
+
+and at the next iterate the means m = (t + w)/2 and (gamma_n + gamma_n')/2 take the place of t and
+gamma_n in the curvature of the norm |y_t|:
+
+    G_tt = (mu/R_t) [mu^/(1 + mu~^2) t t^T + (gamma_n + gamma_n')/(2 y_r) (I - m m^T)]
+
+the factor of I - m m^T no larger than in stiction, 1/R_t. G stays positive semidefinite and
+bounded, so the direction descends and the line search makes the method converge.
 
 Sticking start. At an impact most contacts slide at the guess, and the first iterations are spent
 unlearning that. The first direction leads instead to the minimiser of
 
     1/2 |v - v*|_A^2 + 1/2 sum_{v_hat_n > 0} |J_i v - v_hat_i|^2_{R_i^-1}
 
-where all touching contacts stick. With extra curvature the direction still descends; the sticking
-start is used where it does. So the argument of appendix F holds.
+where all touching contacts stick; it is used where it descends.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,38 +77,41 @@ def solve_hessian(
 
 
 def sticking_system(objective: Objective, point: Point) -> tuple[Array, Array]:
-    """G (n_contacts, 3, 3) and right side (nv) of the sticking start at a point."""
+    """G (n_contacts, 3, 3) and impulses (n_contacts, 3) of the sticking start at a point."""
     touching = objective.v_hat[:, 2] > 0.0
     G = np.where(touching[:, None], 1.0 / objective.R, 0.0)[:, :, None] * np.eye(3)
-    y = np.where(touching[:, None], point.y, 0.0)
-    momentum = objective.times_A(point.v - objective.v_star)
-    return G, objective.times_J_transposed(y) - momentum
+    return G, np.where(touching[:, None], point.y, 0.0)
 
 
-class Turning:
-    """Follows the slip directions of the contacts from one iterate to the next."""
+class Dual(NamedTuple):
+    """What the law linearized at a full step says of the impulses there."""
 
-    def __init__(self, objective: Objective) -> None:
-        n = len(objective.contacts)
-        self.objective = objective
-        self.theta = np.zeros(n)
-        self.t_before = np.zeros((n, 2))
+    w: Array  # (n_contacts, 2) friction over mu gamma_n, |w| <= 1
+    gamma_n: Array  # (n_contacts), N s, >= 0
 
-    def follow(self, point: Point) -> Array:
-        """Take in the next iterate; returns the curvature (n_contacts, 3, 3) to add to G there."""
-        o = self.objective
-        q = law(point.y, o.mu, o.R_t, o.R_n, o.soft_norm)
-        sliding = q.regions == Region.sliding
-        t = np.where(sliding[:, None], q.t, 0.0)
-        # with a soft norm |t| < 1
-        lengths = np.linalg.norm(t, axis=1) * np.linalg.norm(self.t_before, axis=1)
-        cosine = np.sum(t * self.t_before, axis=1) / np.where(lengths > 0.0, lengths, 1.0)
-        turned = np.clip(1.0 - cosine, 0.0, 1.0)
-        self.theta = np.where(sliding, np.maximum(0.4 * self.theta, turned), 0.0)
-        self.t_before = t
 
-        gamma_n = q.s / (1.0 + q.mu_tilde2)
-        across = o.mu / o.R_t * gamma_n / np.where(q.y_r > 0.0, q.y_r, 1.0)
-        extra = np.zeros((len(t), 3, 3))
-        extra[:, :2, :2] = (self.theta * across)[:, None, None] * t[:, :, None] * t[:, None, :]
-        return extra
+def predict(objective: Objective, gamma: Array, G: Array, dv_c: Array) -> Dual:
+    """gamma - G dv_c brought into the cone, from gamma and dv_c (n_contacts, 3) and G."""
+    predicted = gamma - np.einsum("ijk,ik->ij", G, dv_c)
+    gamma_n = np.maximum(predicted[:, 2], 0.0)
+    divisor = np.maximum(objective.mu * gamma_n, np.linalg.norm(predicted[:, :2], axis=1))
+    w = predicted[:, :2] / np.where(divisor > 0.0, divisor, 1.0)[:, None]
+    return Dual(w, gamma_n)
+
+
+def blend(objective: Objective, point: Point, dual: Dual) -> Array:
+    """G (n_contacts, 3, 3) at a point, by the means of law and dual where contacts slide."""
+    o = objective
+    q = law(point.y, o.mu, o.R_t, o.R_n, o.soft_norm)
+    sliding = (q.regions == Region.sliding) & np.any(q.t != 0.0, axis=1)
+    y_r = np.where(sliding, q.y_r, 1.0)
+    m = (q.t + dual.w) / 2.0
+    friction = o.mu * (point.gamma[:, 2] + dual.gamma_n) / 2.0
+    across = np.minimum(friction / y_r, 1.0) / o.R_t
+    along = o.mu**2 * point.G[:, 2, 2]
+    t_t = q.t[:, :, None] * q.t[:, None, :]
+    m_m = m[:, :, None] * m[:, None, :]
+    G_tt = along[:, None, None] * t_t + across[:, None, None] * (np.eye(2) - m_m)
+    G = point.G.copy()
+    G[sliding, :2, :2] = G_tt[sliding]
+    return G

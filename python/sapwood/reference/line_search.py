@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 def exact(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int]:
     """Root of dl/da by rtsafe: Newton's method, kept in a bracket by bisection.
 
-    The full Newton step is tried first. Where the slope there is still negative, alpha_max is
-    looked at and returned if the slope is negative even there. Stops at |dl/da| <= tolerance
-    |dl/da(0)| or when no float is left inside the bracket.
+    The full Newton step is tried first. Where the slope there is still negative, the root that
+    Newton's method sees from there follows, then alpha_max, which is returned if the slope is
+    negative even there. Stops when no float is left inside the bracket, or short of the minimum at
+    |dl/da| <= tolerance |dl/da(0)| and beyond it, where l may have risen again, at a slope of no
+    more than 1e-8 |dl/da(0)|.
 
     Returns
     -------
@@ -29,19 +31,36 @@ def exact(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int
     trials : int
         Number of evaluations.
     """
-    flat = settings.line_search_tolerance * abs(slope_0)
+    short_of = -settings.line_search_tolerance
+    beyond = min(settings.line_search_tolerance, 1e-8)
+
+    def flat(slope: float) -> bool:
+        return short_of <= slope / abs(slope_0) <= beyond
+
     alpha = 1.0
     slope, curvature = line.derivatives(alpha)
     trials = 1
-    if abs(slope) <= flat:
+    if flat(slope):
         return alpha, trials
 
     low, high = 0.0, 1.0  # dl/da(low) < 0 < dl/da(high)
     if slope < 0.0:
-        trials += 1
-        if line.derivatives(settings.max_step)[0] <= 0.0:
-            return settings.max_step, trials
         low, high = 1.0, settings.max_step
+        newton = 1.0 - slope / curvature
+        if newton < high:
+            alpha = newton
+            slope, curvature = line.derivatives(alpha)
+            trials += 1
+            if flat(slope):
+                return alpha, trials
+            if slope < 0.0:
+                low = alpha
+            else:
+                high = alpha
+        if high == settings.max_step:
+            trials += 1
+            if line.derivatives(high)[0] <= 0.0:
+                return high, trials
 
     step_before = high - low
     while trials < settings.line_search_max_trials or low == 0.0:
@@ -54,7 +73,7 @@ def exact(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int
         alpha += step
         slope, curvature = line.derivatives(alpha)
         trials += 1
-        if abs(slope) <= flat:
+        if flat(slope):
             return alpha, trials
         if slope < 0.0:
             low = alpha

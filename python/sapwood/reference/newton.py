@@ -15,7 +15,7 @@ from sapwood.solver import Evaluation, LineValues
 
 from .certificate import velocity_error_bound
 from .cholesky import NotPositiveDefinite
-from .direction import Turning, solve_hessian, sticking_system, symbolic
+from .direction import Dual, blend, predict, solve_hessian, sticking_system, symbolic
 from .graph import islands
 from .line_search import backtracking, exact
 from .objective import Objective, Point
@@ -69,25 +69,25 @@ def minimize(
     eps_a = settings.absolute_tolerance / np.sqrt(n_islands)
     eps_r = settings.relative_tolerance / share
     cholesky = symbolic(objective)
-    turning = Turning(objective)
 
     def solve_for(G: Array, b: Array) -> Array:
         return solve_hessian(objective, G, b, settings.factorization, cholesky)
 
-    def converged(point: Point) -> bool:
-        return bool(point.gradient_norm <= eps_a + eps_r * point.scale)  # (20)
+    def tolerance(point: Point) -> float:
+        return eps_a + eps_r * point.scale  # right side of (20)
 
     point = best = objective.point(v)
     records = [(island, 0, 0, 0.0, point.cost, 0.0, point.momentum_error)]
     status, tree, total_trials, iteration = Status.converged, -1, 0, 0
-    alpha = shortest = 1.0
+    alpha, gradient_before = 1.0, 0.0
+    factored, dual = point.G, Dual(point.gamma[:, :2], point.gamma[:, 2])
     idle = 0
 
     while True:
         if not point.finite:
             status = Status.non_finite
             break
-        if converged(point):
+        if point.gradient_norm <= tolerance(point):
             return Run(point, Status.converged, -1, iteration, total_trials, records)
         if idle == 3:
             status = Status.stalled
@@ -96,17 +96,31 @@ def minimize(
             status = Status.iteration_limit
             break
 
-        # H dv = -grad, helped along where that pays
-        e_m = point.momentum_error
-        extra = turning.follow(point)
-        cut_short = shortest < 0.5 and alpha < 0.95 and e_m > 0.01
-        G = point.G + extra if settings.turning and cut_short else point.G
+        # the H of before does for the last step: after a full step another one by the same H
+        # leaves about the same share of the gradient
+        here = point.gradient_norm
+        again = abs(alpha - 1.0) < 0.1 and here**2 <= tolerance(point) * gradient_before / 2.0
+        fast = here <= gradient_before / 10.0
+
+        # H dv = -grad
+        G, gamma = point.G, point.gamma
+        poor = iteration == 0 and point.momentum_error > settings.start_threshold
+        dv = None
         try:
-            dv = None
-            if settings.start == "sticking" and iteration == 0 and e_m > settings.start_threshold:
-                dv = solve_for(*sticking_system(objective, point))
-            if dv is None or point.gradient @ dv >= 0.0:
+            if settings.turning and again:
+                dv = solve_for(factored, -point.gradient)
+            elif settings.turning and iteration > 0 and not fast:
+                G = blend(objective, point, dual)
+            elif settings.start == "sticking" and poor:
+                G, gamma = sticking_system(objective, point)
+                momentum = objective.times_A(point.v - objective.v_star)
+                dv = solve_for(G, objective.times_J_transposed(gamma) - momentum)
+                factored = G
+                if point.gradient @ dv >= 0.0:
+                    G, gamma, dv = point.G, point.gamma, None
+            if dv is None:
                 dv = solve_for(G, -point.gradient)
+                factored = G
         except NotPositiveDefinite as error:
             status, tree = Status.breakdown, error.tree
             break
@@ -117,6 +131,8 @@ def minimize(
             break
 
         # alpha = argmin l(v + alpha dv)
+        dual = predict(objective, gamma, G, line.dv_c)
+        gradient_before = point.gradient_norm
         predicted = -slope / 2.0  # decrease if l were quadratic
         if settings.line_search == "exact":
             alpha, trials = exact(line, slope, settings)
@@ -124,7 +140,6 @@ def minimize(
             alpha, trials = backtracking(line, slope, settings)
         else:
             alpha, trials = 1.0, 0  # below the round-off of l there is nothing to compare
-        shortest = min(shortest, alpha)
         total_trials += trials
         decrease = -line.difference(alpha)
         before, point = point, objective.point(point.v + alpha * dv)

@@ -1,0 +1,276 @@
+/* Cholesky factorization of one panel, in strips of as many columns as a vector has lanes.
+ *
+ * All rows lie on a grid of whole vectors from the top of the panel on, so the triangle of a strip is one
+ * vector per column. What the strips to the left contribute is summed in registers, then the strip is
+ * eliminated there too, without square roots in the chain from column to column:
+ *
+ *        c_l <- c_l - (c_j c_lj) r_j,    r_j = 1/c_jj,    L_j = c_j sqrt(r_j)
+ *
+ * Two columns go together, since the second pivot is known before the first is divided by:
+ * r_j+1 = c_jj / (c_jj c_j+1,j+1 - c_j+1,j^2). */
+#include <float.h>
+#include <math.h>
+
+#include "linalg/isa.h"
+
+/* vectors of rows that go together below the triangle */
+enum { TALL = 3 };
+
+/* what the rows below need to know of a triangle L */
+struct triangle {
+  double unit[SIMD_WIDTH * SIMD_WIDTH]; /* L_lj / L_jj, column by column */
+  double inverse[SIMD_WIDTH];           /* 1 / L_jj */
+};
+
+/* V vectors of rows of a strip of n columns at T, less the products with the `cols` columns left of it; B
+ * is the triangle of the strip, T and B in the same panel */
+INLINE void load_strip(const int padded, const int V, const int n, int32_t cols, const double *T,
+                       const double *B, int32_t ld, simd_mask part, simd x[][SIMD_WIDTH]) {
+  UNROLL
+  for (int l = 0; l < n; ++l) {
+    for (int v = 0; v < V; ++v) {
+      x[v][l] = load_rows(padded, T + (int64_t)l * ld + v * SIMD_WIDTH, part);
+    }
+  }
+  for (int32_t k = -cols; k < 0; ++k) {
+    const double *b = B + (int64_t)k * ld;
+    simd column[TALL];
+    for (int v = 0; v < V; ++v) {
+      column[v] = load_rows(padded, T + (int64_t)k * ld + v * SIMD_WIDTH, part);
+    }
+    UNROLL
+    for (int l = 0; l < n; ++l) {
+      const simd scale = simd_all(b[l]);
+      for (int v = 0; v < V; ++v) {
+        x[v][l] -= column[v] * scale;
+      }
+    }
+  }
+}
+
+/* Eliminates the n columns c of V vectors of rows, the triangle in the first; r receives the reciprocals of
+ * the pivots. The next two pivots are formed ahead of their columns. */
+INLINE void eliminate(const int V, const int n, simd c[][SIMD_WIDTH], simd_scalar r[]) {
+  simd *const top = c[0];
+  simd_scalar c_jj = simd_lane(top[0], 0), c_ij = c_jj, c_ii = c_jj;
+  if (n > 1) {
+    c_ij = simd_lane(top[0], 1);
+    c_ii = simd_lane(top[1], 1);
+  }
+  UNROLL
+  for (int j = 0; j < n; j += 2) {
+    r[j] = simd_scalar_of(1) / c_jj;
+    if (j + 1 == n) {
+      break;
+    }
+    r[j + 1] = c_jj / (c_jj * c_ii - c_ij * c_ij);
+    if (j + 2 < n) {
+      const simd_scalar a = c_ij, p = simd_lane(top[j], j + 2);
+      const simd_scalar s = simd_lane(top[j + 1], j + 2) - (p * a) * r[j];
+      c_jj = simd_lane(top[j + 2], j + 2) - (p * p) * r[j] - (s * s) * r[j + 1];
+      if (j + 3 < n) {
+        const simd_scalar q = simd_lane(top[j], j + 3);
+        const simd_scalar t = simd_lane(top[j + 1], j + 3) - (q * a) * r[j];
+        c_ij = simd_lane(top[j + 2], j + 3) - (q * p) * r[j] - (t * s) * r[j + 1];
+        c_ii = simd_lane(top[j + 3], j + 3) - (q * q) * r[j] - (t * t) * r[j + 1];
+      }
+    }
+    UNROLL
+    for (int k = j; k < j + 2; ++k) {
+      const simd r_k = simd_spread(r[k]);
+      for (int v = V - 1; v >= 0; --v) {
+        const simd unit = c[v][k] * r_k;
+        UNROLL
+        for (int l = k + 1; l < n; ++l) {
+          c[v][l] -= unit * simd_lane_to_all(top[k], l);
+        }
+      }
+    }
+  }
+}
+
+/* the same in plain loops, for pivots of any size: `rows` rows and n columns at T, `cols` to the left.
+ * Returns n, or the first column whose pivot is not positive and finite. */
+static __attribute__((noinline)) int32_t eliminate_plainly(int32_t rows, int32_t n, int32_t cols, double *T, int32_t ld,
+                                 struct triangle *L) {
+  for (int32_t j = 0; j < n; ++j) {
+    double *c = T + (int64_t)j * ld;
+    for (int32_t k = -cols; k < j; ++k) {
+      const double *left = T + (int64_t)k * ld;
+      for (int32_t i = j; i < rows; ++i) {
+        c[i] -= left[i] * left[j];
+      }
+    }
+    if (!(c[j] > 0 && c[j] <= DBL_MAX)) {
+      return j;
+    }
+    c[j] = L->inverse[j] = 1 / sqrt(c[j]);
+    for (int32_t i = j + 1; i < rows; ++i) {
+      c[i] *= c[j];
+    }
+    for (int32_t i = j + 1; i < n; ++i) {
+      L->unit[j * SIMD_WIDTH + i] = c[i] * c[j];
+    }
+  }
+  return n;
+}
+
+/* The V vectors of rows at the top of a strip, with `rows` rows of the panel from there on. Returns n, or the
+ * first column whose pivot is not positive and finite. */
+INLINE int32_t factor_top(const int padded, const int V, const int n, int32_t rows, int32_t cols,
+                          double *T, int32_t ld, struct triangle *L) {
+  simd c[2][SIMD_WIDTH];
+  simd_scalar r[SIMD_WIDTH];
+  const simd_mask part = simd_left(rows);
+  load_strip(padded, V, n, cols, T, T, ld, part, c);
+  eliminate(V, n, c, r);
+  simd_store(L->inverse, simd_all(1));
+  UNROLL
+  for (int j = 0; j < n; ++j) {
+    L->inverse[j] = r[j][0];
+  }
+  /* then no product has overflown, nor lost digits to underflow */
+  if (!simd_within(simd_load(L->inverse), 0x1p-500, 0x1p+500)) {
+    return eliminate_plainly(sap_smaller(rows, V * SIMD_WIDTH), n, cols, T, ld, L);
+  }
+  UNROLL
+  for (int j = 0; j < n; ++j) {
+    double *t = T + (int64_t)j * ld;
+    const simd_scalar root = simd_scalar_sqrt(r[j]);
+    const simd inverse = simd_spread(root);
+    L->inverse[j] = root[0];
+    simd_store(L->unit + j * SIMD_WIDTH, c[0][j] * simd_spread(r[j]));
+    store_rows(padded, t, simd_with_lane(c[0][j] * inverse, j, inverse), part);
+    for (int v = 1; v < V; ++v) {
+      store_rows(padded, t + v * SIMD_WIDTH, c[v][j] * inverse, part);
+    }
+  }
+  return n;
+}
+
+INLINE int32_t factor_one(const int padded, const int n, int32_t rows, int32_t cols, double *T,
+                          int32_t ld, struct triangle *L) {
+  return factor_top(padded, 1, n, rows, cols, T, ld, L);
+}
+
+INLINE int32_t factor_two(const int padded, const int n, int32_t rows, int32_t cols, double *T,
+                          int32_t ld, struct triangle *L) {
+  return factor_top(padded, 2, n, rows, cols, T, ld, L);
+}
+
+/* V vectors of rows below the triangle B of their strip: T <- T L^-T */
+INLINE void factor_rows(const int padded, const int V, const int n, int32_t cols, double *T,
+                        const double *B, int32_t ld, simd_mask part, const struct triangle *L) {
+  simd x[TALL][SIMD_WIDTH];
+  load_strip(padded, V, n, cols, T, B, ld, part, x);
+  UNROLL
+  for (int j = 0; j < n; ++j) {
+    UNROLL
+    for (int l = j + 1; l < n; ++l) {
+      const simd scale = simd_all(L->unit[j * SIMD_WIDTH + l]);
+      for (int v = 0; v < V; ++v) {
+        x[v][l] -= x[v][j] * scale;
+      }
+    }
+    const simd inverse = simd_all(L->inverse[j]);
+    for (int v = 0; v < V; ++v) {
+      store_rows(padded, T + (int64_t)j * ld + v * SIMD_WIDTH, x[v][j] * inverse, part);
+    }
+  }
+}
+
+/* returns f(padded, n, ...) with a constant n, 1 to the width of a vector */
+#if SAP_SIMD_WIDTH == 8
+#define FOR_WIDTH(padded, n, f, ...)                  \
+  switch (n) {                                \
+    case 1: return f(padded, 1, __VA_ARGS__); \
+    case 2: return f(padded, 2, __VA_ARGS__); \
+    case 3: return f(padded, 3, __VA_ARGS__); \
+    case 4: return f(padded, 4, __VA_ARGS__); \
+    case 5: return f(padded, 5, __VA_ARGS__); \
+    case 6: return f(padded, 6, __VA_ARGS__); \
+    case 7: return f(padded, 7, __VA_ARGS__); \
+    default: return f(padded, 8, __VA_ARGS__); \
+  }
+#elif SAP_SIMD_WIDTH == 4
+#define FOR_WIDTH(padded, n, f, ...)                  \
+  switch (n) {                                \
+    case 1: return f(padded, 1, __VA_ARGS__); \
+    case 2: return f(padded, 2, __VA_ARGS__); \
+    case 3: return f(padded, 3, __VA_ARGS__); \
+    default: return f(padded, 4, __VA_ARGS__); \
+  }
+#else
+#define FOR_WIDTH(padded, n, f, ...) \
+  if (n == 1) return f(padded, 1, __VA_ARGS__); else return f(padded, 2, __VA_ARGS__)
+#endif
+
+/* rows [from, rows) of the panel, counted from the triangle B of n columns on */
+INLINE void factor_below(const int padded, const int n, int32_t from, int32_t rows, int32_t cols,
+                         double *B, int32_t ld, const struct triangle *L) {
+  for (int32_t i = from; i < rows;) {
+    const int32_t vectors = padded ? simd_count(rows - i) : 1;
+    const int32_t V = vectors == 4 ? 2 : sap_smaller(vectors, TALL);
+    const simd_mask part = simd_left(rows - i);
+    if (V == 1) {
+      factor_rows(padded, 1, n, cols, B + i, B, ld, part, L);
+    } else if (V == 2) {
+      factor_rows(padded, padded ? 2 : 1, n, cols, B + i, B, ld, part, L);
+    } else {
+      factor_rows(padded, padded ? TALL : 1, n, cols, B + i, B, ld, part, L);
+    }
+    i += V * SIMD_WIDTH;
+  }
+}
+
+static void padded_below(int32_t n, int32_t from, int32_t rows, int32_t cols, double *B, int32_t ld,
+                         const struct triangle *L) {
+  FOR_WIDTH(1, n, factor_below, from, rows, cols, B, ld, L);
+}
+
+static void cut_below(int32_t n, int32_t from, int32_t rows, int32_t cols, double *B, int32_t ld,
+                      const struct triangle *L) {
+  FOR_WIDTH(0, n, factor_below, from, rows, cols, B, ld, L);
+}
+
+static int32_t padded_top(int32_t n, int32_t rows, int32_t cols, double *T, int32_t ld,
+                          struct triangle *L) {
+  if (rows <= SIMD_WIDTH) {
+    FOR_WIDTH(1, n, factor_one, rows, cols, T, ld, L);
+  }
+  FOR_WIDTH(1, n, factor_two, rows, cols, T, ld, L);
+}
+
+static int32_t cut_top(int32_t n, int32_t rows, int32_t cols, double *T, int32_t ld,
+                       struct triangle *L) {
+  FOR_WIDTH(0, n, factor_one, rows, cols, T, ld, L);
+}
+
+int32_t SAP_OF_ISA(sap_factor_)(int32_t rows, int32_t cols, double *P, int32_t ld) {
+  for (int32_t j = 0; j < cols; j += SIMD_WIDTH) {
+    struct triangle L;
+    double *T = P + (int64_t)j * ld + j;
+    const int32_t n = sap_smaller(cols - j, SIMD_WIDTH);
+    const int32_t done = cut_top(n, rows - j, j, T, ld, &L);
+    if (done < n) {
+      return j + done;
+    }
+    cut_below(n, SIMD_WIDTH, rows - j, j, T, ld, &L);
+  }
+  return cols;
+}
+
+int32_t SAP_OF_ISA(sap_factor_panel_)(const struct sap_supernode *s, double *P) {
+  const int32_t ld = s->ld;
+  for (int32_t j = 0; j < s->n_cols; j += SIMD_WIDTH) {
+    struct triangle L;
+    double *T = P + (int64_t)j * ld + j;
+    const int32_t n = sap_smaller(s->n_cols - j, SIMD_WIDTH);
+    const int32_t done = padded_top(n, ld - j, j, T, ld, &L);
+    if (done < n) {
+      return j + done;
+    }
+    padded_below(n, 2 * SIMD_WIDTH, ld - j, j, T, ld, &L);
+  }
+  return s->n_cols;
+}
