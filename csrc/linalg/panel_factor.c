@@ -91,8 +91,9 @@ INLINE void eliminate(const int V, const int n, simd c[][SIMD_WIDTH], simd_scala
 
 /* the same in plain loops, for pivots of any size: `rows` rows and n columns at T, `cols` to the left.
  * Returns n, or the first column whose pivot is not positive and finite. */
-static __attribute__((noinline)) int32_t eliminate_plainly(int32_t rows, int32_t n, int32_t cols, double *T, int32_t ld,
-                                 struct triangle *L) {
+static __attribute__((noinline)) int32_t eliminate_plainly(int32_t rows, int32_t n, int32_t cols,
+                                                           double *T, int32_t ld,
+                                                           struct triangle *L) {
   for (int32_t j = 0; j < n; ++j) {
     double *c = T + (int64_t)j * ld;
     for (int32_t k = -cols; k < j; ++k) {
@@ -179,32 +180,6 @@ INLINE void factor_rows(const int padded, const int V, const int n, int32_t cols
   }
 }
 
-/* returns f(padded, n, ...) with a constant n, 1 to the width of a vector */
-#if SAP_SIMD_WIDTH == 8
-#define FOR_WIDTH(padded, n, f, ...)                  \
-  switch (n) {                                \
-    case 1: return f(padded, 1, __VA_ARGS__); \
-    case 2: return f(padded, 2, __VA_ARGS__); \
-    case 3: return f(padded, 3, __VA_ARGS__); \
-    case 4: return f(padded, 4, __VA_ARGS__); \
-    case 5: return f(padded, 5, __VA_ARGS__); \
-    case 6: return f(padded, 6, __VA_ARGS__); \
-    case 7: return f(padded, 7, __VA_ARGS__); \
-    default: return f(padded, 8, __VA_ARGS__); \
-  }
-#elif SAP_SIMD_WIDTH == 4
-#define FOR_WIDTH(padded, n, f, ...)                  \
-  switch (n) {                                \
-    case 1: return f(padded, 1, __VA_ARGS__); \
-    case 2: return f(padded, 2, __VA_ARGS__); \
-    case 3: return f(padded, 3, __VA_ARGS__); \
-    default: return f(padded, 4, __VA_ARGS__); \
-  }
-#else
-#define FOR_WIDTH(padded, n, f, ...) \
-  if (n == 1) return f(padded, 1, __VA_ARGS__); else return f(padded, 2, __VA_ARGS__)
-#endif
-
 /* rows [from, rows) of the panel, counted from the triangle B of n columns on */
 INLINE void factor_below(const int padded, const int n, int32_t from, int32_t rows, int32_t cols,
                          double *B, int32_t ld, const struct triangle *L) {
@@ -235,15 +210,20 @@ static void cut_below(int32_t n, int32_t from, int32_t rows, int32_t cols, doubl
 
 static int32_t padded_top(int32_t n, int32_t rows, int32_t cols, double *T, int32_t ld,
                           struct triangle *L) {
+  int32_t done = 0;
   if (rows <= SIMD_WIDTH) {
-    FOR_WIDTH(1, n, factor_one, rows, cols, T, ld, L);
+    FOR_WIDTH(1, n, done = factor_one, rows, cols, T, ld, L);
+  } else {
+    FOR_WIDTH(1, n, done = factor_two, rows, cols, T, ld, L);
   }
-  FOR_WIDTH(1, n, factor_two, rows, cols, T, ld, L);
+  return done;
 }
 
 static int32_t cut_top(int32_t n, int32_t rows, int32_t cols, double *T, int32_t ld,
                        struct triangle *L) {
-  FOR_WIDTH(0, n, factor_one, rows, cols, T, ld, L);
+  int32_t done = 0;
+  FOR_WIDTH(0, n, done = factor_one, rows, cols, T, ld, L);
+  return done;
 }
 
 int32_t SAP_OF_ISA(sap_factor_)(int32_t rows, int32_t cols, double *P, int32_t ld) {

@@ -46,13 +46,13 @@ static inline simd simd_beyond(simd x, int lane) {
 static inline simd simd_sums(const simd x[]) {
   simd half[4], quarter[2];
   for (int i = 0; i < 4; ++i) {
-    half[i] = _mm512_mask_blend_pd(0xf0, x[i], x[i + 4]) +
-              _mm512_shuffle_f64x2(x[i], x[i + 4], 0x4e);
+    half[i] =
+        _mm512_mask_blend_pd(0xf0, x[i], x[i + 4]) + _mm512_shuffle_f64x2(x[i], x[i + 4], 0x4e);
   }
   for (int i = 0; i < 2; ++i) {
     const simd other = _mm512_mask_blend_pd(0xcc, half[i + 2], half[i]);
-    quarter[i] = _mm512_mask_blend_pd(0xcc, half[i], half[i + 2]) +
-                 _mm512_shuffle_f64x2(other, other, 0xb1);
+    quarter[i] =
+        _mm512_mask_blend_pd(0xcc, half[i], half[i + 2]) + _mm512_shuffle_f64x2(other, other, 0xb1);
   }
   return _mm512_unpacklo_pd(quarter[0], quarter[1]) + _mm512_unpackhi_pd(quarter[0], quarter[1]);
 }
