@@ -7,7 +7,8 @@
  *        c_l <- c_l - (c_j c_lj) r_j,    r_j = 1/c_jj,    L_j = c_j sqrt(r_j)
  *
  * Two columns go together, since the second pivot is known before the first is divided by:
- * r_j+1 = c_jj / (c_jj c_j+1,j+1 - c_j+1,j^2). */
+ * r_j+1 = c_jj / (c_jj c_j+1,j+1 - c_j+1,j^2). Lanes above the diagonal hold nothing of use on the way; they are
+ * stored as zeros. */
 #include <float.h>
 #include <math.h>
 
@@ -141,7 +142,8 @@ INLINE int32_t factor_top(const int padded, const int V, const int n, int32_t ro
     const simd inverse = simd_spread(root);
     L->inverse[j] = root[0];
     simd_store(L->unit + j * SIMD_WIDTH, c[0][j] * simd_spread(r[j]));
-    store_rows(padded, t, simd_with_lane(c[0][j] * inverse, j, inverse), part);
+    const simd below = simd_beyond(c[0][j] * inverse, j);
+    store_rows(padded, t, simd_with_lane(below, j, inverse), part);
     for (int v = 1; v < V; ++v) {
       store_rows(padded, t + v * SIMD_WIDTH, c[v][j] * inverse, part);
     }
