@@ -1,5 +1,6 @@
 #include "sap/jacobian.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "linalg/isa.h"
@@ -63,16 +64,23 @@ INLINE uint64_t pack_rows(int32_t n, const double *from, double *to, simd *bad) 
 
 /* the same for a reduced tree: the columns that stay, which are finite */
 INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, const double *from, double *to) {
-  const int32_t stride = sap_stride(tree->n_t), chunk = sap_chunk(tree->n_t);
-  uint64_t chunks = tree->n_t <= chunk;
-  for (int r = 0; r < 3; ++r, from += tree->n, to += stride) {
-    for (int32_t j = 0; j < tree->n_t; ++j) {
-      to[j] = from[tree->t[j]];
-      chunks |= (uint64_t)(to[j] != 0) << (j / chunk);
+  const int32_t n = tree->n, n_t = tree->n_t, stride = sap_stride(n_t), chunk = sap_chunk(n_t);
+  uint64_t chunks = n_t <= chunk;
+  int32_t j = 0;
+  for (int32_t c = 0; j < n_t; ++c) {
+    double size = 0;
+    for (const int32_t end = n_t - j < chunk ? n_t : j + chunk; j < end; ++j) {
+      const double *column = from + tree->t[j];
+      const double x_1 = column[0], x_2 = column[n], x_n = column[2 * (int64_t)n];
+      to[j] = x_1;
+      to[stride + j] = x_2;
+      to[2 * (int64_t)stride + j] = x_n;
+      size += fabs(x_1) + fabs(x_2) + fabs(x_n);
     }
-    for (int32_t j = tree->n_t; j < stride; ++j) {
-      to[j] = 0;
-    }
+    chunks |= (uint64_t)(size != 0) << c;
+  }
+  for (; j < stride; ++j) {
+    to[j] = to[stride + j] = to[2 * (int64_t)stride + j] = 0;
   }
   return chunks;
 }
