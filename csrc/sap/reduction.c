@@ -127,6 +127,7 @@ sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem
   carve(reduction, &arena, problem, &size);
   sum_columns(reduction, problem, loops);
   const double *A = problem->A, *v_star = problem->v_star;
+  int32_t n_reduced = 0;
   for (int32_t i = 0; i < problem->n_trees; ++i) {
     const int32_t n = problem->tree_nv[i];
     struct sap_reduced_tree *tree = reduction->tree[i];
@@ -136,6 +137,7 @@ sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem
       tree->v_star = v_star;
       if (divide(tree) && eliminate(tree, kernels)) {
         size[i] = tree->n_t;
+        ++n_reduced;
       } else {
         reduction->tree[i] = NULL;
       }
@@ -144,6 +146,9 @@ sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem
     v_star += n;
   }
   reduction->size = size;
+  if (n_reduced == 0) {
+    sap_reduction_clear(reduction, problem);
+  }
   return SAP_OK;
 }
 
