@@ -159,6 +159,30 @@ def momentum_error(problem, v) -> float:
     return norm(gradient) / scale if scale > 0 else norm(gradient)
 
 
+def moved_columns(problem) -> list[np.ndarray]:
+    """Which velocities of each tree some contact moves: columns of J that are not zero."""
+    moved = [np.zeros(n, dtype=bool) for n in problem.tree_nv]
+    for i in range(problem.n_contacts):
+        for t, J in contact_jacobian(problem, i):
+            moved[t] |= (J != 0).any(axis=0)
+    return moved
+
+
+def settled(problem, v) -> np.ndarray:
+    """v with the velocities that no contact moves at their best, where Newton's method keeps them.
+
+    Their gradient A_uu (v_u - v*_u) + A_ut (v_t - v*_t) is zero.
+    """
+    v = np.array(v)
+    for t, (here, stays) in enumerate(zip(sections(problem), moved_columns(problem), strict=True)):
+        if stays.any() and not stays.all():
+            A, dw = problem.A_block(t), (v - problem.v_star)[here]
+            momentum = A[np.ix_(~stays, stays)] @ dw[stays]
+            dw[~stays] = -np.linalg.solve(A[np.ix_(~stays, ~stays)], momentum)
+            v[here] = problem.v_star[here] + dw
+    return v
+
+
 def norm_A(problem, x) -> float:
     """|x|_A, root joules."""
     total = WIDE(0)

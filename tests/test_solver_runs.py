@@ -298,13 +298,19 @@ def test_soft_norm(solver, seed):
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-3, 1e-6])
 @pytest.mark.parametrize("plain", [True, False], ids=["algorithm-1", "default"])
 def test_core_iterates_like_its_mirror(path, islands, tolerance, plain):
-    """The same algorithm: as many iterations (one more or less by round-off) and islands."""
+    """The same algorithm: as many iterations (one more or less by round-off) and islands.
+
+    The core eliminates velocities that no contact moves and iterates with the best there are; the
+    mirror does the same where it starts from them.
+    """
     problem = sapwood.load_problem(path)
+    guess = problem.v_star if problem.v_guess is None else problem.v_guess
+    guess = helpers.settled(problem, guess)
     settings = SapSettings(islands=islands, relative_tolerance=tolerance, record_history=True)
     if plain:
         settings = dataclasses.replace(settings, start="newton", turning=False)
-    core = sapwood.solve(problem, settings=settings)
-    mirror = reference.solve(problem, settings=settings)
+    core = sapwood.solve(problem, guess, settings)
+    mirror = reference.solve(problem, guess, settings)
     assert core.status == mirror.status
     assert core.n_islands == mirror.n_islands
     assert abs(core.iterations - mirror.iterations) <= 1
@@ -316,6 +322,36 @@ def test_core_iterates_like_its_mirror(path, islands, tolerance, plain):
             np.testing.assert_allclose(
                 np.sort(ours[name]), np.sort(theirs[name]), rtol=1e-5, atol=1e-12
             )
+
+
+@seeds
+def test_velocities_that_no_contact_moves(seed):
+    """Zero columns of J are eliminated; entries of 1e-300 in their place keep them."""
+    problem, rng = seeded_problem(seed, sizes=(18, 6, 12, 27, 9))
+    idle = {int(n): rng.permutation(int(n)) < n // 2 for n in problem.tree_nv}
+
+    def with_idle(entry):
+        def fill(J):
+            return None if J is None else np.where(idle[J.shape[1]], entry, J)
+
+        pairs = [(fill(J_a), fill(J_b)) for J_a, J_b in helpers.jacobian_blocks(problem)]
+        return helpers.rebuild(problem, J=helpers.pack_J(pairs))
+
+    zeros = with_idle(0.0)
+    core = sapwood.solve(zeros, settings=TIGHT)
+    for other in (
+        sapwood.solve(with_idle(1e-300), settings=TIGHT),
+        sapwood.solve(zeros, settings=dataclasses.replace(TIGHT, islands=False)),
+        reference.solve(zeros, settings=TIGHT),
+    ):
+        assert_same_solution(zeros, core, other)
+        np.testing.assert_allclose(core.v, other.v, rtol=0, atol=1e-9)
+    assert helpers.momentum_error(zeros, core.v) <= 1e-11
+    # the guess of what is eliminated does not count
+    moved = np.concatenate(helpers.moved_columns(zeros))
+    wide = np.repeat(problem.tree_nv > 6, problem.tree_nv)
+    guess = np.where(moved | ~wide, problem.v_star, 1e3)
+    assert np.array_equal(sapwood.solve(zeros, guess).v, sapwood.solve(zeros, problem.v_star).v)
 
 
 # ---- fewer iterations --------------------------------------------------------------------------

@@ -169,7 +169,8 @@ typedef struct sap_settings {
   int32_t turning;                /* 1: primal-dual friction, against slips that turn round: 1 */
   sap_factorization factorization; /* supernodal */
   double soft_norm;                /* eps_s in N s, 0 is the exact law: 0 */
-  int32_t islands;                 /* 1: each island is solved and stopped by itself: 1 */
+  int32_t islands;                 /* 1: each island is solved and stopped by itself, without the
+                                      velocities that no contact moves: 1 */
   int32_t record_history;          /* 1: keep a sap_iteration per iteration (1000 per island,
                                       all islands together), and timings: 0 */
 } sap_settings;
@@ -215,7 +216,8 @@ typedef struct sap_solution {
   int32_t total_iterations;   /* summed over islands */
   int32_t line_search_trials; /* summed over islands */
   int32_t n_islands;
-  int32_t symbolic_reused;      /* 1 when the contact graph was that of the call before */
+  int32_t symbolic_reused;      /* 1 when the contact graph was that of the call before, and as many
+                                   velocities of each tree were moved by contacts */
   double momentum_error;        /* e_m (24) over the trees that a contact touches; 0 without any */
   double complementarity_error; /* e_mu (25) */
   double velocity_error_bound;  /* proved: |v - v_min|_A <= this, sqrt(J), round-off included */
@@ -234,7 +236,8 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
 void sap_solver_destroy(sap_solver *solver); /* NULL is allowed */
 
 /* Checks what it reads of the problem, then solves it: blocks of A of trees that no contact touches are not
- * read. v_guess (nv) may be NULL: v_star. On a status other than SAP_OK nothing is written to the output
+ * read. v_guess (nv) may be NULL: v_star; with `islands` it is not used for velocities that are
+ * eliminated because no contact moves them. On a status other than SAP_OK nothing is written to the output
  * arrays. Allocates only when the contact graph changed and needs more
  * room than any before it. */
 sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,

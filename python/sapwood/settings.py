@@ -51,7 +51,8 @@ class SapSettings:
     soft_norm : float
         eps_s in N s: |y_t| is replaced by sqrt(|y_t|^2 + eps_s^2). 0 is the exact law.
     islands : bool
-        Solve and stop each island of the contact graph by itself.
+        Solve and stop each island of the contact graph by itself, without the velocities that no
+        contact moves: those follow from the others at the end.
     record_history : bool
         Keep one record per iteration in ``solution.history``.
 

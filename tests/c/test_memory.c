@@ -100,7 +100,7 @@ static void every_failed_allocation_is_a_clean_error(void) {
     CHECK_EQUAL(status, SAP_OUT_OF_MEMORY);
     ++failures;
   }
-  /* check, regularize, solver, the reduction, and the three blocks of the workspace */
+  /* check, regularize, solver, and the blocks of the workspace: reduction, graph, rows, numbers */
   CHECK_EQUAL(failures, 7);
 }
 
