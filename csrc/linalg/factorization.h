@@ -24,7 +24,7 @@ struct sap_factor {
   size_t *component_values;   /* (n_components + 1) range of values of each component */
   size_t n_values;
   double *values;
-  void *state;     /* of the backend, owned; NULL where it keeps none */
+  void *state; /* of the backend, owned; NULL where it keeps none */
 };
 
 /* One way to factor. In place(), edge_low and edge_high (n_edges) are positions, and the backend fills

@@ -24,10 +24,41 @@
 static inline int32_t sap_smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 
 /* mask of the rows of a vector, where this many are left */
-static inline simd_mask simd_left(int32_t rows) { return simd_first(sap_smaller(rows, SIMD_WIDTH)); }
+static inline simd_mask simd_left(int32_t rows) {
+  return simd_first(sap_smaller(rows, SIMD_WIDTH));
+}
 
 /* vectors that hold so many rows */
 static inline int32_t simd_count(int32_t rows) { return (rows + SIMD_WIDTH - 1) / SIMD_WIDTH; }
+
+/* calls f(padded, n, ...) with n as a constant, 1 to the width of a vector */
+#if SAP_SIMD_WIDTH == 8
+#define FOR_WIDTH(padded, n, f, ...)           \
+  switch (n) {                                 \
+    case 1: f(padded, 1, __VA_ARGS__); break;  \
+    case 2: f(padded, 2, __VA_ARGS__); break;  \
+    case 3: f(padded, 3, __VA_ARGS__); break;  \
+    case 4: f(padded, 4, __VA_ARGS__); break;  \
+    case 5: f(padded, 5, __VA_ARGS__); break;  \
+    case 6: f(padded, 6, __VA_ARGS__); break;  \
+    case 7: f(padded, 7, __VA_ARGS__); break;  \
+    default: f(padded, 8, __VA_ARGS__); break; \
+  }
+#elif SAP_SIMD_WIDTH == 4
+#define FOR_WIDTH(padded, n, f, ...)           \
+  switch (n) {                                 \
+    case 1: f(padded, 1, __VA_ARGS__); break;  \
+    case 2: f(padded, 2, __VA_ARGS__); break;  \
+    case 3: f(padded, 3, __VA_ARGS__); break;  \
+    default: f(padded, 4, __VA_ARGS__); break; \
+  }
+#else
+#define FOR_WIDTH(padded, n, f, ...)           \
+  switch (n) {                                 \
+    case 1: f(padded, 1, __VA_ARGS__); break;  \
+    default: f(padded, 2, __VA_ARGS__); break; \
+  }
+#endif
 
 /* rows of a panel: whole vectors where it is padded to them, else the one vector is cut */
 INLINE simd load_rows(const int padded, const double *t, simd_mask part) {

@@ -62,7 +62,7 @@ struct sap_junction_tree {
   int32_t n_scalars;
   int32_t n_supernodes, n_components;
   int32_t n_row_nodes, n_segments, n_updates;
-  size_t n_values;  /* doubles in all panels */
+  size_t n_values; /* doubles in all panels */
 
   /* order: carved with the graph */
   int32_t *order;          /* (n_nodes) input node at each position */

@@ -9,9 +9,9 @@ enum { COLUMNS = SAP_SIMD_WIDTH == 8 ? 8 : 6, TALL = SAP_SIMD_WIDTH == 8 ? 3 : 2
 
 /* C (rows of V vectors, the last one cut by `last`; N columns) += sign A B^T. With `padded` A may be read
  * beyond its rows. */
-INLINE void multiply_block(const int padded, const int V, const int N, int32_t k, double sign, const double *A,
-                           int32_t lda, const double *B, int32_t ldb, double *C, int32_t ldc,
-                           simd_mask last) {
+INLINE void multiply_block(const int padded, const int V, const int N, int32_t k, double sign,
+                           const double *A, int32_t lda, const double *B, int32_t ldb, double *C,
+                           int32_t ldc, simd_mask last) {
   simd sum[TALL][COLUMNS];
   UNROLL
   for (int j = 0; j < N; ++j) {
@@ -48,8 +48,9 @@ INLINE void multiply_block(const int padded, const int V, const int N, int32_t k
 }
 
 /* one strip of N columns of C, up to TALL vectors of rows at a time */
-INLINE void multiply_strip(const int padded, const int N, int32_t m, int32_t k, double sign, const double *A,
-                           int32_t lda, const double *B, int32_t ldb, double *C, int32_t ldc) {
+INLINE void multiply_strip(const int padded, const int N, int32_t m, int32_t k, double sign,
+                           const double *A, int32_t lda, const double *B, int32_t ldb, double *C,
+                           int32_t ldc) {
   for (int32_t i = 0; i < m;) {
     const int32_t vectors = simd_count(m - i);
     const int32_t V = vectors == 4 ? 2 : sap_smaller(vectors, TALL);
@@ -65,13 +66,14 @@ INLINE void multiply_strip(const int padded, const int N, int32_t m, int32_t k, 
   }
 }
 
-INLINE void multiply_any(const int padded, int32_t m, int32_t n, int32_t k, double sign, const double *A,
-                            int32_t lda, const double *B, int32_t ldb, double *C, int32_t ldc,
-                            int lower) {
-  /* strips of about equal width */
-  int32_t strips = (n + COLUMNS - 1) / COLUMNS;
-  for (int32_t j = 0; strips > 0; --strips) {
-    const int32_t N = (n - j + strips - 1) / strips, first = lower ? j : 0;
+INLINE void multiply_any(const int padded, int32_t m, int32_t n, int32_t k, double sign,
+                         const double *A, int32_t lda, const double *B, int32_t ldb, double *C,
+                         int32_t ldc, int lower) {
+  for (int32_t j = 0; j < n;) {
+    /* two strips of about equal width rather than a wide and a narrow one */
+    const int32_t left = n - j;
+    const int32_t N = left <= COLUMNS ? left : left < 2 * COLUMNS ? (left + 1) / 2 : COLUMNS;
+    const int32_t first = lower ? j : 0;
     const double *a = A + first;
     const double *b = B + j;
     double *c = C + (int64_t)j * ldc + first;
@@ -102,7 +104,7 @@ static void push_updates(const struct sap_supernode *s, const struct sap_update 
   for (int32_t i = s->update_begin; i < s->update_end; ++i) {
     const struct sap_update *u = &update[i];
     multiply_any(1, u->n_rows, u->n_cols, s->n_cols, -1, P + u->row, s->ld, P + u->col, s->ld,
-             values + u->target, u->target_ld, u->row == u->col);
+                 values + u->target, u->target_ld, u->row == u->col);
   }
 }
 

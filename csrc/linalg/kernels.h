@@ -1,8 +1,8 @@
 /* Small dense kernels: the arithmetic of assembly and factorization.
  *
- * kernels.c is compiled once per instruction set; sap_kernels_best() picks the widest that this processor
- * runs. Matrices are column-major with a leading dimension. Results are the same for every call with the
- * same input on one instruction set. */
+ * kernels.c, panel_factor.c and panel_solve.c are compiled once per instruction set; sap_kernels_best() picks
+ * the widest that this processor runs. Matrices are column-major with a leading dimension. Results are the
+ * same for every call with the same input on one instruction set. */
 #ifndef SAPWOOD_LINALG_KERNELS_H
 #define SAPWOOD_LINALG_KERNELS_H
 
@@ -21,7 +21,8 @@ struct sap_kernels {
                    const double *B, int32_t ldb, double *C, int32_t ldc, int lower);
 
   /* Cholesky of a panel P (rows, cols), rows >= cols: overwrites the lower triangle of the square on top by
-   * L, with 1/L_jj on the diagonal, and the rows below by P L^-T. Returns cols, or the first column whose
+   * L, with 1/L_jj on the diagonal, and the rows below by P L^-T. What lies above the diagonal may become
+   * zero. Returns cols, or the first column whose
    * pivot is not positive and finite. */
   int32_t (*factor)(int32_t rows, int32_t cols, double *P, int32_t ld);
 
@@ -43,8 +44,9 @@ struct sap_kernels {
   void (*gemv_transposed)(int32_t m, int32_t n, const double *A, int32_t lda, const double *x,
                           double *y);
 
-  /* For the panel P = [L; B] of supernode s, padded: factor; all updates that it then pushes into the panels
-   * above; and the two solves above with t scattered over x, segment by segment. x is indexed by scalar. */
+  /* For the panel P = [L; B] of supernode s, padded as junction_tree.h says: factor; all updates that it then
+   * pushes into the panels above; and the two solves with t scattered over x, segment by segment. x is indexed
+   * by scalar. */
   int32_t (*factor_panel)(const struct sap_supernode *s, double *P);
   void (*push_updates)(const struct sap_supernode *s, const struct sap_update *update,
                        const double *P, double *values);

@@ -7,7 +7,8 @@
  *        c_l <- c_l - (c_j c_lj) r_j,    r_j = 1/c_jj,    L_j = c_j sqrt(r_j)
  *
  * Two columns go together, since the second pivot is known before the first is divided by:
- * r_j+1 = c_jj / (c_jj c_j+1,j+1 - c_j+1,j^2). */
+ * r_j+1 = c_jj / (c_jj c_j+1,j+1 - c_j+1,j^2). Lanes above the diagonal hold nothing of use on the way; they are
+ * stored as zeros. */
 #include <float.h>
 #include <math.h>
 
@@ -91,8 +92,9 @@ INLINE void eliminate(const int V, const int n, simd c[][SIMD_WIDTH], simd_scala
 
 /* the same in plain loops, for pivots of any size: `rows` rows and n columns at T, `cols` to the left.
  * Returns n, or the first column whose pivot is not positive and finite. */
-static __attribute__((noinline)) int32_t eliminate_plainly(int32_t rows, int32_t n, int32_t cols, double *T, int32_t ld,
-                                 struct triangle *L) {
+static __attribute__((noinline)) int32_t eliminate_plainly(int32_t rows, int32_t n, int32_t cols,
+                                                           double *T, int32_t ld,
+                                                           struct triangle *L) {
   for (int32_t j = 0; j < n; ++j) {
     double *c = T + (int64_t)j * ld;
     for (int32_t k = -cols; k < j; ++k) {
@@ -140,7 +142,8 @@ INLINE int32_t factor_top(const int padded, const int V, const int n, int32_t ro
     const simd inverse = simd_spread(root);
     L->inverse[j] = root[0];
     simd_store(L->unit + j * SIMD_WIDTH, c[0][j] * simd_spread(r[j]));
-    store_rows(padded, t, simd_with_lane(c[0][j] * inverse, j, inverse), part);
+    const simd below = simd_beyond(c[0][j] * inverse, j);
+    store_rows(padded, t, simd_with_lane(below, j, inverse), part);
     for (int v = 1; v < V; ++v) {
       store_rows(padded, t + v * SIMD_WIDTH, c[v][j] * inverse, part);
     }
@@ -179,32 +182,6 @@ INLINE void factor_rows(const int padded, const int V, const int n, int32_t cols
   }
 }
 
-/* returns f(padded, n, ...) with a constant n, 1 to the width of a vector */
-#if SAP_SIMD_WIDTH == 8
-#define FOR_WIDTH(padded, n, f, ...)                  \
-  switch (n) {                                \
-    case 1: return f(padded, 1, __VA_ARGS__); \
-    case 2: return f(padded, 2, __VA_ARGS__); \
-    case 3: return f(padded, 3, __VA_ARGS__); \
-    case 4: return f(padded, 4, __VA_ARGS__); \
-    case 5: return f(padded, 5, __VA_ARGS__); \
-    case 6: return f(padded, 6, __VA_ARGS__); \
-    case 7: return f(padded, 7, __VA_ARGS__); \
-    default: return f(padded, 8, __VA_ARGS__); \
-  }
-#elif SAP_SIMD_WIDTH == 4
-#define FOR_WIDTH(padded, n, f, ...)                  \
-  switch (n) {                                \
-    case 1: return f(padded, 1, __VA_ARGS__); \
-    case 2: return f(padded, 2, __VA_ARGS__); \
-    case 3: return f(padded, 3, __VA_ARGS__); \
-    default: return f(padded, 4, __VA_ARGS__); \
-  }
-#else
-#define FOR_WIDTH(padded, n, f, ...) \
-  if (n == 1) return f(padded, 1, __VA_ARGS__); else return f(padded, 2, __VA_ARGS__)
-#endif
-
 /* rows [from, rows) of the panel, counted from the triangle B of n columns on */
 INLINE void factor_below(const int padded, const int n, int32_t from, int32_t rows, int32_t cols,
                          double *B, int32_t ld, const struct triangle *L) {
@@ -235,15 +212,20 @@ static void cut_below(int32_t n, int32_t from, int32_t rows, int32_t cols, doubl
 
 static int32_t padded_top(int32_t n, int32_t rows, int32_t cols, double *T, int32_t ld,
                           struct triangle *L) {
+  int32_t done = 0;
   if (rows <= SIMD_WIDTH) {
-    FOR_WIDTH(1, n, factor_one, rows, cols, T, ld, L);
+    FOR_WIDTH(1, n, done = factor_one, rows, cols, T, ld, L);
+  } else {
+    FOR_WIDTH(1, n, done = factor_two, rows, cols, T, ld, L);
   }
-  FOR_WIDTH(1, n, factor_two, rows, cols, T, ld, L);
+  return done;
 }
 
 static int32_t cut_top(int32_t n, int32_t rows, int32_t cols, double *T, int32_t ld,
                        struct triangle *L) {
-  FOR_WIDTH(0, n, factor_one, rows, cols, T, ld, L);
+  int32_t done = 0;
+  FOR_WIDTH(0, n, done = factor_one, rows, cols, T, ld, L);
+  return done;
 }
 
 int32_t SAP_OF_ISA(sap_factor_)(int32_t rows, int32_t cols, double *P, int32_t ld) {

@@ -21,75 +21,65 @@ INLINE simd solve_triangle(const int padded, const int n, const double *T, int32
   return z * inverse;
 }
 
-/* x - A y for a vector of rows of A, cut by `part`, and n columns */
-INLINE simd subtract_columns(const int padded, int32_t n, const double *A, int32_t ld, const double *y, simd_mask part,
-                             simd x) {
-  simd sum[2] = {x, simd_zero()};
-  int32_t k = 0;
-  for (; k + 1 < n; k += 2) {
-    sum[0] -= load_rows(padded, A + (int64_t)k * ld, part) * simd_all(y[k]);
-    sum[1] -= load_rows(padded, A + (int64_t)(k + 1) * ld, part) * simd_all(y[k + 1]);
-  }
-  if (k < n) {
-    sum[0] -= load_rows(padded, A + (int64_t)k * ld, part) * simd_all(y[k]);
-  }
-  return sum[0] + sum[1];
-}
-
-/* x <- x - A y for m rows of A and n columns */
-INLINE void subtract_product(const int padded, int32_t m, int32_t n, const double *A, int32_t ld, const double *y,
-                             double *x) {
+/* x <- x - A y for m rows of A and n columns; y in registers, one number in all lanes */
+INLINE void subtract_product(const int padded, const int n, int32_t m, const double *A, int32_t ld,
+                             const simd y[], double *x) {
   for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
     const simd_mask part = simd_left(m - i);
-    simd_store_part(x + i,
-                    subtract_columns(padded, n, A + i, ld, y, part, simd_load_part(x + i, part)), part);
-  }
-}
-
-/* x <- L^-1 x for the triangle on top of a panel */
-INLINE void solve_lower(const int padded, int32_t rows, int32_t cols, const double *P, int32_t ld, double *x) {
-  for (int32_t j = 0; j < cols; j += SIMD_WIDTH) {
-    const double *T = P + (int64_t)j * ld + j;
-    const simd_mask part = simd_left(cols - j), below = simd_left(rows - j);
-    simd z = subtract_columns(padded, j, P + j, ld, x, part, simd_load_part(x + j, part));
-    switch (sap_smaller(cols - j, SIMD_WIDTH)) {
-      case 1: z = solve_triangle(padded, 1, T, ld, below, z); break;
-      case 2: z = solve_triangle(padded, 2, T, ld, below, z); break;
-#if SAP_SIMD_WIDTH > 2
-      case 3: z = solve_triangle(padded, 3, T, ld, below, z); break;
-      case 4: z = solve_triangle(padded, 4, T, ld, below, z); break;
-#endif
-#if SAP_SIMD_WIDTH > 4
-      case 5: z = solve_triangle(padded, 5, T, ld, below, z); break;
-      case 6: z = solve_triangle(padded, 6, T, ld, below, z); break;
-      case 7: z = solve_triangle(padded, 7, T, ld, below, z); break;
-      case 8: z = solve_triangle(padded, 8, T, ld, below, z); break;
-#endif
-      default: break;
+    simd sum[2] = {simd_load_part(x + i, part), simd_zero()};
+    UNROLL
+    for (int l = 0; l < n; ++l) {
+      sum[l % 2] -= load_rows(padded, A + (int64_t)l * ld + i, part) * y[l];
     }
-    simd_store_part(x + j, z, part);
+    simd_store_part(x + i, sum[0] + sum[1], part);
   }
 }
 
-void SAP_OF_ISA(sap_solve_forward_)(int32_t rows, int32_t cols, const double *P, int32_t ld,
-                                    double *x, double *t) {
-  solve_lower(0, rows, cols, P, ld, x);
-  subtract_product(0, rows - cols, cols, P + cols, ld, x, t);
-}
-
-void SAP_OF_ISA(sap_push_solution_)(const struct sap_supernode *s,
-                                    const struct sap_segment *segment, const double *P, double *x) {
-  solve_lower(1, s->ld, s->n_cols, P, s->ld, x + s->scalar);
-  const double *B = P + s->n_cols;
+/* x_s <- L^-1 x_s for the n columns of s from j on, then x <- x - B x_s: x_s holds those of s, and the
+ * segments say where in x the rows of B are */
+INLINE void push_strip(const int padded, const int n, const struct sap_supernode *s,
+                       const struct sap_segment *segment, const double *P, int32_t j, double *x_s,
+                       double *x) {
+  const int32_t ld = s->ld;
+  const double *strip = P + (int64_t)j * ld;
+  const simd_mask part = simd_first(n);
+  const simd solved = solve_triangle(padded, n, strip + j, ld, part, simd_load_part(x_s + j, part));
+  simd_store_part(x_s + j, solved, part);
+  simd y[SIMD_WIDTH];
+  UNROLL
+  for (int l = 0; l < n; ++l) {
+    y[l] = simd_lane_to_all(solved, l);
+  }
+  subtract_product(padded, n, s->n_cols - j - n, strip + j + n, ld, y, x_s + j + n);
+  const double *B = strip + s->n_cols;
   for (int32_t g = s->segment_begin; g < s->segment_end; ++g) {
-    subtract_product(1, segment[g].length, s->n_cols, B, s->ld, x + s->scalar, x + segment[g].scalar);
+    subtract_product(padded, n, segment[g].length, B, ld, y, x + segment[g].scalar);
     B += segment[g].length;
   }
 }
 
+INLINE void push_any(const int padded, const struct sap_supernode *s,
+                     const struct sap_segment *segment, const double *P, double *x_s, double *x) {
+  for (int32_t j = 0; j < s->n_cols; j += SIMD_WIDTH) {
+    FOR_WIDTH(padded, sap_smaller(s->n_cols - j, SIMD_WIDTH), push_strip, s, segment, P, j, x_s, x);
+  }
+}
+
+void SAP_OF_ISA(sap_push_solution_)(const struct sap_supernode *s,
+                                    const struct sap_segment *segment, const double *P, double *x) {
+  push_any(1, s, segment, P, x + s->scalar, x);
+}
+
+void SAP_OF_ISA(sap_solve_forward_)(int32_t rows, int32_t cols, const double *P, int32_t ld,
+                                    double *x, double *t) {
+  const struct sap_supernode panel = {.n_cols = cols, .ld = ld, .segment_end = rows > cols};
+  const struct sap_segment below = {.length = rows - cols};
+  push_any(0, &panel, &below, P, x, t);
+}
+
 /* sum (n) += A^T x for m rows of A */
-INLINE void add_products(const int padded, const int n, int32_t m, const double *A, int32_t ld, const double *x,
-                         simd sum[]) {
+INLINE void add_products(const int padded, const int n, int32_t m, const double *A, int32_t ld,
+                         const double *x, simd sum[]) {
   for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
     const simd_mask part = simd_left(m - i);
     const simd rows = simd_load_part(x + i, part);
@@ -102,9 +92,9 @@ INLINE void add_products(const int padded, const int n, int32_t m, const double 
 
 /* x_s <- L^-T (x_s - B^T x) for the n columns of s from j on: x_s holds those of s, and the segments say
  * where in x the rows of B are */
-INLINE void solve_strip(const int padded, const int n, const struct sap_supernode *s,
-                        const struct sap_segment *segment, const double *P, int32_t j, double *x_s,
-                        const double *x) {
+INLINE void pull_strip(const int padded, const int n, const struct sap_supernode *s,
+                       const struct sap_segment *segment, const double *P, int32_t j, double *x_s,
+                       const double *x) {
   const int32_t ld = s->ld;
   const double *strip = P + (int64_t)j * ld;
   simd sum[SIMD_WIDTH];
@@ -138,35 +128,22 @@ INLINE void solve_strip(const int padded, const int n, const struct sap_supernod
   }
 }
 
-INLINE void solve_upper(const int padded, const struct sap_supernode *s, const struct sap_segment *segment,
-                         const double *P, double *x_s, const double *x) {
+INLINE void pull_any(const int padded, const struct sap_supernode *s,
+                     const struct sap_segment *segment, const double *P, double *x_s,
+                     const double *x) {
   for (int32_t j = (s->n_cols - 1) / SIMD_WIDTH * SIMD_WIDTH; j >= 0; j -= SIMD_WIDTH) {
-    switch (sap_smaller(s->n_cols - j, SIMD_WIDTH)) {
-      case 1: solve_strip(padded, 1, s, segment, P, j, x_s, x); break;
-      case 2: solve_strip(padded, 2, s, segment, P, j, x_s, x); break;
-#if SAP_SIMD_WIDTH > 2
-      case 3: solve_strip(padded, 3, s, segment, P, j, x_s, x); break;
-      case 4: solve_strip(padded, 4, s, segment, P, j, x_s, x); break;
-#endif
-#if SAP_SIMD_WIDTH > 4
-      case 5: solve_strip(padded, 5, s, segment, P, j, x_s, x); break;
-      case 6: solve_strip(padded, 6, s, segment, P, j, x_s, x); break;
-      case 7: solve_strip(padded, 7, s, segment, P, j, x_s, x); break;
-      case 8: solve_strip(padded, 8, s, segment, P, j, x_s, x); break;
-#endif
-      default: break;
-    }
+    FOR_WIDTH(padded, sap_smaller(s->n_cols - j, SIMD_WIDTH), pull_strip, s, segment, P, j, x_s, x);
   }
 }
 
 void SAP_OF_ISA(sap_pull_solution_)(const struct sap_supernode *s,
                                     const struct sap_segment *segment, const double *P, double *x) {
-  solve_upper(1, s, segment, P, x + s->scalar, x);
+  pull_any(1, s, segment, P, x + s->scalar, x);
 }
 
 void SAP_OF_ISA(sap_solve_backward_)(int32_t rows, int32_t cols, const double *P, int32_t ld,
                                      double *x, const double *t) {
   const struct sap_supernode panel = {.n_cols = cols, .ld = ld, .segment_end = rows > cols};
   const struct sap_segment below = {.length = rows - cols};
-  solve_upper(0, &panel, &below, P, x, t);
+  pull_any(0, &panel, &below, P, x, t);
 }

@@ -1,5 +1,10 @@
-/* The vector type of kernels.c: width, load, store and their partial forms, per instruction set.
- * Vector types and intrinsics are used nowhere else. */
+/* The vector type of the kernels: width, load, store and their partial forms, lanes and sums, per instruction
+ * set. Intrinsics are used nowhere else.
+ *
+ *   simd_lane_to_all  one lane, in all lanes            simd_with_lane  x, with one lane of y
+ *   simd_lane         one lane, as a scalar             simd_beyond     x, with zeros up to a lane
+ *   simd_spread       a scalar, in all lanes            simd_sums       lane l is the sum of x[l]
+ *   simd_within       are all lanes in a closed range? */
 #ifndef SAPWOOD_LINALG_SIMD_H
 #define SAPWOOD_LINALG_SIMD_H
 
@@ -43,17 +48,16 @@ static inline simd simd_with_lane(simd x, int lane, simd y) {
 static inline simd simd_beyond(simd x, int lane) {
   return _mm512_maskz_mov_pd((simd_mask)(0xfeu << lane), x);
 }
-/* lane l is the sum of x[l] */
 static inline simd simd_sums(const simd x[]) {
   simd half[4], quarter[2];
   for (int i = 0; i < 4; ++i) {
-    half[i] = _mm512_mask_blend_pd(0xf0, x[i], x[i + 4]) +
-              _mm512_shuffle_f64x2(x[i], x[i + 4], 0x4e);
+    half[i] =
+        _mm512_mask_blend_pd(0xf0, x[i], x[i + 4]) + _mm512_shuffle_f64x2(x[i], x[i + 4], 0x4e);
   }
   for (int i = 0; i < 2; ++i) {
     const simd other = _mm512_mask_blend_pd(0xcc, half[i + 2], half[i]);
-    quarter[i] = _mm512_mask_blend_pd(0xcc, half[i], half[i + 2]) +
-                 _mm512_shuffle_f64x2(other, other, 0xb1);
+    quarter[i] =
+        _mm512_mask_blend_pd(0xcc, half[i], half[i + 2]) + _mm512_shuffle_f64x2(other, other, 0xb1);
   }
   return _mm512_unpacklo_pd(quarter[0], quarter[1]) + _mm512_unpackhi_pd(quarter[0], quarter[1]);
 }
@@ -145,10 +149,10 @@ static inline simd simd_sums(const simd x[]) {
 }
 
 #else
-#error "kernels.c needs the vector extensions of GCC or Clang"
+#error "the kernels need the vector extensions of GCC or Clang"
 #endif
 
-/* one number, in every lane of the narrowest vector: no way through other registers */
+/* scalars are two equal lanes, lest compilers move them through memory */
 static inline simd_scalar simd_scalar_of(double x) { return (simd_scalar){x, x}; }
 static inline simd_scalar simd_scalar_sqrt(simd_scalar x) {
 #ifdef __SSE2__
