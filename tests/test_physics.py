@@ -157,6 +157,7 @@ def test_box_slides_down_a_slope(degrees, ratio):
     stepper, data = started(
         scenes.box_on_slope(angle, mu, time_step=dt, margin=0.02),
         contact=ContactMaterial(dissipation_time=0.0),
+        settings=sapwood.SapSettings(relative_tolerance=1e-9),
     )
     run(stepper, data, 0.5)
     before = data.qvel[:3].copy()

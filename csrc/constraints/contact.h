@@ -48,7 +48,8 @@ struct sap_contact_state {
 };
 
 static inline struct sap_contact sap_contact_make(double mu, double R_t, double R_n,
-                                                  double soft_norm, double v_hat_t1, double v_hat_t2, double v_hat_n) {
+                                                  double soft_norm, double v_hat_t1,
+                                                  double v_hat_t2, double v_hat_n) {
   const double mu_hat = mu * R_t / R_n;
   return (struct sap_contact){
       .mu = mu,

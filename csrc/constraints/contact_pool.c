@@ -38,9 +38,8 @@ static int derive(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
 #pragma GCC ivdep
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
-      const struct sap_contact c =
-          sap_contact_make(p.mu[i], p.R_t[i], p.R_n[i], 0, p.v_hat[0][i], p.v_hat[1][i],
-                           p.v_hat[2][i]);
+      const struct sap_contact c = sap_contact_make(p.mu[i], p.R_t[i], p.R_n[i], 0, p.v_hat[0][i],
+                                                    p.v_hat[1][i], p.v_hat[2][i]);
       p.inverse_R_t[i] = c.inverse_R_t;
       p.inverse_R_n[i] = c.inverse_R_n;
       p.mu_hat[i] = c.mu_hat;
@@ -109,10 +108,9 @@ static void line(const struct sap_contact_pool *pool, int32_t begin, int32_t end
       const int32_t i = first + k;
       const struct sap_contact c = sap_pool_get(&p, i);
       const double dv_1 = p.dv_c[0][i], dv_2 = p.dv_c[1][i], dv_n = p.dv_c[2][i];
-      const struct sap_contact_state at =
-          sap_contact_at_impulse(&c, p.y[0][i] - alpha * (dv_1 * c.inverse_R_t),
-                                 p.y[1][i] - alpha * (dv_2 * c.inverse_R_t),
-                                 p.y[2][i] - alpha * (dv_n * c.inverse_R_n));
+      const struct sap_contact_state at = sap_contact_at_impulse(
+          &c, p.y[0][i] - alpha * (dv_1 * c.inverse_R_t),
+          p.y[1][i] - alpha * (dv_2 * c.inverse_R_t), p.y[2][i] - alpha * (dv_n * c.inverse_R_n));
       double gamma[3];
       sap_contact_impulse(&c, &at, gamma);
       slopes[k] = -(dv_1 * gamma[0] + dv_2 * gamma[1] + dv_n * gamma[2]);

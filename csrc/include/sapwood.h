@@ -159,13 +159,13 @@ typedef struct sap_settings {
   double absolute_tolerance;      /* eps_a of (20) in sqrt(J): 1e-16 */
   int32_t max_iterations;         /* 100 */
   sap_line_search line_search;    /* exact */
-  double line_search_tolerance;   /* exact: stop short of the minimum at this times dl/da(0): 0.1 */
+  double line_search_tolerance;   /* exact: dl/da over dl/da(0) short of the minimum: 0.01 */
   int32_t line_search_max_trials; /* more only until one lowers the cost: 50 */
   double max_step;                /* alpha_max: 1.5 */
   double armijo_rho;              /* backtracking factor: 0.8 */
   double armijo_c;                /* sufficient decrease: 1e-4 */
   sap_start start;                /* sticking */
-  double start_threshold;         /* sticking: where e_m(v_guess) of the island exceeds this: 0.1 */
+  double start_threshold;         /* sticking: where e_m(v_guess) of an island exceeds this: 0.05 */
   int32_t turning;                /* 1: primal-dual friction, against slips that turn round: 1 */
   sap_factorization factorization; /* supernodal */
   double soft_norm;                /* eps_s in N s, 0 is the exact law: 0 */

@@ -15,8 +15,9 @@
  *
  * the factor of I - m m^T no larger than in stiction, 1/R_t. As |m| <= 1, G is positive semidefinite and
  * bounded: A <= H <= c A, the direction descends, and the line search makes the method converge. Near the
- * solution w - t, gamma_n' - gamma_n and with them the change of H vanish like the step; where steps already
- * leave less than a tenth of the gradient, H is Newton's unchanged.
+ * solution w - t, gamma_n' - gamma_n and with them the change of H vanish like the step. Below e_m = 0.01, where
+ * the last step left less than a tenth of the gradient, and after one of 1.2 and more, which says that H was
+ * too stiff, H is Newton's unchanged.
  *
  * Sticking start. At an impact most contacts slide at the guess, and the first iterations are spent
  * unlearning that. The first direction leads to the minimiser of

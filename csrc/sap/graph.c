@@ -214,7 +214,8 @@ static void list_incidences(struct sap_graph *graph) {
     }
     const int64_t width = J - graph->node_J[i];
     const int32_t contacts = (int32_t)(width / (3 * row));
-    graph->max_node_contacts = contacts > graph->max_node_contacts ? contacts : graph->max_node_contacts;
+    graph->max_node_contacts =
+        contacts > graph->max_node_contacts ? contacts : graph->max_node_contacts;
     graph->max_node_width = width > graph->max_node_width ? width : graph->max_node_width;
   }
   graph->node_J[graph->n_nodes] = J;

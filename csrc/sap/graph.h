@@ -16,9 +16,9 @@
 #include "sapwood.h"
 
 struct sap_patch {
-  int32_t low, high;  /* positions of its trees, low < high; high = -1 for the world */
-  int32_t begin, end; /* its contacts, as places in patch order */
-  int32_t edge;       /* edge of the junction tree, -1 for the world */
+  int32_t low, high;     /* positions of its trees, low < high; high = -1 for the world */
+  int32_t begin, end;    /* its contacts, as places in patch order */
+  int32_t edge;          /* edge of the junction tree, -1 for the world */
   int64_t J_low, J_high; /* first row of each side in the packed J, see jacobian.h */
 };
 
@@ -51,10 +51,11 @@ struct sap_graph {
   int32_t *tree_position; /* (n_trees) or -1 for a tree that takes no part */
 
   int32_t n_nodes, n_patches, n_edges, n_islands;
-  struct sap_patch *patch;       /* (n_patches) */
-  struct sap_incidence *incidence; /* (incidence_start[n_nodes]) patches of each position, in order */
-  int32_t *incidence_start;        /* (n_nodes + 1) */
-  int64_t *node_J;                 /* (n_nodes + 1) first row of each position in the packed J */
+  struct sap_patch *patch; /* (n_patches) */
+  struct sap_incidence
+      *incidence;                /* (incidence_start[n_nodes]) patches of each position, in order */
+  int32_t *incidence_start;      /* (n_nodes + 1) */
+  int64_t *node_J;               /* (n_nodes + 1) first row of each position in the packed J */
   struct sap_island *island;     /* (n_islands) */
   int32_t *contact;              /* (n_contacts) the problem's contact at each place */
   int64_t *contact_J;            /* (n_contacts) its rows in the problem's J, by place */

@@ -17,7 +17,11 @@ INLINE struct side side_of(const struct sap_jacobian *J, const struct sap_patch 
   const int32_t node = high ? patch->high : patch->low;
   const int32_t n = scalar[node + 1] - scalar[node];
   return (struct side){J->values + (high ? patch->J_high : patch->J_low),
-                       J->chunks[high] + patch->begin, node, scalar[node], n, sap_stride(n)};
+                       J->chunks[high] + patch->begin,
+                       node,
+                       scalar[node],
+                       n,
+                       sap_stride(n)};
 }
 
 /* the sides of a patch, the second one a copy of the first where there is none; returns how many there are */
@@ -101,8 +105,8 @@ INLINE int pack_any(const struct sap_jacobian *J, const struct sap_island *islan
       for (int k = 0; k < n_sides; ++k) {
         const int s = k == 0 ? first : !first;
         const struct sap_reduced_tree *reduced = any_reduced ? J->reduced[sides[s].node] : NULL;
-        J->chunks[s][i] = reduced ? pack_columns(reduced, rows, to[s])
-                                  : pack_rows(sides[s].n, rows, to[s], &bad);
+        J->chunks[s][i] =
+            reduced ? pack_columns(reduced, rows, to[s]) : pack_rows(sides[s].n, rows, to[s], &bad);
         rows += 3 * (int64_t)(reduced ? reduced->n : sides[s].n);
         to[s] += 3 * (int64_t)sides[s].stride;
       }
@@ -160,8 +164,7 @@ INLINE void multiply_short(const int V, const int n_sides, const struct side sid
   simd x_side[2][2];
   for (int s = 0; s < n_sides; ++s) {
     for (int k = 0; k < V; ++k) {
-      x_side[s][k] =
-          simd_load_part(x + sides[s].scalar + k * SIMD_WIDTH, part_of(sides[s].n, k));
+      x_side[s][k] = simd_load_part(x + sides[s].scalar + k * SIMD_WIDTH, part_of(sides[s].n, k));
     }
   }
   for (int32_t i = patch->begin; i < patch->end; ++i) {
@@ -434,8 +437,8 @@ INLINE void add_tile(const int N, int32_t n_terms, const struct sap_term *terms,
 }
 
 /* C (m, n) += sum of GJ^T J over the terms; with `lower` what lies above the diagonal is undefined */
-static void add_terms(int32_t n_terms, const struct sap_term *terms, int32_t m, int32_t n, double *C,
-                      int32_t ld, int lower) {
+static void add_terms(int32_t n_terms, const struct sap_term *terms, int32_t m, int32_t n,
+                      double *C, int32_t ld, int lower) {
   uint64_t rows = 0, columns = 0;
   for (int32_t t = 0; t < n_terms; ++t) {
     rows |= terms[t].rows;
@@ -509,9 +512,8 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
   for (int32_t j = 0; j < n; ++j) {
     for (int32_t k = 0; k < vectors_of(n); ++k) {
       const simd_mask part = part_of(n, k);
-      simd_store_part(
-          factor->values + place.offset + (int64_t)j * place.ld + k * SIMD_WIDTH,
-          simd_load_part(A + (int64_t)j * n + k * SIMD_WIDTH, part), part);
+      simd_store_part(factor->values + place.offset + (int64_t)j * place.ld + k * SIMD_WIDTH,
+                      simd_load_part(A + (int64_t)j * n + k * SIMD_WIDTH, part), part);
     }
   }
   const double *row = J->values + graph->node_J[node];
@@ -523,9 +525,9 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
     for (int32_t i = incidence->begin; i < incidence->end; ++i, row += width) {
       if (acts(contacts, i)) {
         multiply_contact(contacts, i, n, chunks[i], row, GJ);
-        n_terms = add_term(scratch.terms, n_terms,
-                           (struct sap_term){GJ, row, chunks[i], chunks[i], 3}, width / 3,
-                           width / 3);
+        n_terms =
+            add_term(scratch.terms, n_terms, (struct sap_term){GJ, row, chunks[i], chunks[i], 3},
+                     width / 3, width / 3);
         GJ += width;
       }
     }
@@ -545,8 +547,8 @@ static void assemble_edge(const struct sap_jacobian *J, const struct sap_patch *
   for (int32_t i = patch->begin; i < patch->end; ++i) {
     const int32_t k = i - patch->begin;
     if (acts(contacts, i)) {
-      multiply_contact(contacts, i, high->n, high->chunks[k], high->J + 3 * (int64_t)k * high->stride,
-                       GJ);
+      multiply_contact(contacts, i, high->n, high->chunks[k],
+                       high->J + 3 * (int64_t)k * high->stride, GJ);
       n_terms = add_term(scratch.terms, n_terms,
                          (struct sap_term){GJ, low->J + 3 * (int64_t)k * low->stride,
                                            high->chunks[k], low->chunks[k], 3},

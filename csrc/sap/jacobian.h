@@ -16,7 +16,8 @@ struct sap_jacobian {
   const struct sap_graph *graph;
   const struct sap_reduced_tree *const *reduced; /* (n_nodes) NULL for a whole tree */
   double *values;
-  uint64_t *chunks[2]; /* (n_contacts) by place: which chunks of the lower and the higher side are not zero */
+  uint64_t *chunks
+      [2]; /* (n_contacts) by place: which chunks of the lower and the higher side are not zero */
 };
 
 /* columns of a chunk: 64 chunks hold a row of any length */

@@ -23,8 +23,8 @@ const struct sap_jacobian_loops *sap_jacobian_loops_of(int32_t set) {
 
 const struct sap_vector_loops *sap_vector_loops_of(int32_t set) {
 #ifdef SAP_MULTI_ISA
-  const struct sap_vector_loops *const loops[] = {
-      &sap_vector_loops_baseline, &sap_vector_loops_avx2, &sap_vector_loops_avx512};
+  const struct sap_vector_loops *const loops[] = {&sap_vector_loops_baseline,
+                                                  &sap_vector_loops_avx2, &sap_vector_loops_avx512};
   return loops[set];
 #else
   return set == 0 ? &sap_vector_loops_baseline : NULL;

@@ -98,9 +98,10 @@ static int descends(const struct sap_workspace *w, const struct sap_island *isla
   return slope < 0;
 }
 
-/* Newton's method converges fast by itself: the last step left less than a tenth of the gradient */
-static int converges(const struct progress *before, double gradient) {
-  return gradient <= 0.1 * before->gradient;
+/* Does Newton's own H do better: near the end, and where a long step says that H was too stiff? */
+static int is_newtons_turn(const struct progress *before, const struct sap_evaluation *now) {
+  return now->gradient <= 0.1 * before->gradient || before->step.alpha >= 1.2 ||
+         sap_momentum_error(now->gradient, now->scale) <= 0.01;
 }
 
 /* Will the factorization of the iteration before do for the last step? After a full step another one by the
@@ -122,7 +123,7 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
     lap(watch, &result->factor_seconds);
     return -1;
   }
-  if (settings->turning && !first && !converges(before, now->gradient)) {
+  if (settings->turning && !first && !is_newtons_turn(before, now)) {
     sap_dual_blend(w, island);
   }
   if (settings->start == SAP_START_STICKING && first &&

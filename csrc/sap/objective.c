@@ -26,8 +26,7 @@ void sap_refresh(struct sap_workspace *w, const struct sap_island *island) {
 
 struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island) {
   /* l_i(v_c) and gamma */
-  const double contacts =
-      w->loops->law(&w->contacts, island->contact_begin, island->contact_end);
+  const double contacts = w->loops->law(&w->contacts, island->contact_begin, island->contact_end);
 
   /* grad = A (v - v*) - J^T gamma */
   w->jacobian_loops->multiply_transposed(&w->J, island, w->contacts.gamma, w->impulse);
@@ -103,8 +102,7 @@ struct sap_line_point sap_line_at(const struct sap_line *line, double alpha) {
 
 double sap_line_difference(const struct sap_line *line, double alpha) {
   const struct sap_contact_pool *p = &line->w->contacts;
-  double difference =
-      alpha * (line->product.linear + 0.5 * alpha * line->product.quadratic);
+  double difference = alpha * (line->product.linear + 0.5 * alpha * line->product.quadratic);
   for (int32_t i = line->island->contact_begin; i < line->island->contact_end; ++i) {
     const struct sap_contact contact = sap_pool_get(p, i);
     /* y = R^-1 (v_hat - v_c) */

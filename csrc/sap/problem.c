@@ -93,7 +93,8 @@ static int is_symmetric(int32_t n, const double *A) {
 static int invert_diagonal(int32_t n, const double *A, double *S) {
   double others = 0;
   for (int32_t i = 0; i < n - 1 && others == 0; ++i) {
-    const double *row = A + (int64_t)i * (n + 1) + 1; /* the n entries between two of the diagonal */
+    const double *row =
+        A + (int64_t)i * (n + 1) + 1; /* the n entries between two of the diagonal */
     for (int32_t j = 0; j < n; ++j) {
       others += fabs(row[j]);
     }

@@ -91,7 +91,8 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
     /* what exactly is wrong, and first */
     status = valid ? SAP_OK : sap_check_contacts(&complete, &sizes, error);
     if (!valid && status == SAP_OK) {
-      status = sap_fail(error, SAP_INVALID_ARGUMENT, "J", -1, NAN, "must not change while it is read");
+      status =
+          sap_fail(error, SAP_INVALID_ARGUMENT, "J", -1, NAN, "must not change while it is read");
     }
   }
   return status;

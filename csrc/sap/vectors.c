@@ -147,12 +147,6 @@ static void advance(int32_t begin, int32_t end, double alpha, const double *dx, 
 
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_);
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
-    multiply_mass,
-    balance,
-    products,
-    add_columns,
-    invert_lower,
-    add_absolute,
-    bounded_norm,
-    advance,
+    multiply_mass, balance,      products,     add_columns,
+    invert_lower,  add_absolute, bounded_norm, advance,
 };

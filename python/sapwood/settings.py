@@ -72,13 +72,13 @@ class SapSettings:
     absolute_tolerance: float = 1e-16
     max_iterations: int = 100
     line_search: LineSearch = "exact"
-    line_search_tolerance: float = 0.1
+    line_search_tolerance: float = 0.01
     line_search_max_trials: int = 50
     max_step: float = 1.5
     armijo_rho: float = 0.8
     armijo_c: float = 1e-4
     start: Start = "sticking"
-    start_threshold: float = 0.1
+    start_threshold: float = 0.05
     turning: bool = True
     factorization: Factorization = "supernodal"
     soft_norm: float = 0.0

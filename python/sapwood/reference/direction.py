@@ -14,7 +14,9 @@ gamma_n in the curvature of the norm |y_t|:
     G_tt = (mu/R_t) [mu^/(1 + mu~^2) t t^T + (gamma_n + gamma_n')/(2 y_r) (I - m m^T)]
 
 the factor of I - m m^T no larger than in stiction, 1/R_t. G stays positive semidefinite and
-bounded, so the direction descends and the line search makes the method converge.
+bounded, so the direction descends and the line search makes the method converge. Below e_m = 0.01,
+where the last step left less than a tenth of the gradient, and after one of 1.2 and more, which
+says that H was too stiff, H is Newton's unchanged.
 
 Sticking start. At an impact most contacts slide at the guess, and the first iterations are spent
 unlearning that. The first direction leads instead to the minimiser of

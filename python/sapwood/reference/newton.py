@@ -74,7 +74,7 @@ def minimize(
         return solve_hessian(objective, G, b, settings.factorization, cholesky)
 
     def tolerance(point: Point) -> float:
-        return eps_a + eps_r * point.scale  # right side of (20)
+        return float(eps_a + eps_r * point.scale)  # right side of (20)
 
     point = best = objective.point(v)
     records = [(island, 0, 0, 0.0, point.cost, 0.0, point.momentum_error)]
@@ -100,7 +100,8 @@ def minimize(
         # leaves about the same share of the gradient
         here = point.gradient_norm
         again = abs(alpha - 1.0) < 0.1 and here**2 <= tolerance(point) * gradient_before / 2.0
-        fast = here <= gradient_before / 10.0
+        # Newton's own H near the end, and where a long step says that H was too stiff
+        pure = here <= gradient_before / 10.0 or point.momentum_error <= 0.01 or alpha >= 1.2
 
         # H dv = -grad
         G, gamma = point.G, point.gamma
@@ -109,7 +110,7 @@ def minimize(
         try:
             if settings.turning and again:
                 dv = solve_for(factored, -point.gradient)
-            elif settings.turning and iteration > 0 and not fast:
+            elif settings.turning and iteration > 0 and not pure:
                 G = blend(objective, point, dual)
             elif settings.start == "sticking" and poor:
                 G, gamma = sticking_system(objective, point)

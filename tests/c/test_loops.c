@@ -1,0 +1,292 @@
+/* The loops over patches and scalars against plain sums, for every instruction set there is. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "sap/objective.h"
+#include "sap/problem.h"
+#include "sap/solver.h"
+
+/* free bodies, which have loops of their own, and trees of up to six chunks of eight columns */
+static const int32_t sizes_of_trees[] = {6, 6, 1, 9, 6, 18, 8, 41, 6};
+enum { TREES = 9, CONTACTS = 40, NV = 101, MOST_NV = 41 };
+
+struct scene {
+  sap_problem problem;
+  int32_t tree_a[CONTACTS], tree_b[CONTACTS], first[TREES];
+  double A[TREES * MOST_NV * MOST_NV], v_star[NV], v[NV];
+  double J[CONTACTS * 6 * MOST_NV];
+  double mu[CONTACTS], R_t[CONTACTS], R_n[CONTACTS], v_hat_n[CONTACTS];
+  double dense_A[NV][NV], dense_J[3 * CONTACTS][NV];
+};
+
+static struct scene scene;
+
+/* rows of one side: chunks of columns are zero at random, and now and then the first or the last ones */
+static double *make_rows(double *J, int32_t i, int32_t t, uint64_t *seed) {
+  const int32_t n = sizes_of_trees[t];
+  const uint64_t zeros = n > 8 ? check_random_bits(seed) & check_random_bits(seed) : 0;
+  for (int32_t r = 0; r < 3; ++r, J += n) {
+    for (int32_t j = 0; j < n; ++j) {
+      J[j] = zeros >> (j / 8) & 1 ? 0 : check_random(seed, -1, 1);
+      scene.dense_J[3 * i + r][scene.first[t] + j] = J[j];
+    }
+  }
+  return J;
+}
+
+static void make_scene(uint64_t seed) {
+  memset(&scene, 0, sizeof scene);
+  double *A = scene.A;
+  for (int32_t t = 0, s = 0; t < TREES; ++t) {
+    const int32_t n = sizes_of_trees[t];
+    scene.first[t] = s;
+    for (int32_t i = 0; i < n; ++i) {
+      for (int32_t j = 0; j <= i; ++j) {
+        const double a = i == j ? check_random(&seed, n, 2 * n) : check_random(&seed, -1, 1);
+        A[i * n + j] = A[j * n + i] = scene.dense_A[s + i][s + j] = scene.dense_A[s + j][s + i] = a;
+      }
+    }
+    A += n * n;
+    s += n;
+  }
+  double *J = scene.J;
+  for (int32_t i = 0; i < CONTACTS; ++i) {
+    /* runs of contacts between the same two trees, some of them with the world */
+    const int again = i > 0 && check_random(&seed, 0, 1) < 0.5;
+    scene.tree_a[i] = again ? scene.tree_a[i - 1] : (int32_t)(check_random_bits(&seed) % TREES);
+    scene.tree_b[i] =
+        again ? scene.tree_b[i - 1] : (int32_t)(check_random_bits(&seed) % (TREES + 1)) - 1;
+    if (scene.tree_b[i] == scene.tree_a[i]) {
+      scene.tree_b[i] = -1;
+    }
+    J = make_rows(J, i, scene.tree_a[i], &seed);
+    J = scene.tree_b[i] < 0 ? J : make_rows(J, i, scene.tree_b[i], &seed);
+    scene.mu[i] = check_random(&seed, 0, 1);
+    scene.R_t[i] = check_random(&seed, 0.1, 1);
+    scene.R_n[i] = check_random(&seed, 0.1, 1);
+    scene.v_hat_n[i] = check_random(&seed, -1, 1);
+  }
+  for (int32_t i = 0; i < NV; ++i) {
+    scene.v_star[i] = check_random(&seed, -1, 1);
+    scene.v[i] = check_random(&seed, -1, 1);
+  }
+  scene.problem = (sap_problem){
+      TREES,   CONTACTS, sizes_of_trees, scene.A,   scene.v_star,  scene.tree_a, scene.tree_b,
+      scene.J, scene.mu, scene.R_t,      scene.R_n, scene.v_hat_n, NULL};
+}
+
+/* a solver of one instruction set, with the scene loaded and its velocity set; NULL without the set */
+static sap_solver *load(int32_t set) {
+  sap_solver *solver = NULL;
+  sap_settings settings = sap_settings_default();
+  settings.islands = 0;
+  if (!sap_kernels_of(set) || sap_solver_create(&solver, &settings, NULL, NULL) != SAP_OK) {
+    return NULL;
+  }
+  struct sap_workspace *w = &solver->work;
+  w->kernels = sap_kernels_of(set);
+  w->loops = sap_pool_loops_of(set);
+  w->jacobian_loops = sap_jacobian_loops_of(set);
+  w->vectors = sap_vector_loops_of(set);
+  int32_t reused;
+  double seconds;
+  CHECK_EQUAL(sap_solver_load(solver, &scene.problem, NULL, 0, &reused, &seconds, NULL), SAP_OK);
+  CHECK_EQUAL(w->graph.n_islands, 1);
+  sap_workspace_gather(w, scene.v, w->v);
+  return solver;
+}
+
+/* scalar of a velocity of the problem, or -1 where its tree takes no part */
+static int32_t scalar_of(const struct sap_workspace *w, int32_t i) {
+  int32_t t = TREES - 1;
+  while (scene.first[t] > i) {
+    --t;
+  }
+  const int32_t node = w->graph.tree_position[t];
+  return node < 0 ? -1 : w->graph.tree.node_scalar[node] + i - scene.first[t];
+}
+
+static void products_with_J(void) {
+  make_scene(1);
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    sap_solver *solver = load(set);
+    if (!solver) {
+      continue;
+    }
+    struct sap_workspace *w = &solver->work;
+    const struct sap_island *island = &w->graph.island[0];
+    double x_c[3 * CONTACTS], sums[NV] = {0}, absolutes[NV] = {0};
+    w->jacobian_loops->multiply(&w->J, island, w->v, w->contacts.v_c);
+    w->jacobian_loops->multiply_bounded(&w->J, island, w->v, w->contacts.gamma, w->contacts.dv_c);
+    for (int32_t place = 0; place < CONTACTS; ++place) {
+      for (int r = 0; r < 3; ++r) {
+        const int32_t row = 3 * w->graph.contact[place] + r;
+        double sum = 0, bound = 0;
+        for (int32_t j = 0; j < NV; ++j) {
+          sum += scene.dense_J[row][j] * scene.v[j];
+          bound += fabs(scene.dense_J[row][j] * scene.v[j]);
+        }
+        CHECK_CLOSE(w->contacts.v_c[r][place], sum, 1e-13);
+        CHECK_CLOSE(w->contacts.gamma[r][place], sum, 1e-13);
+        CHECK_CLOSE(w->contacts.dv_c[r][place], bound, 1e-13);
+        x_c[row] = sum;
+      }
+    }
+    for (int32_t row = 0; row < 3 * CONTACTS; ++row) {
+      for (int32_t j = 0; j < NV; ++j) {
+        sums[j] += scene.dense_J[row][j] * x_c[row];
+        absolutes[j] += fabs(scene.dense_J[row][j]) * x_c[row];
+      }
+    }
+    w->jacobian_loops->multiply_transposed(&w->J, island, w->contacts.v_c, w->dv);
+    w->jacobian_loops->multiply_transposed_absolute(&w->J, island, w->contacts.v_c, w->dp);
+    for (int32_t j = 0; j < NV; ++j) {
+      const int32_t scalar = scalar_of(w, j);
+      if (scalar >= 0) {
+        CHECK_CLOSE(w->dv[scalar], sums[j], 1e-12);
+        CHECK_CLOSE(w->dp[scalar], absolutes[j], 1e-12);
+      }
+    }
+    sap_solver_destroy(solver);
+  }
+}
+
+/* entry (i, j), i of the later position, of the assembled H */
+static double entry(const struct sap_workspace *w, int32_t i, int32_t j) {
+  const struct sap_junction_tree *tree = &w->graph.tree;
+  const int32_t row = sap_node_of_scalar(tree, 0, i), column = sap_node_of_scalar(tree, 0, j);
+  struct sap_place place = w->factor.diagonal[row];
+  if (row != column) {
+    int32_t e = 0;
+    while (e < tree->n_edges && (w->graph.edge_high[e] != row || w->graph.edge_low[e] != column)) {
+      ++e;
+    }
+    if (e == tree->n_edges) {
+      return 0;
+    }
+    place = w->factor.edge[e];
+  }
+  const int64_t at =
+      (int64_t)(j - tree->node_scalar[column]) * place.ld + i - tree->node_scalar[row];
+  return w->factor.values[(int64_t)place.offset + at];
+}
+
+static void hessian(void) {
+  static double H[NV][NV];
+  make_scene(1);
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    sap_solver *solver = load(set);
+    if (!solver) {
+      continue;
+    }
+    struct sap_workspace *w = &solver->work;
+    const struct sap_island *island = &w->graph.island[0];
+    sap_refresh(w, island);
+    sap_evaluate(w, island);
+    sap_assemble(w, island);
+    /* A + J^T G J, one contact after the other */
+    memcpy(H, scene.dense_A, sizeof H);
+    int32_t acting = 0;
+    for (int32_t place = 0; place < CONTACTS; ++place) {
+      double *const *g = w->contacts.G;
+      const double G[3][3] = {{g[SAP_G_11][place], g[SAP_G_12][place], g[SAP_G_1N][place]},
+                              {g[SAP_G_12][place], g[SAP_G_22][place], g[SAP_G_2N][place]},
+                              {g[SAP_G_1N][place], g[SAP_G_2N][place], g[SAP_G_NN][place]}};
+      const int32_t row = 3 * w->graph.contact[place];
+      acting += G[2][2] > 0;
+      for (int32_t k = 0; k < 9 * NV * NV; ++k) {
+        const int32_t r = k / (3 * NV * NV), c = k / (NV * NV) % 3, i = k / NV % NV, j = k % NV;
+        H[i][j] += scene.dense_J[row + r][i] * G[r][c] * scene.dense_J[row + c][j];
+      }
+    }
+    CHECK(acting > 0 && acting < CONTACTS);
+    for (int32_t i = 0; i < NV; ++i) {
+      for (int32_t j = 0; j <= i; ++j) {
+        const int32_t a = scalar_of(w, i), b = scalar_of(w, j);
+        if (a >= 0 && b >= 0) {
+          CHECK_CLOSE(entry(w, a > b ? a : b, a > b ? b : a), H[i][j], 1e-11);
+        }
+      }
+    }
+    sap_solver_destroy(solver);
+  }
+}
+
+static void vectors(void) {
+  enum { MOST = 37 };
+  uint64_t seed = 1;
+  double A[MOST * MOST], x[MOST], e[MOST], y[MOST], L[MOST * MOST];
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    if (!sap_kernels_of(set)) {
+      continue;
+    }
+    const struct sap_vector_loops *loops = sap_vector_loops_of(set);
+    for (int32_t n = 1; n <= MOST; ++n) {
+      for (int32_t i = 0; i < n * n; ++i) {
+        A[i] = check_random(&seed, -1, 1);
+        L[i] = i / n < i % n ? A[i] : 0;
+      }
+      for (int32_t i = 0; i < n; ++i) {
+        x[i] = check_random(&seed, -1, 1);
+        e[i] = check_random(&seed, 0, 1);
+        L[i * (n + 1)] = 1 / check_random(&seed, 1, 2);
+        y[i] = 1;
+      }
+      /* L^-1 L = 1: column k of L times its rows */
+      memcpy(A, L, (size_t)(n * n) * sizeof *A);
+      loops->invert_lower(n, A);
+      for (int32_t k = 0; k < n * n; ++k) {
+        const int32_t i = k % n, j = k / n;
+        double sum = 0;
+        for (int32_t l = 0; l < n; ++l) {
+          sum += A[l * n + i] * (l == j ? 1 / L[j * n + l] : L[j * n + l]);
+        }
+        CHECK_CLOSE(sum, i == j, 1e-9 * (1 + fabs(A[j * n + i])) * pow(2, n / 4.0));
+      }
+      loops->add_absolute(n, L, 0.5, x, y);
+      double product = 0, bound = 0;
+      for (int32_t i = 0; i < n; ++i) {
+        double sum = 1, row = 0, row_bound = 0;
+        for (int32_t j = 0; j < n; ++j) {
+          sum += 0.5 * fabs(L[j * n + i] * x[j]);
+          row += L[j * n + i] * x[j];
+          row_bound += fabs(L[j * n + i]) * e[j];
+        }
+        CHECK_CLOSE(y[i], sum, 1e-13);
+        product += row * row;
+        bound += row_bound * row_bound;
+      }
+      CHECK_CLOSE(loops->bounded_norm(n, L, x, e), sqrt(product) + sqrt(bound), 1e-12);
+    }
+  }
+}
+
+static void every_set_solves_the_same_problem(void) {
+  make_scene(1);
+  double v[SAP_KERNEL_SETS][NV], gamma[3 * CONTACTS];
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    sap_solver *solver = load(set);
+    if (!solver) {
+      continue;
+    }
+    solver->settings.relative_tolerance = 1e-12;
+    sap_solution solution = {.v = v[set], .gamma = gamma};
+    CHECK_EQUAL(sap_solver_solve(solver, &scene.problem, scene.v, &solution, NULL), SAP_OK);
+    CHECK_EQUAL(solution.outcome, SAP_CONVERGED);
+    for (int32_t i = 0; i < NV; ++i) {
+      CHECK_CLOSE(v[set][i], v[0][i], 1e-10);
+    }
+    sap_solver_destroy(solver);
+  }
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(products_with_J),
+      CHECK_TEST(hessian),
+      CHECK_TEST(vectors),
+      CHECK_TEST(every_set_solves_the_same_problem),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
