@@ -12,15 +12,19 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import machine, peers, solvers, solvers_report
+from benchmarks import machine, peers, questions, solvers, solvers_comparison, solvers_report
+from benchmarks.arguments import (
+    FAILURE,
+    INTERRUPTED,
+    SUCCESS,
+    USAGE,
+    CommandError,
+    add_common,
+    begin,
+    positive,
+    whole,
+)
 from sapwood.experiments.recording import ProgressBar
-
-SUCCESS, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
-RESULTS = Path(__file__).parent / "results"
-
-
-class CommandError(Exception):
-    """The command cannot be carried out as given; the text is the one line that the user sees."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,8 +42,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Measure sapwood beside other solvers."
     )
-    questions = parser.add_subparsers(metavar="QUESTION", required=True)
-    question = questions.add_parser(
+    commands = parser.add_subparsers(metavar="QUESTION", required=True)
+    question = commands.add_parser(
         "solvers",
         help="time per solve at equal accuracy",
         description="Time per solve at equal accuracy, on the problem files of a folder. Writes "
@@ -48,85 +52,56 @@ def _parser() -> argparse.ArgumentParser:
     )
     question.add_argument("folder", type=Path, metavar="FOLDER", help="folder of problem files")
     question.add_argument("--files", default="*.npz", metavar="GLOB", help="which of them")
-    question.add_argument("--repeat", type=_whole, default=10, help="samples of each solver")
+    question.add_argument("--repeat", type=whole, default=10, help="samples of each solver")
     question.add_argument(
         "--budget",
-        type=_positive,
+        type=positive,
         default=1.0,
         metavar="SECONDS",
         help="time for the samples of one solver on one problem",
     )
-    question.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="results")
+    question.add_argument(
+        "--patience",
+        type=positive,
+        default=20.0,
+        metavar="SECONDS",
+        help="time to look for the settings of one solver on one problem",
+    )
+    question.add_argument(
+        "--resume", action="store_true", help="keep the problems that an earlier run has finished"
+    )
     question.add_argument(
         "--solvers", type=_names, default=",".join(peers.NAMES), metavar="A,B", help="which"
     )
     question.add_argument(
-        "--tolerances", type=_targets, default="1e-3,1e-6", metavar="X,Y", help="e_m to reach"
+        "--tolerances",
+        type=_targets,
+        default="1e-3,1e-5,1e-6,1e-9",
+        metavar="X,Y",
+        help="e_m to reach",
     )
-    question.add_argument("--core", type=int, help="core to run on, by default the last one")
+    add_common(question)
     question.set_defaults(command=_solvers)
 
-    question = questions.add_parser(
-        "steps",
-        help="where the time of a simulation step goes",
-        description="Parts of a step of the clutter with walls. Writes steps.csv, steps.txt (the "
-        "table) and steps.json (the machine).",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    question.add_argument(
-        "--bodies", type=_sizes, default="10,40,100,200", metavar="N,N", help="sizes of the clutter"
-    )
-    question.add_argument("--steps", type=_whole, default=600, help="steps before the one timed")
-    question.add_argument("--repeat", type=_whole, default=200, help="samples")
-    question.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="results")
-    question.add_argument("--core", type=int, help="core to run on, by default the last one")
-    question.set_defaults(command=_steps)
+    questions.add(commands)
     return parser
-
-
-def _begin(
-    arguments: argparse.Namespace, question: str, settings: dict[str, object]
-) -> tuple[Path, dict[str, str]]:
-    """Pin the process and write down where and how it runs; returns the results' stem and facts."""
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    try:
-        core = machine.pin(arguments.core)
-    except ValueError as error:
-        raise CommandError(f"--core: {error}") from error
-    facts = machine.describe(core)
-    target: Path = arguments.out / question
-    record = {"machine": facts, "settings": settings}
-    target.with_suffix(".json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    return target, facts
-
-
-def _steps(arguments: argparse.Namespace) -> int:
-    try:
-        from benchmarks import steps
-    except ImportError as error:
-        raise CommandError(f"{error}: pip install 'sapwood[mujoco]'") from error
-    options = ("bodies", "steps", "repeat")
-    target, _ = _begin(arguments, "steps", {name: getattr(arguments, name) for name in options})
-    rows = steps.run(
-        arguments.bodies, target.with_suffix(".csv"), arguments.steps, arguments.repeat
-    )
-    text = steps.table(rows)
-    target.with_suffix(".txt").write_text(text + "\n", encoding="utf-8")
-    print(text)
-    return SUCCESS
 
 
 def _solvers(arguments: argparse.Namespace) -> int:
     files = sorted(arguments.folder.glob(arguments.files))
     if not files:
         raise CommandError(f"{arguments.folder} holds no {arguments.files}")
-    entrants = _installed(arguments.solvers)
-    options = ("files", "repeat", "budget", "tolerances")
-    settings = {name: getattr(arguments, name) for name in options}
-    settings["solvers"] = [peer.name for peer in entrants]
-    target, facts = _begin(arguments, "solvers", settings)
+    entrants = _installed(arguments.solvers, arguments.patience)
+    options = ("files", "repeat", "budget", "patience", "tolerances")
+    settings: dict[str, object] = {name: getattr(arguments, name) for name in options}
+    settings["solvers"] = {peer.name: peer.describe() for peer in entrants}
+    if arguments.resume:
+        _check_same(arguments.out / "solvers.json", settings)
+    target, facts = begin(arguments, "solvers", settings)
     for name, value in facts.items():
         print(f"{name}: {value}")
+    for peer in entrants:
+        print(f"{peer.name} is {peer.describe()}")
 
     interrupted = False
     try:
@@ -138,19 +113,29 @@ def _solvers(arguments: argparse.Namespace) -> int:
                 target.with_suffix(".csv"),
                 repeat=arguments.repeat,
                 budget=arguments.budget,
+                resume=arguments.resume,
                 progress=bar.update,
             )
     except KeyboardInterrupt:
         interrupted = True
         print("benchmarks: interrupted; here is what was measured", file=sys.stderr)
-    code = _report(target)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    code = _report(target, arguments.folder)
     return INTERRUPTED if interrupted else code
 
 
-def _report(target: Path) -> int:
-    """Print the table and draw the figure from the CSV file."""
+def _report(target: Path, folder: Path) -> int:
+    """Print the tables and draw the figure from the CSV file."""
     rows = solvers.read_rows(target.with_suffix(".csv"))
-    text = solvers_report.table(rows)
+    recorded: dict[str, dict[str, float]] = {}
+    path = folder / solvers_comparison.RECORDED_FILE
+    if path.exists():
+        try:
+            recorded = solvers_comparison.read_recorded(path)
+        except (OSError, ValueError) as error:
+            print(f"recorded times are left out: {error}", file=sys.stderr)
+    text = f"{solvers_report.table(rows)}\n\n{solvers_comparison.comparison(rows, recorded)}"
     target.with_suffix(".txt").write_text(text + "\n", encoding="utf-8")
     print(f"\n{text}")
     for row in rows:
@@ -166,12 +151,38 @@ def _report(target: Path) -> int:
     return SUCCESS
 
 
-def _installed(names: Sequence[str]) -> list[peers.Peer]:
+def _check_same(path: Path, settings: dict[str, object]) -> None:
+    """See that an earlier run, if there is one, was the same as this one will be.
+
+    Raises
+    ------
+    CommandError
+        It was not, so that its rows cannot stand beside new ones.
+    """
+    if not path.exists():
+        return
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+        old = {**before["machine"], **before["settings"]}
+    except (KeyError, TypeError, ValueError) as error:
+        raise CommandError(f"--resume: {path} describes no run ({error!r})") from error
+    now = json.loads(json.dumps({**machine.describe(None), **settings}))
+    for name in ("pinned to core", "load average"):
+        old.pop(name, None)
+        now.pop(name, None)
+    for name in [*now, *old]:
+        if old.get(name) != now.get(name):
+            raise CommandError(
+                f"--resume: {name} was {old.get(name)!r} and is {now.get(name)!r}: begin anew"
+            )
+
+
+def _installed(names: Sequence[str], patience: float) -> list[peers.Peer]:
     """Solvers of these names; one whose package is missing is left out, and named."""
     found = []
     for name in names:
         try:
-            found.append(peers.load(name))
+            found.append(peers.load(name, patience))
         except ImportError as error:
             print(f"skipped: {name} ({error})", file=sys.stderr)
     if not found:
@@ -191,28 +202,4 @@ def _names(text: str) -> list[str]:
 
 
 def _targets(text: str) -> list[float]:
-    return sorted({_positive(word) for word in text.split(",")}, reverse=True)
-
-
-def _sizes(text: str) -> list[int]:
-    return sorted({_whole(word) for word in text.split(",")})
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text}: must be > 0")
-    return value
-
-
-def _whole(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: must be >= 1")
-    return value
+    return sorted({positive(word) for word in text.split(",")}, reverse=True)

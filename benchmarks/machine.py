@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("sapwood", "numpy", "scipy", "clarabel", "mujoco", "matplotlib")
+
+# cores that this process was given, before it pins itself
+_GIVEN = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
 def pin(core: int | None) -> int | None:
@@ -36,11 +42,26 @@ def pin(core: int | None) -> int | None:
     return core
 
 
+@contextmanager
+def all_cores() -> Iterator[int]:
+    """Let the process run on all cores that it was given, and say how many; then pin it again."""
+    if not _GIVEN:
+        yield os.cpu_count() or 1
+        return
+    pinned = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, _GIVEN)
+    try:
+        yield len(_GIVEN)
+    finally:
+        os.sched_setaffinity(0, pinned)
+
+
 def describe(core: int | None) -> dict[str, str]:
     """Processor, system, and versions of all packages that are compared."""
     facts = {
         "processor": _processor(),
         "cores": str(os.cpu_count()),
+        "caches": _caches(),
         "pinned to core": "none" if core is None else str(core),
         "load average": " ".join(f"{x:.2f}" for x in os.getloadavg()),
         "system": f"{platform.system()} {platform.release()}",
@@ -58,6 +79,12 @@ def describe(core: int | None) -> dict[str, str]:
     return facts
 
 
+def build_environment() -> dict[str, str]:
+    """Environment for builds: CMake and Ninja may come from that of this interpreter."""
+    path = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    return dict(os.environ) | {"PATH": os.pathsep.join(path)}
+
+
 def _processor() -> str:
     """Model name of the processor, as precise as the system tells."""
     try:
@@ -68,6 +95,22 @@ def _processor() -> str:
     name = facts.get("model name", platform.machine())
     model = ", ".join(f"{key} {facts[key]}" for key in ("cpu family", "model") if key in facts)
     return f"{name} ({model})" if model else name
+
+
+def _caches() -> str:
+    """Level and size of the data caches of the first core; empty where the system does not tell."""
+    caches = []
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            level, kind, size = (
+                (folder / name).read_text(encoding="utf-8").strip()
+                for name in ("level", "type", "size")
+            )
+        except OSError:
+            continue
+        if kind != "Instruction":
+            caches.append(f"L{level} {size}")
+    return ", ".join(caches)
 
 
 def _commit() -> str:

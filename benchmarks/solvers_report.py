@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import SubFigure
 
 OURS = "sapwood"
-_COLOURS = ("#1f5fa8", "#6fa8dc", "#d1661c", "#3d8b4a", "#8a4fa3", "#b8860b", "#555555")
+MAIN_TARGET = 1e-6
+"""The accuracy at which single problems are listed, where it was measured."""
+# (colour, line style) of each solver in turn
+_LINES = tuple(
+    (colour, style)
+    for style in ("solid", "dashed")
+    for colour in ("#1f5fa8", "#d1661c", "#3d8b4a", "#8a4fa3", "#b8860b", "#555555")
+)
 _PART_COLOURS = ("#1f5fa8", "#d1661c", "#3d8b4a", "#8a4fa3", "#bbbbbb")
 
 
@@ -23,47 +30,48 @@ _PART_COLOURS = ("#1f5fa8", "#d1661c", "#3d8b4a", "#8a4fa3", "#bbbbbb")
 
 def table(rows: Sequence[Row]) -> str:
     """Readable summary: solvers over all problems, parts of our time, and every problem."""
-    targets = _targets(rows)
+    targets = targets_of(rows)
     blocks = [_summary(rows, target) for target in targets]
-    blocks += [_parts(rows), *(_problems(rows, target) for target in targets[-1:])]
+    blocks += [_parts(rows)] + ([_problems(rows, main_target(rows))] if targets else [])
     return "\n\n".join(block for block in blocks if block)
 
 
 def _summary(rows: Sequence[Row], target: float) -> str:
     """Each solver over all problems at one accuracy."""
     chosen = [row for row in rows if row.target == target]
-    ours = _times(chosen, OURS, "cold")
+    ours = times_of(chosen, OURS, "cold")
     lines = [
         [
             f"e_m <= {target:g}", "reached", "solve", "iteration", "iterations",
             f"/ {OURS}", "least", "most",
         ]
     ]  # fmt: skip
-    for solver, mode in _entries(chosen):
+    for solver, mode in entries_of(chosen):
         mine = [row for row in chosen if (row.solver, row.mode) == (solver, mode)]
         done = [row for row in mine if row.status == REACHED]
-        times = _times(chosen, solver, mode)
+        counts = [row.iterations for row in done if row.iterations is not None]
+        times = times_of(chosen, solver, mode)
         ratios = [times[file] / ours[file] for file in times if file in ours]
         lines.append(
             [
                 f"{solver}, {mode}",
                 f"{len(done)}/{len(mine)}",
-                _duration(geometric_mean(times.values())),
-                _duration(geometric_mean(row.iteration for row in done if row.iteration)),
-                f"{statistics.mean(row.iterations or 0 for row in done):.1f}" if done else "-",
-                _ratio(geometric_mean(ratios)),
-                _ratio(min(ratios, default=None)),
-                _ratio(max(ratios, default=None)),
+                duration(geometric_mean(times.values())),
+                duration(geometric_mean(row.iteration for row in done if row.iteration)),
+                f"{statistics.mean(counts):.1f}" if counts else "-",
+                ratio(geometric_mean(ratios)),
+                ratio(min(ratios, default=None)),
+                ratio(max(ratios, default=None)),
             ]
         )
-    return _aligned(lines)
+    return aligned(lines)
 
 
 def _parts(rows: Sequence[Row]) -> str:
     """Mean shares of the parts of a solve."""
     lines = [["share of a solve, %", *(part.replace("_", " ") for part in PARTS)]]
-    for target in _targets(rows):
-        for solver, mode in _entries(rows):
+    for target in targets_of(rows):
+        for solver, mode in entries_of(rows):
             shares = [
                 _shares(row)
                 for row in rows
@@ -74,21 +82,21 @@ def _parts(rows: Sequence[Row]) -> str:
                 means = [100.0 * statistics.mean(column) for column in zip(*shares, strict=True)]
                 label = f"{solver}, {mode}, {target:g}"
                 lines.append([label, *(f"{mean:.1f}" for mean in means)])
-    return _aligned(lines) if len(lines) > 1 else ""
+    return aligned(lines) if len(lines) > 1 else ""
 
 
 def _problems(rows: Sequence[Row], target: float) -> str:
     """Time of every solver on every problem."""
     chosen = [row for row in rows if row.target == target]
-    entries = _entries(chosen)
-    times = {entry: _times(chosen, *entry) for entry in entries}
+    entries = entries_of(chosen)
+    times = {entry: times_of(chosen, *entry) for entry in entries}
     sizes = {row.file: (row.trees, row.nv, row.contacts) for row in chosen}
     names = [solver if mode == "cold" else f"{solver}, {mode}" for solver, mode in entries]
     lines = [[f"solve, e_m <= {target:g}", "trees", "nv", "contacts", *names]]
     for file, size in sizes.items():
         numbers = ["-" if number is None else str(number) for number in size]
-        lines.append([file, *numbers, *(_duration(times[e].get(file)) for e in entries)])
-    return _aligned(lines)
+        lines.append([file, *numbers, *(duration(times[e].get(file)) for e in entries)])
+    return aligned(lines)
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
@@ -97,17 +105,23 @@ def geometric_mean(values: Iterable[float]) -> float | None:
     return statistics.geometric_mean(values) if values else None
 
 
-def _targets(rows: Iterable[Row]) -> list[float]:
+def targets_of(rows: Iterable[Row]) -> list[float]:
     """Accuracies, the loosest first."""
     return sorted({row.target for row in rows}, reverse=True)
 
 
-def _entries(rows: Iterable[Row]) -> list[tuple[str, str]]:
+def main_target(rows: Iterable[Row]) -> float:
+    """`MAIN_TARGET`, or the tightest accuracy where that was not measured."""
+    targets = targets_of(rows)
+    return MAIN_TARGET if MAIN_TARGET in targets else targets[-1]
+
+
+def entries_of(rows: Iterable[Row]) -> list[tuple[str, str]]:
     """Solver and mode, in the order of the file."""
     return list(dict.fromkeys((row.solver, row.mode) for row in rows))
 
 
-def _times(rows: Iterable[Row], solver: str, mode: str) -> dict[str, float]:
+def times_of(rows: Iterable[Row], solver: str, mode: str) -> dict[str, float]:
     """Least CPU time per solve, by problem, where the target was reached."""
     return {
         row.file: row.cpu_min
@@ -123,7 +137,7 @@ def _shares(row: Row) -> list[float]:
     return [part / total for part in parts]
 
 
-def _duration(seconds: float | None) -> str:
+def duration(seconds: float | None) -> str:
     """Three digits with a unit."""
     if seconds is None:
         return "-"
@@ -133,7 +147,8 @@ def _duration(seconds: float | None) -> str:
     return f"{_three_digits(seconds / 1e-6)} us"
 
 
-def _ratio(value: float | None) -> str:
+def ratio(value: float | None) -> str:
+    """Three digits, a dash for nothing."""
     return "-" if value is None else _three_digits(value)
 
 
@@ -142,7 +157,7 @@ def _three_digits(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
-def _aligned(lines: Sequence[Sequence[str]]) -> str:
+def aligned(lines: Sequence[Sequence[str]]) -> str:
     """Columns padded to the widest entry; the first one to the left."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     padded = (
@@ -170,25 +185,24 @@ def figure(rows: Sequence[Row], path: Path) -> None:
 
     if not any(row.status == REACHED for row in rows):
         raise ValueError("nothing to draw: no solver reached any target")
-    targets = _targets(rows)
+    targets, target = targets_of(rows), main_target(rows)
     modes = [
         mode
-        for solver, mode in _entries(rows)
-        if solver == OURS and _with_parts(rows, mode, targets[-1])
+        for solver, mode in entries_of(rows)
+        if solver == OURS and _with_parts(rows, mode, target)
     ]
-    heights = (1.0, 1.0) if modes else (1.0,)
-    size = (max(9.0, 4.5 * len(targets)), 3.75 * len(heights))
-    canvas = Figure(figsize=size, layout="constrained")
-    bands = canvas.subfigures(len(heights), 1, squeeze=False)[:, 0]
+    heights = [0.6 + 3.2 * ((len(targets) + 1) // 2)] + ([3.75] if modes else [])
+    canvas = Figure(figsize=(10.0, sum(heights)), layout="constrained")
+    bands = canvas.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     _draw_profiles(bands[0], rows, targets)
     if modes:
-        _draw_parts(bands[1], rows, modes, targets[-1])
+        _draw_parts(bands[1], rows, modes, target)
     canvas.savefig(path, dpi=150)
 
 
 def profile(rows: Sequence[Row], solvers: Sequence[str]) -> dict[str, list[float]]:
     """Time over that of the best solver, ascending, on the problems each solver solves (cold)."""
-    times = {solver: _times(rows, solver, "cold") for solver in solvers}
+    times = {solver: times_of(rows, solver, "cold") for solver in solvers}
     files = {file for by_file in times.values() for file in by_file}
     best = {file: min(t[file] for t in times.values() if file in t) for file in files}
     return {s: sorted(t[file] / best[file] for file in t) for s, t in times.items()}
@@ -196,28 +210,32 @@ def profile(rows: Sequence[Row], solvers: Sequence[str]) -> dict[str, list[float
 
 def _draw_profiles(band: SubFigure, rows: Sequence[Row], targets: Sequence[float]) -> None:
     """Fraction of all problems that a solver solves within x times the best, for each target."""
-    solvers = [solver for solver, mode in _entries(rows) if mode == "cold"]
-    panels = band.subplots(1, len(targets), squeeze=False, sharey=True)[0]
-    for axes, target in zip(panels, targets, strict=True):
+    solvers = [solver for solver, mode in entries_of(rows) if mode == "cold"]
+    columns = min(len(targets), 2)
+    panels = band.subplots(-(-len(targets) // columns), columns, squeeze=False, sharey=True)
+    for axes in panels.flat[len(targets) :]:
+        axes.remove()
+    for axes, target in zip(panels.flat, targets, strict=False):
         chosen = [row for row in rows if row.target == target]
         n_problems = len({row.file for row in chosen})
         curves = profile(chosen, solvers)
         end = 1.3 * max((ratio for curve in curves.values() for ratio in curve), default=1.0)
-        for (solver, ratios), colour in zip(curves.items(), _COLOURS, strict=False):
+        for (solver, ratios), (colour, style) in zip(curves.items(), _LINES, strict=False):
             x = [0.9, *ratios, end]
             y = [k / n_problems for k in range(len(ratios) + 1)]
-            axes.step(x, [*y, y[-1]], where="post", label=solver, color=colour, linewidth=1.6)
+            width = 2.5 if solver == OURS else 1.5
+            axes.step(x, [*y, y[-1]], where="post", label=solver, color=colour, ls=style, lw=width)
         axes.set_xscale("log")
         axes.set_xlim(0.9, end)
         axes.set_ylim(0.0, 1.03)
-        axes.set_title(
-            f"$e_m \\leq$ {target:g}, from the guess, set-up included", fontsize="medium"
-        )
+        axes.set_title(f"$e_m \\leq$ {target:g}, from the guess", fontsize="medium")
         axes.set_xlabel("time over that of the best solver")
         axes.grid(True, which="major", linewidth=0.5, alpha=0.4)
-    panels[0].set_ylabel("fraction of problems solved")
-    handles, labels = panels[0].get_legend_handles_labels()
-    band.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("fraction of problems solved")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    columns = -(-len(labels) // 2) if len(labels) > 6 else len(labels)
+    band.legend(handles, labels, loc="outside upper center", ncols=columns, frameon=False)
 
 
 def _draw_parts(band: SubFigure, rows: Sequence[Row], modes: Sequence[str], target: float) -> None:
@@ -232,7 +250,7 @@ def _draw_parts(band: SubFigure, rows: Sequence[Row], modes: Sequence[str], targ
             axes.bar(range(len(ours)), shares, 1.0, bottom, color=colour, label=label)
             bottom = [b + share for b, share in zip(bottom, shares, strict=True)]
         ticks = sorted({round(k * (len(ours) - 1) / 4) for k in range(5)})
-        axes.set_xticks(ticks, [_duration(ours[k].cpu_min) for k in ticks])
+        axes.set_xticks(ticks, [duration(ours[k].cpu_min) for k in ticks])
         axes.set_xlabel("problems, by the time of a solve")
         axes.set_ylim(0.0, 1.0)
         axes.margins(x=0.0)

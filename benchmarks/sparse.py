@@ -34,41 +34,14 @@ class SparseProblem:
     @classmethod
     def from_problem(cls, problem: ContactProblem) -> SparseProblem:
         """Convert; explicit zeros of the blocks are dropped."""
-        offsets = problem.tree_offsets
         touched = touched_trees(problem)
-        velocities = _ranges(offsets[touched], offsets[touched + 1])
-
-        # A: one square block per tree
-        rows, columns = _block_entries(problem.tree_nv, problem.tree_nv)
-        shift = np.repeat(offsets[:-1], np.square(problem.tree_nv.astype(np.intp)))
-        A = sparse.csr_array(
-            (problem.A, (rows + shift, columns + shift)), shape=(problem.nv, problem.nv)
-        )
-
-        # J: one or two blocks of three rows per contact, in the order of the flat array
-        pairs = np.stack([problem.tree_a, problem.tree_b], axis=1)
-        contact, side = np.nonzero(pairs >= 0)
-        tree = pairs[contact, side]
-        width = problem.tree_nv[tree].astype(np.intp)
-        rows, columns = _block_entries(np.full_like(width, 3), width)
-        J = sparse.csr_array(
-            (
-                problem.J,
-                (
-                    rows + np.repeat(3 * contact, 3 * width),
-                    columns + np.repeat(offsets[tree], 3 * width),
-                ),
-            ),
-            shape=(3 * problem.n_contacts, problem.nv),
-        )
+        offsets = problem.tree_offsets
+        velocities = ranges(offsets[touched], offsets[touched + 1])
+        A, J = matrices(problem)
         A, J = A[velocities][:, velocities].tocsc(), J[:, velocities].tocsr()
         A.eliminate_zeros()
         J.eliminate_zeros()
 
-        v_hat = np.zeros((problem.n_contacts, 3))
-        v_hat[:, 2] = problem.v_hat_n
-        if problem.v_hat_t is not None:
-            v_hat[:, :2] = problem.v_hat_t
         v_guess = problem.v_star if problem.v_guess is None else problem.v_guess
         return cls(
             A=A,
@@ -77,7 +50,7 @@ class SparseProblem:
             v_guess=v_guess[velocities],
             mu=np.array(problem.mu),
             R=np.stack([problem.R_t, problem.R_t, problem.R_n], axis=1),
-            v_hat=v_hat,
+            v_hat=bias(problem),
             velocities=velocities,
             v_free=np.array(problem.v_star),
         )
@@ -89,11 +62,44 @@ class SparseProblem:
         return out
 
 
-def _ranges(begin: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.intp]:
+def matrices(problem: ContactProblem) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """A (nv, nv) and J (3 n_contacts, nv) of the whole problem, explicit zeros included."""
+    offsets = problem.tree_offsets
+
+    # A: one square block per tree
+    rows, columns = _block_entries(problem.tree_nv, problem.tree_nv)
+    shift = np.repeat(offsets[:-1], np.square(problem.tree_nv.astype(np.intp)))
+    A = sparse.csr_array(
+        (problem.A, (rows + shift, columns + shift)), shape=(problem.nv, problem.nv)
+    )
+
+    # J: one or two blocks of three rows per contact, in the order of the flat array
+    pairs = np.stack([problem.tree_a, problem.tree_b], axis=1)
+    contact, side = np.nonzero(pairs >= 0)
+    tree = pairs[contact, side]
+    width = problem.tree_nv[tree].astype(np.intp)
+    rows, columns = _block_entries(np.full_like(width, 3), width)
+    rows += np.repeat(3 * contact, 3 * width)
+    columns += np.repeat(offsets[tree], 3 * width)
+    J = sparse.csr_array((problem.J, (rows, columns)), shape=(3 * problem.n_contacts, problem.nv))
+    return A, J
+
+
+def bias(problem: ContactProblem) -> Array:
+    """v_hat (n_contacts, 3), rows (t1, t2, n)."""
+    v_hat = np.zeros((problem.n_contacts, 3))
+    v_hat[:, 2] = problem.v_hat_n
+    if problem.v_hat_t is not None:
+        v_hat[:, :2] = problem.v_hat_t
+    return v_hat
+
+
+def ranges(begin: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.intp]:
     """Concatenation of arange(begin[i], end[i])."""
     length = end - begin
     first = np.cumsum(length) - length
-    return np.arange(length.sum()) + np.repeat(begin - first, length)
+    places: NDArray[np.intp] = np.arange(length.sum()) + np.repeat(begin - first, length)
+    return places
 
 
 def _block_entries(
@@ -101,6 +107,6 @@ def _block_entries(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Row and column, within its block, of each entry of row-major blocks one after the other."""
     size = height.astype(np.intp) * width
-    within = _ranges(np.zeros_like(size), size)
+    within = ranges(np.zeros_like(size), size)
     divisor = np.repeat(width, size)
     return within // divisor, within % divisor

@@ -1,120 +1,131 @@
-"""Where the time of a simulation step goes: MuJoCo's stages, the contact solve, and the rest.
+"""What a simulation step costs, ours against MuJoCo's own, and where its time goes.
 
-One state of the clutter per size, reached by simulating it; every sample is a step from that state.
-The parts are medians of samples taken in turn:
+Per scene two windows of steps, early and late in the simulation, see :mod:`benchmarks.windows`.
+Times are per step, least of the samples unless it says median, on the CPU clock of the thread:
 
-    step     `Stepper.step`
-    stages   the stages of MuJoCo that it runs, called as it calls them, with nothing in between
+    step     our step: `Stepper.run` over the window, or `Stepper.step` one by one (column `how`)
+    stages   the stages of MuJoCo in it, called as it calls them, with nothing in between
     solve    regularization and solve, as the core times them
-    views    the array views of MuJoCo's contacts that a step takes
-    rest     step - stages - solve - views: gathering contacts and Jacobians, checks, writing back
-    mj_step  MuJoCo's own step of the same scene at its default settings, from the same state
+    rest     step - stages - solve: contacts and Jacobians gathered, checks, writing back
+    mj_default, mj_matched
+             `mj_step` from the same state, at MuJoCo's default settings, and with elliptic cone,
+             Newton and contact parameters that give our regularization
 """
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import statistics
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
-import mujoco
-
-import sapwood
-from sapwood.mujoco import Stepper
-from sapwood.mujoco_arrays import contact_arrays
-from sapwood.scenes import CLUTTER_STIFFNESS, clutter
+from benchmarks.rows import Table
+from benchmarks.scenes import parse
+from benchmarks.timing import Times, interleaved
+from benchmarks.windows import Window, seconds_of
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One scene; times in microseconds."""
+    """One window; times in microseconds per step."""
 
-    bodies: int
-    contacts: int
+    scene: str
+    window: str
+    """early or late"""
+    time: float
+    """simulated, at its start, s"""
+    how: str
+    """run or step"""
+    trees: int
+    nv: int
+    contacts: float
+    iterations: float
+    """of the island that took most, mean over the steps"""
     step: float
+    step_median: float
     stages: float
     solve: float
-    views: float
     rest: float
-    mj_step: float
+    mj_default: float
+    mj_default_median: float
+    mj_matched: float
+    mj_matched_median: float
+    samples: int
 
 
-def measure(bodies: int, steps: int, repeat: int, dt: float = 0.01) -> Row:
-    """Simulate the walled clutter for some steps, then time the next one `repeat` times."""
-    scene = clutter(bodies=bodies, walls=True, seed=0)
-    model = scene.compile() if isinstance(scene, mujoco.MjSpec) else scene
-    model.opt.timestep = dt
-    material = sapwood.ContactMaterial(
-        stiffness=CLUTTER_STIFFNESS, dissipation_time=dt, friction=1.0
+def measure(scene: str, length: int, repeat: int, budget: float) -> Iterator[Row]:
+    """Measure the early and the late window of a scene.
+
+    Parameters
+    ----------
+    scene
+        Name, see :mod:`benchmarks.scenes`.
+    length
+        Steps of a window.
+    repeat
+        Samples of each function.
+    budget
+        Seconds for the samples of one function; where one sample takes longer, a single step is
+        that sample.
+    """
+    kind, size = parse(scene)
+    window = Window(kind, size, length)
+    for label, seconds in (("early", kind.early(size)), ("late", kind.late(size))):
+        window.move_to(seconds)
+        yield _measure_window(scene, label, window, repeat, budget)
+        window.leave()
+
+
+def _measure_window(scene: str, label: str, window: Window, repeat: int, budget: float) -> Row:
+    start = window.data.time - window.steps * window.stepper.time_step
+    calls: list[Callable[[], object]] = [window.ours, window.stages, window.restores]
+    steps = [window.steps] * 3
+    for model in (window.default_model(), window.matched_model()):
+        one = seconds_of(partial(window.mujoco_steps, model, 1))
+        count = window.steps if one * window.steps <= budget else 1
+        calls.append(partial(window.mujoco_steps, model, count))
+        steps.append(count)
+    first = []
+    for call in calls:
+        first.append(Times())
+        first[-1].sample(call)
+    ours, stages, restores, default, matched = interleaved(calls, first, repeat, budget)
+    solve = window.solve / window.steps
+    step = ours.cpu_min / window.steps
+    alone = (stages.cpu_min - restores.cpu_min) / window.steps
+    return Row(
+        scene=scene,
+        window=label,
+        time=round(start, 9),
+        how=window.how,
+        trees=int(window.model.ntree),
+        nv=int(window.model.nv),
+        contacts=window.contacts,
+        iterations=window.iterations,
+        step=1e6 * step,
+        step_median=1e6 * ours.cpu_median / window.steps,
+        stages=1e6 * alone,
+        solve=1e6 * solve,
+        rest=1e6 * (step - alone - solve),
+        mj_default=1e6 * default.cpu_min / steps[3],
+        mj_default_median=1e6 * default.cpu_median / steps[3],
+        mj_matched=1e6 * matched.cpu_min / steps[4],
+        mj_matched_median=1e6 * matched.cpu_median / steps[4],
+        samples=len(ours.cpu),
     )
-    stepper = Stepper(model, contact=material)
-    data = mujoco.MjData(model)
-    for _ in range(steps):
-        stepper.step(data)
-    position, velocity, warm = data.qpos.copy(), data.qvel.copy(), data.qacc_warmstart.copy()
-
-    def stages() -> None:
-        mujoco.mj_step1(stepper.model, data)
-        mujoco.mj_fwdActuation(stepper.model, data)
-        mujoco.mj_fwdAcceleration(stepper.model, data)
-        data.flg_rnepost = 0
-        mujoco.mj_sensorAcc(stepper.model, data)
-        mujoco.mj_Euler(stepper.model, data)
-
-    calls: dict[str, Callable[[], object]] = {
-        "step": lambda: stepper.step(data),
-        "stages": stages,
-        "views": lambda: contact_arrays(data),
-        "mj_step": lambda: mujoco.mj_step(model, data),
-    }
-    samples: dict[str, list[float]] = {name: [] for name in (*calls, "solve")}
-    contacts = 0
-    for _ in range(repeat):
-        for name, call in calls.items():
-            # twice: the first call meets the caches that the one before left
-            for kept in (False, True):
-                data.qpos[:], data.qvel[:], data.qacc_warmstart[:] = position, velocity, warm
-                if name == "views":
-                    mujoco.mj_step1(stepper.model, data)
-                start = time.perf_counter()
-                call()
-                seconds = time.perf_counter() - start
-                if kept:
-                    samples[name].append(1e6 * seconds)
-        data.qpos[:], data.qvel[:] = position, velocity
-        stepper.step(data)
-        samples["solve"].append(1e6 * stepper.solution.timing["seconds"])
-        contacts = stepper.n_contacts
-    median = {name: statistics.median(values) for name, values in samples.items()}
-    rest = median["step"] - median["stages"] - median["solve"] - median["views"]
-    return Row(bodies=bodies, contacts=contacts, rest=rest, **median)
 
 
-def run(sizes: Sequence[int], path: Path, steps: int = 600, repeat: int = 200) -> list[Row]:
-    """Measure every size, writing each row to a CSV file as it comes."""
-    names = [field.name for field in dataclasses.fields(Row)]
-    rows = []
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        for bodies in sizes:
-            rows.append(measure(bodies, steps, repeat))
-            writer.writerow(dataclasses.asdict(rows[-1]))
-            file.flush()
-    return rows
-
-
-def table(rows: Sequence[Row]) -> str:
-    """Rows as text."""
-    names = [field.name for field in dataclasses.fields(Row)]
-    lines = ["microseconds".ljust(12) + "".join(f"{name:>10}" for name in names)]
-    for row in rows:
-        values = dataclasses.astuple(row)
-        cells = "".join(
-            f"{value:>10d}" if isinstance(value, int) else f"{value:>10.1f}" for value in values
-        )
-        lines.append(" " * 12 + cells)
-    return "\n".join(lines)
+def run(
+    scenes: Sequence[str],
+    path: Path,
+    length: int = 10,
+    repeat: int = 20,
+    budget: float = 5.0,
+    progress: Callable[[str], None] = lambda _text: None,
+) -> None:
+    """Measure scenes, writing each row to a CSV file as it comes."""
+    with Table(path, Row) as table:
+        for scene in scenes:
+            for row in measure(scene, length, repeat, budget):
+                table.add(row)
+            progress(scene)

@@ -1,32 +1,154 @@
-"""The benchmark of a simulation step: its parts and its files."""
+"""The benchmark of a simulation step: its scenes, its parts and its files."""
 
 from __future__ import annotations
 
-import csv
-import json
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+mujoco = pytest.importorskip("mujoco")
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import command
+from benchmarks import arguments, command, rows, scenes, steps
+from benchmarks.windows import Window
+
+from sapwood.mujoco import Stepper
 
 
-def test_steps_add_up(tmp_path, capsys):
-    pytest.importorskip("mujoco")
-    line = ["steps", "--bodies", "8,4", "--steps", "60", "--repeat", "3", "--out", str(tmp_path)]
-    assert command.main(line) == 0
-    with (tmp_path / "steps.csv").open(encoding="utf-8", newline="") as file:
-        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
-    assert [row["bodies"] for row in rows] == [4.0, 8.0]
-    for row in rows:
-        assert row["contacts"] > 0
-        parts = row["stages"] + row["solve"] + row["views"] + row["rest"]
-        np.testing.assert_allclose(parts, row["step"])
-        assert min(row["stages"], row["solve"], row["views"], row["mj_step"]) > 0.0
-    assert capsys.readouterr().out == (tmp_path / "steps.txt").read_text(encoding="utf-8")
-    assert "processor" in json.loads((tmp_path / "steps.json").read_text())["machine"]
+@pytest.mark.parametrize(
+    "name", ["clutter-5", "open-5", "humanoids-1", "quadrupeds-2", "wall-3", "rope-6"]
+)
+def test_scenes_come_to_rest_on_the_floor(name):
+    kind, size = scenes.parse(name)
+    assert kind.early(size) < kind.late(size)
+    window = Window(kind, size, 2)
+    window.move_to(kind.late(size))
+    assert window.contacts >= 3
+    for _ in range(3):
+        window.leave()
+    model, data = window.model, window.data
+    assert data.xpos[1:, 2].min() > 0.0
+    # all but what rolls away
+    ball = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, "ball")
+    resting = model.dof_bodyid != ball if ball >= 0 else np.ones(model.nv, dtype=bool)
+    assert np.median(np.abs(data.qvel[resting])) < 0.05
+    assert np.abs(data.qvel).max() < 20.0
+
+
+def test_sizes_of_scenes():
+    expected = {
+        "clutter-5": (5, 30),
+        "quadrupeds-2": (2, 36),
+        "wall-3": (10, 60),
+        "rope-6": (1, 21),
+    }
+    for name, sizes in expected.items():
+        kind, size = scenes.parse(name)
+        model = kind.make(size).compile()
+        assert (model.ntree, model.nv) == sizes
+
+
+@pytest.mark.parametrize("name", ["clutter", "clutter-0", "clutter-x", "heap-3", "-3", ""])
+def test_unknown_scenes_are_refused(name, tmp_path, capsys):
+    with pytest.raises(ValueError, match="is none of clutter-N"):
+        scenes.parse(name)
+    line = ["steps", f"--scenes={name}", "--out", str(tmp_path)]
+    assert command.main(line) == arguments.USAGE
+    assert "--scenes" in capsys.readouterr().err
+
+
+def test_window_is_the_same_every_time():
+    """Our steps, MuJoCo's stages and MuJoCo's steps all begin at the start of the window."""
+    kind, size = scenes.parse("clutter-5")
+    window = Window(kind, size, 4)
+    window.move_to(1.0)
+    start = window.data.time - 4 * window.stepper.time_step
+
+    def end(call):
+        call()
+        return window.data.time, window.data.qpos.copy()
+
+    ends = [end(call) for call in (window.ours, window.leave, window.ours)]
+    for time, qpos in ends:
+        assert time == ends[0][0]
+        np.testing.assert_array_equal(qpos, ends[0][1])
+    np.testing.assert_allclose(ends[0][0] - start, 4 * window.stepper.time_step)
+
+    # the stages, then one step of MuJoCo's own
+    window.stages()
+    np.testing.assert_allclose(window.data.time, ends[0][0])
+    window.mujoco_steps(window.default_model(), 4)
+    np.testing.assert_allclose(window.data.time, ends[0][0])
+    assert 0.0 < window.solve < 1.0
+    # the same numbers as steps one by one
+    window.restore()
+    alone = Stepper(window.model)
+    for _ in range(4):
+        alone.step(window.data)
+    np.testing.assert_array_equal(window.data.qpos, ends[0][1])
+
+
+def test_matched_model_has_our_regularization():
+    """R_n = beta^2/(4 pi^2) A, R_t = sigma A, and the reference velocity -phi0/(dt + tau_d)."""
+    kind, size = scenes.parse("clutter-5")
+    window = Window(kind, size, 1)
+    window.move_to(kind.late(size))
+    sigma, beta = 1e-2, 0.7
+    model, data = window.matched_model(sigma, beta), window.data
+    window.restore()
+    mujoco.mj_forward(model, data)
+    assert data.ncon >= 5
+    dt = model.opt.timestep
+    # its name before MuJoCo 4
+    estimates = data.efc_diagA if hasattr(data, "efc_diagA") else data.efc_diagApprox
+    for contact in data.contact:
+        n = contact.efc_address
+        estimate = estimates[n]
+        np.testing.assert_allclose(data.efc_R[n], beta**2 / (4 * np.pi**2) * estimate, rtol=1e-9)
+        np.testing.assert_allclose(data.efc_R[n + 1 : n + 3], sigma * estimate, rtol=1e-9)
+        # of accelerations: (v_hat - v)/dt
+        v_hat = np.array([-contact.dist / (2 * dt), 0.0, 0.0])
+        np.testing.assert_allclose(
+            data.efc_aref[n : n + 3], (v_hat - data.efc_vel[n : n + 3]) / dt, rtol=1e-9, atol=1e-9
+        )
+
+
+def test_default_model_is_mujocos_own():
+    kind, size = scenes.parse("clutter-5")
+    model = Window(kind, size, 1).default_model()
+    default = mujoco.MjSpec().compile()
+    for name in ("cone", "solver", "jacobian", "integrator", "impratio", "iterations", "tolerance"):
+        assert getattr(model.opt, name) == getattr(default.opt, name), name
+    assert model.opt.disableflags == default.opt.disableflags
+    np.testing.assert_array_equal(model.geom_solref, np.tile([0.02, 1.0], (model.ngeom, 1)))
+
+
+def test_quick_run(tmp_path, capsys):
+    assert command.main(["steps", "--quick", "--out", str(tmp_path)]) == 0
+    measured = rows.read(tmp_path / "steps.csv", steps.Row)
+    assert [(row.scene, row.window) for row in measured] == [
+        (scene, window) for scene in ("clutter-4", "quadrupeds-1") for window in ("early", "late")
+    ]
+    for row in measured:
+        assert row.how in ("run", "step")
+        np.testing.assert_allclose(row.stages + row.solve + row.rest, row.step)
+        assert min(row.stages, row.solve, row.mj_default, row.mj_matched) > 0.0
+        assert row.step <= row.step_median
+        assert row.contacts > 0
+        assert 1 <= row.samples <= 2
+    out = capsys.readouterr().out
+    assert out.startswith("processor: ")
+    assert (tmp_path / "steps.txt").read_text(encoding="utf-8") in out
+    assert "processor" in (tmp_path / "steps.json").read_text(encoding="utf-8")
+    if sys.modules.get("matplotlib"):
+        assert (tmp_path / "steps.png").stat().st_size > 1000
+
+
+def test_a_slow_sample_is_a_single_step():
+    (early, _) = steps.measure("clutter-4", 3, 2, 1e-9)
+    assert early.samples == 1
+    assert early.mj_default > 0.0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +27,9 @@ class Answer:
     """Velocities of all trees (nv,)."""
     status: str
     """How the solver itself describes the outcome."""
-    iterations: int
-    """Iterations, in sequence (of the island that took most)."""
-    total_iterations: int
+    iterations: int | None
+    """Iterations, in sequence (of the island that took most), None where it does not tell."""
+    total_iterations: int | None
     """Iterations summed over islands."""
 
 
@@ -41,6 +43,24 @@ class Peer(ABC):
     name: ClassVar[str]
     modes: ClassVar[tuple[str, ...]] = ("cold",)
     """"cold" begins from nothing; "warm" may keep memory and symbolic work, never a solution."""
+    variant: str = ""
+    """Settings that tell this one from the other variants of the solver, in words."""
+    patience: float = math.inf
+    """Seconds after which a solve may give up; a solver that takes no such limit ignores it."""
+
+    def variants(self, problem: ContactProblem) -> Sequence[Peer]:  # noqa: ARG002
+        """Ways to run the solver on this problem; all are tried, and the fastest one counts."""
+        return (self,)
+
+    def varied(self, variant: str, **attributes: Any) -> Self:
+        """A copy with other attributes."""
+        other = copy.copy(self)
+        vars(other).update(attributes, variant=variant)
+        return other
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Version and settings, in one line."""
 
     @abstractmethod
     def tolerances(self, target: float) -> tuple[float, ...]:
@@ -72,3 +92,8 @@ class Peer(ABC):
 def tightening(target: float) -> tuple[float, ...]:
     """For solvers that stop by e_m itself: the target, then two decades more for round-off."""
     return (target, 0.1 * target, 0.01 * target)
+
+
+def powers_of_ten(first: int, last: int) -> tuple[float, ...]:
+    """For solvers that stop by something else: 10^-first, ..., 10^-last."""
+    return tuple(10.0**-k for k in range(first, last + 1))

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import ClassVar
 
+import sapwood
 from benchmarks.peers.base import Answer, Peer, tightening
 from sapwood import ContactProblem, SapSettings, SapSolver, Solution
 
@@ -14,8 +15,21 @@ class Sapwood(Peer):
     """Default settings but the tolerance; warm keeps the solver object, hence its symbolic work."""
 
     name = "sapwood"
-    modes = ("cold", "warm")
+    modes: ClassVar[tuple[str, ...]] = ("cold", "warm")
     settings: ClassVar[SapSettings] = SapSettings()
+
+    def describe(self) -> str:
+        """See Peer."""
+        default = SapSettings()
+        changed = [
+            f"{field.name}={getattr(self.settings, field.name)!r}"
+            for field in dataclasses.fields(default)
+            if getattr(self.settings, field.name) != getattr(default, field.name)
+        ]
+        return (
+            f"sapwood {sapwood.__version__}: {', '.join(changed) or 'default settings'}; "
+            "relative_tolerance = e_m that is asked for"
+        )
 
     def tolerances(self, target: float) -> tuple[float, ...]:
         """See Peer."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import version
 
+import sapwood
 from benchmarks.peers.base import Answer, Peer, tightening
 from sapwood import ContactProblem, SapSettings, Solution, reference
 
@@ -12,6 +14,13 @@ class SapwoodReference(Peer):
     """Default settings but the tolerance."""
 
     name = "reference"
+
+    def describe(self) -> str:
+        """See Peer."""
+        return (
+            f"sapwood.reference {sapwood.__version__} on NumPy {version('numpy')}: default "
+            "settings; relative_tolerance = e_m that is asked for"
+        )
 
     def tolerances(self, target: float) -> tuple[float, ...]:
         """See Peer."""

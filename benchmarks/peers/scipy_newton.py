@@ -8,6 +8,7 @@ symmetric mode; contacts are evaluated all at once in NumPy.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import NamedTuple
 
 import numpy as np
@@ -160,6 +161,13 @@ class ScipyNewton(Peer):
     """See the module; the form is a sparse A and J."""
 
     name = "scipy"
+
+    def describe(self) -> str:
+        """See Peer."""
+        return (
+            f"SciPy {version('scipy')}: SuperLU, symmetric mode, MMD_AT_PLUS_A; exact line "
+            "search; tolerance of (20) = e_m that is asked for"
+        )
 
     def tolerances(self, target: float) -> tuple[float, ...]:
         """See Peer."""

@@ -1,0 +1,284 @@
+"""Ours against another commit: faster, slower, or no difference.
+
+Both are built the same way into folders of their own. Fresh processes time the same problem files
+in blocks A B B A, so that a slow drift of the machine cancels; A is the other commit, B the working
+tree. The ratio of a block is that of the geometric means of its two B and its two A; ratios are
+averaged over blocks in the logarithm, with a bootstrap interval over blocks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks import machine
+from benchmarks.rows import Table
+
+ROOT = Path(__file__).resolve().parents[1]
+BLOCK = "ABBA"
+MODES = ("cold", "warm")
+STATISTICS = ("least", "median")
+# blocks that a bootstrap interval of 95 % needs: with fewer, no resample lies far enough out
+FEWEST = 5
+_RESAMPLES = 10_000
+
+
+class NoiseError(Exception):
+    """A build or a process failed; the text says which and how."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One problem in one process."""
+
+    block: int
+    place: int
+    """in the block, from 0"""
+    side: str
+    """A or B"""
+    file: str
+    mode: str
+    """cold or warm"""
+    least: float
+    """s per solve, least of the samples"""
+    median: float
+    digest: str
+    """of the bits of v and gamma"""
+
+
+# ---- builds ------------------------------------------------------------------------------------
+
+
+def commit_before() -> str:
+    """HEAD where the sources were changed since, else the commit before it.
+
+    Raises
+    ------
+    NoiseError
+        This is no checkout of git.
+    """
+    changed = _git("status", "--porcelain", "--", "csrc", "python", "cmake", "CMakeLists.txt")
+    return "HEAD" if changed.strip() else "HEAD~1"
+
+
+def full_name(revision: str) -> str:
+    """Hash of a commit.
+
+    Raises
+    ------
+    NoiseError
+        There is no such commit.
+    """
+    return _git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").strip()
+
+
+def build_commit(revision: str, folder: Path) -> Path:
+    """Build a commit from an export of its files; returns the folder for PYTHONPATH."""
+    source = folder / "source"
+    source.mkdir(parents=True)
+    archive = folder / "source.tar"
+    _git("archive", "--format=tar", f"--output={archive}", full_name(revision))
+    _run(["tar", "-xf", str(archive), "-C", str(source)], f"unpacking {revision}")
+    return build(source, folder)
+
+
+def build(source: Path, folder: Path) -> Path:
+    """Build and install sources into `folder`; returns the folder for PYTHONPATH."""
+    site = folder / "site"
+    _run(
+        [
+            sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+            "--no-build-isolation", "--no-deps", "--target", str(site),
+            "--config-settings", f"build-dir={folder / 'objects'}", str(source),
+        ],
+        f"building {source}",
+        machine.build_environment(),
+    )  # fmt: skip
+    return site
+
+
+def _git(*arguments: str) -> str:
+    return _run(["git", "-C", str(ROOT), *arguments], f"git {arguments[0]}")
+
+
+def _run(command: Sequence[str], what: str, environment: dict[str, str] | None = None) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    except OSError as error:
+        raise NoiseError(f"{what}: {error}") from error
+    if done.returncode != 0:
+        last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
+        raise NoiseError(f"{what} failed: {last}")
+    return done.stdout
+
+
+# ---- measuring ---------------------------------------------------------------------------------
+
+
+def run(
+    sites: dict[str, Path],
+    files: Sequence[Path],
+    path: Path,
+    blocks: int,
+    samples: int,
+    progress: Callable[[str], None] = lambda _text: None,
+) -> None:
+    """Time all files in blocks of fresh processes, writing rows to a CSV file as they come.
+
+    Parameters
+    ----------
+    sites
+        For A and B the folder that holds the package sapwood.
+    files
+        Problem files.
+    path
+        CSV file to write.
+    blocks
+        Number of blocks, four processes each.
+    samples
+        Samples of each problem in a process.
+
+    Raises
+    ------
+    NoiseError
+        A process failed.
+    """
+    with Table(path, Row) as table:
+        for block in range(blocks):
+            for place, side in enumerate(BLOCK):
+                for file, mode, least, median, digest in _process(sites[side], files, samples):
+                    table.add(Row(block, place, side, file, mode, least, median, digest))
+                progress(f"block {block + 1}, {side}")
+
+
+def _process(
+    site: Path, files: Sequence[Path], samples: int
+) -> list[tuple[str, str, float, float, str]]:
+    order = {
+        "package": str(site / "sapwood"),
+        "files": [str(file.resolve()) for file in files],
+        "samples": samples,
+    }
+    environment = dict(os.environ)
+    given = environment.get("PYTHONPATH", "")
+    environment["PYTHONPATH"] = os.pathsep.join([str(site.resolve()), *filter(None, [given])])
+    script = ROOT / "benchmarks" / "noise_sample.py"
+    done = subprocess.run(
+        [sys.executable, "-P", str(script)],
+        input=json.dumps(order),
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        raise NoiseError(f"the process that times {site} failed: {last}")
+    rows: list[tuple[str, str, float, float, str]] = json.loads(done.stdout)
+    return rows
+
+
+# ---- statistics --------------------------------------------------------------------------------
+
+
+VERDICTS = ("faster", "slower", "no difference", "too few blocks")
+
+
+class Ratio(NamedTuple):
+    """Time of B over that of A, with an interval of 95 %; its ends are nan for too few blocks."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> str:
+        """What the interval says of B: one of VERDICTS."""
+        if math.isnan(self.low):
+            return "too few blocks"
+        if self.high < 1.0:
+            return "faster"
+        return "slower" if self.low > 1.0 else "no difference"
+
+
+def block_logarithms(rows: Iterable[Row], mode: str, statistic: str) -> dict[str, list[float]]:
+    """Logarithm of B over A of each complete block, by file."""
+    values: dict[tuple[str, int], dict[int, float]] = {}
+    for row in rows:
+        if row.mode == mode:
+            sign = 0.5 if row.side == "B" else -0.5
+            at = values.setdefault((row.file, row.block), {})
+            at[row.place] = sign * math.log(getattr(row, statistic))
+    found: dict[str, list[float]] = {}
+    for (file, _), at in values.items():
+        if len(at) == len(BLOCK):
+            found.setdefault(file, []).append(sum(at.values()))
+    return found
+
+
+def interval(logarithms: Sequence[float], level: float = 0.95, seed: int = 0) -> Ratio:
+    """Mean ratio with its bootstrap interval.
+
+    Percentiles of the means of resampled blocks, taken further out so that the interval of few
+    blocks is as wide as Student's (the expanded percentile interval of Hesterberg, 2015).
+
+    Parameters
+    ----------
+    logarithms
+        One per block.
+    level
+        Of confidence.
+    seed
+        Of the resampling.
+    """
+    from scipy.stats import norm, t
+
+    n = len(logarithms)
+    mean = statistics.fmean(logarithms)
+    if n < FEWEST:
+        return Ratio(math.exp(mean), math.nan, math.nan)
+    chosen = np.random.default_rng(seed).integers(n, size=(_RESAMPLES, n))
+    means = np.asarray(logarithms)[chosen].mean(axis=1)
+    tail = norm.cdf(math.sqrt(n / (n - 1)) * t.ppf((1.0 - level) / 2.0, n - 1))
+    low, high = np.quantile(means, [tail, 1.0 - tail])
+    return Ratio(math.exp(mean), math.exp(low), math.exp(high))
+
+
+def by_file(rows: Sequence[Row], mode: str, statistic: str) -> dict[str, Ratio]:
+    """Ratio of every file."""
+    logarithms = block_logarithms(rows, mode, statistic)
+    return {file: interval(values) for file, values in logarithms.items()}
+
+
+def overall(rows: Sequence[Row], mode: str, statistic: str) -> Ratio:
+    """Ratio in geometric mean over all files: blocks, not files, are resampled.
+
+    Raises
+    ------
+    ValueError
+        No block is complete.
+    """
+    logarithms = block_logarithms(rows, mode, statistic)
+    if not logarithms:
+        raise ValueError("no block is complete")
+    # a last block that was cut short may lack files
+    complete = min(len(values) for values in logarithms.values())
+    blocks = zip(*(values[:complete] for values in logarithms.values()), strict=True)
+    return interval([statistics.fmean(block) for block in blocks])
+
+
+def changed_results(rows: Iterable[Row]) -> list[str]:
+    """Files whose results are not the same bits in A and B."""
+    digests: dict[str, set[str]] = {}
+    for row in rows:
+        digests.setdefault(row.file, set()).add(row.digest)
+    return [file for file, found in digests.items() if len(found) > 1]

@@ -1,0 +1,71 @@
+"""Table and figure of the step benchmark, from the rows of its CSV file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.rows import aligned, digits
+from benchmarks.steps import Row
+
+_COLOURS = {"ours": "#1f5fa8", "mj_default": "#d1661c", "mj_matched": "#3d8b4a"}
+_PARTS = {"stages": "#9aa5b1", "solve": "#1f5fa8", "rest": "#d1661c"}
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Times per step and ratios of MuJoCo's step to ours."""
+    lines = [
+        [
+            "us per step", "window", "trees", "nv", "contacts", "iterations", "step", "stages",
+            "solve", "rest", "solve %", "mj_step", "matched", "mj_step/ours", "matched/ours",
+        ]
+    ]  # fmt: skip
+    for row in rows:
+        numbers = (
+            row.contacts, row.iterations, row.step, row.stages, row.solve, row.rest,
+            100.0 * row.solve / row.step, row.mj_default, row.mj_matched,
+            row.mj_default / row.step, row.mj_matched / row.step,
+        )  # fmt: skip
+        lines.append(
+            [row.scene, row.window, str(row.trees), str(row.nv), *(digits(x) for x in numbers)]
+        )
+    return aligned(lines)
+
+
+def figure(rows: Sequence[Row], path: Path) -> None:
+    """Time per step of the three, and the parts of ours.
+
+    Raises
+    ------
+    ImportError
+        matplotlib is not installed.
+    """
+    from matplotlib.figure import Figure
+
+    canvas = Figure(figsize=(11.0, 1.6 + 0.3 * len(rows)), layout="constrained")
+    left, right = canvas.subplots(1, 2, sharey=True, width_ratios=(1.4, 1.0))
+    places = range(len(rows))
+    for label, values in (
+        ("mj_step, default", [row.mj_default for row in rows]),
+        ("mj_step, matched", [row.mj_matched for row in rows]),
+        ("ours", [row.step for row in rows]),
+    ):
+        key = {"ours": "ours", "mj_step, default": "mj_default"}.get(label, "mj_matched")
+        left.plot(values, places, "o", color=_COLOURS[key], label=label, markersize=6)
+    left.set_xscale("log")
+    left.set_xlabel("time per step [µs]")
+    left.grid(True, which="major", linewidth=0.5, alpha=0.4)
+    left.set_yticks(places, [f"{row.scene}, {row.window}" for row in rows])
+    left.invert_yaxis()
+    left.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False)
+
+    begin = [0.0] * len(rows)
+    for part, colour in _PARTS.items():
+        # noise can make a small rest negative: it is drawn as nothing
+        shares = [max(100.0 * getattr(row, part) / row.step, 0.0) for row in rows]
+        right.barh(places, shares, 0.7, begin, color=colour, label=part)
+        begin = [b + share for b, share in zip(begin, shares, strict=True)]
+    right.set_xlim(0.0, 100.0)
+    right.set_xlabel("share of our step [%]")
+    right.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False)
+    canvas.savefig(path, dpi=150)

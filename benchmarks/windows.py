@@ -1,0 +1,174 @@
+"""A few steps of a simulation, taken again and again from the same state.
+
+Everything here starts from one state that our own simulation has reached: our steps, MuJoCo's
+stages alone, and MuJoCo's own steps.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.scenes import Kind
+from sapwood.mujoco import NotSupported, Stepper
+
+_STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+class Steps(NamedTuple):
+    """How our steps went, one entry per step."""
+
+    contacts: NDArray[np.integer]
+    iterations: NDArray[np.integer]
+    """Of the island that took most."""
+    solver_seconds: NDArray[np.float64]
+    """Regularization and solve, as the core times them."""
+
+
+def drives_from_c(stepper: Stepper, data: mujoco.MjData) -> bool:
+    """Whether `Stepper.run` works with this version of MuJoCo."""
+    try:
+        stepper.run(data, 0)
+    except NotSupported:
+        return False
+    return True
+
+
+def advance(stepper: Stepper, data: mujoco.MjData, steps: int) -> Steps:
+    """Take steps by `Stepper.run`, one by one where this version of MuJoCo refuses that."""
+    try:
+        records = stepper.run(data, steps).records
+        return Steps(records["contacts"], records["iterations"], records["solver_seconds"])
+    except NotSupported:
+        pass
+    contacts, iterations, seconds = [], [], []
+    for _ in range(steps):
+        stepper.step(data)
+        solution = stepper.solution
+        contacts.append(stepper.n_contacts)
+        iterations.append(0 if solution is None else solution.iterations)
+        seconds.append(0.0 if solution is None else solution.timing["seconds"])
+    return Steps(np.array(contacts, int), np.array(iterations, int), np.array(seconds))
+
+
+class Window:
+    """A number of steps from one state of a scene.
+
+    Parameters
+    ----------
+    kind, size
+        The scene, see :mod:`benchmarks.scenes`.
+    steps
+        Length of the window.
+    """
+
+    def __init__(self, kind: Kind, size: int, steps: int) -> None:
+        self.steps = steps
+        self.model = kind.make(size).compile()
+        self.stepper = Stepper(self.model)
+        self.data = mujoco.MjData(self.model)
+        if self.model.nkey:
+            mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
+        self.how = "run" if drives_from_c(self.stepper, self.data) else "step"
+        self._start: NDArray[np.float64] = _state(self.model, self.data)
+        self._states: list[NDArray[np.float64]] = []
+        self.contacts = self.iterations = 0.0
+        self.solve = math.inf
+        """Least seconds that all of our steps of the window spent in regularization and solve."""
+
+    def move_to(self, seconds: float) -> None:
+        """Simulate until a time (s), and make the steps from there the window."""
+        steps = max(0, math.ceil((seconds - self.data.time) / self.stepper.time_step - 1e-9))
+        advance(self.stepper, self.data, steps)
+        self._start, self.solve = _state(self.model, self.data), math.inf
+        # once through it: states for the stages, and what there is to solve
+        self._states, taken = [], []
+        for _ in range(self.steps):
+            self._states.append(_state(self.model, self.data))
+            taken.append(advance(self.stepper, self.data, 1))
+        self.contacts = float(np.mean([step.contacts for step in taken]))
+        self.iterations = float(np.mean([step.iterations for step in taken]))
+
+    def leave(self) -> None:
+        """Put the simulation behind the window."""
+        self.restore()
+        advance(self.stepper, self.data, self.steps)
+
+    # ---- what is timed --------------------------------------------------------------------------
+
+    def restore(self) -> None:
+        """Put the state back to the start of the window."""
+        mujoco.mj_setState(self.model, self.data, self._start, _STATE)
+
+    def ours(self) -> None:
+        """Our steps."""
+        self.restore()
+        taken = advance(self.stepper, self.data, self.steps)
+        self.solve = min(self.solve, float(taken.solver_seconds.sum()))
+
+    def stages(self) -> None:
+        """The stages of MuJoCo that our steps run, from the same states, nothing in between."""
+        model, data = self.stepper.model, self.data
+        for state in self._states:
+            mujoco.mj_setState(model, data, state, _STATE)
+            mujoco.mj_step1(model, data)
+            mujoco.mj_fwdActuation(model, data)
+            mujoco.mj_fwdAcceleration(model, data)
+            data.flg_rnepost = 0
+            mujoco.mj_sensorAcc(model, data)
+            mujoco.mj_Euler(model, data)
+
+    def restores(self) -> None:
+        """What `stages` does beside the stages."""
+        for state in self._states:
+            mujoco.mj_setState(self.model, self.data, state, _STATE)
+
+    def mujoco_steps(self, model: mujoco.MjModel, steps: int) -> None:
+        """Steps by MuJoCo alone, of a variant of the model."""
+        self.restore()
+        mujoco.mj_step(model, self.data, nstep=steps)
+
+    # ---- variants of the model ------------------------------------------------------------------
+
+    def default_model(self) -> mujoco.MjModel:
+        """The scene at MuJoCo's default settings."""
+        model = copy.copy(self.model)
+        model.opt.cone = mujoco.mjtCone.mjCONE_PYRAMIDAL
+        return model
+
+    def matched_model(self, sigma: float = 1e-3, beta: float = 1.0) -> mujoco.MjModel:
+        """MuJoCo's Newton with contact parameters that give our regularization.
+
+        With the estimate A of the effective mass, R_n = beta^2/(4 pi^2) A and R_t = sigma A, Eqs.
+        (21) and (22) for near-rigid contact: constant impedance d = A/(A + R_n), impratio =
+        R_n/R_t, and the reference -phi0/(dt + tau_d) with tau_d = dt. A is MuJoCo's own estimate.
+        """
+        model = copy.copy(self.model)
+        dt = model.opt.timestep
+        ratio = beta**2 / (4.0 * math.pi**2)
+        d = 1.0 / (1.0 + ratio)
+        model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+        model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
+        model.opt.impratio = ratio / sigma
+        model.geom_solref[:] = (-d / (2.0 * dt * dt), -d / dt)
+        model.geom_solimp[:, :3] = (d, d, 0.001)
+        return model
+
+
+def _state(model: mujoco.MjModel, data: mujoco.MjData) -> NDArray[np.float64]:
+    state = np.empty(mujoco.mj_stateSize(model, _STATE))
+    mujoco.mj_getState(model, data, state, _STATE)
+    return state
+
+
+def seconds_of(call: Any) -> float:
+    """Wall time of one call, s."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start

@@ -1,0 +1,185 @@
+"""The comparison with another commit: its statistics, its builds, and a run of it."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import arguments, command, noise, noise_report, rows
+
+import helpers
+import sapwood
+from sapwood import _core
+
+SITE = Path(sapwood.__file__).resolve().parents[1]
+installed = pytest.mark.skipif(
+    Path(_core.__file__).resolve().parent != SITE / "sapwood", reason="an editable installation"
+)
+
+
+def made_rows(blocks, seconds, files=("p", "q"), digest="same"):
+    """Rows of which `seconds(file, block, place)` gives the times."""
+    return [
+        noise.Row(
+            block, place, side, file, mode, seconds(file, block, place),
+            2.0 * seconds(file, block, place), digest,
+        )
+        for block in range(blocks)
+        for place, side in enumerate(noise.BLOCK)
+        for file in files
+        for mode in noise.MODES
+    ]  # fmt: skip
+
+
+# ---- statistics --------------------------------------------------------------------------------
+
+
+def test_drift_of_the_machine_cancels():
+    """A machine that slows down steadily, in the logarithm, tells nothing of A and B."""
+    measured = made_rows(6, lambda _file, block, place: 1e-3 * math.exp(0.1 * (4 * block + place)))
+    for statistic in noise.STATISTICS:
+        for logarithms in noise.block_logarithms(measured, "warm", statistic).values():
+            np.testing.assert_allclose(logarithms, np.zeros(6), atol=1e-12)
+
+
+def test_ratio_of_what_is_faster(rng):
+    """B takes 0.8 times as long on p and 1.25 times as long on q."""
+
+    def seconds(file, _block, place):
+        factor = {"p": 0.8, "q": 1.25}[file] if noise.BLOCK[place] == "B" else 1.0
+        return 1e-3 * factor * math.exp(0.001 * rng.standard_normal())
+
+    measured = made_rows(8, seconds)
+    ratios = noise.by_file(measured, "cold", "least")
+    np.testing.assert_allclose([ratios["p"].value, ratios["q"].value], [0.8, 1.25], rtol=0.01)
+    assert (ratios["p"].verdict, ratios["q"].verdict) == ("faster", "slower")
+    mean = noise.overall(measured, "cold", "least")
+    np.testing.assert_allclose(mean.value, 1.0, rtol=0.01)
+    assert mean.low <= mean.value <= mean.high
+    text = noise_report.table(measured, "one", "other")
+    assert "1 faster, 1 slower" in text
+
+
+@pytest.mark.parametrize("n", [5, 10])
+def test_interval_covers_as_often_as_it_says(rng, n):
+    """Nineteen of twenty intervals of normal noise hold the truth, up to the error of the count."""
+    trials, inside = 400, 0
+    for k in range(trials):
+        ratio = noise.interval((0.01 + 0.005 * rng.standard_normal(n)).tolist(), seed=k)
+        inside += ratio.low <= math.exp(0.01) <= ratio.high
+    assert 0.90 < inside / trials < 0.99
+
+
+def test_few_blocks_give_no_verdict():
+    measured = made_rows(noise.FEWEST - 1, lambda _file, _block, place: 1.0 + (place in (1, 2)))
+    ratio = noise.overall(measured, "cold", "least")
+    assert ratio.value == 2.0
+    assert ratio.verdict == "too few blocks"
+    assert "TOO FEW BLOCKS" in noise_report.table(measured, "one", "other")
+
+
+def test_unfinished_block_does_not_count():
+    measured = made_rows(6, lambda _file, block, place: 1.0 if block < 5 else 9.0 + place)
+    cut = measured[: -len(noise.MODES) - 1]
+    assert {k: len(v) for k, v in noise.block_logarithms(cut, "cold", "least").items()} == {
+        "p": 6, "q": 5,
+    }  # fmt: skip
+    assert noise.overall(cut, "cold", "least") == (1.0, 1.0, 1.0)
+    with pytest.raises(ValueError, match="no block is complete"):
+        noise.overall(measured[:3], "cold", "least")
+
+
+def test_changed_results_are_named():
+    measured = made_rows(1, lambda *_: 1.0)
+    assert noise.changed_results(measured) == []
+    other = made_rows(1, lambda *_: 1.0, files=("q",), digest="other")
+    assert noise.changed_results(measured + other) == ["q"]
+    assert "other bits on 1 problems" in noise_report.table(measured + other, "one", "other")
+
+
+# ---- builds and processes ----------------------------------------------------------------------
+
+
+@installed
+def test_quick_run_of_the_same_build(tmp_path, capsys):
+    line = ["noise", str(helpers.DATA), "--quick", "--builds", str(SITE), str(SITE)]
+    assert command.main([*line, "--out", str(tmp_path)]) == 0
+    measured = rows.read(tmp_path / "noise.csv", noise.Row)
+    counts = Counter((row.block, row.place, row.side) for row in measured)
+    assert counts == {(b, p, s): 6 for b in range(2) for p, s in enumerate("ABBA")}
+    for row in measured:
+        assert 0.0 < row.least <= row.median
+    assert noise.changed_results(measured) == []
+    text = (tmp_path / "noise.txt").read_text(encoding="utf-8")
+    assert "the same bits" in text
+    assert text in capsys.readouterr().out
+    if sys.modules.get("matplotlib"):
+        assert (tmp_path / "noise.png").stat().st_size > 1000
+
+
+def test_a_package_that_does_not_import_is_named(tmp_path):
+    package = tmp_path / "sapwood"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise ImportError('broken on purpose')\n")
+    with pytest.raises(noise.NoiseError, match=f"times {tmp_path} failed: .*broken on purpose"):
+        noise.run({"A": tmp_path, "B": tmp_path}, [], tmp_path / "rows.csv", 1, 1)
+
+
+def test_another_package_than_asked_for_is_refused(tmp_path):
+    (tmp_path / "sapwood").mkdir()
+    with pytest.raises(noise.NoiseError, match="in place of"):
+        noise.run({"A": tmp_path, "B": tmp_path}, [], tmp_path / "rows.csv", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--files", "*.nothing"], "holds no *.nothing"),
+        (["--builds", "here", "there"], "here holds no package sapwood"),
+        (["--blocks", "0"], "must be >= 1"),
+    ],
+)
+def test_usage_errors(words, named, tmp_path, capsys):
+    line = ["noise", str(helpers.DATA), "--out", str(tmp_path), *words]
+    try:
+        code = command.main(line)
+    except SystemExit as exit_:
+        code = exit_.code
+    assert code == arguments.USAGE
+    assert named in capsys.readouterr().err
+
+
+def in_a_checkout() -> bool:
+    return (ROOT / ".git").exists()
+
+
+@pytest.mark.skipif(not in_a_checkout(), reason="no checkout of git")
+def test_unknown_commit_is_refused(tmp_path, capsys):
+    line = ["noise", str(helpers.DATA), "--against", "no-such-commit", "--out", str(tmp_path)]
+    assert command.main(line) == arguments.USAGE
+    assert "rev-parse" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not in_a_checkout(), reason="no checkout of git")
+def test_a_commit_is_built_away_from_the_checkout(tmp_path):
+    pytest.importorskip("scikit_build_core")
+    site = noise.build_commit("HEAD", tmp_path)
+    noise.run(
+        {"A": site, "B": site},
+        helpers.small_paths()[:1],
+        tmp_path / "rows.csv",
+        blocks=1,
+        samples=1,
+    )
+    assert len(rows.read(tmp_path / "rows.csv", noise.Row)) == 8

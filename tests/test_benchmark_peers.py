@@ -1,0 +1,405 @@
+"""The solvers that the benchmarks compare get the problem that they are said to get."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import helpers
+import sapwood
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import peers
+from benchmarks.peers.kinematics import WORLD, Forest
+from benchmarks.peers.tree_order import minimum_degree
+
+small_files = helpers.small_files
+FRICTIONLESS = helpers.DATA / "clutter_8_frictionless_block.npz"
+
+
+def load_peer(name: str) -> peers.Peer:
+    try:
+        return peers.load(name)
+    except ImportError as error:
+        pytest.skip(str(error))
+
+
+def posed_velocity(peer, problem, tolerance, mode="cold"):
+    form = peer.form(problem)
+    call = peer.solve(form, tolerance, mode)
+    call()
+    return peer.answer(form, call()).v
+
+
+# ---- all of them -------------------------------------------------------------------------------
+
+
+@small_files
+@pytest.mark.parametrize(
+    ("name", "tolerance", "limit"),
+    [
+        ("sapwood-plain", 1e-11, 1e-9),
+        ("scipy", 1e-11, 1e-9),
+        ("mujoco", 1e-17, 1e-7),
+        ("mujoco-mindeg", 1e-17, 1e-7),
+        ("scs", 1e-11, 1e-7),
+        ("clarabel", 1e-11, 1e-4),
+        ("qoco", 1e-10, 1e-3),
+        ("ecos", 1e-10, 1e-3),
+    ],
+)
+def test_every_variant_and_mode_agrees_with_sapwood(name, tolerance, limit, path):
+    """The same velocity, in the norm of A."""
+    peer = load_peer(name)
+    problem = sapwood.load_problem(path)
+    settings = sapwood.SapSettings(relative_tolerance=1e-11)
+    ours = sapwood.solve(problem, settings=settings).v
+    for variant in peer.variants(problem):
+        for mode in peer.modes:
+            v = posed_velocity(variant, problem, tolerance, mode)
+            distance = helpers.norm_A(problem, v - ours)
+            assert distance <= limit * helpers.norm_A(problem, ours), (variant.variant, mode)
+
+
+def test_descriptions_tell_versions_and_names_are_unique():
+    texts = set()
+    for name in peers.NAMES:
+        try:
+            peer = peers.load(name)
+        except ImportError:
+            continue
+        assert peer.name == name
+        text = peer.describe()
+        assert any(character.isdigit() for character in text)
+        assert "\n" not in text
+        texts.add(text)
+    assert len(texts) >= 3
+
+
+def test_drake_is_refused_with_the_reason():
+    with pytest.raises(ImportError, match="MultibodyPlant"):
+        peers.load("drake")
+
+
+def test_patience_reaches_every_variant():
+    peer = peers.load("sapwood", 3.0)
+    assert peer.patience == 3.0
+    problem = sapwood.load_problem(FRICTIONLESS)
+    for name in ("scs", "mujoco"):
+        try:
+            peer = peers.load(name, 3.0)
+        except ImportError:
+            continue
+        assert {variant.patience for variant in peer.variants(problem)} == {3.0}
+        names = [variant.variant for variant in peer.variants(problem)]
+        assert len(set(names)) == len(names) > 1
+
+
+# ---- kinematics --------------------------------------------------------------------------------
+
+
+def ancestors(parent, j):
+    """J and all above it."""
+    chain = []
+    while j != WORLD:
+        chain.append(int(j))
+        j = parent[j]
+    return chain
+
+
+def mechanism(rng, n, extra_roots=0.1):
+    """Random parents of n velocities, and a matrix that couples ancestors with descendants."""
+    parent = np.array(
+        [WORLD if j == 0 or rng.random() < extra_roots else rng.integers(j) for j in range(n)]
+    )
+    related = np.zeros((n, n), dtype=bool)
+    for j in range(n):
+        related[j, ancestors(parent, j)] = True
+    related |= related.T
+    A = np.where(related, rng.uniform(0.1, 1.0, (n, n)), 0.0)
+    A = (A + A.T) / 2.0
+    A += n * np.eye(n)
+    return parent, A
+
+
+def contact_problem(rng, blocks, contacts):
+    """Trees with these blocks; contacts are [(tree, columns), ...] with one or two entries."""
+    sizes = [len(A) for A in blocks]
+    J = []
+    for sides in contacts:
+        for tree, columns in sides:
+            block = np.zeros((3, sizes[tree]))
+            block[:, columns] = rng.standard_normal((3, len(columns)))
+            J.append(block.ravel())
+    return sapwood.ContactProblem(
+        tree_nv=np.array(sizes, dtype=np.int32),
+        A=np.concatenate([A.ravel() for A in blocks]),
+        v_star=rng.standard_normal(sum(sizes)),
+        tree_a=np.array([sides[0][0] for sides in contacts], dtype=np.int32),
+        tree_b=np.array(
+            [sides[1][0] if len(sides) > 1 else -1 for sides in contacts], dtype=np.int32
+        ),
+        J=np.concatenate(J),
+        mu=rng.uniform(0.2, 1.0, len(contacts)),
+        dt=0.01,
+        R_t=np.full(len(contacts), 1e-2),
+        R_n=np.full(len(contacts), 1e-1),
+        v_hat_n=rng.uniform(0.0, 0.3, len(contacts)),
+        v_guess=rng.standard_normal(sum(sizes)),
+    )
+
+
+def branched_problem(rng):
+    """Two mechanisms; contacts with the world, with themselves, and with each other."""
+    (parent_a, A_a), (parent_b, A_b) = mechanism(rng, 12), mechanism(rng, 7)
+    contacts = [
+        [(0, ancestors(parent_a, 11))],
+        # between two bodies of a tree: what both hang on does not count
+        [(0, sorted({*ancestors(parent_a, 10)} ^ {*ancestors(parent_a, 9)}))],
+        [(0, ancestors(parent_a, 8)), (1, ancestors(parent_b, 6))],
+        [(1, ancestors(parent_b, 5))],
+    ]
+    return contact_problem(rng, [A_a, A_b], contacts), [parent_a, parent_b]
+
+
+def test_forest_of_a_mechanism_is_found(rng):
+    problem, (parent_a, parent_b) = branched_problem(rng)
+    forest = Forest.from_problem(problem)
+    assert np.array_equal(forest.parent[:12], parent_a)
+    assert np.array_equal(forest.parent[12:], np.where(parent_b == WORLD, WORLD, parent_b + 12))
+    assert forest.ends[0].tolist() == [11, WORLD]
+    assert forest.ends[2].tolist() == [8, 12 + 6]
+    assert forest.ends[3].tolist() == [12 + 5, WORLD]
+    tips = {10, 9} - set(ancestors(parent_a, 10)[1:])
+    assert set(forest.ends[1].tolist()) - {WORLD} == tips
+
+
+@small_files
+def test_forest_covers_the_files(path):
+    """Velocities that A couples are related; those of a contact lie on the chains of its ends."""
+    problem = sapwood.load_problem(path)
+    forest = Forest.from_problem(problem)
+    A, J = problem.to_dense()
+    assert np.all(forest.parent < np.arange(problem.nv))
+    above = [set(ancestors(forest.parent, j)) for j in range(problem.nv)]
+    for i, j in zip(*np.nonzero(A), strict=True):
+        assert i in above[j] or j in above[i]
+    for i, ends in enumerate(forest.ends):
+        allowed = set().union(*(above[end] for end in ends if end != WORLD))
+        assert set(np.flatnonzero(J[3 * i : 3 * i + 3].any(axis=0))) <= allowed
+
+
+def test_diagonal_body_is_one_chain(rng):
+    """The mass matrix of a free body does not couple its velocities, a contact on it does."""
+    blocks = [np.diag(rng.uniform(1.0, 2.0, 6)) for _ in range(2)]
+    problem = contact_problem(rng, blocks, [[(0, range(6))], [(0, [0, 1, 2, 4, 5]), (1, range(6))]])
+    forest = Forest.from_problem(problem)
+    assert forest.parent.tolist() == [WORLD, 0, 1, 2, 3, 4, WORLD, 6, 7, 8, 9, 10]
+    assert forest.ends.tolist() == [[5, WORLD], [5, 11]]
+
+
+# ---- order of trees ----------------------------------------------------------------------------
+
+
+def fill(order, pairs, n):
+    """Couplings that elimination in this order creates."""
+    near = [set() for _ in range(n)]
+    for a, b in pairs:
+        near[a].add(b)
+        near[b].add(a)
+    count = 0
+    for t in order:
+        around = near[t]
+        for a in around:
+            new = around - near[a] - {a}
+            count += len(new)
+            near[a] = (near[a] | around) - {a, t}
+        near[t] = set()
+    return count // 2
+
+
+@pytest.mark.parametrize(
+    ("pairs", "n"),
+    [
+        ([(0, k) for k in range(1, 8)], 8),  # a star, its hub first
+        ([(3, 1), (1, 4), (4, 0), (0, 2)], 5),  # a path
+        ([(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (2, 6)], 7),  # a binary tree, root first
+    ],
+)
+def test_minimum_degree_of_a_tree_fills_in_nothing(rng, pairs, n):
+    blocks = [np.diag(rng.uniform(1.0, 2.0, 6)) for _ in range(n)]
+    contacts = [[(a, range(6)), (b, range(6))] for a, b in pairs]
+    order = minimum_degree(contact_problem(rng, blocks, contacts))
+    assert sorted(order) == list(range(n))
+    assert fill(order, pairs, n) == 0
+    if len(pairs) == n - 1 and pairs[0][0] == 0:
+        assert fill(range(n), pairs, n) > 0
+
+
+def test_minimum_degree_weighs_velocities(rng):
+    """Of two neighbours of the hub, the one between light trees goes first."""
+    sizes = [2, 9, 1, 1]
+    blocks = [np.diag(rng.uniform(1.0, 2.0, n)) for n in sizes]
+    pairs = [(0, 1), (2, 3)]
+    contacts = [[(a, range(sizes[a])), (b, range(sizes[b]))] for a, b in pairs]
+    order = minimum_degree(contact_problem(rng, blocks, contacts))
+    assert order == [2, 3, 1, 0]
+
+
+# ---- MuJoCo ------------------------------------------------------------------------------------
+
+
+def dense_parts(program):
+    """M and J of MuJoCo's data, in the order of the problem."""
+    mujoco = pytest.importorskip("mujoco")
+    model, data = program.model, program.data
+    M = np.zeros((model.nv, model.nv))
+    for i, (begin, n) in enumerate(zip(model.M_rowadr, model.M_rownnz, strict=True)):
+        M[i, model.M_colind[begin : begin + n]] = data.M[begin : begin + n]
+    M = M + np.tril(M, -1).T
+    J = np.zeros((data.nefc, model.nv))
+    if mujoco.mj_isSparse(model):
+        mujoco.mju_sparse2dense(
+            J, data.efc_J.ravel(), data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind
+        )
+    else:
+        J[:] = data.efc_J.reshape(J.shape)
+    back = np.argsort(program.columns)
+    return M[np.ix_(back, back)], J[:, back]
+
+
+@pytest.mark.parametrize("name", ["mujoco", "mujoco-mindeg"])
+def test_mujoco_holds_the_problem(name, rng):
+    peer = load_peer(name)
+    files = [sapwood.load_problem(path) for path in helpers.small_paths()[::4]]
+    bias = rng.standard_normal((20, 2))
+    for problem in [*files, branched_problem(rng)[0], helpers.random_problem(rng, v_hat_t=bias)]:
+        A, J = problem.to_dense()
+        rows = [
+            row
+            for i, mu in enumerate(problem.mu)
+            for row in ([3 * i + 2, 3 * i, 3 * i + 1] if mu > 0.0 else [3 * i + 2])
+        ]
+        for variant in peer.variants(problem):
+            program = variant.form(problem)
+            M, rows_of_J = dense_parts(program)
+            assert np.array_equal(M, A)
+            assert np.array_equal(rows_of_J, J[rows])
+
+
+def test_mujoco_finds_the_impulses_of_the_law(rng):
+    """Its forces times dt are the impulses at its velocity: the same law, in every region."""
+    peer = load_peer("mujoco")
+    regions = set()
+    for problem in (helpers.random_problem(rng, contacts=60), branched_problem(rng)[0]):
+        for variant in peer.variants(problem):
+            program = variant.form(problem)
+            variant.solve(program, 1e-17, "cold")()
+            v = variant.answer(program, program).v
+            _, J = problem.to_dense()
+            R = np.stack([problem.R_t, problem.R_t, problem.R_n], axis=1)
+            y = (helpers.bias(problem) - (J @ v).reshape(-1, 3)) / R
+            law = sapwood.project(y, problem.mu, problem.R_t, problem.R_n)
+            regions |= set(law.regions.tolist())
+            force = iter(problem.dt * program.data.efc_force)
+            gamma = np.zeros_like(y)
+            for i, mu in enumerate(problem.mu):
+                gamma[i, 2] = next(force)
+                if mu > 0.0:
+                    gamma[i, :2] = next(force), next(force)
+            scale = np.abs(law.gamma).max()
+            np.testing.assert_allclose(gamma, law.gamma, atol=1e-9 * scale)
+    assert len(regions) == 3
+
+
+def test_mujoco_starts_anew_each_time():
+    """A second call does as many iterations as the first."""
+    peer = load_peer("mujoco")
+    problem = sapwood.load_problem(helpers.DATA / "mujoco_b_clutter_10_impact.npz")
+    form = peer.form(problem)
+    call = peer.solve(form, 1e-10, "cold")
+    counts = {peer.answer(form, call()).iterations for _ in range(3)}
+    assert len(counts) == 1
+    assert counts.pop() > 1
+
+
+# ---- conic forms -------------------------------------------------------------------------------
+
+
+def slack_in_cones(slack, n_lines, sizes):
+    """Least distance to the boundary, negative outside."""
+    least = list(slack[:n_lines])
+    begin = n_lines
+    for size in sizes:
+        cone = slack[begin : begin + size]
+        least.append(cone[0] - np.linalg.norm(cone[1:]))
+        begin += size
+    assert begin == len(slack)
+    return min(least, default=0.0)
+
+
+@pytest.mark.parametrize("path", [FRICTIONLESS, *helpers.small_paths()[::5]], ids=lambda p: p.stem)
+def test_conic_cost_is_that_of_the_problem(path, rng):
+    """At any v, the impulses of the law are feasible and cost l_p(v), and nothing costs less."""
+    pytest.importorskip("scipy")
+    from benchmarks.peers.conic_form import ConicForm
+
+    problem = sapwood.load_problem(path)
+    form = ConicForm.from_problem(problem)
+    here = form.problem.velocities
+    for _ in range(5):
+        v = form.problem.whole(problem.v_star[here] + 0.3 * rng.standard_normal(len(here)))
+        cost, _, _, _, gamma = helpers.evaluate_wide(problem, v)
+        x, s = conic_point(problem, here, v, np.asarray(gamma, dtype=float))
+        P = form.P + form.P.T
+        P.setdiag(form.P.diagonal())
+        v_star = problem.v_star[here]
+        constant = 0.5 * v_star @ (form.problem.A @ v_star)
+        value = 0.5 * x @ (P @ x) + form.q @ x + constant
+        np.testing.assert_allclose(value, float(cost), rtol=1e-8, atol=1e-9 * constant)
+
+        scale = 1.0 + np.abs(form.C @ x).max()
+        inside = slack_in_cones(form.b - form.C @ x, form.n_lines, [3] * form.n_cones)
+        assert inside >= -1e-9 * scale
+        # less of the impulses leaves the cones, where there are any
+        if np.any(s):
+            shorter = x.copy()
+            shorter[len(here) :] *= 0.99
+            slack = form.b - form.C @ shorter
+            assert slack_in_cones(slack, form.n_lines, [3] * form.n_cones) < -1e-9 * scale
+
+
+def conic_point(problem, here, v, gamma):
+    """(v, R^(1/2) gamma) without the tangential impulses of frictionless contacts."""
+    root = np.sqrt(np.stack([problem.R_t, problem.R_t, problem.R_n], axis=1))
+    kept = np.stack([problem.mu > 0.0, problem.mu > 0.0, np.ones(problem.n_contacts, bool)], axis=1)
+    s = (root * gamma)[kept]
+    return np.concatenate([v[here], s]), s
+
+
+def test_ecos_cost_is_that_of_the_problem(rng):
+    """With t = |z|^2/2 its slacks lie on the cones, and c^T x is l_p(v)."""
+    peer = load_peer("ecos")
+    for path in (FRICTIONLESS, helpers.DATA / "mujoco_b_humanoid_1_settled.npz"):
+        problem = sapwood.load_problem(path)
+        for variant in peer.variants(problem):
+            form = variant.form(problem)
+            here = form.conic.problem.velocities
+            v = form.conic.problem.whole(rng.standard_normal(len(here)))
+            cost, _, _, _, gamma = helpers.evaluate_wide(problem, v)
+            x, _ = conic_point(problem, here, v, np.asarray(gamma, dtype=float))
+            n_t = len(form.c) - len(x)
+            epigraphs = form.dims["q"][-n_t:]
+            slack = form.h - form.G @ np.concatenate([x, np.zeros(n_t)])
+            z = np.split(slack[-sum(epigraphs) :], np.cumsum(epigraphs)[:-1])
+            t = np.array([np.sum(group[2:] ** 2) / 4.0 for group in z])
+            full = np.concatenate([x, t])
+            np.testing.assert_allclose(form.c @ full, float(cost), rtol=1e-9)
+            slack = form.h - form.G @ full
+            inside = slack_in_cones(slack, form.dims["l"], form.dims["q"])
+            assert abs(inside) <= 1e-8 * np.abs(slack).max()

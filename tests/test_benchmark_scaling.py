@@ -1,0 +1,116 @@
+"""The benchmark of growth: fits, problems of different sizes, and a run of every part."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco")
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import arguments, command, rows, scaling, scaling_report
+
+import helpers
+import sapwood
+
+
+def test_power_law_is_found():
+    x = [50, 100, 200, 400]
+    found = scaling_report.fit(x, [3e-5 * n**1.25 for n in x])
+    np.testing.assert_allclose(found, (1.25, 0.0, 3e-5), atol=1e-12)
+    assert math.isnan(scaling_report.fit(x[:2], [1.0, 2.0]).error)
+    with pytest.raises(ValueError, match="two points"):
+        scaling_report.fit([3, 3], [1.0, 2.0])
+
+
+def test_error_of_an_exponent_is_that_of_the_regression(rng):
+    stats = pytest.importorskip("scipy.stats")
+    x = rng.uniform(1.0, 100.0, 9)
+    seconds = x**1.1 * np.exp(0.1 * rng.standard_normal(9))
+    expected = stats.linregress(np.log(x), np.log(seconds))
+    found = scaling_report.fit(x, seconds)
+    np.testing.assert_allclose(found.exponent, expected.slope)
+    np.testing.assert_allclose(found.error, expected.stderr)
+    np.testing.assert_allclose(math.log(found.factor), expected.intercept)
+
+
+def test_copies_of_contacts_change_nothing_else(rng):
+    """k contacts with k times the regularization are one contact."""
+    bias = rng.standard_normal((20, 2))
+    problem = helpers.random_problem(rng, v_hat_t=bias, v_guess=rng.standard_normal(31))
+    for k in (1, 3):
+        copied = scaling.copies_of(problem, k)
+        assert copied.n_contacts == 20 * k
+        cost, gradient, *_, gamma = helpers.evaluate_wide(problem, problem.v_guess)
+        of_copies = helpers.evaluate_wide(copied, problem.v_guess)
+        np.testing.assert_allclose(float(of_copies[0]), float(cost), rtol=1e-14)
+        np.testing.assert_allclose(of_copies[1].astype(float), gradient.astype(float), atol=1e-12)
+        np.testing.assert_allclose(
+            k * of_copies[-1].astype(float), np.repeat(gamma.astype(float), k, axis=0), atol=1e-12
+        )
+        one, all_ = (sapwood.solve(p, settings=helpers.TIGHT) for p in (problem, copied))
+        np.testing.assert_allclose(all_.v, one.v, atol=1e-9)
+
+
+def test_problems_of_a_simulation_differ():
+    problems = scaling.problems_of("clutter-4", 5)
+    assert len(problems) == 5
+    states = {problem.v_star.tobytes() for problem in problems}
+    assert len(states) == 5
+
+
+def test_cores_are_given_back():
+    if not hasattr(os, "sched_getaffinity"):
+        pytest.skip("this system pins no processes")
+    code = (
+        "import os; from benchmarks import machine; cores = lambda: len(os.sched_getaffinity(0))\n"
+        "given = cores(); machine.pin(None); pinned = cores()\n"
+        "with machine.all_cores() as said: within = cores()\n"
+        "print(given == said == within, pinned == cores() == 1)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True True\n"
+
+
+def test_quick_run(tmp_path, capsys):
+    assert command.main(["scaling", "--quick", "--out", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    points = {}
+    for part in scaling.PARTS:
+        points[part] = rows.read(tmp_path / f"scaling_{part}.csv", scaling.Row)
+        assert {row.part for row in points[part]} == {part}
+        assert len(points[part]) <= scaling.count(part, scaling.QUICK)
+        for row in points[part]:
+            assert row.seconds > 0.0
+            assert row.contacts > 0
+        text = (tmp_path / f"scaling_{part}.txt").read_text(encoding="utf-8")
+        assert text in out
+        assert "exponent of the time" in text
+        if sys.modules.get("matplotlib"):
+            assert (tmp_path / f"scaling_{part}.png").stat().st_size > 1000
+
+    series = scaling_report.series_of(points["bodies"])
+    assert set(series) == {"open floor", "open floor, settled", "box", "box, settled"}
+    for mine in series.values():
+        assert [row.x for row in mine] == [4, 8, 16]
+        assert all(row.solve > 0.0 for row in mine)
+    copies = points["contacts"]
+    assert [row.x / copies[0].x for row in copies] == [1, 2, 4]
+    assert len({row.iterations for row in copies}) == 1
+    assert {row.x for row in points["batch"]} == {1, 4, 16}
+    assert {row.x for row in points["threads"]} >= {1}
+
+
+def test_unknown_part_is_refused(tmp_path, capsys):
+    assert command.main(["scaling", "trees", "--out", str(tmp_path)]) == arguments.USAGE
+    assert "'trees' is none of bodies" in capsys.readouterr().err

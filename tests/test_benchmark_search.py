@@ -1,0 +1,192 @@
+"""How the benchmark of solvers looks for settings, keeps to its time, and is resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import helpers
+import sapwood
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import command, peers, solvers
+from benchmarks.peers.base import Answer, Peer
+from benchmarks.solvers import MISSED, REACHED
+
+FILES = helpers.small_paths()
+
+
+# ---- variants and patience ---------------------------------------------------------------------
+
+
+class Dawdler(Peer):
+    """Solves with sapwood, and takes as much more time as it is told to, by variant."""
+
+    name = "dawdler"
+    seconds = 0.0
+    works = True
+
+    def __init__(self, **variants):
+        self.options = variants
+        self.log = []
+
+    def describe(self):
+        return "dawdler 1.0"
+
+    def variants(self, _problem):
+        return [self.varied(name, **attributes) for name, attributes in self.options.items()]
+
+    def tolerances(self, _target):
+        return (1e-1, 1e-2, 1e-3, 1e-4)
+
+    def form(self, problem):
+        return problem
+
+    def solve(self, form, tolerance, _mode):
+        settings = sapwood.SapSettings(relative_tolerance=tolerance)
+
+        def run():
+            self.log.append((self.variant, tolerance))
+            if not self.works:
+                raise ZeroDivisionError(self.variant)
+            end = time.thread_time() + self.seconds
+            while time.thread_time() < end:
+                pass
+            return sapwood.solve(form, settings=settings)
+
+        return run
+
+    def answer(self, _form, result):
+        return Answer(result.v, str(result.status), result.iterations, result.total_iterations)
+
+
+def test_fastest_variant_counts():
+    peer = Dawdler(slow={"seconds": 0.02}, quick={"seconds": 0.01}, broken={"works": False})
+    (row,) = solvers.measure(FILES[0], [peer], [1e-3], 3, 1.0)
+    assert (row.status, row.variant) == (REACHED, "quick")
+    assert row.e_m <= 1e-3
+    assert 0.01 <= row.cpu_min < 0.02
+
+
+def test_hopeless_variant_is_given_up():
+    """Its first solve shows that it cannot win: no further one is made, and it is not timed."""
+    peer = Dawdler(quick={"seconds": 0.001}, hopeless={"seconds": 0.2})
+    (row,) = solvers.measure(FILES[0], [peer], [1e-4], 3, 1.0)
+    assert (row.status, row.variant) == (REACHED, "quick")
+    assert [variant for variant, _ in peer.log].count("hopeless") == 1
+
+
+def test_patience_ends_the_search():
+    """No new trial begins when the time is up, and the row says so; others are not delayed."""
+    peer = Dawdler(one={"seconds": 0.05}, two={"seconds": 0.05})
+    peer.patience = 0.08
+    rows = solvers.measure(FILES[0], [peer, peers.load("sapwood")], [1e-12], 1, 0.1)
+    assert rows[0].status == MISSED
+    assert rows[0].detail == "no setting found in 0.08 s"
+    assert rows[0].e_m is not None
+    assert len(peer.log) < 2 * 4
+    assert all(row.status == REACHED for row in rows[1:])
+
+
+# ---- resuming ----------------------------------------------------------------------------------
+
+
+def resumable(out, *more):
+    return [
+        "solvers", str(FILES[0].parent), "--files", "c*_block.npz", "--solvers", "sapwood",
+        "--repeat", "1", "--budget", "0.05", "--out", str(out), *more,
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def stopped_run(tmp_path):
+    """A run that was killed in its last file: (folder, text of its CSV file before)."""
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    assert command.main(resumable(tmp_path)) == command.SUCCESS
+    if allowed is not None:
+        os.sched_setaffinity(0, allowed)
+    path = tmp_path / "solvers.csv"
+    text = path.read_text()
+    path.write_text(text[:-30])
+    yield tmp_path, text
+    if allowed is not None:
+        os.sched_setaffinity(0, allowed)
+
+
+def test_resumed_run_measures_what_is_missing(stopped_run, monkeypatch, capsys):
+    out, before = stopped_run
+    measured = []
+    measure = solvers.measure
+
+    def watched(file, *rest):
+        measured.append(file.stem)
+        return measure(file, *rest)
+
+    monkeypatch.setattr(solvers, "measure", watched)
+    assert command.main(resumable(out, "--resume")) == command.SUCCESS
+    files = sorted(path.stem for path in FILES if path.match("c*_block.npz"))
+    assert measured == [files[-1]]
+    after = (out / "solvers.csv").read_text()
+    kept = [line for line in before.splitlines() if not line.startswith(files[-1])]
+    assert after.splitlines()[: len(kept)] == kept
+    names = [row.file for row in solvers.read_rows(out / "solvers.csv")]
+    assert sorted(set(names)) == files
+    assert len(names) == len(before.splitlines()) - 1
+    assert not list(out.glob("*.new"))
+    assert files[0] in capsys.readouterr().out
+
+
+def test_resumed_run_keeps_everything_when_it_is_stopped(stopped_run, monkeypatch):
+    out, before = stopped_run
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solvers, "measure", interrupted)
+    assert command.main(resumable(out, "--resume")) == command.INTERRUPTED
+    last = FILES[[path.match("c*_block.npz") for path in FILES].index(True)].stem
+    kept = (out / "solvers.csv").read_text().splitlines()
+    assert kept == before.splitlines()[: len(kept)]
+    assert any(line.startswith(last) for line in kept)
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [(["--repeat", "2"], "repeat was 1 and is 2"), (["--tolerances", "1e-3"], "tolerances")],
+)
+def test_resuming_another_run_is_refused(stopped_run, capsys, more, named):
+    out, _ = stopped_run
+    text = (out / "solvers.csv").read_text()
+    assert command.main(resumable(out, "--resume", *more)) == command.USAGE
+    assert named in capsys.readouterr().err
+    assert (out / "solvers.csv").read_text() == text
+
+
+def test_resuming_on_another_machine_is_refused(stopped_run, capsys):
+    out, _ = stopped_run
+    record = json.loads((out / "solvers.json").read_text())
+    record["machine"]["processor"] = "Z80"
+    (out / "solvers.json").write_text(json.dumps(record))
+    assert command.main(resumable(out, "--resume")) == command.USAGE
+    assert "processor was 'Z80'" in capsys.readouterr().err
+    (out / "solvers.json").write_text("[]")
+    assert command.main(resumable(out, "--resume")) == command.USAGE
+    assert "describes no run" in capsys.readouterr().err
+
+
+def test_resuming_what_was_never_begun_begins(tmp_path):
+    path = tmp_path / "solvers.csv"
+    peer = peers.load("sapwood")
+    solvers.run([FILES[0]], [peer], [1e-3], path, repeat=1, budget=0.05, resume=True)
+    assert len(solvers.read_rows(path)) == len(peer.modes)
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="header"):
+        solvers.run([FILES[0]], [peer], [1e-3], path, repeat=1, budget=0.05, resume=True)
+    assert path.read_text() == "a,b\n1,2\n"
