@@ -103,6 +103,14 @@ def set_controls(model: mujoco.MjModel, data: mujoco.MjData, step: int) -> None:
     data.ctrl[:] = 0.3 * np.sin(0.05 * step + np.arange(model.nu))
 
 
+def full_state(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """All that a step starts from: state, controls, applied forces, warm start."""
+    kind = mujoco.mjtState.mjSTATE_INTEGRATION
+    state = np.empty(mujoco.mj_stateSize(model, kind))
+    mujoco.mj_getState(model, data, state, kind)
+    return state
+
+
 def mass_matrix(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     dense = np.empty((model.nv, model.nv))
     mujoco.mj_fullM(model, data, dense)

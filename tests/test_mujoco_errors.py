@@ -178,6 +178,9 @@ def test_step_errors_survive_pickling():
     error = pickle.loads(pickle.dumps(StepError("too far", 0.25)))
     assert isinstance(error, StepError)
     assert (str(error), error.time) == ("step at time 0.25 s: too far", 0.25)
+    error = pickle.loads(pickle.dumps(StepError("too far", 0.25, 17, 3)))
+    assert (error.step, error.world) == (17, 3)
+    assert str(error) == "world 3, step 17 at time 0.25 s: too far"
 
 
 def test_constraints_switched_on_later_are_found():
@@ -366,20 +369,36 @@ def test_full_memory_says_what_to_do(memory, tmp_path, monkeypatch):
     assert stepper.n_contacts == 40
 
 
-@pytest.mark.parametrize("status", ["breakdown", "non_finite"])
+class Failing:
+    """Stands for a core whose solver leaves no velocity, which no model here brings about."""
+
+    def __init__(self, status):
+        self.status = int(status)
+
+    def solve(self, *_):
+        return self.status
+
+    def run(self, *_):
+        return 0, 0, ("outcome", self.status, 7, "")
+
+    def result(self):
+        return None
+
+    def counts(self):
+        return 0, 0, 0
+
+
+@pytest.mark.parametrize("status", [sapwood.Status.breakdown, sapwood.Status.non_finite])
 def test_a_solver_without_a_velocity_to_go_on_with_raises(status, monkeypatch):
-    class Failing:
-        def solve(self, *_):
-            return int(sapwood.Status[status])
-
-        def result(self):
-            return None
-
     model = scenes.sphere_on_floor(-0.001).compile()
     stepper, data = Stepper(model), mujoco.MjData(model)
-    monkeypatch.setattr(stepper, "_core", Failing())
-    with pytest.raises(StepError, match=rf"time 0 s: the contact solver ended in {status}"):
+    monkeypatch.setattr(stepper, "_core", Failing(status))
+    message = rf"time 0 s: the contact solver ended in {status}"
+    with pytest.raises(StepError, match=message + " at tree 7"):
         stepper.step(data)
+    stepper.step1(data)
+    with pytest.raises(StepError, match=message):
+        stepper.step2(data)
     assert (data.time, stepper.steps) == (0.0, 0)
 
 

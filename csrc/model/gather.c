@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/jacobian.h"
+#include "base/finite.h"
 #include "model/material.h"
 
 static const double *doubles_at(struct sap_field field, int32_t i) {
@@ -23,14 +23,13 @@ static void set_fault(struct sap_gather *gather, enum sap_fault fault, int64_t i
 
 /* ---- workspace ------------------------------------------------------------------------------ */
 
-static int64_t tree_columns(const struct sap_forest *f, int32_t tree) {
-  return tree < 0 ? 0 : f->tree_dofnum[tree];
-}
-
 static void carve_fixed(struct sap_gather *gather, struct sap_arena *arena) {
   const struct sap_forest *f = gather->forest;
-  size_t widest = 0;
+  size_t widest = 0, n_entries = 0;
   gather->nA = 0;
+  for (int32_t i = 0; i < f->nv; ++i) {
+    n_entries += (size_t)f->M_rownnz[i];
+  }
   for (int32_t t = 0; t < f->n_trees; ++t) {
     const size_t n = (size_t)f->tree_dofnum[t];
     gather->nA += (int64_t)(n * n);
@@ -42,6 +41,10 @@ static void carve_fixed(struct sap_gather *gather, struct sap_arena *arena) {
   gather->v_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   gather->a_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   gather->v = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
+  gather->transposed = sap_arena_take(arena, (size_t)f->nv, SAP_SIX * sizeof(double));
+  gather->motion = sap_arena_take(arena, (size_t)f->n_geoms, sizeof(struct sap_motion));
+  gather->mass_entries = sap_arena_take(arena, n_entries, sizeof(struct sap_mass_entry));
+  gather->mass_begin = sap_arena_take(arena, (size_t)f->n_trees + 1, sizeof(int64_t));
   gather->touched = sap_arena_take(arena, (size_t)f->n_trees, 1);
   gather->damped = sap_arena_take(arena, (size_t)f->n_trees, 1);
 }
@@ -64,6 +67,24 @@ static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, siz
   gather->regions = sap_arena_take(arena, count, sizeof(int8_t));
 }
 
+/* where the entries of M go in the blocks of A */
+static void list_mass_entries(struct sap_gather *gather) {
+  const struct sap_forest *f = gather->forest;
+  struct sap_mass_entry *entry = gather->mass_entries;
+  for (int32_t t = 0; t < f->n_trees; ++t) {
+    const int32_t first = f->tree_dofadr[t];
+    const int64_t n = f->tree_dofnum[t];
+    for (int32_t row = 0; row < n; ++row) {
+      const int32_t start = f->M_rowadr[first + row], end = start + f->M_rownnz[first + row];
+      for (int32_t p = start; p < end; ++p) {
+        const int64_t column = f->M_colind[p] - first;
+        *entry++ = (struct sap_mass_entry){row * n + column, column * n + row, p};
+      }
+    }
+    gather->mass_begin[t + 1] = entry - gather->mass_entries;
+  }
+}
+
 sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest *forest,
                              const sap_allocator *allocator) {
   memset(gather, 0, sizeof *gather);
@@ -81,12 +102,16 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
 
   /* entries outside the pattern of M stay zero from here on */
   memset(gather->fixed.base, 0, arena.used);
+  list_mass_entries(gather);
   for (int32_t t = 0; t < forest->n_trees; ++t) {
     const int64_t first = (int64_t)forest->tree_dofadr[t] * SAP_DAMPING_TERMS;
     const int64_t last = first + (int64_t)forest->tree_dofnum[t] * SAP_DAMPING_TERMS;
     for (int64_t i = first; i < last; ++i) {
       gather->damped[t] |= forest->damping[i] != 0.0;
     }
+  }
+  for (int32_t g = 0; g < forest->n_geoms; ++g) {
+    gather->motion[g] = sap_motion_of_geom(forest, g);
   }
   return SAP_OK;
 }
@@ -99,20 +124,14 @@ void sap_gather_release(struct sap_gather *gather) {
 
 /* ---- free motion ---------------------------------------------------------------------------- */
 
-/* block of A of one tree: M, and dt times the slope of the damping force on the diagonal */
-static void gather_mass(const struct sap_forest *f, int32_t tree, double dt, const double *M,
-                        const double *qvel, double *A) {
-  const int32_t first = f->tree_dofadr[tree];
-  const int64_t n = f->tree_dofnum[tree];
+/* adds dt times the slopes of the damping forces to the diagonal of a block of A */
+static void add_damping(const struct sap_forest *f, int32_t tree, double dt, const double *qvel,
+                        double *A) {
+  const int32_t first = f->tree_dofadr[tree], n = f->tree_dofnum[tree];
   for (int32_t row = 0; row < n; ++row) {
-    const int32_t i = first + row, start = f->M_rowadr[i], last = start + f->M_rownnz[i] - 1;
-    for (int32_t p = start; p < last; ++p) {
-      const int32_t column = f->M_colind[p] - first;
-      A[row * n + column] = M[p];
-      A[column * n + row] = M[p];
-    }
-    const double *c = f->damping + (int64_t)i * SAP_DAMPING_TERMS, speed = fabs(qvel[i]);
-    A[row * n + row] = M[last] + dt * (c[0] + speed * (2.0 * c[1] + speed * 3.0 * c[2]));
+    const double *c = f->damping + (int64_t)(first + row) * SAP_DAMPING_TERMS;
+    const double speed = fabs(qvel[first + row]);
+    A[(int64_t)row * (n + 1)] += dt * (c[0] + speed * (2.0 * c[1] + speed * 3.0 * c[2]));
   }
 }
 
@@ -132,26 +151,34 @@ static int solve_free_motion(const struct sap_gather *gather, int32_t n, const d
 
 static void gather_free_motion(struct sap_gather *gather, const struct sap_model_state *state) {
   const struct sap_forest *f = gather->forest;
+  const size_t bytes = sizeof(double) * (size_t)f->nv;
+  memcpy(gather->v_0, state->qvel, bytes);
+  memcpy(gather->a_star, state->qacc_smooth, bytes);
   double *A = gather->A;
   for (int32_t t = 0; t < f->n_trees; ++t) {
+    const struct sap_mass_entry *end = gather->mass_entries + gather->mass_begin[t + 1];
+    for (const struct sap_mass_entry *e = gather->mass_entries + gather->mass_begin[t]; e < end;
+         ++e) {
+      A[e->lower] = A[e->upper] = state->M[e->from];
+    }
     const int32_t first = f->tree_dofadr[t], n = f->tree_dofnum[t];
-    gather_mass(f, t, gather->dt, state->M, state->qvel, A);
-    if (!gather->damped[t]) {
-      memcpy(gather->a_star + first, state->qacc_smooth + first, sizeof(double) * (size_t)n);
-    } else if (!solve_free_motion(gather, n, A, state->qfrc_smooth + first,
-                                  gather->a_star + first)) {
-      set_fault(gather, SAP_FAULT_MASS, t);
-      return;
+    if (gather->damped[t]) {
+      add_damping(f, t, gather->dt, state->qvel, A);
+      if (!solve_free_motion(gather, n, A, state->qfrc_smooth + first, gather->a_star + first)) {
+        set_fault(gather, SAP_FAULT_MASS, t);
+        return;
+      }
     }
     A += (int64_t)n * n;
   }
+  const double dt = gather->dt, *restrict a_star = gather->a_star, *restrict v_0 = gather->v_0;
+  double *restrict v_star = gather->v_star;
   for (int32_t i = 0; i < f->nv; ++i) {
-    gather->v_0[i] = state->qvel[i];
-    gather->v_star[i] = state->qvel[i] + gather->dt * gather->a_star[i];
-    if (!isfinite(gather->v_star[i])) {
-      set_fault(gather, SAP_FAULT_FORCE, i);
-      return;
-    }
+    v_star[i] = v_0[i] + dt * a_star[i];
+  }
+  const int64_t bad = sap_first_non_finite(f->nv, v_star);
+  if (bad >= 0) {
+    set_fault(gather, SAP_FAULT_FORCE, bad);
   }
 }
 
@@ -161,36 +188,57 @@ static int32_t rows_of(int32_t dim, enum sap_cone cone) {
   return dim == 1 ? 1 : cone == SAP_CONE_ELLIPTIC ? 3 : 4;
 }
 
-/* Lists the contacts that act, with their bodies and trees, and adds up the length of J. */
-static void list_contacts(struct sap_gather *gather, const struct sap_contact_list *list,
-                          enum sap_cone cone) {
+/* why a contact of the list cannot be taken */
+static enum sap_fault fault_of(const struct sap_listed_contact *contact,
+                               const struct sap_contact_list *list, int32_t n_geoms,
+                               enum sap_cone cone) {
+  if (contact->geom[0] < 0 || contact->geom[0] >= n_geoms || contact->geom[1] < 0 ||
+      contact->geom[1] >= n_geoms) {
+    return SAP_FAULT_GEOM;
+  }
+  if (contact->dim != 1 && contact->dim != 3) {
+    return SAP_FAULT_DIMENSION;
+  }
+  if (contact->row < 0) {
+    return SAP_FAULT_OVERFLOW;
+  }
+  if (contact->row > list->n_rows - rows_of(contact->dim, cone)) {
+    return SAP_FAULT_ROWS;
+  }
+  if (list->adhesion.base && *doubles_at(list->adhesion, contact->index) != 0.0) {
+    return SAP_FAULT_ADHESION;
+  }
+  return SAP_FAULT_NONE;
+}
+
+/* marks a tree that a contact touches, and makes its cdof ready */
+static void touch(struct sap_gather *gather, const struct sap_motion *motion, const double *cdof) {
+  if (motion->tree >= 0 && !gather->touched[motion->tree]) {
+    gather->touched[motion->tree] = 1;
+    if (motion->columns == SAP_SIX) {
+      const int64_t start = SAP_SIX * (int64_t)motion->first;
+      sap_transpose_six(cdof + start, gather->transposed + start);
+    }
+  }
+}
+
+/* Lists the contacts that act, with their trees, and adds up the length of J. */
+static void list_contacts(struct sap_gather *gather, const struct sap_model_state *state,
+                          const struct sap_contact_list *list, enum sap_cone cone) {
   const struct sap_forest *f = gather->forest;
-  int64_t n_rows = 0;
+  int64_t n_rows = 0, nJ = 0;
   int32_t n = 0;
-  gather->nJ = 0;
   memset(gather->touched, 0, (size_t)f->n_trees);
   for (int32_t i = 0; i < list->count; ++i) {
     if (*int32s_at(list->exclude, i) != 0) {
       continue;
     }
     const int32_t *geom = int32s_at(list->geom, i);
-    struct sap_listed_contact contact = {.index = i,
-                                         .row = *int32s_at(list->row, i),
-                                         .dim = *int32s_at(list->dim, i),
-                                         .geom = {geom[0], geom[1]}};
-    enum sap_fault fault = SAP_FAULT_NONE;
-    if (contact.geom[0] < 0 || contact.geom[0] >= f->n_geoms || contact.geom[1] < 0 ||
-        contact.geom[1] >= f->n_geoms) {
-      fault = SAP_FAULT_GEOM;
-    } else if (contact.dim != 1 && contact.dim != 3) {
-      fault = SAP_FAULT_DIMENSION;
-    } else if (contact.row < 0) {
-      fault = SAP_FAULT_OVERFLOW;
-    } else if (contact.row > list->n_rows - rows_of(contact.dim, cone)) {
-      fault = SAP_FAULT_ROWS;
-    } else if (list->adhesion.base && *doubles_at(list->adhesion, i) != 0.0) {
-      fault = SAP_FAULT_ADHESION;
-    }
+    const struct sap_listed_contact contact = {.index = i,
+                                               .row = *int32s_at(list->row, i),
+                                               .dim = *int32s_at(list->dim, i),
+                                               .geom = {geom[0], geom[1]}};
+    const enum sap_fault fault = fault_of(&contact, list, f->n_geoms, cone);
     if (fault != SAP_FAULT_NONE) {
       set_fault(gather, fault, i);
       return;
@@ -198,73 +246,43 @@ static void list_contacts(struct sap_gather *gather, const struct sap_contact_li
     n_rows += rows_of(contact.dim, cone);
 
     /* the trees of both sides; two static bodies have no contact to solve */
-    int32_t tree[2];
-    for (int side = 0; side < 2; ++side) {
-      contact.body[side] = sap_moving_body(f, f->geom_bodyid[contact.geom[side]]);
-      tree[side] = sap_moving_tree(f, contact.body[side]);
-      if (tree[side] >= 0) {
-        gather->touched[tree[side]] = 1;
-      }
-    }
-    if (tree[0] < 0 && tree[1] < 0) {
+    const struct sap_motion *one = gather->motion + geom[0], *two = gather->motion + geom[1];
+    touch(gather, one, state->cdof);
+    touch(gather, two, state->cdof);
+    const struct sap_motion *a = one->tree < 0 ? two : one;
+    const int other = one->tree >= 0 && two->tree >= 0 && one->tree != two->tree;
+    if (a->tree < 0) {
       continue;
     }
-    gather->tree_a[n] = tree[0] < 0 ? tree[1] : tree[0];
-    gather->tree_b[n] = tree[0] < 0 || tree[1] == tree[0] ? -1 : tree[1];
-    gather->nJ += 3 * (tree_columns(f, gather->tree_a[n]) + tree_columns(f, gather->tree_b[n]));
+    gather->tree_a[n] = a->tree;
+    gather->tree_b[n] = other ? two->tree : -1;
+    nJ += 3 * (a->columns + (int64_t)(other ? two->columns : 0));
     gather->contacts[n++] = contact;
   }
   gather->problem.n_contacts = n;
+  gather->nJ = nJ;
   if (n_rows != list->n_rows) {
     set_fault(gather, SAP_FAULT_ROWS, -1);
   }
 }
 
-/* J, distance, material and surface motion of contact c; 0 when its geometry is not finite */
-static int gather_contact(struct sap_gather *gather, const struct sap_model_state *state,
-                          const struct sap_contact_list *list, int32_t c, double *J) {
-  const struct sap_forest *f = gather->forest;
-  const struct sap_listed_contact *contact = gather->contacts + c;
-  const double *frame = doubles_at(list->frame, contact->index);
-  const double *p = doubles_at(list->pos, contact->index);
-
-  /* directions (t1, t2, n) */
-  double axes[9];
-  memcpy(axes, frame + 3, 6 * sizeof(double));
-  memcpy(axes + 6, frame, 3 * sizeof(double));
-
-  /* J_b2 - J_b1, each side in the block of its tree */
-  for (int side = 0; side < 2; ++side) {
-    const int32_t tree = sap_moving_tree(f, contact->body[side]);
-    if (tree >= 0) {
-      double *block = tree == gather->tree_a[c] ? J : J + 3 * tree_columns(f, gather->tree_a[c]);
-      sap_jacobian_add(f, contact->body[side], side == 0 ? -1.0 : 1.0, axes, p, state->cdof,
-                       state->subtree_com, block);
-    }
+/* One side of a contact: the block of its tree is set, or added to where the other side is in the same
+ * tree. Returns the number of entries of the block. */
+static int64_t gather_side(const struct sap_gather *gather, const struct sap_model_state *state,
+                           const struct sap_motion *motion, const double *axes, const double *p,
+                           int add, double *J) {
+  const int64_t length = 3 * (int64_t)motion->columns;
+  if (motion->six && !add) {
+    const double *c = state->subtree_com + 3 * (int64_t)motion->root;
+    const double r[3] = {p[0] - c[0], p[1] - c[1], p[2] - c[2]};
+    sap_jacobian_six(axes, r, gather->transposed + SAP_SIX * (int64_t)motion->first, J);
+    return length;
   }
-
-  const struct sap_material pair = sap_material_of_pair(f, contact->geom[0], contact->geom[1]);
-  gather->phi0[c] = *doubles_at(list->dist, contact->index);
-  gather->k[c] = pair.k;
-  gather->tau_d[c] = pair.tau_d;
-  gather->mu[c] = contact->dim == 1 ? 0.0 : pair.mu;
-
-  /* a surface that moves: friction drives v_c,t to minus its velocity */
-  double *v_hat_t = gather->v_hat_t + 2 * (int64_t)c;
-  v_hat_t[0] = v_hat_t[1] = 0.0;
-  if (list->surface_velocity.base) {
-    const double *velocity = doubles_at(list->surface_velocity, contact->index);
-    v_hat_t[0] = -velocity[0];
-    v_hat_t[1] = -velocity[1];
+  if (!add) {
+    memset(J, 0, sizeof(double) * (size_t)length);
   }
-  memcpy(gather->edge_friction + 2 * (int64_t)c, doubles_at(list->friction, contact->index),
-         2 * sizeof(double));
-
-  double sum = gather->phi0[c];
-  for (int j = 0; j < 9; ++j) {
-    sum += axes[j] + p[j % 3];
-  }
-  return isfinite(sum);
+  sap_jacobian_add(gather->forest, motion, axes, p, state->cdof, state->subtree_com, J);
+  return length;
 }
 
 /* 1 when any of the n entries is not zero */
@@ -276,34 +294,93 @@ static int any_nonzero(const double *x, int64_t n) {
   return i < n;
 }
 
+/* J = axes (J_b2 - J_b1) of a contact, the block of each tree after the other; its length, 0 when it is
+ * zero, or -1 when the geometry is not finite */
+static int64_t gather_jacobian(const struct sap_gather *gather, const struct sap_model_state *state,
+                               const struct sap_contact_list *list,
+                               const struct sap_listed_contact *contact, double *J) {
+  const double *frame = doubles_at(list->frame, contact->index);
+  const double *p = doubles_at(list->pos, contact->index);
+  const struct sap_motion *one = gather->motion + contact->geom[0];
+  const struct sap_motion *two = gather->motion + contact->geom[1];
+
+  /* directions (t1, t2, n), and against them for the first geom */
+  double axes[9], against[9], sums[3];
+  for (int j = 0; j < 9; ++j) {
+    axes[j] = frame[j < 6 ? 3 + j : j - 6];
+    against[j] = -axes[j];
+  }
+  for (int j = 0; j < 3; ++j) {
+    sums[j] = (axes[j] + axes[3 + j]) + (axes[6 + j] + p[j]);
+  }
+  if (!isfinite(sums[0] + sums[1] + sums[2])) {
+    return -1;
+  }
+  int64_t length = 0;
+  if (one->tree >= 0) {
+    length = gather_side(gather, state, one, against, p, 0, J);
+  }
+  if (two->tree >= 0) {
+    const int same = two->tree == one->tree;
+    const int64_t added = gather_side(gather, state, two, axes, p, same, J + (same ? 0 : length));
+    length += same ? 0 : added;
+  }
+  return any_nonzero(J, length) ? length : 0;
+}
+
 /* Contacts that move no dof (at a point on the axis of the only joint) have no say and are left out. */
 static sap_status gather_contacts(struct sap_gather *gather, const struct sap_model_state *state,
-                                  const struct sap_contact_list *list) {
-  const struct sap_forest *f = gather->forest;
+                                  const struct sap_contact_list *list, enum sap_cone cone) {
   const size_t bytes = sizeof(double) * (size_t)gather->nJ;
   if (!sap_block_reserve(&gather->jacobian, bytes, &gather->allocator)) {
     return SAP_OUT_OF_MEMORY;
   }
   gather->J = (double *)(void *)gather->jacobian.base;
-  if (bytes > 0) {
-    memset(gather->J, 0, bytes);
-  }
   double *J = gather->J;
   int32_t kept = 0;
+  struct sap_material pair = {0};
+  int32_t pair_of[2] = {-1, -1};
   for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {
-    gather->contacts[kept] = gather->contacts[c];
-    gather->tree_a[kept] = gather->tree_a[c];
-    gather->tree_b[kept] = gather->tree_b[c];
-    if (!gather_contact(gather, state, list, kept, J)) {
-      set_fault(gather, SAP_FAULT_CONTACT, gather->contacts[kept].index);
+    const struct sap_listed_contact *contact = gather->contacts + c;
+    const int64_t length = gather_jacobian(gather, state, list, contact, J);
+    const double phi0 = *doubles_at(list->dist, contact->index);
+    if (length < 0 || !isfinite(phi0)) {
+      set_fault(gather, SAP_FAULT_CONTACT, contact->index);
       return SAP_OK;
     }
-    const int64_t length =
-        3 * (tree_columns(f, gather->tree_a[c]) + tree_columns(f, gather->tree_b[c]));
-    if (any_nonzero(J, length)) {
-      J += length;
-      ++kept;
+    if (length == 0) {
+      continue;
     }
+    J += length;
+
+    /* contacts of two geoms lie side by side in the list */
+    if (memcmp(pair_of, contact->geom, sizeof pair_of) != 0) {
+      pair = sap_material_of_pair(gather->forest, contact->geom[0], contact->geom[1]);
+      memcpy(pair_of, contact->geom, sizeof pair_of);
+    }
+    gather->phi0[kept] = phi0;
+    gather->k[kept] = pair.k;
+    gather->tau_d[kept] = pair.tau_d;
+    gather->mu[kept] = contact->dim == 1 ? 0.0 : pair.mu;
+
+    /* a surface that moves: friction drives v_c,t to minus its velocity */
+    double *v_hat_t = gather->v_hat_t + 2 * (int64_t)kept;
+    v_hat_t[0] = v_hat_t[1] = 0.0;
+    if (list->surface_velocity.base) {
+      const double *velocity = doubles_at(list->surface_velocity, contact->index);
+      v_hat_t[0] = -velocity[0];
+      v_hat_t[1] = -velocity[1];
+    }
+    if (cone == SAP_CONE_PYRAMIDAL) {
+      memcpy(gather->edge_friction + 2 * (int64_t)kept, doubles_at(list->friction, contact->index),
+             2 * sizeof(double));
+    }
+    if (kept != c) {
+      gather->contacts[kept] = *contact;
+      gather->tree_a[kept] = gather->tree_a[c];
+      gather->tree_b[kept] = gather->tree_b[c];
+    }
+    ++kept;
   }
   gather->problem.n_contacts = kept;
   gather->nJ = kept > 0 ? J - gather->J : 0;
@@ -348,14 +425,14 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
   arena = (struct sap_arena){gather->listed.base, 0};
   carve_listed(gather, &arena, (size_t)list->count);
 
-  list_contacts(gather, list, cone);
+  list_contacts(gather, state, list, cone);
   if (gather->fault == SAP_FAULT_NONE) {
     gather_free_motion(gather, state);
   }
   if (gather->fault != SAP_FAULT_NONE) {
     return SAP_OK;
   }
-  const sap_status status = gather_contacts(gather, state, list);
+  const sap_status status = gather_contacts(gather, state, list, cone);
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;
   }

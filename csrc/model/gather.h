@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "linalg/kernels.h"
 #include "model/forest.h"
+#include "model/jacobian.h"
 
 /* state of the model at the start of the step; contiguous arrays */
 struct sap_model_state {
@@ -76,7 +77,12 @@ struct sap_listed_contact {
   int32_t row;
   int32_t dim;
   int32_t geom[2];
-  int32_t body[2];
+};
+
+/* one stored entry of the mass matrix: M[from] goes to two places of the block of its tree */
+struct sap_mass_entry {
+  int64_t lower, upper;
+  int32_t from;
 };
 
 struct sap_gather {
@@ -91,25 +97,29 @@ struct sap_gather {
   double *tau_d;                       /* (n_contacts) s */
   double *R_t, *R_n, *v_hat_n;         /* (n_contacts) room for the regularization */
   double *v_0;                         /* (nv) velocity before the step, the solver's guess */
-  double *a_star;                      /* (nv) free acceleration */
-  double *edge_friction;               /* (n_contacts, 2) friction of the pyramid edges */
-  double *v;                           /* (nv) room for the solver's output, here and below */
-  double *gamma;                       /* (n_contacts, 3) */
-  double *v_c;                         /* (n_contacts, 3) */
-  int8_t *regions;                     /* (n_contacts) */
-  enum sap_fault fault;                /* of the last call */
+  double *a_star;                      /* (nv) free acceleration, until sap_scatter */
+  double *edge_friction; /* (n_contacts, 2) of the pyramid edges, where there are any */
+  double *v;             /* (nv) room for the solver's output, here and below */
+  double *gamma;         /* (n_contacts, 3) */
+  double *v_c;           /* (n_contacts, 3) */
+  int8_t *regions;       /* (n_contacts) */
+  enum sap_fault fault;  /* of the last call */
   int64_t fault_index;
 
   const struct sap_forest *forest;
   const struct sap_kernels *kernels;
   sap_allocator allocator;
-  struct sap_block fixed;    /* arrays whose length follows from the forest */
-  struct sap_block listed;   /* arrays as long as the engine's list */
-  struct sap_block jacobian; /* J */
-  double *A;                 /* in `fixed` */
-  double *panel;             /* in `fixed`: factor of one damped block, and one column */
-  uint8_t *touched;          /* in `fixed` (n_trees) */
-  uint8_t *damped;           /* in `fixed` (n_trees) */
+  struct sap_block fixed;              /* arrays whose length follows from the forest */
+  struct sap_block listed;             /* arrays as long as the engine's list */
+  struct sap_block jacobian;           /* J */
+  double *A;                           /* in `fixed` */
+  double *panel;                       /* in `fixed`: factor of one damped block, and one column */
+  double *transposed;                  /* in `fixed` (nv, 6): cdof of touched trees of six dofs */
+  struct sap_motion *motion;           /* in `fixed` (n_geoms) */
+  struct sap_mass_entry *mass_entries; /* in `fixed`, tree by tree */
+  int64_t *mass_begin;                 /* in `fixed` (n_trees + 1) */
+  uint8_t *touched;                    /* in `fixed` (n_trees) */
+  uint8_t *damped;                     /* in `fixed` (n_trees) */
   double *v_star, *mu, *v_hat_t, *J;
   int32_t *tree_a, *tree_b;
 };

@@ -21,53 +21,74 @@ static void write_rows(const struct sap_listed_contact *contact, enum sap_cone c
   }
 }
 
-/* sums J_t^T f into the forces of tree t; returns the end of the block */
-static const double *add_block(const struct sap_forest *forest, int32_t tree, const double *J,
-                               const double *f, double *force) {
+/* part += J^T f for a block J (3, n) */
+static void add_block(int64_t n, const double *restrict J, const double *restrict f,
+                      double *restrict part) {
+  for (int64_t j = 0; j < n; ++j) {
+    part[j] += J[j] * f[0] + J[n + j] * f[1] + J[2 * n + j] * f[2];
+  }
+}
+
+/* adds the block of a tree to the forces and returns the end of the block */
+static const double *add_tree(const struct sap_forest *forest, int32_t tree, const double *J,
+                              const double *f, double *force) {
   if (tree < 0) {
     return J;
   }
   const int64_t n = forest->tree_dofnum[tree];
   double *part = force + forest->tree_dofadr[tree];
-  for (int64_t j = 0; j < n; ++j) {
-    part[j] += J[j] * f[0] + J[n + j] * f[1] + J[2 * n + j] * f[2];
+  if (n == SAP_SIX) {
+    add_block(SAP_SIX, J, f, part);
+  } else {
+    add_block(n, J, f, part);
   }
   return J + 3 * n;
 }
 
-/* acceleration of dof i of tree t */
-static double acceleration(const struct sap_gather *gather, int32_t t, int32_t i) {
-  return gather->touched[t] ? (gather->v[i] - gather->v_0[i]) / gather->dt : gather->a_star[i];
+/* the new acceleration in place of a* where a contact touches the tree */
+static void find_acceleration(struct sap_gather *gather) {
+  const struct sap_forest *forest = gather->forest;
+  const double dt = gather->dt, *restrict v = gather->v, *restrict v_0 = gather->v_0;
+  double *restrict a = gather->a_star;
+  for (int32_t t = 0, i = 0; t < forest->n_trees; ++t) {
+    const int32_t end = i + forest->tree_dofnum[t];
+    if (!gather->touched[t]) {
+      i = end;
+    }
+    for (; i < end; ++i) {
+      a[i] = (v[i] - v_0[i]) / dt;
+    }
+  }
 }
 
 void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, double *qacc,
                  double *qfrc_constraint, double *rows) {
   const struct sap_forest *forest = gather->forest;
-  const double dt = gather->dt;
-
-  for (int32_t t = 0, i = 0; t < forest->n_trees; ++t) {
-    for (const int32_t end = i + forest->tree_dofnum[t]; i < end; ++i) {
-      if (!(fabs(acceleration(gather, t, i)) <= limit)) {
-        gather->fault = SAP_FAULT_ACCELERATION;
-        gather->fault_index = i;
-        return;
-      }
-    }
+  const double dt = gather->dt, *a = gather->a_star;
+  const size_t bytes = sizeof(double) * (size_t)forest->nv;
+  find_acceleration(gather);
+  int32_t outside = 0;
+  for (int32_t i = 0; i < forest->nv; ++i) {
+    outside += !(fabs(a[i]) <= limit);
   }
-  for (int32_t t = 0, i = 0; t < forest->n_trees; ++t) {
-    for (const int32_t end = i + forest->tree_dofnum[t]; i < end; ++i) {
-      qacc[i] = acceleration(gather, t, i);
+  if (outside > 0) {
+    int32_t i = 0;
+    while (fabs(a[i]) <= limit) {
+      ++i;
     }
+    gather->fault = SAP_FAULT_ACCELERATION;
+    gather->fault_index = i;
+    return;
   }
-
-  memset(qfrc_constraint, 0, sizeof(double) * (size_t)forest->nv);
+  memcpy(qacc, a, bytes);
+  memset(qfrc_constraint, 0, bytes);
   memset(rows, 0, sizeof(double) * (size_t)gather->n_rows);
   const double *J = gather->J;
   for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {
     const double *gamma = gather->gamma + 3 * (int64_t)c;
     const double f[3] = {gamma[0] / dt, gamma[1] / dt, gamma[2] / dt};
-    J = add_block(forest, gather->tree_a[c], J, f, qfrc_constraint);
-    J = add_block(forest, gather->tree_b[c], J, f, qfrc_constraint);
+    J = add_tree(forest, gather->tree_a[c], J, f, qfrc_constraint);
+    J = add_tree(forest, gather->tree_b[c], J, f, qfrc_constraint);
     write_rows(gather->contacts + c, cone, gather->edge_friction + 2 * (int64_t)c, f, rows);
   }
 }

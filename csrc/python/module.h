@@ -39,6 +39,7 @@ int sapwood_add_problem(PyObject *module);
 int sapwood_add_solver(PyObject *module);
 int sapwood_add_contact_law(PyObject *module);
 int sapwood_add_stepper(PyObject *module);
+int sapwood_add_work(PyObject *module);
 
 /* ---- errors --------------------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "model/scatter.h"
+#include "mujoco_step.h"
 #include "stepper_arrays.h"
 
 /* ---- the forest, one table row per array ---------------------------------------------------- */
@@ -172,15 +173,18 @@ static void forget_contacts(struct sap_gather *gather) {
   gather->nJ = 0;
 }
 
-/* gathers; solves and writes back unless `gather_only`. Without the GIL, under the lock. */
-static sap_status run_step(sapwood_stepper *self, const sapwood_step_arrays *arrays,
-                           int gather_only, sap_error *error) {
+sap_status sapwood_stepper_solve(sapwood_stepper *self, const sapwood_step_fields *fields,
+                                 int gather_only, sap_error *error) {
   struct sap_gather *gather = &self->gather;
   memset(&self->solution, 0, sizeof self->solution);
   self->solved = 0;
   sap_status status =
-      sap_gather_run(gather, &arrays->state, &arrays->list, self->cone, &self->parameters);
-  if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || self->forest.n_trees == 0) {
+      sap_gather_run(gather, &fields->state, &fields->list, self->cone, &self->parameters);
+  if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
+    return status;
+  }
+  if (self->forest.n_trees == 0) {
+    self->counts[SAP_CONVERGED] += !gather_only;
     return status;
   }
   if (gather_only) {
@@ -203,9 +207,10 @@ static sap_status run_step(sapwood_stepper *self, const sapwood_step_arrays *arr
   self->solved = status == SAP_OK;
   if (!self->solved) {
     forget_contacts(gather);
-  } else if (self->solution.outcome != SAP_BREAKDOWN && self->solution.outcome != SAP_NON_FINITE) {
-    sap_scatter(gather, self->cone, self->acceleration_limit, arrays->qacc, arrays->qfrc_constraint,
-                arrays->efc_force);
+  } else if (sapwood_has_velocity(self->solution.outcome)) {
+    sap_scatter(gather, self->cone, self->acceleration_limit, fields->qacc, fields->qfrc_constraint,
+                fields->efc_force);
+    self->counts[self->solution.outcome] += gather->fault == SAP_FAULT_NONE;
   }
   return status;
 }
@@ -222,7 +227,7 @@ static PyObject *call_step(sapwood_stepper *self, PyObject *const *args, Py_ssiz
   long code;
   Py_BEGIN_ALLOW_THREADS
   PyThread_acquire_lock(self->lock, WAIT_LOCK);
-  status = run_step(self, &arrays, gather_only, &error);
+  status = sapwood_stepper_solve(self, &arrays.fields, gather_only, &error);
   code = self->gather.fault == SAP_FAULT_NONE ? (long)self->solution.outcome
                                               : -(long)self->gather.fault;
   PyThread_release_lock(self->lock);
@@ -276,6 +281,22 @@ static PyObject *stepper_fault(PyObject *object, PyObject *Py_UNUSED(unused)) {
   return Py_BuildValue("iL", fault, index);
 }
 
+PyDoc_STRVAR(counts_doc,
+             "counts($self)\n--\n\n"
+             "How many contact parts left a velocity: converged, stalled, at the iteration limit.");
+
+static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
+  sapwood_stepper *self = (sapwood_stepper *)object;
+  int64_t counts[SAP_NON_FINITE + 1];
+  Py_BEGIN_ALLOW_THREADS
+  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  memcpy(counts, self->counts, sizeof counts);
+  PyThread_release_lock(self->lock);
+  Py_END_ALLOW_THREADS
+  return Py_BuildValue("LLL", (long long)counts[SAP_CONVERGED], (long long)counts[SAP_STALLED],
+                       (long long)counts[SAP_ITERATION_LIMIT]);
+}
+
 /* ---- type ----------------------------------------------------------------------------------- */
 
 #define FAST(function) (PyCFunction)(void (*)(void)) function
@@ -283,6 +304,12 @@ static PyObject *stepper_fault(PyObject *object, PyObject *Py_UNUSED(unused)) {
 static PyMethodDef methods[] = {
     {"solve", FAST(stepper_solve), METH_FASTCALL, solve_doc},
     {"gather", FAST(stepper_gather), METH_FASTCALL, gather_doc},
+    {"accept_options", sapwood_stepper_accept_options, METH_VARARGS,
+     sapwood_stepper_accept_options_doc},
+    {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
+    {"rollout", (PyCFunction)(void (*)(void))sapwood_stepper_rollout, METH_VARARGS | METH_KEYWORDS,
+     sapwood_stepper_rollout_doc},
+    {"counts", stepper_counts, METH_NOARGS, counts_doc},
     {"fault", stepper_fault, METH_NOARGS, fault_doc},
     {"problem", sapwood_stepper_problem, METH_NOARGS, sapwood_stepper_problem_doc},
     {"contacts", sapwood_stepper_contacts, METH_NOARGS, sapwood_stepper_contacts_doc},
@@ -291,6 +318,7 @@ static PyMethodDef methods[] = {
 
 static PyMethodDef functions[] = {
     {"first_bad", FAST(sapwood_first_bad), METH_FASTCALL, sapwood_first_bad_doc},
+    {"mujoco_api", sapwood_mujoco_api, METH_VARARGS, sapwood_mujoco_api_doc},
     {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(
@@ -338,7 +366,7 @@ int sapwood_add_stepper(PyObject *module) {
   state->model_stepper_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
   if (state->model_stepper_type == NULL ||
       PyModule_AddType(module, state->model_stepper_type) < 0 ||
-      PyModule_AddFunctions(module, functions) < 0) {
+      PyModule_AddFunctions(module, functions) < 0 || sapwood_add_mujoco_step(module) < 0) {
     return -1;
   }
   return add_faults(module);

@@ -1,5 +1,5 @@
-/* _core.ModelStepper, shared by stepper.c (construction and steps) and stepper_results.c (what the last
- * step left).
+/* _core.ModelStepper, shared by stepper.c (construction and the contact part of steps), stepper_run.c and
+ * stepper_rollout.c (whole steps) and stepper_results.c (what the last step left).
  *
  * Fields under the lock change with every step; the others never after construction. The lock is waited
  * for and held without the GIL. */
@@ -12,6 +12,12 @@
 
 enum { SAPWOOD_FOREST_ARRAYS = 18 };
 
+/* options of a MuJoCo model that its stepper stands on */
+typedef struct sapwood_options {
+  double timestep;
+  int integrator, cone, disableflags, enableflags;
+} sapwood_options;
+
 typedef struct sapwood_stepper {
   PyObject_HEAD
   struct sap_forest forest;
@@ -22,13 +28,36 @@ typedef struct sapwood_stepper {
   int record_history;
   PyThread_type_lock lock;
 
+  /* under the GIL */
+  sapwood_options options; /* of the model, as they were last found to be in order */
+  int options_known;
+
   /* under the lock */
   sap_solver *solver;
   struct sap_gather gather;
   sap_solution solution; /* points into `gather` */
   double solve_seconds;
-  int solved; /* the last step got as far as a solution */
+  int solved;                         /* the last step got as far as a solution */
+  int64_t counts[SAP_NON_FINITE + 1]; /* contact parts that left a velocity, by sap_outcome */
 } sapwood_stepper;
+
+/* what the contact part of a step reads, and where it writes */
+typedef struct sapwood_step_fields {
+  struct sap_model_state state;
+  struct sap_contact_list list;
+  double *qacc, *qfrc_constraint; /* (nv) */
+  double *efc_force;              /* (list.n_rows) */
+} sapwood_step_fields;
+
+/* 1 where the solver left a velocity to go on with */
+static inline int sapwood_has_velocity(sap_outcome outcome) {
+  return outcome != SAP_BREAKDOWN && outcome != SAP_NON_FINITE;
+}
+
+/* Gathers; solves and writes back unless `gather_only`. SAP_OK with gather.fault or without a velocity means
+ * that nothing was written. Without the GIL, under the lock. */
+sap_status sapwood_stepper_solve(sapwood_stepper *self, const sapwood_step_fields *fields,
+                                 int gather_only, sap_error *error);
 
 extern const char sapwood_stepper_problem_doc[];
 extern const char sapwood_stepper_contacts_doc[];
@@ -36,5 +65,12 @@ extern const char sapwood_stepper_result_doc[];
 PyObject *sapwood_stepper_problem(PyObject *self, PyObject *unused);
 PyObject *sapwood_stepper_contacts(PyObject *self, PyObject *unused);
 PyObject *sapwood_stepper_result(PyObject *self, PyObject *unused);
+
+extern const char sapwood_stepper_accept_options_doc[];
+PyObject *sapwood_stepper_accept_options(PyObject *self, PyObject *args);
+extern const char sapwood_stepper_run_doc[];
+PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t n_args);
+extern const char sapwood_stepper_rollout_doc[];
+PyObject *sapwood_stepper_rollout(PyObject *self, PyObject *args, PyObject *keywords);
 
 #endif /* SAPWOOD_PYTHON_STEPPER_H */

@@ -58,7 +58,7 @@ static double *take_doubles(sapwood_step_arrays *arrays, PyObject *object, const
 }
 
 static int take_state(sapwood_step_arrays *arrays, const struct sap_forest *f, PyObject *tuple) {
-  struct sap_model_state *s = &arrays->state;
+  struct sap_model_state *s = &arrays->fields.state;
   PyObject *const *entry = entries_of(tuple, "state", N_STATE);
   if (entry == NULL || (s->qvel = take_doubles(arrays, entry[QVEL], "qvel", f->nv, 0, 0)) == NULL ||
       (s->M = take_doubles(arrays, entry[MASS], "M", f->nM, 0, 0)) == NULL ||
@@ -79,7 +79,7 @@ static int take_contacts(sapwood_step_arrays *arrays, PyObject *tuple) {
   if (entry == NULL) {
     return -1;
   }
-  struct sap_contact_list *list = &arrays->list;
+  struct sap_contact_list *list = &arrays->fields.list;
   struct sap_field *const fields[N_CONTACT] = {
       [DIST] = &list->dist,
       [POS] = &list->pos,
@@ -121,12 +121,13 @@ static int take_contacts(sapwood_step_arrays *arrays, PyObject *tuple) {
 static int take_outputs(sapwood_step_arrays *arrays, const struct sap_forest *f, PyObject *tuple) {
   PyObject *const *entry = entries_of(tuple, "outputs", N_OUTPUT);
   const npy_intp nv = f->nv;
+  sapwood_step_fields *fields = &arrays->fields;
   if (entry == NULL ||
-      (arrays->qacc = take_doubles(arrays, entry[QACC], "qacc", nv, 0, NPY_ARRAY_WRITEABLE)) ==
+      (fields->qacc = take_doubles(arrays, entry[QACC], "qacc", nv, 0, NPY_ARRAY_WRITEABLE)) ==
           NULL ||
-      (arrays->qfrc_constraint = take_doubles(arrays, entry[QFRC_CONSTRAINT], "qfrc_constraint", nv,
+      (fields->qfrc_constraint = take_doubles(arrays, entry[QFRC_CONSTRAINT], "qfrc_constraint", nv,
                                               0, NPY_ARRAY_WRITEABLE)) == NULL ||
-      (arrays->efc_force = take_doubles(arrays, entry[EFC_FORCE], "efc_force", -1, 0,
+      (fields->efc_force = take_doubles(arrays, entry[EFC_FORCE], "efc_force", -1, 0,
                                         NPY_ARRAY_WRITEABLE)) == NULL) {
     return -1;
   }
@@ -135,7 +136,7 @@ static int take_outputs(sapwood_step_arrays *arrays, const struct sap_forest *f,
     PyErr_SetString(PyExc_ValueError, "efc_force must have less than 2^31 entries");
     return -1;
   }
-  arrays->list.n_rows = (int32_t)n_rows;
+  fields->list.n_rows = (int32_t)n_rows;
   return 0;
 }
 

@@ -2,18 +2,14 @@
 #ifndef SAPWOOD_PYTHON_STEPPER_ARRAYS_H
 #define SAPWOOD_PYTHON_STEPPER_ARRAYS_H
 
-#include "module.h"
-
-#include "model/gather.h"
+#include "stepper.h"
 
 enum { SAPWOOD_STEP_ARRAYS = 19 };
 
 typedef struct sapwood_step_arrays {
   PyArrayObject *held[SAPWOOD_STEP_ARRAYS]; /* references */
   int n_held;
-  struct sap_model_state state; /* into the arrays, here and below */
-  struct sap_contact_list list;
-  double *qacc, *qfrc_constraint, *efc_force;
+  sapwood_step_fields fields; /* into the arrays */
 } sapwood_step_arrays;
 
 /* Takes the tuples state, contacts and outputs of `solve` from its arguments. `arrays` must be zeroed

@@ -8,6 +8,7 @@ __version__: str
 
 _Float = NDArray[np.float64]
 _Arrays = tuple[NDArray[Any] | None, ...]
+_Ended = tuple[int, int, tuple[str, int, int, str] | BaseException | None]
 _Rule = Literal["any", "finite", "non-negative", "positive"]
 
 class _Projection(TypedDict):
@@ -15,7 +16,13 @@ class _Projection(TypedDict):
     G: _Float
     regions: NDArray[np.int8]
 
+class _Work(TypedDict):
+    events: NDArray[np.int32]
+    operations: _Float
+    resident: _Float
+
 FAULTS: tuple[str, ...]
+STEP_RECORD: np.dtype[np.void]
 
 def as_float64(
     value: ArrayLike, name: str, shape: tuple[int, ...] | None = None, rule: _Rule = "any"
@@ -30,7 +37,17 @@ def project(
 def contact_cost(
     y: ArrayLike, mu: ArrayLike, R_t: ArrayLike, R_n: ArrayLike, soft_norm: float, /
 ) -> _Float: ...
+def count_work(
+    problem: Problem, n_islands: int, regions: ArrayLike, island: ArrayLike, trials: ArrayLike, /
+) -> _Work: ...
 def first_bad(arrays: tuple[_Float, ...], limit: float, /) -> tuple[int, int] | None: ...
+def mujoco_api(
+    functions: Mapping[str, int],
+    layout: Mapping[str, int],
+    model_type: type,
+    data_type: type,
+    /,
+) -> object: ...
 
 @final
 class Problem:
@@ -110,6 +127,39 @@ class ModelStepper:
     ) -> Self: ...
     def solve(self, state: _Arrays, contacts: _Arrays, outputs: _Arrays, /) -> int: ...
     def gather(self, state: _Arrays, contacts: _Arrays, outputs: _Arrays, /) -> int: ...
+    def accept_options(self, api: object, model: object, /) -> None: ...
+    def run(
+        self,
+        api: object,
+        model: object,
+        data: object,
+        steps: int,
+        records: NDArray[np.void] | None,
+        signals: bool,
+        /,
+    ) -> _Ended: ...
+    def rollout(
+        self,
+        api: object,
+        model: object,
+        data: object,
+        first: int,
+        last: int,
+        steps: int,
+        neutral_spec: int,
+        state_spec: int,
+        control_spec: int,
+        neutral: _Float,
+        initial_state: _Float,
+        control: _Float | None,
+        state: _Float | None,
+        sensordata: _Float | None,
+        records: NDArray[np.void] | None,
+        taken: NDArray[np.int64],
+        stop: NDArray[np.uint8],
+        signals: bool,
+    ) -> _Ended: ...
+    def counts(self) -> tuple[int, int, int]: ...
     def fault(self) -> tuple[int, int]: ...
     def problem(self) -> dict[str, Any]: ...
     def contacts(self) -> dict[str, Any]: ...

@@ -50,12 +50,7 @@ class Bound:
     @classmethod
     def of(cls, model: mujoco.MjModel, data: mujoco.MjData) -> Bound:
         """Take the views, of data that must belong to the model."""
-        if not isinstance(data, mujoco.MjData):
-            raise TypeError(f"data must be a mujoco.MjData, not {type(data).__name__}")
-        sizes = data.qpos.size, data.qvel.size, len(data.xpos), len(data.geom_xpos)
-        signatures = {data.signature, model.signature} - {0}  # 0 once a model was pickled
-        if sizes != (model.nq, model.nv, model.nbody, model.ngeom) or len(signatures) > 1:
-            raise ValueError("data belongs to another model than the one this stepper was made for")
+        check_data(model, data)
         return cls(
             data,
             tuple(getattr(data, name) for name in STATE_NAMES),
@@ -65,6 +60,16 @@ class Bound:
             data.warning[mujoco.mjtWarning.mjWARN_CONTACTFULL],
             data.warning[mujoco.mjtWarning.mjWARN_CNSTRFULL],
         )
+
+
+def check_data(model: mujoco.MjModel, data: object) -> None:
+    """Raise TypeError or ValueError where `data` is no MjData of this model."""
+    if not isinstance(data, mujoco.MjData):
+        raise TypeError(f"data must be a mujoco.MjData, not {type(data).__name__}")
+    sizes = data.qpos.size, data.qvel.size, len(data.xpos), len(data.geom_xpos)
+    signatures = {data.signature, model.signature} - {0}  # 0 once a model was pickled
+    if sizes != (model.nq, model.nv, model.nbody, model.ngeom) or len(signatures) > 1:
+        raise ValueError("data belongs to another model than the one this stepper was made for")
 
 
 def model_name(model: mujoco.MjModel) -> str:

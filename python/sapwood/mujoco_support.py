@@ -9,9 +9,16 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
+from sapwood.mujoco_arrays import STATE_NAMES
+from sapwood.solution import Status
+
 # the range whose arrays and stages the stepper knows, the same as in the extra `mujoco`; a test run
 # is on the one version that is installed
 OLDEST, TOO_NEW = (3, 12), (5, 0)
+
+# why a step could not be taken, as the C core tells: kind, two indices, and a text
+Failure = tuple[str, int, int, str]
 
 _DISABLE, _ENABLE, _OBJECT = mujoco.mjtDisableBit, mujoco.mjtEnableBit, mujoco.mjtObj
 
@@ -236,6 +243,38 @@ MORE_MEMORY = (
     "the memory of the model is too small for this state: give it more, "
     '<size memory="..."/> in MJCF (MjSpec: spec.memory), and make new MjData'
 )
+
+
+def mujoco_error_text(message: str) -> str:
+    """Text for an error of MuJoCo itself."""
+    full = "memory" in message
+    return f"{MORE_MEMORY} (MuJoCo: {message})" if full else f"MuJoCo: {message}"
+
+
+def outcome_text(status: Status, tree: int) -> str:
+    """Text for a solve that left no velocity to go on with; ``tree`` is -1 where none is known."""
+    at = "" if tree < 0 else f" at tree {tree}"
+    return (
+        f"the contact solver ended in {status}{at}; velocities or masses are out of "
+        "proportion (a smaller time step or a larger sigma may help)"
+    )
+
+
+def failure_text(failure: Failure, model: mujoco.MjModel, data: mujoco.MjData) -> str:
+    """Text for a step that the C core could not take of ``data``, as the step left it."""
+    kind, array, index, message = failure
+    if kind == "state":
+        name = STATE_NAMES[array]
+        return bad_value_text(name, getattr(data, name), index)
+    if kind == "fault":
+        return fault_text(_core.FAULTS[array], index, model, data)
+    if kind == "outcome":
+        return outcome_text(Status(array), index)
+    if kind == "options":
+        return "options of stepper.model were changed by a callback"
+    if kind == "memory":
+        return MORE_MEMORY
+    return mujoco_error_text(message) if kind == "mujoco" else message
 
 
 def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjData) -> str:

@@ -1,0 +1,267 @@
+"""The C interface of the MuJoCo library that Python has loaded, for loops over steps in C.
+
+Nothing is linked: functions are called by their addresses in the library behind the ``mujoco``
+package, and fields of its structs are read at offsets computed from the description of these
+structs that comes with the package (``mujoco.introspect``). Both are tried on a small model before
+they are used, so a version that does not fit is found out, not believed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import functools
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from sapwood import _core
+
+_FUNCTIONS = (
+    "mj_step1", "mj_fwdActuation", "mj_fwdAcceleration", "mj_sensorAcc", "mj_Euler",
+    "mj_stateSize", "mj_getState", "mj_setState", "mju_error", "_mjPRIVATE_setTlsLogHandler",
+    "_mjPRIVATE_getGlobalLogHandler",
+)  # fmt: skip
+
+# fields by their type in C
+_MODEL_SIZES = (
+    "nq", "nv", "nu", "na", "nbody", "ngeom", "ntree", "nC", "nmocap", "nsensordata",
+)  # fmt: skip
+_OPTIONS = {"timestep": "mjtNum", "integrator": "int", "cone": "int", "disableflags": "int",
+            "enableflags": "int"}  # fmt: skip
+_DATA_NUMBERS = {"time": "mjtNum", "pstack": "size_t", "pbase": "size_t", "ncon": "int",
+                 "nefc": "int", "flg_rnepost": "mjtBool"}  # fmt: skip
+_DATA_ARRAYS = (
+    "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "M", "cdof", "subtree_com",
+    "qfrc_smooth", "qacc_smooth", "qacc", "qfrc_constraint", "efc_force", "sensordata",
+)  # fmt: skip
+_CONTACT = {"dist": "mjtNum", "pos": "mjtNum [3]", "frame": "mjtNum [9]", "friction": "mjtNum [5]",
+            "dim": "int", "geom": "int [2]", "exclude": "int", "efc_address": "int"}  # fmt: skip
+_CONTACT_SINCE_4 = {"surfacevel": "mjtNum [3]", "adhesion": "mjtNum"}
+
+_SCALARS = {
+    "mjtNum": ctypes.c_double,
+    "mjtSize": ctypes.c_int64,
+    "mjtBool": ctypes.c_uint8,
+    "int": ctypes.c_int,
+    "size_t": ctypes.c_size_t,
+    "uintptr_t": ctypes.c_size_t,
+    "uint64_t": ctypes.c_uint64,
+}
+
+# a model with all that is read, in different numbers, and with what lies beside it
+_TRIAL = """
+<mujoco>
+  <size nuserdata="3"/>
+  <worldbody>
+    <geom type="plane" size="1 1 1"/>
+    <body mocap="true" pos="0 0 2"><geom size=".1"/></body>
+    <body pos="0 0 .09"><freejoint/><geom size=".1"/><geom size=".02" pos="0 0 .2"/></body>
+    <body pos="1 0 1"><joint name="hinge"/><geom size=".1" pos=".2 0 0"/>
+      <body pos=".3 0 0"><joint name="ball" type="ball"/><geom size=".05" pos=".2 0 0"/></body>
+    </body>
+  </worldbody>
+  <actuator>
+    <general joint="hinge" dyntype="integrator"/>
+    <motor joint="hinge"/><motor joint="hinge"/>
+  </actuator>
+  <sensor><jointpos joint="hinge"/><ballquat joint="ball"/></sensor>
+</mujoco>
+"""
+
+
+class EngineError(RuntimeError):
+    """The loaded version of MuJoCo cannot be driven from C; the text says why."""
+
+
+# ---- layout -------------------------------------------------------------------------------------
+
+
+def _description() -> dict[str, Any]:
+    """MuJoCo's description of its structs, by name."""
+    try:
+        from mujoco.introspect import structs
+    except ImportError as error:
+        raise EngineError(f"mujoco.introspect is missing: {error}") from None
+    described: dict[str, Any] = structs.STRUCTS
+    return described
+
+
+@dataclasses.dataclass(frozen=True)
+class _Struct:
+    """Offsets and declared types of the fields of a struct, and its size if all were read."""
+
+    offsets: dict[str, int]
+    types: dict[str, str]
+    size: int
+
+
+def _type_of(kind: Any) -> type[Any]:
+    """The ctypes type of a described type."""
+    if hasattr(kind, "extents"):
+        array: type[Any] = _type_of(kind.inner_type) * int(np.prod(kind.extents))
+        return array
+    if hasattr(kind, "inner_type"):
+        return ctypes.c_void_p
+    if kind.name in _SCALARS:
+        return _SCALARS[kind.name]
+    members = [(field.name, _type_of(field.type)) for field in _description()[kind.name].fields]
+    return type(kind.name, (ctypes.Structure,), {"_fields_": members})
+
+
+def _read_struct(name: str, until: str | None = None) -> _Struct:
+    """Lay out a struct as a C compiler does, up to and with the field `until`."""
+    members, types = [], {}
+    for field in _description()[name].fields:
+        members.append((field.name, _type_of(field.type)))
+        types[field.name] = str(field.type)
+        if field.name == until:
+            break
+    laid_out = type(name, (ctypes.Structure,), {"_fields_": members})
+    offsets = {member: getattr(laid_out, member).offset for member, _ in members}
+    return _Struct(offsets, types, ctypes.sizeof(laid_out))
+
+
+def _take(struct: _Struct, fields: dict[str, str]) -> dict[str, int]:
+    """Offsets of fields that must have the given types."""
+    for name, kind in fields.items():
+        if struct.types.get(name) != kind:
+            raise EngineError(f"field {name} is {struct.types.get(name)}, expected {kind}")
+    return {name: struct.offsets[name] for name in fields}
+
+
+def read_layout() -> dict[str, int]:
+    """Offsets in bytes of the fields that the C core reads, by names such as ``data.time``.
+
+    Returns
+    -------
+    dict
+        Offsets; -1 for a field of contacts that this version does not have.
+
+    Raises
+    ------
+    EngineError
+        Where a field is missing or of another type.
+    """
+    try:
+        model, data = _read_struct("mjModel", until="opt"), _read_struct("mjData")
+        option, contact = _read_struct("mjOption"), _read_struct("mjContact")
+        warning = _read_struct("mjWarningStat")
+    except (KeyError, AttributeError, TypeError) as error:
+        raise EngineError(f"the description of MuJoCo's structs is not as known: {error}") from None
+    found = {
+        "model": _take(model, dict.fromkeys(_MODEL_SIZES, "mjtSize")),
+        "data": _take(data, _DATA_NUMBERS | dict.fromkeys(_DATA_ARRAYS, "mjtNum *")),
+        "contact": _take(contact, _CONTACT) | {"size": contact.size},
+    }
+    opt = _take(model, {"opt": "mjOption"})["opt"]
+    found["model"] |= {name: opt + at for name, at in _take(option, _OPTIONS).items()}
+    found["data"] |= _take(data, {"contact": "mjContact *"})
+    number = _take(warning, {"number": "int"})["number"]
+    for name, kind in (
+        ("contacts_full", mujoco.mjtWarning.mjWARN_CONTACTFULL),
+        ("rows_full", mujoco.mjtWarning.mjWARN_CNSTRFULL),
+    ):
+        found["data"][name] = data.offsets["warning"] + int(kind) * warning.size + number
+    for name, kind in _CONTACT_SINCE_4.items():
+        known = name in contact.types
+        found["contact"][name] = _take(contact, {name: kind})[name] if known else -1
+    return {
+        f"{struct}.{name}": at for struct, fields in found.items() for name, at in fields.items()
+    }
+
+
+# ---- trial --------------------------------------------------------------------------------------
+
+
+def _try_layout(layout: dict[str, int]) -> None:
+    """Compare what lies at the offsets with what the package says, on a live model."""
+    model = mujoco.MjModel.from_xml_string(_TRIAL)
+    model.opt.timestep, model.opt.cone = 0.0123, mujoco.mjtCone.mjCONE_ELLIPTIC
+    model.opt.disableflags, model.opt.enableflags = 1 << 9, 1 << 1
+    data = mujoco.MjData(model)
+    data.time = 0.789
+    mujoco.mj_step1(model, data)
+    data.warning[mujoco.mjtWarning.mjWARN_CONTACTFULL].number = 17
+    data.warning[mujoco.mjtWarning.mjWARN_CNSTRFULL].number = 19
+    data.flg_rnepost = 1
+
+    def at(name: str, kind: Any) -> Any:
+        owner = model if name.startswith("model.") else data
+        return kind.from_address(owner._address + layout[name]).value
+
+    expected: dict[str, tuple[Any, Any]] = {
+        **{f"model.{name}": (ctypes.c_int64, getattr(model, name)) for name in _MODEL_SIZES},
+        **{f"model.{name}": (_SCALARS[kind], getattr(model.opt, name))
+           for name, kind in _OPTIONS.items()},
+        **{f"data.{name}": (_SCALARS[kind], getattr(data, name))
+           for name, kind in _DATA_NUMBERS.items()},
+        **{f"data.{name}": (ctypes.c_size_t, getattr(data, name).ctypes.data)
+           for name in _DATA_ARRAYS},
+        "data.contacts_full": (ctypes.c_int, 17),
+        "data.rows_full": (ctypes.c_int, 19),
+    }  # fmt: skip
+    for name, (kind, value) in expected.items():
+        if at(name, kind) != value:
+            raise EngineError(f"{name} does not lie where MuJoCo's own description puts it")
+    first = at("data.contact", ctypes.c_size_t)
+    if data.ncon == 0 or data.contact.dist.strides != (layout["contact.size"],):
+        raise EngineError("contacts are not as MuJoCo's own description has them")
+    for name in [*_CONTACT, *(name for name in _CONTACT_SINCE_4 if layout[f"contact.{name}"] >= 0)]:
+        if getattr(data.contact, name).ctypes.data != first + layout[f"contact.{name}"]:
+            raise EngineError(f"contact.{name} does not lie where MuJoCo's own description puts it")
+
+
+def read_addresses() -> dict[str, int]:
+    """Addresses of the functions that the C core calls, in the library that is loaded.
+
+    Returns
+    -------
+    dict
+        Addresses by name.
+
+    Raises
+    ------
+    EngineError
+        Where a function is missing.
+    """
+    # the symbols of an extension module include those of the library that it was linked with
+    library = ctypes.CDLL(mujoco._functions.__file__)
+    try:
+        functions = [ctypes.cast(getattr(library, name), ctypes.c_void_p) for name in _FUNCTIONS]
+    except AttributeError as error:
+        raise EngineError(f"a function is missing: {error}") from None
+    return {name: f.value or 0 for name, f in zip(_FUNCTIONS, functions, strict=True)}
+
+
+@functools.cache
+def engine() -> object:
+    """The loaded MuJoCo, as :class:`_core.ModelStepper` calls it from C.
+
+    Returns
+    -------
+    object
+        The same one for the whole process.
+
+    Raises
+    ------
+    EngineError
+        Where this version of MuJoCo does not fit.
+    """
+    if np.dtype(mujoco.MJTNUM_DTYPE) != np.float64:
+        raise EngineError("MuJoCo was built for single precision")
+    addresses, layout = read_addresses(), read_layout()
+    _try_layout(layout)
+    try:
+        return _core.mujoco_api(addresses, layout, mujoco.MjModel, mujoco.MjData)
+    except RuntimeError as error:
+        raise EngineError(str(error)) from None
+
+
+def engine_or_reason() -> object:
+    """The engine, or the EngineError that says why there is none."""
+    try:
+        return engine()
+    except EngineError as error:
+        return error

@@ -1,0 +1,236 @@
+"""What steps of a MuJoCo model leave: contacts, records of a run, and errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.solution import Solution, Status
+
+_Float = NDArray[np.float64]
+_Int = NDArray[np.int32]
+
+# ends of a solve after which the step is taken all the same
+UNCONVERGED = (Status.stalled, Status.iteration_limit)
+
+
+class StepError(RuntimeError):
+    """A step could not be taken; the state of the data is the one before the step.
+
+    Attributes
+    ----------
+    time : float
+        Simulated time at the start of the step, s.
+    step : int or None
+        Position of the step in its run or rollout, from 0.
+    world : int or None
+        Position of the world in its rollout.
+    """
+
+    def __init__(
+        self, message: str, time: float, step: int | None = None, world: int | None = None
+    ) -> None:
+        super().__init__(message, time, step, world)
+        self.time = time
+        self.step = step
+        self.world = world
+
+    def __str__(self) -> str:
+        world = "" if self.world is None else f"world {self.world}, "
+        step = "step" if self.step is None else f"step {self.step}"
+        return f"{world}{step} at time {self.time:.6g} s: {self.args[0]}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StepContacts:
+    """The contacts of one step.
+
+    Attributes
+    ----------
+    index : ndarray of int (n,)
+        Position of each contact in ``data.contact``.
+    distance : ndarray (n,)
+        Signed distance at the start of the step, m.
+    slip_speed : ndarray (n,)
+        Tangential speed of the surfaces against each other at the end of the step, m/s.
+    force : ndarray (n, 3)
+        Mean force (t1, t2, n) over the step that the first geom exerts on the second, N.
+    """
+
+    index: NDArray[np.int32]
+    distance: _Float
+    slip_speed: _Float
+    force: _Float
+
+    @property
+    def penetration(self) -> _Float:
+        """Depth of the overlap at the start of the step, m."""
+        return np.maximum(-self.distance, 0.0)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RunResult:
+    """How the steps of a run went, one entry per step.
+
+    Attributes
+    ----------
+    records : structured ndarray (steps,)
+        All of the columns below; also for ``numpy.save`` or a data frame.
+    """
+
+    records: NDArray[np.void]
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return len(self.records)
+
+    @property
+    def time(self) -> _Float:
+        """Simulated time at the end of each step, s."""
+        return self.records["time"]
+
+    @property
+    def contacts(self) -> _Int:
+        """Contacts of each step."""
+        return self.records["contacts"]
+
+    @property
+    def islands(self) -> _Int:
+        """Groups of trees that contacts connect."""
+        return self.records["islands"]
+
+    @property
+    def iterations(self) -> _Int:
+        """Newton iterations of the island that took most."""
+        return self.records["iterations"]
+
+    @property
+    def total_iterations(self) -> _Int:
+        """Newton iterations, summed over the islands."""
+        return self.records["total_iterations"]
+
+    @property
+    def line_search_trials(self) -> _Int:
+        """Evaluations of the line searches, summed over the islands."""
+        return self.records["line_search_trials"]
+
+    @property
+    def status(self) -> _Int:
+        """Outcome of the solver, values of :class:`sapwood.Status`."""
+        return self.records["status"]
+
+    @property
+    def momentum_error(self) -> _Float:
+        """e_m, Eq. (24)."""
+        return self.records["momentum_error"]
+
+    @property
+    def velocity_error_bound(self) -> _Float:
+        """Proved bound of the error of the velocity in the norm of A, sqrt(J)."""
+        return self.records["velocity_error_bound"]
+
+    @property
+    def solver_seconds(self) -> _Float:
+        """Wall-clock time of the contact solver, s."""
+        return self.records["solver_seconds"]
+
+    @property
+    def seconds(self) -> _Float:
+        """Wall-clock time of the whole step, s."""
+        return self.records["seconds"]
+
+    @property
+    def converged(self) -> bool:
+        """Whether every step met the tolerance of the solver."""
+        return bool(np.all(self.status == Status.converged))
+
+    def __str__(self) -> str:
+        if self.steps == 0:
+            return "no steps"
+        counts = {status: int(np.sum(self.status == status)) for status in Status}
+        ends = ", ".join(f"{count} {status.name}" for status, count in counts.items() if count)
+        total = float(self.seconds.sum())
+        share = float(self.solver_seconds.sum()) / total
+        return (
+            f"{self.steps} steps to time {self.time[-1]:.6g} s: {ends}\n"
+            f"contacts    {self.contacts.mean():.1f} on average, at most {self.contacts.max()}\n"
+            f"iterations  {self.iterations.mean():.1f} on average, at most "
+            f"{self.iterations.max()}\n"
+            f"e_m         at most {self.momentum_error.max():.2g}\n"
+            f"wall clock  {total:.3g} s, {share:.0%} of it in the contact solver"
+        )
+
+
+class Notices:
+    """Warns the first time that the solver stalls, and that it meets its iteration limit.
+
+    Parameters
+    ----------
+    tolerance : float
+        Relative tolerance of the solver, for the text.
+    counts : tuple of int
+        Steps by status before now: of what came up then, nothing is told any more.
+    """
+
+    def __init__(self, tolerance: float, counts: tuple[int, int, int]) -> None:
+        self._tolerance = tolerance
+        self._told = {status for status in UNCONVERGED if counts[status]}
+
+    def of_last_step(
+        self,
+        counts: tuple[int, int, int],
+        solution: Solution | None,
+        time: float,
+        stacklevel: int,
+    ) -> None:
+        """Warn where the step at ``time`` s was the first to end as it did.
+
+        Parameters
+        ----------
+        counts : tuple of int
+            Steps by status, with this one.
+        solution : Solution or None
+            Of this step.
+        time : float
+            Time at its start, s.
+        stacklevel : int
+            Of the warning, seen from the caller.
+        """
+        reached = math.nan if solution is None else solution.momentum_error
+        for status in UNCONVERGED:
+            if counts[status] and status not in self._told:
+                self._tell(status, time, reached, stacklevel + 2)
+
+    def of_run(self, records: NDArray[np.void], start: float, stacklevel: int) -> None:
+        """Warn of the first records of their kind.
+
+        Parameters
+        ----------
+        records : structured ndarray
+            Of the steps of a run.
+        start : float
+            Time at the start of the first one, s.
+        stacklevel : int
+            Of the warnings, seen from the caller.
+        """
+        for status in UNCONVERGED:
+            found = np.flatnonzero(records["status"] == status)
+            if found.size and status not in self._told:
+                i = int(found[0])
+                time = start if i == 0 else float(records["time"][i - 1])
+                self._tell(status, time, float(records["momentum_error"][i]), stacklevel + 2)
+
+    def _tell(self, status: Status, time: float, reached: float, stacklevel: int) -> None:
+        self._told.add(status)
+        warnings.warn(
+            f"step at time {time:.6g} s: the contact solver ended in {status} at a momentum error "
+            f"of {reached:.2g} (tolerance {self._tolerance:.2g}); the step was taken; further ones "
+            "are counted in stalled_steps and iteration_limit_steps",
+            RuntimeWarning,
+            stacklevel=stacklevel,
+        )

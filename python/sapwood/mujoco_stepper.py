@@ -1,0 +1,494 @@
+"""Steps of a MuJoCo model: MuJoCo's stages around the contact solver."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core, mujoco_stages
+from sapwood.checks import integer
+from sapwood.materials import ContactMaterial
+from sapwood.mujoco_arrays import Bound, contact_arrays, forest_arrays, model_name
+from sapwood.mujoco_engine import EngineError, engine_or_reason
+from sapwood.mujoco_results import UNCONVERGED, Notices, RunResult, StepContacts, StepError
+from sapwood.mujoco_support import (
+    Failure,
+    NotSupported,
+    check_model,
+    check_version,
+    failure_text,
+    outcome_text,
+)
+from sapwood.problem import ContactProblem, Delassus
+from sapwood.settings import SapSettings
+from sapwood.solution import Solution, Status
+
+_Float = NDArray[np.float64]
+
+check_version(mujoco.__version__)
+
+
+class Stepper:
+    """Steps one model with the contact solver of this package, by symplectic Euler.
+
+    The contact law is that of the paper with physical parameters: stiffness, dissipation time and
+    friction of each pair of geoms, see :mod:`sapwood.materials`. MuJoCo's own contact parameters
+    (solref, solimp, solmix, priority, impratio) are not used, but for: margin and gap, which decide
+    what is a contact; condim, 1 (frictionless) or 3; the sliding friction of geoms, where the
+    material gives none; the friction of an explicit ``<pair>``, which then takes the place of the
+    geoms'; and ``surfacevel``. Joint damping, also by actuators and of higher order, is implicit: A
+    = M + dt D with the slopes D of the damping forces at the start of the step, as MuJoCo does it;
+    other velocity-dependent forces are explicit.
+
+    The stepper works on a private copy of the model, ``stepper.model``, which differs in
+    opt.timestep and in the flags eulerdamp, island and, with ``ignore``, limit, equality and
+    frictionloss (all disabled). Change physical values there, not on the model given; what belongs
+    to the stepper itself (materials, damping, topology, time step) is read once, when it is made.
+
+    MuJoCo lists a contact while the geoms overlap. Where contacts near their friction limit or
+    without much load shall stay, give the geoms a ``margin`` of about what opens in a step: a
+    contact within it acts if the gap would close.
+
+    After a step ``data`` is as after ``mj_step``: time, state, warm start, qacc, qfrc_constraint,
+    efc_force and sensors. efc_force has the rows (n, t1, t2) of each contact where the model's cone
+    is elliptic, and edge forces that give the same contact force where it is pyramidal, so that
+    ``mj_contactForce`` and viewers show the force. qacc is (v - v_0)/dt: with damping, M qacc =
+    qfrc_smooth + qfrc_constraint - dt D qacc. The efc_* arrays of MuJoCo's own contact model
+    (efc_aref, efc_R, ...) are there and not used.
+
+    One stepper may serve several data of the same model, in turn or from several threads; results
+    are then those of the last step of any of them. Pickling or copying keeps model, parameters and
+    counters.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        Any model with free bodies and articulated trees.
+    time_step : float, optional
+        Time step in s; None is ``model.opt.timestep``.
+    contact : ContactMaterial, optional
+        Material of all geoms that nothing more special speaks of. None is the model's own default,
+        or else a rigid material with the time step as dissipation time.
+    materials : mapping, optional
+        Materials by geom name (str) or geom group (int); they come before those in the model's
+        custom numbers, see :func:`sapwood.materials.custom_materials`.
+    sigma, beta : float
+        Tangential regularization and near-rigid parameter, Eqs. (21) and (22).
+    delassus : {"block", "diagonal"}
+        Estimate of the Delassus blocks.
+    settings : SapSettings, optional
+        Settings of the solver.
+    ignore : collection of str
+        Constraints to leave out, with a warning that names them, instead of refusing the model:
+        any of "limit" (of joints and tendons), "equality", "frictionloss".
+
+    Raises
+    ------
+    NotSupported
+        Where the model needs what this package does not do; the text names the element.
+    TypeError, ValueError
+        For wrong arguments; the text names the argument.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        *,
+        time_step: float | None = None,
+        contact: ContactMaterial | None = None,
+        materials: Mapping[str | int, ContactMaterial] | None = None,
+        sigma: float = 1e-3,
+        beta: float = 1.0,
+        delassus: Delassus = "block",
+        settings: SapSettings | None = None,
+        ignore: Collection[str] = (),
+    ) -> None:
+        if not isinstance(model, mujoco.MjModel):
+            raise TypeError(f"model must be a mujoco.MjModel, not {type(model).__name__}")
+        if settings is not None and not isinstance(settings, SapSettings):
+            raise TypeError(f"settings must be a SapSettings, not {type(settings).__name__}")
+        if time_step is None:
+            time_step = float(model.opt.timestep)
+        time_step = float(_core.as_float64(time_step, "time_step", (), "positive"))
+        left_out = check_model(model, ignore)
+
+        self._model = copy.copy(model)
+        self._model.opt.timestep = time_step
+        self._model.opt.disableflags |= mujoco_stages.DISABLED | left_out
+        self._settings = SapSettings() if settings is None else settings
+        self._sigma, self._beta, self._delassus = sigma, beta, delassus
+        self._forest = forest_arrays(self._model, contact, materials, time_step)
+        self._earlier = (0, 0, 0)
+        self._start()
+
+    def _start(self) -> None:
+        """What a copy makes anew."""
+        self._core = self._make_core()
+        self._engine = engine_or_reason()
+        self._options = mujoco_stages.options_of(self._model)
+        self._notices = Notices(self._settings.relative_tolerance, self._earlier)
+        self._bound: Bound | None = None
+        self._contacts: StepContacts | None = None
+        self._solution: Solution | None = None
+        self._last_run: RunResult | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("_model", "_settings", "_sigma", "_beta", "_delassus", "_forest")
+        return {name: getattr(self, name) for name in kept} | {"_earlier": self._counts()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    def _make_core(self) -> _core.ModelStepper:
+        pyramidal = self._model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
+        return _core.ModelStepper(
+            self._forest,
+            self.time_step,
+            self._sigma,
+            self._beta,
+            self._delassus,
+            "pyramidal" if pyramidal else "elliptic",
+            mujoco.mjMAXVAL,
+            self._settings,
+        )
+
+    # ---- the step -------------------------------------------------------------------------------
+
+    def step(self, data: mujoco.MjData) -> None:
+        """Advance ``data`` by one time step.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            State and controls of the model; advanced in place.
+
+        Raises
+        ------
+        StepError
+            When the state or the forces are not finite, MuJoCo runs out of memory, a contact is of
+            a kind that is not supported, or the solver breaks down. The state is then that before
+            the step.
+        NotSupported, ValueError
+            When flags or options of ``stepper.model`` were set that it refuses or stands on.
+
+        Warns
+        -----
+        RuntimeWarning
+            The first time that the solver stalls at round-off, and the first time that it meets its
+            iteration limit; every time is counted.
+        """
+        if isinstance(self._engine, EngineError):
+            self.step1(data)
+            self._finish_step(data)
+            return
+        self._bind(data)
+        time = data.time
+        _, unconverged, failure = self._advance(data, 1, None, signals=False)
+        if failure is not None:
+            raise self._error(failure, data)
+        if unconverged:
+            self._notices.of_last_step(self._counts(), self.solution, time, stacklevel=2)
+
+    def run(
+        self,
+        data: mujoco.MjData,
+        steps: int,
+        callback: Callable[[mujoco.MjData], object] | None = None,
+        every: int = 1,
+    ) -> RunResult:
+        """Take many steps, with the loop in C: the same bits as that many calls of :meth:`step`.
+
+        A step then costs what MuJoCo's stages and the contact solve cost. The GIL is released
+        between calls of ``callback``, so that other threads go on; callbacks that are registered
+        with MuJoCo (``mujoco.set_mjcb_control`` and others) are called as ever. Ctrl-C ends the
+        run after the step it is in. Whatever ends a run early, the steps before it are taken, and
+        :attr:`last_run` tells of them.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            State and controls of the model; advanced in place.
+        steps : int
+            How many steps to take.
+        callback : callable, optional
+            Called with ``data`` after each ``every`` steps. It may read and change ``data``
+            (controls, applied forces) and use this stepper; it ends the run by returning True.
+        every : int
+            Steps from one call of ``callback`` to the next.
+
+        Returns
+        -------
+        RunResult
+            How the steps went, one entry per step.
+
+        Raises
+        ------
+        StepError
+            As :meth:`step` does; its ``step`` is the position in the run.
+        NotSupported, ValueError, TypeError
+            As :meth:`step` does, and NotSupported where this version of MuJoCo cannot be driven
+            from C.
+
+        Warns
+        -----
+        RuntimeWarning
+            As :meth:`step` does.
+
+        Examples
+        --------
+        >>> import mujoco, sapwood.mujoco
+        >>> model = sapwood.scenes.clutter(4).compile()
+        >>> stepper, data = sapwood.mujoco.Stepper(model), mujoco.MjData(model)
+        >>> result = stepper.run(data, 100)
+        >>> result.steps, result.converged
+        (100, True)
+        >>> heights = []
+        >>> result = stepper.run(data, 100, lambda data: heights.append(data.qpos[2]), every=10)
+        >>> len(heights)
+        10
+        """
+        self._last_run = None
+        if isinstance(self._engine, EngineError):
+            raise NotSupported(f"MuJoCo {mujoco.__version__}: {self._engine}; use Stepper.step")
+        steps, every = integer(steps, "steps", 0), integer(every, "every", 1)
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be callable, not {type(callback).__name__}")
+        signals = threading.current_thread() is threading.main_thread()
+        records = np.empty(steps, dtype=_core.STEP_RECORD)
+        taken, at_once = 0, steps if callback is None else every
+        self._last_run = RunResult(records[:0])
+        self._bind(data)
+        while taken < steps:
+            start = data.time
+            rest = records[taken : taken + at_once]
+            done, unconverged, failure = self._advance(data, len(rest), rest, signals=signals)
+            self._last_run = RunResult(records[: taken + done])
+            if unconverged:
+                self._notices.of_run(rest[:done], start, stacklevel=2)
+            taken += done
+            if failure is not None:
+                raise self._error(failure, data, taken)
+            if callback is not None and taken % every == 0 and callback(data) is True:
+                break
+        return self._last_run
+
+    def step1(self, data: mujoco.MjData) -> None:
+        """First half of a step, up to the velocity-dependent quantities, as ``mj_step1``.
+
+        Controls and applied forces may be set from what it has computed, before :meth:`step2`.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            State of the model.
+
+        Raises
+        ------
+        StepError, NotSupported, ValueError
+            As :meth:`step` does.
+        """
+        mujoco_stages.check_options(self._model, self._options)
+        mujoco_stages.start_step(self._model, self._bind(data))
+
+    def step2(self, data: mujoco.MjData) -> None:
+        """Second half of a step: forces, contact, sensors and integration, as ``mj_step2``.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            As :meth:`step1` left it, with controls and applied forces; advanced in place.
+
+        Raises
+        ------
+        StepError
+            As :meth:`step` does.
+
+        Warns
+        -----
+        RuntimeWarning
+            As :meth:`step` does.
+        """
+        self._finish_step(data)
+
+    def _finish_step(self, data: mujoco.MjData) -> None:
+        model, bound = self._model, self._bind(data)
+        mujoco.mj_fwdActuation(model, data)
+        mujoco.mj_fwdAcceleration(model, data)
+        try:
+            code = self._core.solve(bound.inputs, contact_arrays(data), bound.outputs())
+        except ValueError as error:
+            raise StepError(str(error), data.time) from None
+        finally:
+            self._contacts = self._solution = None
+        if code < 0:
+            mujoco_stages.raise_fault(self._core, model, data)
+        if code in UNCONVERGED:
+            # past _finish_step, and step or step2
+            self._notices.of_last_step(self._counts(), self.solution, data.time, stacklevel=3)
+        elif code != Status.converged:
+            tree = -1 if self.solution is None else self.solution.tree
+            raise StepError(outcome_text(Status(code), tree), data.time)
+        data.flg_rnepost = 0
+        mujoco.mj_sensorAcc(model, data)
+        mujoco.mj_Euler(model, data)
+
+    def _advance(
+        self, data: mujoco.MjData, steps: int, records: NDArray[np.void] | None, *, signals: bool
+    ) -> tuple[int, int, Failure | BaseException | None]:
+        """Steps taken in C, how many of them did not converge, and what stopped them."""
+        taken = unconverged = 0
+        while True:
+            rest = None if records is None else records[taken:]
+            n, n_unconverged, failure = self._core.run(
+                self._engine, self._model, data, steps - taken, rest, signals
+            )
+            taken += n
+            unconverged += n_unconverged
+            if not isinstance(failure, tuple) or failure[0] != "options":
+                break
+            # the first step, or options were changed since the last one
+            try:
+                mujoco_stages.check_options(self._model, self._options)
+            except ValueError as error:
+                failure = error
+                break
+            self._core.accept_options(self._engine, self._model)
+        self._contacts = self._solution = None
+        return taken, unconverged, failure
+
+    def _error(
+        self, failure: Failure | BaseException, data: mujoco.MjData, step: int | None = None
+    ) -> BaseException:
+        """What to raise for a step that was not taken."""
+        if isinstance(failure, BaseException):
+            return failure
+        return StepError(failure_text(failure, self._model, data), data.time, step)
+
+    def problem(self, data: mujoco.MjData) -> ContactProblem:
+        """The contact problem of a state, for study; neither ``data`` nor any result changes.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            State and controls of the model.
+
+        Returns
+        -------
+        ContactProblem
+            With copies of all arrays and the velocity before the step as ``v_guess``; the stiffness
+            of a rigid pair is the largest finite number.
+
+        Raises
+        ------
+        StepError, NotSupported, ValueError
+            As :meth:`step` does.
+        """
+        mujoco_stages.check_options(self._model, self._options)
+        self._bind(data)
+        return ContactProblem(
+            **mujoco_stages.gather_problem(self._make_core(), self._model, data),
+            dt=self.time_step,
+            sigma=self._sigma,
+            beta=self._beta,
+            delassus=self._delassus,
+            source=f"MuJoCo model '{model_name(self._model)}', time {data.time:.6g} s",
+        )
+
+    def _bind(self, data: mujoco.MjData) -> Bound:
+        bound = self._bound
+        if bound is None or bound.data is not data:
+            bound = Bound.of(self._model, data)
+            self._bound = bound
+        return bound
+
+    # ---- results --------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The private copy of the model that is simulated."""
+        return self._model
+
+    @property
+    def time_step(self) -> float:
+        """Time step, s."""
+        return float(self._model.opt.timestep)
+
+    @property
+    def settings(self) -> SapSettings:
+        """Settings of the solver."""
+        return self._settings
+
+    @property
+    def solution(self) -> Solution | None:
+        """What the solver found in the last step; None before the first one."""
+        if self._solution is None:
+            fields = self._core.result()
+            self._solution = None if fields is None else Solution.from_core(fields)
+        return self._solution
+
+    @property
+    def last_run(self) -> RunResult | None:
+        """The steps that the last :meth:`run` took, also of one that an error ended."""
+        return self._last_run
+
+    @property
+    def contacts(self) -> StepContacts:
+        """The contacts of the last step; none before the first one."""
+        if self._contacts is None:
+            arrays = self._core.contacts()
+            slip = arrays["v_c"][:, :2] - arrays["v_hat_t"][: len(arrays["v_c"])]
+            self._contacts = StepContacts(
+                index=arrays["index"],
+                distance=arrays["phi0"],
+                slip_speed=np.hypot(slip[:, 0], slip[:, 1]),
+                force=arrays["gamma"] / self.time_step,
+            )
+        return self._contacts
+
+    @property
+    def n_contacts(self) -> int:
+        """Contacts of the last step."""
+        return len(self.contacts.index)
+
+    @property
+    def slip_speed(self) -> _Float:
+        """Tangential speed of each contact at the end of the last step, m/s."""
+        return self.contacts.slip_speed
+
+    @property
+    def penetration(self) -> _Float:
+        """Depth of the overlap of each contact at the start of the last step, m."""
+        return self.contacts.penetration
+
+    def _counts(self) -> tuple[int, int, int]:
+        """Steps that converged, stalled, and met the iteration limit."""
+        now, before = self._core.counts(), self._earlier
+        return now[0] + before[0], now[1] + before[1], now[2] + before[2]
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return sum(self._counts())
+
+    @property
+    def stalled_steps(self) -> int:
+        """Steps in which the solver stopped at round-off before its tolerance was met."""
+        return self._counts()[Status.stalled]
+
+    @property
+    def iteration_limit_steps(self) -> int:
+        """Steps in which the solver met its iteration limit."""
+        return self._counts()[Status.iteration_limit]
+
+    def __repr__(self) -> str:
+        return (
+            f"Stepper(model='{model_name(self._model)}', time_step={self.time_step:g}, "
+            f"steps={self.steps})"
+        )

@@ -1,0 +1,123 @@
+"""Runs and rollouts of a MuJoCo model many times, also such that fail: nothing may be left behind.
+
+The counts are those of leaks.py. Exits with 1 and a line per leak.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+import warnings
+
+import mujoco
+import numpy as np
+from leaks import leaks_of
+
+from sapwood import _core, mujoco_engine, scenes
+from sapwood.mujoco import Rollout, StepError, Stepper, rollout
+
+MODEL = scenes.clutter(4, seed=1).compile()
+DATA = mujoco.MjData(MODEL)
+STEPPER = Stepper(MODEL)
+SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS
+START = np.empty(mujoco.mj_stateSize(MODEL, SPEC))
+mujoco.mj_getState(MODEL, DATA, START, SPEC)
+WORLDS = np.tile(START, (3, 1))
+POOL = Rollout(STEPPER, nthread=2)
+ADDRESSES, LAYOUT = mujoco_engine.read_addresses(), mujoco_engine.read_layout()
+
+# a model that has no room for its contacts: MuJoCo reports an error in each step
+BOXES = "".join(
+    f"<body pos='{i} 0 .09'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
+    for i in range(10)
+)
+FULL = mujoco.MjModel.from_xml_string(
+    f"<mujoco><size memory='64K'/><worldbody><geom type='plane' size='1 1 1'/>{BOXES}</worldbody>"
+    "</mujoco>"
+)
+FULL_STEPPER, FULL_DATA = Stepper(FULL), mujoco.MjData(FULL)
+
+
+class Stop(Exception):
+    """Raised by callbacks."""
+
+
+def stop(*_: object) -> None:
+    """End whatever calls it."""
+    raise Stop
+
+
+def fails(kind: type[Exception], call: object, *arguments: object, **keywords: object) -> None:
+    """Run a call that must raise."""
+    with contextlib.suppress(kind):
+        call(*arguments, **keywords)
+        raise AssertionError("the call was to fail")
+
+
+def construct() -> None:
+    """Steppers, each with its copy of the model and its core."""
+    Stepper(MODEL)
+
+
+def bind() -> None:
+    """The table of MuJoCo's functions, and such as are refused."""
+    _core.mujoco_api(ADDRESSES, LAYOUT, mujoco.MjModel, mujoco.MjData)
+    fails(KeyError, _core.mujoco_api, {}, LAYOUT, mujoco.MjModel, mujoco.MjData)
+    fails(KeyError, _core.mujoco_api, ADDRESSES, {}, mujoco.MjModel, mujoco.MjData)
+    fails(TypeError, _core.mujoco_api, ADDRESSES, LAYOUT, mujoco.MjModel, 3)
+
+
+def step() -> None:
+    """Runs, single steps, and their results."""
+    STEPPER.run(DATA, 5)
+    STEPPER.run(DATA, 4, lambda _: None, every=2)
+    STEPPER.step(DATA)
+    STEPPER.run(mujoco.MjData(MODEL), 1)
+
+
+def step_wrongly() -> None:
+    """Runs that fail in every way."""
+    data = mujoco.MjData(MODEL)
+    fails(Stop, STEPPER.run, data, 3, stop)
+    mujoco.set_mjcb_control(stop)
+    fails(Stop, STEPPER.run, data, 3)
+    fails(Stop, rollout, STEPPER, START, nstep=3)
+    mujoco.set_mjcb_control(None)
+    data.qpos[0] = np.nan
+    fails(StepError, STEPPER.run, data, 3)
+    fails(StepError, FULL_STEPPER.run, FULL_DATA, 3)
+    fails(TypeError, STEPPER.run, data, 3, 3)
+
+
+def roll_out() -> None:
+    """Rollouts by a pool that is kept, and by new ones."""
+    POOL.rollout(WORLDS, nstep=5)
+    rollout(STEPPER, WORLDS, nstep=2, nthread=2)
+
+
+def roll_out_wrongly() -> None:
+    """Rollouts with worlds that fail, and with wrong arrays."""
+    worlds = WORLDS.copy()
+    worlds[1, 3] = np.nan
+    POOL.rollout(worlds, nstep=5)
+    fails(ValueError, POOL.rollout, worlds[:, :-1])
+    fails(TypeError, POOL.rollout, worlds, state=3)
+    fails(ValueError, POOL.rollout, worlds, state=np.zeros((3, 2, 1)))
+
+
+def main() -> int:
+    """Run all scenarios."""
+    warnings.simplefilter("ignore")
+    scenarios = [construct, bind, step, step_wrongly, roll_out, roll_out_wrongly]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # MuJoCo leaves a log file
+        found = [line for scenario in scenarios for line in leaks_of(scenario)]
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

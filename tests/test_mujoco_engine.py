@@ -1,0 +1,116 @@
+"""How the C core reaches MuJoCo: what does not fit is found out before it is used."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+import sapwood
+from mujoco_models import full_state, mixed
+from sapwood import _core, mujoco_engine, scenes
+from sapwood.mujoco import NotSupported, Stepper
+
+
+def test_without_an_engine_steps_are_taken_from_python(monkeypatch):
+    model = mixed()
+    ordinary, a, b = Stepper(model), mujoco.MjData(model), mujoco.MjData(model)
+    reason = mujoco_engine.EngineError("nothing is where it was")
+    monkeypatch.setattr(sapwood.mujoco_stepper, "engine_or_reason", lambda: reason)
+    without = Stepper(model)
+    for _ in range(50):
+        ordinary.step(a)
+        without.step(b)
+    np.testing.assert_array_equal(full_state(model, a), full_state(model, b))
+    with pytest.raises(NotSupported, match=rf"{mujoco.__version__}: nothing is where it was; use"):
+        without.run(b, 1)
+    with pytest.raises(NotSupported, match="nothing is where it was"):
+        sapwood.mujoco.rollout(without, np.zeros(3))
+
+
+LAYOUT = mujoco_engine.read_layout()
+
+
+@pytest.mark.parametrize("name", LAYOUT)
+def test_a_description_that_is_out_of_date_is_found_out(name):
+    """A field more or less before this one, of which the description knows nothing."""
+    mujoco_engine._try_layout(LAYOUT)
+    struct = name.split(".")[0]
+    for shift in (-8, -4, 4, 8):
+        moved = {
+            other: place + shift * (other.split(".")[0] == struct and place >= LAYOUT[name] >= 0)
+            for other, place in LAYOUT.items()
+        }
+        if min(moved.values()) >= -1 and moved != LAYOUT:
+            with pytest.raises(mujoco_engine.EngineError, match="own description"):
+                mujoco_engine._try_layout(moved)
+
+
+def test_a_missing_field_is_found_out(monkeypatch):
+    description = mujoco_engine._description()
+    for struct, field in (("mjData", "efc_force"), ("mjOption", "cone"), ("mjContact", "dist")):
+        pruned = dict(description)
+        pruned[struct] = copy.copy(description[struct])
+        pruned[struct].fields = tuple(f for f in description[struct].fields if f.name != field)
+        monkeypatch.setattr(mujoco_engine, "_description", lambda pruned=pruned: pruned)
+        with pytest.raises(mujoco_engine.EngineError, match=f"field {field} is None, expected"):
+            mujoco_engine.read_layout()
+
+
+def test_a_missing_function_is_found_out(monkeypatch):
+    monkeypatch.setattr(mujoco_engine, "_FUNCTIONS", ("mj_step1", "mj_step17"))
+    with pytest.raises(mujoco_engine.EngineError, match=r"function is missing.*mj_step17"):
+        mujoco_engine.read_addresses()
+
+
+def test_errors_that_cannot_be_caught_are_found_out():
+    """Where MuJoCo's error function does not end in our handler."""
+    quiet = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(lambda _: None)
+    addresses = mujoco_engine.read_addresses()
+    types = mujoco.MjModel, mujoco.MjData
+    _core.mujoco_api(addresses, LAYOUT, *types)
+    addresses["mju_error"] = ctypes.cast(quiet, ctypes.c_void_p).value
+    with pytest.raises(RuntimeError, match="cannot be caught"):
+        _core.mujoco_api(addresses, LAYOUT, *types)
+
+
+def test_the_c_side_refuses_garbage():
+    model = scenes.sphere_on_floor(1.0).compile()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    core, api, model = stepper._core, stepper._engine, stepper.model
+    records = np.zeros(4, _core.STEP_RECORD)
+    good = [api, model, data, 4, records, False]
+    assert core.run(*good)[2] == ("options", 0, -1, "")
+    core.accept_options(api, model)
+    assert core.run(*good) == (4, 0, None)
+    for position, value, message in (
+        (0, None, "api must come from mujoco_api, not NoneType"),
+        (1, data, "model must be a mujoco.*MjModel, not"),
+        (2, model, "data must be a mujoco.*MjData, not"),
+        (3, "4", "int"),
+        (3, -1, "steps = -1"),
+        (3, 5, "records has 4 entries, expected 5"),
+        (4, np.zeros(4), "records must be a contiguous array of dtype STEP_RECORD"),
+        (4, records[::2], "records must be a contiguous array"),
+        (4, [records], "records must be a contiguous array"),
+    ):
+        wrong = list(good)
+        wrong[position] = value
+        with pytest.raises((TypeError, ValueError), match=message):
+            core.run(*wrong)
+    for arguments in ((), good[:-1], [*good, None]):
+        with pytest.raises(TypeError):
+            core.run(*arguments)
+    other = mixed()
+    with pytest.raises(ValueError, match="model has other sizes"):
+        core.run(api, other, mujoco.MjData(other), 1, None, False)
+    for wrong in ((None, model), (api, None), (api,)):
+        with pytest.raises(TypeError):
+            core.accept_options(*wrong)
+    for wrong in ({}, {"mj_step1": 0}, {"mj_step1": "x"}, {"mj_step1": 2**70}, 3):
+        with pytest.raises((TypeError, ValueError, KeyError, OverflowError)):
+            _core.mujoco_api(wrong, LAYOUT, mujoco.MjModel, mujoco.MjData)

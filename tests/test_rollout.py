@@ -1,0 +1,431 @@
+"""Rollouts: every world is a run of its own, for any number of threads, and fails by itself."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+from mujoco import rollout as mujocos
+
+from mujoco_models import FLAGS, full_state, mixed, set_controls
+from sapwood import SapSettings, _core, scenes
+from sapwood.mujoco import ContactMaterial, Rollout, StepError, Stepper, rollout
+
+SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS
+MATERIAL = ContactMaterial(stiffness=1e5)
+
+
+def state_of(model, data):
+    state = np.empty(mujoco.mj_stateSize(model, SPEC))
+    mujoco.mj_getState(model, data, state, SPEC)
+    return state
+
+
+def worlds_of(model, n, rng):
+    """Initial states of n worlds, each with other velocities and heights."""
+    states = []
+    for i in range(n):
+        data = mujoco.MjData(model)
+        data.time = 0.5 * i
+        data.qvel[:] = 0.3 * rng.standard_normal(model.nv)
+        if model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE:
+            data.qpos[2] += 0.01 * rng.random()
+        states.append(state_of(model, data))
+    return np.array(states)
+
+
+def controls_of(model, n_worlds, n_steps):
+    data = mujoco.MjData(model)
+    controls = np.empty((n_worlds, n_steps, model.nu))
+    for w in range(n_worlds):
+        for t in range(n_steps):
+            set_controls(model, data, 10 * w + t)
+            controls[w, t] = data.ctrl
+    return controls
+
+
+def one_by_one(stepper, initial, controls, n_steps):
+    """What a rollout must give, from single steps."""
+    model = stepper.model
+    states, sensors = [], []
+    for start, control in zip(initial, controls, strict=True):
+        data = mujoco.MjData(model)
+        mujoco.mj_setState(model, data, start, SPEC)
+        states.append([])
+        sensors.append([])
+        for t in range(n_steps):
+            data.ctrl[:] = control[t]
+            stepper.step(data)
+            states[-1].append(state_of(model, data))
+            sensors[-1].append(data.sensordata.copy())
+    return np.array(states), np.array(sensors)
+
+
+# ---- the same steps -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
+def test_worlds_are_their_single_runs_to_the_last_bit(cone, rng):
+    model = mixed(cone)
+    n_worlds, n_steps = 7, 120
+    initial, controls = worlds_of(model, n_worlds, rng), controls_of(model, n_worlds, n_steps)
+    stepper = Stepper(model, contact=MATERIAL)
+    states, sensors = one_by_one(stepper, initial, controls, n_steps)
+    steps = stepper.steps
+    for nthread in (1, 2, 3, 16):
+        for chunk_size in (None, 1, 2, 100):
+            result = rollout(stepper, initial, controls, nthread=nthread, chunk_size=chunk_size)
+            np.testing.assert_array_equal(result.state, states)
+            np.testing.assert_array_equal(result.sensordata, sensors)
+            assert result.steps.tolist() == [n_steps] * n_worlds
+            assert result.failures == ()
+            assert result.converged
+            np.testing.assert_array_equal(result.records["time"], states[:, :, 0])
+    # the stepper itself is left alone
+    assert stepper.steps == steps
+    by_model = rollout(model, initial, controls, contact=MATERIAL)
+    np.testing.assert_array_equal(by_model.state, states)
+
+
+def test_records_are_those_of_a_run(rng):
+    model = scenes.clutter(6, seed=2).compile()
+    initial = worlds_of(model, 3, rng)
+    result = rollout(model, initial, nstep=80, nthread=2)
+    for w, start in enumerate(initial):
+        stepper, data = Stepper(model), mujoco.MjData(model)
+        mujoco.mj_setState(model, data, start, SPEC)
+        expected = stepper.run(data, 80).records
+        for column in set(expected.dtype.names) - {"seconds", "solver_seconds"}:
+            np.testing.assert_array_equal(result.records[w][column], expected[column], column)
+    assert result.records["contacts"].max() > 0
+
+
+def test_without_contact_it_is_mujocos_rollout(rng):
+    """The same worlds, steps, controls, states and sensors, bit for bit."""
+    model = mixed()
+    model.opt.disableflags |= int(FLAGS | mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    model.dof_damping[:] = 0.0
+    initial, controls = worlds_of(model, 5, rng), controls_of(model, 5, 40)
+    state, sensordata = mujocos.rollout(model, mujoco.MjData(model), initial, controls)
+    ours = rollout(model, initial, controls, nthread=2)
+    np.testing.assert_array_equal(ours.state, state)
+    np.testing.assert_array_equal(ours.sensordata, sensordata)
+    # one control for all steps, one world for all controls, no control
+    for one, two in ((initial, controls[:, :1]), (initial[:1], controls), (initial[0], None)):
+        state, _ = mujocos.rollout(model, mujoco.MjData(model), one, two, nstep=40)
+        np.testing.assert_array_equal(rollout(model, one, two, nstep=40).state, state)
+
+
+@pytest.mark.parametrize("name", ["QFRC_APPLIED", "XFRC_APPLIED", "MOCAP_POS", "CTRL|MOCAP_QUAT"])
+def test_other_controls(name, rng):
+    model = mixed()
+    spec = sum(int(getattr(mujoco.mjtState, f"mjSTATE_{part}")) for part in name.split("|"))
+    size = mujoco.mj_stateSize(model, spec)
+    controls = 0.2 * rng.random((3, 30, size)) + 0.1
+    initial = worlds_of(model, 3, rng)
+    result = rollout(model, initial, controls, control_spec=spec, nthread=2)
+    for w in range(3):
+        stepper, data = Stepper(model), mujoco.MjData(model)
+        mujoco.mj_setState(model, data, initial[w], SPEC)
+        for t in range(30):
+            mujoco.mj_setState(model, data, controls[w, t], spec)
+            stepper.step(data)
+            np.testing.assert_array_equal(result.state[w, t], state_of(model, data))
+
+
+# ---- shapes -------------------------------------------------------------------------------------
+
+
+def test_lengths_come_from_any_array():
+    model = mixed()
+    start = state_of(model, mujoco.MjData(model))
+    nu, ns = model.nu, model.nsensordata
+
+    def shape(*arguments, **keywords):
+        result = rollout(model, *arguments, **keywords)
+        assert result.state.shape[:2] == result.sensordata.shape[:2] == result.records.shape
+        assert result.steps.tolist() == [result.state.shape[1]] * result.state.shape[0]
+        return result.state.shape
+
+    size = start.size
+    assert shape(start) == (1, 1, size)
+    assert shape(start, nstep=4) == (1, 4, size)
+    assert shape(start, nstep=0) == (1, 0, size)
+    assert shape(np.empty((0, size)), nstep=3) == (0, 3, size)
+    assert shape(start.tolist(), np.zeros(nu)) == (1, 1, size)
+    assert shape(start, np.zeros((5, nu))) == (1, 5, size)
+    assert shape(start, np.zeros((3, 5, nu))) == (3, 5, size)
+    assert shape(start, np.zeros((3, 1, nu)), nstep=5) == (3, 5, size)
+    assert shape(np.tile(start, (3, 1)), np.zeros((1, 5, nu))) == (3, 5, size)
+    assert shape(start, sensordata=np.empty((3, 5, ns))) == (3, 5, size)
+    state = np.empty((2, 6, size))
+    result = rollout(model, start, state=state)
+    assert result.state is state
+    np.testing.assert_array_equal(state[0], state[1])
+    assert state[0, -1, 0] == pytest.approx(6 * 0.004)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "message"),
+    [
+        ({"initial_state": np.zeros((2, 3))}, ValueError, r"initial_state has shape \(2, 3\)"),
+        ({"initial_state": "x"}, TypeError, "initial_state"),
+        ({"initial_state": np.zeros((1, 1, 9))}, ValueError, "initial_state has 3 dimensions"),
+        ({"initial_state": np.zeros(3, complex)}, TypeError, "initial_state must hold real"),
+        ({"control": np.zeros((1, 1, 9))}, ValueError, r"control has shape \(1, 1, 9\)"),
+        ({"control": np.zeros((1, 1, 1, 2))}, ValueError, "control has 4 dimensions"),
+        ({"control": np.zeros((5, 3, 0)), "nstep": 2}, ValueError,
+         "control has length 3 along axis 1, nstep has 2"),
+        ({"control": np.zeros((5, 3, 0)), "state": np.zeros((4, 3, 14))}, ValueError,
+         "state has length 4 along axis 0, control has 5"),
+        ({"state": np.zeros((2, 3))}, TypeError, "state must be an ndarray of three dimensions"),
+        ({"state": [[[0.0]]]}, TypeError, "state must be an ndarray"),
+        ({"state": np.zeros((1, 1, 14), np.float32)}, TypeError, "state must have dtype"),
+        ({"state": np.zeros((1, 1, 15))}, ValueError, r"state has shape \(1, 1, 15\)"),
+        ({"state": np.zeros((1, 4, 14)), "nstep": 1, "sensordata": np.zeros((1, 3, 0))},
+         ValueError, "sensordata has length 3 along axis 1, state has 4"),
+        ({"sensordata": np.zeros((1, 1, 3))}, ValueError, "sensordata has shape"),
+        ({"nstep": -1}, ValueError, "nstep = -1: must be >= 0"),
+        ({"nstep": 1.0}, TypeError, "nstep must be an integer"),
+        ({"nthread": 0}, ValueError, "nthread = 0: must be >= 1"),
+        ({"chunk_size": 0}, ValueError, "chunk_size = 0: must be >= 1"),
+        ({"control_spec": int(mujoco.mjtState.mjSTATE_QPOS)}, ValueError, "control_spec = 2: must"),
+        ({"control_spec": "ctrl"}, TypeError, "control_spec must be an integer"),
+        ({"time_steps": 1}, TypeError, "time_steps"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_refused(keywords, error, message):
+    model = scenes.sphere_on_floor(1.0).compile()
+    start = state_of(model, mujoco.MjData(model))
+    with pytest.raises(error, match=message):
+        rollout(model, **({"initial_state": start} | keywords))
+
+
+def test_wrong_models_are_refused():
+    with pytest.raises(TypeError, match=r"model must be a mujoco\.MjModel, not str"):
+        Rollout("robot.xml")
+    stepper = Stepper(scenes.sphere_on_floor(1.0).compile())
+    with pytest.raises(TypeError, match="sigma: a stepper has its options already"):
+        Rollout(stepper, sigma=1e-3)
+
+
+def test_outputs_of_readonly_memory_are_refused():
+    model = scenes.sphere_on_floor(1.0).compile()
+    start = state_of(model, mujoco.MjData(model))
+    state = np.zeros((1, 1, start.size))
+    state.flags.writeable = False
+    with pytest.raises(ValueError, match=r"state must be .* writeable"):
+        rollout(model, start, state=state)
+
+
+# ---- failures -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nthread", [1, 3])
+def test_worlds_that_fail_leave_the_others_alone(nthread, rng):
+    model = mixed()
+    n_worlds, n_steps = 9, 50
+    initial, controls = worlds_of(model, n_worlds, rng), controls_of(model, n_worlds, n_steps)
+    expected = rollout(model, initial, controls, nthread=1)
+    initial[2, 1] = np.nan
+    controls[4, 17, 1] = np.inf
+    controls[8, 49, 0] = -1e12
+    with pytest.warns(RuntimeWarning, match=r"3 of 9 worlds failed, first world 2, step 0") as told:
+        result = rollout(model, initial, controls, nthread=nthread)
+    assert told[0].filename == __file__
+    failures = [(error.world, error.step) for error in result.failures]
+    assert failures == [(2, 0), (4, 17), (8, 49)]
+    assert [type(error) for error in result.failures] == [StepError] * 3
+    assert "qpos[0] = nan" in str(result.failures[0])
+    assert str(result.failures[1]).startswith("world 4, step 17 at time 2.068 s: ctrl[1] = inf")
+    assert not result.converged
+    for w in range(n_worlds):
+        taken = dict(failures).get(w, n_steps)
+        assert result.steps[w] == taken
+        np.testing.assert_array_equal(result.state[w, :taken], expected.state[w, :taken])
+        np.testing.assert_array_equal(result.sensordata[w, :taken], expected.sensordata[w, :taken])
+        assert np.isnan(result.state[w, taken:]).all()
+        assert np.isnan(result.sensordata[w, taken:]).all()
+        assert not result.records[w, taken:]["contacts"].any()
+
+
+def test_full_memory_in_one_world(tmp_path, monkeypatch):
+    """An error of MuJoCo in one world; the next one on the same thread begins afresh."""
+    monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
+    bodies = "".join(
+        f"<body pos='{i} 0 .09'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
+        for i in range(10)
+    )
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco><size memory='64K'/><worldbody><geom type='plane' size='1 1 1'/>{bodies}"
+        "</worldbody></mujoco>"
+    )
+    touching = state_of(model, mujoco.MjData(model))
+    apart = touching.copy()
+    apart[1 + 2 : 1 + 70 : 7] += 1.0
+    initial = np.array([apart, touching, apart, touching, touching, apart])
+    with pytest.warns(RuntimeWarning, match="3 of 6 worlds failed"):
+        result = rollout(model, initial, nstep=10, nthread=1)
+    assert result.steps.tolist() == [10, 0, 10, 0, 0, 10]
+    assert "too small" in str(result.failures[0])
+    for w in (2, 5):
+        np.testing.assert_array_equal(result.state[w], result.state[0])
+
+
+def test_steps_that_did_not_converge_are_in_the_records(rng):
+    model = scenes.clutter(6, seed=2).compile()
+    settings = SapSettings(max_iterations=0)
+    result = rollout(model, worlds_of(model, 3, rng), nstep=80, settings=settings)
+    assert not result.converged
+    assert result.failures == ()
+    assert (result.records["status"] == 2).any()
+
+
+@pytest.mark.parametrize("nthread", [1, 3])
+def test_an_exception_in_a_callback_of_mujoco_ends_all(nthread, rng):
+    model = mixed()
+    calls = []
+
+    def fail(_model, data):
+        calls.append(data.time)
+        if len(calls) == 40:
+            raise KeyError("no such thing")
+
+    mujoco.set_mjcb_control(fail)
+    try:
+        with pytest.raises(KeyError, match="no such thing") as caught:
+            rollout(model, worlds_of(model, 6, rng), nstep=1000, nthread=nthread)
+    finally:
+        mujoco.set_mjcb_control(None)
+    assert any(note.startswith("in world ") for note in caught.value.__notes__)
+    assert len(calls) < 1000
+
+
+def test_options_are_those_that_a_stepper_needs(rng):
+    model = scenes.sphere_on_floor(1.0).compile()
+    stepper = Stepper(model)
+    initial = worlds_of(model, 2, rng)
+    pool = Rollout(stepper, nthread=2)
+    assert pool.nthread == 2
+    first = pool.rollout(initial, nstep=10)
+    # what does not belong to the stepper may change
+    stepper.model.opt.gravity[:] = 0.0
+    second = pool.rollout(initial, nstep=10)
+    np.testing.assert_allclose(second.state[0, -1, 8:], initial[0, 8:], rtol=1e-12)
+    assert not np.array_equal(first.state, second.state)
+    stepper.model.opt.timestep = 1.0
+    with pytest.raises(ValueError, match="belong to the stepper"):
+        pool.rollout(initial, nstep=10)
+
+
+# ---- threads and signals ------------------------------------------------------------------------
+
+
+def test_a_pool_serves_several_threads_in_turn(rng):
+    model = scenes.clutter(4, seed=1).compile()
+    initial = worlds_of(model, 6, rng)
+    pool = Rollout(model, nthread=2)
+    expected = pool.rollout(initial, nstep=40).state
+    results = []
+
+    def work():
+        results.append(pool.rollout(initial, nstep=40).state)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 4
+    for state in results:
+        np.testing.assert_array_equal(state, expected)
+
+
+@pytest.mark.parametrize("nthread", [1, 2])
+def test_ctrl_c_ends_a_rollout(nthread):
+    """In a process of its own, as a user would meet it."""
+    code = f"""
+        import mujoco, numpy as np, sapwood.mujoco, sapwood.scenes
+        model = sapwood.scenes.clutter(4).compile()
+        data, spec = mujoco.MjData(model), mujoco.mjtState.mjSTATE_FULLPHYSICS
+        start = np.empty(mujoco.mj_stateSize(model, spec))
+        mujoco.mj_getState(model, data, start, spec)
+        print("ready", flush=True)
+        try:
+            sapwood.mujoco.rollout(model, np.tile(start, (4, 1)), nstep=10**6, nthread={nthread})
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == "interrupted\n"
+    assert process.returncode == 0
+
+
+# ---- the C side ---------------------------------------------------------------------------------
+
+
+def test_the_c_side_refuses_garbage():
+    model = scenes.sphere_on_floor(1.0).compile()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    start = state_of(model, data)
+    good = {
+        "api": stepper._engine,
+        "model": stepper.model,
+        "data": data,
+        "first": 0,
+        "last": 2,
+        "steps": 3,
+        "neutral_spec": int(mujoco.mjtState.mjSTATE_INTEGRATION),
+        "state_spec": int(SPEC),
+        "control_spec": int(mujoco.mjtState.mjSTATE_CTRL),
+        "neutral": full_state(stepper.model, data),
+        "initial_state": start[None],
+        "control": np.zeros((1, 1, 0)),
+        "state": np.zeros((2, 3, start.size)),
+        "sensordata": np.zeros((2, 3, 0)),
+        "records": np.zeros((2, 3), _core.STEP_RECORD),
+        "taken": np.zeros(2, np.int64),
+        "stop": np.zeros(1, np.uint8),
+        "signals": False,
+    }
+    core = stepper._core
+    assert core.rollout(**good) == (0, 0, ("options", 0, -1, ""))
+    core.accept_options(stepper._engine, stepper.model)
+    assert core.rollout(**good) == (2, 0, None)
+    assert good["taken"].tolist() == [3, 3]
+    for name, value in (
+        ("api", 1), ("model", data), ("data", stepper.model), ("first", -1), ("first", 3),
+        ("first", "0"), ("last", 3), ("steps", -1), ("steps", 4), ("steps", 2**62),
+        ("state_spec", -1), ("control_spec", 1 << 29), ("neutral", start), ("neutral", None),
+        ("initial_state", None), ("initial_state", start), ("initial_state", start[None, :-1]),
+        ("initial_state", np.tile(start, (3, 1))), ("control", np.zeros((1, 2, 0))),
+        ("control", np.zeros((1, 1, 1))), ("state", np.zeros((1, 3, start.size))),
+        ("state", np.zeros((2, 3, start.size), np.float32)), ("state", 1.0),
+        ("sensordata", np.zeros((2, 3, 1))), ("records", np.zeros(5, _core.STEP_RECORD)),
+        ("records", np.zeros(6)), ("taken", np.zeros(2)), ("taken", 1), ("stop", np.zeros(1)),
+        ("stop", np.zeros(2, np.uint8)),
+    ):  # fmt: skip
+        with pytest.raises((TypeError, ValueError)):
+            core.rollout(**(good | {name: value}))
+    without = good | dict.fromkeys(("control", "state", "sensordata", "records"))
+    assert core.rollout(**without) == (2, 0, None)
+    with pytest.raises(TypeError):
+        core.rollout(**{name: value for name, value in good.items() if name != "data"})
+    # a raised flag stops all
+    good["stop"][0] = 1
+    good["taken"][:] = 0
+    assert core.rollout(**good) == (0, 0, None)
+    assert good["taken"].tolist() == [0, 0]
