@@ -2,8 +2,8 @@
  *
  * J is packed tree by tree, in the order of its patches; each row (t1, t2, n of one contact after the other)
  * takes sap_stride(n) doubles. A contact moves only the joints between it and the root, so most columns of a
- * robot's rows are zero: they are counted in chunks, and chunks of zeros are passed over. jacobian.c is
- * compiled once per instruction set, like the dense kernels. */
+ * robot's rows are zero: they are counted in chunks, and chunks of zeros are passed over. jacobian.c and
+ * assembly.c are compiled once per instruction set, like the dense kernels. */
 #ifndef SAPWOOD_SAP_JACOBIAN_H
 #define SAPWOOD_SAP_JACOBIAN_H
 
@@ -16,23 +16,26 @@ struct sap_jacobian {
   const struct sap_graph *graph;
   const struct sap_reduced_tree *const *reduced; /* (n_nodes) NULL for a whole tree */
   double *values;
-  uint64_t *chunks
-      [2]; /* (n_contacts) by place: which chunks of the lower and the higher side are not zero */
+  uint64_t *
+      chunks[2]; /* (n_contacts) by place: chunks that are not zero, of the lower and higher side */
 };
 
 /* columns of a chunk: 64 chunks hold a row of any length */
 static inline int32_t sap_chunk(int32_t n) { return 8 * ((n + 511) / 512); }
 
-struct sap_term; /* of one contact, see jacobian.c */
+/* what a run of acting contacts of the same links brings to a block: rows of G J, columns of J, and their
+ * chunks */
+struct sap_term {
+  const double *GJ, *J;
+  uint64_t rows, columns;
+  int64_t n_rows;
+};
 
 /* room for the acting contacts of one tree */
 struct sap_scratch {
   double *GJ;             /* (max_node_width) */
   struct sap_term *terms; /* (max_node_contacts) */
 };
-
-/* bytes of a sap_term */
-enum { SAP_TERM_BYTES = 2 * sizeof(double *) + 3 * sizeof(uint64_t) };
 
 struct sap_jacobian_loops {
   /* packs the rows of the problem's J; 0 where one is not finite */

@@ -17,7 +17,8 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   w->J.chunks[1] = sap_arena_take(arena, contacts, sizeof(uint64_t));
   sap_pool_carve(&w->contacts, arena, graph->n_contacts);
   w->scratch.GJ = sap_arena_take(arena, (size_t)graph->max_node_width, sizeof(double));
-  w->scratch.terms = sap_arena_take(arena, (size_t)graph->max_node_contacts, SAP_TERM_BYTES);
+  w->scratch.terms =
+      sap_arena_take(arena, (size_t)graph->max_node_contacts, sizeof(struct sap_term));
   double **const by_scalar[] = {&w->v,  &w->best,     &w->v_star,  &w->momentum_star,
                                 &w->dw, &w->momentum, &w->impulse, &w->gradient,
                                 &w->dv, &w->dp,       &w->scale};

@@ -1,0 +1,67 @@
+/* What the loops over the packed rows of J share: jacobian.c and assembly.c, compiled once per instruction
+ * set. */
+#ifndef SAPWOOD_SAP_ROWS_H
+#define SAPWOOD_SAP_ROWS_H
+
+#include "linalg/isa.h"
+#include "sap/jacobian.h"
+
+/* one side of a patch: the rows of J that belong to one tree */
+struct side {
+  const double *J;
+  const uint64_t *chunks; /* of its contacts */
+  int32_t node, scalar, n, stride;
+};
+
+INLINE struct side side_of(const struct sap_jacobian *J, const struct sap_patch *patch, int high) {
+  const int32_t *scalar = J->graph->tree.node_scalar;
+  const int32_t node = high ? patch->high : patch->low;
+  const int32_t n = scalar[node + 1] - scalar[node];
+  return (struct side){J->values + (high ? patch->J_high : patch->J_low),
+                       J->chunks[high] + patch->begin,
+                       node,
+                       scalar[node],
+                       n,
+                       sap_stride(n)};
+}
+
+/* the sides of a patch, the second one a copy of the first where there is none; returns how many there are */
+INLINE int sides_of(const struct sap_jacobian *J, const struct sap_patch *patch,
+                    struct side sides[2]) {
+  sides[0] = sides[1] = side_of(J, patch, 0);
+  if (patch->high < 0) {
+    return 1;
+  }
+  sides[1] = side_of(J, patch, 1);
+  return 2;
+}
+
+/* vectors that n doubles take */
+INLINE int32_t vectors_of(int32_t n) { return (n + SIMD_WIDTH - 1) / SIMD_WIDTH; }
+
+/* the part of vector k that lies within n doubles */
+INLINE simd_mask part_of(int32_t n, int32_t k) {
+  const int32_t left = n - k * SIMD_WIDTH;
+  return simd_first(left < SIMD_WIDTH ? left : SIMD_WIDTH);
+}
+
+/* vectors [first, last) of a chunk of a row of n */
+INLINE int32_t first_vector(int32_t n, int32_t c) { return c * sap_chunk(n) / SIMD_WIDTH; }
+
+INLINE int32_t last_vector(int32_t n, int32_t c) {
+  const int32_t end = (c + 1) * sap_chunk(n);
+  return vectors_of(end < n ? end : n);
+}
+
+/* the chunks of the contacts of an incidence, by place */
+INLINE const uint64_t *chunks_of(const struct sap_jacobian *J, int32_t node,
+                                 const struct sap_incidence *incidence) {
+  return J->chunks[J->graph->patch[incidence->patch].low != node];
+}
+
+/* the entry of the table that is in assembly.c */
+void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_island *island,
+                               const double *const *A, const struct sap_contact_pool *contacts,
+                               struct sap_scratch scratch, struct sap_factor *factor);
+
+#endif
