@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stddef.h>
 
 #include "sap/rows.h"
