@@ -42,6 +42,9 @@ class Region(enum.IntEnum):
         return self.name
 
 
+_STATUSES = tuple(Status)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Solution:
     """Velocities and impulses of one problem, with the proof of how accurate they are.
@@ -121,7 +124,11 @@ class Solution:
         Solution
             With the arrays of `fields`, not copied.
         """
-        return cls(**{**fields, "status": Status(fields["status"])})
+        # a frozen dataclass sets its fields one by one, which takes longer than a small solve
+        solution = cls.__new__(cls)
+        solution.__dict__.update(fields)
+        solution.__dict__["status"] = _STATUSES[fields["status"]]
+        return solution
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Solution):
