@@ -129,9 +129,7 @@ static inline void simd_store_part(double *p, simd x, simd_mask m) {
     p[0] = x[0];
   }
 }
-static inline simd simd_abs(simd x) {
-  return (simd){__builtin_fabs(x[0]), __builtin_fabs(x[1])};
-}
+static inline simd simd_abs(simd x) { return (simd){__builtin_fabs(x[0]), __builtin_fabs(x[1])}; }
 static inline double simd_sum(simd x) { return x[0] + x[1]; }
 static inline simd simd_lane_to_all(simd x, int lane) { return simd_all(x[lane]); }
 static inline simd_scalar simd_lane(simd x, int lane) { return simd_all(x[lane]); }

@@ -39,10 +39,10 @@ INLINE int sides_of(const struct sap_jacobian *J, const struct sap_patch *patch,
 /* vectors that n doubles take */
 INLINE int32_t vectors_of(int32_t n) { return (n + SIMD_WIDTH - 1) / SIMD_WIDTH; }
 
-/* the part of vector k that lies within n doubles */
+/* the part of vector k that lies within n doubles, if any does */
 INLINE simd_mask part_of(int32_t n, int32_t k) {
   const int32_t left = n - k * SIMD_WIDTH;
-  return simd_first(left < SIMD_WIDTH ? left : SIMD_WIDTH);
+  return simd_left(left > 0 ? left : 0);
 }
 
 /* vectors [first, last) of a chunk of a row of n */
