@@ -12,7 +12,7 @@ SOURCES := $(shell find csrc python cmake -name __pycache__ -prune -o -print) \
 	CMakeLists.txt pyproject.toml
 C_FILES := $(shell find csrc tests/c examples -name '*.[ch]')
 
-.PHONY: help demo test test-c test-python test-sanitized check lint format types warnings tidy clean
+.PHONY: help demo test test-c test-race test-python test-sanitized check lint format types warnings tidy clean
 
 help:
 	@echo 'make demo     run the main job: 40 bodies dropped into a box; results/'
@@ -27,12 +27,17 @@ help:
 demo: .venv/demo
 	$(PY) -m sapwood clutter --bodies 40 --walls --seconds 10 --out results/
 
-test: test-c test-python
+test: test-c test-race test-python
 
 test-c: .venv/setup
 	cmake --preset debug
 	cmake --build --preset debug
 	ctest --preset debug
+
+test-race: .venv/setup
+	cmake --preset race
+	cmake --build --preset race
+	ctest --preset race
 
 test-python: .venv/test
 	$(PY) -m pytest $(PYTEST_ARGS)

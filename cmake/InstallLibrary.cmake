@@ -31,7 +31,7 @@ endif()
 if(SAPWOOD_CHOLMOD)
   list(PREPEND SAPWOOD_LIBRARIES -lcholmod)
 endif()
-list(APPEND SAPWOOD_LIBRARIES -lm)
+list(APPEND SAPWOOD_LIBRARIES -lm -pthread)
 list(JOIN SAPWOOD_LIBRARIES " " SAPWOOD_LIBRARIES)
 configure_file(cmake/sapwood.pc.in "${PROJECT_BINARY_DIR}/sapwood.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/sapwood.pc"

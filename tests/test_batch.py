@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+
 import numpy as np
 import pytest
 
@@ -15,7 +19,7 @@ def problems(rng):
     return files + [helpers.random_problem(rng) for _ in range(20)]
 
 
-@pytest.mark.parametrize("threads", [None, 1, 2, 5, 64])
+@pytest.mark.parametrize("threads", [None, 1, 2, 5, 64, 1000])
 def test_same_bits_as_one_by_one(problems, threads):
     batch = sapwood.solve_batch(problems, threads=threads)
     assert batch == [sapwood.solve(problem) for problem in problems]
@@ -55,3 +59,28 @@ def test_first_wrong_guess_decides(problems, threads):
     with pytest.raises(ValueError, match="v_guess") as caught:
         sapwood.solve_batch(problems, guesses, threads=threads)
     assert caught.value.__notes__ == ["in problems[3]"]
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_first_problem_that_cannot_be_solved_decides(rng, threads):
+    problems = [helpers.random_problem(rng) for _ in range(12)]
+    for i in (8, 5):
+        J = problems[i].J.copy()
+        problems[i] = helpers.rebuild(problems[i], J=J)
+        J[i] = np.nan
+    guesses = [None] * 12
+    guesses[10] = np.zeros(problems[10].nv + 1)
+    with pytest.raises(ValueError, match=r"^J\[5\]: must be finite") as caught:
+        sapwood.solve_batch(problems, guesses, threads=threads)
+    assert caught.value.__notes__ == ["in problems[5]"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_interrupt_ends_a_batch(rng, threads):
+    settings = sapwood.SapSettings(relative_tolerance=0.0, absolute_tolerance=0.0)
+    problems = [helpers.random_problem(rng, sizes=[64] * 3, contacts=60)] * 2000
+    kill = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    kill.start()
+    with pytest.raises(KeyboardInterrupt):
+        sapwood.solve_batch(problems, settings=settings, threads=threads)
+    kill.join()

@@ -154,8 +154,9 @@ static int exec(PyObject *module) {
     return -1;
   }
   if (sapwood_add_results(module) < 0 || sapwood_add_problem(module) < 0 ||
-      sapwood_add_solver(module) < 0 || sapwood_add_contact_law(module) < 0 ||
-      sapwood_add_stepper(module) < 0 || sapwood_add_work(module) < 0) {
+      sapwood_add_solver(module) < 0 || sapwood_add_batch(module) < 0 ||
+      sapwood_add_contact_law(module) < 0 || sapwood_add_stepper(module) < 0 ||
+      sapwood_add_work(module) < 0) {
     return -1;
   }
   return PyModule_AddStringConstant(module, "__version__", SAP_VERSION);

@@ -37,6 +37,7 @@ sapwood_state *sapwood_state_of_type(PyTypeObject *type);
 int sapwood_add_results(PyObject *module);
 int sapwood_add_problem(PyObject *module);
 int sapwood_add_solver(PyObject *module);
+int sapwood_add_batch(PyObject *module);
 int sapwood_add_contact_law(PyObject *module);
 int sapwood_add_stepper(PyObject *module);
 int sapwood_add_work(PyObject *module);
@@ -82,6 +83,15 @@ PyObject *sapwood_result_dict(const sapwood_result *result, double seconds, PyOb
 
 /* Drops the references to the arrays. */
 void sapwood_result_clear(sapwood_result *result);
+
+/* Copy of the records of the last solve: they belong to the solver and change with its next call. */
+typedef struct sapwood_records {
+  sap_iteration *copy; /* from PyMem_RawMalloc */
+  int32_t n;
+} sapwood_records;
+
+/* Makes it; needs no GIL. */
+sap_status sapwood_copy_records(const sap_solver *solver, sapwood_records *records);
 
 /* New structured array (n) holding a copy of the records. */
 PyObject *sapwood_history(const sapwood_state *state, const sap_iteration *records, int32_t n);

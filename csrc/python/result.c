@@ -80,6 +80,19 @@ PyObject *sapwood_history(const sapwood_state *state, const sap_iteration *recor
   return array;
 }
 
+sap_status sapwood_copy_records(const sap_solver *solver, sapwood_records *records) {
+  const sap_iteration *source = sap_solver_history(solver, &records->n);
+  size_t bytes = (size_t)records->n * sizeof *source;
+  records->copy = PyMem_RawMalloc(bytes);
+  if (records->copy == NULL) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  if (bytes > 0) {
+    memcpy(records->copy, source, bytes);
+  }
+  return SAP_OK;
+}
+
 int sapwood_add_results(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
   state->iteration_dtype = iteration_dtype();

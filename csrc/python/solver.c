@@ -5,8 +5,6 @@
  */
 #include "problem.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 
 typedef struct solver {
@@ -57,26 +55,6 @@ static void solver_dealloc(PyObject *object) {
 
 /* ---- solve ---------------------------------------------------------------------------------- */
 
-/* copy of the records of the last solve: they belong to the solver and change with its next call */
-typedef struct records {
-  sap_iteration *copy; /* from PyMem_RawMalloc */
-  int32_t n;
-} records;
-
-/* called without the GIL, under the lock */
-static sap_status copy_records(const sap_solver *core, records *history) {
-  const sap_iteration *source = sap_solver_history(core, &history->n);
-  size_t bytes = (size_t)history->n * sizeof *source;
-  history->copy = PyMem_RawMalloc(bytes);
-  if (history->copy == NULL) {
-    return SAP_OUT_OF_MEMORY;
-  }
-  if (bytes > 0) {
-    memcpy(history->copy, source, bytes);
-  }
-  return SAP_OK;
-}
-
 PyDoc_STRVAR(
     solve_doc,
     "solve($self, problem, v_guess, /)\n--\n\n"
@@ -97,7 +75,7 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
   PyArrayObject *v_guess = NULL;
   PyObject *history = NULL, *dict = NULL;
   sapwood_result result = {0};
-  records recorded = {0};
+  sapwood_records recorded = {0};
   if (args[1] != Py_None) {
     v_guess = sapwood_as_vector(args[1], "v_guess", (npy_intp)problem->sizes.nv, SAPWOOD_FINITE);
     if (v_guess == NULL) {
@@ -119,7 +97,7 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
                        v_guess == NULL ? NULL : sapwood_doubles(v_guess), &result.solution, &error);
   seconds = sap_seconds() - seconds;
   if (status == SAP_OK && self->record_history) {
-    status = copy_records(self->solver, &recorded);
+    status = sapwood_copy_records(self->solver, &recorded);
   }
   PyThread_release_lock(self->lock);
   Py_END_ALLOW_THREADS

@@ -1,11 +1,12 @@
-from collections.abc import Mapping
-from typing import Any, Literal, Self, TypedDict, final
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Self, TypedDict, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __version__: str
 
+_Made = TypeVar("_Made")
 _Float = NDArray[np.float64]
 _Arrays = tuple[NDArray[Any] | None, ...]
 _Ended = tuple[int, int, tuple[str, int, int, str] | BaseException | None]
@@ -40,6 +41,14 @@ def contact_cost(
 def count_work(
     problem: Problem, n_islands: int, regions: ArrayLike, island: ArrayLike, trials: ArrayLike, /
 ) -> _Work: ...
+def solve_batch(
+    problems: list[Problem],
+    v_guesses: list[ArrayLike | None],
+    settings: object,
+    threads: int,
+    make: Callable[[dict[str, Any]], _Made],
+    /,
+) -> list[_Made]: ...
 def first_bad(arrays: tuple[_Float, ...], limit: float, /) -> tuple[int, int] | None: ...
 def mujoco_api(
     functions: Mapping[str, int],

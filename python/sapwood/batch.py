@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-import threading
 from collections.abc import Iterable, Sequence
 from os import sched_getaffinity
 
 from numpy.typing import ArrayLike
 
+from sapwood import _core
 from sapwood.checks import integer
 from sapwood.problem import ContactProblem
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution
-from sapwood.solver import SapSolver
 
 
 def solve_batch(
@@ -25,8 +23,8 @@ def solve_batch(
     """Solve many contact problems, of any sizes.
 
     Every thread has a solver of its own and takes the next problem when it is done with one. The
-    GIL is released while a problem is solved. Velocities and impulses are the same to the last bit
-    for any number of threads.
+    calling thread also turns results into :class:`Solution` objects, while the others solve without
+    the GIL. No bit of a solution depends on the number of threads.
 
     Parameters
     ----------
@@ -65,36 +63,14 @@ def solve_batch(
     if len(guesses) != len(problems):
         raise ValueError(f"v_guesses has {len(guesses)} elements for {len(problems)} problems")
     n_threads = len(sched_getaffinity(0)) if threads is None else integer(threads, "threads", 1)
-    solvers = [SapSolver(settings) for _ in range(max(1, min(n_threads, len(problems))))]
-
-    done: list[Solution | Exception | None] = [None] * len(problems)
-    next_index = itertools.count()
-    interrupted = threading.Event()
-
-    def work(solver: SapSolver) -> None:
-        while (i := next(next_index)) < len(problems) and not interrupted.is_set():
-            try:
-                done[i] = solver.solve(problems[i], guesses[i])
-            except Exception as error:
-                done[i] = error
-
-    helpers = [threading.Thread(target=work, args=(solver,)) for solver in solvers[1:]]
-    for helper in helpers:
-        helper.start()
-    try:
-        work(solvers[0])
-    except BaseException:
-        interrupted.set()
-        raise
-    finally:
-        for helper in helpers:
-            helper.join()
-
-    solutions = []
-    for i, result in enumerate(done):
-        if isinstance(result, Exception):
-            result.add_note(f"in problems[{i}]")
-            raise result
-        assert result is not None
-        solutions.append(result)
-    return solutions
+    guesses = [
+        problem.v_guess if guess is None else guess
+        for problem, guess in zip(problems, guesses, strict=True)
+    ]
+    return _core.solve_batch(
+        [problem._core for problem in problems],
+        guesses,
+        SapSettings() if settings is None else settings,
+        min(n_threads, len(problems) or 1),
+        Solution.from_core,
+    )

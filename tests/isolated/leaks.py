@@ -98,6 +98,12 @@ def solve_wrongly() -> None:
     refused(lambda: sapwood._core.Solver(3))
 
 
+def solve_many() -> None:
+    """Batches on several threads, one of them with a wrong guess."""
+    sapwood.solve_batch([PROBLEM] * 3, [None, v_star, None], SETTINGS, threads=2)
+    refused(lambda: sapwood.solve_batch([PROBLEM] * 3, [None, v_star, v_star[:-1]], threads=2))
+
+
 SMALL = sapwood.ContactProblem(
     [10], np.eye(10).ravel(), -np.ones(10), [0], [-1], np.eye(3, 10).ravel(), [0.5], dt=0.01,
     phi0=[0.0], k=[1e5], tau_d=[0.0],
@@ -158,7 +164,7 @@ def leak_on_purpose(kept: list[object] = []) -> None:  # noqa: B006
 
 def main() -> int:
     """Run all scenarios."""
-    scenarios = [construct, construct_wrongly, solve, solve_wrongly, evaluate]
+    scenarios = [construct, construct_wrongly, solve, solve_wrongly, solve_many, evaluate]
     found = [line for scenario in scenarios for line in leaks_of(scenario)]
     if len(leaks_of(leak_on_purpose)) < 2:
         found.append("the counts did not see a leak on purpose")

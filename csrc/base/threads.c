@@ -1,0 +1,322 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "base/threads.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+/* How long a helper without work stays awake: while it is roused, since waking takes longer than most
+ * waits, and for a moment after it, in case the next solve comes at once. */
+static const double awake_when_roused = 1e-3, awake_at_rest = 50e-6; /* s */
+
+/* after this a thread that waits offers its core to others from time to time */
+static const double patience = 30e-6; /* s */
+enum { CLOCK_EVERY = 16 };            /* polls */
+
+/* how long the caller waits for a helper that came the last time, before it takes its task */
+static const double wait_for_helper = 20e-6; /* s */
+
+enum { MOST_HOMES = 32 };
+
+struct helper {
+  struct sap_threads *threads;
+  pthread_t thread;
+  int32_t index;
+};
+
+/* The state of the open loop is a generation and what is not yet claimed: the number of tasks or, by home,
+ * one bit for each. Whoever replaces it by one task less has read the other members of the same
+ * generation, for they change only while nothing is left to claim. */
+struct sap_threads {
+  _Atomic uint64_t state; /* generation << 32 | unclaimed */
+  _Atomic(void (*)(void *, int32_t, int32_t)) run;
+  _Atomic(void *) context;
+  _Atomic int32_t n_tasks, by_home;
+  _Alignas(SAP_ALIGNMENT) _Atomic int32_t done; /* tasks that helpers have done */
+  _Alignas(SAP_ALIGNMENT) _Atomic int roused;
+  _Atomic int quit;
+  _Atomic int32_t asleep;
+  pthread_mutex_t mutex;
+  pthread_cond_t work;
+  uint64_t calls; /* that were made to those asleep, under the mutex */
+  struct sap_block block;
+  int32_t n, n_helpers;
+  int32_t own; /* tasks of the open loop that the caller has done */
+  int creation_failed;
+  uint32_t
+      absent; /* helpers that did not come for their task of the last loop by home, one bit each */
+  pid_t process; /* that the helpers live in */
+  struct helper helper[];
+};
+
+/* ---- claiming ------------------------------------------------------------------------------- */
+
+struct claim {
+  void (*run)(void *, int32_t, int32_t);
+  void *context;
+  int32_t task;
+};
+
+/* Claims a task for a thread: with homes its own alone, or for the caller any other too, if `any`. */
+static int claim_next(struct sap_threads *threads, int32_t thread, int any, struct claim *claim) {
+  uint64_t state = atomic_load_explicit(&threads->state, memory_order_acquire);
+  while ((uint32_t)state > 0) {
+    uint64_t rest;
+    claim->run = atomic_load_explicit(&threads->run, memory_order_relaxed);
+    claim->context = atomic_load_explicit(&threads->context, memory_order_relaxed);
+    if (atomic_load_explicit(&threads->by_home, memory_order_relaxed)) {
+      claim->task = thread;
+      while (any && !(state >> claim->task & 1)) {
+        claim->task = (claim->task + 1) % MOST_HOMES;
+      }
+      if (claim->task >= MOST_HOMES || !(state >> claim->task & 1)) {
+        return 0;
+      }
+      rest = state & ~(UINT64_C(1) << claim->task);
+    } else {
+      claim->task = atomic_load_explicit(&threads->n_tasks, memory_order_relaxed) - (int32_t)state;
+      rest = state - 1;
+    }
+    if (atomic_compare_exchange_weak_explicit(&threads->state, &state, rest, memory_order_acq_rel,
+                                              memory_order_acquire)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* ---- waiting -------------------------------------------------------------------------------- */
+
+struct wait {
+  uint32_t polls;
+  double since, lasted; /* s */
+};
+
+/* lets a little time pass */
+static void pause_a_little(struct wait *wait) {
+#if defined(__GNUC__) && defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+  if (wait->polls++ % CLOCK_EVERY == 0) {
+    const double now = sap_seconds();
+    wait->since = wait->polls == 1 ? now : wait->since;
+    wait->lasted = now - wait->since;
+    if (wait->lasted > patience) {
+      sched_yield();
+    }
+  }
+}
+
+/* Whoever falls asleep says so before it looks for work once more, and whoever opens a loop does so before
+ * it looks for sleepers: one of the two sees the other. */
+static void sleep_until_called(struct sap_threads *threads) {
+  pthread_mutex_lock(&threads->mutex);
+  const uint64_t calls = threads->calls;
+  atomic_fetch_add(&threads->asleep, 1);
+  while (calls == threads->calls && (uint32_t)atomic_load(&threads->state) == 0 &&
+         !atomic_load(&threads->quit)) {
+    pthread_cond_wait(&threads->work, &threads->mutex);
+  }
+  atomic_fetch_sub(&threads->asleep, 1);
+  pthread_mutex_unlock(&threads->mutex);
+}
+
+static void wake(struct sap_threads *threads) {
+  if (atomic_load(&threads->asleep) > 0) {
+    pthread_mutex_lock(&threads->mutex);
+    ++threads->calls;
+    pthread_cond_broadcast(&threads->work);
+    pthread_mutex_unlock(&threads->mutex);
+  }
+}
+
+static void *help(void *argument) {
+  const struct helper *self = argument;
+  struct sap_threads *threads = self->threads;
+  struct wait wait = {0};
+  struct claim claim;
+  while (!atomic_load_explicit(&threads->quit, memory_order_relaxed)) {
+    if (claim_next(threads, self->index, 0, &claim)) {
+      claim.run(claim.context, claim.task, self->index);
+      atomic_fetch_add_explicit(&threads->done, 1, memory_order_release);
+      wait = (struct wait){0};
+      continue;
+    }
+    pause_a_little(&wait);
+    const int roused = atomic_load_explicit(&threads->roused, memory_order_relaxed);
+    if (wait.lasted > (roused ? awake_when_roused : awake_at_rest)) {
+      sleep_until_called(threads);
+      wait = (struct wait){0};
+    }
+  }
+  return NULL;
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+/* as it is before there are helpers */
+static void reset(struct sap_threads *threads) {
+  atomic_init(&threads->state, 0);
+  atomic_init(&threads->done, 0);
+  atomic_init(&threads->roused, 0);
+  atomic_init(&threads->quit, 0);
+  atomic_init(&threads->asleep, 0);
+  pthread_mutex_init(&threads->mutex, NULL);
+  pthread_cond_init(&threads->work, NULL);
+  threads->calls = 0;
+  threads->n_helpers = 0;
+  threads->creation_failed = 0;
+  threads->absent = 0;
+  threads->process = getpid();
+}
+
+struct sap_threads *sap_threads_create(int32_t n, const sap_allocator *allocator) {
+  struct sap_block block = {0};
+  const size_t bytes = sizeof(struct sap_threads) + (size_t)n * sizeof(struct helper);
+  if (!sap_block_reserve(&block, bytes, allocator)) {
+    return NULL;
+  }
+  struct sap_threads *threads = (void *)block.base;
+  threads->block = block;
+  threads->n = n;
+  reset(threads);
+  return threads;
+}
+
+void sap_threads_destroy(struct sap_threads *threads, const sap_allocator *allocator) {
+  if (!threads) {
+    return;
+  }
+  if (threads->process == getpid()) {
+    atomic_store(&threads->quit, 1);
+    wake(threads);
+    for (int32_t k = 0; k < threads->n_helpers; ++k) {
+      pthread_join(threads->helper[k].thread, NULL);
+    }
+    pthread_cond_destroy(&threads->work);
+    pthread_mutex_destroy(&threads->mutex);
+  }
+  struct sap_block block = threads->block;
+  sap_block_release(&block, allocator);
+}
+
+/* signals are for the threads of the application, faults for the thread that made them */
+static void block_signals(sigset_t *before) {
+  const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+  sigset_t all;
+  sigfillset(&all);
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) {
+    sigdelset(&all, faults[i]);
+  }
+  pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+static void start_helpers(struct sap_threads *threads) {
+  sigset_t before;
+  block_signals(&before);
+  while (threads->n_helpers < threads->n - 1 && !threads->creation_failed) {
+    struct helper *helper = &threads->helper[threads->n_helpers];
+    helper->threads = threads;
+    helper->index = threads->n_helpers + 1;
+    threads->creation_failed = pthread_create(&helper->thread, NULL, help, helper) != 0;
+    threads->n_helpers += !threads->creation_failed;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void sap_threads_rouse(struct sap_threads *threads) {
+  if (threads->process != getpid()) {
+    reset(threads);
+  }
+  atomic_store(&threads->roused, 1);
+  if (threads->n_helpers < threads->n - 1 && !threads->creation_failed) {
+    start_helpers(threads);
+  }
+  wake(threads);
+}
+
+void sap_threads_rest(struct sap_threads *threads) {
+  atomic_store_explicit(&threads->roused, 0, memory_order_relaxed);
+}
+
+int32_t sap_threads_helpers(const struct sap_threads *threads) { return threads->n_helpers; }
+
+/* ---- loops ---------------------------------------------------------------------------------- */
+
+void sap_threads_open(struct sap_threads *threads, const struct sap_loop *loop) {
+  if (!threads || loop->n_tasks == 0) {
+    return;
+  }
+  const int by_home = loop->by_home && loop->n_tasks <= MOST_HOMES;
+  atomic_store_explicit(&threads->run, loop->run, memory_order_relaxed);
+  atomic_store_explicit(&threads->context, loop->context, memory_order_relaxed);
+  atomic_store_explicit(&threads->n_tasks, loop->n_tasks, memory_order_relaxed);
+  atomic_store_explicit(&threads->by_home, by_home, memory_order_relaxed);
+  atomic_store_explicit(&threads->done, 0, memory_order_relaxed);
+  threads->own = 0;
+  const uint64_t before = atomic_load_explicit(&threads->state, memory_order_relaxed) >> 32;
+  const uint32_t bits = UINT32_MAX >> (by_home ? MOST_HOMES - loop->n_tasks : 0);
+  atomic_store(&threads->state, (before + 1) << 32 | (by_home ? bits : (uint32_t)loop->n_tasks));
+  wake(threads);
+}
+
+/* one task by the caller; 0 where there is none for it */
+static int run_one(struct sap_threads *threads, int any, struct claim *claim) {
+  if (!claim_next(threads, 0, any, claim)) {
+    return 0;
+  }
+  claim->run(claim->context, claim->task, 0);
+  ++threads->own;
+  return 1;
+}
+
+int sap_threads_help(struct sap_threads *threads) {
+  struct claim claim;
+  return run_one(threads, 0, &claim);
+}
+
+/* tasks of helpers that do not come for them */
+static void take_over(struct sap_threads *threads) {
+  struct wait wait = {0};
+  uint32_t left;
+  while ((left = (uint32_t)atomic_load_explicit(&threads->state, memory_order_relaxed)) != 0 &&
+         (left & ~threads->absent) != 0 && wait.lasted < wait_for_helper) {
+    pause_a_little(&wait);
+  }
+  struct claim claim;
+  threads->absent = 0;
+  while (run_one(threads, 1, &claim)) {
+    threads->absent |= UINT32_C(1) << claim.task;
+  }
+}
+
+void sap_threads_finish(struct sap_threads *threads, const struct sap_loop *loop) {
+  if (!threads) {
+    for (int32_t k = 0; k < loop->n_tasks; ++k) {
+      loop->run(loop->context, k, 0);
+    }
+    return;
+  }
+  while (sap_threads_help(threads)) {
+  }
+  if (loop->by_home && loop->n_tasks <= MOST_HOMES) {
+    take_over(threads);
+  }
+  struct wait wait = {0};
+  while (loop->n_tasks > 0 &&
+         threads->own + atomic_load_explicit(&threads->done, memory_order_acquire) <
+             loop->n_tasks) {
+    pause_a_little(&wait);
+  }
+}
+
+void sap_threads_run(struct sap_threads *threads, const struct sap_loop *loop) {
+  sap_threads_open(threads, loop);
+  sap_threads_finish(threads, loop);
+}

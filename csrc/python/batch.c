@@ -1,0 +1,237 @@
+/* _core.solve_batch: many problems on several threads.
+ *
+ * Everything that needs Python is done by the calling thread: it makes room for all results, then turns those
+ * that are ready into Python objects, in order, while helpers solve the next ones without the GIL; where none
+ * is ready it solves one itself.
+ */
+#include "problem.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/threads.h"
+
+typedef struct entry {
+  const sapwood_problem *problem; /* borrowed: the list keeps it */
+  PyArrayObject *v_guess;         /* or NULL */
+  sapwood_result result;
+  sapwood_records records;
+  sap_status status;
+  sap_error error;
+  double seconds;
+  atomic_int done;
+} entry;
+
+typedef struct batch {
+  entry *entries; /* (n) from PyMem_Malloc */
+  Py_ssize_t n;
+  sap_solver *solver[SAP_MOST_THREADS]; /* of each thread */
+  int record_history;
+  atomic_int stop; /* the rest is not wanted any more */
+} batch;
+
+/* ---- without the GIL ------------------------------------------------------------------------- */
+
+static void solve_entry(void *context, int32_t task, int32_t thread) {
+  batch *all = context;
+  entry *e = &all->entries[task];
+  sap_solver *solver = all->solver[thread];
+  if (!atomic_load_explicit(&all->stop, memory_order_relaxed)) {
+    const double start = sap_seconds();
+    e->status = sap_solver_solve(solver, &e->problem->problem,
+                                 e->v_guess == NULL ? NULL : sapwood_doubles(e->v_guess),
+                                 &e->result.solution, &e->error);
+    e->seconds = sap_seconds() - start;
+    if (e->status == SAP_OK && all->record_history) {
+      e->status = sapwood_copy_records(solver, &e->records);
+    }
+  }
+  atomic_store_explicit(&e->done, 1, memory_order_release);
+}
+
+/* ---- with the GIL ---------------------------------------------------------------------------- */
+
+/* adds to the exception that is set at which problem it came up */
+static void note_index(Py_ssize_t i) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyObject *note = PyUnicode_FromFormat("in problems[%zd]", i);
+  PyObject *done = note == NULL ? NULL : PyObject_CallMethod(value, "add_note", "O", note);
+  if (done == NULL) {
+    PyErr_Clear();
+  }
+  Py_XDECREF(done);
+  Py_XDECREF(note);
+  PyErr_Restore(type, value, traceback);
+}
+
+/* room for the results of problem i; 0, or -1 with an exception */
+static int prepare_entry(const sapwood_state *state, entry *e, PyObject *problem, PyObject *guess) {
+  e->problem = sapwood_as_problem(state, problem);
+  if (e->problem == NULL) {
+    return -1;
+  }
+  if (guess != Py_None) {
+    e->v_guess =
+        sapwood_as_vector(guess, "v_guess", (npy_intp)e->problem->sizes.nv, SAPWOOD_FINITE);
+    if (e->v_guess == NULL) {
+      return -1;
+    }
+  }
+  return sapwood_result_allocate(&e->result, e->problem->sizes.nv, e->problem->problem.n_contacts);
+}
+
+static void clear_entry(entry *e) {
+  Py_CLEAR(e->v_guess);
+  sapwood_result_clear(&e->result);
+  PyMem_RawFree(e->records.copy);
+  e->records.copy = NULL;
+}
+
+/* what `make` makes of the result */
+static PyObject *finish_entry(const sapwood_state *state, const batch *all, entry *e,
+                              PyObject *make) {
+  if (sapwood_raise(e->status, &e->error) < 0) {
+    return NULL;
+  }
+  PyObject *history = all->record_history ? sapwood_history(state, e->records.copy, e->records.n)
+                                          : Py_NewRef(Py_None);
+  PyObject *dict = history == NULL ? NULL : sapwood_result_dict(&e->result, e->seconds, history);
+  PyObject *made = dict == NULL ? NULL : PyObject_CallOneArg(make, dict);
+  Py_XDECREF(dict);
+  Py_XDECREF(history);
+  clear_entry(e);
+  return made;
+}
+
+/* waits for problem i, solving others meanwhile */
+static void wait_for(batch *all, struct sap_threads *threads, const struct sap_loop *loop,
+                     Py_ssize_t i) {
+  while (!atomic_load_explicit(&all->entries[i].done, memory_order_acquire)) {
+    if (threads == NULL) {
+      solve_entry(all, (int32_t)i, 0);
+    } else if (!sap_threads_help(threads)) {
+      sap_threads_finish(threads, loop);
+    }
+  }
+}
+
+/* list of what `make` makes of each result */
+static PyObject *run(const sapwood_state *state, batch *all, struct sap_threads *threads,
+                     PyObject *make) {
+  PyObject *list = PyList_New(all->n);
+  const struct sap_loop loop = {solve_entry, all, (int32_t)all->n, 0};
+  if (threads != NULL) {
+    sap_threads_rouse(threads);
+    sap_threads_open(threads, &loop);
+  }
+  for (Py_ssize_t i = 0; i < all->n && list != NULL; i++) {
+    if (!atomic_load_explicit(&all->entries[i].done, memory_order_acquire)) {
+      Py_BEGIN_ALLOW_THREADS
+      wait_for(all, threads, &loop, i);
+      Py_END_ALLOW_THREADS
+    }
+    PyObject *made =
+        PyErr_CheckSignals() < 0 ? NULL : finish_entry(state, all, &all->entries[i], make);
+    if (made == NULL) {
+      note_index(i);
+      Py_CLEAR(list);
+    } else {
+      PyList_SET_ITEM(list, i, made);
+    }
+  }
+  atomic_store_explicit(&all->stop, 1, memory_order_relaxed);
+  if (threads != NULL) {
+    Py_BEGIN_ALLOW_THREADS
+    sap_threads_finish(threads, &loop);
+    Py_END_ALLOW_THREADS
+  }
+  return list;
+}
+
+PyDoc_STRVAR(
+    solve_batch_doc,
+    "solve_batch(problems, v_guesses, settings, threads, make, /)\n--\n\n"
+    "Solve the Problems of a list from the v_guesses of another, and call make with a dict\n"
+    "of the fields of each solution. Returns the list of what it returned.");
+
+static PyObject *solve_batch(PyObject *module, PyObject *args) {
+  const sapwood_state *state = sapwood_state_of_module(module);
+  PyObject *problems, *guesses, *settings_object, *make, *list = NULL;
+  int n_threads;
+  sap_settings settings;
+  if (!PyArg_ParseTuple(args, "O!O!OiO:solve_batch", &PyList_Type, &problems, &PyList_Type,
+                        &guesses, &settings_object, &n_threads, &make) ||
+      sapwood_read_settings(settings_object, &settings) < 0) {
+    return NULL;
+  }
+  const Py_ssize_t n = PyList_GET_SIZE(problems);
+  if (PyList_GET_SIZE(guesses) != n || n > INT32_MAX || n_threads < 1) {
+    PyErr_SetString(PyExc_ValueError, "one guess per problem, and a thread");
+    return NULL;
+  }
+  n_threads = n_threads < SAP_MOST_THREADS ? n_threads : SAP_MOST_THREADS;
+  n_threads = n_threads < n ? n_threads : n > 0 ? (int)n : 1;
+
+  /* the lists must stay as they are while Python code runs */
+  problems = PyList_GetSlice(problems, 0, n);
+  guesses = problems == NULL ? NULL : PyList_GetSlice(guesses, 0, n);
+  batch all = {.record_history = settings.record_history};
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  struct sap_threads *threads = NULL;
+  PyObject *type = NULL, *value = NULL, *traceback = NULL;
+  all.entries = PyMem_Calloc((size_t)n + 1, sizeof *all.entries);
+  int ready = guesses != NULL && all.entries != NULL;
+  for (int k = 0; k < n_threads && ready; k++) {
+    sap_error error = {0};
+    ready = sapwood_raise(sap_solver_create(&all.solver[k], &settings, NULL, &error), &error) == 0;
+  }
+  if (ready && n_threads > 1) {
+    threads = sap_threads_create(n_threads, &memory);
+    ready = threads != NULL;
+  }
+  if (!ready) {
+    if (!PyErr_Occurred()) {
+      PyErr_NoMemory();
+    }
+    goto done;
+  }
+  /* a wrong argument counts once all problems before it have been solved */
+  for (; all.n < n; all.n++) {
+    if (prepare_entry(state, &all.entries[all.n], PyList_GET_ITEM(problems, all.n),
+                      PyList_GET_ITEM(guesses, all.n)) < 0) {
+      note_index(all.n);
+      PyErr_Fetch(&type, &value, &traceback);
+      break;
+    }
+  }
+  list = run(state, &all, threads, make);
+  if (list != NULL && type != NULL) {
+    Py_CLEAR(list);
+    PyErr_Restore(type, value, traceback);
+    type = value = traceback = NULL;
+  }
+done:
+  sap_threads_destroy(threads, &memory);
+  for (int k = 0; k < n_threads; k++) {
+    sap_solver_destroy(all.solver[k]);
+  }
+  for (Py_ssize_t i = 0; all.entries != NULL && i < n; i++) {
+    clear_entry(&all.entries[i]);
+  }
+  PyMem_Free(all.entries);
+  Py_XDECREF(problems);
+  Py_XDECREF(guesses);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+  return list;
+}
+
+static PyMethodDef methods[] = {{"solve_batch", solve_batch, METH_VARARGS, solve_batch_doc},
+                                {NULL, NULL, 0, NULL}};
+
+int sapwood_add_batch(PyObject *module) { return PyModule_AddFunctions(module, methods); }

@@ -1,0 +1,209 @@
+/* Threads: every task of a loop runs once, whoever is there to run it. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "check.h"
+
+/* ---- threads that cannot be made ------------------------------------------------------------ */
+
+/* the linker sends the library's calls here, see CMakeLists.txt */
+static atomic_int threads_allowed = 1000;
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument) {
+  return threads_allowed-- > 0 ? __real_pthread_create(thread, attributes, start, argument) : 11;
+}
+
+/* ---- loops ---------------------------------------------------------------------------------- */
+
+enum { MOST_TASKS = 1000 };
+
+struct tally {
+  int32_t runs[MOST_TASKS]; /* of each task: plain numbers, each written by one thread at a time */
+  int32_t thread[MOST_TASKS]; /* that ran it last */
+};
+
+static void count_task(void *context, int32_t task, int32_t thread) {
+  struct tally *tally = context;
+  tally->runs[task]++;
+  tally->thread[task] = thread;
+}
+
+static void sleep_for(double seconds) {
+  const struct timespec time = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
+  nanosleep(&time, NULL);
+}
+
+/* runs loops of all sizes; 0 where a task was left out or done twice, or a thread has no place */
+static int loops_are_whole(struct sap_threads *threads, int32_t n) {
+  static const int32_t sizes[] = {0, 1, 2, 7, 32, 33, MOST_TASKS};
+  static struct tally tally;
+  int whole = 1;
+  for (size_t s = 0; s < CHECK_COUNT(sizes); ++s) {
+    for (int by_home = 0; by_home < 2; ++by_home) {
+      memset(&tally, 0, sizeof tally);
+      const struct sap_loop loop = {count_task, &tally, sizes[s], by_home};
+      for (int32_t repeat = 0; repeat < 20; ++repeat) {
+        if (repeat % 2) {
+          sap_threads_run(threads, &loop);
+        } else {
+          sap_threads_open(threads, &loop);
+          sap_threads_finish(threads, &loop);
+        }
+      }
+      for (int32_t k = 0; k < sizes[s]; ++k) {
+        whole &= tally.runs[k] == 20 && tally.thread[k] >= 0 && tally.thread[k] < n;
+      }
+    }
+  }
+  return whole;
+}
+
+static void every_task_runs_once(void) {
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  CHECK(loops_are_whole(NULL, 1));
+  for (int32_t n = 1; n <= 16; n = 2 * n + 1) {
+    struct sap_threads *threads = sap_threads_create(n, &memory);
+    REQUIRE(threads);
+    CHECK_EQUAL(sap_threads_helpers(threads), 0);
+    CHECK(loops_are_whole(threads, n));
+    sap_threads_rouse(threads);
+    CHECK_EQUAL(sap_threads_helpers(threads), n - 1);
+    CHECK(loops_are_whole(threads, n));
+    sap_threads_rest(threads);
+    CHECK(loops_are_whole(threads, n));
+    sap_threads_destroy(threads, &memory);
+  }
+}
+
+static void helpers_wake_from_sleep(void) {
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  struct sap_threads *threads = sap_threads_create(3, &memory);
+  REQUIRE(threads);
+  for (int32_t repeat = 0; repeat < 10; ++repeat) {
+    sap_threads_rouse(threads);
+    CHECK(loops_are_whole(threads, 3));
+    if (repeat % 2) {
+      sap_threads_rest(threads);
+    }
+    /* longer than either patience */
+    sleep_for(0.004);
+    CHECK(loops_are_whole(threads, 3));
+  }
+  sleep_for(0.004);
+  sap_threads_destroy(threads, &memory);
+}
+
+/* a task that others must run too: it waits until all have met, or for a second */
+struct meeting {
+  pthread_mutex_t mutex;
+  int32_t n, present, most;
+};
+
+static void meet(void *context, int32_t task, int32_t thread) {
+  struct meeting *meeting = context;
+  (void)task;
+  (void)thread;
+  for (int32_t wait = 0; wait < 1000; ++wait) {
+    pthread_mutex_lock(&meeting->mutex);
+    meeting->present += wait == 0;
+    meeting->most = meeting->present > meeting->most ? meeting->present : meeting->most;
+    const int all = meeting->present == meeting->n;
+    pthread_mutex_unlock(&meeting->mutex);
+    if (all) {
+      return;
+    }
+    sleep_for(0.001);
+  }
+}
+
+static void tasks_run_at_the_same_time(void) {
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  struct sap_threads *threads = sap_threads_create(4, &memory);
+  REQUIRE(threads);
+  sap_threads_rouse(threads);
+  struct meeting meeting = {PTHREAD_MUTEX_INITIALIZER, 4, 0, 0};
+  const struct sap_loop loop = {meet, &meeting, 4, 0};
+  sap_threads_run(threads, &loop);
+  CHECK_EQUAL(meeting.most, 4);
+  sap_threads_destroy(threads, &memory);
+}
+
+static void threads_that_cannot_be_made_are_done_without(void) {
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  for (int32_t allowed = 0; allowed < 4; ++allowed) {
+    struct sap_threads *threads = sap_threads_create(6, &memory);
+    REQUIRE(threads);
+    threads_allowed = allowed;
+    sap_threads_rouse(threads);
+    sap_threads_rouse(threads);
+    threads_allowed = 1000;
+    CHECK_EQUAL(sap_threads_helpers(threads), allowed);
+    CHECK(loops_are_whole(threads, 6));
+    sap_threads_destroy(threads, &memory);
+  }
+}
+
+/* ThreadSanitizer does not follow a process with threads into its children */
+#ifndef __SANITIZE_THREAD__
+#define FORK_TESTS CHECK_TEST(a_child_process_makes_its_own),
+
+/* runs `child` in a process made by fork(): 1 where it returns 1 */
+static int holds_in_child(int (*child)(void *), void *context) {
+  fflush(stdout);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    _exit(child(context) ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(pid, &status, 0);
+  return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static int loops_in_child(void *context) {
+  struct sap_threads *threads = context;
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  sap_threads_rouse(threads);
+  const int whole = sap_threads_helpers(threads) == 3 && loops_are_whole(threads, 4);
+  sap_threads_destroy(threads, &memory);
+  return whole;
+}
+
+static int destroy_in_child(void *context) {
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  sap_threads_destroy(context, &memory);
+  return 1;
+}
+
+static void a_child_process_makes_its_own(void) {
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  struct sap_threads *threads = sap_threads_create(4, &memory);
+  REQUIRE(threads);
+  sap_threads_rouse(threads);
+  CHECK(loops_are_whole(threads, 4));
+  CHECK(holds_in_child(loops_in_child, threads));
+  CHECK(holds_in_child(destroy_in_child, threads));
+  CHECK(loops_are_whole(threads, 4));
+  sap_threads_destroy(threads, &memory);
+}
+#else
+#define FORK_TESTS
+#endif
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {CHECK_TEST(every_task_runs_once), CHECK_TEST(helpers_wake_from_sleep),
+                              CHECK_TEST(tasks_run_at_the_same_time),
+                              CHECK_TEST(threads_that_cannot_be_made_are_done_without), FORK_TESTS};
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
