@@ -31,10 +31,10 @@ struct sap_contact {
   double R_t, R_n;
   double inverse_R_t, inverse_R_n;
   double mu_hat;
-  double share;    /* 1/(1 + mu_tilde^2) */
-  double unshare;  /* 1 + mu_tilde^2 */
-  double soft;     /* eps_s^2 */
-  double v_hat[3]; /* (t1, t2, n) */
+  double share;         /* 1/(1 + mu_tilde^2) */
+  double inverse_share; /* 1 + mu_tilde^2 */
+  double soft;          /* eps_s^2 */
+  double v_hat[3];      /* (t1, t2, n) */
 };
 
 /* where y lies, and the quantities that cost, impulse and Hessian share. All functions below select
@@ -59,7 +59,7 @@ static inline struct sap_contact sap_contact_make(double mu, double R_t, double 
       .inverse_R_n = 1 / R_n,
       .mu_hat = mu_hat,
       .share = 1 / (1 + mu * mu_hat),
-      .unshare = 1 + mu * mu_hat,
+      .inverse_share = 1 + mu * mu_hat,
       .soft = soft_norm * soft_norm,
       .v_hat = {v_hat_t1, v_hat_t2, v_hat_n},
   };
@@ -98,7 +98,7 @@ static inline double sap_contact_cost(const struct sap_contact *c,
                                       const struct sap_contact_state *at) {
   /* 0 (y_n + y_r) is 0, or NaN: an overflow must not pass for the absence of contact */
   const double normal = 0.5 * c->R_n * at->gamma_n * at->gamma_n + 0 * (at->y[2] + at->y_r);
-  return at->sticks ? 0.5 * c->R_t * at->y_r * at->y_r + normal : normal * c->unshare;
+  return at->sticks ? 0.5 * c->R_t * at->y_r * at->y_r + normal : normal * c->inverse_share;
 }
 
 /* cost at b minus cost at a, without the cancellation of their difference: dy = y_b - y_a as it was formed,

@@ -36,7 +36,7 @@ static inline struct sap_contact sap_pool_get(const struct sap_contact_pool *poo
       .inverse_R_n = pool->inverse_R_n[i],
       .mu_hat = pool->mu_hat[i],
       .share = pool->share[i],
-      .unshare = 1 + pool->mu[i] * pool->mu_hat[i],
+      .inverse_share = 1 + pool->mu[i] * pool->mu_hat[i],
       .soft = pool->soft,
       .v_hat = {pool->v_hat[0][i], pool->v_hat[1][i], pool->v_hat[2][i]},
   };
