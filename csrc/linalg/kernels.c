@@ -108,40 +108,7 @@ static void push_updates(const struct sap_supernode *s, const struct sap_update 
   }
 }
 
-/* ---- matrix times vector ---- */
-
-static void gemv(int32_t m, int32_t n, const double *A, int32_t lda, const double *x, double *y) {
-  for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
-    const simd_mask part = simd_first(m - i < SIMD_WIDTH ? m - i : SIMD_WIDTH);
-    simd sum[3] = {simd_load_part(y + i, part), simd_zero(), simd_zero()};
-    int32_t j = 0;
-    for (; j + 2 < n; j += 3) {
-      for (int32_t k = 0; k < 3; ++k) {
-        sum[k] += simd_load_part(A + (int64_t)(j + k) * lda + i, part) * simd_all(x[j + k]);
-      }
-    }
-    for (; j < n; ++j) {
-      sum[0] += simd_load_part(A + (int64_t)j * lda + i, part) * simd_all(x[j]);
-    }
-    simd_store_part(y + i, sum[0] + (sum[1] + sum[2]), part);
-  }
-}
-
-INLINE double dot(int32_t n, const double *a, const double *b) {
-  simd sum = simd_zero();
-  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-    const simd_mask part = simd_first(n - i < SIMD_WIDTH ? n - i : SIMD_WIDTH);
-    sum += simd_load_part(a + i, part) * simd_load_part(b + i, part);
-  }
-  return simd_sum(sum);
-}
-
-static void gemv_transposed(int32_t m, int32_t n, const double *A, int32_t lda, const double *x,
-                            double *y) {
-  for (int32_t j = 0; j < n; ++j) {
-    y[j] += dot(m, A + (int64_t)j * lda, x);
-  }
-}
+/* ---- J A^-1 J^T ---- */
 
 static void gram(int32_t n, const double *S, const double *J, double W[9]) {
   simd sum[3][3];
@@ -183,9 +150,7 @@ const struct sap_kernels SAP_OF_ISA(sap_kernels_) = {
     SAP_OF_ISA(sap_factor_),
     SAP_OF_ISA(sap_solve_forward_),
     SAP_OF_ISA(sap_solve_backward_),
-    gemv,
     gram,
-    gemv_transposed,
     SAP_OF_ISA(sap_factor_panel_),
     push_updates,
     SAP_OF_ISA(sap_push_solution_),

@@ -34,15 +34,8 @@ struct sap_kernels {
   void (*solve_backward)(int32_t rows, int32_t cols, const double *P, int32_t ld, double *x,
                          const double *t);
 
-  /* y += A x for A (m, n) */
-  void (*gemv)(int32_t m, int32_t n, const double *A, int32_t lda, const double *x, double *y);
-
   /* W (3, 3) += X^T X with X = S J^T: S (n, n) lower triangular with zeros above, J (3, n) row-major */
   void (*gram)(int32_t n, const double *S, const double *J, double W[9]);
-
-  /* y += A^T x for A (m, n) */
-  void (*gemv_transposed)(int32_t m, int32_t n, const double *A, int32_t lda, const double *x,
-                          double *y);
 
   /* For the panel P = [L; B] of supernode s, padded as junction_tree.h says: factor; all updates that it then
    * pushes into the panels above; and the two solves with t scattered over x, segment by segment. x is indexed

@@ -290,35 +290,6 @@ static void factor_takes_any_scale(void) {
   }
 }
 
-static void matrix_vector_products(void) {
-  uint64_t seed = 6;
-  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
-    const struct sap_kernels *kernels = sap_kernels_of(set);
-    for (int32_t m = 1; kernels && m <= 19; ++m) {
-      const int32_t n = 1 + (7 * m) % 17;
-      double x[MOST], y[MOST] = {0}, sums[MOST] = {0};
-      fill(A, MOST * LD, &seed);
-      fill(x, MOST, &seed);
-      for (int32_t j = 0; j < n; ++j) {
-        for (int32_t i = 0; i < m; ++i) {
-          sums[i] += A[j * LD + i] * x[j];
-        }
-      }
-      kernels->gemv(m, n, A, LD, x, y);
-      CHECK_ALL_CLOSE(y, sums, MOST, 1e-13);
-      memset(y, 0, sizeof y);
-      memset(sums, 0, sizeof sums);
-      for (int32_t j = 0; j < n; ++j) {
-        for (int32_t i = 0; i < m; ++i) {
-          sums[j] += A[j * LD + i] * x[i];
-        }
-      }
-      kernels->gemv_transposed(m, n, A, LD, x, y);
-      CHECK_ALL_CLOSE(y, sums, MOST, 1e-13);
-    }
-  }
-}
-
 static void gram_is_the_product_of_x_with_itself(void) {
   uint64_t seed = 7;
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
@@ -366,7 +337,6 @@ int main(int argc, char **argv) {
       CHECK_TEST(solves_invert_the_factor),
       CHECK_TEST(plain_solves_stay_inside_the_panel),
       CHECK_TEST(factor_takes_any_scale),
-      CHECK_TEST(matrix_vector_products),
       CHECK_TEST(gram_is_the_product_of_x_with_itself),
       CHECK_TEST(the_best_set_is_one_of_them),
   };
