@@ -59,6 +59,13 @@ typedef struct sap_allocator {
 
 /* ---- problem ------------------------------------------------------------------------------- */
 
+/* Barrier around the compliant law of a contact: its rigid core */
+typedef enum sap_core {
+  SAP_CORE_NONE = 0,
+  SAP_CORE_LOG, /* no penetration beyond delta */
+  SAP_CORE_EXP  /* soft bound: the stiffness grows with exp(lambda s) */
+} sap_core;
+
 /* One contact problem. Trees are concatenated in v; nv = sum of tree_nv.
  * tree_a[i] is the first tree of contact i (never -1), tree_b[i] the second one, or -1 when the
  * other side is the world or the same tree. tree_a[i] != tree_b[i].
@@ -134,6 +141,18 @@ typedef enum sap_region {
  * G (n, 3, 3), cost (n), region (n). soft_norm is eps_s >= 0 in N s: y_r = sqrt(|y_t|^2 + eps_s^2). */
 void sap_project(int64_t n, const double *y, const double *mu, const double *R_t, const double *R_n,
                  double soft_norm, double *gamma, double *G, double *cost, int8_t *region);
+
+/* The same with rigid cores: core (n) of enum sap_core, kappa (n) > 0 in J and core_lambda (n) > 0, the last
+ * two read where core says so. l = kappa b(s) with s = |P_F(y)|_R/sqrt(kappa) and
+ *
+ *     log   b = -s log(1-s)/2             exp   b = s^2 exp(core_lambda s)/2
+ *
+ * Outside of the domain, s < 1 for log and core_lambda s < 600 for exp, the cost is infinite and gamma and G
+ * are NaN. */
+void sap_project_core(int64_t n, const double *y, const double *mu, const double *R_t,
+                      const double *R_n, double soft_norm, const int8_t *core, const double *kappa,
+                      const double *core_lambda, double *gamma, double *G, double *cost,
+                      int8_t *region);
 
 /* ---- settings ------------------------------------------------------------------------------ */
 

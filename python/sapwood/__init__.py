@@ -23,6 +23,7 @@ from sapwood.contact_law import Projection, contact_cost, project
 from sapwood.io import load_problem, save_problem
 from sapwood.materials import ContactMaterial
 from sapwood.problem import ContactProblem
+from sapwood.rigid_core import CoreKind, RigidCore
 from sapwood.settings import SapSettings, factorizations
 from sapwood.solution import Region, Solution, Status
 from sapwood.solver import Evaluation, LineValues, SapSolver, solve
@@ -30,10 +31,12 @@ from sapwood.solver import Evaluation, LineValues, SapSolver, solve
 __all__ = [
     "ContactMaterial",
     "ContactProblem",
+    "CoreKind",
     "Evaluation",
     "LineValues",
     "Projection",
     "Region",
+    "RigidCore",
     "SapSettings",
     "SapSolver",
     "Solution",

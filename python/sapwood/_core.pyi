@@ -33,10 +33,26 @@ def check_settings(settings: object, /) -> None: ...
 def default_settings() -> dict[str, float | int | bool | str]: ...
 def factorizations() -> tuple[str, ...]: ...
 def project(
-    y: ArrayLike, mu: ArrayLike, R_t: ArrayLike, R_n: ArrayLike, soft_norm: float, /
+    y: ArrayLike,
+    mu: ArrayLike,
+    R_t: ArrayLike,
+    R_n: ArrayLike,
+    soft_norm: float,
+    core: NDArray[np.int8] = ...,
+    kappa: ArrayLike = ...,
+    core_lambda: ArrayLike = ...,
+    /,
 ) -> _Projection: ...
 def contact_cost(
-    y: ArrayLike, mu: ArrayLike, R_t: ArrayLike, R_n: ArrayLike, soft_norm: float, /
+    y: ArrayLike,
+    mu: ArrayLike,
+    R_t: ArrayLike,
+    R_n: ArrayLike,
+    soft_norm: float,
+    core: NDArray[np.int8] = ...,
+    kappa: ArrayLike = ...,
+    core_lambda: ArrayLike = ...,
+    /,
 ) -> _Float: ...
 def count_work(
     problem: Problem, n_islands: int, regions: ArrayLike, island: ArrayLike, trials: ArrayLike, /
