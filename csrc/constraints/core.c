@@ -32,8 +32,8 @@ double sap_core_cost_difference(const struct sap_core_barrier *barrier, double l
          l_a * exp(barrier->lambda * s_a) * expm1(barrier->lambda * ds);
 }
 
-double sap_core_deepened(const struct sap_core_barrier *barrier, double v_hat_n, double R_n) {
-  const double kappa = 1 / barrier->inverse_kappa;
+double sap_core_deepened(const struct sap_core_barrier *barrier, double kappa, double v_hat_n,
+                         double R_n) {
   const double most = barrier->kind == SAP_CORE_LOG ? SAP_CORE_START : sap_core_most(barrier);
   const double rest = sap_core_rest(v_hat_n, 1 / R_n, barrier->inverse_kappa);
   return rest > most ? kappa * (rest / most) * (rest / most) : kappa;

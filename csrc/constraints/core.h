@@ -139,6 +139,7 @@ static inline double sap_core_rest(double v_hat_n, double inverse_R_n, double in
 }
 
 /* kappa with which a contact that starts too deep is feasible at rest; `kappa` where it is already */
-double sap_core_deepened(const struct sap_core_barrier *barrier, double v_hat_n, double R_n);
+double sap_core_deepened(const struct sap_core_barrier *barrier, double kappa, double v_hat_n,
+                         double R_n);
 
 #endif

@@ -60,7 +60,12 @@ typedef struct sap_allocator {
 
 /* ---- problem ------------------------------------------------------------------------------- */
 
-/* Barrier around the compliant law of a contact: its rigid core */
+/* Barrier around the compliant law of a contact: its rigid core, see sap_project_core().
+ *
+ * With kappa = (delta/(dt + tau_d))^2/R_n the log barrier keeps the penetration of a contact below delta. It
+ * needs a start inside of its domain: the guess is moved towards v = 0 as far as that takes. A contact that
+ * would be outside at rest, deeper than delta, gets a larger kappa for this solve, delta growing like
+ * sqrt(kappa). So does one that a moving surface leaves no room. */
 typedef enum sap_core {
   SAP_CORE_NONE = 0,
   SAP_CORE_LOG, /* no penetration beyond delta */
@@ -116,7 +121,10 @@ typedef struct sap_problem {
   const double *v_hat_t; /* (n_contacts, 2), tangential bias (moving surfaces), m/s; NULL means 0 */
   int32_t n_groups;
   const sap_constraints
-      *groups; /* (n_groups) constraints of other kinds; NULL where there are none */
+      *groups;               /* (n_groups) constraints of other kinds; NULL where there are none */
+  const int8_t *core;        /* (n_contacts) of sap_core; NULL: none has one */
+  const double *kappa;       /* (n_contacts), > 0 where there is a core, its energy, J */
+  const double *core_lambda; /* (n_contacts), > 0 where there is an exp core, dimensionless */
 } sap_problem;
 
 /* Lengths that follow from the index arrays of a problem. */
@@ -150,6 +158,9 @@ typedef struct sap_parameters {
   const double *phi0;  /* (n_contacts) signed distance at the start of the step, m */
   const double *k;     /* (n_contacts) stiffness, N/m, > 0 */
   const double *tau_d; /* (n_contacts) dissipation time, s, >= 0 */
+  const double
+      *delta; /* (n_contacts) depth of the core, m, > 0 where there is one; NULL: kappa of the
+                          problem is read */
 } sap_parameters;
 
 /* R_n = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))   (21)
@@ -160,6 +171,12 @@ typedef struct sap_parameters {
 sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
                           double *R_n, double *v_hat_n, const sap_allocator *allocator,
                           sap_error *error);
+
+/* kappa = (delta/(dt + tau_d))^2/R_n of the contacts with a core, infinite elsewhere (n_contacts). Reads core
+ * and n_contacts of `problem`, dt, tau_d and delta of `parameters`, and R_n (n_contacts); checks delta and what it
+ * computes. */
+sap_status sap_core_energy(const sap_problem *problem, const sap_parameters *parameters,
+                           const double *R_n, double *kappa, sap_error *error);
 
 /* Physical parameters of a group: arrays (n_rows), one for each parameter of the kind. */
 typedef struct sap_group_parameters {
@@ -298,8 +315,12 @@ typedef struct sap_solution {
   int8_t *regions;     /* (n_contacts) of sap_region, or NULL */
   double *group_gamma; /* (n_rows) rows of the groups one after the other, or NULL */
   double *group_v_c;   /* (n_rows) or NULL */
+  double
+      *kappa; /* (n_contacts) energies of the cores as they were used, J, infinite without a core;
+                          or NULL */
   sap_outcome outcome;
   int32_t tree;               /* for SAP_BREAKDOWN, else -1 */
+  int32_t n_deep;             /* contacts whose kappa was raised, see sap_problem.core */
   int32_t iterations;         /* Newton iterations of the island that took most */
   int32_t total_iterations;   /* summed over islands */
   int32_t line_search_trials; /* summed over islands */
@@ -332,7 +353,8 @@ sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, cons
                             sap_solution *solution, sap_error *error);
 
 /* sap_regularize(), then sap_solver_solve(), with one factorization of A and no allocation of its own:
- * problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written. */
+ * problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written. Where
+ * parameters->delta is given problem->kappa is not read either. */
 sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
                                      const sap_parameters *parameters, double *R_t, double *R_n,
                                      double *v_hat_n, const double *v_guess, sap_solution *solution,

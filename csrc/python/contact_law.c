@@ -25,8 +25,8 @@ static int read_cores(law_arguments *in, PyObject *const *args) {
   in->core = sapwood_in_place(args[0], "core", NPY_INT8, 1, shape, NPY_ARRAY_C_CONTIGUOUS);
   return in->core != NULL &&
                  (in->kappa = sapwood_as_vector(args[1], "kappa", in->n, SAPWOOD_ANY)) != NULL &&
-                 (in->core_lambda = sapwood_as_vector(args[2], "core_lambda", in->n,
-                                                      SAPWOOD_ANY)) != NULL
+                 (in->core_lambda =
+                      sapwood_as_vector(args[2], "core_lambda", in->n, SAPWOOD_ANY)) != NULL
              ? 0
              : -1;
 }
@@ -91,9 +91,10 @@ done:
   return dict;
 }
 
-PyDoc_STRVAR(contact_cost_doc,
-             "contact_cost(y, mu, R_t, R_n, soft_norm, core=..., kappa=..., core_lambda=..., /)\n--\n\n"
-             "Cost (n) of each contact for y (n, 3).");
+PyDoc_STRVAR(
+    contact_cost_doc,
+    "contact_cost(y, mu, R_t, R_n, soft_norm, core=..., kappa=..., core_lambda=..., /)\n--\n\n"
+    "Cost (n) of each contact for y (n, 3).");
 
 static PyObject *contact_cost(PyObject *Py_UNUSED(module), PyObject *const *args,
                               Py_ssize_t n_args) {

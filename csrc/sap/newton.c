@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "sap/direction.h"
+#include "sap/feasible.h"
 #include "sap/line_search.h"
 
 static void copy(double *to, const double *from, const struct sap_island *island) {
@@ -47,7 +48,11 @@ static struct sap_step search(const struct sap_line *line, int below_roundoff,
   if (settings->line_search == SAP_LINE_SEARCH_EXACT) {
     return sap_search_exact(line, settings);
   }
-  return below_roundoff ? (struct sap_step){1, 0} : sap_search_backtracking(line, settings);
+  if (!below_roundoff) {
+    return sap_search_backtracking(line, settings);
+  }
+  return sap_line_at(line, 1).slope < INFINITY ? (struct sap_step){1, 0}
+                                               : sap_search_exact(line, settings);
 }
 
 /* what an iteration needs to know of those before it */
@@ -146,16 +151,23 @@ static int exhausted(struct progress *before, const struct sap_evaluation *now) 
   return before->idle >= 3;
 }
 
-struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,
-                                    const sap_settings *settings) {
+/* the minimiser with the present kappa; *raised: how many of them the start needed larger than they should be */
+static struct sap_newton_result minimize(struct sap_workspace *w, const struct sap_island *island,
+                                         const sap_settings *settings, int32_t *raised) {
   struct sap_newton_result result = {.outcome = SAP_ITERATION_LIMIT, .tree = -1};
   struct stopwatch watch = start_stopwatch(settings->record_history);
   struct progress before = {
       .step = {1, 0}, .cost = INFINITY, .predicted = INFINITY, .smallest = INFINITY};
   copy(w->best, w->v, island);
   sap_refresh(w, island);
+  *raised = 0;
   for (;; ++result.iterations) {
     result.last = sap_evaluate(w, island);
+    if (result.iterations == 0 && !isfinite(result.last.cost) && sap_has_barrier(island)) {
+      *raised = sap_start_inside(w, island);
+      copy(w->best, w->v, island);
+      result.last = sap_evaluate(w, island);
+    }
     /* at the end velocities are formed anew from v: their sum of steps has gathered round-off */
     const int at_end = before.predicted <= 1e-13 * fabs(result.last.cost) ||
                        result.last.gradient <= tolerance(w, settings, &result.last);
@@ -218,6 +230,24 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   if (result.outcome != SAP_CONVERGED) {
     copy(w->v, w->best, island);
     result.last = sap_verify(w, island);
+  }
+  return result;
+}
+
+struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,
+                                    const sap_settings *settings) {
+  enum { MOST_ROUNDS = 20 };
+  int32_t raised, raised_again;
+  struct sap_newton_result result = minimize(w, island, settings, &raised);
+  for (int k = 0; raised > 0 && k < MOST_ROUNDS && result.outcome <= SAP_STALLED; ++k) {
+    raised = sap_lower_barriers(w, island);
+    const struct sap_newton_result before = result;
+    result = minimize(w, island, settings, &raised_again);
+    result.iterations += before.iterations;
+    result.trials += before.trials;
+    result.assembly_seconds += before.assembly_seconds;
+    result.factor_seconds += before.factor_seconds;
+    result.line_search_seconds += before.line_search_seconds;
   }
   return result;
 }

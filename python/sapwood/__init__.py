@@ -19,20 +19,26 @@ from typing import TYPE_CHECKING
 
 from sapwood._core import __version__
 from sapwood.batch import solve_batch
+from sapwood.constraints import Bilaterals, Controllers, DryFrictions, JointLimits
 from sapwood.contact_law import Projection, contact_cost, project
 from sapwood.io import load_problem, save_problem
 from sapwood.materials import ContactMaterial
 from sapwood.problem import ContactProblem
 from sapwood.rigid_core import CoreKind, RigidCore
 from sapwood.settings import SapSettings, factorizations
-from sapwood.solution import Region, Solution, Status
+from sapwood.solution import ConstraintSolution, Region, Solution, Status
 from sapwood.solver import Evaluation, LineValues, SapSolver, solve
 
 __all__ = [
+    "Bilaterals",
+    "ConstraintSolution",
     "ContactMaterial",
     "ContactProblem",
+    "Controllers",
     "CoreKind",
+    "DryFrictions",
     "Evaluation",
+    "JointLimits",
     "LineValues",
     "Projection",
     "Region",

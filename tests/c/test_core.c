@@ -19,8 +19,7 @@ static void exact_exp(double s, double lambda, long double factors[3]) {
   factors[2] = s * e * (3 * (long double)lambda / 2 + (long double)lambda * x / 2);
 }
 
-static void check_factors(struct sap_core_factors f, const long double exact[3],
-                          double tolerance) {
+static void check_factors(struct sap_core_factors f, const long double exact[3], double tolerance) {
   CHECK(fabsl(f.beta - exact[0]) <= tolerance * exact[0]);
   CHECK(fabsl(f.phi - exact[1]) <= tolerance * exact[1]);
   CHECK(fabsl(f.rise - exact[2]) <= tolerance * exact[2]);
@@ -30,8 +29,8 @@ static void logarithm_is_accurate_to_round_off(void) {
   uint64_t seed = 71;
   for (int trial = 0; trial < 100000; ++trial) {
     /* from far below 1 to far up to 1; the long double formulas cancel below 1e-3 */
-    const double s = trial % 2 ? pow(10, check_random(&seed, -3, 0))
-                               : 1 - pow(10, check_random(&seed, -10, 0));
+    const double s =
+        trial % 2 ? pow(10, check_random(&seed, -3, 0)) : 1 - pow(10, check_random(&seed, -10, 0));
     if (!(s > 1e-3 && s < 1)) {
       continue;
     }
@@ -124,8 +123,8 @@ static void deep_contacts_become_feasible_at_rest(void) {
   const struct sap_core_barrier barrier = {SAP_CORE_LOG, 1 / kappa, 0};
   CHECK_CLOSE(sap_core_rest(0.7e-3 / t, 1 / R_n, 1 / kappa), 0.7, 1e-14);
   CHECK(sap_core_rest(-1, 1 / R_n, 1 / kappa) == 0);
-  CHECK_CLOSE(sap_core_deepened(&barrier, 0.999 * delta / t, R_n), kappa, 1e-14 * kappa);
-  const double deeper = sap_core_deepened(&barrier, 3 * delta / t, R_n);
+  CHECK_CLOSE(sap_core_deepened(&barrier, kappa, 0.999 * delta / t, R_n), kappa, 0);
+  const double deeper = sap_core_deepened(&barrier, kappa, 3 * delta / t, R_n);
   CHECK_CLOSE(sap_core_rest(3 * delta / t, 1 / R_n, 1 / deeper), SAP_CORE_START, 1e-14);
 }
 
