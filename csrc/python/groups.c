@@ -2,21 +2,14 @@
 
 #include <string.h>
 
+#include "constraints/kinds.h"
+
 /* entries of the tuple of a group */
 enum { KIND, SIZE, TREE_A, TREE_B, JACOBIAN, GIVEN, PARAMETERS, BETA, N_ENTRIES };
-enum { N_BOUNDS = 4, MOST_PARAMETERS = 8 };
+enum { N_BOUNDS = 4 };
 static const char *const bound_names[N_BOUNDS] = {"R", "v_hat", "lower", "upper"};
 
-/* room for `constraints[2147483647].` and a name */
-enum { NAME_LENGTH = 64 };
-
-static const char *name_of(char text[NAME_LENGTH], int32_t k, const char *name) {
-  PyOS_snprintf(text, NAME_LENGTH, "constraints[%d].%s", (int)k, name);
-  return text;
-}
-
-int64_t sapwood_group_rows(const sapwood_groups *groups, int32_t k) {
-  const sap_constraints *group = &groups->group[k];
+int64_t sapwood_group_rows(const sap_constraints *group) {
   int64_t n_rows = 0;
   for (int32_t i = 0; i < group->n; ++i) {
     n_rows += group->size[i];
@@ -31,8 +24,8 @@ static int read_kind(PyObject *object, int32_t k, sap_kind *kind) {
   for (int i = 0; i < SAP_N_KINDS; ++i) {
     names[i] = sap_kind_name((sap_kind)i);
   }
-  char name[NAME_LENGTH];
-  const int chosen = sapwood_as_choice(object, name_of(name, k, "kind"), names);
+  char name[SAPWOOD_NAME_LENGTH];
+  const int chosen = sapwood_as_choice(object, sapwood_group_name(name, k, "kind"), names);
   *kind = (sap_kind)chosen;
   return chosen < 0 ? -1 : 0;
 }
@@ -43,9 +36,9 @@ static int read_indices(sapwood_groups *groups, int32_t k, PyObject *entry) {
   sap_constraints *group = &groups->group[k];
   npy_intp n = -1;
   for (int a = 0; a < 3; ++a) {
-    char name[NAME_LENGTH];
+    char name[SAPWOOD_NAME_LENGTH];
     PyArrayObject *array =
-        sapwood_as_int32(PyTuple_GET_ITEM(entry, SIZE + a), name_of(name, k, names[a]), n);
+        sapwood_as_int32(PyTuple_GET_ITEM(entry, SIZE + a), sapwood_group_name(name, k, names[a]), n);
     if (array == NULL) {
       return -1;
     }
@@ -113,8 +106,8 @@ static int read_vectors(PyObject *tuple, int32_t k, int n, const char *const *na
     return -1;
   }
   for (int a = 0; a < n; ++a) {
-    char name[NAME_LENGTH];
-    arrays[a] = sapwood_as_vector(PyTuple_GET_ITEM(tuple, a), name_of(name, k, names[a]),
+    char name[SAPWOOD_NAME_LENGTH];
+    arrays[a] = sapwood_as_vector(PyTuple_GET_ITEM(tuple, a), sapwood_group_name(name, k, names[a]),
                                   (npy_intp)n_rows, SAPWOOD_ANY);
     if (arrays[a] == NULL) {
       while (a-- > 0) {
@@ -132,10 +125,10 @@ static int regularize(const sapwood_groups *groups, int32_t k, PyObject *paramet
                       PyArrayObject **bounds) {
   const sap_constraints *group = &groups->group[k];
   const int n = sap_kind_parameters(group->kind);
-  npy_intp n_rows = (npy_intp)sapwood_group_rows(groups, k);
-  const char *names[MOST_PARAMETERS];
-  const double *value[MOST_PARAMETERS];
-  PyArrayObject *arrays[MOST_PARAMETERS] = {NULL};
+  npy_intp n_rows = (npy_intp)sapwood_group_rows(group);
+  const char *names[SAP_MOST_PARAMETERS];
+  const double *value[SAP_MOST_PARAMETERS];
+  PyArrayObject *arrays[SAP_MOST_PARAMETERS] = {NULL};
   for (int p = 0; p < n; ++p) {
     names[p] = sap_kind_parameter(group->kind, p);
   }
@@ -159,7 +152,9 @@ static int regularize(const sapwood_groups *groups, int32_t k, PyObject *paramet
                                   sapwood_doubles(bounds[1]), sapwood_doubles(bounds[2]),
                                   sapwood_doubles(bounds[3]), NULL, &error);
     Py_END_ALLOW_THREADS
-    error.group = k;
+    if (error.argument != NULL && strcmp(error.argument, "A") != 0) {
+      error.group = k;
+    }
     failed = sapwood_raise(status, &error);
   }
   for (int p = 0; p < n; ++p) {
@@ -213,9 +208,9 @@ static int64_t jacobian_length(const sap_constraints *group, const int32_t *tree
 static int read_group(sapwood_groups *groups, int32_t k, PyObject *entry,
                       const sap_problem *problem, const sap_parameters *step) {
   sap_constraints *group = &groups->group[k];
-  char name[NAME_LENGTH];
+  char name[SAPWOOD_NAME_LENGTH];
   PyArrayObject *J =
-      sapwood_as_vector(PyTuple_GET_ITEM(entry, JACOBIAN), name_of(name, k, "J"),
+      sapwood_as_vector(PyTuple_GET_ITEM(entry, JACOBIAN), sapwood_group_name(name, k, "J"),
                         (npy_intp)jacobian_length(group, problem->tree_nv), SAPWOOD_ANY);
   if (J == NULL) {
     return -1;
@@ -228,12 +223,12 @@ static int read_group(sapwood_groups *groups, int32_t k, PyObject *entry,
   int failed;
   if (given == Py_None) {
     double beta;
-    failed = sapwood_as_double(PyTuple_GET_ITEM(entry, BETA), name_of(name, k, "beta"),
+    failed = sapwood_as_double(PyTuple_GET_ITEM(entry, BETA), sapwood_group_name(name, k, "beta"),
                                SAPWOOD_NON_NEGATIVE, &beta) < 0 ||
              regularize(groups, k, PyTuple_GET_ITEM(entry, PARAMETERS), beta, problem, step,
                         bounds) < 0;
   } else {
-    failed = read_vectors(given, k, N_BOUNDS, bound_names, sapwood_group_rows(groups, k), bounds);
+    failed = read_vectors(given, k, N_BOUNDS, bound_names, sapwood_group_rows(group), bounds);
   }
   if (failed) {
     for (int b = 0; b < N_BOUNDS; ++b) {

@@ -24,9 +24,6 @@ int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *list, sap_proble
 int sapwood_groups_read_values(sapwood_groups *groups, PyObject *list, const sap_problem *problem,
                                const sap_parameters *step);
 
-/* rows of group k */
-int64_t sapwood_group_rows(const sapwood_groups *groups, int32_t k);
-
 void sapwood_groups_clear(sapwood_groups *groups);
 
 #endif
