@@ -12,7 +12,7 @@ static const char *const bound_names[N_BOUNDS] = {"R", "v_hat", "lower", "upper"
 int64_t sapwood_group_rows(const sap_constraints *group) {
   int64_t n_rows = 0;
   for (int32_t i = 0; i < group->n; ++i) {
-    n_rows += group->size[i];
+    n_rows += group->size == NULL ? 1 : group->size[i];
   }
   return n_rows;
 }
@@ -37,8 +37,8 @@ static int read_indices(sapwood_groups *groups, int32_t k, PyObject *entry) {
   npy_intp n = -1;
   for (int a = 0; a < 3; ++a) {
     char name[SAPWOOD_NAME_LENGTH];
-    PyArrayObject *array =
-        sapwood_as_int32(PyTuple_GET_ITEM(entry, SIZE + a), sapwood_group_name(name, k, names[a]), n);
+    PyArrayObject *array = sapwood_as_int32(PyTuple_GET_ITEM(entry, SIZE + a),
+                                            sapwood_group_name(name, k, names[a]), n);
     if (array == NULL) {
       return -1;
     }
@@ -99,8 +99,8 @@ int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *list, sap_proble
 /* ---- values --------------------------------------------------------------------------------- */
 
 /* vectors of the names from a tuple of as many objects; 0, or -1 with an exception and no arrays */
-static int read_vectors(PyObject *tuple, int32_t k, int n, const char *const *names,
-                        int64_t n_rows, PyArrayObject **arrays) {
+static int read_vectors(PyObject *tuple, int32_t k, int n, const char *const *names, int64_t n_rows,
+                        PyArrayObject **arrays) {
   if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != n) {
     PyErr_Format(PyExc_TypeError, "groups[%d] must have a tuple of %d arrays", (int)k, n);
     return -1;
@@ -223,10 +223,10 @@ static int read_group(sapwood_groups *groups, int32_t k, PyObject *entry,
   int failed;
   if (given == Py_None) {
     double beta;
-    failed = sapwood_as_double(PyTuple_GET_ITEM(entry, BETA), sapwood_group_name(name, k, "beta"),
-                               SAPWOOD_NON_NEGATIVE, &beta) < 0 ||
-             regularize(groups, k, PyTuple_GET_ITEM(entry, PARAMETERS), beta, problem, step,
-                        bounds) < 0;
+    failed =
+        sapwood_as_double(PyTuple_GET_ITEM(entry, BETA), sapwood_group_name(name, k, "beta"),
+                          SAPWOOD_NON_NEGATIVE, &beta) < 0 ||
+        regularize(groups, k, PyTuple_GET_ITEM(entry, PARAMETERS), beta, problem, step, bounds) < 0;
   } else {
     failed = read_vectors(given, k, N_BOUNDS, bound_names, sapwood_group_rows(group), bounds);
   }

@@ -21,9 +21,8 @@ int sapwood_raise(sap_status status, const sap_error *error) {
                  (long long)error->index, error->rule + sizeof block_rule - 1);
   } else {
     char name[SAPWOOD_NAME_LENGTH];
-    sapwood_value_error(error->group < 0
-                            ? error->argument
-                            : sapwood_group_name(name, error->group, error->argument),
+    sapwood_value_error(error->group < 0 ? error->argument
+                                         : sapwood_group_name(name, error->group, error->argument),
                         error->index, error->value, error->rule);
   }
   return -1;
@@ -164,8 +163,8 @@ static int exec(PyObject *module) {
   }
   if (sapwood_add_results(module) < 0 || sapwood_add_problem(module) < 0 ||
       sapwood_add_solver(module) < 0 || sapwood_add_batch(module) < 0 ||
-      sapwood_add_contact_law(module) < 0 || sapwood_add_stepper(module) < 0 ||
-      sapwood_add_work(module) < 0) {
+      sapwood_add_contact_law(module) < 0 || sapwood_add_row_law(module) < 0 ||
+      sapwood_add_stepper(module) < 0 || sapwood_add_work(module) < 0) {
     return -1;
   }
   return PyModule_AddStringConstant(module, "__version__", SAP_VERSION);

@@ -39,6 +39,7 @@ int sapwood_add_problem(PyObject *module);
 int sapwood_add_solver(PyObject *module);
 int sapwood_add_batch(PyObject *module);
 int sapwood_add_contact_law(PyObject *module);
+int sapwood_add_row_law(PyObject *module);
 int sapwood_add_stepper(PyObject *module);
 int sapwood_add_work(PyObject *module);
 
@@ -67,7 +68,7 @@ PyObject *sapwood_available_factorizations(void);
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-/* rows of a group whose sizes are given */
+/* rows of a group */
 int64_t sapwood_group_rows(const sap_constraints *group);
 
 /* A sap_solution whose arrays are NumPy arrays. */
@@ -76,8 +77,9 @@ typedef struct sapwood_result {
   PyArrayObject *gamma;   /* (n_contacts, 3) */
   PyArrayObject *v_c;     /* (n_contacts, 3) */
   PyArrayObject *regions; /* (n_contacts) int8 */
-  PyArrayObject *group_gamma, *group_v_c; /* (n_rows) of all groups; NULL where there are no groups */
-  sap_solution solution;                  /* points into the arrays above */
+  PyArrayObject *group_gamma,
+      *group_v_c;        /* (n_rows) of all groups; NULL where there are no groups */
+  sap_solution solution; /* points into the arrays above */
 } sapwood_result;
 
 /* Allocates the arrays, zeroes the scalars and points `solution` at the arrays. 0, or -1 with

@@ -61,9 +61,10 @@ static PyObject *active_rows(const sap_constraints *group, const double *gamma, 
 
 /* new tuple with (gamma, v_c, active) of each group, the first two as parts of the arrays of all rows */
 static PyObject *group_tuple(const sapwood_result *result, const sap_problem *problem) {
-  PyObject *groups = PyTuple_New(problem->n_groups);
+  const int32_t n = result->group_gamma == NULL ? 0 : problem->n_groups;
+  PyObject *groups = PyTuple_New(n);
   Py_ssize_t begin = 0;
-  for (int32_t k = 0; k < problem->n_groups && groups != NULL; k++) {
+  for (int32_t k = 0; k < n && groups != NULL; k++) {
     const sap_constraints *group = &problem->groups[k];
     const Py_ssize_t end = begin + (Py_ssize_t)sapwood_group_rows(group);
     PyObject *entry = Py_BuildValue(
@@ -92,10 +93,10 @@ PyObject *sapwood_result_dict(const sapwood_result *result, const sap_problem *p
       "s:d,s:d,s:d,s:d,s:d,"
       "s:{s:d,s:d,s:d,s:d,s:d}}",
       "v", result->v, "gamma", result->gamma, "v_c", result->v_c, "regions", result->regions,
-      "history", history, "constraints", groups, "status", (int)s->outcome, "tree", (int)s->tree, "iterations",
-      (int)s->iterations, "total_iterations", (int)s->total_iterations, "line_search_trials",
-      (int)s->line_search_trials, "n_islands", (int)s->n_islands, "symbolic_reused",
-      PyBool_FromLong(s->symbolic_reused), "momentum_error", s->momentum_error,
+      "history", history, "constraints", groups, "status", (int)s->outcome, "tree", (int)s->tree,
+      "iterations", (int)s->iterations, "total_iterations", (int)s->total_iterations,
+      "line_search_trials", (int)s->line_search_trials, "n_islands", (int)s->n_islands,
+      "symbolic_reused", PyBool_FromLong(s->symbolic_reused), "momentum_error", s->momentum_error,
       "complementarity_error", s->complementarity_error, "velocity_error_bound",
       s->velocity_error_bound, "cost_gap_bound", s->cost_gap_bound, "cost", s->cost, "timing",
       "assembly", s->assembly_seconds, "factor", s->factor_seconds, "line_search",

@@ -38,6 +38,9 @@ def project(
 def contact_cost(
     y: ArrayLike, mu: ArrayLike, R_t: ArrayLike, R_n: ArrayLike, soft_norm: float, /
 ) -> _Float: ...
+def clamp(
+    y: ArrayLike, R: ArrayLike, lower: ArrayLike, upper: ArrayLike, /
+) -> dict[str, _Float]: ...
 def count_work(
     problem: Problem, n_islands: int, regions: ArrayLike, island: ArrayLike, trials: ArrayLike, /
 ) -> _Work: ...

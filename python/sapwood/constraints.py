@@ -1,8 +1,9 @@
 """Kinds of constraint beside frictional contact: limits, joints, controllers, dry friction.
 
 What all of them share is in `constraint_group`. Rows are no stiffer than R_nr = beta^2 w/(4 pi^2),
-which the time step can resolve, Eq. (21); w = |W_ii|_F/n is the inverse effective mass of the n rows
-of a constraint, taken by threes. Parameters are those of the physics, and arrays of them attributes of the same name.
+which the time step can resolve, Eq. (21); w = |W_ii|_F/n is the inverse effective mass of the n
+rows of a constraint, taken by threes. Physical parameters are attributes: arrays (n_rows,), or
+None where R and v_hat were given without them.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class JointLimits(ConstraintGroup):
     ----------
     J : array_like
         With `tree_a`: per constraint a row of tree_nv[tree_a] numbers, then, if tree_b >= 0, one of
-        tree_nv[tree_b]. Without: a matrix (n, nv), which the problem splits. J v > 0 leads away from
-        the limit.
+        tree_nv[tree_b]. Without: a matrix (n, nv), which the problem splits. J v > 0 leads away
+        from the limit.
     tree_a, tree_b : array_like of int (n,), optional
         First tree of each constraint, and the second one, or -1 (the default).
     phi0 : float or array_like (n,)
@@ -96,8 +97,8 @@ class Bilaterals(ConstraintGroup):
     """Bilateral constraints, 1 to 6 rows each: ball, weld, distance, coupler, closed loop.
 
     gamma = clamp(y, dt force_lower, dt force_upper) with R = max(R_nr, 1/(dt k (dt + tau_d))) and
-    v_hat = -g/(dt + tau_d), Eqs. (11) and (21). Rows 1 to 3 of a constraint have one w and rows 4 to
-    6 another: of a weld, translations come first and rotations last.
+    v_hat = -g/(dt + tau_d), Eqs. (11) and (21). Rows 1 to 3 of a constraint have one w and rows 4
+    to 6 another: of a weld, translations come first and rotations last.
 
     Parameters
     ----------
@@ -360,7 +361,11 @@ def placed_groups(
     """
     if isinstance(constraints, ConstraintGroup):
         raise TypeError("constraints must be a sequence of groups, not a single one")
-    groups = tuple(constraints)
+    try:
+        groups = tuple(constraints)
+    except TypeError:
+        kind = type(constraints).__name__
+        raise TypeError(f"constraints must be a sequence of groups, not {kind}") from None
     if not groups:
         return groups
     dt = float(_core.as_float64(dt, "dt", (), "positive"))

@@ -93,8 +93,8 @@ def constraint_inverse_mass(
 ) -> Array:
     """w of each row in group k, (n_rows), 1/kg or 1/(kg m^2).
 
-    |W_ii|_F / n of the n rows of a constraint, where it has more than three of the first three and of
-    the others by themselves: the translations and the rotations of a weld.
+    |W_ii|_F / n of the n rows of a constraint; where it has more than three, of the first three and
+    of the others by themselves: the translations and the rotations of a weld.
     """
     group = problem.constraints[k]
     w = [np.zeros(0)]
