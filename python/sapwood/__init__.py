@@ -25,12 +25,14 @@ from sapwood.io import load_problem, save_problem
 from sapwood.materials import ContactMaterial
 from sapwood.problem import ContactProblem
 from sapwood.rigid_core import CoreKind, RigidCore
+from sapwood.row_law import ClampedRows, clamp
 from sapwood.settings import SapSettings, factorizations
 from sapwood.solution import ConstraintSolution, Region, Solution, Status
 from sapwood.solver import Evaluation, LineValues, SapSolver, solve
 
 __all__ = [
     "Bilaterals",
+    "ClampedRows",
     "ConstraintSolution",
     "ContactMaterial",
     "ContactProblem",
@@ -48,6 +50,7 @@ __all__ = [
     "Solution",
     "Status",
     "__version__",
+    "clamp",
     "contact_cost",
     "factorizations",
     "load_problem",

@@ -47,7 +47,7 @@ class ConstraintGroup:
         First tree of each constraint, and the second one, or -1. Where J was given as a matrix,
         they are known of the groups of a problem only.
     size : ndarray of int (n,)
-        Rows of each constraint, 1 to 6.
+        Rows of each constraint: 1 to 6 where it is bilateral, else 1.
     J : ndarray
         Blocks of the constraints, flat, or one row of all velocities per row.
     R, v_hat, lower, upper : ndarray (n_rows,)
@@ -256,7 +256,7 @@ class ConstraintGroup:
 
     def _arguments(self) -> dict[str, Any]:
         """Arguments that make an equal group, by name; what is not there is left out."""
-        shared = ("J", "tree_a", "tree_b", "size", "R", "v_hat", "lower", "upper")
+        shared = ("J", "tree_a", "tree_b", "R", "v_hat", "lower", "upper")
         names = (*shared, *self._settings, *self._rules)
         arguments = {name: getattr(self, name, None) for name in names}
         return {name: value for name, value in arguments.items() if value is not None}

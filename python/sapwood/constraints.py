@@ -1,8 +1,9 @@
 """Kinds of constraint beside frictional contact: limits, joints, controllers, dry friction.
 
-What all of them share is in `constraint_group`. With w = |W_ii|_F/size, the inverse effective mass
-of a constraint, rows are no stiffer than R_nr = beta^2 w/(4 pi^2), which the time step can resolve,
-Eq. (21). Parameters are those of the physics, and arrays of them attributes of the same name.
+What all of them share is in `constraint_group`. Rows are no stiffer than R_nr = beta^2 w/(4 pi^2),
+which the time step can resolve, Eq. (21); w = |W_ii|_F/n is the inverse effective mass of the n
+rows of a constraint, taken by threes. Physical parameters are attributes: arrays (n_rows,), or
+None where R and v_hat were given without them.
 """
 
 from __future__ import annotations
@@ -28,22 +29,20 @@ class JointLimits(ConstraintGroup):
     Parameters
     ----------
     J : array_like
-        With `tree_a`: per constraint a row-major size x tree_nv[tree_a] block, then, if
-        tree_b >= 0, a size x tree_nv[tree_b] block. Without: a matrix (n_rows, nv), which the
-        problem splits. J v > 0 leads away from the limit.
+        With `tree_a`: per constraint a row of tree_nv[tree_a] numbers, then, if tree_b >= 0, one of
+        tree_nv[tree_b]. Without: a matrix (n, nv), which the problem splits. J v > 0 leads away
+        from the limit.
     tree_a, tree_b : array_like of int (n,), optional
         First tree of each constraint, and the second one, or -1 (the default).
-    size : int or array_like of int (n,), optional
-        Rows of each constraint, 1 to 6; by default 1.
-    phi0 : float or array_like (n_rows,)
+    phi0 : float or array_like (n,)
         Distance to the limit, negative beyond it, m or rad.
-    k : float or array_like (n_rows,), optional
+    k : float or array_like (n,), optional
         Stiffness > 0, N/m or N m/rad; by default infinite, which R_nr bounds.
-    tau_d : float or array_like (n_rows,), optional
+    tau_d : float or array_like (n,), optional
         Dissipation time >= 0, s; by default the time step.
-    R, v_hat : array_like (n_rows,), optional
+    R, v_hat : array_like (n,), optional
         In place of phi0, k, tau_d, which are information only then.
-    lower, upper : array_like (n_rows,), optional
+    lower, upper : array_like (n,), optional
         Bounds of the impulse, with R and v_hat only; by default 0 and infinite.
     beta : float
         Near-rigid parameter >= 0, dimensionless.
@@ -81,7 +80,6 @@ class JointLimits(ConstraintGroup):
         tree_a: ArrayLike | None = None,
         tree_b: ArrayLike | None = None,
         *,
-        size: ArrayLike | None = None,
         phi0: ArrayLike | None = None,
         k: ArrayLike | None = None,
         tau_d: ArrayLike | None = None,
@@ -92,20 +90,26 @@ class JointLimits(ConstraintGroup):
         beta: float = 0.1,
     ) -> None:
         parameters = {"phi0": phi0, "k": k, "tau_d": tau_d}
-        self._make((J, tree_a, tree_b, size), parameters, (R, v_hat, lower, upper), beta)
+        self._make((J, tree_a, tree_b, None), parameters, (R, v_hat, lower, upper), beta)
 
 
 class Bilaterals(ConstraintGroup):
     """Bilateral constraints, 1 to 6 rows each: ball, weld, distance, coupler, closed loop.
 
     gamma = clamp(y, dt force_lower, dt force_upper) with R = max(R_nr, 1/(dt k (dt + tau_d))) and
-    v_hat = -g/(dt + tau_d), Eqs. (11) and (21). Rows of one constraint should have like units: w is
-    one number for all of them.
+    v_hat = -g/(dt + tau_d), Eqs. (11) and (21). Rows 1 to 3 of a constraint have one w and rows 4
+    to 6 another: of a weld, translations come first and rotations last.
 
     Parameters
     ----------
-    J, tree_a, tree_b, size
-        As for :class:`JointLimits`; J v is the rate of g.
+    J : array_like
+        With `tree_a`: per constraint a row-major size x tree_nv[tree_a] block, then, if
+        tree_b >= 0, a size x tree_nv[tree_b] block. Without: a matrix (n_rows, nv), which the
+        problem splits. J v is the rate of g.
+    tree_a, tree_b : array_like of int (n,), optional
+        First tree of each constraint, and the second one, or -1 (the default).
+    size : int or array_like of int (n,), optional
+        Rows of each constraint, 1 to 6; by default 1.
     g : float or array_like (n_rows,)
         Constraint function at the start of the step, m or rad.
     k : float or array_like (n_rows,), optional
@@ -149,6 +153,7 @@ class Bilaterals(ConstraintGroup):
         "force_lower": -np.inf,
         "force_upper": np.inf,
     }
+    _settings = ("size", "beta")
 
     g: _Float | None
     k: _Float | None
@@ -194,21 +199,21 @@ class Controllers(ConstraintGroup):
 
     Parameters
     ----------
-    J, tree_a, tree_b, size
+    J, tree_a, tree_b
         As for :class:`JointLimits`; J v is the rate of q.
-    Kp, Kd : float or array_like (n_rows,)
+    Kp, Kd : float or array_like (n,)
         Gains >= 0, N/m and N s/m, or N m/rad and N m s/rad; not both 0.
-    q_0 : float or array_like (n_rows,), optional
+    q_0 : float or array_like (n,), optional
         Coordinate at the start of the step, m or rad; by default 0.
-    q_d, v_d : float or array_like (n_rows,), optional
+    q_d, v_d : float or array_like (n,), optional
         Desired coordinate and rate; by default 0.
-    u_ff : float or array_like (n_rows,), optional
+    u_ff : float or array_like (n,), optional
         Feed-forward effort, N or N m; by default 0.
-    effort : float or array_like (n_rows,), optional
+    effort : float or array_like (n,), optional
         Limit >= 0 of the effort, N or N m; by default infinite.
-    R, v_hat : array_like (n_rows,), optional
+    R, v_hat : array_like (n,), optional
         In place of the parameters above, which are information only then.
-    lower, upper : array_like (n_rows,), optional
+    lower, upper : array_like (n,), optional
         Bounds of the impulse, with R and v_hat only; by default none.
     beta : float
         Near-rigid parameter >= 0, dimensionless.
@@ -251,7 +256,6 @@ class Controllers(ConstraintGroup):
         tree_a: ArrayLike | None = None,
         tree_b: ArrayLike | None = None,
         *,
-        size: ArrayLike | None = None,
         Kp: ArrayLike | None = None,
         Kd: ArrayLike | None = None,
         q_0: ArrayLike | None = None,
@@ -274,7 +278,7 @@ class Controllers(ConstraintGroup):
             "u_ff": u_ff,
             "effort": effort,
         }
-        self._make((J, tree_a, tree_b, size), parameters, (R, v_hat, lower, upper), beta)
+        self._make((J, tree_a, tree_b, None), parameters, (R, v_hat, lower, upper), beta)
 
 
 class DryFrictions(ConstraintGroup):
@@ -284,13 +288,13 @@ class DryFrictions(ConstraintGroup):
 
     Parameters
     ----------
-    J, tree_a, tree_b, size
+    J, tree_a, tree_b
         As for :class:`JointLimits`; J v is the rate of the joint.
-    f : float or array_like (n_rows,)
+    f : float or array_like (n,)
         Friction force or torque >= 0, N or N m.
-    R, v_hat : array_like (n_rows,), optional
+    R, v_hat : array_like (n,), optional
         In place of f, which is information only then.
-    lower, upper : array_like (n_rows,), optional
+    lower, upper : array_like (n,), optional
         Bounds of the impulse, with R and v_hat only; by default none.
 
     Raises
@@ -306,7 +310,7 @@ class DryFrictions(ConstraintGroup):
 
     __slots__ = ("f",)
     kind = "dry_friction"
-    _rules: ClassVar = {"f": "must be >= 0"}
+    _rules: ClassVar = {"f": "must be finite and >= 0"}
     _defaults: ClassVar = {}
     _settings = ()
 
@@ -318,14 +322,13 @@ class DryFrictions(ConstraintGroup):
         tree_a: ArrayLike | None = None,
         tree_b: ArrayLike | None = None,
         *,
-        size: ArrayLike | None = None,
         f: ArrayLike | None = None,
         R: ArrayLike | None = None,
         v_hat: ArrayLike | None = None,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
     ) -> None:
-        self._make((J, tree_a, tree_b, size), {"f": f}, (R, v_hat, lower, upper))
+        self._make((J, tree_a, tree_b, None), {"f": f}, (R, v_hat, lower, upper))
 
 
 # in the order of the kinds of the core
@@ -358,7 +361,11 @@ def placed_groups(
     """
     if isinstance(constraints, ConstraintGroup):
         raise TypeError("constraints must be a sequence of groups, not a single one")
-    groups = tuple(constraints)
+    try:
+        groups = tuple(constraints)
+    except TypeError:
+        kind = type(constraints).__name__
+        raise TypeError(f"constraints must be a sequence of groups, not {kind}") from None
     if not groups:
         return groups
     dt = float(_core.as_float64(dt, "dt", (), "positive"))

@@ -55,9 +55,8 @@ class ConstraintSolution(NamedTuple):
     v_c: NDArray[np.float64]
     """Constraint velocity J v of each row (n_rows,), m/s or rad/s."""
     active: NDArray[np.bool_]
-    """Whether the impulse of each row follows its velocity (n_rows,), which beyond a bound it does
-    not: True for a limit that pushes, a weld that holds, a controller that does not saturate, a
-    friction that sticks."""
+    """Whether the impulse of each row lies between its bounds (n_rows,): True for a limit that
+    pushes, a weld that holds, a controller that does not saturate, a friction that sticks."""
 
     def __eq__(self, other: object) -> bool:
         return equal_arrays(self, other)

@@ -214,8 +214,12 @@ def solve(
         v_c=contacts.v_c,
         regions=cast("NDArray[np.int8]", contacts.state.regions),
         constraints=tuple(
-            ConstraintSolution(part.state.gamma[:, 0], part.v_c[:, 0], part.state.G[:, 0, 0] > 0.0)
-            for part in rows
+            ConstraintSolution(
+                part.state.gamma[:, 0],
+                part.v_c[:, 0],
+                (group.lower < part.state.gamma[:, 0]) & (part.state.gamma[:, 0] < group.upper),
+            )
+            for group, part in zip(problem.constraints, rows, strict=True)
         ),
         status=Status.converged if worst is None else worst.status,
         iterations=max((run.iterations for run in runs), default=0),

@@ -252,8 +252,7 @@ class RowPool:
         return np.maximum(above, below)
 
     def complementarity(self, y: Array, state: State) -> Array:
-        """|g (gamma - b)| with g = R (gamma - y), which is 0 or pushes off the bound b at gamma."""
+        """|g| min(|gamma|, distance of gamma to its bounds) with g = R (gamma - y)."""
         g = self.R * (state.gamma - y)
-        bound = np.where(g > 0.0, self.lower, self.upper)
-        off = np.where(g == 0.0, 0.0, state.gamma - bound)
-        return np.asarray(np.abs(g * off)[:, 0])
+        room = np.minimum(state.gamma - self.lower, self.upper - state.gamma)
+        return np.asarray((np.abs(g) * np.minimum(np.abs(state.gamma), room))[:, 0])

@@ -91,13 +91,20 @@ def regularize(
 def constraint_inverse_mass(
     problem: ContactProblem, k: int, delassus: Literal["block", "diagonal"] = "block"
 ) -> Array:
-    """w = |W_ii|_F / size of each row's constraint in group k, (n_rows), 1/kg or 1/(kg m^2)."""
+    """w of each row in group k, (n_rows), 1/kg or 1/(kg m^2).
+
+    |W_ii|_F / n of the n rows of a constraint; where it has more than three, of the first three and
+    of the others by themselves: the translations and the rotations of a weld.
+    """
     group = problem.constraints[k]
-    w = np.zeros(len(group))
+    w = [np.zeros(0)]
     for i, trees in enumerate(zip(group.tree_a.tolist(), group.tree_b.tolist(), strict=True)):
-        W = _delassus(problem, trees, problem.constraint_blocks(k, i), delassus)
-        w[i] = np.linalg.norm(W) / len(W)
-    return np.repeat(w, group.size)
+        J_a, J_b = problem.constraint_blocks(k, i)
+        for rows in (slice(0, 3), slice(3, None)):
+            blocks = (J_a[rows], None if J_b is None else J_b[rows])
+            W = _delassus(problem, trees, blocks, delassus)
+            w.append(np.full(len(W), np.linalg.norm(W) / max(len(W), 1)))
+    return np.concatenate(w)
 
 
 def regularize_group(
