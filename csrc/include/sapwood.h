@@ -159,8 +159,8 @@ typedef struct sap_parameters {
   const double *k;     /* (n_contacts) stiffness, N/m, > 0 */
   const double *tau_d; /* (n_contacts) dissipation time, s, >= 0 */
   const double
-      *delta; /* (n_contacts) depth of the core, m, > 0 where there is one; NULL: kappa of the
-                          problem is read */
+      *delta; /* (n_contacts) depth of the core, m, > 0, read where there is one; NULL: the problem
+                          has kappa */
 } sap_parameters;
 
 /* R_n = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))   (21)
@@ -315,12 +315,12 @@ typedef struct sap_solution {
   int8_t *regions;     /* (n_contacts) of sap_region, or NULL */
   double *group_gamma; /* (n_rows) rows of the groups one after the other, or NULL */
   double *group_v_c;   /* (n_rows) or NULL */
-  double
-      *kappa; /* (n_contacts) energies of the cores as they were used, J, infinite without a core;
-                          or NULL */
+  double *
+      core_scale; /* (n_contacts) delta of each core as it was used over that of the problem, sqrt of
+                         the same for kappa: 1 but for contacts that started too deep; or NULL */
   sap_outcome outcome;
   int32_t tree;               /* for SAP_BREAKDOWN, else -1 */
-  int32_t n_deep;             /* contacts whose kappa was raised, see sap_problem.core */
+  int32_t n_deep;             /* contacts whose core_scale is above 1, see sap_core */
   int32_t iterations;         /* Newton iterations of the island that took most */
   int32_t total_iterations;   /* summed over islands */
   int32_t line_search_trials; /* summed over islands */

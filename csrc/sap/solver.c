@@ -165,17 +165,18 @@ static void scatter_triples(const struct sap_workspace *w, sap_solution *solutio
   }
 }
 
-/* kappa as it was used, and how many were raised */
+/* what was made of kappa, and how many were raised */
 static void scatter_cores(const struct sap_workspace *w, sap_solution *solution) {
-  for (int32_t i = 0; solution->kappa && i < w->triples.n_contacts; ++i) {
-    solution->kappa[i] = INFINITY;
+  for (int32_t i = 0; solution->core_scale && i < w->triples.n_contacts; ++i) {
+    solution->core_scale[i] = 1;
   }
   for (int32_t k = 0; k < w->graph.n_islands; ++k) {
     const int32_t *range = &w->graph.island[k].law_begin[SAP_LAW_CORE];
     for (int32_t place = range[0]; place < range[1]; ++place) {
-      solution->n_deep += w->pool.kappa[place] != w->pool.kappa_problem[place];
-      if (solution->kappa) {
-        solution->kappa[w->graph.triple[place]] = w->pool.kappa[place];
+      const double scale = sqrt(w->pool.kappa[place] / w->pool.kappa_problem[place]);
+      solution->n_deep += scale > 1;
+      if (solution->core_scale) {
+        solution->core_scale[w->graph.triple[place]] = scale;
       }
     }
   }
@@ -205,7 +206,7 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem,
                              .regions = solution->regions,
                              .group_gamma = solution->group_gamma,
                              .group_v_c = solution->group_v_c,
-                             .kappa = solution->kappa,
+                             .core_scale = solution->core_scale,
                              .outcome = SAP_CONVERGED,
                              .tree = -1,
                              .n_islands = w->graph.n_islands,

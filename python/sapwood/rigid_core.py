@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,12 @@ from sapwood import _core
 CoreName = Literal["none", "log", "exp"]
 
 DEFAULT_LAMBDA = 5.0
+
+LOG_START = 1.0 - 2.0**-20
+"""A contact that starts deeper than delta gets the delta that makes s this at rest."""
+
+EXPONENT_MOST = 600.0
+"""Largest exponent lambda s of the exp barrier, short of overflow."""
 
 
 class CoreKind(enum.IntEnum):
@@ -113,6 +119,57 @@ def core_kinds(core: ArrayLike, shape: tuple[int, ...] | None = None) -> NDArray
     if codes.ndim:
         raise ValueError(f"core has shape {codes.shape}, expected {shape}")
     return np.full(shape, codes, np.int8)
+
+
+def core_arrays(
+    core: ArrayLike,
+    delta: ArrayLike | None,
+    kappa: ArrayLike | None,
+    core_lambda: ArrayLike,
+    shape: tuple[int, ...],
+) -> dict[str, NDArray[Any]]:
+    """Arguments of a problem, one entry per contact; none where no contact has a core.
+
+    Parameters
+    ----------
+    core, delta, kappa, core_lambda
+        As for :class:`sapwood.ContactProblem`.
+    shape : tuple of int
+        (n_contacts,).
+
+    Returns
+    -------
+    dict
+        core (int8), core_lambda, and delta and kappa where they are given, each of that shape.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a wrong type, shape or kind; the text names the argument and the index.
+    """
+    arrays: dict[str, NDArray[Any]] = {"core": core_kinds(core, shape)}
+    if not arrays["core"].any():
+        return {}
+    for name, value in (("delta", delta), ("kappa", kappa), ("core_lambda", core_lambda)):
+        if value is not None:
+            array = _core.as_float64(value, name)
+            arrays[name] = np.full(shape, array) if array.ndim == 0 else array
+    return arrays
+
+
+def deep_contacts(
+    core: NDArray[np.int8] | None,
+    kappa: NDArray[np.float64] | None,
+    core_lambda: NDArray[np.float64] | None,
+    v_hat_n: NDArray[np.float64],
+    R_n: NDArray[np.float64],
+) -> NDArray[np.intp]:
+    """Contacts (n,) outside of their barrier's domain when they rest; see ContactProblem."""
+    if core is None or kappa is None or core_lambda is None:
+        return np.zeros(0, dtype=np.intp)
+    rest = np.maximum(v_hat_n, 0.0) / np.sqrt(R_n * kappa)
+    most = np.where(core == CoreKind.log, LOG_START, EXPONENT_MOST / core_lambda)
+    return np.flatnonzero((core != CoreKind.none) & (rest > most))
 
 
 def _at(index: tuple[int, ...]) -> str:

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood.rigid_core import DEFAULT_LAMBDA, CoreKind, core_kinds
+from sapwood.rigid_core import DEFAULT_LAMBDA, EXPONENT_MOST, LOG_START, CoreKind, core_kinds
 
 from . import contact
 
@@ -34,12 +34,6 @@ Array = NDArray[np.float64]
 
 LOG_MOST = 1.0 - 2.0**-36
 """Iterates keep s below this under the log barrier, for the round-off of s."""
-
-EXPONENT_MOST = 600.0
-"""Iterates keep lambda s below this under the exp barrier, short of overflow."""
-
-LOG_START = 1.0 - 2.0**-20
-"""A contact that starts deeper than delta gets the delta that makes s this at rest."""
 
 
 class Factors(NamedTuple):

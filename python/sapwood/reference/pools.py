@@ -84,6 +84,14 @@ class Pool(Protocol):
         """|g . gamma| of (25) for each constraint (n), J."""
         ...
 
+    def wall(self, y: Array, dv_c: Array, alpha: float) -> float:
+        """A step <= alpha that is no shorter than the longest one along dv_c inside the domain."""
+        ...
+
+    def fit(self, y: Array) -> int:
+        """Make y lie inside of the domain, and return how many constraints that took."""
+        ...
+
 
 Members = Iterator[tuple[int, int, Array, Array | None]]
 
@@ -106,7 +114,21 @@ def make_patches(constraints: Members) -> list[Patch]:
     ]
 
 
-class ContactPool:
+class Everywhere:
+    """A law that is defined at every y."""
+
+    def wall(self, y: Array, dv_c: Array, alpha: float) -> float:
+        """Nothing is in the way."""
+        del y, dv_c
+        return alpha
+
+    def fit(self, y: Array) -> int:
+        """Nothing to do."""
+        del y
+        return 0
+
+
+class ContactPool(Everywhere):
     """Frictional contacts of a problem on the chosen trees, (18) and (29)-(33).
 
     Parameters
@@ -191,7 +213,7 @@ class ContactPool:
         return np.asarray(np.abs(np.sum(g * state.gamma, axis=1)))
 
 
-class RowPool:
+class RowPool(Everywhere):
     """Clamped rows of one group of constraints on the chosen trees.
 
     Parameters
