@@ -34,7 +34,9 @@ double sap_core_cost_difference(const struct sap_core_barrier *barrier, double l
 
 double sap_core_deepened(const struct sap_core_barrier *barrier, double kappa, double v_hat_n,
                          double R_n) {
-  const double most = barrier->kind == SAP_CORE_LOG ? SAP_CORE_START : sap_core_most(barrier);
+  const int is_log = barrier->kind == SAP_CORE_LOG;
+  const double most = is_log ? SAP_CORE_START : 0.999 * sap_core_most(barrier);
+  const double start = is_log ? SAP_CORE_START : SAP_CORE_START_EXPONENT / barrier->lambda;
   const double rest = sap_core_rest(v_hat_n, 1 / R_n, barrier->inverse_kappa);
-  return rest > most ? kappa * (rest / most) * (rest / most) : kappa;
+  return rest > most ? kappa * (rest / start) * (rest / start) : kappa;
 }

@@ -32,11 +32,13 @@
 /* log: iterates keep s below this, so that the round-off of s cannot carry them out of the domain */
 #define SAP_CORE_MOST (1 - 0x1p-36)
 
-/* exp: largest lambda s, short of overflow */
-#define SAP_CORE_MOST_EXPONENT 600.0
+/* exp: largest lambda s. The stiffness has grown by 1e11 there; much more and H, singular to round-off, would have
+ * no Cholesky factor. */
+#define SAP_CORE_MOST_EXPONENT 20.0
 
-/* log: a contact that starts deeper than delta is given the delta that makes s this */
+/* a contact that starts deeper than its barrier reaches is given the delta that makes s, or lambda s, this */
 #define SAP_CORE_START (1 - 0x1p-20)
+#define SAP_CORE_START_EXPONENT 10.0
 
 /* what a barrier makes of l_0, gamma_0 and G_0 */
 struct sap_core_factors {
@@ -132,6 +134,19 @@ struct sap_core_factors sap_core_at(const struct sap_core_barrier *barrier, doub
  * is outside the domain */
 double sap_core_cost_difference(const struct sap_core_barrier *barrier, double l_a, double l_b,
                                 double difference);
+
+/* s phi' for a phi that is given in place of phi(s), as far as it is made of phi: the derivative of the barrier's
+ * impulse by s where that impulse is followed as an unknown of its own (sap/direction.h). f at s; given from 1 to
+ * f.phi. */
+static inline double sap_core_dual_rise(struct sap_core_factors f, double s, double lambda,
+                                        double phi) {
+  /* log: phi = (L + u)/2, s phi' = (u - L + s u^2)/2, with one u of the product from the given phi */
+  const double u = 2 * f.phi - f.beta, dual = 2 * phi - f.beta;
+  const double log_rise = f.phi - f.beta + 0.5 * s * u * (dual > 1 ? dual : 1);
+  /* exp: s phi' = phi x (3 + x)/(2 + x) */
+  const double x = lambda * s, exp_rise = phi * x * (3 + x) / (2 + x);
+  return lambda > 0 ? exp_rise : log_rise;
+}
 
 /* s of a contact whose velocity is zero and whose surface does not move: -phi0/delta where it touches */
 static inline double sap_core_rest(double v_hat_n, double inverse_R_n, double inverse_kappa) {

@@ -153,9 +153,68 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
 
 static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
   SAP_OF_ISA(sap_contact_loops_).predict(pool, begin, end);
+  const struct sap_pool p = *pool;
+#pragma GCC ivdep
+  for (int32_t i = begin; i < end; ++i) {
+    /* gamma' = gamma - G dv_c */
+    const double d_1 = -p.dv_c[0][i], d_2 = -p.dv_c[1][i], d_n = -p.dv_c[2][i];
+    const double G_12 = p.G[SAP_G_12][i], G_1n = p.G[SAP_G_1N][i], G_2n = p.G[SAP_G_2N][i];
+    const double gamma_1 = p.gamma[0][i] + p.G[SAP_G_11][i] * d_1 + G_12 * d_2 + G_1n * d_n;
+    const double gamma_2 = p.gamma[1][i] + G_12 * d_1 + p.G[SAP_G_22][i] * d_2 + G_2n * d_n;
+    const double gamma_n = p.gamma[2][i] + G_1n * d_1 + G_2n * d_2 + p.G[SAP_G_NN][i] * d_n;
+    p.dual_size[i] =
+        sqrt(p.R_t[i] * (gamma_1 * gamma_1 + gamma_2 * gamma_2) + p.R_n[i] * gamma_n * gamma_n);
+  }
+}
+
+static void loosen(struct sap_pool *pool, int32_t begin, int32_t end) {
+  const struct sap_pool p = *pool;
+  for (int32_t first = begin; first < end; first += SAP_ROUND) {
+    const int32_t n = sap_round(first, end);
+    double cost[SAP_ROUND], gamma[3][SAP_ROUND];
+    struct round round;
+    /* gamma_0 and G_0 again */
+#pragma GCC ivdep
+    for (int32_t k = 0; k < n; ++k) {
+      const int32_t i = first + k;
+      const struct sap_contact c = sap_pool_get(&p, i);
+      const struct sap_contact_state at =
+          sap_contact_at_impulse(&c, p.y[0][i], p.y[1][i], p.y[2][i]);
+      double g[3], G[SAP_G_ENTRIES];
+      sap_contact_impulse(&c, &at, g);
+      sap_contact_hessian(&c, &at, G);
+      for (int r = 0; r < 3; ++r) {
+        gamma[r][k] = g[r];
+      }
+      for (int e = 0; e < SAP_G_ENTRIES; ++e) {
+        p.G[e][i] = G[e];
+      }
+      cost[k] = sap_contact_cost(&c, &at);
+      round.s[k] = sqrt(2 * cost[k] * p.inverse_kappa[i]);
+    }
+    find_factors(p.core_lambda + first, n, &round);
+#pragma GCC ivdep
+    for (int32_t k = 0; k < n; ++k) {
+      const int32_t i = first + k;
+      /* |gamma'|_R over |gamma_0|_R, from 1 to phi */
+      const struct sap_core_factors f = {round.beta[k], round.phi[k], round.rise[k]};
+      const double size = sqrt(2 * cost[k]), ratio = size > 0 ? p.dual_size[i] / size : 1;
+      const double phi = ratio < 1 ? 1 : ratio < f.phi ? ratio : f.phi;
+      const double rise = sap_core_dual_rise(f, round.s[k], p.core_lambda[i], phi);
+      const double outer = outer_factor(rise, cost[k]);
+      const double g_1 = gamma[0][k], g_2 = gamma[1][k], g_n = gamma[2][k];
+      p.G[SAP_G_11][i] = phi * p.G[SAP_G_11][i] + outer * g_1 * g_1;
+      p.G[SAP_G_12][i] = phi * p.G[SAP_G_12][i] + outer * g_1 * g_2;
+      p.G[SAP_G_22][i] = phi * p.G[SAP_G_22][i] + outer * g_2 * g_2;
+      p.G[SAP_G_1N][i] = phi * p.G[SAP_G_1N][i] + outer * g_1 * g_n;
+      p.G[SAP_G_2N][i] = phi * p.G[SAP_G_2N][i] + outer * g_2 * g_n;
+      p.G[SAP_G_NN][i] = phi * p.G[SAP_G_NN][i] + outer * g_n * g_n;
+    }
+  }
 }
 
 static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
+  loosen(pool, begin, end);
   const struct sap_pool p = *pool;
 #pragma GCC ivdep
   for (int32_t i = begin; i < end; ++i) {
@@ -179,4 +238,5 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
 }
 
 const struct sap_law_loops SAP_OF_ISA(sap_core_loops_);
-const struct sap_law_loops SAP_OF_ISA(sap_core_loops_) = {derive, evaluate, line, predict, blend};
+const struct sap_law_loops SAP_OF_ISA(sap_core_loops_) = {derive,  evaluate, line,
+                                                          predict, blend,    loosen};

@@ -50,7 +50,7 @@ void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n, i
       &pool->lower[2],     &pool->upper[0],     &pool->upper[1], &pool->upper[2],
   };
   double **const cores[] = {&pool->kappa_problem, &pool->kappa_given, &pool->kappa,
-                            &pool->inverse_kappa, &pool->core_lambda};
+                            &pool->inverse_kappa, &pool->core_lambda, &pool->dual_size};
   take(arena, n, sizeof all / sizeof *all, all);
   take(arena, any_cores ? n : 0, sizeof cores / sizeof *cores, cores);
   take(arena, any_clamped ? n : 0, sizeof clamped / sizeof *clamped, clamped);

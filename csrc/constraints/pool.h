@@ -25,6 +25,7 @@ struct sap_pool {
   /* of contacts with a core; NULL where there are none: kappa of the problem, raised where a contact starts
    * too deep, and raised where the iterate would not be inside. core_lambda is 0 for a log barrier. */
   double *kappa_problem, *kappa_given, *kappa, *inverse_kappa, *core_lambda;
+  double *dual_size; /* |gamma'|_R of direction.h */
 
   /* (n): v_c at the iterate, and its change along the line */
   double *v_c[3], *dv_c[3];
@@ -72,6 +73,9 @@ struct sap_law_loops {
    * beyond its bounds, from the next y and dual */
   void (*predict)(struct sap_pool *pool, int32_t begin, int32_t end);
   void (*blend)(struct sap_pool *pool, int32_t begin, int32_t end);
+
+  /* `blend` for what a barrier adds to G alone; NULL without one */
+  void (*loosen)(struct sap_pool *pool, int32_t begin, int32_t end);
 };
 
 /* A law: one row of the table. */

@@ -226,7 +226,7 @@ void sap_project(int64_t n, const double *y, const double *mu, const double *R_t
  *
  *     log   b = -s log(1-s)/2             exp   b = s^2 exp(core_lambda s)/2
  *
- * Outside of the domain, s < 1 for log and core_lambda s < 600 for exp, the cost is infinite and gamma and G
+ * Outside of the domain, s < 1 for log and core_lambda s < 20 for exp, the cost is infinite and gamma and G
  * are NaN. */
 void sap_project_core(int64_t n, const double *y, const double *mu, const double *R_t,
                       const double *R_n, double soft_norm, const int8_t *core, const double *kappa,

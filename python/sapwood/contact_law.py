@@ -71,7 +71,7 @@ def project(
     -------
     Projection
         ``gamma`` (..., 3), ``G`` = -dgamma/dv_c (..., 3, 3) and ``regions`` (...). NaN where y is
-        outside of the domain of a core: s < 1 for "log", core_lambda s < 600 for "exp".
+        outside of the domain of a core: s < 1 for "log", core_lambda s < 20 for "exp".
 
     Raises
     ------

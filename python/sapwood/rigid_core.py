@@ -18,8 +18,11 @@ DEFAULT_LAMBDA = 5.0
 LOG_START = 1.0 - 2.0**-20
 """A contact that starts deeper than delta gets the delta that makes s this at rest."""
 
-EXPONENT_MOST = 600.0
-"""Largest exponent lambda s of the exp barrier, short of overflow."""
+EXPONENT_MOST = 20.0
+"""Largest lambda s under the exp barrier: the stiffness has grown by 1e11 there."""
+
+EXPONENT_START = 10.0
+"""A contact that starts deeper than that gets the delta that makes lambda s this at rest."""
 
 
 class CoreKind(enum.IntEnum):
@@ -168,7 +171,7 @@ def deep_contacts(
     if core is None or kappa is None or core_lambda is None:
         return np.zeros(0, dtype=np.intp)
     rest = np.maximum(v_hat_n, 0.0) / np.sqrt(R_n * kappa)
-    most = np.where(core == CoreKind.log, LOG_START, EXPONENT_MOST / core_lambda)
+    most = np.where(core == CoreKind.log, LOG_START, 0.999 * EXPONENT_MOST / core_lambda)
     return np.flatnonzero((core != CoreKind.none) & (rest > most))
 
 

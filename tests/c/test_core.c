@@ -44,7 +44,7 @@ static void exponential_is_accurate_to_round_off(void) {
   uint64_t seed = 72;
   for (int trial = 0; trial < 100000; ++trial) {
     const double lambda = pow(10, check_random(&seed, -1, 2));
-    const double s = pow(10, check_random(&seed, -12, 2));
+    const double s = pow(10, check_random(&seed, -12, 1));
     if (lambda * s > SAP_CORE_MOST_EXPONENT) {
       continue;
     }
@@ -89,7 +89,7 @@ static void outside_of_the_domain_is_infinite(void) {
   CHECK(isinf(sap_core_at(&hard, 1).beta) && isinf(sap_core_at(&hard, 1).phi));
   CHECK(isinf(sap_core_at(&hard, INFINITY).rise));
   CHECK(isnan(sap_core_at(&hard, NAN).phi) && isnan(sap_core_at(&soft, NAN).phi));
-  CHECK(isfinite(sap_core_at(&soft, 199).rise) && isinf(sap_core_at(&soft, 201).rise));
+  CHECK(isfinite(sap_core_at(&soft, 6.6).rise) && isinf(sap_core_at(&soft, 6.7).rise));
   CHECK(sap_core_at(&none, 1e9).phi == 1 && isinf(sap_core_most(&none)));
   CHECK(isinf(sap_core_cost_difference(&hard, 0.1, 0.5, 0.4)));
   CHECK(isinf(sap_core_cost_difference(&soft, 0.1, 1e5, 1e5)));

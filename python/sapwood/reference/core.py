@@ -26,7 +26,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood.rigid_core import DEFAULT_LAMBDA, EXPONENT_MOST, LOG_START, CoreKind, core_kinds
+from sapwood.rigid_core import (
+    DEFAULT_LAMBDA,
+    EXPONENT_MOST,
+    EXPONENT_START,
+    LOG_START,
+    CoreKind,
+    core_kinds,
+)
 
 from . import contact
 
@@ -195,6 +202,7 @@ def deepened(v_hat_n: ArrayLike, R_n: ArrayLike, of: Barrier) -> Array:
     """
     v_hat_n, R_n = np.asarray(v_hat_n, dtype=float), np.asarray(R_n, dtype=float)
     rest = np.maximum(v_hat_n, 0.0) / np.sqrt(R_n * of.kappa)
-    most = np.where(of.kind == CoreKind.log, LOG_START, of.most)
-    deep = rest > most
-    return np.where(deep, of.kappa * np.where(deep, rest / most, 1.0) ** 2, of.kappa)
+    log = of.kind == CoreKind.log
+    start = np.where(log, LOG_START, EXPONENT_START / of.lambda_)
+    deep = rest > np.where(log, LOG_START, 0.999 * of.most)
+    return np.where(deep, of.kappa * np.where(deep, rest / start, 1.0) ** 2, of.kappa)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.problem import ContactProblem
+from sapwood.rigid_core import CoreKind
 from sapwood.solution import Region
 
 from .contact import contact_cost, contact_cost_difference, law, project
@@ -71,10 +72,38 @@ class CorePool(ContactPool):
         phi = factors(distance(self._compliant(y)[2], self.barrier), self.barrier).phi
         return phi[:, None, None] * G, phi[:, None] * gamma
 
+    def loosen(self, y: Array, state: State, dual: Dual | None) -> Array:
+        """Primal-dual barriers, see `direction`."""
+        if dual is None or dual.size is None:
+            return state.G
+        gamma, G, cost, _ = self._compliant(y)
+        s = distance(cost, self.barrier)
+        f = factors(s, self.barrier)
+        log, exp = self.barrier.kind == CoreKind.log, self.barrier.kind == CoreKind.exp
+        # |gamma_b|_R = phi |gamma_0|_R
+        phi = np.clip(dual.size / np.where(cost > 0.0, np.sqrt(2.0 * cost), np.inf), 1.0, f.phi)
+        # log: phi = (L + u)/2,  s phi' = (u - L + s u^2)/2 with one u of the product from phi
+        u = 2.0 * f.phi - f.beta
+        u_dual = np.clip(2.0 * phi - f.beta, 1.0, u)
+        # exp: s phi' = phi x (3 + x)/(2 + x)
+        x = self.barrier.lambda_ * s
+        rises = [f.phi - f.beta + s * u * u_dual / 2.0, phi * x * (3.0 + x) / (2.0 + x)]
+        rise = np.select([log, exp], rises, 0.0)
+        outer = gamma[..., :, None] * gamma[..., None, :]
+        outer = outer / np.where(cost > 0.0, 2.0 * cost, 1.0)[..., None, None]
+        return phi[:, None, None] * G + rise[:, None, None] * outer
+
+    def predict(self, gamma: Array, G: Array, dv_c: Array) -> Dual:
+        """As ContactPool, and the size of the impulse."""
+        predicted = gamma - np.einsum("ijk,ik->ij", G, dv_c)
+        dual = super().predict(gamma, G, dv_c)
+        return dual._replace(size=np.sqrt(np.sum(self.R * predicted**2, axis=1)))
+
     def blend(self, y: Array, state: State, dual: Dual | None) -> Array:
         """Primal-dual friction, see `direction`; in stiction G_tt is at least phi/R_t."""
         if dual is None:
             return state.G
+        G = self.loosen(y, state, dual)
         q = law(y, self.mu, self.R_t, self.R_n, self.soft_norm)
         sliding = (q.regions == Region.sliding) & np.any(q.t != 0.0, axis=1)
         y_r = np.where(sliding, q.y_r, 1.0)
@@ -83,11 +112,10 @@ class CorePool(ContactPool):
         phi = state.gamma[:, 2] / np.where(compliant > 0.0, compliant, np.inf)
         friction = self.mu * (state.gamma[:, 2] + dual.gamma_n) / 2.0
         across = np.minimum(friction / y_r, phi) / self.R_t
-        along = self.mu**2 * state.G[:, 2, 2]
+        along = self.mu**2 * G[:, 2, 2]
         t_t = q.t[:, :, None] * q.t[:, None, :]
         m_m = m[:, :, None] * m[:, None, :]
         G_tt = along[:, None, None] * t_t + across[:, None, None] * (np.eye(2) - m_m)
-        G = state.G.copy()
         G[sliding, :2, :2] = G_tt[sliding]
         return G
 

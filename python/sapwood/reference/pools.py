@@ -38,6 +38,7 @@ class Dual(NamedTuple):
 
     w: Array  # (n, 2) friction over mu gamma_n, |w| <= 1
     gamma_n: Array  # (n), N s, >= 0
+    size: Array | None = None  # (n) |gamma'|_R of contacts with a core, root joules
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,10 @@ class Pool(Protocol):
         """Make y lie inside of the domain, and return how many constraints that took."""
         ...
 
+    def loosen(self, y: Array, state: State, dual: Dual | None) -> Array:
+        """`blend` for barriers alone."""
+        ...
+
 
 Members = Iterator[tuple[int, int, Array, Array | None]]
 
@@ -126,6 +131,11 @@ class Everywhere:
         """Nothing to do."""
         del y
         return 0
+
+    def loosen(self, y: Array, state: State, dual: Dual | None) -> Array:
+        """G of the law."""
+        del y, dual
+        return state.G
 
 
 class ContactPool(Everywhere):
