@@ -1,4 +1,4 @@
-"""Groups of clamped rows for the tests: random ones, and one problem for every kind of constraint."""
+"""Groups of clamped rows for the tests: random ones, and a problem for every kind of constraint."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def random_rows(rng, kind, sizes, n):
 
 
 def random_parameters(rng, kind, n):
-    """Physical parameters of n rows: stiff and soft, with bounds that act and bounds that do not."""
+    """Physical parameters of n rows: stiff and soft, with bounds that act and others."""
 
     def some(*choices):
         return rng.choice(choices, n)

@@ -1,4 +1,4 @@
-"""Every kind of constraint in the solver, C core and NumPy mirror: derivatives, symmetries, solutions.
+"""Every kind of constraint in the solver, C core and mirror: derivatives, symmetries, solutions.
 
 The first part runs over every kind, each alone in a problem (`row_groups.CASES`); the second over
 problems with all of them at once.
@@ -48,7 +48,7 @@ def smooth_velocity(problem, rng, h):
 @cases
 @seeds
 def test_gradient_and_hessian(solver, case, seed):
-    """gamma = -dl/dv_c and G = -dgamma/dv_c, seen through grad l_p and H, by central differences."""
+    """gamma = -dl/dv_c and G = -dgamma/dv_c, as grad l_p and H show them, by central differences."""
     rng = np.random.default_rng(seed)
     problem, h = case(rng), 1e-6
     v, _ = smooth_velocity(problem, rng, h)
@@ -385,9 +385,8 @@ def test_order_does_not_matter(solver, seed):
         np.testing.assert_allclose(rows.gamma, expected, atol=1e-6 * scale)
 
     order = rng.permutation(problem.n_trees)
-    velocities = np.concatenate(
-        [np.arange(problem.nv)[helpers.sections(problem)[t]] for t in order]
-    )
+    every, at = np.arange(problem.nv), helpers.sections(problem)
+    velocities = np.concatenate([every[at[t]] for t in order])
     moved = dense_copy(problem, velocities=velocities, trees=problem.tree_nv[order])
     back = np.empty(problem.nv)
     other = solver.solve(moved, settings=TIGHT)
@@ -407,9 +406,8 @@ def test_rows_apart_or_together(solver, seed):
     for k, group in enumerate(problem.constraints):
         J = problem.constraint_jacobian(k)
         for row in range(group.n_rows):
-            arrays = {
-                name: getattr(group, name)[[row]] for name in ("R", "v_hat", "lower", "upper")
-            }
+            names = ("R", "v_hat", "lower", "upper")
+            arrays = {name: getattr(group, name)[[row]] for name in names}
             apart.append(Bilaterals(J[[row]], **arrays))
     single = helpers.rebuild(problem, constraints=apart)
     one, two = (solver.solve(p, settings=TIGHT) for p in (problem, single))

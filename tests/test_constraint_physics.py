@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -187,7 +189,7 @@ def test_stiff_controller_is_stable(solver):
         v = solver.solve(free([0.1], [v - 9.81 * DT], [controller], dt=DT), settings=SHARP).v[0]
         q += DT * v
         error.append(abs(1.0 - q))
-    assert all(b <= a + 1e-7 for a, b in zip(error[:-1], error[1:], strict=True))
+    assert all(b <= a + 1e-7 for a, b in itertools.pairwise(error))
     # the rest is the sag of the gains that the time step allows: R_nr/dt in place of 1/(dt Kp)
     assert error[-1] <= NEAR_RIGID * 9.81 * DT * (DT + 1e5 / 1e7) * 2
     assert abs(v) <= 1e-9

@@ -131,8 +131,7 @@ def test_constraint_on_three_trees_is_refused():
         (DryFrictions(ROW, f=1), "constraints must be a sequence of groups, not a single one"),
         (
             [DryFrictions(ROW, f=1), "x"],
-            "constraints[1] must be one of JointLimits, Bilaterals, Controllers, DryFrictions, "
-            "not str",
+            f"constraints[1] must be one of {', '.join(k.__name__ for k in KINDS)}, not str",
         ),
     ],
 )
