@@ -48,7 +48,7 @@ def smooth_velocity(problem, rng, h):
 @cases
 @seeds
 def test_gradient_and_hessian(solver, case, seed):
-    """gamma = -dl/dv_c and G = -dgamma/dv_c, as grad l_p and H show them, by central differences."""
+    """gamma = -dl/dv_c and G = -dgamma/dv_c, in grad l_p and H, by central differences."""
     rng = np.random.default_rng(seed)
     problem, h = case(rng), 1e-6
     v, _ = smooth_velocity(problem, rng, h)

@@ -236,7 +236,7 @@ class RowPool:
         return state.G, state.gamma
 
     def _middle(self) -> tuple[Array, Array]:
-        """c and b with the bounds c - b and c + b; b = 0 leaves a row with an infinite one alone."""
+        """c and b with the bounds c - b and c + b; both 0 where a bound is infinite."""
         finite = np.isfinite(self.upper - self.lower)
         lower, upper = np.where(finite, self.lower, 0.0), np.where(finite, self.upper, 0.0)
         return (lower + upper) / 2.0, (upper - lower) / 2.0
