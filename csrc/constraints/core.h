@@ -36,8 +36,12 @@
  * no Cholesky factor. */
 #define SAP_CORE_MOST_EXPONENT 20.0
 
-/* a contact that starts deeper than its barrier reaches is given the delta that makes s, or lambda s, this */
+/* A contact with a larger s at rest starts too deep for a log barrier. Its new delta is the depth and a tenth of
+ * its excess over delta, 5 % of the depth at most: little enough for a load to push no deeper, and room to start
+ * from. */
 #define SAP_CORE_START (1 - 0x1p-20)
+
+/* a contact that starts too deep for an exp barrier is given the delta that makes lambda s this */
 #define SAP_CORE_START_EXPONENT 10.0
 
 /* what a barrier makes of l_0, gamma_0 and G_0 */

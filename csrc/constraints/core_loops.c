@@ -199,7 +199,8 @@ static void loosen(struct sap_pool *pool, int32_t begin, int32_t end) {
       /* |gamma'|_R over |gamma_0|_R, from 1 to phi */
       const struct sap_core_factors f = {round.beta[k], round.phi[k], round.rise[k]};
       const double size = sqrt(2 * cost[k]), ratio = size > 0 ? p.dual_size[i] / size : 1;
-      const double phi = ratio < 1 ? 1 : ratio < f.phi ? ratio : f.phi;
+      const double dual = ratio < 1 ? 1 : ratio < f.phi ? ratio : f.phi;
+      const double phi = p.core_lambda[i] > 0 ? 0.5 * (dual + f.phi) : dual;
       const double rise = sap_core_dual_rise(f, round.s[k], p.core_lambda[i], phi);
       const double outer = outer_factor(rise, cost[k]);
       const double g_1 = gamma[0][k], g_2 = gamma[1][k], g_n = gamma[2][k];

@@ -156,6 +156,17 @@ static int exhausted(struct progress *before, const struct sap_evaluation *now) 
   return before->idle >= 3;
 }
 
+/* Back along the line where the round-off of v_c has carried a step out of the domain of a barrier */
+static struct sap_evaluation retreat(struct sap_workspace *w, const struct sap_island *island,
+                                     const struct sap_line *line, double alpha) {
+  struct sap_evaluation now = {.cost = INFINITY};
+  for (double share = 0x1p-30; share < 1 && !isfinite(now.cost); share *= 0x1p6) {
+    sap_line_advance(line, -share * alpha);
+    now = sap_evaluate(w, island);
+  }
+  return now;
+}
+
 /* the minimiser with the present kappa; *raised: how many of them the start needed larger than they should be */
 static struct sap_newton_result minimize(struct sap_workspace *w, const struct sap_island *island,
                                          const sap_settings *settings, int32_t *raised) {
@@ -163,15 +174,20 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
   struct stopwatch watch = start_stopwatch(settings->record_history);
   struct progress before = {
       .step = {1, 0}, .cost = INFINITY, .predicted = INFINITY, .smallest = INFINITY};
+  struct sap_line line = {0};
   copy(w->best, w->v, island);
   sap_refresh(w, island);
   *raised = 0;
   for (;; ++result.iterations) {
     result.last = sap_evaluate(w, island);
-    if (result.iterations == 0 && !isfinite(result.last.cost) && sap_has_barrier(island)) {
-      *raised = sap_start_inside(w, island);
-      copy(w->best, w->v, island);
-      result.last = sap_evaluate(w, island);
+    if (!isfinite(result.last.cost) && sap_has_barrier(island)) {
+      if (result.iterations == 0) {
+        *raised = sap_start_inside(w, island);
+        copy(w->best, w->v, island);
+        result.last = sap_evaluate(w, island);
+      } else {
+        result.last = retreat(w, island, &line, before.step.alpha);
+      }
     }
     /* at the end velocities are formed anew from v: their sum of steps has gathered round-off */
     const int at_end = before.predicted <= 1e-13 * fabs(result.last.cost) ||
@@ -213,7 +229,7 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
     }
 
     /* alpha = argmin l(v + alpha dv) */
-    const struct sap_line line = sap_line_make(w, island);
+    line = sap_line_make(w, island);
     if (!(line.product.slope < 0)) {
       result.outcome = isfinite(line.product.slope) ? SAP_STALLED : SAP_NON_FINITE;
       break;

@@ -16,7 +16,7 @@ CoreName = Literal["none", "log", "exp"]
 DEFAULT_LAMBDA = 5.0
 
 LOG_START = 1.0 - 2.0**-20
-"""A contact that starts deeper than delta gets the delta that makes s this at rest."""
+"""A contact with a larger s at rest starts too deep for a log barrier: it gets a larger delta."""
 
 EXPONENT_MOST = 20.0
 """Largest lambda s under the exp barrier: the stiffness has grown by 1e11 there."""

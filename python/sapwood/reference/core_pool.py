@@ -82,6 +82,7 @@ class CorePool(ContactPool):
         log, exp = self.barrier.kind == CoreKind.log, self.barrier.kind == CoreKind.exp
         # |gamma_b|_R = phi |gamma_0|_R
         phi = np.clip(dual.size / np.where(cost > 0.0, np.sqrt(2.0 * cost), np.inf), 1.0, f.phi)
+        phi = np.where(exp, (phi + f.phi) / 2.0, phi)
         # log: phi = (L + u)/2,  s phi' = (u - L + s u^2)/2 with one u of the product from phi
         u = 2.0 * f.phi - f.beta
         u_dual = np.clip(2.0 * phi - f.beta, 1.0, u)

@@ -55,6 +55,15 @@ class Run:
     raised: int  # contacts whose kappa is larger than it should be, for the start to be inside
 
 
+def retreat(objective: Objective, v: Array, step: Array) -> Point:
+    """A point short of v + step, which round-off has carried out of the domain of a barrier."""
+    for k in range(30, 0, -6):
+        point = objective.point(v + (1.0 - 2.0**-k) * step)
+        if np.isfinite(point.cost):
+            break
+    return point
+
+
 def minimize(
     objective: Objective,
     v: Array,
@@ -156,6 +165,8 @@ def minimize(
         total_trials += trials
         decrease = -line.difference(alpha)
         before, point = point, objective.point(point.v + alpha * dv)
+        if not np.isfinite(point.cost):
+            point = retreat(objective, before.v, alpha * dv)
         iteration += 1
         records.append(
             (island, iteration, trials, alpha, point.cost, decrease, point.momentum_error)
