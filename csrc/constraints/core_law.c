@@ -111,8 +111,9 @@ double sap_cores_wall(const struct sap_pool *p, int32_t begin, int32_t end, doub
     const double slope = -(dv[0] * gamma_0[0] + dv[1] * gamma_0[1] + dv[2] * gamma_0[2]) *
                          (barrier.inverse_kappa / s);
     const double newton = alpha - (s - most) / slope;
-    /* after overflow anything shorter will do */
-    const double found = newton > 0 && newton < alpha ? newton : 0.5 * alpha;
+    /* at least by round-off; after overflow anything shorter will do */
+    const double found =
+        newton > 0 && newton <= alpha ? fmin(newton, (1 - 0x1p-33) * alpha) : 0.5 * alpha;
     wall = found < wall ? found : wall;
   }
   return wall;

@@ -16,8 +16,8 @@ void sap_cores_bound(struct sap_pool *pool, int32_t begin, int32_t end, double v
 double sap_cores_complementarity(const struct sap_pool *pool, int32_t begin, int32_t end);
 
 /* At a step `alpha` that leads out of the domain: a shorter one that is no shorter than the longest one inside.
- * s is convex along a line, so that Newton's method for s = 1, started outside, does not pass it. `alpha` itself
- * where no core is in the way, which overflow leads to. */
+ * s is convex along a line, so that Newton's method for s = 1, started outside, does not pass it, but for
+ * round-off. `alpha` itself where no core is in the way, which overflow leads to. */
 double sap_cores_wall(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
 
 /* kappa from kappa_given: unchanged where y is inside of its domain, else with s = 0.9 at y; the number of

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "sap/direction.h"
+
 int sap_has_barrier(const struct sap_island *island) {
   for (int law = 0; law < SAP_N_LAWS; ++law) {
     if (sap_laws[law].fit && island->law_begin[law] < island->law_begin[law + 1]) {
@@ -35,6 +37,17 @@ static double step_inside(const struct sap_line *line) {
   return 0;
 }
 
+/* to where contacts stick to their surfaces, however these move; stays where H breaks down */
+static void follow_surfaces(struct sap_workspace *w, const struct sap_island *island) {
+  sap_sticking_system(w, island);
+  sap_assemble(w, island);
+  if (sap_factor_run(&w->factor, island->index) < 0) {
+    sap_factor_solve(&w->factor, island->index, w->dv);
+    const struct sap_line line = sap_line_make(w, island);
+    sap_line_advance(&line, 1);
+  }
+}
+
 int32_t sap_start_inside(struct sap_workspace *w, const struct sap_island *island) {
   for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
     w->dv[i] = w->v[i];
@@ -42,11 +55,13 @@ int32_t sap_start_inside(struct sap_workspace *w, const struct sap_island *islan
   }
   sap_refresh(w, island);
   sap_evaluate(w, island);
-  const int32_t raised = sap_lower_barriers(w, island);
-  if (raised > 0) {
-    sap_evaluate(w, island);
+  if (sap_lower_barriers(w, island) == 0) {
+    const struct sap_line line = sap_line_make(w, island);
+    sap_line_advance(&line, step_inside(&line));
+    return 0;
   }
-  const struct sap_line line = sap_line_make(w, island);
-  sap_line_advance(&line, step_inside(&line));
-  return raised;
+  sap_evaluate(w, island);
+  follow_surfaces(w, island);
+  sap_evaluate(w, island);
+  return sap_lower_barriers(w, island);
 }

@@ -1,8 +1,9 @@
 /* Starts inside of the domains of barriers (constraints/core.h).
  *
  * A guess outside is moved towards v = 0, where every contact is inside, for those that start too deep have been
- * given a larger kappa, unless a surface moves. Where one does, kappa is raised for as many contacts as that takes,
- * and the minimiser with these is the start for the next, smaller ones. */
+ * given a larger kappa, unless a surface moves. Where one does, the start is the minimiser of the sticking start
+ * (direction.h), which follows the surfaces; should it be outside too, kappa is raised for as many contacts as that
+ * takes, and the minimiser with these is the start for the next, smaller ones. */
 #ifndef SAPWOOD_SAP_FEASIBLE_H
 #define SAPWOOD_SAP_FEASIBLE_H
 

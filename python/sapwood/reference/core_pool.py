@@ -151,8 +151,9 @@ class CorePool(ContactPool):
         slope = -np.sum(dv_c * gamma, axis=1) / (self.barrier.kappa * np.where(s > 0.0, s, 1.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             newton = alpha - (s - most) / slope
-        # after overflow anything shorter will do
-        newton = np.where((newton > 0.0) & (newton < alpha), newton, alpha / 2.0)
+        # at least by round-off; after overflow anything shorter will do
+        shorter = np.minimum(newton, (1.0 - 2.0**-33) * alpha)
+        newton = np.where((newton > 0.0) & (newton <= alpha), shorter, alpha / 2.0)
         return float(np.min(newton[outside], initial=alpha))
 
     def fit(self, y: Array) -> int:

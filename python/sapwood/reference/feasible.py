@@ -1,8 +1,10 @@
 """Starts inside of the domains of barriers (`core`).
 
 A guess outside is moved towards v = 0, where every contact is inside, for those that start too deep
-have been given a larger kappa, unless a surface moves. Where one does, kappa is raised for as many
-contacts as that takes, and the minimiser with these is the start for the next, smaller ones.
+have been given a larger kappa, unless a surface moves. Where one does, the start is the minimiser
+of the sticking start (`direction`), which follows the surfaces; should it be outside too, kappa is
+raised for as many contacts as that takes, and the minimiser with these is the start for the next,
+smaller ones.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .cholesky import BlockCholesky, NotPositiveDefinite
+from .direction import solve_hessian, sticking_system
 from .objective import Line, Objective, Point
 
 Array = NDArray[np.float64]
@@ -31,10 +35,23 @@ def step_inside(line: Line) -> float:
     return 0.0
 
 
-def start_inside(objective: Objective, v: Array) -> tuple[Point, int]:
+def follow_surfaces(objective: Objective, rest: Point, cholesky: BlockCholesky) -> Point:
+    """Where contacts stick to their surfaces, however these move; `rest` where H breaks down."""
+    G, gamma = sticking_system(objective, rest)
+    momentum = objective.times_A(rest.v - objective.v_star)
+    b = objective.times_J_transposed(gamma) - momentum
+    try:
+        return objective.point(rest.v + solve_hessian(objective, G, b, cholesky=cholesky))
+    except NotPositiveDefinite:
+        return rest
+
+
+def start_inside(objective: Objective, v: Array, cholesky: BlockCholesky) -> tuple[Point, int]:
     """A point inside near v, which is outside, and how many kappa had to be raised for it."""
     rest = objective.point(np.zeros_like(v))
-    raised = lower_barriers(objective, rest)
-    if raised:
-        rest = objective.point(rest.v)
-    return objective.point(step_inside(objective.line(rest, v)) * v), raised
+    if not lower_barriers(objective, rest):
+        return objective.point(step_inside(objective.line(rest, v)) * v), 0
+    rest = objective.point(rest.v)
+    point = follow_surfaces(objective, rest, cholesky)
+    raised = lower_barriers(objective, point)
+    return objective.point(point.v), raised

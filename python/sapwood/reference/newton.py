@@ -94,7 +94,7 @@ def minimize(
 
     point, raised = objective.point(v), 0
     if not np.isfinite(point.cost):
-        point, raised = start_inside(objective, point.v)
+        point, raised = start_inside(objective, point.v, cholesky)
     best = point
     records = [(island, 0, 0, 0.0, point.cost, 0.0, point.momentum_error)]
     status, tree, total_trials, iteration = Status.converged, -1, 0, 0
