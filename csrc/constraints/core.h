@@ -94,6 +94,36 @@ static inline struct sap_core_factors sap_core_log(double s) {
   return (struct sap_core_factors){L, 0.5 * (L + u), 0.5 * (difference + s * u * u)};
 }
 
+/* the same from their series, s or x <= SAP_CORE_SMALL: no division, and the same to round-off */
+#define SAP_CORE_SMALL 0x1p-8
+
+static inline struct sap_core_factors sap_core_log_small(double s) {
+  /* L = sum s^n/(n + 1), u = sum s^n, s u^2 = sum n s^n */
+  double L = 1.0 / 8, u = 1, square = 7;
+  for (int n = 6; n >= 0; --n) {
+    L = L * s + 1.0 / (n + 1);
+    u = u * s + 1;
+    square = square * s + n;
+  }
+  double difference = 7.0 / 8; /* (u - L)/s */
+  for (int n = 6; n >= 1; --n) {
+    difference = difference * s + n / (n + 1.0);
+  }
+  return (struct sap_core_factors){L, 0.5 * (L + u), 0.5 * (difference * s + square)};
+}
+
+static inline struct sap_core_factors sap_core_exp_small(double x) {
+  double e = 1.0 / 5040;
+  e = e * x + 1.0 / 720;
+  e = e * x + 1.0 / 120;
+  e = e * x + 1.0 / 24;
+  e = e * x + 1.0 / 6;
+  e = e * x + 0.5;
+  e = e * x + 1;
+  e = e * x + 1;
+  return (struct sap_core_factors){e, e * (1 + 0.5 * x), 0.5 * e * x * (3 + x)};
+}
+
 /* x = lambda s, 0 <= x <= SAP_CORE_MOST_EXPONENT */
 static inline struct sap_core_factors sap_core_exp(double x) {
   /* e^x = 2^n e^r, |r| <= log(2)/2; log(2) in two parts, the first one short enough for n times it to be exact */

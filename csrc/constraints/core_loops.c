@@ -31,9 +31,40 @@ static int32_t count_logs(const double *lambda, int32_t n) {
   return logs;
 }
 
+/* contacts with s or lambda s above SAP_CORE_SMALL, or NaN */
+static int32_t count_large(const double *lambda, int32_t n, const double *s) {
+  int32_t large = 0;
+  for (int32_t k = 0; k < n; ++k) {
+    large += !((lambda[k] > 0 ? lambda[k] * s[k] : s[k]) <= SAP_CORE_SMALL);
+  }
+  return large;
+}
+
+/* find_factors() where all contacts are far from their cores, as they are most of the time */
+static void find_small_factors(const double *restrict lambda, int32_t n, int32_t logs,
+                               struct round *restrict round) {
+  for (int32_t k = 0; logs > 0 && k < n; ++k) {
+    const struct sap_core_factors f = sap_core_log_small(round->s[k]);
+    round->beta[k] = f.beta;
+    round->phi[k] = f.phi;
+    round->rise[k] = f.rise;
+  }
+  for (int32_t k = 0; logs < n && k < n; ++k) {
+    const struct sap_core_factors f = sap_core_exp_small(lambda[k] * round->s[k]);
+    const int is_exp = lambda[k] > 0;
+    round->beta[k] = is_exp ? f.beta : round->beta[k];
+    round->phi[k] = is_exp ? f.phi : round->phi[k];
+    round->rise[k] = is_exp ? f.rise : round->rise[k];
+  }
+}
+
 /* beta, phi and s phi' from s; infinite outside of the domain */
 static void find_factors(const double *restrict lambda, int32_t n, struct round *restrict round) {
   const int32_t logs = count_logs(lambda, n);
+  if (count_large(lambda, n, round->s) == 0) {
+    find_small_factors(lambda, n, logs, round);
+    return;
+  }
   if (logs > 0) {
 #pragma GCC ivdep
     for (int32_t k = 0; k < n; ++k) {

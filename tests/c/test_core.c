@@ -40,6 +40,21 @@ static void logarithm_is_accurate_to_round_off(void) {
   }
 }
 
+/* the series against the formulas for all s, as far as the loops use them */
+static void series_equal_the_formulas(void) {
+  uint64_t seed = 74;
+  for (int trial = 0; trial < 100000; ++trial) {
+    const double s = SAP_CORE_SMALL * pow(10, check_random(&seed, -6, 0));
+    const struct sap_core_factors pairs[2][2] = {{sap_core_log(s), sap_core_log_small(s)},
+                                                 {sap_core_exp(s), sap_core_exp_small(s)}};
+    for (int p = 0; p < 2; ++p) {
+      CHECK_CLOSE(pairs[p][0].beta, pairs[p][1].beta, 1e-15);
+      CHECK_CLOSE(pairs[p][0].phi, pairs[p][1].phi, 1e-15);
+      CHECK_CLOSE(pairs[p][0].rise, pairs[p][1].rise, 2e-15 * pairs[p][0].rise);
+    }
+  }
+}
+
 static void exponential_is_accurate_to_round_off(void) {
   uint64_t seed = 72;
   for (int trial = 0; trial < 100000; ++trial) {
@@ -137,6 +152,7 @@ static void deep_contacts_become_feasible_at_rest(void) {
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(logarithm_is_accurate_to_round_off),
+      CHECK_TEST(series_equal_the_formulas),
       CHECK_TEST(exponential_is_accurate_to_round_off),
       CHECK_TEST(series_at_small_s),
       CHECK_TEST(logarithm_near_its_wall),
