@@ -15,11 +15,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import ContactProblem, Region, project
+from sapwood import Region
 from sapwood.experiments.clutter_runs import DT, METHODS, measured, simulation
 from sapwood.experiments.figures import Files, Plan
 from sapwood.experiments.sweep import Sweep
 from sapwood.plotting import conditioning_figure, median_over_seeds, read_steps, slip_figure
+from sapwood.reference import Objective
 
 ROWS = np.dtype(
     [
@@ -72,7 +73,9 @@ def resting_state(
     slip = np.hypot(solution.v_c[stuck, 0], solution.v_c[stuck, 1])
     bound = (problem.mu * problem.R_t * solution.gamma[:, 2])[stuck]
     gravity = float(np.linalg.norm(scene.model.opt.gravity))
-    eigenvalues = np.linalg.eigvalsh(hessian(problem, solution.v_c))
+    objective = Objective(problem)
+    H = objective.hessian(objective.point(solution.v).G)
+    eigenvalues = np.linalg.eigvalsh(H)
     iterations = np.array([record["iterations"] for record in records])
     row = (
         problem.n_contacts,
@@ -89,45 +92,20 @@ def resting_state(
     return np.array([row], ROWS)
 
 
-def hessian(problem: ContactProblem, v_c: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The dense Hessian H = A + J^T G J at contact velocities (section VIII-A).
-
-    Parameters
-    ----------
-    problem
-        The contact problem.
-    v_c
-        Contact velocities J v, rows (t1, t2, n), shape (n_contacts, 3), m/s.
-
-    Returns
-    -------
-    ndarray, shape (nv, nv)
-        Symmetric, positive definite.
-    """
-    A, J = problem.to_dense()
-    v_hat = np.zeros_like(v_c)
-    v_hat[:, 2] = problem.v_hat_n
-    R = np.stack([problem.R_t, problem.R_t, problem.R_n], axis=1)
-    G = project((v_hat - v_c) / R, problem.mu, problem.R_t, problem.R_n).G
-    blocks = J.reshape(-1, 3, problem.nv)
-    H: NDArray[np.float64] = A + J.T @ (G @ blocks).reshape(J.shape)
-    return H
-
-
 def sweep(quick: bool) -> Sweep:
     """sigma from 1e-6 to 1e-1, with and without walls, several assortments of bodies.
 
     Parameters
     ----------
     quick
-        16 bodies for 4 s in place of 40 for 10 s, and fewer points.
+        5 s in place of 10 s, and fewer points.
 
     Returns
     -------
     Sweep
         ``slip_parameter``.
     """
-    bodies, seconds, per_decade, seeds = (16, 4.0, 1, 3) if quick else (40, 10.0, 2, 5)
+    bodies, seconds, per_decade, seeds = (40, 5.0, 1, 3) if quick else (40, 10.0, 2, 5)
     points = [
         {
             "sigma": float(f"{sigma:.3g}"),
