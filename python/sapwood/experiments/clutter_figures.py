@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.experiments.clutter_runs import DT, METHODS, all_steps, measured, simulation
+from sapwood.experiments.clutter_runs import DT, METHODS, advance, all_steps, simulation
 from sapwood.experiments.figures import Files, Plan
 from sapwood.experiments.mapping import Point
 from sapwood.experiments.measured_steps import STEP_DTYPE
@@ -74,8 +74,7 @@ def bodies_at(walls: bool, method: str, bodies: int, seed: int, seconds: float) 
         return rows
 
     first = state()
-    for _ in measured(scene, round(seconds / DT)):
-        continue
+    advance(scene, round(seconds / DT))
     return np.concatenate([first, state()])
 
 
@@ -185,13 +184,13 @@ def contacts_at_rest(
         Contacts of the last step and the most of any step; mean iterations per step and over the
         second half of the steps; mean time of the solver per step, s.
     """
-    steps = all_steps(bodies, walls, seed, method, seconds)
+    run = advance(simulation(bodies, walls, seed, method), round(seconds / DT))
     row = (
-        steps["contacts"][-1],
-        steps["contacts"].max(),
-        steps["iterations"].mean(),
-        steps["iterations"][len(steps) // 2 :].mean(),
-        steps["solver_time"].mean(),
+        run.contacts[-1],
+        run.contacts.max(),
+        run.iterations.mean(),
+        run.iterations[run.steps // 2 :].mean(),
+        run.solver_seconds.mean(),
     )
     return np.array([row], REST_ROWS)
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import Region
-from sapwood.experiments.clutter_runs import DT, METHODS, measured, simulation
+from sapwood import Region, Status
+from sapwood.experiments.clutter_runs import DT, METHODS, advance, simulation
 from sapwood.experiments.figures import Files, Plan
+from sapwood.experiments.measured_steps import mean_slip
 from sapwood.experiments.sweep import Sweep
 from sapwood.plotting import conditioning_figure, median_over_seeds, read_steps, slip_figure
 from sapwood.reference import Objective
@@ -63,9 +64,11 @@ def resting_state(
     """
     scene = simulation(bodies, walls, seed, method, sigma)
     n_steps = round(seconds / DT)
-    records = [record.copy() for record in measured(scene, n_steps - 1)]
+    runs = [advance(scene, n_steps - 1)]
     problem = scene.stepper.problem(scene.data)
-    records += [record.copy() for record in measured(scene, 1)]
+    runs.append(advance(scene, 1))
+    iterations = np.concatenate([run.iterations for run in runs])
+    outcomes = np.concatenate([run.status for run in runs])
     solution = scene.stepper.solution
     assert solution is not None
 
@@ -76,17 +79,16 @@ def resting_state(
     objective = Objective(problem)
     H = objective.hessian(objective.point(solution.v).G)
     eigenvalues = np.linalg.eigvalsh(H)
-    iterations = np.array([record["iterations"] for record in records])
     row = (
         problem.n_contacts,
         np.count_nonzero(solution.regions == Region.sliding),
-        records[-1]["mean_slip"],
+        mean_slip(solution.v_c, solution.gamma[:, 2]),
         sigma * problem.mu.max(initial=0.0) * DT * gravity,
         slip.mean() if stuck.any() else 0.0,
         bound.mean() if stuck.any() else 0.0,
         iterations.mean(),
         iterations[n_steps // 2 :].mean(),
-        sum(record["status"] not in ("converged", "stalled") for record in records),
+        np.count_nonzero((outcomes != Status.converged) & (outcomes != Status.stalled)),
         eigenvalues[-1] / eigenvalues[0],
     )
     return np.array([row], ROWS)
