@@ -24,13 +24,13 @@
  *
  *     1/2 |v - v*|_A^2 + 1/2 sum_{v_hat_n > 0} |J_i v - v_hat_i|^2_{R_i^-1}
  *
- * instead: all touching contacts stick. */
+ * instead: all touching contacts stick, and clamped rows stay what they are at the guess. */
 #ifndef SAPWOOD_SAP_DIRECTION_H
 #define SAPWOOD_SAP_DIRECTION_H
 
 #include "sap/objective.h"
 
-/* Both prepare H dv = right side from the last sap_evaluate(): the right side in dv, G in the contacts. The
+/* Both prepare H dv = right side from the last sap_evaluate(): the right side in dv, G in the triples. The
  * sticking system replaces G and gamma, so that Newton's needs a new sap_evaluate() after it. */
 void sap_newton_system(struct sap_workspace *w, const struct sap_island *island);
 void sap_sticking_system(struct sap_workspace *w, const struct sap_island *island);
