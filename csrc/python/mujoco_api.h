@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum {
-  SAPWOOD_MUJOCO_MESSAGE = 1024,         /* bytes of an error text, as MuJoCo has it */
+  SAPWOOD_MUJOCO_MESSAGE = 1024,        /* bytes of an error text, as MuJoCo has it */
   SAPWOOD_MUJOCO_NO_ACTUATION = 1 << 11 /* mjDSBL_ACTUATION */
 };
 
@@ -52,7 +52,7 @@ typedef struct sapwood_mujoco {
     ptrdiff_t qpos, qvel, act, ctrl, mocap_pos, mocap_quat; /* double *, and below */
     ptrdiff_t M, cdof, subtree_com, qfrc_smooth, qacc_smooth;
     ptrdiff_t qacc, qfrc_constraint, efc_force, sensordata;
-    ptrdiff_t contact; /* pointer to the first contact */
+    ptrdiff_t contact;                          /* pointer to the first contact */
     ptrdiff_t elements[SAPWOOD_ELEMENT_ARRAYS]; /* pointers, as in stepper_elements.h */
   } data;
   struct {

@@ -100,9 +100,8 @@ static void find_elements(const sapwood_world *world, struct sap_element_state *
   const int dense = !a->mj_isSparse(world->model);
   for (int i = 0; i < SAPWOOD_ELEMENT_ARRAYS; i++) {
     const sapwood_element_array *array = &sapwood_element_arrays[i];
-    const void *data = dense && array->optional
-                           ? NULL
-                           : sapwood_pointer_at(world->data, a->data.elements[i]);
+    const void *data =
+        dense && array->optional ? NULL : sapwood_pointer_at(world->data, a->data.elements[i]);
     memcpy((char *)state + array->offset, &data, sizeof data);
   }
   state->n_rows = sapwood_int_at(world->data, a->data.nefc);

@@ -39,9 +39,9 @@ static int read_parameters(sapwood_stepper *self, PyObject *dt, PyObject *sigma,
 }
 
 static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"forest",   "dt",   "sigma",              "beta",
-                          "delassus", "cone", "acceleration_limit", "settings",
-                          "elements", NULL};
+  static char *names[] = {
+      "forest",   "dt",       "sigma", "beta", "delassus", "cone", "acceleration_limit",
+      "settings", "elements", NULL};
   PyObject *forest, *dt, *sigma, *beta, *delassus, *cone, *limit, *object, *elements = Py_None;
   sap_settings settings;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|O:ModelStepper", names, &forest, &dt,
@@ -282,9 +282,9 @@ static PyType_Spec spec = {
 };
 
 /* names of enum sap_fault */
-static const char *const faults[] = {"none",         "overflow", "dimension", "geom",
-                                     "adhesion",     "rows",     "force",     "mass",
-                                     "contact",      "acceleration", "equality", "tendon"};
+static const char *const faults[] = {"none",     "overflow",     "dimension", "geom",
+                                     "adhesion", "rows",         "force",     "mass",
+                                     "contact",  "acceleration", "equality",  "tendon"};
 _Static_assert(sizeof faults / sizeof *faults == SAP_FAULTS, "one name per fault");
 
 static int add_faults(PyObject *module) {

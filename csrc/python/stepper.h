@@ -51,8 +51,8 @@ typedef struct sapwood_step_fields {
   struct sap_model_state state;
   struct sap_contact_list list;
   struct sap_element_state elements; /* of a constrained stepper */
-  double *qacc, *qfrc_constraint; /* (nv) */
-  double *efc_force;              /* (list.n_rows) */
+  double *qacc, *qfrc_constraint;    /* (nv) */
+  double *efc_force;                 /* (list.n_rows) */
 } sapwood_step_fields;
 
 /* 1 where the solver left a velocity to go on with */

@@ -9,7 +9,8 @@
 enum { QVEL, MASS, CDOF, SUBTREE_COM, QFRC_SMOOTH, QACC_SMOOTH, N_STATE };
 enum { DIST, POS, FRAME, FRICTION, SURFACEVEL, ADHESION, DIM, GEOM, EXCLUDE, ROW, N_CONTACT };
 enum { QACC, QFRC_CONSTRAINT, EFC_FORCE, N_OUTPUT };
-_Static_assert(N_STATE + N_CONTACT + N_OUTPUT + SAPWOOD_ELEMENT_ARRAYS == SAPWOOD_STEP_ARRAYS, "room for every array");
+_Static_assert(N_STATE + N_CONTACT + N_OUTPUT + SAPWOOD_ELEMENT_ARRAYS == SAPWOOD_STEP_ARRAYS,
+               "room for every array");
 
 /* columns of the fields of a contact; 0 for a plain vector */
 static const struct {

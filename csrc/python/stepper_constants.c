@@ -35,15 +35,24 @@ typedef struct constant {
 
 /* the first array of each length decides it, here and below */
 static const constant forest_constants[] = {
-    FOREST(tree_dofadr, NPY_INT32, TREES, 0),       FOREST(tree_dofnum, NPY_INT32, TREES, 0),
-    FOREST(dof_parentid, NPY_INT32, DOFS, 0),       FOREST(damping, NPY_DOUBLE, DOFS, SAP_DAMPING_TERMS),
-    FOREST(M_rownnz, NPY_INT32, DOFS, 0),           FOREST(M_rowadr, NPY_INT32, DOFS, 0),
-    FOREST(M_colind, NPY_INT32, ENTRIES, 0),        FOREST(body_weldid, NPY_INT32, BODIES, 0),
-    FOREST(body_rootid, NPY_INT32, BODIES, 0),      FOREST(body_dofadr, NPY_INT32, BODIES, 0),
-    FOREST(body_dofnum, NPY_INT32, BODIES, 0),      FOREST(body_treeid, NPY_INT32, BODIES, 0),
-    FOREST(geom_bodyid, NPY_INT32, GEOMS, 0),       FOREST(stiffness, NPY_DOUBLE, GEOMS, 0),
-    FOREST(dissipation_time, NPY_DOUBLE, GEOMS, 0), FOREST(friction, NPY_DOUBLE, GEOMS, 0),
-    FOREST(pair_key, NPY_INT64, PAIRS, 0),          FOREST(pair_friction, NPY_DOUBLE, PAIRS, 0),
+    FOREST(tree_dofadr, NPY_INT32, TREES, 0),
+    FOREST(tree_dofnum, NPY_INT32, TREES, 0),
+    FOREST(dof_parentid, NPY_INT32, DOFS, 0),
+    FOREST(damping, NPY_DOUBLE, DOFS, SAP_DAMPING_TERMS),
+    FOREST(M_rownnz, NPY_INT32, DOFS, 0),
+    FOREST(M_rowadr, NPY_INT32, DOFS, 0),
+    FOREST(M_colind, NPY_INT32, ENTRIES, 0),
+    FOREST(body_weldid, NPY_INT32, BODIES, 0),
+    FOREST(body_rootid, NPY_INT32, BODIES, 0),
+    FOREST(body_dofadr, NPY_INT32, BODIES, 0),
+    FOREST(body_dofnum, NPY_INT32, BODIES, 0),
+    FOREST(body_treeid, NPY_INT32, BODIES, 0),
+    FOREST(geom_bodyid, NPY_INT32, GEOMS, 0),
+    FOREST(stiffness, NPY_DOUBLE, GEOMS, 0),
+    FOREST(dissipation_time, NPY_DOUBLE, GEOMS, 0),
+    FOREST(friction, NPY_DOUBLE, GEOMS, 0),
+    FOREST(pair_key, NPY_INT64, PAIRS, 0),
+    FOREST(pair_friction, NPY_DOUBLE, PAIRS, 0),
 };
 
 #define ELEMENT(name, typenum, length, columns) \

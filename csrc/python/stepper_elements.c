@@ -72,8 +72,7 @@ int sapwood_elements_take(const sapwood_stepper *self, PyObject *tuple, int32_t 
     memcpy((char *)state + row->offset, &data, sizeof data);
   }
   /* a sparse Jacobian has all three arrays */
-  if (state->efc_J_rownnz != NULL &&
-      (state->efc_J_rowadr == NULL || state->efc_J_colind == NULL)) {
+  if (state->efc_J_rownnz != NULL && (state->efc_J_rowadr == NULL || state->efc_J_colind == NULL)) {
     PyErr_SetString(PyExc_TypeError, "efc_J_rowadr and efc_J_colind come with efc_J_rownnz");
     return -1;
   }

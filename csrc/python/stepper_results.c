@@ -15,7 +15,7 @@ typedef struct output {
   size_t stride; /* bytes from row to row of the source */
 } output;
 
-enum { MAX_OUTPUTS = 16 };
+enum { MAX_OUTPUTS = 32 };
 
 /* writes the table and returns the number of arrays; called under the lock */
 typedef int describe(const sapwood_stepper *self, output *table);
@@ -165,6 +165,54 @@ const char sapwood_stepper_contacts_doc[] =
 
 PyObject *sapwood_stepper_contacts(PyObject *self, PyObject *Py_UNUSED(unused)) {
   return copy_out_as_dict((sapwood_stepper *)self, describe_contacts);
+}
+
+/* ---- groups --------------------------------------------------------------------------------- */
+
+static const char *const values[SAP_ELEMENT_VALUES] = {"value_0", "value_1", "value_2", "value_3",
+                                                       "value_4", "value_5", "value_6"};
+
+static int describe_groups(const sapwood_stepper *self, output *table) {
+  const struct sap_element_gather *g = &self->gather.elements;
+  /* those of a step that was gathered to its end */
+  const int there = self->gather.problem.n_groups > 0;
+  const npy_intp groups = there ? g->n_groups : 0, rows = there ? g->n_rows : 0;
+  const npy_intp n = there ? g->n_constraints : 0, solved = self->solved ? rows : 0;
+  npy_intp nJ = 0;
+  for (npy_intp i = 0; i < groups; i++) {
+    nJ += (npy_intp)g->nJ[i];
+  }
+  int i = 0;
+  table[i++] = (output){"kind", NPY_INT32, groups, 0, &g->groups[0].kind, sizeof *g->groups};
+  table[i++] = (output){"n", NPY_INT32, groups, 0, &g->groups[0].n, sizeof *g->groups};
+  table[i++] = (output){"n_rows", NPY_INT64, groups, 0, g->first_row + 1, sizeof *g->first_row};
+  table[i++] = (output){"nJ", NPY_INT64, groups, 0, g->nJ, sizeof *g->nJ};
+  table[i++] = integers("size", n, g->size);
+  table[i++] = integers("tree_a", n, g->tree_a);
+  table[i++] = integers("tree_b", n, g->tree_b);
+  table[i++] = vector("J", nJ, g->J);
+  table[i++] = (output){"label", NPY_INT32, rows, 4, g->label, sizeof *g->label};
+  table[i++] = vector("R", rows, g->R);
+  table[i++] = vector("v_hat", rows, g->v_hat);
+  table[i++] = vector("lower", rows, g->lower);
+  table[i++] = vector("upper", rows, g->upper);
+  for (int p = 0; p < SAP_ELEMENT_VALUES; p++) {
+    table[i++] = vector(values[p], rows, g->value[p]);
+  }
+  table[i++] = vector("gamma", solved, g->gamma);
+  table[i++] = vector("v_c", solved, g->v_c);
+  return i;
+}
+
+const char sapwood_stepper_groups_doc[] =
+    "groups($self)\n--\n\n"
+    "Dict of copies: the constraints of the last step other than contacts, group after group.\n"
+    "kind, n and nJ are of each group, n_rows the rows up to its end; size, tree_a and tree_b\n"
+    "of each constraint; label (element, index, part, row of the engine), R, v_hat, lower,\n"
+    "upper, the physical values and, after a solve, gamma and v_c of each row.";
+
+PyObject *sapwood_stepper_groups(PyObject *self, PyObject *Py_UNUSED(unused)) {
+  return copy_out_as_dict((sapwood_stepper *)self, describe_groups);
 }
 
 /* ---- the solution --------------------------------------------------------------------------- */

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from sapwood import _core, mujoco_stages
 from sapwood.checks import integer
+from sapwood.constraint_materials import ConstraintMaterial
 from sapwood.materials import ContactMaterial
 from sapwood.mujoco_arrays import Bound, contact_arrays, forest_arrays, model_name
+from sapwood.mujoco_elements import controllers, element_arrays, release_controllers
 from sapwood.mujoco_engine import EngineError, engine_or_reason
 from sapwood.mujoco_results import UNCONVERGED, Notices, RunResult, StepContacts, StepError
 from sapwood.mujoco_support import (
@@ -108,6 +110,9 @@ class Stepper:
         delassus: Delassus = "block",
         settings: SapSettings | None = None,
         ignore: Collection[str] = (),
+        constraint: ConstraintMaterial | None = None,
+        constraints: Mapping[str, ConstraintMaterial] | None = None,
+        implicit_actuators: bool = True,
     ) -> None:
         if not isinstance(model, mujoco.MjModel):
             raise TypeError(f"model must be a mujoco.MjModel, not {type(model).__name__}")
@@ -124,6 +129,11 @@ class Stepper:
         self._settings = SapSettings() if settings is None else settings
         self._sigma, self._beta, self._delassus = sigma, beta, delassus
         self._forest = forest_arrays(self._model, contact, materials, time_step)
+        implicit = controllers(self._model) if implicit_actuators else []
+        self._elements = element_arrays(
+            self._model, constraint, constraints, time_step, implicit
+        )
+        release_controllers(self._model, implicit)
         self._earlier = (0, 0, 0)
         self._start()
 
@@ -139,7 +149,7 @@ class Stepper:
         self._last_run: RunResult | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("_model", "_settings", "_sigma", "_beta", "_delassus", "_forest")
+        kept = ("_model", "_settings", "_sigma", "_beta", "_delassus", "_forest", "_elements")
         return {name: getattr(self, name) for name in kept} | {"_earlier": self._counts()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -157,6 +167,7 @@ class Stepper:
             "pyramidal" if pyramidal else "elliptic",
             mujoco.mjMAXVAL,
             self._settings,
+            self._elements,
         )
 
     # ---- the step -------------------------------------------------------------------------------
@@ -322,7 +333,10 @@ class Stepper:
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
         try:
-            code = self._core.solve(bound.inputs, contact_arrays(data), bound.outputs())
+            elements = None if self._elements is None else bound.elements(model)
+            code = self._core.solve(
+                bound.inputs, contact_arrays(data), bound.outputs(), elements
+            )
         except ValueError as error:
             raise StepError(str(error), data.time) from None
         finally:
@@ -393,7 +407,9 @@ class Stepper:
         mujoco_stages.check_options(self._model, self._options)
         self._bind(data)
         return ContactProblem(
-            **mujoco_stages.gather_problem(self._make_core(), self._model, data),
+            **mujoco_stages.gather_problem(
+                self._make_core(), self._model, data, self._elements is not None
+            ),
             dt=self.time_step,
             sigma=self._sigma,
             beta=self._beta,
