@@ -1,4 +1,7 @@
 /* compiled once per instruction set */
+#include <float.h>
+#include <math.h>
+
 #include "constraints/clamp.h"
 #include "constraints/sums.h"
 
@@ -73,5 +76,46 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
   }
 }
 
+/* c and b of direction.h; b = 0 where a bound is infinite, which leaves the row alone */
+static inline double middle_of(double lower, double upper) {
+  return upper - lower <= DBL_MAX ? 0.5 * (lower + upper) : 0;
+}
+
+static inline double half_of(double lower, double upper) {
+  return upper - lower <= DBL_MAX ? 0.5 * (upper - lower) : 0;
+}
+
+static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
+  for (int r = 0; r < 3; ++r) {
+    const double *gamma = pool->gamma[r], *G = pool->G[diagonal[r]], *dv_c = pool->dv_c[r];
+    const double *lower = pool->lower[r], *upper = pool->upper[r];
+    double *dual = pool->dual[r];
+#pragma GCC ivdep
+    for (int32_t i = begin; i < end; ++i) {
+      /* gamma' = gamma - G dv_c,  w = (gamma' - c)/max(b, |gamma' - c|) */
+      const double next = gamma[i] - G[i] * dv_c[i] - middle_of(lower[i], upper[i]);
+      const double b = half_of(lower[i], upper[i]), size = fabs(next);
+      const double divisor = size > b ? size : b;
+      dual[i] = divisor > 0 ? next / divisor : 0;
+    }
+  }
+}
+
+static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
+  for (int r = 0; r < 3; ++r) {
+    const double *y = pool->y[r], *gamma = pool->gamma[r], *inverse_R = pool->inverse_R[r];
+    const double *lower = pool->lower[r], *upper = pool->upper[r], *dual = pool->dual[r];
+    double *G = pool->G[diagonal[r]];
+#pragma GCC ivdep
+    for (int32_t i = begin; i < end; ++i) {
+      /* beyond a bound: (1/R) b/|y - c| (1 - m^2),  m = (t + w)/2 */
+      const double b = half_of(lower[i], upper[i]), x = y[i] - middle_of(lower[i], upper[i]);
+      const double m = 0.5 * ((x > 0 ? 1 : -1) + dual[i]);
+      const double beyond = inverse_R[i] * (b / fabs(x)) * (1 - m * m);
+      G[i] = gamma[i] != y[i] && b > 0 ? beyond : G[i];
+    }
+  }
+}
+
 const struct sap_law_loops SAP_OF_ISA(sap_clamp_loops_);
-const struct sap_law_loops SAP_OF_ISA(sap_clamp_loops_) = {derive, evaluate, line, NULL, NULL};
+const struct sap_law_loops SAP_OF_ISA(sap_clamp_loops_) = {derive, evaluate, line, predict, blend};

@@ -30,7 +30,7 @@ struct sap_pool {
   double *G[SAP_G_ENTRIES];
   int8_t *region; /* of contacts */
 
-  double *dual[3]; /* (n): w and gamma_n' of direction.h */
+  double *dual[3]; /* (n): w and gamma_n' of direction.h; w of each clamped row */
 };
 
 void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n, int any_clamped);
@@ -62,8 +62,8 @@ struct sap_law_loops {
   void (*line)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha, double *slope,
                double *curvature);
 
-  /* primal-dual friction, NULL for a law without: dual from gamma, G and dv_c; G_tt of the contacts that
-   * slide, from slip and dual */
+  /* primal-dual friction (direction.h): dual from gamma, G and dv_c; then G where a contact slides or a row is
+   * beyond its bounds, from the next y and dual */
   void (*predict)(struct sap_pool *pool, int32_t begin, int32_t end);
   void (*blend)(struct sap_pool *pool, int32_t begin, int32_t end);
 };

@@ -20,17 +20,13 @@ void sap_sticking_system(struct sap_workspace *w, const struct sap_island *islan
 void sap_dual_predict(struct sap_workspace *w, const struct sap_island *island) {
   for (int law = 0; law < SAP_N_LAWS; ++law) {
     const int32_t *range = &island->law_begin[law];
-    if (w->laws[law]->predict) {
-      w->laws[law]->predict(&w->pool, range[0], range[1]);
-    }
+    w->laws[law]->predict(&w->pool, range[0], range[1]);
   }
 }
 
 void sap_dual_blend(struct sap_workspace *w, const struct sap_island *island) {
   for (int law = 0; law < SAP_N_LAWS; ++law) {
     const int32_t *range = &island->law_begin[law];
-    if (w->laws[law]->blend) {
-      w->laws[law]->blend(&w->pool, range[0], range[1]);
-    }
+    w->laws[law]->blend(&w->pool, range[0], range[1]);
   }
 }

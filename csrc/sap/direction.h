@@ -19,6 +19,13 @@
  * the last step left less than a tenth of the gradient, and after one of 1.2 and more, which says that H was
  * too stiff, H is Newton's unchanged.
  *
+ * A clamped row between finite bounds c - b and c + b, such as the dry friction of a joint, is the same in one
+ * dimension: |y - c| in place of the norm, t = sign(y - c), and beyond a bound
+ *
+ *     G = (1/R) b/|y - c| (1 - m^2),   m = (t + w)/2,   w = (gamma' - c)/max(b, |gamma' - c|)
+ *
+ * in place of 0. Then a row whose y changed sides in the last step has curvature in the next one.
+ *
  * Sticking start. At an impact most contacts slide at the guess, and the first iterations are spent
  * unlearning that. The first direction leads to the minimiser of
  *
