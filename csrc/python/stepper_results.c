@@ -217,7 +217,18 @@ PyObject *sapwood_stepper_groups(PyObject *self, PyObject *Py_UNUSED(unused)) {
 
 /* ---- the solution --------------------------------------------------------------------------- */
 
-enum { RESULT_V, RESULT_GAMMA, RESULT_V_C, RESULT_REGIONS };
+enum {
+  RESULT_V,
+  RESULT_GAMMA,
+  RESULT_V_C,
+  RESULT_REGIONS,
+  RESULT_GROUP_GAMMA,
+  RESULT_GROUP_V_C,
+  RESULT_LOWER,
+  RESULT_UPPER,
+  RESULT_ENDS, /* rows up to the end of each group */
+  N_RESULTS
+};
 
 static int describe_result(const sapwood_stepper *self, output *table) {
   const struct sap_gather *g = &self->gather;
@@ -226,7 +237,30 @@ static int describe_result(const sapwood_stepper *self, output *table) {
   table[RESULT_GAMMA] = columns("gamma", n, 3, g->gamma);
   table[RESULT_V_C] = columns("v_c", n, 3, g->v_c);
   table[RESULT_REGIONS] = (output){"regions", NPY_INT8, n, 0, g->regions, sizeof *g->regions};
-  return RESULT_REGIONS + 1;
+  const struct sap_element_gather *e = &g->elements;
+  const npy_intp groups = g->problem.n_groups, rows = groups > 0 ? e->n_rows : 0;
+  table[RESULT_GROUP_GAMMA] = vector("group_gamma", rows, e->gamma);
+  table[RESULT_GROUP_V_C] = vector("group_v_c", rows, e->v_c);
+  table[RESULT_LOWER] = vector("lower", rows, e->lower);
+  table[RESULT_UPPER] = vector("upper", rows, e->upper);
+  table[RESULT_ENDS] =
+      (output){"ends", NPY_INT64, groups, 0, e->first_row + 1, sizeof *e->first_row};
+  return N_RESULTS;
+}
+
+/* what a result reads of its problem: the bounds of the rows of each group */
+static void describe_bounds(PyArrayObject *const *arrays, sap_constraints *groups,
+                            sap_problem *problem) {
+  const int64_t *ends = (const int64_t *)PyArray_DATA(arrays[RESULT_ENDS]);
+  int64_t begin = 0;
+  *problem =
+      (sap_problem){.n_groups = (int32_t)PyArray_SIZE(arrays[RESULT_ENDS]), .groups = groups};
+  for (int32_t i = 0; i < problem->n_groups; i++) {
+    groups[i] = (sap_constraints){.n = (int32_t)(ends[i] - begin),
+                                  .lower = sapwood_doubles(arrays[RESULT_LOWER]) + begin,
+                                  .upper = sapwood_doubles(arrays[RESULT_UPPER]) + begin};
+    begin = ends[i];
+  }
 }
 
 /* scalars of the solution and a copy of the history (from PyMem_RawMalloc); 0 when memory ran out */
@@ -262,8 +296,6 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
   if (state == NULL) {
     return NULL;
   }
-  /* the problem of a stepper has no groups of constraints */
-  static const sap_problem contacts_only = {0};
   sapwood_result result = {0};
   sap_iteration *records = NULL;
   int32_t n_records = 0;
@@ -283,13 +315,21 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
     result.gamma = arrays[RESULT_GAMMA];
     result.v_c = arrays[RESULT_V_C];
     result.regions = arrays[RESULT_REGIONS];
+    result.group_gamma = arrays[RESULT_GROUP_GAMMA];
+    result.group_v_c = arrays[RESULT_GROUP_V_C];
+    sap_problem problem;
+    sap_constraints groups[SAP_ELEMENT_GROUPS];
+    describe_bounds(arrays, groups, &problem);
     PyObject *history =
         self->record_history ? sapwood_history(state, records, n_records) : Py_NewRef(Py_None);
     if (history != NULL) {
-      dict = sapwood_result_dict(&result, &contacts_only, seconds, history);
+      dict = sapwood_result_dict(&result, &problem, seconds, history);
       Py_DECREF(history);
     }
     sapwood_result_clear(&result);
+    for (int i = RESULT_LOWER; i < N_RESULTS; i++) {
+      Py_DECREF(arrays[i]);
+    }
   }
   PyMem_RawFree(records);
   return dict;

@@ -1,5 +1,6 @@
-"""What constrains a MuJoCo model beside contacts, as the C core takes it: limits, equality
-constraints, friction loss, and actuators that act as implicit controllers.
+"""The elements that constrain a MuJoCo model beside contacts, as the C core takes them.
+
+These are limits, equality constraints, friction loss, and actuators that act as implicit controllers.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _EQUALITIES = {
     int(_EQUALITY.mjEQ_JOINT): 3,
     int(_EQUALITY.mjEQ_TENDON): 3,
 }
+_JOINT_TRANSMISSIONS = {int(_TRANSMISSION.mjTRN_JOINT), int(_TRANSMISSION.mjTRN_JOINTINPARENT)}
+_SCALAR_JOINTS = {int(_JOINT.mjJNT_HINGE), int(_JOINT.mjJNT_SLIDE)}
 _TORQUE_SCALE = 10  # place in eq_data of a weld
 
 
@@ -131,12 +134,12 @@ def _holds_zero(limits: NDArray[np.float64]) -> bool:
 
 def _candidate(model: mujoco.MjModel, i: int) -> Controller | None:
     gains, target = _gains(model, i), int(model.actuator_trnid[i, 0])
-    kind = model.actuator_trntype[i]
+    kind = int(model.actuator_trntype[i])
     if gains is None or model.actuator_outnum[i] != 1:
         return None
     joint, trees = -1, None
-    if kind in (_TRANSMISSION.mjTRN_JOINT, _TRANSMISSION.mjTRN_JOINTINPARENT):
-        if model.jnt_type[target] in (_JOINT.mjJNT_HINGE, _JOINT.mjJNT_SLIDE):
+    if kind in _JOINT_TRANSMISSIONS:
+        if int(model.jnt_type[target]) in _SCALAR_JOINTS:
             joint, trees = target, _tree_of_joint(model, target)
     elif kind == _TRANSMISSION.mjTRN_TENDON:
         trees = trees_of_tendon(model, target)
@@ -277,9 +280,7 @@ def element_arrays(
     """
     objects = (_OBJECT.mjOBJ_JOINT, _OBJECT.mjOBJ_TENDON, _OBJECT.mjOBJ_EQUALITY)
     names = {kind: names_of(model, obj) for kind, obj in zip(KINDS, objects, strict=True)}
-    stiffness = element_stiffness(
-        names, custom_entries(model), constraint, constraints, time_step
-    )
+    stiffness = element_stiffness(names, custom_entries(model), constraint, constraints, time_step)
     joints, tendons = _limited_joints(model), _limited_tendons(model)
     equality = not model.opt.disableflags & _DISABLE.mjDSBL_EQUALITY and model.neq > 0
     if not (joints.size or tendons.any() or equality or implicit or _has_friction_loss(model)):

@@ -9,6 +9,7 @@ import numpy as np
 
 from sapwood import _core
 from sapwood.mujoco_arrays import STATE_NAMES, Bound, contact_arrays
+from sapwood.mujoco_groups import constraint_groups
 from sapwood.mujoco_results import StepError
 from sapwood.mujoco_support import (
     MORE_MEMORY,
@@ -51,8 +52,8 @@ def check_options(model: mujoco.MjModel, expected: Options) -> None:
     check_flags(model)
     if options_of(model) != expected:
         raise ValueError(
-            "stepper.model.opt: timestep, integrator, cone and the flags eulerdamp, island and limit "
-            "belong to the stepper; make a new one to change them"
+            "stepper.model.opt: timestep, integrator, cone and the flags eulerdamp, island and "
+            "limit belong to the stepper; make a new one to change them"
         )
 
 

@@ -18,7 +18,15 @@ from sapwood.materials import ContactMaterial
 from sapwood.mujoco_arrays import Bound, contact_arrays, forest_arrays, model_name
 from sapwood.mujoco_elements import controllers, element_arrays, release_controllers
 from sapwood.mujoco_engine import EngineError, engine_or_reason
-from sapwood.mujoco_results import UNCONVERGED, Notices, RunResult, StepContacts, StepError
+from sapwood.mujoco_groups import step_constraints
+from sapwood.mujoco_results import (
+    UNCONVERGED,
+    Notices,
+    RunResult,
+    StepConstraints,
+    StepContacts,
+    StepError,
+)
 from sapwood.mujoco_support import (
     Failure,
     NotSupported,
@@ -131,9 +139,7 @@ class Stepper:
         self._sigma, self._beta, self._delassus = sigma, beta, delassus
         self._forest = forest_arrays(self._model, contact, materials, time_step)
         implicit = controllers(self._model) if implicit_actuators else []
-        self._elements = element_arrays(
-            self._model, constraint, constraints, time_step, implicit
-        )
+        self._elements = element_arrays(self._model, constraint, constraints, time_step, implicit)
         release_controllers(self._model, implicit)
         self._earlier = (0, 0, 0)
         self._start()
@@ -146,6 +152,7 @@ class Stepper:
         self._notices = Notices(self._settings.relative_tolerance, self._earlier)
         self._bound: Bound | None = None
         self._contacts: StepContacts | None = None
+        self._constraints: tuple[StepConstraints, ...] | None = None
         self._solution: Solution | None = None
         self._last_run: RunResult | None = None
 
@@ -335,13 +342,11 @@ class Stepper:
         mujoco.mj_fwdAcceleration(model, data)
         try:
             elements = None if self._elements is None else bound.elements(model)
-            code = self._core.solve(
-                bound.inputs, contact_arrays(data), bound.outputs(), elements
-            )
+            code = self._core.solve(bound.inputs, contact_arrays(data), bound.outputs(), elements)
         except ValueError as error:
             raise StepError(str(error), data.time) from None
         finally:
-            self._contacts = self._solution = None
+            self._contacts = self._constraints = self._solution = None
         if code < 0:
             mujoco_stages.raise_fault(self._core, model, data)
         if code in UNCONVERGED:
@@ -375,7 +380,7 @@ class Stepper:
                 failure = error
                 break
             self._core.accept_options(self._engine, self._model)
-        self._contacts = self._solution = None
+        self._contacts = self._constraints = self._solution = None
         return taken, unconverged, failure
 
     def _error(
@@ -468,6 +473,17 @@ class Stepper:
                 force=arrays["gamma"] / self.time_step,
             )
         return self._contacts
+
+    @property
+    def constraints(self) -> tuple[StepConstraints, ...]:
+        """The other constraints of the last step, one entry per kind; none before the first one."""
+        if self._constraints is None:
+            arrays = self._core.groups()
+            solved = len(arrays["gamma"]) == len(arrays["label"])
+            self._constraints = (
+                step_constraints(self._model, arrays, self.time_step) if solved else ()
+            )
+        return self._constraints
 
     @property
     def n_contacts(self) -> int:

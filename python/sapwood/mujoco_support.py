@@ -93,7 +93,7 @@ def _ignorable(model: mujoco.MjModel) -> dict[str, list[str]]:
 
 
 def _refused(model: mujoco.MjModel) -> dict[str, list[str]]:
-    """Constraints that the C core does not have, with the reason, by the word that leaves them out."""
+    """Constraints that the C core lacks, with the reason, by the word that leaves them out."""
     many = "moves more than two trees"
     reasons: dict[str, list[str]] = {word: [] for word in _IGNORABLE}
     for i in range(model.ntendon):
