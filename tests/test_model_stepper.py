@@ -159,7 +159,7 @@ def test_outputs_must_be_writeable():
 def test_too_few_arguments_are_refused():
     core = make_core()
     for call in (core.solve, core.gather):
-        with pytest.raises(TypeError, match="takes the tuples state, contacts and outputs"):
+        with pytest.raises(TypeError, match="takes the tuples state, contacts, outputs and elem"):
             call()
 
 

@@ -1,6 +1,7 @@
 """The elements that constrain a MuJoCo model beside contacts, as the C core takes them.
 
-These are limits, equality constraints, friction loss, and actuators that act as implicit controllers.
+These are limits, equality constraints, friction loss, and actuators that act as implicit
+controllers.
 """
 
 from __future__ import annotations

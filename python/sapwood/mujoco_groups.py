@@ -74,7 +74,7 @@ def constraint_groups(arrays: Mapping[str, NDArray[Any]]) -> tuple[ConstraintGro
     return tuple(groups)
 
 
-def _row_name(model: mujoco.MjModel, label: NDArray[np.int32]) -> str:
+def _row_name(model: mujoco.MjModel, kind: str, label: NDArray[np.int32]) -> str:
     element, index, part = (int(value) for value in label[:3])
     objects = mujoco.mjtObj
     if element == _EQUALITY:
@@ -88,8 +88,8 @@ def _row_name(model: mujoco.MjModel, label: NDArray[np.int32]) -> str:
     if element == _OUTPUT:
         actuator = int(np.searchsorted(model.actuator_outadr, index))
         return name_of(model, objects.mjOBJ_ACTUATOR, actuator)
-    kind = objects.mjOBJ_JOINT if element == _JOINT else objects.mjOBJ_TENDON
-    return f"{name_of(model, kind, index)} {_SIDES[part]}"
+    name = name_of(model, objects.mjOBJ_JOINT if element == _JOINT else objects.mjOBJ_TENDON, index)
+    return f"{name} friction" if kind == "dry_friction" else f"{name} {_SIDES[part]}"
 
 
 def step_constraints(
@@ -116,7 +116,7 @@ def step_constraints(
     for kind, _, rows, _ in _split(arrays):
         gamma = arrays["gamma"][rows]
         position = arrays[f"value_{place[kind]}"][rows] if kind in place else np.zeros(len(gamma))
-        names = tuple(_row_name(model, label) for label in arrays["label"][rows])
+        names = tuple(_row_name(model, kind, label) for label in arrays["label"][rows])
         velocity = arrays["v_c"][rows]
         found.append(StepConstraints(kind, names, position, velocity, gamma / time_step))
     return tuple(found)
