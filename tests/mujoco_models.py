@@ -209,21 +209,3 @@ ELEMENTS = """
 
 def elements(jacobian: str = "dense", cone: str = "elliptic") -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(ELEMENTS.format(jacobian=jacobian, cone=cone))
-
-
-def loop(time_step: float = 0.01, *, rigid: bool = True) -> mujoco.MjModel:
-    """A four-bar linkage that falls from a bent pose; without `rigid` its loop is open."""
-    active = str(rigid).lower()
-    return mujoco.MjModel.from_xml_string(
-        f"""<mujoco><option timestep="{time_step}"><flag contact="disable"/></option><worldbody>
-        <body name="crank"><joint name="crank" axis="0 1 0"/>
-          <geom type="capsule" fromto="0 0 0 0 0 .4" size=".02"/>
-          <body name="rod" pos="0 0 .4"><joint name="rod" axis="0 1 0"/>
-            <geom type="capsule" fromto="0 0 0 .5 0 0" size=".02"/>
-            <body name="rocker" pos=".5 0 0"><joint name="rocker" axis="0 1 0"/>
-              <geom type="capsule" fromto="0 0 0 0 0 -.4" size=".02"/>
-              <site name="foot" pos="0 0 -.4"/></body></body></body>
-        <site name="ground" pos=".5 0 0"/></worldbody>
-        <equality><connect name="close" site1="foot" site2="ground" active="{active}"/></equality>
-        </mujoco>"""
-    )

@@ -68,7 +68,7 @@ def _draw_loop(axes: Axes, rows: _Rows) -> None:
         axes.plot(run["time"], bound, color=colour, linewidth=1.0, linestyle="--")
     axes.plot([], [], color="0.35", linestyle="--", linewidth=1.0, label="bound")
     axes.set_yscale("log")
-    axes.set_ylim(bottom=1e-9)
+    axes.set_ylim(bottom=1e-7)
     axes.set_ylabel("error of the loop [m]")
     axes.set_title("Four-bar linkage, closed by a connect", fontsize="medium")
     axes.legend(frameon=False, fontsize="small", loc="lower right", ncols=2)
@@ -81,9 +81,9 @@ def _draw_limit(axes: Axes, rows: _Rows) -> None:
     axes.set_title("A pendulum falls onto its joint limit", fontsize="medium")
     inset = axes.inset_axes((0.5, 0.45, 0.47, 0.45))
     inset.plot(rows["time"], rows["position"], color=COLOURS[0])
-    inset.plot(rows["time"], rows["expected"], color="0.35", linestyle="--", label="at rest")
-    last = abs(float(rows["expected"][-1]))
-    inset.set_ylim(-4.0 * last, 4.0 * last)
+    last = float(rows["expected"][-1])
+    inset.axhline(last, color="0.35", linestyle="--", label="expected at rest")
+    inset.set_ylim(4.0 * last, -4.0 * last)
     inset.set_ylabel("[rad]", fontsize="small")
     inset.tick_params(labelsize="small")
     inset.yaxis.get_offset_text().set_fontsize("small")
@@ -100,7 +100,7 @@ def _draw_servo(axes: Axes, rows: _Rows) -> None:
     right.set_ylabel("torque [N m]")
     right.set_ylim(bottom=0.0)
     lines = [*axes.get_lines(), *right.get_lines()]
-    axes.legend(handles=lines, frameon=False, fontsize="small", loc="center right")
+    axes.legend(handles=lines, frameon=False, fontsize="small", loc="lower right")
 
 
 def _draw_friction(axes: Axes, rows: _Rows) -> None:
