@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import mujoco
@@ -61,7 +61,7 @@ def constraint_groups(arrays: Mapping[str, NDArray[Any]]) -> tuple[ConstraintGro
     tuple of ConstraintGroup
         With R, v_hat, lower and upper, and the physical parameters they come from.
     """
-    classes = {group.kind: group for group in KINDS}
+    classes: dict[str, Callable[..., ConstraintGroup]] = {group.kind: group for group in KINDS}
     groups = []
     for kind, constraints, rows, entries in _split(arrays):
         given: dict[str, Any] = {name: arrays[name][rows] for name in _GIVEN}
