@@ -25,10 +25,11 @@ METHODS = ("algorithm_1", "sapwood")
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def results(quick_results):
     """All figures in their quick version, made once."""
-    out = tmp_path_factory.mktemp("figures")
-    return {name: make_figure(name, out, quick=True, progress=False) for name in FIGURES_HERE}
+    return {
+        name: make_figure(name, quick_results, quick=True, progress=False) for name in FIGURES_HERE
+    }
 
 
 @pytest.fixture
