@@ -372,7 +372,7 @@ def test_which_actuators_are_implicit():
     count, (limited, _) = implicit(servo.format("forcerange='-1 2'"))
     assert (count, list(limited)) == (1, [False])
     # bounds on a joint's or a tendon's total: for one of them
-    bounded = "actuatorfrcrange='-1 1'"
+    bounded = "actuatorfrclimited='true' actuatorfrcrange='-1 1'"
     count, (_, limited) = implicit(servo.format(""), joint=bounded)
     assert (count, limited[0]) == (1, False)
     count, (_, limited) = implicit(2 * servo.format(""), joint=bounded)
