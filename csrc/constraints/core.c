@@ -37,7 +37,7 @@ double sap_core_deepened(const struct sap_core_barrier *barrier, double kappa, d
   const int is_log = barrier->kind == SAP_CORE_LOG;
   const double most = is_log ? SAP_CORE_START : 0.999 * sap_core_most(barrier);
   const double rest = sap_core_rest(v_hat_n, 1 / R_n, barrier->inverse_kappa);
-  const double room = fmin(fmax(0.1 * (1 - 1 / rest), 1 - SAP_CORE_START), 0.05);
+  const double room = fmin(fmax(0.1 * (1 - 1 / rest), 1 - SAP_CORE_START), 0.01);
   const double scale =
       is_log ? rest * (1 + room) : rest * (barrier->lambda / SAP_CORE_START_EXPONENT);
   return rest > most ? kappa * scale * scale : kappa;

@@ -37,8 +37,8 @@
 #define SAP_CORE_MOST_EXPONENT 20.0
 
 /* A contact with a larger s at rest starts too deep for a log barrier. Its new delta is the depth and a tenth of
- * its excess over delta, 5 % of the depth at most: little enough for a load to push no deeper, and room to start
- * from. */
+ * its excess over delta, 1 % of the depth at most: little enough for it to be pushed out by fifty times the force
+ * of its spring, and room to start from. */
 #define SAP_CORE_START (1 - 0x1p-20)
 
 /* a contact that starts too deep for an exp barrier is given the delta that makes lambda s this */

@@ -140,7 +140,7 @@ static void deep_contacts_become_feasible_at_rest(void) {
   CHECK(sap_core_rest(-1, 1 / R_n, 1 / kappa) == 0);
   CHECK_CLOSE(sap_core_deepened(&barrier, kappa, 0.999 * delta / t, R_n), kappa, 0);
   const double deeper = sap_core_deepened(&barrier, kappa, 3 * delta / t, R_n);
-  CHECK_CLOSE(sap_core_rest(3 * delta / t, 1 / R_n, 1 / deeper), 1 / 1.05, 1e-14);
+  CHECK_CLOSE(sap_core_rest(3 * delta / t, 1 / R_n, 1 / deeper), 1 / 1.01, 1e-14);
   /* barely too deep: hardly any room */
   const double barely = sap_core_deepened(&barrier, kappa, 1.001 * delta / t, R_n);
   CHECK_CLOSE(sap_core_rest(1.001 * delta / t, 1 / R_n, 1 / barely), 1 - 1e-4, 2e-7);

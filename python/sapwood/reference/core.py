@@ -200,14 +200,15 @@ def deepened(v_hat_n: ArrayLike, R_n: ArrayLike, of: Barrier) -> Array:
     """kappa (...) with which every contact is feasible at rest, where s = v_hat_n/sqrt(R_n kappa) =
     -phi_0/delta; larger than given where one starts too deep.
 
-    The new delta of a log barrier is the depth and a tenth of its excess over delta, 5 % of the
-    depth at most: little enough for a load to push no deeper, and room to start from.
+    The new delta of a log barrier is the depth and a tenth of its excess over delta, 1 % of the
+    depth at most: little enough for it to be pushed out by fifty times the force of its spring,
+    and room to start from.
     """
     v_hat_n, R_n = np.asarray(v_hat_n, dtype=float), np.asarray(R_n, dtype=float)
     rest = np.maximum(v_hat_n, 0.0) / np.sqrt(R_n * of.kappa)
     log = of.kind == CoreKind.log
     deep = rest > np.where(log, LOG_START, 0.999 * of.most)
     rest = np.where(deep, rest, 1.0)
-    room = np.clip(0.1 * (1.0 - 1.0 / rest), 1.0 - LOG_START, 0.05)
+    room = np.clip(0.1 * (1.0 - 1.0 / rest), 1.0 - LOG_START, 0.01)
     scale = np.where(log, rest * (1.0 + room), rest * of.lambda_ / EXPONENT_START)
     return np.where(deep, of.kappa * np.where(deep, scale, 1.0) ** 2, of.kappa)
