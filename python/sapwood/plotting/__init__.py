@@ -9,6 +9,7 @@ from sapwood.plotting.clutter import clutter_contacts_figure, clutter_steps_figu
 from sapwood.plotting.clutter_scenes import clutter_scenes_figure
 from sapwood.plotting.constraints import constraints_figure
 from sapwood.plotting.convergence import convergence_figure
+from sapwood.plotting.rigid_core import rigid_core_figure
 from sapwood.plotting.slip_parameter import conditioning_figure, slip_figure
 from sapwood.plotting.steps import step_figure
 from sapwood.plotting.tables import median_over_seeds, read_steps
@@ -22,6 +23,7 @@ __all__ = [
     "convergence_figure",
     "median_over_seeds",
     "read_steps",
+    "rigid_core_figure",
     "slip_figure",
     "step_figure",
 ]
