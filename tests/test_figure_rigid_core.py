@@ -16,9 +16,8 @@ LAMBDA = 5.0
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory):
-    out = tmp_path_factory.mktemp("rigid_core")
-    return make_figure("rigid-core", out, quick=True, progress=False)
+def result(quick_results):
+    return make_figure("rigid-core", quick_results, quick=True, progress=False)
 
 
 @pytest.fixture
@@ -76,14 +75,14 @@ def test_penetration_under_load(run, core):
 
 
 def test_loads_at_which_the_laws_part(run):
-    """At a hundredth of k delta all are within 10 % of the spring; at 10^4 times they are not."""
+    """Far above k delta = 100 N: only the log barrier holds, and exp is not far off."""
     depths = {core: run("load", core)["penetration"] for core in CORES}
     load = run("load", "none")["load"] + 9.81
     heavy = load > 1e4 * STIFFNESS * DELTA * 0.9
     assert np.all(depths["none"][heavy] > 1e3 * DELTA)
     assert np.all(depths["log"][heavy] > 0.999 * DELTA)
     assert np.all((depths["exp"][heavy] > DELTA) & (depths["exp"][heavy] < 2 * DELTA))
-    # the deeper, the stiffer: log below the spring everywhere, and below it by 3s/4 at first
+    # log is stiffer than the spring at any load
     assert np.all(depths["log"][50:] < depths["none"][50:])
 
 
