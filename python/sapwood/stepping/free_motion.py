@@ -141,7 +141,7 @@ def free_motion(
     q_0: _Float,
     v_0: _Float,
     *,
-    tolerance: float = 1e-10,
+    tolerance: float = 1e-12,
     max_iterations: int = 20,
     step: int = 0,
     time: float = 0.0,
@@ -205,9 +205,7 @@ def free_motion(
         for iterations in range(max_iterations + 1):
             if here.residual <= tolerance:
                 A = balance.linearized(here.dynamics)
-                return FreeMotion(
-                    here.v, here.q_theta, here.dynamics, A, here.residual, iterations
-                )
+                return FreeMotion(here.v, here.q_theta, here.dynamics, A, here.residual, iterations)
             if iterations == max_iterations:
                 break
             dv = -np.linalg.solve(J, here.m)

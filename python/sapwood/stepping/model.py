@@ -139,7 +139,7 @@ class Model(Protocol):
     def tree_nv(self) -> _Index:
         """Velocities of each tree (n_trees,)."""
 
-    def dynamics(self, q: _Float, v: _Float) -> Dynamics:
+    def dynamics(self, q: _Float, v: _Float, /) -> Dynamics:
         """Mass matrix, forces and their slopes.
 
         Parameters
@@ -155,7 +155,7 @@ class Model(Protocol):
             The terms of the momentum balance.
         """
 
-    def integrate(self, q: _Float, v: _Float, dt: float) -> _Float:
+    def integrate(self, q: _Float, v: _Float, dt: float, /) -> _Float:
         """Positions after a time dt at constant velocity, Eq. (8), on the manifold of q.
 
         Parameters
@@ -173,7 +173,7 @@ class Model(Protocol):
             q + dt N v, and for rotations the exponential map.
         """
 
-    def contacts(self, q: _Float) -> Contacts:
+    def contacts(self, q: _Float, /) -> Contacts:
         """Contacts that act, or may act within a step.
 
         Parameters

@@ -93,13 +93,13 @@ class SpringCylinder:
         """One tree of 3 velocities."""
         return self._tree_nv
 
-    def dynamics(self, q: _Float, v: _Float) -> Dynamics:
+    def dynamics(self, q: _Float, _v: _Float, /) -> Dynamics:
         """Spring (F1) and gravity (F2).
 
         Parameters
         ----------
-        q, v : ndarray (3,)
-            Position and velocity.
+        q : ndarray (3,)
+            Position; no force depends on the velocity.
 
         Returns
         -------
@@ -108,7 +108,7 @@ class SpringCylinder:
         """
         return Dynamics(self._M, np.array([-self.k_s * q[0], 0.0, 0.0]), self._F2, self._K, self._D)
 
-    def integrate(self, q: _Float, v: _Float, dt: float) -> _Float:
+    def integrate(self, q: _Float, v: _Float, dt: float, /) -> _Float:
         """q + dt v, Eq. (8) with N = 1.
 
         Parameters
@@ -125,7 +125,7 @@ class SpringCylinder:
         """
         return q + dt * v
 
-    def contacts(self, q: _Float) -> Contacts:
+    def contacts(self, q: _Float, /) -> Contacts:
         """The points on the ground, also while there is a gap.
 
         Parameters
@@ -138,9 +138,7 @@ class SpringCylinder:
         Contacts
             `n_contacts` of them, at signed distance z - R.
         """
-        return dataclasses.replace(
-            self._on_ground, phi=np.full(self.n_contacts, q[1] - self.R)
-        )
+        return dataclasses.replace(self._on_ground, phi=np.full(self.n_contacts, q[1] - self.R))
 
     # ---- what is known of it --------------------------------------------------------------------
 

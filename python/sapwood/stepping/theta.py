@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.checks import integer
@@ -88,7 +88,7 @@ class ThetaStepper:
         beta: float = 1.0,
         delassus: Delassus = "block",
         settings: SapSettings | None = None,
-        tolerance: float = 1e-10,
+        tolerance: float = 1e-12,
         max_iterations: int = 20,
     ) -> None:
         if not isinstance(model, Model):
@@ -134,9 +134,10 @@ class ThetaStepper:
         FreeMotionError
             Where Newton's method for the free motion does not converge.
         SteppingError
-            Where the contact solver leaves no velocity to go on with.
+            Where A is not positive definite, the contacts are wrong, or the contact solver leaves
+            no velocity to go on with.
         TypeError, ValueError
-            For a wrong state, or arrays of the model that are wrong; the text names them.
+            For a wrong state or, in the first step, wrong arrays of the model; the text names them.
         """
         q_0 = _core.as_float64(state.q, "state.q", (self._nq,), "finite")
         v_0 = _core.as_float64(state.v, "state.v", (self._nv,), "finite")
@@ -159,7 +160,10 @@ class ThetaStepper:
         contacts = self._model.contacts(free.q_theta)
         v = free.v
         if len(contacts.phi) > 0:
-            self._problem = self._contact_problem(free, contacts, v_0, time)
+            try:
+                self._problem = self._contact_problem(free, contacts, v_0, time)
+            except ValueError as error:
+                raise SteppingError(f"contact problem: {error}", self._steps, time) from error
             self._solution = self._solver.solve(self._problem)
             v = self._solution.v
             if self._solution.status not in _USABLE:
