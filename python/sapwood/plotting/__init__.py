@@ -6,7 +6,14 @@ display and no pyplot state is used.
 """
 
 from sapwood.plotting.clutter import clutter_steps_figure
+from sapwood.plotting.spring_cylinder import energy_figure, position_error_figure
 from sapwood.plotting.steps import step_figure
 from sapwood.plotting.tables import read_steps
 
-__all__ = ["clutter_steps_figure", "read_steps", "step_figure"]
+__all__ = [
+    "clutter_steps_figure",
+    "energy_figure",
+    "position_error_figure",
+    "read_steps",
+    "step_figure",
+]
