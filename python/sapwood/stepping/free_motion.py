@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.stepping.model import Dynamics, Model
+from sapwood.stepping.model import Dynamics, FreeModel
 from sapwood.stepping.schemes import Scheme
 
 _Float = NDArray[np.float64]
@@ -101,7 +101,9 @@ class _Momentum:
 class _Balance:
     """The momentum balance of one step as a function of the velocity at its end."""
 
-    def __init__(self, model: Model, scheme: Scheme, dt: float, q_0: _Float, v_0: _Float) -> None:
+    def __init__(
+        self, model: FreeModel, scheme: Scheme, dt: float, q_0: _Float, v_0: _Float
+    ) -> None:
         self.model, self.scheme, self.dt, self.q_0, self.v_0 = model, scheme, dt, q_0, v_0
 
     def at(self, v: _Float) -> _Momentum:
@@ -135,7 +137,7 @@ class _Balance:
 
 
 def free_motion(
-    model: Model,
+    model: FreeModel,
     scheme: Scheme,
     dt: float,
     q_0: _Float,
@@ -155,7 +157,7 @@ def free_motion(
 
     Parameters
     ----------
-    model : Model
+    model : FreeModel
         The system.
     scheme : Scheme
         The thetas of Eq. (6).
