@@ -25,9 +25,8 @@ _DISABLE, _JOINT = mujoco.mjtDisableBit, mujoco.mjtJoint
 
 
 def _slope(linear: Any, higher: Any, x: Any) -> Any:
-    """Derivative of (c_0 + c_1 |x| + c_2 x^2) x."""
-    size = np.abs(x)
-    return linear + 2.0 * higher[..., 0] * size + 3.0 * higher[..., 1] * size**2
+    """Derivative of (c_0 + c_1 x + c_2 x^2) x; dampers have |x| in place of x."""
+    return linear + 2.0 * higher[..., 0] * x + 3.0 * higher[..., 1] * x**2
 
 
 def _address(model: mujoco.MjModel, name: str, actuator: int) -> int:
@@ -60,9 +59,9 @@ class Slopes:
         # one entry per dof of a joint with a spring; turned joints as if they were turned little
         dofs, positions, stiffness, higher = [], [], [], []
         poly = _higher(model, "jnt_stiffness")
-        sizes = {_JOINT.mjJNT_FREE: 6, _JOINT.mjJNT_BALL: 3}
+        sizes = {int(_JOINT.mjJNT_FREE): 6, int(_JOINT.mjJNT_BALL): 3}
         for j in np.flatnonzero((model.jnt_stiffness != 0.0) | np.any(poly != 0.0, axis=1)):
-            size = sizes.get(model.jnt_type[j], 1)
+            size = sizes.get(int(model.jnt_type[j]), 1)
             dofs += [model.jnt_dofadr[j] + i for i in range(size)]
             positions += [model.jnt_qposadr[j] if size == 1 else -1] * size
             stiffness += [model.jnt_stiffness[j]] * size
@@ -96,7 +95,7 @@ class Slopes:
             slope = _slope(self._stiffness, self._higher, x)
             K[self._dof, self._dof] = np.maximum(slope, 0.0)
         if self._dampers:
-            slope = _slope(self._damping[:, 0], self._damping[:, 1:], data.qvel)
+            slope = _slope(self._damping[:, 0], self._damping[:, 1:], np.abs(data.qvel))
             D[np.diag_indices(nv)] = np.maximum(slope, 0.0)
         self._add_tendons(data, K, D)
         self._add_actuators(data, K, D)
@@ -117,7 +116,7 @@ class Slopes:
             if self._springs and (beyond != 0.0 or low == high):
                 _add(K, where, m, _slope(model.tendon_stiffness[t], stiffness[t], beyond))
             if self._dampers:
-                velocity = data.ten_velocity[t]
+                velocity = abs(data.ten_velocity[t])
                 _add(D, where, m, _slope(self._tendon_damping(t), damping[t], velocity))
 
     def _tendon_damping(self, t: int) -> float:

@@ -452,6 +452,11 @@ class Stepper:
         return float(self._model.opt.timestep)
 
     @property
+    def scheme(self) -> Scheme:
+        """Scheme of the theta-method."""
+        return self._scheme
+
+    @property
     def settings(self) -> SapSettings:
         """Settings of the solver."""
         return self._settings
