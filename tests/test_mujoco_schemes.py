@@ -430,7 +430,7 @@ def test_newton_failure_leaves_the_state_before_the_step():
     try:
         with pytest.raises(
             StepError, match=r"step 3 at time 0\.03 s: free motion \(implicit_e"
-        ) as e:
+        ) as raised:
             stepper.run(data, 10)
         before = data.qpos.copy(), data.qvel.copy(), data.time
         with pytest.raises(StepError, match="residual"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +132,7 @@ class _Balance:
         A = dynamics.M + (dt * dt * scheme.theta_q * scheme.theta_vq) * dynamics.K
         return A + (dt * scheme.theta_v) * dynamics.D
 
-    def is_round_off(self, dv: _Float) -> bool:
+    def is_round_off(self, dv: NDArray[np.floating[Any]]) -> bool:
         """Whether a change of v is lost in that of v_0, or that of the positions in q_0."""
         states = (dv, self.v_0, self.q_0)
         dv_size, v_size, q_size = (float(np.max(np.abs(x), initial=0.0)) for x in states)
@@ -215,7 +216,7 @@ def free_motion(
             return FreeMotion(v, here.q_theta, here.dynamics, here.dynamics.M, 0.0, 0)
         J = balance.linearized(here.dynamics)
         while here.residual > tolerance:
-            dv: _Float = -np.linalg.solve(J, here.m)
+            dv = -np.linalg.solve(J, here.m)
             if balance.is_round_off(dv):
                 break
             if iterations == max_iterations:
