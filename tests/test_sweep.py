@@ -129,9 +129,18 @@ def test_other_parameters_start_over_and_say_so(tmp_path):
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (lambda text: text.replace('"version": "', '"version": "9.'), "another version"),
-        (lambda text: text.replace('"code": "', '"code": "f'), "another code"),
-        (lambda text: text.replace('["value", "<f8"]', '["values", "<f8"]'), "another columns"),
+        (
+            lambda text: text.replace('"version": "', '"version": "9.'),
+            "computed: version",
+        ),
+        (
+            lambda text: text.replace('"code": "', '"code": "f'),
+            "computed: code",
+        ),
+        (
+            lambda text: text.replace('["value", "<f8"]', '["values", "<f8"]'),
+            "computed: columns",
+        ),
         (lambda text: text.replace('{"point"', '"point"', 1), "it cannot be read"),
         (lambda text: text.replace('"rows": [[', '"rows": [[[', 1), "it cannot be read"),
         (lambda text: "[]\n" + text, "it cannot be read"),

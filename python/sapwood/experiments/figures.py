@@ -99,9 +99,34 @@ FIGURES: dict[str, Entry] = {
         "sapwood.experiments.spring_cylinder:figure_7",
         "spring-cylinder with friction: position error against the time step",
     ),
+    "8": Entry(
+        "sapwood.experiments.clutter_figures:figure_8",
+        "clutter: the scene at the beginning and after 2 s",
+        _MUJOCO,
+    ),
     "9": Entry(
         "sapwood.experiments.clutter_figures:figure_9",
         "clutter: contacts, iterations and time per step",
+        _MUJOCO,
+    ),
+    "10": Entry(
+        "sapwood.experiments.convergence:figure_10",
+        "clutter: cost against iteration, at steps 60 and 520",
+        _MUJOCO,
+    ),
+    "11": Entry(
+        "sapwood.experiments.clutter_figures:figure_11",
+        "clutter: contacts at rest against the number of bodies",
+        _MUJOCO,
+    ),
+    "14": Entry(
+        "sapwood.experiments.slip_parameter:figure_14",
+        "clutter: mean slip against the slip parameter",
+        _MUJOCO,
+    ),
+    "15": Entry(
+        "sapwood.experiments.slip_parameter:figure_15",
+        "clutter: iterations and condition number against the slip parameter",
         _MUJOCO,
     ),
 }
