@@ -15,6 +15,7 @@
 #define SAPWOOD_PYTHON_MODULE_H
 
 #include "convert.h"
+#include "reserve.h"
 #include "sapwood.h"
 
 /* ---- module state --------------------------------------------------------------------------- */
@@ -24,6 +25,9 @@ typedef struct sapwood_state {
   PyTypeObject *solver_type;        /* _core.Solver, solver.c */
   PyTypeObject *model_stepper_type; /* _core.ModelStepper, stepper.c */
   PyArray_Descr *iteration_dtype;   /* the layout of sap_iteration */
+  PyObject *settings_object;        /* a SapSettings that has been read, and what it says */
+  sap_settings settings;
+  sapwood_reserve reserve; /* of all solvers */
 } sapwood_state;
 
 /* state of the module object (borrowed, never NULL) */
@@ -39,6 +43,7 @@ int sapwood_add_problem(PyObject *module);
 int sapwood_add_solver(PyObject *module);
 int sapwood_add_batch(PyObject *module);
 int sapwood_add_contact_law(PyObject *module);
+int sapwood_add_row_law(PyObject *module);
 int sapwood_add_stepper(PyObject *module);
 int sapwood_add_work(PyObject *module);
 
@@ -49,11 +54,18 @@ int sapwood_add_work(PyObject *module);
  * SAP_OK. `error` may be NULL. Needs the GIL. */
 int sapwood_raise(sap_status status, const sap_error *error);
 
+/* Writes `constraints[k].name`, as errors call an array of a group, and returns it. */
+enum { SAPWOOD_NAME_LENGTH = 64 };
+const char *sapwood_group_name(char text[SAPWOOD_NAME_LENGTH], int32_t k, const char *name);
+
 /* ---- settings ------------------------------------------------------------------------------- */
 
 /* Fills `settings` from a sapwood.SapSettings (any object with its attributes), or with the
  * defaults from None, and checks them. 0, or -1 with TypeError or ValueError naming the field. */
 int sapwood_read_settings(PyObject *object, sap_settings *settings);
+
+/* The same for settings that do not change any more, which are read once. */
+int sapwood_recall_settings(sapwood_state *state, PyObject *object, sap_settings *settings);
 
 /* New dict: field to default value. */
 PyObject *sapwood_default_settings(void);
@@ -63,23 +75,30 @@ PyObject *sapwood_available_factorizations(void);
 
 /* ---- results -------------------------------------------------------------------------------- */
 
+/* rows of a group */
+int64_t sapwood_group_rows(const sap_constraints *group);
+
 /* A sap_solution whose arrays are NumPy arrays. */
 typedef struct sapwood_result {
   PyArrayObject *v;       /* (nv) */
   PyArrayObject *gamma;   /* (n_contacts, 3) */
   PyArrayObject *v_c;     /* (n_contacts, 3) */
   PyArrayObject *regions; /* (n_contacts) int8 */
-  sap_solution solution;  /* points into the arrays above */
+  PyArrayObject *group_gamma,
+      *group_v_c;        /* (n_rows) of all groups; NULL where there are no groups */
+  sap_solution solution; /* points into the arrays above */
 } sapwood_result;
 
 /* Allocates the arrays, zeroes the scalars and points `solution` at the arrays. 0, or -1 with
  * MemoryError. */
-int sapwood_result_allocate(sapwood_result *result, int64_t nv, int32_t n_contacts);
+int sapwood_result_allocate(sapwood_result *result, const sap_problem *problem,
+                            const sap_sizes *sizes);
 
 /* New dict with the fields that sapwood.Solution is built from. `seconds` is the wall time of the
  * call into the core; `history` is the array of sapwood_history or Py_None (borrowed). The arrays
  * are shared, not copied. */
-PyObject *sapwood_result_dict(const sapwood_result *result, double seconds, PyObject *history);
+PyObject *sapwood_result_dict(const sapwood_result *result, const sap_problem *problem,
+                              double seconds, PyObject *history);
 
 /* Drops the references to the arrays. */
 void sapwood_result_clear(sapwood_result *result);

@@ -38,6 +38,9 @@ def project(
 def contact_cost(
     y: ArrayLike, mu: ArrayLike, R_t: ArrayLike, R_n: ArrayLike, soft_norm: float, /
 ) -> _Float: ...
+def clamp(
+    y: ArrayLike, R: ArrayLike, lower: ArrayLike, upper: ArrayLike, /
+) -> dict[str, _Float]: ...
 def count_work(
     problem: Problem, n_islands: int, regions: ArrayLike, island: ArrayLike, trials: ArrayLike, /
 ) -> _Work: ...
@@ -80,6 +83,7 @@ class Problem:
         R_n: ArrayLike | None = None,
         v_hat_n: ArrayLike | None = None,
         v_hat_t: ArrayLike | None = None,
+        groups: list[tuple[object, ...]] = ...,
     ) -> Self: ...
     @property
     def tree_nv(self) -> NDArray[np.int32]: ...
@@ -110,6 +114,8 @@ class Problem:
     @property
     def tau_d(self) -> _Float | None: ...
     @property
+    def groups(self) -> tuple[tuple[_Float, _Float, _Float, _Float], ...]: ...
+    @property
     def nv(self) -> int: ...
 
 @final
@@ -136,6 +142,17 @@ class ModelStepper:
     ) -> Self: ...
     def solve(self, state: _Arrays, contacts: _Arrays, outputs: _Arrays, /) -> int: ...
     def gather(self, state: _Arrays, contacts: _Arrays, outputs: _Arrays, /) -> int: ...
+    def write(
+        self,
+        state: _Arrays,
+        contacts: _Arrays,
+        outputs: _Arrays,
+        elements: tuple[Any, ...] | None,
+        v: _Float,
+        gamma: _Float,
+        group_gamma: _Float,
+        /,
+    ) -> int: ...
     def accept_options(self, api: object, model: object, /) -> None: ...
     def run(
         self,

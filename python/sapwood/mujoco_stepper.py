@@ -13,10 +13,20 @@ from numpy.typing import NDArray
 
 from sapwood import _core, mujoco_stages
 from sapwood.checks import integer
+from sapwood.constraint_materials import ConstraintMaterial
 from sapwood.materials import ContactMaterial
 from sapwood.mujoco_arrays import Bound, contact_arrays, forest_arrays, model_name
+from sapwood.mujoco_elements import controllers, element_arrays, release_controllers
 from sapwood.mujoco_engine import EngineError, engine_or_reason
-from sapwood.mujoco_results import UNCONVERGED, Notices, RunResult, StepContacts, StepError
+from sapwood.mujoco_groups import step_constraints
+from sapwood.mujoco_results import (
+    UNCONVERGED,
+    Notices,
+    RunResult,
+    StepConstraints,
+    StepContacts,
+    StepError,
+)
 from sapwood.mujoco_schemes import SchemeSteps, check_scheme_model
 from sapwood.mujoco_support import (
     Failure,
@@ -26,7 +36,8 @@ from sapwood.mujoco_support import (
     failure_text,
     outcome_text,
 )
-from sapwood.problem import ContactProblem, Delassus
+from sapwood.problem import ContactProblem
+from sapwood.problem_arrays import Delassus
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
 from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
@@ -110,6 +121,9 @@ class Stepper:
         delassus: Delassus = "block",
         settings: SapSettings | None = None,
         ignore: Collection[str] = (),
+        constraint: ConstraintMaterial | None = None,
+        constraints: Mapping[str, ConstraintMaterial] | None = None,
+        implicit_actuators: bool = True,
         scheme: str | Scheme = "symplectic_euler",
     ) -> None:
         if not isinstance(model, mujoco.MjModel):
@@ -127,9 +141,13 @@ class Stepper:
         self._settings = SapSettings() if settings is None else settings
         self._sigma, self._beta, self._delassus = sigma, beta, delassus
         self._scheme = scheme_of(scheme)
-        if self._scheme != SCHEMES["symplectic_euler"]:
+        symplectic = self._scheme == SCHEMES["symplectic_euler"]
+        if not symplectic:
             check_scheme_model(self._model, self._scheme)
         self._forest = forest_arrays(self._model, contact, materials, time_step)
+        implicit = controllers(self._model) if implicit_actuators and symplectic else []
+        self._elements = element_arrays(self._model, constraint, constraints, time_step, implicit)
+        release_controllers(self._model, implicit)
         self._earlier = (0, 0, 0)
         self._start()
 
@@ -141,11 +159,12 @@ class Stepper:
         self._notices = Notices(self._settings.relative_tolerance, self._earlier)
         self._bound: Bound | None = None
         self._contacts: StepContacts | None = None
+        self._constraints: tuple[StepConstraints, ...] | None = None
         self._solution: Solution | None = None
         self._last_run: RunResult | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("_model", "_settings", "_sigma", "_beta", "_delassus", "_scheme", "_forest")
+        kept = "_model _settings _sigma _beta _delassus _scheme _forest _elements".split()
         return {name: getattr(self, name) for name in kept} | {"_earlier": self._counts()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -163,6 +182,7 @@ class Stepper:
             "pyramidal" if pyramidal else "elliptic",
             mujoco.mjMAXVAL,
             self._settings,
+            self._elements,
         )
 
     def _with_scheme(self, core: _core.ModelStepper) -> _core.ModelStepper | SchemeSteps:
@@ -174,6 +194,7 @@ class Stepper:
             self._model,
             self._scheme,
             self._forest["damping"],
+            self._elements is not None,
             self._sigma,
             self._beta,
             self._delassus,
@@ -341,18 +362,19 @@ class Stepper:
     def _finish_step(self, data: mujoco.MjData) -> None:
         model, bound = self._model, self._bind(data)
         if isinstance(self._core, SchemeSteps):
-            self._contacts = self._solution = None
+            self._contacts = self._constraints = self._solution = None
             if self._core.finish(bound) in UNCONVERGED:
                 self._notices.of_last_step(self._counts(), self.solution, data.time, stacklevel=3)
             return
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
         try:
-            code = self._core.solve(bound.inputs, contact_arrays(data), bound.outputs())
+            elements = None if self._elements is None else bound.elements(model)
+            code = self._core.solve(bound.inputs, contact_arrays(data), bound.outputs(), elements)
         except ValueError as error:
             raise StepError(str(error), data.time) from None
         finally:
-            self._contacts = self._solution = None
+            self._contacts = self._constraints = self._solution = None
         if code < 0:
             mujoco_stages.raise_fault(self._core, model, data)
         if code in UNCONVERGED:
@@ -387,7 +409,7 @@ class Stepper:
                 break
             if not isinstance(self._core, SchemeSteps):
                 self._core.accept_options(self._engine, self._model)
-        self._contacts = self._solution = None
+        self._contacts = self._constraints = self._solution = None
         return taken, unconverged, failure
 
     def _error(
@@ -424,7 +446,9 @@ class Stepper:
         if isinstance(self._core, SchemeSteps):
             return self._core.problem(data)
         return ContactProblem(
-            **mujoco_stages.gather_problem(self._make_core(), self._model, data),
+            **mujoco_stages.gather_problem(
+                self._make_core(), self._model, data, self._elements is not None
+            ),
             dt=self.time_step,
             sigma=self._sigma,
             beta=self._beta,
@@ -487,6 +511,17 @@ class Stepper:
                 force=arrays["gamma"] / self.time_step,
             )
         return self._contacts
+
+    @property
+    def constraints(self) -> tuple[StepConstraints, ...]:
+        """The other constraints of the last step, one entry per kind; none before the first one."""
+        if self._constraints is None:
+            arrays = self._core.groups()
+            solved = len(arrays["gamma"]) == len(arrays["label"])
+            self._constraints = (
+                step_constraints(self._model, arrays, self.time_step) if solved else ()
+            )
+        return self._constraints
 
     @property
     def n_contacts(self) -> int:
