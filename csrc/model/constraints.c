@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/element_rows.h"
+#include "sap/groups.h"
 
 /* beta of Eq. (21) for these kinds */
 static const double near_rigid = 0.1;
@@ -83,6 +84,7 @@ void sap_element_gather_release(struct sap_element_gather *gather) {
   sap_block_release(&gather->fixed, &gather->allocator);
   sap_block_release(&gather->listed, &gather->allocator);
   sap_block_release(&gather->jacobian, &gather->allocator);
+  sap_block_release(&gather->masses, &gather->allocator);
 }
 
 /* ---- room for the rows ---------------------------------------------------------------------- */
@@ -320,30 +322,29 @@ sap_status sap_element_gather_run(struct sap_element_gather *gather,
 sap_status sap_element_gather_regularize(struct sap_element_gather *gather,
                                          const sap_problem *problem,
                                          const sap_parameters *parameters, sap_error *error) {
-  for (int32_t i = 0; i < gather->n_groups; ++i) {
-    const int64_t row = gather->first_row[i];
-    const double *value[SAP_ELEMENT_VALUES];
-    for (int p = 0; p < SAP_ELEMENT_VALUES; ++p) {
-      value[p] = gather->value[p] + row;
-    }
-    const sap_group_parameters physical = {.dt = parameters->dt,
-                                           .sigma = parameters->sigma,
-                                           .beta = near_rigid,
-                                           .delassus = parameters->delassus,
-                                           .value = value};
-    const sap_status status = sap_regularize_group(
-        problem, gather->groups + i, &physical, gather->R + row, gather->v_hat + row,
-        gather->lower + row, gather->upper + row, &gather->allocator, error);
-    if (status != SAP_OK) {
-      return status;
-    }
-    /* bounds that differ from side to side */
-    if (gather->groups[i].kind == SAP_CONTROLLER) {
-      for (int32_t c = 0; c < gather->n_acting; ++c) {
-        gather->lower[row + c] = parameters->dt * gather->range[2 * (int64_t)c];
-        gather->upper[row + c] = parameters->dt * gather->range[2 * (int64_t)c + 1];
-      }
-    }
+  if (gather->n_groups == 0) {
+    return SAP_OK;
   }
-  return SAP_OK;
+  sap_group_parameters physical[SAP_ELEMENT_GROUPS];
+  const double *value[SAP_ELEMENT_GROUPS][SAP_ELEMENT_VALUES];
+  for (int32_t i = 0; i < gather->n_groups; ++i) {
+    for (int p = 0; p < SAP_ELEMENT_VALUES; ++p) {
+      value[i][p] = gather->value[p] + gather->first_row[i];
+    }
+    physical[i] = (sap_group_parameters){.dt = parameters->dt,
+                                         .sigma = parameters->sigma,
+                                         .beta = near_rigid,
+                                         .delassus = parameters->delassus,
+                                         .value = value[i]};
+  }
+  const sap_status status =
+      sap_regularize_groups(problem, physical, gather->R, gather->v_hat, gather->lower,
+                            gather->upper, &gather->masses, &gather->allocator, error);
+  /* controllers are the last group; their bounds may differ from side to side */
+  const int64_t row = gather->n_rows - gather->n_acting;
+  for (int32_t c = 0; c < gather->n_acting && status == SAP_OK; ++c) {
+    gather->lower[row + c] = parameters->dt * gather->range[2 * (int64_t)c];
+    gather->upper[row + c] = parameters->dt * gather->range[2 * (int64_t)c + 1];
+  }
+  return status;
 }

@@ -112,7 +112,7 @@ struct sap_element_gather {
   const struct sap_elements *elements; /* NULL where the model has none: then all else is 0 */
   const struct sap_forest *forest;
   sap_allocator allocator;
-  struct sap_block fixed, listed, jacobian;
+  struct sap_block fixed, listed, jacobian, masses;
   int32_t *dof_tree; /* (nv) */
 };
 

@@ -87,22 +87,27 @@ static int gather_tendon_limits(struct sap_element_cursor *at,
   return 1;
 }
 
-/* Finds the limits that the engine lists: they take the force of ours that is nearest to them. */
+/* Finds the limits that the engine lists, which are in the same order as ours: they take the force of the
+ * side that is nearest to them. */
 static void match_limits(struct sap_element_gather *g, const struct sap_element_state *state,
                          int32_t begin) {
+  const double *phi0 = g->value[0];
+  int32_t row = begin;
   for (int32_t i = 0; i < g->n_engine_rows; ++i) {
-    const int32_t type = state->efc_type[i];
+    const int32_t type = state->efc_type[i], id = state->efc_id[i];
     if (type != SAP_ROW_JOINT_LIMIT && type != SAP_ROW_TENDON_LIMIT) {
       continue;
     }
     const int32_t element = type == SAP_ROW_JOINT_LIMIT ? SAP_ELEMENT_JOINT : SAP_ELEMENT_TENDON;
+    while (row < g->n_rows && (g->label[row].element < element ||
+                               (g->label[row].element == element && g->label[row].index < id))) {
+      ++row;
+    }
     int32_t best = -1;
-    for (int32_t row = begin; row < g->n_rows; ++row) {
-      const double *phi0 = g->value[0];
-      if (g->label[row].element == element && g->label[row].index == state->efc_id[i] &&
-          (best < 0 ||
-           fabs(phi0[row] - state->efc_pos[i]) < fabs(phi0[best] - state->efc_pos[i]))) {
-        best = row;
+    for (int32_t r = row; r < g->n_rows && r < row + 2; ++r) {
+      if (g->label[r].element == element && g->label[r].index == id &&
+          (best < 0 || fabs(phi0[r] - state->efc_pos[i]) < fabs(phi0[best] - state->efc_pos[i]))) {
+        best = r;
       }
     }
     if (best >= 0) {
