@@ -43,6 +43,9 @@ from sapwood.stepping import (
 
 _Float = NDArray[np.float64]
 
+_Arrays = tuple[NDArray[Any] | None, ...]
+_CoreArrays = tuple[_Arrays, _Arrays, _Arrays, tuple[Any, ...] | None]
+
 _NONE = np.zeros(0)
 
 # fields of a record that are those of the solution
@@ -197,7 +200,8 @@ class SchemeSteps:
         self._free = FreeMujoco(model, damping)
         self._solver = SapSolver(settings)
         self._counts = {Status.converged: 0, Status.stalled: 0, Status.iteration_limit: 0}
-        self._contacts, self._groups = core.contacts(), core.groups()
+        self._contacts: dict[str, Any] = core.contacts()
+        self._groups: dict[str, Any] = core.groups()
         self._solution: Solution | None = None
 
     # ---- as the C core does it ------------------------------------------------------------------
@@ -426,7 +430,7 @@ class SchemeSteps:
         except ValueError as error:
             raise StepError(f"contact problem: {error}", now) from error
 
-    def _arrays(self, bound: Bound, v_0: _Float) -> tuple[Any, ...]:
+    def _arrays(self, bound: Bound, v_0: _Float) -> _CoreArrays:
         """What the core reads and writes, with the velocity at the start of the step."""
         elements = bound.elements(self._model) if self._constrained else None
         state = v_0, *bound.inputs[1:]
