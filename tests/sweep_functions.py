@@ -37,6 +37,13 @@ def counted(folder: str, i: int) -> NDArray[np.void]:
     return powers(float(i), 2)
 
 
+class Unreadable:
+    """Can be pickled, and not be read again."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return int, ("x",)
+
+
 def fragile(kind: str, i: int) -> NDArray[np.void]:
     """Fail at i = 1 in one of several ways."""
     if i == 1:
@@ -50,6 +57,8 @@ def fragile(kind: str, i: int) -> NDArray[np.void]:
             return np.zeros(3)
         if kind == "unpicklable":
             return lambda: None
+        if kind == "unreadable":
+            return Unreadable()
     print("noise on the standard output")  # noqa: T201
     return powers(float(i), 1)
 

@@ -51,7 +51,7 @@ def test_the_command_writes_the_files_and_goes_on_with_them(tmp_path):
     # again: nothing is computed, so the measured times are the same
     done = command(*line, "--quiet")
     assert (done.returncode, done.stdout) == (0, "")
-    assert "4 points are finished, 0 to go" in error_line(done)
+    assert "4 of 4 points are finished" in error_line(done)
     assert (tmp_path / "out" / "figure9.csv").read_bytes() == table
 
 
@@ -83,12 +83,13 @@ def test_ctrl_c_keeps_what_was_finished(mine, monkeypatch, tmp_path, capsys):
         patch.setattr(sweep, "map_points", interrupted)
         assert cli.main([*mine, "--out", str(tmp_path)]) == 130
     assert capsys.readouterr().err == (
-        "sapwood: interrupted, 3 points of mine are missing; the same command goes on from here\n"
+        "sapwood: interrupted, 3 of 4 points of mine are missing; "
+        "the same command goes on from here\n"
     )
     assert not (tmp_path / "mine.png").exists()
     assert len((tmp_path / "mine.csv").read_text().splitlines()) == 2
     assert cli.main([*mine, "--out", str(tmp_path)]) == 1
-    assert "1 points are finished, 3 to go" in capsys.readouterr().err
+    assert "1 of 4 points are finished" in capsys.readouterr().err
     assert (tmp_path / "mine.png").read_text() == "3 rows"
 
 

@@ -175,7 +175,7 @@ def element_stiffness(
     elif not isinstance(overrides, Mapping):
         raise TypeError(f"constraints must be a mapping, not {type(overrides).__name__}")
     for key, material in overrides.items():
-        kind, _, name = key.partition("/") if isinstance(key, str) else ("", "", "")
+        kind, _, name = str(key).partition("/")
         if kind not in KINDS or not name:
             raise ValueError(
                 f"constraints[{key!r}]: keys must be joint/NAME, tendon/NAME or equality/NAME"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import mujoco
@@ -65,7 +65,7 @@ def constraint_groups(
     tuple of ConstraintGroup
         With the physical parameters and, where asked for, what follows from them.
     """
-    classes = {group.kind: group for group in KINDS}
+    classes: dict[str, Callable[..., ConstraintGroup]] = {group.kind: group for group in KINDS}
     groups = []
     for kind, constraints, rows, entries in _split(arrays):
         names = _GIVEN if regularized else ()

@@ -96,19 +96,19 @@ def _refused(model: mujoco.MjModel) -> dict[str, list[str]]:
     """Constraints that the C core lacks, with the reason, by the word that leaves them out."""
     many = "moves more than two trees"
     reasons: dict[str, list[str]] = {word: [] for word in _IGNORABLE}
-    for i in range(model.ntendon):
-        if trees_of_tendon(model, i) is None:
-            label = name_of(model, _OBJECT.mjOBJ_TENDON, i)
-            if model.tendon_limited[i]:
+    for tendon in range(model.ntendon):
+        if trees_of_tendon(model, tendon) is None:
+            label = name_of(model, _OBJECT.mjOBJ_TENDON, tendon)
+            if model.tendon_limited[tendon]:
                 reasons["limit"].append(f"{label} {many}")
-            if model.tendon_frictionloss[i] > 0:
+            if model.tendon_frictionloss[tendon] > 0:
                 reasons["frictionloss"].append(f"{label} {many}")
-    for i in np.flatnonzero(model.eq_active0):
-        label = name_of(model, _OBJECT.mjOBJ_EQUALITY, int(i))
-        if not is_supported(model, int(i)):
-            kind = mujoco.mjtEq(model.eq_type[i]).name.removeprefix("mjEQ_").lower()
+    for equality in np.flatnonzero(model.eq_active0).tolist():
+        label = name_of(model, _OBJECT.mjOBJ_EQUALITY, equality)
+        if not is_supported(model, equality):
+            kind = mujoco.mjtEq(model.eq_type[equality]).name.removeprefix("mjEQ_").lower()
             reasons["equality"].append(f"{label} is of kind {kind}")
-        elif trees_of_equality(model, int(i)) is None:
+        elif trees_of_equality(model, equality) is None:
             reasons["equality"].append(f"{label} {many}")
     return reasons
 

@@ -12,15 +12,18 @@ is that of section IX: this bound is exact, and the mean of both sides is record
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import Region, Status
+from sapwood.experiments.clutter_report import median_table
 from sapwood.experiments.clutter_runs import DT, METHODS, advance, simulation
 from sapwood.experiments.figures import Files, Plan
 from sapwood.experiments.measured_steps import mean_slip
 from sapwood.experiments.sweep import Sweep
-from sapwood.plotting import conditioning_figure, median_over_seeds, read_steps, slip_figure
+from sapwood.plotting import conditioning_figure, read_steps, slip_figure
 from sapwood.reference import Objective
 
 ROWS = np.dtype(
@@ -141,7 +144,10 @@ def figure_14(quick: bool) -> Plan:
     return Plan(
         sweeps=(sweep(quick),),
         draw=lambda files, path: slip_figure(files["slip_parameter"], path),
-        report=lambda files: _report(files, ("mean_slip", "slip_estimate"), "m/s"),
+        report=lambda files: _report(
+            files,
+            {"mean_slip": "mean slip, m/s", "slip_estimate": "its estimate sigma mu dt g, m/s"},
+        ),
     )
 
 
@@ -161,20 +167,13 @@ def figure_15(quick: bool) -> Plan:
     return Plan(
         sweeps=(sweep(quick),),
         draw=lambda files, path: conditioning_figure(files["slip_parameter"], path),
-        report=lambda files: _report(files, ("iterations_mean", "condition"), ""),
+        report=lambda files: _report(
+            files,
+            {"iterations_mean": "iterations per step", "condition": "condition number"},
+        ),
     )
 
 
-def _report(files: Files, names: tuple[str, str], unit: str) -> str:
-    """Two columns against sigma, medians over the assortments, by Algorithm 1 and by sapwood."""
+def _report(files: Files, columns: Mapping[str, str]) -> str:
     rows = read_steps(files["slip_parameter"])
-    lines = []
-    for walls, place in ((1, "with walls"), (0, "without walls")):
-        for method in METHODS:
-            runs = rows[(rows["walls"] == walls) & (rows["method"] == method)]
-            lines.append(f"{place}, {method}: sigma, {names[0]}, {names[1]} {unit}".rstrip())
-            sigma, first = median_over_seeds(runs, "sigma", names[0])
-            _, second = median_over_seeds(runs, "sigma", names[1])
-            for row in zip(sigma, first, second, strict=True):
-                lines.append("  {:8.2g}  {:10.3g}  {:10.3g}".format(*row))
-    return "\n".join(lines)
+    return "\n".join(median_table(rows, "sigma", *column) for column in columns.items())
