@@ -346,17 +346,22 @@ def test_limit_of_iterations():
 
 
 class BreaksDown(Flat):
-    """Forces that are no numbers away from the start."""
+    """Forces that are no numbers, or too large ones, away from the start."""
+
+    def __init__(self, force):
+        super().__init__(2)
+        self.force = force
 
     def dynamics(self, q, _v):
         zero = np.zeros((2, 2))
-        force = np.full(2, np.nan) if q[0] > 1.0 else np.ones(2)
-        return Dynamics(np.eye(2), np.zeros(2), force, zero, zero)
+        force = self.force if q[0] > 1.0 else 1.0
+        return Dynamics(np.eye(2), np.full(2, -force), np.full(2, 2.0 * force), zero, zero)
 
 
 @all_schemes
-def test_forces_that_are_not_finite(scheme):
-    stepper = ThetaStepper(BreaksDown(2), 0.1, scheme)
+@pytest.mark.parametrize("force", [np.nan, np.inf, 1e300])
+def test_forces_that_are_not_finite(scheme, force):
+    stepper = ThetaStepper(BreaksDown(force), 0.1, scheme)
     with pytest.raises(FreeMotionError, match="step"):
         advance(stepper, State(np.array([0.99, 0.0]), np.array([1.0, 0.0])), 2)
 
