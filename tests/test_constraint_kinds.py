@@ -17,6 +17,7 @@ from helpers import TIGHT, assert_same_solution, implementations, seeds
 from row_groups import CASES, CHAIN, KINDS, free, mixed_problem, random_group
 from sapwood import Bilaterals, ContactProblem, DryFrictions, SapSettings, Status, reference
 
+ROW_FILES = sorted((helpers.DATA / "rows").glob("*.npz"))
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
@@ -227,6 +228,19 @@ def free_body(inertia, constraints, v_star=None, dt=0.01):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("path", ROW_FILES, ids=lambda path: path.stem)
+def test_regularization_of_a_file_is_reproduced(path):
+    """What the file has from what its groups were made of."""
+    problem = sapwood.load_problem(path)
+    for group in problem.constraints:
+        arguments = group._arguments()
+        for name in ("R", "v_hat", "lower", "upper"):
+            del arguments[name]
+        again = helpers.rebuild(problem, constraints=[type(group)(**arguments)]).constraints[0]
+        for name in ("R", "v_hat", "lower", "upper"):
+            np.testing.assert_allclose(getattr(again, name), getattr(group, name), rtol=1e-9)
+
+
 # ---- all kinds at once -------------------------------------------------------------------------
 
 
@@ -250,6 +264,26 @@ def test_mixed_problem(seed, contacts):
             - helpers.evaluate_wide(problem, sharp[0].v)[0]
         )
         assert gap <= loose.cost_gap_bound * (1 + 1e-12) + sharp[0].cost_gap_bound
+
+
+@implementations
+@pytest.mark.parametrize("path", ROW_FILES, ids=lambda path: path.stem)
+def test_robot_with_drives(solver, path):
+    """Limits, joints, controllers that saturate, friction that holds and slides, and contact."""
+    problem = sapwood.load_problem(path)
+    check_solution(problem, solver.solve(problem))
+    solution = solver.solve(problem, settings=SapSettings(relative_tolerance=1e-13))
+    active = {
+        (group.kind, bool(a))
+        for group, rows in zip(problem.constraints, solution.constraints, strict=True)
+        for a in rows.active
+    }
+    assert active == {(kind.kind, a) for kind in KINDS for a in (False, True)}
+    assert {1, 2} <= set(solution.regions)
+    distance = helpers.norm_A(problem, solution.v - problem.v_ref)
+    assert distance <= 1e-8 * helpers.norm_A(problem, problem.v_ref)
+    gap = np.abs(solution.gamma - problem.gamma_ref)
+    assert gap.max() <= 1e-6 * np.abs(problem.gamma_ref).max()
 
 
 @seeds
