@@ -1,0 +1,25 @@
+"""Figures, drawn from the CSV files that the experiments write.
+
+Drawing from the files and not from memory means that a figure can be made again, restyled or
+compared without running the simulation. Needs matplotlib (``pip install "sapwood[plot]"``); no
+display and no pyplot state is used.
+"""
+
+from sapwood.plotting.clutter import clutter_contacts_figure, clutter_steps_figure
+from sapwood.plotting.clutter_scenes import clutter_scenes_figure
+from sapwood.plotting.convergence import convergence_figure
+from sapwood.plotting.slip_parameter import conditioning_figure, slip_figure
+from sapwood.plotting.steps import step_figure
+from sapwood.plotting.tables import median_over_seeds, read_steps
+
+__all__ = [
+    "clutter_contacts_figure",
+    "clutter_scenes_figure",
+    "clutter_steps_figure",
+    "conditioning_figure",
+    "convergence_figure",
+    "median_over_seeds",
+    "read_steps",
+    "slip_figure",
+    "step_figure",
+]
