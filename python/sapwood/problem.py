@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.constraint_group import ConstraintGroup
 from sapwood.constraints import placed_groups
-from sapwood.dense import diagonal_blocks, jacobian_offsets, offsets, split_jacobian
+from sapwood.dense import diagonal_blocks, offsets, split_jacobian
 from sapwood.problem_arrays import Delassus, ProblemArrays
 
 _Float = NDArray[np.float64]
@@ -139,11 +139,7 @@ class ContactProblem(ProblemArrays):
             group.regularized(*arrays) for group, arrays in zip(groups, core.groups, strict=True)
         )
         self._tree_offsets = offsets(core.tree_nv)
-        self._J_offsets = jacobian_offsets(core.tree_nv, core.tree_a, core.tree_b, 3)
-        self._group_offsets = tuple(
-            jacobian_offsets(core.tree_nv, group.tree_a, group.tree_b, group.size)
-            for group in groups
-        )
+        self._J_offsets = {}
 
     @classmethod
     def from_dense(
