@@ -185,7 +185,7 @@ def test_no_core_at_small_s(law, kind):
 
 @implementations
 def test_log_barrier_grows_without_bound(law):
-    """A contact of R_n = 1, kappa = 1 has s = y_n: gamma -> 1/(2 (1 - s)) and infinite cost at 1."""
+    """With R_n = 1 and kappa = 1, s = y_n: gamma -> 1/(2 (1 - s)), and infinite cost at 1."""
     gap = 2.0 ** -np.arange(5, 36)
     y = np.zeros((gap.size, 3))
     y[:, 2] = 1.0 - gap

@@ -210,7 +210,7 @@ static int read_regularization(sapwood_problem *self, const arguments *in,
   if (given < 0) {
     return -1;
   }
-  if (given == 0 && physical == 0) {
+  if (given == 0 && physical == 0 && n > 0) {
     PyErr_SetString(PyExc_TypeError, "give phi0, k and tau_d, or R_t, R_n and v_hat_n");
     return -1;
   }

@@ -197,7 +197,8 @@ class Solution:
         if self.core_scale is None or not deep.size:
             return ""
         most = float(self.core_scale[deep].max())
-        return f"  {deep.size} contacts deeper than their core: delta up to {most:.3g} times as large\n"
+        contacts = f"{deep.size} contacts deeper than their core"
+        return f"  {contacts}: delta up to {most:.3g} times as large\n"
 
     def __str__(self) -> str:
         counts = ", ".join(f"{np.count_nonzero(self.regions == r)} {r}" for r in Region)

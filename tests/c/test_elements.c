@@ -315,7 +315,7 @@ static enum sap_fault fault_of(struct model *m, int64_t *index) {
 
 static void faults(void) {
   struct model m;
-  int64_t index;
+  int64_t index = -1;
   make_model(&m);
   m.id[6] = 2;
   CHECK_EQUAL(fault_of(&m, &index), SAP_FAULT_EQUALITY);
