@@ -423,6 +423,22 @@ def test_equality_constraints_are_switched_on_and_off():
     assert [group.kind for group in stepper.constraints] == ["dry_friction", "limit", "controller"]
 
 
+def test_constraints_that_move_nothing_have_no_say():
+    """A point of the axis of a hinge, where round-off leaves a Jacobian of 1e-17."""
+    xml = """<mujoco><worldbody><body name="b" pos=".3 .1 .7" euler="13 27 41">
+      <joint axis=".3 .5 .2" pos=".11 .07 .05"/><geom size=".1" pos=".3 0 0"/></body></worldbody>
+      <equality><connect body1="b" anchor=".11 .07 .05" active="{}"/></equality></mujoco>"""
+    ends = []
+    for active in ("true", "false"):
+        model = mujoco.MjModel.from_xml_string(xml.format(active))
+        stepper, data = Stepper(model), mujoco.MjData(model)
+        stepper.run(data, 300)
+        assert data.nefc == (3 if active == "true" else 0)
+        assert stepper.constraints == ()
+        ends.append(data.qpos.copy())
+    np.testing.assert_array_equal(*ends)
+
+
 def test_materials_of_constraints():
     """By name in the call, by name in the model, and the defaults of both, in this order."""
     custom = """<custom><numeric name="sapwood/constraint" data="1e6 .03"/>
