@@ -242,6 +242,7 @@ static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
 static PyMethodDef methods[] = {
     {"solve", FAST(stepper_solve), METH_FASTCALL, solve_doc},
     {"gather", FAST(stepper_gather), METH_FASTCALL, gather_doc},
+    {"write", FAST(sapwood_stepper_write), METH_FASTCALL, sapwood_stepper_write_doc},
     {"accept_options", sapwood_stepper_accept_options, METH_VARARGS,
      sapwood_stepper_accept_options_doc},
     {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},

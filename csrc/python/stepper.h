@@ -1,5 +1,6 @@
 /* _core.ModelStepper, shared by stepper.c (construction and the contact part of steps), stepper_run.c and
- * stepper_rollout.c (whole steps) and stepper_results.c (what the last step left).
+ * stepper_rollout.c (whole steps), stepper_write.c (the end of a step that was solved elsewhere) and
+ * stepper_results.c (what the last step left).
  *
  * Fields under the lock change with every step; the others never after construction. The lock is waited
  * for and held without the GIL. */
@@ -76,6 +77,9 @@ PyObject *sapwood_stepper_problem(PyObject *self, PyObject *unused);
 PyObject *sapwood_stepper_contacts(PyObject *self, PyObject *unused);
 PyObject *sapwood_stepper_groups(PyObject *self, PyObject *unused);
 PyObject *sapwood_stepper_result(PyObject *self, PyObject *unused);
+
+extern const char sapwood_stepper_write_doc[];
+PyObject *sapwood_stepper_write(PyObject *self, PyObject *const *args, Py_ssize_t n_args);
 
 extern const char sapwood_stepper_accept_options_doc[];
 PyObject *sapwood_stepper_accept_options(PyObject *self, PyObject *args);

@@ -158,6 +158,17 @@ class ModelStepper:
         elements: tuple[Any, ...] | None = None,
         /,
     ) -> int: ...
+    def write(
+        self,
+        state: _Arrays,
+        contacts: _Arrays,
+        outputs: _Arrays,
+        elements: tuple[Any, ...] | None,
+        v: _Float,
+        gamma: _Float,
+        group_gamma: _Float,
+        /,
+    ) -> int: ...
     def accept_options(self, api: object, model: object, /) -> None: ...
     def run(
         self,

@@ -48,23 +48,28 @@ def _split(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, slice, sli
         constraints, entries, rows = last, end_J, int(end)
 
 
-def constraint_groups(arrays: Mapping[str, NDArray[Any]]) -> tuple[ConstraintGroup, ...]:
+def constraint_groups(
+    arrays: Mapping[str, NDArray[Any]], *, regularized: bool = True
+) -> tuple[ConstraintGroup, ...]:
     """The groups of a problem.
 
     Parameters
     ----------
     arrays : mapping
         What ``_core.ModelStepper.groups`` returns.
+    regularized : bool
+        Whether to take R, v_hat, lower and upper too, or leave them to a problem.
 
     Returns
     -------
     tuple of ConstraintGroup
-        With R, v_hat, lower and upper, and the physical parameters they come from.
+        With the physical parameters and, where asked for, what follows from them.
     """
     classes: dict[str, Callable[..., ConstraintGroup]] = {group.kind: group for group in KINDS}
     groups = []
     for kind, constraints, rows, entries in _split(arrays):
-        given: dict[str, Any] = {name: arrays[name][rows] for name in _GIVEN}
+        names = _GIVEN if regularized else ()
+        given: dict[str, Any] = {name: arrays[name][rows] for name in names}
         given |= {name: arrays[f"value_{i}"][rows] for i, name in enumerate(_PARAMETERS[kind])}
         shape = {name: arrays[name][constraints] for name in _SHAPE}
         size = {"size": shape["size"]} if kind == "bilateral" else {}

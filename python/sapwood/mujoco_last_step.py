@@ -1,4 +1,4 @@
-"""What a stepper tells of its last step, and how many it took."""
+"""What a stepper tells of itself and of its last step, and how many it took."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.mujoco_groups import step_constraints
 from sapwood.mujoco_results import StepConstraints, StepContacts
+from sapwood.mujoco_schemes import SchemeSteps
+from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
+from sapwood.stepping.schemes import Scheme
 
 _Float = NDArray[np.float64]
 
@@ -18,7 +21,9 @@ class LastStep:
     """Results of the last step of a stepper, copied out of the C core when they are asked for."""
 
     _model: mujoco.MjModel
-    _core: _core.ModelStepper
+    _settings: SapSettings
+    _scheme: Scheme
+    _core: _core.ModelStepper | SchemeSteps
     _earlier: tuple[int, int, int]
     _contacts: StepContacts | None
     _constraints: tuple[StepConstraints, ...] | None
@@ -27,6 +32,21 @@ class LastStep:
     def _forget(self) -> None:
         """Forget what was asked for: there is a new step."""
         self._contacts = self._constraints = self._solution = None
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The private copy of the model that is simulated."""
+        return self._model
+
+    @property
+    def settings(self) -> SapSettings:
+        """Settings of the solver."""
+        return self._settings
+
+    @property
+    def scheme(self) -> Scheme:
+        """Scheme of the theta-method."""
+        return self._scheme
 
     @property
     def time_step(self) -> float:

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from sapwood import _core
-from sapwood.mujoco_arrays import STATE_NAMES, Bound, contact_arrays
+from sapwood.mujoco_arrays import STATE_NAMES, Bound, contact_arrays, model_name
 from sapwood.mujoco_groups import constraint_groups
 from sapwood.mujoco_results import StepError
 from sapwood.mujoco_support import (
@@ -18,6 +18,7 @@ from sapwood.mujoco_support import (
     fault_text,
     mujoco_error_text,
 )
+from sapwood.problem import ContactProblem
 
 # set on the private copy of the model: mj_Euler then takes qacc as it is, and no islands are built
 DISABLED = int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP | mujoco.mjtDisableBit.mjDSBL_ISLAND)
@@ -93,9 +94,13 @@ def raise_fault(core: _core.ModelStepper, model: mujoco.MjModel, data: mujoco.Mj
 
 
 def gather_problem(
-    core: _core.ModelStepper, model: mujoco.MjModel, data: mujoco.MjData, constrained: bool
-) -> dict[str, Any]:
-    """The arrays of the contact problem of a state, by the names of ContactProblem.
+    core: _core.ModelStepper,
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    constrained: bool,
+    **parameters: Any,
+) -> ContactProblem:
+    """The contact problem of a state.
 
     Parameters
     ----------
@@ -107,11 +112,13 @@ def gather_problem(
         State and controls; not changed.
     constrained : bool
         Whether the core has other constraints than contacts.
+    **parameters
+        sigma, beta and delassus, as for ContactProblem.
 
     Returns
     -------
-    dict
-        Copies; the stiffness of a rigid pair is the largest finite number.
+    ContactProblem
+        With copies; the stiffness of a rigid pair is the largest finite number.
 
     Raises
     ------
@@ -133,4 +140,10 @@ def gather_problem(
         raise_fault(core, model, scratch)
     arrays = core.problem()
     np.minimum(arrays["k"], np.finfo(np.float64).max, out=arrays["k"])
-    return arrays | {"constraints": constraint_groups(core.groups())}
+    return ContactProblem(
+        **arrays,
+        constraints=constraint_groups(core.groups()),
+        dt=model.opt.timestep,
+        source=f"MuJoCo model '{model_name(model)}', time {data.time:.6g} s",
+        **parameters,
+    )

@@ -20,6 +20,7 @@ from sapwood.mujoco_elements import controllers, element_arrays, release_control
 from sapwood.mujoco_engine import EngineError, engine_or_reason
 from sapwood.mujoco_last_step import LastStep
 from sapwood.mujoco_results import UNCONVERGED, Notices, RunResult, StepError
+from sapwood.mujoco_schemes import SchemeSteps, check_scheme_model
 from sapwood.mujoco_support import (
     Failure,
     NotSupported,
@@ -32,6 +33,7 @@ from sapwood.problem import ContactProblem
 from sapwood.problem_arrays import Delassus
 from sapwood.settings import SapSettings
 from sapwood.solution import Status
+from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
 
 _Float = NDArray[np.float64]
 
@@ -39,7 +41,7 @@ check_version(mujoco.__version__)
 
 
 class Stepper(LastStep):
-    """Steps one model with the contact solver of this package, by symplectic Euler.
+    """Steps one model with the contact solver of this package, by symplectic Euler or `scheme`.
 
     The contact law is that of the paper with physical parameters: stiffness, dissipation time and
     friction of each pair of geoms, see :mod:`sapwood.materials`. MuJoCo's own contact parameters
@@ -120,6 +122,9 @@ class Stepper(LastStep):
         in the model's custom numbers, see :func:`sapwood.constraint_materials.custom_stiffness`.
     implicit_actuators : bool
         False: all actuators are explicit forces.
+    scheme : str or sapwood.stepping.Scheme
+        Scheme of the theta-method. All but "symplectic_euler" run in stages from Python and take
+        springs, dampers and actuators as implicit as they are; see :mod:`sapwood.mujoco_schemes`.
 
     Raises
     ------
@@ -144,6 +149,7 @@ class Stepper(LastStep):
         constraint: ConstraintMaterial | None = None,
         constraints: Mapping[str, ConstraintMaterial] | None = None,
         implicit_actuators: bool = True,
+        scheme: str | Scheme = "symplectic_euler",
     ) -> None:
         if not isinstance(model, mujoco.MjModel):
             raise TypeError(f"model must be a mujoco.MjModel, not {type(model).__name__}")
@@ -159,8 +165,12 @@ class Stepper(LastStep):
         self._model.opt.disableflags |= mujoco_stages.DISABLED | left_out
         self._settings = SapSettings() if settings is None else settings
         self._sigma, self._beta, self._delassus = sigma, beta, delassus
+        self._scheme = scheme_of(scheme)
+        symplectic = self._scheme == SCHEMES["symplectic_euler"]
+        if not symplectic:
+            check_scheme_model(self._model, self._scheme)
         self._forest = forest_arrays(self._model, contact, materials, time_step)
-        implicit = controllers(self._model) if implicit_actuators else []
+        implicit = controllers(self._model) if implicit_actuators and symplectic else []
         self._elements = element_arrays(self._model, constraint, constraints, time_step, implicit)
         release_controllers(self._model, implicit)
         self._earlier = (0, 0, 0)
@@ -168,7 +178,7 @@ class Stepper(LastStep):
 
     def _start(self) -> None:
         """What a copy makes anew."""
-        self._core = self._make_core()
+        self._core = self._with_scheme(self._make_core())
         self._engine = engine_or_reason()
         self._options = mujoco_stages.options_of(self._model)
         self._notices = Notices(self._settings.relative_tolerance, self._earlier)
@@ -177,7 +187,7 @@ class Stepper(LastStep):
         self._last_run: RunResult | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("_model", "_settings", "_sigma", "_beta", "_delassus", "_forest", "_elements")
+        kept = "_model _settings _sigma _beta _delassus _scheme _forest _elements".split()
         return {name: getattr(self, name) for name in kept} | {"_earlier": self._counts()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -196,6 +206,22 @@ class Stepper(LastStep):
             mujoco.mjMAXVAL,
             self._settings,
             self._elements,
+        )
+
+    def _with_scheme(self, core: _core.ModelStepper) -> _core.ModelStepper | SchemeSteps:
+        """The core itself for its own scheme, else steps in Python that gather with it."""
+        if self._scheme == SCHEMES["symplectic_euler"]:
+            return core
+        return SchemeSteps(
+            core,
+            self._model,
+            self._scheme,
+            self._forest["damping"],
+            self._elements is not None,
+            self._sigma,
+            self._beta,
+            self._delassus,
+            self._settings,
         )
 
     # ---- the step -------------------------------------------------------------------------------
@@ -358,6 +384,11 @@ class Stepper(LastStep):
 
     def _finish_step(self, data: mujoco.MjData) -> None:
         model, bound = self._model, self._bind(data)
+        if isinstance(self._core, SchemeSteps):
+            self._forget()
+            if self._core.finish(bound) in UNCONVERGED:
+                self._notices.of_last_step(self._counts(), self.solution, data.time, stacklevel=3)
+            return
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
         try:
@@ -399,7 +430,8 @@ class Stepper(LastStep):
             except ValueError as error:
                 failure = error
                 break
-            self._core.accept_options(self._engine, self._model)
+            if not isinstance(self._core, SchemeSteps):
+                self._core.accept_options(self._engine, self._model)
         self._forget()
         return taken, unconverged, failure
 
@@ -407,6 +439,8 @@ class Stepper(LastStep):
         self, failure: Failure | BaseException, data: mujoco.MjData, step: int | None = None
     ) -> BaseException:
         """What to raise for a step that was not taken."""
+        if isinstance(failure, StepError):
+            failure.step = step
         if isinstance(failure, BaseException):
             return failure
         return StepError(failure_text(failure, self._model, data), data.time, step)
@@ -432,15 +466,16 @@ class Stepper(LastStep):
         """
         mujoco_stages.check_options(self._model, self._options)
         self._bind(data)
-        return ContactProblem(
-            **mujoco_stages.gather_problem(
-                self._make_core(), self._model, data, self._elements is not None
-            ),
-            dt=self.time_step,
+        if isinstance(self._core, SchemeSteps):
+            return self._core.problem(data)
+        return mujoco_stages.gather_problem(
+            self._make_core(),
+            self._model,
+            data,
+            self._elements is not None,
             sigma=self._sigma,
             beta=self._beta,
             delassus=self._delassus,
-            source=f"MuJoCo model '{model_name(self._model)}', time {data.time:.6g} s",
         )
 
     def _bind(self, data: mujoco.MjData) -> Bound:
@@ -451,16 +486,6 @@ class Stepper(LastStep):
         return bound
 
     # ---- results --------------------------------------------------------------------------------
-
-    @property
-    def model(self) -> mujoco.MjModel:
-        """The private copy of the model that is simulated."""
-        return self._model
-
-    @property
-    def settings(self) -> SapSettings:
-        """Settings of the solver."""
-        return self._settings
 
     @property
     def last_run(self) -> RunResult | None:

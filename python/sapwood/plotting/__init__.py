@@ -10,6 +10,7 @@ from sapwood.plotting.clutter_scenes import clutter_scenes_figure
 from sapwood.plotting.constraints import constraints_figure
 from sapwood.plotting.convergence import convergence_figure
 from sapwood.plotting.slip_parameter import conditioning_figure, slip_figure
+from sapwood.plotting.spring_cylinder import energy_figure, position_error_figure
 from sapwood.plotting.steps import step_figure
 from sapwood.plotting.tables import median_over_seeds, read_steps
 
@@ -20,7 +21,9 @@ __all__ = [
     "conditioning_figure",
     "constraints_figure",
     "convergence_figure",
+    "energy_figure",
     "median_over_seeds",
+    "position_error_figure",
     "read_steps",
     "slip_figure",
     "step_figure",
