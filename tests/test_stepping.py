@@ -339,6 +339,32 @@ def test_a_stiff_spring_at_rest_is_no_failure(scheme):
     assert state.q[0] == pytest.approx(0.3, rel=1e-14)
 
 
+class Beside(Flat):
+    """A stiff hinge, beside a slide that nothing holds."""
+
+    def __init__(self):
+        super().__init__(2)
+
+    def dynamics(self, q, _v):
+        hinge = np.array([0.0, 1.0])
+        F1, F2 = -50.0 * q * hinge, -10.0 * np.sin(q) * hinge
+        return Dynamics(np.diag([1.0, 1e-3]), F1, F2, np.diag(50.0 * hinge), np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("far", [1e3, 1e9])
+def test_a_coordinate_far_away_does_not_end_the_iterations(far):
+    """Its unit and its round-off are not those of the others."""
+    ends = [
+        advance(
+            ThetaStepper(Beside(), 1e-3, "midpoint"), State(np.array([x, 1e-6]), np.zeros(2)), 100
+        )
+        for x in (0.0, far)
+    ]
+    assert abs(ends[0].q[1]) > 1e-8
+    assert ends[1].q[1] == ends[0].q[1]
+    assert ends[1].v[1] == ends[0].v[1]
+
+
 def test_limit_of_iterations():
     model = DoublePendulum()
     with pytest.raises(FreeMotionError, match="after 1 Newton iterations"):

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.stepping import Scheme, SpringCylinder, ThetaStepper
+from sapwood import JointLimits
+from sapwood.stepping import (
+    Contacts,
+    Dynamics,
+    Scheme,
+    SpringCylinder,
+    State,
+    SteppingError,
+    ThetaStepper,
+    integrate_quaternion,
+)
 
 BAD = [
     ({"dt": 0.0}, ValueError, "dt"),
@@ -75,3 +85,99 @@ def test_thetas_out_of_range_are_named(name, theta):
     thetas = {"theta_q": 0.5, "theta_v": 0.5, "theta_vq": 0.5, name: theta}
     with pytest.raises(ValueError, match=name):
         Scheme("own", **thetas)
+
+
+class TwoMasses:
+    """Two point masses on a floor, alone or tied by a spring, which makes one tree of them."""
+
+    nq, tree_nv = 6, np.array([3, 3], np.int32)
+
+    def __init__(self, coupled, **changes):
+        self.stiffness, self.changes = 40.0 * coupled, changes
+
+    def dynamics(self, q, _v):
+        K = self.stiffness * np.kron([[1.0, -1.0], [-1.0, 1.0]], np.eye(3))
+        return Dynamics(np.eye(6), -K @ q, np.full(6, -1.0), K, np.zeros((6, 6)))
+
+    def integrate(self, q, v, dt):
+        return q + dt * v
+
+    def contacts(self, q):
+        arrays = {
+            "tree_a": np.array([0, 1], np.int32),
+            "tree_b": np.array([-1, -1], np.int32),
+            "J": np.tile(np.eye(3).ravel(), 2),
+            "phi": q[2::3],
+            "k": np.full(2, 1e4),
+            "tau_d": np.full(2, 0.01),
+            "mu": np.full(2, 0.5),
+        }
+        return Contacts(**{**arrays, **self.changes})
+
+
+INDEX = "must be the index of a tree"
+BAD_CONTACTS = [
+    ({"tree_a": np.array([0, -1], np.int32)}, rf"tree_a\[1\] = -1: {INDEX}"),
+    ({"tree_a": np.array([2, 1], np.int32)}, rf"tree_a\[0\] = 2: {INDEX}"),
+    ({"tree_b": np.array([-1, -5], np.int32)}, rf"tree_b\[1\] = -5: {INDEX}, or -1"),
+    ({"tree_b": np.array([7, -1], np.int32)}, rf"tree_b\[0\] = 7: {INDEX}, or -1"),
+    ({"tree_b": np.array([-1, 1], np.int32)}, r"tree_b\[1\] = 1: must differ from tree_a"),
+    ({"tree_b": np.array([-1], np.int32)}, r"tree_b has shape \(1,\), expected \(2,\)"),
+    ({"J": np.zeros(17)}, r"J has shape \(17,\), expected \(18,\)"),
+    ({"J": np.zeros((6, 3))}, r"J has shape \(6, 3\), expected \(18,\)"),
+    ({"J": np.array([*np.zeros(17), np.nan])}, r"J\[17\]"),
+    ({"phi": np.zeros(3)}, r"phi has shape \(3,\), expected \(2,\)"),
+    ({"phi": np.zeros(0)}, r"phi has shape \(0,\), expected \(2,\)"),
+    ({"phi": np.array([0.0, np.inf])}, r"phi\[1\]"),
+    ({"mu": np.array([0.1, -1.0])}, r"mu\[1\]"),
+    ({"k": np.zeros(1)}, r"k has shape \(1,\), expected \(2,\)"),
+    (
+        {
+            "constraints": (
+                JointLimits(np.ones(3), phi0=np.zeros(1), tree_a=[4], tree_b=[-1], k=[1e5]),
+            )
+        },
+        rf"constraints\[0\]\.tree_a\[0\] = 4: {INDEX}",
+    ),
+    (
+        {
+            "constraints": (
+                JointLimits(np.ones(2), phi0=np.zeros(1), tree_a=[1], tree_b=[-1], k=[1e5]),
+            )
+        },
+        r"constraints\[0\]\.J has shape \(2,\), expected \(3,\)",
+    ),
+]
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+@pytest.mark.parametrize("scheme", ["symplectic_euler", "midpoint"])
+@pytest.mark.parametrize(("changes", "text"), BAD_CONTACTS)
+def test_bad_contacts_of_a_model_are_named(coupled, scheme, changes, text):
+    """By every scheme, and where K ties trees together, as by ContactProblem itself."""
+    start = State(np.zeros(6), np.zeros(6))
+    ThetaStepper(TwoMasses(coupled), 0.01, scheme).step(start)
+    with pytest.raises(SteppingError, match=f"step 0 at time 0 s: contact problem: {text}"):
+        ThetaStepper(TwoMasses(coupled, **changes), 0.01, scheme).step(start)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"quaternion": np.zeros(4)}, "quaternion has length 0"),
+        ({"quaternion": np.ones(3)}, r"quaternion has shape \(3,\)"),
+        ({"omega": np.array([0.0, np.nan, 0.0])}, r"omega\[1\]"),
+        ({"dt": np.nan}, "dt"),
+    ],
+)
+def test_bad_rotations_are_named(changes, text):
+    arguments = {"quaternion": np.array([1.0, 0, 0, 0]), "omega": np.ones(3), "dt": 0.1, **changes}
+    with pytest.raises(ValueError, match=text):
+        integrate_quaternion(**arguments)
+
+
+@pytest.mark.parametrize("length", [1e-200, 5.0, 1e200])
+def test_the_length_of_a_quaternion_does_not_count(length):
+    unit, omega = np.array([0.6, 0.0, 0.8, 0.0]), np.array([1.0, 2.0, 3.0])
+    expected = integrate_quaternion(unit, omega, 0.1)
+    assert np.allclose(integrate_quaternion(length * unit, omega, 0.1), expected, rtol=1e-15)

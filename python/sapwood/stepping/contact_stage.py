@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.constraint_group import ConstraintGroup
-from sapwood.dense import diagonal_blocks, offsets
+from sapwood.dense import diagonal_blocks, jacobian_offsets, offsets
 from sapwood.problem import ContactProblem
 from sapwood.problem_arrays import Delassus
 from sapwood.stepping.free_motion import FreeMotion
@@ -63,21 +64,27 @@ def contact_problem(
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         Where A is not positive definite or an array of the contacts is wrong; the text names it.
     """
     groups = [group.placed(tree_nv, dt) for group in contacts.constraints]
-    phi_0 = contacts.phi
+    # their arrays are used before the problem has checked them
+    tree_a = _core.as_int32(contacts.tree_a, "tree_a")
+    tree_b = _core.as_int32(contacts.tree_b, "tree_b")
+    threes = np.full(len(tree_a), 3, np.int32)
+    J = _checked_blocks(contacts.J, threes, tree_a, tree_b, tree_nv, "")
+    phi_0 = _core.as_float64(contacts.phi, "phi", (len(tree_a),), "finite")
+    for k, group in enumerate(groups):
+        shape = group.size, group.tree_a, group.tree_b
+        _checked_blocks(group.J, *shape, tree_nv, f"constraints[{k}].")
     if scheme.theta_q > 0.0:
         moved = scheme.theta_q * dt * scheme.position_velocity(free.v, v_0)
-        threes = np.full(len(phi_0), 3, np.int32)
-        rows = row_velocities(contacts.J, threes, contacts.tree_a, contacts.tree_b, tree_nv, moved)
+        rows = row_velocities(J, threes, tree_a, tree_b, tree_nv, moved)
         phi_0 = phi_0 - rows[2::3]
         groups = [_moved_back(group, tree_nv, moved) for group in groups]
-    tree_a, tree_b, J = contacts.tree_a, contacts.tree_b, contacts.J
     merged = _Merged(free.A, tree_nv) if len(tree_nv) > 1 else None
     if merged is not None and merged.coupled:
-        tree_a, tree_b, J = merged.blocks(J, np.full(len(phi_0), 3, np.int32), tree_a, tree_b)
+        tree_a, tree_b, J = merged.blocks(J, threes, tree_a, tree_b)
         groups = [merged.group(group) for group in groups]
         tree_nv = merged.tree_nv
     return ContactProblem(
@@ -100,6 +107,36 @@ def contact_problem(
         constraints=groups,
         source=source,
     )
+
+
+def _checked_blocks(
+    J: _Float, size: _Index, tree_a: _Index, tree_b: _Index, tree_nv: _Index, prefix: str
+) -> _Float:
+    """J as a flat array, after trees and length were checked by the rules of ContactProblem."""
+    n_trees = len(tree_nv)
+    if len(tree_b) != len(tree_a):
+        raise ValueError(f"{prefix}tree_b has shape {tree_b.shape}, expected {tree_a.shape}")
+    rules = (
+        ("tree_a", tree_a, (tree_a < 0) | (tree_a >= n_trees), "must be the index of a tree"),
+        (
+            "tree_b",
+            tree_b,
+            (tree_b < -1) | (tree_b >= n_trees),
+            "must be the index of a tree, or -1",
+        ),
+        (
+            "tree_b",
+            tree_b,
+            tree_b == tree_a,
+            "must differ from tree_a (-1 where both are one tree)",
+        ),
+    )
+    for name, trees, wrong, rule in rules:
+        if wrong.any():
+            i = int(wrong.argmax())
+            raise ValueError(f"{prefix}{name}[{i}] = {trees[i]}: {rule}")
+    length = int(jacobian_offsets(tree_nv, tree_a, tree_b, size)[-1])
+    return _core.as_float64(J, f"{prefix}J", (length,), "finite")
 
 
 def row_velocities(

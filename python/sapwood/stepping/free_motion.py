@@ -16,8 +16,10 @@ _Float = NDArray[np.float64]
 # an iteration that leaves more than this of the residual is repeated with the whole Jacobian
 _GOOD_GAIN = 0.1
 _HALVINGS = 30
-# a Newton step of less than this of the state is round-off
+# a Newton step of less than this of the state may be round-off
 _ROUND_OFF = 64.0 * float(np.finfo(float).eps)
+# so many times a step that is round-off, the residual is far above it
+_OUT_OF_NOISE = 1e3
 
 
 class SteppingError(RuntimeError):
@@ -139,6 +141,20 @@ class _Balance:
         dv_size, v_size, q_size = (float(np.max(np.abs(x), initial=0.0)) for x in states)
         return dv_size <= _ROUND_OFF * max(v_size, q_size / self.dt)
 
+    def is_noise(self, here: _Momentum, dv: _Float) -> bool:
+        """Whether A is right along dv, so that a step that gains nothing meets noise alone.
+
+        In mixed units, and beside a coordinate that is far from the origin, the size of dv does not
+        tell: but s times as far, m is (1 - s) m(v) to a tenth of s m(v) where A is right.
+        """
+        s = _OUT_OF_NOISE
+        there = self.at(here.v + s * dv)
+        off = there.m + (s - 1.0) * here.m
+        scale = 1.0 / here.dynamics.M.diagonal()
+        with np.errstate(over="ignore", invalid="ignore"):
+            size, off_size = np.array((here.m**2, off**2)) @ scale
+        return bool(off_size <= (_GOOD_GAIN * s) ** 2 * size)
+
     def jacobian(self, here: _Momentum) -> _Float:
         """dm/dv by forward differences: all of it, where A has only the slopes of F1."""
         h = np.sqrt(np.finfo(float).eps) * (1.0 + float(np.linalg.norm(here.v, np.inf)))
@@ -163,8 +179,8 @@ def free_motion(
     An explicit scheme takes one solve with M. Otherwise Newton's method starts from v_0 with the
     matrix A of Eq. (11), which is dm/dv but for O(dt) (Proposition 1); where an iteration with it
     gains less than a factor of 10, dm/dv is formed by finite differences, and the step is halved
-    until the residual falls. It ends at the tolerance, or with a step that is round-off of the
-    state, as that of a stiff spring at rest.
+    until the residual falls. It ends at the tolerance, or where no step reduces the residual and it
+    is round-off of the state, as that of a stiff spring at rest.
 
     Parameters
     ----------
@@ -218,21 +234,24 @@ def free_motion(
         J = balance.linearized(here.dynamics)
         while here.residual > tolerance:
             dv = -np.linalg.solve(J, here.m)
-            if balance.is_round_off(dv):
-                break
+            round_off = balance.is_round_off(dv)
             if iterations == max_iterations:
+                if round_off:
+                    break
                 raise failure("no convergence", iterations)
             there = balance.at(here.v + dv)
             if not there.residual <= max(_GOOD_GAIN * here.residual, tolerance):
+                if round_off and balance.is_noise(here, dv):
+                    break
                 J = balance.jacobian(here)
                 dv = -np.linalg.solve(J, here.m)
-                if balance.is_round_off(dv):
-                    break
                 for halving in range(_HALVINGS):
                     there = balance.at(here.v + 0.5**halving * dv)
                     if there.residual < here.residual:
                         break
                 else:
+                    if balance.is_round_off(dv):
+                        break
                     raise failure("no step reduces the residual", iterations)
             here = there
             iterations += 1

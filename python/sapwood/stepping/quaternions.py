@@ -14,7 +14,7 @@ def integrate_quaternion(quaternion: ArrayLike, omega: ArrayLike, dt: float) -> 
     Parameters
     ----------
     quaternion : array_like (4,)
-        Orientation p of the body, (w, x, y, z), of length 1.
+        Orientation p of the body, (w, x, y, z); of any length but 0, of which the direction counts.
     omega : array_like (3,)
         Angular velocity in the frame of the body, rad/s.
     dt : float
@@ -28,7 +28,8 @@ def integrate_quaternion(quaternion: ArrayLike, omega: ArrayLike, dt: float) -> 
     Raises
     ------
     TypeError, ValueError
-        For a wrong shape, or numbers that are not finite; the text names the argument.
+        For a wrong shape, a quaternion of length 0, or numbers that are not finite; the text names
+        the argument.
 
     Examples
     --------
@@ -37,8 +38,13 @@ def integrate_quaternion(quaternion: ArrayLike, omega: ArrayLike, dt: float) -> 
     >>> integrate_quaternion([1, 0, 0, 0], [0, 0, np.pi / 2], 1.0).round(4)
     array([0.7071, 0.    , 0.    , 0.7071])
     """
-    w, *p = _core.as_float64(quaternion, "quaternion", (4,), "finite").tolist()
-    half = 0.5 * dt * _core.as_float64(omega, "omega", (3,), "finite")
+    given = _core.as_float64(quaternion, "quaternion", (4,), "finite")
+    largest = np.abs(given).max()
+    if largest == 0.0:
+        raise ValueError("quaternion has length 0: it is no orientation")
+    w, *p = (given / largest).tolist()
+    time = float(_core.as_float64(dt, "dt", (), "finite"))
+    half = 0.5 * time * _core.as_float64(omega, "omega", (3,), "finite")
     angle = float(np.linalg.norm(half))
     # sin(angle)/angle is 1 to round-off where the square of the angle is below it
     sine = np.sinc(angle / np.pi) * half

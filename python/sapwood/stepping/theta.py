@@ -157,7 +157,7 @@ class ThetaStepper:
         )
         contacts = self._model.contacts(free.q_theta)
         v = free.v
-        if len(contacts.phi) > 0 or contacts.constraints:
+        if np.size(contacts.phi) or np.size(contacts.tree_a) or contacts.constraints:
             try:
                 self._problem = contact_problem(
                     free,
