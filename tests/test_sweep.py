@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 
 import sweep_functions as functions
+from sapwood.experiments.journal import Journal
 from sapwood.experiments.mapping import SchedulerError, map_points
 from sapwood.experiments.sweep import Sweep, run_sweep
 from sapwood.plotting import read_steps
@@ -214,6 +219,35 @@ def test_a_run_that_was_stopped_keeps_what_was_finished(tmp_path, number):
     assert run_sweep(finished, tmp_path, progress=False).kept == 2
 
 
+def test_points_of_another_version_of_a_package_start_over(tmp_path):
+    sweep = dataclasses.replace(POWERS, packages=("scipy",))
+    run_sweep(sweep, tmp_path, progress=False)
+    assert run_sweep(sweep, tmp_path, progress=False).kept == len(POINTS)
+    journal = tmp_path / "powers.jsonl"
+    for name, package in (("scipy", scipy), ("numpy", np)):
+        text = journal.read_text()
+        assert f'"{name}": "{package.__version__}"' in text
+        journal.write_text(text.replace(f'"{name}": "', f'"{name}": "0.'))
+        result = run_sweep(sweep, tmp_path, progress=False)
+        assert result.started_over == f"changed since it was computed: {name}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are not locked there")
+@pytest.mark.parametrize("resume", [True, False])
+def test_two_runs_do_not_write_one_journal(tmp_path, resume):
+    run_sweep(POWERS, tmp_path, progress=False)
+    path, table = tmp_path / "powers.jsonl", tmp_path / "powers.csv"
+    before = path.read_bytes(), table.read_bytes()
+    with (
+        Journal(path, functions.powers, functions.ROWS, resume=True),
+        pytest.raises(OSError, match=r"^another run is writing powers\.jsonl$"),
+    ):
+        run_sweep(POWERS, tmp_path, progress=False, resume=resume)
+    assert (path.read_bytes(), table.read_bytes()) == before
+    # the lock has ended with the other run
+    assert run_sweep(POWERS, tmp_path, progress=False).kept == len(POINTS)
+
+
 # ---- failing points ----------------------------------------------------------------------------
 
 
@@ -263,7 +297,7 @@ def test_a_function_that_workers_cannot_import_is_an_outcome(tmp_path, monkeypat
 
 @pytest.fixture
 def scheduler():
-    """Address of a Dask scheduler in a process of its own, with two workers."""
+    """A Dask scheduler in a process of its own, with two workers: address and process."""
     pytest.importorskip("distributed")
     code = """
 from distributed import LocalCluster
@@ -282,7 +316,7 @@ if __name__ == "__main__":
         env=environment,
         text=True,
     ) as process:
-        yield process.stdout.readline().strip()
+        yield process.stdout.readline().strip(), process
         process.stdin.close()
         process.wait(timeout=60)
 
@@ -290,15 +324,75 @@ if __name__ == "__main__":
 @pytest.mark.filterwarnings("default")
 def test_a_cluster_gives_the_same_bytes(tmp_path, scheduler):
     here = run_sweep(POWERS, tmp_path / "here", progress=False)
-    there = run_sweep(POWERS, tmp_path / "there", scheduler=scheduler, progress=False)
+    address, _ = scheduler
+    there = run_sweep(POWERS, tmp_path / "there", scheduler=address, progress=False)
     assert untimed(here.csv) == untimed(there.csv)
 
     points = [{"kind": "raise", "i": i} for i in range(3)]
     sweep = Sweep("fragile", functions.fragile, points, functions.ROWS)
-    result = run_sweep(sweep, tmp_path, scheduler=scheduler, progress=False)
+    result = run_sweep(sweep, tmp_path, scheduler=address, progress=False)
     ((point, outcome),) = result.failures
     assert (point["i"], outcome.error) == (1, "ArithmeticError: one is not allowed")
     assert read_steps(result.csv)["i"].tolist() == [0, 2]
+
+    # workers that would compute something else
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(np, "__version__", "0.1")
+        with pytest.raises(SchedulerError, match=r"worker tcp://.* has another numpy than this"):
+            run_sweep(POWERS, tmp_path / "no", scheduler=address, progress=False)
+
+
+def slow_points(folder, indices):
+    folder.mkdir(exist_ok=True)
+    return [{"folder": str(folder), "i": i} for i in indices]
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_run_that_ends_frees_the_cluster(tmp_path, scheduler):
+    """Points that had begun end too, and the next run has the workers."""
+    address, _ = scheduler
+    folder = tmp_path / "begun"
+    points = slow_points(folder, [0, 2, 3, 4])
+    with closing(map_points(functions.slow, points, scheduler=address)) as outcomes:
+        assert next(outcomes)[0] == 0
+        wait_for(lambda: len(calls(folder)) == 3)
+    processes = [path.read_text() for path in folder.iterdir()]
+    wait_for(lambda: not any(os.path.exists(f"/proc/{process}") for process in processes))
+    again = map_points(functions.slow, slow_points(folder, [1]), scheduler=address)
+    assert [outcome.error for _, outcome in again] == [None]
+    assert "4.begun" not in calls(folder)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_lost_scheduler_is_one_error_and_keeps_what_was_finished(tmp_path, scheduler, capfd):
+    address, process = scheduler
+    folder, journal = tmp_path / "begun", tmp_path / "slow.jsonl"
+    sweep = Sweep("slow", functions.slow, slow_points(folder, [0, 1, 2, 3]), functions.ROWS)
+
+    def lose():
+        wait_for(lambda: len(calls(folder)) == 4 and journal.read_text().count("\n") == 3)
+        process.kill()
+
+    thread = threading.Thread(target=lose)
+    thread.start()
+    said = []
+    with pytest.raises(SchedulerError, match=f"scheduler {address}: lost before the last point"):
+        run_sweep(sweep, tmp_path, scheduler=address, progress=False, say=said.append)
+    thread.join()
+    assert (said, capfd.readouterr().err) == ([], "")
+    finished = Sweep("slow", functions.slow, sweep.points[:2], functions.ROWS)
+    assert run_sweep(finished, tmp_path, progress=False).kept == 2
+    # what Dask leaves behind of a scheduler that was killed
+    for path in folder.iterdir():
+        if os.path.exists(f"/proc/{path.read_text()}"):
+            os.kill(int(path.read_text()), signal.SIGKILL)
 
 
 @pytest.mark.filterwarnings("default")

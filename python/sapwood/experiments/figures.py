@@ -9,6 +9,7 @@ One table says where each comes from; its module is imported when the figure is 
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,11 +40,15 @@ class Plan:
     report
         Called with the CSV files; returns a few lines with the numbers that the figure shows. None
         for nothing to say.
+    workers
+        Number of local processes unless the caller says otherwise: 1 where times are measured,
+        which several processes on one machine would spoil for each other. None for one per core.
     """
 
     sweeps: Sequence[Sweep]
     draw: Callable[[Files, Path], Figure]
     report: Callable[[Files], str] | None = None
+    workers: int | None = None
 
 
 @dataclass(frozen=True)
@@ -192,8 +197,11 @@ def make_figure(
     out
         Folder for the CSV files and for ``figureN.png`` or ``NAME.png``.
     quick
-        A small version that takes seconds, in place of the paper's sizes.
-    workers, scheduler, resume, progress, say
+        A small version that takes seconds, in place of the paper's sizes. Its files have names of
+        their own, which end in ``_quick``.
+    workers
+        Number of local processes, by default that of the `Plan`.
+    scheduler, resume, progress, say
         As for `sapwood.experiments.sweep.run_sweep`.
 
     Returns
@@ -210,17 +218,24 @@ def make_figure(
     OSError
         The folder cannot be written to.
     SchedulerError
-        The cluster cannot be used.
+        The cluster cannot be used, or was lost.
     """
     name = str(name)
-    plan = FIGURES[name].plan(quick)
-    folder = Path(out)
+    entry = FIGURES[name]
+    plan = entry.plan(quick)
+    folder, suffix = Path(out), "_quick" if quick else ""
+    image = folder / ((f"figure{name}" if name.isdecimal() else name) + f"{suffix}.png")
+    packages = tuple(package for package, _ in entry.packages)
     results: list[SweepResult] = []
     for sweep in plan.sweeps:
         result = run_sweep(
-            sweep,
+            dataclasses.replace(
+                sweep,
+                name=sweep.name + suffix,
+                packages=tuple(dict.fromkeys((*sweep.packages, *packages))),
+            ),
             folder,
-            workers=workers,
+            workers=plan.workers if workers is None and scheduler is None else workers,
             scheduler=scheduler,
             resume=resume,
             progress=progress,
@@ -228,14 +243,16 @@ def make_figure(
         )
         results.append(result)
         if result.interrupted:
+            # one that was drawn before is not that of the files any more
+            image.unlink(missing_ok=True)
             return FigureResult(tuple(results))
 
     files = {sweep.name: result.csv for sweep, result in zip(plan.sweeps, results, strict=True)}
-    image = folder / (f"figure{name}.png" if name.isdecimal() else f"{name}.png")
     try:
         figure = plan.draw(files, image)
         report = "" if plan.report is None else plan.report(files)
     except ValueError as error:
+        image.unlink(missing_ok=True)
         # points that the figure cannot do without have failed
         if not any(result.failures for result in results):
             raise

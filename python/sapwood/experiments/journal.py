@@ -1,11 +1,12 @@
 """Finished points of a sweep, on disk as they come, so that a run that was stopped can go on.
 
 A journal is a file of JSON lines. The first says what the rest was computed with: function,
-columns, versions, a digest of the code. Every other line is a point with its rows. Numbers survive
-the way through JSON to the last bit.
+columns, versions of sapwood, NumPy and other packages, a digest of the code. Every other line is a
+point with its rows. Numbers survive the way through JSON to the last bit.
 
 A journal that was computed with something else is put aside as ``NAME.old``, and a line that a
-killed run left unfinished is cut off. Points that are not asked for stay in the file.
+killed run left unfinished is cut off. Points that are not asked for stay in the file. One run at a
+time writes a journal: it holds a lock on the file, which ends with its process.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +28,9 @@ from numpy.typing import NDArray
 import sapwood
 from sapwood import _core
 from sapwood.experiments.mapping import Point
+
+if sys.platform != "win32":
+    import fcntl
 
 #: Parts of the package that compute nothing.
 _NO_CODE = ("cli", "plotting")
@@ -43,6 +49,8 @@ class Journal:
         Type of the rows.
     resume
         False begins a new file.
+    packages
+        Names of packages, besides NumPy, whose versions the rows depend on.
 
     Attributes
     ----------
@@ -52,7 +60,7 @@ class Journal:
     Raises
     ------
     OSError
-        The file cannot be written.
+        The file cannot be written, or another run is writing it.
     """
 
     def __init__(
@@ -61,28 +69,51 @@ class Journal:
         function: Callable[..., Any],
         columns: np.dtype[np.void],
         resume: bool,
+        packages: Sequence[str] = (),
     ) -> None:
         self._columns = columns
         self._rows: dict[str, NDArray[np.void]] = {}
         self.started_over = ""
-        header = _header(function, columns)
-        if resume and path.exists():
-            self.started_over = self._read(path, header)
+        header = {
+            "function": f"{function.__module__}.{function.__qualname__}",
+            "columns": [[name, columns[name].str] for name in columns.names or ()],
+            **provenance(function, packages),
+        }
+        self._file = open(path, "ab+")  # noqa: SIM115 (see __exit__)
+        try:
+            self._lock(path)
+            if resume:
+                self.started_over = self._read(header)
             if self.started_over:
-                os.replace(path, path.with_name(path.name + ".old"))
-        elif path.exists():
-            path.unlink()
-        new = not path.exists()
-        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 (see __exit__)
-        if new:
-            self._write(header)
+                path.with_name(path.name + ".old").write_bytes(self._content())
+            if self.started_over or not resume:
+                self._file.truncate(0)
+            if self._file.seek(0, os.SEEK_END) == 0:
+                self._write(header)
+        except BaseException:
+            self._file.close()
+            raise
 
-    def _read(self, path: Path, header: Mapping[str, Any]) -> str:
+    def _lock(self, path: Path) -> None:
+        """Keep other runs from the file until this process closes it or ends."""
+        if sys.platform != "win32":
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BlockingIOError(f"another run is writing {path.name}") from None
+
+    def _content(self) -> bytes:
+        self._file.seek(0)
+        return self._file.read()
+
+    def _read(self, header: Mapping[str, Any]) -> str:
         """Take over the finished points; return why that cannot be, or nothing."""
-        content = path.read_bytes()
+        content = self._content()
         whole = content[: content.rfind(b"\n") + 1]
         if len(whole) < len(content):
-            os.truncate(path, len(whole))
+            self._file.truncate(len(whole))
+        if not whole:
+            return ""
         rows = {}
         try:
             found, *entries = map(json.loads, whole.splitlines())
@@ -124,7 +155,7 @@ class Journal:
         self._write({"point": dict(point), "rows": rows.tolist()})
 
     def _write(self, entry: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(entry) + "\n")
+        self._file.write(json.dumps(entry).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -139,14 +170,34 @@ def _key(point: Point) -> str:
     return json.dumps(dict(point), sort_keys=True)
 
 
-def _header(function: Callable[..., Any], columns: np.dtype[np.void]) -> dict[str, Any]:
-    """What the rows of a journal depend on besides their points."""
+def provenance(function: Callable[..., Any], packages: Sequence[str] = ()) -> dict[str, str]:
+    """What the results of a function depend on besides its arguments.
+
+    Parameters
+    ----------
+    function
+        At the top level of a module.
+    packages
+        Names of packages besides NumPy.
+
+    Returns
+    -------
+    dict of str to str
+        Versions by the names of the packages, and a digest of the code.
+    """
     return {
-        "function": f"{function.__module__}.{function.__qualname__}",
-        "columns": [[name, columns[name].str] for name in columns.names or ()],
         "version": sapwood.__version__,
+        "numpy": np.__version__,
+        **{name: _version(name) for name in packages},
         "code": _digest(importlib.import_module(function.__module__)),
     }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return str(getattr(importlib.import_module(package), "__version__", "unknown"))
 
 
 def _digest(module: ModuleType) -> str:

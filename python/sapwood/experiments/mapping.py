@@ -9,8 +9,8 @@ that raises, or whose process dies, is an outcome like another: the rest goes on
   Workers import the function by its name and never the caller's main module, so that a script needs
   no guard and a notebook works.
 - ``scheduler="tcp://host:8786"``: the workers of that Dask cluster (``pip install
-  "sapwood[dask]"``). They must be able to import the function; Dask starts them with one BLAS
-  thread unless told otherwise.
+  "sapwood[dask]"``). They must be able to import the function, and have the same code and the same
+  versions of the packages; each point runs in a process of its own there, with one thread too.
 """
 
 from __future__ import annotations
@@ -114,6 +114,7 @@ def map_points(
     *,
     workers: int | None = None,
     scheduler: str | None = None,
+    packages: Sequence[str] = (),
 ) -> Generator[tuple[int, Outcome], None, None]:
     """Call a function at every point, several at a time.
 
@@ -130,6 +131,8 @@ def map_points(
         Number of local processes, by default one per core.
     scheduler
         Address of a Dask scheduler, to use its workers instead.
+    packages
+        Names of packages, besides NumPy, whose versions must be the same on the cluster.
 
     Yields
     ------
@@ -139,10 +142,13 @@ def map_points(
     Raises
     ------
     SchedulerError
-        The cluster cannot be reached, or `distributed` is not installed.
+        The cluster cannot be reached, is lost, or has other code or versions; or `distributed` is
+        not installed.
     """
     if scheduler is not None:
-        yield from _on_cluster(function, points, scheduler)
+        from sapwood.experiments.cluster import on_cluster
+
+        yield from on_cluster(function, points, scheduler, packages)
     else:
         yield from _on_cores(function, points, cores() if workers is None else workers)
 
@@ -150,7 +156,7 @@ def map_points(
 # ---- local processes ----------------------------------------------------------------------------
 
 
-class _Worker:
+class WorkerProcess:
     """A process of `sapwood.experiments.worker`, started when needed and again after it died."""
 
     def __init__(self) -> None:
@@ -230,10 +236,10 @@ def _on_cores(
 ) -> Generator[tuple[int, Outcome], None, None]:
     waiting = deque(enumerate(points))
     outcomes: queue.SimpleQueue[tuple[int, Outcome]] = queue.SimpleQueue()
-    pool = [_Worker() for _ in range(min(workers, len(points)))]
+    pool = [WorkerProcess() for _ in range(min(workers, len(points)))]
 
     # one thread per worker hands it a point and waits for the answer
-    def serve(worker: _Worker) -> None:
+    def serve(worker: WorkerProcess) -> None:
         while True:
             try:
                 index, point = waiting.popleft()
@@ -255,34 +261,3 @@ def _on_cores(
             thread.join()
         for worker in pool:
             worker.close()
-
-
-# ---- Dask ---------------------------------------------------------------------------------------
-
-
-def _on_cluster(
-    function: Callable[..., Any], points: Sequence[Point], scheduler: str
-) -> Generator[tuple[int, Outcome], None, None]:
-    try:
-        from distributed import Client, as_completed
-    except ImportError as error:
-        raise SchedulerError(
-            f"a scheduler needs distributed ({error}): pip install 'sapwood[dask]'"
-        ) from None
-    try:
-        client = Client(scheduler, timeout=10)
-    except (OSError, ValueError) as error:
-        raise SchedulerError(f"scheduler {scheduler}: {describe(error)}") from None
-    with client:
-        futures = [client.submit(call, function, dict(point), pure=False) for point in points]
-        index = {future.key: i for i, future in enumerate(futures)}
-        try:
-            for future in as_completed(futures):
-                try:
-                    outcome = future.result()
-                # a worker that dies, or cannot import the function, says so here
-                except Exception as error:
-                    outcome = Outcome(error=describe(error), traceback=traceback.format_exc())
-                yield index[future.key], outcome
-        finally:
-            client.cancel(futures)

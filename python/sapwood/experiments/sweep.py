@@ -67,6 +67,9 @@ class Sweep:
         Keyword arguments of every call.
     columns
         Type of the rows, a structured dtype of numbers, booleans and text.
+    packages
+        Names of packages, besides NumPy, on whose versions the rows depend; those of a figure are
+        added to its sweeps.
 
     Raises
     ------
@@ -79,6 +82,7 @@ class Sweep:
     function: Callable[..., NDArray[np.void]]
     points: Sequence[Point]
     columns: np.dtype[np.void]
+    packages: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         name, module = self.function.__qualname__, self.function.__module__
@@ -157,7 +161,8 @@ def run_sweep(
 ) -> SweepResult:
     """Run the points of a sweep that no earlier run has finished, and write the CSV file.
 
-    Ctrl-C ends the run; what was finished is kept and the result says that points are missing.
+    Ctrl-C ends the run; what was finished is kept and the result says that points are missing. What
+    was finished is kept too where the cluster is lost.
 
     Parameters
     ----------
@@ -184,9 +189,9 @@ def run_sweep(
     Raises
     ------
     OSError
-        The folder cannot be written to.
+        The folder cannot be written to, or another run is writing the same files.
     SchedulerError
-        The cluster cannot be used.
+        The cluster cannot be used, or was lost.
     """
     if workers is not None:
         integer(workers, "workers", least=1)
@@ -195,7 +200,7 @@ def run_sweep(
     file = folder / f"{sweep.name}.csv"
     path = folder / f"{sweep.name}.jsonl"
     failures: list[tuple[Point, Outcome]] = []
-    with Journal(path, sweep.function, sweep.columns, resume) as journal:
+    with Journal(path, sweep.function, sweep.columns, resume, sweep.packages) as journal:
         waiting = [point for point in sweep.points if journal.find(point) is None]
         kept = len(sweep.points) - len(waiting)
         _announce(say, path, journal, kept, len(waiting))
@@ -203,7 +208,13 @@ def run_sweep(
             with (
                 ProgressBar(sweep.name, len(waiting), progress, unit="point") as bar,
                 closing(
-                    map_points(sweep.function, waiting, workers=workers, scheduler=scheduler)
+                    map_points(
+                        sweep.function,
+                        waiting,
+                        workers=workers,
+                        scheduler=scheduler,
+                        packages=sweep.packages,
+                    )
                 ) as outcomes,
             ):
                 for index, outcome in outcomes:

@@ -141,7 +141,7 @@ class _Balance:
         dv_size, v_size, q_size = (float(np.max(np.abs(x), initial=0.0)) for x in states)
         return dv_size <= _ROUND_OFF * max(v_size, q_size / self.dt)
 
-    def is_noise(self, here: _Momentum, dv: _Float) -> bool:
+    def is_noise(self, here: _Momentum, dv: NDArray[np.floating[Any]]) -> bool:
         """Whether A is right along dv, so that a step that gains nothing meets noise alone.
 
         In mixed units, and beside a coordinate that is far from the origin, the size of dv does not
