@@ -16,9 +16,11 @@ import sapwood
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import command, peers, solvers
-from benchmarks.peers.base import Answer, Peer
+from benchmarks import command, solvers
 from benchmarks.solvers import MISSED, REACHED
+
+from sapwood import peers
+from sapwood.peers.base import Answer, Peer
 
 FILES = helpers.small_paths()
 

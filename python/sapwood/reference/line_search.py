@@ -6,7 +6,7 @@ their limit of trials both go on until they have one that does not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from .objective import Line
 
 
-def exact(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int]:
+class Slope(Protocol):
+    """What the exact search asks of l along a direction."""
+
+    def derivatives(self, alpha: float) -> tuple[float, float]:
+        """dl/da and d2l/da2."""
+
+
+def exact(line: Slope, slope_0: float, settings: SapSettings) -> tuple[float, int]:
     """Root of dl/da by rtsafe: Newton's method, kept in a bracket by bisection.
 
     The full Newton step is tried first. Where the slope there is still negative, the root that

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 import mujoco
 import numpy as np
 
-from benchmarks.peers.base import Answer, Peer, powers_of_ten
-from benchmarks.peers.mujoco_program import Program
-from benchmarks.peers.tree_order import minimum_degree
 from sapwood import ContactProblem
+from sapwood.peers.base import Answer, Peer, powers_of_ten
+from sapwood.peers.mujoco_program import Program
+from sapwood.peers.tree_order import minimum_degree
 
 # a dense Jacobian pays for a robot or two, and can be had for problems up to this many velocities
 DENSE_UP_TO = 200

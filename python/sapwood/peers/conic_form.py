@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from benchmarks.sparse import SparseProblem
 from sapwood import ContactProblem
+from sapwood.peers.sparse import SparseProblem
 
 Array = NDArray[np.float64]
 

@@ -20,9 +20,9 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from benchmarks.peers.base import Answer, Peer, powers_of_ten
-from benchmarks.peers.conic_form import ConicForm, compressed
 from sapwood import ContactProblem
+from sapwood.peers.base import Answer, Peer, powers_of_ten
+from sapwood.peers.conic_form import ConicForm, compressed
 
 Array = NDArray[np.float64]
 

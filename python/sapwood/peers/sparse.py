@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from benchmarks.accuracy import touched_trees
 from sapwood import ContactProblem
+from sapwood.peers.accuracy import touched_trees
 
 Array = NDArray[np.float64]
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import qoco
 
-from benchmarks.peers.base import Answer, Peer, powers_of_ten
-from benchmarks.peers.conic_form import ConicForm
 from sapwood import ContactProblem
+from sapwood.peers.base import Answer, Peer, powers_of_ten
+from sapwood.peers.conic_form import ConicForm
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 
 import scs
 
-from benchmarks.peers.base import Answer, Peer, PeerError, powers_of_ten
-from benchmarks.peers.conic_form import ConicForm
 from sapwood import ContactProblem
+from sapwood.peers.base import Answer, Peer, PeerError, powers_of_ten
+from sapwood.peers.conic_form import ConicForm
 
 
 class ScsConic(Peer):

@@ -8,9 +8,9 @@ from typing import Any
 
 import clarabel
 
-from benchmarks.peers.base import Answer, Peer, powers_of_ten
-from benchmarks.peers.conic_form import ConicForm
 from sapwood import ContactProblem
+from sapwood.peers.base import Answer, Peer, powers_of_ten
+from sapwood.peers.conic_form import ConicForm
 
 
 class ClarabelConic(Peer):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import sapwood
-from benchmarks.peers.base import Answer, Peer, tightening
 from sapwood import ContactProblem, SapSettings, Solution, reference
+from sapwood.peers.base import Answer, Peer, tightening
 
 
 class SapwoodReference(Peer):

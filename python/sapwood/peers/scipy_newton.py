@@ -16,9 +16,9 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
-from benchmarks.peers.base import Answer, Peer, tightening
-from benchmarks.sparse import SparseProblem
 from sapwood import ContactProblem, SapSettings
+from sapwood.peers.base import Answer, Peer, tightening
+from sapwood.peers.sparse import SparseProblem
 from sapwood.reference.line_search import exact
 
 Array = NDArray[np.float64]
@@ -154,7 +154,8 @@ def newton_direction(
     factor = splu(
         H, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
-    return factor.solve(-gradient)
+    dv: Array = factor.solve(-gradient)
+    return dv
 
 
 class ScipyNewton(Peer):

@@ -1,22 +1,15 @@
-"""The solvers that the benchmarks compare get the problem that they are said to get."""
+"""The solvers that we are compared with get the problem that they are said to get."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import helpers
 import sapwood
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks import peers
-from benchmarks.peers.kinematics import WORLD, Forest
-from benchmarks.peers.tree_order import minimum_degree
+from sapwood import peers
+from sapwood.peers.kinematics import WORLD, Forest
+from sapwood.peers.tree_order import minimum_degree
 
 small_files = helpers.small_files
 FRICTIONLESS = helpers.DATA / "clutter_8_frictionless_block.npz"
@@ -347,7 +340,7 @@ def slack_in_cones(slack, n_lines, sizes):
 def test_conic_cost_is_that_of_the_problem(path, rng):
     """At any v, the impulses of the law are feasible and cost l_p(v), and nothing costs less."""
     pytest.importorskip("scipy")
-    from benchmarks.peers.conic_form import ConicForm
+    from sapwood.peers.conic_form import ConicForm
 
     problem = sapwood.load_problem(path)
     form = ConicForm.from_problem(problem)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import sapwood
-from benchmarks.peers.base import Answer, Peer, tightening
 from sapwood import ContactProblem, SapSettings, SapSolver, Solution
+from sapwood.peers.base import Answer, Peer, tightening
 
 
 class Sapwood(Peer):

@@ -21,10 +21,10 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from benchmarks.peers.base import PeerError
-from benchmarks.peers.kinematics import WORLD, Forest
-from benchmarks.sparse import bias, matrices, ranges
 from sapwood import ContactProblem
+from sapwood.peers.base import PeerError
+from sapwood.peers.kinematics import WORLD, Forest
+from sapwood.peers.sparse import bias, matrices, ranges
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
