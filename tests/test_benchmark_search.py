@@ -66,7 +66,8 @@ class Dawdler(Peer):
         return run
 
     def answer(self, _form, result):
-        return Answer(result.v, str(result.status), result.iterations, result.total_iterations)
+        told = str(result.status), result.iterations, result.total_iterations
+        return Answer(result.v, *told, result.gamma)
 
 
 def test_fastest_variant_counts():

@@ -57,6 +57,41 @@ def test_momentum_error_is_that_of_an_independent_formula(rng):
 
 
 @small_files
+def test_errors_are_those_of_independent_formulas(path, rng):
+    """Contact by contact, with impulses of the law and with any others."""
+    problem = sapwood.load_problem(path)
+    A, J = problem.to_dense()
+    R = np.stack([problem.R_t, problem.R_t, problem.R_n], axis=1)
+    D = 1.0 / np.sqrt(np.diag(A))
+    accuracy = Accuracy(problem)
+    touched = np.zeros(problem.nv, dtype=bool)
+    for tree in touched_trees(problem):
+        touched[slice(*problem.tree_offsets[tree : tree + 2])] = True
+    for own in (False, True):
+        v = problem.v_star + 0.3 * touched * rng.standard_normal(problem.nv)
+        v_c = (J @ v).reshape(-1, 3)
+        bias = helpers.bias(problem)
+        gamma = sapwood.project((bias - v_c) / R, problem.mu, problem.R_t, problem.R_n).gamma
+        if own:
+            gamma = gamma + rng.standard_normal(gamma.shape) * np.abs(gamma).max()
+        gaps = [abs((v_c[i] - bias[i] + R[i] * gamma[i]) @ gamma[i]) for i in range(len(gamma))]
+        change = v - problem.v_star
+        cost = 0.5 * change @ A @ change + 0.5 * np.sum(R * gamma**2)
+        j_c = J.T @ gamma.ravel()
+        momentum = np.linalg.norm((D * (A @ change - j_c))[touched])
+        scale = max(np.linalg.norm((D * (A @ v))[touched]), np.linalg.norm(D * j_c))
+
+        errors = accuracy.errors(v, gamma if own else None)
+        np.testing.assert_allclose(errors.momentum, momentum / scale, rtol=1e-9)
+        np.testing.assert_allclose(
+            errors.complementarity, np.mean(gaps) / cost, rtol=1e-9, atol=1e-15
+        )
+        if not own:
+            assert errors.momentum == pytest.approx(accuracy.momentum_error(v), rel=1e-12)
+            assert errors.complementarity <= 1e-14
+
+
+@small_files
 def test_momentum_error_near_the_solution(path):
     problem = sapwood.load_problem(path)
     v = sapwood.solve(problem).v
@@ -314,7 +349,8 @@ class Broken(Peer):
 
     def answer(self, form, _result):
         self._fail("answer")
-        return Answer(np.full(form.nv, np.nan) if self.stage == "nan" else form.v_star, "odd", 1, 1)
+        v = np.full(form.nv, np.nan) if self.stage == "nan" else form.v_star
+        return Answer(v, "odd", 1, 1, np.zeros((form.n_contacts, 3)))
 
 
 class Panic(BaseException):

@@ -1,6 +1,5 @@
 """Other solvers of the same contact problem, to compare with, behind the interface of `base.Peer`.
 
-
 A new peer is a module with a subclass of `Peer` and a line in `_MODULES`.
 """
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
 from sapwood import ContactProblem, SapSettings
-from sapwood.peers.base import Answer, Peer, tightening
+from sapwood.peers.base import Answer, Peer, powers_of_ten, tightening
 from sapwood.peers.sparse import SparseProblem
 from sapwood.reference.line_search import exact
 
@@ -97,6 +97,7 @@ class Result(NamedTuple):
     """What `minimize` found."""
 
     v: Array
+    gamma: Array
     status: str
     iterations: int
 
@@ -118,7 +119,7 @@ def minimize(problem: SparseProblem, tolerance: float) -> Result:
         gradient = momentum - j_c
         scale = max(np.linalg.norm(D * (A @ v)), np.linalg.norm(D * j_c))
         if np.linalg.norm(D * gradient) <= settings.absolute_tolerance + tolerance * scale:
-            return Result(v, "converged", iteration)
+            return Result(v, gamma, "converged", iteration)
         if iteration == settings.max_iterations:
             break
 
@@ -126,12 +127,12 @@ def minimize(problem: SparseProblem, tolerance: float) -> Result:
         dv = newton_direction(A, J, G, gamma, gradient)
         slope = float(gradient @ dv)
         if not slope < 0.0:
-            return Result(v, "stalled", iteration)
+            return Result(v, gamma, "stalled", iteration)
         dp = A @ dv
         line = Line(law, y, R, (J @ dv).reshape(-1, 3), float(dp @ (v - v_star)), float(dp @ dv))
         alpha, _ = exact(line, slope, settings)
         v = v + alpha * dv
-    return Result(v, "iteration limit", settings.max_iterations)
+    return Result(v, gamma, "iteration limit", settings.max_iterations)
 
 
 def newton_direction(
@@ -162,6 +163,8 @@ class ScipyNewton(Peer):
     """See the module; the form is a sparse A and J."""
 
     name = "scipy"
+    default_tolerance = SapSettings().relative_tolerance
+    grid = powers_of_ten(1, 10)
 
     def describe(self) -> str:
         """See Peer."""
@@ -184,4 +187,10 @@ class ScipyNewton(Peer):
 
     def answer(self, form: SparseProblem, result: Result) -> Answer:
         """See Peer."""
-        return Answer(form.whole(result.v), result.status, result.iterations, result.iterations)
+        return Answer(
+            form.whole(result.v),
+            result.status,
+            result.iterations,
+            result.iterations,
+            result.gamma,
+        )
