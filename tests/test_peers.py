@@ -8,6 +8,7 @@ import pytest
 import helpers
 import sapwood
 from sapwood import peers
+from sapwood.peers.accuracy import Accuracy
 from sapwood.peers.kinematics import WORLD, Forest
 from sapwood.peers.tree_order import minimum_degree
 
@@ -44,6 +45,7 @@ def posed(peer, problem, tolerance, mode="cold"):
         ("clarabel", 1e-11, 1e-4),
         ("qoco", 1e-10, 1e-3),
         ("ecos", 1e-10, 1e-3),
+        ("geodesic", 1e-12, 1e-4),
     ],
 )
 def test_every_variant_and_mode_agrees_with_sapwood(name, tolerance, limit, path):
@@ -328,6 +330,75 @@ def test_mujoco_starts_anew_each_time():
     counts = {peer.answer(form, call()).iterations for _ in range(3)}
     assert len(counts) == 1
     assert counts.pop() > 1
+
+
+# ---- geodesic interior-point method --------------------------------------------------------------
+
+
+def test_algebra_of_the_cones(rng):
+    """Q(x) e = x^2, Q(x) x^-1 = x, Q of a root squared, and Q(w) y^-1 = x for w = x # y."""
+    from sapwood.peers import second_order_cones as cones
+
+    x, y = rng.standard_normal((2, 50, 3))
+    for element in (x, y):
+        element[:, 0] = np.hypot(element[:, 1], element[:, 2]) + rng.uniform(0.1, 2.0, 50)
+    x[0], y[0] = (1.5, 0.0, 0.0), (0.2, 0.0, 0.0)
+    e = np.tile([1.0, 0.0, 0.0], (50, 1))
+    product = np.stack([np.sum(x * x, axis=1), *(2.0 * x[:, :1] * x[:, 1:]).T], axis=1)
+    inverse = cones.spectral(np.reciprocal, x)
+    root = cones.quadratic(cones.spectral(np.sqrt, x))
+    w = cones.geometric_mean(x, y)
+    for left, right in (
+        (cones.apply(cones.quadratic(x), e), product),
+        (cones.apply(cones.quadratic(x), inverse), x),
+        (root @ root, cones.quadratic(x)),
+        (cones.apply(cones.quadratic(w), cones.spectral(np.reciprocal, y)), x),
+        (cones.geometric_mean(y, x), w),
+        (
+            cones.eigenvalues(w).prod(axis=1) ** 2,
+            (cones.eigenvalues(x) * cones.eigenvalues(y)).prod(axis=1),
+        ),
+    ):
+        np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-12)
+
+
+def test_the_largest_step_towards_the_central_path(rng):
+    """|k a + b| is the bound at k and more beyond; without such a k, one is still positive."""
+    pytest.importorskip("scipy")
+    from sapwood.peers.geodesic import largest_within
+    from sapwood.peers.second_order_cones import eigenvalues
+
+    def size(k, a, b):
+        return np.abs(eigenvalues(k * a + b)).max()
+
+    for _ in range(100):
+        a, b = rng.standard_normal((2, 8, 3))
+        least = min(size(k, a, b) for k in np.geomspace(1e-6, 1e3, 400))
+        reachable = least * rng.uniform(1.01, 3.0)
+        k = largest_within(a, b, reachable)
+        np.testing.assert_allclose(size(k, a, b), reachable, rtol=0.05)
+        assert all(size(c * k, a, b) > reachable for c in (1.1, 2.0, 10.0))
+        assert largest_within(a, b, 0.9 * least) > 0.0
+
+
+def test_geodesic_stops_by_complementarity():
+    """What it says of e_mu holds, impulses lie near their cones, and a warm start saves steps."""
+    peer = load_peer("geodesic")
+    saved = []
+    for path in helpers.small_paths()[::3]:
+        problem = sapwood.load_problem(path)
+        accuracy = Accuracy(problem)
+        counts = []
+        for variant in peer.variants(problem):
+            for tolerance in (1e-4, 1e-8):
+                answer = posed(variant, problem, tolerance)
+                assert answer.status == "converged"
+                assert accuracy.errors(answer.v, answer.gamma).complementarity <= 2.0 * tolerance
+                assert accuracy.errors(answer.v, answer.gamma).momentum <= 1e-9
+            counts.append(answer.iterations)
+        saved.append(counts[0] - counts[1])
+    assert max(counts) <= 30
+    assert sum(saved) > 0
 
 
 # ---- conic forms -------------------------------------------------------------------------------

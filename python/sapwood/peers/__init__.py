@@ -20,6 +20,7 @@ _MODULES = {
     "qoco": ("qoco_conic", "QocoConic"),
     "scs": ("scs_conic", "ScsConic"),
     "ecos": ("ecos_conic", "EcosConic"),
+    "geodesic": ("geodesic", "Geodesic"),
     "scipy": ("scipy_newton", "ScipyNewton"),
     "reference": ("sapwood_reference", "SapwoodReference"),
 }

@@ -71,11 +71,8 @@ class Accuracy:
         p = o.times_A(change)
         scale = max(_norm(o.D * o.times_A(v)), _norm(o.D * j_c))
         cost = 0.5 * float(change @ p) + 0.5 * float(np.sum(o.R * gamma**2))
-        gaps = np.abs(np.sum(g * gamma, axis=1))
-        return Errors(
-            _ratio(_norm(o.D * (p - j_c)), scale),
-            _ratio(float(gaps.sum()) / max(len(gaps), 1), cost),
-        )
+        gap = float(np.abs(np.sum(g * gamma, axis=1)).mean()) if len(gamma) else 0.0
+        return Errors(_ratio(_norm(o.D * (p - j_c)), scale), _ratio(gap, cost))
 
     def velocity_error(self, v: Array) -> float | None:
         """|v - v_ref|_A / |v_ref|_A on the same trees, None where the problem has no reference."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sparse
@@ -141,22 +141,25 @@ def newton_direction(
     """Solve (A + J^T G J) dv = -gradient; contacts that do not push have G = 0 and are left out."""
     push = np.flatnonzero(gamma[:, 2] > 0.0)
     rows = (3 * push[:, None] + np.arange(3)).ravel()
-    J = J[rows]
-    m = len(rows)
+    dv: Array = factored(A, J[rows], G[push]).solve(-gradient)
+    return dv
+
+
+def factored(A: sparse.csc_array, J: sparse.csr_array, G: Array) -> Any:
+    """Factors of A + J^T G J for m contacts: J has 3 m rows, G is (m, 3, 3)."""
+    rows = 3 * len(G)
     blocks = sparse.csr_array(
         (
-            G[push].ravel(),
-            np.repeat(np.arange(m).reshape(-1, 3), 3, axis=0).ravel(),
-            np.arange(0, 3 * m + 1, 3),
+            G.ravel(),
+            np.repeat(np.arange(rows).reshape(-1, 3), 3, axis=0).ravel(),
+            np.arange(0, 3 * rows + 1, 3),
         ),
-        shape=(m, m),
+        shape=(rows, rows),
     )
     H = (A + J.T @ (blocks @ J)).tocsc()
-    factor = splu(
+    return splu(
         H, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
-    dv: Array = factor.solve(-gradient)
-    return dv
 
 
 class ScipyNewton(Peer):
