@@ -42,7 +42,7 @@ def test_version_is_that_of_the_package():
     assert done.stdout == f"sapwood {sapwood.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [(), ("clutter",), ("solve",), ("info",)])
+@pytest.mark.parametrize("arguments", [(), ("clutter",), ("figure",), ("solve",), ("info",)])
 def test_help_names_every_option_of_the_command(arguments):
     done = command(*arguments, "--help")
     assert done.returncode == 0
@@ -67,6 +67,10 @@ def test_help_names_every_option_of_the_command(arguments):
         (("clutter", "--seed", "-1"), "--seed: -1: must be >= 0"),
         (("clutter", "--line-search", "golden"), "--line-search"),
         (("clutter", "--compare", "bullet"), "--compare"),
+        (("figure",), "N"),
+        (("figure", "1000"), "'1000'"),
+        (("figure", "9", "--workers", "0"), "--workers: 0: must be >= 1"),
+        (("figure", "9", "--workers", "1", "--scheduler", "a:1"), "not allowed with"),
         (("solve",), "FILES"),
         (("solve", "x.npz", "--repeat", "0"), "--repeat: 0: must be >= 1"),
         (("solve", "x.npz", "--factorization", "lu"), "--factorization"),
@@ -129,7 +133,7 @@ def test_running_out_of_memory_is_one_line(monkeypatch, capsys):
     def greedy(_arguments):
         raise MemoryError
 
-    monkeypatch.setattr(cli, "_info", greedy)
+    monkeypatch.setattr(cli.info, "_run", greedy)
     assert cli.main(["info"]) == 1
     assert capsys.readouterr().err == "sapwood: error: out of memory\n"
 

@@ -98,9 +98,11 @@ class ProgressBar:
         Number of steps to come.
     shown
         Whether to draw it; it is drawn on a terminal only, and where tqdm is installed.
+    unit
+        What is counted.
     """
 
-    def __init__(self, label: str, total: int, shown: bool) -> None:
+    def __init__(self, label: str, total: int, shown: bool, unit: str = "step") -> None:
         self._bar = None
         if shown and sys.stderr.isatty():
             try:
@@ -108,7 +110,7 @@ class ProgressBar:
             except ImportError:
                 return
             self._bar = tqdm(
-                total=total, desc=label, unit="step", dynamic_ncols=True, file=sys.stderr
+                total=total, desc=label, unit=unit, dynamic_ncols=True, file=sys.stderr
             )
 
     def update(self, text: str) -> None:

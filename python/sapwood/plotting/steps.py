@@ -1,76 +1,20 @@
-"""Figures, drawn from the CSV files that the experiments write.
-
-Drawing from the files and not from memory means that a figure can be made again, restyled or
-compared without running the simulation. Needs matplotlib (``pip install "sapwood[plot]"``); no
-display and no pyplot state is used.
-"""
+"""Iterations and wall-clock time per step of one run or several."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.plotting.style import COLOURS
+from sapwood.plotting.tables import read_steps
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-_COLOURS = ("#1f5fa8", "#d1661c", "#3d8b4a", "#8a4fa3")
-
-
-def read_steps(path: str | PathLike[str]) -> NDArray[np.void]:
-    """Read a CSV file of steps with a header line.
-
-    A last line without its line end, as a killed run can leave it, is dropped.
-
-    Parameters
-    ----------
-    path
-        File with one header line; columns hold numbers or words.
-
-    Returns
-    -------
-    ndarray, shape (n_steps,)
-        Structured array: int64 and float64 columns, text where a column holds words.
-
-    Raises
-    ------
-    ValueError
-        No header, or a line with the wrong number of fields.
-    """
-    text = Path(path).read_text(encoding="utf-8")
-    lines = list(csv.reader(text.splitlines()))
-    if not lines:
-        raise ValueError(f"{path}: no header line")
-    header, rows = lines[0], lines[1:]
-    if rows and not text.endswith("\n"):
-        rows = rows[:-1]
-    for number, row in enumerate(rows, start=2):
-        if len(row) != len(header):
-            raise ValueError(
-                f"{path}: line {number} has {len(row)} fields, the header {len(header)}"
-            )
-    columns = [_column([row[j] for row in rows]) for j in range(len(header))]
-    dtype = np.dtype([(name, column.dtype) for name, column in zip(header, columns, strict=True)])
-    steps = np.empty(len(rows), dtype=dtype)
-    for name, column in zip(header, columns, strict=True):
-        steps[name] = column
-    return steps
-
-
-def _column(words: list[str]) -> NDArray[Any]:
-    """Return the words of one column as int64 if all are, else as float64, else as text."""
-    for dtype in (np.int64, np.float64):
-        try:
-            return np.array([dtype(word) for word in words], dtype=dtype)
-        except ValueError:
-            continue
-    return np.array(words, dtype=np.str_)
 
 
 def step_figure(
@@ -109,7 +53,7 @@ def step_figure(
 
     figure = Figure(figsize=(8.0, 6.0), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
-    for (label, steps), colour in zip(runs.items(), _COLOURS, strict=False):
+    for (label, steps), colour in zip(runs.items(), COLOURS, strict=False):
         _draw_iterations(above, label, steps, colour)
         _draw_times(below, label, steps, colour)
     above.set_ylabel("iterations per step")

@@ -1,0 +1,71 @@
+"""Figures 8, 9 and 11: the clutter of section X-C."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sapwood.plotting.style import draw_grid
+from sapwood.plotting.tables import read_steps
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Colour and name of every method.
+METHODS = {"algorithm_1": ("#d1661c", "Algorithm 1"), "sapwood": ("#1f5fa8", "sapwood")}
+
+
+def clutter_steps_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
+    """Contacts, iterations and wall-clock time per step, with and without walls: Fig. 9.
+
+    Parameters
+    ----------
+    csv
+        File with the columns ``walls`` (0 or 1), ``method``, ``bodies``, ``time`` (s),
+        ``contacts``, ``iterations`` and ``solver_time`` (s).
+    path
+        Image file to write; the suffix sets the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        The file holds no step.
+    """
+    from matplotlib.figure import Figure
+
+    steps = read_steps(csv)
+    if steps.size == 0:
+        raise ValueError(f"{csv}: no steps")
+    figure = Figure(figsize=(10.0, 7.0), layout="constrained")
+    grid = figure.subplots(3, 2, sharex=True, sharey="row")
+    for column, walls in enumerate((1, 0)):
+        for method, (colour, name) in METHODS.items():
+            run = steps[(steps["walls"] == walls) & (steps["method"] == method)]
+            # a step without contacts asks nothing of the solver
+            solver_time = np.where(run["contacts"] > 0, 1e3 * run["solver_time"], np.nan)
+            for axes, y in zip(
+                grid[:, column], (run["contacts"], run["iterations"], solver_time), strict=True
+            ):
+                axes.plot(run["time"], y, color=colour, linewidth=0.9, label=name)
+                draw_grid(axes)
+                axes.margins(x=0.01)
+        grid[0, column].set_title("with walls" if walls else "without walls")
+        grid[2, column].set_xlabel("simulated time [s]")
+    grid[0, 0].set_ylabel("contacts")
+    grid[1, 0].set_ylabel("iterations per step")
+    grid[2, 0].set_ylabel("solver time per step [ms]")
+    grid[2, 0].set_yscale("log")
+    for axes in grid[:2, 0]:
+        axes.set_ylim(bottom=0)
+        axes.yaxis.get_major_locator().set_params(integer=True)
+    grid[0, 1].legend(frameon=False)
+    figure.suptitle(f"Clutter, {steps['bodies'][0]} bodies", fontsize="medium")
+    figure.savefig(path, dpi=150)
+    return figure

@@ -1,0 +1,46 @@
+"""What all figures share: colours, grids, reference slopes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Colours of the runs in a figure.
+COLOURS = ("#1f5fa8", "#d1661c", "#3d8b4a", "#8a4fa3")
+
+
+def draw_grid(axes: Axes) -> None:
+    """Draw the lines of the major ticks, faintly.
+
+    Parameters
+    ----------
+    axes
+        Axes to draw them in.
+    """
+    axes.grid(True, which="major", linewidth=0.5, alpha=0.4)
+
+
+def draw_slope(axes: Axes, x: ArrayLike, at: tuple[float, float], order: float, label: str) -> None:
+    """Draw a reference line of a power law, y = y0 (x/x0)^order.
+
+    Parameters
+    ----------
+    axes
+        Axes with logarithmic scales.
+    x
+        Where the line begins and ends.
+    at
+        A point (x0, y0) that it goes through.
+    order
+        Its slope.
+    label
+        Its name in the legend.
+    """
+    ends = np.asarray(x, dtype=np.float64)
+    line = at[1] * (ends / at[0]) ** order
+    axes.plot(ends, line, color="0.35", linewidth=1.0, linestyle="--", label=label)

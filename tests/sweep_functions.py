@@ -1,0 +1,66 @@
+"""Functions that sweeps in tests call, in a module of their own: worker processes import it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROWS = np.dtype(
+    [("k", np.int64), ("value", np.float64), ("odd", np.bool_), ("word", "U8"), ("seconds", "f8")]
+)
+
+
+def powers(base: float, n: int) -> NDArray[np.void]:
+    """1/3, base/3, ..., base^(n-1)/3, and how long that took."""
+    start = time.perf_counter()
+    rows = np.zeros(n, ROWS)
+    rows["k"] = np.arange(n)
+    rows["value"] = base ** np.arange(n) / 3
+    rows["odd"] = rows["k"] % 2 == 1
+    rows["word"] = np.array(["zero", "one", "a, b"])[rows["k"] % 3]
+    rows["seconds"] = time.perf_counter() - start
+    return rows
+
+
+def counted(folder: str, i: int) -> NDArray[np.void]:
+    """Leave a file per call behind."""
+    calls = len(list(Path(folder).glob(f"{i}.*")))
+    (Path(folder) / f"{i}.{calls}").touch()
+    return powers(float(i), 2)
+
+
+def fragile(kind: str, i: int) -> NDArray[np.void]:
+    """Fail at i = 1 in one of several ways."""
+    if i == 1:
+        if kind == "raise":
+            raise ArithmeticError("one is\nnot allowed")
+        if kind == "exit":
+            os._exit(3)
+        if kind == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if kind == "type":
+            return np.zeros(3)
+        if kind == "unpicklable":
+            return lambda: None
+    print("noise on the standard output")  # noqa: T201
+    return powers(float(i), 1)
+
+
+def slow(folder: str, i: int) -> NDArray[np.void]:
+    """Say that the call has begun; from i = 2 on never end."""
+    (Path(folder) / f"{i}.begun").write_text(str(os.getpid()))
+    if i >= 2:
+        time.sleep(600)
+    return powers(float(i), 1)
+
+
+def threads(name: str) -> NDArray[np.void]:
+    """What an environment variable holds in the worker."""
+    rows = np.zeros(1, ROWS)
+    rows["word"] = os.environ.get(name, "")
+    return rows
