@@ -92,6 +92,16 @@ FIGURES: dict[str, Entry] = {
         "clutter: contacts, iterations and time per step",
         _MUJOCO,
     ),
+    "12": Entry(
+        "sapwood.experiments.solver_figures:figure_12",
+        "clutter: speed-up against other solvers at equal accuracy",
+        (*_MUJOCO, ("scipy", "peers")),
+    ),
+    "13": Entry(
+        "sapwood.experiments.solver_figures:figure_13",
+        "clutter: errors of the solvers at their usual tolerances",
+        (*_MUJOCO, ("scipy", "peers")),
+    ),
 }
 
 

@@ -6,7 +6,14 @@ display and no pyplot state is used.
 """
 
 from sapwood.plotting.clutter import clutter_steps_figure
+from sapwood.plotting.solvers import solver_error_figure, speedup_figure
 from sapwood.plotting.steps import step_figure
 from sapwood.plotting.tables import read_steps
 
-__all__ = ["clutter_steps_figure", "read_steps", "step_figure"]
+__all__ = [
+    "clutter_steps_figure",
+    "read_steps",
+    "solver_error_figure",
+    "speedup_figure",
+    "step_figure",
+]
