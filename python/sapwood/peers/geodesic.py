@@ -99,7 +99,7 @@ def minimize(problem: SparseProblem, tolerance: float, warm: bool) -> Result:
     w = _warm_start(problem, W) if warm else _cold_start(problem)
     for iteration in range(1, ITERATIONS + 1):
         w_inverse = spectral(np.reciprocal, w)
-        K = np.linalg.inv(E + quadratic(w_inverse)).astype(np.float64, copy=False)
+        K = np.asarray(np.linalg.inv(E + quadratic(w_inverse)), dtype=np.float64)
         G = (W[:, :, None] * K * W[:, None, :])[:, [[1], [2], [0]], [1, 2, 0]]
         factor = factored(A, J, G)
 
