@@ -1,14 +1,114 @@
-"""Figure 9: the clutter of section X-C step by step, with and without walls."""
+"""Figures 8, 9 and 11: the clutter of section X-C with and without walls.
+
+8 is its beginning and what it looks like after 2 s, 9 follows it step by step, 11 counts its
+contacts at rest as bodies are added.
+"""
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
-from sapwood.experiments.clutter_runs import METHODS, all_steps
+from sapwood.experiments.clutter_runs import DT, METHODS, all_steps, measured, simulation
 from sapwood.experiments.figures import Files, Plan
+from sapwood.experiments.mapping import Point
 from sapwood.experiments.measured_steps import STEP_DTYPE
 from sapwood.experiments.sweep import Sweep
-from sapwood.plotting import clutter_steps_figure, read_steps
+from sapwood.plotting import (
+    clutter_contacts_figure,
+    clutter_scenes_figure,
+    clutter_steps_figure,
+    median_over_seeds,
+    read_steps,
+)
+
+# ---- figure 8: what it looks like ---------------------------------------------------------------
+
+BODY_ROWS = np.dtype(
+    [
+        ("time", np.float64),
+        ("body", np.int64),
+        ("kind", "U6"),
+        ("size", np.float64),
+        ("x", np.float64),
+        ("y", np.float64),
+        ("z", np.float64),
+        ("q_w", np.float64),
+        ("q_x", np.float64),
+        ("q_y", np.float64),
+        ("q_z", np.float64),
+    ]
+)
+
+
+def bodies_at(walls: bool, method: str, bodies: int, seed: int, seconds: float) -> NDArray[np.void]:
+    """Positions and rotations of all bodies at the beginning and after some seconds.
+
+    Parameters
+    ----------
+    walls, method, bodies, seed
+        As for `sapwood.experiments.clutter_runs.simulation`.
+    seconds
+        Time to simulate, s.
+
+    Returns
+    -------
+    ndarray of `BODY_ROWS`, shape (2 bodies,)
+        Time, s; number and kind (sphere or box) of the body; radius or half side, m; position, m;
+        rotation as a unit quaternion.
+    """
+    scene = simulation(bodies, walls, seed, method)
+    model, data = scene.model, scene.data
+    moving = np.flatnonzero(model.body_dofnum[model.geom_bodyid] == 6)
+    kinds = np.where(model.geom_type[moving] == mujoco.mjtGeom.mjGEOM_BOX, "box", "sphere")
+
+    def state() -> NDArray[np.void]:
+        rows = np.zeros(bodies, BODY_ROWS)
+        rows["time"] = data.time
+        rows["body"] = np.arange(bodies)
+        rows["kind"] = kinds
+        rows["size"] = model.geom_size[moving, 0]
+        for i, column in enumerate(("x", "y", "z", "q_w", "q_x", "q_y", "q_z")):
+            rows[column] = data.qpos.reshape(bodies, 7)[:, i]
+        return rows
+
+    first = state()
+    for _ in measured(scene, round(seconds / DT)):
+        continue
+    return np.concatenate([first, state()])
+
+
+def figure_8(quick: bool) -> Plan:
+    """The clutter at the beginning and after 2 s: 40 bodies, or 12.
+
+    Parameters
+    ----------
+    quick
+        The small version.
+
+    Returns
+    -------
+    Plan
+        One sweep, ``figure8``.
+    """
+    points = [
+        {
+            "walls": walls,
+            "method": "algorithm_1",
+            "bodies": 12 if quick else 40,
+            "seed": 0,
+            "seconds": 2.0,
+        }
+        for walls in (True, False)
+    ]
+    return Plan(
+        sweeps=(Sweep("figure8", bodies_at, points, BODY_ROWS),),
+        draw=lambda files, path: clutter_scenes_figure(files["figure8"], path),
+    )
+
+
+# ---- figure 9: step by step ---------------------------------------------------------------------
 
 
 def figure_9(quick: bool) -> Plan:
@@ -41,16 +141,105 @@ def _report_9(files: Files) -> str:
     """Mean iterations and times of the first and the second half of every run."""
     steps = read_steps(files["figure9"])
     lines = [f"{'iterations, solver time':<32}{'first half':>20}{'second half':>20}"]
-    for walls in (1, 0):
+    for walls, place in ((1, "with walls"), (0, "without walls")):
         for method in METHODS:
             run = steps[(steps["walls"] == walls) & (steps["method"] == method)]
             if run.size == 0:
                 continue
-            halves = np.array_split(run, 2)
             words = [
                 f"{half['iterations'].mean():.1f}, {1e3 * half['solver_time'].mean():.2f} ms"
-                for half in halves
+                for half in np.array_split(run, 2)
             ]
-            where = "with walls" if walls else "without walls"
-            lines.append(f"{where + ', ' + method:<32}{words[0]:>20}{words[1]:>20}")
+            lines.append(f"{place + ', ' + method:<32}{words[0]:>20}{words[1]:>20}")
+    return "\n".join(lines)
+
+
+# ---- figure 11: size ----------------------------------------------------------------------------
+
+REST_ROWS = np.dtype(
+    [
+        ("contacts", np.int64),
+        ("largest_contacts", np.int64),
+        ("iterations_mean", np.float64),
+        ("iterations_settled", np.float64),
+        ("solver_time", np.float64),
+    ]
+)
+
+
+def contacts_at_rest(
+    bodies: int, walls: bool, method: str, seed: int, seconds: float
+) -> NDArray[np.void]:
+    """Simulate the clutter until it rests, and count its contacts.
+
+    Parameters
+    ----------
+    bodies, walls, method, seed
+        As for `sapwood.experiments.clutter_runs.simulation`.
+    seconds
+        Time to simulate, s.
+
+    Returns
+    -------
+    ndarray of `REST_ROWS`, shape (1,)
+        Contacts of the last step and the most of any step; mean iterations per step and over the
+        second half of the steps; mean time of the solver per step, s.
+    """
+    steps = all_steps(bodies, walls, seed, method, seconds)
+    row = (
+        steps["contacts"][-1],
+        steps["contacts"].max(),
+        steps["iterations"].mean(),
+        steps["iterations"][len(steps) // 2 :].mean(),
+        steps["solver_time"].mean(),
+    )
+    return np.array([row], REST_ROWS)
+
+
+def figure_11(quick: bool) -> Plan:
+    """Contacts at rest of 4 to 200 bodies after 10 s, or of 4 to 40 after 3 s.
+
+    Parameters
+    ----------
+    quick
+        The small version.
+
+    Returns
+    -------
+    Plan
+        One sweep, ``figure11``.
+    """
+    numbers, seconds, seeds = (
+        ((4, 8, 20, 40), 3.0, 2) if quick else ((4, 8, 12, 20, 40, 60, 80, 120, 160, 200), 10.0, 3)
+    )
+    points: list[Point] = [
+        {"bodies": bodies, "walls": walls, "method": method, "seed": seed, "seconds": seconds}
+        # the largest first: they take longest
+        for bodies in reversed(numbers)
+        for walls in (True, False)
+        for method in METHODS
+        for seed in range(seeds)
+    ]
+    return Plan(
+        sweeps=(Sweep("figure11", contacts_at_rest, points, REST_ROWS),),
+        draw=lambda files, path: clutter_contacts_figure(files["figure11"], path),
+        report=_report_11,
+    )
+
+
+def _report_11(files: Files) -> str:
+    """Contacts, iterations and times against the number of bodies, medians over the seeds."""
+    rows = read_steps(files["figure11"])
+    lines = [f"{'':<32}{'bodies':>8}{'contacts':>10}{'iterations':>12}{'solver time':>14}"]
+    for walls, place in ((1, "with walls"), (0, "without walls")):
+        for method in METHODS:
+            run = rows[(rows["walls"] == walls) & (rows["method"] == method)]
+            names = ("contacts", "iterations_mean", "solver_time")
+            columns = [median_over_seeds(run, "bodies", name)[1] for name in names]
+            bodies = np.unique(run["bodies"])
+            for n, contacts, iterations, seconds in zip(bodies, *columns, strict=True):
+                lines.append(
+                    f"{place + ', ' + method:<32}{n:>8}{contacts:>10.0f}{iterations:>12.1f}"
+                    f"{1e3 * seconds:>11.2f} ms"
+                )
     return "\n".join(lines)

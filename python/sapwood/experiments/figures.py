@@ -87,9 +87,24 @@ _MUJOCO = (("mujoco", "mujoco"),)
 
 #: Number in the paper, or name, of every figure.
 FIGURES: dict[str, Entry] = {
+    "8": Entry(
+        "sapwood.experiments.clutter_figures:figure_8",
+        "clutter: the scene at the beginning and after 2 s",
+        _MUJOCO,
+    ),
     "9": Entry(
         "sapwood.experiments.clutter_figures:figure_9",
         "clutter: contacts, iterations and time per step",
+        _MUJOCO,
+    ),
+    "10": Entry(
+        "sapwood.experiments.convergence:figure_10",
+        "clutter: cost against iteration, at steps 60 and 520",
+        _MUJOCO,
+    ),
+    "11": Entry(
+        "sapwood.experiments.clutter_figures:figure_11",
+        "clutter: contacts at rest against the number of bodies",
         _MUJOCO,
     ),
     "12": Entry(
@@ -101,6 +116,16 @@ FIGURES: dict[str, Entry] = {
         "sapwood.experiments.solver_figures:figure_13",
         "clutter: errors of the solvers at their usual tolerances",
         (*_MUJOCO, ("scipy", "peers")),
+    ),
+    "14": Entry(
+        "sapwood.experiments.slip_parameter:figure_14",
+        "clutter: mean slip against the slip parameter",
+        _MUJOCO,
+    ),
+    "15": Entry(
+        "sapwood.experiments.slip_parameter:figure_15",
+        "clutter: iterations and condition number against the slip parameter",
+        _MUJOCO,
     ),
 }
 

@@ -5,14 +5,23 @@ compared without running the simulation. Needs matplotlib (``pip install "sapwoo
 display and no pyplot state is used.
 """
 
-from sapwood.plotting.clutter import clutter_steps_figure
+from sapwood.plotting.clutter import clutter_contacts_figure, clutter_steps_figure
+from sapwood.plotting.clutter_scenes import clutter_scenes_figure
+from sapwood.plotting.convergence import convergence_figure
+from sapwood.plotting.slip_parameter import conditioning_figure, slip_figure
 from sapwood.plotting.solvers import solver_error_figure, speedup_figure
 from sapwood.plotting.steps import step_figure
-from sapwood.plotting.tables import read_steps
+from sapwood.plotting.tables import median_over_seeds, read_steps
 
 __all__ = [
+    "clutter_contacts_figure",
+    "clutter_scenes_figure",
     "clutter_steps_figure",
+    "conditioning_figure",
+    "convergence_figure",
+    "median_over_seeds",
     "read_steps",
+    "slip_figure",
     "solver_error_figure",
     "speedup_figure",
     "step_figure",

@@ -1,4 +1,4 @@
-"""Figures 8, 9 and 11: the clutter of section X-C."""
+"""Figures 9 and 11: the clutter of section X-C in numbers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sapwood.plotting.style import draw_grid
-from sapwood.plotting.tables import read_steps
+from sapwood.plotting.style import METHODS, PLACES, draw_grid
+from sapwood.plotting.tables import median_over_seeds, read_steps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-#: Colour and name of every method.
-METHODS = {"algorithm_1": ("#d1661c", "Algorithm 1"), "sapwood": ("#1f5fa8", "sapwood")}
 
 
 def clutter_steps_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
@@ -67,5 +64,50 @@ def clutter_steps_figure(csv: str | PathLike[str], path: str | PathLike[str]) ->
         axes.yaxis.get_major_locator().set_params(integer=True)
     grid[0, 1].legend(frameon=False)
     figure.suptitle(f"Clutter, {steps['bodies'][0]} bodies", fontsize="medium")
+    figure.savefig(path, dpi=150)
+    return figure
+
+
+def clutter_contacts_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
+    """Contacts at rest against the number of bodies, with and without walls: Fig. 11.
+
+    Lines are medians over the assortments of bodies and over the methods, small markers the single
+    runs.
+
+    Parameters
+    ----------
+    csv
+        File with the columns ``bodies``, ``walls`` (0 or 1) and ``contacts``.
+    path
+        Image file to write; the suffix sets the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        The file holds no row.
+    """
+    from matplotlib.figure import Figure
+
+    rows = read_steps(csv)
+    if rows.size == 0:
+        raise ValueError(f"{csv}: no rows")
+    figure = Figure(figsize=(6.0, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for walls, (colour, place) in PLACES.items():
+        runs = rows[rows["walls"] == walls]
+        axes.plot(runs["bodies"], runs["contacts"], "o", color=colour, markersize=2.5, alpha=0.35)
+        medians = median_over_seeds(runs, "bodies", "contacts")
+        axes.plot(*medians, "o-", color=colour, markersize=5, label=place)
+    axes.set_xlabel("bodies")
+    axes.set_ylabel("contacts at rest")
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    draw_grid(axes)
+    axes.legend(frameon=False)
     figure.savefig(path, dpi=150)
     return figure

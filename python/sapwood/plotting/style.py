@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 #: Colours of the runs in a figure.
 COLOURS = ("#1f5fa8", "#d1661c", "#3d8b4a", "#8a4fa3")
+#: Colour and name of the clutter with (1) and without (0) walls.
+PLACES = {1: (COLOURS[0], "with walls"), 0: (COLOURS[1], "without walls")}
+#: Colour and name of every method of the clutter.
+METHODS = {"algorithm_1": (COLOURS[1], "Algorithm 1"), "sapwood": (COLOURS[0], "sapwood")}
 
 
 def draw_grid(axes: Axes) -> None:

@@ -59,3 +59,25 @@ def _column(words: list[str]) -> NDArray[Any]:
         except ValueError:
             continue
     return np.array(words, dtype=np.str_)
+
+
+def median_over_seeds(
+    rows: NDArray[np.void], x: str, y: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Values of one column in order, and the median of another over all rows that have them.
+
+    Parameters
+    ----------
+    rows
+        Rows of a table.
+    x, y
+        Names of the columns.
+
+    Returns
+    -------
+    tuple of two ndarrays of equal length
+        Distinct values of `x`, and the median of `y` at each.
+    """
+    values = np.unique(rows[x])
+    medians = [np.median(rows[y][rows[x] == value]) for value in values]
+    return values.astype(np.float64), np.array(medians, dtype=np.float64)

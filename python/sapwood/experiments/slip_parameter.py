@@ -1,0 +1,200 @@
+"""Figures 14 and 15: what the slip parameter sigma of (22) does (section X-C2).
+
+The clutter runs until it rests. Then the mean slip of its contacts is held against the estimate
+sigma mu dt g of (23), and the condition number of the Hessian is taken; the Newton iterations are
+those of the whole run. The two figures share one sweep: the second is there at once after the
+first.
+
+The estimate is that of a point mass that carries its own weight. A contact in stiction slips by
+v_t = -R_t gamma_t, at most mu R_t gamma_n = sigma mu dt g load, where the load gamma_n w/(g dt)
+is that of section IX: this bound is exact, and the mean of both sides is recorded too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import ContactProblem, Region, project
+from sapwood.experiments.clutter_runs import DT, METHODS, measured, simulation
+from sapwood.experiments.figures import Files, Plan
+from sapwood.experiments.sweep import Sweep
+from sapwood.plotting import conditioning_figure, median_over_seeds, read_steps, slip_figure
+
+ROWS = np.dtype(
+    [
+        ("contacts", np.int64),
+        ("sliding_contacts", np.int64),
+        ("mean_slip", np.float64),
+        ("slip_estimate", np.float64),
+        ("stiction_slip", np.float64),
+        ("stiction_bound", np.float64),
+        ("iterations_mean", np.float64),
+        ("iterations_settled", np.float64),
+        ("unconverged_steps", np.int64),
+        ("condition", np.float64),
+    ]
+)
+
+
+def resting_state(
+    sigma: float, walls: bool, method: str, bodies: int, seed: int, seconds: float
+) -> NDArray[np.void]:
+    """Simulate the clutter until it rests, and measure slip, iterations and condition number.
+
+    Parameters
+    ----------
+    sigma
+        Friction regularization (22).
+    walls, method, bodies, seed
+        As for `sapwood.experiments.clutter_runs.simulation`.
+    seconds
+        Time to simulate, s.
+
+    Returns
+    -------
+    ndarray of `ROWS`, shape (1,)
+        Of the last step: its contacts, and those in the sliding region; the mean slip of those that
+        carry load and the estimate (23), m/s; the mean slip of those in stiction and the mean of
+        their bounds mu R_t gamma_n, m/s; the condition number of its Hessian. Of the run: mean
+        iterations per step, the same over the second half, and the number of steps that did not
+        converge.
+    """
+    scene = simulation(bodies, walls, seed, method, sigma)
+    n_steps = round(seconds / DT)
+    records = [record.copy() for record in measured(scene, n_steps - 1)]
+    problem = scene.stepper.problem(scene.data)
+    records += [record.copy() for record in measured(scene, 1)]
+    solution = scene.stepper.solution
+    assert solution is not None
+
+    stuck = solution.regions == Region.stiction
+    slip = np.hypot(solution.v_c[stuck, 0], solution.v_c[stuck, 1])
+    bound = (problem.mu * problem.R_t * solution.gamma[:, 2])[stuck]
+    gravity = float(np.linalg.norm(scene.model.opt.gravity))
+    eigenvalues = np.linalg.eigvalsh(hessian(problem, solution.v_c))
+    iterations = np.array([record["iterations"] for record in records])
+    row = (
+        problem.n_contacts,
+        np.count_nonzero(solution.regions == Region.sliding),
+        records[-1]["mean_slip"],
+        sigma * problem.mu.max(initial=0.0) * DT * gravity,
+        slip.mean() if stuck.any() else 0.0,
+        bound.mean() if stuck.any() else 0.0,
+        iterations.mean(),
+        iterations[n_steps // 2 :].mean(),
+        sum(record["status"] not in ("converged", "stalled") for record in records),
+        eigenvalues[-1] / eigenvalues[0],
+    )
+    return np.array([row], ROWS)
+
+
+def hessian(problem: ContactProblem, v_c: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The dense Hessian H = A + J^T G J at contact velocities (section VIII-A).
+
+    Parameters
+    ----------
+    problem
+        The contact problem.
+    v_c
+        Contact velocities J v, rows (t1, t2, n), shape (n_contacts, 3), m/s.
+
+    Returns
+    -------
+    ndarray, shape (nv, nv)
+        Symmetric, positive definite.
+    """
+    A, J = problem.to_dense()
+    v_hat = np.zeros_like(v_c)
+    v_hat[:, 2] = problem.v_hat_n
+    R = np.stack([problem.R_t, problem.R_t, problem.R_n], axis=1)
+    G = project((v_hat - v_c) / R, problem.mu, problem.R_t, problem.R_n).G
+    blocks = J.reshape(-1, 3, problem.nv)
+    H: NDArray[np.float64] = A + J.T @ (G @ blocks).reshape(J.shape)
+    return H
+
+
+def sweep(quick: bool) -> Sweep:
+    """sigma from 1e-6 to 1e-1, with and without walls, several assortments of bodies.
+
+    Parameters
+    ----------
+    quick
+        16 bodies for 4 s in place of 40 for 10 s, and fewer points.
+
+    Returns
+    -------
+    Sweep
+        ``slip_parameter``.
+    """
+    bodies, seconds, per_decade, seeds = (16, 4.0, 1, 3) if quick else (40, 10.0, 2, 5)
+    points = [
+        {
+            "sigma": float(f"{sigma:.3g}"),
+            "walls": walls,
+            "method": method,
+            "bodies": bodies,
+            "seed": seed,
+            "seconds": seconds,
+        }
+        for sigma in np.logspace(-6, -1, 5 * per_decade + 1)
+        for walls in (True, False)
+        for method in METHODS
+        for seed in range(seeds)
+    ]
+    return Sweep("slip_parameter", resting_state, points, ROWS)
+
+
+def figure_14(quick: bool) -> Plan:
+    """Mean slip at rest against sigma, with the estimate (23).
+
+    Parameters
+    ----------
+    quick
+        The small version of the sweep.
+
+    Returns
+    -------
+    Plan
+        One sweep, shared with figure 15.
+    """
+    return Plan(
+        sweeps=(sweep(quick),),
+        draw=lambda files, path: slip_figure(files["slip_parameter"], path),
+        report=lambda files: _report(files, ("mean_slip", "slip_estimate"), "m/s"),
+    )
+
+
+def figure_15(quick: bool) -> Plan:
+    """Mean iterations per step and condition number of the Hessian against sigma.
+
+    Parameters
+    ----------
+    quick
+        The small version of the sweep.
+
+    Returns
+    -------
+    Plan
+        One sweep, shared with figure 14.
+    """
+    return Plan(
+        sweeps=(sweep(quick),),
+        draw=lambda files, path: conditioning_figure(files["slip_parameter"], path),
+        report=lambda files: _report(files, ("iterations_mean", "condition"), ""),
+    )
+
+
+def _report(files: Files, names: tuple[str, str], unit: str) -> str:
+    """Two columns against sigma, medians over the assortments, by Algorithm 1 and by sapwood."""
+    rows = read_steps(files["slip_parameter"])
+    lines = []
+    for walls, place in ((1, "with walls"), (0, "without walls")):
+        for method in METHODS:
+            runs = rows[(rows["walls"] == walls) & (rows["method"] == method)]
+            lines.append(f"{place}, {method}: sigma, {names[0]}, {names[1]} {unit}".rstrip())
+            sigma, first = median_over_seeds(runs, "sigma", names[0])
+            _, second = median_over_seeds(runs, "sigma", names[1])
+            for row in zip(sigma, first, second, strict=True):
+                lines.append("  {:8.2g}  {:10.3g}  {:10.3g}".format(*row))
+    return "\n".join(lines)

@@ -1,0 +1,93 @@
+"""Figure 10: cost against iteration."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.plotting.style import METHODS, draw_grid
+from sapwood.plotting.tables import read_steps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Where the quadratic end begins at the latest, and what is above round-off, relative to the start.
+_QUADRATIC, _ROUND_OFF = 1e-3, 1e-25
+
+
+def convergence_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
+    """Cost minus minimum against iteration, with linear and quadratic references: Fig. 10.
+
+    The references belong to Algorithm 1. The quadratic one goes through the last two iterates
+    before round-off, (g_k, C g_k^2), and back from there by the same C; the linear one through the
+    start and the last iterate that is not on the quadratic one.
+
+    Parameters
+    ----------
+    csv
+        File with the columns ``step``, ``method``, ``iteration``, ``relative_gap`` and
+        ``converged`` (0 or 1).
+    path
+        Image file to write; the suffix sets the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        The file holds no row.
+    """
+    from matplotlib.figure import Figure
+
+    rows = read_steps(csv)
+    if rows.size == 0:
+        raise ValueError(f"{csv}: no rows")
+    steps = np.unique(rows["step"])
+    figure = Figure(figsize=(5.0 * len(steps), 4.5), layout="constrained")
+    for axes, step in zip(
+        figure.subplots(1, len(steps), sharey=True, squeeze=False)[0], steps, strict=True
+    ):
+        for method, (colour, name) in METHODS.items():
+            run = rows[(rows["step"] == step) & (rows["method"] == method)]
+            # the last distance is 0, others may be less by round-off
+            run = run[run["relative_gap"] > 0]
+            axes.plot(run["iteration"], run["relative_gap"], ".-", color=colour, label=name)
+            met = run[run["converged"] == 1][:1]
+            axes.plot(met["iteration"], met["relative_gap"], "o", color=colour, fillstyle="none")
+            if method == "algorithm_1" and len(run) > 1:
+                _draw_references(axes, run["relative_gap"])
+        axes.set_yscale("log")
+        axes.set_title(f"step {step}")
+        axes.set_xlabel("Newton iteration (circle: converged, Eq. (20))")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set_ylim(1e-32, 10)
+        draw_grid(axes)
+        axes.legend(frameon=False, fontsize="small")
+    figure.axes[0].set_ylabel(r"$(\ell - \ell_*) / (\ell^0 - \ell_*)$")
+    figure.savefig(path, dpi=150)
+    return figure
+
+
+def _draw_references(axes: Axes, gap: NDArray[np.float64]) -> None:
+    """Linear and quadratic references of one run, see above."""
+    last = int(np.flatnonzero(gap > _ROUND_OFF)[-1])
+    first = last
+    if last >= 1:
+        # (g_k, C g_k^2), back while that gives more than the run has
+        C = gap[last] / gap[last - 1] ** 2
+        values = [gap[last]]
+        while first > 0 and values[0] < _QUADRATIC:
+            values.insert(0, float(np.sqrt(values[0] / C)))
+            first -= 1
+        axes.plot(range(first, last + 1), values, "--", color="0.35", lw=1.0, label="quadratic")
+    if first > 1:
+        rate = (gap[first] / gap[0]) ** (1 / first)
+        k = np.arange(last + 1)
+        axes.plot(k, gap[0] * rate**k, ":", color="0.35", lw=1.0, label="linear")

@@ -1,0 +1,137 @@
+"""Figures 14 and 15: slip, iterations and condition number against the slip parameter."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.plotting.style import PLACES, draw_grid, draw_slope
+from sapwood.plotting.tables import median_over_seeds, read_steps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Line, marker and name of every method.
+_METHODS = {"algorithm_1": ("-", "o", "Algorithm 1"), "sapwood": (":", "s", "sapwood")}
+
+
+def slip_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
+    """Mean slip at rest against sigma, with and without walls, and its estimate (23): Fig. 14.
+
+    Lines are medians over the assortments of bodies, small markers the single runs.
+
+    Parameters
+    ----------
+    csv
+        File with the columns ``sigma``, ``walls`` (0 or 1), ``method``, ``mean_slip`` (m/s) and
+        ``slip_estimate`` (m/s).
+    path
+        Image file to write; the suffix sets the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        The file holds no row.
+    """
+    from matplotlib.figure import Figure
+
+    rows = _rows(csv)
+    figure = Figure(figsize=(7.0, 5.0), layout="constrained")
+    axes = figure.subplots()
+    _draw_runs(axes, rows, "mean_slip")
+    estimate = np.unique(rows[["sigma", "slip_estimate"]])
+    axes.plot(
+        estimate["sigma"],
+        estimate["slip_estimate"],
+        color="0.2",
+        linestyle="--",
+        label=r"$v_s = \sigma \mu\, \delta t\, g$",
+    )
+    axes.set_yscale("log")
+    axes.set_ylabel("mean slip velocity [m/s]")
+    axes.legend(frameon=False, fontsize="small")
+    figure.suptitle(f"Clutter at rest, {rows['bodies'][0]} bodies", fontsize="medium")
+    figure.savefig(path, dpi=150)
+    return figure
+
+
+def conditioning_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
+    """Mean iterations per step and condition number of the Hessian against sigma: Fig. 15.
+
+    Lines are medians over the assortments of bodies, small markers the single runs.
+
+    Parameters
+    ----------
+    csv
+        File with the columns ``sigma``, ``walls`` (0 or 1), ``method``, ``iterations_mean`` and
+        ``condition``.
+    path
+        Image file to write; the suffix sets the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        The file holds no row.
+    """
+    from matplotlib.figure import Figure
+
+    rows = _rows(csv)
+    figure = Figure(figsize=(10.0, 4.5), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    _draw_runs(left, rows, "iterations_mean")
+    left.set_ylabel("mean Newton iterations per step")
+    left.set_ylim(bottom=0)
+    left.legend(frameon=False, fontsize="small")
+
+    _draw_runs(right, rows, "condition")
+    right.set_yscale("log")
+    right.set_ylabel(r"condition number of $H$")
+    first = rows[rows["sigma"] == rows["sigma"].min()]
+    at = (float(first["sigma"][0]), 0.3 * float(np.median(first["condition"])))
+    ends = (rows["sigma"].min(), rows["sigma"].max())
+    draw_slope(right, ends, at, -1, r"$\propto \sigma^{-1}$")
+    right.legend(frameon=False, fontsize="small")
+    figure.suptitle(f"Clutter, {rows['bodies'][0]} bodies", fontsize="medium")
+    figure.savefig(path, dpi=150)
+    return figure
+
+
+def _rows(csv: str | PathLike[str]) -> NDArray[np.void]:
+    rows = read_steps(csv)
+    if rows.size == 0:
+        raise ValueError(f"{csv}: no rows")
+    return rows
+
+
+def _draw_runs(axes: Axes, rows: NDArray[np.void], name: str) -> None:
+    """Draw one column against sigma: medians as lines, single runs as small markers."""
+    for walls, (colour, place) in PLACES.items():
+        for method, (line, marker, label) in _METHODS.items():
+            runs = rows[(rows["walls"] == walls) & (rows["method"] == method)]
+            axes.plot(runs["sigma"], runs[name], marker, color=colour, markersize=2.5, alpha=0.35)
+            axes.plot(
+                *median_over_seeds(runs, "sigma", name),
+                line,
+                color=colour,
+                marker=marker,
+                markersize=5,
+                markerfacecolor=colour if line == "-" else "white",
+                label=f"{place}, {label}",
+            )
+    axes.set_xscale("log")
+    axes.set_xlabel(r"slip parameter $\sigma$")
+    draw_grid(axes)
