@@ -9,8 +9,9 @@ package finds it and proves how accurate it is::
     print(solution)
 
 ``sapwood.mujoco`` steps MuJoCo models with it; ``sapwood.reference`` is the same algorithm in plain
-NumPy; ``sapwood.scenes``, ``sapwood.experiments`` and ``sapwood.plotting`` are what the experiments
-are made of. These are loaded when first used: ``import sapwood`` needs NumPy alone.
+NumPy; ``sapwood.stepping`` is the theta-method for models of your own; ``sapwood.scenes``,
+``sapwood.experiments`` and ``sapwood.plotting`` are what the experiments are made of. These are
+loaded when first used: ``import sapwood`` needs NumPy alone.
 """
 
 from importlib import import_module
@@ -54,8 +55,9 @@ if TYPE_CHECKING:
     from sapwood import plotting as plotting
     from sapwood import reference as reference
     from sapwood import scenes as scenes
+    from sapwood import stepping as stepping
 else:
-    _LOADED_WHEN_USED = ("experiments", "mujoco", "plotting", "reference", "scenes")
+    _LOADED_WHEN_USED = ("experiments", "mujoco", "plotting", "reference", "scenes", "stepping")
 
     def __getattr__(name: str) -> ModuleType:
         if name in _LOADED_WHEN_USED:

@@ -87,6 +87,18 @@ _MUJOCO = (("mujoco", "mujoco"),)
 
 #: Number in the paper, or name, of every figure.
 FIGURES: dict[str, Entry] = {
+    "5": Entry(
+        "sapwood.experiments.spring_cylinder:figure_5",
+        "spring-cylinder without friction: energy by three schemes",
+    ),
+    "6": Entry(
+        "sapwood.experiments.spring_cylinder:figure_6",
+        "spring-cylinder with friction: energy by three schemes",
+    ),
+    "7": Entry(
+        "sapwood.experiments.spring_cylinder:figure_7",
+        "spring-cylinder with friction: position error against the time step",
+    ),
     "8": Entry(
         "sapwood.experiments.clutter_figures:figure_8",
         "clutter: the scene at the beginning and after 2 s",

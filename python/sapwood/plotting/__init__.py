@@ -10,6 +10,7 @@ from sapwood.plotting.clutter_scenes import clutter_scenes_figure
 from sapwood.plotting.convergence import convergence_figure
 from sapwood.plotting.slip_parameter import conditioning_figure, slip_figure
 from sapwood.plotting.solvers import solver_error_figure, speedup_figure
+from sapwood.plotting.spring_cylinder import energy_figure, position_error_figure
 from sapwood.plotting.steps import step_figure
 from sapwood.plotting.tables import median_over_seeds, read_steps
 
@@ -19,7 +20,9 @@ __all__ = [
     "clutter_steps_figure",
     "conditioning_figure",
     "convergence_figure",
+    "energy_figure",
     "median_over_seeds",
+    "position_error_figure",
     "read_steps",
     "slip_figure",
     "solver_error_figure",

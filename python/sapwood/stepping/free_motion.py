@@ -1,0 +1,225 @@
+"""Stage 1 of a step: the velocities that the model would have without contact, Eq. (10)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.stepping.model import Dynamics, Model
+from sapwood.stepping.schemes import Scheme
+
+_Float = NDArray[np.float64]
+
+# an iteration that leaves more than this of the residual is repeated with the whole Jacobian
+_GOOD_GAIN = 0.1
+_HALVINGS = 30
+
+
+class SteppingError(RuntimeError):
+    """A step could not be taken.
+
+    Attributes
+    ----------
+    step : int
+        Position of the step in its run, from 0.
+    time : float
+        Simulated time at the start of the step, s.
+    """
+
+    def __init__(self, message: str, step: int, time: float) -> None:
+        super().__init__(message, step, time)
+        self.step = step
+        self.time = time
+
+    def __str__(self) -> str:
+        return f"step {self.step} at time {self.time:.6g} s: {self.args[0]}"
+
+
+class FreeMotionError(SteppingError):
+    """Newton's method for the free motion, Eq. (10), did not converge.
+
+    Attributes
+    ----------
+    residual : float
+        |D m(v)| over the largest of its terms, where it stopped; D = diag(M)^(-1/2).
+    iterations : int
+        Iterations taken.
+    """
+
+    def __init__(
+        self, message: str, step: int, time: float, residual: float, iterations: int
+    ) -> None:
+        super().__init__(message, step, time)
+        self.residual = residual
+        self.iterations = iterations
+
+    def __reduce__(self) -> tuple[type[FreeMotionError], tuple[str, int, float, float, int]]:
+        return type(self), (self.args[0], self.step, self.time, self.residual, self.iterations)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FreeMotion:
+    """The free motion of one step.
+
+    Attributes
+    ----------
+    v : ndarray (nv,)
+        v*, with m(v*) = 0.
+    q_theta : ndarray (nq,)
+        q^θq, the positions within the step at which forces and contacts are taken.
+    dynamics : Dynamics
+        Mass matrix, forces and slopes at (q^θq, v^θv).
+    A : ndarray (nv, nv)
+        Matrix of the linearized momentum balance, Eq. (11).
+    residual : float
+        |D m| over the largest of its terms.
+    iterations : int
+        Newton iterations; 0 for an explicit scheme.
+    """
+
+    v: _Float
+    q_theta: _Float
+    dynamics: Dynamics
+    A: _Float
+    residual: float
+    iterations: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Momentum:
+    """m(v) of Eq. (9) at one velocity, and how large it is."""
+
+    v: _Float
+    q_theta: _Float
+    dynamics: Dynamics
+    m: _Float
+    residual: float
+
+
+class _Balance:
+    """The momentum balance of one step as a function of the velocity at its end."""
+
+    def __init__(self, model: Model, scheme: Scheme, dt: float, q_0: _Float, v_0: _Float) -> None:
+        self.model, self.scheme, self.dt, self.q_0, self.v_0 = model, scheme, dt, q_0, v_0
+
+    def at(self, v: _Float) -> _Momentum:
+        """m(v) = M (v - v_0) - dt (F1 + F2), Eq. (9), with its size in the norm of Eq. (20)."""
+        scheme, dt, v_0 = self.scheme, self.dt, self.v_0
+        q_theta = self.q_0
+        if scheme.theta_q > 0.0:
+            v_vq = scheme.position_velocity(v, v_0)
+            q_theta = self.model.integrate(self.q_0, v_vq, scheme.theta_q * dt)
+        dynamics = self.model.dynamics(q_theta, scheme.force_velocity(v, v_0))
+        M, F1, F2, _, _ = dynamics
+        gain, kick_1, kick_2 = M @ (v - v_0), dt * F1, dt * F2
+        m = gain - kick_1 - kick_2
+        D = 1.0 / np.sqrt(M.diagonal())
+        terms = (gain, kick_1, kick_2, M @ v_0)
+        scale = max(float(np.linalg.norm(D * term)) for term in terms)
+        size = float(np.linalg.norm(D * m))
+        return _Momentum(v, q_theta, dynamics, m, size / scale if scale > 0.0 else size)
+
+    def linearized(self, dynamics: Dynamics) -> _Float:
+        """A = M + dt^2 θ_q θ_vq K + dt θ_v D, Eq. (11)."""
+        scheme, dt = self.scheme, self.dt
+        A = dynamics.M + (dt * dt * scheme.theta_q * scheme.theta_vq) * dynamics.K
+        return A + (dt * scheme.theta_v) * dynamics.D
+
+    def jacobian(self, here: _Momentum) -> _Float:
+        """dm/dv by forward differences: all of it, where A has only the slopes of F1."""
+        h = np.sqrt(np.finfo(float).eps) * (1.0 + float(np.linalg.norm(here.v, np.inf)))
+        columns = [(self.at(here.v + h * e).m - here.m) / h for e in np.eye(len(here.v))]
+        return np.stack(columns, axis=1)
+
+
+def free_motion(
+    model: Model,
+    scheme: Scheme,
+    dt: float,
+    q_0: _Float,
+    v_0: _Float,
+    *,
+    tolerance: float = 1e-12,
+    max_iterations: int = 20,
+    step: int = 0,
+    time: float = 0.0,
+) -> FreeMotion:
+    """Solve m(v*) = 0, Eq. (10).
+
+    An explicit scheme takes one solve with M. Otherwise Newton's method starts from v_0 with the
+    matrix A of Eq. (11), which is dm/dv but for O(dt) (Proposition 1); where an iteration with it
+    gains less than a factor of 10, dm/dv is formed by finite differences, and the step is halved
+    until the residual falls.
+
+    Parameters
+    ----------
+    model : Model
+        The system.
+    scheme : Scheme
+        The thetas of Eq. (6).
+    dt : float
+        Time step, s.
+    q_0, v_0 : ndarray (nq,), (nv,)
+        State at the start of the step.
+    tolerance : float
+        Of |D m| relative to the largest of |D M (v - v_0)|, |D M v_0|, dt |D F1| and dt |D F2|,
+        with D = diag(M)^(-1/2).
+    max_iterations : int
+        Newton iterations.
+    step, time : int, float
+        Position and simulated time of the step, for errors.
+
+    Returns
+    -------
+    FreeMotion
+        v*, the position within the step, and A there.
+
+    Raises
+    ------
+    FreeMotionError
+        Where Newton's method does not converge; with step, time and residual.
+    """
+    balance = _Balance(model, scheme, dt, q_0, v_0)
+    here = balance.at(v_0)
+
+    def failure(reason: str, iterations: int) -> FreeMotionError:
+        return FreeMotionError(
+            f"free motion ({scheme.name}): {reason} after {iterations} Newton iterations, relative "
+            f"residual {here.residual:.2g} (tolerance {tolerance:.2g}); a smaller time step may "
+            "help",
+            step,
+            time,
+            here.residual,
+            iterations,
+        )
+
+    if not np.isfinite(here.residual):
+        raise failure("masses or forces that are not finite", 0)
+    try:
+        if not scheme.implicit:
+            v = v_0 - np.linalg.solve(here.dynamics.M, here.m)
+            return FreeMotion(v, here.q_theta, here.dynamics, here.dynamics.M, 0.0, 0)
+        J = balance.linearized(here.dynamics)
+        for iterations in range(max_iterations + 1):
+            if here.residual <= tolerance:
+                A = balance.linearized(here.dynamics)
+                return FreeMotion(here.v, here.q_theta, here.dynamics, A, here.residual, iterations)
+            if iterations == max_iterations:
+                break
+            dv = -np.linalg.solve(J, here.m)
+            there = balance.at(here.v + dv)
+            if not there.residual <= max(_GOOD_GAIN * here.residual, tolerance):
+                J = balance.jacobian(here)
+                dv = -np.linalg.solve(J, here.m)
+                for halving in range(_HALVINGS):
+                    there = balance.at(here.v + 0.5**halving * dv)
+                    if there.residual < here.residual:
+                        break
+                else:
+                    raise failure("no step reduces the residual", iterations)
+            here = there
+    except np.linalg.LinAlgError:
+        raise failure("a singular matrix", max_iterations) from None
+    raise failure("no convergence", max_iterations)

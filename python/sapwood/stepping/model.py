@@ -1,0 +1,188 @@
+"""What a model must offer to be stepped by the theta-method."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.dense import offsets, split_jacobian
+
+_Float = NDArray[np.float64]
+_Index = NDArray[np.int32]
+
+
+class Dynamics(NamedTuple):
+    """The terms of the momentum balance at one position and velocity, Eqs. (9) to (13)."""
+
+    M: _Float
+    """Mass matrix (nv, nv), symmetric positive definite."""
+    F1: _Float
+    """Forces whose slopes are K and D: springs, dampers (nv,), N or N m."""
+    F2: _Float
+    """All other forces: gravity, gyroscopic ones, ... (nv,), N or N m."""
+    K: _Float
+    """-dF1/dq N, symmetric positive semidefinite (nv, nv), N/m or N m/rad."""
+    D: _Float
+    """-dF1/dv, symmetric positive semidefinite (nv, nv), N s/m or N m s/rad."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Contacts:
+    """The contacts at one position, with trees and blocks as in :class:`sapwood.ContactProblem`.
+
+    Attributes
+    ----------
+    tree_a, tree_b : ndarray of int (n,)
+        First tree, and second tree or -1.
+    J : ndarray
+        Blocks of the Jacobian, flat, rows (t1, t2, n).
+    phi : ndarray (n,)
+        Signed distance at this position, m; negative where the bodies overlap.
+    k, tau_d, mu : ndarray (n,)
+        Stiffness, N/m, dissipation time, s, and friction coefficient.
+    v_hat_t : ndarray (n, 2), optional
+        Velocity of moving surfaces, m/s.
+    """
+
+    tree_a: _Index
+    tree_b: _Index
+    J: _Float
+    phi: _Float
+    k: _Float
+    tau_d: _Float
+    mu: _Float
+    v_hat_t: _Float | None = None
+
+    @classmethod
+    def from_dense(
+        cls,
+        J: _Float,
+        tree_nv: _Index,
+        phi: _Float,
+        k: _Float,
+        tau_d: _Float,
+        mu: _Float,
+        v_hat_t: _Float | None = None,
+    ) -> Contacts:
+        """Make contacts from a dense Jacobian.
+
+        Parameters
+        ----------
+        J : ndarray (3 n, nv)
+            Contact Jacobian, three rows (t1, t2, n) per contact.
+        tree_nv : ndarray of int (n_trees,)
+            Velocities of each tree of the model.
+        phi, k, tau_d, mu, v_hat_t
+            As for the class.
+
+        Returns
+        -------
+        Contacts
+            The same in tree form.
+
+        Raises
+        ------
+        ValueError
+            Where a contact touches more than two trees.
+        """
+        tree_a, tree_b, flat = split_jacobian(J, tree_nv)
+        return cls(tree_a, tree_b, flat, phi, k, tau_d, mu, v_hat_t)
+
+    def normal_velocities(self, tree_nv: _Index, v: _Float) -> _Float:
+        """v_n = J_n v.
+
+        Parameters
+        ----------
+        tree_nv : ndarray of int (n_trees,)
+            Velocities of each tree of the model.
+        v : ndarray (nv,)
+            Generalized velocities.
+
+        Returns
+        -------
+        ndarray (n,)
+            Normal velocity of each contact, m/s.
+        """
+        v_n = np.zeros(len(self.phi))
+        if len(tree_nv) == 1:
+            return self.J.reshape(-1, 3, len(v))[:, 2] @ v
+        first, end = offsets(tree_nv), 0
+        for i, trees in enumerate(zip(self.tree_a, self.tree_b, strict=True)):
+            for t in trees:
+                if t >= 0:
+                    size = int(tree_nv[t])
+                    end += 3 * size
+                    v_n[i] += self.J[end - size : end] @ v[first[t] : first[t] + size]
+        return v_n
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A mechanical system in generalized positions q (nq,) and velocities v (nv,), Eq. (1).
+
+    Attributes
+    ----------
+    nq : int
+        Length of q.
+    tree_nv : ndarray of int (n_trees,)
+        Velocities of each kinematic tree; M, K and D are zero between different trees.
+    """
+
+    @property
+    def nq(self) -> int:
+        """Length of q."""
+
+    @property
+    def tree_nv(self) -> _Index:
+        """Velocities of each tree (n_trees,)."""
+
+    def dynamics(self, q: _Float, v: _Float, /) -> Dynamics:
+        """Mass matrix, forces and their slopes.
+
+        Parameters
+        ----------
+        q : ndarray (nq,)
+            Positions; not to be changed.
+        v : ndarray (nv,)
+            Velocities; not to be changed.
+
+        Returns
+        -------
+        Dynamics
+            The terms of the momentum balance.
+        """
+
+    def integrate(self, q: _Float, v: _Float, dt: float, /) -> _Float:
+        """Positions after a time dt at constant velocity, Eq. (8), on the manifold of q.
+
+        Parameters
+        ----------
+        q : ndarray (nq,)
+            Positions; not to be changed.
+        v : ndarray (nv,)
+            Velocities; not to be changed.
+        dt : float
+            Time, s.
+
+        Returns
+        -------
+        ndarray (nq,)
+            q + dt N v, and for rotations the exponential map.
+        """
+
+    def contacts(self, q: _Float, /) -> Contacts:
+        """Contacts that act, or may act within a step.
+
+        Parameters
+        ----------
+        q : ndarray (nq,)
+            Positions; not to be changed.
+
+        Returns
+        -------
+        Contacts
+            May be of length 0.
+        """

@@ -1,0 +1,420 @@
+"""The theta-method: order, energy, invariants, and what goes wrong."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+
+from sapwood.stepping import (
+    SCHEMES,
+    Contacts,
+    Dynamics,
+    FreeMotionError,
+    Scheme,
+    SpringCylinder,
+    State,
+    SteppingError,
+    ThetaStepper,
+    free_motion,
+    integrate_quaternion,
+)
+from stepping_models import (
+    ORDERS,
+    DoublePendulum,
+    Flat,
+    Oscillator,
+    Pendulum,
+    Pucks,
+    Top,
+    advance,
+)
+
+all_schemes = pytest.mark.parametrize("scheme", SCHEMES)
+
+# ---- orders ------------------------------------------------------------------------------------
+
+
+def final_errors(model, scheme, duration, steps):
+    """|q - q_e| at the end, for several numbers of steps."""
+    exact = model.exact(duration)
+    errors = []
+    for n in steps:
+        stepper = ThetaStepper(model, duration / n, scheme)
+        errors.append(np.linalg.norm(advance(stepper, model.start(), n).q - exact))
+    return np.array(errors)
+
+
+MODELS = {
+    "spring": Oscillator(),
+    "spring with damper": Oscillator(d=4.0),
+    "pendulum": Pendulum(),
+    "double pendulum": DoublePendulum(),
+    "top": Top(),
+}
+
+
+@all_schemes
+@pytest.mark.parametrize("name", MODELS)
+def test_order_of_free_motion(name, scheme):
+    """The error falls with the order of the scheme; what the next order leaves is within 0.15."""
+    errors = final_errors(MODELS[name], scheme, 0.5, (200, 400, 800))
+    orders = np.log2(errors[:-1] / errors[1:])
+    np.testing.assert_allclose(orders, ORDERS[scheme], atol=0.15)
+
+
+@pytest.mark.parametrize("scheme", ["symplectic_euler", "implicit_euler", "midpoint"])
+def test_order_in_rolling_contact(scheme):
+    """Position error of the rolling cylinder at t = 1 s."""
+    model = SpringCylinder()
+    omega = model.angular_frequency(rolling=True)
+    errors = []
+    for n in (400, 800, 1600):
+        state = advance(ThetaStepper(model, 1.0 / n, scheme), model.start(), n)
+        errors.append(abs(state.q[0] - 0.1 * np.cos(omega)))
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    np.testing.assert_allclose(orders, ORDERS[scheme], atol=0.15)
+
+
+def test_momentum_is_linearized_to_first_order():
+    """Proposition 1: dm/dv = A + O(dt), with a mass matrix that turns with q and forces of both
+    kinds; the second difference quotient of the residual is formed here anew."""
+    model, midpoint = DoublePendulum(), SCHEMES["midpoint"]
+    q_0, v_0, _ = model.start()
+    differences = []
+    for dt in (0.02, 0.01, 0.005):
+        found = free_motion(model, midpoint, dt, q_0, v_0)
+
+        def m(v, dt=dt):
+            dynamics = model.dynamics(q_0 + 0.25 * dt * (v + v_0), 0.5 * (v + v_0))
+            return dynamics.M @ (v - v_0) - dt * (dynamics.F1 + dynamics.F2)
+
+        h = 1e-5
+        columns = [(m(found.v + h * e) - m(found.v - h * e)) / (2 * h) for e in np.eye(2)]
+        differences.append(np.linalg.norm(np.stack(columns, axis=1) - found.A))
+        assert np.linalg.norm(m(found.v)) < 1e-11
+    ratios = np.divide(differences[:-1], differences[1:])
+    np.testing.assert_allclose(ratios, 2.0, atol=0.3)
+
+
+# ---- energy and other invariants ---------------------------------------------------------------
+
+
+@all_schemes
+def test_energy_of_a_spring_changes_by_the_known_factor(scheme):
+    """Per step by 1 + (omega dt)^2, its inverse, and 1; symplectic Euler conserves
+    E + dt k x v/2 instead, as its matrix has determinant 1."""
+    model, dt = Oscillator(), 0.02
+    gain = 1.0 + model.k / model.m * dt**2
+    state = State(np.array([0.2]), np.array([-0.7]))
+    after = ThetaStepper(model, dt, scheme).step(state)
+
+    def conserved(s):
+        extra = -0.5 * dt * model.k * float(s.q @ s.v) if scheme == "symplectic_euler" else 0.0
+        return model.energy(s) + extra
+
+    factor = {"explicit_euler": gain, "implicit_euler": 1 / gain}.get(scheme, 1.0)
+    assert conserved(after) == pytest.approx(factor * conserved(state), rel=1e-13)
+
+
+@all_schemes
+def test_energy_of_a_pendulum(scheme):
+    """Bounded over 60 periods by the schemes that are symplectic, and not by the others."""
+    model, dt, steps = Pendulum(amplitude=1.0), 0.05, 2000
+    state, energies = model.start(), []
+    stepper = ThetaStepper(model, dt, scheme)
+    for _ in range(steps):
+        state = stepper.step(state)
+        energies.append(model.energy(state))
+    energies = np.array(energies) / model.energy(model.start())
+    early, late = energies[:200], energies[-200:]
+    if scheme == "explicit_euler":
+        assert late.min() > 3.0
+    elif scheme == "implicit_euler":
+        assert late.max() < 0.01
+    else:
+        band = 0.25 if scheme == "symplectic_euler" else 0.01
+        assert np.ptp(energies) < band
+        assert abs(late.mean() - early.mean()) < 0.02 * band
+
+
+def test_midpoint_conserves_energy_and_momentum_of_a_top():
+    """Both are quadratic in the angular velocity, and the midpoint rule keeps such invariants."""
+    model = Top()
+    state = model.start()
+    stepper = ThetaStepper(model, 0.1, "midpoint")
+    after = advance(stepper, state, 200)
+    for power in (1, 2):
+        at = [float(np.sum(model.inertia**power * s.v**2)) for s in (state, after)]
+        assert at[1] == pytest.approx(at[0], rel=1e-11)
+    assert np.linalg.norm(after.q) == pytest.approx(1.0, abs=1e-14)
+
+
+@all_schemes
+def test_contact_between_two_trees_conserves_momentum(scheme):
+    model = Pucks()
+    stepper, state = ThetaStepper(model, 0.002, scheme), model.start()
+    touched = False
+    for _ in range(60):
+        state = stepper.step(state)
+        touched |= bool(np.any(stepper.solution.gamma != 0.0))
+    p_start, p_end = (
+        (model.masses * s.v).reshape(2, 3).sum(axis=0) for s in (model.start(), state)
+    )
+    assert touched
+    assert state.v[3] > state.v[0]
+    np.testing.assert_allclose(p_end, p_start, rtol=0, atol=1e-13)
+
+
+@all_schemes
+def test_contact_keeps_a_weight_where_it_rests(scheme):
+    """The signed distance is that of the start of the step, wherever contacts are looked for."""
+    model = SpringCylinder(k_s=1e-9)
+    start = model.start(x=0.0)
+    state = advance(ThetaStepper(model, 0.01, scheme), start, 50)
+    np.testing.assert_allclose(state.q, start.q, rtol=0, atol=1e-12)
+
+
+# ---- the two stages ----------------------------------------------------------------------------
+
+
+def test_dynamics_are_taken_within_the_step():
+    """The mass matrix and the position of stage 1 are those of q^θq(v*)."""
+    model, scheme = DoublePendulum(), Scheme("own", 0.3, 0.6, 0.8)
+    q_0, v_0, _ = model.start()
+    found = free_motion(model, scheme, 0.02, q_0, v_0)
+    v_vq = 0.8 * found.v + 0.2 * v_0
+    np.testing.assert_allclose(found.q_theta, q_0 + 0.3 * 0.02 * v_vq, rtol=1e-14)
+    there = model.dynamics(found.q_theta, 0.6 * found.v + 0.4 * v_0)
+    np.testing.assert_array_equal(found.dynamics.M, there.M)
+    A = there.M + 0.02**2 * 0.3 * 0.8 * there.K + 0.02 * 0.6 * there.D
+    np.testing.assert_allclose(found.A, A, rtol=1e-14)
+    assert found.residual <= 1e-12
+
+
+def test_explicit_schemes_take_one_solve():
+    for name in ("explicit_euler", "symplectic_euler"):
+        found = free_motion(Pendulum(), SCHEMES[name], 0.01, np.array([1.0]), np.zeros(1))
+        assert found.iterations == 0
+        assert not SCHEMES[name].implicit
+    assert SCHEMES["midpoint"].implicit
+    assert Scheme("damping", 0.0, 1.0, 0.0).implicit
+    assert not Scheme("positions", 1.0, 0.0, 0.0).implicit
+
+
+def test_newton_forms_the_jacobian_where_A_is_a_poor_one():
+    """At a step of a whole period A, which knows nothing of gravity, leads nowhere."""
+    model = Pendulum()
+    found = free_motion(model, SCHEMES["implicit_euler"], 1.5, np.array([2.0]), np.array([3.0]))
+    assert 1 <= found.iterations <= 20
+    q = 2.0 + 1.5 * found.v[0]
+    gain = model.l * (found.v[0] - 3.0) + 1.5 * model.g * np.sin(q)
+    assert abs(gain) < 1e-8
+
+
+class NoSolution(Flat):
+    """v - v_0 = dt (1 + v^2) c has no solution once dt c > 1/2 or so."""
+
+    def __init__(self, c):
+        super().__init__(1)
+        self.c = c
+
+    def dynamics(self, _q, v):
+        zero = np.zeros((1, 1))
+        return Dynamics(np.eye(1), np.zeros(1), self.c * (1 + v**2), zero, zero)
+
+
+def test_newton_failure_tells_step_time_and_residual():
+    stepper = ThetaStepper(NoSolution(4.0), 0.05, "implicit_euler")
+    state = State(np.zeros(1), np.zeros(1), 2.0)
+    states = [state]
+
+    def run():
+        while True:
+            states.append(stepper.step(states[-1]))
+
+    with pytest.raises(FreeMotionError, match=r": free motion \(implicit_euler\)") as raised:
+        run()
+    error = raised.value
+    steps = len(states) - 1
+    assert steps >= 2
+    assert (error.step, error.time) == (steps, states[-1].time)
+    assert str(error).startswith(f"step {steps} at time {error.time:.6g} s: ")
+    assert error.residual > 0.01
+    assert f"{error.residual:.2g}" in str(error)
+    assert isinstance(error, SteppingError)
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.residual, again.step) == (str(error), error.residual, steps)
+    # the stepper goes on from where there is a solution
+    assert stepper.steps == steps
+    assert stepper.step(state).v == states[1].v
+
+
+def test_limit_of_iterations():
+    model = DoublePendulum()
+    with pytest.raises(FreeMotionError, match="after 1 Newton iterations"):
+        advance(ThetaStepper(model, 0.05, "midpoint", max_iterations=1), model.start(), 1)
+
+
+class BreaksDown(Flat):
+    """Forces that are no numbers away from the start."""
+
+    def dynamics(self, q, _v):
+        zero = np.zeros((2, 2))
+        force = np.full(2, np.nan) if q[0] > 1.0 else np.ones(2)
+        return Dynamics(np.eye(2), np.zeros(2), force, zero, zero)
+
+
+@all_schemes
+def test_forces_that_are_not_finite(scheme):
+    stepper = ThetaStepper(BreaksDown(2), 0.1, scheme)
+    with pytest.raises(FreeMotionError, match="step"):
+        advance(stepper, State(np.array([0.99, 0.0]), np.array([1.0, 0.0])), 2)
+
+
+class Indefinite(SpringCylinder):
+    """A spring of negative stiffness, which would need a time step below a bound."""
+
+    def dynamics(self, q, v):
+        dynamics = super().dynamics(q, v)
+        return dynamics._replace(F1=-dynamics.F1, K=-dynamics.K)
+
+
+def test_a_matrix_that_is_not_positive_definite_is_told():
+    model = Indefinite(k_s=1e4)
+    with pytest.raises(SteppingError, match=r"step 0 at time 0 s: .*tree 0"):
+        ThetaStepper(model, 0.1, "implicit_euler").step(model.start())
+
+
+# ---- parts -------------------------------------------------------------------------------------
+
+
+def test_normal_velocities_are_those_of_the_dense_jacobian():
+    model = Pucks()
+    v = np.random.default_rng(5).standard_normal(6)
+    contacts = model.contacts(model.start().q)
+    expected = (model.dense_jacobian() @ v)[2::3]
+    np.testing.assert_allclose(contacts.normal_velocities(model.tree_nv, v), expected, rtol=1e-14)
+    alone = Contacts.from_dense(model.dense_jacobian(), np.array([6], np.int32), *[np.zeros(1)] * 4)
+    np.testing.assert_allclose(
+        alone.normal_velocities(np.array([6], np.int32), v), expected, rtol=1e-14
+    )
+
+
+def test_quaternions_turn_as_rotations_do():
+    from scipy.spatial.transform import Rotation
+
+    rng = np.random.default_rng(7)
+    for size in (0.0, 1e-9, 1e-3, 1.0, 10.0):
+        start = Rotation.random(rng=rng)
+        omega = size * rng.standard_normal(3)
+        found = integrate_quaternion(start.as_quat(scalar_first=True), omega, 0.3)
+        expected = start * Rotation.from_rotvec(0.3 * omega)
+        difference = Rotation.from_quat(found, scalar_first=True).inv() * expected
+        assert difference.magnitude() < 1e-14
+        assert np.linalg.norm(found) == pytest.approx(1.0, abs=1e-15)
+
+
+def test_a_stepper_keeps_what_the_last_step_found():
+    model = SpringCylinder(n_contacts=2)
+    stepper = ThetaStepper(model, 0.02)
+    assert stepper.solution is stepper.problem is stepper.free_motion is None
+    state = stepper.step(model.start())
+    assert (stepper.steps, stepper.dt, stepper.scheme) == (1, 0.02, SCHEMES["midpoint"])
+    assert stepper.problem.n_contacts == 2
+    np.testing.assert_array_equal(stepper.solution.v, state.v)
+    assert state.time == 0.02
+    assert repr(stepper) == (
+        "ThetaStepper(SpringCylinder(mu=1, n_contacts=2), dt=0.02, scheme='midpoint')"
+    )
+    free = ThetaStepper(Pendulum(), 0.02)
+    free.step(Pendulum().start())
+    assert free.solution is None
+    assert free.free_motion is not None
+
+
+def test_states_are_not_changed():
+    model = SpringCylinder()
+    state = model.start()
+    before = copy.deepcopy(state)
+    after = ThetaStepper(model, 0.02).step(state)
+    np.testing.assert_array_equal(state.q, before.q)
+    np.testing.assert_array_equal(state.v, before.v)
+    assert not np.shares_memory(after.q, state.q)
+    assert not np.shares_memory(after.v, state.v)
+
+
+# ---- bad input ---------------------------------------------------------------------------------
+
+BAD = [
+    ({"dt": 0.0}, ValueError, "dt"),
+    ({"dt": "x"}, TypeError, "dt"),
+    ({"scheme": "leapfrog"}, ValueError, "scheme = 'leapfrog': must be one of explicit_euler, "),
+    ({"scheme": 2}, TypeError, "scheme must be a str or a Scheme, not int"),
+    ({"sigma": 0.0}, ValueError, "sigma"),
+    ({"beta": -1.0}, ValueError, "beta"),
+    ({"delassus": "no"}, ValueError, "delassus = 'no'"),
+    ({"settings": 3}, TypeError, "settings must be a SapSettings"),
+    ({"tolerance": np.nan}, ValueError, "tolerance"),
+    ({"max_iterations": 0}, ValueError, "max_iterations = 0: must be >= 1"),
+    ({"model": object()}, TypeError, "model must have nq"),
+]
+
+
+@pytest.mark.parametrize(("changes", "kind", "text"), BAD, ids=[str(b[0]) for b in BAD])
+def test_bad_arguments_are_named(changes, kind, text):
+    arguments = {"model": SpringCylinder(), "dt": 0.01, **changes}
+    with pytest.raises(kind, match=text):
+        ThetaStepper(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"q": np.zeros(2)}, "state.q"),
+        ({"q": np.array([0.0, np.nan, 0.0])}, r"state\.q\[1\]"),
+        ({"v": np.zeros(4)}, "state.v"),
+        ({"time": np.inf}, "state.time"),
+    ],
+)
+def test_bad_states_are_named(changes, text):
+    model = SpringCylinder()
+    with pytest.raises(ValueError, match=text):
+        ThetaStepper(model, 0.01).step(model.start()._replace(**changes))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text"),
+    [
+        ("M", np.eye(2), r"model\.dynamics\(\)\.M"),
+        ("M", -np.eye(3), r"model\.dynamics\(\)\.M\[0, 0\] = -1"),
+        ("F2", np.array([0.0, np.inf, 0.0]), r"model\.dynamics\(\)\.F2\[1\]"),
+        ("D", np.zeros(3), r"model\.dynamics\(\)\.D"),
+    ],
+)
+def test_bad_arrays_of_a_model_are_named(monkeypatch, field, value, text):
+    good = SpringCylinder.dynamics
+    monkeypatch.setattr(
+        SpringCylinder, "dynamics", lambda self, q, v: good(self, q, v)._replace(**{field: value})
+    )
+    model = SpringCylinder()
+    with pytest.raises(ValueError, match=text):
+        ThetaStepper(model, 0.01).step(model.start())
+
+
+@pytest.mark.parametrize("name", ["m", "R", "k_s", "k", "tau_d", "mu", "g", "n_contacts"])
+def test_bad_parameters_of_the_cylinder_are_named(name):
+    with pytest.raises(ValueError, match=name):
+        SpringCylinder(**{name: -1})
+
+
+@pytest.mark.parametrize("theta", [-0.1, 1.1, np.nan])
+@pytest.mark.parametrize("name", ["theta_q", "theta_v", "theta_vq"])
+def test_thetas_out_of_range_are_named(name, theta):
+    thetas = {"theta_q": 0.5, "theta_v": 0.5, "theta_vq": 0.5, name: theta}
+    with pytest.raises(ValueError, match=name):
+        Scheme("own", **thetas)
