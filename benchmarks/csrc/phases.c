@@ -39,7 +39,7 @@ static double cost_of_clock(void) {
 /* one iteration from the velocity that w->v holds, which stays as it is; 0 where H broke down */
 static int iterate(struct sap_workspace *w, const struct sap_island *island, struct laps *laps) {
   begin(laps);
-  w->loops->law(&w->contacts, island->contact_begin, island->contact_end);
+  w->laws[SAP_LAW_CONTACT]->evaluate(&w->pool, island->triple_begin, island->triple_end);
   lap(laps, LAW);
   sap_evaluate(w, island);
   lap(laps, GRADIENT);

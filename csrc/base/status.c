@@ -27,7 +27,7 @@ const char *sap_outcome_text(sap_outcome outcome) {
 sap_status sap_fail(sap_error *error, sap_status status, const char *argument, int64_t index,
                     double value, const char *rule) {
   if (error) {
-    *error = (sap_error){argument, index, value, rule};
+    *error = (sap_error){argument, index, -1, value, rule};
   }
   return status;
 }

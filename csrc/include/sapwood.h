@@ -41,6 +41,7 @@ typedef enum sap_status {
 typedef struct sap_error {
   const char *argument; /* name as in sap_problem or sap_settings */
   int64_t index;        /* flat index into the array (a tree for A, see rule), or -1 for a scalar */
+  int32_t group;        /* of constraints that the array belongs to, or -1 */
   double value;         /* the offending value, NaN where none is meant */
   const char *rule;     /* for example "must be >= 0" */
 } sap_error;
@@ -58,6 +59,34 @@ typedef struct sap_allocator {
 } sap_allocator;
 
 /* ---- problem ------------------------------------------------------------------------------- */
+
+/* Kinds of constraint other than frictional contact. Each row is a clamped spring and damper:
+ *
+ *     y = (v_hat - v_c)/R,   gamma = clamp(y, lower, upper),   G = 1/R within the bounds, 0 beyond
+ *
+ * and kinds differ in what R, v_hat and the bounds follow from, see sap_regularize_group(). */
+typedef enum sap_kind {
+  SAP_LIMIT = 0,    /* joint limit, frictionless contact */
+  SAP_BILATERAL,    /* ball, weld, distance, coupler, closed loop */
+  SAP_CONTROLLER,   /* implicit PD controller with an effort limit */
+  SAP_DRY_FRICTION, /* dry friction of a joint */
+  SAP_N_KINDS
+} sap_kind;
+
+/* Constraints of one kind. J holds, per constraint, a row-major size x tree_nv[tree_a] block and then, if
+ * tree_b >= 0, a row-major size x tree_nv[tree_b] block; n_rows is the sum of the sizes. */
+typedef struct sap_constraints {
+  sap_kind kind;
+  int32_t n;             /* constraints */
+  const int32_t *size;   /* (n) rows of each, 1 to 6; NULL: one each */
+  const int32_t *tree_a; /* (n) first tree */
+  const int32_t *tree_b; /* (n) second tree, or -1 */
+  const double *J;       /* flat, see above */
+  const double *R;       /* (n_rows), > 0, regularization: 1/kg, or 1/(kg m^2) for rows that turn */
+  const double *v_hat;   /* (n_rows), m/s or rad/s */
+  const double *lower;   /* (n_rows), <= 0, may be -INFINITY: N s or N m s */
+  const double *upper;   /* (n_rows), >= 0, may be INFINITY */
+} sap_constraints;
 
 /* One contact problem. Trees are concatenated in v; nv = sum of tree_nv.
  * tree_a[i] is the first tree of contact i (never -1), tree_b[i] the second one, or -1 when the
@@ -78,17 +107,21 @@ typedef struct sap_problem {
   const double *R_n;      /* (n_contacts), > 0, normal regularization, 1/kg */
   const double *v_hat_n;  /* (n_contacts), normal stabilization velocity, m/s */
   const double *v_hat_t; /* (n_contacts, 2), tangential bias (moving surfaces), m/s; NULL means 0 */
+  int32_t n_groups;
+  const sap_constraints
+      *groups; /* (n_groups) constraints of other kinds; NULL where there are none */
 } sap_problem;
 
 /* Lengths that follow from the index arrays of a problem. */
 typedef struct sap_sizes {
-  int64_t nv; /* length of v_star */
-  int64_t nA; /* length of A */
-  int64_t nJ; /* length of J */
+  int64_t nv;     /* length of v_star */
+  int64_t nA;     /* length of A */
+  int64_t nJ;     /* length of J */
+  int64_t n_rows; /* of all groups */
 } sap_sizes;
 
-/* Checks n_trees, n_contacts, tree_nv, tree_a and tree_b (the only fields read) and computes the
- * lengths of the other arrays. `error` may be NULL, here and below. */
+/* Checks n_trees, n_contacts, tree_nv, tree_a, tree_b, and of the groups kind, n, size, tree_a and tree_b (the
+ * only fields read), and computes the lengths of the other arrays. `error` may be NULL, here and below. */
 sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error);
 
 /* Full check: sizes, finiteness, symmetry and positive definiteness of A, mu >= 0, R > 0. */
@@ -121,6 +154,35 @@ sap_status sap_regularize(const sap_problem *problem, const sap_parameters *para
                           double *R_n, double *v_hat_n, const sap_allocator *allocator,
                           sap_error *error);
 
+/* Physical parameters of a group: arrays (n_rows), one for each parameter of the kind. */
+typedef struct sap_group_parameters {
+  double dt;    /* time step, s, > 0 */
+  double sigma; /* dimensionless, > 0 (1e-3): dry friction */
+  double beta;  /* near-rigid parameter, dimensionless, >= 0 (0.1) */
+  sap_delassus delassus;
+  const double *const *value; /* (sap_kind_parameters(kind)) */
+} sap_group_parameters;
+
+const char *sap_kind_name(sap_kind kind); /* for example "limit" */
+int32_t sap_kind_parameters(sap_kind kind);
+const char *sap_kind_parameter(sap_kind kind, int32_t parameter); /* name, for example "tau_d" */
+
+/* R, v_hat, lower and upper (n_rows) of a group. With w = |W_ii|_F/size and R_nr = beta^2/(4 pi^2) w:
+ *
+ *     limit        phi0, k, tau_d           R = max(R_nr, 1/(dt k (dt + tau_d))), v_hat = -phi0/(dt + tau_d), gamma >= 0
+ *     bilateral    g, k, tau_d, lower, upper   the same with g for phi0, dt lower <= gamma <= dt upper
+ *     controller   Kp, Kd, q_0, q_d, v_d, u_ff, effort
+ *                  R = max(R_nr, 1/(dt (dt Kp + Kd))), v_hat = (Kp (q_d - q_0) + Kd v_d + u_ff)/(dt Kp + Kd),
+ *                  |gamma| <= dt effort
+ *     dry_friction f                        R = sigma w, v_hat = 0, |gamma| <= dt f
+ *
+ * Where R_nr is the larger for a controller, both gains are scaled down at the same Kd/Kp. Reads trees and A of
+ * `problem`, and of the group all but R, v_hat, lower and upper. Checks what it reads. */
+sap_status sap_regularize_group(const sap_problem *problem, const sap_constraints *group,
+                                const sap_group_parameters *parameters, double *R, double *v_hat,
+                                double *lower, double *upper, const sap_allocator *allocator,
+                                sap_error *error);
+
 /* ---- the contact law, vectorised ----------------------------------------------------------- */
 
 typedef enum sap_region {
@@ -134,6 +196,11 @@ typedef enum sap_region {
  * G (n, 3, 3), cost (n), region (n). soft_norm is eps_s >= 0 in N s: y_r = sqrt(|y_t|^2 + eps_s^2). */
 void sap_project(int64_t n, const double *y, const double *mu, const double *R_t, const double *R_n,
                  double soft_norm, double *gamma, double *G, double *cost, int8_t *region);
+
+/* gamma = clamp(y, lower, upper), G = -dgamma/dv_c = 1/R within the bounds and 0 beyond, and the cost
+ * R y^2/2 within, R (b y - b^2/2) beyond a bound b, for n rows. Outputs (n), each of which may be NULL. */
+void sap_clamp(int64_t n, const double *y, const double *R, const double *lower,
+               const double *upper, double *gamma, double *G, double *cost);
 
 /* ---- settings ------------------------------------------------------------------------------ */
 
@@ -206,10 +273,12 @@ typedef struct sap_iteration {
 
 /* Output arrays belong to the caller and are written in place. */
 typedef struct sap_solution {
-  double *v;       /* (nv) */
-  double *gamma;   /* (n_contacts, 3), N s */
-  double *v_c;     /* (n_contacts, 3) or NULL, m/s */
-  int8_t *regions; /* (n_contacts) of sap_region, or NULL */
+  double *v;           /* (nv) */
+  double *gamma;       /* (n_contacts, 3), N s */
+  double *v_c;         /* (n_contacts, 3) or NULL, m/s */
+  int8_t *regions;     /* (n_contacts) of sap_region, or NULL */
+  double *group_gamma; /* (n_rows) rows of the groups one after the other, or NULL */
+  double *group_v_c;   /* (n_rows) or NULL */
   sap_outcome outcome;
   int32_t tree;               /* for SAP_BREAKDOWN, else -1 */
   int32_t iterations;         /* Newton iterations of the island that took most */

@@ -1,18 +1,17 @@
 /* H = A + J^T G J (VIII-A), block by block.
  *
- * A tree gathers what all its contacts bring to its diagonal block, and each patch writes the one
- * block of its edge: every block is written once. Blocks of free bodies stay in registers; those of other
+ * A tree gathers what all its triples bring to its diagonal block, and each patch writes the one
+ * block of its edge, or adds to it: every block is written once for each law. Blocks of free bodies stay in registers; those of other
  * trees are made of tiles that do, where chunks of columns are not zero. */
 #include "sap/rows.h"
 
-INLINE int acts(const struct sap_contact_pool *contacts, int32_t i) {
-  return contacts->G[SAP_G_NN][i] > 0;
+INLINE int acts(const struct sap_pool *pool, int32_t i) {
+  return pool->G[SAP_G_11][i] + pool->G[SAP_G_22][i] + pool->G[SAP_G_NN][i] > 0;
 }
 
-/* G J for one vector of the rows of contact i */
-INLINE void multiply_block(const struct sap_contact_pool *contacts, int32_t i, const simd J[3],
-                           simd GJ[3]) {
-  double *const *G = contacts->G;
+/* G J for one vector of the rows of triple i */
+INLINE void multiply_block(const struct sap_pool *pool, int32_t i, const simd J[3], simd GJ[3]) {
+  double *const *G = pool->G;
   const simd G_11 = simd_all(G[SAP_G_11][i]), G_12 = simd_all(G[SAP_G_12][i]);
   const simd G_22 = simd_all(G[SAP_G_22][i]), G_1n = simd_all(G[SAP_G_1N][i]);
   const simd G_2n = simd_all(G[SAP_G_2N][i]), G_nn = simd_all(G[SAP_G_NN][i]);
@@ -24,12 +23,12 @@ INLINE void multiply_block(const struct sap_contact_pool *contacts, int32_t i, c
 /* free bodies: their 6 x 6 blocks stay in registers */
 enum { BODY = 6, BODY_STRIDE = 8, BODY_VECTORS = (BODY + SIMD_WIDTH - 1) / SIMD_WIDTH };
 
-/* sum += (G J_row)^T J_column for the acting contacts [begin, end) */
-INLINE void add_body_rows(const struct sap_contact_pool *contacts, int32_t begin, int32_t end,
+/* sum += (G J_row)^T J_column for the acting triples [begin, end) */
+INLINE void add_body_rows(const struct sap_pool *pool, int32_t begin, int32_t end,
                           const double *J_row, const double *J_column,
                           simd sum[BODY][BODY_VECTORS]) {
   for (int32_t i = begin; i < end; ++i, J_row += 3 * BODY_STRIDE, J_column += 3 * BODY_STRIDE) {
-    if (!acts(contacts, i)) {
+    if (!acts(pool, i)) {
       continue;
     }
     for (int k = 0; k < BODY_VECTORS; ++k) {
@@ -37,7 +36,7 @@ INLINE void add_body_rows(const struct sap_contact_pool *contacts, int32_t begin
       for (int r = 0; r < 3; ++r) {
         J[r] = simd_load(J_row + r * BODY_STRIDE + k * SIMD_WIDTH);
       }
-      multiply_block(contacts, i, J, GJ);
+      multiply_block(pool, i, J, GJ);
       for (int r = 0; r < 3; ++r) {
         for (int j = 0; j < BODY; ++j) {
           sum[j][k] += GJ[r] * simd_all(J_column[r * BODY_STRIDE + j]);
@@ -57,7 +56,7 @@ INLINE void store_body_block(simd sum[BODY][BODY_VECTORS], struct sap_place plac
 }
 
 INLINE void assemble_body(const struct sap_jacobian *J, int32_t node, const double *A,
-                          const struct sap_contact_pool *contacts, struct sap_factor *factor) {
+                          const struct sap_pool *pool, struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
   const double *rows = J->values + graph->node_J[node];
   simd sum[BODY][BODY_VECTORS];
@@ -68,23 +67,25 @@ INLINE void assemble_body(const struct sap_jacobian *J, int32_t node, const doub
   }
   for (int32_t k = graph->incidence_start[node]; k < graph->incidence_start[node + 1]; ++k) {
     const int32_t begin = graph->incidence[k].begin, end = graph->incidence[k].end;
-    add_body_rows(contacts, begin, end, rows, rows, sum);
+    add_body_rows(pool, begin, end, rows, rows, sum);
     rows += (int64_t)(end - begin) * (3 * BODY_STRIDE);
   }
   store_body_block(sum, factor->diagonal[node], factor->values);
 }
 
 INLINE void assemble_body_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
-                               const struct sap_contact_pool *contacts, struct sap_factor *factor) {
+                               const struct sap_pool *pool, struct sap_factor *factor) {
   simd sum[BODY][BODY_VECTORS];
+  const struct sap_place place = factor->edge[patch->edge];
   for (int j = 0; j < BODY; ++j) {
     for (int k = 0; k < BODY_VECTORS; ++k) {
-      sum[j][k] = simd_zero();
+      const double *block = factor->values + place.offset + (int64_t)j * place.ld + k * SIMD_WIDTH;
+      sum[j][k] = patch->shares ? simd_load_part(block, part_of(BODY, k)) : simd_zero();
     }
   }
-  add_body_rows(contacts, patch->begin, patch->end, J->values + patch->J_high,
-                J->values + patch->J_low, sum);
-  store_body_block(sum, factor->edge[patch->edge], factor->values);
+  add_body_rows(pool, patch->begin, patch->end, J->values + patch->J_high, J->values + patch->J_low,
+                sum);
+  store_body_block(sum, place, factor->values);
 }
 
 /* trees of any size: blocks in tiles of registers */
@@ -168,7 +169,7 @@ static void add_terms(int32_t n_terms, const struct sap_term *terms, int32_t m, 
   }
 }
 
-/* one more contact: of the run before, or the first of a new one */
+/* one more triple: of the run before, or the first of a new one */
 INLINE int32_t add_term(struct sap_term *terms, int32_t n_terms, struct sap_term term,
                         int32_t row_stride, int32_t column_stride) {
   struct sap_term *last = &terms[n_terms - 1];
@@ -182,9 +183,9 @@ INLINE int32_t add_term(struct sap_term *terms, int32_t n_terms, struct sap_term
   return n_terms + 1;
 }
 
-/* GJ = G J for the three rows of contact i, where they are not zero */
-INLINE void multiply_contact(const struct sap_contact_pool *contacts, int32_t i, int32_t n,
-                             uint64_t chunks, const double *J, double *GJ) {
+/* GJ = G J for the three rows of triple i, where they are not zero */
+INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, uint64_t chunks,
+                            const double *J, double *GJ) {
   const int64_t stride = sap_stride(n);
   for (uint64_t left = chunks; left != 0; left &= left - 1) {
     const int32_t c = __builtin_ctzll(left);
@@ -194,7 +195,7 @@ INLINE void multiply_contact(const struct sap_contact_pool *contacts, int32_t i,
       for (int r = 0; r < 3; ++r) {
         row[r] = simd_load_part(J + r * stride + k * SIMD_WIDTH, part);
       }
-      multiply_block(contacts, i, row, product);
+      multiply_block(pool, i, row, product);
       for (int r = 0; r < 3; ++r) {
         simd_store_part(GJ + r * stride + k * SIMD_WIDTH, product[r], part);
       }
@@ -203,7 +204,7 @@ INLINE void multiply_contact(const struct sap_contact_pool *contacts, int32_t i,
 }
 
 static void assemble_tree(const struct sap_jacobian *J, int32_t node, const double *A,
-                          const struct sap_contact_pool *contacts, struct sap_scratch scratch,
+                          const struct sap_pool *pool, struct sap_scratch scratch,
                           struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
   const int32_t n = sap_node_size(&graph->tree, node), width = 3 * sap_stride(n);
@@ -222,8 +223,8 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
     const struct sap_incidence *incidence = &graph->incidence[k];
     const uint64_t *chunks = chunks_of(J, node, incidence);
     for (int32_t i = incidence->begin; i < incidence->end; ++i, row += width) {
-      if (acts(contacts, i)) {
-        multiply_contact(contacts, i, n, chunks[i], row, GJ);
+      if (acts(pool, i)) {
+        multiply_triple(pool, i, n, chunks[i], row, GJ);
         n_terms =
             add_term(scratch.terms, n_terms, (struct sap_term){GJ, row, chunks[i], chunks[i], 3},
                      width / 3, width / 3);
@@ -235,7 +236,7 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
 }
 
 static void assemble_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
-                          const struct sap_contact_pool *contacts, struct sap_scratch scratch,
+                          const struct sap_pool *pool, struct sap_scratch scratch,
                           struct sap_factor *factor) {
   struct side sides[2];
   sides_of(J, patch, sides);
@@ -245,9 +246,9 @@ static void assemble_edge(const struct sap_jacobian *J, const struct sap_patch *
   int32_t n_terms = 0;
   for (int32_t i = patch->begin; i < patch->end; ++i) {
     const int32_t k = i - patch->begin;
-    if (acts(contacts, i)) {
-      multiply_contact(contacts, i, high->n, high->chunks[k],
-                       high->J + 3 * (int64_t)k * high->stride, GJ);
+    if (acts(pool, i)) {
+      multiply_triple(pool, i, high->n, high->chunks[k], high->J + 3 * (int64_t)k * high->stride,
+                      GJ);
       n_terms = add_term(scratch.terms, n_terms,
                          (struct sap_term){GJ, low->J + 3 * (int64_t)k * low->stride,
                                            high->chunks[k], low->chunks[k], 3},
@@ -259,14 +260,14 @@ static void assemble_edge(const struct sap_jacobian *J, const struct sap_patch *
 }
 
 void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_island *island,
-                               const double *const *A, const struct sap_contact_pool *contacts,
+                               const double *const *A, const struct sap_pool *pool,
                                struct sap_scratch scratch, struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
   for (int32_t node = island->node_begin; node < island->node_end; ++node) {
     if (sap_node_size(&graph->tree, node) == BODY) {
-      assemble_body(J, node, A[node], contacts, factor);
+      assemble_body(J, node, A[node], pool, factor);
     } else {
-      assemble_tree(J, node, A[node], contacts, scratch, factor);
+      assemble_tree(J, node, A[node], pool, scratch, factor);
     }
   }
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
@@ -276,9 +277,9 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
     }
     if (sap_node_size(&graph->tree, patch->low) == BODY &&
         sap_node_size(&graph->tree, patch->high) == BODY) {
-      assemble_body_edge(J, patch, contacts, factor);
+      assemble_body_edge(J, patch, pool, factor);
     } else {
-      assemble_edge(J, patch, contacts, scratch, factor);
+      assemble_edge(J, patch, pool, scratch, factor);
     }
   }
 }

@@ -9,47 +9,21 @@
 /* unit round-off, doubled: covers the products of (1 + u) that first-order bounds leave out */
 static const double u = DBL_EPSILON;
 
-/* error of the impulse of one contact from the error dv_c of its velocity: the projection does not
- * expand in the norm of R, |dgamma|_R <= |dy|_R, and has rounding errors of its own */
-static void bound_impulse_error(const struct sap_contact *c, const double v_c[3],
-                                const double gamma[3], const double dv_c[3], double dgamma[3]) {
-  double dy_R = 0;
-  for (int r = 0; r < 3; ++r) {
-    const double error = dv_c[r] + 4 * u * (fabs(v_c[r]) + fabs(c->v_hat[r]));
-    dy_R += error * error * (r < 2 ? c->inverse_R_t : c->inverse_R_n);
-  }
-  const double tangential = sqrt(dy_R * c->inverse_R_t), normal = sqrt(dy_R * c->inverse_R_n);
-  for (int r = 0; r < 3; ++r) {
-    dgamma[r] = (r < 2 ? tangential : normal) + 16 * u * fabs(gamma[r]);
-  }
-}
-
-/* e = |J|^T (|dgamma| + n u |gamma|); contacts.dv_c holds |J| |v| */
+/* e = |J|^T (|dgamma| + n u |gamma|); pool.dv_c holds |J| |v| */
 static void bound_impulse(struct sap_workspace *w, const struct sap_island *island, double *e) {
-  /* terms that are summed: into one velocity of a contact, into one scalar */
+  /* terms that are summed: into one velocity of a constraint, into one scalar */
   int32_t widest = 0;
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     const int32_t n = sap_node_size(&w->graph.tree, i);
     widest = n > widest ? n : widest;
   }
   const double row_terms = 2.0 * widest + 2;
-  const double terms = 3.0 * (island->contact_end - island->contact_begin) + 2;
-  const struct sap_contact_pool *p = &w->contacts;
-  double *const *error = p->dv_c;
-  for (int32_t i = island->contact_begin; i < island->contact_end; ++i) {
-    const double v_c[3] = {p->v_c[0][i], p->v_c[1][i], p->v_c[2][i]};
-    const double gamma[3] = {p->gamma[0][i], p->gamma[1][i], p->gamma[2][i]};
-    double dv_c[3], dgamma[3];
-    for (int r = 0; r < 3; ++r) {
-      dv_c[r] = row_terms * u * error[r][i];
-    }
-    const struct sap_contact contact = sap_pool_get(p, i);
-    bound_impulse_error(&contact, v_c, gamma, dv_c, dgamma);
-    for (int r = 0; r < 3; ++r) {
-      error[r][i] = dgamma[r] + terms * u * fabs(gamma[r]);
-    }
+  const double terms = 3.0 * (island->triple_end - island->triple_begin) + 2;
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    const int32_t *range = &island->law_begin[law];
+    sap_laws[law].bound(&w->pool, range[0], range[1], row_terms * u, terms * u);
   }
-  w->jacobian_loops->multiply_transposed_absolute(&w->J, island, error, e);
+  w->jacobian_loops->multiply_transposed_absolute(&w->J, island, w->pool.dv_c, e);
 }
 
 /* |S g| + | |S| e | of one tree, S = L^-1. |S| e from S itself: a recurrence over L with signs dropped would be
@@ -105,14 +79,9 @@ double sap_certificate(struct sap_workspace *w, const struct sap_island *island)
 
 double sap_complementarity(const struct sap_workspace *w, const struct sap_island *island) {
   double sum = 0;
-  for (int32_t i = island->contact_begin; i < island->contact_end; ++i) {
-    const struct sap_contact_pool *p = &w->contacts;
-    double product = 0;
-    for (int r = 0; r < 3; ++r) {
-      const double R = r < 2 ? p->R_t[i] : p->R_n[i], gamma = p->gamma[r][i];
-      product += (p->v_c[r][i] - p->v_hat[r][i] + R * gamma) * gamma;
-    }
-    sum += fabs(product);
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    const int32_t *range = &island->law_begin[law];
+    sum += sap_laws[law].complementarity(&w->pool, range[0], range[1]);
   }
   return sum;
 }

@@ -19,18 +19,25 @@
  * the last step left less than a tenth of the gradient, and after one of 1.2 and more, which says that H was
  * too stiff, H is Newton's unchanged.
  *
+ * A clamped row between finite bounds c - b and c + b, such as the dry friction of a joint, is the same in one
+ * dimension: |y - c| in place of the norm, t = sign(y - c), and beyond a bound
+ *
+ *     G = (1/R) b/|y - c| (1 - m^2),   m = (t + w)/2,   w = (gamma' - c)/max(b, |gamma' - c|)
+ *
+ * in place of 0. Then a row whose y changed sides in the last step has curvature in the next one.
+ *
  * Sticking start. At an impact most contacts slide at the guess, and the first iterations are spent
  * unlearning that. The first direction leads to the minimiser of
  *
  *     1/2 |v - v*|_A^2 + 1/2 sum_{v_hat_n > 0} |J_i v - v_hat_i|^2_{R_i^-1}
  *
- * instead: all touching contacts stick. */
+ * instead: all touching contacts stick, and clamped rows stay what they are at the guess. */
 #ifndef SAPWOOD_SAP_DIRECTION_H
 #define SAPWOOD_SAP_DIRECTION_H
 
 #include "sap/objective.h"
 
-/* Both prepare H dv = right side from the last sap_evaluate(): the right side in dv, G in the contacts. The
+/* Both prepare H dv = right side from the last sap_evaluate(): the right side in dv, G in the triples. The
  * sticking system replaces G and gamma, so that Newton's needs a new sap_evaluate() after it. */
 void sap_newton_system(struct sap_workspace *w, const struct sap_island *island);
 void sap_sticking_system(struct sap_workspace *w, const struct sap_island *island);

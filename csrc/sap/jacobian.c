@@ -5,16 +5,24 @@
 
 /* ---- packing ---- */
 
-/* three rows of n, one after the other -> rows of a stride, padded by zeros; adds NaN to *bad where a value is
- * not finite. Returns the chunks that are not zero. */
-INLINE uint64_t pack_rows(int32_t n, const double *from, double *to, simd *bad) {
+/* rows of one side of a triple, as the problem has them */
+struct rows {
+  const double *J;
+  int64_t step; /* from one to the next */
+  int32_t n;    /* 3, or fewer */
+};
+
+/* rows of n -> rows of a stride, padded by zeros; adds NaN to *bad where a value is not finite. Returns the
+ * chunks that are not zero. */
+INLINE uint64_t pack_rows(int32_t n, const int n_rows, struct rows from, double *to, simd *bad) {
   const int32_t stride = sap_stride(n), chunk = sap_chunk(n);
   uint64_t chunks = 0;
   for (int32_t k = 0; k < vectors_of(n); ++k) {
     simd size = simd_zero();
     for (int r = 0; r < 3; ++r) {
       const int64_t at = k * SIMD_WIDTH;
-      const simd x = simd_load_part(from + r * (int64_t)n + at, part_of(n, k));
+      const simd x =
+          r < n_rows ? simd_load_part(from.J + r * from.step + at, part_of(n, k)) : simd_zero();
       simd_store_part(to + r * (int64_t)stride + at, x, part_of(stride, k));
       size += simd_abs(x);
     }
@@ -26,15 +34,16 @@ INLINE uint64_t pack_rows(int32_t n, const double *from, double *to, simd *bad) 
 }
 
 /* the same for a reduced tree: the columns that stay, which are finite */
-INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, const double *from, double *to) {
-  const int32_t n = tree->n, n_t = tree->n_t, stride = sap_stride(n_t), chunk = sap_chunk(n_t);
+INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, struct rows from, double *to) {
+  const int32_t n_t = tree->n_t, stride = sap_stride(n_t), chunk = sap_chunk(n_t);
   uint64_t chunks = n_t <= chunk;
   int32_t j = 0;
   for (int32_t c = 0; j < n_t; ++c) {
     double size = 0;
     for (const int32_t end = n_t - j < chunk ? n_t : j + chunk; j < end; ++j) {
-      const double *column = from + tree->t[j];
-      const double x_1 = column[0], x_2 = column[n], x_n = column[2 * (int64_t)n];
+      const double *column = from.J + tree->t[j];
+      const double x_1 = column[0], x_2 = from.n > 1 ? column[from.step] : 0;
+      const double x_n = from.n > 2 ? column[2 * from.step] : 0;
       to[j] = x_1;
       to[stride + j] = x_2;
       to[2 * (int64_t)stride + j] = x_n;
@@ -48,27 +57,58 @@ INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, const double *
   return chunks;
 }
 
+/* rows of both sides of a triple, tree_a first, which has n_a velocities, and tree_b n_b */
+INLINE void find_rows(const struct sap_jacobian *J, int32_t place, const int clamped,
+                      const double *from, int64_t n_a, int64_t n_b, struct rows rows[2]) {
+  const struct sap_graph *graph = J->graph;
+  if (!clamped) {
+    const double *contact = from + graph->contact_J[place];
+    rows[0] = (struct rows){contact, n_a, 3};
+    rows[1] = (struct rows){contact + 3 * n_a, n_b, 3};
+    return;
+  }
+  const struct sap_triple_rows *triple =
+      &J->triples->rows[graph->triple[place] - J->triples->n_contacts];
+  rows[0] = (struct rows){triple->J, triple->a_step, triple->n};
+  rows[1] = (struct rows){triple->J + triple->b, triple->b_step, triple->n};
+}
+
+INLINE void pack_patch(const struct sap_jacobian *J, const struct sap_patch *patch,
+                       const double *from, const int any_reduced, const int clamped, simd *bad) {
+  const struct sap_graph *graph = J->graph;
+  struct side sides[2];
+  const int n_sides = sides_of(J, patch, sides);
+  double *to[2] = {J->values + patch->J_low, J->values + patch->J_high};
+  for (int32_t i = patch->begin; i < patch->end; ++i) {
+    /* tree_a comes first */
+    const int first = graph->tree_position[graph->tree_a[graph->triple[i]]] != patch->low;
+    const struct sap_reduced_tree *reduced[2] = {NULL, NULL};
+    int32_t n[2] = {0, 0};
+    for (int k = 0; k < n_sides; ++k) {
+      const struct side *side = &sides[k == 0 ? first : !first];
+      reduced[k] = any_reduced ? J->reduced[side->node] : NULL;
+      n[k] = reduced[k] ? reduced[k]->n : side->n;
+    }
+    struct rows rows[2];
+    find_rows(J, i, clamped, from, n[0], n[1], rows);
+    for (int k = 0; k < n_sides; ++k) {
+      const int s = k == 0 ? first : !first;
+      J->chunks[s][i] = reduced[k] ? pack_columns(reduced[k], rows[k], to[s])
+                                   : pack_rows(n[k], clamped ? rows[k].n : 3, rows[k], to[s], bad);
+      to[s] += 3 * (int64_t)sides[s].stride;
+    }
+  }
+}
+
 INLINE int pack_any(const struct sap_jacobian *J, const struct sap_island *island,
                     const double *from, const int any_reduced) {
-  const struct sap_graph *graph = J->graph;
   simd bad = simd_zero();
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
-    const struct sap_patch *patch = &graph->patch[p];
-    struct side sides[2];
-    const int n_sides = sides_of(J, patch, sides);
-    double *to[2] = {J->values + patch->J_low, J->values + patch->J_high};
-    for (int32_t i = patch->begin; i < patch->end; ++i) {
-      /* tree_a comes first */
-      const int first = graph->tree_position[graph->tree_a[graph->contact[i]]] != patch->low;
-      const double *rows = from + graph->contact_J[i];
-      for (int k = 0; k < n_sides; ++k) {
-        const int s = k == 0 ? first : !first;
-        const struct sap_reduced_tree *reduced = any_reduced ? J->reduced[sides[s].node] : NULL;
-        J->chunks[s][i] =
-            reduced ? pack_columns(reduced, rows, to[s]) : pack_rows(sides[s].n, rows, to[s], &bad);
-        rows += 3 * (int64_t)(reduced ? reduced->n : sides[s].n);
-        to[s] += 3 * (int64_t)sides[s].stride;
-      }
+    const struct sap_patch *patch = &J->graph->patch[p];
+    if (patch->law == SAP_LAW_CLAMP) {
+      pack_patch(J, patch, from, any_reduced, 1, &bad);
+    } else {
+      pack_patch(J, patch, from, any_reduced, 0, &bad);
     }
   }
   return simd_sum(bad) == 0;

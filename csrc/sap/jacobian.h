@@ -1,29 +1,30 @@
-/* Products with the Jacobian of the contacts, and H = A + J^T G J (VIII-A), island by island.
+/* Products with the Jacobian of the triples, and H = A + J^T G J (VIII-A), island by island.
  *
- * J is packed tree by tree, in the order of its patches; each row (t1, t2, n of one contact after the other)
- * takes sap_stride(n) doubles. A contact moves only the joints between it and the root, so most columns of a
+ * J is packed tree by tree, in the order of its patches; each row (three of one triple after the other)
+ * takes sap_stride(n) doubles. A triple moves only the joints between it and the root, so most columns of a
  * robot's rows are zero: they are counted in chunks, and chunks of zeros are passed over. jacobian.c and
  * assembly.c are compiled once per instruction set, like the dense kernels. */
 #ifndef SAPWOOD_SAP_JACOBIAN_H
 #define SAPWOOD_SAP_JACOBIAN_H
 
-#include "constraints/contact_pool.h"
+#include "constraints/pool.h"
 #include "linalg/factorization.h"
 #include "sap/graph.h"
 #include "sap/reduction.h"
 
 struct sap_jacobian {
   const struct sap_graph *graph;
+  const struct sap_triples *triples;
   const struct sap_reduced_tree *const *reduced; /* (n_nodes) NULL for a whole tree */
   double *values;
-  uint64_t *
-      chunks[2]; /* (n_contacts) by place: chunks that are not zero, of the lower and higher side */
+  uint64_t
+      *chunks[2]; /* (n_triples) by place: chunks that are not zero, of the lower and higher side */
 };
 
 /* columns of a chunk: 64 chunks hold a row of any length */
 static inline int32_t sap_chunk(int32_t n) { return 8 * ((n + 511) / 512); }
 
-/* what a run of acting contacts of the same links brings to a block: rows of G J, columns of J, and their
+/* what a run of acting triples of the same links brings to a block: rows of G J, columns of J, and their
  * chunks */
 struct sap_term {
   const double *GJ, *J;
@@ -31,21 +32,21 @@ struct sap_term {
   int64_t n_rows;
 };
 
-/* room for the acting contacts of one tree */
+/* room for the acting triples of one tree */
 struct sap_scratch {
   double *GJ;             /* (max_node_width) */
-  struct sap_term *terms; /* (max_node_contacts) */
+  struct sap_term *terms; /* (max_node_triples) */
 };
 
 struct sap_jacobian_loops {
-  /* packs the rows of the problem's J; 0 where one is not finite */
+  /* packs the rows of J: those of contacts are `from`, the problem's, others in their groups; 0 where one is not finite */
   int (*pack)(const struct sap_jacobian *J, const struct sap_island *island, const double *from);
 
   /* the same where there are reduced trees: of those the columns that stay, which are finite */
   int (*pack_reduced)(const struct sap_jacobian *J, const struct sap_island *island,
                       const double *from);
 
-  /* x_c = J x, one array per row of a contact: (n_contacts) by place */
+  /* x_c = J x, one array per row of a triple: (n_triples) by place */
   void (*multiply)(const struct sap_jacobian *J, const struct sap_island *island, const double *x,
                    double *const x_c[3]);
 
@@ -60,11 +61,11 @@ struct sap_jacobian_loops {
                                        const struct sap_island *island, double *const x_c[3],
                                        double *y);
 
-  /* H = A + J^T G J into the places of a cleared factor: A by position. Contacts with G_nn = 0 are passed
+  /* H = A + J^T G J into the places of a cleared factor: A by position. Triples with G = 0 are passed
    * over. */
   void (*assemble)(const struct sap_jacobian *J, const struct sap_island *island,
-                   const double *const *A, const struct sap_contact_pool *contacts,
-                   struct sap_scratch scratch, struct sap_factor *factor);
+                   const double *const *A, const struct sap_pool *pool, struct sap_scratch scratch,
+                   struct sap_factor *factor);
 };
 
 /* for the instruction set of number `set`, as in sap_kernels_of() */

@@ -21,20 +21,24 @@ static void refresh_momentum(struct sap_workspace *w, const struct sap_island *i
 
 void sap_refresh(struct sap_workspace *w, const struct sap_island *island) {
   refresh_momentum(w, island);
-  w->jacobian_loops->multiply(&w->J, island, w->v, w->contacts.v_c);
+  w->jacobian_loops->multiply(&w->J, island, w->v, w->pool.v_c);
 }
 
 struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island) {
   /* l_i(v_c) and gamma */
-  const double contacts = w->loops->law(&w->contacts, island->contact_begin, island->contact_end);
+  double constraints = 0;
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    const int32_t *range = &island->law_begin[law];
+    constraints += w->laws[law]->evaluate(&w->pool, range[0], range[1]);
+  }
 
   /* grad = A (v - v*) - J^T gamma */
-  w->jacobian_loops->multiply_transposed(&w->J, island, w->contacts.gamma, w->impulse);
+  w->jacobian_loops->multiply_transposed(&w->J, island, w->pool.gamma, w->impulse);
   const struct sap_balance balance =
       w->vectors->balance(island->scalar_begin, island->scalar_end, w->dw, w->momentum,
                           w->momentum_star, w->impulse, w->scale, w->gradient);
   struct sap_evaluation now = {
-      .cost = 0.5 * balance.energy + contacts, /* 1/2 |v - v*|_A^2 + sum l_i */
+      .cost = 0.5 * balance.energy + constraints, /* 1/2 |v - v*|_A^2 + sum l_i */
       .gradient = sqrt(balance.gradient),
       .momentum = sqrt(balance.momentum + w->eliminated[island->index]),
       .impulse = sqrt(balance.impulse),
@@ -44,7 +48,7 @@ struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_isl
 }
 
 void sap_bound(struct sap_workspace *w, const struct sap_island *island) {
-  w->jacobian_loops->multiply_bounded(&w->J, island, w->v, w->contacts.v_c, w->contacts.dv_c);
+  w->jacobian_loops->multiply_bounded(&w->J, island, w->v, w->pool.v_c, w->pool.dv_c);
 }
 
 /* the whole velocities of the reduced trees, and momentum from the whole A; |D grad|^2 of the velocities that were
@@ -74,14 +78,14 @@ struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_islan
 
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {
   sap_factor_clear(&w->factor, island->index);
-  w->jacobian_loops->assemble(&w->J, island, w->A, &w->contacts, w->scratch, &w->factor);
+  w->jacobian_loops->assemble(&w->J, island, w->A, &w->pool, w->scratch, &w->factor);
 }
 
 /* ---- along a line ---- */
 
 struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *island) {
   multiply_mass(w, island, w->dv, w->dp);
-  w->jacobian_loops->multiply(&w->J, island, w->dv, w->contacts.dv_c);
+  w->jacobian_loops->multiply(&w->J, island, w->dv, w->pool.dv_c);
   return (struct sap_line){
       .w = w,
       .island = island,
@@ -93,27 +97,23 @@ struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *
 struct sap_line_point sap_line_at(const struct sap_line *line, double alpha) {
   /* dp^T (v(alpha) - v*) - dv_c^T gamma;  dv^T dp + dv_c^T G dv_c */
   struct sap_line_point point = {.alpha = alpha};
-  line->w->loops->line(&line->w->contacts, line->island->contact_begin, line->island->contact_end,
-                       alpha, &point.slope, &point.curvature);
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    const int32_t *range = &line->island->law_begin[law];
+    double slope, curvature;
+    line->w->laws[law]->line(&line->w->pool, range[0], range[1], alpha, &slope, &curvature);
+    point.slope += slope;
+    point.curvature += curvature;
+  }
   point.slope += line->product.linear + alpha * line->product.quadratic;
   point.curvature += line->product.quadratic;
   return point;
 }
 
 double sap_line_difference(const struct sap_line *line, double alpha) {
-  const struct sap_contact_pool *p = &line->w->contacts;
   double difference = alpha * (line->product.linear + 0.5 * alpha * line->product.quadratic);
-  for (int32_t i = line->island->contact_begin; i < line->island->contact_end; ++i) {
-    const struct sap_contact contact = sap_pool_get(p, i);
-    /* y = R^-1 (v_hat - v_c) */
-    const double dy[3] = {-alpha * (p->dv_c[0][i] * contact.inverse_R_t),
-                          -alpha * (p->dv_c[1][i] * contact.inverse_R_t),
-                          -alpha * (p->dv_c[2][i] * contact.inverse_R_n)};
-    const struct sap_contact_state at_0 =
-        sap_contact_at_impulse(&contact, p->y[0][i], p->y[1][i], p->y[2][i]);
-    const struct sap_contact_state at_alpha = sap_contact_at_impulse(
-        &contact, p->y[0][i] + dy[0], p->y[1][i] + dy[1], p->y[2][i] + dy[2]);
-    difference += sap_contact_cost_difference(&contact, &at_0, &at_alpha, dy);
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    const int32_t *range = &line->island->law_begin[law];
+    difference += sap_laws[law].difference(&line->w->pool, range[0], range[1], alpha);
   }
   return difference;
 }
@@ -126,7 +126,7 @@ void sap_line_advance(const struct sap_line *line, double alpha) {
   loops->advance(island->scalar_begin, island->scalar_end, alpha, w->dv, w->dw);
   loops->advance(island->scalar_begin, island->scalar_end, alpha, w->dp, w->momentum);
   for (int r = 0; r < 3; ++r) {
-    loops->advance(island->contact_begin, island->contact_end, alpha, w->contacts.dv_c[r],
-                   w->contacts.v_c[r]);
+    loops->advance(island->triple_begin, island->triple_end, alpha, w->pool.dv_c[r],
+                   w->pool.v_c[r]);
   }
 }

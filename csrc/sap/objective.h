@@ -21,7 +21,7 @@ double sap_momentum_error(double gradient, double scale);
 /* dw = v - v*, momentum = A dw and v_c = J v from v */
 void sap_refresh(struct sap_workspace *w, const struct sap_island *island);
 
-/* v_c = J v, and |J| |v| into contacts.dv_c for the certificate */
+/* v_c = J v, and |J| |v| into pool.dv_c for the certificate */
 void sap_bound(struct sap_workspace *w, const struct sap_island *island);
 
 /* sap_refresh() and sap_evaluate() for the whole problem: finds the velocities that were eliminated, and
@@ -31,7 +31,7 @@ struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_islan
 /* writes y, gamma, region, slip, G, impulse and gradient from dw, momentum and v_c */
 struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island);
 
-/* H = A + J^T G J into the factor's places, from w->contacts.G; contacts with G_nn = 0 are passed over */
+/* H = A + J^T G J into the factor's places, from w->pool.G; triples with G = 0 are passed over */
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island);
 
 /* l(alpha) = l_p(v + alpha dv) */

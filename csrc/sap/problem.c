@@ -6,6 +6,7 @@
 #include "base/finite.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "sap/groups.h"
 #include "sap/vectors.h"
 
 static sap_status invalid(sap_error *error, const char *argument, int64_t index, double value,
@@ -16,7 +17,7 @@ static sap_status invalid(sap_error *error, const char *argument, int64_t index,
 sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
   /* keeps every index of the solver within 32 bits */
   enum { LIMIT = 1 << 28 };
-  *sizes = (sap_sizes){0, 0, 0};
+  *sizes = (sap_sizes){0, 0, 0, 0};
   if (problem->n_trees < 0 || problem->n_trees > LIMIT) {
     return invalid(error, "n_trees", -1, problem->n_trees, "must be from 0 to 2^28");
   }
@@ -62,7 +63,7 @@ sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_e
     sizes->nJ += 3 * (int64_t)problem->tree_nv[a];
     sizes->nJ += b >= 0 ? 3 * (int64_t)problem->tree_nv[b] : 0;
   }
-  return SAP_OK;
+  return sap_group_sizes(problem, sizes, error);
 }
 
 sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sap_error *error) {
@@ -165,8 +166,8 @@ sap_status sap_check_given(const sap_problem *problem, sap_error *error) {
   return SAP_OK;
 }
 
-sap_status sap_check_contacts(const sap_problem *problem, const sap_sizes *sizes,
-                              sap_error *error) {
+static sap_status check_contacts(const sap_problem *problem, const sap_sizes *sizes,
+                                 sap_error *error) {
   const int64_t n = problem->n_contacts;
   const struct {
     const char *name;
@@ -204,6 +205,12 @@ sap_status sap_check_contacts(const sap_problem *problem, const sap_sizes *sizes
   return SAP_OK;
 }
 
+sap_status sap_check_constraints(const sap_problem *problem, const sap_sizes *sizes,
+                                 sap_error *error) {
+  const sap_status status = check_contacts(problem, sizes, error);
+  return status == SAP_OK ? sap_check_groups(problem, error) : status;
+}
+
 sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *allocator,
                              sap_error *error) {
   sap_sizes sizes;
@@ -211,7 +218,10 @@ sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *al
   if (status != SAP_OK) {
     return status;
   }
-  status = sap_check_contacts(problem, &sizes, error);
+  status = sap_check_groups_given(problem, error);
+  if (status == SAP_OK) {
+    status = sap_check_constraints(problem, &sizes, error);
+  }
   if (status != SAP_OK) {
     return status;
   }

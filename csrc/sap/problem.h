@@ -19,10 +19,11 @@ sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sa
 sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
                            const struct sap_kernels *kernels, double *S, sap_error *error);
 
-/* the arrays that sap_check_contacts() reads are there */
+/* the arrays of the contacts are there */
 sap_status sap_check_given(const sap_problem *problem, sap_error *error);
 
 /* all that sap_problem_check() checks but the index arrays and A */
-sap_status sap_check_contacts(const sap_problem *problem, const sap_sizes *sizes, sap_error *error);
+sap_status sap_check_constraints(const sap_problem *problem, const sap_sizes *sizes,
+                                 sap_error *error);
 
 #endif

@@ -45,9 +45,18 @@ static void carve(struct sap_reduction *reduction, struct sap_arena *arena,
   }
 }
 
+/* the same as add_columns() for rows of any number */
+static void add_rows(int32_t n, const double *J, int64_t step, int32_t n_rows, double *sum) {
+  for (int32_t r = 0; r < n_rows; ++r) {
+    for (int32_t j = 0; j < n; ++j) {
+      sum[j] += fabs(J[r * step + j]);
+    }
+  }
+}
+
 /* sums of |J| by velocity, into v of each wide tree */
 static void sum_columns(struct sap_reduction *reduction, const sap_problem *problem,
-                        const struct sap_vector_loops *loops) {
+                        const struct sap_triples *triples, const struct sap_vector_loops *loops) {
   for (int32_t i = 0; i < problem->n_trees; ++i) {
     if (reduction->tree[i]) {
       memset(reduction->tree[i]->v, 0, (size_t)reduction->tree[i]->n * sizeof(double));
@@ -62,6 +71,17 @@ static void sum_columns(struct sap_reduction *reduction, const sap_problem *prob
         loops->add_columns(n, J, reduction->tree[sides[s]]->v);
       }
       J += 3 * (int64_t)n;
+    }
+  }
+  for (int32_t i = triples->n_contacts; i < triples->n; ++i) {
+    const struct sap_triple_rows *rows = &triples->rows[i - triples->n_contacts];
+    const int32_t a = triples->tree_a[i], b = triples->tree_b[i];
+    if (is_wide(problem->tree_nv[a])) {
+      add_rows(problem->tree_nv[a], rows->J, rows->a_step, rows->n, reduction->tree[a]->v);
+    }
+    if (b >= 0 && is_wide(problem->tree_nv[b])) {
+      add_rows(problem->tree_nv[b], rows->J + rows->b, rows->b_step, rows->n,
+               reduction->tree[b]->v);
     }
   }
 }
@@ -107,14 +127,15 @@ static int eliminate(struct sap_reduced_tree *tree, const struct sap_kernels *ke
 }
 
 sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem *problem,
-                              const struct sap_kernels *kernels,
+                              const struct sap_triples *triples, const struct sap_kernels *kernels,
                               const struct sap_vector_loops *loops, const sap_allocator *memory) {
   sap_reduction_clear(reduction, problem);
   int any_wide = 0;
   for (int32_t i = 0; i < problem->n_trees; ++i) {
     any_wide |= is_wide(problem->tree_nv[i]);
   }
-  if (!any_wide || problem->n_contacts == 0 || !problem->A || !problem->J || !problem->v_star) {
+  const int given = problem->A && problem->v_star && (problem->n_contacts == 0 || problem->J);
+  if (!any_wide || triples->n == 0 || !given) {
     return SAP_OK;
   }
   int32_t *size;
@@ -125,7 +146,7 @@ sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem
   }
   arena = (struct sap_arena){reduction->block.base, 0};
   carve(reduction, &arena, problem, &size);
-  sum_columns(reduction, problem, loops);
+  sum_columns(reduction, problem, triples, loops);
   const double *A = problem->A, *v_star = problem->v_star;
   int32_t n_reduced = 0;
   for (int32_t i = 0; i < problem->n_trees; ++i) {

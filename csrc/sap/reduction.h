@@ -1,6 +1,6 @@
 /* Velocities that no contact moves, eliminated once per solve.
  *
- * In one tree let u be the velocities whose columns of J are exactly zero in all contacts, t the others. At
+ * In one tree let u be the velocities whose columns of J are exactly zero in all constraints, t the others. At
  * the minimum of (17) over v_u
  *
  *     A_uu (v_u - v*_u) + A_ut (v_t - v*_t) = 0
@@ -21,6 +21,7 @@
 
 #include "base/memory.h"
 #include "linalg/kernels.h"
+#include "sap/triples.h"
 #include "sap/vectors.h"
 
 /* A tree that has been reduced; "whole" arrays have all of its n velocities in the order of the problem. */
@@ -51,7 +52,7 @@ void sap_reduction_clear(struct sap_reduction *reduction, const sap_problem *pro
 /* Finds what can be eliminated and eliminates it. Of the problem, sizes alone need to have been checked: where A or
  * J breaks a rule, the tree stays whole. SAP_OUT_OF_MEMORY, or SAP_OK. */
 sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem *problem,
-                              const struct sap_kernels *kernels,
+                              const struct sap_triples *triples, const struct sap_kernels *kernels,
                               const struct sap_vector_loops *loops, const sap_allocator *memory);
 
 /* v*, D = diag(A)^(-1/2) and A v* of the velocities that stay (n_t each), with the whole A; returns |D A v*|^2

@@ -7,15 +7,13 @@
 #include "sap/problem.h"
 #include "sap/regularization.h"
 
-static const double four_pi_squared = 39.478417604357434475;
-
-sap_status sap_check_parameters(const sap_problem *problem, const sap_sizes *sizes,
-                                const sap_parameters *p, sap_error *error) {
+sap_status sap_check_scalars(double dt, double sigma, double beta, sap_delassus delassus,
+                             sap_error *error) {
   const struct {
     const char *name;
     double value;
     int zero_allowed;
-  } scalars[] = {{"dt", p->dt, 0}, {"sigma", p->sigma, 0}, {"beta", p->beta, 1}};
+  } scalars[] = {{"dt", dt, 0}, {"sigma", sigma, 0}, {"beta", beta, 1}};
   for (size_t s = 0; s < sizeof scalars / sizeof *scalars; ++s) {
     const double x = scalars[s].value;
     if (!isfinite(x) || x < 0 || (x == 0 && !scalars[s].zero_allowed)) {
@@ -24,15 +22,24 @@ sap_status sap_check_parameters(const sap_problem *problem, const sap_sizes *siz
           scalars[s].zero_allowed ? "must be finite and >= 0" : "must be finite and > 0");
     }
   }
-  if (p->delassus != SAP_DELASSUS_BLOCK && p->delassus != SAP_DELASSUS_DIAGONAL) {
-    return sap_fail(error, SAP_INVALID_ARGUMENT, "delassus", -1, p->delassus,
+  if (delassus != SAP_DELASSUS_BLOCK && delassus != SAP_DELASSUS_DIAGONAL) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "delassus", -1, delassus,
                     "must be a sap_delassus");
+  }
+  return SAP_OK;
+}
+
+sap_status sap_check_parameters(const sap_problem *problem, const sap_sizes *sizes,
+                                const sap_parameters *p, sap_error *error) {
+  sap_status status = sap_check_scalars(p->dt, p->sigma, p->beta, p->delassus, error);
+  if (status != SAP_OK) {
+    return status;
   }
   const int64_t n = problem->n_contacts;
   if (n > 0 && (!p->k || !p->tau_d)) {
     return sap_fail(error, SAP_INVALID_ARGUMENT, p->k ? "tau_d" : "k", -1, NAN, "must be given");
   }
-  sap_status status = sap_check_finite("phi0", n, p->phi0, error);
+  status = sap_check_finite("phi0", n, p->phi0, error);
   for (int64_t i = 0; i < n && status == SAP_OK; ++i) {
     if (!(p->k[i] > 0)) {
       /* k may be infinite: rigid, which section IX-A turns into near-rigid */
@@ -43,6 +50,14 @@ sap_status sap_check_parameters(const sap_problem *problem, const sap_sizes *siz
     }
   }
   return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
+}
+
+void sap_list_blocks(const sap_problem *problem, int64_t *tree_A) {
+  int64_t offset = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    tree_A[t] = offset;
+    offset += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
+  }
 }
 
 /* W += J diag(A)^-1 J^T for one tree */
@@ -56,13 +71,21 @@ static void add_diagonal_estimate(int32_t n, const double *J, const double *A, d
   }
 }
 
-/* |W|_F/3 */
-static double effective_inverse_mass(const double W[9]) {
+void sap_add_delassus(const struct sap_kernels *kernels, sap_delassus delassus, int32_t n,
+                      const double *A, const double *S, const double *J, double W[9]) {
+  if (delassus == SAP_DELASSUS_BLOCK) {
+    kernels->gram(n, S, J, W);
+  } else {
+    add_diagonal_estimate(n, J, A, W);
+  }
+}
+
+double sap_inverse_mass(const double W[9], int32_t n_rows) {
   double sum = 0;
   for (int i = 0; i < 9; ++i) {
     sum += W[i] * W[i];
   }
-  return sqrt(sum) / 3;
+  return sqrt(sum) / n_rows;
 }
 
 sap_status sap_regularize_with(const sap_problem *problem, const sap_parameters *p,
@@ -76,21 +99,18 @@ sap_status sap_regularize_with(const sap_problem *problem, const sap_parameters 
     for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
       const int32_t n = problem->tree_nv[trees[side]];
       const int64_t block = tree_A[trees[side]];
-      if (p->delassus == SAP_DELASSUS_BLOCK) {
-        kernels->gram(n, S + block, J, W); /* J A^-1 J^T */
-      } else {
-        add_diagonal_estimate(n, J, problem->A + block, W);
-      }
+      sap_add_delassus(kernels, p->delassus, n, problem->A + block, S + block, J, W);
       J += 3 * (int64_t)n;
     }
-    const double w = effective_inverse_mass(W);
+    const double w = sap_inverse_mass(W, 3);
     if (!(w > 0 && isfinite(w))) {
       return sap_fail(error, SAP_INVALID_ARGUMENT, "J", i, w,
                       "the rows of this contact must give an effective mass");
     }
-    const double time = p->dt + p->tau_d[i];                                              /* s */
-    R_n[i] = fmax(p->beta * p->beta / four_pi_squared * w, 1 / (p->dt * p->k[i] * time)); /* (21) */
-    R_t[i] = p->sigma * w;                                                                /* (22) */
+    const double time = p->dt + p->tau_d[i]; /* s */
+    R_n[i] =
+        fmax(p->beta * p->beta / sap_four_pi_squared * w, 1 / (p->dt * p->k[i] * time)); /* (21) */
+    R_t[i] = p->sigma * w;                                                               /* (22) */
     v_hat_n[i] = -p->phi0[i] / time;
     if (!(R_n[i] > 0 && isfinite(R_n[i]) && R_t[i] > 0 && isfinite(R_t[i]) &&
           isfinite(v_hat_n[i]))) {
@@ -134,11 +154,7 @@ sap_status sap_regularize(const sap_problem *problem, const sap_parameters *para
   }
   arena = (struct sap_arena){block.base, 0};
   carve(&scratch, &arena, problem, &sizes);
-  int64_t offset = 0;
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    scratch.tree_A[t] = offset;
-    offset += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
-  }
+  sap_list_blocks(problem, scratch.tree_A);
   const struct sap_kernels *kernels = sap_kernels_best();
   status = sap_invert_mass(problem, NULL, kernels, scratch.S, error);
   if (status == SAP_OK) {

@@ -9,7 +9,7 @@
 /* one side of a patch: the rows of J that belong to one tree */
 struct side {
   const double *J;
-  const uint64_t *chunks; /* of its contacts */
+  const uint64_t *chunks; /* of its triples */
   int32_t node, scalar, n, stride;
 };
 
@@ -53,7 +53,7 @@ INLINE int32_t last_vector(int32_t n, int32_t c) {
   return vectors_of(end < n ? end : n);
 }
 
-/* the chunks of the contacts of an incidence, by place */
+/* the chunks of the triples of an incidence, by place */
 INLINE const uint64_t *chunks_of(const struct sap_jacobian *J, int32_t node,
                                  const struct sap_incidence *incidence) {
   return J->chunks[J->graph->patch[incidence->patch].low != node];
@@ -61,7 +61,7 @@ INLINE const uint64_t *chunks_of(const struct sap_jacobian *J, int32_t node,
 
 /* the entry of the table that is in assembly.c */
 void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_island *island,
-                               const double *const *A, const struct sap_contact_pool *contacts,
+                               const double *const *A, const struct sap_pool *pool,
                                struct sap_scratch scratch, struct sap_factor *factor);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "sap/certificate.h"
+#include "sap/groups.h"
 #include "sap/newton.h"
 #include "sap/problem.h"
 #include "sap/regularization.h"
@@ -26,9 +27,11 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
   *made = (sap_solver){.settings = chosen,
                        .work = {.memory = memory,
                                 .kernels = sap_kernels_best(),
-                                .loops = sap_pool_loops_of(set),
                                 .jacobian_loops = sap_jacobian_loops_of(set),
                                 .vectors = sap_vector_loops_of(set)}};
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    made->work.laws[law] = sap_laws[law].loops[set];
+  }
   *solver = made;
   return SAP_OK;
 }
@@ -55,8 +58,15 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
   w->n_history = 0;
   sap_status status = sap_problem_sizes(problem, &sizes, error);
   sap_reduction_clear(&w->reduction, problem);
+  if (status == SAP_OK) {
+    status = sap_check_groups_given(problem, error);
+  }
+  if (status == SAP_OK) {
+    status = sap_triples_list(&w->triples, problem, &w->memory);
+  }
   if (status == SAP_OK && reduce) {
-    status = sap_reduction_find(&w->reduction, problem, w->kernels, w->vectors, &w->memory);
+    status =
+        sap_reduction_find(&w->reduction, problem, &w->triples, w->kernels, w->vectors, &w->memory);
   }
   if (status == SAP_OK) {
     const double start = sap_seconds();
@@ -83,13 +93,13 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
     status = sap_check_finite("v_star", sizes.nv, problem->v_star, error);
   }
   if (status == SAP_OK) {
-    w->contacts.soft = solver->settings.soft_norm * solver->settings.soft_norm;
+    w->pool.soft = solver->settings.soft_norm * solver->settings.soft_norm;
     int valid = 1;
     for (int32_t i = 0; i < w->graph.n_islands; ++i) {
       valid &= sap_workspace_bind(w, &w->graph.island[i], &complete);
     }
     /* what exactly is wrong, and first */
-    status = valid ? SAP_OK : sap_check_contacts(&complete, &sizes, error);
+    status = valid ? SAP_OK : sap_check_constraints(&complete, &sizes, error);
     if (!valid && status == SAP_OK) {
       status =
           sap_fail(error, SAP_INVALID_ARGUMENT, "J", -1, NAN, "must not change while it is read");
@@ -115,18 +125,35 @@ static void add_island(sap_solution *solution, const struct sap_newton_result *r
   solution->line_search_seconds += result->line_search_seconds;
 }
 
+/* by place -> by row of the groups */
+static void scatter_rows(const struct sap_workspace *w, int32_t place,
+                         const struct sap_triple_rows *rows, sap_solution *solution) {
+  for (int32_t r = 0; r < rows->n; ++r) {
+    if (solution->group_gamma) {
+      solution->group_gamma[rows->place + r] = w->pool.gamma[r][place];
+    }
+    if (solution->group_v_c) {
+      solution->group_v_c[rows->place + r] = w->pool.v_c[r][place];
+    }
+  }
+}
+
 /* by place -> by contact of the problem */
-static void scatter_contacts(const struct sap_workspace *w, sap_solution *solution) {
-  for (int32_t place = 0; place < w->graph.n_contacts; ++place) {
-    const int64_t i = w->graph.contact[place];
+static void scatter_triples(const struct sap_workspace *w, sap_solution *solution) {
+  for (int32_t place = 0; place < w->graph.n_triples; ++place) {
+    const int64_t i = w->graph.triple[place];
+    if (i >= w->triples.n_contacts) {
+      scatter_rows(w, place, &w->triples.rows[i - w->triples.n_contacts], solution);
+      continue;
+    }
     for (int r = 0; r < 3; ++r) {
-      solution->gamma[3 * i + r] = w->contacts.gamma[r][place];
+      solution->gamma[3 * i + r] = w->pool.gamma[r][place];
       if (solution->v_c) {
-        solution->v_c[3 * i + r] = w->contacts.v_c[r][place];
+        solution->v_c[3 * i + r] = w->pool.v_c[r][place];
       }
     }
     if (solution->regions) {
-      solution->regions[i] = w->contacts.region[place];
+      solution->regions[i] = w->pool.region[place];
     }
   }
 }
@@ -153,6 +180,8 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem,
                              .gamma = solution->gamma,
                              .v_c = solution->v_c,
                              .regions = solution->regions,
+                             .group_gamma = solution->group_gamma,
+                             .group_v_c = solution->group_v_c,
                              .outcome = SAP_CONVERGED,
                              .tree = -1,
                              .n_islands = w->graph.n_islands,
@@ -177,12 +206,15 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem,
     memcpy(solution->v, problem->v_star, (size_t)w->graph.sizes.nv * sizeof(double));
   }
   sap_workspace_scatter(w, w->v, solution->v);
-  scatter_contacts(w, solution);
+  scatter_triples(w, solution);
 
   const double scale = sqrt(fmax(momentum, impulse));
   solution->momentum_error = sap_momentum_error(sqrt(gradient), scale); /* (24) */
   solution->complementarity_error =                                     /* (25) */
-      complementarity == 0 ? 0 : complementarity / problem->n_contacts / solution->cost;
+      complementarity == 0
+          ? 0
+          : complementarity / (double)(problem->n_contacts + w->graph.sizes.n_rows) /
+                fabs(solution->cost);
   /* a bound that overflowed bounds nothing */
   solution->velocity_error_bound = isnan(bound) ? INFINITY : sqrt(bound);
   solution->cost_gap_bound = isnan(bound) ? INFINITY : 0.5 * bound;

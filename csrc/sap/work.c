@@ -1,5 +1,6 @@
 #include "sap/work.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -30,7 +31,7 @@ struct symbolic {
 static void carve(struct symbolic *s, struct sap_arena *arena, const sap_problem *problem) {
   /* more nodes and edges than these no graph has */
   const size_t nodes = (size_t)problem->n_trees, edges = (size_t)problem->n_contacts;
-  sap_graph_carve(&s->graph, arena, problem);
+  sap_graph_carve(&s->graph, arena, problem->n_trees, problem->n_contacts);
   s->start = sap_arena_take(arena, nodes + 1, sizeof(int32_t));
   s->neighbour = sap_arena_take(arena, edges, sizeof(int32_t));
   s->parent = sap_arena_take(arena, nodes, sizeof(int32_t));
@@ -118,7 +119,7 @@ static void add_patch(struct island_parts *parts, const struct sap_graph *graph,
   const double n_high = patch->high < 0 ? 0 : sap_node_size(&graph->tree, patch->high);
   const double n = n_low + n_high, J_bytes = 8 * 3 * n;
   for (int32_t place = patch->begin; place < patch->end; ++place) {
-    const int8_t region = regions[graph->contact[place]];
+    const int8_t region = regions[graph->triple[place]];
     const double rank = region == SAP_STICTION ? 3 : region == SAP_SLIDING ? 2 : 0;
     add(&parts->law, 1, law);
     add(&parts->trial, 1, trial);
@@ -185,6 +186,10 @@ sap_status sap_work_count(const sap_problem *problem, const int8_t *regions,
   struct symbolic s = {.block = {NULL, NULL, 0}};
   sap_sizes sizes;
   sap_status status = sap_problem_sizes(problem, &sizes, error);
+  if (status == SAP_OK && sizes.n_rows > 0) {
+    status = sap_fail(error, SAP_INVALID_ARGUMENT, "groups", -1, NAN,
+                      "must be empty: operations are counted for contacts alone");
+  }
   if (status == SAP_OK) {
     status = count_events(records, n_islands, islands, error);
   }
@@ -198,7 +203,11 @@ sap_status sap_work_count(const sap_problem *problem, const int8_t *regions,
   }
   arena = (struct sap_arena){s.block.base, 0};
   carve(&s, &arena, problem);
-  sap_graph_build(&s.graph, problem, &sizes, problem->tree_nv, n_islands == 1);
+  const struct sap_triples contacts = {.n = problem->n_contacts,
+                                       .n_contacts = problem->n_contacts,
+                                       .tree_a = problem->tree_a,
+                                       .tree_b = problem->tree_b};
+  sap_graph_build(&s.graph, problem, &contacts, &sizes, problem->tree_nv, n_islands == 1);
   if (s.graph.n_islands == n_islands) {
     list_neighbours(&s);
     count_rows(&s);

@@ -5,20 +5,21 @@
 
 static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   const struct sap_graph *graph = &w->graph;
-  const size_t contacts = (size_t)graph->n_contacts;
+  const size_t triples = (size_t)graph->n_triples;
   const size_t scalars = (size_t)graph->tree.n_scalars;
   sap_junction_tree_carve_updates(&w->graph.tree, arena);
   sap_factor_carve_values(&w->factor, arena);
   w->S = sap_arena_take(arena, (size_t)graph->sizes.nA, sizeof(double));
   w->A = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->A);
   w->J.graph = graph;
+  w->J.triples = &w->triples;
   w->J.values = sap_arena_take(arena, (size_t)graph->node_J[graph->n_nodes], sizeof(double));
-  w->J.chunks[0] = sap_arena_take(arena, contacts, sizeof(uint64_t));
-  w->J.chunks[1] = sap_arena_take(arena, contacts, sizeof(uint64_t));
-  sap_pool_carve(&w->contacts, arena, graph->n_contacts);
+  w->J.chunks[0] = sap_arena_take(arena, triples, sizeof(uint64_t));
+  w->J.chunks[1] = sap_arena_take(arena, triples, sizeof(uint64_t));
+  sap_pool_carve(&w->pool, arena, graph->n_triples, graph->has_laws);
   w->scratch.GJ = sap_arena_take(arena, (size_t)graph->max_node_width, sizeof(double));
   w->scratch.terms =
-      sap_arena_take(arena, (size_t)graph->max_node_contacts, sizeof(struct sap_term));
+      sap_arena_take(arena, (size_t)graph->max_node_triples, sizeof(struct sap_term));
   double **const by_scalar[] = {&w->v,  &w->best,     &w->v_star,  &w->momentum_star,
                                 &w->dw, &w->momentum, &w->impulse, &w->gradient,
                                 &w->dv, &w->dp,       &w->scale};
@@ -58,13 +59,13 @@ static sap_status build(struct sap_workspace *w, const sap_problem *problem, con
                         const sap_settings *settings) {
   struct sap_graph *graph = &w->graph;
   struct sap_arena arena = {NULL, 0};
-  sap_graph_carve(graph, &arena, problem);
+  sap_graph_carve(graph, &arena, problem->n_trees, w->triples.n);
   if (!sap_block_reserve(&w->graph_block, arena.used, &w->memory)) {
     return SAP_OUT_OF_MEMORY;
   }
   arena = (struct sap_arena){w->graph_block.base, 0};
-  sap_graph_carve(graph, &arena, problem);
-  sap_graph_build(graph, problem, sizes, w->reduction.size, !settings->islands);
+  sap_graph_carve(graph, &arena, problem->n_trees, w->triples.n);
+  sap_graph_build(graph, problem, &w->triples, sizes, w->reduction.size, !settings->islands);
 
   w->factor.kind = settings->factorization;
   w->factor.kernels = w->kernels;
@@ -89,8 +90,8 @@ static sap_status build(struct sap_workspace *w, const sap_problem *problem, con
 sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *problem,
                                  const sap_sizes *sizes, const sap_settings *settings,
                                  int32_t *reused) {
-  *reused =
-      w->has_graph && sap_graph_matches(&w->graph, problem, w->reduction.size, !settings->islands);
+  *reused = w->has_graph && sap_graph_matches(&w->graph, problem, &w->triples, w->reduction.size,
+                                              !settings->islands);
   if (*reused) {
     return SAP_OK;
   }
@@ -132,11 +133,12 @@ static void bind_trees(struct sap_workspace *w, const struct sap_island *island,
   }
 }
 
-static int bind_contacts(struct sap_workspace *w, const struct sap_island *island,
-                         const sap_problem *problem) {
-  struct sap_contact_pool *contacts = &w->contacts;
-  for (int32_t place = island->contact_begin; place < island->contact_end; ++place) {
-    const int64_t i = w->graph.contact[place];
+static void bind_contacts(struct sap_workspace *w, const struct sap_island *island,
+                          const sap_problem *problem) {
+  struct sap_pool *contacts = &w->pool;
+  const int32_t *range = &island->law_begin[SAP_LAW_CONTACT];
+  for (int32_t place = range[0]; place < range[1]; ++place) {
+    const int64_t i = w->graph.triple[place];
     contacts->mu[place] = problem->mu[i];
     contacts->R_t[place] = problem->R_t[i];
     contacts->R_n[place] = problem->R_n[i];
@@ -144,7 +146,24 @@ static int bind_contacts(struct sap_workspace *w, const struct sap_island *islan
     contacts->v_hat[1][place] = problem->v_hat_t ? problem->v_hat_t[2 * i + 1] : 0;
     contacts->v_hat[2][place] = problem->v_hat_n[i];
   }
-  return w->loops->derive(contacts, island->contact_begin, island->contact_end);
+}
+
+/* rows that a triple lacks have bounds that let nothing through */
+static void bind_clamps(struct sap_workspace *w, const struct sap_island *island) {
+  struct sap_pool *pool = &w->pool;
+  const int32_t *range = &island->law_begin[SAP_LAW_CLAMP];
+  for (int32_t place = range[0]; place < range[1]; ++place) {
+    const struct sap_triple_rows *rows =
+        &w->triples.rows[w->graph.triple[place] - w->triples.n_contacts];
+    const sap_constraints *group = rows->group;
+    for (int32_t r = 0; r < 3; ++r) {
+      const int given = r < rows->n;
+      pool->R[r][place] = given ? group->R[rows->row + r] : 1;
+      pool->v_hat[r][place] = given ? group->v_hat[rows->row + r] : 1;
+      pool->lower[r][place] = given ? group->lower[rows->row + r] : 0;
+      pool->upper[r][place] = given ? group->upper[rows->row + r] : 0;
+    }
+  }
 }
 
 int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
@@ -153,7 +172,14 @@ int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
   const struct sap_jacobian_loops *loops = w->jacobian_loops;
   const int finite =
       (w->reduction.tree ? loops->pack_reduced : loops->pack)(&w->J, island, problem->J);
-  return bind_contacts(w, island, problem) && finite;
+  bind_contacts(w, island, problem);
+  bind_clamps(w, island);
+  int valid = finite;
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    const int32_t *range = &island->law_begin[law];
+    valid &= w->laws[law]->derive(&w->pool, range[0], range[1]);
+  }
+  return valid;
 }
 
 void sap_workspace_gather(const struct sap_workspace *w, const double *by_tree, double *by_scalar) {
@@ -190,5 +216,6 @@ void sap_workspace_release(struct sap_workspace *w) {
   sap_block_release(&w->row_block, &w->memory);
   sap_block_release(&w->number_block, &w->memory);
   sap_block_release(&w->reduction.block, &w->memory);
+  sap_triples_release(&w->triples, &w->memory);
   w->has_graph = 0;
 }

@@ -1,11 +1,11 @@
 /* All that a solve works on, in three blocks of memory: the graph, the rows of its junction tree, and the
- * numbers; a reduction has its own. A problem is bound to it once per solve: numbers are gathered in the order of the graph, so that
+ * numbers; a reduction and the list of triples have their own. A problem is bound to it once per solve: numbers are gathered in the order of the graph, so that
  * every loop of the iterations runs over contiguous memory and knows the places it writes to. */
 #ifndef SAPWOOD_SAP_WORKSPACE_H
 #define SAPWOOD_SAP_WORKSPACE_H
 
 #include "base/memory.h"
-#include "constraints/contact_pool.h"
+#include "constraints/pool.h"
 #include "linalg/factorization.h"
 #include "sap/graph.h"
 #include "sap/jacobian.h"
@@ -15,11 +15,12 @@
 struct sap_workspace {
   sap_allocator memory;
   const struct sap_kernels *kernels;
-  const struct sap_pool_loops *loops;
+  const struct sap_law_loops *laws[SAP_N_LAWS];
   const struct sap_jacobian_loops *jacobian_loops;
   const struct sap_vector_loops *vectors;
   struct sap_block graph_block, row_block, number_block;
   int has_graph;
+  struct sap_triples triples;
   struct sap_reduction reduction;
   struct sap_graph graph;
   struct sap_factor factor; /* H and its Cholesky factor */
@@ -35,7 +36,7 @@ struct sap_workspace {
 
   /* by place (patch order) */
   struct sap_jacobian J;
-  struct sap_contact_pool contacts;
+  struct sap_pool pool;
   struct sap_scratch scratch;
 
   /* by scalar */
@@ -53,14 +54,14 @@ struct sap_workspace {
   int32_t n_history, history_capacity;
 };
 
-/* Makes the workspace fit the problem and its reduction: keeps the graph where it matches, else builds it.
+/* Makes the workspace fit the problem, its triples and their reduction: keeps the graph where it matches, else builds it.
  * *reused says which. */
 sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *problem,
                                  const sap_sizes *sizes, const sap_settings *settings,
                                  int32_t *reused);
 
-/* Gathers the numbers of an island, of which A and v_star are checked; 0 where J or a contact breaks a rule
- * of sap_check_contacts(). */
+/* Gathers the numbers of an island, of which A and v_star are checked; 0 where J or a constant breaks a rule
+ * of sap_check_constraints(). */
 int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
                        const sap_problem *problem);
 

@@ -3,18 +3,18 @@
 #include <math.h>
 
 #include "check.h"
-#include "constraints/contact_pool.h"
+#include "constraints/pool.h"
 #include "linalg/kernels.h"
 
 enum { MOST = 67 }; /* no multiple of a vector width */
 
-static struct sap_contact_pool pool;
+static struct sap_pool pool;
 static _Alignas(SAP_ALIGNMENT) unsigned char room[64 * 1024];
 
 /* contacts of all kinds at random velocities: y, slip, G and gamma as the solver has them */
-static void fill(const struct sap_pool_loops *loops, double soft_norm, uint64_t *seed) {
+static void fill(const struct sap_law_loops *loops, double soft_norm, uint64_t *seed) {
   struct sap_arena arena = {room, 0};
-  sap_pool_carve(&pool, &arena, MOST);
+  sap_pool_carve(&pool, &arena, MOST, 0);
   REQUIRE(arena.used <= sizeof room);
   pool.soft = soft_norm * soft_norm;
   for (int32_t i = 0; i < MOST; ++i) {
@@ -28,7 +28,7 @@ static void fill(const struct sap_pool_loops *loops, double soft_norm, uint64_t 
     }
   }
   REQUIRE(loops->derive(&pool, 0, MOST));
-  loops->law(&pool, 0, MOST);
+  loops->evaluate(&pool, 0, MOST);
 }
 
 /* the symmetric matrix (a, b; b, c) is positive semidefinite to round-off */
@@ -43,7 +43,7 @@ static void dual_is_the_linearized_law_in_the_cone(void) {
     if (!sap_kernels_of(set)) {
       continue;
     }
-    const struct sap_pool_loops *loops = sap_pool_loops_of(set);
+    const struct sap_law_loops *loops = sap_laws[SAP_LAW_CONTACT].loops[set];
     fill(loops, 0, &seed);
     loops->predict(&pool, 0, MOST);
     for (int32_t i = 0; i < MOST; ++i) {
@@ -77,7 +77,7 @@ static void own_dual_changes_nothing(void) {
     if (!sap_kernels_of(set)) {
       continue;
     }
-    const struct sap_pool_loops *loops = sap_pool_loops_of(set);
+    const struct sap_law_loops *loops = sap_laws[SAP_LAW_CONTACT].loops[set];
     fill(loops, 0, &seed);
     double G[SAP_G_ENTRIES][MOST];
     for (int32_t i = 0; i < MOST; ++i) {
@@ -105,14 +105,14 @@ static void blended_curvature_is_bounded(void) {
     if (!sap_kernels_of(set)) {
       continue;
     }
-    const struct sap_pool_loops *loops = sap_pool_loops_of(set);
+    const struct sap_law_loops *loops = sap_laws[SAP_LAW_CONTACT].loops[set];
     for (int trial = 0; trial < 50; ++trial) {
       fill(loops, trial % 2 ? 1e-2 : 0, &seed);
       loops->predict(&pool, 0, MOST);
       for (int32_t i = 0; i < MOST; ++i) {
         pool.dual[2][i] *= pow(10, trial % 5 - 2);
       }
-      loops->law(&pool, 0, MOST);
+      loops->evaluate(&pool, 0, MOST);
       loops->blend(&pool, 0, MOST);
       for (int32_t i = 0; i < MOST; ++i) {
         /* G less the part along (mu t, 1), which is the law's and semidefinite */

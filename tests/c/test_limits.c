@@ -33,7 +33,8 @@ static void make_masses(int32_t n, double R_t, double R_n, double mu) {
   }
   scene.problem = (sap_problem){
       n,       n,        scene.tree_nv, scene.A,   scene.v_star,  scene.tree_a, scene.tree_b,
-      scene.J, scene.mu, scene.R_t,     scene.R_n, scene.v_hat_n, NULL};
+      scene.J, scene.mu, scene.R_t,     scene.R_n, scene.v_hat_n, NULL,         0,
+      NULL};
   sap_problem_sizes(&scene.problem, &scene.sizes, NULL);
 }
 

@@ -71,9 +71,9 @@ static void make_scene(uint64_t seed) {
     scene.v_star[i] = check_random(&seed, -1, 1);
     scene.v[i] = check_random(&seed, -1, 1);
   }
-  scene.problem = (sap_problem){
-      TREES,   CONTACTS, sizes_of_trees, scene.A,   scene.v_star,  scene.tree_a, scene.tree_b,
-      scene.J, scene.mu, scene.R_t,      scene.R_n, scene.v_hat_n, NULL};
+  scene.problem = (sap_problem){TREES,        CONTACTS,      sizes_of_trees, scene.A,  scene.v_star,
+                                scene.tree_a, scene.tree_b,  scene.J,        scene.mu, scene.R_t,
+                                scene.R_n,    scene.v_hat_n, NULL,           0,        NULL};
 }
 
 /* a solver of one instruction set, with the scene loaded and its velocity set; NULL without the set */
@@ -86,7 +86,9 @@ static sap_solver *load(int32_t set) {
   }
   struct sap_workspace *w = &solver->work;
   w->kernels = sap_kernels_of(set);
-  w->loops = sap_pool_loops_of(set);
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    w->laws[law] = sap_laws[law].loops[set];
+  }
   w->jacobian_loops = sap_jacobian_loops_of(set);
   w->vectors = sap_vector_loops_of(set);
   int32_t reused;
@@ -117,19 +119,19 @@ static void products_with_J(void) {
     struct sap_workspace *w = &solver->work;
     const struct sap_island *island = &w->graph.island[0];
     double x_c[3 * CONTACTS], sums[NV] = {0}, absolutes[NV] = {0};
-    w->jacobian_loops->multiply(&w->J, island, w->v, w->contacts.v_c);
-    w->jacobian_loops->multiply_bounded(&w->J, island, w->v, w->contacts.gamma, w->contacts.dv_c);
+    w->jacobian_loops->multiply(&w->J, island, w->v, w->pool.v_c);
+    w->jacobian_loops->multiply_bounded(&w->J, island, w->v, w->pool.gamma, w->pool.dv_c);
     for (int32_t place = 0; place < CONTACTS; ++place) {
       for (int r = 0; r < 3; ++r) {
-        const int32_t row = 3 * w->graph.contact[place] + r;
+        const int32_t row = 3 * w->graph.triple[place] + r;
         double sum = 0, bound = 0;
         for (int32_t j = 0; j < NV; ++j) {
           sum += scene.dense_J[row][j] * scene.v[j];
           bound += fabs(scene.dense_J[row][j] * scene.v[j]);
         }
-        CHECK_CLOSE(w->contacts.v_c[r][place], sum, 1e-13);
-        CHECK_CLOSE(w->contacts.gamma[r][place], sum, 1e-13);
-        CHECK_CLOSE(w->contacts.dv_c[r][place], bound, 1e-13);
+        CHECK_CLOSE(w->pool.v_c[r][place], sum, 1e-13);
+        CHECK_CLOSE(w->pool.gamma[r][place], sum, 1e-13);
+        CHECK_CLOSE(w->pool.dv_c[r][place], bound, 1e-13);
         x_c[row] = sum;
       }
     }
@@ -139,8 +141,8 @@ static void products_with_J(void) {
         absolutes[j] += fabs(scene.dense_J[row][j]) * x_c[row];
       }
     }
-    w->jacobian_loops->multiply_transposed(&w->J, island, w->contacts.v_c, w->dv);
-    w->jacobian_loops->multiply_transposed_absolute(&w->J, island, w->contacts.v_c, w->dp);
+    w->jacobian_loops->multiply_transposed(&w->J, island, w->pool.v_c, w->dv);
+    w->jacobian_loops->multiply_transposed_absolute(&w->J, island, w->pool.v_c, w->dp);
     for (int32_t j = 0; j < NV; ++j) {
       const int32_t scalar = scalar_of(w, j);
       if (scalar >= 0) {
@@ -189,11 +191,11 @@ static void hessian(void) {
     memcpy(H, scene.dense_A, sizeof H);
     int32_t acting = 0;
     for (int32_t place = 0; place < CONTACTS; ++place) {
-      double *const *g = w->contacts.G;
+      double *const *g = w->pool.G;
       const double G[3][3] = {{g[SAP_G_11][place], g[SAP_G_12][place], g[SAP_G_1N][place]},
                               {g[SAP_G_12][place], g[SAP_G_22][place], g[SAP_G_2N][place]},
                               {g[SAP_G_1N][place], g[SAP_G_2N][place], g[SAP_G_NN][place]}};
-      const int32_t row = 3 * w->graph.contact[place];
+      const int32_t row = 3 * w->graph.triple[place];
       acting += G[2][2] > 0;
       for (int32_t k = 0; k < 9 * NV * NV; ++k) {
         const int32_t r = k / (3 * NV * NV), c = k / (NV * NV) % 3, i = k / NV % NV, j = k % NV;

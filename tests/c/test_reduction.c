@@ -69,9 +69,9 @@ static void make_robots(struct robots *r, int32_t n_trees, int32_t n_contacts, d
     r->R_n[i] = check_random(seed, 1e-3, 1e-1);
     r->v_hat_n[i] = check_random(seed, -0.1, 0.5);
   }
-  r->problem =
-      (sap_problem){n_trees, n_contacts, r->tree_nv, r->A,   r->v_star,  r->tree_a, r->tree_b,
-                    r->J,    r->mu,      r->R_t,     r->R_n, r->v_hat_n, NULL};
+  r->problem = (sap_problem){n_trees,   n_contacts, r->tree_nv, r->A,  r->v_star,
+                             r->tree_a, r->tree_b,  r->J,       r->mu, r->R_t,
+                             r->R_n,    r->v_hat_n, NULL,       0,     NULL};
   sap_problem_sizes(&r->problem, &r->sizes, NULL);
   for (int64_t i = 0; i < r->sizes.nv; ++i) {
     r->v_star[i] = check_random(seed, -1, 1);
@@ -207,12 +207,14 @@ static void the_complement_inverts_a_block_of_the_inverse(void) {
   const struct sap_vector_loops *loops = sap_vector_loops_of(sap_kernels_best_set());
   const sap_allocator memory = sap_allocator_or_default(NULL);
   struct sap_reduction reduction = {0};
+  struct sap_triples triples = {0};
   static double S[TREES * MOST_NV * MOST_NV];
   int32_t n_reduced = 0;
   for (int trial = 0; trial < 20; ++trial) {
     make_robots(&robots, TREES, CONTACTS, 0.5, &seed);
-    REQUIRE(sap_reduction_find(&reduction, &robots.problem, sap_kernels_best(), loops, &memory) ==
-            SAP_OK);
+    REQUIRE(sap_triples_list(&triples, &robots.problem, &memory) == SAP_OK);
+    REQUIRE(sap_reduction_find(&reduction, &robots.problem, &triples, sap_kernels_best(), loops,
+                               &memory) == SAP_OK);
     REQUIRE(sap_invert_mass(&robots.problem, NULL, sap_kernels_best(), S, NULL) == SAP_OK);
     const double *S_t = S;
     for (int32_t t = 0; t < TREES; ++t) {

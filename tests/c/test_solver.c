@@ -29,8 +29,9 @@ static void make_point_mass(struct point_mass *p, double m, double mu) {
                            .A = {m, 0, 0, 0, m, 0, 0, 0, m},
                            .J = {1, 0, 0, 0, 1, 0, 0, 0, 1},
                            .mu = {mu}};
-  p->problem = (sap_problem){1,    1,     p->tree_nv, p->A,   p->v_star,  p->tree_a, p->tree_b,
-                             p->J, p->mu, p->R_t,     p->R_n, p->v_hat_n, NULL};
+  p->problem =
+      (sap_problem){1,     1,      p->tree_nv, p->A,       p->v_star, p->tree_a, p->tree_b, p->J,
+                    p->mu, p->R_t, p->R_n,     p->v_hat_n, NULL,      0,         NULL};
 }
 
 static void a_resting_mass_sinks_as_section_ix_says(void) {

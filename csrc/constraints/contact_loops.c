@@ -1,40 +1,13 @@
-#include "constraints/contact_pool.h"
+/* compiled once per instruction set */
+#include "constraints/pool.h"
+#include "constraints/sums.h"
 
-/* compiled once per instruction set: SAP_ISA names the table */
-#ifndef SAP_ISA
-#define SAP_ISA baseline
-#endif
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
-
-/* contacts per round: their intermediate results stay in the first-level cache */
-enum { ROUND = 64, LANES = 8 };
-
-/* sum of n <= ROUND terms in LANES partial sums, in an order that does not depend on the compiler */
-static double sum_of(const double *x, int32_t n) {
-  double lane[LANES] = {0};
-  int32_t i = 0;
-  for (; i + LANES <= n; i += LANES) {
-    for (int k = 0; k < LANES; ++k) {
-      lane[k] += x[i + k];
-    }
-  }
-  double sum = 0;
-  for (int k = 0; k < LANES; ++k) {
-    sum += lane[k];
-  }
-  for (; i < n; ++i) {
-    sum += x[i];
-  }
-  return sum;
-}
-
-static int derive(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
-  const struct sap_contact_pool p = *pool;
+static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
+  const struct sap_pool p = *pool;
   double wrong = 0;
-  for (int32_t first = begin; first < end; first += ROUND) {
-    const int32_t n = end - first < ROUND ? end - first : ROUND;
-    double bad[ROUND];
+  for (int32_t first = begin; first < end; first += SAP_ROUND) {
+    const int32_t n = sap_round(first, end);
+    double bad[SAP_ROUND];
 #pragma GCC ivdep
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
@@ -49,16 +22,16 @@ static int derive(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
                           0 * c.inverse_R_n + 0 * (1 + c.mu * c.mu_hat) + 0 * c.R_t + 0 * c.R_n;
       bad[k] = (c.mu >= 0) & (c.R_t > 0) & (c.R_n > 0) & (zero == 0) ? 0 : 1;
     }
-    wrong += sum_of(bad, n);
+    wrong += sap_sum_round(bad, n);
   }
   return wrong == 0;
 }
 
-static double law(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
+static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
   double total = 0;
-  for (int32_t first = begin; first < end; first += ROUND) {
-    const int32_t n = end - first < ROUND ? end - first : ROUND;
-    double cost[ROUND], code[ROUND];
+  for (int32_t first = begin; first < end; first += SAP_ROUND) {
+    const int32_t n = sap_round(first, end);
+    double cost[SAP_ROUND], code[SAP_ROUND];
     for (int r = 0; r < 3; ++r) {
       const double *restrict inverse_R = r < 2 ? pool->inverse_R_t : pool->inverse_R_n;
       double *restrict y = pool->y[r];
@@ -67,7 +40,7 @@ static double law(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
         y[i] = (v_hat[i] - v_c[i]) * inverse_R[i];
       }
     }
-    const struct sap_contact_pool p = *pool;
+    const struct sap_pool p = *pool;
 #pragma GCC ivdep
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
@@ -91,18 +64,18 @@ static double law(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
     for (int32_t k = 0; k < n; ++k) {
       pool->region[first + k] = (int8_t)code[k];
     }
-    total += sum_of(cost, n);
+    total += sap_sum_round(cost, n);
   }
   return total;
 }
 
-static void line(const struct sap_contact_pool *pool, int32_t begin, int32_t end, double alpha,
+static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha,
                  double *slope, double *curvature) {
-  const struct sap_contact_pool p = *pool;
+  const struct sap_pool p = *pool;
   *slope = *curvature = 0;
-  for (int32_t first = begin; first < end; first += ROUND) {
-    const int32_t n = end - first < ROUND ? end - first : ROUND;
-    double slopes[ROUND], curvatures[ROUND];
+  for (int32_t first = begin; first < end; first += SAP_ROUND) {
+    const int32_t n = sap_round(first, end);
+    double slopes[SAP_ROUND], curvatures[SAP_ROUND];
 #pragma GCC ivdep
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
@@ -116,13 +89,13 @@ static void line(const struct sap_contact_pool *pool, int32_t begin, int32_t end
       slopes[k] = -(dv_1 * gamma[0] + dv_2 * gamma[1] + dv_n * gamma[2]);
       curvatures[k] = sap_contact_curvature(&c, &at, dv_1, dv_2, dv_n);
     }
-    *slope += sum_of(slopes, n);
-    *curvature += sum_of(curvatures, n);
+    *slope += sap_sum_round(slopes, n);
+    *curvature += sap_sum_round(curvatures, n);
   }
 }
 
-static void predict(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
-  const struct sap_contact_pool p = *pool;
+static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
+  const struct sap_pool p = *pool;
 #pragma GCC ivdep
   for (int32_t i = begin; i < end; ++i) {
     /* gamma' = gamma - G dv_c */
@@ -143,8 +116,8 @@ static void predict(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
   }
 }
 
-static void blend(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
-  const struct sap_contact_pool p = *pool;
+static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
+  const struct sap_pool p = *pool;
 #pragma GCC ivdep
   for (int32_t i = begin; i < end; ++i) {
     const double t_1 = p.slip[0][i], t_2 = p.slip[1][i];
@@ -165,5 +138,6 @@ static void blend(struct sap_contact_pool *pool, int32_t begin, int32_t end) {
   }
 }
 
-const struct sap_pool_loops JOIN(sap_pool_loops_, SAP_ISA);
-const struct sap_pool_loops JOIN(sap_pool_loops_, SAP_ISA) = {derive, law, line, predict, blend};
+const struct sap_law_loops SAP_OF_ISA(sap_contact_loops_);
+const struct sap_law_loops SAP_OF_ISA(sap_contact_loops_) = {derive, evaluate, line, predict,
+                                                             blend};

@@ -1,0 +1,22 @@
+/* A constraint g(q) = 0 of 1 to 6 rows: ball, weld, distance, coupler, the closing of a loop. The rows of J are the
+ * rates of g. Bounds on its force (N, N m) make a joint that slips, or breaks while they are exceeded. */
+#include "constraints/kinds.h"
+
+static struct sap_row row(const double *p, const struct sap_row_step *step) {
+  struct sap_row bilateral = sap_compliant_row(p[0], p[1], p[2], step);
+  bilateral.lower = step->dt * p[3];
+  bilateral.upper = step->dt * p[4];
+  return bilateral;
+}
+
+const struct sap_kind_entry sap_kind_bilateral = {
+    .name = "bilateral",
+    .most_rows = SAP_MOST_ROWS,
+    .n_parameters = 5,
+    .parameter = {{"g", SAP_FINITE},
+                  {"k", SAP_POSITIVE},
+                  {"tau_d", SAP_NON_NEGATIVE},
+                  {"lower", SAP_BOUND_BELOW},
+                  {"upper", SAP_BOUND_ABOVE}},
+    .row = row,
+};

@@ -1,0 +1,32 @@
+/* A clamped row: a spring and damper whose impulse has bounds. The law of all constraints that are no contact
+ * with friction.
+ *
+ *     y = (v_hat - v_c)/R,   gamma = clamp(y, lower, upper),   lower <= 0 <= upper
+ *
+ *     within the bounds     l = R y^2/2              G = 1/R
+ *     beyond a bound b      l = R (b y - b^2/2)      G = 0
+ *
+ * Both costs are R gamma (y - gamma/2). The cost of a row alone may be negative and is not bounded below: a
+ * controller that is pulled past its limit gives energy. */
+#ifndef SAPWOOD_CONSTRAINTS_CLAMP_H
+#define SAPWOOD_CONSTRAINTS_CLAMP_H
+
+#include "constraints/pool.h"
+
+/* a NaN stays one */
+static inline double sap_clamp_impulse(double y, double lower, double upper) {
+  return y < lower ? lower : y > upper ? upper : y;
+}
+
+static inline double sap_clamp_cost(double R, double y, double gamma) {
+  return R * gamma * (y - 0.5 * gamma);
+}
+
+/* the entries of struct sap_law */
+double sap_clamps_difference(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
+void sap_clamps_stick(struct sap_pool *pool, int32_t begin, int32_t end);
+void sap_clamps_bound(struct sap_pool *pool, int32_t begin, int32_t end, double velocity_error,
+                      double impulse_error);
+double sap_clamps_complementarity(const struct sap_pool *pool, int32_t begin, int32_t end);
+
+#endif

@@ -1,0 +1,79 @@
+#include "constraints/contact_law.h"
+
+#include <float.h>
+
+double sap_contacts_difference(const struct sap_pool *p, int32_t begin, int32_t end, double alpha) {
+  double sum = 0;
+  for (int32_t i = begin; i < end; ++i) {
+    const struct sap_contact contact = sap_pool_get(p, i);
+    /* y = R^-1 (v_hat - v_c) */
+    const double dy[3] = {-alpha * (p->dv_c[0][i] * contact.inverse_R_t),
+                          -alpha * (p->dv_c[1][i] * contact.inverse_R_t),
+                          -alpha * (p->dv_c[2][i] * contact.inverse_R_n)};
+    const struct sap_contact_state at_0 =
+        sap_contact_at_impulse(&contact, p->y[0][i], p->y[1][i], p->y[2][i]);
+    const struct sap_contact_state at_alpha = sap_contact_at_impulse(
+        &contact, p->y[0][i] + dy[0], p->y[1][i] + dy[1], p->y[2][i] + dy[2]);
+    sum += sap_contact_cost_difference(&contact, &at_0, &at_alpha, dy);
+  }
+  return sum;
+}
+
+void sap_contacts_stick(struct sap_pool *pool, int32_t begin, int32_t end) {
+  /* gamma = y and G = R^-1 for the touching contacts */
+  for (int32_t i = begin; i < end; ++i) {
+    const double sticks = pool->v_hat[2][i] > 0;
+    pool->G[SAP_G_11][i] = pool->G[SAP_G_22][i] = sticks * pool->inverse_R_t[i];
+    pool->G[SAP_G_NN][i] = sticks * pool->inverse_R_n[i];
+    pool->G[SAP_G_12][i] = pool->G[SAP_G_1N][i] = pool->G[SAP_G_2N][i] = 0;
+    for (int r = 0; r < 3; ++r) {
+      pool->gamma[r][i] = sticks * pool->y[r][i];
+    }
+  }
+}
+
+/* error of the impulse of one contact from the error dv_c of its velocity: the projection does not
+ * expand in the norm of R, |dgamma|_R <= |dy|_R, and has rounding errors of its own */
+static void bound_impulse_error(const struct sap_contact *c, const double v_c[3],
+                                const double gamma[3], const double dv_c[3], double dgamma[3]) {
+  double dy_R = 0;
+  for (int r = 0; r < 3; ++r) {
+    const double error = dv_c[r] + 4 * DBL_EPSILON * (fabs(v_c[r]) + fabs(c->v_hat[r]));
+    dy_R += error * error * (r < 2 ? c->inverse_R_t : c->inverse_R_n);
+  }
+  const double tangential = sqrt(dy_R * c->inverse_R_t), normal = sqrt(dy_R * c->inverse_R_n);
+  for (int r = 0; r < 3; ++r) {
+    dgamma[r] = (r < 2 ? tangential : normal) + 16 * DBL_EPSILON * fabs(gamma[r]);
+  }
+}
+
+void sap_contacts_bound(struct sap_pool *p, int32_t begin, int32_t end, double velocity_error,
+                        double impulse_error) {
+  double *const *error = p->dv_c;
+  for (int32_t i = begin; i < end; ++i) {
+    const double v_c[3] = {p->v_c[0][i], p->v_c[1][i], p->v_c[2][i]};
+    const double gamma[3] = {p->gamma[0][i], p->gamma[1][i], p->gamma[2][i]};
+    double dv_c[3], dgamma[3];
+    for (int r = 0; r < 3; ++r) {
+      dv_c[r] = velocity_error * error[r][i];
+    }
+    const struct sap_contact contact = sap_pool_get(p, i);
+    bound_impulse_error(&contact, v_c, gamma, dv_c, dgamma);
+    for (int r = 0; r < 3; ++r) {
+      error[r][i] = dgamma[r] + impulse_error * fabs(gamma[r]);
+    }
+  }
+}
+
+double sap_contacts_complementarity(const struct sap_pool *p, int32_t begin, int32_t end) {
+  double sum = 0;
+  for (int32_t i = begin; i < end; ++i) {
+    double product = 0;
+    for (int r = 0; r < 3; ++r) {
+      const double R = r < 2 ? p->R_t[i] : p->R_n[i], gamma = p->gamma[r][i];
+      product += (p->v_c[r][i] - p->v_hat[r][i] + R * gamma) * gamma;
+    }
+    sum += fabs(product);
+  }
+  return sum;
+}

@@ -1,0 +1,15 @@
+/* Dry friction of a joint: |gamma| <= dt f, against the motion. f is a force or torque (N, N m). */
+#include "constraints/kinds.h"
+
+static struct sap_row row(const double *p, const struct sap_row_step *step) {
+  return (struct sap_row){
+      .R = step->R_t, .v_hat = 0, .lower = -step->dt * p[0], .upper = step->dt * p[0]};
+}
+
+const struct sap_kind_entry sap_kind_dry_friction = {
+    .name = "dry_friction",
+    .most_rows = 1,
+    .n_parameters = 1,
+    .parameter = {{"f", SAP_NON_NEGATIVE}},
+    .row = row,
+};

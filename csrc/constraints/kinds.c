@@ -1,0 +1,33 @@
+#include "constraints/kinds.h"
+
+#include <math.h>
+
+const struct sap_kind_entry *const sap_kinds[SAP_N_KINDS] = {
+    [SAP_LIMIT] = &sap_kind_limit,
+    [SAP_BILATERAL] = &sap_kind_bilateral,
+    [SAP_CONTROLLER] = &sap_kind_controller,
+    [SAP_DRY_FRICTION] = &sap_kind_dry_friction,
+};
+
+struct sap_row sap_compliant_row(double g, double k, double tau_d,
+                                 const struct sap_row_step *step) {
+  const double time = step->dt + tau_d;
+  return (struct sap_row){.R = fmax(step->R_nr, 1 / (step->dt * k * time)),
+                          .v_hat = -g / time,
+                          .lower = -INFINITY,
+                          .upper = INFINITY};
+}
+
+const char *sap_kind_name(sap_kind kind) {
+  return kind < SAP_N_KINDS ? sap_kinds[kind]->name : "unknown kind";
+}
+
+int32_t sap_kind_parameters(sap_kind kind) {
+  return kind < SAP_N_KINDS ? sap_kinds[kind]->n_parameters : 0;
+}
+
+const char *sap_kind_parameter(sap_kind kind, int32_t parameter) {
+  return 0 <= parameter && parameter < sap_kind_parameters(kind)
+             ? sap_kinds[kind]->parameter[parameter].name
+             : "unknown parameter";
+}

@@ -1,0 +1,55 @@
+/* The table of kinds of clamped rows: what R, v_hat and the bounds follow from. A new kind is one file and one
+ * row here. */
+#ifndef SAPWOOD_CONSTRAINTS_KINDS_H
+#define SAPWOOD_CONSTRAINTS_KINDS_H
+
+#include <stdint.h>
+
+#include "sapwood.h"
+
+enum { SAP_MOST_ROWS = 6, SAP_MOST_PARAMETERS = 7 };
+
+/* what every value of a parameter must obey */
+enum sap_rule {
+  SAP_FINITE,
+  SAP_NON_NEGATIVE, /* and finite */
+  SAP_POSITIVE,     /* may be infinite */
+  SAP_BOUND_BELOW,  /* <= 0, may be infinite */
+  SAP_BOUND_ABOVE   /* >= 0, may be infinite */
+};
+
+struct sap_parameter {
+  const char *name;
+  enum sap_rule rule;
+};
+
+/* what a row needs beside its parameters */
+struct sap_row_step {
+  double dt;
+  double R_nr; /* near-rigid regularization, beta^2/(4 pi^2) w */
+  double R_t;  /* sigma w */
+};
+
+struct sap_row {
+  double R, v_hat, lower, upper;
+};
+
+/* one kind */
+struct sap_kind_entry {
+  const char *name;
+  int32_t most_rows; /* of one constraint */
+  int32_t n_parameters;
+  struct sap_parameter parameter[SAP_MOST_PARAMETERS];
+  struct sap_row (*row)(const double *parameter, const struct sap_row_step *step);
+};
+
+extern const struct sap_kind_entry *const sap_kinds[SAP_N_KINDS];
+
+extern const struct sap_kind_entry sap_kind_limit, sap_kind_bilateral, sap_kind_controller,
+    sap_kind_dry_friction;
+
+/* a spring and damper that resists g and its rate:
+ * R = max(R_nr, 1/(dt k (dt + tau_d))) (21), v_hat = -g/(dt + tau_d), no bounds */
+struct sap_row sap_compliant_row(double g, double k, double tau_d, const struct sap_row_step *step);
+
+#endif

@@ -1,0 +1,17 @@
+/* A limit: of a joint, or a contact without friction. phi0 is the distance to it (m or rad), negative beyond it;
+ * the row of J is the rate of that distance. It can only push. */
+#include "constraints/kinds.h"
+
+static struct sap_row row(const double *p, const struct sap_row_step *step) {
+  struct sap_row limit = sap_compliant_row(p[0], p[1], p[2], step);
+  limit.lower = 0;
+  return limit;
+}
+
+const struct sap_kind_entry sap_kind_limit = {
+    .name = "limit",
+    .most_rows = 1,
+    .n_parameters = 3,
+    .parameter = {{"phi0", SAP_FINITE}, {"k", SAP_POSITIVE}, {"tau_d", SAP_NON_NEGATIVE}},
+    .row = row,
+};

@@ -1,0 +1,289 @@
+#include "sap/groups.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "constraints/kinds.h"
+#include "sap/problem.h"
+#include "sap/regularization.h"
+
+static sap_status invalid(sap_error *error, const char *argument, int64_t index, double value,
+                          const char *rule) {
+  return sap_fail(error, SAP_INVALID_ARGUMENT, argument, index, value, rule);
+}
+
+/* an error of group g */
+static sap_status of_group(sap_status status, int32_t g, sap_error *error) {
+  if (status != SAP_OK && error) {
+    error->group = g;
+  }
+  return status;
+}
+
+/* rows and entries of J of one group, or what is wrong with its indices */
+static sap_status measure(const sap_problem *problem, const sap_constraints *group, int64_t *n_rows,
+                          int64_t *nJ, sap_error *error) {
+  *n_rows = *nJ = 0;
+  if ((unsigned)group->kind >= SAP_N_KINDS) {
+    return invalid(error, "kind", -1, group->kind, "must be a sap_kind");
+  }
+  if (group->n < 0) {
+    return invalid(error, "n", -1, group->n, "must be >= 0");
+  }
+  if (group->n > 0 && (!group->tree_a || !group->tree_b)) {
+    return invalid(error, group->tree_a ? "tree_b" : "tree_a", -1, NAN, "must be given");
+  }
+  const int32_t most = sap_kinds[group->kind]->most_rows;
+  for (int32_t i = 0; i < group->n; ++i) {
+    const int32_t a = group->tree_a[i], b = group->tree_b[i];
+    const int32_t size = group->size ? group->size[i] : 1;
+    if (size < 1 || size > most) {
+      return invalid(error, "size", i, size, most == 1 ? "must be 1" : "must be from 1 to 6");
+    }
+    if (a < 0 || a >= problem->n_trees) {
+      return invalid(error, "tree_a", i, a, "must be the index of a tree");
+    }
+    if (b < -1 || b >= problem->n_trees) {
+      return invalid(error, "tree_b", i, b, "must be the index of a tree, or -1");
+    }
+    if (a == b) {
+      return invalid(error, "tree_b", i, b,
+                     "must differ from tree_a (-1 where both sides are one tree)");
+    }
+    *n_rows += size;
+    *nJ += size * ((int64_t)problem->tree_nv[a] + (b < 0 ? 0 : problem->tree_nv[b]));
+  }
+  return SAP_OK;
+}
+
+sap_status sap_group_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
+  /* keeps every index of the solver within 32 bits */
+  enum { LIMIT = 1 << 28 };
+  if (problem->n_groups < 0) {
+    return invalid(error, "n_groups", -1, problem->n_groups, "must be >= 0");
+  }
+  if (problem->n_groups > 0 && !problem->groups) {
+    return invalid(error, "groups", -1, NAN, "must be given");
+  }
+  for (int32_t g = 0; g < problem->n_groups; ++g) {
+    int64_t n_rows, nJ;
+    const sap_status status = measure(problem, &problem->groups[g], &n_rows, &nJ, error);
+    if (status != SAP_OK) {
+      return of_group(status, g, error);
+    }
+    sizes->n_rows += n_rows;
+    if (problem->n_contacts + sizes->n_rows > LIMIT) {
+      return of_group(invalid(error, "n", -1, problem->groups[g].n,
+                              "contacts and rows must be at most 2^28 together"),
+                      g, error);
+    }
+  }
+  return SAP_OK;
+}
+
+sap_status sap_check_groups_given(const sap_problem *problem, sap_error *error) {
+  for (int32_t g = 0; g < problem->n_groups; ++g) {
+    const sap_constraints *group = &problem->groups[g];
+    const struct {
+      const char *name;
+      const double *x;
+    } arrays[] = {{"J", group->J},
+                  {"R", group->R},
+                  {"v_hat", group->v_hat},
+                  {"lower", group->lower},
+                  {"upper", group->upper}};
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays && group->n > 0; ++a) {
+      if (!arrays[a].x) {
+        return of_group(invalid(error, arrays[a].name, -1, NAN, "must be given"), g, error);
+      }
+    }
+  }
+  return SAP_OK;
+}
+
+static sap_status check(const sap_problem *problem, const sap_constraints *group,
+                        sap_error *error) {
+  int64_t n_rows, nJ;
+  sap_status status = measure(problem, group, &n_rows, &nJ, error);
+  if (status == SAP_OK) {
+    status = sap_check_finite("J", nJ, group->J, error);
+  }
+  if (status == SAP_OK) {
+    status = sap_check_finite("v_hat", n_rows, group->v_hat, error);
+  }
+  for (int64_t i = 0; i < n_rows && status == SAP_OK; ++i) {
+    const double R = group->R[i];
+    if (!(R > 0 && isfinite(R) && isfinite(1 / R))) {
+      status = invalid(error, "R", i, R, "must be > 0 and finite, with a finite inverse");
+    } else if (!(group->lower[i] <= 0)) {
+      status = invalid(error, "lower", i, group->lower[i], "must be <= 0");
+    } else if (!(group->upper[i] >= 0)) {
+      status = invalid(error, "upper", i, group->upper[i], "must be >= 0");
+    }
+  }
+  return status;
+}
+
+sap_status sap_check_groups(const sap_problem *problem, sap_error *error) {
+  for (int32_t g = 0; g < problem->n_groups; ++g) {
+    const sap_status status = check(problem, &problem->groups[g], error);
+    if (status != SAP_OK) {
+      return of_group(status, g, error);
+    }
+  }
+  return SAP_OK;
+}
+
+/* ---- regularization ------------------------------------------------------------------------- */
+
+static sap_status check_parameters(const sap_constraints *group, int64_t n_rows,
+                                   const sap_group_parameters *p, sap_error *error) {
+  static const char *const rules[] = {[SAP_FINITE] = "must be finite",
+                                      [SAP_NON_NEGATIVE] = "must be finite and >= 0",
+                                      [SAP_POSITIVE] = "must be > 0",
+                                      [SAP_BOUND_BELOW] = "must be <= 0",
+                                      [SAP_BOUND_ABOVE] = "must be >= 0"};
+  const struct sap_kind_entry *kind = sap_kinds[group->kind];
+  for (int32_t k = 0; k < kind->n_parameters; ++k) {
+    const struct sap_parameter *parameter = &kind->parameter[k];
+    const double *x = p->value[k];
+    if (n_rows > 0 && !x) {
+      return invalid(error, parameter->name, -1, NAN, "must be given");
+    }
+    for (int64_t i = 0; i < n_rows; ++i) {
+      const int fine[] = {[SAP_FINITE] = isfinite(x[i]),
+                          [SAP_NON_NEGATIVE] = isfinite(x[i]) && x[i] >= 0,
+                          [SAP_POSITIVE] = x[i] > 0,
+                          [SAP_BOUND_BELOW] = x[i] <= 0,
+                          [SAP_BOUND_ABOVE] = x[i] >= 0};
+      if (!fine[parameter->rule]) {
+        return invalid(error, parameter->name, i, x[i], rules[parameter->rule]);
+      }
+    }
+  }
+  return SAP_OK;
+}
+
+/* of the rows [row, row + n) of each constraint, up to three, into rows of three */
+static void copy_rows(const double *J, int32_t n, int32_t row, int32_t n_rows, double *to) {
+  for (int32_t r = 0; r < 3; ++r) {
+    for (int32_t j = 0; j < n; ++j) {
+      to[r * n + j] = r < n_rows ? J[(row + r) * (int64_t)n + j] : 0;
+    }
+  }
+}
+
+struct masses {
+  double *S;       /* (nA) */
+  int64_t *tree_A; /* (n_trees) */
+  double *rows;    /* (3, most velocities of a tree) */
+};
+
+/* |W_ii|_F/n of the rows [row, row + n) of a constraint, whose J begins at J */
+static double inverse_mass(const sap_problem *problem, const struct masses *masses,
+                           sap_delassus delassus, const int32_t trees[2], const double *J,
+                           int32_t size, int32_t row, int32_t n) {
+  double W[9] = {0};
+  for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
+    const int32_t n_t = problem->tree_nv[trees[side]];
+    const int64_t block = masses->tree_A[trees[side]];
+    copy_rows(J, n_t, row, n, masses->rows);
+    sap_add_delassus(sap_kernels_best(), delassus, n_t, problem->A + block, masses->S + block,
+                     masses->rows, W);
+    J += (int64_t)size * n_t;
+  }
+  return sap_inverse_mass(W, n);
+}
+
+static sap_status regularize(const sap_problem *problem, const sap_constraints *group,
+                             const sap_group_parameters *p, const struct masses *masses, double *R,
+                             double *v_hat, double *lower, double *upper, sap_error *error) {
+  const struct sap_kind_entry *kind = sap_kinds[group->kind];
+  const double *J = group->J;
+  int64_t i = 0;
+  for (int32_t c = 0; c < group->n; ++c) {
+    const int32_t size = group->size ? group->size[c] : 1;
+    const int32_t trees[2] = {group->tree_a[c], group->tree_b[c]};
+    double w = 0;
+    for (int32_t r = 0; r < size; ++r, ++i) {
+      if (r % 3 == 0) {
+        const int32_t n = size - r < 3 ? size - r : 3;
+        w = inverse_mass(problem, masses, p->delassus, trees, J, size, r, n);
+        if (!(w > 0 && isfinite(w))) {
+          return invalid(error, "J", c, w,
+                         "the rows of this constraint must give an effective mass");
+        }
+      }
+      double parameter[SAP_MOST_PARAMETERS];
+      for (int32_t k = 0; k < kind->n_parameters; ++k) {
+        parameter[k] = p->value[k][i];
+      }
+      const struct sap_row_step step = {p->dt, p->beta * p->beta * w / sap_four_pi_squared,
+                                        p->sigma * w};
+      const struct sap_row row = kind->row(parameter, &step);
+      if (!(row.R > 0 && isfinite(row.R) && isfinite(1 / row.R) && isfinite(row.v_hat))) {
+        return invalid(error, kind->parameter[0].name, i, parameter[0],
+                       "must give a finite R > 0 and v_hat with the other parameters of its row");
+      }
+      R[i] = row.R;
+      v_hat[i] = row.v_hat;
+      lower[i] = row.lower;
+      upper[i] = row.upper;
+    }
+    J += size *
+         ((int64_t)problem->tree_nv[trees[0]] + (trees[1] < 0 ? 0 : problem->tree_nv[trees[1]]));
+  }
+  return SAP_OK;
+}
+
+static void carve(struct masses *m, struct sap_arena *arena, const sap_problem *problem,
+                  const sap_sizes *sizes) {
+  m->S = sap_arena_take(arena, (size_t)sizes->nA, sizeof(double));
+  m->tree_A = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
+  m->rows = sap_arena_take(arena, 3 * (size_t)sizes->nv, sizeof(double));
+}
+
+sap_status sap_regularize_group(const sap_problem *problem, const sap_constraints *group,
+                                const sap_group_parameters *parameters, double *R, double *v_hat,
+                                double *lower, double *upper, const sap_allocator *allocator,
+                                sap_error *error) {
+  sap_problem trees = *problem;
+  trees.n_contacts = trees.n_groups = 0;
+  sap_sizes sizes;
+  int64_t n_rows = 0, nJ = 0;
+  sap_status status = sap_problem_sizes(&trees, &sizes, error);
+  if (status == SAP_OK) {
+    status = measure(problem, group, &n_rows, &nJ, error);
+  }
+  if (status == SAP_OK) {
+    status = sap_check_scalars(parameters->dt, parameters->sigma, parameters->beta,
+                               parameters->delassus, error);
+  }
+  if (status == SAP_OK) {
+    status = check_parameters(group, n_rows, parameters, error);
+  }
+  if (status == SAP_OK) {
+    status = sap_check_finite("J", nJ, group->J, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  const sap_allocator memory = sap_allocator_or_default(allocator);
+  struct sap_block block = {0};
+  struct sap_arena arena = {NULL, 0};
+  struct masses masses;
+  carve(&masses, &arena, problem, &sizes);
+  if (!sap_block_reserve(&block, arena.used, &memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  arena = (struct sap_arena){block.base, 0};
+  carve(&masses, &arena, problem, &sizes);
+  sap_list_blocks(problem, masses.tree_A);
+  status = sap_invert_mass(problem, NULL, sap_kernels_best(), masses.S, error);
+  if (status == SAP_OK) {
+    status = regularize(problem, group, parameters, &masses, R, v_hat, lower, upper, error);
+  }
+  sap_block_release(&block, &memory);
+  return status;
+}

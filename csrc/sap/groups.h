@@ -1,0 +1,16 @@
+/* Checks of the groups of constraints that are no frictional contacts. */
+#ifndef SAPWOOD_SAP_GROUPS_H
+#define SAPWOOD_SAP_GROUPS_H
+
+#include "sapwood.h"
+
+/* checks kind, n, size, tree_a and tree_b of all groups and adds their rows to sizes->n_rows */
+sap_status sap_group_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error);
+
+/* the arrays of numbers are there */
+sap_status sap_check_groups_given(const sap_problem *problem, sap_error *error);
+
+/* what they hold */
+sap_status sap_check_groups(const sap_problem *problem, sap_error *error);
+
+#endif
