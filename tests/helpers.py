@@ -104,8 +104,37 @@ def contact_jacobian(problem, i):
     return [(a, J_a)] if J_b is None else [(a, J_a), (b, J_b)]
 
 
+def row_jacobian(problem, k, i):
+    """[(tree, J block)] of constraint i of group k."""
+    group = problem.constraints[k]
+    J_a, J_b = problem.constraint_blocks(k, i)
+    first = (int(group.tree_a[i]), J_a)
+    return [first] if J_b is None else [first, (int(group.tree_b[i]), J_b)]
+
+
+def rows_wide(problem, k, v):
+    """Impulses, cost and J^T gamma of group k at v, in extended precision."""
+    v, at = np.asarray(v, dtype=WIDE), sections(problem)
+    group = problem.constraints[k]
+    R, v_hat, lower, upper = (
+        np.split(x.astype(WIDE), np.cumsum(group.size)[:-1])
+        for x in (group.R, group.v_hat, group.lower, group.upper)
+    )
+    gamma, cost, j_c = [np.zeros(0, dtype=WIDE)], WIDE(0), np.zeros_like(v)
+    for i in range(len(group)):
+        blocks = [(t, J.astype(WIDE)) for t, J in row_jacobian(problem, k, i)]
+        z = v_hat[i] - sum(J @ v[at[t]] for t, J in blocks)
+        g = np.array([min(max(x, lo), hi) for x, lo, hi in zip(z / R[i], lower[i], upper[i])])
+        # the integral of the impulse over z, from 0
+        cost += np.sum(g * z - R[i] * g**2 / 2)
+        for t, J in blocks:
+            j_c[at[t]] += J.T @ g
+        gamma.append(g)
+    return np.concatenate(gamma), cost, j_c
+
+
 def evaluate_wide(problem, v):
-    """Cost, gradient, A v and J^T gamma at v, and the impulses, in extended precision."""
+    """Cost, gradient, A v and J^T gamma at v, and the impulses of the contacts, in extended precision."""
     v = np.asarray(v, dtype=WIDE)
     at = sections(problem)
     difference = v - problem.v_star.astype(WIDE)
@@ -126,12 +155,17 @@ def evaluate_wide(problem, v):
         cost += np.sum(R * gamma[i] ** 2) / 2
         for t, J in blocks:
             j_c[at[t]] += J.T @ gamma[i]
+    for k in range(len(problem.constraints)):
+        _, cost_k, j_c_k = rows_wide(problem, k, v)
+        cost, j_c = cost + cost_k, j_c + j_c_k
     return cost, momentum - j_c, A_v, j_c, gamma
 
 
 def touched_trees(problem) -> np.ndarray:
-    """True for each tree that a contact lies on."""
-    return np.isin(np.arange(problem.n_trees), [*problem.tree_a, *problem.tree_b])
+    """True for each tree that a contact or another constraint lies on."""
+    groups = (problem, *problem.constraints)
+    touched = [t for group in groups for t in (*group.tree_a, *group.tree_b)]
+    return np.isin(np.arange(problem.n_trees), touched)
 
 
 def contact_speed_scale(problem, v) -> np.ndarray:
@@ -145,7 +179,7 @@ def contact_speed_scale(problem, v) -> np.ndarray:
 
 
 def momentum_error(problem, v) -> float:
-    """e_m (24) of v in extended precision, over the trees that take part in contact."""
+    """e_m (24) of v in extended precision, over the trees that a constraint lies on."""
     _, gradient, A_v, j_c, _ = evaluate_wide(problem, v)
     touched = touched_trees(problem)
     D = np.concatenate(
@@ -160,8 +194,12 @@ def momentum_error(problem, v) -> float:
 
 
 def moved_columns(problem) -> list[np.ndarray]:
-    """Which velocities of each tree some contact moves: columns of J that are not zero."""
+    """Which velocities of each tree some constraint moves: columns of J that are not zero."""
     moved = [np.zeros(n, dtype=bool) for n in problem.tree_nv]
+    for k, group in enumerate(problem.constraints):
+        for i in range(len(group)):
+            for t, J in row_jacobian(problem, k, i):
+                moved[t] |= (J != 0).any(axis=0)
     for i in range(problem.n_contacts):
         for t, J in contact_jacobian(problem, i):
             moved[t] |= (J != 0).any(axis=0)
@@ -169,7 +207,7 @@ def moved_columns(problem) -> list[np.ndarray]:
 
 
 def settled(problem, v) -> np.ndarray:
-    """v with the velocities that no contact moves at their best, where Newton's method keeps them.
+    """v with the velocities that no constraint moves at their best, where Newton's method keeps them.
 
     Their gradient A_uu (v_u - v*_u) + A_ut (v_t - v*_t) is zero.
     """
@@ -258,6 +296,7 @@ def seeded_problem(seed, **options):
 def arguments_of(problem) -> dict:
     """Arguments that make an equal problem, without the physical parameters and reference."""
     names = "tree_nv A v_star tree_a tree_b J mu dt R_t R_n v_hat_n v_hat_t v_guess".split()
+    names.append("constraints")
     return {name: getattr(problem, name) for name in names}
 
 

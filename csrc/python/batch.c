@@ -81,7 +81,7 @@ static int prepare_entry(const sapwood_state *state, entry *e, PyObject *problem
       return -1;
     }
   }
-  return sapwood_result_allocate(&e->result, e->problem->sizes.nv, e->problem->problem.n_contacts);
+  return sapwood_result_allocate(&e->result, &e->problem->problem, &e->problem->sizes);
 }
 
 static void clear_entry(entry *e) {
@@ -99,7 +99,9 @@ static PyObject *finish_entry(const sapwood_state *state, const batch *all, entr
   }
   PyObject *history = all->record_history ? sapwood_history(state, e->records.copy, e->records.n)
                                           : Py_NewRef(Py_None);
-  PyObject *dict = history == NULL ? NULL : sapwood_result_dict(&e->result, e->seconds, history);
+  PyObject *dict = history == NULL
+                       ? NULL
+                       : sapwood_result_dict(&e->result, &e->problem->problem, e->seconds, history);
   PyObject *made = dict == NULL ? NULL : PyObject_CallOneArg(make, dict);
   Py_XDECREF(dict);
   Py_XDECREF(history);

@@ -20,9 +20,17 @@ int sapwood_raise(sap_status status, const sap_error *error) {
     PyErr_Format(PyExc_ValueError, "%s: the block of tree %lld %s", error->argument,
                  (long long)error->index, error->rule + sizeof block_rule - 1);
   } else {
-    sapwood_value_error(error->argument, error->index, error->value, error->rule);
+    char name[SAPWOOD_NAME_LENGTH];
+    sapwood_value_error(error->group < 0 ? error->argument
+                                         : sapwood_group_name(name, error->group, error->argument),
+                        error->index, error->value, error->rule);
   }
   return -1;
+}
+
+const char *sapwood_group_name(char text[SAPWOOD_NAME_LENGTH], int32_t k, const char *name) {
+  PyOS_snprintf(text, SAPWOOD_NAME_LENGTH, "constraints[%d].%s", (int)k, name);
+  return text;
 }
 
 /* ---- module functions ----------------------------------------------------------------------- */
@@ -155,8 +163,8 @@ static int exec(PyObject *module) {
   }
   if (sapwood_add_results(module) < 0 || sapwood_add_problem(module) < 0 ||
       sapwood_add_solver(module) < 0 || sapwood_add_batch(module) < 0 ||
-      sapwood_add_contact_law(module) < 0 || sapwood_add_stepper(module) < 0 ||
-      sapwood_add_work(module) < 0) {
+      sapwood_add_contact_law(module) < 0 || sapwood_add_row_law(module) < 0 ||
+      sapwood_add_stepper(module) < 0 || sapwood_add_work(module) < 0) {
     return -1;
   }
   return PyModule_AddStringConstant(module, "__version__", SAP_VERSION);

@@ -39,6 +39,7 @@ int sapwood_add_problem(PyObject *module);
 int sapwood_add_solver(PyObject *module);
 int sapwood_add_batch(PyObject *module);
 int sapwood_add_contact_law(PyObject *module);
+int sapwood_add_row_law(PyObject *module);
 int sapwood_add_stepper(PyObject *module);
 int sapwood_add_work(PyObject *module);
 
@@ -48,6 +49,10 @@ int sapwood_add_work(PyObject *module);
  * SAP_OUT_OF_MEMORY, else ValueError with a text like `mu[3] = -0.5: must be >= 0`. Returns 0 for
  * SAP_OK. `error` may be NULL. Needs the GIL. */
 int sapwood_raise(sap_status status, const sap_error *error);
+
+/* Writes `constraints[k].name`, as errors call an array of a group, and returns it. */
+enum { SAPWOOD_NAME_LENGTH = 64 };
+const char *sapwood_group_name(char text[SAPWOOD_NAME_LENGTH], int32_t k, const char *name);
 
 /* ---- settings ------------------------------------------------------------------------------- */
 
@@ -63,23 +68,30 @@ PyObject *sapwood_available_factorizations(void);
 
 /* ---- results -------------------------------------------------------------------------------- */
 
+/* rows of a group */
+int64_t sapwood_group_rows(const sap_constraints *group);
+
 /* A sap_solution whose arrays are NumPy arrays. */
 typedef struct sapwood_result {
   PyArrayObject *v;       /* (nv) */
   PyArrayObject *gamma;   /* (n_contacts, 3) */
   PyArrayObject *v_c;     /* (n_contacts, 3) */
   PyArrayObject *regions; /* (n_contacts) int8 */
-  sap_solution solution;  /* points into the arrays above */
+  PyArrayObject *group_gamma,
+      *group_v_c;        /* (n_rows) of all groups; NULL where there are no groups */
+  sap_solution solution; /* points into the arrays above */
 } sapwood_result;
 
 /* Allocates the arrays, zeroes the scalars and points `solution` at the arrays. 0, or -1 with
  * MemoryError. */
-int sapwood_result_allocate(sapwood_result *result, int64_t nv, int32_t n_contacts);
+int sapwood_result_allocate(sapwood_result *result, const sap_problem *problem,
+                            const sap_sizes *sizes);
 
 /* New dict with the fields that sapwood.Solution is built from. `seconds` is the wall time of the
  * call into the core; `history` is the array of sapwood_history or Py_None (borrowed). The arrays
  * are shared, not copied. */
-PyObject *sapwood_result_dict(const sapwood_result *result, double seconds, PyObject *history);
+PyObject *sapwood_result_dict(const sapwood_result *result, const sap_problem *problem,
+                              double seconds, PyObject *history);
 
 /* Drops the references to the arrays. */
 void sapwood_result_clear(sapwood_result *result);

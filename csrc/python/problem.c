@@ -9,8 +9,8 @@ static const char *const delassus_names[] = {"block", "diagonal", NULL};
 /* ---- index arrays --------------------------------------------------------------------------- */
 
 /* checks the trees, copies them to private memory and fills the lengths that follow from them */
-static int read_trees(sapwood_problem *self, PyObject *tree_nv, PyObject *tree_a,
-                      PyObject *tree_b) {
+static int read_trees(sapwood_problem *self, PyObject *tree_nv, PyObject *tree_a, PyObject *tree_b,
+                      PyObject *groups) {
   int failed = -1;
   PyArrayObject *nv = NULL, *a = NULL, *b = NULL;
   if ((nv = sapwood_as_int32(tree_nv, "tree_nv", -1)) == NULL ||
@@ -37,6 +37,9 @@ static int read_trees(sapwood_problem *self, PyObject *tree_nv, PyObject *tree_a
   self->problem.tree_nv = own_nv;
   self->problem.tree_a = own_a;
   self->problem.tree_b = own_b;
+  if (groups != NULL && sapwood_groups_read_trees(&self->groups, groups, &self->problem) < 0) {
+    goto done;
+  }
   sap_error error = {0};
   failed = sapwood_raise(sap_problem_sizes(&self->problem, &self->sizes, &error), &error);
 done:
@@ -125,19 +128,20 @@ static int regularize(sapwood_problem *self, const sap_parameters *parameters) {
 /* arguments of the constructor as they came */
 typedef struct arguments {
   PyObject *tree_nv, *A, *v_star, *tree_a, *tree_b, *J, *mu, *dt, *sigma, *beta, *delassus;
-  PyObject *phi0, *k, *tau_d, *R_t, *R_n, *v_hat_n, *v_hat_t;
+  PyObject *phi0, *k, *tau_d, *R_t, *R_n, *v_hat_n, *v_hat_t, *groups;
 } arguments;
 
 static int parse(arguments *in, PyObject *args, PyObject *keywords) {
   static char *names[] = {"tree_nv", "A",     "v_star",  "tree_a",   "tree_b", "J", "mu",
                           "dt",      "sigma", "beta",    "delassus", "phi0",   "k", "tau_d",
-                          "R_t",     "R_n",   "v_hat_n", "v_hat_t",  NULL};
+                          "R_t",     "R_n",   "v_hat_n", "v_hat_t",  "groups", NULL};
+  in->groups = NULL;
   in->phi0 = in->k = in->tau_d = in->R_t = in->R_n = in->v_hat_n = in->v_hat_t = Py_None;
-  return PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOOOOO|OOOOOOO:Problem", names,
+  return PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOOOOO|OOOOOOOO:Problem", names,
                                      &in->tree_nv, &in->A, &in->v_star, &in->tree_a, &in->tree_b,
                                      &in->J, &in->mu, &in->dt, &in->sigma, &in->beta, &in->delassus,
                                      &in->phi0, &in->k, &in->tau_d, &in->R_t, &in->R_n,
-                                     &in->v_hat_n, &in->v_hat_t)
+                                     &in->v_hat_n, &in->v_hat_t, &in->groups)
              ? 0
              : -1;
 }
@@ -191,11 +195,11 @@ static int read_parameters(sapwood_problem *self, const arguments *in, sap_param
 }
 
 /* R_t, R_n, v_hat_n: as given, else from the physical parameters */
-static int read_regularization(sapwood_problem *self, const arguments *in) {
+static int read_regularization(sapwood_problem *self, const arguments *in,
+                               sap_parameters *parameters) {
   sap_problem *p = &self->problem;
   int32_t n = p->n_contacts;
-  sap_parameters parameters;
-  int physical = read_parameters(self, in, &parameters);
+  int physical = read_parameters(self, in, parameters);
   if (physical < 0) {
     return -1;
   }
@@ -208,7 +212,7 @@ static int read_regularization(sapwood_problem *self, const arguments *in) {
     return -1;
   }
   if (given == 0) {
-    return regularize(self, &parameters);
+    return regularize(self, parameters);
   }
   if ((p->R_t = keep_vector(in->R_t, "R_t", n, SAPWOOD_ANY, &self->R_t)) == NULL ||
       (p->R_n = keep_vector(in->R_n, "R_n", n, SAPWOOD_ANY, &self->R_n)) == NULL ||
@@ -227,8 +231,10 @@ static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   if (self == NULL) {
     return NULL;
   }
-  if (read_trees(self, in.tree_nv, in.tree_a, in.tree_b) < 0 || copy_trees(self) < 0 ||
-      read_dynamics(self, &in) < 0 || read_regularization(self, &in) < 0) {
+  sap_parameters parameters;
+  if (read_trees(self, in.tree_nv, in.tree_a, in.tree_b, in.groups) < 0 || copy_trees(self) < 0 ||
+      read_dynamics(self, &in) < 0 || read_regularization(self, &in, &parameters) < 0 ||
+      sapwood_groups_read_values(&self->groups, in.groups, &self->problem, &parameters) < 0) {
     Py_DECREF(self);
     return NULL;
   }
@@ -248,6 +254,7 @@ static void problem_dealloc(PyObject *object) {
   sapwood_problem *self = (sapwood_problem *)object;
   PyTypeObject *type = Py_TYPE(object);
   PyMem_Free(self->indices);
+  sapwood_groups_clear(&self->groups);
   PyObject *arrays[] = {self->tree_nv, self->tree_a, self->tree_b, self->A,    self->v_star,
                         self->J,       self->mu,     self->R_t,    self->R_n,  self->v_hat_n,
                         self->v_hat_t, self->phi0,   self->k,      self->tau_d};
@@ -277,6 +284,8 @@ static PyMemberDef members[] = {
     ARRAY(phi0, "signed distance, m (n_contacts), or None"),
     ARRAY(k, "stiffness, N/m (n_contacts), or None"),
     ARRAY(tau_d, "dissipation time, s (n_contacts), or None"),
+    {"groups", T_OBJECT_EX, offsetof(sapwood_problem, groups.bounds), READONLY,
+     "R, v_hat, lower and upper of each group of constraints"},
     {"nv", T_LONGLONG, offsetof(sapwood_problem, sizes.nv), READONLY, "number of velocities"},
     {NULL, 0, 0, 0, NULL}};
 
@@ -285,7 +294,7 @@ _Static_assert(sizeof(long long) == sizeof(int64_t), "T_LONGLONG is not int64_t"
 PyDoc_STRVAR(
     problem_doc,
     "Problem(tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus, phi0=None, "
-    "k=None, tau_d=None, R_t=None, R_n=None, v_hat_n=None, v_hat_t=None)\n--\n\n"
+    "k=None, tau_d=None, R_t=None, R_n=None, v_hat_n=None, v_hat_t=None, groups=[])\n--\n\n"
     "Arrays of one contact problem, checked. See sapwood.ContactProblem.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)problem_doc},

@@ -4,9 +4,11 @@
 #include <stddef.h>
 #include <string.h>
 
-int sapwood_result_allocate(sapwood_result *result, int64_t nv, int32_t n_contacts) {
-  npy_intp velocities = (npy_intp)nv;
-  npy_intp contacts[2] = {n_contacts, 3};
+int sapwood_result_allocate(sapwood_result *result, const sap_problem *problem,
+                            const sap_sizes *sizes) {
+  npy_intp velocities = (npy_intp)sizes->nv;
+  npy_intp contacts[2] = {problem->n_contacts, 3};
+  npy_intp rows = (npy_intp)sizes->n_rows;
   memset(result, 0, sizeof *result);
   result->v = (PyArrayObject *)PyArray_SimpleNew(1, &velocities, NPY_DOUBLE);
   result->gamma = (PyArrayObject *)PyArray_SimpleNew(2, contacts, NPY_DOUBLE);
@@ -16,6 +18,16 @@ int sapwood_result_allocate(sapwood_result *result, int64_t nv, int32_t n_contac
       result->regions == NULL) {
     sapwood_result_clear(result);
     return -1;
+  }
+  if (problem->n_groups > 0) {
+    result->group_gamma = (PyArrayObject *)PyArray_SimpleNew(1, &rows, NPY_DOUBLE);
+    result->group_v_c = (PyArrayObject *)PyArray_SimpleNew(1, &rows, NPY_DOUBLE);
+    if (result->group_gamma == NULL || result->group_v_c == NULL) {
+      sapwood_result_clear(result);
+      return -1;
+    }
+    result->solution.group_gamma = sapwood_doubles(result->group_gamma);
+    result->solution.group_v_c = sapwood_doubles(result->group_v_c);
   }
   result->solution.v = sapwood_doubles(result->v);
   result->solution.gamma = sapwood_doubles(result->gamma);
@@ -29,20 +41,62 @@ void sapwood_result_clear(sapwood_result *result) {
   Py_CLEAR(result->gamma);
   Py_CLEAR(result->v_c);
   Py_CLEAR(result->regions);
+  Py_CLEAR(result->group_gamma);
+  Py_CLEAR(result->group_v_c);
 }
 
-PyObject *sapwood_result_dict(const sapwood_result *result, double seconds, PyObject *history) {
+/* ---- rows of the groups --------------------------------------------------------------------- */
+
+/* new array (n): whether impulses lie between their bounds */
+static PyObject *active_rows(const sap_constraints *group, const double *gamma, npy_intp n) {
+  PyObject *active = PyArray_SimpleNew(1, &n, NPY_BOOL);
+  if (active != NULL) {
+    npy_bool *rows = (npy_bool *)PyArray_DATA((PyArrayObject *)active);
+    for (npy_intp i = 0; i < n; i++) {
+      rows[i] = group->lower[i] < gamma[i] && gamma[i] < group->upper[i];
+    }
+  }
+  return active;
+}
+
+/* new tuple with (gamma, v_c, active) of each group, the first two as parts of the arrays of all rows */
+static PyObject *group_tuple(const sapwood_result *result, const sap_problem *problem) {
+  const int32_t n = result->group_gamma == NULL ? 0 : problem->n_groups;
+  PyObject *groups = PyTuple_New(n);
+  Py_ssize_t begin = 0;
+  for (int32_t k = 0; k < n && groups != NULL; k++) {
+    const sap_constraints *group = &problem->groups[k];
+    const Py_ssize_t end = begin + (Py_ssize_t)sapwood_group_rows(group);
+    PyObject *entry = Py_BuildValue(
+        "(NNN)", PySequence_GetSlice((PyObject *)result->group_gamma, begin, end),
+        PySequence_GetSlice((PyObject *)result->group_v_c, begin, end),
+        active_rows(group, sapwood_doubles(result->group_gamma) + begin, end - begin));
+    if (entry == NULL) {
+      Py_CLEAR(groups);
+      break;
+    }
+    PyTuple_SET_ITEM(groups, k, entry);
+    begin = end;
+  }
+  return groups;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+PyObject *sapwood_result_dict(const sapwood_result *result, const sap_problem *problem,
+                              double seconds, PyObject *history) {
   const sap_solution *s = &result->solution;
+  PyObject *groups = group_tuple(result, problem);
   PyObject *dict = Py_BuildValue(
-      "{s:O,s:O,s:O,s:O,s:O,"
+      "{s:O,s:O,s:O,s:O,s:O,s:N,"
       "s:i,s:i,s:i,s:i,s:i,s:i,s:N,"
       "s:d,s:d,s:d,s:d,s:d,"
       "s:{s:d,s:d,s:d,s:d,s:d}}",
       "v", result->v, "gamma", result->gamma, "v_c", result->v_c, "regions", result->regions,
-      "history", history, "status", (int)s->outcome, "tree", (int)s->tree, "iterations",
-      (int)s->iterations, "total_iterations", (int)s->total_iterations, "line_search_trials",
-      (int)s->line_search_trials, "n_islands", (int)s->n_islands, "symbolic_reused",
-      PyBool_FromLong(s->symbolic_reused), "momentum_error", s->momentum_error,
+      "history", history, "constraints", groups, "status", (int)s->outcome, "tree", (int)s->tree,
+      "iterations", (int)s->iterations, "total_iterations", (int)s->total_iterations,
+      "line_search_trials", (int)s->line_search_trials, "n_islands", (int)s->n_islands,
+      "symbolic_reused", PyBool_FromLong(s->symbolic_reused), "momentum_error", s->momentum_error,
       "complementarity_error", s->complementarity_error, "velocity_error_bound",
       s->velocity_error_bound, "cost_gap_bound", s->cost_gap_bound, "cost", s->cost, "timing",
       "assembly", s->assembly_seconds, "factor", s->factor_seconds, "line_search",

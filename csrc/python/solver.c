@@ -82,7 +82,7 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
       return NULL;
     }
   }
-  if (sapwood_result_allocate(&result, problem->sizes.nv, problem->problem.n_contacts) < 0) {
+  if (sapwood_result_allocate(&result, &problem->problem, &problem->sizes) < 0) {
     goto done;
   }
 
@@ -108,7 +108,7 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
   history =
       self->record_history ? sapwood_history(state, recorded.copy, recorded.n) : Py_NewRef(Py_None);
   if (history != NULL) {
-    dict = sapwood_result_dict(&result, seconds, history);
+    dict = sapwood_result_dict(&result, &problem->problem, seconds, history);
   }
 done:
   PyMem_RawFree(recorded.copy);

@@ -214,6 +214,8 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
   if (state == NULL) {
     return NULL;
   }
+  /* the problem of a stepper has no groups of constraints */
+  static const sap_problem contacts_only = {0};
   sapwood_result result = {0};
   sap_iteration *records = NULL;
   int32_t n_records = 0;
@@ -236,7 +238,7 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
     PyObject *history =
         self->record_history ? sapwood_history(state, records, n_records) : Py_NewRef(Py_None);
     if (history != NULL) {
-      dict = sapwood_result_dict(&result, seconds, history);
+      dict = sapwood_result_dict(&result, &contacts_only, seconds, history);
       Py_DECREF(history);
     }
     sapwood_result_clear(&result);

@@ -20,18 +20,26 @@ from typing import TYPE_CHECKING
 
 from sapwood._core import __version__
 from sapwood.batch import solve_batch
+from sapwood.constraints import Bilaterals, Controllers, DryFrictions, JointLimits
 from sapwood.contact_law import Projection, contact_cost, project
 from sapwood.io import load_problem, save_problem
 from sapwood.materials import ContactMaterial
 from sapwood.problem import ContactProblem
+from sapwood.row_law import ClampedRows, clamp
 from sapwood.settings import SapSettings, factorizations
-from sapwood.solution import Region, Solution, Status
+from sapwood.solution import ConstraintSolution, Region, Solution, Status
 from sapwood.solver import Evaluation, LineValues, SapSolver, solve
 
 __all__ = [
+    "Bilaterals",
+    "ClampedRows",
+    "ConstraintSolution",
     "ContactMaterial",
     "ContactProblem",
+    "Controllers",
+    "DryFrictions",
     "Evaluation",
+    "JointLimits",
     "LineValues",
     "Projection",
     "Region",
@@ -40,6 +48,7 @@ __all__ = [
     "Solution",
     "Status",
     "__version__",
+    "clamp",
     "contact_cost",
     "factorizations",
     "load_problem",

@@ -20,6 +20,14 @@ def offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
     return starts
 
 
+def jacobian_offsets(
+    tree_nv: _Index, tree_a: _Index, tree_b: _Index, size: _Index | int
+) -> NDArray[np.int64]:
+    """First entry in the flat J of each constraint of `size` rows, and the end; read-only."""
+    nv_b = np.where(tree_b >= 0, tree_nv[tree_b], 0)
+    return offsets(size * (tree_nv[tree_a].astype(np.int64) + nv_b))
+
+
 def diagonal_blocks(A: _Float, tree_nv: _Index) -> _Float:
     """Diagonal blocks of A (nv, nv), flat; refuses an entry that couples two trees."""
     if len(tree_nv) == 1:
@@ -36,22 +44,25 @@ def diagonal_blocks(A: _Float, tree_nv: _Index) -> _Float:
     return np.concatenate([np.zeros(0), *blocks])
 
 
-def split_jacobian(J: _Float, tree_nv: _Index) -> tuple[_Index, _Index, _Float]:
-    """tree_a, tree_b and the flat blocks of J (3 n_contacts, nv)."""
-    n_contacts = len(J) // 3
-    tree_a = np.zeros(n_contacts, np.int32)
-    tree_b = np.full(n_contacts, -1, np.int32)
+def split_jacobian(
+    J: _Float, tree_nv: _Index, size: _Index, name: str
+) -> tuple[_Index, _Index, _Float]:
+    """tree_a, tree_b and the flat blocks of J (sum(size), nv), size rows for each `name`."""
+    n = len(size)
+    tree_a = np.zeros(n, np.int32)
+    tree_b = np.full(n, -1, np.int32)
     if len(tree_nv) == 1:
         return tree_a, tree_b, J.reshape(-1)
     start = offsets(tree_nv)
-    used = (J.reshape(n_contacts, 3, J.shape[1]) != 0).any(axis=1)
+    row = offsets(size)
     blocks = [np.zeros(0)]
-    for i in range(n_contacts):
-        # a contact with an empty Jacobian is given to the first tree
-        touched = [t for t in range(len(tree_nv)) if used[i, start[t] : start[t + 1]].any()] or [0]
+    for i in range(n):
+        rows = J[row[i] : row[i + 1]]
+        used = (rows != 0).any(axis=0)
+        # a constraint with an empty Jacobian is given to the first tree
+        touched = [t for t in range(len(tree_nv)) if used[start[t] : start[t + 1]].any()] or [0]
         if len(touched) > 2:
-            raise ValueError(f"J: contact {i} touches {len(touched)} trees, at most 2 are possible")
+            raise ValueError(f"J: {name} {i} touches {len(touched)} trees, at most 2 are possible")
         tree_a[i], tree_b[i] = touched[0], touched[1] if len(touched) == 2 else -1
-        rows = J[3 * i : 3 * i + 3]
         blocks += [rows[:, start[t] : start[t + 1]].ravel() for t in touched]
     return tree_a, tree_b, np.concatenate(blocks)

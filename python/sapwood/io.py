@@ -2,7 +2,8 @@
 
 Keys are the arguments of :class:`sapwood.ContactProblem`; a file holds at least ``dt``,
 ``tree_nv``, ``A``, ``v_star``, ``tree_a``, ``tree_b``, ``J``, ``mu``, and either ``phi0``, ``k``,
-``tau_d`` or ``R_t``, ``R_n``, ``v_hat_n``.
+``tau_d`` or ``R_t``, ``R_n``, ``v_hat_n``. Groups of other constraints follow as
+``constraints.0.kind``, ``constraints.0.J`` and so on, with the arguments of their classes.
 """
 
 from __future__ import annotations
@@ -14,9 +15,16 @@ from typing import Any
 import numpy as np
 
 from sapwood.checks import file_name
+from sapwood.constraint_group import ConstraintGroup
+from sapwood.constraints import KINDS
 from sapwood.problem import ContactProblem
 
-_KEYS = inspect.signature(ContactProblem).parameters
+_PREFIX = "constraints"
+_KEYS = {
+    key: parameter
+    for key, parameter in inspect.signature(ContactProblem).parameters.items()
+    if key != _PREFIX
+}
 _TEXT = ("source", "delassus")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # how archives begin, the second one without members
 
@@ -48,7 +56,7 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
     save_problem : writes such files.
     """
     name = file_name(path, "path")
-    arrays = _read(name)
+    arrays, groups = _read(name)
     for key, parameter in _KEYS.items():
         if parameter.default is parameter.empty and key not in arrays:
             raise ValueError(f"{name}: {key} is missing")
@@ -56,7 +64,7 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
         if key in arrays:
             arrays[key] = str(arrays[key])
     try:
-        return ContactProblem(**arrays)
+        return ContactProblem(**arrays, constraints=_make_groups(groups))
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from error
 
@@ -85,24 +93,60 @@ def save_problem(path: str | os.PathLike[str], problem: ContactProblem) -> None:
     name = file_name(path, "path")
     if not isinstance(problem, ContactProblem):
         raise TypeError(f"problem must be a ContactProblem, not {type(problem).__name__}")
+    arrays = problem._arguments()
+    for k, group in enumerate(arrays.pop("constraints", ())):
+        arrays[f"{_PREFIX}.{k}.kind"] = group.kind
+        for key, value in group._arguments().items():
+            arrays[f"{_PREFIX}.{k}.{key}"] = value
     with open(name, "wb") as file:
-        np.savez(file, **problem._arguments())
+        np.savez(file, **arrays)
 
 
-def _read(name: str) -> dict[str, Any]:
-    """Arrays of the file that are arguments of ContactProblem."""
+def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Arrays of the file that are arguments of ContactProblem, and those of its groups."""
     with open(name, "rb") as file:
         if file.read(4) not in _ZIP:
             raise ValueError(f"{name}: not a .npz archive")
         file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as archive:
-                return {key: _array(archive, key) for key in archive.files if key in _KEYS}
+                groups = [key for key in archive.files if key.startswith(f"{_PREFIX}.")]
+                return (
+                    {key: _array(archive, key) for key in archive.files if key in _KEYS},
+                    {key: _array(archive, key) for key in groups},
+                )
         except OSError:
             raise
         # what a damaged archive raises depends on where the damage is
         except Exception as error:
             raise ValueError(f"{name}: not a problem file: {error}") from error
+
+
+def _make_groups(arrays: dict[str, Any]) -> list[ConstraintGroup]:
+    """Groups from their arrays by key, constraints.NUMBER.ARGUMENT."""
+    groups: dict[int, dict[str, Any]] = {}
+    for key, value in arrays.items():
+        number, _, argument = key.removeprefix(f"{_PREFIX}.").partition(".")
+        if not (number.isascii() and number.isdecimal() and argument):
+            raise ValueError(f"{key}: must be {_PREFIX}.NUMBER.ARGUMENT")
+        groups.setdefault(int(number), {})[argument] = value
+    kinds = {kind.kind: kind for kind in KINDS}
+    made: list[ConstraintGroup] = []
+    for k in range(len(groups)):
+        where = f"{_PREFIX}.{k}"
+        if k not in groups:
+            raise ValueError(f"{where}.kind is missing")
+        name = str(groups[k].pop("kind", ""))
+        if name not in kinds:
+            raise ValueError(f"{where}.kind = {name!r}: must be one of {', '.join(kinds)}")
+        known = inspect.signature(kinds[name]).parameters
+        if "J" not in groups[k]:
+            raise ValueError(f"{where}.J is missing")
+        try:
+            made.append(kinds[name](**{a: v for a, v in groups[k].items() if a in known}))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{where}.{error}") from error
+    return made
 
 
 def _array(archive: Any, key: str) -> Any:

@@ -25,7 +25,8 @@ from sapwood.mujoco_support import (
     failure_text,
     outcome_text,
 )
-from sapwood.problem import ContactProblem, Delassus
+from sapwood.problem import ContactProblem
+from sapwood.problem_arrays import Delassus
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
 

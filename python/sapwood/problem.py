@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import Any, Literal, SupportsIndex, cast
+from collections.abc import Iterable
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
-from sapwood.dense import diagonal_blocks, offsets, split_jacobian
+from sapwood.constraint_group import ConstraintGroup
+from sapwood.constraints import placed_groups
+from sapwood.dense import diagonal_blocks, jacobian_offsets, offsets, split_jacobian
+from sapwood.problem_arrays import Delassus, ProblemArrays
 
 _Float = NDArray[np.float64]
-_Index = NDArray[np.int32]
-Delassus = Literal["block", "diagonal"]
 
 # arrays of a problem that need not be there
 _OPTIONAL = ("phi0", "k", "tau_d", "v_hat_t", "v_guess", "v_ref", "gamma_ref")
 _ARRAYS = ("tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu", "R_t", "R_n", "v_hat_n")
 
 
-class ContactProblem:
-    """Mass, free motion and contacts of one time step, checked when made.
+class ContactProblem(ProblemArrays):
+    """Mass, free motion, contacts and other constraints of one time step, checked when made.
 
     The next velocity is the minimiser of
 
         l_p(v) = 1/2 |v - v*|_A^2 + sum_i l_i(J_i v)          (17)
 
-    A is block diagonal with one block per kinematic tree; a contact touches one or two trees.
+    A is block diagonal with one block per kinematic tree; a constraint touches one or two trees.
     Contiguous float64 arrays are used in place: writing to them changes the problem. Index arrays
     are copied. The attributes are read-only views.
 
@@ -67,6 +67,8 @@ class ContactProblem:
         A reference solution, for tests.
     source : str
         What made the problem.
+    constraints : iterable of JointLimits, Bilaterals, Controllers and DryFrictions
+        Groups of constraints of other kinds, any number of each, in any order.
 
     Raises
     ------
@@ -84,7 +86,7 @@ class ContactProblem:
     ContactProblem(n_trees=1, nv=3, n_contacts=1, dt=0.01)
     """
 
-    __slots__ = ("_J_offsets", "_core", "_fields", "_tree_offsets")
+    __slots__ = ()
 
     def __init__(
         self,
@@ -111,16 +113,19 @@ class ContactProblem:
         v_ref: ArrayLike | None = None,
         gamma_ref: ArrayLike | None = None,
         source: str = "",
+        constraints: Iterable[ConstraintGroup] = (),
     ) -> None:
         if not isinstance(source, str):
             raise TypeError(f"source must be a str, not {type(source).__name__}")
+        groups = placed_groups(constraints, tree_nv, dt)
         core = _core.Problem(
             tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus,
             phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n, v_hat_n=v_hat_n, v_hat_t=v_hat_t,
+            groups=[group.for_core() for group in groups],
         )  # fmt: skip
         n_contacts = len(core.mu)
         self._core = core
-        self._fields: dict[str, Any] = {
+        self._fields = {
             "dt": float(dt),
             "sigma": float(sigma),
             "beta": float(beta),
@@ -130,9 +135,15 @@ class ContactProblem:
             "gamma_ref": _information(gamma_ref, "gamma_ref", (n_contacts, 3)),
             "source": source,
         }
-        nv_b = np.where(core.tree_b >= 0, core.tree_nv[core.tree_b], 0)
+        self._constraints = tuple(
+            group.regularized(*arrays) for group, arrays in zip(groups, core.groups, strict=True)
+        )
         self._tree_offsets = offsets(core.tree_nv)
-        self._J_offsets = offsets(3 * (core.tree_nv[core.tree_a].astype(np.int64) + nv_b))
+        self._J_offsets = jacobian_offsets(core.tree_nv, core.tree_a, core.tree_b, 3)
+        self._group_offsets = tuple(
+            jacobian_offsets(core.tree_nv, group.tree_a, group.tree_b, group.size)
+            for group in groups
+        )
 
     @classmethod
     def from_dense(
@@ -158,6 +169,7 @@ class ContactProblem:
         v_ref: ArrayLike | None = None,
         gamma_ref: ArrayLike | None = None,
         source: str = "",
+        constraints: Iterable[ConstraintGroup] = (),
     ) -> ContactProblem:
         """Make a problem from one dense mass matrix and one dense Jacobian.
 
@@ -177,7 +189,7 @@ class ContactProblem:
             Velocities of each tree; by default all velocities make one tree.
         phi0, k, tau_d, sigma, beta, R_t, R_n, v_hat_n, v_hat_t, delassus
             As for the class.
-        v_guess, v_ref, gamma_ref, source
+        v_guess, v_ref, gamma_ref, source, constraints
             As for the class.
 
         Returns
@@ -204,232 +216,16 @@ class ContactProblem:
             raise ValueError(f"trees[{t}] = {tree_nv[t]}: must be >= 1")
         if tree_nv.sum(dtype=np.int64) != nv:
             raise ValueError(f"trees sum to {tree_nv.sum(dtype=np.int64)}, expected {nv} as A has")
-        tree_a, tree_b, flat_J = split_jacobian(dense_J, tree_nv)
+        tree_a, tree_b, flat_J = split_jacobian(
+            dense_J, tree_nv, np.full(len(dense_J) // 3, 3, np.int32), "contact"
+        )
         return cls(
             tree_nv, diagonal_blocks(dense_A, tree_nv), v_star, tree_a, tree_b, flat_J,
             cast(ArrayLike, mu), dt=cast(float, dt), phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n,
             v_hat_n=v_hat_n, v_hat_t=v_hat_t, sigma=sigma, beta=beta, delassus=delassus,
             v_guess=v_guess, v_ref=v_ref, gamma_ref=gamma_ref, source=source,
+            constraints=constraints,
         )  # fmt: skip
-
-    # ---- arrays ------------------------------------------------------------------------------
-
-    @property
-    def tree_nv(self) -> _Index:
-        """Velocities of each tree (n_trees,)."""
-        return self._core.tree_nv
-
-    @property
-    def A(self) -> _Float:
-        """Blocks of the mass matrix, flat; see :meth:`A_block`."""
-        return self._core.A
-
-    @property
-    def v_star(self) -> _Float:
-        """Free-motion velocity (nv,)."""
-        return self._core.v_star
-
-    @property
-    def tree_a(self) -> _Index:
-        """First tree of each contact (n_contacts,)."""
-        return self._core.tree_a
-
-    @property
-    def tree_b(self) -> _Index:
-        """Second tree of each contact, or -1 (n_contacts,)."""
-        return self._core.tree_b
-
-    @property
-    def J(self) -> _Float:
-        """Blocks of the Jacobian, flat; see :meth:`J_blocks`."""
-        return self._core.J
-
-    @property
-    def mu(self) -> _Float:
-        """Friction coefficients (n_contacts,)."""
-        return self._core.mu
-
-    @property
-    def R_t(self) -> _Float:
-        """Tangential regularization (n_contacts,), 1/kg."""
-        return self._core.R_t
-
-    @property
-    def R_n(self) -> _Float:
-        """Normal regularization (n_contacts,), 1/kg."""
-        return self._core.R_n
-
-    @property
-    def v_hat_n(self) -> _Float:
-        """Normal stabilization velocity (n_contacts,), m/s."""
-        return self._core.v_hat_n
-
-    @property
-    def v_hat_t(self) -> _Float | None:
-        """Tangential bias (n_contacts, 2), m/s, or None for zero."""
-        return self._core.v_hat_t
-
-    @property
-    def phi0(self) -> _Float | None:
-        """Signed distance (n_contacts,), m, or None."""
-        return self._core.phi0
-
-    @property
-    def k(self) -> _Float | None:
-        """Stiffness (n_contacts,), N/m, or None."""
-        return self._core.k
-
-    @property
-    def tau_d(self) -> _Float | None:
-        """Dissipation time (n_contacts,), s, or None."""
-        return self._core.tau_d
-
-    @property
-    def v_guess(self) -> _Float | None:
-        """Where a solve starts (nv,), or None for v_star."""
-        return cast("_Float | None", self._fields["v_guess"])
-
-    @property
-    def v_ref(self) -> _Float | None:
-        """Reference velocity (nv,), or None."""
-        return cast("_Float | None", self._fields["v_ref"])
-
-    @property
-    def gamma_ref(self) -> _Float | None:
-        """Reference impulses (n_contacts, 3), N s, or None."""
-        return cast("_Float | None", self._fields["gamma_ref"])
-
-    # ---- scalars -----------------------------------------------------------------------------
-
-    @property
-    def dt(self) -> float:
-        """Time step, s."""
-        return cast(float, self._fields["dt"])
-
-    @property
-    def sigma(self) -> float:
-        """Tangential regularization parameter."""
-        return cast(float, self._fields["sigma"])
-
-    @property
-    def beta(self) -> float:
-        """Near-rigid parameter."""
-        return cast(float, self._fields["beta"])
-
-    @property
-    def delassus(self) -> Delassus:
-        """Estimate of the Delassus blocks behind R_t and R_n."""
-        return cast(Delassus, self._fields["delassus"])
-
-    @property
-    def source(self) -> str:
-        """What made the problem."""
-        return cast(str, self._fields["source"])
-
-    @property
-    def nv(self) -> int:
-        """Number of velocities."""
-        return self._core.nv
-
-    @property
-    def n_trees(self) -> int:
-        """Number of trees."""
-        return len(self.tree_nv)
-
-    @property
-    def n_contacts(self) -> int:
-        """Number of contacts."""
-        return len(self.mu)
-
-    # ---- blocks ------------------------------------------------------------------------------
-
-    @property
-    def tree_offsets(self) -> NDArray[np.int64]:
-        """First velocity of each tree, and nv (n_trees + 1,)."""
-        return self._tree_offsets
-
-    def A_block(self, t: SupportsIndex) -> _Float:
-        """Mass matrix of one tree.
-
-        Parameters
-        ----------
-        t : int
-            The tree, from 0; negative numbers do not count from the end.
-
-        Returns
-        -------
-        ndarray (n_t, n_t)
-            Read-only view.
-
-        Raises
-        ------
-        IndexError
-            Where there is no such tree.
-        TypeError
-            Where `t` is no integer.
-        """
-        t = _checked_index(t, self.n_trees, "tree")
-        n = int(self.tree_nv[t])
-        squares = self.tree_nv[:t].astype(np.int64)
-        start = int(squares @ squares)
-        return self.A[start : start + n * n].reshape(n, n)
-
-    def J_blocks(self, i: SupportsIndex) -> tuple[_Float, _Float | None]:
-        """Jacobian of one contact, rows (t1, t2, n).
-
-        Parameters
-        ----------
-        i : int
-            The contact, from 0; negative numbers do not count from the end.
-
-        Returns
-        -------
-        J_a : ndarray (3, n_a)
-            Block of the first tree, a read-only view.
-        J_b : ndarray (3, n_b) or None
-            Block of the second tree, a read-only view; None where there is none.
-
-        Raises
-        ------
-        IndexError
-            Where there is no such contact.
-        TypeError
-            Where `i` is no integer.
-        """
-        i = _checked_index(i, self.n_contacts, "contact")
-        start, end = self._J_offsets[i : i + 2]
-        middle = start + 3 * int(self.tree_nv[self.tree_a[i]])
-        J_a = self.J[start:middle].reshape(3, -1)
-        return J_a, self.J[middle:end].reshape(3, -1) if self.tree_b[i] >= 0 else None
-
-    def to_dense(self) -> tuple[_Float, _Float]:
-        """Mass matrix and Jacobian as dense matrices.
-
-        Returns
-        -------
-        A : ndarray (nv, nv)
-            Mass matrix, a new array.
-        J : ndarray (3 n_contacts, nv)
-            Jacobian, a new array.
-
-        Raises
-        ------
-        MemoryError
-            Where there is no room for them.
-        """
-        A = np.zeros((self.nv, self.nv))
-        J = np.zeros((3 * self.n_contacts, self.nv))
-        parts = [slice(a, b) for a, b in itertools.pairwise(self._tree_offsets)]
-        start = 0
-        for part, n in zip(parts, self.tree_nv.tolist(), strict=True):
-            A[part, part] = self.A[start : start + n * n].reshape(n, n)
-            start += n * n
-        for i, (a, b) in enumerate(zip(self.tree_a, self.tree_b, strict=True)):
-            J_a, J_b = self.J_blocks(i)
-            J[3 * i : 3 * i + 3, parts[a]] = J_a
-            if J_b is not None:
-                J[3 * i : 3 * i + 3, parts[b]] = J_b
-        return A, J
 
     # ---- as a value --------------------------------------------------------------------------
 
@@ -437,6 +233,7 @@ class ContactProblem:
         """Arguments that make an equal problem, by name; what is not there is left out."""
         arguments = {name: getattr(self, name) for name in (*_ARRAYS, *_OPTIONAL)}
         arguments.update(self._fields)
+        arguments["constraints"] = self.constraints or None
         return {name: value for name, value in arguments.items() if value is not None}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -446,17 +243,21 @@ class ContactProblem:
         if not isinstance(other, ContactProblem):
             return NotImplemented
         mine, theirs = self._arguments(), other._arguments()
-        return mine.keys() == theirs.keys() and all(
-            np.array_equal(value, theirs[name]) for name, value in mine.items()
+        groups, their_groups = mine.pop("constraints", ()), theirs.pop("constraints", ())
+        return (
+            mine.keys() == theirs.keys()
+            and all(np.array_equal(value, theirs[name]) for name, value in mine.items())
+            and bool(groups == their_groups)
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         source = f", source={self.source!r}" if self.source else ""
+        groups = f", constraints={list(self.constraints)}" if self.constraints else ""
         return (
             f"ContactProblem(n_trees={self.n_trees}, nv={self.nv}, "
-            f"n_contacts={self.n_contacts}, dt={self.dt}{source})"
+            f"n_contacts={self.n_contacts}{groups}, dt={self.dt}{source})"
         )
 
 
@@ -471,10 +272,3 @@ def _information(value: ArrayLike | None, name: str, shape: tuple[int, ...]) -> 
     view = _core.as_float64(value, name, shape, rule="finite").view()
     view.flags.writeable = False
     return view
-
-
-def _checked_index(index: SupportsIndex, length: int, name: str) -> int:
-    i = integer(index, name)
-    if not 0 <= i < length:
-        raise IndexError(f"{name} {i} is out of range: there are {length}")
-    return i

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sapwood.equality import equal_arrays
 
 
 class Status(enum.IntEnum):
@@ -43,6 +45,24 @@ class Region(enum.IntEnum):
 
 
 _STATUSES = tuple(Status)
+
+
+class ConstraintSolution(NamedTuple):
+    """Impulses of one group of constraints; equal where all of it is, to the last bit."""
+
+    gamma: NDArray[np.float64]
+    """Impulse of each row (n_rows,), N s or N m s."""
+    v_c: NDArray[np.float64]
+    """Constraint velocity J v of each row (n_rows,), m/s or rad/s."""
+    active: NDArray[np.bool_]
+    """Whether the impulse of each row lies between its bounds (n_rows,): True for a limit that
+    pushes, a weld that holds, a controller that does not saturate, a friction that sticks."""
+
+    def __eq__(self, other: object) -> bool:
+        return equal_arrays(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not equal_arrays(self, other)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -89,6 +109,8 @@ class Solution:
         Seconds spent in assembly, factor, line_search, symbolic, and in the whole call (seconds).
     tree : int
         Tree at which the factorization broke down, else -1.
+    constraints : tuple of ConstraintSolution
+        Impulses of each group of constraints of the problem.
     """
 
     v: NDArray[np.float64]
@@ -109,6 +131,7 @@ class Solution:
     history: NDArray[np.void] | None
     timing: dict[str, float]
     tree: int = -1
+    constraints: tuple[ConstraintSolution, ...] = ()
 
     @classmethod
     def from_core(cls, fields: dict[str, Any]) -> Solution:
@@ -128,15 +151,18 @@ class Solution:
         solution = cls.__new__(cls)
         solution.__dict__.update(fields)
         solution.__dict__["status"] = _STATUSES[fields["status"]]
+        groups = fields["constraints"]
+        if groups:
+            solution.__dict__["constraints"] = tuple(ConstraintSolution(*group) for group in groups)
         return solution
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Solution):
             return NotImplemented
-        return all(
+        return self.constraints == other.constraints and all(
             np.array_equal(getattr(self, field.name), getattr(other, field.name))
             for field in dataclasses.fields(self)
-            if field.name not in ("timing", "symbolic_reused")
+            if field.name not in ("timing", "symbolic_reused", "constraints")
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -147,6 +173,14 @@ class Solution:
             f"n_contacts={len(self.gamma)}, momentum_error={self.momentum_error:.2g})"
         )
 
+    def _rows(self) -> str:
+        """A line on the rows of all groups, where there are any."""
+        if not self.constraints:
+            return ""
+        rows = sum(len(group.gamma) for group in self.constraints)
+        active = sum(np.count_nonzero(group.active) for group in self.constraints)
+        return f"  {rows} rows of {len(self.constraints)} groups: {active} active\n"
+
     def __str__(self) -> str:
         counts = ", ".join(f"{np.count_nonzero(self.regions == r)} {r}" for r in Region)
         seconds = self.timing["seconds"]
@@ -156,6 +190,7 @@ class Solution:
             f"{self.status}{at} after {self.iterations} iterations "
             f"({self.n_islands} islands, {self.line_search_trials} line-search trials)\n"
             f"  {len(self.v)} velocities, {len(self.gamma)} contacts: {counts}\n"
+            f"{self._rows()}"
             f"  momentum error {self.momentum_error:.3g}, "
             f"complementarity error {self.complementarity_error:.3g}\n"
             f"  |v - v_min|_A <= {self.velocity_error_bound:.3g} sqrt(J), "

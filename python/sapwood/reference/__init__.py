@@ -6,6 +6,8 @@ beside the lines, and the same tests run on both. It is meant to be read and to 
 not to be fast.
 
     contact         projection, cost and Hessian of a contact                    (18), (29)-(33)
+    clamp           impulse, cost and derivative of every other kind of constraint
+    pools           what the objective asks of a kind
     regularization  physical parameters to R and v_hat                           (21), (22)
     graph           islands, minimum-degree order, junction tree                 VIII-D
     cholesky        block Cholesky factorization over the junction tree          VIII-D
@@ -22,27 +24,42 @@ from sapwood.solver import Evaluation, LineValues
 
 from .certificate import gradient_round_off, velocity_error_bound
 from .cholesky import BlockCholesky, NotPositiveDefinite
+from .clamp import clamp, clamp_cost_difference
 from .contact import contact_cost, contact_cost_difference, project
-from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree
+from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree, touching
 from .newton import SapSolver, solve
-from .objective import Line, Objective, Patch, Point
-from .regularization import delassus_block, effective_inverse_mass, regularize
+from .objective import Line, Objective, Part, Point
+from .pools import ContactPool, Patch, Pool, RowPool
+from .regularization import (
+    constraint_inverse_mass,
+    delassus_block,
+    effective_inverse_mass,
+    regularize,
+    regularize_group,
+)
 
 __all__ = [
     "BlockCholesky",
     "Clique",
+    "ContactPool",
     "Evaluation",
     "Line",
     "LineValues",
     "NotPositiveDefinite",
     "Objective",
+    "Part",
     "Patch",
     "Point",
+    "Pool",
     "Region",
+    "RowPool",
     "SapSettings",
     "SapSolver",
     "Solution",
     "Status",
+    "clamp",
+    "clamp_cost_difference",
+    "constraint_inverse_mass",
     "contact_cost",
     "contact_cost_difference",
     "contact_graph",
@@ -54,6 +71,8 @@ __all__ = [
     "minimum_degree",
     "project",
     "regularize",
+    "regularize_group",
     "solve",
+    "touching",
     "velocity_error_bound",
 ]

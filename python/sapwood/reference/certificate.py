@@ -24,8 +24,7 @@ def gradient_round_off(objective: Objective, point: Point) -> Array:
     """Bound (nv) on |fl(grad) - grad|, component by component.
 
     The terms are those of the dot products A (v - v*) and J^T gamma, and the error of gamma itself:
-    an error e of v_hat - v_c moves y by R^-1 e, and the projection, which is nonexpansive in the
-    norm of R (16), moves gamma by at most |e|_{R^-1} + a few eps |y|_R in that norm.
+    an error e of v_hat - v_c moves y by R^-1 e, and each law says how far it moves gamma then.
     """
     v = np.abs(point.v)
     d = np.abs(point.v - objective.v_star)
@@ -36,25 +35,24 @@ def gradient_round_off(objective: Objective, point: Point) -> Array:
         out[at] += (len(A) + 2) * EPS * (np.abs(A) @ d[at])
         n_terms[at] += 2
 
-    # error of v_hat - v_c
-    e = 2.0 * EPS * np.abs(objective.v_hat)
-    for patch in objective.patches:
-        for t, J in zip(patch.trees, patch.J, strict=True):
-            at = objective.at[t]
-            e[patch.contacts] += (len(v[at]) + 3) * EPS * (np.abs(J) @ v[at]).reshape(-1, 3)
-            n_terms[at] += len(J)
+    errors = []
+    for pool, part in zip(objective.pools, point.parts, strict=True):
+        # error of v_hat - v_c
+        e = 2.0 * EPS * np.abs(pool.v_hat)
+        for patch in pool.patches:
+            for t, J in zip(patch.trees, patch.J, strict=True):
+                at, m = objective.at[t], len(patch.members)
+                e[patch.members] += (len(v[at]) + 3) * EPS * (np.abs(J) @ v[at]).reshape(m, -1)
+                n_terms[at] += len(J)
+        errors.append(pool.impulse_error(part.y, part.state, e))
 
-    # error of gamma, |.|_R per contact and then per component
-    norm = np.sqrt(np.sum(e**2 / objective.R, axis=1))
-    norm += 8.0 * EPS * np.sqrt(np.sum(point.y**2 * objective.R, axis=1))
-    gamma_error = norm[:, None] / np.sqrt(objective.R)
-
-    gamma = np.abs(point.gamma)
-    for patch in objective.patches:
-        for t, J in zip(patch.trees, patch.J, strict=True):
-            at = objective.at[t]
-            out[at] += np.abs(J).T @ gamma_error[patch.contacts].ravel()
-            out[at] += n_terms[at] * EPS * (np.abs(J).T @ gamma[patch.contacts].ravel())
+    for pool, part, gamma_error in zip(objective.pools, point.parts, errors, strict=True):
+        gamma = np.abs(part.state.gamma)
+        for patch in pool.patches:
+            for t, J in zip(patch.trees, patch.J, strict=True):
+                at = objective.at[t]
+                out[at] += np.abs(J).T @ gamma_error[patch.members].ravel()
+                out[at] += n_terms[at] * EPS * (np.abs(J).T @ gamma[patch.members].ravel())
     return out + 2.0 * EPS * np.abs(point.gradient)
 
 

@@ -23,21 +23,20 @@ unlearning that. The first direction leads instead to the minimiser of
 
     1/2 |v - v*|_A^2 + 1/2 sum_{v_hat_n > 0} |J_i v - v_hat_i|^2_{R_i^-1}
 
-where all touching contacts stick; it is used where it descends.
+where all touching contacts stick and every clamped row acts as it does at the guess, by its own
+quadratic within the bounds and by the impulse of the bound beyond; it is used where it descends.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.solution import Region
-
 from .cholesky import BlockCholesky, NotPositiveDefinite, factor_dense, solve_lower, solve_upper
-from .contact import law
 from .objective import Objective, Point
+from .pools import Dual
 
 Array = NDArray[np.float64]
 
@@ -45,13 +44,14 @@ Array = NDArray[np.float64]
 def symbolic(objective: Objective) -> BlockCholesky:
     """Order and junction tree of the Hessian of an objective."""
     sizes = {t: len(A) for t, A in objective.A.items()}
-    edges = [(p.trees[0], p.trees[1]) for p in objective.patches if len(p.trees) == 2]
+    patches = [patch for pool in objective.pools for patch in pool.patches]
+    edges = [(p.trees[0], p.trees[1]) for p in patches if len(p.trees) == 2]
     return BlockCholesky(sizes, edges)
 
 
 def solve_hessian(
     objective: Objective,
-    G: Array,
+    G: Sequence[Array],
     b: Array,
     factorization: str = "supernodal",
     cholesky: BlockCholesky | None = None,
@@ -78,42 +78,26 @@ def solve_hessian(
     return np.concatenate([x[t] for t in objective.trees]) if x else np.zeros(0)
 
 
-def sticking_system(objective: Objective, point: Point) -> tuple[Array, Array]:
-    """G (n_contacts, 3, 3) and impulses (n_contacts, 3) of the sticking start at a point."""
-    touching = objective.v_hat[:, 2] > 0.0
-    G = np.where(touching[:, None], 1.0 / objective.R, 0.0)[:, :, None] * np.eye(3)
-    return G, np.where(touching[:, None], point.y, 0.0)
+def sticking_system(
+    objective: Objective, point: Point
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """G (n, r, r) and impulses (n, r) of each pool for the sticking start at a point."""
+    systems = [
+        pool.sticking(part.y, part.state)
+        for pool, part in zip(objective.pools, point.parts, strict=True)
+    ]
+    return tuple(G for G, _ in systems), tuple(gamma for _, gamma in systems)
 
 
-class Dual(NamedTuple):
-    """What the law linearized at a full step says of the impulses there."""
-
-    w: Array  # (n_contacts, 2) friction over mu gamma_n, |w| <= 1
-    gamma_n: Array  # (n_contacts), N s, >= 0
-
-
-def predict(objective: Objective, gamma: Array, G: Array, dv_c: Array) -> Dual:
-    """gamma - G dv_c brought into the cone, from gamma and dv_c (n_contacts, 3) and G."""
-    predicted = gamma - np.einsum("ijk,ik->ij", G, dv_c)
-    gamma_n = np.maximum(predicted[:, 2], 0.0)
-    divisor = np.maximum(objective.mu * gamma_n, np.linalg.norm(predicted[:, :2], axis=1))
-    w = predicted[:, :2] / np.where(divisor > 0.0, divisor, 1.0)[:, None]
-    return Dual(w, gamma_n)
+def predict(
+    objective: Objective, gamma: Sequence[Array], G: Sequence[Array], dv_c: Sequence[Array]
+) -> tuple[Dual | None, ...]:
+    """What the laws linearized at the full step say, pool by pool."""
+    pools = zip(objective.pools, gamma, G, dv_c, strict=True)
+    return tuple(pool.predict(*values) for pool, *values in pools)
 
 
-def blend(objective: Objective, point: Point, dual: Dual) -> Array:
-    """G (n_contacts, 3, 3) at a point, by the means of law and dual where contacts slide."""
-    o = objective
-    q = law(point.y, o.mu, o.R_t, o.R_n, o.soft_norm)
-    sliding = (q.regions == Region.sliding) & np.any(q.t != 0.0, axis=1)
-    y_r = np.where(sliding, q.y_r, 1.0)
-    m = (q.t + dual.w) / 2.0
-    friction = o.mu * (point.gamma[:, 2] + dual.gamma_n) / 2.0
-    across = np.minimum(friction / y_r, 1.0) / o.R_t
-    along = o.mu**2 * point.G[:, 2, 2]
-    t_t = q.t[:, :, None] * q.t[:, None, :]
-    m_m = m[:, :, None] * m[:, None, :]
-    G_tt = along[:, None, None] * t_t + across[:, None, None] * (np.eye(2) - m_m)
-    G = point.G.copy()
-    G[sliding, :2, :2] = G_tt[sliding]
-    return G
+def blend(objective: Objective, point: Point, dual: Sequence[Dual | None]) -> tuple[Array, ...]:
+    """G (n, r, r) of each pool at a point, by the means of law and dual where contacts slide."""
+    pools = zip(objective.pools, point.parts, dual, strict=True)
+    return tuple(pool.blend(part.y, part.state, known) for pool, part, known in pools)

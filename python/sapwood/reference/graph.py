@@ -1,7 +1,7 @@
 """The contact graph: islands, elimination order and junction tree (section VIII-D).
 
-Trees are nodes; all contacts between the same two trees form a patch, which is an edge. The Hessian
-has a block (t, s) exactly where the graph has an edge, so the graph alone decides where its
+Trees are nodes; all constraints between the same two trees form a patch, which is an edge. The
+Hessian has a block (t, s) exactly where the graph has an edge, so the graph alone decides where its
 Cholesky factor has blocks.
 """
 
@@ -13,13 +13,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.problem import ContactProblem
+
 Adjacency = dict[int, set[int]]
+
+
+def touching(problem: ContactProblem) -> tuple[list[int], list[int]]:
+    """First and second tree of every constraint: of the contacts, then of every group."""
+    a, b = problem.tree_a.tolist(), problem.tree_b.tolist()
+    for group in problem.constraints:
+        a, b = a + group.tree_a.tolist(), b + group.tree_b.tolist()
+    return a, b
 
 
 def contact_graph(
     n_trees: int, tree_a: Iterable[int], tree_b: Iterable[int]
 ) -> tuple[Adjacency, NDArray[np.bool_]]:
-    """Neighbours of every tree, and which trees take part in any contact.
+    """Neighbours of every tree, and which trees take part in any constraint.
 
     A tree in contact with the world alone takes part and has no neighbour.
     """

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood.problem import ContactProblem
 from sapwood.settings import SapSettings
-from sapwood.solution import Solution, Status
+from sapwood.solution import ConstraintSolution, Solution, Status
 from sapwood.solver import Evaluation, LineValues
 
 from .certificate import velocity_error_bound
 from .cholesky import NotPositiveDefinite
-from .direction import Dual, blend, predict, solve_hessian, sticking_system, symbolic
-from .graph import islands
+from .direction import blend, predict, solve_hessian, sticking_system, symbolic
+from .graph import islands, touching
 from .line_search import backtracking, exact
 from .objective import Objective, Point
+from .pools import Dual
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
@@ -70,7 +73,7 @@ def minimize(
     eps_r = settings.relative_tolerance / share
     cholesky = symbolic(objective)
 
-    def solve_for(G: Array, b: Array) -> Array:
+    def solve_for(G: Sequence[Array], b: Array) -> Array:
         return solve_hessian(objective, G, b, settings.factorization, cholesky)
 
     def tolerance(point: Point) -> float:
@@ -80,7 +83,8 @@ def minimize(
     records = [(island, 0, 0, 0.0, point.cost, 0.0, point.momentum_error)]
     status, tree, total_trials, iteration = Status.converged, -1, 0, 0
     alpha, gradient_before = 1.0, 0.0
-    factored, dual = point.G, Dual(point.gamma[:, :2], point.gamma[:, 2])
+    factored: Sequence[Array] = point.G
+    dual: tuple[Dual | None, ...] = (None,) * len(point.parts)
     idle = 0
 
     while True:
@@ -169,7 +173,7 @@ def solve(
 ) -> Solution:
     """Solve a contact problem, like `sapwood.solve`; takes and returns what that does.
 
-    Trees that no contact touches keep v = v* and count nowhere, e_m included. With
+    Trees that no constraint touches keep v = v* and count nowhere, e_m included. With
     `settings.islands` each island is solved and stopped by itself; without, all are solved as one.
     """
     start = time.perf_counter()
@@ -178,7 +182,7 @@ def solve(
         v_guess = problem.v_star if problem.v_guess is None else problem.v_guess
     guess = np.asarray(v_guess, dtype=float)
 
-    island, n_islands = islands(problem.n_trees, problem.tree_a, problem.tree_b)
+    island, n_islands = islands(problem.n_trees, *touching(problem))
     if settings.islands:
         groups = [np.flatnonzero(island == k) for k in range(n_islands)]
     else:
@@ -198,6 +202,7 @@ def solve(
         whole = Objective(problem, np.flatnonzero(island >= 0), settings.soft_norm)
         point = whole.point(v[whole.velocities])
         e_mu = complementarity_error(whole, point)
+    contacts, *rows = point.parts
     bound = float(np.linalg.norm(bounds))
     worst = max(runs, key=lambda run: int(run.status), default=None)
     history = None
@@ -205,9 +210,17 @@ def solve(
         history = np.array([r for run in runs for r in run.records], dtype=HISTORY_DTYPE)
     return Solution(
         v=v,
-        gamma=point.gamma,
-        v_c=point.v_c,
-        regions=point.regions,
+        gamma=contacts.state.gamma,
+        v_c=contacts.v_c,
+        regions=cast("NDArray[np.int8]", contacts.state.regions),
+        constraints=tuple(
+            ConstraintSolution(
+                part.state.gamma[:, 0],
+                part.v_c[:, 0],
+                (group.lower < part.state.gamma[:, 0]) & (part.state.gamma[:, 0] < group.upper),
+            )
+            for group, part in zip(problem.constraints, rows, strict=True)
+        ),
         status=Status.converged if worst is None else worst.status,
         iterations=max((run.iterations for run in runs), default=0),
         total_iterations=sum(run.iterations for run in runs),
@@ -226,11 +239,15 @@ def solve(
 
 
 def complementarity_error(objective: Objective, point: Point) -> float:
-    """e_mu (25): the mean over contacts of |g_i . gamma_i|, over l_p, with g = R (gamma - y)."""
-    if point.cost == 0.0 or not len(point.gamma):
+    """e_mu (25): the mean over contacts and rows of |g_i . gamma_i|, over |l_p|."""
+    products = [
+        pool.complementarity(part.y, part.state)
+        for pool, part in zip(objective.pools, point.parts, strict=True)
+    ]
+    every = np.concatenate(products)
+    if point.cost == 0.0 or not len(every):
         return 0.0
-    g = objective.R * (point.gamma - point.y)
-    return float(np.mean(np.abs(np.sum(g * point.gamma, axis=1))) / point.cost)
+    return float(np.mean(every) / abs(point.cost))
 
 
 class SapSolver:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,18 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood.problem import ContactProblem
 
-from .contact import contact_cost, contact_cost_difference, project
+from .pools import ContactPool, Pool, RowPool, State
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Patch:
-    """All contacts between the same two trees, or one tree and the world: an edge of the graph."""
+class Part:
+    """The constraints of one pool at one velocity, n of them with r rows each."""
 
-    contacts: NDArray[np.intp]  # (r_p) indices into the contacts of the objective
-    trees: tuple[int, ...]  # one or two trees
-    J: tuple[Array, ...]  # the Jacobian (3 r_p, n_t) of each of these trees
+    v_c: Array  # (n, r) constraint velocities J v
+    y: Array  # (n, r) unprojected impulses
+    state: State
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,21 @@ class Point:
     """Everything the solver wants to know at one velocity."""
 
     v: Array  # (nv)
-    v_c: Array  # (n_contacts, 3) contact velocities J v
-    y: Array  # (n_contacts, 3) unprojected impulses
-    gamma: Array  # (n_contacts, 3)
-    G: Array  # (n_contacts, 3, 3)
-    regions: NDArray[np.int8]  # (n_contacts)
+    parts: tuple[Part, ...]  # the contacts, then every group of constraints
     cost: float
     gradient: Array  # (nv)
     gradient_norm: float  # |D grad|, root joules
     scale: float  # max(|D A v|, |D J^T gamma|), root joules
+
+    @property
+    def G(self) -> tuple[Array, ...]:
+        """G (n, r, r) of each pool."""
+        return tuple(part.state.G for part in self.parts)
+
+    @property
+    def gamma(self) -> tuple[Array, ...]:
+        """Impulses (n, r) of each pool."""
+        return tuple(part.state.gamma for part in self.parts)
 
     @property
     def momentum_error(self) -> float:
@@ -48,14 +55,15 @@ class Point:
     @property
     def finite(self) -> bool:
         """False after overflow."""
-        parts = (self.v, self.gamma, self.gradient, self.cost, self.gradient_norm)
-        return all(bool(np.all(np.isfinite(x))) for x in parts)
+        scalars = np.array([self.cost, self.gradient_norm])
+        values = (self.v, *self.gamma, self.gradient, scalars)
+        return all(bool(np.all(np.isfinite(x))) for x in values)
 
 
 class Objective:
-    """l_p restricted to some trees of a problem, which must be closed under contact.
+    """l_p restricted to some trees of a problem, which must be closed under constraints.
 
-    Velocities, contacts and their arrays are those of the chosen trees only, in the order of the
+    Velocities, constraints and their arrays are those of the chosen trees only, in the order of the
     problem.
 
     Parameters
@@ -77,8 +85,8 @@ class Objective:
         self.trees = tuple(int(t) for t in (every if trees is None else np.asarray(trees)))
         chosen = np.zeros(problem.n_trees, dtype=bool)
         chosen[list(self.trees)] = True
-        self.contacts = np.flatnonzero(chosen[problem.tree_a])
-        self.soft_norm = soft_norm
+        rows = [RowPool(problem, k, chosen) for k in range(len(problem.constraints))]
+        self.pools: tuple[Pool, ...] = (ContactPool(problem, chosen, soft_norm), *rows)
 
         # where the velocities of each tree lie here and in the problem
         self.at: dict[int, slice] = {}
@@ -97,37 +105,6 @@ class Objective:
         diagonals = [np.diag(A) for A in self.A.values()]
         self.D = 1.0 / np.sqrt(np.concatenate(diagonals)) if diagonals else np.zeros(0)  # (19)
 
-        self.mu = np.asarray(problem.mu)[self.contacts]
-        self.R_t = np.asarray(problem.R_t)[self.contacts]
-        self.R_n = np.asarray(problem.R_n)[self.contacts]
-        self.R = np.stack([self.R_t, self.R_t, self.R_n], axis=-1)
-        self.v_hat = np.zeros((self.contacts.size, 3))
-        self.v_hat[:, 2] = np.asarray(problem.v_hat_n)[self.contacts]
-        if problem.v_hat_t is not None:
-            self.v_hat[:, :2] = np.asarray(problem.v_hat_t)[self.contacts]
-        self.patches = self._group(problem)
-
-    def _group(self, problem: ContactProblem) -> list[Patch]:
-        """Contacts by the pair of trees they lie on, whichever of the two comes first."""
-        members: dict[tuple[int, ...], list[int]] = {}
-        for local, i in enumerate(self.contacts.tolist()):
-            a, b = int(problem.tree_a[i]), int(problem.tree_b[i])
-            members.setdefault((a,) if b < 0 else (min(a, b), max(a, b)), []).append(local)
-        patches = []
-        for trees, contacts in members.items():
-            rows: list[list[Array]] = [[] for _ in trees]
-            for local in contacts:
-                i = int(self.contacts[local])
-                first = int(problem.tree_a[i])
-                blocks = [np.asarray(J) for J in problem.J_blocks(i) if J is not None]
-                if first != trees[0]:
-                    blocks.reverse()
-                for column, J in zip(rows, blocks, strict=True):
-                    column.append(J)
-            J_pt = tuple(np.concatenate(column) for column in rows)
-            patches.append(Patch(np.array(contacts), trees, J_pt))
-        return patches
-
     def times_A(self, x: Array) -> Array:
         """A x."""
         out = np.empty(self.nv)
@@ -135,40 +112,40 @@ class Objective:
             out[self.at[t]] = A @ x[self.at[t]]
         return out
 
-    def times_J(self, x: Array) -> Array:
-        """J x as one row of three per contact."""
-        out = np.zeros((self.contacts.size, 3))
-        for patch in self.patches:
-            for t, J in zip(patch.trees, patch.J, strict=True):
-                out[patch.contacts] += (J @ x[self.at[t]]).reshape(-1, 3)
+    def times_J(self, x: Array) -> tuple[Array, ...]:
+        """J x (n, r) of each pool."""
+        out = tuple(np.zeros(pool.R.shape) for pool in self.pools)
+        for pool, pool_out in zip(self.pools, out, strict=True):
+            for patch in pool.patches:
+                for t, J in zip(patch.trees, patch.J, strict=True):
+                    product = (J @ x[self.at[t]]).reshape(len(patch.members), -1)
+                    pool_out[patch.members] += product
         return out
 
-    def times_J_transposed(self, gamma: Array) -> Array:
-        """J^T gamma."""
+    def times_J_transposed(self, gamma: Sequence[Array]) -> Array:
+        """J^T gamma, from gamma (n, r) of each pool."""
         out = np.zeros(self.nv)
-        for patch in self.patches:
-            for t, J in zip(patch.trees, patch.J, strict=True):
-                out[self.at[t]] += J.T @ gamma[patch.contacts].ravel()
+        for pool, pool_gamma in zip(self.pools, gamma, strict=True):
+            for patch in pool.patches:
+                for t, J in zip(patch.trees, patch.J, strict=True):
+                    out[self.at[t]] += J.T @ pool_gamma[patch.members].ravel()
         return out
 
     def point(self, v: ArrayLike) -> Point:
-        """Evaluate the contact law, the cost and its gradient at v (nv)."""
+        """Evaluate the laws, the cost and its gradient at v (nv)."""
         v = np.array(v, dtype=float)
-        v_c = self.times_J(v)
-        y = (self.v_hat - v_c) / self.R  # R^-1 (v_hat - v_c)
-        gamma, G, regions = project(y, self.mu, self.R_t, self.R_n, self.soft_norm)
+        parts = []
+        for pool, v_c in zip(self.pools, self.times_J(v), strict=True):
+            y = (pool.v_hat - v_c) / pool.R  # R^-1 (v_hat - v_c)
+            parts.append(Part(v_c, y, pool.at(y)))
         p = self.times_A(v - self.v_star)
-        j_c = self.times_J_transposed(gamma)
-        contacts = contact_cost(y, self.mu, self.R_t, self.R_n, self.soft_norm)
+        j_c = self.times_J_transposed([part.state.gamma for part in parts])
+        constraints = sum(float(np.sum(part.state.cost)) for part in parts)
         gradient = p - j_c  # (VIII-A)
         return Point(
             v=v,
-            v_c=v_c,
-            y=y,
-            gamma=gamma,
-            G=G,
-            regions=regions,
-            cost=float((v - self.v_star) @ p / 2.0 + np.sum(contacts)),  # (17)
+            parts=tuple(parts),
+            cost=float((v - self.v_star) @ p / 2.0) + constraints,  # (17)
             gradient=gradient,
             gradient_norm=float(np.linalg.norm(self.D * gradient)),
             scale=float(
@@ -176,20 +153,22 @@ class Objective:
             ),
         )
 
-    def hessian_blocks(self, G: Array) -> dict[tuple[int, int], Array]:
+    def hessian_blocks(self, G: Sequence[Array]) -> dict[tuple[int, int], Array]:
         """H = A + J^T G J by blocks: (t, t) of every tree and (s, t), t < s, of every patch."""
         H = {(t, t): A.copy() for t, A in self.A.items()}
-        for patch in self.patches:
-            r = len(patch.contacts)
-            for t, J_t in zip(patch.trees, patch.J, strict=True):
-                GJ = (G[patch.contacts] @ J_t.reshape(r, 3, -1)).reshape(3 * r, -1)
-                for s, J_s in zip(patch.trees, patch.J, strict=True):
-                    if s >= t:
-                        block = J_s.T @ GJ
-                        H[s, t] = H[s, t] + block if (s, t) in H else block
+        for pool, pool_G in zip(self.pools, G, strict=True):
+            r = pool.R.shape[1]
+            for patch in pool.patches:
+                m = len(patch.members)
+                for t, J_t in zip(patch.trees, patch.J, strict=True):
+                    GJ = (pool_G[patch.members] @ J_t.reshape(m, r, -1)).reshape(m * r, -1)
+                    for s, J_s in zip(patch.trees, patch.J, strict=True):
+                        if s >= t:
+                            block = J_s.T @ GJ
+                            H[s, t] = H[s, t] + block if (s, t) in H else block
         return H
 
-    def hessian(self, G: Array) -> Array:
+    def hessian(self, G: Sequence[Array]) -> Array:
         """H as a dense (nv, nv) array."""
         H = np.zeros((self.nv, self.nv))
         for (s, t), block in self.hessian_blocks(G).items():
@@ -209,21 +188,21 @@ class Line:
     """
 
     def __init__(self, objective: Objective, point: Point, dv: Array) -> None:
-        self.objective = objective
-        self.point = point
+        self.pools = objective.pools
+        self.y = tuple(part.y for part in point.parts)
         self.dv_c = objective.times_J(dv)
+        self.dy = tuple(-d / pool.R for d, pool in zip(self.dv_c, self.pools, strict=True))
         dp = objective.times_A(dv)
         self.dv_dp = float(dv @ dp)
         self.dp_v = float(dp @ (point.v - objective.v_star))
-        self.dy = -self.dv_c / objective.R
 
     def difference(self, alpha: float) -> float:
         """l(alpha) - l(0), formed term by term so that it keeps its digits near convergence."""
-        o = self.objective
-        contacts = contact_cost_difference(
-            self.point.y, alpha * self.dy, o.mu, o.R_t, o.R_n, o.soft_norm
+        constraints = sum(
+            float(np.sum(pool.cost_difference(y, alpha * dy)))
+            for pool, y, dy in zip(self.pools, self.y, self.dy, strict=True)
         )
-        return alpha * self.dp_v + alpha**2 / 2.0 * self.dv_dp + float(np.sum(contacts))
+        return alpha * self.dp_v + alpha**2 / 2.0 * self.dv_dp + constraints
 
     def derivatives(self, alpha: float) -> tuple[float, float]:
         """Slope and curvature.
@@ -231,9 +210,9 @@ class Line:
         dl/da   = dp.(v + a dv - v*) - dv_c.gamma(a)
         d2l/da2 = dv.dp + dv_c.G(a) dv_c
         """
-        o = self.objective
-        y = self.point.y + alpha * self.dy
-        gamma, G, _ = project(y, o.mu, o.R_t, o.R_n, o.soft_norm)
-        slope = self.dp_v + alpha * self.dv_dp - float(np.sum(self.dv_c * gamma))
-        curvature = self.dv_dp + float(np.einsum("ij,ijk,ik", self.dv_c, G, self.dv_c))
+        slope, curvature = self.dp_v + alpha * self.dv_dp, self.dv_dp
+        for pool, y, dy, dv_c in zip(self.pools, self.y, self.dy, self.dv_c, strict=True):
+            state = pool.at(y + alpha * dy)
+            slope -= float(np.sum(dv_c * state.gamma))
+            curvature += float(np.einsum("ij,ijk,ik", dv_c, state.G, dv_c))
         return slope, curvature

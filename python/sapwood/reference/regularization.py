@@ -21,9 +21,18 @@ def delassus_block(
 
     "diagonal" puts diag(A_t)^-1 in place of A_t^-1.
     """
-    W = np.zeros((3, 3))
     trees = (int(problem.tree_a[i]), int(problem.tree_b[i]))
-    for tree, J in zip(trees, problem.J_blocks(i), strict=True):
+    return _delassus(problem, trees, problem.J_blocks(i), delassus)
+
+
+def _delassus(
+    problem: ContactProblem,
+    trees: tuple[int, int],
+    blocks: tuple[Array, Array | None],
+    delassus: Literal["block", "diagonal"],
+) -> Array:
+    W = np.zeros((len(blocks[0]), len(blocks[0])))
+    for tree, J in zip(trees, blocks, strict=True):
         if J is None:
             continue
         A = problem.A_block(tree)
@@ -77,3 +86,69 @@ def regularize(
     R_t = sigma * w  # (22)
     v_hat_n = -phi0 / (dt + tau_d)  # section VII
     return R_t, R_n, v_hat_n
+
+
+def constraint_inverse_mass(
+    problem: ContactProblem, k: int, delassus: Literal["block", "diagonal"] = "block"
+) -> Array:
+    """w of each row in group k, (n_rows), 1/kg or 1/(kg m^2).
+
+    |W_ii|_F / n of the n rows of a constraint; where it has more than three, of the first three and
+    of the others by themselves: the translations and the rotations of a weld.
+    """
+    group = problem.constraints[k]
+    w = [np.zeros(0)]
+    for i, trees in enumerate(zip(group.tree_a.tolist(), group.tree_b.tolist(), strict=True)):
+        J_a, J_b = problem.constraint_blocks(k, i)
+        for rows in (slice(0, 3), slice(3, None)):
+            blocks = (J_a[rows], None if J_b is None else J_b[rows])
+            W = _delassus(problem, trees, blocks, delassus)
+            w.append(np.full(len(W), np.linalg.norm(W) / max(len(W), 1)))
+    return np.concatenate(w)
+
+
+def regularize_group(
+    problem: ContactProblem,
+    k: int,
+    *,
+    dt: float,
+    sigma: float = 1e-3,
+    delassus: Literal["block", "diagonal"] = "block",
+) -> tuple[Array, Array, Array, Array]:
+    """R, v_hat, lower and upper (n_rows) of group k from its physical parameters.
+
+    Parameters
+    ----------
+    problem : ContactProblem
+        Its trees and A are read, and of the group what was given to it.
+    k : int
+        Which group.
+    dt : float
+        Time step, s.
+    sigma : float
+        Regularization of dry friction, dimensionless.
+    delassus : "block" or "diagonal"
+        Estimate of the inverse effective mass.
+    """
+    group = problem.constraints[k]
+    w = constraint_inverse_mass(problem, k, delassus)
+    near_rigid = group.beta**2 / (4.0 * np.pi**2) * w
+    x = {name: np.asarray(value) for name, value in group.parameters.items()}
+
+    if group.kind == "limit" or group.kind == "bilateral":
+        phi0 = x["phi0"] if group.kind == "limit" else x["g"]
+        time = dt + x["tau_d"]
+        R = np.maximum(near_rigid, 1.0 / (dt * x["k"] * time))  # (21)
+        v_hat = -phi0 / time  # section VII
+        if group.kind == "limit":
+            return R, v_hat, np.zeros(group.n_rows), np.full(group.n_rows, np.inf)
+        return R, v_hat, dt * x["force_lower"], dt * x["force_upper"]
+
+    if group.kind == "controller":
+        gain = dt * x["Kp"] + x["Kd"]
+        R = np.maximum(near_rigid, 1.0 / (dt * gain))
+        # gains times 1/(dt gain R) where near-rigid, which u_ff is not
+        v_hat = (x["Kp"] * (x["q_d"] - x["q_0"]) + x["Kd"] * x["v_d"]) / gain + dt * R * x["u_ff"]
+        return R, v_hat, -dt * x["effort"], dt * x["effort"]
+
+    return sigma * w, np.zeros_like(w), -dt * x["f"], dt * x["f"]

@@ -1,0 +1,50 @@
+/* sap_clamp for arrays of rows. As contact_law.c: the Python layer checks the values and broadcasts. */
+#include "module.h"
+
+PyDoc_STRVAR(clamp_doc,
+             "clamp(y, R, lower, upper, /)\n--\n\n"
+             "Dict with gamma, G and cost (n) for y (n).");
+
+static PyObject *clamp(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args) {
+  enum { N_IN = 4, N_OUT = 3 };
+  static const char *const names[N_IN] = {"y", "R", "lower", "upper"};
+  PyArrayObject *in[N_IN] = {NULL}, *out[N_OUT] = {NULL};
+  PyObject *dict = NULL;
+  npy_intp n = -1;
+  if (n_args != N_IN) {
+    PyErr_SetString(PyExc_TypeError, "expected y, R, lower and upper");
+    return NULL;
+  }
+  for (int i = 0; i < N_IN; i++) {
+    in[i] = sapwood_as_vector(args[i], names[i], n, SAPWOOD_ANY);
+    if (in[i] == NULL) {
+      goto done;
+    }
+    n = PyArray_DIM(in[i], 0);
+  }
+  for (int i = 0; i < N_OUT; i++) {
+    out[i] = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_DOUBLE);
+    if (out[i] == NULL) {
+      goto done;
+    }
+  }
+  Py_BEGIN_ALLOW_THREADS
+  sap_clamp(n, sapwood_doubles(in[0]), sapwood_doubles(in[1]), sapwood_doubles(in[2]),
+            sapwood_doubles(in[3]), sapwood_doubles(out[0]), sapwood_doubles(out[1]),
+            sapwood_doubles(out[2]));
+  Py_END_ALLOW_THREADS
+  dict = Py_BuildValue("{s:O,s:O,s:O}", "gamma", out[0], "G", out[1], "cost", out[2]);
+done:
+  for (int i = 0; i < N_IN; i++) {
+    Py_XDECREF(in[i]);
+  }
+  for (int i = 0; i < N_OUT; i++) {
+    Py_XDECREF(out[i]);
+  }
+  return dict;
+}
+
+static PyMethodDef methods[] = {
+    {"clamp", (PyCFunction)(void (*)(void))clamp, METH_FASTCALL, clamp_doc}, {NULL, NULL, 0, NULL}};
+
+int sapwood_add_row_law(PyObject *module) { return PyModule_AddFunctions(module, methods); }

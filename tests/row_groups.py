@@ -1,0 +1,117 @@
+"""Groups of clamped rows for the tests: random ones, and one problem for every kind of constraint."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import helpers
+from sapwood import Bilaterals, ContactProblem, Controllers, DryFrictions, JointLimits
+
+CHAIN = (3, 6, 1, 2, 6)
+
+
+def random_trees(rng, sizes, n):
+    """Two trees of each of n constraints, a third of them with the world alone."""
+    a = rng.integers(len(sizes), size=n)
+    other = (a + rng.integers(1, max(len(sizes), 2), size=n)) % len(sizes)
+    return a, np.where((rng.random(n) < 1 / 3) | (other == a), -1, other)
+
+
+def random_rows(rng, kind, sizes, n):
+    """Arguments J, tree_a, tree_b (and size) of n random constraints."""
+    a, b = random_trees(rng, sizes, n)
+    size = rng.integers(1, 7, n) if kind is Bilaterals else np.ones(n, int)
+    nv = np.array([*sizes, 0])
+    J = [rng.standard_normal(m * (nv[i] + nv[j])) for m, i, j in zip(size, a, b, strict=True)]
+    arguments = {"J": np.concatenate([np.zeros(0), *J]), "tree_a": a, "tree_b": b}
+    return {**arguments, "size": size} if kind is Bilaterals else arguments, int(size.sum())
+
+
+def random_parameters(rng, kind, n):
+    """Physical parameters of n rows: stiff and soft, with bounds that act and bounds that do not."""
+
+    def some(*choices):
+        return rng.choice(choices, n)
+
+    if kind is JointLimits:
+        return {
+            "phi0": rng.uniform(-0.02, 0.02, n),
+            "k": some(1e2, 1e4, np.inf),
+            "tau_d": some(0.0, 0.02),
+        }
+    if kind is Bilaterals:
+        return {
+            "g": rng.uniform(-0.01, 0.01, n),
+            "k": some(1e2, 1e4, np.inf),
+            "tau_d": some(0.0, 0.02),
+            "force_lower": some(-np.inf, -5.0, 0.0),
+            "force_upper": some(np.inf, 5.0),
+        }
+    if kind is Controllers:
+        return {
+            "Kp": some(0.0, 1e2, 1e7),
+            "Kd": some(1.0, 1e3),
+            "q_0": rng.uniform(-0.1, 0.1, n),
+            "q_d": rng.uniform(-0.1, 0.1, n),
+            "v_d": rng.uniform(-1.0, 1.0, n),
+            "u_ff": rng.uniform(-5.0, 5.0, n),
+            "effort": some(3.0, 50.0, np.inf),
+        }
+    return {"f": some(0.0, 2.0, 100.0, 1e5)}
+
+
+KINDS = (JointLimits, Bilaterals, Controllers, DryFrictions)
+
+
+def random_group(rng, kind, sizes, n):
+    """n random constraints of a kind."""
+    shape, n_rows = random_rows(rng, kind, sizes, n)
+    return kind(**shape, **random_parameters(rng, kind, n_rows))
+
+
+def random_groups(rng, sizes=CHAIN, n=5):
+    """All kinds, some of them twice and one of them empty, in random order."""
+    groups = [random_group(rng, kind, sizes, n) for kind in (*KINDS, *KINDS[:2])]
+    groups.append(random_group(rng, Controllers, sizes, 0))
+    return [groups[i] for i in rng.permutation(len(groups))]
+
+
+def mixed_problem(seed, sizes=CHAIN, contacts=10, n=5):
+    """Contacts and rows of all kinds on random trees."""
+    rng = np.random.default_rng(seed)
+    groups = random_groups(rng, sizes, n)
+    return helpers.random_problem(rng, sizes, contacts, constraints=groups), rng
+
+
+# ---- one kind at a time -------------------------------------------------------------------------
+
+
+def contact_case(rng):
+    """Frictional contacts alone."""
+    return helpers.random_problem(rng, (4, 3, 2), 24)
+
+
+def case_of(kind):
+    """A problem with constraints of one kind alone."""
+
+    def make(rng):
+        groups = [random_group(rng, kind, (4, 3, 2), 8)]
+        return helpers.random_problem(rng, (4, 3, 2), 0, constraints=groups)
+
+    return make
+
+
+# every kind that the solver knows; a new one is one entry
+CASES = {"contact": contact_case, **{kind.kind: case_of(kind) for kind in KINDS}}
+
+
+# ---- by hand -------------------------------------------------------------------------------------
+
+
+def free(mass, v_star, constraints, dt=0.01, **options):
+    """Velocities with the given masses, each a tree of its own, without contacts."""
+    mass = np.asarray(mass, dtype=float)
+    return ContactProblem(
+        np.ones(len(mass), int), mass, v_star, [], [], [], [], dt=dt, phi0=[], k=[], tau_d=[],
+        constraints=constraints, **options,
+    )  # fmt: skip
