@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import helpers
+import row_groups
 import sapwood
 from sapwood import peers
 from sapwood.peers.accuracy import Accuracy
@@ -102,6 +103,30 @@ def test_patience_reaches_every_variant():
         assert {variant.patience for variant in peer.variants(problem)} == {3.0}
         names = [variant.variant for variant in peer.variants(problem)]
         assert len(set(names)) == len(names) > 1
+
+
+# ---- constraints of other kinds ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", sorted(set(row_groups.CASES) - {"contact"}))
+def test_other_constraints_are_measured_and_refused(kind):
+    """Accuracy counts all kinds; a solver that is given contacts only says so."""
+    seed = 5
+    problem = row_groups.CASES[kind](np.random.default_rng(seed))
+    accuracy = Accuracy(problem)
+    solution = sapwood.solve(problem)
+    for v in (solution.v, problem.v_star):
+        np.testing.assert_allclose(
+            accuracy.momentum_error(v), helpers.momentum_error(problem, v), rtol=1e-6, atol=1e-11
+        )
+    errors = accuracy.errors(solution.v, solution.gamma)
+    assert errors.momentum <= 1e-6
+    assert errors.complementarity <= 1e-12
+    for name in peers.NAMES:
+        if name.startswith("sapwood") or name in ("reference", "drake"):
+            continue
+        with pytest.raises(peers.PeerError, match="contacts only"):
+            load_peer(name).form(problem)
 
 
 # ---- kinematics --------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sapwood import ContactProblem
 from sapwood.reference import Objective
+from sapwood.reference.graph import touching
 
 Array = NDArray[np.float64]
 
@@ -24,7 +25,7 @@ class Errors:
 
 
 class Accuracy:
-    """Measures solutions of one problem, over the trees that a contact touches.
+    """Measures solutions of one problem, over the trees that a constraint touches.
 
     Velocities alone are measured with the impulses of the contact law there, gamma = P_F(y(v)), so
     that e_m holds all of the error: what a solver reports about itself, and its own impulses, count
@@ -37,7 +38,7 @@ class Accuracy:
         self._v_ref = problem.v_ref
 
     def momentum_error(self, v: Array) -> float:
-        """e_m (24) of v (nv,) with the impulses of the law; 0 where no contact touches a tree."""
+        """e_m (24) of v (nv,) with the impulses of the laws; 0 where nothing is touched."""
         return self._objective.point(v[self._objective.velocities]).momentum_error
 
     def errors(self, v: Array, gamma: Array | None = None) -> Errors:
@@ -54,7 +55,7 @@ class Accuracy:
             Velocities of all trees (nv,).
         gamma
             A solver's own impulses (n_contacts, 3), rows (t1, t2, n), N s; None for those of the
-            contact law at v.
+            contact law at v. Impulses of constraints of other kinds are those of their laws at v.
 
         Returns
         -------
@@ -62,17 +63,28 @@ class Accuracy:
             Both are 0 where nothing is wrong and nothing measures it.
         """
         o = self._objective
-        v = v[o.velocities]
+        point = o.point(v[o.velocities])
+        contacts, *others = point.parts
         if gamma is None:
-            gamma = o.point(v).gamma
-        g = o.times_J(v) - o.v_hat + o.R * gamma
-        change = v - o.v_star
-        j_c = o.times_J_transposed(gamma)
+            gamma = contacts.state.gamma
+        change = point.v - o.v_star
         p = o.times_A(change)
-        scale = max(_norm(o.D * o.times_A(v)), _norm(o.D * j_c))
-        cost = 0.5 * float(change @ p) + 0.5 * float(np.sum(o.R * gamma**2))
-        gap = float(np.abs(np.sum(g * gamma, axis=1)).mean()) if len(gamma) else 0.0
-        return Errors(_ratio(_norm(o.D * (p - j_c)), scale), _ratio(gap, cost))
+        j_c = o.times_J_transposed([gamma, *(part.state.gamma for part in others)])
+        scale = max(_norm(o.D * o.times_A(point.v)), _norm(o.D * j_c))
+
+        # g . gamma and the cost of contacts with these impulses, of the others by their laws
+        R = o.pools[0].R
+        g = R * (gamma - contacts.y)
+        gaps = [np.abs(np.sum(g * gamma, axis=1))]
+        costs = [np.sum(R * gamma**2, axis=1) / 2.0]
+        for pool, part in zip(o.pools[1:], others, strict=True):
+            gaps.append(pool.complementarity(part.y, part.state))
+            costs.append(part.state.cost)
+        gap, cost = np.concatenate(gaps), np.concatenate(costs)
+        l_p = float(change @ p) / 2.0 + float(cost.sum())
+        return Errors(
+            _ratio(_norm(o.D * (p - j_c)), scale), _ratio(float(gap.sum()) / max(len(gap), 1), l_p)
+        )
 
     def velocity_error(self, v: Array) -> float | None:
         """|v - v_ref|_A / |v_ref|_A on the same trees, None where the problem has no reference."""
@@ -87,9 +99,10 @@ class Accuracy:
 
 
 def touched_trees(problem: ContactProblem) -> NDArray[np.intp]:
-    """Trees that a contact lies on, ascending."""
-    trees = np.concatenate([problem.tree_a, problem.tree_b])
-    return np.unique(trees[trees >= 0]).astype(np.intp)
+    """Trees that a contact or another constraint lies on, ascending."""
+    a, b = touching(problem)
+    trees = np.array(a + b, dtype=np.intp)
+    return np.unique(trees[trees >= 0])
 
 
 def _norm(x: Array) -> float:

@@ -98,6 +98,18 @@ class Peer(ABC):
         return None
 
 
+def contacts_alone(problem: ContactProblem) -> None:
+    """Refuse a problem that a solver of frictional contact cannot be given.
+
+    Raises
+    ------
+    PeerError
+        There are constraints of other kinds.
+    """
+    if problem.constraints:
+        raise PeerError("this solver is given contacts only, and there are other constraints")
+
+
 def tightening(target: float) -> tuple[float, ...]:
     """For solvers that stop by e_m itself: the target, then two decades more for round-off."""
     return (target, 0.1 * target, 0.01 * target)

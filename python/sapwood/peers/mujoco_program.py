@@ -22,7 +22,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from sapwood import ContactProblem
-from sapwood.peers.base import PeerError
+from sapwood.peers.base import PeerError, contacts_alone
 from sapwood.peers.kinematics import WORLD, Forest
 from sapwood.peers.sparse import bias, matrices, ranges
 
@@ -59,8 +59,9 @@ class Program:
         Raises
         ------
         PeerError
-            MuJoCo has no room for it.
+            There are constraints of other kinds than contact, or MuJoCo has no room.
         """
+        contacts_alone(problem)
         forest = Forest.from_problem(problem)
         joints = list(_joints(problem, forest, trees))
         model = _model(problem, forest, joints)
