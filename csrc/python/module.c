@@ -136,6 +136,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->solver_type);
   Py_VISIT(state->model_stepper_type);
   Py_VISIT(state->iteration_dtype);
+  Py_VISIT(state->settings_object);
   return 0;
 }
 
@@ -145,10 +146,14 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->solver_type);
   Py_CLEAR(state->model_stepper_type);
   Py_CLEAR(state->iteration_dtype);
+  Py_CLEAR(state->settings_object);
   return 0;
 }
 
-static void release(void *module) { clear((PyObject *)module); }
+static void release(void *module) {
+  clear((PyObject *)module);
+  sapwood_reserve_close(&sapwood_state_of_module(module)->reserve);
+}
 
 /* ---- initialisation ------------------------------------------------------------------------- */
 
@@ -161,7 +166,8 @@ static int exec(PyObject *module) {
   if (PyArray_ImportNumPyAPI() < 0) {
     return -1;
   }
-  if (sapwood_add_results(module) < 0 || sapwood_add_problem(module) < 0 ||
+  if (sapwood_reserve_open(&sapwood_state_of_module(module)->reserve) < 0 ||
+      sapwood_add_results(module) < 0 || sapwood_add_problem(module) < 0 ||
       sapwood_add_solver(module) < 0 || sapwood_add_batch(module) < 0 ||
       sapwood_add_contact_law(module) < 0 || sapwood_add_row_law(module) < 0 ||
       sapwood_add_stepper(module) < 0 || sapwood_add_work(module) < 0) {

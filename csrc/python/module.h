@@ -15,6 +15,7 @@
 #define SAPWOOD_PYTHON_MODULE_H
 
 #include "convert.h"
+#include "reserve.h"
 #include "sapwood.h"
 
 /* ---- module state --------------------------------------------------------------------------- */
@@ -24,6 +25,9 @@ typedef struct sapwood_state {
   PyTypeObject *solver_type;        /* _core.Solver, solver.c */
   PyTypeObject *model_stepper_type; /* _core.ModelStepper, stepper.c */
   PyArray_Descr *iteration_dtype;   /* the layout of sap_iteration */
+  PyObject *settings_object;        /* a SapSettings that has been read, and what it says */
+  sap_settings settings;
+  sapwood_reserve reserve; /* of all solvers */
 } sapwood_state;
 
 /* state of the module object (borrowed, never NULL) */
@@ -59,6 +63,9 @@ const char *sapwood_group_name(char text[SAPWOOD_NAME_LENGTH], int32_t k, const 
 /* Fills `settings` from a sapwood.SapSettings (any object with its attributes), or with the
  * defaults from None, and checks them. 0, or -1 with TypeError or ValueError naming the field. */
 int sapwood_read_settings(PyObject *object, sap_settings *settings);
+
+/* The same for settings that do not change any more, which are read once. */
+int sapwood_recall_settings(sapwood_state *state, PyObject *object, sap_settings *settings);
 
 /* New dict: field to default value. */
 PyObject *sapwood_default_settings(void);

@@ -127,6 +127,19 @@ int sapwood_read_settings(PyObject *object, sap_settings *settings) {
   return sapwood_raise(sap_settings_check(settings, &error), &error);
 }
 
+int sapwood_recall_settings(sapwood_state *state, PyObject *object, sap_settings *settings) {
+  if (object == state->settings_object) {
+    *settings = state->settings;
+    return 0;
+  }
+  if (sapwood_read_settings(object, settings) < 0) {
+    return -1;
+  }
+  state->settings = *settings;
+  Py_XSETREF(state->settings_object, Py_NewRef(object));
+  return 0;
+}
+
 PyObject *sapwood_default_settings(void) {
   sap_settings settings = sap_settings_default();
   PyObject *result = PyDict_New();

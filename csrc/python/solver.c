@@ -20,8 +20,9 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   static char *names[] = {"settings", NULL};
   PyObject *object = Py_None;
   sap_settings settings;
+  sapwood_state *state = PyType_GetModuleState(type);
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O:Solver", names, &object) ||
-      sapwood_read_settings(object, &settings) < 0) {
+      sapwood_recall_settings(state, object, &settings) < 0) {
     return NULL;
   }
   solver *self = (solver *)type->tp_alloc(type, 0);
@@ -35,7 +36,8 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     return PyErr_NoMemory();
   }
   sap_error error = {0};
-  if (sapwood_raise(sap_solver_create(&self->solver, &settings, NULL, &error), &error) < 0) {
+  const sap_allocator memory = sapwood_reserve_allocator(&state->reserve);
+  if (sapwood_raise(sap_solver_create(&self->solver, &settings, &memory, &error), &error) < 0) {
     Py_DECREF(self);
     return NULL;
   }
