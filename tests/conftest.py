@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,3 +21,12 @@ def rng() -> np.random.Generator:
     seed = int(given) if given else int(np.random.SeedSequence().entropy % 2**32)
     print(f"SAPWOOD_SEED={seed}")  # noqa: T201
     return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="session")
+def quick_results(tmp_path_factory) -> Path:
+    """Folder for the files of quick figures, named results.
+
+    What one test has computed there, others find finished.
+    """
+    return tmp_path_factory.mktemp("quick") / "results"

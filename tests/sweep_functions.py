@@ -10,6 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.experiments.figures import Plan
+from sapwood.experiments.sweep import Sweep
+
 ROWS = np.dtype(
     [("k", np.int64), ("value", np.float64), ("odd", np.bool_), ("word", "U8"), ("seconds", "f8")]
 )
@@ -34,6 +37,13 @@ def counted(folder: str, i: int) -> NDArray[np.void]:
     return powers(float(i), 2)
 
 
+class Unreadable:
+    """Can be pickled, and not be read again."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return int, ("x",)
+
+
 def fragile(kind: str, i: int) -> NDArray[np.void]:
     """Fail at i = 1 in one of several ways."""
     if i == 1:
@@ -47,6 +57,8 @@ def fragile(kind: str, i: int) -> NDArray[np.void]:
             return np.zeros(3)
         if kind == "unpicklable":
             return lambda: None
+        if kind == "unreadable":
+            return Unreadable()
     print("noise on the standard output")  # noqa: T201
     return powers(float(i), 1)
 
@@ -64,3 +76,25 @@ def threads(name: str) -> NDArray[np.void]:
     rows = np.zeros(1, ROWS)
     rows["word"] = os.environ.get(name, "")
     return rows
+
+
+# ---- a figure of these functions ---------------------------------------------------------------
+
+
+def plan(quick: bool) -> Plan:
+    """Several points, the first fails; drawn as a text that says how many rows there are."""
+    points = [{"kind": "raise", "i": i} for i in ((1, 2) if quick else (1, 2, 3, 4))]
+    return Plan((Sweep("mine", fragile, points, ROWS),), draw)
+
+
+def hopeless_plan(_quick: bool) -> Plan:
+    """No point succeeds."""
+    return Plan((Sweep("mine", fragile, [{"kind": "raise", "i": 1}], ROWS),), draw)
+
+
+def draw(files: dict[str, Path], path: Path) -> None:
+    """Refuse a file without rows, as figures do."""
+    lines = files["mine"].read_text().splitlines()
+    if len(lines) < 2:
+        raise ValueError(f"{files['mine']}: no rows")
+    path.write_text(f"{len(lines) - 1} rows")

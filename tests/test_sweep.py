@@ -102,13 +102,13 @@ def test_finished_points_are_kept_and_new_ones_added(tmp_path):
     result = run_sweep(counted(folder, [1, 2, 0]), tmp_path, progress=False, say=said.append)
     assert calls(folder) == ["0.0", "1.0", "2.0"]
     assert result.kept == 2
-    assert said == [f"{tmp_path / 'counted.jsonl'}: 2 points are finished, 1 to go"]
+    assert said == [f"{tmp_path / 'counted.jsonl'}: 2 of 3 points are finished"]
     assert read_steps(result.csv)["i"].tolist() == [1, 1, 2, 2, 0, 0]
 
     # nothing left to do, then everything again
     run_sweep(counted(folder, [0, 1]), tmp_path, progress=False, say=said.append)
     assert calls(folder) == ["0.0", "1.0", "2.0"]
-    assert said[-1].endswith("0 to go (--no-resume computes them again)")
+    assert said[-1].endswith("2 of 2 points are finished (--no-resume computes them again)")
     run_sweep(counted(folder, [0, 1]), tmp_path, progress=False, resume=False)
     assert calls(folder) == ["0.0", "0.1", "1.0", "1.1", "2.0"]
 
@@ -129,9 +129,18 @@ def test_other_parameters_start_over_and_say_so(tmp_path):
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (lambda text: text.replace('"version": "', '"version": "9.'), "another version"),
-        (lambda text: text.replace('"code": "', '"code": "f'), "another code"),
-        (lambda text: text.replace('["value", "<f8"]', '["values", "<f8"]'), "another columns"),
+        (
+            lambda text: text.replace('"version": "', '"version": "9.'),
+            "computed: version",
+        ),
+        (
+            lambda text: text.replace('"code": "', '"code": "f'),
+            "computed: code",
+        ),
+        (
+            lambda text: text.replace('["value", "<f8"]', '["values", "<f8"]'),
+            "computed: columns",
+        ),
         (lambda text: text.replace('{"point"', '"point"', 1), "it cannot be read"),
         (lambda text: text.replace('"rows": [[', '"rows": [[[', 1), "it cannot be read"),
         (lambda text: "[]\n" + text, "it cannot be read"),
@@ -216,6 +225,7 @@ def test_a_run_that_was_stopped_keeps_what_was_finished(tmp_path, number):
         ("kill", "the worker process was ended by signal 9"),
         ("type", "returned shape (3,), float64 in place of rows of"),
         ("unpicklable", "pickle"),
+        ("unreadable", "ValueError: invalid literal for int()"),
     ],
 )
 @pytest.mark.parametrize("workers", [1, 2])
@@ -230,6 +240,7 @@ def test_a_failing_point_is_reported_and_the_others_are_kept(tmp_path, kind, err
     assert error in outcome.error
     assert f"failed at kind = {kind}, i = 1: {outcome.error}" in said[0]
     assert ("ArithmeticError" in outcome.traceback) == (kind == "raise")
+    assert bool(outcome.traceback) == (kind in ("raise", "unpicklable", "unreadable"))
     assert read_steps(result.csv)["i"].tolist() == [0, 2, 3]
     # the next run tries the failed one again
     assert run_sweep(sweep, tmp_path, progress=False).kept == 3

@@ -117,10 +117,10 @@ def _make(name: str, arguments: argparse.Namespace) -> int:
         written += [] if result.image is None else [result.image]
         print("written: " + ", ".join(map(str, written)))
     if result.interrupted:
-        missing = sum(sweep.missing for sweep in result.sweeps)
+        last = result.sweeps[-1]
         print(
-            f"sapwood: interrupted, {missing} points of {result.sweeps[-1].csv.stem} are missing; "
-            "the same command goes on from here",
+            f"sapwood: interrupted, {last.missing} of {last.points} points of {last.csv.stem} "
+            "are missing; the same command goes on from here",
             file=sys.stderr,
         )
         return INTERRUPTED

@@ -10,7 +10,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.experiments.clutter_runs import DT, METHODS, all_steps, measured, simulation
+from sapwood.experiments.clutter_report import median_table
+from sapwood.experiments.clutter_runs import DT, METHODS, advance, all_steps, simulation
 from sapwood.experiments.figures import Files, Plan
 from sapwood.experiments.mapping import Point
 from sapwood.experiments.measured_steps import STEP_DTYPE
@@ -19,7 +20,6 @@ from sapwood.plotting import (
     clutter_contacts_figure,
     clutter_scenes_figure,
     clutter_steps_figure,
-    median_over_seeds,
     read_steps,
 )
 
@@ -74,8 +74,7 @@ def bodies_at(walls: bool, method: str, bodies: int, seed: int, seconds: float) 
         return rows
 
     first = state()
-    for _ in measured(scene, round(seconds / DT)):
-        continue
+    advance(scene, round(seconds / DT))
     return np.concatenate([first, state()])
 
 
@@ -185,13 +184,13 @@ def contacts_at_rest(
         Contacts of the last step and the most of any step; mean iterations per step and over the
         second half of the steps; mean time of the solver per step, s.
     """
-    steps = all_steps(bodies, walls, seed, method, seconds)
+    run = advance(simulation(bodies, walls, seed, method), round(seconds / DT))
     row = (
-        steps["contacts"][-1],
-        steps["contacts"].max(),
-        steps["iterations"].mean(),
-        steps["iterations"][len(steps) // 2 :].mean(),
-        steps["solver_time"].mean(),
+        run.contacts[-1],
+        run.contacts.max(),
+        run.iterations.mean(),
+        run.iterations[run.steps // 2 :].mean(),
+        run.solver_seconds.mean(),
     )
     return np.array([row], REST_ROWS)
 
@@ -228,18 +227,6 @@ def figure_11(quick: bool) -> Plan:
 
 
 def _report_11(files: Files) -> str:
-    """Contacts, iterations and times against the number of bodies, medians over the seeds."""
     rows = read_steps(files["figure11"])
-    lines = [f"{'':<32}{'bodies':>8}{'contacts':>10}{'iterations':>12}{'solver time':>14}"]
-    for walls, place in ((1, "with walls"), (0, "without walls")):
-        for method in METHODS:
-            run = rows[(rows["walls"] == walls) & (rows["method"] == method)]
-            names = ("contacts", "iterations_mean", "solver_time")
-            columns = [median_over_seeds(run, "bodies", name)[1] for name in names]
-            bodies = np.unique(run["bodies"])
-            for n, contacts, iterations, seconds in zip(bodies, *columns, strict=True):
-                lines.append(
-                    f"{place + ', ' + method:<32}{n:>8}{contacts:>10.0f}{iterations:>12.1f}"
-                    f"{1e3 * seconds:>11.2f} ms"
-                )
-    return "\n".join(lines)
+    columns = {"contacts": "contacts at rest", "iterations_mean": "iterations per step"}
+    return "\n".join(median_table(rows, "bodies", *column) for column in columns.items())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from sapwood import SapSettings, scenes
 from sapwood.experiments.clutter import TOLERANCE
 from sapwood.experiments.measured_steps import STEP_DTYPE, SapSimulation
+from sapwood.mujoco import RunResult
 
 #: Time step of section X-C, s.
 DT = 0.01
@@ -78,13 +80,38 @@ def measured(simulation: SapSimulation, n_steps: int) -> Iterator[np.void]:
         The step that was taken.
     """
     steps = np.zeros(1, STEP_DTYPE)
-    with warnings.catch_warnings():
-        # every outcome is in the record: the stepper need not warn of the first of its kind
-        warnings.filterwarnings("ignore", ".*the contact solver ended in", RuntimeWarning)
+    with _outcomes_in_records():
         for i in range(n_steps):
             simulation.step(steps[0])
             steps[0]["step"] = i + 1
             yield steps[0]
+
+
+def advance(simulation: SapSimulation, n_steps: int) -> RunResult:
+    """Take steps with the loop in C.
+
+    Parameters
+    ----------
+    simulation
+        The scene.
+    n_steps
+        Number of steps.
+
+    Returns
+    -------
+    RunResult
+        What the solver did in each.
+    """
+    with _outcomes_in_records():
+        return simulation.stepper.run(simulation.data, n_steps)
+
+
+@contextmanager
+def _outcomes_in_records() -> Iterator[None]:
+    """Keep the stepper from warning of outcomes: every one is recorded."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*the contact solver ended in", RuntimeWarning)
+        yield
 
 
 def all_steps(bodies: int, walls: bool, seed: int, method: str, seconds: float) -> NDArray[np.void]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import SapSolver
-from sapwood.experiments.clutter_runs import METHODS, measured, simulation
+from sapwood.experiments.clutter_runs import METHODS, advance, simulation
 from sapwood.experiments.figures import Files, Plan
 from sapwood.experiments.sweep import Sweep
 from sapwood.plotting import convergence_figure, read_steps
@@ -52,8 +52,7 @@ def history(step: int, method: str, bodies: int, seed: int) -> NDArray[np.void]:
         distance is 0.
     """
     scene = simulation(bodies, True, seed, "algorithm_1")
-    for _ in measured(scene, step - 1):
-        continue
+    advance(scene, step - 1)
     problem = scene.stepper.problem(scene.data)
     settings = METHODS[method]
     iterations = SapSolver(settings).solve(problem, problem.v_guess).iterations

@@ -88,7 +88,7 @@ class Journal:
             found, *entries = map(json.loads, whole.splitlines())
             changed = [name for name in header if found.get(name) != header[name]]
             if changed:
-                return "it was computed with another " + ", ".join(changed)
+                return "changed since it was computed: " + ", ".join(changed)
             for entry in entries:
                 values = [tuple(row) for row in entry["rows"]]
                 rows[_key(entry["point"])] = np.array(values, self._columns)

@@ -172,6 +172,10 @@ class _Worker:
             outcome = pickle.load(process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             return Outcome(error=self._epitaph(error))
+        # a value that can be pickled there and not be read here
+        except Exception as error:
+            self.close()
+            return Outcome(error=describe(error), traceback=traceback.format_exc())
         assert isinstance(outcome, Outcome)
         return outcome
 
@@ -204,7 +208,7 @@ class _Worker:
             self._process.kill()
 
     def close(self) -> None:
-        """Release the process after its end."""
+        """End the process and release it."""
         if self._process is not None:
             _reap(self._process)
             self._process = None

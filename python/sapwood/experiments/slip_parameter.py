@@ -12,14 +12,19 @@ is that of section IX: this bound is exact, and the mean of both sides is record
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import ContactProblem, Region, project
-from sapwood.experiments.clutter_runs import DT, METHODS, measured, simulation
+from sapwood import Region, Status
+from sapwood.experiments.clutter_report import median_table
+from sapwood.experiments.clutter_runs import DT, METHODS, advance, simulation
 from sapwood.experiments.figures import Files, Plan
+from sapwood.experiments.measured_steps import mean_slip
 from sapwood.experiments.sweep import Sweep
-from sapwood.plotting import conditioning_figure, median_over_seeds, read_steps, slip_figure
+from sapwood.plotting import conditioning_figure, read_steps, slip_figure
+from sapwood.reference import Objective
 
 ROWS = np.dtype(
     [
@@ -62,9 +67,11 @@ def resting_state(
     """
     scene = simulation(bodies, walls, seed, method, sigma)
     n_steps = round(seconds / DT)
-    records = [record.copy() for record in measured(scene, n_steps - 1)]
+    runs = [advance(scene, n_steps - 1)]
     problem = scene.stepper.problem(scene.data)
-    records += [record.copy() for record in measured(scene, 1)]
+    runs.append(advance(scene, 1))
+    iterations = np.concatenate([run.iterations for run in runs])
+    outcomes = np.concatenate([run.status for run in runs])
     solution = scene.stepper.solution
     assert solution is not None
 
@@ -72,46 +79,22 @@ def resting_state(
     slip = np.hypot(solution.v_c[stuck, 0], solution.v_c[stuck, 1])
     bound = (problem.mu * problem.R_t * solution.gamma[:, 2])[stuck]
     gravity = float(np.linalg.norm(scene.model.opt.gravity))
-    eigenvalues = np.linalg.eigvalsh(hessian(problem, solution.v_c))
-    iterations = np.array([record["iterations"] for record in records])
+    objective = Objective(problem)
+    H = objective.hessian(objective.point(solution.v).G)
+    eigenvalues = np.linalg.eigvalsh(H)
     row = (
         problem.n_contacts,
         np.count_nonzero(solution.regions == Region.sliding),
-        records[-1]["mean_slip"],
+        mean_slip(solution.v_c, solution.gamma[:, 2]),
         sigma * problem.mu.max(initial=0.0) * DT * gravity,
         slip.mean() if stuck.any() else 0.0,
         bound.mean() if stuck.any() else 0.0,
         iterations.mean(),
         iterations[n_steps // 2 :].mean(),
-        sum(record["status"] not in ("converged", "stalled") for record in records),
+        np.count_nonzero((outcomes != Status.converged) & (outcomes != Status.stalled)),
         eigenvalues[-1] / eigenvalues[0],
     )
     return np.array([row], ROWS)
-
-
-def hessian(problem: ContactProblem, v_c: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The dense Hessian H = A + J^T G J at contact velocities (section VIII-A).
-
-    Parameters
-    ----------
-    problem
-        The contact problem.
-    v_c
-        Contact velocities J v, rows (t1, t2, n), shape (n_contacts, 3), m/s.
-
-    Returns
-    -------
-    ndarray, shape (nv, nv)
-        Symmetric, positive definite.
-    """
-    A, J = problem.to_dense()
-    v_hat = np.zeros_like(v_c)
-    v_hat[:, 2] = problem.v_hat_n
-    R = np.stack([problem.R_t, problem.R_t, problem.R_n], axis=1)
-    G = project((v_hat - v_c) / R, problem.mu, problem.R_t, problem.R_n).G
-    blocks = J.reshape(-1, 3, problem.nv)
-    H: NDArray[np.float64] = A + J.T @ (G @ blocks).reshape(J.shape)
-    return H
 
 
 def sweep(quick: bool) -> Sweep:
@@ -120,14 +103,14 @@ def sweep(quick: bool) -> Sweep:
     Parameters
     ----------
     quick
-        16 bodies for 4 s in place of 40 for 10 s, and fewer points.
+        5 s in place of 10 s, and fewer points.
 
     Returns
     -------
     Sweep
         ``slip_parameter``.
     """
-    bodies, seconds, per_decade, seeds = (16, 4.0, 1, 3) if quick else (40, 10.0, 2, 5)
+    bodies, seconds, per_decade, seeds = (40, 5.0, 1, 3) if quick else (40, 10.0, 2, 5)
     points = [
         {
             "sigma": float(f"{sigma:.3g}"),
@@ -161,7 +144,10 @@ def figure_14(quick: bool) -> Plan:
     return Plan(
         sweeps=(sweep(quick),),
         draw=lambda files, path: slip_figure(files["slip_parameter"], path),
-        report=lambda files: _report(files, ("mean_slip", "slip_estimate"), "m/s"),
+        report=lambda files: _report(
+            files,
+            {"mean_slip": "mean slip, m/s", "slip_estimate": "its estimate sigma mu dt g, m/s"},
+        ),
     )
 
 
@@ -181,20 +167,13 @@ def figure_15(quick: bool) -> Plan:
     return Plan(
         sweeps=(sweep(quick),),
         draw=lambda files, path: conditioning_figure(files["slip_parameter"], path),
-        report=lambda files: _report(files, ("iterations_mean", "condition"), ""),
+        report=lambda files: _report(
+            files,
+            {"iterations_mean": "iterations per step", "condition": "condition number"},
+        ),
     )
 
 
-def _report(files: Files, names: tuple[str, str], unit: str) -> str:
-    """Two columns against sigma, medians over the assortments, by Algorithm 1 and by sapwood."""
+def _report(files: Files, columns: Mapping[str, str]) -> str:
     rows = read_steps(files["slip_parameter"])
-    lines = []
-    for walls, place in ((1, "with walls"), (0, "without walls")):
-        for method in METHODS:
-            runs = rows[(rows["walls"] == walls) & (rows["method"] == method)]
-            lines.append(f"{place}, {method}: sigma, {names[0]}, {names[1]} {unit}".rstrip())
-            sigma, first = median_over_seeds(runs, "sigma", names[0])
-            _, second = median_over_seeds(runs, "sigma", names[1])
-            for row in zip(sigma, first, second, strict=True):
-                lines.append("  {:8.2g}  {:10.3g}  {:10.3g}".format(*row))
-    return "\n".join(lines)
+    return "\n".join(median_table(rows, "sigma", *column) for column in columns.items())

@@ -119,8 +119,10 @@ class SweepResult:
     ----------
     csv
         File with the rows of the finished points.
+    points
+        Number of points of the sweep.
     kept
-        Number of points that an earlier run had finished.
+        How many of them an earlier run had finished.
     started_over
         Why the points of an earlier run could not be kept, empty where there were none or they
         were.
@@ -131,6 +133,7 @@ class SweepResult:
     """
 
     csv: Path
+    points: int
     kept: int
     started_over: str
     failures: tuple[tuple[Point, Outcome], ...]
@@ -217,7 +220,14 @@ def run_sweep(
         found = [(point, journal.find(point)) for point in sweep.points]
         _write(file, sweep.header, found)
     missing = sum(rows is None for _, rows in found) - len(failures)
-    return SweepResult(file, kept, journal.started_over, tuple(failures), missing)
+    return SweepResult(
+        csv=file,
+        points=len(sweep.points),
+        kept=kept,
+        started_over=journal.started_over,
+        failures=tuple(failures),
+        missing=missing,
+    )
 
 
 def words(point: Point) -> str:
@@ -244,7 +254,7 @@ def _announce(
         say(f"{path}: {journal.started_over}: starting over (it is kept as {path.name}.old)")
     elif kept:
         again = " (--no-resume computes them again)" if not waiting else ""
-        say(f"{path}: {kept} points are finished, {waiting} to go{again}")
+        say(f"{path}: {kept} of {kept + waiting} points are finished{again}")
     elif len(journal):
         say(f"{path}: all finished points have other parameters: starting over")
 

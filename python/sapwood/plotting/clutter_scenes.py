@@ -23,6 +23,8 @@ _Float = NDArray[np.float64]
 
 #: Side of the box and height of its walls, m.
 _BOX, _HEIGHT = 0.8, 0.8
+#: Lower edge of the view, m.
+_BOTTOM = -0.4
 _AZIMUTH, _ELEVATION = np.radians(-55.0), np.radians(22.0)
 
 
@@ -54,18 +56,22 @@ def clutter_scenes_figure(csv: str | PathLike[str], path: str | PathLike[str]) -
     if rows.size == 0:
         raise ValueError(f"{csv}: no rows")
     times = np.unique(rows["time"])
-    figure = Figure(figsize=(9.0, 4.8 * len(times)), layout="constrained")
-    grid = figure.subplots(len(times), 2, squeeze=False, sharex=True, sharey=True)
-    for line, time in zip(grid, times, strict=True):
+    # the view is on the box: bodies that roll far away leave it
+    highest = [max(_HEIGHT, float(rows["z"][rows["time"] == time].max())) for time in times]
+    tops = [np.cos(_ELEVATION) * z + 0.25 for z in highest]
+    heights = [top - _BOTTOM for top in tops]
+    width = 4.5
+    figure = Figure(figsize=(2 * width, sum(heights) * width / 2 + 0.6), layout="constrained")
+    grid = figure.subplots(len(times), 2, squeeze=False, height_ratios=heights)
+    for line, time, top in zip(grid, times, tops, strict=True):
         for axes, walls in zip(line, (1, 0), strict=True):
             state = rows[(rows["walls"] == walls) & (rows["time"] == time)]
             _draw_scene(axes, state, bool(walls))
             place = "with walls" if walls else "without walls"
             axes.set_title(f"{place}, t = {time:.3g} s", fontsize="medium")
-    # the view is on the box: bodies that roll far away leave it
-    grid[0, 0].set_aspect("equal")
-    grid[0, 0].set_xlim(-0.95, 0.95)
-    grid[0, 0].set_ylim(-0.55, max(1.0, float(np.cos(_ELEVATION) * rows["z"].max()) + 0.2))
+            axes.set_aspect("equal")
+            axes.set_xlim(-1.0, 1.0)
+            axes.set_ylim(_BOTTOM, top)
     figure.savefig(path, dpi=150)
     return figure
 
@@ -89,7 +95,8 @@ def _draw_scene(axes: Axes, state: NDArray[np.void], walls: bool) -> None:
     axes.set_axis_off()
     half = _BOX / 2
     corners = np.array([[-half, -half, 0], [half, -half, 0], [half, half, 0], [-half, half, 0]])
-    axes.fill(*(corners @ view.T)[:, :2].T, color="0.93", zorder=0)
+    axes.fill(*(50 * corners @ view.T)[:, :2].T, color="0.96", zorder=0)
+    axes.fill(*(corners @ view.T)[:, :2].T, color="0.88", zorder=0)
     if walls:
         _draw_walls(axes, corners, view)
     centres = np.stack([state["x"], state["y"], state["z"]], axis=1) @ view.T

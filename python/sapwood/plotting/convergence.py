@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Where the quadratic end begins at the latest, and what is above round-off, relative to the start.
-_QUADRATIC, _ROUND_OFF = 1e-3, 1e-25
+#: Above this, relative to the start, convergence is linear; above that, no round-off is seen.
+_LINEAR, _ROUND_OFF = 1e-4, 1e-25
 
 
 def convergence_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Cost minus minimum against iteration, with linear and quadratic references: Fig. 10.
 
-    The references belong to Algorithm 1. The quadratic one goes through the last two iterates
-    before round-off, (g_k, C g_k^2), and back from there by the same C; the linear one through the
-    start and the last iterate that is not on the quadratic one.
+    The references belong to Algorithm 1. The quadratic one goes through the last two iterates above
+    round-off, g_k+1 = C g_k^2, and one iteration further by the same C; the linear one through the
+    start and the last iterate above 1e-4.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def convergence_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> F
             axes.plot(run["iteration"], run["relative_gap"], ".-", color=colour, label=name)
             met = run[run["converged"] == 1][:1]
             axes.plot(met["iteration"], met["relative_gap"], "o", color=colour, fillstyle="none")
-            if method == "algorithm_1" and len(run) > 1:
-                _draw_references(axes, run["relative_gap"])
+        printed = rows[(rows["step"] == step) & (rows["method"] == "algorithm_1")]
+        _draw_references(axes, printed["relative_gap"])
         axes.set_yscale("log")
         axes.set_title(f"step {step}")
         axes.set_xlabel("Newton iteration (circle: converged, Eq. (20))")
@@ -77,17 +77,14 @@ def convergence_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> F
 
 def _draw_references(axes: Axes, gap: NDArray[np.float64]) -> None:
     """Linear and quadratic references of one run, see above."""
-    last = int(np.flatnonzero(gap > _ROUND_OFF)[-1])
-    first = last
-    if last >= 1:
-        # (g_k, C g_k^2), back while that gives more than the run has
+    last = int(np.count_nonzero(gap > _ROUND_OFF)) - 1
+    linear = int(np.count_nonzero(gap > _LINEAR)) - 1
+    if last > 0:
         C = gap[last] / gap[last - 1] ** 2
-        values = [gap[last]]
-        while first > 0 and values[0] < _QUADRATIC:
-            values.insert(0, float(np.sqrt(values[0] / C)))
-            first -= 1
-        axes.plot(range(first, last + 1), values, "--", color="0.35", lw=1.0, label="quadratic")
-    if first > 1:
-        rate = (gap[first] / gap[0]) ** (1 / first)
-        k = np.arange(last + 1)
-        axes.plot(k, gap[0] * rate**k, ":", color="0.35", lw=1.0, label="linear")
+        quadratic = [gap[last - 1], gap[last], C * gap[last] ** 2]
+        k = np.arange(last - 1, last + 2)
+        axes.plot(k, quadratic, "--", color="0.2", lw=1.2, label="quadratic", zorder=3)
+    if linear > 0:
+        k = np.arange(last + 2)
+        rate = (gap[linear] / gap[0]) ** (1 / linear)
+        axes.plot(k, gap[0] * rate**k, ":", color="0.2", lw=1.2, label="linear", zorder=3)

@@ -1,0 +1,125 @@
+"""``sapwood figure`` and what it calls: files, messages, exit codes."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood import cli
+from sapwood.experiments import mapping, sweep
+from sapwood.experiments.figures import FIGURES, Entry, make_figure
+from test_cli import command, error_line
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def mine(monkeypatch):
+    """A figure of the tests' own, under the name 'mine'."""
+    monkeypatch.setitem(FIGURES, "mine", Entry("sweep_functions:plan", "a title"))
+    return ["figure", "mine"]
+
+
+def test_every_figure_of_the_table_can_be_planned():
+    pytest.importorskip("mujoco")
+    names = set()
+    for entry in FIGURES.values():
+        for quick in (True, False):
+            names |= {each.name for each in entry.plan(quick).sweeps}
+    assert len(names) >= len(FIGURES) / 2
+
+
+def test_quick_versions_are_smaller():
+    pytest.importorskip("mujoco")
+    for name in ("8", "9", "11", "14"):
+        quick, full = (FIGURES[name].plan(quick).sweeps[0].points for quick in (True, False))
+        assert len(quick) < len(full) or quick != full
+
+
+def test_the_command_writes_the_files_and_goes_on_with_them(tmp_path):
+    pytest.importorskip("mujoco")
+    line = ("figure", "9", "--quick", "--workers", "2", "--out", tmp_path / "out")
+    done = command(*line)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.startswith(f"figure 9: {FIGURES['9'].title}\n")
+    assert done.stdout.splitlines()[-1] == (
+        f"written: {tmp_path / 'out' / 'figure9.csv'}, {tmp_path / 'out' / 'figure9.png'}"
+    )
+    assert (tmp_path / "out" / "figure9.png").read_bytes().startswith(b"\x89PNG")
+    table = (tmp_path / "out" / "figure9.csv").read_bytes()
+
+    # again: nothing is computed, so the measured times are the same
+    done = command(*line, "--quiet")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "4 of 4 points are finished" in error_line(done)
+    assert (tmp_path / "out" / "figure9.csv").read_bytes() == table
+
+
+def test_a_failing_point_is_named_and_the_rest_is_drawn(mine, tmp_path, capsys):
+    assert cli.main([*mine, "--out", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert printed.err == (
+        "sapwood: mine: failed at kind = raise, i = 1: ArithmeticError: one is not allowed\n"
+    )
+    assert (tmp_path / "mine.png").read_text() == "3 rows"
+    assert cli.main([*mine, "--out", str(tmp_path), "--quick", "--quiet"]) == 1
+    assert capsys.readouterr().out == ""
+    assert (tmp_path / "mine.png").read_text() == "1 rows"
+
+
+def test_a_figure_without_a_single_point_is_an_error(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(FIGURES, "mine", Entry("sweep_functions:hopeless_plan", "a title"))
+    assert cli.main(["figure", "mine", "--out", str(tmp_path)]) == 1
+    assert "sapwood: error: figure mine: " in capsys.readouterr().err
+    assert not (tmp_path / "mine.png").exists()
+
+
+def test_ctrl_c_keeps_what_was_finished(mine, monkeypatch, tmp_path, capsys):
+    def interrupted(function, points, **_):
+        yield 1, mapping.call(function, points[1])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep, "map_points", interrupted)
+        assert cli.main([*mine, "--out", str(tmp_path)]) == 130
+    assert capsys.readouterr().err == (
+        "sapwood: interrupted, 3 of 4 points of mine are missing; "
+        "the same command goes on from here\n"
+    )
+    assert not (tmp_path / "mine.png").exists()
+    assert len((tmp_path / "mine.csv").read_text().splitlines()) == 2
+    assert cli.main([*mine, "--out", str(tmp_path)]) == 1
+    assert "1 of 4 points are finished" in capsys.readouterr().err
+    assert (tmp_path / "mine.png").read_text() == "3 rows"
+
+
+def test_no_resume_forgets(mine, tmp_path, capsys):
+    for options in ([], ["--no-resume"]):
+        assert cli.main([*mine, *options, "--out", str(tmp_path)]) == 1
+        assert "are finished" not in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_code_2(mine, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert cli.main([*mine, "--out", str(tmp_path / "file")]) == 2
+    assert "cannot write to" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_scheduler_that_is_not_there_is_code_2(mine, tmp_path, capsys):
+    pytest.importorskip("distributed")
+    assert cli.main([*mine, "--scheduler", "nowhere", "--out", str(tmp_path)]) == 2
+    assert "sapwood: error: scheduler nowhere: " in capsys.readouterr().err
+
+
+def test_a_missing_package_is_named_with_its_extra(mine, monkeypatch, tmp_path, capsys):
+    entry = Entry("sweep_functions:plan", "a title", (("no_such_package", "some"),))
+    monkeypatch.setitem(FIGURES, "mine", entry)
+    assert cli.main([*mine, "--out", str(tmp_path / "out")]) == 2
+    assert "figure mine needs no_such_package" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_figure_is_refused(tmp_path):
+    with pytest.raises(KeyError, match="1000"):
+        make_figure(1000, tmp_path)

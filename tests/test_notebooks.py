@@ -1,0 +1,59 @@
+"""Notebooks run from beginning to end, and are kept without their outputs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+
+
+def test_there_are_notebooks():
+    assert {"clutter", "own_problem", "slip_parameter"} <= {path.stem for path in NOTEBOOKS}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_clean(path):
+    """No outputs, no counts, no metadata of a machine; one way to write it."""
+    text = path.read_text(encoding="utf-8")
+    notebook = json.loads(text)
+    assert text == json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    assert notebook["metadata"] == {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+    assert notebook["cells"][0]["cell_type"] == "markdown"
+    assert "".join(notebook["cells"][0]["source"]).startswith("# ")
+    ids = [cell["id"] for cell in notebook["cells"]]
+    assert ids == [f"cell-{i}" for i in range(len(ids))]
+    for cell in notebook["cells"]:
+        assert cell["metadata"] == {}
+        assert "".join(cell["source"]).strip()
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == []
+            assert cell["execution_count"] is None
+
+
+# what Jupyter warns of is not ours
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path, quick_results):
+    """In its quick form, as it is kept; it shows at least one picture.
+
+    Points of figures that other tests have computed are found in ``results``.
+    """
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    for package in ("ipykernel", "matplotlib", "mujoco"):
+        pytest.importorskip(package)
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    folder = {"metadata": {"path": quick_results.parent}}
+    nbclient.NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources=folder
+    ).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert any("image/png" in output.get("data", {}) for output in outputs)
+    errors = [output["text"] for output in outputs if output.get("name") == "stderr"]
+    assert not errors
