@@ -39,6 +39,16 @@ def test_readme_examples_run(tmp_path, monkeypatch):
         exec(compile(block, "README.md", "exec"), names)
 
 
+def test_the_page_on_stepping_runs(capsys):
+    """The puck turns at the wall, which it meets within a millimetre or so."""
+    text = (ROOT / "docs" / "stepping.md").read_text()
+    (block,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    names = {"__name__": "page"}
+    exec(compile(block, "stepping.md", "exec"), names)
+    assert "converged" in capsys.readouterr().out
+    assert 0.3 < np.max(names["path"], axis=0)[0] < 0.32
+
+
 @pytest.mark.parametrize("name", modules())
 def test_docstring_examples(name, tmp_path, monkeypatch):
     try:

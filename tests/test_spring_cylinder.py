@@ -25,11 +25,10 @@ from sapwood.stepping import SpringCylinder
 
 
 @pytest.fixture(scope="module")
-def figures(tmp_path_factory):
+def figures(quick_results):
     """The quick figures by their numbers, and their rows."""
-    out = tmp_path_factory.mktemp("figures")
-    made = {n: make_figure(n, out, quick=True, workers=1, progress=False) for n in (5, 6, 7)}
-    return {n: (result, read_steps(out / f"figure{n}.csv")) for n, result in made.items()}
+    made = {n: make_figure(n, quick_results, quick=True, progress=False) for n in (5, 6, 7)}
+    return {n: (result, read_steps(result.sweeps[0].csv)) for n, result in made.items()}
 
 
 def period(*, rolling):

@@ -254,6 +254,20 @@ def test_newton_failure_tells_step_time_and_residual():
     assert stepper.step(state).v == states[1].v
 
 
+@pytest.mark.parametrize("scheme", ["implicit_euler", "midpoint"])
+def test_a_stiff_spring_at_rest_is_no_failure(scheme):
+    """All that is left is round-off of its position, which no step can reduce."""
+
+    class FarSpring(Oscillator):
+        def dynamics(self, q, v):
+            return super().dynamics(q - 0.3, v)
+
+    model = FarSpring(m=1.0, k=1e9, d=10.0)
+    state = State(np.array([np.nextafter(0.3, 1.0)]), np.zeros(1))
+    state = advance(ThetaStepper(model, 0.01, scheme), state, 50)
+    assert state.q[0] == pytest.approx(0.3, rel=1e-14)
+
+
 def test_limit_of_iterations():
     model = DoublePendulum()
     with pytest.raises(FreeMotionError, match="after 1 Newton iterations"):

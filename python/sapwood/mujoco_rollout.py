@@ -18,6 +18,7 @@ from sapwood import _core
 from sapwood.checks import integer
 from sapwood.mujoco_engine import EngineError
 from sapwood.mujoco_results import StepError
+from sapwood.mujoco_schemes import SchemeSteps
 from sapwood.mujoco_stages import check_options
 from sapwood.mujoco_stepper import Stepper
 from sapwood.mujoco_support import NotSupported, failure_text
@@ -93,6 +94,8 @@ class Rollout:
             self._stepper = Stepper(model, **options)
         if isinstance(self._stepper._engine, EngineError):
             raise NotSupported(f"MuJoCo {mujoco.__version__}: {self._stepper._engine}")
+        if isinstance(self._stepper._core, SchemeSteps):
+            raise NotSupported("rollouts are by symplectic_euler, other schemes by Stepper.run")
         available = len(sched_getaffinity(0))
         self._nthread = available if nthread is None else integer(nthread, "nthread", 1)
         self._workers: list[tuple[_core.ModelStepper, mujoco.MjData]] = []

@@ -17,6 +17,7 @@ from sapwood.materials import ContactMaterial
 from sapwood.mujoco_arrays import Bound, contact_arrays, forest_arrays, model_name
 from sapwood.mujoco_engine import EngineError, engine_or_reason
 from sapwood.mujoco_results import UNCONVERGED, Notices, RunResult, StepContacts, StepError
+from sapwood.mujoco_schemes import SchemeSteps, check_scheme_model
 from sapwood.mujoco_support import (
     Failure,
     NotSupported,
@@ -29,6 +30,7 @@ from sapwood.problem import ContactProblem
 from sapwood.problem_arrays import Delassus
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
+from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
 
 _Float = NDArray[np.float64]
 
@@ -109,6 +111,7 @@ class Stepper:
         delassus: Delassus = "block",
         settings: SapSettings | None = None,
         ignore: Collection[str] = (),
+        scheme: str | Scheme = "symplectic_euler",
     ) -> None:
         if not isinstance(model, mujoco.MjModel):
             raise TypeError(f"model must be a mujoco.MjModel, not {type(model).__name__}")
@@ -124,13 +127,16 @@ class Stepper:
         self._model.opt.disableflags |= mujoco_stages.DISABLED | left_out
         self._settings = SapSettings() if settings is None else settings
         self._sigma, self._beta, self._delassus = sigma, beta, delassus
+        self._scheme = scheme_of(scheme)
+        if self._scheme != SCHEMES["symplectic_euler"]:
+            check_scheme_model(self._model, self._scheme)
         self._forest = forest_arrays(self._model, contact, materials, time_step)
         self._earlier = (0, 0, 0)
         self._start()
 
     def _start(self) -> None:
         """What a copy makes anew."""
-        self._core = self._make_core()
+        self._core = self._with_scheme(self._make_core())
         self._engine = engine_or_reason()
         self._options = mujoco_stages.options_of(self._model)
         self._notices = Notices(self._settings.relative_tolerance, self._earlier)
@@ -140,7 +146,7 @@ class Stepper:
         self._last_run: RunResult | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("_model", "_settings", "_sigma", "_beta", "_delassus", "_forest")
+        kept = ("_model", "_settings", "_sigma", "_beta", "_delassus", "_scheme", "_forest")
         return {name: getattr(self, name) for name in kept} | {"_earlier": self._counts()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -157,6 +163,21 @@ class Stepper:
             self._delassus,
             "pyramidal" if pyramidal else "elliptic",
             mujoco.mjMAXVAL,
+            self._settings,
+        )
+
+    def _with_scheme(self, core: _core.ModelStepper) -> _core.ModelStepper | SchemeSteps:
+        """The core itself for its own scheme, else steps in Python that gather with it."""
+        if self._scheme == SCHEMES["symplectic_euler"]:
+            return core
+        return SchemeSteps(
+            core,
+            self._model,
+            self._scheme,
+            self._forest["damping"],
+            self._sigma,
+            self._beta,
+            self._delassus,
             self._settings,
         )
 
@@ -320,6 +341,11 @@ class Stepper:
 
     def _finish_step(self, data: mujoco.MjData) -> None:
         model, bound = self._model, self._bind(data)
+        if isinstance(self._core, SchemeSteps):
+            self._contacts = self._solution = None
+            if self._core.finish(bound) in UNCONVERGED:
+                self._notices.of_last_step(self._counts(), self.solution, data.time, stacklevel=3)
+            return
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
         try:
@@ -360,7 +386,8 @@ class Stepper:
             except ValueError as error:
                 failure = error
                 break
-            self._core.accept_options(self._engine, self._model)
+            if not isinstance(self._core, SchemeSteps):
+                self._core.accept_options(self._engine, self._model)
         self._contacts = self._solution = None
         return taken, unconverged, failure
 
@@ -368,6 +395,8 @@ class Stepper:
         self, failure: Failure | BaseException, data: mujoco.MjData, step: int | None = None
     ) -> BaseException:
         """What to raise for a step that was not taken."""
+        if isinstance(failure, StepError):
+            failure.step = step
         if isinstance(failure, BaseException):
             return failure
         return StepError(failure_text(failure, self._model, data), data.time, step)
@@ -393,6 +422,8 @@ class Stepper:
         """
         mujoco_stages.check_options(self._model, self._options)
         self._bind(data)
+        if isinstance(self._core, SchemeSteps):
+            return self._core.problem(data)
         return ContactProblem(
             **mujoco_stages.gather_problem(self._make_core(), self._model, data),
             dt=self.time_step,
@@ -420,6 +451,11 @@ class Stepper:
     def time_step(self) -> float:
         """Time step, s."""
         return float(self._model.opt.timestep)
+
+    @property
+    def scheme(self) -> Scheme:
+        """Scheme of the theta-method."""
+        return self._scheme
 
     @property
     def settings(self) -> SapSettings:

@@ -285,7 +285,8 @@ def _energy_report(rows: _Rows, *, rolling: bool) -> str:
         slip_rate = slip_loss_rate(n, DT) if rolling else 0.0
         slip = 1 - np.exp(-slip_rate * (run["time"][-1] - seconds))
         name = f"{scheme}, {n} contact point{'s' if n > 1 else ''}"
-        band, loss = energy_band(run, seconds), energy_loss(run, seconds)
+        # without the sign of what rounds to zero
+        band, loss = energy_band(run, seconds), round(energy_loss(run, seconds), 6) + 0.0
         lines.append(f"{name:<34}{band:>17.2%}{loss:>17.2%}{slip:>10.2%}")
     return "\n".join(lines)
 

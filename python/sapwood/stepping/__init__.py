@@ -13,8 +13,9 @@ linearized momentum of Eq. (14)::
 MuJoCo models take the same schemes: ``sapwood.mujoco.Stepper(model, scheme="midpoint")``.
 """
 
+from sapwood.stepping.contact_stage import contact_problem
 from sapwood.stepping.free_motion import FreeMotion, FreeMotionError, SteppingError, free_motion
-from sapwood.stepping.model import Contacts, Dynamics, Model
+from sapwood.stepping.model import Contacts, Dynamics, FreeModel, Model
 from sapwood.stepping.quaternions import integrate_quaternion
 from sapwood.stepping.schemes import SCHEMES, Scheme
 from sapwood.stepping.spring_cylinder import SpringCylinder
@@ -24,6 +25,7 @@ __all__ = [
     "SCHEMES",
     "Contacts",
     "Dynamics",
+    "FreeModel",
     "FreeMotion",
     "FreeMotionError",
     "Model",
@@ -32,6 +34,7 @@ __all__ = [
     "State",
     "SteppingError",
     "ThetaStepper",
+    "contact_problem",
     "free_motion",
     "integrate_quaternion",
 ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.stepping.model import Dynamics, Model
+from sapwood.stepping.model import Dynamics, FreeModel
 from sapwood.stepping.schemes import Scheme
 
 _Float = NDArray[np.float64]
@@ -15,6 +16,8 @@ _Float = NDArray[np.float64]
 # an iteration that leaves more than this of the residual is repeated with the whole Jacobian
 _GOOD_GAIN = 0.1
 _HALVINGS = 30
+# a Newton step of less than this of the state is round-off
+_ROUND_OFF = 64.0 * float(np.finfo(float).eps)
 
 
 class SteppingError(RuntimeError):
@@ -101,7 +104,9 @@ class _Momentum:
 class _Balance:
     """The momentum balance of one step as a function of the velocity at its end."""
 
-    def __init__(self, model: Model, scheme: Scheme, dt: float, q_0: _Float, v_0: _Float) -> None:
+    def __init__(
+        self, model: FreeModel, scheme: Scheme, dt: float, q_0: _Float, v_0: _Float
+    ) -> None:
         self.model, self.scheme, self.dt, self.q_0, self.v_0 = model, scheme, dt, q_0, v_0
 
     def at(self, v: _Float) -> _Momentum:
@@ -127,6 +132,12 @@ class _Balance:
         A = dynamics.M + (dt * dt * scheme.theta_q * scheme.theta_vq) * dynamics.K
         return A + (dt * scheme.theta_v) * dynamics.D
 
+    def is_round_off(self, dv: NDArray[np.floating[Any]]) -> bool:
+        """Whether a change of v is lost in that of v_0, or that of the positions in q_0."""
+        states = (dv, self.v_0, self.q_0)
+        dv_size, v_size, q_size = (float(np.max(np.abs(x), initial=0.0)) for x in states)
+        return dv_size <= _ROUND_OFF * max(v_size, q_size / self.dt)
+
     def jacobian(self, here: _Momentum) -> _Float:
         """dm/dv by forward differences: all of it, where A has only the slopes of F1."""
         h = np.sqrt(np.finfo(float).eps) * (1.0 + float(np.linalg.norm(here.v, np.inf)))
@@ -135,7 +146,7 @@ class _Balance:
 
 
 def free_motion(
-    model: Model,
+    model: FreeModel,
     scheme: Scheme,
     dt: float,
     q_0: _Float,
@@ -151,11 +162,12 @@ def free_motion(
     An explicit scheme takes one solve with M. Otherwise Newton's method starts from v_0 with the
     matrix A of Eq. (11), which is dm/dv but for O(dt) (Proposition 1); where an iteration with it
     gains less than a factor of 10, dm/dv is formed by finite differences, and the step is halved
-    until the residual falls.
+    until the residual falls. It ends at the tolerance, or with a step that is round-off of the
+    state, as that of a stiff spring at rest.
 
     Parameters
     ----------
-    model : Model
+    model : FreeModel
         The system.
     scheme : Scheme
         The thetas of Eq. (6).
@@ -197,22 +209,24 @@ def free_motion(
 
     if not np.isfinite(here.residual):
         raise failure("masses or forces that are not finite", 0)
+    iterations = 0
     try:
         if not scheme.implicit:
             v = v_0 - np.linalg.solve(here.dynamics.M, here.m)
             return FreeMotion(v, here.q_theta, here.dynamics, here.dynamics.M, 0.0, 0)
         J = balance.linearized(here.dynamics)
-        for iterations in range(max_iterations + 1):
-            if here.residual <= tolerance:
-                A = balance.linearized(here.dynamics)
-                return FreeMotion(here.v, here.q_theta, here.dynamics, A, here.residual, iterations)
-            if iterations == max_iterations:
-                break
+        while here.residual > tolerance:
             dv = -np.linalg.solve(J, here.m)
+            if balance.is_round_off(dv):
+                break
+            if iterations == max_iterations:
+                raise failure("no convergence", iterations)
             there = balance.at(here.v + dv)
             if not there.residual <= max(_GOOD_GAIN * here.residual, tolerance):
                 J = balance.jacobian(here)
                 dv = -np.linalg.solve(J, here.m)
+                if balance.is_round_off(dv):
+                    break
                 for halving in range(_HALVINGS):
                     there = balance.at(here.v + 0.5**halving * dv)
                     if there.residual < here.residual:
@@ -220,6 +234,8 @@ def free_motion(
                 else:
                     raise failure("no step reduces the residual", iterations)
             here = there
+            iterations += 1
     except np.linalg.LinAlgError:
-        raise failure("a singular matrix", max_iterations) from None
-    raise failure("no convergence", max_iterations)
+        raise failure("a singular matrix", iterations) from None
+    A = balance.linearized(here.dynamics)
+    return FreeMotion(here.v, here.q_theta, here.dynamics, A, here.residual, iterations)

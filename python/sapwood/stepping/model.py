@@ -120,24 +120,8 @@ class Contacts:
 
 
 @runtime_checkable
-class Model(Protocol):
-    """A mechanical system in generalized positions q (nq,) and velocities v (nv,), Eq. (1).
-
-    Attributes
-    ----------
-    nq : int
-        Length of q.
-    tree_nv : ndarray of int (n_trees,)
-        Velocities of each kinematic tree; M, K and D are zero between different trees.
-    """
-
-    @property
-    def nq(self) -> int:
-        """Length of q."""
-
-    @property
-    def tree_nv(self) -> _Index:
-        """Velocities of each tree (n_trees,)."""
+class FreeModel(Protocol):
+    """A mechanical system without contact, in positions q (nq,) and velocities v (nv,), Eq. (1)."""
 
     def dynamics(self, q: _Float, v: _Float, /) -> Dynamics:
         """Mass matrix, forces and their slopes.
@@ -172,6 +156,27 @@ class Model(Protocol):
         ndarray (nq,)
             q + dt N v, and for rotations the exponential map.
         """
+
+
+@runtime_checkable
+class Model(FreeModel, Protocol):
+    """A mechanical system with contact.
+
+    Attributes
+    ----------
+    nq : int
+        Length of q.
+    tree_nv : ndarray of int (n_trees,)
+        Velocities of each kinematic tree; M is zero between different trees.
+    """
+
+    @property
+    def nq(self) -> int:
+        """Length of q."""
+
+    @property
+    def tree_nv(self) -> _Index:
+        """Velocities of each tree (n_trees,)."""
 
     def contacts(self, q: _Float, /) -> Contacts:
         """Contacts that act, or may act within a step.

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.checks import integer
-from sapwood.dense import diagonal_blocks
 from sapwood.problem import ContactProblem, Delassus
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
 from sapwood.solver import SapSolver
+from sapwood.stepping.contact_stage import contact_problem
 from sapwood.stepping.free_motion import FreeMotion, SteppingError, free_motion
-from sapwood.stepping.model import Contacts, Model
+from sapwood.stepping.model import Model
 from sapwood.stepping.schemes import Scheme, scheme_of
 
 _Float = NDArray[np.float64]
@@ -41,9 +41,6 @@ class ThetaStepper:
     1. Free motion: m(v*) = 0, Eq. (10), see :func:`free_motion`.
     2. Contact: A (v - v*) = J^T gamma, Eq. (14), with A of Eq. (11) and the contacts at q^θq(v*).
     3. Positions: q = q_0 + dt N v^θvq, Eq. (8), on the manifold of q.
-
-    The contact law takes the signed distance at the start of the step, phi_0, and predicts phi_0 +
-    dt v_n for its end. As contacts are found at q^θq, phi_0 is phi(q^θq) - θ_q dt J_n v^θvq.
 
     Parameters
     ----------
@@ -161,7 +158,18 @@ class ThetaStepper:
         v = free.v
         if len(contacts.phi) > 0:
             try:
-                self._problem = self._contact_problem(free, contacts, v_0, time)
+                self._problem = contact_problem(
+                    free,
+                    contacts,
+                    self._tree_nv,
+                    scheme,
+                    dt,
+                    v_0,
+                    sigma=self._sigma,
+                    beta=self._beta,
+                    delassus=self._delassus,
+                    source=f"{scheme.name}, time {time:.6g} s",
+                )
             except ValueError as error:
                 raise SteppingError(f"contact problem: {error}", self._steps, time) from error
             self._solution = self._solver.solve(self._problem)
@@ -173,35 +181,6 @@ class ThetaStepper:
         q = self._model.integrate(q_0, scheme.position_velocity(v, v_0), dt)
         self._steps += 1
         return State(q, v, time + dt)
-
-    def _contact_problem(
-        self, free: FreeMotion, contacts: Contacts, v_0: _Float, time: float
-    ) -> ContactProblem:
-        """The convex problem (17) in the linearized momentum of Eq. (14)."""
-        scheme, dt = self._scheme, self._dt
-        phi_0 = contacts.phi
-        if scheme.theta_q > 0.0:
-            v_n = contacts.normal_velocities(self._tree_nv, scheme.position_velocity(free.v, v_0))
-            phi_0 = phi_0 - scheme.theta_q * dt * v_n
-        return ContactProblem(
-            self._tree_nv,
-            diagonal_blocks(free.A, self._tree_nv),
-            free.v,
-            contacts.tree_a,
-            contacts.tree_b,
-            contacts.J,
-            contacts.mu,
-            dt=dt,
-            phi0=phi_0,
-            k=contacts.k,
-            tau_d=contacts.tau_d,
-            v_hat_t=contacts.v_hat_t,
-            sigma=self._sigma,
-            beta=self._beta,
-            delassus=self._delassus,
-            v_guess=v_0,
-            source=f"{scheme.name}, time {time:.6g} s",
-        )
 
     def _check_model(self, q: _Float, v: _Float) -> None:
         """Refuse arrays of the model that would fail later on without a name."""
