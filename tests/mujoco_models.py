@@ -133,3 +133,79 @@ def point_jacobian(model: mujoco.MjModel, data: mujoco.MjData, body: int, point)
     translation = np.empty((3, model.nv))
     mujoco.mj_jac(model, data, translation, None, point, body)
     return translation
+
+
+# one of every element that constrains a model beside contacts: limits of hinge, slide, ball and
+# tendons, friction loss, equality constraints of all supported kinds between bodies of one tree, of
+# two trees and with the world, and actuators of all kinds of transmission
+ELEMENTS = """
+<mujoco model="elements">
+  <option timestep="0.004" jacobian="{jacobian}" cone="{cone}" gravity="0.2 -0.1 -9.81"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="3 3 .1" pos="0 0 -.05"/>
+    <site name="anchor" pos="-.21 .4 .5"/>
+    <body name="arm" pos="0 0 .6">
+      <joint name="shoulder" axis="0 1 0" range="-40 50" limited="true" damping=".2"
+        frictionloss=".4"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/>
+      <body name="fore" pos=".3 0 0">
+        <joint name="elbow" axis="0 1 .3" actuatorfrcrange="-3 4"/>
+        <geom type="capsule" fromto="0 0 0 .25 .02 0" size=".025"/>
+        <site name="tip" pos=".25 0 0"/>
+        <body name="hand" pos=".25 0 0">
+          <joint name="reach" type="slide" axis="1 0 .2" range="-.05 .08" limited="true"/>
+          <joint name="twist" axis="1 0 0"/>
+          <geom type="box" size=".04 .05 .03" pos=".05 0 0"/>
+        </body>
+      </body>
+    </body>
+    <body name="pendulum" pos="-.5 .4 .8">
+      <joint name="socket" type="ball" range="0 35" limited="true" frictionloss=".05"/>
+      <geom type="capsule" fromto="0 0 0 .1 0 -.3" size=".03"/><site name="bob" pos=".1 0 -.3"/>
+      <body name="tail" pos=".1 0 -.3"><joint name="wag" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 .2 0 -.05" size=".02"/><site name="end" pos=".2 0 0"/>
+      </body>
+    </body>
+    <body name="box" pos=".4 .5 .1"><freejoint name="box"/><geom type="box" size=".1 .1 .1"/>
+      <site name="lid" pos="0 0 .1"/></body>
+    <body name="crate" pos=".4 .75 .1" euler="0 0 10"><freejoint/>
+      <geom type="box" size=".1 .1 .1"/></body>
+    <body name="cart" pos="0 -.6 .4"><joint name="rail" type="slide" axis="1 0 0"/>
+      <geom type="box" size=".1 .05 .05"/>
+      <body name="wheel" pos="0 -.1 0"><joint name="wheel" axis="0 1 0"/>
+        <geom type="cylinder" size=".08 .02" euler="90 0 0"/></body></body>
+  </worldbody>
+  <contact><exclude body1="box" body2="crate"/></contact>
+  <tendon>
+    <fixed name="belt" range="-.4 .3" limited="true" frictionloss=".3">
+      <joint joint="wheel" coef=".08"/><joint joint="twist" coef="-.05"/></fixed>
+    <fixed name="strap"><joint joint="elbow" coef=".2"/></fixed>
+    <spatial name="rope" range="0 .87" limited="true"><site site="bob"/><site site="lid"/></spatial>
+  </tendon>
+  <equality>
+    <weld name="glue" body1="box" body2="crate" torquescale="1.7"/>
+    <connect name="pin" site1="end" site2="anchor"/>
+    <joint name="gear" joint1="rail" joint2="wheel" polycoef="0 .08 .01 0 0"/>
+    <joint name="lock" joint1="twist" polycoef=".1 0 0 0 0" active="false"/>
+    <tendon name="chain" tendon1="belt" tendon2="strap" polycoef="0 .5 0 0 0" active="false"/>
+  </equality>
+  <actuator>
+    <position name="servo" joint="elbow" kp="60" kv="3" gear="-2"/>
+    <motor name="extra" joint="elbow" gear="1.5"/>
+    <velocity name="drive" joint="rail" kv="8" forcerange="-6 2"/>
+    <position name="pull" tendon="belt" kp="30" kv="1" timeconst=".1"/>
+    <general name="spin" joint="twist" gainprm="5" biastype="affine" biasprm=".1 -5 -.2"/>
+    <motor name="push" joint="shoulder"/>
+    <position name="screw" site="lid" gear="0 0 1 0 0 0" kp="2" kv="1"/>
+  </actuator>
+  <sensor>
+    <actuatorfrc actuator="servo"/><jointactuatorfrc joint="elbow"/><force site="end"/>
+    <jointlimitfrc joint="shoulder"/><tendonlimitfrc tendon="rope"/>
+    <framelinacc objtype="xbody" objname="box"/>
+  </sensor>
+</mujoco>
+"""
+
+
+def elements(jacobian: str = "dense", cone: str = "elliptic") -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_string(ELEMENTS.format(jacobian=jacobian, cone=cone))

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 mujoco = pytest.importorskip("mujoco")
 
-from mujoco_models import mixed
+from mujoco_models import elements, mixed
 from sapwood import SapSettings, _core
 from sapwood.mujoco_arrays import Bound, contact_arrays, forest_arrays
+from sapwood.mujoco_elements import controllers, element_arrays
 
 MODEL = mixed()
 FOREST = forest_arrays(MODEL, None, None, 0.004)
@@ -159,7 +160,7 @@ def test_outputs_must_be_writeable():
 def test_too_few_arguments_are_refused():
     core = make_core()
     for call in (core.solve, core.gather):
-        with pytest.raises(TypeError, match="takes the tuples state, contacts and outputs"):
+        with pytest.raises(TypeError, match="takes the tuples state, contacts, outputs and elem"):
             call()
 
 
@@ -201,3 +202,148 @@ def test_first_bad_finds_the_first():
         _core.first_bad((a,), -1.0)
     with pytest.raises(TypeError):
         _core.first_bad((a,))
+
+
+# ---- elements -----------------------------------------------------------------------------------
+
+CONSTRAINED = elements("sparse")
+OTHERS = element_arrays(CONSTRAINED, None, None, 0.004, controllers(CONSTRAINED))
+ELEMENT_INDICES = [
+    name for name, a in OTHERS.items() if isinstance(a, np.ndarray) and a.dtype == np.int32
+]
+ELEMENT_NUMBERS = [
+    name for name, a in OTHERS.items() if isinstance(a, np.ndarray) and a.dtype == np.float64
+]
+OF_STEP = _core.ELEMENT_ARRAYS
+
+
+def constrained_core(others=OTHERS):
+    forest = forest_arrays(CONSTRAINED, None, None, 0.004)
+    return _core.ModelStepper(
+        forest, 0.004, 1e-3, 1.0, "block", "elliptic", 1e10, SapSettings(), others
+    )
+
+
+def constrained_arrays():
+    """Copies of all arrays of a step of a model with all elements, as four tuples."""
+    data = mujoco.MjData(CONSTRAINED)
+    data.eq_active[:] = 1
+    data.qpos[0] = 2.0  # beyond a limit
+    mujoco.mj_step1(CONSTRAINED, data)
+    mujoco.mj_fwdActuation(CONSTRAINED, data)
+    mujoco.mj_fwdAcceleration(CONSTRAINED, data)
+    bound = Bound.of(CONSTRAINED, data)
+    others = bound.elements(CONSTRAINED)
+    groups = (bound.inputs, contact_arrays(data), bound.outputs(), others[:-1])
+    copies = [tuple(None if a is None else np.array(a) for a in group) for group in groups]
+    return [*copies[:3], (*copies[3], others[-1])]
+
+
+def test_arrays_of_elements_in_the_order_of_the_core_make_a_step():
+    core = constrained_core()
+    groups = constrained_arrays()
+    assert core.solve(*groups) == 0
+    assert core.fault() == (0, -1)
+    assert list(core.groups()["kind"]) == [1, 3, 0, 2]
+    # without them there is no step
+    with pytest.raises(TypeError, match="elements must be a tuple of 20 arrays and an integer"):
+        core.solve(*groups[:3])
+
+
+def refused_or_taken(core, groups):
+    """The step ends in an outcome, a fault or an error that names an array."""
+    try:
+        core.solve(*groups)
+    except ValueError as error:
+        assert re.search(r"J|g|phi0|q_0|q_d|Kp|f|effective mass|finite|block", str(error))  # noqa: PT017
+    code, _ = core.fault()
+    assert 0 <= code < len(_core.FAULTS)
+
+
+@given(
+    name=st.sampled_from(ELEMENT_INDICES),
+    place=st.integers(0, 2**20),
+    value=st.integers(-3, 40) | st.integers(-(2**31), 2**31 - 1),
+)
+def test_wrong_indices_of_elements_never_lead_outside(name, place, value):
+    others = {**OTHERS, name: OTHERS[name].copy()}
+    others[name].flat[place % others[name].size] = value
+    try:
+        core = constrained_core(others)
+    except ValueError as error:
+        assert str(error).split("[")[0].split(" ")[0] in ELEMENT_INDICES  # noqa: PT017
+        return
+    refused_or_taken(core, constrained_arrays())
+
+
+@given(
+    name=st.sampled_from(ELEMENT_NUMBERS),
+    place=st.integers(0, 2**20),
+    value=st.sampled_from([np.nan, np.inf, -np.inf, -1.0, 0.0, 1e308, -1e308, 1e-308]),
+)
+def test_wild_numbers_of_elements_give_a_step_or_an_error(name, place, value):
+    others = {**OTHERS, name: OTHERS[name].copy()}
+    others[name].flat[place % others[name].size] = value
+    try:
+        core = constrained_core(others)
+    except ValueError as error:
+        assert str(error).startswith(name)  # noqa: PT017
+        return
+    refused_or_taken(core, constrained_arrays())
+
+
+@given(
+    name=st.sampled_from(
+        [name for name in OF_STEP if name.endswith(("type", "id", "nnz", "adr", "colind"))]
+    ),
+    place=st.integers(0, 2**20),
+    value=st.integers(-3, 60) | st.integers(-(2**31), 2**31 - 1),
+)
+def test_wrong_indices_in_the_rows_of_a_step_never_lead_outside(name, place, value):
+    groups = constrained_arrays()
+    array = groups[3][OF_STEP.index(name)]
+    array[place % array.size] = value
+    refused_or_taken(constrained_core(), groups)
+
+
+@given(
+    name=st.sampled_from(
+        [name for name in OF_STEP if not name.endswith(("type", "id", "nnz", "adr", "colind"))]
+    ),
+    place=st.integers(0, 2**20),
+    value=st.sampled_from([np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-308]),
+)
+def test_wild_numbers_in_the_rows_of_a_step_give_an_outcome_or_an_error(name, place, value):
+    groups = constrained_arrays()
+    array = groups[3][OF_STEP.index(name)]
+    array[place % array.size] = value
+    refused_or_taken(constrained_core(), groups)
+
+
+@pytest.mark.parametrize("position", range(len(OF_STEP)), ids=OF_STEP)
+def test_missing_and_wrong_arrays_of_elements_are_refused_by_name(position):
+    groups = constrained_arrays()
+    name, array = OF_STEP[position], groups[3][position]
+    core = constrained_core()
+    for garbage in ("text", array.astype(complex), array.reshape(1, -1)):
+        with pytest.raises((TypeError, ValueError), match=name):
+            core.solve(*replaced(groups, 3, position, garbage))
+    # a Jacobian that is too short has no row to read
+    short = replaced(groups, 3, position, array[:1].copy())
+    try:
+        code = core.solve(*short)
+    except ValueError as error:
+        assert name in str(error)  # noqa: PT017
+        return
+    assert name in ("efc_J", "efc_J_colind", "moment_colind", "actuator_moment")
+    assert _core.FAULTS[-code] == "rows"
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_missing_and_wrong_constants_of_elements_are_refused_by_name(name):
+    for garbage in (None, "text", -1):
+        with pytest.raises((TypeError, ValueError)):
+            constrained_core({**OTHERS, name: garbage})
+    missing = {key: value for key, value in OTHERS.items() if key != name}
+    with pytest.raises(KeyError, match=name):
+        constrained_core(missing)

@@ -115,13 +115,14 @@ def test_without_contact_it_is_mujocos_rollout(rng):
     model.dof_damping[:] = 0.0
     initial, controls = worlds_of(model, 5, rng), controls_of(model, 5, 40)
     state, sensordata = mujocos.rollout(model, mujoco.MjData(model), initial, controls)
-    ours = rollout(model, initial, controls, nthread=2)
+    ours = rollout(model, initial, controls, nthread=2, implicit_actuators=False)
     np.testing.assert_array_equal(ours.state, state)
     np.testing.assert_array_equal(ours.sensordata, sensordata)
     # one control for all steps, one world for all controls, no control
     for one, two in ((initial, controls[:, :1]), (initial[:1], controls), (initial[0], None)):
         state, _ = mujocos.rollout(model, mujoco.MjData(model), one, two, nstep=40)
-        np.testing.assert_array_equal(rollout(model, one, two, nstep=40).state, state)
+        ours = rollout(model, one, two, nstep=40, implicit_actuators=False)
+        np.testing.assert_array_equal(ours.state, state)
 
 
 @pytest.mark.parametrize("name", ["QFRC_APPLIED", "XFRC_APPLIED", "MOCAP_POS", "CTRL|MOCAP_QUAT"])

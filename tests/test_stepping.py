@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 pytest.importorskip("scipy")
 
+import sapwood
 from sapwood.stepping import (
     SCHEMES,
     Contacts,
@@ -23,6 +25,7 @@ from sapwood.stepping import (
     free_motion,
     integrate_quaternion,
 )
+from sapwood.stepping.contact_stage import row_velocities
 from stepping_models import (
     ORDERS,
     DoublePendulum,
@@ -32,6 +35,7 @@ from stepping_models import (
     Pucks,
     Top,
     advance,
+    no_contacts,
 )
 
 all_schemes = pytest.mark.parametrize("scheme", SCHEMES)
@@ -179,6 +183,73 @@ def test_contact_keeps_a_weight_where_it_rests(scheme):
     np.testing.assert_allclose(state.q, start.q, rtol=0, atol=1e-12)
 
 
+class Hanging(Flat):
+    """Two weights: the first rests on a limit of some stiffness, the second one hangs on it."""
+
+    def __init__(self, coupled=False):
+        super().__init__(2)
+        self.tree_nv = np.array([1, 1], np.int32)
+        self.k = 1e3
+        self.K = 40.0 * np.array([[1.0, -1.0], [-1.0, 1.0]]) * coupled
+
+    def dynamics(self, q, _v):
+        M, zero = np.diag([1.0, 2.0]), np.zeros((2, 2))
+        return Dynamics(M, -self.K @ q, -9.81 * np.diag(M), self.K, zero)
+
+    def contacts(self, q):
+        limit = sapwood.JointLimits([[1.0, 0.0]], phi0=q[0], k=self.k, tau_d=0.05)
+        rope = sapwood.Bilaterals([[1.0, -1.0]], g=q[0] - q[1], k=self.k, tau_d=0.05)
+        return dataclasses.replace(no_contacts(), constraints=(limit, rope))
+
+    def start(self):
+        x = -3.0 * 9.81 / self.k
+        # of the rope's own stretch the coupling takes its part
+        stretch = 2.0 * 9.81 / (self.k + self.K[0, 0])
+        return State(np.array([x, x - stretch]), np.zeros(2))
+
+
+@all_schemes
+@pytest.mark.parametrize("coupled", [False, True])
+def test_other_constraints_keep_weights_where_they_rest(scheme, coupled):
+    """As contacts do; a spring between the trees makes them one."""
+    model = Hanging(coupled)
+    start = model.start()
+    stepper = ThetaStepper(model, 0.01, scheme)
+    state = advance(stepper, start, 50)
+    np.testing.assert_allclose(state.q, start.q, rtol=0, atol=1e-11)
+    implicit = SCHEMES[scheme].theta_q * SCHEMES[scheme].theta_vq > 0
+    assert len(stepper.problem.tree_nv) == (1 if coupled and implicit else 2)
+    force = np.concatenate([group.gamma for group in stepper.solution.constraints]) / 0.01
+    rope = 2 * 9.81 - model.K[0, 0] * (start.q[0] - start.q[1])
+    np.testing.assert_allclose(force, [3 * 9.81, -rope], rtol=1e-9)
+
+
+def test_order_with_a_rigid_rope():
+    """Two masses that a rope holds together swing as one; its slack is near rigid."""
+
+    class Pair(Oscillator):
+        def __init__(self):
+            super().__init__(m=1.0, k=60.0)
+            self.nq, self.tree_nv = 2, np.array([2], np.int32)
+
+        def dynamics(self, q, _v):
+            K = np.diag([self.k, 0.0])
+            return Dynamics(np.diag([1.0, 0.5]), -K @ q, np.zeros(2), K, np.zeros((2, 2)))
+
+        def contacts(self, q):
+            rope = sapwood.Bilaterals([[1.0, -1.0]], g=q[0] - q[1])
+            return dataclasses.replace(no_contacts(), constraints=(rope,))
+
+    model = Pair()
+    errors = []
+    for n in (100, 200, 400):
+        start = State(np.full(2, 0.3), np.zeros(2))
+        state = advance(ThetaStepper(model, 1.0 / n, "midpoint"), start, n)
+        errors.append(abs(state.q[0] - 0.3 * np.cos(np.sqrt(60.0 / 1.5))))
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    np.testing.assert_allclose(orders, 2.0, atol=0.1)
+
+
 # ---- the two stages ----------------------------------------------------------------------------
 
 
@@ -307,16 +378,15 @@ def test_a_matrix_that_is_not_positive_definite_is_told():
 # ---- parts -------------------------------------------------------------------------------------
 
 
-def test_normal_velocities_are_those_of_the_dense_jacobian():
+def test_blocks_of_trees_are_the_dense_jacobian():
     model = Pucks()
     v = np.random.default_rng(5).standard_normal(6)
-    contacts = model.contacts(model.start().q)
-    expected = (model.dense_jacobian() @ v)[2::3]
-    np.testing.assert_allclose(contacts.normal_velocities(model.tree_nv, v), expected, rtol=1e-14)
-    alone = Contacts.from_dense(model.dense_jacobian(), np.array([6], np.int32), *[np.zeros(1)] * 4)
-    np.testing.assert_allclose(
-        alone.normal_velocities(np.array([6], np.int32), v), expected, rtol=1e-14
-    )
+    expected = model.dense_jacobian() @ v
+    for trees in (model.tree_nv, np.array([6], np.int32)):
+        found = Contacts.from_dense(model.dense_jacobian(), trees, *[np.zeros(1)] * 4)
+        size = np.array([3], np.int32)
+        rows = row_velocities(found.J, size, found.tree_a, found.tree_b, trees, v)
+        np.testing.assert_allclose(rows, expected, rtol=1e-14)
 
 
 def test_quaternions_turn_as_rotations_do():

@@ -18,6 +18,7 @@ static void set_fault(struct sap_gather *gather, enum sap_fault fault, int64_t i
   gather->fault = fault;
   gather->fault_index = index;
   gather->problem.n_contacts = 0;
+  gather->problem.n_groups = 0;
   gather->nJ = 0;
 }
 
@@ -86,7 +87,7 @@ static void list_mass_entries(struct sap_gather *gather) {
 }
 
 sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest *forest,
-                             const sap_allocator *allocator) {
+                             const struct sap_elements *elements, const sap_allocator *allocator) {
   memset(gather, 0, sizeof *gather);
   gather->forest = forest;
   gather->kernels = sap_kernels_best();
@@ -113,10 +114,11 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
   for (int32_t g = 0; g < forest->n_geoms; ++g) {
     gather->motion[g] = sap_motion_of_geom(forest, g);
   }
-  return SAP_OK;
+  return sap_element_gather_create(&gather->elements, elements, forest, allocator);
 }
 
 void sap_gather_release(struct sap_gather *gather) {
+  sap_element_gather_release(&gather->elements);
   sap_block_release(&gather->fixed, &gather->allocator);
   sap_block_release(&gather->listed, &gather->allocator);
   sap_block_release(&gather->jacobian, &gather->allocator);
@@ -154,6 +156,9 @@ static void gather_free_motion(struct sap_gather *gather, const struct sap_model
   const size_t bytes = sizeof(double) * (size_t)f->nv;
   memcpy(gather->v_0, state->qvel, bytes);
   memcpy(gather->a_star, state->qacc_smooth, bytes);
+  const struct sap_element_gather *elements = &gather->elements;
+  const int controllers = elements->elements != NULL && elements->elements->n_controllers > 0;
+  const double *force = controllers ? elements->smooth : state->qfrc_smooth;
   double *A = gather->A;
   for (int32_t t = 0; t < f->n_trees; ++t) {
     const struct sap_mass_entry *end = gather->mass_entries + gather->mass_begin[t + 1];
@@ -164,7 +169,9 @@ static void gather_free_motion(struct sap_gather *gather, const struct sap_model
     const int32_t first = f->tree_dofadr[t], n = f->tree_dofnum[t];
     if (gather->damped[t]) {
       add_damping(f, t, gather->dt, state->qvel, A);
-      if (!solve_free_motion(gather, n, A, state->qfrc_smooth + first, gather->a_star + first)) {
+    }
+    if (gather->damped[t] || (controllers && elements->controlled[t])) {
+      if (!solve_free_motion(gather, n, A, force + first, gather->a_star + first)) {
         set_fault(gather, SAP_FAULT_MASS, t);
         return;
       }
@@ -222,9 +229,10 @@ static void touch(struct sap_gather *gather, const struct sap_motion *motion, co
   }
 }
 
-/* Lists the contacts that act, with their trees, and adds up the length of J. */
-static void list_contacts(struct sap_gather *gather, const struct sap_model_state *state,
-                          const struct sap_contact_list *list, enum sap_cone cone) {
+/* Lists the contacts that act, with their trees, adds up the length of J, and returns the number of their
+ * rows. */
+static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_state *state,
+                             const struct sap_contact_list *list, enum sap_cone cone) {
   const struct sap_forest *f = gather->forest;
   int64_t n_rows = 0, nJ = 0;
   int32_t n = 0;
@@ -241,7 +249,7 @@ static void list_contacts(struct sap_gather *gather, const struct sap_model_stat
     const enum sap_fault fault = fault_of(&contact, list, f->n_geoms, cone);
     if (fault != SAP_FAULT_NONE) {
       set_fault(gather, fault, i);
-      return;
+      return n_rows;
     }
     n_rows += rows_of(contact.dim, cone);
 
@@ -261,9 +269,7 @@ static void list_contacts(struct sap_gather *gather, const struct sap_model_stat
   }
   gather->problem.n_contacts = n;
   gather->nJ = nJ;
-  if (n_rows != list->n_rows) {
-    set_fault(gather, SAP_FAULT_ROWS, -1);
-  }
+  return n_rows;
 }
 
 /* One side of a contact: the block of its tree is set, or added to where the other side is in the same
@@ -408,10 +414,28 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   problem->R_n = gather->R_n;
   problem->v_hat_n = gather->v_hat_n;
   problem->v_hat_t = gather->v_hat_t;
+  problem->n_groups = gather->elements.n_groups;
+  problem->groups = gather->elements.groups;
+}
+
+/* constraints other than contacts; together they must have all rows of the engine */
+static sap_status gather_elements(struct sap_gather *gather, const struct sap_element_state *state,
+                                  int64_t n_contact_rows) {
+  enum sap_fault fault;
+  int64_t index;
+  const sap_status status =
+      sap_element_gather_run(&gather->elements, state, gather->touched, &fault, &index);
+  if (fault != SAP_FAULT_NONE) {
+    set_fault(gather, fault, index);
+  } else if (gather->elements.n_engine_rows + n_contact_rows != gather->n_rows) {
+    set_fault(gather, SAP_FAULT_ROWS, -1);
+  }
+  return status;
 }
 
 sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_state *state,
-                          const struct sap_contact_list *list, enum sap_cone cone,
+                          const struct sap_contact_list *list,
+                          const struct sap_element_state *elements, enum sap_cone cone,
                           const sap_step_parameters *parameters) {
   set_fault(gather, SAP_FAULT_NONE, -1);
   gather->dt = parameters->dt;
@@ -425,14 +449,18 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
   arena = (struct sap_arena){gather->listed.base, 0};
   carve_listed(gather, &arena, (size_t)list->count);
 
-  list_contacts(gather, state, list, cone);
+  const int64_t n_contact_rows = list_contacts(gather, state, list, cone);
+  sap_status status = SAP_OK;
   if (gather->fault == SAP_FAULT_NONE) {
+    status = gather_elements(gather, elements, n_contact_rows);
+  }
+  if (status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
     gather_free_motion(gather, state);
   }
-  if (gather->fault != SAP_FAULT_NONE) {
-    return SAP_OK;
+  if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
+    return status;
   }
-  const sap_status status = gather_contacts(gather, state, list, cone);
+  status = gather_contacts(gather, state, list, cone);
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;
   }

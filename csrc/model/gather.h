@@ -5,7 +5,8 @@
  *     v*     = v_0 + dt a*              (10)
  *     J_i    = axes (J_b2 - J_b1)       rows (t1, t2, n)
  *
- * and phi0, k, tau_d, mu, R_t, R_n, v_hat per contact; afterwards the velocity and the impulses found by
+ * and phi0, k, tau_d, mu, R_t, R_n, v_hat per contact; constraints of other kinds and the forces of implicit
+ * controllers are those of constraints.h. Afterwards the velocity and the impulses found by
  * a solver are turned into accelerations and forces (sap_scatter).
  *
  * Ownership: a sap_gather owns its workspace, which grows as needed and is kept; what it points at stays
@@ -15,6 +16,8 @@
 
 #include "base/memory.h"
 #include "linalg/kernels.h"
+#include "model/constraints.h"
+#include "model/fault.h"
 #include "model/forest.h"
 #include "model/jacobian.h"
 
@@ -56,21 +59,6 @@ enum sap_cone {
   SAP_CONE_PYRAMIDAL     /* the four edges n +- mu t1, n +- mu t2 */
 };
 
-/* What a model can hold that this step cannot: `index` is the contact, or the dof of SAP_FAULT_FORCE and
- * SAP_FAULT_ACCELERATION, or the tree of SAP_FAULT_MASS. */
-enum sap_fault {
-  SAP_FAULT_NONE = 0,
-  SAP_FAULT_OVERFLOW,    /* a contact acts but has no rows: the engine ran out of memory */
-  SAP_FAULT_DIMENSION,   /* neither frictionless nor sliding friction alone */
-  SAP_FAULT_GEOM,        /* a side of the contact is no geom */
-  SAP_FAULT_ADHESION,    /* adhesive contact */
-  SAP_FAULT_ROWS,        /* rows of other constraints than contacts, or rows out of range */
-  SAP_FAULT_FORCE,       /* the free acceleration is not finite */
-  SAP_FAULT_MASS,        /* a block of A is not positive definite */
-  SAP_FAULT_CONTACT,     /* position or frame of a contact is not finite */
-  SAP_FAULT_ACCELERATION /* the new acceleration is not finite or larger than the engine allows */
-};
-
 /* one gathered contact, beside the arrays of the problem */
 struct sap_listed_contact {
   int32_t index; /* in the engine's list */
@@ -103,7 +91,8 @@ struct sap_gather {
   double *gamma;         /* (n_contacts, 3) */
   double *v_c;           /* (n_contacts, 3) */
   int8_t *regions;       /* (n_contacts) */
-  enum sap_fault fault;  /* of the last call */
+  struct sap_element_gather elements; /* constraints other than contacts */
+  enum sap_fault fault;               /* of the last call */
   int64_t fault_index;
 
   const struct sap_forest *forest;
@@ -127,15 +116,17 @@ struct sap_gather {
 /* sigma, beta, dt and the Delassus estimate of a step; the arrays in it are not read */
 typedef sap_parameters sap_step_parameters;
 
-/* `forest` must pass sap_forest_check and outlive the gather. */
+/* `forest` must pass sap_forest_check and `elements` (NULL for none) sap_elements_check; both must outlive the
+ * gather. */
 sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest *forest,
-                             const sap_allocator *allocator);
+                             const struct sap_elements *elements, const sap_allocator *allocator);
 void sap_gather_release(struct sap_gather *gather);
 
 /* Fills gather->problem and everything beside it. SAP_OK with a fault set means that the step cannot be
- * taken; the problem is then not complete. */
+ * taken; the problem is then not complete. `elements` is read where the gather has any. */
 sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_state *state,
-                          const struct sap_contact_list *list, enum sap_cone cone,
+                          const struct sap_contact_list *list,
+                          const struct sap_element_state *elements, enum sap_cone cone,
                           const sap_step_parameters *parameters);
 
 #endif

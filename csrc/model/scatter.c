@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/element_rows.h"
+
 /* rows of one contact from its force f (t1, t2, n) */
 static void write_rows(const struct sap_listed_contact *contact, enum sap_cone cone,
                        const double *mu, const double *f, double *rows) {
@@ -90,5 +92,69 @@ void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, do
     J = add_tree(forest, gather->tree_a[c], J, f, qfrc_constraint);
     J = add_tree(forest, gather->tree_b[c], J, f, qfrc_constraint);
     write_rows(gather->contacts + c, cone, gather->edge_friction + 2 * (int64_t)c, f, rows);
+  }
+}
+
+/* ---- other constraints than contacts --------------------------------------------------------- */
+
+/* force += J^T f of one group, f = gamma/dt */
+static void add_group(const struct sap_forest *forest, const sap_constraints *group,
+                      const double *gamma, double dt, double *force) {
+  const double *J = group->J;
+  for (int32_t c = 0; c < group->n; ++c) {
+    const int32_t size = group->size == NULL ? 1 : group->size[c];
+    for (int side = 0; side < 2; ++side) {
+      const int32_t tree = side == 0 ? group->tree_a[c] : group->tree_b[c];
+      for (int32_t i = 0; i < size && tree >= 0; ++i) {
+        const int32_t n = forest->tree_dofnum[tree];
+        double *part = force + forest->tree_dofadr[tree];
+        for (int32_t j = 0; j < n; ++j) {
+          part[j] += J[j] * (gamma[i] / dt);
+        }
+        J += n;
+      }
+    }
+    gamma += size;
+  }
+}
+
+/* actuator forces of the rows of controllers, within their bounds to the last bit */
+static void add_controllers(const struct sap_element_gather *g,
+                            const struct sap_element_state *state, const double *gamma, double dt) {
+  const struct sap_elements *e = g->elements;
+  for (int32_t c = 0; c < g->n_acting; ++c) {
+    const double *range = g->range + 2 * (int64_t)c;
+    const double force = fmin(fmax(gamma[c] / dt, range[0]), range[1]);
+    const int32_t output = e->controller_output[g->controller[c]];
+    struct sap_engine_jacobian moment;
+    if (sap_moment_row(state, output, &moment)) {
+      sap_add_row(&moment, force, g->change);
+    }
+    state->actuator_force[output] = force;
+  }
+}
+
+void sap_scatter_elements(const struct sap_element_gather *elements,
+                          const struct sap_element_state *state, double dt, double *qfrc_constraint,
+                          double *rows) {
+  const struct sap_element_gather *g = elements;
+  for (int32_t i = 0; i < g->n_groups; ++i) {
+    const double *gamma = g->gamma + g->first_row[i];
+    if (g->groups[i].kind == SAP_CONTROLLER) {
+      add_controllers(g, state, gamma, dt);
+    } else {
+      add_group(g->forest, g->groups + i, gamma, dt, qfrc_constraint);
+    }
+  }
+  for (int32_t i = 0; i < g->n_rows; ++i) {
+    if (g->label[i].row >= 0) {
+      rows[g->label[i].row] = g->scale[i] * g->gamma[i] / dt;
+    }
+  }
+  if (g->elements != NULL && g->elements->n_controllers > 0) {
+    for (int32_t i = 0; i < g->forest->nv; ++i) {
+      state->qfrc_actuator[i] += g->change[i];
+      state->qfrc_smooth[i] += g->change[i];
+    }
   }
 }

@@ -10,6 +10,7 @@
 #ifndef SAPWOOD_MODEL_SCATTER_H
 #define SAPWOOD_MODEL_SCATTER_H
 
+#include "model/constraints.h"
 #include "model/gather.h"
 
 /* Reads gather->v and gather->gamma; writes qacc (nv), qfrc_constraint (nv) and rows (n_rows). Checks every
@@ -17,5 +18,12 @@
  * SAP_FAULT_ACCELERATION. Overwrites gather->a_star. */
 void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, double *qacc,
                  double *qfrc_constraint, double *rows);
+
+/* After sap_scatter without a fault: adds J^T gamma/dt of all constraints but controllers to qfrc_constraint
+ * (nv), writes their rows of the engine, and puts the forces of controllers in the place of those that
+ * the engine computed for their actuators. */
+void sap_scatter_elements(const struct sap_element_gather *elements,
+                          const struct sap_element_state *state, double dt, double *qfrc_constraint,
+                          double *rows);
 
 #endif

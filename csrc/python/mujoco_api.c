@@ -3,6 +3,9 @@
 #include <limits.h>
 #include <setjmp.h>
 #include <stddef.h>
+#include <stdio.h>
+
+#include "stepper_elements.h"
 
 static const char capsule_name[] = "sapwood.mujoco_api";
 
@@ -24,6 +27,7 @@ static const entry functions[] = {
     FUNCTION(mj_fwdAcceleration),
     FUNCTION(mj_sensorAcc),
     FUNCTION(mj_Euler),
+    FUNCTION(mj_isSparse),
     FUNCTION(mj_stateSize),
     FUNCTION(mj_getState),
     FUNCTION(mj_setState),
@@ -38,6 +42,8 @@ static const entry offsets[] = {
     MODEL(nbody),        MODEL(ngeom),
     MODEL(ntree),        MODEL(nC),
     MODEL(nmocap),       MODEL(nsensordata),
+    MODEL(neq),          MODEL(ntendon),
+    MODEL(nout),         MODEL(disableactuator),
     MODEL(timestep),     MODEL(integrator),
     MODEL(cone),         MODEL(disableflags),
     MODEL(enableflags),  DATA(time),
@@ -139,6 +145,18 @@ static int read_integer(PyObject *mapping, const char *name, Py_ssize_t *value) 
   return *value == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
+/* an offset, which may be -1 where it is optional; -1 with an exception */
+static int read_offset(PyObject *layout, const char *name, int optional, ptrdiff_t *offset) {
+  if (read_integer(layout, name, offset) < 0) {
+    return -1;
+  }
+  if (*offset < (optional ? -1 : 0) || *offset > INT_MAX) {
+    PyErr_Format(PyExc_ValueError, "%s = %zd: must be an offset in bytes", name, *offset);
+    return -1;
+  }
+  return 0;
+}
+
 static int read_table(sapwood_mujoco *api, PyObject *addresses, PyObject *layout) {
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     Py_ssize_t address;
@@ -152,18 +170,20 @@ static int read_table(sapwood_mujoco *api, PyObject *addresses, PyObject *layout
     memcpy((char *)api + functions[i].offset, &address, sizeof address);
   }
   for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
-    Py_ssize_t offset;
-    if (read_integer(layout, offsets[i].name, &offset) < 0) {
-      return -1;
-    }
     const int optional = offsets[i].offset == offsetof(sapwood_mujoco, contact.surfacevel) ||
                          offsets[i].offset == offsetof(sapwood_mujoco, contact.adhesion);
-    if (offset < (optional ? -1 : 0) || offset > INT_MAX) {
-      PyErr_Format(PyExc_ValueError, "%s = %zd: must be an offset in bytes", offsets[i].name,
-                   offset);
+    ptrdiff_t offset;
+    if (read_offset(layout, offsets[i].name, optional, &offset) < 0) {
       return -1;
     }
     memcpy((char *)api + offsets[i].offset, &offset, sizeof offset);
+  }
+  for (int i = 0; i < SAPWOOD_ELEMENT_ARRAYS; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "data.%s", sapwood_element_arrays[i].name);
+    if (read_offset(layout, name, 0, &api->data.elements[i]) < 0) {
+      return -1;
+    }
   }
   return 0;
 }

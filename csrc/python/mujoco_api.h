@@ -13,11 +13,14 @@
 #ifndef SAPWOOD_PYTHON_MUJOCO_API_H
 #define SAPWOOD_PYTHON_MUJOCO_API_H
 
-#include "module.h"
+#include "stepper.h"
 
 #include <string.h>
 
-enum { SAPWOOD_MUJOCO_MESSAGE = 1024 }; /* bytes of an error text, as MuJoCo has it */
+enum {
+  SAPWOOD_MUJOCO_MESSAGE = 1024,        /* bytes of an error text, as MuJoCo has it */
+  SAPWOOD_MUJOCO_NO_ACTUATION = 1 << 11 /* mjDSBL_ACTUATION */
+};
 
 typedef void sapwood_mujoco_stage(const void *model, void *data);
 typedef void sapwood_mujoco_log(const void *message);
@@ -25,6 +28,7 @@ typedef void sapwood_mujoco_log(const void *message);
 typedef struct sapwood_mujoco {
   /* functions */
   sapwood_mujoco_stage *mj_step1, *mj_fwdActuation, *mj_fwdAcceleration, *mj_sensorAcc, *mj_Euler;
+  int (*mj_isSparse)(const void *model);
   int (*mj_stateSize)(const void *model, int spec);
   void (*mj_getState)(const void *model, const void *data, double *state, int spec);
   void (*mj_setState)(const void *model, void *data, const double *state, int spec);
@@ -35,8 +39,10 @@ typedef struct sapwood_mujoco {
   /* offsets in bytes */
   struct {
     ptrdiff_t nq, nv, nu, na, nbody, ngeom, ntree, nC, nmocap, nsensordata; /* int64 */
+    ptrdiff_t neq, ntendon, nout;                                           /* int64 */
     ptrdiff_t timestep;                                                     /* double */
     ptrdiff_t integrator, cone, disableflags, enableflags;                  /* int */
+    ptrdiff_t disableactuator;                                              /* int */
   } model;
   struct {
     ptrdiff_t time;                                         /* double */
@@ -46,7 +52,8 @@ typedef struct sapwood_mujoco {
     ptrdiff_t qpos, qvel, act, ctrl, mocap_pos, mocap_quat; /* double *, and below */
     ptrdiff_t M, cdof, subtree_com, qfrc_smooth, qacc_smooth;
     ptrdiff_t qacc, qfrc_constraint, efc_force, sensordata;
-    ptrdiff_t contact; /* pointer to the first contact */
+    ptrdiff_t contact;                          /* pointer to the first contact */
+    ptrdiff_t elements[SAPWOOD_ELEMENT_ARRAYS]; /* pointers, as in stepper_elements.h */
   } data;
   struct {
     ptrdiff_t size;                            /* of the struct */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "stepper_elements.h"
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -40,6 +41,16 @@ PyObject *sapwood_stepper_accept_options(PyObject *self, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+static int fits_elements(const sapwood_world *world) {
+  const struct sap_elements *e = &world->stepper->elements;
+  const sapwood_mujoco *a = world->api;
+  return !world->stepper->constrained ||
+         (sapwood_int64_at(world->model, a->model.nq) == e->nq &&
+          sapwood_int64_at(world->model, a->model.neq) == e->n_equalities &&
+          sapwood_int64_at(world->model, a->model.ntendon) == e->n_tendons &&
+          sapwood_int64_at(world->model, a->model.nout) == e->n_outputs);
+}
+
 int sapwood_world_open(sapwood_world *world, sapwood_stepper *stepper, PyObject *api,
                        PyObject *model, PyObject *data) {
   world->stepper = stepper;
@@ -55,7 +66,7 @@ int sapwood_world_open(sapwood_world *world, sapwood_stepper *stepper, PyObject 
   if (sapwood_int64_at(m, a->model.nv) != f->nv || sapwood_int64_at(m, a->model.nC) != f->nM ||
       sapwood_int64_at(m, a->model.nbody) != f->n_bodies ||
       sapwood_int64_at(m, a->model.ngeom) != f->n_geoms ||
-      sapwood_int64_at(m, a->model.ntree) != f->n_trees) {
+      sapwood_int64_at(m, a->model.ntree) != f->n_trees || !fits_elements(world)) {
     PyErr_SetString(PyExc_ValueError, "model has other sizes than the forest of this stepper");
     return -1;
   }
@@ -81,6 +92,22 @@ static double *array_at(const sapwood_world *world, ptrdiff_t offset) {
 
 static struct sap_field field_at(const char *contacts, ptrdiff_t offset, ptrdiff_t size) {
   return offset < 0 ? (struct sap_field){NULL, 0} : (struct sap_field){contacts + offset, size};
+}
+
+/* arrays of constrained elements; the engine vouches for what its sparse rows point at */
+static void find_elements(const sapwood_world *world, struct sap_element_state *state) {
+  const sapwood_mujoco *a = world->api;
+  const int dense = !a->mj_isSparse(world->model);
+  for (int i = 0; i < SAPWOOD_ELEMENT_ARRAYS; i++) {
+    const sapwood_element_array *array = &sapwood_element_arrays[i];
+    const void *data =
+        dense && array->optional ? NULL : sapwood_pointer_at(world->data, a->data.elements[i]);
+    memcpy((char *)state + array->offset, &data, sizeof data);
+  }
+  state->n_rows = sapwood_int_at(world->data, a->data.nefc);
+  state->n_constraint_entries = state->n_moment_entries = INT64_MAX;
+  const int off = sapwood_int_at(world->model, a->model.disableflags) & SAPWOOD_MUJOCO_NO_ACTUATION;
+  state->disabled = off ? -1 : sapwood_int_at(world->model, a->model.disableactuator) & INT32_MAX;
 }
 
 /* Contacts and rows lie in memory that MuJoCo hands out anew in each step. */
@@ -152,7 +179,10 @@ static int check_state(sapwood_world *world) {
 static int take_contact_part(sapwood_world *world) {
   sapwood_stepper *stepper = world->stepper;
   sapwood_step_record *record = &world->record;
-  const sapwood_step_fields fields = fields_of(world);
+  sapwood_step_fields fields = fields_of(world);
+  if (stepper->constrained) {
+    find_elements(world, &fields.elements);
+  }
   PyThread_acquire_lock(stepper->lock, WAIT_LOCK);
   world->status = sapwood_stepper_solve(stepper, &fields, 0, &world->error);
   const sap_solution *s = &stepper->solution;

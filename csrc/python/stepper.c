@@ -1,8 +1,8 @@
 /* _core.ModelStepper: gathers the contact problem of a simulated model, solves it and writes accelerations
  * and forces back, in one call per step.
  *
- * The forest of the model (see model/forest.h) is copied at construction and checked once, so no Python
- * code can make the gathering read out of bounds. The arrays of a step are read and written in place while
+ * The constant arrays of the model are copied at construction and checked once (stepper_constants.c). The
+ * arrays of a step are read and written in place while
  * the call holds references to them. Everything between reading and writing happens without the GIL and
  * under the lock of the stepper; results are copied out under the same lock.
  */
@@ -15,89 +15,9 @@
 #include "model/scatter.h"
 #include "mujoco_step.h"
 #include "stepper_arrays.h"
-
-/* ---- the forest, one table row per array ---------------------------------------------------- */
-
-typedef enum length_of { TREES, DOFS, DAMPING, ENTRIES, BODIES, GEOMS, PAIRS, N_LENGTHS } length_of;
-
-typedef struct forest_field {
-  const char *name;
-  int typenum;
-  length_of length;
-  size_t offset; /* of the pointer in struct sap_forest */
-} forest_field;
-
-#define FOREST(name, typenum, length) {#name, typenum, length, offsetof(struct sap_forest, name)}
-
-/* the first array of each length decides it */
-static const forest_field forest_fields[] = {
-    FOREST(tree_dofadr, NPY_INT32, TREES),       FOREST(tree_dofnum, NPY_INT32, TREES),
-    FOREST(dof_parentid, NPY_INT32, DOFS),       FOREST(damping, NPY_DOUBLE, DAMPING),
-    FOREST(M_rownnz, NPY_INT32, DOFS),           FOREST(M_rowadr, NPY_INT32, DOFS),
-    FOREST(M_colind, NPY_INT32, ENTRIES),        FOREST(body_weldid, NPY_INT32, BODIES),
-    FOREST(body_rootid, NPY_INT32, BODIES),      FOREST(body_dofadr, NPY_INT32, BODIES),
-    FOREST(body_dofnum, NPY_INT32, BODIES),      FOREST(body_treeid, NPY_INT32, BODIES),
-    FOREST(geom_bodyid, NPY_INT32, GEOMS),       FOREST(stiffness, NPY_DOUBLE, GEOMS),
-    FOREST(dissipation_time, NPY_DOUBLE, GEOMS), FOREST(friction, NPY_DOUBLE, GEOMS),
-    FOREST(pair_key, NPY_INT64, PAIRS),          FOREST(pair_friction, NPY_DOUBLE, PAIRS),
-};
-
-_Static_assert(sizeof forest_fields / sizeof forest_fields[0] == SAPWOOD_FOREST_ARRAYS,
-               "one private copy per array of the forest");
+#include "stepper_elements.h"
 
 /* ---- construction --------------------------------------------------------------------------- */
-
-/* private copy of the array `field->name` of the mapping */
-static PyArrayObject *copy_forest_array(PyObject *mapping, const forest_field *field,
-                                        npy_intp *lengths) {
-  PyObject *value = PyMapping_GetItemString(mapping, field->name);
-  if (value == NULL) {
-    return NULL;
-  }
-  npy_intp shape[2] = {lengths[field->length], SAP_DAMPING_TERMS};
-  int ndim = 1;
-  if (field->length == DAMPING) {
-    shape[0] = lengths[DOFS];
-    ndim = 2;
-  }
-  PyArrayObject *array =
-      sapwood_in_place(value, field->name, field->typenum, ndim, shape, NPY_ARRAY_C_CONTIGUOUS);
-  Py_DECREF(value);
-  if (array == NULL) {
-    return NULL;
-  }
-  if (PyArray_DIM(array, 0) > INT32_MAX) {
-    Py_DECREF(array);
-    PyErr_Format(PyExc_ValueError, "%s must have less than 2^31 entries", field->name);
-    return NULL;
-  }
-  lengths[field->length] = PyArray_DIM(array, 0);
-  PyArrayObject *copy = (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER);
-  Py_DECREF(array);
-  return copy;
-}
-
-static int read_forest(sapwood_stepper *self, PyObject *mapping) {
-  npy_intp lengths[N_LENGTHS] = {-1, -1, -1, -1, -1, -1, -1};
-  for (int i = 0; i < SAPWOOD_FOREST_ARRAYS; i++) {
-    const forest_field *field = &forest_fields[i];
-    self->arrays[i] = copy_forest_array(mapping, field, lengths);
-    if (self->arrays[i] == NULL) {
-      return -1;
-    }
-    /* pointers to data have one representation, whatever they point at */
-    const void *data = PyArray_DATA(self->arrays[i]);
-    memcpy((char *)&self->forest + field->offset, &data, sizeof data);
-  }
-  self->forest.n_trees = (int32_t)lengths[TREES];
-  self->forest.nv = (int32_t)lengths[DOFS];
-  self->forest.n_bodies = (int32_t)lengths[BODIES];
-  self->forest.n_geoms = (int32_t)lengths[GEOMS];
-  self->forest.nM = (int32_t)lengths[ENTRIES];
-  self->forest.n_pairs = (int32_t)lengths[PAIRS];
-  sap_error error;
-  return sapwood_raise(sap_forest_check(&self->forest, &error), &error);
-}
 
 static const char *const cones[] = {"elliptic", "pyramidal", NULL};
 static const char *const estimates[] = {"block", "diagonal", NULL};
@@ -120,11 +40,12 @@ static int read_parameters(sapwood_stepper *self, PyObject *dt, PyObject *sigma,
 
 static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
   static char *names[] = {
-      "forest", "dt", "sigma", "beta", "delassus", "cone", "acceleration_limit", "settings", NULL};
-  PyObject *forest, *dt, *sigma, *beta, *delassus, *cone, *limit, *object;
+      "forest",   "dt",       "sigma", "beta", "delassus", "cone", "acceleration_limit",
+      "settings", "elements", NULL};
+  PyObject *forest, *dt, *sigma, *beta, *delassus, *cone, *limit, *object, *elements = Py_None;
   sap_settings settings;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO:ModelStepper", names, &forest, &dt,
-                                   &sigma, &beta, &delassus, &cone, &limit, &object) ||
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|O:ModelStepper", names, &forest, &dt,
+                                   &sigma, &beta, &delassus, &cone, &limit, &object, &elements) ||
       sapwood_read_settings(object, &settings) < 0) {
     return NULL;
   }
@@ -138,8 +59,10 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   if (self->lock == NULL) {
     PyErr_NoMemory();
   } else if (read_parameters(self, dt, sigma, beta, delassus, cone, limit) == 0 &&
-             read_forest(self, forest) == 0 &&
-             sapwood_raise(sap_gather_create(&self->gather, &self->forest, NULL), NULL) == 0 &&
+             sapwood_stepper_read_constants(self, forest, elements) == 0 &&
+             sapwood_raise(sap_gather_create(&self->gather, &self->forest,
+                                             self->constrained ? &self->elements : NULL, NULL),
+                           NULL) == 0 &&
              sapwood_raise(sap_solver_create(&self->solver, &settings, NULL, &error), &error) ==
                  0) {
     return (PyObject *)self;
@@ -155,7 +78,7 @@ static void stepper_dealloc(PyObject *object) {
   if (self->gather.forest != NULL) {
     sap_gather_release(&self->gather);
   }
-  for (int i = 0; i < SAPWOOD_FOREST_ARRAYS; i++) {
+  for (int i = 0; i < SAPWOOD_CONSTANTS; i++) {
     Py_XDECREF(self->arrays[i]);
   }
   if (self->lock != NULL) {
@@ -169,7 +92,7 @@ static void stepper_dealloc(PyObject *object) {
 
 /* a problem that was not finished must not be read */
 static void forget_contacts(struct sap_gather *gather) {
-  gather->problem.n_contacts = 0;
+  gather->problem.n_contacts = gather->problem.n_groups = 0;
   gather->nJ = 0;
 }
 
@@ -179,12 +102,19 @@ sap_status sapwood_stepper_solve(sapwood_stepper *self, const sapwood_step_field
   memset(&self->solution, 0, sizeof self->solution);
   self->solved = 0;
   sap_status status =
-      sap_gather_run(gather, &fields->state, &fields->list, self->cone, &self->parameters);
+      sap_gather_run(gather, &fields->state, &fields->list,
+                     self->constrained ? &fields->elements : NULL, self->cone, &self->parameters);
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;
   }
   if (self->forest.n_trees == 0) {
     self->counts[SAP_CONVERGED] += !gather_only;
+    return status;
+  }
+  status = sap_element_gather_regularize(&gather->elements, &gather->problem, &gather->parameters,
+                                         error);
+  if (status != SAP_OK) {
+    forget_contacts(gather);
     return status;
   }
   if (gather_only) {
@@ -199,6 +129,8 @@ sap_status sapwood_stepper_solve(sapwood_stepper *self, const sapwood_step_field
   self->solution.gamma = gather->gamma;
   self->solution.v_c = gather->v_c;
   self->solution.regions = gather->regions;
+  self->solution.group_gamma = gather->elements.gamma;
+  self->solution.group_v_c = gather->elements.v_c;
   const double start = sap_seconds();
   status =
       sap_solver_solve_physical(self->solver, &gather->problem, &gather->parameters, gather->R_t,
@@ -210,6 +142,10 @@ sap_status sapwood_stepper_solve(sapwood_stepper *self, const sapwood_step_field
   } else if (sapwood_has_velocity(self->solution.outcome)) {
     sap_scatter(gather, self->cone, self->acceleration_limit, fields->qacc, fields->qfrc_constraint,
                 fields->efc_force);
+    if (self->constrained && gather->fault == SAP_FAULT_NONE) {
+      sap_scatter_elements(&gather->elements, &fields->elements, gather->dt,
+                           fields->qfrc_constraint, fields->efc_force);
+    }
     self->counts[self->solution.outcome] += gather->fault == SAP_FAULT_NONE;
   }
   return status;
@@ -219,7 +155,7 @@ static PyObject *call_step(sapwood_stepper *self, PyObject *const *args, Py_ssiz
                            int gather_only) {
   PyObject *answer = NULL;
   sapwood_step_arrays arrays = {0};
-  if (sapwood_step_arrays_take(&arrays, &self->forest, args, n_args) < 0) {
+  if (sapwood_step_arrays_take(&arrays, self, args, n_args) < 0) {
     goto done;
   }
   sap_error error = {0};
@@ -242,21 +178,23 @@ done:
 
 PyDoc_STRVAR(
     solve_doc,
-    "solve($self, state, contacts, outputs, /)\n--\n\n"
+    "solve($self, state, contacts, outputs, elements=None, /)\n--\n\n"
     "Take the contact part of one step: gather, solve, write back. Returns the outcome of the\n"
     "solver, or minus a fault code (see `fault`) with the outputs untouched.\n\n"
     "state: qvel, M, cdof, subtree_com, qfrc_smooth, qacc_smooth.\n"
     "contacts: dist, pos, frame, friction, surfacevel or None, adhesion or None, dim, geom, "
     "exclude,\n"
     "efc_address.\n"
-    "outputs: qacc, qfrc_constraint, efc_force.");
+    "outputs: qacc, qfrc_constraint, efc_force.\n"
+    "elements, of a stepper with any: the arrays ELEMENT_ARRAYS of the module, the rows of efc_J\n"
+    "None where it is dense, and the groups of actuators that are disabled, as bits.");
 
 static PyObject *stepper_solve(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
   return call_step((sapwood_stepper *)self, args, n_args, 0);
 }
 
 PyDoc_STRVAR(gather_doc,
-             "gather($self, state, contacts, outputs, /)\n--\n\n"
+             "gather($self, state, contacts, outputs, elements=None, /)\n--\n\n"
              "The same without solving and writing: for `problem`.");
 
 static PyObject *stepper_gather(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
@@ -304,6 +242,7 @@ static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
 static PyMethodDef methods[] = {
     {"solve", FAST(stepper_solve), METH_FASTCALL, solve_doc},
     {"gather", FAST(stepper_gather), METH_FASTCALL, gather_doc},
+    {"write", FAST(sapwood_stepper_write), METH_FASTCALL, sapwood_stepper_write_doc},
     {"accept_options", sapwood_stepper_accept_options, METH_VARARGS,
      sapwood_stepper_accept_options_doc},
     {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
@@ -313,6 +252,7 @@ static PyMethodDef methods[] = {
     {"fault", stepper_fault, METH_NOARGS, fault_doc},
     {"problem", sapwood_stepper_problem, METH_NOARGS, sapwood_stepper_problem_doc},
     {"contacts", sapwood_stepper_contacts, METH_NOARGS, sapwood_stepper_contacts_doc},
+    {"groups", sapwood_stepper_groups, METH_NOARGS, sapwood_stepper_groups_doc},
     {"result", sapwood_stepper_result, METH_NOARGS, sapwood_stepper_result_doc},
     {NULL, NULL, 0, NULL}};
 
@@ -323,10 +263,11 @@ static PyMethodDef functions[] = {
 
 PyDoc_STRVAR(
     stepper_doc,
-    "ModelStepper(forest, dt, sigma, beta, delassus, cone, acceleration_limit, settings)\n"
+    "ModelStepper(forest, dt, sigma, beta, delassus, cone, acceleration_limit, settings,\n"
+    "             elements=None)\n"
     "--\n\n"
-    "Contact part of the time steps of one model. `forest` maps the names of the constant\n"
-    "arrays to arrays. See sapwood.mujoco.Stepper.");
+    "Contact part of the time steps of one model. `forest` and `elements` map the names of\n"
+    "constant arrays to arrays. See sapwood.mujoco.Stepper.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)stepper_doc},
                               {Py_tp_new, (void *)stepper_new},
@@ -342,13 +283,14 @@ static PyType_Spec spec = {
 };
 
 /* names of enum sap_fault */
-static const char *const faults[] = {"none", "overflow", "dimension", "geom",    "adhesion",
-                                     "rows", "force",    "mass",      "contact", "acceleration"};
-_Static_assert(sizeof faults / sizeof *faults == SAP_FAULT_ACCELERATION + 1, "one name per fault");
+static const char *const faults[] = {"none",     "overflow",     "dimension", "geom",
+                                     "adhesion", "rows",         "force",     "mass",
+                                     "contact",  "acceleration", "equality",  "tendon"};
+_Static_assert(sizeof faults / sizeof *faults == SAP_FAULTS, "one name per fault");
 
 static int add_faults(PyObject *module) {
-  PyObject *names = PyTuple_New(SAP_FAULT_ACCELERATION + 1);
-  for (int i = 0; i <= SAP_FAULT_ACCELERATION && names != NULL; i++) {
+  PyObject *names = PyTuple_New(SAP_FAULTS);
+  for (int i = 0; i < SAP_FAULTS && names != NULL; i++) {
     PyObject *name = PyUnicode_FromString(faults[i]);
     if (name == NULL) {
       Py_CLEAR(names);
@@ -366,7 +308,8 @@ int sapwood_add_stepper(PyObject *module) {
   state->model_stepper_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
   if (state->model_stepper_type == NULL ||
       PyModule_AddType(module, state->model_stepper_type) < 0 ||
-      PyModule_AddFunctions(module, functions) < 0 || sapwood_add_mujoco_step(module) < 0) {
+      PyModule_AddFunctions(module, functions) < 0 || sapwood_add_mujoco_step(module) < 0 ||
+      sapwood_add_elements(module) < 0) {
     return -1;
   }
   return add_faults(module);

@@ -1,5 +1,7 @@
 #include "stepper_arrays.h"
 
+#include "stepper_elements.h"
+
 #include <math.h>
 
 /* ---- positions in the tuples --------------------------------------------------------------- */
@@ -7,7 +9,8 @@
 enum { QVEL, MASS, CDOF, SUBTREE_COM, QFRC_SMOOTH, QACC_SMOOTH, N_STATE };
 enum { DIST, POS, FRAME, FRICTION, SURFACEVEL, ADHESION, DIM, GEOM, EXCLUDE, ROW, N_CONTACT };
 enum { QACC, QFRC_CONSTRAINT, EFC_FORCE, N_OUTPUT };
-_Static_assert(N_STATE + N_CONTACT + N_OUTPUT == SAPWOOD_STEP_ARRAYS, "room for every array");
+_Static_assert(N_STATE + N_CONTACT + N_OUTPUT + SAPWOOD_ELEMENT_ARRAYS == SAPWOOD_STEP_ARRAYS,
+               "room for every array");
 
 /* columns of the fields of a contact; 0 for a plain vector */
 static const struct {
@@ -140,16 +143,22 @@ static int take_outputs(sapwood_step_arrays *arrays, const struct sap_forest *f,
   return 0;
 }
 
-int sapwood_step_arrays_take(sapwood_step_arrays *arrays, const struct sap_forest *forest,
+int sapwood_step_arrays_take(sapwood_step_arrays *arrays, const sapwood_stepper *stepper,
                              PyObject *const *args, Py_ssize_t n_args) {
-  if (n_args != 3) {
-    PyErr_SetString(PyExc_TypeError, "takes the tuples state, contacts and outputs");
+  const struct sap_forest *forest = &stepper->forest;
+  PyObject *elements = n_args == 4 ? args[3] : Py_None;
+  if (n_args != 3 && n_args != 4) {
+    PyErr_SetString(PyExc_TypeError, "takes the tuples state, contacts, outputs and elements");
     return -1;
   }
-  return take_state(arrays, forest, args[0]) < 0 || take_contacts(arrays, args[1]) < 0 ||
-                 take_outputs(arrays, forest, args[2]) < 0
-             ? -1
-             : 0;
+  if (take_state(arrays, forest, args[0]) < 0 || take_contacts(arrays, args[1]) < 0 ||
+      take_outputs(arrays, forest, args[2]) < 0) {
+    return -1;
+  }
+  return !stepper->constrained
+             ? 0
+             : sapwood_elements_take(stepper, elements, arrays->fields.list.n_rows,
+                                     &arrays->fields.elements, arrays->held, &arrays->n_held);
 }
 
 /* ---- the state before a step ---------------------------------------------------------------- */

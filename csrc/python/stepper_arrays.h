@@ -4,7 +4,7 @@
 
 #include "stepper.h"
 
-enum { SAPWOOD_STEP_ARRAYS = 19 };
+enum { SAPWOOD_STEP_ARRAYS = 19 + SAPWOOD_ELEMENT_ARRAYS };
 
 typedef struct sapwood_step_arrays {
   PyArrayObject *held[SAPWOOD_STEP_ARRAYS]; /* references */
@@ -12,9 +12,9 @@ typedef struct sapwood_step_arrays {
   sapwood_step_fields fields; /* into the arrays */
 } sapwood_step_arrays;
 
-/* Takes the tuples state, contacts and outputs of `solve` from its arguments. `arrays` must be zeroed
+/* Takes the tuples state, contacts, outputs and elements of `solve` from its arguments. `arrays` must be zeroed
  * before and released after, also on failure: -1 with TypeError or ValueError naming the array. */
-int sapwood_step_arrays_take(sapwood_step_arrays *arrays, const struct sap_forest *forest,
+int sapwood_step_arrays_take(sapwood_step_arrays *arrays, const sapwood_stepper *stepper,
                              PyObject *const *args, Py_ssize_t n_args);
 
 void sapwood_step_arrays_release(sapwood_step_arrays *arrays);

@@ -15,7 +15,7 @@ typedef struct output {
   size_t stride; /* bytes from row to row of the source */
 } output;
 
-enum { MAX_OUTPUTS = 16 };
+enum { MAX_OUTPUTS = 32 };
 
 /* writes the table and returns the number of arrays; called under the lock */
 typedef int describe(const sapwood_stepper *self, output *table);
@@ -167,9 +167,68 @@ PyObject *sapwood_stepper_contacts(PyObject *self, PyObject *Py_UNUSED(unused)) 
   return copy_out_as_dict((sapwood_stepper *)self, describe_contacts);
 }
 
+/* ---- groups --------------------------------------------------------------------------------- */
+
+static const char *const values[SAP_ELEMENT_VALUES] = {"value_0", "value_1", "value_2", "value_3",
+                                                       "value_4", "value_5", "value_6"};
+
+static int describe_groups(const sapwood_stepper *self, output *table) {
+  const struct sap_element_gather *g = &self->gather.elements;
+  /* those of a step that was gathered to its end */
+  const int there = self->gather.problem.n_groups > 0;
+  const npy_intp groups = there ? g->n_groups : 0, rows = there ? g->n_rows : 0;
+  const npy_intp n = there ? g->n_constraints : 0, solved = self->solved ? rows : 0;
+  npy_intp nJ = 0;
+  for (npy_intp i = 0; i < groups; i++) {
+    nJ += (npy_intp)g->nJ[i];
+  }
+  int i = 0;
+  table[i++] = (output){"kind", NPY_INT32, groups, 0, &g->groups[0].kind, sizeof *g->groups};
+  table[i++] = (output){"n", NPY_INT32, groups, 0, &g->groups[0].n, sizeof *g->groups};
+  table[i++] = (output){"n_rows", NPY_INT64, groups, 0, g->first_row + 1, sizeof *g->first_row};
+  table[i++] = (output){"nJ", NPY_INT64, groups, 0, g->nJ, sizeof *g->nJ};
+  table[i++] = integers("size", n, g->size);
+  table[i++] = integers("tree_a", n, g->tree_a);
+  table[i++] = integers("tree_b", n, g->tree_b);
+  table[i++] = vector("J", nJ, g->J);
+  table[i++] = (output){"label", NPY_INT32, rows, 4, g->label, sizeof *g->label};
+  table[i++] = vector("R", rows, g->R);
+  table[i++] = vector("v_hat", rows, g->v_hat);
+  table[i++] = vector("lower", rows, g->lower);
+  table[i++] = vector("upper", rows, g->upper);
+  for (int p = 0; p < SAP_ELEMENT_VALUES; p++) {
+    table[i++] = vector(values[p], rows, g->value[p]);
+  }
+  table[i++] = vector("gamma", solved, g->gamma);
+  table[i++] = vector("v_c", solved, g->v_c);
+  return i;
+}
+
+const char sapwood_stepper_groups_doc[] =
+    "groups($self)\n--\n\n"
+    "Dict of copies: the constraints of the last step other than contacts, group after group.\n"
+    "kind, n and nJ are of each group, n_rows the rows up to its end; size, tree_a and tree_b\n"
+    "of each constraint; label (element, index, part, row of the engine), R, v_hat, lower,\n"
+    "upper, the physical values and, after a solve, gamma and v_c of each row.";
+
+PyObject *sapwood_stepper_groups(PyObject *self, PyObject *Py_UNUSED(unused)) {
+  return copy_out_as_dict((sapwood_stepper *)self, describe_groups);
+}
+
 /* ---- the solution --------------------------------------------------------------------------- */
 
-enum { RESULT_V, RESULT_GAMMA, RESULT_V_C, RESULT_REGIONS };
+enum {
+  RESULT_V,
+  RESULT_GAMMA,
+  RESULT_V_C,
+  RESULT_REGIONS,
+  RESULT_GROUP_GAMMA,
+  RESULT_GROUP_V_C,
+  RESULT_LOWER,
+  RESULT_UPPER,
+  RESULT_ENDS, /* rows up to the end of each group */
+  N_RESULTS
+};
 
 static int describe_result(const sapwood_stepper *self, output *table) {
   const struct sap_gather *g = &self->gather;
@@ -178,7 +237,30 @@ static int describe_result(const sapwood_stepper *self, output *table) {
   table[RESULT_GAMMA] = columns("gamma", n, 3, g->gamma);
   table[RESULT_V_C] = columns("v_c", n, 3, g->v_c);
   table[RESULT_REGIONS] = (output){"regions", NPY_INT8, n, 0, g->regions, sizeof *g->regions};
-  return RESULT_REGIONS + 1;
+  const struct sap_element_gather *e = &g->elements;
+  const npy_intp groups = g->problem.n_groups, rows = groups > 0 ? e->n_rows : 0;
+  table[RESULT_GROUP_GAMMA] = vector("group_gamma", rows, e->gamma);
+  table[RESULT_GROUP_V_C] = vector("group_v_c", rows, e->v_c);
+  table[RESULT_LOWER] = vector("lower", rows, e->lower);
+  table[RESULT_UPPER] = vector("upper", rows, e->upper);
+  table[RESULT_ENDS] =
+      (output){"ends", NPY_INT64, groups, 0, e->first_row + 1, sizeof *e->first_row};
+  return N_RESULTS;
+}
+
+/* what a result reads of its problem: the bounds of the rows of each group */
+static void describe_bounds(PyArrayObject *const *arrays, sap_constraints *groups,
+                            sap_problem *problem) {
+  const int64_t *ends = (const int64_t *)PyArray_DATA(arrays[RESULT_ENDS]);
+  int64_t begin = 0;
+  *problem =
+      (sap_problem){.n_groups = (int32_t)PyArray_SIZE(arrays[RESULT_ENDS]), .groups = groups};
+  for (int32_t i = 0; i < problem->n_groups; i++) {
+    groups[i] = (sap_constraints){.n = (int32_t)(ends[i] - begin),
+                                  .lower = sapwood_doubles(arrays[RESULT_LOWER]) + begin,
+                                  .upper = sapwood_doubles(arrays[RESULT_UPPER]) + begin};
+    begin = ends[i];
+  }
 }
 
 /* scalars of the solution and a copy of the history (from PyMem_RawMalloc); 0 when memory ran out */
@@ -214,8 +296,6 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
   if (state == NULL) {
     return NULL;
   }
-  /* the problem of a stepper has no groups of constraints */
-  static const sap_problem contacts_only = {0};
   sapwood_result result = {0};
   sap_iteration *records = NULL;
   int32_t n_records = 0;
@@ -235,13 +315,21 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
     result.gamma = arrays[RESULT_GAMMA];
     result.v_c = arrays[RESULT_V_C];
     result.regions = arrays[RESULT_REGIONS];
+    result.group_gamma = arrays[RESULT_GROUP_GAMMA];
+    result.group_v_c = arrays[RESULT_GROUP_V_C];
+    sap_problem problem;
+    sap_constraints groups[SAP_ELEMENT_GROUPS];
+    describe_bounds(arrays, groups, &problem);
     PyObject *history =
         self->record_history ? sapwood_history(state, records, n_records) : Py_NewRef(Py_None);
     if (history != NULL) {
-      dict = sapwood_result_dict(&result, &contacts_only, seconds, history);
+      dict = sapwood_result_dict(&result, &problem, seconds, history);
       Py_DECREF(history);
     }
     sapwood_result_clear(&result);
+    for (int i = RESULT_LOWER; i < N_RESULTS; i++) {
+      Py_DECREF(arrays[i]);
+    }
   }
   PyMem_RawFree(records);
   return dict;

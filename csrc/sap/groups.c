@@ -1,6 +1,7 @@
 #include "sap/groups.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -175,10 +176,36 @@ static void copy_rows(const double *J, int32_t n, int32_t row, int32_t n_rows, d
 }
 
 struct masses {
-  double *S;       /* (nA) */
-  int64_t *tree_A; /* (n_trees) */
-  double *rows;    /* (3, most velocities of a tree) */
+  double *S;         /* (nA) */
+  int64_t *tree_A;   /* (n_trees) */
+  int32_t *position; /* (n_trees) 0 for trees that matter, else -1 */
+  double *rows;      /* (3, most velocities of a tree) */
 };
+
+/* J A_t^-1 J^T of one row, mostly zeros where it is of one joint: |S J^T|^2, column by column of S */
+static double row_delassus(sap_delassus delassus, int32_t n, const double *A, const double *S,
+                           const double *J, double *y) {
+  double sum = 0;
+  if (delassus == SAP_DELASSUS_DIAGONAL) {
+    for (int32_t j = 0; j < n; ++j) {
+      sum += J[j] * J[j] / A[(int64_t)j * (n + 1)];
+    }
+    return sum;
+  }
+  memset(y, 0, sizeof *y * (size_t)n);
+  for (int32_t j = 0; j < n; ++j) {
+    if (J[j] != 0) {
+      const double *column = S + (int64_t)j * n;
+      for (int32_t i = j; i < n; ++i) {
+        y[i] += J[j] * column[i];
+      }
+    }
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    sum += y[i] * y[i];
+  }
+  return sum;
+}
 
 /* |W_ii|_F/n of the rows [row, row + n) of a constraint, whose J begins at J */
 static double inverse_mass(const sap_problem *problem, const struct masses *masses,
@@ -188,9 +215,14 @@ static double inverse_mass(const sap_problem *problem, const struct masses *mass
   for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
     const int32_t n_t = problem->tree_nv[trees[side]];
     const int64_t block = masses->tree_A[trees[side]];
-    copy_rows(J, n_t, row, n, masses->rows);
-    sap_add_delassus(sap_kernels_best(), delassus, n_t, problem->A + block, masses->S + block,
-                     masses->rows, W);
+    if (n == 1) {
+      W[0] += row_delassus(delassus, n_t, problem->A + block, masses->S + block,
+                           J + row * (int64_t)n_t, masses->rows);
+    } else {
+      copy_rows(J, n_t, row, n, masses->rows);
+      sap_add_delassus(sap_kernels_best(), delassus, n_t, problem->A + block, masses->S + block,
+                       masses->rows, W);
+    }
     J += (int64_t)size * n_t;
   }
   return sap_inverse_mass(W, n);
@@ -241,7 +273,61 @@ static void carve(struct masses *m, struct sap_arena *arena, const sap_problem *
                   const sap_sizes *sizes) {
   m->S = sap_arena_take(arena, (size_t)sizes->nA, sizeof(double));
   m->tree_A = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
+  m->position = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int32_t));
   m->rows = sap_arena_take(arena, 3 * (size_t)sizes->nv, sizeof(double));
+}
+
+/* what regularize() needs of all trees, or of those that the groups of the problem move */
+static sap_status prepare(const sap_problem *problem, int all, struct masses *masses,
+                          struct sap_block *block, const sap_allocator *memory, sap_error *error) {
+  sap_problem trees = *problem;
+  trees.n_contacts = trees.n_groups = 0;
+  sap_sizes sizes;
+  const sap_status status = sap_problem_sizes(&trees, &sizes, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  struct sap_arena arena = {NULL, 0};
+  carve(masses, &arena, problem, &sizes);
+  if (!sap_block_reserve(block, arena.used, memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  arena = (struct sap_arena){block->base, 0};
+  carve(masses, &arena, problem, &sizes);
+  sap_list_blocks(problem, masses->tree_A);
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    masses->position[t] = -1;
+  }
+  for (int32_t g = 0; g < problem->n_groups && !all; ++g) {
+    const sap_constraints *group = &problem->groups[g];
+    for (int32_t c = 0; c < group->n; ++c) {
+      masses->position[group->tree_a[c]] = 0;
+      if (group->tree_b[c] >= 0) {
+        masses->position[group->tree_b[c]] = 0;
+      }
+    }
+  }
+  return sap_invert_mass(problem, all ? NULL : masses->position, sap_kernels_best(), masses->S,
+                         error);
+}
+
+/* checks of all that a group's parameters follow from, and its rows */
+static sap_status check_group(const sap_problem *problem, const sap_constraints *group,
+                              const sap_group_parameters *parameters, int64_t *n_rows,
+                              sap_error *error) {
+  int64_t nJ = 0;
+  sap_status status = measure(problem, group, n_rows, &nJ, error);
+  if (status == SAP_OK) {
+    status = sap_check_scalars(parameters->dt, parameters->sigma, parameters->beta,
+                               parameters->delassus, error);
+  }
+  if (status == SAP_OK) {
+    status = check_parameters(group, *n_rows, parameters, error);
+  }
+  if (status == SAP_OK) {
+    status = sap_check_finite("J", nJ, group->J, error);
+  }
+  return status;
 }
 
 sap_status sap_regularize_group(const sap_problem *problem, const sap_constraints *group,
@@ -251,39 +337,52 @@ sap_status sap_regularize_group(const sap_problem *problem, const sap_constraint
   sap_problem trees = *problem;
   trees.n_contacts = trees.n_groups = 0;
   sap_sizes sizes;
-  int64_t n_rows = 0, nJ = 0;
+  int64_t n_rows = 0;
   sap_status status = sap_problem_sizes(&trees, &sizes, error);
   if (status == SAP_OK) {
-    status = measure(problem, group, &n_rows, &nJ, error);
-  }
-  if (status == SAP_OK) {
-    status = sap_check_scalars(parameters->dt, parameters->sigma, parameters->beta,
-                               parameters->delassus, error);
-  }
-  if (status == SAP_OK) {
-    status = check_parameters(group, n_rows, parameters, error);
-  }
-  if (status == SAP_OK) {
-    status = sap_check_finite("J", nJ, group->J, error);
+    status = check_group(problem, group, parameters, &n_rows, error);
   }
   if (status != SAP_OK) {
     return status;
   }
   const sap_allocator memory = sap_allocator_or_default(allocator);
   struct sap_block block = {0};
-  struct sap_arena arena = {NULL, 0};
   struct masses masses;
-  carve(&masses, &arena, problem, &sizes);
-  if (!sap_block_reserve(&block, arena.used, &memory)) {
-    return SAP_OUT_OF_MEMORY;
-  }
-  arena = (struct sap_arena){block.base, 0};
-  carve(&masses, &arena, problem, &sizes);
-  sap_list_blocks(problem, masses.tree_A);
-  status = sap_invert_mass(problem, NULL, sap_kernels_best(), masses.S, error);
+  status = prepare(problem, 1, &masses, &block, &memory, error);
   if (status == SAP_OK) {
     status = regularize(problem, group, parameters, &masses, R, v_hat, lower, upper, error);
   }
   sap_block_release(&block, &memory);
   return status;
+}
+
+sap_status sap_regularize_groups(const sap_problem *problem, const sap_group_parameters *parameters,
+                                 double *R, double *v_hat, double *lower, double *upper,
+                                 struct sap_block *block, const sap_allocator *allocator,
+                                 sap_error *error) {
+  struct masses masses;
+  int64_t first = 0, n_rows = 0;
+  for (int32_t g = 0; g < problem->n_groups; ++g) {
+    const sap_status status =
+        check_group(problem, &problem->groups[g], &parameters[g], &n_rows, error);
+    if (status != SAP_OK) {
+      return of_group(status, g, error);
+    }
+  }
+  const sap_status status = prepare(problem, 0, &masses, block, allocator, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  for (int32_t g = 0; g < problem->n_groups; ++g) {
+    const sap_constraints *group = &problem->groups[g];
+    const sap_status of = regularize(problem, group, &parameters[g], &masses, R + first,
+                                     v_hat + first, lower + first, upper + first, error);
+    if (of != SAP_OK) {
+      return of_group(of, g, error);
+    }
+    for (int32_t c = 0; c < group->n; ++c) {
+      first += group->size ? group->size[c] : 1;
+    }
+  }
+  return SAP_OK;
 }

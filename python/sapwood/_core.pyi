@@ -22,6 +22,7 @@ class _Work(TypedDict):
     operations: _Float
     resident: _Float
 
+ELEMENT_ARRAYS: tuple[str, ...]
 FAULTS: tuple[str, ...]
 STEP_RECORD: np.dtype[np.void]
 
@@ -139,9 +140,35 @@ class ModelStepper:
         cone: str,
         acceleration_limit: float,
         settings: object,
+        elements: Mapping[str, Any] | None = None,
     ) -> Self: ...
-    def solve(self, state: _Arrays, contacts: _Arrays, outputs: _Arrays, /) -> int: ...
-    def gather(self, state: _Arrays, contacts: _Arrays, outputs: _Arrays, /) -> int: ...
+    def solve(
+        self,
+        state: _Arrays,
+        contacts: _Arrays,
+        outputs: _Arrays,
+        elements: tuple[Any, ...] | None = None,
+        /,
+    ) -> int: ...
+    def gather(
+        self,
+        state: _Arrays,
+        contacts: _Arrays,
+        outputs: _Arrays,
+        elements: tuple[Any, ...] | None = None,
+        /,
+    ) -> int: ...
+    def write(
+        self,
+        state: _Arrays,
+        contacts: _Arrays,
+        outputs: _Arrays,
+        elements: tuple[Any, ...] | None,
+        v: _Float,
+        gamma: _Float,
+        group_gamma: _Float,
+        /,
+    ) -> int: ...
     def accept_options(self, api: object, model: object, /) -> None: ...
     def run(
         self,
@@ -177,5 +204,6 @@ class ModelStepper:
     def counts(self) -> tuple[int, int, int]: ...
     def fault(self) -> tuple[int, int]: ...
     def problem(self) -> dict[str, Any]: ...
+    def groups(self) -> dict[str, NDArray[Any]]: ...
     def contacts(self) -> dict[str, Any]: ...
     def result(self) -> dict[str, Any] | None: ...

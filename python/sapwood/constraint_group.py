@@ -199,7 +199,7 @@ class ConstraintGroup:
         physical = any(value is not None for value in parameters.values())
         if physical and "tau_d" in parameters and parameters["tau_d"] is None:
             fields["tau_d"] = over_rows(dt, "tau_d", self.n_rows, self._rules["tau_d"])
-        return self._changed(**fields) if fields else self
+        return self.with_fields(**fields) if fields else self
 
     def regularized(self, R: _Float, v_hat: _Float, lower: _Float, upper: _Float) -> Self:
         """The same constraints with what follows from their parameters.
@@ -214,7 +214,7 @@ class ConstraintGroup:
         ConstraintGroup
             A new group with these arrays.
         """
-        return self._changed(R=R, v_hat=v_hat, lower=lower, upper=upper)
+        return self.with_fields(R=R, v_hat=v_hat, lower=lower, upper=upper)
 
     def for_core(self) -> tuple[object, ...]:
         """What the core reads of the group.
@@ -233,8 +233,19 @@ class ConstraintGroup:
         shape = (self.size, self.tree_a, self.tree_b, self.J)
         return (self.kind, *shape, given, parameters, self.beta)
 
-    def _changed(self, **fields: object) -> Self:
-        """A copy with other fields, which are not checked."""
+    def with_fields(self, **fields: object) -> Self:
+        """The same constraints with other arrays.
+
+        Parameters
+        ----------
+        **fields
+            Arrays by the names of the attributes, not checked.
+
+        Returns
+        -------
+        ConstraintGroup
+            A new group.
+        """
         copy = object.__new__(type(self))
         for name in self._rules:
             object.__setattr__(copy, name, getattr(self, name))

@@ -26,6 +26,9 @@ from sapwood import _core
 
 PREFIX = "sapwood/"
 
+# entries of `sapwood.constraint_materials`
+OTHER_KINDS = ("constraint", "joint", "tendon", "equality")
+
 
 @dataclasses.dataclass(frozen=True)
 class ContactMaterial:
@@ -136,9 +139,9 @@ def custom_materials(geoms: Geoms) -> dict[str | int | None, ContactMaterial]:
     known = set(geoms.names)
     for entry, values in geoms.entries.items():
         before, found, rest = entry.partition(PREFIX)
-        if not found:
-            continue
         kind, _, name = rest.partition("/")
+        if not found or kind in OTHER_KINDS:
+            continue
         material = _custom_material(entry, values)
         if kind == "geom" and before + name in known and name:
             materials[before + name] = material

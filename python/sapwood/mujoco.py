@@ -14,18 +14,21 @@ integration; the contact forces and the next velocity are those of this package:
 :func:`rollout` steps many worlds on all cores.
 """
 
+from sapwood.constraint_materials import ConstraintMaterial
 from sapwood.materials import ContactMaterial
-from sapwood.mujoco_results import RunResult, StepContacts, StepError
+from sapwood.mujoco_results import RunResult, StepConstraints, StepContacts, StepError
 from sapwood.mujoco_rollout import Rollout, RolloutResult, rollout
 from sapwood.mujoco_stepper import Stepper
 from sapwood.mujoco_support import NotSupported
 
 __all__ = [
+    "ConstraintMaterial",
     "ContactMaterial",
     "NotSupported",
     "Rollout",
     "RolloutResult",
     "RunResult",
+    "StepConstraints",
     "StepContacts",
     "StepError",
     "Stepper",

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.materials import ContactMaterial, Geoms, geom_materials
 
 _Float = NDArray[np.float64]
@@ -42,6 +43,17 @@ class Bound:
     qfrc_constraint: _Float
     contacts_full: Any
     rows_full: Any
+
+    def elements(self, model: mujoco.MjModel) -> tuple[Any, ...]:
+        """What constraints other than contacts are gathered from, in the order of the C core."""
+        data, sparse = self.data, mujoco.mj_isSparse(model)
+        arrays = [
+            getattr(data, name) if sparse or not name.startswith("efc_J_") else None
+            for name in _core.ELEMENT_ARRAYS
+        ]
+        off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_ACTUATION
+        disabled = -1 if off else int(model.opt.disableactuator) & 0x7FFFFFFF
+        return *arrays, disabled
 
     def outputs(self) -> tuple[_Float, _Float, _Float]:
         """Where the C core writes; efc_force moves with every step."""
@@ -112,16 +124,30 @@ def _damping(model: mujoco.MjModel) -> _Float:
     return damping
 
 
-def _geoms(model: mujoco.MjModel) -> Geoms:
+def names_of(model: mujoco.MjModel, kind: mujoco.mjtObj) -> list[str]:
+    """Names of all elements of a kind, empty for none."""
+    counts = {
+        mujoco.mjtObj.mjOBJ_GEOM: model.ngeom,
+        mujoco.mjtObj.mjOBJ_JOINT: model.njnt,
+        mujoco.mjtObj.mjOBJ_TENDON: model.ntendon,
+        mujoco.mjtObj.mjOBJ_EQUALITY: model.neq,
+    }
+    return [mujoco.mj_id2name(model, kind, i) or "" for i in range(counts[kind])]
+
+
+def custom_entries(model: mujoco.MjModel) -> dict[str, list[float]]:
+    """The custom numbers of the model by name."""
     entries = {}
     for i in range(model.nnumeric):
         first = model.numeric_adr[i]
         name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_NUMERIC, i)
         entries[name or ""] = model.numeric_data[first : first + model.numeric_size[i]].tolist()
-    names = [
-        mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, i) or "" for i in range(model.ngeom)
-    ]
-    return Geoms(names, model.geom_group, model.geom_friction[:, 0], entries)
+    return entries
+
+
+def _geoms(model: mujoco.MjModel) -> Geoms:
+    names = names_of(model, mujoco.mjtObj.mjOBJ_GEOM)
+    return Geoms(names, model.geom_group, model.geom_friction[:, 0], custom_entries(model))
 
 
 def forest_arrays(

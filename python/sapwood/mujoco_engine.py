@@ -19,23 +19,29 @@ import numpy as np
 from sapwood import _core
 
 _FUNCTIONS = (
-    "mj_step1", "mj_fwdActuation", "mj_fwdAcceleration", "mj_sensorAcc", "mj_Euler",
+    "mj_step1", "mj_fwdActuation", "mj_fwdAcceleration", "mj_sensorAcc", "mj_Euler", "mj_isSparse",
     "mj_stateSize", "mj_getState", "mj_setState", "mju_error", "_mjPRIVATE_setTlsLogHandler",
     "_mjPRIVATE_getGlobalLogHandler",
 )  # fmt: skip
 
 # fields by their type in C
 _MODEL_SIZES = (
-    "nq", "nv", "nu", "na", "nbody", "ngeom", "ntree", "nC", "nmocap", "nsensordata",
+    "nq", "nv", "nu", "na", "nbody", "ngeom", "ntree", "nC", "nmocap", "nsensordata", "neq",
+    "ntendon", "nout",
 )  # fmt: skip
 _OPTIONS = {"timestep": "mjtNum", "integrator": "int", "cone": "int", "disableflags": "int",
-            "enableflags": "int"}  # fmt: skip
+            "enableflags": "int", "disableactuator": "int"}  # fmt: skip
 _DATA_NUMBERS = {"time": "mjtNum", "pstack": "size_t", "pbase": "size_t", "ncon": "int",
                  "nefc": "int", "flg_rnepost": "mjtBool"}  # fmt: skip
 _DATA_ARRAYS = (
     "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "M", "cdof", "subtree_com",
     "qfrc_smooth", "qacc_smooth", "qacc", "qfrc_constraint", "efc_force", "sensordata",
 )  # fmt: skip
+# what constrained elements are gathered from; qfrc_smooth among them
+_ELEMENT_ARRAYS = {
+    name: "int *" if name.endswith(("type", "id", "nnz", "adr", "colind")) else "mjtNum *"
+    for name in _core.ELEMENT_ARRAYS
+}
 _CONTACT = {"dist": "mjtNum", "pos": "mjtNum [3]", "frame": "mjtNum [9]", "friction": "mjtNum [5]",
             "dim": "int", "geom": "int [2]", "exclude": "int", "efc_address": "int"}  # fmt: skip
 _CONTACT_SINCE_4 = {"surfacevel": "mjtNum [3]", "adhesion": "mjtNum"}
@@ -62,6 +68,8 @@ _TRIAL = """
       <body pos=".3 0 0"><joint name="ball" type="ball"/><geom size=".05" pos=".2 0 0"/></body>
     </body>
   </worldbody>
+  <equality><joint joint1="hinge"/></equality>
+  <tendon><fixed><joint joint="hinge" coef="2"/></fixed></tendon>
   <actuator>
     <general joint="hinge" dyntype="integrator"/>
     <motor joint="hinge"/><motor joint="hinge"/>
@@ -152,7 +160,9 @@ def read_layout() -> dict[str, int]:
         raise EngineError(f"the description of MuJoCo's structs is not as known: {error}") from None
     found = {
         "model": _take(model, dict.fromkeys(_MODEL_SIZES, "mjtSize")),
-        "data": _take(data, _DATA_NUMBERS | dict.fromkeys(_DATA_ARRAYS, "mjtNum *")),
+        "data": _take(
+            data, _DATA_NUMBERS | dict.fromkeys(_DATA_ARRAYS, "mjtNum *") | _ELEMENT_ARRAYS
+        ),
         "contact": _take(contact, _CONTACT) | {"size": contact.size},
     }
     opt = _take(model, {"opt": "mjOption"})["opt"]
@@ -179,6 +189,7 @@ def _try_layout(layout: dict[str, int]) -> None:
     """Compare what lies at the offsets with what the package says, on a live model."""
     model = mujoco.MjModel.from_xml_string(_TRIAL)
     model.opt.timestep, model.opt.cone = 0.0123, mujoco.mjtCone.mjCONE_ELLIPTIC
+    model.opt.disableactuator, model.opt.jacobian = 5, mujoco.mjtJacobian.mjJAC_SPARSE
     model.opt.disableflags, model.opt.enableflags = 1 << 9, 1 << 1
     data = mujoco.MjData(model)
     data.time = 0.789
@@ -198,7 +209,7 @@ def _try_layout(layout: dict[str, int]) -> None:
         **{f"data.{name}": (_SCALARS[kind], getattr(data, name))
            for name, kind in _DATA_NUMBERS.items()},
         **{f"data.{name}": (ctypes.c_size_t, getattr(data, name).ctypes.data)
-           for name in _DATA_ARRAYS},
+           for name in (*_DATA_ARRAYS, *_ELEMENT_ARRAYS)},
         "data.contacts_full": (ctypes.c_int, 17),
         "data.rows_full": (ctypes.c_int, 19),
     }  # fmt: skip

@@ -73,6 +73,32 @@ class StepContacts:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class StepConstraints:
+    """The constraints of one kind in one step, other than contacts.
+
+    Attributes
+    ----------
+    kind : {"bilateral", "dry_friction", "limit", "controller"}
+        Equality constraints, friction loss, limits, and implicit actuators.
+    names : tuple of str (n_rows,)
+        What each row belongs to, such as ``joint 'knee' upper limit``.
+    position : ndarray (n_rows,)
+        At the start of the step, m or rad: how far an equality constraint is from holding, the
+        distance to a limit (negative beyond it), the length of an actuator; 0 for friction.
+    velocity : ndarray (n_rows,)
+        Constraint velocity at the end of the step, m/s or rad/s.
+    force : ndarray (n_rows,)
+        Mean force over the step, N or N m.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    position: _Float
+    velocity: _Float
+    force: _Float
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class RunResult:
     """How the steps of a run went, one entry per step.
 

@@ -18,16 +18,17 @@ from numpy.typing import NDArray
 
 from sapwood import _core, mujoco_stages
 from sapwood.mujoco_arrays import Bound, contact_arrays, model_name
+from sapwood.mujoco_groups import constraint_groups
 from sapwood.mujoco_results import UNCONVERGED, StepError
 from sapwood.mujoco_slopes import Slopes
 from sapwood.mujoco_support import (
     MORE_MEMORY,
     NotSupported,
-    fault_text,
     mujoco_error_text,
     outcome_text,
 )
-from sapwood.problem import ContactProblem, Delassus
+from sapwood.problem import ContactProblem
+from sapwood.problem_arrays import Delassus
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
 from sapwood.solver import SapSolver
@@ -41,7 +42,11 @@ from sapwood.stepping import (
 )
 
 _Float = NDArray[np.float64]
-_Index = NDArray[np.int32]
+
+_Arrays = tuple[NDArray[Any] | None, ...]
+_CoreArrays = tuple[_Arrays, _Arrays, _Arrays, tuple[Any, ...] | None]
+
+_NONE = np.zeros(0)
 
 # fields of a record that are those of the solution
 _RECORDED = (
@@ -170,6 +175,8 @@ class SchemeSteps:
         The scheme.
     damping : ndarray (nv, 3)
         Coefficients of the damping forces of the dofs.
+    constrained : bool
+        Whether the core has other constraints than contacts.
     sigma, beta, delassus, settings
         As for the stepper.
     """
@@ -180,18 +187,21 @@ class SchemeSteps:
         model: mujoco.MjModel,
         scheme: Scheme,
         damping: _Float,
+        constrained: bool,
         sigma: float,
         beta: float,
         delassus: Delassus,
         settings: SapSettings,
     ) -> None:
         self._core, self._model, self._scheme = core, model, scheme
+        self._constrained = constrained
         self._sigma, self._beta, self._delassus = sigma, beta, delassus
         self._options = mujoco_stages.options_of(model)
         self._free = FreeMujoco(model, damping)
         self._solver = SapSolver(settings)
         self._counts = {Status.converged: 0, Status.stalled: 0, Status.iteration_limit: 0}
         self._contacts: dict[str, Any] = core.contacts()
+        self._groups: dict[str, Any] = core.groups()
         self._solution: Solution | None = None
 
     # ---- as the C core does it ------------------------------------------------------------------
@@ -260,6 +270,16 @@ class SchemeSteps:
         """
         return self._contacts
 
+    def groups(self) -> dict[str, Any]:
+        """The other constraints of the last step.
+
+        Returns
+        -------
+        dict
+            As ``_core.ModelStepper.groups``.
+        """
+        return self._groups
+
     def result(self) -> dict[str, Any] | None:
         """The fields of the last step's solution.
 
@@ -294,7 +314,7 @@ class SchemeSteps:
         mujoco.mj_copyData(scratch, self._model, data)
         bound = Bound.of(self._model, scratch)
         mujoco_stages.start_step(self._model, bound)
-        return self._stage(bound)[0]
+        return self._stage(bound)
 
     def finish(self, bound: Bound, record: np.void | None = None) -> Status:
         """Take the step whose first half, up to the velocities, is done.
@@ -319,14 +339,17 @@ class SchemeSteps:
         data, model, dt = bound.data, self._model, float(self._model.opt.timestep)
         q_0, v_0 = data.qpos.copy(), data.qvel.copy()
         try:
-            problem, found = self._stage(bound)
-            index = self._core.contacts()["index"]
+            problem = self._stage(bound)
+            contacts, groups = self._core.contacts(), self._core.groups()
             start = time.perf_counter()
             solution = self._solver.solve(problem)
             solver_seconds = time.perf_counter() - start
             if solution.status not in self._counts:
                 raise StepError(outcome_text(solution.status, solution.tree), data.time)
-            self._write_forces(bound, problem, solution, index, v_0)
+            found = solution.constraints
+            groups["gamma"] = np.concatenate([_NONE, *(group.gamma for group in found)])
+            groups["v_c"] = np.concatenate([_NONE, *(group.v_c for group in found)])
+            self._write(bound, v_0, solution, groups["gamma"])
             data.flg_rnepost = 0
             mujoco.mj_sensorAcc(model, data)
         finally:
@@ -341,11 +364,9 @@ class SchemeSteps:
             record["islands"], record["solver_seconds"] = solution.n_islands, solver_seconds
             for name in _RECORDED:
                 record[name] = getattr(solution, name)
-        self._solution = solution
-        self._contacts = {
-            "index": index,
+        self._solution, self._groups = solution, groups
+        self._contacts = contacts | {
             "phi0": problem.phi0,
-            "v_hat_t": found.v_hat_t,
             "v_c": solution.v_c,
             "gamma": solution.gamma,
         }
@@ -353,8 +374,8 @@ class SchemeSteps:
 
     # ---- parts of a step ------------------------------------------------------------------------
 
-    def _stage(self, bound: Bound) -> tuple[ContactProblem, Contacts]:
-        """Free motion, contacts at q^θq, and the problem that they make."""
+    def _stage(self, bound: Bound) -> ContactProblem:
+        """Free motion, and the contact problem at (q^θq, v^θv), with data left there."""
         data, model, scheme, core = bound.data, self._model, self._scheme, self._core
         dt, now = float(model.opt.timestep), float(data.time)
         q_0, v_0 = data.qpos.copy(), data.qvel.copy()
@@ -375,7 +396,7 @@ class SchemeSteps:
         if (bound.contacts_full.number, bound.rows_full.number) != full:
             raise StepError(MORE_MEMORY, now)
         try:
-            code = core.gather(bound.inputs, contact_arrays(data), bound.outputs())
+            code = core.gather(*self._arrays(bound, v_0))
         except ValueError as error:
             raise StepError(str(error), now) from None
         if code < 0:
@@ -391,9 +412,10 @@ class SchemeSteps:
             arrays["tau_d"],
             arrays["mu"],
             arrays["v_hat_t"],
+            constraint_groups(core.groups(), regularized=False),
         )
         try:
-            problem = contact_problem(
+            return contact_problem(
                 free,
                 contacts,
                 arrays["tree_nv"],
@@ -407,36 +429,16 @@ class SchemeSteps:
             )
         except ValueError as error:
             raise StepError(f"contact problem: {error}", now) from error
-        return problem, contacts
 
-    def _write_forces(
-        self, bound: Bound, problem: ContactProblem, solution: Solution, index: _Index, v_0: _Float
-    ) -> None:
-        """qacc, qfrc_constraint and efc_force, as the C core writes them for its own steps."""
-        data, model, dt = bound.data, self._model, float(self._model.opt.timestep)
-        acceleration = (solution.v - v_0) / dt
-        for dof in np.flatnonzero(~(np.abs(acceleration) <= mujoco.mjMAXVAL)):
-            raise StepError(fault_text("acceleration", int(dof), model, data), data.time)
-        bound.qacc[:] = acceleration
-        # J^T gamma is A (v - v*) but for the tolerance of the solver
-        bound.qfrc_constraint[:] = 0.0
-        first = problem.tree_offsets
-        for i, f in enumerate(solution.gamma / dt):
-            trees = problem.tree_a[i], problem.tree_b[i]
-            for tree, J in zip(trees, problem.J_blocks(i), strict=True):
-                if J is not None:
-                    bound.qfrc_constraint[first[tree] : first[tree + 1]] += J.T @ f
-        contact, rows = data.contact, data.efc_force
-        pyramidal = model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
-        rows[:] = 0.0
-        for c, (t1, t2, n) in zip(index, solution.gamma / dt, strict=True):
-            row, dim = int(contact.efc_address[c]), int(contact.dim[c])
-            if dim == 1:
-                rows[row] = n
-            elif not pyramidal:
-                rows[row : row + 3] = n, t1, t2
-            else:
-                # two edges for each direction, with an even share of the normal force
-                for j, f_t in enumerate((t1, t2)):
-                    part = f_t / (2.0 * contact.friction[c, j])
-                    rows[row + 2 * j : row + 2 * j + 2] = n / 4.0 + part, n / 4.0 - part
+    def _arrays(self, bound: Bound, v_0: _Float) -> _CoreArrays:
+        """What the core reads and writes, with the velocity at the start of the step."""
+        elements = bound.elements(self._model) if self._constrained else None
+        state = v_0, *bound.inputs[1:]
+        return state, contact_arrays(bound.data), bound.outputs(), elements
+
+    def _write(self, bound: Bound, v_0: _Float, solution: Solution, group_gamma: _Float) -> None:
+        """qacc, qfrc_constraint and efc_force, as after a step of the core."""
+        arrays = self._arrays(bound, v_0)
+        code = self._core.write(*arrays, solution.v, solution.gamma, group_gamma)
+        if code < 0:
+            mujoco_stages.raise_fault(self._core, self._model, bound.data)

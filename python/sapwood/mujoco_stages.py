@@ -8,7 +8,8 @@ import mujoco
 import numpy as np
 
 from sapwood import _core
-from sapwood.mujoco_arrays import STATE_NAMES, Bound, contact_arrays
+from sapwood.mujoco_arrays import STATE_NAMES, Bound, contact_arrays, model_name
+from sapwood.mujoco_groups import constraint_groups
 from sapwood.mujoco_results import StepError
 from sapwood.mujoco_support import (
     MORE_MEMORY,
@@ -17,9 +18,13 @@ from sapwood.mujoco_support import (
     fault_text,
     mujoco_error_text,
 )
+from sapwood.problem import ContactProblem
 
 # set on the private copy of the model: mj_Euler then takes qacc as it is, and no islands are built
 DISABLED = int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP | mujoco.mjtDisableBit.mjDSBL_ISLAND)
+
+# limits are found without MuJoCo, when the stepper is made
+_LIMITS = int(mujoco.mjtDisableBit.mjDSBL_LIMIT)
 
 Options = tuple[float, int, int, int]
 
@@ -27,7 +32,7 @@ Options = tuple[float, int, int, int]
 def options_of(model: mujoco.MjModel) -> Options:
     """The options of a model that its stepper stands on."""
     opt = model.opt
-    return opt.timestep, opt.integrator, opt.cone, opt.disableflags & DISABLED
+    return opt.timestep, opt.integrator, opt.cone, opt.disableflags & (DISABLED | _LIMITS)
 
 
 def check_options(model: mujoco.MjModel, expected: Options) -> None:
@@ -48,8 +53,8 @@ def check_options(model: mujoco.MjModel, expected: Options) -> None:
     check_flags(model)
     if options_of(model) != expected:
         raise ValueError(
-            "stepper.model.opt: timestep, integrator, cone and the flags eulerdamp and island "
-            "belong to the stepper; make a new one to change them"
+            "stepper.model.opt: timestep, integrator, cone and the flags eulerdamp, island and "
+            "limit belong to the stepper; make a new one to change them"
         )
 
 
@@ -89,9 +94,13 @@ def raise_fault(core: _core.ModelStepper, model: mujoco.MjModel, data: mujoco.Mj
 
 
 def gather_problem(
-    core: _core.ModelStepper, model: mujoco.MjModel, data: mujoco.MjData
-) -> dict[str, Any]:
-    """The arrays of the contact problem of a state, by the names of ContactProblem.
+    core: _core.ModelStepper,
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    constrained: bool,
+    **parameters: Any,
+) -> ContactProblem:
+    """The contact problem of a state.
 
     Parameters
     ----------
@@ -101,11 +110,15 @@ def gather_problem(
         The model.
     data : mujoco.MjData
         State and controls; not changed.
+    constrained : bool
+        Whether the core has other constraints than contacts.
+    **parameters
+        sigma, beta and delassus, as for ContactProblem.
 
     Returns
     -------
-    dict
-        Copies; the stiffness of a rigid pair is the largest finite number.
+    ContactProblem
+        With copies; the stiffness of a rigid pair is the largest finite number.
 
     Raises
     ------
@@ -119,11 +132,18 @@ def gather_problem(
     mujoco.mj_fwdActuation(model, scratch)
     mujoco.mj_fwdAcceleration(model, scratch)
     try:
-        code = core.gather(bound.inputs, contact_arrays(scratch), bound.outputs())
+        elements = bound.elements(model) if constrained else None
+        code = core.gather(bound.inputs, contact_arrays(scratch), bound.outputs(), elements)
     except ValueError as error:
         raise StepError(str(error), data.time) from None
     if code < 0:
         raise_fault(core, model, scratch)
     arrays = core.problem()
     np.minimum(arrays["k"], np.finfo(np.float64).max, out=arrays["k"])
-    return arrays
+    return ContactProblem(
+        **arrays,
+        constraints=constraint_groups(core.groups()),
+        dt=model.opt.timestep,
+        source=f"MuJoCo model '{model_name(model)}', time {data.time:.6g} s",
+        **parameters,
+    )

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from sapwood import _core, mujoco_stages
 from sapwood.checks import integer
+from sapwood.constraint_materials import ConstraintMaterial
 from sapwood.materials import ContactMaterial
 from sapwood.mujoco_arrays import Bound, contact_arrays, forest_arrays, model_name
+from sapwood.mujoco_elements import controllers, element_arrays, release_controllers
 from sapwood.mujoco_engine import EngineError, engine_or_reason
-from sapwood.mujoco_results import UNCONVERGED, Notices, RunResult, StepContacts, StepError
+from sapwood.mujoco_last_step import LastStep
+from sapwood.mujoco_results import UNCONVERGED, Notices, RunResult, StepError
 from sapwood.mujoco_schemes import SchemeSteps, check_scheme_model
 from sapwood.mujoco_support import (
     Failure,
@@ -29,7 +32,7 @@ from sapwood.mujoco_support import (
 from sapwood.problem import ContactProblem
 from sapwood.problem_arrays import Delassus
 from sapwood.settings import SapSettings
-from sapwood.solution import Solution, Status
+from sapwood.solution import Status
 from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
 
 _Float = NDArray[np.float64]
@@ -37,8 +40,8 @@ _Float = NDArray[np.float64]
 check_version(mujoco.__version__)
 
 
-class Stepper:
-    """Steps one model with the contact solver of this package, by symplectic Euler.
+class Stepper(LastStep):
+    """Steps one model with the contact solver of this package, by symplectic Euler or `scheme`.
 
     The contact law is that of the paper with physical parameters: stiffness, dissipation time and
     friction of each pair of geoms, see :mod:`sapwood.materials`. MuJoCo's own contact parameters
@@ -49,10 +52,28 @@ class Stepper:
     = M + dt D with the slopes D of the damping forces at the start of the step, as MuJoCo does it;
     other velocity-dependent forces are explicit.
 
+    Limits of joints and tendons, equality constraints (connect, weld, joint, tendon), friction loss
+    of joints and tendons, and actuators with a spring or a damper are constraints too, of the kinds
+    of :mod:`sapwood.constraints`; MuJoCo's constraint parameters are not used for them either.
+    Limits and equality constraints are near-rigid unless a :class:`ConstraintMaterial` says
+    otherwise. Of limits both sides are there in every step: a joint stops in the step that would
+    pass one. Friction loss and the residuals of equality constraints are taken from MuJoCo in each
+    step, so that ``data.eq_active`` and mocap bodies work; ranges and gains are read once.
+
+    Actuators act implicitly where their force is Kp (q_d - q) - Kd v with constant gains
+    (``position``, ``velocity``, ``intvelocity``, ``pid``, and ``general`` with an affine bias), on
+    a hinge, a slide or a tendon: gains may be of any size. They give their range of forces exactly
+    and not more; where a joint bounds its total actuator force, its other actuators come first.
+    All other actuators, and those of the same kinds on a site or a ball joint, with a range of
+    forces without 0, or several of them on a joint that bounds its total, are explicit forces as in
+    ``mj_step``.
+
     The stepper works on a private copy of the model, ``stepper.model``, which differs in
-    opt.timestep and in the flags eulerdamp, island and, with ``ignore``, limit, equality and
-    frictionloss (all disabled). Change physical values there, not on the model given; what belongs
-    to the stepper itself (materials, damping, topology, time step) is read once, when it is made.
+    opt.timestep, in the flags eulerdamp, island and, with ``ignore``, limit, equality and
+    frictionloss (all disabled), and in the flags by which MuJoCo would bound the forces of implicit
+    actuators (cleared). Change physical values there, not on the model given; what belongs to the
+    stepper itself (materials, damping, limits, gains of implicit actuators, topology, time step) is
+    read once, when it is made.
 
     MuJoCo lists a contact while the geoms overlap. Where contacts near their friction limit or
     without much load shall stay, give the geoms a ``margin`` of about what opens in a step: a
@@ -62,8 +83,11 @@ class Stepper:
     efc_force and sensors. efc_force has the rows (n, t1, t2) of each contact where the model's cone
     is elliptic, and edge forces that give the same contact force where it is pyramidal, so that
     ``mj_contactForce`` and viewers show the force. qacc is (v - v_0)/dt: with damping, M qacc =
-    qfrc_smooth + qfrc_constraint - dt D qacc. The efc_* arrays of MuJoCo's own contact model
-    (efc_aref, efc_R, ...) are there and not used.
+    qfrc_smooth + qfrc_constraint - dt D qacc. Forces of implicit actuators are in actuator_force,
+    qfrc_actuator and qfrc_smooth, as they were in the step; qfrc_constraint has all other
+    constraints, and efc_force those that MuJoCo lists, which limits are only once they are passed.
+    qacc_smooth and the efc_* arrays of MuJoCo's own contact model (efc_aref, efc_R, ...) are there
+    and not used.
 
     One stepper may serve several data of the same model, in turn or from several threads; results
     are then those of the last step of any of them. Pickling or copying keeps model, parameters and
@@ -90,6 +114,17 @@ class Stepper:
     ignore : collection of str
         Constraints to leave out, with a warning that names them, instead of refusing the model:
         any of "limit" (of joints and tendons), "equality", "frictionloss".
+    constraint : ConstraintMaterial, optional
+        Material of all limits and equality constraints that nothing more special speaks of. None is
+        the model's own default, or else as rigid as the time step allows.
+    constraints : mapping, optional
+        Materials by ``joint/NAME``, ``tendon/NAME`` and ``equality/NAME``; they come before those
+        in the model's custom numbers, see :func:`sapwood.constraint_materials.custom_stiffness`.
+    implicit_actuators : bool
+        False: all actuators are explicit forces.
+    scheme : str or sapwood.stepping.Scheme
+        Scheme of the theta-method. All but "symplectic_euler" run in stages from Python and take
+        springs, dampers and actuators as implicit as they are; see :mod:`sapwood.mujoco_schemes`.
 
     Raises
     ------
@@ -111,6 +146,9 @@ class Stepper:
         delassus: Delassus = "block",
         settings: SapSettings | None = None,
         ignore: Collection[str] = (),
+        constraint: ConstraintMaterial | None = None,
+        constraints: Mapping[str, ConstraintMaterial] | None = None,
+        implicit_actuators: bool = True,
         scheme: str | Scheme = "symplectic_euler",
     ) -> None:
         if not isinstance(model, mujoco.MjModel):
@@ -128,9 +166,13 @@ class Stepper:
         self._settings = SapSettings() if settings is None else settings
         self._sigma, self._beta, self._delassus = sigma, beta, delassus
         self._scheme = scheme_of(scheme)
-        if self._scheme != SCHEMES["symplectic_euler"]:
+        symplectic = self._scheme == SCHEMES["symplectic_euler"]
+        if not symplectic:
             check_scheme_model(self._model, self._scheme)
         self._forest = forest_arrays(self._model, contact, materials, time_step)
+        implicit = controllers(self._model) if implicit_actuators and symplectic else []
+        self._elements = element_arrays(self._model, constraint, constraints, time_step, implicit)
+        release_controllers(self._model, implicit)
         self._earlier = (0, 0, 0)
         self._start()
 
@@ -141,12 +183,11 @@ class Stepper:
         self._options = mujoco_stages.options_of(self._model)
         self._notices = Notices(self._settings.relative_tolerance, self._earlier)
         self._bound: Bound | None = None
-        self._contacts: StepContacts | None = None
-        self._solution: Solution | None = None
+        self._forget()
         self._last_run: RunResult | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("_model", "_settings", "_sigma", "_beta", "_delassus", "_scheme", "_forest")
+        kept = "_model _settings _sigma _beta _delassus _scheme _forest _elements".split()
         return {name: getattr(self, name) for name in kept} | {"_earlier": self._counts()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -164,6 +205,7 @@ class Stepper:
             "pyramidal" if pyramidal else "elliptic",
             mujoco.mjMAXVAL,
             self._settings,
+            self._elements,
         )
 
     def _with_scheme(self, core: _core.ModelStepper) -> _core.ModelStepper | SchemeSteps:
@@ -175,6 +217,7 @@ class Stepper:
             self._model,
             self._scheme,
             self._forest["damping"],
+            self._elements is not None,
             self._sigma,
             self._beta,
             self._delassus,
@@ -342,18 +385,19 @@ class Stepper:
     def _finish_step(self, data: mujoco.MjData) -> None:
         model, bound = self._model, self._bind(data)
         if isinstance(self._core, SchemeSteps):
-            self._contacts = self._solution = None
+            self._forget()
             if self._core.finish(bound) in UNCONVERGED:
                 self._notices.of_last_step(self._counts(), self.solution, data.time, stacklevel=3)
             return
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
         try:
-            code = self._core.solve(bound.inputs, contact_arrays(data), bound.outputs())
+            elements = None if self._elements is None else bound.elements(model)
+            code = self._core.solve(bound.inputs, contact_arrays(data), bound.outputs(), elements)
         except ValueError as error:
             raise StepError(str(error), data.time) from None
         finally:
-            self._contacts = self._solution = None
+            self._forget()
         if code < 0:
             mujoco_stages.raise_fault(self._core, model, data)
         if code in UNCONVERGED:
@@ -388,7 +432,7 @@ class Stepper:
                 break
             if not isinstance(self._core, SchemeSteps):
                 self._core.accept_options(self._engine, self._model)
-        self._contacts = self._solution = None
+        self._forget()
         return taken, unconverged, failure
 
     def _error(
@@ -424,13 +468,14 @@ class Stepper:
         self._bind(data)
         if isinstance(self._core, SchemeSteps):
             return self._core.problem(data)
-        return ContactProblem(
-            **mujoco_stages.gather_problem(self._make_core(), self._model, data),
-            dt=self.time_step,
+        return mujoco_stages.gather_problem(
+            self._make_core(),
+            self._model,
+            data,
+            self._elements is not None,
             sigma=self._sigma,
             beta=self._beta,
             delassus=self._delassus,
-            source=f"MuJoCo model '{model_name(self._model)}', time {data.time:.6g} s",
         )
 
     def _bind(self, data: mujoco.MjData) -> Bound:
@@ -443,86 +488,9 @@ class Stepper:
     # ---- results --------------------------------------------------------------------------------
 
     @property
-    def model(self) -> mujoco.MjModel:
-        """The private copy of the model that is simulated."""
-        return self._model
-
-    @property
-    def time_step(self) -> float:
-        """Time step, s."""
-        return float(self._model.opt.timestep)
-
-    @property
-    def scheme(self) -> Scheme:
-        """Scheme of the theta-method."""
-        return self._scheme
-
-    @property
-    def settings(self) -> SapSettings:
-        """Settings of the solver."""
-        return self._settings
-
-    @property
-    def solution(self) -> Solution | None:
-        """What the solver found in the last step; None before the first one."""
-        if self._solution is None:
-            fields = self._core.result()
-            self._solution = None if fields is None else Solution.from_core(fields)
-        return self._solution
-
-    @property
     def last_run(self) -> RunResult | None:
         """The steps that the last :meth:`run` took, also of one that an error ended."""
         return self._last_run
-
-    @property
-    def contacts(self) -> StepContacts:
-        """The contacts of the last step; none before the first one."""
-        if self._contacts is None:
-            arrays = self._core.contacts()
-            slip = arrays["v_c"][:, :2] - arrays["v_hat_t"][: len(arrays["v_c"])]
-            self._contacts = StepContacts(
-                index=arrays["index"],
-                distance=arrays["phi0"],
-                slip_speed=np.hypot(slip[:, 0], slip[:, 1]),
-                force=arrays["gamma"] / self.time_step,
-            )
-        return self._contacts
-
-    @property
-    def n_contacts(self) -> int:
-        """Contacts of the last step."""
-        return len(self.contacts.index)
-
-    @property
-    def slip_speed(self) -> _Float:
-        """Tangential speed of each contact at the end of the last step, m/s."""
-        return self.contacts.slip_speed
-
-    @property
-    def penetration(self) -> _Float:
-        """Depth of the overlap of each contact at the start of the last step, m."""
-        return self.contacts.penetration
-
-    def _counts(self) -> tuple[int, int, int]:
-        """Steps that converged, stalled, and met the iteration limit."""
-        now, before = self._core.counts(), self._earlier
-        return now[0] + before[0], now[1] + before[1], now[2] + before[2]
-
-    @property
-    def steps(self) -> int:
-        """Steps taken."""
-        return sum(self._counts())
-
-    @property
-    def stalled_steps(self) -> int:
-        """Steps in which the solver stopped at round-off before its tolerance was met."""
-        return self._counts()[Status.stalled]
-
-    @property
-    def iteration_limit_steps(self) -> int:
-        """Steps in which the solver met its iteration limit."""
-        return self._counts()[Status.iteration_limit]
 
     def __repr__(self) -> str:
         return (

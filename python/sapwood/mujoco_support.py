@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.mujoco_arrays import STATE_NAMES
+from sapwood.mujoco_elements import is_supported, trees_of_equality, trees_of_tendon
 from sapwood.solution import Status
 
 # the range whose arrays and stages the stepper knows, the same as in the extra `mujoco`; a test run
@@ -89,6 +90,27 @@ def _ignorable(model: mujoco.MjModel) -> dict[str, list[str]]:
         for word, names in found.items()
         if names and not model.opt.disableflags & _IGNORABLE[word]
     }
+
+
+def _refused(model: mujoco.MjModel) -> dict[str, list[str]]:
+    """Constraints that the C core lacks, with the reason, by the word that leaves them out."""
+    many = "moves more than two trees"
+    reasons: dict[str, list[str]] = {word: [] for word in _IGNORABLE}
+    for tendon in range(model.ntendon):
+        if trees_of_tendon(model, tendon) is None:
+            label = name_of(model, _OBJECT.mjOBJ_TENDON, tendon)
+            if model.tendon_limited[tendon]:
+                reasons["limit"].append(f"{label} {many}")
+            if model.tendon_frictionloss[tendon] > 0:
+                reasons["frictionloss"].append(f"{label} {many}")
+    for equality in np.flatnonzero(model.eq_active0).tolist():
+        label = name_of(model, _OBJECT.mjOBJ_EQUALITY, equality)
+        if not is_supported(model, equality):
+            kind = mujoco.mjtEq(model.eq_type[equality]).name.removeprefix("mjEQ_").lower()
+            reasons["equality"].append(f"{label} is of kind {kind}")
+        elif trees_of_equality(model, equality) is None:
+            reasons["equality"].append(f"{label} {many}")
+    return reasons
 
 
 def check_flags(model: mujoco.MjModel) -> None:
@@ -214,12 +236,15 @@ def check_model(model: mujoco.MjModel, ignore: Collection[str]) -> int:
         if word not in _IGNORABLE:
             raise ValueError(f"ignore: {word!r} must be one of {', '.join(_IGNORABLE)}")
     _check_options(model)
-    found = _ignorable(model)
-    for word, names in found.items():
+    refused = _refused(model)
+    for word, names in _ignorable(model).items():
         if word not in ignore:
-            raise NotSupported(
-                f"{word} constraints: {_listed(names)}; ignore=['{word}'] leaves them out"
-            )
+            if refused[word]:
+                raise NotSupported(
+                    f"{word} constraints: {_listed(refused[word])}; ignore=['{word}'] leaves all "
+                    "of them out"
+                )
+            continue
         warnings.warn(f"{word} constraints are left out: {_listed(names)}", stacklevel=3)
     _check_flexes(model)
     _check_contacts(model)
@@ -283,9 +308,13 @@ def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjDat
         return MORE_MEMORY
     if fault == "rows":
         return (
-            "there are constraints other than contacts: limits, friction loss or equality "
-            "constraints that were switched on after the stepper was made"
+            "there are constraints that were switched on after the stepper was made: limits, "
+            "friction loss or equality constraints; make a new one"
         )
+    if fault in ("equality", "tendon"):
+        object_type = _OBJECT.mjOBJ_EQUALITY if fault == "equality" else _OBJECT.mjOBJ_TENDON
+        label = name_of(model, object_type, index)
+        return f"{label} is of a kind that is not supported, or moves more than two trees"
     if fault == "mass":
         return f"mass matrix and damping of kinematic tree {index} are not positive definite"
     if fault in ("force", "acceleration"):

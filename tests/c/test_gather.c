@@ -198,8 +198,8 @@ static void mass_and_free_motion(void) {
   const double c[3] = {0.5, 0.25, 2.0};
   memcpy(m.damping + 4 * SAP_DAMPING_TERMS, c, sizeof c);
   REQUIRE(sap_forest_check(&m.forest, &error) == SAP_OK);
-  REQUIRE(sap_gather_create(&g, &m.forest, NULL) == SAP_OK);
-  REQUIRE(sap_gather_run(&g, &m.state, &l.list, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
   CHECK_EQUAL(g.fault, SAP_FAULT_NONE);
   CHECK_EQUAL(g.problem.n_contacts, 0);
 
@@ -235,8 +235,8 @@ static void contacts_of_every_kind(void) {
   add_contact(&l, 0, 5, 3, 3, &seed);              /* nothing moves */
   struct engine_contact *still = add_contact(&l, 2, 0, 3, 3, &seed);
   memcpy(still->pos, m.q1, sizeof still->pos); /* on the only axis */
-  REQUIRE(sap_gather_create(&g, &m.forest, NULL) == SAP_OK);
-  REQUIRE(sap_gather_run(&g, &m.state, &l.list, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
   REQUIRE(g.fault == SAP_FAULT_NONE);
   REQUIRE(sap_regularize(&g.problem, &g.parameters, g.R_t, g.R_n, g.v_hat_n, NULL, &error) ==
           SAP_OK);
@@ -302,8 +302,9 @@ static void forces_of_either_cone(void) {
     add_contact(&l, 0, 5, 3, full, &seed); /* nothing moves: its rows become 0 */
     add_contact(&l, 1, 4, 3, full, &seed);
     add_contact(&l, 0, 1, 1, 1, &seed);
-    REQUIRE(sap_gather_create(&g, &m.forest, NULL) == SAP_OK);
-    REQUIRE(sap_gather_run(&g, &m.state, &l.list, (enum sap_cone)cone, &parameters) == SAP_OK);
+    REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, (enum sap_cone)cone, &parameters) ==
+            SAP_OK);
     REQUIRE(g.fault == SAP_FAULT_NONE && g.problem.n_contacts == 2);
     for (int i = 0; i < 6; ++i) {
       g.gamma[i] = check_random(&seed, -1, 1);
@@ -375,7 +376,7 @@ static void faults(void) {
     add_contact(&l, 0, 1, 3, 3, &seed);
     struct engine_contact *c = add_contact(&l, 1, 2, 3, 3, &seed);
     m.damping[4 * SAP_DAMPING_TERMS] = 1.0;
-    REQUIRE(sap_gather_create(&g, &m.forest, NULL) == SAP_OK);
+    REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
     switch (kind) {
       case 0: c->row = -1; break;
       case 1: c->dim = 4; break;
@@ -389,7 +390,7 @@ static void faults(void) {
       case 9: c->pos[1] = NAN; break;
       default: c->frame[8] = INFINITY; break;
     }
-    REQUIRE(sap_gather_run(&g, &m.state, &l.list, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
     CHECK_EQUAL(g.fault, expected[kind]);
     CHECK_EQUAL(g.fault_index, where[kind]);
     CHECK_EQUAL(g.problem.n_contacts, 0);
@@ -485,13 +486,13 @@ static void memory_is_kept(void) {
   for (int i = 0; i < MOST; ++i) {
     add_contact(&many, 1, 2, 3, 3, &seed);
   }
-  REQUIRE(sap_gather_create(&g, &m.forest, &allocator) == SAP_OK);
-  REQUIRE(sap_gather_run(&g, &m.state, &many.list, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+  REQUIRE(sap_gather_create(&g, &m.forest, NULL, &allocator) == SAP_OK);
+  REQUIRE(sap_gather_run(&g, &m.state, &many.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
 
   for (int i = 0; i < 10; ++i) {
     const long before = counter.calls;
     const struct list *l = i % 2 ? &few : &many;
-    REQUIRE(sap_gather_run(&g, &m.state, &l->list, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+    REQUIRE(sap_gather_run(&g, &m.state, &l->list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
     CHECK_EQUAL(counter.calls - before, 0);
   }
   sap_gather_release(&g);
@@ -510,12 +511,13 @@ static void failing_allocations_are_clean_errors(void) {
     make_model(&m, &seed);
     make_list(&l);
     add_contact(&l, 0, 1, 3, 3, &seed);
-    sap_status status = sap_gather_create(&g, &m.forest, &allocator);
+    sap_status status = sap_gather_create(&g, &m.forest, NULL, &allocator);
     if (status == SAP_OK) {
-      status = sap_gather_run(&g, &m.state, &l.list, SAP_CONE_ELLIPTIC, &parameters);
+      status = sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters);
       if (status != SAP_OK) {
         /* and the next call works again */
-        CHECK_EQUAL(sap_gather_run(&g, &m.state, &l.list, SAP_CONE_ELLIPTIC, &parameters), SAP_OK);
+        CHECK_EQUAL(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters),
+                    SAP_OK);
         CHECK_EQUAL(g.problem.n_contacts, 1);
       }
     }

@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 from leaks import leaks_of
 
-from sapwood import _core, mujoco_engine, scenes
+from sapwood import SapSettings, _core, mujoco_engine, scenes
 from sapwood.mujoco import Rollout, StepError, Stepper, rollout
 
 MODEL = scenes.clutter(4, seed=1).compile()
@@ -39,6 +39,16 @@ FULL = mujoco.MjModel.from_xml_string(
 )
 FULL_STEPPER, FULL_DATA = Stepper(FULL), mujoco.MjData(FULL)
 
+# a model with limits, equality constraints, friction loss and an implicit actuator
+HELD = mujoco.MjModel.from_xml_string(
+    """<mujoco><worldbody><body name="arm"><joint name="a" range="-9 9" frictionloss=".1"/>
+    <geom size=".1" pos=".2 0 0"/></body><body name="free" pos=".2 0 0"><freejoint/>
+    <geom size=".1"/></body></worldbody><contact><exclude body1="arm" body2="free"/></contact>
+    <equality><weld body1="arm" body2="free"/></equality>
+    <actuator><position joint="a" kp="1e5" forcerange="-1 1"/></actuator></mujoco>"""
+)
+HELD_STEPPER, HELD_DATA = Stepper(HELD), mujoco.MjData(HELD)
+
 
 class Stop(Exception):
     """Raised by callbacks."""
@@ -49,7 +59,12 @@ def stop(*_: object) -> None:
     raise Stop
 
 
-def fails(kind: type[Exception], call: object, *arguments: object, **keywords: object) -> None:
+def fails(
+    kind: type[Exception] | tuple[type[Exception], ...],
+    call: object,
+    *arguments: object,
+    **keywords: object,
+) -> None:
     """Run a call that must raise."""
     with contextlib.suppress(kind):
         call(*arguments, **keywords)
@@ -75,6 +90,33 @@ def step() -> None:
     STEPPER.run(DATA, 4, lambda _: None, every=2)
     STEPPER.step(DATA)
     STEPPER.run(mujoco.MjData(MODEL), 1)
+
+
+def step_held() -> None:
+    """A model that is constrained beside contacts, with all results."""
+    HELD_STEPPER.run(HELD_DATA, 3)
+    HELD_STEPPER.step1(HELD_DATA)
+    HELD_STEPPER.step2(HELD_DATA)
+    assert len(HELD_STEPPER.constraints) == 4
+    assert len(HELD_STEPPER.solution.constraints) == 4
+    HELD_STEPPER.problem(HELD_DATA)
+    Stepper(HELD)
+
+
+def step_held_wrongly() -> None:
+    """The same with wrong arrays."""
+    core = HELD_STEPPER._make_core()
+    fails(TypeError, core.solve, (), (), (), None)
+    for name, value in HELD_STEPPER._elements.items():
+        wrong = value.astype(complex) if isinstance(value, np.ndarray) else -1
+        fails((TypeError, ValueError), make_core, {**HELD_STEPPER._elements, name: wrong})
+
+
+def make_core(elements: dict[str, object]) -> object:
+    """A core for the model that is held."""
+    return _core.ModelStepper(
+        HELD_STEPPER._forest, 0.01, 1e-3, 1.0, "block", "elliptic", 1e10, SapSettings(), elements
+    )
 
 
 def step_wrongly() -> None:
@@ -111,6 +153,7 @@ def main() -> int:
     """Run all scenarios."""
     warnings.simplefilter("ignore")
     scenarios = [construct, bind, step, step_wrongly, roll_out, roll_out_wrongly]
+    scenarios += [step_held, step_held_wrongly]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # MuJoCo leaves a log file
         found = [line for scenario in scenarios for line in leaks_of(scenario)]

@@ -139,6 +139,11 @@ FIGURES: dict[str, Entry] = {
         "clutter: iterations and condition number against the slip parameter",
         _MUJOCO,
     ),
+    "constraints": Entry(
+        "sapwood.experiments.constraints:figure",
+        "a closed loop, a joint limit, a stiff servo, dry friction of a joint",
+        _MUJOCO,
+    ),
 }
 
 

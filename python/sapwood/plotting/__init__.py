@@ -7,6 +7,7 @@ display and no pyplot state is used.
 
 from sapwood.plotting.clutter import clutter_contacts_figure, clutter_steps_figure
 from sapwood.plotting.clutter_scenes import clutter_scenes_figure
+from sapwood.plotting.constraints import constraints_figure
 from sapwood.plotting.convergence import convergence_figure
 from sapwood.plotting.slip_parameter import conditioning_figure, slip_figure
 from sapwood.plotting.solvers import solver_error_figure, speedup_figure
@@ -19,6 +20,7 @@ __all__ = [
     "clutter_scenes_figure",
     "clutter_steps_figure",
     "conditioning_figure",
+    "constraints_figure",
     "convergence_figure",
     "energy_figure",
     "median_over_seeds",

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.constraint_group import ConstraintGroup
 from sapwood.dense import diagonal_blocks, offsets
-from sapwood.problem import ContactProblem, Delassus
+from sapwood.problem import ContactProblem
+from sapwood.problem_arrays import Delassus
 from sapwood.stepping.free_motion import FreeMotion
 from sapwood.stepping.model import Contacts
 from sapwood.stepping.schemes import Scheme
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
+
+# parameters of other constraints that are positions, whose rate is J v
+_POSITIONS = {"limit": "phi0", "bilateral": "g", "controller": "q_0"}
 
 
 def contact_problem(
@@ -33,14 +36,15 @@ def contact_problem(
     """The convex problem (17) with v* and A of the free motion.
 
     The contact law takes the signed distance at the start of the step, phi_0, and predicts phi_0 +
-    dt v_n for its end. As contacts are found at q^θq, phi_0 is phi(q^θq) - θ_q dt J_n v^θvq.
+    dt v_n for its end. As contacts are found at q^θq, phi_0 is phi(q^θq) - θ_q dt J_n v^θvq. The
+    same holds for the positions of other constraints, where they are given by physical parameters.
 
     Parameters
     ----------
     free : FreeMotion
         Stage 1.
     contacts : Contacts
-        The contacts at q^θq, at least one.
+        Contacts and other constraints at q^θq.
     tree_nv : ndarray of int (n_trees,)
         Velocities of each tree. Trees that K or D couples count as one, with all between them.
     scheme : Scheme
@@ -62,18 +66,27 @@ def contact_problem(
     ValueError
         Where A is not positive definite or an array of the contacts is wrong; the text names it.
     """
+    groups = [group.placed(tree_nv, dt) for group in contacts.constraints]
     phi_0 = contacts.phi
     if scheme.theta_q > 0.0:
-        v_n = contacts.normal_velocities(tree_nv, scheme.position_velocity(free.v, v_0))
-        phi_0 = phi_0 - scheme.theta_q * dt * v_n
-    tree_nv, contacts = _merge_coupled(free.A, tree_nv, contacts)
+        moved = scheme.theta_q * dt * scheme.position_velocity(free.v, v_0)
+        threes = np.full(len(phi_0), 3, np.int32)
+        rows = row_velocities(contacts.J, threes, contacts.tree_a, contacts.tree_b, tree_nv, moved)
+        phi_0 = phi_0 - rows[2::3]
+        groups = [_moved_back(group, tree_nv, moved) for group in groups]
+    tree_a, tree_b, J = contacts.tree_a, contacts.tree_b, contacts.J
+    merged = _Merged(free.A, tree_nv)
+    if merged.coupled:
+        tree_a, tree_b, J = merged.blocks(J, np.full(len(phi_0), 3, np.int32), tree_a, tree_b)
+        groups = [merged.group(group) for group in groups]
+        tree_nv = merged.tree_nv
     return ContactProblem(
         tree_nv,
         diagonal_blocks(free.A, tree_nv),
         free.v,
-        contacts.tree_a,
-        contacts.tree_b,
-        contacts.J,
+        tree_a,
+        tree_b,
+        J,
         contacts.mu,
         dt=dt,
         phi0=phi_0,
@@ -84,43 +97,105 @@ def contact_problem(
         beta=beta,
         delassus=delassus,
         v_guess=v_0,
+        constraints=groups,
         source=source,
     )
 
 
-def _merge_coupled(A: _Float, tree_nv: _Index, contacts: Contacts) -> tuple[_Index, Contacts]:
-    """Trees and contacts with those trees as one that A couples."""
-    if len(tree_nv) == 1:
-        return tree_nv, contacts
-    tree_of = np.repeat(np.arange(len(tree_nv)), tree_nv)
-    rows, columns = np.nonzero(A)
-    a, b = tree_of[rows], tree_of[columns]
-    if np.array_equal(a, b):
-        return tree_nv, contacts
-    # a group ends before a tree that nothing up to there reaches
-    reach = np.arange(len(tree_nv))
-    np.maximum.at(reach, a, b)
-    first_of_group = np.ones(len(tree_nv), np.bool_)
-    first_of_group[1:] = np.maximum.accumulate(reach)[:-1] < np.arange(1, len(tree_nv))
-    group = np.cumsum(first_of_group) - 1
-    merged_nv = np.bincount(group, tree_nv).astype(np.int32)
+def row_velocities(
+    J: _Float, size: _Index, tree_a: _Index, tree_b: _Index, tree_nv: _Index, v: _Float
+) -> _Float:
+    """J v of blocks by trees.
 
-    old, new = offsets(tree_nv), offsets(merged_nv)
-    blocks, end = [np.zeros(0)], 0
-    tree_b = np.full(len(contacts.phi), -1, np.int32)
-    for i, trees in enumerate(zip(contacts.tree_a, contacts.tree_b, strict=True)):
-        parts: dict[int, _Float] = {}
+    Parameters
+    ----------
+    J : ndarray
+        Blocks (size, tree_nv[tree_a]), then, if tree_b >= 0, (size, tree_nv[tree_b]), flat.
+    size, tree_a, tree_b : ndarray of int (n,)
+        Rows and trees of each constraint.
+    tree_nv : ndarray of int (n_trees,)
+        Velocities of each tree.
+    v : ndarray (nv,)
+        Generalized velocities.
+
+    Returns
+    -------
+    ndarray (sum(size),)
+        Velocity of each row.
+    """
+    if len(tree_nv) == 1:
+        rows: _Float = J.reshape(-1, len(v)) @ v
+        return rows
+    first, row = offsets(tree_nv), offsets(size)
+    found, end = np.zeros(row[-1]), 0
+    for i, trees in enumerate(zip(tree_a, tree_b, strict=True)):
         for t in trees:
-            if t < 0:
-                continue
-            g, size = int(group[t]), int(tree_nv[t])
-            part = parts.setdefault(g, np.zeros((3, int(merged_nv[g]))))
-            at = int(old[t] - new[g])
-            part[:, at : at + size] += contacts.J[end : end + 3 * size].reshape(3, size)
-            end += 3 * size
-        blocks += [part.ravel() for part in parts.values()]
-        tree_b[i] = [*parts, -1][1]
-    tree_a = group[contacts.tree_a].astype(np.int32)
-    return merged_nv, dataclasses.replace(
-        contacts, tree_a=tree_a, tree_b=tree_b, J=np.concatenate(blocks)
-    )
+            if t >= 0:
+                block = J[end : end + size[i] * tree_nv[t]].reshape(size[i], tree_nv[t])
+                found[row[i] : row[i + 1]] += block @ v[first[t] : first[t + 1]]
+                end += block.size
+    return found
+
+
+def _moved_back(group: ConstraintGroup, tree_nv: _Index, moved: _Float) -> ConstraintGroup:
+    """Constraints with their positions before a motion of the velocities."""
+    name = _POSITIONS.get(group.kind)
+    position = None if name is None else group.parameters[name]
+    # with R and v_hat given, positions are information only
+    if name is None or position is None or hasattr(group, "R"):
+        return group
+    rows = row_velocities(group.J, group.size, group.tree_a, group.tree_b, tree_nv, moved)
+    return group.with_fields(**{name: position - rows})
+
+
+class _Merged:
+    """Trees that A couples as one, with all between them.
+
+    Attributes
+    ----------
+    coupled : bool
+        Whether there are any.
+    tree_nv : ndarray of int
+        Velocities of the merged trees.
+    """
+
+    def __init__(self, A: _Float, tree_nv: _Index) -> None:
+        n = len(tree_nv)
+        tree_of = np.repeat(np.arange(n), tree_nv)
+        rows, columns = np.nonzero(A) if n > 1 else (tree_of[:0], tree_of[:0])
+        a, b = tree_of[rows], tree_of[columns]
+        self.coupled = not np.array_equal(a, b)
+        # a group ends before a tree that nothing up to there reaches
+        reach = np.arange(n)
+        np.maximum.at(reach, a, b)
+        first = np.ones(n, np.bool_)
+        first[1:] = np.maximum.accumulate(reach)[:-1] < np.arange(1, n)
+        self._group, self._old_nv = np.cumsum(first) - 1, tree_nv
+        self.tree_nv = np.bincount(self._group, tree_nv).astype(np.int32)
+
+    def blocks(
+        self, J: _Float, size: _Index, tree_a: _Index, tree_b: _Index
+    ) -> tuple[_Index, _Index, _Float]:
+        """tree_a, tree_b and the blocks of J in the merged trees."""
+        old, new = offsets(self._old_nv), offsets(self.tree_nv)
+        blocks, end = [np.zeros(0)], 0
+        second = np.full(len(size), -1, np.int32)
+        for i, trees in enumerate(zip(tree_a, tree_b, strict=True)):
+            parts: dict[int, _Float] = {}
+            for t in trees:
+                if t < 0:
+                    continue
+                g, n = int(self._group[t]), int(self._old_nv[t])
+                part = parts.setdefault(g, np.zeros((size[i], self.tree_nv[g])))
+                block = J[end : end + size[i] * n].reshape(size[i], n)
+                at = int(old[t] - new[g])
+                part[:, at : at + n] += block
+                end += block.size
+            blocks += [part.ravel() for part in parts.values()]
+            second[i] = [*parts, -1][1]
+        return self._group[tree_a].astype(np.int32), second, np.concatenate(blocks)
+
+    def group(self, group: ConstraintGroup) -> ConstraintGroup:
+        """Constraints with their blocks in the merged trees."""
+        tree_a, tree_b, J = self.blocks(group.J, group.size, group.tree_a, group.tree_b)
+        return group.with_fields(tree_a=tree_a, tree_b=tree_b, J=J)

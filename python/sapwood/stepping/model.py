@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.dense import offsets, split_jacobian
+from sapwood.constraint_group import ConstraintGroup
+from sapwood.dense import split_jacobian
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -33,6 +35,9 @@ class Dynamics(NamedTuple):
 class Contacts:
     """The contacts at one position, with trees and blocks as in :class:`sapwood.ContactProblem`.
 
+    Constraints of other kinds may come with them, such as :class:`sapwood.JointLimits`, with
+    distances and other constraint functions at the same position.
+
     Attributes
     ----------
     tree_a, tree_b : ndarray of int (n,)
@@ -45,6 +50,8 @@ class Contacts:
         Stiffness, N/m, dissipation time, s, and friction coefficient.
     v_hat_t : ndarray (n, 2), optional
         Velocity of moving surfaces, m/s.
+    constraints : sequence of ConstraintGroup
+        Constraints of other kinds, with blocks of J by trees or a matrix over all velocities.
     """
 
     tree_a: _Index
@@ -55,6 +62,7 @@ class Contacts:
     tau_d: _Float
     mu: _Float
     v_hat_t: _Float | None = None
+    constraints: Sequence[ConstraintGroup] = ()
 
     @classmethod
     def from_dense(
@@ -66,6 +74,7 @@ class Contacts:
         tau_d: _Float,
         mu: _Float,
         v_hat_t: _Float | None = None,
+        constraints: Sequence[ConstraintGroup] = (),
     ) -> Contacts:
         """Make contacts from a dense Jacobian.
 
@@ -75,7 +84,7 @@ class Contacts:
             Contact Jacobian, three rows (t1, t2, n) per contact.
         tree_nv : ndarray of int (n_trees,)
             Velocities of each tree of the model.
-        phi, k, tau_d, mu, v_hat_t
+        phi, k, tau_d, mu, v_hat_t, constraints
             As for the class.
 
         Returns
@@ -88,35 +97,9 @@ class Contacts:
         ValueError
             Where a contact touches more than two trees.
         """
-        tree_a, tree_b, flat = split_jacobian(J, tree_nv)
-        return cls(tree_a, tree_b, flat, phi, k, tau_d, mu, v_hat_t)
-
-    def normal_velocities(self, tree_nv: _Index, v: _Float) -> _Float:
-        """v_n = J_n v.
-
-        Parameters
-        ----------
-        tree_nv : ndarray of int (n_trees,)
-            Velocities of each tree of the model.
-        v : ndarray (nv,)
-            Generalized velocities.
-
-        Returns
-        -------
-        ndarray (n,)
-            Normal velocity of each contact, m/s.
-        """
-        v_n = np.zeros(len(self.phi))
-        if len(tree_nv) == 1:
-            return self.J.reshape(-1, 3, len(v))[:, 2] @ v
-        first, end = offsets(tree_nv), 0
-        for i, trees in enumerate(zip(self.tree_a, self.tree_b, strict=True)):
-            for t in trees:
-                if t >= 0:
-                    size = int(tree_nv[t])
-                    end += 3 * size
-                    v_n[i] += self.J[end - size : end] @ v[first[t] : first[t] + size]
-        return v_n
+        threes = np.full(len(J) // 3, 3, np.int32)
+        tree_a, tree_b, flat = split_jacobian(J, tree_nv, threes, "contact")
+        return cls(tree_a, tree_b, flat, phi, k, tau_d, mu, v_hat_t, constraints)
 
 
 @runtime_checkable

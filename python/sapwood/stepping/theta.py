@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.checks import integer
-from sapwood.problem import ContactProblem, Delassus
+from sapwood.problem import ContactProblem
+from sapwood.problem_arrays import Delassus
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
 from sapwood.solver import SapSolver
@@ -156,7 +157,7 @@ class ThetaStepper:
         )
         contacts = self._model.contacts(free.q_theta)
         v = free.v
-        if len(contacts.phi) > 0:
+        if len(contacts.phi) > 0 or contacts.constraints:
             try:
                 self._problem = contact_problem(
                     free,

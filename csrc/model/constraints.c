@@ -1,0 +1,350 @@
+#include "model/constraints.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/element_rows.h"
+#include "sap/groups.h"
+
+/* beta of Eq. (21) for these kinds */
+static const double near_rigid = 0.1;
+
+/* groups in the order of the engine's rows, controllers last */
+enum { EQUALITIES, FRICTIONS, LIMITS, CONTROLLERS };
+static const sap_kind kinds[SAP_ELEMENT_GROUPS] = {
+    [EQUALITIES] = SAP_BILATERAL,
+    [FRICTIONS] = SAP_DRY_FRICTION,
+    [LIMITS] = SAP_LIMIT,
+    [CONTROLLERS] = SAP_CONTROLLER,
+};
+
+/* ---- workspace ------------------------------------------------------------------------------ */
+
+static void carve_fixed(struct sap_element_gather *g, struct sap_arena *arena) {
+  const size_t nv = (size_t)g->forest->nv, n = (size_t)g->elements->n_controllers;
+  g->dof_tree = sap_arena_take(arena, nv, sizeof(int32_t));
+  g->change = sap_arena_take(arena, nv, sizeof(double));
+  g->smooth = sap_arena_take(arena, nv, sizeof(double));
+  g->controlled = sap_arena_take(arena, (size_t)g->forest->n_trees, 1);
+  g->controller = sap_arena_take(arena, n, sizeof(int32_t));
+  g->range = sap_arena_take(arena, n, 2 * sizeof(double));
+}
+
+static void carve_listed(struct sap_element_gather *g, struct sap_arena *arena, size_t n) {
+  g->label = sap_arena_take(arena, n, sizeof(struct sap_row_label));
+  g->scale = sap_arena_take(arena, n, sizeof(double));
+  for (int i = 0; i < SAP_ELEMENT_VALUES; ++i) {
+    g->value[i] = sap_arena_take(arena, n, sizeof(double));
+  }
+  double **const rows[] = {&g->R, &g->v_hat, &g->lower, &g->upper, &g->gamma, &g->v_c};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    *rows[i] = sap_arena_take(arena, n, sizeof(double));
+  }
+  g->size = sap_arena_take(arena, n, sizeof(int32_t));
+  g->tree_a = sap_arena_take(arena, n, sizeof(int32_t));
+  g->tree_b = sap_arena_take(arena, n, sizeof(int32_t));
+}
+
+sap_status sap_element_gather_create(struct sap_element_gather *gather,
+                                     const struct sap_elements *elements,
+                                     const struct sap_forest *forest,
+                                     const sap_allocator *allocator) {
+  memset(gather, 0, sizeof *gather);
+  gather->allocator = sap_allocator_or_default(allocator);
+  gather->forest = forest;
+  gather->elements = elements;
+  if (elements == NULL) {
+    return SAP_OK;
+  }
+  struct sap_arena arena = {NULL, 0};
+  carve_fixed(gather, &arena);
+  if (!sap_block_reserve(&gather->fixed, arena.used, &gather->allocator)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  arena = (struct sap_arena){gather->fixed.base, 0};
+  carve_fixed(gather, &arena);
+  memset(gather->fixed.base, 0, arena.used);
+  for (int32_t t = 0; t < forest->n_trees; ++t) {
+    for (int32_t i = 0; i < forest->tree_dofnum[t]; ++i) {
+      gather->dof_tree[forest->tree_dofadr[t] + i] = t;
+    }
+  }
+  for (int32_t c = 0; c < elements->n_controllers; ++c) {
+    for (int side = 0; side < 2; ++side) {
+      const int32_t tree = elements->controller_tree[2 * (int64_t)c + side];
+      if (tree >= 0) {
+        gather->controlled[tree] = 1;
+      }
+    }
+  }
+  return SAP_OK;
+}
+
+void sap_element_gather_release(struct sap_element_gather *gather) {
+  sap_block_release(&gather->fixed, &gather->allocator);
+  sap_block_release(&gather->listed, &gather->allocator);
+  sap_block_release(&gather->jacobian, &gather->allocator);
+  sap_block_release(&gather->masses, &gather->allocator);
+}
+
+/* ---- room for the rows ---------------------------------------------------------------------- */
+
+static int set_fault(enum sap_fault value, int64_t at, enum sap_fault *fault, int64_t *index) {
+  *fault = value;
+  *index = at;
+  return 0;
+}
+
+/* Most rows, and entries of J, that this step can have; also checks the engine's rows and counts them.
+ * 0 with a fault. */
+static int measure(struct sap_element_gather *g, const struct sap_element_state *state, size_t *n,
+                   size_t *nJ, enum sap_fault *fault, int64_t *index) {
+  const struct sap_elements *e = g->elements;
+  const struct sap_forest *f = g->forest;
+  int64_t rows = 0, entries = 0;
+  int32_t i = 0;
+  for (; i < state->n_rows && state->efc_type[i] < SAP_ROW_CONTACT; ++i) {
+    const int32_t type = state->efc_type[i], id = state->efc_id[i];
+    const int32_t last = type == SAP_ROW_EQUALITY       ? e->n_equalities
+                         : type == SAP_ROW_DOF_FRICTION ? f->nv
+                         : type == SAP_ROW_JOINT_LIMIT  ? INT32_MAX
+                                                        : e->n_tendons;
+    if (type < 0 || id < 0 || id >= last) {
+      return set_fault(SAP_FAULT_ROWS, i, fault, index);
+    }
+    if (type == SAP_ROW_EQUALITY && e->equality_kind[id] == SAP_EQUALITY_REFUSED) {
+      return set_fault(SAP_FAULT_EQUALITY, id, fault, index);
+    }
+    if (type == SAP_ROW_TENDON_FRICTION && e->tendon_tree[2 * (int64_t)id] < -1) {
+      return set_fault(SAP_FAULT_TENDON, id, fault, index);
+    }
+    if (type <= SAP_ROW_TENDON_FRICTION) {
+      rows += 1;
+      entries += type == SAP_ROW_EQUALITY ? sap_width_of(f, e->equality_tree + 2 * (int64_t)id)
+                 : type == SAP_ROW_DOF_FRICTION ? f->tree_dofnum[g->dof_tree[id]]
+                                                : sap_width_of(f, e->tendon_tree + 2 * (int64_t)id);
+    }
+  }
+  g->n_engine_rows = i;
+  for (int32_t l = 0; l < e->n_limits; ++l) {
+    rows += 2;
+    entries += 2 * (int64_t)f->tree_dofnum[g->dof_tree[e->limit_dofadr[l]]];
+  }
+  for (int32_t t = 0; t < e->n_tendons; ++t) {
+    if (e->tendon_limited[t]) {
+      rows += 2;
+      entries += 2 * sap_width_of(f, e->tendon_tree + 2 * (int64_t)t);
+    }
+  }
+  for (int32_t c = 0; c < e->n_controllers; ++c) {
+    rows += 1;
+    entries += sap_width_of(f, e->controller_tree + 2 * (int64_t)c);
+  }
+  *n = (size_t)rows;
+  *nJ = (size_t)entries;
+  return 1;
+}
+
+static int reserve(struct sap_element_gather *g, size_t n, size_t nJ) {
+  struct sap_arena arena = {NULL, 0};
+  carve_listed(g, &arena, n);
+  if (!sap_block_reserve(&g->listed, arena.used, &g->allocator) ||
+      !sap_block_reserve(&g->jacobian, sizeof(double) * nJ, &g->allocator)) {
+    return 0;
+  }
+  arena = (struct sap_arena){g->listed.base, 0};
+  carve_listed(g, &arena, n);
+  g->J = (double *)(void *)g->jacobian.base;
+  return 1;
+}
+
+/* ---- equality constraints ------------------------------------------------------------------- */
+
+static int gather_equality(struct sap_element_cursor *at, const struct sap_element_state *state,
+                           int32_t id, int32_t first, int32_t count, int rotation) {
+  struct sap_element_gather *g = at->gather;
+  const struct sap_elements *e = g->elements;
+  const int32_t *tree = e->equality_tree + 2 * (int64_t)id;
+  const double scale = rotation ? e->equality_scale[id] : 1.0;
+  struct sap_engine_jacobian rows[3];
+  int32_t kept = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    if (!sap_constraint_row(state, g->forest->nv, first + i, rows + kept)) {
+      return 0;
+    }
+    const int moved = sap_row_moves(g, rows + kept, tree);
+    if (moved < 0) {
+      return 0;
+    }
+    if (moved) {
+      const struct sap_row_label label = {SAP_ELEMENT_EQUALITY, id, (rotation ? 3 : 0) + i,
+                                          first + i};
+      const int32_t row = sap_append_row(g, label, scale);
+      g->value[0][row] = scale * state->efc_pos[first + i];
+      g->value[1][row] = e->equality_k[2 * (int64_t)id + rotation];
+      g->value[2][row] = e->equality_tau_d[id];
+      g->value[3][row] = -INFINITY;
+      g->value[4][row] = INFINITY;
+      ++kept;
+    }
+  }
+  if (kept > 0) {
+    sap_write_rows(at, kept, rows, scale, tree);
+    sap_append_constraint(at, kept, tree);
+  }
+  return 1;
+}
+
+/* 0 where the rows are not those of the elements */
+static int gather_equalities(struct sap_element_cursor *at, const struct sap_element_state *state) {
+  const struct sap_element_gather *g = at->gather;
+  for (int32_t i = 0; i < g->n_engine_rows;) {
+    if (state->efc_type[i] != SAP_ROW_EQUALITY) {
+      ++i;
+      continue;
+    }
+    const int32_t id = state->efc_id[i], kind = g->elements->equality_kind[id];
+    const int32_t count = kind == SAP_EQUALITY_POINT ? 3 : kind == SAP_EQUALITY_POSE ? 6 : 1;
+    for (int32_t j = i; j < i + count; ++j) {
+      if (j >= g->n_engine_rows || state->efc_type[j] != SAP_ROW_EQUALITY ||
+          state->efc_id[j] != id) {
+        return 0;
+      }
+    }
+    if (!gather_equality(at, state, id, i, count == 1 ? 1 : 3, 0) ||
+        (count == 6 && !gather_equality(at, state, id, i + 3, 3, 1))) {
+      return 0;
+    }
+    i += count;
+  }
+  return 1;
+}
+
+/* ---- friction loss -------------------------------------------------------------------------- */
+
+static void append_friction(struct sap_element_gather *g, struct sap_row_label label,
+                            const struct sap_element_state *state) {
+  const int32_t row = sap_append_row(g, label, 1.0);
+  g->value[0][row] = state->efc_frictionloss[label.row];
+}
+
+static int gather_frictions(struct sap_element_cursor *at, const struct sap_element_state *state) {
+  struct sap_element_gather *g = at->gather;
+  for (int32_t i = 0; i < g->n_engine_rows; ++i) {
+    const int32_t type = state->efc_type[i], id = state->efc_id[i];
+    if (type == SAP_ROW_DOF_FRICTION) {
+      sap_write_dofs(at, id, 1, (const double[1]){1.0});
+      append_friction(g, (struct sap_row_label){SAP_ELEMENT_DOF, id, 0, i}, state);
+      sap_append_constraint(at, 1, (const int32_t[2]){g->dof_tree[id], -1});
+    } else if (type == SAP_ROW_TENDON_FRICTION) {
+      const int32_t *tree = g->elements->tendon_tree + 2 * (int64_t)id;
+      const struct sap_engine_jacobian row = sap_tendon_row(g->elements, state, id);
+      const int moved = sap_row_moves(g, &row, tree);
+      if (moved < 0) {
+        return 0;
+      }
+      if (moved) {
+        sap_write_rows(at, 1, &row, 1.0, tree);
+        append_friction(g, (struct sap_row_label){SAP_ELEMENT_TENDON, id, 0, i}, state);
+        sap_append_constraint(at, 1, tree);
+      }
+    }
+  }
+  return 1;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+/* closes the group of the constraints since the last one */
+static void end_group(struct sap_element_cursor *at, int group, const double *J) {
+  struct sap_element_gather *g = at->gather;
+  const int32_t first = at->first;
+  if (g->n_constraints == first) {
+    return;
+  }
+  const int64_t row = g->first_row[g->n_groups];
+  g->groups[g->n_groups] = (sap_constraints){.kind = kinds[group],
+                                             .n = g->n_constraints - first,
+                                             .size = group == EQUALITIES ? g->size + first : NULL,
+                                             .tree_a = g->tree_a + first,
+                                             .tree_b = g->tree_b + first,
+                                             .J = J,
+                                             .R = g->R + row,
+                                             .v_hat = g->v_hat + row,
+                                             .lower = g->lower + row,
+                                             .upper = g->upper + row};
+  g->nJ[g->n_groups] = at->J - J;
+  g->first_row[++g->n_groups] = g->n_rows;
+  at->first = g->n_constraints;
+}
+
+static int gather_group(struct sap_element_cursor *at, const struct sap_element_state *state,
+                        int group) {
+  switch (group) {
+    case EQUALITIES: return gather_equalities(at, state);
+    case FRICTIONS: return gather_frictions(at, state);
+    case LIMITS: return sap_gather_limits(at, state);
+    default: return sap_gather_controllers(at, state);
+  }
+}
+
+sap_status sap_element_gather_run(struct sap_element_gather *gather,
+                                  const struct sap_element_state *state, uint8_t *touched,
+                                  enum sap_fault *fault, int64_t *index) {
+  *fault = SAP_FAULT_NONE;
+  *index = -1;
+  gather->n_groups = gather->n_rows = gather->n_constraints = gather->n_acting = 0;
+  gather->n_engine_rows = 0;
+  gather->first_row[0] = 0;
+  if (gather->elements == NULL) {
+    return SAP_OK;
+  }
+  size_t n, nJ;
+  if (!measure(gather, state, &n, &nJ, fault, index)) {
+    return SAP_OK;
+  }
+  if (!reserve(gather, n, nJ)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  int known = gather->elements->n_controllers == 0 || sap_remove_controllers(gather, state);
+  struct sap_element_cursor at = {gather, touched, gather->J, 0};
+  for (int group = 0; group < SAP_ELEMENT_GROUPS && known; ++group) {
+    const double *J = at.J;
+    known = gather_group(&at, state, group);
+    end_group(&at, group, J);
+  }
+  if (!known) {
+    set_fault(SAP_FAULT_ROWS, -1, fault, index);
+  }
+  return SAP_OK;
+}
+
+sap_status sap_element_gather_regularize(struct sap_element_gather *gather,
+                                         const sap_problem *problem,
+                                         const sap_parameters *parameters, sap_error *error) {
+  if (gather->n_groups == 0) {
+    return SAP_OK;
+  }
+  sap_group_parameters physical[SAP_ELEMENT_GROUPS];
+  const double *value[SAP_ELEMENT_GROUPS][SAP_ELEMENT_VALUES];
+  for (int32_t i = 0; i < gather->n_groups; ++i) {
+    for (int p = 0; p < SAP_ELEMENT_VALUES; ++p) {
+      value[i][p] = gather->value[p] + gather->first_row[i];
+    }
+    physical[i] = (sap_group_parameters){.dt = parameters->dt,
+                                         .sigma = parameters->sigma,
+                                         .beta = near_rigid,
+                                         .delassus = parameters->delassus,
+                                         .value = value[i]};
+  }
+  const sap_status status =
+      sap_regularize_groups(problem, physical, gather->R, gather->v_hat, gather->lower,
+                            gather->upper, &gather->masses, &gather->allocator, error);
+  /* controllers are the last group; their bounds may differ from side to side */
+  const int64_t row = gather->n_rows - gather->n_acting;
+  for (int32_t c = 0; c < gather->n_acting && status == SAP_OK; ++c) {
+    gather->lower[row + c] = parameters->dt * gather->range[2 * (int64_t)c];
+    gather->upper[row + c] = parameters->dt * gather->range[2 * (int64_t)c + 1];
+  }
+  return status;
+}

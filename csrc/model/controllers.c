@@ -1,0 +1,90 @@
+#include "model/element_rows.h"
+
+#include <math.h>
+#include <string.h>
+
+static int is_off(int32_t group, int32_t disabled) {
+  return disabled < 0 || (group >= 0 && group < 31 && (disabled >> group & 1));
+}
+
+int sap_remove_controllers(struct sap_element_gather *g, const struct sap_element_state *state) {
+  const struct sap_elements *e = g->elements;
+  const int32_t nv = g->forest->nv;
+  memset(g->change, 0, sizeof(double) * (size_t)nv);
+  for (int32_t c = 0; c < e->n_controllers; ++c) {
+    const int32_t output = e->controller_output[c], *tree = e->controller_tree + 2 * (int64_t)c;
+    struct sap_engine_jacobian row;
+    if (!sap_moment_row(state, output, &row) || sap_row_moves(g, &row, tree) < 0) {
+      return 0;
+    }
+    sap_add_row(&row, -state->actuator_force[output], g->change);
+  }
+  /* what is left of the actuator forces of dofs whose total is bounded */
+  for (int32_t c = 0; c < e->n_controllers; ++c) {
+    const int32_t dof = e->controller_dof[c];
+    if (dof >= 0 && !is_off(-1, state->disabled)) {
+      const double others = state->qfrc_actuator[dof] + g->change[dof];
+      const double *total = e->controller_total + 2 * (int64_t)c;
+      g->change[dof] += fmin(fmax(others, total[0]), total[1]) - others;
+    }
+  }
+  for (int32_t i = 0; i < nv; ++i) {
+    g->smooth[i] = state->qfrc_smooth[i] + g->change[i];
+  }
+  return 1;
+}
+
+/* bounds of the force of controller c, whose moment on its dof is `moment` where that has a bound */
+static void find_range(const struct sap_element_gather *g, const struct sap_element_state *state,
+                       int32_t c, double *range) {
+  const struct sap_elements *e = g->elements;
+  const int32_t dof = e->controller_dof[c];
+  memcpy(range, e->controller_range + 2 * (int64_t)c, 2 * sizeof *range);
+  struct sap_engine_jacobian row;
+  if (dof < 0 || !sap_moment_row(state, e->controller_output[c], &row) || row.n != 1 ||
+      row.column[0] != dof || row.value[0] == 0.0) {
+    return;
+  }
+  const double others = state->qfrc_actuator[dof] + g->change[dof], gear = row.value[0];
+  const double *total = e->controller_total + 2 * (int64_t)c;
+  const double below = fmin(total[0] - others, 0.0) / gear;
+  const double above = fmax(total[1] - others, 0.0) / gear;
+  range[0] = fmax(range[0], gear > 0.0 ? below : above);
+  range[1] = fmin(range[1], gear > 0.0 ? above : below);
+}
+
+int sap_gather_controllers(struct sap_element_cursor *at, const struct sap_element_state *state) {
+  struct sap_element_gather *g = at->gather;
+  const struct sap_elements *e = g->elements;
+  for (int32_t c = 0; c < e->n_controllers; ++c) {
+    const int32_t output = e->controller_output[c], *tree = e->controller_tree + 2 * (int64_t)c;
+    struct sap_engine_jacobian row;
+    if (is_off(e->controller_group[c], state->disabled) || !sap_moment_row(state, output, &row)) {
+      continue;
+    }
+    const int moved = sap_row_moves(g, &row, tree);
+    if (moved < 0) {
+      return 0;
+    }
+    if (moved == 0) {
+      continue;
+    }
+    sap_write_rows(at, 1, &row, 1.0, tree);
+    const double Kp = e->controller_gains[2 * (int64_t)c];
+    const double Kd = e->controller_gains[2 * (int64_t)c + 1];
+    const double length = state->actuator_length[output];
+    const double set =
+        state->actuator_force[output] + Kp * length + Kd * state->actuator_velocity[output];
+    const int32_t at_row =
+        sap_append_row(g, (struct sap_row_label){SAP_ELEMENT_OUTPUT, output, 0, -1}, 1.0);
+    const double value[SAP_ELEMENT_VALUES] = {
+        Kp, Kd, length, Kp > 0.0 ? set / Kp : length, Kp > 0.0 ? 0.0 : set / Kd, 0.0, INFINITY};
+    for (int i = 0; i < SAP_ELEMENT_VALUES; ++i) {
+      g->value[i][at_row] = value[i];
+    }
+    find_range(g, state, c, g->range + 2 * (int64_t)g->n_acting);
+    g->controller[g->n_acting++] = c;
+    sap_append_constraint(at, 1, tree);
+  }
+  return 1;
+}

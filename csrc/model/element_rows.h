@@ -1,0 +1,69 @@
+/* Rows of an engine's Jacobians, and how they become rows of constraints. Used by the gathering of
+ * constraints (constraints.h) alone. */
+#ifndef SAPWOOD_MODEL_ELEMENT_ROWS_H
+#define SAPWOOD_MODEL_ELEMENT_ROWS_H
+
+#include "model/constraints.h"
+
+/* one row of a Jacobian: n entries in the columns `column`, or in the first n where that is NULL */
+struct sap_engine_jacobian {
+  int32_t n;
+  const int32_t *column;
+  const double *value;
+};
+
+/* Row i of the engine's constraints, moment of an actuator force, row of a tendon. 0 when the row does not
+ * lie in its arrays. */
+int sap_constraint_row(const struct sap_element_state *state, int32_t nv, int32_t i,
+                       struct sap_engine_jacobian *row);
+int sap_moment_row(const struct sap_element_state *state, int32_t output,
+                   struct sap_engine_jacobian *row);
+struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
+                                          const struct sap_element_state *state, int32_t tendon);
+
+/* 1 where the row moves something, 0 where not, -1 where it moves a dof outside the two trees or has a
+ * column that is no dof */
+int sap_row_moves(const struct sap_element_gather *gather, const struct sap_engine_jacobian *row,
+                  const int32_t *tree);
+
+/* x (nv) += factor * row, of a sparse row whose columns are dofs */
+static inline void sap_add_row(const struct sap_engine_jacobian *row, double factor, double *x) {
+  for (int32_t i = 0; i < row->n; ++i) {
+    x[row->column[i]] += factor * row->value[i];
+  }
+}
+
+/* dofs of two trees (-1 or less for none) together */
+int64_t sap_width_of(const struct sap_forest *forest, const int32_t *tree);
+
+/* Where the next constraint goes. Its rows are appended one by one, its block of J is written, and then it
+ * is closed. */
+struct sap_element_cursor {
+  struct sap_element_gather *gather;
+  uint8_t *touched;
+  double *J;
+  int32_t first; /* constraint of the group */
+};
+
+/* the next row, its values yet to be set; returns its number */
+int32_t sap_append_row(struct sap_element_gather *gather, struct sap_row_label label, double scale);
+
+/* J of `size` rows of the engine, times `scale` */
+void sap_write_rows(const struct sap_element_cursor *at, int32_t size,
+                    const struct sap_engine_jacobian *row, double scale, const int32_t *tree);
+
+/* J of one row that has `value` (count) from `dof` on */
+void sap_write_dofs(const struct sap_element_cursor *at, int32_t dof, int32_t count,
+                    const double *value);
+
+void sap_append_constraint(struct sap_element_cursor *at, int32_t size, const int32_t *tree);
+
+/* The constraints of each kind; 0 where the engine's rows are not those of the elements. */
+int sap_gather_limits(struct sap_element_cursor *at, const struct sap_element_state *state);
+int sap_gather_controllers(struct sap_element_cursor *at, const struct sap_element_state *state);
+
+/* Finds the smooth forces without controllers; 0 as above. */
+int sap_remove_controllers(struct sap_element_gather *gather,
+                           const struct sap_element_state *state);
+
+#endif
