@@ -124,7 +124,7 @@ def rows_wide(problem, k, v):
     for i in range(len(group)):
         blocks = [(t, J.astype(WIDE)) for t, J in row_jacobian(problem, k, i)]
         z = v_hat[i] - sum(J @ v[at[t]] for t, J in blocks)
-        g = np.array([min(max(x, lo), hi) for x, lo, hi in zip(z / R[i], lower[i], upper[i])])
+        g = np.minimum(np.maximum(z / R[i], lower[i]), upper[i])
         # the integral of the impulse over z, from 0
         cost += np.sum(g * z - R[i] * g**2 / 2)
         for t, J in blocks:
@@ -134,7 +134,7 @@ def rows_wide(problem, k, v):
 
 
 def evaluate_wide(problem, v):
-    """Cost, gradient, A v and J^T gamma at v, and the impulses of the contacts, in extended precision."""
+    """Cost, gradient, A v and J^T gamma at v, and contact impulses, in extended precision."""
     v = np.asarray(v, dtype=WIDE)
     at = sections(problem)
     difference = v - problem.v_star.astype(WIDE)
@@ -207,7 +207,7 @@ def moved_columns(problem) -> list[np.ndarray]:
 
 
 def settled(problem, v) -> np.ndarray:
-    """v with the velocities that no constraint moves at their best, where Newton's method keeps them.
+    """v with the velocities that no constraint moves at their best, where the solver keeps them.
 
     Their gradient A_uu (v_u - v*_u) + A_ut (v_t - v*_t) is zero.
     """

@@ -1,4 +1,4 @@
-"""Groups of clamped rows for the tests: random ones, and one problem for every kind of constraint."""
+"""Groups of clamped rows for the tests: random ones, and a problem for every kind of constraint."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import helpers
 from sapwood import Bilaterals, ContactProblem, Controllers, DryFrictions, JointLimits
 
 CHAIN = (3, 6, 1, 2, 6)
+ROW_FILES = sorted((helpers.DATA / "rows").glob("*.npz"))
 
 
 def random_trees(rng, sizes, n):
@@ -28,7 +29,7 @@ def random_rows(rng, kind, sizes, n):
 
 
 def random_parameters(rng, kind, n):
-    """Physical parameters of n rows: stiff and soft, with bounds that act and bounds that do not."""
+    """Physical parameters of n rows: stiff and soft, with bounds that act and others."""
 
     def some(*choices):
         return rng.choice(choices, n)
@@ -105,13 +106,40 @@ def case_of(kind):
 CASES = {"contact": contact_case, **{kind.kind: case_of(kind) for kind in KINDS}}
 
 
+# ---- what every solution must satisfy -------------------------------------------------------
+
+
+def check_solution(problem, solution):
+    """What a solution says of itself is so."""
+    measured = helpers.momentum_error(problem, solution.v)
+    assert measured <= 1e-6 * (1 + 1e-6)
+    np.testing.assert_allclose(solution.momentum_error, measured, rtol=1e-3, atol=1e-11)
+    cost = float(helpers.evaluate_wide(problem, solution.v)[0])
+    # the terms of the cost have either sign
+    size = abs(cost) + sum(
+        np.sum(np.abs(rows.gamma) * (np.abs(group.v_hat) + np.abs(rows.v_c)))
+        for group, rows in zip(problem.constraints, solution.constraints, strict=True)
+    )
+    np.testing.assert_allclose(solution.cost, cost, atol=1e-12 * size)
+    assert solution.complementarity_error <= 1e-12 * size / abs(cost)
+    for k, (group, rows) in enumerate(zip(problem.constraints, solution.constraints, strict=True)):
+        expected, _, _ = helpers.rows_wide(problem, k, solution.v)
+        v_c = problem.constraint_jacobian(k) @ solution.v
+        speed = np.abs(problem.constraint_jacobian(k)) @ np.abs(solution.v) + np.abs(group.v_hat)
+        np.testing.assert_allclose(rows.v_c, v_c, atol=1e-13 * speed.max(initial=0.0))
+        error = np.abs(rows.gamma - expected.astype(float))
+        assert np.all(error <= 100 * helpers.EPS * speed / group.R)
+        assert np.all(group.lower <= rows.gamma)
+        assert np.all(rows.gamma <= group.upper)
+        inside = (group.lower < rows.gamma) & (rows.gamma < group.upper)
+        np.testing.assert_array_equal(rows.active, inside)
+
+
 # ---- by hand -------------------------------------------------------------------------------------
 
 
 def free(mass, v_star, constraints, dt=0.01, **options):
     """Velocities with the given masses, each a tree of its own, without contacts."""
     mass = np.asarray(mass, dtype=float)
-    return ContactProblem(
-        np.ones(len(mass), int), mass, v_star, [], [], [], [], dt=dt, phi0=[], k=[], tau_d=[],
-        constraints=constraints, **options,
-    )  # fmt: skip
+    trees = np.ones(len(mass), int)
+    return ContactProblem(trees, mass, v_star, dt=dt, constraints=constraints, **options)

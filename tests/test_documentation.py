@@ -27,16 +27,22 @@ def modules():
     return ["sapwood", *(module.name for module in found if module.name not in NOT_IMPORTED)]
 
 
-def test_readme_examples_run(tmp_path, monkeypatch):
-    """Run the Python blocks of the README one after the other, as a reader would."""
-    pytest.importorskip("mujoco")
+# pages with examples, and how many at least
+EXAMPLES = {"README.md": 4, "docs/constraints.md": 3}
+
+
+@pytest.mark.parametrize("page", EXAMPLES)
+def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
+    """Run the Python blocks of a page one after the other, as a reader would."""
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "README.md").read_text()
+    text = (ROOT / page).read_text()
+    if "import mujoco" in text:
+        pytest.importorskip("mujoco")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert len(blocks) >= 4
-    names = {"__name__": "readme"}
+    assert len(blocks) >= EXAMPLES[page]
+    names = {"__name__": "page"}
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), names)
+        exec(compile(block, page, "exec"), names)
 
 
 def test_the_page_on_stepping_runs(capsys):

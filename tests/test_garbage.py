@@ -69,7 +69,54 @@ def test_wild_numbers_in_the_right_shape_are_refused_or_solved(wild):
     changes = {name: np.resize(values, np.shape(POINTS[name])) for name, values in wild.items()}
     problem, refusal = attempt(lambda: sapwood.ContactProblem(**{**POINTS, **changes}))
     if problem is None:
-        assert any(refusal.startswith(name) for name in (*wild, "J", "R_t", "R_n", "v_hat_n"))
+        # k stands for all parameters of a contact that give no finite R and v_hat together
+        names = (*wild, "J", "R_t", "R_n", "v_hat_n", "k")
+        assert any(refusal.startswith(name) for name in names)
+    else:
+        assert sapwood.solve(problem).status in Status
+
+
+KINDS = [sapwood.JointLimits, sapwood.Bilaterals, sapwood.Controllers, sapwood.DryFrictions]
+FINE = {
+    "J": np.eye(2, 6), "phi0": 0.0, "g": 0.0, "k": 1e3, "tau_d": 0.01, "force_upper": 1.0,
+    "Kp": 1.0, "Kd": 1.0, "effort": 2.0, "f": 1.0,
+}  # fmt: skip
+
+
+@overflow_is_fine
+@given(kind=st.sampled_from(KINDS), data=st.data())
+def test_garbage_groups_are_refused_or_solved(kind, data):
+    names = list(inspect.signature(kind).parameters)
+    fine = {name: value for name, value in FINE.items() if name in names}
+    changes = data.draw(st.dictionaries(st.sampled_from(names), GARBAGE, min_size=1, max_size=3))
+    group, refusal = attempt(lambda: kind(**{**fine, **changes}))
+    if group is None:
+        assert refusal
+        return
+    problem, refusal = attempt(lambda: sapwood.ContactProblem(**POINTS, constraints=[group]))
+    if problem is None:
+        assert refusal.startswith("constraints[0].")
+    else:
+        assert len(sapwood.solve(problem).constraints[0].gamma) == group.n_rows
+
+
+@given(kind=st.sampled_from(KINDS), data=st.data())
+def test_wild_numbers_of_groups_are_refused_or_solved(kind, data):
+    names = [name for name in inspect.signature(kind).parameters if name in FINE and name != "J"]
+    wild = {name: data.draw(st.floats(), name) for name in names}
+    given_rows = {
+        "R": st.floats(),
+        "v_hat": st.floats(),
+        "lower": st.floats(),
+        "upper": st.floats(),
+    }
+    if data.draw(st.booleans()):
+        wild = {name: data.draw(values, name) for name, values in given_rows.items()}
+    problem, refusal = attempt(
+        lambda: sapwood.ContactProblem(**POINTS, constraints=[kind(np.eye(2, 6), **wild)])
+    )
+    if problem is None:
+        assert any(name in refusal for name in (*wild, "R and v_hat"))
     else:
         assert sapwood.solve(problem).status in Status
 

@@ -264,6 +264,23 @@ def test_no_contacts():
     assert problem.to_dense()[1].shape == (0, 2)
 
 
+def test_contacts_may_be_left_out():
+    """The same as with empty arrays; of some of them, what is missing is named."""
+    empty = ContactProblem(
+        [2], np.eye(2).ravel(), [1.0, 2.0], [], [], [], [], dt=0.1, R_t=[], R_n=[], v_hat_n=[]
+    )
+    left_out = ContactProblem([2], np.eye(2).ravel(), [1.0, 2.0], dt=0.1)
+    assert left_out == empty
+    assert ContactProblem.from_dense(np.eye(2), [1.0, 2.0], dt=0.1) == empty
+    assert sapwood.solve(left_out).v.tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match=exactly("mu has shape (0,), expected (1,)")):
+        ContactProblem([1], [1.0], [0.0], [0], [-1], [1.0] * 3, dt=0.1)
+    with pytest.raises(TypeError, match=exactly("from_dense needs mu")):
+        ContactProblem.from_dense(np.eye(3), [0.0] * 3, np.eye(3), dt=0.1)
+    with pytest.raises(TypeError, match=exactly("from_dense needs dt")):
+        ContactProblem.from_dense(np.eye(3), [0.0] * 3)
+
+
 def test_attributes_cannot_be_set():
     problem = points()
     for name in ("A", "dt", "nv", "anything"):

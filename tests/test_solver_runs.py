@@ -10,6 +10,7 @@ import pytest
 import helpers
 import sapwood
 from helpers import TIGHT, assert_same_solution, implementations, seeded_problem, seeds, small_files
+from row_groups import mixed_problem
 from sapwood import SapSettings, Status, reference
 from sapwood.reference import direction
 
@@ -360,11 +361,11 @@ def test_velocities_that_no_contact_moves(seed):
 
 
 def turning_point(seed):
-    """A random problem, a point where contacts slide, and Newton's direction there."""
-    problem, rng = seeded_problem(seed)
+    """Random contacts and rows, a point where contacts slide, and Newton's direction there."""
+    problem, rng = mixed_problem(seed, contacts=20)
     objective = reference.Objective(problem)
     point = objective.point(0.3 * rng.standard_normal(problem.nv))
-    assert np.count_nonzero(point.regions == sapwood.Region.sliding) >= 3
+    assert np.count_nonzero(point.parts[0].state.regions == sapwood.Region.sliding) >= 3
     dv = -np.linalg.solve(objective.hessian(point.G), point.gradient)
     return objective, point, dv
 
@@ -376,9 +377,11 @@ def test_primal_dual_curvature_vanishes_with_the_step(seed):
     changes = []
     for size in (1e-4, 1e-5, 1e-6):
         dual = direction.predict(objective, point.gamma, point.G, objective.times_J(size * dv))
-        changes.append(np.abs(direction.blend(objective, point, dual) - point.G).max() / size)
-    assert changes[0] > 0.0
-    np.testing.assert_allclose(changes, changes[0], rtol=0.1)
+        blended = zip(direction.blend(objective, point, dual), point.G, strict=True)
+        changes.append([np.abs(new - G).max(initial=0.0) / size for new, G in blended])
+    assert changes[0][0] > 0.0
+    np.testing.assert_allclose(changes[1], changes[0], rtol=0.1)
+    np.testing.assert_allclose(changes[2], changes[0], rtol=0.1)
 
 
 @seeds
@@ -387,13 +390,17 @@ def test_primal_dual_direction_descends(seed, size):
     """G stays positive semidefinite, however far the step that the dual was predicted from."""
     objective, point, dv = turning_point(seed)
     dual = direction.predict(objective, point.gamma, point.G, objective.times_J(size * dv))
-    assert np.all(np.linalg.norm(dual.w, axis=1) <= 1.0 + 1e-14)
-    assert np.all(dual.gamma_n >= 0.0)
+    for pool in dual:
+        assert np.all(np.linalg.norm(pool.w, axis=1) <= 1.0 + 1e-14)
+        assert np.all(pool.gamma_n >= 0.0)
     G = direction.blend(objective, point, dual)
-    assert np.linalg.eigvalsh(G).min() >= -1e-12 * np.abs(G).max()
+    for blocks in G:
+        scale = np.abs(blocks).max(initial=0.0)
+        assert np.linalg.eigvalsh(blocks).min(initial=0.0) >= -1e-12 * scale
     # A <= H: the direction is no longer than that of the mass matrix alone
     blended = -np.linalg.solve(objective.hessian(G), point.gradient)
-    free = -np.linalg.solve(objective.hessian(np.zeros_like(G)), point.gradient)
+    nothing = [np.zeros_like(blocks) for blocks in G]
+    free = -np.linalg.solve(objective.hessian(nothing), point.gradient)
     assert 0.0 < -point.gradient @ blended <= -point.gradient @ free * (1.0 + 1e-12)
 
 

@@ -207,7 +207,7 @@ static int read_regularization(sapwood_problem *self, const arguments *in,
   if (given < 0) {
     return -1;
   }
-  if (given == 0 && physical == 0) {
+  if (given == 0 && physical == 0 && n > 0) {
     PyErr_SetString(PyExc_TypeError, "give phi0, k and tau_d, or R_t, R_n and v_hat_n");
     return -1;
   }
@@ -231,7 +231,7 @@ static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   if (self == NULL) {
     return NULL;
   }
-  sap_parameters parameters;
+  sap_parameters parameters = {0};
   if (read_trees(self, in.tree_nv, in.tree_a, in.tree_b, in.groups) < 0 || copy_trees(self) < 0 ||
       read_dynamics(self, &in) < 0 || read_regularization(self, &in, &parameters) < 0 ||
       sapwood_groups_read_values(&self->groups, in.groups, &self->problem, &parameters) < 0) {

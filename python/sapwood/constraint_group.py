@@ -345,6 +345,8 @@ def over_rows(value: ArrayLike | None, name: str, n_rows: int, rule: str) -> _Fl
         array = np.full(n_rows, array)
     if array.shape != (n_rows,):
         raise ValueError(f"{name} has shape {array.shape}, expected ({n_rows},)")
-    for i in np.flatnonzero(~_RULES[rule](array)):
+    fine = _RULES[rule](array)
+    if not fine.all():
+        i = fine.argmin()
         raise ValueError(f"{name}[{i}] = {array[i]:g}: {rule}")
     return _read_only(array)

@@ -20,11 +20,8 @@ from sapwood.constraints import KINDS
 from sapwood.problem import ContactProblem
 
 _PREFIX = "constraints"
-_KEYS = {
-    key: parameter
-    for key, parameter in inspect.signature(ContactProblem).parameters.items()
-    if key != _PREFIX
-}
+_KEYS = set(inspect.signature(ContactProblem).parameters) - {_PREFIX}
+_NEEDED = ("dt", "tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu")
 _TEXT = ("source", "delassus")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # how archives begin, the second one without members
 
@@ -57,8 +54,8 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
     """
     name = file_name(path, "path")
     arrays, groups = _read(name)
-    for key, parameter in _KEYS.items():
-        if parameter.default is parameter.empty and key not in arrays:
+    for key in _NEEDED:
+        if key not in arrays:
             raise ValueError(f"{name}: {key} is missing")
     for key in _TEXT:
         if key in arrays:

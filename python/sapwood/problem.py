@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.constraint_group import ConstraintGroup
 from sapwood.constraints import placed_groups
-from sapwood.dense import diagonal_blocks, jacobian_offsets, offsets, split_jacobian
+from sapwood.dense import diagonal_blocks, offsets, split_jacobian
 from sapwood.problem_arrays import Delassus, ProblemArrays
 
 _Float = NDArray[np.float64]
@@ -40,12 +40,13 @@ class ContactProblem(ProblemArrays):
         Row-major symmetric positive definite blocks, tree after tree.
     v_star : array_like (nv,)
         Free-motion velocity, Eq. (10).
-    tree_a, tree_b : array_like of int (n_contacts,)
-        First tree of each contact, and the second one, or -1 for the world or the same tree.
-    J : array_like
+    tree_a, tree_b : array_like of int (n_contacts,), optional
+        First tree of each contact, and the second one, or -1 for the world or the same tree. By
+        default there are no contacts.
+    J : array_like, optional
         Per contact a row-major 3 x tree_nv[tree_a] block, then, if tree_b >= 0, a
         3 x tree_nv[tree_b] block; rows (t1, t2, n), v_n > 0 separates.
-    mu : array_like (n_contacts,)
+    mu : array_like (n_contacts,), optional
         Friction coefficients, >= 0.
     dt : float
         Time step, s.
@@ -93,10 +94,10 @@ class ContactProblem(ProblemArrays):
         tree_nv: ArrayLike,
         A: ArrayLike,
         v_star: ArrayLike,
-        tree_a: ArrayLike,
-        tree_b: ArrayLike,
-        J: ArrayLike,
-        mu: ArrayLike,
+        tree_a: ArrayLike = (),
+        tree_b: ArrayLike = (),
+        J: ArrayLike = (),
+        mu: ArrayLike = (),
         *,
         dt: float,
         phi0: ArrayLike | None = None,
@@ -139,18 +140,14 @@ class ContactProblem(ProblemArrays):
             group.regularized(*arrays) for group, arrays in zip(groups, core.groups, strict=True)
         )
         self._tree_offsets = offsets(core.tree_nv)
-        self._J_offsets = jacobian_offsets(core.tree_nv, core.tree_a, core.tree_b, 3)
-        self._group_offsets = tuple(
-            jacobian_offsets(core.tree_nv, group.tree_a, group.tree_b, group.size)
-            for group in groups
-        )
+        self._J_offsets = {}
 
     @classmethod
     def from_dense(
         cls,
         A: ArrayLike,
         v_star: ArrayLike,
-        J: ArrayLike,
+        J: ArrayLike | None = None,
         phi0: ArrayLike | None = None,
         k: ArrayLike | None = None,
         tau_d: ArrayLike | None = None,
@@ -179,10 +176,10 @@ class ContactProblem(ProblemArrays):
             Mass matrix; zero between different trees.
         v_star : array_like (nv,)
             Free-motion velocity.
-        J : array_like (3 n_contacts, nv)
+        J : array_like (3 n_contacts, nv), optional
             Contact Jacobian, three rows (t1, t2, n) per contact. A contact may touch two trees.
-        mu : array_like (n_contacts,)
-            Friction coefficients; required.
+        mu : array_like (n_contacts,), optional
+            Friction coefficients; required where there is a J.
         dt : float
             Time step, s; required.
         trees : array_like of int, optional
@@ -202,13 +199,15 @@ class ContactProblem(ProblemArrays):
         TypeError, ValueError
             As for the class, and where A couples two trees or a contact touches more than two.
         """
-        for name, value in (("mu", mu), ("dt", dt)):
-            if value is None:
-                raise TypeError(f"from_dense needs {name}")
+        if J is not None and mu is None:
+            raise TypeError("from_dense needs mu")
+        if dt is None:
+            raise TypeError("from_dense needs dt")
         dense_A = _core.as_float64(A, "A", (-1, -1), rule="finite")
         nv = len(dense_A)
         dense_A = _core.as_float64(dense_A, "A", (nv, nv))
-        dense_J = _core.as_float64(J, "J", (-1, nv), rule="finite")
+        dense_J = np.zeros((0, nv)) if J is None else J
+        dense_J = _core.as_float64(dense_J, "J", (-1, nv), rule="finite")
         if len(dense_J) % 3 != 0:
             raise ValueError(f"J has shape {dense_J.shape}, expected (3 n_contacts, {nv})")
         tree_nv = np.array([nv], np.int32) if trees is None else _core.as_int32(trees, "trees")
@@ -221,7 +220,7 @@ class ContactProblem(ProblemArrays):
         )
         return cls(
             tree_nv, diagonal_blocks(dense_A, tree_nv), v_star, tree_a, tree_b, flat_J,
-            cast(ArrayLike, mu), dt=cast(float, dt), phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n,
+            () if mu is None else mu, dt=dt, phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n,
             v_hat_n=v_hat_n, v_hat_t=v_hat_t, sigma=sigma, beta=beta, delassus=delassus,
             v_guess=v_guess, v_ref=v_ref, gamma_ref=gamma_ref, source=source,
             constraints=constraints,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.checks import integer
 from sapwood.constraint_group import ConstraintGroup
+from sapwood.dense import jacobian_offsets
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -20,15 +21,14 @@ Delassus = Literal["block", "diagonal"]
 class ProblemArrays:
     """Arrays and numbers of a problem, and their blocks; all read-only."""
 
-    __slots__ = (
-        "_J_offsets", "_constraints", "_core", "_fields", "_group_offsets", "_tree_offsets",
-    )  # fmt: skip
+    __slots__ = ("_J_offsets", "_constraints", "_core", "_fields", "_tree_offsets")
 
     _core: _core.Problem
     _fields: dict[str, Any]
     _tree_offsets: NDArray[np.int64]
-    _J_offsets: NDArray[np.int64]
-    _group_offsets: tuple[NDArray[np.int64], ...]  # as _J_offsets, of each group
+    # where each constraint begins in J: of the contacts by None, of a group by its number; found
+    # when first asked for
+    _J_offsets: dict[int | None, NDArray[np.int64]]
     _constraints: tuple[ConstraintGroup, ...]
 
     # ---- arrays ------------------------------------------------------------------------------
@@ -176,6 +176,14 @@ class ProblemArrays:
         """Where the velocities of each tree lie."""
         return [slice(a, b) for a, b in itertools.pairwise(self._tree_offsets)]
 
+    def _first_entries(self, k: int | None) -> NDArray[np.int64]:
+        """Where the constraints of group k, or the contacts, begin in their J."""
+        if k not in self._J_offsets:
+            of: ProblemArrays | ConstraintGroup = self if k is None else self.constraints[k]
+            size = 3 if k is None else self.constraints[k].size
+            self._J_offsets[k] = jacobian_offsets(self.tree_nv, of.tree_a, of.tree_b, size)
+        return self._J_offsets[k]
+
     def A_block(self, t: SupportsIndex) -> _Float:
         """Mass matrix of one tree.
 
@@ -225,7 +233,7 @@ class ProblemArrays:
             Where `i` is no integer.
         """
         i = _checked_index(i, self.n_contacts, "contact")
-        start, end = self._J_offsets[i : i + 2]
+        start, end = self._first_entries(None)[i : i + 2]
         return _blocks(self.J[start:end], 3, int(self.tree_nv[self.tree_a[i]]), self.tree_b[i] >= 0)
 
     def constraint_blocks(self, k: SupportsIndex, i: SupportsIndex) -> tuple[_Float, _Float | None]:
@@ -255,7 +263,7 @@ class ProblemArrays:
         k = _checked_index(k, len(self.constraints), "group")
         group = self.constraints[k]
         i = _checked_index(i, len(group), "constraint")
-        start, end = self._group_offsets[k][i : i + 2]
+        start, end = self._first_entries(k)[i : i + 2]
         n_a = int(self.tree_nv[group.tree_a[i]])
         return _blocks(group.J[start:end], int(group.size[i]), n_a, group.tree_b[i] >= 0)
 

@@ -28,17 +28,55 @@ static void counting_release(void *memory, void *context) {
   free(memory);
 }
 
+/* groups beside the contacts: a friction on the first velocity of each tree, and a bilateral constraint of one row
+ * between each tree and the next */
+static struct {
+  int32_t first[SCENE_TREES], second[SCENE_TREES], world[SCENE_TREES];
+  double one[SCENE_TREES], zero[SCENE_TREES], minus[SCENE_TREES];
+  double J_friction[SCENE_TREES * SCENE_MOST_NV], J_pairs[2 * SCENE_TREES * SCENE_MOST_NV];
+  sap_constraints groups[2];
+} rows;
+
+static void add_groups(void) {
+  const int32_t n = scene.problem.n_trees;
+  double *J = rows.J_friction, *J_pair = rows.J_pairs;
+  for (int32_t t = 0; t < n; ++t) {
+    const int32_t next = t + 1 < n ? scene.tree_nv[t + 1] : 0;
+    rows.first[t] = t;
+    rows.second[t] = t + 1;
+    rows.world[t] = -1;
+    rows.one[t] = 1;
+    rows.minus[t] = -1;
+    for (int32_t j = 0; j < scene.tree_nv[t]; ++j) {
+      *J++ = j == 0;
+    }
+    for (int32_t j = 0; j < scene.tree_nv[t] + next; ++j) {
+      *J_pair++ = j == 0 ? 1 : -0.5;
+    }
+  }
+  rows.groups[0] = (sap_constraints){SAP_DRY_FRICTION, n,        NULL,      rows.first, rows.world,
+                                     rows.J_friction,  rows.one, rows.zero, rows.minus, rows.one};
+  rows.groups[1] = (sap_constraints){SAP_BILATERAL, n - 1,    NULL,      rows.first, rows.second,
+                                     rows.J_pairs,  rows.one, rows.zero, rows.minus, rows.one};
+  scene.problem.n_groups = 2;
+  scene.problem.groups = rows.groups;
+}
+
 static void nothing_is_allocated_once_the_workspace_stands(void) {
   uint64_t seed = 41;
   struct counter counter = {0, 0, -1};
   const sap_allocator allocator = {counting_allocate, counting_release, &counter};
-  for (int history = 0; history < 2; ++history) {
+  for (int variant = 0; variant < 4; ++variant) {
+    const int with_groups = variant / 2;
     sap_settings settings = sap_settings_default();
-    settings.record_history = history;
+    settings.record_history = variant % 2;
     sap_solver *solver = NULL;
     REQUIRE(sap_solver_create(&solver, &settings, &allocator, NULL) == SAP_OK);
     sap_solution solution = scene_solution(&outputs);
     scene_make(&scene, SCENE_TREES, SCENE_CONTACTS, &seed);
+    if (with_groups) {
+      add_groups();
+    }
     REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
     CHECK(solution.total_iterations > 0);
     const long standing = counter.allocations;
@@ -52,6 +90,9 @@ static void nothing_is_allocated_once_the_workspace_stands(void) {
     /* smaller graphs fit where the large one did */
     for (int repeat = 0; repeat < 5; ++repeat) {
       scene_make(&scene, 8, 10, &seed);
+      if (with_groups) {
+        add_groups();
+      }
       REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
       CHECK_EQUAL(solution.symbolic_reused, 0);
     }
@@ -61,9 +102,8 @@ static void nothing_is_allocated_once_the_workspace_stands(void) {
   }
 }
 
-static void every_failed_allocation_is_a_clean_error(void) {
-  uint64_t seed = 42;
-  scene_make(&scene, 12, 20, &seed);
+/* how many allocations there are to fail */
+static long fail_each_allocation(void) {
   double phi0[20] = {0}, k[20], tau_d[20] = {0}, R_t[20], R_n[20], v_hat_n[20];
   for (int i = 0; i < 20; ++i) {
     k[i] = 1e4;
@@ -100,8 +140,34 @@ static void every_failed_allocation_is_a_clean_error(void) {
     CHECK_EQUAL(status, SAP_OUT_OF_MEMORY);
     ++failures;
   }
+  return failures;
+}
+
+static void every_failed_allocation_is_a_clean_error(void) {
+  uint64_t seed = 42;
+  scene_make(&scene, 12, 20, &seed);
   /* check, regularize, solver, and the blocks of the workspace: reduction, graph, rows, numbers */
-  CHECK_EQUAL(failures, 7);
+  CHECK_EQUAL(fail_each_allocation(), 7);
+  /* the triples that rows of groups are put into */
+  add_groups();
+  CHECK_EQUAL(fail_each_allocation(), 8);
+}
+
+static void failed_allocation_of_a_group_is_a_clean_error(void) {
+  uint64_t seed = 43;
+  scene_make(&scene, 12, 20, &seed);
+  add_groups();
+  double R[SCENE_TREES], v_hat[SCENE_TREES], lower[SCENE_TREES], upper[SCENE_TREES];
+  const double *const f[1] = {rows.one};
+  const sap_group_parameters parameters = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, f};
+  for (long fail_at = 0; fail_at < 2; ++fail_at) {
+    struct counter counter = {0, 0, fail_at};
+    const sap_allocator allocator = {counting_allocate, counting_release, &counter};
+    const sap_status status = sap_regularize_group(&scene.problem, &rows.groups[0], &parameters, R,
+                                                   v_hat, lower, upper, &allocator, NULL);
+    CHECK_EQUAL(status, fail_at == 0 ? SAP_OUT_OF_MEMORY : SAP_OK);
+    CHECK_EQUAL(counter.live, 0);
+  }
 }
 
 static void destroying_nothing_is_allowed(void) {
@@ -114,6 +180,7 @@ int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(nothing_is_allocated_once_the_workspace_stands),
       CHECK_TEST(every_failed_allocation_is_a_clean_error),
+      CHECK_TEST(failed_allocation_of_a_group_is_a_clean_error),
       CHECK_TEST(destroying_nothing_is_allowed),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

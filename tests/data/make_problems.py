@@ -9,7 +9,9 @@ Needs mujoco. The files are committed; run this only to change the set.
 
 from __future__ import annotations
 
+import itertools
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,15 +61,17 @@ def quadruped(load: bool) -> str:
     """A trunk on four two-joint legs with sprung joints, a box dropped on its back if loaded."""
     legs = "".join(
         f'<body pos="{x} {y} 0"><joint axis="0 1 0" stiffness="60" damping=".5" springref="20"/>'
-        f'<geom type="capsule" fromto="0 0 0 0 0 -.2" size=".02"/><body pos="0 0 -.2">'
+        f'<geom type="capsule" fromto="0 0 0 0 0 -.2" size=".02"/>'
+        f'<body name="shank{i}" pos="0 0 -.2">'
         f'<joint axis="0 1 0" stiffness="60" damping=".5" springref="-40"/>'
         f'<geom type="capsule" fromto="0 0 0 0 0 -.2" size=".02"/></body></body>'
-        for x in (-0.25, 0.25)
-        for y in (-0.15, 0.15)
+        for i, (x, y) in enumerate(itertools.product((-0.25, 0.25), (-0.15, 0.15)))
     )
-    box = '<body pos=".03 .02 .62"><freejoint/><geom type="box" size=".1 .1 .05"/></body>'
+    box = (
+        '<body name="box" pos=".03 .02 .62"><freejoint/><geom type="box" size=".1 .1 .05"/></body>'
+    )
     return (
-        f'<mujoco>{OPTION}<worldbody>{FLOOR}<body pos="0 0 .45"><freejoint/>'
+        f'<mujoco>{OPTION}<worldbody>{FLOOR}<body name="trunk" pos="0 0 .45"><freejoint/>'
         f'<geom type="box" size=".3 .12 .05" density="300"/>{legs}</body>{box if load else ""}'
         f"</worldbody></mujoco>"
     )
@@ -101,6 +105,36 @@ def gripper() -> str:
     )
 
 
+def drives(model: mujoco.MjModel, data: mujoco.MjData) -> list:
+    """Limits, controllers and friction of all hinges; the box on a strut, and two feet on a bar."""
+    hinges = np.flatnonzero(np.asarray(model.jnt_type) == mujoco.mjtJoint.mjJNT_HINGE)
+    J = np.eye(model.nv)[np.asarray(model.jnt_dofadr)[hinges]]
+    q = np.asarray(data.qpos)[np.asarray(model.jnt_qposadr)[hinges]]
+    knee = np.arange(len(hinges)) % 2
+
+    def point(name: str, local: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
+        body = model.body(name).id
+        at = data.xpos[body] + data.xmat[body].reshape(3, 3) @ local
+        jacobian = np.zeros((3, model.nv))
+        mujoco.mj_jac(model, data, jacobian, None, at, body)
+        return at, jacobian
+
+    box, J_box = point("box", (0.0, 0.0, 0.0))
+    strut, J_strut = point("trunk", (0.03, 0.02, 0.17))
+    (left, J_left), (right, J_right) = (point(f"shank{i}", (0.0, 0.0, -0.2)) for i in (0, 2))
+    along = (right - left) / np.linalg.norm(right - left)
+    return [
+        sapwood.JointLimits(-J, phi0=np.where(knee, 0.0, 0.3) - q, k=1e4),
+        sapwood.Bilaterals(J_box - J_strut, size=3, g=box - strut),
+        sapwood.Controllers(J, Kp=120.0, Kd=2.0, q_0=q, q_d=np.where(knee, -0.7, 0.35), effort=4.0),
+        sapwood.DryFrictions(J, f=0.3),
+        sapwood.Bilaterals(
+            (along @ (J_right - J_left))[None], g=np.linalg.norm(right - left) - 0.5, k=1e5,
+            force_lower=-20.0, force_upper=20.0,
+        ),
+    ]  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Case:
     """One problem file: a scene, the step at which its problem is taken, and its material."""
@@ -113,6 +147,7 @@ class Case:
     mu: tuple[float, ...] = (1.0,)
     delassus: str = "block"
     control: float = 0.0
+    constraints: Callable[[mujoco.MjModel, mujoco.MjData], list] | None = None
 
 
 CASES = (
@@ -126,6 +161,9 @@ CASES = (
     Case("chain_8_impact_block", chain(8), 0.005, 135, mu=(0.6,)),
     Case("chain_8_settled_diagonal", chain(8), 0.005, 300, mu=(0.6,), delassus="diagonal"),
     Case("gripper_1_squeeze_block", gripper(), 0.002, 11, mu=(0.7,), control=5.0),
+    Case(
+        "rows/quadruped_1_drives_block", quadruped(True), 0.005, 33, mu=(0.8,), constraints=drives
+    ),
 )
 
 
@@ -178,6 +216,7 @@ def build(model: mujoco.MjModel, data: mujoco.MjData, case: Case):
         tau_d=np.full(n, case.dt),
         delassus=case.delassus,
         v_guess=data.qvel.copy(),
+        constraints=case.constraints(model, data) if case.constraints else (),
     )
 
 
@@ -207,6 +246,7 @@ def main() -> None:
         v_ref = polish(problem, reference.solve(problem, settings=tight).v)
         gamma_ref = helpers.evaluate_wide(problem, v_ref)[4].astype(float)
         names = "tree_nv A v_star tree_a tree_b J mu R_t R_n v_hat_n phi0 k tau_d v_guess".split()
+        names.append("constraints")
         arrays = {name: getattr(problem, name) for name in names}
         written = sapwood.ContactProblem(
             **arrays,
@@ -216,6 +256,7 @@ def main() -> None:
             source=f"MuJoCo {mujoco.__version__}, make_problems.py: {case.name}",
         )
         path = folder / f"{case.name}.npz"
+        path.parent.mkdir(exist_ok=True)
         sapwood.save_problem(path, written)
         print(
             f"{case.name:32s} {path.stat().st_size:6d} bytes  trees {problem.n_trees:3d}  "

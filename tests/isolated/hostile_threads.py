@@ -19,18 +19,42 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import helpers
 import sapwood
+from row_groups import random_groups
 
 SEED = 20240917
 ROUNDS = 300
 
 
+SIZES = (6, 6, 1, 9, 6, 3)
+
+
+def hostile_groups(
+    rng: np.random.Generator, names: tuple[str, ...]
+) -> tuple[list[sapwood.Bilaterals], dict[str, np.ndarray]]:
+    """Groups of given rows, and by group and name the arrays that they were made of."""
+    model = helpers.random_problem(rng, SIZES, constraints=random_groups(rng, SIZES))
+    groups, arrays = [], {}
+    for k, group in enumerate(model.constraints):
+        own = {name: np.array(getattr(group, name)) for name in names}
+        rest = ("J", "tree_a", "tree_b", "size", "R", "v_hat", "lower", "upper")
+        given = {name: getattr(group, name) for name in rest}
+        groups.append(sapwood.Bilaterals(**{**given, **own}))
+        arrays |= {f"{k}.{name}": array for name, array in own.items() if array.size > 0}
+    return groups, arrays
+
+
 def values_change(rng: np.random.Generator) -> list[str]:
     """Float arrays are overwritten with anything while four threads solve with one solver."""
-    model = helpers.random_problem(rng)
-    names = ("A", "v_star", "J", "mu", "R_t", "R_n", "v_hat_n")
-    arrays = {name: getattr(model, name).copy() for name in names}
+    model = helpers.random_problem(rng, SIZES)
+    arrays = {
+        name: getattr(model, name).copy()
+        for name in ("A", "v_star", "J", "mu", "R_t", "R_n", "v_hat_n")
+    }
+    groups, of_groups = hostile_groups(rng, ("J", "R", "v_hat", "lower", "upper"))
+    problem = helpers.rebuild(model, **arrays, constraints=groups)
+    arrays |= of_groups
+    names = list(arrays)
     originals = {name: array.copy() for name, array in arrays.items()}
-    problem = helpers.rebuild(model, **arrays)
     solver = sapwood.SapSolver(sapwood.SapSettings(record_history=True, max_iterations=20))
     stop = threading.Event()
     failures: list[str] = []
@@ -68,11 +92,20 @@ def values_change(rng: np.random.Generator) -> list[str]:
 
 def indices_change(rng: np.random.Generator) -> list[str]:
     """Index arrays, the caller's and the exposed ones, are overwritten while threads solve."""
-    model = helpers.random_problem(rng)
-    arrays = {name: getattr(model, name).copy() for name in ("tree_nv", "tree_a", "tree_b")}
-    problem = helpers.rebuild(model, **arrays)
+    names = ("tree_nv", "tree_a", "tree_b")
+    model = helpers.random_problem(rng, SIZES)
+    arrays = {name: getattr(model, name).copy() for name in names}
+    groups, of_groups = hostile_groups(rng, ("size", "tree_a", "tree_b"))
+    problem = helpers.rebuild(model, **arrays, constraints=groups)
     expected = sapwood.solve(problem)
     exposed = [getattr(problem, name) for name in arrays]
+    exposed += [
+        getattr(group, name)
+        for group in problem.constraints
+        for name in ("size", "tree_a", "tree_b")
+        if len(group) > 0
+    ]
+    arrays |= of_groups
     for array in exposed:
         array.flags.writeable = True
     stop = threading.Event()

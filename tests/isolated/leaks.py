@@ -34,6 +34,7 @@ ARRAYS = {"tree_nv": TREES, "A": A, "v_star": v_star, "tree_a": tree_a, "tree_b"
 ARRAYS |= {"J": J, "mu": mu, "phi0": np.zeros(N_TREES), "k": np.full(N_TREES, 1e5)}
 ARRAYS |= {"tau_d": np.zeros(N_TREES)}
 PROBLEM = sapwood.ContactProblem(**ARRAYS, dt=0.01)
+ROWS = {"J": np.tile(np.eye(1, 10).ravel(), N_TREES), "tree_a": tree_a, "tree_b": tree_b}
 SETTINGS = sapwood.SapSettings(record_history=True)
 SOLVER = sapwood.SapSolver(SETTINGS)
 FEW = dict(list(ARRAYS.items())[:7])
@@ -74,6 +75,43 @@ def construct_wrongly() -> None:
     )
     refused(lambda: sapwood.ContactProblem(**ARRAYS, dt=0.01, delassus="x"))
     refused(lambda: sapwood.ContactProblem(**{**ARRAYS, "mu": [[1.0], 2.0]}, dt=0.01))
+
+
+def construct_groups() -> None:
+    """Groups in flat and in dense form, from parameters and given, copied, and solved."""
+    problem = with_groups(
+        sapwood.JointLimits(**ROWS, phi0=0.0),
+        sapwood.Bilaterals(**ROWS, size=1, R=mu, v_hat=mu),
+        sapwood.Controllers(np.eye(4, 10 * N_TREES), Kp=1.0, Kd=1.0),
+        sapwood.DryFrictions(**ROWS, f=1.0),
+    )
+    solution = SOLVER.solve(pickle.loads(pickle.dumps(problem)))
+    pickle.loads(pickle.dumps(solution))
+    sapwood.solve_batch([problem, PROBLEM], threads=2)
+
+
+def construct_groups_wrongly() -> None:
+    """Groups that are refused at every point, and arrays that turn wrong."""
+    fine = sapwood.DryFrictions(**ROWS, f=1.0)
+    refused(lambda: sapwood.DryFrictions(**ROWS, f="x"))
+    refused(lambda: sapwood.Bilaterals(**ROWS, g=0.0, size=7))
+    refused(lambda: with_groups(fine, 3))
+    refused(lambda: with_groups(fine, sapwood.DryFrictions([[1.0]], f=1.0)))
+    refused(lambda: with_groups(fine, sapwood.DryFrictions(mu, tree_a, f=1.0)))
+    refused(lambda: with_groups(fine, sapwood.DryFrictions(**{**ROWS, "tree_a": -tree_a}, f=1.0)))
+    refused(lambda: with_groups(fine, sapwood.Controllers(**ROWS, Kp=0.0, Kd=0.0)))
+    refused(lambda: with_groups(fine, sapwood.DryFrictions(**{**ROWS, "J": 0 * ROWS["J"]}, f=1.0)))
+    R = mu.copy()
+    problem = with_groups(fine, sapwood.DryFrictions(**ROWS, R=R, v_hat=mu))
+    R[3] = 0.0
+    refused(lambda: SOLVER.solve(problem))
+    refused(lambda: sapwood.clamp(mu, mu, 1.0, 1.0))
+    sapwood.clamp(mu, mu, -1.0, 1.0)
+
+
+def with_groups(*groups: object) -> sapwood.ContactProblem:
+    """The problem with groups."""
+    return sapwood.ContactProblem(**ARRAYS, dt=0.01, constraints=groups)
 
 
 def solve() -> None:
@@ -164,7 +202,8 @@ def leak_on_purpose(kept: list[object] = []) -> None:  # noqa: B006
 
 def main() -> int:
     """Run all scenarios."""
-    scenarios = [construct, construct_wrongly, solve, solve_wrongly, solve_many, evaluate]
+    scenarios = [construct, construct_wrongly, construct_groups, construct_groups_wrongly]
+    scenarios += [solve, solve_wrongly, solve_many, evaluate]
     found = [line for scenario in scenarios for line in leaks_of(scenario)]
     if len(leaks_of(leak_on_purpose)) < 2:
         found.append("the counts did not see a leak on purpose")

@@ -18,6 +18,13 @@ bounded, so the direction descends and the line search makes the method converge
 where the last step left less than a tenth of the gradient, and after one of 1.2 and more, which
 says that H was too stiff, H is Newton's unchanged.
 
+A clamped row between finite bounds c - b and c + b, such as the dry friction of a joint, is the
+same in one dimension: |y - c| in place of the norm, t = sign(y - c), and beyond a bound
+
+    G = (1/R) b/|y - c| (1 - m^2),   m = (t + w)/2,   w = (gamma' - c)/max(b, |gamma' - c|)
+
+in place of 0.
+
 Sticking start. At an impact most contacts slide at the guess, and the first iterations are spent
 unlearning that. The first direction leads instead to the minimiser of
 
@@ -91,13 +98,13 @@ def sticking_system(
 
 def predict(
     objective: Objective, gamma: Sequence[Array], G: Sequence[Array], dv_c: Sequence[Array]
-) -> tuple[Dual | None, ...]:
+) -> tuple[Dual, ...]:
     """What the laws linearized at the full step say, pool by pool."""
     pools = zip(objective.pools, gamma, G, dv_c, strict=True)
     return tuple(pool.predict(*values) for pool, *values in pools)
 
 
 def blend(objective: Objective, point: Point, dual: Sequence[Dual | None]) -> tuple[Array, ...]:
-    """G (n, r, r) of each pool at a point, by the means of law and dual where contacts slide."""
+    """G (n, r, r) of each pool at a point, by the means of law and dual."""
     pools = zip(objective.pools, point.parts, dual, strict=True)
     return tuple(pool.blend(part.y, part.state, known) for pool, part, known in pools)

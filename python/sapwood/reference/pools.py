@@ -34,10 +34,10 @@ class State(NamedTuple):
 
 
 class Dual(NamedTuple):
-    """What the contact law linearized at a full step says of the impulses there."""
+    """What the law linearized at a full step says of the impulses there; |w| <= 1."""
 
-    w: Array  # (n, 2) friction over mu gamma_n, |w| <= 1
-    gamma_n: Array  # (n), N s, >= 0
+    w: Array  # (n, 2) friction over mu gamma_n; (n, 1) where a row is between its bounds
+    gamma_n: Array  # (n) of contacts, N s, >= 0; 0 for rows
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Pool(Protocol):
         """G (n, r, r) and impulses (n, r) of the sticking start."""
         ...
 
-    def predict(self, gamma: Array, G: Array, dv_c: Array) -> Dual | None:
+    def predict(self, gamma: Array, G: Array, dv_c: Array) -> Dual:
         """Remember the law linearized at the full step dv_c (n, r)."""
         ...
 
@@ -235,14 +235,29 @@ class RowPool:
         del y
         return state.G, state.gamma
 
-    def predict(self, gamma: Array, G: Array, dv_c: Array) -> None:
-        """Nothing turns round in a single row."""
-        del gamma, G, dv_c
+    def _middle(self) -> tuple[Array, Array]:
+        """c and b with the bounds c - b and c + b; both 0 where a bound is infinite."""
+        finite = np.isfinite(self.upper - self.lower)
+        lower, upper = np.where(finite, self.lower, 0.0), np.where(finite, self.upper, 0.0)
+        return (lower + upper) / 2.0, (upper - lower) / 2.0
+
+    def predict(self, gamma: Array, G: Array, dv_c: Array) -> Dual:
+        """w = (gamma' - c) / max(b, |gamma' - c|) with gamma' = gamma - G dv_c."""
+        c, b = self._middle()
+        predicted = gamma - G[:, :, 0] * dv_c - c
+        divisor = np.maximum(b, np.abs(predicted))
+        return Dual(predicted / np.where(divisor > 0.0, divisor, 1.0), np.zeros(len(gamma)))
 
     def blend(self, y: Array, state: State, dual: Dual | None) -> Array:
-        """G of the law."""
-        del y, dual
-        return state.G
+        """Curvature beyond a bound, see `direction`."""
+        if dual is None:
+            return state.G
+        c, b = self._middle()
+        x = y - c
+        beyond = (state.gamma != y) & (b > 0.0)
+        m = (np.where(x > 0.0, 1.0, -1.0) + dual.w) / 2.0
+        G = b / np.where(beyond, np.abs(x), 1.0) * (1.0 - m**2) / self.R
+        return np.where(beyond[:, :, None], G[:, :, None], state.G)
 
     def impulse_error(self, y: Array, state: State, e: Array) -> Array:
         """How far clamp moves for y within e/R and round-off: none where y stays beyond a bound."""
