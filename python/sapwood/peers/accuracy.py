@@ -27,10 +27,11 @@ class Errors:
 class Accuracy:
     """Measures solutions of one problem, over the trees that a constraint touches.
 
-    Velocities alone are measured with the impulses of the contact law there, gamma = P_F(y(v)), so
-    that e_m holds all of the error: what a solver reports about itself, and its own impulses, count
-    for nothing. With a solver's own impulses, as in the paper, e_m and e_mu together tell how well
-    both fit; neither then tells whether the impulses lie in the friction cones.
+    The gradient in (24) is that of (17): velocities are measured with the impulses of the contact
+    law there, gamma = P_F(y(v)), so that e_m holds all of the error, and what a solver reports
+    about itself, and its own impulses, count for nothing. e_mu (25) is 0 with these impulses and
+    says something of a solver's own ones. With those, e_m is a linear residual; neither of the two
+    then tells whether the impulses lie in the friction cones.
     """
 
     def __init__(self, problem: ContactProblem) -> None:
