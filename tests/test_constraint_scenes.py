@@ -217,36 +217,29 @@ def test_dry_friction_holds_below_and_slides_above_its_threshold(rows):
 # ---- real models --------------------------------------------------------------------------------
 
 
-def humanoid_with_limits():
-    """The humanoid of the scenes with ranges of motion, and friction in its joints."""
-    spec = scenes.humanoids(1)
-    limited = 0
-    for joint in spec.joints:
-        if joint.type == mujoco.mjtJoint.mjJNT_HINGE:
-            joint.limited, joint.range, joint.frictionloss = True, [-0.5, 0.6], 0.2
-            limited += 1
-    assert limited > 10
-    return spec.compile()
-
-
 def test_a_humanoid_falls_into_its_limits():
-    model = humanoid_with_limits()
-    stepper = Stepper(model, time_step=0.005, contact=ContactMaterial(dissipation_time=0.01))
+    spec = scenes.humanoids(1, limits=True)
+    for joint in spec.joints:
+        joint.frictionloss = 0.2 * (joint.type == mujoco.mjtJoint.mjJNT_HINGE)
+    model = spec.compile()
+    hinges = model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE
+    assert (model.jnt_limited == hinges).all()
+    assert np.ptp(model.jnt_range[hinges], axis=1).min() > np.deg2rad(30)
+    stepper = Stepper(model, contact=ContactMaterial(dissipation_time=0.01))
     data = mujoco.MjData(model)
-    hinges = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE)
-    places = model.jnt_qposadr[hinges]
-    data.qpos[places] = np.clip(data.qpos[places], -0.5, 0.6)
     pressed, deepest = 0, 0.0
     for i in range(400):
         stepper.step(data)
         if i % 10 == 0:
-            limits = next(group for group in stepper.constraints if group.kind == "limit")
+            friction, limits = stepper.constraints
+            assert (friction.kind, limits.kind) == ("dry_friction", "limit")
+            assert np.abs(friction.force).max() <= 0.2 + 1e-12
             pressed += int((limits.force > 1e-3).sum())
             deepest = min(deepest, limits.position.min())
     assert stepper.stalled_steps + stepper.iteration_limit_steps == 0
     assert stepper.n_contacts > 0
     assert pressed > 20
-    # a joint stops within the step that reaches its limit
+    # a joint stops in the step that would pass its limit
     assert deepest > -1e-3
 
 

@@ -196,7 +196,7 @@ def test_controllers_have_the_gains_of_the_model(rng):
 def test_forces_in_the_data_agree_with_each_other(jacobian, cone):
     model = elements(jacobian, cone)
     stepper, data = Stepper(model), mujoco.MjData(model)
-    dt, seen, contacts = stepper.time_step, set(), 0
+    dt, seen, contacts, sensed = stepper.time_step, set(), 0, 0
     for i in range(150):
         set_controls(model, data, i)
         length = evaluated(stepper, data).actuator_length.copy()
@@ -243,9 +243,15 @@ def test_forces_in_the_data_agree_with_each_other(jacobian, cone):
         assert data.actuator_force[4] == pytest.approx(law, abs=1e-4)
         # what is not implicit: as MuJoCo has it
         assert data.actuator_force[5] == u[5]
+        # sensors see what acted; of limits they see what MuJoCo lists
+        shoulder = data.sensordata[5]
+        listed = limits.phi0[:2] < 0
+        assert shoulder == (stepper.constraints[2].force[:2][listed].sum() if any(listed) else 0)
+        sensed += shoulder > 0
         assert data.sensordata[0] == data.actuator_force[0]
         assert data.sensordata[1] == data.qfrc_actuator[elbow]
     assert contacts > 50
+    assert sensed > 10
     assert {"equality 'glue' rotation z", "equality 'pin' x", "equality 'gear'",
             "joint 'shoulder' friction", "joint 'socket' friction 2", "tendon 'belt' friction",
             "joint 'shoulder' upper limit", "tendon 'rope' upper limit",
@@ -372,7 +378,7 @@ def test_which_actuators_are_implicit():
     count, (limited, _) = implicit(servo.format("forcerange='-1 2'"))
     assert (count, list(limited)) == (1, [False])
     # bounds on a joint's or a tendon's total: for one of them
-    bounded = "actuatorfrcrange='-1 1'"
+    bounded = "actuatorfrclimited='true' actuatorfrcrange='-1 1'"
     count, (_, limited) = implicit(servo.format(""), joint=bounded)
     assert (count, limited[0]) == (1, False)
     count, (_, limited) = implicit(2 * servo.format(""), joint=bounded)

@@ -13,7 +13,6 @@ mujoco = pytest.importorskip("mujoco")
 import sapwood
 from mujoco_models import ELEMENTS, MIXED
 from sapwood.mujoco import NotSupported, Rollout, StepError, Stepper
-from sapwood.mujoco_schemes import FreeMujoco
 from sapwood.stepping import SCHEMES, FreeMotionError, Scheme, SpringCylinder, ThetaStepper
 from stepping_models import ORDERS, Pendulum, Top, advance
 
@@ -219,105 +218,7 @@ def test_the_default_is_by_name():
     assert type(Stepper(model)._core) is type(Stepper(model, scheme="symplectic_euler")._core)
 
 
-# ---- stiffness and damping ---------------------------------------------------------------------
-
-ELASTIC = """
-<mujoco><option gravity="0 0 0"/>
-<worldbody>
-  <body name="a"><joint name="a" axis="0 1 0" stiffness="3{poly}" damping=".5{poly}"
-      springref="20"/><geom size=".1" pos=".3 0 0"/></body>
-  <body pos="1 0 0"><joint name="b" type="slide" axis="1 0 0" stiffness="8"/><geom size=".1"/>
-    <body pos="0 0 .5"><joint name="c" axis="1 0 0" damping=".2"/><geom size=".1" pos=".1 .1 0"/>
-    </body></body>
-  <body pos="3 0 0"><freejoint/><geom type="box" size=".1 .2 .3"/></body>
-  <body pos="4 0 0"><joint type="ball" stiffness="2" damping=".3"/><geom size=".1"/></body>
-</worldbody>
-<tendon>
-  <fixed name="t" stiffness="5{poly}" damping="2{poly}" springlength="{length}">
-    <joint joint="a" coef="2"/><joint joint="b" coef="-1"/></fixed>
-</tendon>
-<actuator>
-  <position joint="b" kp="10" kv="1" forcerange="{limit}"/>
-  <velocity tendon="t" kv="2"/>
-  <damper joint="c" kv="3" ctrlrange="0 2"/>
-  <motor joint="a"/>
-</actuator></mujoco>
-"""
-LINEAR = {"poly": "", "length": "0", "limit": "-90 90"}
-
-
-def slopes_of(model, q, v, ctrl=0.5):
-    """K and D of the adapter, and central differences of F1 in q and v."""
-    data = mujoco.MjData(model)
-    data.ctrl[:] = ctrl
-    stepper = Stepper(model, scheme="midpoint")
-    free = FreeMujoco(stepper.model, stepper._forest["damping"])
-    free.load(data)
-    found, h = free.dynamics(q, v), 1e-6
-
-    def along(direction, by_position):
-        ends = []
-        for sign in (1, -1):
-            if by_position:
-                ends.append(free.dynamics(free.integrate(q, direction, sign * h), v).F1)
-            else:
-                ends.append(free.dynamics(q, v + sign * h * direction).F1)
-        return -(ends[0] - ends[1]) / (2 * h)
-
-    unit = np.eye(model.nv)
-    K, D = (np.stack([along(e, kind) for e in unit], axis=1) for kind in (True, False))
-    return found.K, found.D, K, D
-
-
-ELASTIC_CASES = {
-    "linear": LINEAR,
-    "higher orders": LINEAR | {"poly": " .7 .4"},
-    "loose tendon": LINEAR | {"length": "-9 9"},
-    "force at its limit": LINEAR | {"limit": "-1e-3 1e-3"},
-}
-
-
-@pytest.mark.parametrize("case", ELASTIC_CASES)
-def test_stiffness_and_damping_are_slopes_of_the_forces(case):
-    if case == "higher orders" and not hasattr(mujoco.MjModel, "jnt_stiffnesspoly"):
-        pytest.skip("this version of MuJoCo has no higher orders")
-    model = compiled(ELASTIC.format(**ELASTIC_CASES[case]))
-    rng = np.random.default_rng(11)
-    q = mujoco.MjData(model).qpos.copy()
-    q[:3] = rng.normal(0.0, 0.5, 3)
-    v = rng.normal(0.0, 0.5, model.nv)
-    K, D, K_differences, D_differences = slopes_of(model, q, v)
-    np.testing.assert_allclose(K, K_differences, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(D, D_differences, rtol=1e-6, atol=1e-6)
-    for matrix in (K, D):
-        np.testing.assert_array_equal(matrix, matrix.T)
-        assert np.linalg.eigvalsh(matrix).min() > -1e-12
-    assert D[2, 2] == pytest.approx(0.2 + 0.5 * 3)
-
-
-def test_slopes_that_are_negative_are_left_out():
-    """They are no part of F1; the free motion has them all the same."""
-    model = compiled(ELASTIC.format(**LINEAR))
-    model.jnt_stiffness[0] = -3.0
-    model.actuator_biasprm[0, 1:3] *= -1.0
-    q, v = mujoco.MjData(model).qpos.copy(), np.zeros(model.nv)
-    K, D, _, _ = slopes_of(model, q, v)
-    tendon = np.array([2.0, -1.0])
-    np.testing.assert_allclose(K[:2, :2], np.diag([0.0, 8.0]) + 5.0 * np.outer(tendon, tendon))
-    np.testing.assert_allclose(D[1, 1], 2.0 + 2.0)
-
-
-def test_switched_off_forces_have_no_slopes():
-    for flag, gone in (("spring", "K"), ("damper", "D")):
-        model = compiled(
-            ELASTIC.format(**LINEAR).replace(
-                '"0 0 0"/>', f'"0 0 0"><flag {flag}="disable" actuation="disable"/></option>'
-            )
-        )
-        K, D, _, _ = slopes_of(model, mujoco.MjData(model).qpos.copy(), np.zeros(model.nv))
-        kept = {"K": K, "D": D}
-        assert not kept.pop(gone).any()
-        assert all(matrix.any() for matrix in kept.values())
+# ---- forces with slopes ------------------------------------------------------------------------
 
 
 def test_trees_that_a_spring_couples_are_solved_together():
@@ -526,5 +427,14 @@ def test_what_is_not_supported_is_refused():
         <mujoco><worldbody><body><joint name="bend" stiffness="1" springyield=".1"/>
         <geom size=".1"/></body></worldbody></mujoco>""")
         Stepper(plastic)
-        with pytest.raises(NotSupported, match="scheme midpoint: joint bend: plastic springs"):
+        with pytest.raises(
+            NotSupported, match="scheme midpoint cannot take plastic springs: joint 'bend'"
+        ):
             Stepper(plastic, scheme="midpoint")
+    plugin = compiled("""
+    <mujoco><extension><plugin plugin="mujoco.pid"><instance name="pid"/></plugin></extension>
+    <worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody>
+    <actuator><plugin joint="j" plugin="mujoco.pid" instance="pid"/></actuator></mujoco>""")
+    Stepper(plugin)
+    with pytest.raises(NotSupported, match="scheme midpoint cannot take plugin 'pid'"):
+        Stepper(plugin, scheme="midpoint")

@@ -346,17 +346,22 @@ def test_limit_of_iterations():
 
 
 class BreaksDown(Flat):
-    """Forces that are no numbers away from the start."""
+    """Forces that are no numbers, or too large ones, away from the start."""
+
+    def __init__(self, force):
+        super().__init__(2)
+        self.force = force
 
     def dynamics(self, q, _v):
         zero = np.zeros((2, 2))
-        force = np.full(2, np.nan) if q[0] > 1.0 else np.ones(2)
-        return Dynamics(np.eye(2), np.zeros(2), force, zero, zero)
+        force = self.force if q[0] > 1.0 else 1.0
+        return Dynamics(np.eye(2), np.full(2, -force), np.full(2, 2.0 * force), zero, zero)
 
 
 @all_schemes
-def test_forces_that_are_not_finite(scheme):
-    stepper = ThetaStepper(BreaksDown(2), 0.1, scheme)
+@pytest.mark.parametrize("force", [np.nan, np.inf, 1e300])
+def test_forces_that_are_not_finite(scheme, force):
+    stepper = ThetaStepper(BreaksDown(force), 0.1, scheme)
     with pytest.raises(FreeMotionError, match="step"):
         advance(stepper, State(np.array([0.99, 0.0]), np.array([1.0, 0.0])), 2)
 
@@ -430,75 +435,3 @@ def test_states_are_not_changed():
     np.testing.assert_array_equal(state.v, before.v)
     assert not np.shares_memory(after.q, state.q)
     assert not np.shares_memory(after.v, state.v)
-
-
-# ---- bad input ---------------------------------------------------------------------------------
-
-BAD = [
-    ({"dt": 0.0}, ValueError, "dt"),
-    ({"dt": "x"}, TypeError, "dt"),
-    ({"scheme": "leapfrog"}, ValueError, "scheme = 'leapfrog': must be one of explicit_euler, "),
-    ({"scheme": 2}, TypeError, "scheme must be a str or a Scheme, not int"),
-    ({"sigma": 0.0}, ValueError, "sigma"),
-    ({"beta": -1.0}, ValueError, "beta"),
-    ({"delassus": "no"}, ValueError, "delassus = 'no'"),
-    ({"settings": 3}, TypeError, "settings must be a SapSettings"),
-    ({"tolerance": np.nan}, ValueError, "tolerance"),
-    ({"max_iterations": 0}, ValueError, "max_iterations = 0: must be >= 1"),
-    ({"model": object()}, TypeError, "model must have nq"),
-]
-
-
-@pytest.mark.parametrize(("changes", "kind", "text"), BAD, ids=[str(b[0]) for b in BAD])
-def test_bad_arguments_are_named(changes, kind, text):
-    arguments = {"model": SpringCylinder(), "dt": 0.01, **changes}
-    with pytest.raises(kind, match=text):
-        ThetaStepper(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({"q": np.zeros(2)}, "state.q"),
-        ({"q": np.array([0.0, np.nan, 0.0])}, r"state\.q\[1\]"),
-        ({"v": np.zeros(4)}, "state.v"),
-        ({"time": np.inf}, "state.time"),
-    ],
-)
-def test_bad_states_are_named(changes, text):
-    model = SpringCylinder()
-    with pytest.raises(ValueError, match=text):
-        ThetaStepper(model, 0.01).step(model.start()._replace(**changes))
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "text"),
-    [
-        ("M", np.eye(2), r"model\.dynamics\(\)\.M"),
-        ("M", -np.eye(3), r"model\.dynamics\(\)\.M\[0, 0\] = -1"),
-        ("F2", np.array([0.0, np.inf, 0.0]), r"model\.dynamics\(\)\.F2\[1\]"),
-        ("D", np.zeros(3), r"model\.dynamics\(\)\.D"),
-    ],
-)
-def test_bad_arrays_of_a_model_are_named(monkeypatch, field, value, text):
-    good = SpringCylinder.dynamics
-    monkeypatch.setattr(
-        SpringCylinder, "dynamics", lambda self, q, v: good(self, q, v)._replace(**{field: value})
-    )
-    model = SpringCylinder()
-    with pytest.raises(ValueError, match=text):
-        ThetaStepper(model, 0.01).step(model.start())
-
-
-@pytest.mark.parametrize("name", ["m", "R", "k_s", "k", "tau_d", "mu", "g", "n_contacts"])
-def test_bad_parameters_of_the_cylinder_are_named(name):
-    with pytest.raises(ValueError, match=name):
-        SpringCylinder(**{name: -1})
-
-
-@pytest.mark.parametrize("theta", [-0.1, 1.1, np.nan])
-@pytest.mark.parametrize("name", ["theta_q", "theta_v", "theta_vq"])
-def test_thetas_out_of_range_are_named(name, theta):
-    thetas = {"theta_q": 0.5, "theta_v": 0.5, "theta_vq": 0.5, name: theta}
-    with pytest.raises(ValueError, match=name):
-        Scheme("own", **thetas)

@@ -170,11 +170,10 @@ static void gather_free_motion(struct sap_gather *gather, const struct sap_model
     if (gather->damped[t]) {
       add_damping(f, t, gather->dt, state->qvel, A);
     }
-    if (gather->damped[t] || (controllers && elements->controlled[t])) {
-      if (!solve_free_motion(gather, n, A, force + first, gather->a_star + first)) {
-        set_fault(gather, SAP_FAULT_MASS, t);
-        return;
-      }
+    const int solved = gather->damped[t] || (controllers && elements->controlled[t]);
+    if (solved && !solve_free_motion(gather, n, A, force + first, gather->a_star + first)) {
+      set_fault(gather, SAP_FAULT_MASS, t);
+      return;
     }
     A += (int64_t)n * n;
   }

@@ -180,7 +180,7 @@ static int read_table(sapwood_mujoco *api, PyObject *addresses, PyObject *layout
   }
   for (int i = 0; i < SAPWOOD_ELEMENT_ARRAYS; i++) {
     char name[64];
-    snprintf(name, sizeof name, "data.%s", sapwood_element_arrays[i].name);
+    (void)snprintf(name, sizeof name, "data.%s", sapwood_element_arrays[i].name);
     if (read_offset(layout, name, 0, &api->data.elements[i]) < 0) {
       return -1;
     }

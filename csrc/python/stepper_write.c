@@ -16,10 +16,17 @@ static int write_locked(sapwood_stepper *self, const sapwood_step_fields *fields
   double *const target[SOLUTION_ARRAYS] = {gather->v, gather->gamma, gather->elements.gamma};
   const npy_intp length[SOLUTION_ARRAYS] = {
       self->forest.nv, 3 * (npy_intp)gather->problem.n_contacts, gather->elements.n_rows};
+  /* rows of contacts and constraints were found to be in the list of that call */
+  if (fields->list.n_rows != gather->n_rows) {
+    return 0;
+  }
   for (int i = 0; i < SOLUTION_ARRAYS; i++) {
     if (PyArray_SIZE(solution[i]) != length[i]) {
       return 0;
     }
+  }
+  if (gather->fault != SAP_FAULT_NONE) {
+    return 1;
   }
   for (int i = 0; i < SOLUTION_ARRAYS; i++) {
     if (length[i] > 0) {
@@ -74,7 +81,8 @@ PyObject *sapwood_stepper_write(PyObject *object, PyObject *const *args, Py_ssiz
   if (fits) {
     answer = PyLong_FromLong(code);
   } else {
-    PyErr_SetString(PyExc_ValueError, "v, gamma and group_gamma are not those of the problem");
+    PyErr_SetString(PyExc_ValueError,
+                    "v, gamma, group_gamma or efc_force have another length than the problem has");
   }
 done:
   for (int i = 0; i < SOLUTION_ARRAYS; i++) {

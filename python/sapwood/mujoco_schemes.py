@@ -25,6 +25,7 @@ from sapwood.mujoco_support import (
     MORE_MEMORY,
     NotSupported,
     mujoco_error_text,
+    name_of,
     outcome_text,
 )
 from sapwood.problem import ContactProblem
@@ -153,13 +154,15 @@ def check_scheme_model(model: mujoco.MjModel, scheme: Scheme) -> None:
     NotSupported
         With the name of the element.
     """
-    for kind, label in (("jnt", "joint"), ("tendon", "tendon"), ("flex", "flex")):
-        for i in np.flatnonzero(np.asarray(getattr(model, f"{kind}_plasticadr", ())) >= 0):
-            named = getattr(model, label)(int(i)).name or f"{i} (unnamed)"
-            raise NotSupported(f"scheme {scheme.name}: {label} {named}: plastic springs")
-    for plugin in range(model.nplugin):
-        named = model.plugin(plugin).name or f"{plugin} (unnamed)"
-        raise NotSupported(f"scheme {scheme.name}: plugin {named}")
+    kinds = {"jnt": "JOINT", "tendon": "TENDON", "flex": "FLEX"}
+    refused = [
+        f"plastic springs: {name_of(model, getattr(mujoco.mjtObj, f'mjOBJ_{word}'), int(i))}"
+        for kind, word in kinds.items()
+        for i in np.flatnonzero(np.asarray(getattr(model, f"{kind}_plasticadr", ())) >= 0)
+    ]
+    refused += [name_of(model, mujoco.mjtObj.mjOBJ_PLUGIN, i) for i in range(model.nplugin)]
+    if refused:
+        raise NotSupported(f"scheme {scheme.name} cannot take {refused[0]}")
 
 
 class SchemeSteps:

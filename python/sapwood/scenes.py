@@ -420,11 +420,26 @@ _HUMANOID = (
     ("left_hand", "left_arm", (0.18, 0.18, -0.18),
      (((0.01, -0.01, 0.01), (0.17, -0.17, 0.17), 0.031),), "y"),
 )  # fmt: skip
+# ranges of motion of the right side; on the left those about x and z are mirrored
+_RANGES = {
+    "waist_z": (-45, 45), "waist_y": (-75, 30), "pelvis_x": (-35, 35), "thigh_x": (-30, 10),
+    "thigh_z": (-60, 35), "thigh_y": (-120, 20), "shin_y": (-2, 150), "foot_y": (-50, 50),
+    "foot_x": (-50, 50), "arm_x": (-60, 85), "arm_y": (-85, 60), "hand_y": (-90, 50),
+}  # fmt: skip
 _AXES = {"x": [1.0, 0.0, 0.0], "y": [0.0, 1.0, 0.0], "z": [0.0, 0.0, 1.0]}
 
 
-def humanoids(count: int = 1, *, time_step: float = 0.005, damping: float = 1.0) -> mujoco.MjSpec:
-    """Humanoids of 27 degrees of freedom in a row, without joint limits, above the floor.
+def _range_of(name: str, axis: str) -> list[float]:
+    """Range of motion of a hinge of the humanoid, in degrees, as MJCF has it."""
+    side, _, part = name.rpartition("_")
+    low, high = _RANGES[f"{part}_{axis}"]
+    return [-high, -low] if side == "left" and axis in "xz" else [low, high]
+
+
+def humanoids(
+    count: int = 1, *, time_step: float = 0.005, damping: float = 1.0, limits: bool = False
+) -> mujoco.MjSpec:
+    """Humanoids of 27 degrees of freedom in a row, above the floor.
 
     Parameters
     ----------
@@ -434,6 +449,8 @@ def humanoids(count: int = 1, *, time_step: float = 0.005, damping: float = 1.0)
         In s.
     damping : float
         Of every hinge, N m s/rad.
+    limits : bool
+        Whether hinges have the limits of a human's joints.
 
     Returns
     -------
@@ -458,10 +475,12 @@ def humanoids(count: int = 1, *, time_step: float = 0.005, damping: float = 1.0)
             if parent is None:
                 body.add_freejoint(name=f"root_{i}")
             for axis in axes:
-                body.add_joint(
+                joint = body.add_joint(
                     name=f"{name}_{axis}_{i}", type=mujoco.mjtJoint.mjJNT_HINGE, axis=_AXES[axis],
                     damping=[damping, 0.0, 0.0], armature=0.01,
                 )  # fmt: skip
+                if limits:
+                    joint.limited, joint.range = True, _range_of(name, axis)
             for start, end, radius in capsules:
                 body.add_geom(
                     type=_GEOM.mjGEOM_CAPSULE, fromto=[*start, *end], size=[radius, 0, 0],

@@ -75,8 +75,8 @@ def contact_problem(
         phi_0 = phi_0 - rows[2::3]
         groups = [_moved_back(group, tree_nv, moved) for group in groups]
     tree_a, tree_b, J = contacts.tree_a, contacts.tree_b, contacts.J
-    merged = _Merged(free.A, tree_nv)
-    if merged.coupled:
+    merged = _Merged(free.A, tree_nv) if len(tree_nv) > 1 else None
+    if merged is not None and merged.coupled:
         tree_a, tree_b, J = merged.blocks(J, np.full(len(phi_0), 3, np.int32), tree_a, tree_b)
         groups = [merged.group(group) for group in groups]
         tree_nv = merged.tree_nv
@@ -162,7 +162,7 @@ class _Merged:
     def __init__(self, A: _Float, tree_nv: _Index) -> None:
         n = len(tree_nv)
         tree_of = np.repeat(np.arange(n), tree_nv)
-        rows, columns = np.nonzero(A) if n > 1 else (tree_of[:0], tree_of[:0])
+        rows, columns = np.nonzero(A)
         a, b = tree_of[rows], tree_of[columns]
         self.coupled = not np.array_equal(a, b)
         # a group ends before a tree that nothing up to there reaches

@@ -118,12 +118,13 @@ class _Balance:
             q_theta = self.model.integrate(self.q_0, v_vq, scheme.theta_q * dt)
         dynamics = self.model.dynamics(q_theta, scheme.force_velocity(v, v_0))
         M, F1, F2, _, _ = dynamics
-        gain, kick_1, kick_2 = M @ (v - v_0), dt * F1, dt * F2
-        m = gain - kick_1 - kick_2
-        D = 1.0 / np.sqrt(M.diagonal())
-        terms = (gain, kick_1, kick_2, M @ v_0)
-        scale = max(float(np.linalg.norm(D * term)) for term in terms)
-        size = float(np.linalg.norm(D * m))
+        # what is not finite shows in the residual
+        with np.errstate(over="ignore", invalid="ignore"):
+            gain, kick_1, kick_2 = M @ (v - v_0), dt * F1, dt * F2
+            m = gain - kick_1 - kick_2
+            terms = np.array((m, gain, kick_1, kick_2, M @ v_0))
+            size, *sizes = np.sqrt((terms * terms) @ (1.0 / M.diagonal())).tolist()
+        scale = max(sizes)
         return _Momentum(v, q_theta, dynamics, m, size / scale if scale > 0.0 else size)
 
     def linearized(self, dynamics: Dynamics) -> _Float:
