@@ -68,6 +68,7 @@ def test_names_of_the_contract_in_the_stepper():
     parameters = inspect.signature(sapwood.mujoco.Stepper).parameters
     assert {"model", "time_step", "contact"} <= set(parameters)
     assert sapwood.mujoco.ContactMaterial is sapwood.ContactMaterial
+    assert sapwood.mujoco.ConstraintMaterial is sapwood.ConstraintMaterial
     for name in ("step", "problem"):
         assert list(inspect.signature(getattr(sapwood.mujoco.Stepper, name)).parameters) == [
             "self", "data",

@@ -34,7 +34,7 @@ int sap_remove_controllers(struct sap_element_gather *g, const struct sap_elemen
   return 1;
 }
 
-/* bounds of the force of controller c, whose moment on its dof is `moment` where that has a bound */
+/* bounds of the force of controller c: its own, and what others leave of the total of its dof */
 static void find_range(const struct sap_element_gather *g, const struct sap_element_state *state,
                        int32_t c, double *range) {
   const struct sap_elements *e = g->elements;

@@ -21,8 +21,8 @@ int sap_moment_row(const struct sap_element_state *state, int32_t output,
 struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
                                           const struct sap_element_state *state, int32_t tendon);
 
-/* 1 where the row moves something, 0 where not, -1 where it moves a dof outside the two trees or has a
- * column that is no dof */
+/* 1 where the row moves something by more than round-off, 0 where not, -1 where it moves a dof outside the
+ * two trees or has a column that is no dof */
 int sap_row_moves(const struct sap_element_gather *gather, const struct sap_engine_jacobian *row,
                   const int32_t *tree);
 

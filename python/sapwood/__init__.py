@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from sapwood._core import __version__
 from sapwood.batch import solve_batch
+from sapwood.constraint_materials import ConstraintMaterial
 from sapwood.constraints import Bilaterals, Controllers, DryFrictions, JointLimits
 from sapwood.contact_law import Projection, contact_cost, project
 from sapwood.io import load_problem, save_problem
@@ -33,6 +34,7 @@ from sapwood.solver import Evaluation, LineValues, SapSolver, solve
 __all__ = [
     "Bilaterals",
     "ClampedRows",
+    "ConstraintMaterial",
     "ConstraintSolution",
     "ContactMaterial",
     "ContactProblem",
