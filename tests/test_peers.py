@@ -125,7 +125,21 @@ def test_other_constraints_are_measured_and_refused(kind):
     for name in peers.NAMES:
         if name.startswith("sapwood") or name in ("reference", "drake"):
             continue
-        with pytest.raises(peers.PeerError, match="contacts only"):
+        with pytest.raises(peers.PeerError, match="compliant contacts only"):
+            load_peer(name).form(problem)
+
+
+def test_rigid_cores_are_measured_and_refused(rng):
+    problem = helpers.random_problem(rng, core="log", kappa=10.0)
+    accuracy = Accuracy(problem)
+    solution = sapwood.solve(problem, settings=sapwood.SapSettings(relative_tolerance=1e-10))
+    assert accuracy.errors(solution.v).momentum <= 1e-9
+    nearby = solution.v + 1e-6 * (problem.v_star - solution.v)
+    assert accuracy.errors(nearby).momentum > 1e-8
+    with pytest.raises(ValueError, match="gamma"):
+        accuracy.errors(solution.v, solution.gamma)
+    for name in ("scipy", "mujoco"):
+        with pytest.raises(peers.PeerError, match="compliant contacts only"):
             load_peer(name).form(problem)
 
 

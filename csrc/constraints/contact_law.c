@@ -2,19 +2,27 @@
 
 #include <float.h>
 
+double sap_contact_difference(const struct sap_pool *p, int32_t i, double alpha, double *cost_0,
+                              double *cost_alpha) {
+  const struct sap_contact contact = sap_pool_get(p, i);
+  /* y = R^-1 (v_hat - v_c) */
+  const double dy[3] = {-alpha * (p->dv_c[0][i] * contact.inverse_R_t),
+                        -alpha * (p->dv_c[1][i] * contact.inverse_R_t),
+                        -alpha * (p->dv_c[2][i] * contact.inverse_R_n)};
+  const struct sap_contact_state at_0 =
+      sap_contact_at_impulse(&contact, p->y[0][i], p->y[1][i], p->y[2][i]);
+  const struct sap_contact_state at_alpha =
+      sap_contact_at_impulse(&contact, p->y[0][i] + dy[0], p->y[1][i] + dy[1], p->y[2][i] + dy[2]);
+  *cost_0 = sap_contact_cost(&contact, &at_0);
+  *cost_alpha = sap_contact_cost(&contact, &at_alpha);
+  return sap_contact_cost_difference(&contact, &at_0, &at_alpha, dy);
+}
+
 double sap_contacts_difference(const struct sap_pool *p, int32_t begin, int32_t end, double alpha) {
   double sum = 0;
   for (int32_t i = begin; i < end; ++i) {
-    const struct sap_contact contact = sap_pool_get(p, i);
-    /* y = R^-1 (v_hat - v_c) */
-    const double dy[3] = {-alpha * (p->dv_c[0][i] * contact.inverse_R_t),
-                          -alpha * (p->dv_c[1][i] * contact.inverse_R_t),
-                          -alpha * (p->dv_c[2][i] * contact.inverse_R_n)};
-    const struct sap_contact_state at_0 =
-        sap_contact_at_impulse(&contact, p->y[0][i], p->y[1][i], p->y[2][i]);
-    const struct sap_contact_state at_alpha = sap_contact_at_impulse(
-        &contact, p->y[0][i] + dy[0], p->y[1][i] + dy[1], p->y[2][i] + dy[2]);
-    sum += sap_contact_cost_difference(&contact, &at_0, &at_alpha, dy);
+    double cost_0, cost_alpha;
+    sum += sap_contact_difference(p, i, alpha, &cost_0, &cost_alpha);
   }
   return sum;
 }

@@ -8,6 +8,7 @@
 
 enum sap_law_name {
   SAP_LAW_CONTACT = 0, /* compliant friction: contact.h */
+  SAP_LAW_CORE,        /* the same with a rigid core: core.h */
   SAP_LAW_CLAMP,       /* clamped rows: clamp.h */
   SAP_N_LAWS
 };
@@ -21,6 +22,11 @@ struct sap_pool {
   double *R[3], *inverse_R[3], *lower[3],
       *upper[3]; /* of clamped rows; NULL where there are none */
 
+  /* of contacts with a core; NULL where there are none: kappa of the problem, raised where a contact starts
+   * too deep, and raised where the iterate would not be inside. core_lambda is 0 for a log barrier. */
+  double *kappa_problem, *kappa_given, *kappa, *inverse_kappa, *core_lambda;
+  double *dual_size; /* |gamma'|_R of direction.h */
+
   /* (n): v_c at the iterate, and its change along the line */
   double *v_c[3], *dv_c[3];
 
@@ -33,7 +39,8 @@ struct sap_pool {
   double *dual[3]; /* (n): w and gamma_n' of direction.h; w of each clamped row */
 };
 
-void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n, int any_clamped);
+void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n, int any_cores,
+                    int any_clamped);
 
 static inline struct sap_contact sap_pool_get(const struct sap_pool *pool, int32_t i) {
   return (struct sap_contact){
@@ -66,6 +73,9 @@ struct sap_law_loops {
    * beyond its bounds, from the next y and dual */
   void (*predict)(struct sap_pool *pool, int32_t begin, int32_t end);
   void (*blend)(struct sap_pool *pool, int32_t begin, int32_t end);
+
+  /* `blend` for what a barrier adds to G alone; NULL without one */
+  void (*loosen)(struct sap_pool *pool, int32_t begin, int32_t end);
 };
 
 /* A law: one row of the table. */
@@ -86,6 +96,10 @@ struct sap_law {
 
   /* sum of what (25) adds up */
   double (*complementarity)(const struct sap_pool *pool, int32_t begin, int32_t end);
+
+  /* of a law that is infinite outside of a domain, else NULL: see core_law.h */
+  double (*wall)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
+  int32_t (*fit)(struct sap_pool *pool, int32_t begin, int32_t end);
 };
 
 extern const struct sap_law sap_laws[SAP_N_LAWS];

@@ -60,6 +60,18 @@ typedef struct sap_allocator {
 
 /* ---- problem ------------------------------------------------------------------------------- */
 
+/* Barrier around the compliant law of a contact: its rigid core, see sap_project_core().
+ *
+ * With kappa = (delta/(dt + tau_d))^2/R_n the log barrier keeps the penetration of a contact below delta. It
+ * needs a start inside of its domain: the guess is moved towards v = 0 as far as that takes. A contact that
+ * would be outside at rest, deeper than delta, gets a larger kappa for this solve, delta growing like
+ * sqrt(kappa). So does one that a moving surface leaves no room. */
+typedef enum sap_core {
+  SAP_CORE_NONE = 0,
+  SAP_CORE_LOG, /* no penetration beyond delta */
+  SAP_CORE_EXP  /* soft bound: the stiffness grows with exp(lambda s) */
+} sap_core;
+
 /* Kinds of constraint other than frictional contact. Each row is a clamped spring and damper:
  *
  *     y = (v_hat - v_c)/R,   gamma = clamp(y, lower, upper),   G = 1/R within the bounds, 0 beyond
@@ -109,7 +121,10 @@ typedef struct sap_problem {
   const double *v_hat_t; /* (n_contacts, 2), tangential bias (moving surfaces), m/s; NULL means 0 */
   int32_t n_groups;
   const sap_constraints
-      *groups; /* (n_groups) constraints of other kinds; NULL where there are none */
+      *groups;               /* (n_groups) constraints of other kinds; NULL where there are none */
+  const int8_t *core;        /* (n_contacts) of sap_core; NULL: none has one */
+  const double *kappa;       /* (n_contacts), > 0 where there is a core, its energy, J */
+  const double *core_lambda; /* (n_contacts), > 0 where there is an exp core, dimensionless */
 } sap_problem;
 
 /* Lengths that follow from the index arrays of a problem. */
@@ -143,6 +158,9 @@ typedef struct sap_parameters {
   const double *phi0;  /* (n_contacts) signed distance at the start of the step, m */
   const double *k;     /* (n_contacts) stiffness, N/m, > 0 */
   const double *tau_d; /* (n_contacts) dissipation time, s, >= 0 */
+  const double
+      *delta; /* (n_contacts) depth of the core, m, > 0, read where there is one; NULL: the problem
+                          has kappa */
 } sap_parameters;
 
 /* R_n = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))   (21)
@@ -153,6 +171,12 @@ typedef struct sap_parameters {
 sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
                           double *R_n, double *v_hat_n, const sap_allocator *allocator,
                           sap_error *error);
+
+/* kappa = (delta/(dt + tau_d))^2/R_n of the contacts with a core, infinite elsewhere (n_contacts). Reads core
+ * and n_contacts of `problem`, dt, tau_d and delta of `parameters`, and R_n (n_contacts); checks delta and what it
+ * computes. */
+sap_status sap_core_energy(const sap_problem *problem, const sap_parameters *parameters,
+                           const double *R_n, double *kappa, sap_error *error);
 
 /* Physical parameters of a group: arrays (n_rows), one for each parameter of the kind. */
 typedef struct sap_group_parameters {
@@ -196,6 +220,18 @@ typedef enum sap_region {
  * G (n, 3, 3), cost (n), region (n). soft_norm is eps_s >= 0 in N s: y_r = sqrt(|y_t|^2 + eps_s^2). */
 void sap_project(int64_t n, const double *y, const double *mu, const double *R_t, const double *R_n,
                  double soft_norm, double *gamma, double *G, double *cost, int8_t *region);
+
+/* The same with rigid cores: core (n) of enum sap_core, kappa (n) > 0 in J and core_lambda (n) > 0, the last
+ * two read where core says so. l = kappa b(s) with s = |P_F(y)|_R/sqrt(kappa) and
+ *
+ *     log   b = -s log(1-s)/2             exp   b = s^2 exp(core_lambda s)/2
+ *
+ * Outside of the domain, s < 1 for log and core_lambda s < 20 for exp, the cost is infinite and gamma and G
+ * are NaN. */
+void sap_project_core(int64_t n, const double *y, const double *mu, const double *R_t,
+                      const double *R_n, double soft_norm, const int8_t *core, const double *kappa,
+                      const double *core_lambda, double *gamma, double *G, double *cost,
+                      int8_t *region);
 
 /* gamma = clamp(y, lower, upper), G = -dgamma/dv_c = 1/R within the bounds and 0 beyond, and the cost
  * R y^2/2 within, R (b y - b^2/2) beyond a bound b, for n rows. Outputs (n), each of which may be NULL. */
@@ -279,8 +315,12 @@ typedef struct sap_solution {
   int8_t *regions;     /* (n_contacts) of sap_region, or NULL */
   double *group_gamma; /* (n_rows) rows of the groups one after the other, or NULL */
   double *group_v_c;   /* (n_rows) or NULL */
+  double *
+      core_scale; /* (n_contacts) delta of each core as it was used over that of the problem, sqrt of
+                         the same for kappa: 1 but for contacts that started too deep; or NULL */
   sap_outcome outcome;
   int32_t tree;               /* for SAP_BREAKDOWN, else -1 */
+  int32_t n_deep;             /* contacts whose core_scale is above 1, see sap_core */
   int32_t iterations;         /* Newton iterations of the island that took most */
   int32_t total_iterations;   /* summed over islands */
   int32_t line_search_trials; /* summed over islands */
@@ -313,7 +353,8 @@ sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, cons
                             sap_solution *solution, sap_error *error);
 
 /* sap_regularize(), then sap_solver_solve(), with one factorization of A and no allocation of its own:
- * problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written. */
+ * problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written. Where
+ * parameters->delta is given problem->kappa is not read either. */
 sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
                                      const sap_parameters *parameters, double *R_t, double *R_n,
                                      double *v_hat_n, const double *v_guess, sap_solution *solution,

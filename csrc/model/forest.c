@@ -114,6 +114,17 @@ static sap_status check_materials(const struct sap_forest *f, sap_error *error) 
       return refuse(error, "friction", g, f->friction[g], "must be finite and >= 0");
     }
   }
+  for (int32_t g = 0; f->core && g < f->n_geoms; ++g) {
+    if (f->core[g] < SAP_CORE_NONE || f->core[g] > SAP_CORE_EXP) {
+      return refuse(error, "core", g, f->core[g], "must be a sap_core");
+    }
+    if (f->core[g] != SAP_CORE_NONE && !(f->delta[g] > 0.0 && isfinite(f->delta[g]))) {
+      return refuse(error, "delta", g, f->delta[g], "must be finite and > 0");
+    }
+    if (f->core[g] != SAP_CORE_NONE && !(f->core_lambda[g] > 0.0 && isfinite(f->core_lambda[g]))) {
+      return refuse(error, "core_lambda", g, f->core_lambda[g], "must be finite and > 0");
+    }
+  }
   for (int32_t p = 0; p < f->n_pairs; ++p) {
     if (p > 0 && f->pair_key[p] <= f->pair_key[p - 1]) {
       return refuse(error, "pair_key", p, (double)f->pair_key[p], "must be strictly increasing");

@@ -54,6 +54,11 @@ struct sap_forest {
   /* pairs of geoms with a friction coefficient of their own (n_pairs), keys strictly increasing */
   const int64_t *pair_key; /* sap_pair_key of the two geoms */
   const double *pair_friction;
+
+  /* rigid cores of the geoms (n_geoms); core NULL: none has one */
+  const int8_t *core;        /* sap_core */
+  const double *delta;       /* m, > 0 where there is a core */
+  const double *core_lambda; /* > 0 where there is a core */
 };
 
 /* key of an unordered pair of geoms */

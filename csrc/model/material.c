@@ -16,6 +16,17 @@ static int32_t find_pair(const struct sap_forest *f, int64_t key) {
   return low < f->n_pairs && f->pair_key[low] == key ? low : -1;
 }
 
+/* the core of a geom, where it is reached before that of the pair so far */
+static void add_core(const struct sap_forest *f, int32_t geom, double share,
+                     struct sap_material *pair) {
+  const double delta = f->core[geom] != SAP_CORE_NONE ? f->delta[geom] / share : INFINITY;
+  if (delta < pair->delta) {
+    pair->delta = delta;
+    pair->core = f->core[geom];
+    pair->core_lambda = f->core_lambda[geom];
+  }
+}
+
 struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_t geom1,
                                          int32_t geom2) {
   const double tau1 = forest->dissipation_time[geom1], tau2 = forest->dissipation_time[geom2];
@@ -27,6 +38,13 @@ struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_
   const double share = c1 + c2 > 0.0 ? c1 / (c1 + c2) : 0.5;
   pair.k = 1.0 / (c1 + c2);
   pair.tau_d = share * tau1 + (1.0 - share) * tau2;
+  pair.delta = INFINITY;
+  pair.core = SAP_CORE_NONE;
+  pair.core_lambda = 1.0;
+  if (forest->core) {
+    add_core(forest, geom1, share, &pair);
+    add_core(forest, geom2, 1.0 - share, &pair);
+  }
 
   /* friction of the pair where the model gives one, else of the two geoms */
   const int32_t p =

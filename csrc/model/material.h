@@ -4,6 +4,10 @@
  *     tau_d = k2/(k1 + k2) tau1 + k1/(k1 + k2) tau2          weighted by compliance
  *     mu    = 2 mu1 mu2/(mu1 + mu2)
  *
+ * Of the depth of the overlap each geom takes the share of its compliance: share_1 = k2/(k1 + k2), half of it
+ * where both are rigid. The core of geom i is reached at the depth delta_i/share_i, and the pair has the core
+ * that is reached first.
+ *
  * A rigid geom (k infinite) leaves k and tau_d to the other one; of two rigid geoms k is infinite and
  * tau_d the mean. mu = 0 on one side makes the pair frictionless. */
 #ifndef SAPWOOD_MODEL_MATERIAL_H
@@ -15,6 +19,9 @@ struct sap_material {
   double k;     /* N/m */
   double tau_d; /* s */
   double mu;
+  double delta;       /* m, INFINITY without a core */
+  double core_lambda; /* 1 without a core */
+  int8_t core;        /* sap_core */
 };
 
 struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_t geom1,

@@ -85,8 +85,9 @@ typedef struct sapwood_result {
   PyArrayObject *v_c;     /* (n_contacts, 3) */
   PyArrayObject *regions; /* (n_contacts) int8 */
   PyArrayObject *group_gamma,
-      *group_v_c;        /* (n_rows) of all groups; NULL where there are no groups */
-  sap_solution solution; /* points into the arrays above */
+      *group_v_c;            /* (n_rows) of all groups; NULL where there are no groups */
+  PyArrayObject *core_scale; /* (n_contacts); NULL where no contact has a core */
+  sap_solution solution;     /* points into the arrays above */
 } sapwood_result;
 
 /* Allocates the arrays, zeroes the scalars and points `solution` at the arrays. 0, or -1 with

@@ -201,7 +201,8 @@ static int take_contact_part(sapwood_world *world) {
                                     .total_iterations = s->total_iterations,
                                     .line_search_trials = s->line_search_trials,
                                     .status = (int32_t)s->outcome,
-                                    .islands = s->n_islands};
+                                    .islands = s->n_islands,
+                                    .deep_contacts = s->n_deep};
   }
   PyThread_release_lock(stepper->lock);
   return world->failure == SAPWOOD_STEP_TAKEN ? 0 : -1;
@@ -303,13 +304,14 @@ PyObject *sapwood_world_failure(const sapwood_world *world) {
 static PyArray_Descr *record_dtype(void) {
 #define OFFSET(name) (Py_ssize_t) offsetof(sapwood_step_record, name)
   PyObject *layout = Py_BuildValue(
-      "{s:(sssssssssss),s:(sssssssssss),s:(nnnnnnnnnnn),s:n}", "names", "time", "momentum_error",
+      "{s:(ssssssssssss),s:(ssssssssssss),s:(nnnnnnnnnnnn),s:n}", "names", "time", "momentum_error",
       "velocity_error_bound", "solver_seconds", "seconds", "contacts", "iterations",
-      "total_iterations", "line_search_trials", "status", "islands", "formats", "f8", "f8", "f8",
-      "f8", "f8", "i4", "i4", "i4", "i4", "i4", "i4", "offsets", OFFSET(time),
-      OFFSET(momentum_error), OFFSET(velocity_error_bound), OFFSET(solver_seconds), OFFSET(seconds),
-      OFFSET(contacts), OFFSET(iterations), OFFSET(total_iterations), OFFSET(line_search_trials),
-      OFFSET(status), OFFSET(islands), "itemsize", (Py_ssize_t)sizeof(sapwood_step_record));
+      "total_iterations", "line_search_trials", "status", "islands", "deep_contacts", "formats",
+      "f8", "f8", "f8", "f8", "f8", "i4", "i4", "i4", "i4", "i4", "i4", "i4", "offsets",
+      OFFSET(time), OFFSET(momentum_error), OFFSET(velocity_error_bound), OFFSET(solver_seconds),
+      OFFSET(seconds), OFFSET(contacts), OFFSET(iterations), OFFSET(total_iterations),
+      OFFSET(line_search_trials), OFFSET(status), OFFSET(islands), OFFSET(deep_contacts),
+      "itemsize", (Py_ssize_t)sizeof(sapwood_step_record));
 #undef OFFSET
   PyArray_Descr *dtype = NULL;
   if (layout != NULL && !PyArray_DescrConverter(layout, &dtype)) {

@@ -25,6 +25,7 @@ typedef struct sapwood_step_record {
   int32_t line_search_trials;
   int32_t status; /* sap_outcome */
   int32_t islands;
+  int32_t deep_contacts; /* deeper at the start than their core */
 } sapwood_step_record;
 
 /* why a step could not be taken */

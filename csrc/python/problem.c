@@ -129,19 +129,22 @@ static int regularize(sapwood_problem *self, const sap_parameters *parameters) {
 typedef struct arguments {
   PyObject *tree_nv, *A, *v_star, *tree_a, *tree_b, *J, *mu, *dt, *sigma, *beta, *delassus;
   PyObject *phi0, *k, *tau_d, *R_t, *R_n, *v_hat_n, *v_hat_t, *groups;
+  PyObject *core, *kappa, *core_lambda, *delta;
 } arguments;
 
 static int parse(arguments *in, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"tree_nv", "A",     "v_star",  "tree_a",   "tree_b", "J", "mu",
-                          "dt",      "sigma", "beta",    "delassus", "phi0",   "k", "tau_d",
-                          "R_t",     "R_n",   "v_hat_n", "v_hat_t",  "groups", NULL};
+  static char *names[] = {"tree_nv", "A",     "v_star", "tree_a",      "tree_b",   "J",
+                          "mu",      "dt",    "sigma",  "beta",        "delassus", "phi0",
+                          "k",       "tau_d", "R_t",    "R_n",         "v_hat_n",  "v_hat_t",
+                          "groups",  "core",  "kappa",  "core_lambda", "delta",    NULL};
   in->groups = NULL;
+  in->core = in->kappa = in->core_lambda = in->delta = Py_None;
   in->phi0 = in->k = in->tau_d = in->R_t = in->R_n = in->v_hat_n = in->v_hat_t = Py_None;
-  return PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOOOOO|OOOOOOOO:Problem", names,
-                                     &in->tree_nv, &in->A, &in->v_star, &in->tree_a, &in->tree_b,
-                                     &in->J, &in->mu, &in->dt, &in->sigma, &in->beta, &in->delassus,
-                                     &in->phi0, &in->k, &in->tau_d, &in->R_t, &in->R_n,
-                                     &in->v_hat_n, &in->v_hat_t, &in->groups)
+  return PyArg_ParseTupleAndKeywords(
+             args, keywords, "OOOOOOOOOOO|OOOOOOOOOOOO:Problem", names, &in->tree_nv, &in->A,
+             &in->v_star, &in->tree_a, &in->tree_b, &in->J, &in->mu, &in->dt, &in->sigma, &in->beta,
+             &in->delassus, &in->phi0, &in->k, &in->tau_d, &in->R_t, &in->R_n, &in->v_hat_n,
+             &in->v_hat_t, &in->groups, &in->core, &in->kappa, &in->core_lambda, &in->delta)
              ? 0
              : -1;
 }
@@ -222,6 +225,61 @@ static int read_regularization(sapwood_problem *self, const arguments *in,
   return 0;
 }
 
+/* keeps an optional vector; its data, or NULL where it is None */
+static int keep_optional(PyObject *object, const char *name, npy_intp length, PyObject **slot,
+                         const double **data) {
+  *data = NULL;
+  if (object == Py_None) {
+    *slot = Py_NewRef(Py_None);
+    return 0;
+  }
+  *data = keep_vector(object, name, length, SAPWOOD_ANY, slot);
+  return *data == NULL ? -1 : 0;
+}
+
+/* kappa from delta, into a new array */
+static int find_energy(sapwood_problem *self, const sap_parameters *parameters) {
+  npy_intp length = self->problem.n_contacts;
+  PyArrayObject *kappa = (PyArrayObject *)PyArray_SimpleNew(1, &length, NPY_DOUBLE);
+  if (kappa == NULL) {
+    return -1;
+  }
+  sap_error error = {0};
+  const sap_status status = sap_core_energy(&self->problem, parameters, self->problem.R_n,
+                                            sapwood_doubles(kappa), &error);
+  self->problem.kappa = keep(kappa, &self->kappa);
+  return sapwood_raise(status, &error) < 0 || self->problem.kappa == NULL ? -1 : 0;
+}
+
+/* core (int8), core_lambda, and kappa as given, else from delta; phi0, k and tau_d have been read */
+static int read_cores(sapwood_problem *self, const arguments *in, sap_parameters *parameters) {
+  sap_problem *p = &self->problem;
+  npy_intp n = p->n_contacts;
+  if (keep_optional(in->core_lambda, "core_lambda", n, &self->core_lambda, &p->core_lambda) < 0 ||
+      keep_optional(in->delta, "delta", n, &self->delta, &parameters->delta) < 0 ||
+      keep_optional(in->kappa, "kappa", n, &self->kappa, &p->kappa) < 0) {
+    return -1;
+  }
+  if (in->core == Py_None) {
+    self->core = Py_NewRef(Py_None);
+    return 0;
+  }
+  PyArrayObject *core = sapwood_in_place(in->core, "core", NPY_INT8, 1, &n, NPY_ARRAY_C_CONTIGUOUS);
+  p->core = (const int8_t *)keep(core, &self->core);
+  if (p->core == NULL) {
+    return -1;
+  }
+  if (p->kappa != NULL) {
+    return 0;
+  }
+  if (parameters->delta == NULL || self->tau_d == Py_None) {
+    PyErr_SetString(PyExc_TypeError,
+                    "a contact with a core needs delta, together with phi0, k and tau_d, or kappa");
+    return -1;
+  }
+  return find_energy(self, parameters);
+}
+
 static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
   arguments in;
   if (parse(&in, args, keywords) < 0) {
@@ -234,6 +292,7 @@ static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   sap_parameters parameters = {0};
   if (read_trees(self, in.tree_nv, in.tree_a, in.tree_b, in.groups) < 0 || copy_trees(self) < 0 ||
       read_dynamics(self, &in) < 0 || read_regularization(self, &in, &parameters) < 0 ||
+      read_cores(self, &in, &parameters) < 0 ||
       sapwood_groups_read_values(&self->groups, in.groups, &self->problem, &parameters) < 0) {
     Py_DECREF(self);
     return NULL;
@@ -255,9 +314,10 @@ static void problem_dealloc(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   PyMem_Free(self->indices);
   sapwood_groups_clear(&self->groups);
-  PyObject *arrays[] = {self->tree_nv, self->tree_a, self->tree_b, self->A,    self->v_star,
-                        self->J,       self->mu,     self->R_t,    self->R_n,  self->v_hat_n,
-                        self->v_hat_t, self->phi0,   self->k,      self->tau_d};
+  PyObject *arrays[] = {self->tree_nv, self->tree_a, self->tree_b,     self->A,     self->v_star,
+                        self->J,       self->mu,     self->R_t,        self->R_n,   self->v_hat_n,
+                        self->v_hat_t, self->phi0,   self->k,          self->tau_d, self->core,
+                        self->kappa,   self->delta,  self->core_lambda};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     Py_XDECREF(arrays[i]);
   }
@@ -284,6 +344,10 @@ static PyMemberDef members[] = {
     ARRAY(phi0, "signed distance, m (n_contacts), or None"),
     ARRAY(k, "stiffness, N/m (n_contacts), or None"),
     ARRAY(tau_d, "dissipation time, s (n_contacts), or None"),
+    ARRAY(core, "kind of the rigid core (n_contacts) int8, or None"),
+    ARRAY(kappa, "energy of the core, J (n_contacts), or None"),
+    ARRAY(core_lambda, "exponent of the core (n_contacts), or None"),
+    ARRAY(delta, "depth of the core, m (n_contacts), or None"),
     {"groups", T_OBJECT_EX, offsetof(sapwood_problem, groups.bounds), READONLY,
      "R, v_hat, lower and upper of each group of constraints"},
     {"nv", T_LONGLONG, offsetof(sapwood_problem, sizes.nv), READONLY, "number of velocities"},
@@ -294,7 +358,8 @@ _Static_assert(sizeof(long long) == sizeof(int64_t), "T_LONGLONG is not int64_t"
 PyDoc_STRVAR(
     problem_doc,
     "Problem(tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus, phi0=None, "
-    "k=None, tau_d=None, R_t=None, R_n=None, v_hat_n=None, v_hat_t=None, groups=[])\n--\n\n"
+    "k=None, tau_d=None, R_t=None, R_n=None, v_hat_n=None, v_hat_t=None, groups=[], "
+    "core=None, kappa=None, core_lambda=None, delta=None)\n--\n\n"
     "Arrays of one contact problem, checked. See sapwood.ContactProblem.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)problem_doc},

@@ -17,6 +17,7 @@ typedef struct sapwood_problem {
   PyObject *tree_nv, *tree_a, *tree_b; /* read-only copies for Python */
   PyObject *A, *v_star, *J, *mu, *R_t, *R_n;      /* read-only views */
   PyObject *v_hat_n, *v_hat_t, *phi0, *k, *tau_d; /* read-only views or None */
+  PyObject *core, *kappa, *core_lambda, *delta;   /* read-only views or None */
   sapwood_groups groups;
 } sapwood_problem;
 

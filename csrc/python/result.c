@@ -29,6 +29,14 @@ int sapwood_result_allocate(sapwood_result *result, const sap_problem *problem,
     result->solution.group_gamma = sapwood_doubles(result->group_gamma);
     result->solution.group_v_c = sapwood_doubles(result->group_v_c);
   }
+  if (problem->core != NULL) {
+    result->core_scale = (PyArrayObject *)PyArray_SimpleNew(1, contacts, NPY_DOUBLE);
+    if (result->core_scale == NULL) {
+      sapwood_result_clear(result);
+      return -1;
+    }
+    result->solution.core_scale = sapwood_doubles(result->core_scale);
+  }
   result->solution.v = sapwood_doubles(result->v);
   result->solution.gamma = sapwood_doubles(result->gamma);
   result->solution.v_c = sapwood_doubles(result->v_c);
@@ -43,6 +51,7 @@ void sapwood_result_clear(sapwood_result *result) {
   Py_CLEAR(result->regions);
   Py_CLEAR(result->group_gamma);
   Py_CLEAR(result->group_v_c);
+  Py_CLEAR(result->core_scale);
 }
 
 /* ---- rows of the groups --------------------------------------------------------------------- */
@@ -88,16 +97,17 @@ PyObject *sapwood_result_dict(const sapwood_result *result, const sap_problem *p
   const sap_solution *s = &result->solution;
   PyObject *groups = group_tuple(result, problem);
   PyObject *dict = Py_BuildValue(
-      "{s:O,s:O,s:O,s:O,s:O,s:N,"
+      "{s:O,s:O,s:O,s:O,s:O,s:N,s:O,"
       "s:i,s:i,s:i,s:i,s:i,s:i,s:N,"
       "s:d,s:d,s:d,s:d,s:d,"
       "s:{s:d,s:d,s:d,s:d,s:d}}",
       "v", result->v, "gamma", result->gamma, "v_c", result->v_c, "regions", result->regions,
-      "history", history, "constraints", groups, "status", (int)s->outcome, "tree", (int)s->tree,
-      "iterations", (int)s->iterations, "total_iterations", (int)s->total_iterations,
-      "line_search_trials", (int)s->line_search_trials, "n_islands", (int)s->n_islands,
-      "symbolic_reused", PyBool_FromLong(s->symbolic_reused), "momentum_error", s->momentum_error,
-      "complementarity_error", s->complementarity_error, "velocity_error_bound",
+      "history", history, "constraints", groups, "core_scale",
+      result->core_scale == NULL ? Py_None : (PyObject *)result->core_scale, "status",
+      (int)s->outcome, "tree", (int)s->tree, "iterations", (int)s->iterations, "total_iterations",
+      (int)s->total_iterations, "line_search_trials", (int)s->line_search_trials, "n_islands",
+      (int)s->n_islands, "symbolic_reused", PyBool_FromLong(s->symbolic_reused), "momentum_error",
+      s->momentum_error, "complementarity_error", s->complementarity_error, "velocity_error_bound",
       s->velocity_error_bound, "cost_gap_bound", s->cost_gap_bound, "cost", s->cost, "timing",
       "assembly", s->assembly_seconds, "factor", s->factor_seconds, "line_search",
       s->line_search_seconds, "symbolic", s->symbolic_seconds, "seconds", seconds);

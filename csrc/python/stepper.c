@@ -129,6 +129,7 @@ sap_status sapwood_stepper_solve(sapwood_stepper *self, const sapwood_step_field
   self->solution.gamma = gather->gamma;
   self->solution.v_c = gather->v_c;
   self->solution.regions = gather->regions;
+  self->solution.core_scale = gather->has_cores ? gather->core_scale : NULL;
   self->solution.group_gamma = gather->elements.gamma;
   self->solution.group_v_c = gather->elements.v_c;
   const double start = sap_seconds();

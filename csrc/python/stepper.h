@@ -12,7 +12,7 @@
 #include "model/gather.h"
 
 enum {
-  SAPWOOD_CONSTANTS = 45,     /* arrays of the forest and of the elements */
+  SAPWOOD_CONSTANTS = 48,     /* arrays of the forest and of the elements */
   SAPWOOD_ELEMENT_ARRAYS = 20 /* that elements are gathered from in a step */
 };
 

@@ -53,6 +53,9 @@ static const constant forest_constants[] = {
     FOREST(friction, NPY_DOUBLE, GEOMS, 0),
     FOREST(pair_key, NPY_INT64, PAIRS, 0),
     FOREST(pair_friction, NPY_DOUBLE, PAIRS, 0),
+    FOREST(core, NPY_INT8, GEOMS, 0),
+    FOREST(delta, NPY_DOUBLE, GEOMS, 0),
+    FOREST(core_lambda, NPY_DOUBLE, GEOMS, 0),
 };
 
 #define ELEMENT(name, typenum, length, columns) \

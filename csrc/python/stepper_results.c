@@ -130,6 +130,11 @@ static int describe_problem(const sapwood_stepper *self, output *table) {
   table[i++] = vector("R_n", n, g->R_n);
   table[i++] = vector("v_hat_n", n, g->v_hat_n);
   table[i++] = columns("v_hat_t", n, 2, g->v_hat_t);
+  if (g->has_cores) {
+    table[i++] = (output){"core", NPY_INT8, n, 0, g->core, sizeof *g->core};
+    table[i++] = vector("delta", n, g->delta);
+    table[i++] = vector("core_lambda", n, g->core_lambda);
+  }
   return i;
 }
 
@@ -155,13 +160,14 @@ static int describe_contacts(const sapwood_stepper *self, output *table) {
   table[i++] = columns("v_hat_t", n, 2, g->v_hat_t);
   table[i++] = columns("v_c", solved, 3, g->v_c);
   table[i++] = columns("gamma", solved, 3, g->gamma);
+  table[i++] = vector("core_scale", g->has_cores ? solved : 0, g->core_scale);
   return i;
 }
 
 const char sapwood_stepper_contacts_doc[] =
     "contacts($self)\n--\n\n"
-    "Dict of copies: index in the engine's list, phi0, v_hat_t, v_c and gamma of the contacts\n"
-    "of the last step.";
+    "Dict of copies: index in the engine's list, phi0, v_hat_t, v_c, gamma and core_scale (none\n"
+    "where no geom has a core) of the contacts of the last step.";
 
 PyObject *sapwood_stepper_contacts(PyObject *self, PyObject *Py_UNUSED(unused)) {
   return copy_out_as_dict((sapwood_stepper *)self, describe_contacts);
@@ -224,6 +230,7 @@ enum {
   RESULT_REGIONS,
   RESULT_GROUP_GAMMA,
   RESULT_GROUP_V_C,
+  RESULT_CORE_SCALE,
   RESULT_LOWER,
   RESULT_UPPER,
   RESULT_ENDS, /* rows up to the end of each group */
@@ -241,6 +248,7 @@ static int describe_result(const sapwood_stepper *self, output *table) {
   const npy_intp groups = g->problem.n_groups, rows = groups > 0 ? e->n_rows : 0;
   table[RESULT_GROUP_GAMMA] = vector("group_gamma", rows, e->gamma);
   table[RESULT_GROUP_V_C] = vector("group_v_c", rows, e->v_c);
+  table[RESULT_CORE_SCALE] = vector("core_scale", g->has_cores ? n : 0, g->core_scale);
   table[RESULT_LOWER] = vector("lower", rows, e->lower);
   table[RESULT_UPPER] = vector("upper", rows, e->upper);
   table[RESULT_ENDS] =
@@ -317,6 +325,11 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
     result.regions = arrays[RESULT_REGIONS];
     result.group_gamma = arrays[RESULT_GROUP_GAMMA];
     result.group_v_c = arrays[RESULT_GROUP_V_C];
+    if (self->gather.has_cores) {
+      result.core_scale = arrays[RESULT_CORE_SCALE];
+    } else {
+      Py_DECREF(arrays[RESULT_CORE_SCALE]);
+    }
     sap_problem problem;
     sap_constraints groups[SAP_ELEMENT_GROUPS];
     describe_bounds(arrays, groups, &problem);

@@ -26,12 +26,23 @@
  *
  * in place of 0. Then a row whose y changed sides in the last step has curvature in the next one.
  *
+ * Primal-dual barriers. Newton's method leaves the wall of a log barrier slowly: what is left to it, 1 - s, at most
+ * doubles in a step. The impulse of a contact with a core is therefore followed too, as in an interior-point
+ * method: with phi' = |gamma'|_R/|gamma_0|_R, from 1 to phi, its G is
+ *
+ *     G = phi' G_0 + s phi'(s)/(2 l_0) gamma_0 gamma_0^T
+ *
+ * where one factor of s phi'(s) comes from phi' (core.h), and of an exp barrier the mean of phi' and phi takes the
+ * place of phi'. It lies between the compliant law's and Newton's, and is
+ * used after long steps as well.
+ *
  * Sticking start. At an impact most contacts slide at the guess, and the first iterations are spent
  * unlearning that. The first direction leads to the minimiser of
  *
  *     1/2 |v - v*|_A^2 + 1/2 sum_{v_hat_n > 0} |J_i v - v_hat_i|^2_{R_i^-1}
  *
- * instead: all touching contacts stick, and clamped rows stay what they are at the guess. */
+ * instead: all touching contacts stick, phi times as stiff with a core, and clamped rows stay what they are at
+ * the guess. */
 #ifndef SAPWOOD_SAP_DIRECTION_H
 #define SAPWOOD_SAP_DIRECTION_H
 
@@ -45,7 +56,8 @@ void sap_sticking_system(struct sap_workspace *w, const struct sap_island *islan
 /* w and gamma_n' from the G and gamma that the direction came from; after sap_line_make() */
 void sap_dual_predict(struct sap_workspace *w, const struct sap_island *island);
 
-/* their share in G; after the next sap_evaluate() */
+/* their share in G, or that of barriers alone; after the next sap_evaluate() */
 void sap_dual_blend(struct sap_workspace *w, const struct sap_island *island);
+void sap_dual_loosen(struct sap_workspace *w, const struct sap_island *island);
 
 #endif

@@ -46,7 +46,7 @@ struct sap_graph {
   /* signature: a private copy of the index arrays */
   int32_t n_trees, n_triples, whole, has_laws;
   int32_t *tree_nv, *tree_a, *tree_b;
-  int8_t *law;        /* (n_triples) where has_laws: else all are contacts */
+  int8_t *law;        /* (n_triples) where has_laws: else all are contacts without core */
   int32_t *tree_size; /* (n_trees) velocities that stay */
 
   sap_sizes sizes;

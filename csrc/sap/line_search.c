@@ -13,57 +13,84 @@ static int is_flat(const struct sap_line *line, const struct sap_line_point *at,
   return -short_of <= slope && slope <= beyond;
 }
 
-struct sap_step sap_search_exact(const struct sap_line *line, const sap_settings *settings) {
-  /* at alpha = 1 first: Newton's full step is where the search ends most often */
-  struct sap_line_point at = sap_line_at(line, 1);
-  int32_t trials = 1;
-  if (is_flat(line, &at, settings)) {
-    return (struct sap_step){1, trials};
+/* what the search knows: slope(left) < 0 < slope(right) */
+struct bracket {
+  double left, right;
+  double wall; /* bound on the domain of barriers, infinite as long as none was met */
+  int32_t trials;
+};
+
+/* one evaluation more; beyond a wall its slope is infinite */
+static struct sap_line_point evaluate(const struct sap_line *line, double alpha,
+                                      struct bracket *bracket) {
+  const struct sap_line_point at = sap_line_at(line, alpha);
+  ++bracket->trials;
+  if (at.slope == INFINITY) {
+    bracket->wall = fmin(bracket->wall, sap_line_wall(line, alpha));
   }
-  double left = 0, right = 1; /* slope(left) < 0 < slope(right) */
+  return at;
+}
+
+/* The next step where a wall is near. Inside, the root of -a + c/(wall - alpha) with the value and slope of dl/dalpha at
+ * `at`: near its wall dl/dalpha of a log barrier is such a function. Outside, well back from the wall. */
+static double step_to_wall(const struct bracket *bracket, const struct sap_line_point *at) {
+  if (at->slope == INFINITY) {
+    const double room = bracket->wall - bracket->left;
+    return bracket->left + room / (1 + room);
+  }
+  const double room = bracket->wall - at->alpha;
+  return bracket->wall - room * (at->curvature * room) / (at->curvature * room - at->slope);
+}
+
+struct sap_step sap_search_exact(const struct sap_line *line, const sap_settings *settings) {
+  struct bracket bracket = {0, 1, INFINITY, 0};
+  /* at alpha = 1 first: Newton's full step is where the search ends most often */
+  struct sap_line_point at = evaluate(line, 1, &bracket);
+  if (is_flat(line, &at, settings)) {
+    return (struct sap_step){1, bracket.trials};
+  }
   if (at.slope < 0) {
     /* beyond 1: Newton once, then as far as allowed */
-    left = 1;
-    right = settings->max_step;
+    bracket.left = 1;
+    bracket.right = settings->max_step;
     const double newton = 1 - at.slope / at.curvature;
-    if (newton < right) {
-      at = sap_line_at(line, newton);
-      ++trials;
+    if (newton < bracket.right) {
+      at = evaluate(line, newton, &bracket);
       if (is_flat(line, &at, settings)) {
-        return (struct sap_step){newton, trials};
+        return (struct sap_step){newton, bracket.trials};
       }
-      *(at.slope < 0 ? &left : &right) = newton;
+      *(at.slope < 0 ? &bracket.left : &bracket.right) = newton;
     }
-    if (right == settings->max_step) {
-      const struct sap_line_point last = sap_line_at(line, right);
-      ++trials;
+    if (bracket.right == settings->max_step) {
+      const struct sap_line_point last = evaluate(line, bracket.right, &bracket);
       if (last.slope <= 0) {
-        return (struct sap_step){right, trials};
+        return (struct sap_step){bracket.right, bracket.trials};
       }
     }
   }
-  double step_before = right - left;
+  double step_before = bracket.right - bracket.left;
   /* past the limit only until there is a point with a lower cost: any with slope < 0 */
-  while (trials < settings->line_search_max_trials || left == 0) {
+  while (bracket.trials < settings->line_search_max_trials || bracket.left == 0) {
     /* Newton from the last point; bisection when that leaves the bracket or converges slowly */
-    double step = -at.slope / at.curvature;
-    const double newton = at.alpha + step;
-    if (!(newton > left && newton < right) || fabs(step) > 0.5 * fabs(step_before)) {
-      step = left + 0.5 * (right - left) - at.alpha;
+    const double right = fmin(bracket.right, bracket.wall);
+    const double next =
+        bracket.wall < INFINITY ? step_to_wall(&bracket, &at) : at.alpha - at.slope / at.curvature;
+    double step = next - at.alpha;
+    if (!(next > bracket.left && next < right) || fabs(step) > 0.5 * fabs(step_before)) {
+      step = bracket.left + 0.5 * (right - bracket.left) - at.alpha;
     }
     const double alpha = at.alpha + step;
-    if (!(alpha > left && alpha < right)) {
+    if (!(alpha > bracket.left && alpha < right)) {
       break; /* left and right are neighbouring floating-point numbers */
     }
     step_before = step;
-    at = sap_line_at(line, alpha);
-    ++trials;
+    at = evaluate(line, alpha, &bracket);
     if (is_flat(line, &at, settings)) {
-      return (struct sap_step){alpha, trials};
+      return (struct sap_step){alpha, bracket.trials};
     }
-    *(at.slope < 0 ? &left : &right) = alpha;
+    *(at.slope < 0 ? &bracket.left : &bracket.right) = alpha;
   }
-  return (struct sap_step){left > 0 ? left : right, trials};
+  return (struct sap_step){bracket.left > 0 ? bracket.left : bracket.right, bracket.trials};
 }
 
 struct sap_step sap_search_backtracking(const struct sap_line *line, const sap_settings *settings) {

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "sap/direction.h"
+#include "sap/feasible.h"
 #include "sap/line_search.h"
 
 static void copy(double *to, const double *from, const struct sap_island *island) {
@@ -47,7 +48,11 @@ static struct sap_step search(const struct sap_line *line, int below_roundoff,
   if (settings->line_search == SAP_LINE_SEARCH_EXACT) {
     return sap_search_exact(line, settings);
   }
-  return below_roundoff ? (struct sap_step){1, 0} : sap_search_backtracking(line, settings);
+  if (!below_roundoff) {
+    return sap_search_backtracking(line, settings);
+  }
+  return sap_line_at(line, 1).slope < INFINITY ? (struct sap_step){1, 0}
+                                               : sap_search_exact(line, settings);
 }
 
 /* what an iteration needs to know of those before it */
@@ -98,9 +103,9 @@ static int descends(const struct sap_workspace *w, const struct sap_island *isla
   return slope < 0;
 }
 
-/* Does Newton's own H do better: near the end, and where a long step says that H was too stiff? */
+/* Does Newton's own H do better, near the end? */
 static int is_newtons_turn(const struct progress *before, const struct sap_evaluation *now) {
-  return now->gradient <= 0.1 * before->gradient || before->step.alpha >= 1.2 ||
+  return now->gradient <= 0.1 * before->gradient ||
          sap_momentum_error(now->gradient, now->scale) <= 0.01;
 }
 
@@ -124,7 +129,12 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
     return -1;
   }
   if (settings->turning && !first && !is_newtons_turn(before, now)) {
-    sap_dual_blend(w, island);
+    /* a long step says that H was too stiff: friction would make it stiffer, the dual of a barrier does not */
+    if (before->step.alpha < 1.2) {
+      sap_dual_blend(w, island);
+    } else {
+      sap_dual_loosen(w, island);
+    }
   }
   if (settings->start == SAP_START_STICKING && first &&
       sap_momentum_error(now->gradient, now->scale) > settings->start_threshold) {
@@ -146,16 +156,39 @@ static int exhausted(struct progress *before, const struct sap_evaluation *now) 
   return before->idle >= 3;
 }
 
-struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,
-                                    const sap_settings *settings) {
+/* Back along the line where the round-off of v_c has carried a step out of the domain of a barrier */
+static struct sap_evaluation retreat(struct sap_workspace *w, const struct sap_island *island,
+                                     const struct sap_line *line, double alpha) {
+  struct sap_evaluation now = {.cost = INFINITY};
+  for (double share = 0x1p-30; share < 1 && !isfinite(now.cost); share *= 0x1p6) {
+    sap_line_advance(line, -share * alpha);
+    now = sap_evaluate(w, island);
+  }
+  return now;
+}
+
+/* the minimiser with the present kappa; *raised: how many of them the start needed larger than they should be */
+static struct sap_newton_result minimize(struct sap_workspace *w, const struct sap_island *island,
+                                         const sap_settings *settings, int32_t *raised) {
   struct sap_newton_result result = {.outcome = SAP_ITERATION_LIMIT, .tree = -1};
   struct stopwatch watch = start_stopwatch(settings->record_history);
   struct progress before = {
       .step = {1, 0}, .cost = INFINITY, .predicted = INFINITY, .smallest = INFINITY};
+  struct sap_line line = {0};
   copy(w->best, w->v, island);
   sap_refresh(w, island);
+  *raised = 0;
   for (;; ++result.iterations) {
     result.last = sap_evaluate(w, island);
+    if (!isfinite(result.last.cost) && sap_has_barrier(island)) {
+      if (result.iterations == 0) {
+        *raised = sap_start_inside(w, island);
+        copy(w->best, w->v, island);
+        result.last = sap_evaluate(w, island);
+      } else {
+        result.last = retreat(w, island, &line, before.step.alpha);
+      }
+    }
     /* at the end velocities are formed anew from v: their sum of steps has gathered round-off */
     const int at_end = before.predicted <= 1e-13 * fabs(result.last.cost) ||
                        result.last.gradient <= tolerance(w, settings, &result.last);
@@ -196,7 +229,7 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
     }
 
     /* alpha = argmin l(v + alpha dv) */
-    const struct sap_line line = sap_line_make(w, island);
+    line = sap_line_make(w, island);
     if (!(line.product.slope < 0)) {
       result.outcome = isfinite(line.product.slope) ? SAP_STALLED : SAP_NON_FINITE;
       break;
@@ -218,6 +251,24 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   if (result.outcome != SAP_CONVERGED) {
     copy(w->v, w->best, island);
     result.last = sap_verify(w, island);
+  }
+  return result;
+}
+
+struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,
+                                    const sap_settings *settings) {
+  enum { MOST_ROUNDS = 20 };
+  int32_t raised, raised_again;
+  struct sap_newton_result result = minimize(w, island, settings, &raised);
+  for (int k = 0; raised > 0 && k < MOST_ROUNDS && result.outcome <= SAP_STALLED; ++k) {
+    raised = sap_lower_barriers(w, island);
+    const struct sap_newton_result before = result;
+    result = minimize(w, island, settings, &raised_again);
+    result.iterations += before.iterations;
+    result.trials += before.trials;
+    result.assembly_seconds += before.assembly_seconds;
+    result.factor_seconds += before.factor_seconds;
+    result.line_search_seconds += before.line_search_seconds;
   }
   return result;
 }

@@ -109,6 +109,17 @@ struct sap_line_point sap_line_at(const struct sap_line *line, double alpha) {
   return point;
 }
 
+double sap_line_wall(const struct sap_line *line, double alpha) {
+  double wall = alpha;
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    const int32_t *range = &line->island->law_begin[law];
+    if (sap_laws[law].wall) {
+      wall = fmin(wall, sap_laws[law].wall(&line->w->pool, range[0], range[1], alpha));
+    }
+  }
+  return wall;
+}
+
 double sap_line_difference(const struct sap_line *line, double alpha) {
   double difference = alpha * (line->product.linear + 0.5 * alpha * line->product.quadratic);
   for (int law = 0; law < SAP_N_LAWS; ++law) {

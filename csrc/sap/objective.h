@@ -51,6 +51,10 @@ struct sap_line_point {
 struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *island);
 struct sap_line_point sap_line_at(const struct sap_line *line, double alpha);
 
+/* where the slope is infinite at alpha, which a barrier makes it: a shorter step that is no shorter than the
+ * longest one inside of its domain */
+double sap_line_wall(const struct sap_line *line, double alpha);
+
 /* l(alpha) - l(0), summed as differences */
 double sap_line_difference(const struct sap_line *line, double alpha);
 

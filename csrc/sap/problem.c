@@ -147,6 +147,40 @@ sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
   return SAP_OK;
 }
 
+sap_status sap_check_cores_given(const sap_problem *problem, const sap_parameters *parameters,
+                                 sap_error *error) {
+  const int has_delta = parameters && parameters->delta;
+  for (int32_t i = 0; problem->core && i < problem->n_contacts; ++i) {
+    const int8_t core = problem->core[i];
+    if (core < SAP_CORE_NONE || core > SAP_CORE_EXP) {
+      return invalid(error, "core", i, core, "must be a sap_core");
+    }
+    if (core != SAP_CORE_NONE && !problem->kappa && !has_delta) {
+      return invalid(error, "kappa", -1, NAN, "must be given where a contact has a core");
+    }
+    if (core == SAP_CORE_EXP && !problem->core_lambda) {
+      return invalid(error, "core_lambda", -1, NAN,
+                     "must be given where a contact has an exp core");
+    }
+  }
+  return SAP_OK;
+}
+
+/* what the barriers are made of */
+static sap_status check_cores(const sap_problem *problem, sap_error *error) {
+  for (int32_t i = 0; problem->core && i < problem->n_contacts; ++i) {
+    const double kappa = problem->core[i] != SAP_CORE_NONE ? problem->kappa[i] : 1;
+    if (!(kappa > 0 && isfinite(kappa) && isfinite(1 / kappa))) {
+      return invalid(error, "kappa", i, kappa, "must be finite and > 0, with a finite inverse");
+    }
+    const double lambda = problem->core[i] == SAP_CORE_EXP ? problem->core_lambda[i] : 1;
+    if (!(lambda > 0 && isfinite(lambda))) {
+      return invalid(error, "core_lambda", i, lambda, "must be finite and > 0");
+    }
+  }
+  return SAP_OK;
+}
+
 sap_status sap_check_given(const sap_problem *problem, sap_error *error) {
   const struct {
     const char *name;
@@ -202,7 +236,7 @@ static sap_status check_contacts(const sap_problem *problem, const sap_sizes *si
       return invalid(error, "mu", i, problem->mu[i], "mu^2 R_t/R_n must be finite");
     }
   }
-  return SAP_OK;
+  return check_cores(problem, error);
 }
 
 sap_status sap_check_constraints(const sap_problem *problem, const sap_sizes *sizes,
@@ -219,6 +253,9 @@ sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *al
     return status;
   }
   status = sap_check_groups_given(problem, error);
+  if (status == SAP_OK) {
+    status = sap_check_cores_given(problem, NULL, error);
+  }
   if (status == SAP_OK) {
     status = sap_check_constraints(problem, &sizes, error);
   }

@@ -19,6 +19,10 @@ sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sa
 sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
                            const struct sap_kernels *kernels, double *S, sap_error *error);
 
+/* the kinds of cores are known, and their parameters there: kappa, or delta of parameters that are not NULL */
+sap_status sap_check_cores_given(const sap_problem *problem, const sap_parameters *parameters,
+                                 sap_error *error);
+
 /* the arrays of the contacts are there */
 sap_status sap_check_given(const sap_problem *problem, sap_error *error);
 

@@ -122,6 +122,26 @@ sap_status sap_regularize_with(const sap_problem *problem, const sap_parameters 
   return SAP_OK;
 }
 
+sap_status sap_core_energy(const sap_problem *problem, const sap_parameters *p, const double *R_n,
+                           double *kappa, sap_error *error) {
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    kappa[i] = INFINITY;
+    if (!problem->core || problem->core[i] == SAP_CORE_NONE) {
+      continue;
+    }
+    const double delta = p->delta[i], speed = delta / (p->dt + p->tau_d[i]);
+    if (!(delta > 0 && isfinite(delta))) {
+      return sap_fail(error, SAP_INVALID_ARGUMENT, "delta", i, delta, "must be finite and > 0");
+    }
+    kappa[i] = speed * speed / R_n[i];
+    if (!(kappa[i] > 0 && isfinite(kappa[i]) && isfinite(1 / kappa[i]))) {
+      return sap_fail(error, SAP_INVALID_ARGUMENT, "delta", i, delta,
+                      "must give a finite energy > 0 with these dt, tau_d and R_n");
+    }
+  }
+  return SAP_OK;
+}
+
 struct scratch {
   double *S;       /* (nA) */
   int64_t *tree_A; /* (n_trees) */

@@ -62,6 +62,9 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
     status = sap_check_groups_given(problem, error);
   }
   if (status == SAP_OK) {
+    status = sap_check_cores_given(problem, physical ? physical->parameters : NULL, error);
+  }
+  if (status == SAP_OK) {
     status = sap_triples_list(&w->triples, problem, &w->memory);
   }
   if (status == SAP_OK && reduce) {
@@ -84,6 +87,10 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
     if (status == SAP_OK) {
       status = sap_regularize_with(problem, physical->parameters, w->kernels, w->graph.tree_A, w->S,
                                    physical->R_t, physical->R_n, physical->v_hat_n, error);
+    }
+    if (status == SAP_OK && w->triples.has_cores && physical->parameters->delta) {
+      complete.kappa = w->kappa;
+      status = sap_core_energy(problem, physical->parameters, physical->R_n, w->kappa, error);
     }
   }
   if (status == SAP_OK) {
@@ -158,6 +165,23 @@ static void scatter_triples(const struct sap_workspace *w, sap_solution *solutio
   }
 }
 
+/* what was made of kappa, and how many were raised */
+static void scatter_cores(const struct sap_workspace *w, sap_solution *solution) {
+  for (int32_t i = 0; solution->core_scale && i < w->triples.n_contacts; ++i) {
+    solution->core_scale[i] = 1;
+  }
+  for (int32_t k = 0; k < w->graph.n_islands; ++k) {
+    const int32_t *range = &w->graph.island[k].law_begin[SAP_LAW_CORE];
+    for (int32_t place = range[0]; place < range[1]; ++place) {
+      const double scale = sqrt(w->pool.kappa[place] / w->pool.kappa_problem[place]);
+      solution->n_deep += scale > 1;
+      if (solution->core_scale) {
+        solution->core_scale[w->graph.triple[place]] = scale;
+      }
+    }
+  }
+}
+
 static sap_status solve(sap_solver *solver, const sap_problem *problem,
                         const struct sap_regularization *physical, const double *v_guess,
                         sap_solution *solution, sap_error *error) {
@@ -182,6 +206,7 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem,
                              .regions = solution->regions,
                              .group_gamma = solution->group_gamma,
                              .group_v_c = solution->group_v_c,
+                             .core_scale = solution->core_scale,
                              .outcome = SAP_CONVERGED,
                              .tree = -1,
                              .n_islands = w->graph.n_islands,
@@ -207,6 +232,7 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem,
   }
   sap_workspace_scatter(w, w->v, solution->v);
   scatter_triples(w, solution);
+  scatter_cores(w, solution);
 
   const double scale = sqrt(fmax(momentum, impulse));
   solution->momentum_error = sap_momentum_error(sqrt(gradient), scale); /* (24) */

@@ -81,6 +81,15 @@ static struct list carve(struct sap_arena *arena, size_t n, size_t n_rows) {
                        .rows = sap_arena_take(arena, n_rows, sizeof(struct sap_triple_rows))};
 }
 
+static int has_cores(const sap_problem *problem) {
+  for (int32_t i = 0; problem->core && i < problem->n_contacts; ++i) {
+    if (problem->core[i] != SAP_CORE_NONE) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *problem,
                             const sap_allocator *memory) {
   const int32_t n_contacts = problem->n_contacts;
@@ -92,7 +101,8 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   triples->tree_b = problem->tree_b;
   triples->law = NULL;
   triples->rows = NULL;
-  if (list.n == 0) {
+  triples->has_cores = has_cores(problem);
+  if (list.n == 0 && !triples->has_cores) {
     return SAP_OK;
   }
   const size_t n = (size_t)triples->n, n_rows = (size_t)list.n;
@@ -106,7 +116,8 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   for (int32_t i = 0; i < n_contacts; ++i) {
     list.tree_a[i] = problem->tree_a[i];
     list.tree_b[i] = problem->tree_b[i];
-    list.law[i] = SAP_LAW_CONTACT;
+    list.law[i] =
+        problem->core && problem->core[i] != SAP_CORE_NONE ? SAP_LAW_CORE : SAP_LAW_CONTACT;
   }
   add_groups(&list, problem);
   triples->tree_a = list.tree_a;

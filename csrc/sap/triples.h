@@ -23,9 +23,11 @@ struct sap_triple_rows {
 
 struct sap_triples {
   struct sap_block block;
-  int32_t n, n_contacts;          /* contacts come first */
+  int32_t n, n_contacts; /* contacts come first */
+  int has_cores;
   const int32_t *tree_a, *tree_b; /* (n) */
-  const int8_t *law; /* (n) of enum sap_law_name; NULL where there are contacts alone */
+  const int8_t
+      *law; /* (n) of enum sap_law_name; NULL where there are contacts without core alone */
   const struct sap_triple_rows *rows; /* (n - n_contacts) */
 };
 

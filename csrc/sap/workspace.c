@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "constraints/core.h"
+
 static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   const struct sap_graph *graph = &w->graph;
   const size_t triples = (size_t)graph->n_triples;
@@ -16,7 +18,10 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   w->J.values = sap_arena_take(arena, (size_t)graph->node_J[graph->n_nodes], sizeof(double));
   w->J.chunks[0] = sap_arena_take(arena, triples, sizeof(uint64_t));
   w->J.chunks[1] = sap_arena_take(arena, triples, sizeof(uint64_t));
-  sap_pool_carve(&w->pool, arena, graph->n_triples, graph->has_laws);
+  sap_pool_carve(&w->pool, arena, graph->n_triples, w->triples.has_cores,
+                 w->triples.n > w->triples.n_contacts);
+  w->kappa = sap_arena_take(arena, w->triples.has_cores ? (size_t)w->triples.n_contacts : 0,
+                            sizeof(double));
   w->scratch.GJ = sap_arena_take(arena, (size_t)graph->max_node_width, sizeof(double));
   w->scratch.terms =
       sap_arena_take(arena, (size_t)graph->max_node_triples, sizeof(struct sap_term));
@@ -136,8 +141,9 @@ static void bind_trees(struct sap_workspace *w, const struct sap_island *island,
 static void bind_contacts(struct sap_workspace *w, const struct sap_island *island,
                           const sap_problem *problem) {
   struct sap_pool *contacts = &w->pool;
-  const int32_t *range = &island->law_begin[SAP_LAW_CONTACT];
-  for (int32_t place = range[0]; place < range[1]; ++place) {
+  const int32_t begin = island->law_begin[SAP_LAW_CONTACT];
+  const int32_t end = island->law_begin[SAP_LAW_CORE + 1];
+  for (int32_t place = begin; place < end; ++place) {
     const int64_t i = w->graph.triple[place];
     contacts->mu[place] = problem->mu[i];
     contacts->R_t[place] = problem->R_t[i];
@@ -145,6 +151,23 @@ static void bind_contacts(struct sap_workspace *w, const struct sap_island *isla
     contacts->v_hat[0][place] = problem->v_hat_t ? problem->v_hat_t[2 * i] : 0;
     contacts->v_hat[1][place] = problem->v_hat_t ? problem->v_hat_t[2 * i + 1] : 0;
     contacts->v_hat[2][place] = problem->v_hat_n[i];
+  }
+}
+
+/* a contact that starts deeper than delta gets a larger one */
+static void bind_cores(struct sap_workspace *w, const struct sap_island *island,
+                       const sap_problem *problem) {
+  struct sap_pool *pool = &w->pool;
+  const int32_t *range = &island->law_begin[SAP_LAW_CORE];
+  for (int32_t place = range[0]; place < range[1]; ++place) {
+    const int64_t i = w->graph.triple[place];
+    const sap_core kind = (sap_core)problem->core[i];
+    const double lambda = kind == SAP_CORE_EXP ? problem->core_lambda[i] : 0;
+    const struct sap_core_barrier barrier = {kind, 1 / problem->kappa[i], lambda};
+    pool->core_lambda[place] = lambda;
+    pool->kappa_problem[place] = problem->kappa[i];
+    pool->kappa[place] = pool->kappa_given[place] =
+        sap_core_deepened(&barrier, problem->kappa[i], problem->v_hat_n[i], problem->R_n[i]);
   }
 }
 
@@ -173,6 +196,7 @@ int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
   const int finite =
       (w->reduction.tree ? loops->pack_reduced : loops->pack)(&w->J, island, problem->J);
   bind_contacts(w, island, problem);
+  bind_cores(w, island, problem);
   bind_clamps(w, island);
   int valid = finite;
   for (int law = 0; law < SAP_N_LAWS; ++law) {

@@ -1,6 +1,7 @@
 /* All that a solve works on, in three blocks of memory: the graph, the rows of its junction tree, and the
- * numbers; a reduction and the list of triples have their own. A problem is bound to it once per solve: numbers are gathered in the order of the graph, so that
- * every loop of the iterations runs over contiguous memory and knows the places it writes to. */
+ * numbers; a reduction and the list of triples have their own. A problem is bound to it once per solve:
+ * numbers are gathered in the order of the graph, so that every loop of the iterations runs over contiguous
+ * memory and knows the places it writes to. */
 #ifndef SAPWOOD_SAP_WORKSPACE_H
 #define SAPWOOD_SAP_WORKSPACE_H
 
@@ -30,6 +31,9 @@ struct sap_workspace {
   /* by position: the block of A, in the caller's array, or A' of a reduced tree, which is NULL otherwise */
   const double **A;                        /* (n_nodes) */
   const struct sap_reduced_tree **reduced; /* (n_nodes) */
+
+  double
+      *kappa; /* (n_contacts) of a problem with physical parameters, where any contact has a core */
 
   /* by island: |D A v|^2 of the velocities that were eliminated */
   double *eliminated; /* (n_islands) */

@@ -26,6 +26,7 @@ from sapwood.contact_law import Projection, contact_cost, project
 from sapwood.io import load_problem, save_problem
 from sapwood.materials import ContactMaterial
 from sapwood.problem import ContactProblem
+from sapwood.rigid_core import CoreKind, RigidCore
 from sapwood.row_law import ClampedRows, clamp
 from sapwood.settings import SapSettings, factorizations
 from sapwood.solution import ConstraintSolution, Region, Solution, Status
@@ -39,12 +40,14 @@ __all__ = [
     "ContactMaterial",
     "ContactProblem",
     "Controllers",
+    "CoreKind",
     "DryFrictions",
     "Evaluation",
     "JointLimits",
     "LineValues",
     "Projection",
     "Region",
+    "RigidCore",
     "SapSettings",
     "SapSolver",
     "Solution",

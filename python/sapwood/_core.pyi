@@ -34,10 +34,26 @@ def check_settings(settings: object, /) -> None: ...
 def default_settings() -> dict[str, float | int | bool | str]: ...
 def factorizations() -> tuple[str, ...]: ...
 def project(
-    y: ArrayLike, mu: ArrayLike, R_t: ArrayLike, R_n: ArrayLike, soft_norm: float, /
+    y: ArrayLike,
+    mu: ArrayLike,
+    R_t: ArrayLike,
+    R_n: ArrayLike,
+    soft_norm: float,
+    core: NDArray[np.int8] = ...,
+    kappa: ArrayLike = ...,
+    core_lambda: ArrayLike = ...,
+    /,
 ) -> _Projection: ...
 def contact_cost(
-    y: ArrayLike, mu: ArrayLike, R_t: ArrayLike, R_n: ArrayLike, soft_norm: float, /
+    y: ArrayLike,
+    mu: ArrayLike,
+    R_t: ArrayLike,
+    R_n: ArrayLike,
+    soft_norm: float,
+    core: NDArray[np.int8] = ...,
+    kappa: ArrayLike = ...,
+    core_lambda: ArrayLike = ...,
+    /,
 ) -> _Float: ...
 def clamp(
     y: ArrayLike, R: ArrayLike, lower: ArrayLike, upper: ArrayLike, /
@@ -85,6 +101,10 @@ class Problem:
         v_hat_n: ArrayLike | None = None,
         v_hat_t: ArrayLike | None = None,
         groups: list[tuple[object, ...]] = ...,
+        core: NDArray[np.int8] | None = None,
+        kappa: ArrayLike | None = None,
+        core_lambda: ArrayLike | None = None,
+        delta: ArrayLike | None = None,
     ) -> Self: ...
     @property
     def tree_nv(self) -> NDArray[np.int32]: ...
@@ -114,6 +134,14 @@ class Problem:
     def k(self) -> _Float | None: ...
     @property
     def tau_d(self) -> _Float | None: ...
+    @property
+    def core(self) -> NDArray[np.int8] | None: ...
+    @property
+    def kappa(self) -> _Float | None: ...
+    @property
+    def core_lambda(self) -> _Float | None: ...
+    @property
+    def delta(self) -> _Float | None: ...
     @property
     def groups(self) -> tuple[tuple[_Float, _Float, _Float, _Float], ...]: ...
     @property

@@ -11,6 +11,11 @@ of the compliance: of two equal materials the pair has the dissipation time of e
 linear model Drake takes the plain sum of the two.) A rigid geom, with infinite stiffness, leaves k
 and tau_d to the other one; between two rigid geoms contact is as stiff as the time step allows,
 Eq. (21), and tau_d is the mean.
+
+Each geom takes the share k/k_i of the depth, half of it where both are rigid. The rigid core of a
+geom is met where its share is delta_i, and the pair has the core that is met first::
+
+    delta = min_i delta_i k_i/k
 """
 
 from __future__ import annotations
@@ -18,11 +23,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.rigid_core import CoreKind, RigidCore
 
 PREFIX = "sapwood/"
 
@@ -42,6 +49,8 @@ class ContactMaterial:
         tau_d >= 0 in s. None is the time step, as in section X-C.
     friction : float, optional
         Coefficient mu >= 0. None is the friction that the model gives the geom.
+    core : RigidCore, optional
+        What lies below the compliant layer; None for nothing.
 
     Raises
     ------
@@ -51,12 +60,13 @@ class ContactMaterial:
     Examples
     --------
     >>> ContactMaterial(stiffness=1e7, friction=0.8)
-    ContactMaterial(stiffness=10000000.0, dissipation_time=None, friction=0.8)
+    ContactMaterial(stiffness=10000000.0, dissipation_time=None, friction=0.8, core=None)
     """
 
     stiffness: float = math.inf
     dissipation_time: float | None = None
     friction: float | None = None
+    core: RigidCore | None = None
 
     def __post_init__(self) -> None:
         if self.stiffness != math.inf:
@@ -67,6 +77,8 @@ class ContactMaterial:
             if value is not None:
                 _core.as_float64(value, name, (), "non-negative")
                 object.__setattr__(self, name, float(value))
+        if self.core is not None and not isinstance(self.core, RigidCore):
+            raise TypeError(f"core must be a RigidCore, not {type(self.core).__name__}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,13 +171,30 @@ def custom_materials(geoms: Geoms) -> dict[str | int | None, ContactMaterial]:
     return materials
 
 
+class GeomMaterials(NamedTuple):
+    """Materials of geoms, one entry per geom."""
+
+    stiffness: NDArray[np.float64]
+    """k, N/m, infinite for rigid."""
+    dissipation_time: NDArray[np.float64]
+    """tau_d, s."""
+    friction: NDArray[np.float64]
+    """mu, dimensionless."""
+    core: NDArray[np.int8]
+    """:class:`sapwood.CoreKind`."""
+    delta: NDArray[np.float64]
+    """Depth of the core, m, infinite without one."""
+    core_lambda: NDArray[np.float64]
+    """Exponent of the core, dimensionless."""
+
+
 def geom_materials(
     geoms: Geoms,
     default: ContactMaterial | None,
     overrides: Mapping[str | int, ContactMaterial] | None,
     time_step: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Stiffness, dissipation time and friction of every geom.
+) -> GeomMaterials:
+    """Material of every geom.
 
     The first of these that has something to say about a geom decides: ``overrides`` by name,
     ``overrides`` by group, the model's custom numbers by name, by group, ``default``, the model's
@@ -184,8 +213,8 @@ def geom_materials(
 
     Returns
     -------
-    stiffness, dissipation_time, friction : ndarray (n_geoms,)
-        In N/m (infinite for rigid), s, and dimensionless.
+    GeomMaterials
+        Arrays (n_geoms,).
 
     Raises
     ------
@@ -216,6 +245,7 @@ def geom_materials(
     n = len(geoms.names)
     stiffness, dissipation_time = np.empty(n), np.empty(n)
     friction = np.array(geoms.friction, dtype=np.float64)
+    core, delta, core_lambda = np.zeros(n, np.int8), np.full(n, np.inf), np.ones(n)
     for i, (name, group) in enumerate(zip(geoms.names, geoms.groups.tolist(), strict=True)):
         candidates = (
             overrides.get(name),
@@ -229,4 +259,7 @@ def geom_materials(
         dissipation_time[i] = time_step if tau_d is None else tau_d
         if material.friction is not None:
             friction[i] = material.friction
-    return stiffness, dissipation_time, friction
+        if material.core is not None:
+            core[i] = CoreKind[material.core.kind]
+            delta[i], core_lambda[i] = material.core.delta, material.core.strength
+    return GeomMaterials(stiffness, dissipation_time, friction, core, delta, core_lambda)

@@ -157,9 +157,7 @@ def forest_arrays(
     time_step: float,
 ) -> dict[str, NDArray[Any]]:
     """The constant arrays that the C core gathers from, by the names of its struct sap_forest."""
-    stiffness, dissipation_time, friction = geom_materials(
-        _geoms(model), contact, materials, time_step
-    )
+    geoms = geom_materials(_geoms(model), contact, materials, time_step)
     # explicit pairs by the key of the C core; of two for the same geoms the first one counts
     low = np.minimum(model.pair_geom1, model.pair_geom2).astype(np.int64)
     high = np.maximum(model.pair_geom1, model.pair_geom2).astype(np.int64)
@@ -171,9 +169,7 @@ def forest_arrays(
     return {
         **{name: getattr(model, name) for name in same_name},
         "damping": _damping(model),
-        "stiffness": stiffness,
-        "dissipation_time": dissipation_time,
-        "friction": friction,
+        **geoms._asdict(),
         "pair_key": pair_key,
         "pair_friction": np.ascontiguousarray(model.pair_friction[first, 0]),
     }

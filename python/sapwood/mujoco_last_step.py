@@ -66,12 +66,14 @@ class LastStep:
         """The contacts of the last step; none before the first one."""
         if self._contacts is None:
             arrays = self._core.contacts()
+            ones = np.ones(len(arrays["v_c"]))
             slip = arrays["v_c"][:, :2] - arrays["v_hat_t"][: len(arrays["v_c"])]
             self._contacts = StepContacts(
                 index=arrays["index"],
                 distance=arrays["phi0"],
                 slip_speed=np.hypot(slip[:, 0], slip[:, 1]),
                 force=arrays["gamma"] / self.time_step,
+                core_scale=arrays["core_scale"] if len(arrays["core_scale"]) else ones,
             )
         return self._contacts
 

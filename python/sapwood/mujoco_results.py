@@ -59,12 +59,21 @@ class StepContacts:
         Tangential speed of the surfaces against each other at the end of the step, m/s.
     force : ndarray (n, 3)
         Mean force (t1, t2, n) over the step that the first geom exerts on the second, N.
+    core_scale : ndarray (n,)
+        Depth of each rigid core in this step over what it should be: above 1 for a contact that
+        started deeper than that, 1 for the others and without a core.
     """
 
     index: NDArray[np.int32]
     distance: _Float
     slip_speed: _Float
     force: _Float
+    core_scale: _Float
+
+    @property
+    def deepened(self) -> NDArray[np.intp]:
+        """Positions here of the contacts that started deeper than their rigid core."""
+        return np.flatnonzero(self.core_scale > 1.0)
 
     @property
     def penetration(self) -> _Float:
@@ -149,6 +158,11 @@ class RunResult:
     def status(self) -> _Int:
         """Outcome of the solver, values of :class:`sapwood.Status`."""
         return self.records["status"]
+
+    @property
+    def deep_contacts(self) -> _Int:
+        """Contacts of each step that started deeper than their rigid core."""
+        return self.records["deep_contacts"]
 
     @property
     def momentum_error(self) -> _Float:

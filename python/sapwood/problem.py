@@ -13,11 +13,15 @@ from sapwood.constraint_group import ConstraintGroup
 from sapwood.constraints import placed_groups
 from sapwood.dense import diagonal_blocks, offsets, split_jacobian
 from sapwood.problem_arrays import Delassus, ProblemArrays
+from sapwood.rigid_core import DEFAULT_LAMBDA, core_arrays
 
 _Float = NDArray[np.float64]
 
 # arrays of a problem that need not be there
-_OPTIONAL = ("phi0", "k", "tau_d", "v_hat_t", "v_guess", "v_ref", "gamma_ref")
+_OPTIONAL = (
+    "phi0", "k", "tau_d", "v_hat_t", "v_guess", "v_ref", "gamma_ref",
+    "core", "kappa", "delta", "core_lambda",
+)  # fmt: skip
 _ARRAYS = ("tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu", "R_t", "R_n", "v_hat_n")
 
 
@@ -70,6 +74,15 @@ class ContactProblem(ProblemArrays):
         What made the problem.
     constraints : iterable of JointLimits, Bilaterals, Controllers and DryFrictions
         Groups of constraints of other kinds, any number of each, in any order.
+    core : str, CoreKind or array_like of them (n_contacts,)
+        Rigid core of each contact, or of all: "none", "log" or "exp", see :class:`CoreKind`.
+    delta : float or array_like (n_contacts,), optional
+        Depth of the core, m, > 0 where there is one: kappa = (delta/(dt + tau_d))^2/R_n, which
+        needs phi0, k and tau_d.
+    kappa : float or array_like (n_contacts,), optional
+        Energy of the core, J, > 0 where there is one. When given, delta is information only.
+    core_lambda : float or array_like (n_contacts,)
+        Exponent > 0 of "exp", dimensionless.
 
     Raises
     ------
@@ -115,6 +128,10 @@ class ContactProblem(ProblemArrays):
         gamma_ref: ArrayLike | None = None,
         source: str = "",
         constraints: Iterable[ConstraintGroup] = (),
+        core: ArrayLike = "none",
+        delta: ArrayLike | None = None,
+        kappa: ArrayLike | None = None,
+        core_lambda: ArrayLike = DEFAULT_LAMBDA,
     ) -> None:
         if not isinstance(source, str):
             raise TypeError(f"source must be a str, not {type(source).__name__}")
@@ -123,6 +140,7 @@ class ContactProblem(ProblemArrays):
             tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus,
             phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n, v_hat_n=v_hat_n, v_hat_t=v_hat_t,
             groups=[group.for_core() for group in groups],
+            **core_arrays(core, delta, kappa, core_lambda, np.shape(mu)),
         )  # fmt: skip
         n_contacts = len(core.mu)
         self._core = core
@@ -167,6 +185,10 @@ class ContactProblem(ProblemArrays):
         gamma_ref: ArrayLike | None = None,
         source: str = "",
         constraints: Iterable[ConstraintGroup] = (),
+        core: ArrayLike = "none",
+        delta: ArrayLike | None = None,
+        kappa: ArrayLike | None = None,
+        core_lambda: ArrayLike = DEFAULT_LAMBDA,
     ) -> ContactProblem:
         """Make a problem from one dense mass matrix and one dense Jacobian.
 
@@ -186,7 +208,7 @@ class ContactProblem(ProblemArrays):
             Velocities of each tree; by default all velocities make one tree.
         phi0, k, tau_d, sigma, beta, R_t, R_n, v_hat_n, v_hat_t, delassus
             As for the class.
-        v_guess, v_ref, gamma_ref, source, constraints
+        v_guess, v_ref, gamma_ref, source, constraints, core, delta, kappa, core_lambda
             As for the class.
 
         Returns
@@ -223,7 +245,7 @@ class ContactProblem(ProblemArrays):
             () if mu is None else mu, dt=dt, phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n,
             v_hat_n=v_hat_n, v_hat_t=v_hat_t, sigma=sigma, beta=beta, delassus=delassus,
             v_guess=v_guess, v_ref=v_ref, gamma_ref=gamma_ref, source=source,
-            constraints=constraints,
+            constraints=constraints, core=core, delta=delta, kappa=kappa, core_lambda=core_lambda,
         )  # fmt: skip
 
     # ---- as a value --------------------------------------------------------------------------

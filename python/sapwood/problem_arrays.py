@@ -12,6 +12,7 @@ from sapwood import _core
 from sapwood.checks import integer
 from sapwood.constraint_group import ConstraintGroup
 from sapwood.dense import jacobian_offsets
+from sapwood.rigid_core import deep_contacts
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -102,6 +103,34 @@ class ProblemArrays:
     def tau_d(self) -> _Float | None:
         """Dissipation time (n_contacts,), s, or None."""
         return self._core.tau_d
+
+    @property
+    def core(self) -> NDArray[np.int8] | None:
+        """:class:`CoreKind` of each contact (n_contacts,), or None where none has a core."""
+        return self._core.core
+
+    @property
+    def kappa(self) -> _Float | None:
+        """Energy of each core (n_contacts,), J, or None."""
+        return self._core.kappa
+
+    @property
+    def core_lambda(self) -> _Float | None:
+        """Exponent of each core (n_contacts,), or None."""
+        return self._core.core_lambda
+
+    @property
+    def delta(self) -> _Float | None:
+        """Depth of each core (n_contacts,), m, or None."""
+        return self._core.delta
+
+    @property
+    def deep_contacts(self) -> NDArray[np.intp]:
+        """Contacts (n,) that start deeper than their core: each gets a larger delta in a solve.
+
+        They are outside of the domain of their barrier at rest, s = v_hat_n/sqrt(R_n kappa) >= 1.
+        """
+        return deep_contacts(self.core, self.kappa, self.core_lambda, self.v_hat_n, self.R_n)
 
     @property
     def v_guess(self) -> _Float | None:

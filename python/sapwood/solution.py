@@ -111,6 +111,9 @@ class Solution:
         Tree at which the factorization broke down, else -1.
     constraints : tuple of ConstraintSolution
         Impulses of each group of constraints of the problem.
+    core_scale : ndarray (n_contacts,) or None
+        delta of each core as it was used over that of the problem: above 1 for a contact that
+        started too deep, or that a moving surface left no room. None where no contact has a core.
     """
 
     v: NDArray[np.float64]
@@ -132,6 +135,7 @@ class Solution:
     timing: dict[str, float]
     tree: int = -1
     constraints: tuple[ConstraintSolution, ...] = ()
+    core_scale: NDArray[np.float64] | None = None
 
     @classmethod
     def from_core(cls, fields: dict[str, Any]) -> Solution:
@@ -155,6 +159,12 @@ class Solution:
         if groups:
             solution.__dict__["constraints"] = tuple(ConstraintSolution(*group) for group in groups)
         return solution
+
+    @property
+    def deepened(self) -> NDArray[np.intp]:
+        """Contacts (n,) whose core was used with a larger delta than the problem's."""
+        scale = np.zeros(0) if self.core_scale is None else self.core_scale
+        return np.flatnonzero(scale > 1.0)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Solution):
@@ -181,6 +191,15 @@ class Solution:
         active = sum(np.count_nonzero(group.active) for group in self.constraints)
         return f"  {rows} rows of {len(self.constraints)} groups: {active} active\n"
 
+    def _cores(self) -> str:
+        """A line on the contacts that started too deep, where there are any."""
+        deep = self.deepened
+        if self.core_scale is None or not deep.size:
+            return ""
+        most = float(self.core_scale[deep].max())
+        contacts = f"{deep.size} contacts deeper than their core"
+        return f"  {contacts}: delta up to {most:.3g} times as large\n"
+
     def __str__(self) -> str:
         counts = ", ".join(f"{np.count_nonzero(self.regions == r)} {r}" for r in Region)
         seconds = self.timing["seconds"]
@@ -190,7 +209,7 @@ class Solution:
             f"{self.status}{at} after {self.iterations} iterations "
             f"({self.n_islands} islands, {self.line_search_trials} line-search trials)\n"
             f"  {len(self.v)} velocities, {len(self.gamma)} contacts: {counts}\n"
-            f"{self._rows()}"
+            f"{self._rows()}{self._cores()}"
             f"  momentum error {self.momentum_error:.3g}, "
             f"complementarity error {self.complementarity_error:.3g}\n"
             f"  |v - v_min|_A <= {self.velocity_error_bound:.3g} sqrt(J), "

@@ -44,9 +44,19 @@ static inline void scene_make(struct scene *s, int32_t n_trees, int32_t n_contac
     s->v_hat_t[2 * i] = check_random(seed, -0.1, 0.1);
     s->v_hat_t[2 * i + 1] = check_random(seed, -0.1, 0.1);
   }
-  s->problem = (sap_problem){n_trees,   n_contacts, s->tree_nv, s->A,  s->v_star,
-                             s->tree_a, s->tree_b,  s->J,       s->mu, s->R_t,
-                             s->R_n,    s->v_hat_n, s->v_hat_t, 0,     NULL};
+  s->problem = (sap_problem){.n_trees = n_trees,
+                             .n_contacts = n_contacts,
+                             .tree_nv = s->tree_nv,
+                             .A = s->A,
+                             .v_star = s->v_star,
+                             .tree_a = s->tree_a,
+                             .tree_b = s->tree_b,
+                             .J = s->J,
+                             .mu = s->mu,
+                             .R_t = s->R_t,
+                             .R_n = s->R_n,
+                             .v_hat_n = s->v_hat_n,
+                             .v_hat_t = s->v_hat_t};
   sap_problem_sizes(&s->problem, &s->sizes, NULL);
   for (int64_t i = 0; i < s->sizes.nv; ++i) {
     s->v_star[i] = check_random(seed, -1, 1);

@@ -13,7 +13,7 @@ static _Alignas(SAP_ALIGNMENT) unsigned char room[64 * 1024];
 
 static void fill(const struct sap_law_loops *loops, uint64_t *seed) {
   struct sap_arena arena = {room, 0};
-  sap_pool_carve(&pool, &arena, MOST, 1);
+  sap_pool_carve(&pool, &arena, MOST, 0, 1);
   REQUIRE(arena.used <= sizeof room);
   for (int32_t i = 0; i < MOST; ++i) {
     for (int r = 0; r < 3; ++r) {

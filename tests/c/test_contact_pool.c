@@ -14,7 +14,7 @@ static _Alignas(SAP_ALIGNMENT) unsigned char room[64 * 1024];
 /* contacts of all kinds at random velocities: y, slip, G and gamma as the solver has them */
 static void fill(const struct sap_law_loops *loops, double soft_norm, uint64_t *seed) {
   struct sap_arena arena = {room, 0};
-  sap_pool_carve(&pool, &arena, MOST, 0);
+  sap_pool_carve(&pool, &arena, MOST, 0, 0);
   REQUIRE(arena.used <= sizeof room);
   pool.soft = soft_norm * soft_norm;
   for (int32_t i = 0; i < MOST; ++i) {

@@ -19,7 +19,8 @@ struct model {
   int32_t body_weldid[BODIES], body_rootid[BODIES], body_dofadr[BODIES], body_dofnum[BODIES];
   int32_t body_treeid[BODIES], geom_bodyid[GEOMS];
   double damping[NV * SAP_DAMPING_TERMS], stiffness[GEOMS], dissipation_time[GEOMS];
-  double friction[GEOMS], pair_friction[1];
+  double friction[GEOMS], pair_friction[1], delta[GEOMS], core_lambda[GEOMS];
+  int8_t core[GEOMS];
   int64_t pair_key[1];
   struct sap_forest forest;
 
@@ -63,6 +64,9 @@ static void make_model(struct model *m, uint64_t *seed) {
       .stiffness = {INFINITY, 1e4, 2e4, 3e4, INFINITY, 1e5},
       .dissipation_time = {0.5, 0.01, 0.02, 0.0, 0.04, 0.03},
       .friction = {1.0, 0.5, 0.25, 0.9, 0.8, 0.6},
+      .core = {0, SAP_CORE_LOG, SAP_CORE_EXP, 0, 0, SAP_CORE_LOG},
+      .delta = {0, 1e-3, 2e-3, 0, 0, 5e-3},
+      .core_lambda = {0, 1, 4, 0, 0, 2},
       .pair_friction = {0.77},
       .pair_key = {1 * GEOMS + 4},
       .M = {2, 2, 2, 5, 1, 3},
@@ -90,7 +94,10 @@ static void make_model(struct model *m, uint64_t *seed) {
                                   m->dissipation_time,
                                   m->friction,
                                   m->pair_key,
-                                  m->pair_friction};
+                                  m->pair_friction,
+                                  m->core,
+                                  m->delta,
+                                  m->core_lambda};
   for (int i = 0; i < NV; ++i) {
     m->qvel[i] = check_random(seed, -1, 1);
     m->qfrc_smooth[i] = check_random(seed, -9, 9);
@@ -246,7 +253,10 @@ static void contacts_of_every_kind(void) {
   const double k[5] = {1e4, 2e4 / 1.2, 1e4, 1e4 * 0.75, 2e4};
   const double tau_d[5] = {0.01, (0.02 * 5 + 0.03) / 6, 0.01, 0.75 * 0.01, 0.02};
   const double mu[5] = {2 * 0.5 / 1.5, 2 * 0.25 * 0.6 / 0.85, 0.77, 0.0, 2 * 0.25 * 0.8 / 1.05};
-  REQUIRE(g.problem.n_contacts == 5);
+  /* the core that is reached first, each geom having its share of the depth */
+  const int8_t core[5] = {SAP_CORE_LOG, SAP_CORE_EXP, SAP_CORE_LOG, SAP_CORE_LOG, SAP_CORE_EXP};
+  const double delta[5] = {1e-3, 2e-3 * 1.2, 1e-3, 1e-3 / 0.75, 2e-3};
+  REQUIRE(g.problem.n_contacts == 5 && g.problem.core == g.core);
   const double *J = g.problem.J;
   for (int32_t i = 0; i < 5; ++i) {
     const struct engine_contact *c = &l.contacts[index[i]];
@@ -256,6 +266,9 @@ static void contacts_of_every_kind(void) {
     CHECK_CLOSE(g.k[i], k[i], 1e-11 * k[i]);
     CHECK_CLOSE(g.tau_d[i], tau_d[i], 1e-16);
     CHECK_CLOSE(g.problem.mu[i], mu[i], 1e-15);
+    CHECK_EQUAL(g.core[i], core[i]);
+    CHECK_CLOSE(g.delta[i], delta[i], 1e-17);
+    CHECK_CLOSE(g.core_lambda[i], core[i] == SAP_CORE_EXP ? 4 : 1, 0);
     CHECK_CLOSE(g.phi0[i], c->dist, 0.0);
     CHECK_CLOSE(g.problem.v_hat_t[2 * i], -c->surface_velocity[0], 0.0);
     CHECK_CLOSE(g.problem.v_hat_t[2 * i + 1], -c->surface_velocity[1], 0.0);
@@ -406,7 +419,8 @@ static void wrong_forests(void) {
       "damping",     "M_rowadr",      "M_rownnz",    "M_rownnz",     "M_colind",
       "M_colind",    "body_weldid",   "body_rootid", "body_dofadr",  "body_dofnum",
       "body_treeid", "geom_bodyid",   "stiffness",   "stiffness",    "dissipation_time",
-      "friction",    "pair_friction", "pair_key"};
+      "friction",    "pair_friction", "core",        "delta",        "core_lambda",
+      "pair_key"};
   uint64_t seed = 5;
   for (size_t kind = 0; kind < CHECK_COUNT(names); ++kind) {
     struct model m;
@@ -438,6 +452,9 @@ static void wrong_forests(void) {
       case 19: m.dissipation_time[2] = INFINITY; break;
       case 20: m.friction[0] = -1; break;
       case 21: m.pair_friction[0] = NAN; break;
+      case 22: m.core[3] = 3; break;
+      case 23: m.delta[1] = 0; break;
+      case 24: m.core_lambda[2] = NAN; break;
       default:
         m.forest.n_pairs = 2;
         m.forest.pair_key = keys;

@@ -31,10 +31,18 @@ static void make_masses(int32_t n, double R_t, double R_n, double mu) {
     scene.v_star[3 * i] = 1;
     scene.v_star[3 * i + 2] = -1;
   }
-  scene.problem = (sap_problem){
-      n,       n,        scene.tree_nv, scene.A,   scene.v_star,  scene.tree_a, scene.tree_b,
-      scene.J, scene.mu, scene.R_t,     scene.R_n, scene.v_hat_n, NULL,         0,
-      NULL};
+  scene.problem = (sap_problem){.n_trees = n,
+                                .n_contacts = n,
+                                .tree_nv = scene.tree_nv,
+                                .A = scene.A,
+                                .v_star = scene.v_star,
+                                .tree_a = scene.tree_a,
+                                .tree_b = scene.tree_b,
+                                .J = scene.J,
+                                .mu = scene.mu,
+                                .R_t = scene.R_t,
+                                .R_n = scene.R_n,
+                                .v_hat_n = scene.v_hat_n};
   sap_problem_sizes(&scene.problem, &scene.sizes, NULL);
 }
 
@@ -216,7 +224,7 @@ static void parameters_that_give_no_regularization_are_refused(void) {
   make_masses(1, 1e-3, 1e-3, 0.5);
   double phi0 = 0, k = INFINITY, tau_d = 0, out[3];
   sap_error error;
-  sap_parameters p = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, &phi0, &k, &tau_d};
+  sap_parameters p = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, &phi0, &k, &tau_d, NULL};
   CHECK_EQUAL(sap_regularize(&scene.problem, &p, out, out + 1, out + 2, NULL, &error),
               SAP_INVALID_ARGUMENT); /* beta = 0 and rigid: R_n = 0 */
   CHECK_STRING(error.argument, "k");

@@ -71,9 +71,18 @@ static void make_scene(uint64_t seed) {
     scene.v_star[i] = check_random(&seed, -1, 1);
     scene.v[i] = check_random(&seed, -1, 1);
   }
-  scene.problem = (sap_problem){TREES,        CONTACTS,      sizes_of_trees, scene.A,  scene.v_star,
-                                scene.tree_a, scene.tree_b,  scene.J,        scene.mu, scene.R_t,
-                                scene.R_n,    scene.v_hat_n, NULL,           0,        NULL};
+  scene.problem = (sap_problem){.n_trees = TREES,
+                                .n_contacts = CONTACTS,
+                                .tree_nv = sizes_of_trees,
+                                .A = scene.A,
+                                .v_star = scene.v_star,
+                                .tree_a = scene.tree_a,
+                                .tree_b = scene.tree_b,
+                                .J = scene.J,
+                                .mu = scene.mu,
+                                .R_t = scene.R_t,
+                                .R_n = scene.R_n,
+                                .v_hat_n = scene.v_hat_n};
 }
 
 /* a solver of one instruction set, with the scene loaded and its velocity set; NULL without the set */

@@ -69,9 +69,18 @@ static void make_robots(struct robots *r, int32_t n_trees, int32_t n_contacts, d
     r->R_n[i] = check_random(seed, 1e-3, 1e-1);
     r->v_hat_n[i] = check_random(seed, -0.1, 0.5);
   }
-  r->problem = (sap_problem){n_trees,   n_contacts, r->tree_nv, r->A,  r->v_star,
-                             r->tree_a, r->tree_b,  r->J,       r->mu, r->R_t,
-                             r->R_n,    r->v_hat_n, NULL,       0,     NULL};
+  r->problem = (sap_problem){.n_trees = n_trees,
+                             .n_contacts = n_contacts,
+                             .tree_nv = r->tree_nv,
+                             .A = r->A,
+                             .v_star = r->v_star,
+                             .tree_a = r->tree_a,
+                             .tree_b = r->tree_b,
+                             .J = r->J,
+                             .mu = r->mu,
+                             .R_t = r->R_t,
+                             .R_n = r->R_n,
+                             .v_hat_n = r->v_hat_n};
   sap_problem_sizes(&r->problem, &r->sizes, NULL);
   for (int64_t i = 0; i < r->sizes.nv; ++i) {
     r->v_star[i] = check_random(seed, -1, 1);

@@ -29,9 +29,18 @@ static void make_point_mass(struct point_mass *p, double m, double mu) {
                            .A = {m, 0, 0, 0, m, 0, 0, 0, m},
                            .J = {1, 0, 0, 0, 1, 0, 0, 0, 1},
                            .mu = {mu}};
-  p->problem =
-      (sap_problem){1,     1,      p->tree_nv, p->A,       p->v_star, p->tree_a, p->tree_b, p->J,
-                    p->mu, p->R_t, p->R_n,     p->v_hat_n, NULL,      0,         NULL};
+  p->problem = (sap_problem){.n_trees = 1,
+                             .n_contacts = 1,
+                             .tree_nv = p->tree_nv,
+                             .A = p->A,
+                             .v_star = p->v_star,
+                             .tree_a = p->tree_a,
+                             .tree_b = p->tree_b,
+                             .J = p->J,
+                             .mu = p->mu,
+                             .R_t = p->R_t,
+                             .R_n = p->R_n,
+                             .v_hat_n = p->v_hat_n};
 }
 
 static void a_resting_mass_sinks_as_section_ix_says(void) {
@@ -43,7 +52,7 @@ static void a_resting_mass_sinks_as_section_ix_says(void) {
   const double k = 1e12, tau_d = dt;
   const double R_n = beta * beta / four_pi2 * (sqrt(3) / m) / 3;
   const double phi0 = -R_n * m * g * dt * (dt + tau_d);
-  const sap_parameters parameters = {dt, sigma, beta, SAP_DELASSUS_BLOCK, &phi0, &k, &tau_d};
+  const sap_parameters parameters = {dt, sigma, beta, SAP_DELASSUS_BLOCK, &phi0, &k, &tau_d, NULL};
   REQUIRE(sap_regularize(&p.problem, &parameters, p.R_t, p.R_n, p.v_hat_n, NULL, NULL) == SAP_OK);
   CHECK_CLOSE(p.R_n[0], R_n, 1e-15);
   CHECK_CLOSE(p.R_t[0], sigma * (sqrt(3) / m) / 3, 1e-18);
@@ -392,7 +401,7 @@ static void bad_parameters_are_named(void) {
   scene_make(&scene, 4, 3, &seed);
   double phi0[3] = {0}, k[3] = {1, 1, 1}, tau_d[3] = {0}, out[3][3];
   sap_error error;
-  const sap_parameters good = {0.01, 1e-3, 1, SAP_DELASSUS_BLOCK, phi0, k, tau_d};
+  const sap_parameters good = {0.01, 1e-3, 1, SAP_DELASSUS_BLOCK, phi0, k, tau_d, NULL};
 #define CHECK_REFUSED(change, name, at)                                                   \
   do {                                                                                    \
     sap_parameters p = good;                                                              \
@@ -433,7 +442,7 @@ static void physical_parameters_in_one_call_or_two(void) {
       k[i] = pow(10, check_random(&seed, 2, 8));
       tau_d[i] = check_random(&seed, 0, 0.1);
     }
-    const sap_parameters p = {0.01, 1e-3, 1, (sap_delassus)delassus, phi0, k, tau_d};
+    const sap_parameters p = {0.01, 1e-3, 1, (sap_delassus)delassus, phi0, k, tau_d, NULL};
     REQUIRE(sap_regularize(&scene.problem, &p, scene.R_t, scene.R_n, scene.v_hat_n, NULL, NULL) ==
             SAP_OK);
     sap_solver *solver = make(sap_settings_default());

@@ -144,6 +144,11 @@ FIGURES: dict[str, Entry] = {
         "a closed loop, a joint limit, a stiff servo, dry friction of a joint",
         _MUJOCO,
     ),
+    "rigid-core": Entry(
+        "sapwood.experiments.rigid_core:figure",
+        "rigid cores: penetration against load, a tower, an impact",
+        _MUJOCO,
+    ),
 }
 
 

@@ -37,6 +37,7 @@ class Accuracy:
     def __init__(self, problem: ContactProblem) -> None:
         self._objective = Objective(problem, touched_trees(problem).tolist())
         self._v_ref = problem.v_ref
+        self._core = problem.core is not None
 
     def momentum_error(self, v: Array) -> float:
         """e_m (24) of v (nv,) with the impulses of the laws; 0 where nothing is touched."""
@@ -62,27 +63,34 @@ class Accuracy:
         -------
         Errors
             Both are 0 where nothing is wrong and nothing measures it.
+
+        Raises
+        ------
+        ValueError
+            Impulses of contacts with rigid cores, which have another law than (15).
         """
         o = self._objective
         point = o.point(v[o.velocities])
-        contacts, *others = point.parts
-        if gamma is None:
-            gamma = contacts.state.gamma
+        impulses = list(point.gamma)
+        costs = [part.state.cost for part in point.parts]
+        gaps = [
+            pool.complementarity(part.y, part.state)
+            for pool, part in zip(o.pools, point.parts, strict=True)
+        ]
+        if gamma is not None:
+            if self._core:
+                raise ValueError("gamma: (25) is for contacts without a rigid core")
+            R, y = o.pools[0].R, point.parts[0].y
+            impulses[0] = gamma
+            costs[0] = np.sum(R * gamma**2, axis=1) / 2.0
+            gaps[0] = np.abs(np.sum(R * (gamma - y) * gamma, axis=1))  # g = R (gamma - y)
+
         change = point.v - o.v_star
         p = o.times_A(change)
-        j_c = o.times_J_transposed([gamma, *(part.state.gamma for part in others)])
+        j_c = o.times_J_transposed(impulses)
         scale = max(_norm(o.D * o.times_A(point.v)), _norm(o.D * j_c))
-
-        # g . gamma and the cost of contacts with these impulses, of the others by their laws
-        R = o.pools[0].R
-        g = R * (gamma - contacts.y)
-        gaps = [np.abs(np.sum(g * gamma, axis=1))]
-        costs = [np.sum(R * gamma**2, axis=1) / 2.0]
-        for pool, part in zip(o.pools[1:], others, strict=True):
-            gaps.append(pool.complementarity(part.y, part.state))
-            costs.append(part.state.cost)
-        gap, cost = np.concatenate(gaps), np.concatenate(costs)
-        l_p = float(change @ p) / 2.0 + float(cost.sum())
+        gap = np.concatenate(gaps)
+        l_p = float(change @ p) / 2.0 + float(np.concatenate(costs).sum())
         return Errors(
             _ratio(_norm(o.D * (p - j_c)), scale), _ratio(float(gap.sum()) / max(len(gap), 1), l_p)
         )

@@ -99,15 +99,15 @@ class Peer(ABC):
 
 
 def contacts_alone(problem: ContactProblem) -> None:
-    """Refuse a problem that a solver of frictional contact cannot be given.
+    """Refuse a problem that a solver of compliant contact cannot be given.
 
     Raises
     ------
     PeerError
-        There are constraints of other kinds.
+        There are constraints of other kinds, or contacts with rigid cores.
     """
-    if problem.constraints:
-        raise PeerError("this solver is given contacts only, and there are other constraints")
+    if problem.constraints or problem.core is not None:
+        raise PeerError("this solver is given compliant contacts only, and there is more")
 
 
 def tightening(target: float) -> tuple[float, ...]:

@@ -59,7 +59,7 @@ class Program:
         Raises
         ------
         PeerError
-            There are constraints of other kinds than contact, or MuJoCo has no room.
+            There is more than compliant contacts, or MuJoCo has no room.
         """
         contacts_alone(problem)
         forest = Forest.from_problem(problem)

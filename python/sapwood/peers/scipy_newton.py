@@ -92,6 +92,10 @@ class Line:
         slope = self.p + alpha * self.pp - float(np.vdot(self.dv_c, gamma))
         return slope, self.pp + self.law.curvature(self.dv_c, gamma, t, y_r, stiction)
 
+    def wall(self, alpha: float) -> float:
+        """Nothing is in the way."""
+        return alpha
+
 
 class Result(NamedTuple):
     """What `minimize` found."""

@@ -39,7 +39,7 @@ class SparseProblem:
         Raises
         ------
         PeerError
-            There are constraints of other kinds than contact.
+            There is more than compliant contacts.
         """
         contacts_alone(problem)
         touched = touched_trees(problem)

@@ -9,6 +9,7 @@ from sapwood.plotting.clutter import clutter_contacts_figure, clutter_steps_figu
 from sapwood.plotting.clutter_scenes import clutter_scenes_figure
 from sapwood.plotting.constraints import constraints_figure
 from sapwood.plotting.convergence import convergence_figure
+from sapwood.plotting.rigid_core import rigid_core_figure
 from sapwood.plotting.slip_parameter import conditioning_figure, slip_figure
 from sapwood.plotting.solvers import solver_error_figure, speedup_figure
 from sapwood.plotting.spring_cylinder import energy_figure, position_error_figure
@@ -26,6 +27,7 @@ __all__ = [
     "median_over_seeds",
     "position_error_figure",
     "read_steps",
+    "rigid_core_figure",
     "slip_figure",
     "solver_error_figure",
     "speedup_figure",

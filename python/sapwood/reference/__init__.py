@@ -6,6 +6,7 @@ beside the lines, and the same tests run on both. It is meant to be read and to 
 not to be fast.
 
     contact         projection, cost and Hessian of a contact                    (18), (29)-(33)
+    core            barriers around them: the rigid core
     clamp           impulse, cost and derivative of every other kind of constraint
     pools           what the objective asks of a kind
     regularization  physical parameters to R and v_hat                           (21), (22)
@@ -25,7 +26,8 @@ from sapwood.solver import Evaluation, LineValues
 from .certificate import gradient_round_off, velocity_error_bound
 from .cholesky import BlockCholesky, NotPositiveDefinite
 from .clamp import clamp, clamp_cost_difference
-from .contact import contact_cost, contact_cost_difference, project
+from .contact import contact_cost_difference
+from .core import contact_cost, project
 from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree, touching
 from .newton import SapSolver, solve
 from .objective import Line, Objective, Part, Point

@@ -104,6 +104,14 @@ def predict(
     return tuple(pool.predict(*values) for pool, *values in pools)
 
 
+def loosen(
+    objective: Objective, point: Point, dual: Sequence[Dual | None]
+) -> tuple[Array, ...]:
+    """G (n, r, r) of each pool at a point, with the curvature of barriers from the dual."""
+    pools = zip(objective.pools, point.parts, dual, strict=True)
+    return tuple(pool.loosen(part.y, part.state, known) for pool, part, known in pools)
+
+
 def blend(objective: Objective, point: Point, dual: Sequence[Dual | None]) -> tuple[Array, ...]:
     """G (n, r, r) of each pool at a point, by the means of law and dual."""
     pools = zip(objective.pools, point.parts, dual, strict=True)

@@ -20,7 +20,41 @@ class Slope(Protocol):
     """What the exact search asks of l along a direction."""
 
     def derivatives(self, alpha: float) -> tuple[float, float]:
-        """dl/da and d2l/da2."""
+        """dl/da and d2l/da2; beyond a wall both are infinite."""
+
+    def wall(self, alpha: float) -> float:
+        """At a step outside of the domain: a shorter one, none shorter than the longest inside."""
+
+
+class Search:
+    """A line with the number of its evaluations and the wall they have met."""
+
+    def __init__(self, line: Slope) -> None:
+        self.line = line
+        self.trials = 0
+        self.wall = np.inf  # bound on the domain, infinite as long as none was met
+
+    def derivatives(self, alpha: float) -> tuple[float, float]:
+        """Slope and curvature; beyond a wall both are infinite."""
+        self.trials += 1
+        slope, curvature = self.line.derivatives(alpha)
+        if slope == np.inf:
+            self.wall = min(self.wall, self.line.wall(alpha))
+        return slope, curvature
+
+    def next(self, alpha: float, slope: float, curvature: float, low: float) -> float:
+        """The step after alpha: Newton's, or where a wall is near, well away from it.
+
+        Inside it is the root of -a + c/(wall - alpha) with this slope and curvature: near its wall
+        the slope of a log barrier is such a function.
+        """
+        if self.wall == np.inf:
+            return alpha - slope / curvature
+        if slope == np.inf:
+            room = self.wall - low
+            return low + room / (1.0 + room)
+        room = self.wall - alpha
+        return self.wall - room * (curvature * room) / (curvature * room - slope)
 
 
 def exact(line: Slope, slope_0: float, settings: SapSettings) -> tuple[float, int]:
@@ -30,7 +64,7 @@ def exact(line: Slope, slope_0: float, settings: SapSettings) -> tuple[float, in
     Newton's method sees from there follows, then alpha_max, which is returned if the slope is
     negative even there. Stops when no float is left inside the bracket, or short of the minimum at
     |dl/da| <= tolerance |dl/da(0)| and beyond it, where l may have risen again, at a slope of no
-    more than 1e-8 |dl/da(0)|.
+    more than 1e-8 |dl/da(0)|. A step out of the domain of a barrier has an infinite slope.
 
     Returns
     -------
@@ -44,11 +78,11 @@ def exact(line: Slope, slope_0: float, settings: SapSettings) -> tuple[float, in
     def flat(slope: float) -> bool:
         return short_of <= slope / abs(slope_0) <= beyond
 
+    search = Search(line)
     alpha = 1.0
-    slope, curvature = line.derivatives(alpha)
-    trials = 1
+    slope, curvature = search.derivatives(alpha)
     if flat(slope):
-        return alpha, trials
+        return alpha, search.trials
 
     low, high = 0.0, 1.0  # dl/da(low) < 0 < dl/da(high)
     if slope < 0.0:
@@ -56,37 +90,34 @@ def exact(line: Slope, slope_0: float, settings: SapSettings) -> tuple[float, in
         newton = 1.0 - slope / curvature
         if newton < high:
             alpha = newton
-            slope, curvature = line.derivatives(alpha)
-            trials += 1
+            slope, curvature = search.derivatives(alpha)
             if flat(slope):
-                return alpha, trials
+                return alpha, search.trials
             if slope < 0.0:
                 low = alpha
             else:
                 high = alpha
-        if high == settings.max_step:
-            trials += 1
-            if line.derivatives(high)[0] <= 0.0:
-                return high, trials
+        if high == settings.max_step and search.derivatives(high)[0] <= 0.0:
+            return high, search.trials
 
     step_before = high - low
-    while trials < settings.line_search_max_trials or low == 0.0:
-        step = -slope / curvature
-        if not low < alpha + step < high or abs(step) > abs(step_before) / 2.0:
-            step = low + (high - low) / 2.0 - alpha
-        if not low < alpha + step < high:
+    while search.trials < settings.line_search_max_trials or low == 0.0:
+        right = min(high, search.wall)
+        step = search.next(alpha, slope, curvature, low) - alpha
+        if not low < alpha + step < right or abs(step) > abs(step_before) / 2.0:
+            step = low + (right - low) / 2.0 - alpha
+        if not low < alpha + step < right:
             break
         step_before = step
         alpha += step
-        slope, curvature = line.derivatives(alpha)
-        trials += 1
+        slope, curvature = search.derivatives(alpha)
         if flat(slope):
-            return alpha, trials
+            return alpha, search.trials
         if slope < 0.0:
             low = alpha
         else:
             high = alpha
-    return (low if low > 0.0 else high), trials
+    return (low if low > 0.0 else high), search.trials
 
 
 def backtracking(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int]:

@@ -17,7 +17,9 @@ from sapwood.solver import Evaluation, LineValues
 
 from .certificate import velocity_error_bound
 from .cholesky import NotPositiveDefinite
-from .direction import blend, predict, solve_hessian, sticking_system, symbolic
+from .core_pool import CorePool
+from .direction import blend, loosen, predict, solve_hessian, sticking_system, symbolic
+from .feasible import lower_barriers, start_inside
 from .graph import islands, touching
 from .line_search import backtracking, exact
 from .objective import Objective, Point
@@ -50,6 +52,16 @@ class Run:
     iterations: int
     trials: int
     records: list[Record]
+    raised: int  # contacts whose kappa is larger than it should be, for the start to be inside
+
+
+def retreat(objective: Objective, v: Array, step: Array) -> Point:
+    """A point short of v + step, which round-off has carried out of the domain of a barrier."""
+    for k in range(30, 0, -6):
+        point = objective.point(v + (1.0 - 2.0**-k) * step)
+        if np.isfinite(point.cost):
+            break
+    return point
 
 
 def minimize(
@@ -61,7 +73,8 @@ def minimize(
 ) -> Run:
     """Algorithm 1 on one objective, starting at v.
 
-    Short of convergence the iterate with the smallest |D grad| is returned.
+    Short of convergence the iterate with the smallest |D grad| is returned. A start outside of the
+    domain of barriers is moved inside first.
 
     Where the objective is one of K islands, each stopped by itself, the rule (20) is sharpened so
     that it holds for the whole: from |D grad_k| <= a + r max(p_k, j_k) with a = eps_a / sqrt(K) and
@@ -79,7 +92,10 @@ def minimize(
     def tolerance(point: Point) -> float:
         return float(eps_a + eps_r * point.scale)  # right side of (20)
 
-    point = best = objective.point(v)
+    point, raised = objective.point(v), 0
+    if not np.isfinite(point.cost):
+        point, raised = start_inside(objective, point.v, cholesky)
+    best = point
     records = [(island, 0, 0, 0.0, point.cost, 0.0, point.momentum_error)]
     status, tree, total_trials, iteration = Status.converged, -1, 0, 0
     alpha, gradient_before = 1.0, 0.0
@@ -92,7 +108,7 @@ def minimize(
             status = Status.non_finite
             break
         if point.gradient_norm <= tolerance(point):
-            return Run(point, Status.converged, -1, iteration, total_trials, records)
+            return Run(point, Status.converged, -1, iteration, total_trials, records, raised)
         if idle == 3:
             status = Status.stalled
             break
@@ -104,8 +120,9 @@ def minimize(
         # leaves about the same share of the gradient
         here = point.gradient_norm
         again = abs(alpha - 1.0) < 0.1 and here**2 <= tolerance(point) * gradient_before / 2.0
-        # Newton's own H near the end, and where a long step says that H was too stiff
-        pure = here <= gradient_before / 10.0 or point.momentum_error <= 0.01 or alpha >= 1.2
+        # Newton's own H near the end; that of friction where a long step says that H was too stiff
+        pure = here <= gradient_before / 10.0 or point.momentum_error <= 0.01
+        stiff = alpha >= 1.2
 
         # H dv = -grad
         G, gamma = point.G, point.gamma
@@ -115,7 +132,7 @@ def minimize(
             if settings.turning and again:
                 dv = solve_for(factored, -point.gradient)
             elif settings.turning and iteration > 0 and not pure:
-                G = blend(objective, point, dual)
+                G = (loosen if stiff else blend)(objective, point, dual)
             elif settings.start == "sticking" and poor:
                 G, gamma = sticking_system(objective, point)
                 momentum = objective.times_A(point.v - objective.v_star)
@@ -148,6 +165,8 @@ def minimize(
         total_trials += trials
         decrease = -line.difference(alpha)
         before, point = point, objective.point(point.v + alpha * dv)
+        if not np.isfinite(point.cost):
+            point = retreat(objective, before.v, alpha * dv)
         iteration += 1
         records.append(
             (island, iteration, trials, alpha, point.cost, decrease, point.momentum_error)
@@ -163,7 +182,25 @@ def minimize(
         if point.gradient_norm < best.gradient_norm:
             best = point
 
-    return Run(best, status, tree, iteration, total_trials, records)
+    return Run(best, status, tree, iteration, total_trials, records, raised)
+
+
+def minimize_with_barriers(
+    objective: Objective, v: Array, settings: SapSettings, island: int = 0, n_islands: int = 1
+) -> Run:
+    """`minimize`, again from its result where kappa was raised, until it is what it should be."""
+    run = minimize(objective, v, settings, island, n_islands)
+    raised = run.raised
+    for _ in range(20):
+        if not raised or run.status > Status.stalled:
+            break
+        raised = lower_barriers(objective, run.point)
+        before = run
+        run = minimize(objective, run.point.v, settings, island, n_islands)
+        run.iterations += before.iterations
+        run.trials += before.trials
+        run.records = before.records + run.records
+    return run
 
 
 def solve(
@@ -189,17 +226,25 @@ def solve(
         groups = [np.flatnonzero(island >= 0)] if n_islands else []
 
     v = np.array(problem.v_star, dtype=float)
+    kappa = np.full(problem.n_contacts, np.inf)
     runs, bounds = [], []
     # overflow is an outcome, not a warning
     with np.errstate(over="ignore", invalid="ignore"):
         for k, trees in enumerate(groups):
             objective = Objective(problem, trees, settings.soft_norm)
-            run = minimize(objective, guess[objective.velocities], settings, k, len(groups))
+            start_v = guess[objective.velocities]
+            run = minimize_with_barriers(objective, start_v, settings, k, len(groups))
             v[objective.velocities] = run.point.v
             runs.append(run)
             bounds.append(velocity_error_bound(objective, run.point))
+            if isinstance(objective.pools[0], CorePool):
+                kappa[objective.pools[0].members] = objective.pools[0].barrier.kappa
 
         whole = Objective(problem, np.flatnonzero(island >= 0), settings.soft_norm)
+        core_scale = None
+        if isinstance(whole.pools[0], CorePool):
+            whole.pools[0].use(kappa)
+            core_scale = whole.pools[0].core_scale
         point = whole.point(v[whole.velocities])
         e_mu = complementarity_error(whole, point)
     contacts, *rows = point.parts
@@ -221,6 +266,7 @@ def solve(
             )
             for group, part in zip(problem.constraints, rows, strict=True)
         ),
+        core_scale=core_scale,
         status=Status.converged if worst is None else worst.status,
         iterations=max((run.iterations for run in runs), default=0),
         total_iterations=sum(run.iterations for run in runs),

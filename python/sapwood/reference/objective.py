@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood.problem import ContactProblem
 
+from .core_pool import CorePool
 from .pools import ContactPool, Pool, RowPool, State
 
 Array = NDArray[np.float64]
@@ -86,7 +87,8 @@ class Objective:
         chosen = np.zeros(problem.n_trees, dtype=bool)
         chosen[list(self.trees)] = True
         rows = [RowPool(problem, k, chosen) for k in range(len(problem.constraints))]
-        self.pools: tuple[Pool, ...] = (ContactPool(problem, chosen, soft_norm), *rows)
+        contact_pool = ContactPool if problem.core is None else CorePool
+        self.pools: tuple[Pool, ...] = (contact_pool(problem, chosen, soft_norm), *rows)
 
         # where the velocities of each tree lie here and in the problem
         self.at: dict[int, slice] = {}
@@ -205,7 +207,7 @@ class Line:
         return alpha * self.dp_v + alpha**2 / 2.0 * self.dv_dp + constraints
 
     def derivatives(self, alpha: float) -> tuple[float, float]:
-        """Slope and curvature.
+        """Slope and curvature, infinite outside of the domain.
 
         dl/da   = dp.(v + a dv - v*) - dv_c.gamma(a)
         d2l/da2 = dv.dp + dv_c.G(a) dv_c
@@ -213,6 +215,13 @@ class Line:
         slope, curvature = self.dp_v + alpha * self.dv_dp, self.dv_dp
         for pool, y, dy, dv_c in zip(self.pools, self.y, self.dy, self.dv_c, strict=True):
             state = pool.at(y + alpha * dy)
+            if np.any(np.isinf(state.cost)):
+                return np.inf, np.inf
             slope -= float(np.sum(dv_c * state.gamma))
             curvature += float(np.einsum("ij,ijk,ik", dv_c, state.G, dv_c))
         return slope, curvature
+
+    def wall(self, alpha: float) -> float:
+        """At a step outside of the domain: a shorter one, none shorter than the longest inside."""
+        pools = zip(self.pools, self.y, self.dv_c, strict=True)
+        return min(pool.wall(y, dv_c, alpha) for pool, y, dv_c in pools)

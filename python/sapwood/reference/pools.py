@@ -38,6 +38,7 @@ class Dual(NamedTuple):
 
     w: Array  # (n, 2) friction over mu gamma_n; (n, 1) where a row is between its bounds
     gamma_n: Array  # (n) of contacts, N s, >= 0; 0 for rows
+    size: Array | None = None  # (n) |gamma'|_R of contacts with a core, root joules
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,18 @@ class Pool(Protocol):
         """|g . gamma| of (25) for each constraint (n), J."""
         ...
 
+    def wall(self, y: Array, dv_c: Array, alpha: float) -> float:
+        """A step <= alpha that is no shorter than the longest one along dv_c inside the domain."""
+        ...
+
+    def fit(self, y: Array) -> int:
+        """Make y lie inside of the domain, and return how many constraints that took."""
+        ...
+
+    def loosen(self, y: Array, state: State, dual: Dual | None) -> Array:
+        """`blend` for barriers alone."""
+        ...
+
 
 Members = Iterator[tuple[int, int, Array, Array | None]]
 
@@ -106,7 +119,26 @@ def make_patches(constraints: Members) -> list[Patch]:
     ]
 
 
-class ContactPool:
+class Everywhere:
+    """A law that is defined at every y."""
+
+    def wall(self, y: Array, dv_c: Array, alpha: float) -> float:
+        """Nothing is in the way."""
+        del y, dv_c
+        return alpha
+
+    def fit(self, y: Array) -> int:
+        """Nothing to do."""
+        del y
+        return 0
+
+    def loosen(self, y: Array, state: State, dual: Dual | None) -> Array:
+        """G of the law."""
+        del y, dual
+        return state.G
+
+
+class ContactPool(Everywhere):
     """Frictional contacts of a problem on the chosen trees, (18) and (29)-(33).
 
     Parameters
@@ -191,7 +223,7 @@ class ContactPool:
         return np.asarray(np.abs(np.sum(g * state.gamma, axis=1)))
 
 
-class RowPool:
+class RowPool(Everywhere):
     """Clamped rows of one group of constraints on the chosen trees.
 
     Parameters

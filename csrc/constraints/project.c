@@ -1,0 +1,65 @@
+#include <stddef.h>
+
+#include "constraints/core.h"
+
+/* G (3, 3) */
+static void write_hessian(const double g[SAP_G_ENTRIES], double *G) {
+  const int entry[9] = {SAP_G_11, SAP_G_12, SAP_G_1N, SAP_G_12, SAP_G_22,
+                        SAP_G_2N, SAP_G_1N, SAP_G_2N, SAP_G_NN};
+  for (int k = 0; k < 9; ++k) {
+    G[k] = g[entry[k]];
+  }
+}
+
+/* the compliant law with what a barrier makes of it */
+static double apply_core(const struct sap_core_barrier *barrier, double cost, double gamma[3],
+                         double G[SAP_G_ENTRIES]) {
+  const struct sap_core_factors f = sap_core_at(barrier, sqrt(2 * cost * barrier->inverse_kappa));
+  /* infinite: outside of the domain */
+  const double phi = f.phi < INFINITY ? f.phi : NAN;
+  const double rise = cost > 0 ? f.rise / (2 * cost) : 0;
+  const int row[SAP_G_ENTRIES] = {0, 0, 1, 0, 1, 2}, column[SAP_G_ENTRIES] = {0, 1, 1, 2, 2, 2};
+  for (int e = 0; e < SAP_G_ENTRIES; ++e) {
+    G[e] = phi * G[e] + rise * (gamma[row[e]] * gamma[column[e]]);
+  }
+  for (int r = 0; r < 3; ++r) {
+    gamma[r] *= phi;
+  }
+  return f.beta * cost;
+}
+
+void sap_project_core(int64_t n, const double *y, const double *mu, const double *R_t,
+                      const double *R_n, double soft_norm, const int8_t *core, const double *kappa,
+                      const double *core_lambda, double *gamma, double *G, double *cost,
+                      int8_t *region) {
+  for (int64_t i = 0; i < n; ++i) {
+    const struct sap_contact c = sap_contact_make(mu[i], R_t[i], R_n[i], soft_norm, 0, 0, 0);
+    const struct sap_contact_state at =
+        sap_contact_at_impulse(&c, y[3 * i], y[3 * i + 1], y[3 * i + 2]);
+    double impulse[3], g[SAP_G_ENTRIES], l = sap_contact_cost(&c, &at);
+    sap_contact_impulse(&c, &at, impulse);
+    sap_contact_hessian(&c, &at, g);
+    if (core && core[i] != SAP_CORE_NONE) {
+      const struct sap_core_barrier barrier = {(sap_core)core[i], 1 / kappa[i],
+                                               core[i] == SAP_CORE_EXP ? core_lambda[i] : 0};
+      l = apply_core(&barrier, l, impulse, g);
+    }
+    for (int r = 0; gamma && r < 3; ++r) {
+      gamma[3 * i + r] = impulse[r];
+    }
+    if (G) {
+      write_hessian(g, G + 9 * i);
+    }
+    if (cost) {
+      cost[i] = l;
+    }
+    if (region) {
+      region[i] = sap_contact_region(&at);
+    }
+  }
+}
+
+void sap_project(int64_t n, const double *y, const double *mu, const double *R_t, const double *R_n,
+                 double soft_norm, double *gamma, double *G, double *cost, int8_t *region) {
+  sap_project_core(n, y, mu, R_t, R_n, soft_norm, NULL, NULL, NULL, gamma, G, cost, region);
+}

@@ -1,0 +1,23 @@
+/* Starts inside of the domains of barriers (constraints/core.h).
+ *
+ * A guess outside is moved towards v = 0, where every contact is inside, for those that start too deep have been
+ * given a larger kappa, unless a surface moves. Where one does, the start is the minimiser of the sticking start
+ * (direction.h), which follows the surfaces; should it be outside too, kappa is raised for as many contacts as that
+ * takes, and the minimiser with these is the start for the next, smaller ones. */
+#ifndef SAPWOOD_SAP_FEASIBLE_H
+#define SAPWOOD_SAP_FEASIBLE_H
+
+#include "sap/objective.h"
+
+/* is any triple of the island under a law with a domain? */
+int sap_has_barrier(const struct sap_island *island);
+
+/* Moves w->v, outside after sap_evaluate(), inside; the number of contacts whose kappa had to be raised for
+ * that. Uses dv. */
+int32_t sap_start_inside(struct sap_workspace *w, const struct sap_island *island);
+
+/* After sap_evaluate(): the smallest kappa that w->v allows, and the number of contacts for which it is larger than
+ * it should be. */
+int32_t sap_lower_barriers(struct sap_workspace *w, const struct sap_island *island);
+
+#endif

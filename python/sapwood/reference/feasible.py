@@ -1,0 +1,57 @@
+"""Starts inside of the domains of barriers (`core`).
+
+A guess outside is moved towards v = 0, where every contact is inside, for those that start too deep
+have been given a larger kappa, unless a surface moves. Where one does, the start is the minimiser
+of the sticking start (`direction`), which follows the surfaces; should it be outside too, kappa is
+raised for as many contacts as that takes, and the minimiser with these is the start for the next,
+smaller ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cholesky import BlockCholesky, NotPositiveDefinite
+from .direction import solve_hessian, sticking_system
+from .objective import Line, Objective, Point
+
+Array = NDArray[np.float64]
+
+
+def lower_barriers(objective: Objective, point: Point) -> int:
+    """Take the smallest kappa that a point allows; how many are larger than they should be."""
+    pools = zip(objective.pools, point.parts, strict=True)
+    return sum(pool.fit(part.y) for pool, part in pools)
+
+
+def step_inside(line: Line) -> float:
+    """A step along the line that stays clear of the wall; 0 after overflow."""
+    alpha = 1.0
+    for _ in range(100):
+        if line.derivatives(alpha)[0] < np.inf:
+            return 0.9 * alpha if alpha < 1.0 else 1.0
+        alpha = line.wall(alpha)
+    return 0.0
+
+
+def follow_surfaces(objective: Objective, rest: Point, cholesky: BlockCholesky) -> Point:
+    """Where contacts stick to their surfaces, however these move; `rest` where H breaks down."""
+    G, gamma = sticking_system(objective, rest)
+    momentum = objective.times_A(rest.v - objective.v_star)
+    b = objective.times_J_transposed(gamma) - momentum
+    try:
+        return objective.point(rest.v + solve_hessian(objective, G, b, cholesky=cholesky))
+    except NotPositiveDefinite:
+        return rest
+
+
+def start_inside(objective: Objective, v: Array, cholesky: BlockCholesky) -> tuple[Point, int]:
+    """A point inside near v, which is outside, and how many kappa had to be raised for it."""
+    rest = objective.point(np.zeros_like(v))
+    if not lower_barriers(objective, rest):
+        return objective.point(step_inside(objective.line(rest, v)) * v), 0
+    rest = objective.point(rest.v)
+    point = follow_surfaces(objective, rest, cholesky)
+    raised = lower_barriers(objective, point)
+    return objective.point(point.v), raised
