@@ -13,7 +13,9 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def test_there_are_notebooks():
-    assert {"clutter", "own_problem", "rigid_core", "slip_parameter"} <= {path.stem for path in NOTEBOOKS}
+    assert {"clutter", "own_problem", "rigid_core", "slip_parameter"} <= {
+        path.stem for path in NOTEBOOKS
+    }
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

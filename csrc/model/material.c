@@ -43,7 +43,7 @@ struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_
   pair.core_lambda = 1.0;
   if (forest->core) {
     add_core(forest, geom1, share, &pair);
-    add_core(forest, geom2, 1.0 - share, &pair);
+    add_core(forest, geom2, c1 + c2 > 0.0 ? c2 / (c1 + c2) : 0.5, &pair);
   }
 
   /* friction of the pair where the model gives one, else of the two geoms */

@@ -111,7 +111,8 @@ def _custom_material(entry: str, values: Sequence[float]) -> ContactMaterial:
         )
     stiffness = math.inf if values[0] == 0.0 else values[0]
     try:
-        return ContactMaterial(stiffness, *values[1:])
+        dissipation_time, friction = (*values[1:], None, None)[:2]
+        return ContactMaterial(stiffness, dissipation_time, friction)
     except ValueError as error:
         raise ValueError(f"numeric '{entry}': {error}") from None
 

@@ -136,28 +136,28 @@ class ContactProblem(ProblemArrays):
         if not isinstance(source, str):
             raise TypeError(f"source must be a str, not {type(source).__name__}")
         groups = placed_groups(constraints, tree_nv, dt)
-        core = _core.Problem(
+        held = _core.Problem(
             tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus,
             phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n, v_hat_n=v_hat_n, v_hat_t=v_hat_t,
             groups=[group.for_core() for group in groups],
             **core_arrays(core, delta, kappa, core_lambda, np.shape(mu)),
         )  # fmt: skip
-        n_contacts = len(core.mu)
-        self._core = core
+        n_contacts = len(held.mu)
+        self._core = held
         self._fields = {
             "dt": float(dt),
             "sigma": float(sigma),
             "beta": float(beta),
             "delassus": delassus,
-            "v_guess": _information(v_guess, "v_guess", (core.nv,)),
-            "v_ref": _information(v_ref, "v_ref", (core.nv,)),
+            "v_guess": _information(v_guess, "v_guess", (held.nv,)),
+            "v_ref": _information(v_ref, "v_ref", (held.nv,)),
             "gamma_ref": _information(gamma_ref, "gamma_ref", (n_contacts, 3)),
             "source": source,
         }
         self._constraints = tuple(
-            group.regularized(*arrays) for group, arrays in zip(groups, core.groups, strict=True)
+            group.regularized(*arrays) for group, arrays in zip(groups, held.groups, strict=True)
         )
-        self._tree_offsets = offsets(core.tree_nv)
+        self._tree_offsets = offsets(held.tree_nv)
         self._J_offsets = {}
 
     @classmethod

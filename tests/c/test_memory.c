@@ -62,12 +62,29 @@ static void add_groups(void) {
   scene.problem.groups = rows.groups;
 }
 
+/* rigid cores on every other contact */
+static struct {
+  int8_t core[SCENE_CONTACTS];
+  double kappa[SCENE_CONTACTS], lambda[SCENE_CONTACTS];
+} cores;
+
+static void add_cores(void) {
+  for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
+    cores.core[i] = (int8_t)(i % 4 == 1 ? SAP_CORE_LOG : i % 4 == 3 ? SAP_CORE_EXP : SAP_CORE_NONE);
+    cores.kappa[i] = 1 / scene.R_n[i];
+    cores.lambda[i] = 4;
+  }
+  scene.problem.core = cores.core;
+  scene.problem.kappa = cores.kappa;
+  scene.problem.core_lambda = cores.lambda;
+}
+
 static void nothing_is_allocated_once_the_workspace_stands(void) {
   uint64_t seed = 41;
   struct counter counter = {0, 0, -1};
   const sap_allocator allocator = {counting_allocate, counting_release, &counter};
-  for (int variant = 0; variant < 4; ++variant) {
-    const int with_groups = variant / 2;
+  for (int variant = 0; variant < 8; ++variant) {
+    const int with_groups = variant / 2 % 2, with_cores = variant / 4;
     sap_settings settings = sap_settings_default();
     settings.record_history = variant % 2;
     sap_solver *solver = NULL;
@@ -77,7 +94,11 @@ static void nothing_is_allocated_once_the_workspace_stands(void) {
     if (with_groups) {
       add_groups();
     }
+    if (with_cores) {
+      add_cores();
+    }
     REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
+    CHECK_EQUAL(solution.outcome, SAP_CONVERGED);
     CHECK(solution.total_iterations > 0);
     const long standing = counter.allocations;
     /* the same graph, other numbers */
@@ -92,6 +113,9 @@ static void nothing_is_allocated_once_the_workspace_stands(void) {
       scene_make(&scene, 8, 10, &seed);
       if (with_groups) {
         add_groups();
+      }
+      if (with_cores) {
+        add_cores();
       }
       REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
       CHECK_EQUAL(solution.symbolic_reused, 0);
@@ -150,6 +174,10 @@ static void every_failed_allocation_is_a_clean_error(void) {
   CHECK_EQUAL(fail_each_allocation(), 7);
   /* the triples that rows of groups are put into */
   add_groups();
+  CHECK_EQUAL(fail_each_allocation(), 8);
+  /* or that tell contacts with cores from others */
+  scene_make(&scene, 12, 20, &seed);
+  add_cores();
   CHECK_EQUAL(fail_each_allocation(), 8);
 }
 

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from sapwood import ContactMaterial, RigidCore, Status
 from sapwood.experiments.figures import Files, Plan
+from sapwood.experiments.mapping import Point
 from sapwood.experiments.sweep import Sweep
 from sapwood.mujoco import Stepper
 from sapwood.plotting import read_steps, rigid_core_figure
@@ -108,7 +109,7 @@ def simulation(scene: str, core: str, dt: float) -> tuple[mujoco.MjModel, Steppe
     Returns
     -------
     model, stepper
-        Every contact has a core at `DELTA`: the layers of two boxes that touch have half of it each.
+        Every contact has a core at `DELTA`: of two boxes each has half of it.
     """
     xml = {"load": _BALL, "tower": _tower(), "impact": _SPHERE}[scene]
     model = mujoco.MjModel.from_xml_string(xml.replace("{dt}", repr(dt)))
@@ -193,8 +194,8 @@ def cost(core: str, delta: float, bodies: int, seconds: float, repeat: int) -> N
     -------
     ndarray of `COST_ROWS`, shape (1,)
         Means per step over the measured part: contacts, iterations of the island with most of
-        them, and of all islands, e_m, largest depth; of the repetitions the least time of the solver
-        and of the whole step, s.
+        them, and of all islands, e_m, largest depth; of the repetitions the least time of the
+        solver and of the whole step, s.
     """
     model = clutter(bodies, walls=True, time_step=DT).compile()
     barrier = None if core == "none" else RigidCore(delta, "log" if core == "log" else "exp")
@@ -236,14 +237,14 @@ def figure(quick: bool) -> Plan:
         Two sweeps, ``rigid_core`` and ``rigid_core_cost``.
     """
     seconds = {"load": 10.0, "tower": 2.0 if quick else 10.0, "impact": 0.5 if quick else 10.0}
-    points = [
+    points: list[Point] = [
         {"scene": scene, "core": core, "dt": DT, "seconds": duration}
         for scene, duration in seconds.items()
         for core in CORES
     ]
     bodies, duration, repeat = (12, 3.0, 2) if quick else (40, 10.0, 20)
     cases = [("none", 1.0), *((core, 10.0**-p) for p in (3, 2, 1) for core in ("log", "exp"))]
-    costs = [
+    costs: list[Point] = [
         {"core": core, "delta": delta, "bodies": bodies, "seconds": duration, "repeat": repeat}
         for core, delta in cases
     ]

@@ -197,12 +197,11 @@ def cost_difference(cost: Array, difference: Array, of: Barrier) -> Array:
 
 
 def deepened(v_hat_n: ArrayLike, R_n: ArrayLike, of: Barrier) -> Array:
-    """kappa (...) with which every contact is feasible at rest, where s = v_hat_n/sqrt(R_n kappa) =
-    -phi_0/delta; larger than given where one starts too deep.
+    """kappa (...) with which every contact is feasible at rest; larger where one starts too deep.
 
-    The new delta of a log barrier is the depth and a tenth of its excess over delta, 1 % of the
-    depth at most: little enough for it to be pushed out by fifty times the force of its spring,
-    and room to start from.
+    At rest s = v_hat_n/sqrt(R_n kappa) = -phi_0/delta. The new delta of a log barrier is the depth
+    and a tenth of its excess over delta, 1 % of the depth at most: little enough for it to be
+    pushed out by fifty times the force of its spring, and room to start from.
     """
     v_hat_n, R_n = np.asarray(v_hat_n, dtype=float), np.asarray(R_n, dtype=float)
     rest = np.maximum(v_hat_n, 0.0) / np.sqrt(R_n * of.kappa)

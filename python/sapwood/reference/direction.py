@@ -104,9 +104,7 @@ def predict(
     return tuple(pool.predict(*values) for pool, *values in pools)
 
 
-def loosen(
-    objective: Objective, point: Point, dual: Sequence[Dual | None]
-) -> tuple[Array, ...]:
+def loosen(objective: Objective, point: Point, dual: Sequence[Dual | None]) -> tuple[Array, ...]:
     """G (n, r, r) of each pool at a point, with the curvature of barriers from the dual."""
     pools = zip(objective.pools, point.parts, dual, strict=True)
     return tuple(pool.loosen(part.y, part.state, known) for pool, part, known in pools)
