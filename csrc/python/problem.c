@@ -292,7 +292,7 @@ static PyObject *tuple_of_groups(PyObject *list) {
   return PyList_AsTuple(list);
 }
 
-static int read(sapwood_problem *self, const arguments *in, PyObject *groups) {
+static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups) {
   sap_parameters parameters = {0};
   return read_trees(self, in->tree_nv, in->tree_a, in->tree_b, groups) < 0 ||
                  copy_trees(self) < 0 || read_dynamics(self, in) < 0 ||
@@ -313,7 +313,7 @@ static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     return NULL;
   }
   sapwood_problem *self = (sapwood_problem *)type->tp_alloc(type, 0);
-  const int failed = self == NULL || read(self, &in, groups) < 0;
+  const int failed = self == NULL || read_all(self, &in, groups) < 0;
   Py_DECREF(groups);
   if (failed) {
     Py_XDECREF(self);
