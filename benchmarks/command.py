@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import machine, peers, questions, solvers, solvers_comparison, solvers_report
+from benchmarks import machine, questions, solvers, solvers_comparison, solvers_report
 from benchmarks.arguments import (
     FAILURE,
     INTERRUPTED,
@@ -24,6 +24,7 @@ from benchmarks.arguments import (
     positive,
     whole,
 )
+from sapwood import peers
 from sapwood.experiments.recording import ProgressBar
 
 

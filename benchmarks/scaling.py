@@ -30,9 +30,9 @@ import sapwood
 from benchmarks import machine
 from benchmarks.rows import Table
 from benchmarks.scenes import parse
-from benchmarks.timing import Times, interleaved
 from benchmarks.windows import Steps, advance
 from sapwood import ContactProblem, SapSolver
+from sapwood.experiments.timing import Times, interleaved
 from sapwood.mujoco import Stepper
 
 PARTS = ("bodies", "contacts", "threads", "batch")

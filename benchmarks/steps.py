@@ -21,8 +21,8 @@ from pathlib import Path
 
 from benchmarks.rows import Table
 from benchmarks.scenes import parse
-from benchmarks.timing import Times, interleaved
 from benchmarks.windows import Window, seconds_of
+from sapwood.experiments.timing import Times, interleaved
 
 
 @dataclasses.dataclass(frozen=True)

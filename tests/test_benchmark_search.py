@@ -16,9 +16,11 @@ import sapwood
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import command, peers, solvers
-from benchmarks.peers.base import Answer, Peer
+from benchmarks import command, solvers
 from benchmarks.solvers import MISSED, REACHED
+
+from sapwood import peers
+from sapwood.peers.base import Answer, Peer
 
 FILES = helpers.small_paths()
 
@@ -64,7 +66,8 @@ class Dawdler(Peer):
         return run
 
     def answer(self, _form, result):
-        return Answer(result.v, str(result.status), result.iterations, result.total_iterations)
+        told = str(result.status), result.iterations, result.total_iterations
+        return Answer(result.v, *told, result.gamma)
 
 
 def test_fastest_variant_counts():

@@ -22,14 +22,15 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import (
     command,
     machine,
-    peers,
     solvers,
     solvers_report,
-    timing,
 )
-from benchmarks.accuracy import Accuracy, touched_trees
-from benchmarks.peers.base import Answer, Peer, PeerError
 from benchmarks.solvers import FAILED, MISSED, REACHED, Row
+
+from sapwood import peers
+from sapwood.experiments import timing
+from sapwood.peers.accuracy import Accuracy, touched_trees
+from sapwood.peers.base import Answer, Peer, PeerError
 
 FILES = helpers.small_paths()
 small_files = helpers.small_files
@@ -53,6 +54,41 @@ def test_momentum_error_is_that_of_an_independent_formula(rng):
         for v in (problem.v_star, rng.standard_normal(problem.nv)):
             measured = Accuracy(problem).momentum_error(v)
             np.testing.assert_allclose(measured, helpers.momentum_error(problem, v), rtol=1e-9)
+
+
+@small_files
+def test_errors_are_those_of_independent_formulas(path, rng):
+    """Contact by contact, with impulses of the law and with any others."""
+    problem = sapwood.load_problem(path)
+    A, J = problem.to_dense()
+    R = np.stack([problem.R_t, problem.R_t, problem.R_n], axis=1)
+    D = 1.0 / np.sqrt(np.diag(A))
+    accuracy = Accuracy(problem)
+    touched = np.zeros(problem.nv, dtype=bool)
+    for tree in touched_trees(problem):
+        touched[slice(*problem.tree_offsets[tree : tree + 2])] = True
+    for own in (False, True):
+        v = problem.v_star + 0.3 * touched * rng.standard_normal(problem.nv)
+        v_c = (J @ v).reshape(-1, 3)
+        bias = helpers.bias(problem)
+        gamma = sapwood.project((bias - v_c) / R, problem.mu, problem.R_t, problem.R_n).gamma
+        if own:
+            gamma = gamma + rng.standard_normal(gamma.shape) * np.abs(gamma).max()
+        gaps = [abs((v_c[i] - bias[i] + R[i] * gamma[i]) @ gamma[i]) for i in range(len(gamma))]
+        change = v - problem.v_star
+        cost = 0.5 * change @ A @ change + 0.5 * np.sum(R * gamma**2)
+        j_c = J.T @ gamma.ravel()
+        momentum = np.linalg.norm((D * (A @ change - j_c))[touched])
+        scale = max(np.linalg.norm((D * (A @ v))[touched]), np.linalg.norm(D * j_c))
+
+        errors = accuracy.errors(v, gamma if own else None)
+        np.testing.assert_allclose(errors.momentum, momentum / scale, rtol=1e-9)
+        np.testing.assert_allclose(
+            errors.complementarity, np.mean(gaps) / cost, rtol=1e-9, atol=1e-15
+        )
+        if not own:
+            assert errors.momentum == pytest.approx(accuracy.momentum_error(v), rel=1e-12)
+            assert errors.complementarity <= 1e-14
 
 
 @small_files
@@ -90,7 +126,7 @@ def test_velocity_error(path, rng):
 
 def test_sparse_form_is_the_problem(rng):
     pytest.importorskip("scipy")
-    from benchmarks.sparse import SparseProblem
+    from sapwood.peers.sparse import SparseProblem
 
     bias = rng.standard_normal((20, 2))
     problem = helpers.random_problem(rng, touched=[0, 2, 3, 4], v_hat_t=bias)
@@ -123,7 +159,7 @@ def test_scipy_takes_the_iterations_of_the_plain_algorithm():
 def test_scipy_derivatives(rng):
     """G of the vectorised law is -dgamma/dv_c, and the curvature w^T G w, in every region."""
     pytest.importorskip("scipy")
-    from benchmarks.peers.scipy_newton import ContactLaw
+    from sapwood.peers.scipy_newton import ContactLaw
 
     n = 400
     mu, R = rng.uniform(0.0, 1.5, n), rng.uniform(0.1, 1.0, (n, 3))
@@ -155,7 +191,7 @@ def test_scipy_derivatives(rng):
 
 def test_missing_package_is_named(monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(sys.modules, "clarabel", None)
-    monkeypatch.delitem(sys.modules, "benchmarks.peers.clarabel_conic", raising=False)
+    monkeypatch.delitem(sys.modules, "sapwood.peers.clarabel_conic", raising=False)
     line = ["solvers", str(FILES[0].parent), "--solvers", "clarabel", "--out", str(tmp_path)]
     assert command.main(line) == command.USAGE
     errors = capsys.readouterr().err
@@ -313,7 +349,8 @@ class Broken(Peer):
 
     def answer(self, form, _result):
         self._fail("answer")
-        return Answer(np.full(form.nv, np.nan) if self.stage == "nan" else form.v_star, "odd", 1, 1)
+        v = np.full(form.nv, np.nan) if self.stage == "nan" else form.v_star
+        return Answer(v, "odd", 1, 1, np.zeros((form.n_contacts, 3)))
 
 
 class Panic(BaseException):

@@ -1,5 +1,6 @@
 /* A constraint g(q) = 0 of 1 to 6 rows: ball, weld, distance, coupler, the closing of a loop. The rows of J are the
- * rates of g. Bounds on its force (N, N m) make a joint that slips, or breaks while they are exceeded. */
+ * rates of g. Bounds on its force (N, N m) make a joint that slips, or breaks while they are exceeded; a
+ * cable under tension has both on one side of 0. */
 #include "constraints/kinds.h"
 
 static struct sap_row row(const double *p, const struct sap_row_step *step) {
@@ -16,7 +17,9 @@ const struct sap_kind_entry sap_kind_bilateral = {
     .parameter = {{"g", SAP_FINITE},
                   {"k", SAP_POSITIVE},
                   {"tau_d", SAP_NON_NEGATIVE},
-                  {"lower", SAP_BOUND_BELOW},
-                  {"upper", SAP_BOUND_ABOVE}},
+                  {"force_lower", SAP_BOUND},
+                  {"force_upper", SAP_BOUND}},
+    .stiffness = 1,
+    .target = 0,
     .row = row,
 };

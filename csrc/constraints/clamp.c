@@ -29,11 +29,14 @@ void sap_clamps_bound(struct sap_pool *p, int32_t begin, int32_t end, double vel
                       double impulse_error) {
   for (int r = 0; r < 3; ++r) {
     for (int32_t i = begin; i < end; ++i) {
-      /* |dgamma| <= |dy|, and rounding errors of y itself */
-      const double gamma = fabs(p->gamma[r][i]);
+      /* y is known to e, and where all of y - e to y + e is beyond one bound gamma is exact */
+      const double gamma = p->gamma[r][i], lower = p->lower[r][i], upper = p->upper[r][i];
       const double error = velocity_error * p->dv_c[r][i] +
                            4 * DBL_EPSILON * (fabs(p->v_c[r][i]) + fabs(p->v_hat[r][i]));
-      p->dv_c[r][i] = error * p->inverse_R[r][i] + (8 * DBL_EPSILON + impulse_error) * gamma;
+      const double e = error * p->inverse_R[r][i] + 8 * DBL_EPSILON * fabs(p->y[r][i]);
+      const double above = sap_clamp_impulse(p->y[r][i] + e, lower, upper) - gamma;
+      const double below = gamma - sap_clamp_impulse(p->y[r][i] - e, lower, upper);
+      p->dv_c[r][i] = fmax(above, below) + impulse_error * fabs(gamma);
     }
   }
 }
@@ -60,7 +63,7 @@ void sap_clamp(int64_t n, const double *y, const double *R, const double *lower,
       gamma[i] = g;
     }
     if (G) {
-      G[i] = g == y[i] ? 1 / R[i] : 0;
+      G[i] = sap_clamp_is_free(y[i], g, lower[i], upper[i]) ? 1 / R[i] : 0;
     }
     if (cost) {
       cost[i] = sap_clamp_cost(R[i], y[i], g);

@@ -15,7 +15,10 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
       inverse_R[i] = 1 / R[i];
       /* 0 x is 0 where x is finite */
       const double zero = 0 * R[i] + 0 * inverse_R[i] + 0 * v_hat[i];
-      wrong += (R[i] > 0) & (zero == 0) & (lower[i] <= 0) & (upper[i] >= 0) ? 0 : 1;
+      wrong += (R[i] > 0) & (zero == 0) & (lower[i] <= upper[i]) & (lower[i] <= DBL_MAX) &
+                       (upper[i] >= -DBL_MAX)
+                   ? 0
+                   : 1;
     }
   }
   const int off_diagonal[] = {SAP_G_12, SAP_G_1N, SAP_G_2N};
@@ -44,7 +47,7 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
         const int32_t i = first + k;
         y[i] = (v_hat[i] - v_c[i]) * inverse_R[i];
         gamma[i] = sap_clamp_impulse(y[i], lower[i], upper[i]);
-        G[i] = gamma[i] == y[i] ? inverse_R[i] : 0;
+        G[i] = sap_clamp_is_free(y[i], gamma[i], lower[i], upper[i]) ? inverse_R[i] : 0;
         cost[k] = sap_clamp_cost(R[i], y[i], gamma[i]);
       }
       total += sap_sum_round(cost, n);
@@ -68,7 +71,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
         const double dy = dv_c[i] * inverse_R[i], y = y_0[i] - alpha * dy;
         const double gamma = sap_clamp_impulse(y, lower[i], upper[i]);
         slopes[k] = -dv_c[i] * gamma;
-        curvatures[k] = gamma == y ? dv_c[i] * dy : 0;
+        curvatures[k] = sap_clamp_is_free(y, gamma, lower[i], upper[i]) ? dv_c[i] * dy : 0;
       }
       *slope += sap_sum_round(slopes, n);
       *curvature += sap_sum_round(curvatures, n);

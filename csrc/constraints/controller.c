@@ -11,7 +11,7 @@
 static struct sap_row row(const double *p, const struct sap_row_step *step) {
   const double Kp = p[0], Kd = p[1], q_0 = p[2], q_d = p[3], v_d = p[4], u_ff = p[5], effort = p[6];
   const double gain = step->dt * Kp + Kd;
-  const double R = fmax(step->R_nr, 1 / (step->dt * gain));
+  const double R = isfinite(gain) ? fmax(step->R_nr, 1 / (step->dt * gain)) : 0;
   return (struct sap_row){.R = R,
                           .v_hat = (Kp * (q_d - q_0) + Kd * v_d) / gain + u_ff * step->dt * R,
                           .lower = -step->dt * effort,
@@ -29,5 +29,7 @@ const struct sap_kind_entry sap_kind_controller = {
                   {"v_d", SAP_FINITE},
                   {"u_ff", SAP_FINITE},
                   {"effort", SAP_BOUND_ABOVE}},
+    .stiffness = 0,
+    .target = 3,
     .row = row,
 };

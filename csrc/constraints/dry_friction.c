@@ -11,5 +11,7 @@ const struct sap_kind_entry sap_kind_dry_friction = {
     .most_rows = 1,
     .n_parameters = 1,
     .parameter = {{"f", SAP_NON_NEGATIVE}},
+    .stiffness = -1,
+    .target = 0,
     .row = row,
 };

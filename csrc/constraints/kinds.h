@@ -14,7 +14,7 @@ enum sap_rule {
   SAP_FINITE,
   SAP_NON_NEGATIVE, /* and finite */
   SAP_POSITIVE,     /* may be infinite */
-  SAP_BOUND_BELOW,  /* <= 0, may be infinite */
+  SAP_BOUND,        /* may be infinite */
   SAP_BOUND_ABOVE   /* >= 0, may be infinite */
 };
 
@@ -40,6 +40,8 @@ struct sap_kind_entry {
   int32_t most_rows; /* of one constraint */
   int32_t n_parameters;
   struct sap_parameter parameter[SAP_MOST_PARAMETERS];
+  int32_t stiffness,
+      target; /* parameters that R and v_hat follow from first, for errors; -1: sigma */
   struct sap_row (*row)(const double *parameter, const struct sap_row_step *step);
 };
 

@@ -13,5 +13,7 @@ const struct sap_kind_entry sap_kind_limit = {
     .most_rows = 1,
     .n_parameters = 3,
     .parameter = {{"phi0", SAP_FINITE}, {"k", SAP_POSITIVE}, {"tau_d", SAP_NON_NEGATIVE}},
+    .stiffness = 1,
+    .target = 0,
     .row = row,
 };

@@ -1,7 +1,7 @@
-/* sapwood: a solver for compliant frictional contact.
+/* sapwood: a solver for compliant frictional contact and other constraints.
  *
  * Given the mass matrix A of a forest of kinematic trees, its free-motion velocity v* and a set of
- * frictional contacts, it finds the next velocity as the minimiser of the convex cost
+ * frictional contacts and other constraints, it finds the next velocity as the minimiser of the convex cost
  *
  *     l_p(v) = 1/2 |v - v*|_A^2 + sum_i l_i(v_c,i),   v_c = J v,   gamma_i = -dl_i/dv_c,i      (17)
  *
@@ -96,8 +96,8 @@ typedef struct sap_constraints {
   const double *J;       /* flat, see above */
   const double *R;       /* (n_rows), > 0, regularization: 1/kg, or 1/(kg m^2) for rows that turn */
   const double *v_hat;   /* (n_rows), m/s or rad/s */
-  const double *lower;   /* (n_rows), <= 0, may be -INFINITY: N s or N m s */
-  const double *upper;   /* (n_rows), >= 0, may be INFINITY */
+  const double *lower;   /* (n_rows), may be -INFINITY: N s or N m s */
+  const double *upper;   /* (n_rows), >= lower, may be INFINITY */
 } sap_constraints;
 
 /* One contact problem. Trees are concatenated in v; nv = sum of tree_nv.
@@ -191,10 +191,14 @@ const char *sap_kind_name(sap_kind kind); /* for example "limit" */
 int32_t sap_kind_parameters(sap_kind kind);
 const char *sap_kind_parameter(sap_kind kind, int32_t parameter); /* name, for example "tau_d" */
 
-/* R, v_hat, lower and upper (n_rows) of a group. With w = |W_ii|_F/size and R_nr = beta^2/(4 pi^2) w:
+/* R, v_hat, lower and upper (n_rows) of a group. With w = |W_ii|_F/n of the n <= 3 rows that are taken
+ * together (1 to 3 and 4 to 6 of a constraint, which may differ in their units) and
+ * R_nr = beta^2/(4 pi^2) w:
  *
- *     limit        phi0, k, tau_d           R = max(R_nr, 1/(dt k (dt + tau_d))), v_hat = -phi0/(dt + tau_d), gamma >= 0
- *     bilateral    g, k, tau_d, lower, upper   the same with g for phi0, dt lower <= gamma <= dt upper
+ *     limit        phi0, k, tau_d
+ *                  R = max(R_nr, 1/(dt k (dt + tau_d))), v_hat = -phi0/(dt + tau_d), gamma >= 0
+ *     bilateral    g, k, tau_d, force_lower, force_upper
+ *                  the same with g for phi0, dt force_lower <= gamma <= dt force_upper
  *     controller   Kp, Kd, q_0, q_d, v_d, u_ff, effort
  *                  R = max(R_nr, 1/(dt (dt Kp + Kd))), v_hat = (Kp (q_d - q_0) + Kd v_d + u_ff)/(dt Kp + Kd),
  *                  |gamma| <= dt effort
@@ -273,7 +277,7 @@ typedef struct sap_settings {
   sap_factorization factorization; /* supernodal */
   double soft_norm;                /* eps_s in N s, 0 is the exact law: 0 */
   int32_t islands;                 /* 1: each island is solved and stopped by itself, without the
-                                      velocities that no contact moves: 1 */
+                                      velocities that no constraint moves: 1 */
   int32_t record_history;          /* 1: keep a sap_iteration per iteration (1000 per island,
                                       all islands together), and timings: 0 */
 } sap_settings;
@@ -325,9 +329,9 @@ typedef struct sap_solution {
   int32_t total_iterations;   /* summed over islands */
   int32_t line_search_trials; /* summed over islands */
   int32_t n_islands;
-  int32_t symbolic_reused;      /* 1 when the contact graph was that of the call before, and as many
-                                   velocities of each tree were moved by contacts */
-  double momentum_error;        /* e_m (24) over the trees that a contact touches; 0 without any */
+  int32_t symbolic_reused; /* 1 when the graph was that of the call before, and as many
+                                   velocities of each tree were moved by constraints */
+  double momentum_error;   /* e_m (24) over the trees that a constraint touches; 0 without any */
   double complementarity_error; /* e_mu (25) */
   double velocity_error_bound;  /* proved: |v - v_min|_A <= this, sqrt(J), round-off included */
   double cost_gap_bound;        /* proved: l(v) - l_min <= this, J */
@@ -344,10 +348,10 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
                              const sap_allocator *allocator, sap_error *error);
 void sap_solver_destroy(sap_solver *solver); /* NULL is allowed */
 
-/* Checks what it reads of the problem, then solves it: blocks of A of trees that no contact touches are not
+/* Checks what it reads of the problem, then solves it: blocks of A of trees that no constraint touches are not
  * read. v_guess (nv) may be NULL: v_star; with `islands` it is not used for velocities that are
- * eliminated because no contact moves them. On a status other than SAP_OK nothing is written to the output
- * arrays. Allocates only when the contact graph changed and needs more
+ * eliminated because no constraint moves them. On a status other than SAP_OK nothing is written to the output
+ * arrays. Allocates only when the graph changed and needs more
  * room than any before it. */
 sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,
                             sap_solution *solution, sap_error *error);
@@ -365,13 +369,13 @@ const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_rec
 
 /* Cost (17), gradient, dense Hessian H = A + J^T G J (nv, nv) and Newton direction -H^-1 grad (nv) at v
  * (nv), NaN in an island where H is not positive definite to round-off. Any output may be NULL. Trees
- * without contact take part too. */
+ * without constraints take part too. Outside of the domain of a core the cost is infinite and the rest NaN. */
 sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
                                double *cost, double *gradient, double *hessian, double *direction,
                                sap_error *error);
 
 /* l(v + alpha dv) - l(v) and its first two derivatives in alpha (VIII-C) at n values of alpha: writes
- * three arrays (n). */
+ * three arrays (n), infinite beyond the domain of a core; v must be inside. */
 sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem, const double *v,
                                  const double *dv, int32_t n, const double *alpha,
                                  double *difference, double *slope, double *curvature,

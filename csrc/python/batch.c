@@ -161,13 +161,13 @@ PyDoc_STRVAR(
     "of the fields of each solution. Returns the list of what it returned.");
 
 static PyObject *solve_batch(PyObject *module, PyObject *args) {
-  const sapwood_state *state = sapwood_state_of_module(module);
+  sapwood_state *state = sapwood_state_of_module(module);
   PyObject *problems, *guesses, *settings_object, *make, *list = NULL;
   int n_threads;
   sap_settings settings;
   if (!PyArg_ParseTuple(args, "O!O!OiO:solve_batch", &PyList_Type, &problems, &PyList_Type,
                         &guesses, &settings_object, &n_threads, &make) ||
-      sapwood_read_settings(settings_object, &settings) < 0) {
+      sapwood_recall_settings(state, settings_object, &settings) < 0) {
     return NULL;
   }
   const Py_ssize_t n = PyList_GET_SIZE(problems);
@@ -182,14 +182,15 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
   problems = PyList_GetSlice(problems, 0, n);
   guesses = problems == NULL ? NULL : PyList_GetSlice(guesses, 0, n);
   batch all = {.record_history = settings.record_history};
-  const sap_allocator memory = sap_allocator_or_default(NULL);
+  const sap_allocator memory = sapwood_reserve_allocator(&state->reserve);
   struct sap_threads *threads = NULL;
   PyObject *type = NULL, *value = NULL, *traceback = NULL;
   all.entries = PyMem_Calloc((size_t)n + 1, sizeof *all.entries);
   int ready = guesses != NULL && all.entries != NULL;
   for (int k = 0; k < n_threads && ready; k++) {
     sap_error error = {0};
-    ready = sapwood_raise(sap_solver_create(&all.solver[k], &settings, NULL, &error), &error) == 0;
+    ready =
+        sapwood_raise(sap_solver_create(&all.solver[k], &settings, &memory, &error), &error) == 0;
   }
   if (ready && n_threads > 1) {
     threads = sap_threads_create(n_threads, &memory);

@@ -64,12 +64,8 @@ static int read_indices(sapwood_groups *groups, int32_t k, PyObject *entry) {
   return read_kind(PyTuple_GET_ITEM(entry, KIND), k, &group->kind);
 }
 
-int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *list, sap_problem *problem) {
-  if (!PyList_Check(list)) {
-    PyErr_Format(PyExc_TypeError, "groups must be a list, not %s", Py_TYPE(list)->tp_name);
-    return -1;
-  }
-  const Py_ssize_t n = PyList_GET_SIZE(list);
+int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *tuple, sap_problem *problem) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
   if (n == 0) {
     return 0;
   }
@@ -82,7 +78,7 @@ int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *list, sap_proble
   }
   groups->n = (int32_t)n;
   for (int32_t k = 0; k < groups->n; ++k) {
-    PyObject *entry = PyList_GET_ITEM(list, k);
+    PyObject *entry = PyTuple_GET_ITEM(tuple, k);
     if (!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) != N_ENTRIES) {
       PyErr_Format(PyExc_TypeError, "groups[%d] must be a tuple of %d", (int)k, N_ENTRIES);
       return -1;
@@ -239,14 +235,14 @@ static int read_group(sapwood_groups *groups, int32_t k, PyObject *entry,
   return keep_bounds(groups, k, bounds);
 }
 
-int sapwood_groups_read_values(sapwood_groups *groups, PyObject *list, const sap_problem *problem,
+int sapwood_groups_read_values(sapwood_groups *groups, PyObject *tuple, const sap_problem *problem,
                                const sap_parameters *step) {
   groups->bounds = PyTuple_New(groups->n);
   if (groups->bounds == NULL) {
     return -1;
   }
   for (int32_t k = 0; k < groups->n; ++k) {
-    if (read_group(groups, k, PyList_GET_ITEM(list, k), problem, step) < 0) {
+    if (read_group(groups, k, PyTuple_GET_ITEM(tuple, k), problem, step) < 0) {
       return -1;
     }
   }

@@ -15,13 +15,13 @@ typedef struct sapwood_groups {
   PyObject *bounds;       /* tuple (n) of (R, v_hat, lower, upper), read-only */
 } sapwood_groups;
 
-/* Takes kinds and index arrays from a list of (kind, size, tree_a, tree_b, J, given, parameters, beta) and
+/* Takes kinds and index arrays from a tuple of (kind, size, tree_a, tree_b, J, given, parameters, beta) and
  * points `problem` at the groups. 0, or -1 with an exception. */
-int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *list, sap_problem *problem);
+int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *tuple, sap_problem *problem);
 
 /* Takes J, and R, v_hat, lower and upper or the parameters they follow from: `given` and `parameters` are tuples
  * of arrays or None. Reads trees and A of the problem. 0, or -1 with an exception. */
-int sapwood_groups_read_values(sapwood_groups *groups, PyObject *list, const sap_problem *problem,
+int sapwood_groups_read_values(sapwood_groups *groups, PyObject *tuple, const sap_problem *problem,
                                const sap_parameters *step);
 
 void sapwood_groups_clear(sapwood_groups *groups);

@@ -5,8 +5,9 @@
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
-/* the core's rules on a whole block of A begin so; the index is then that of a tree */
+/* The core's rules on a whole block begin so; the index is then that of a tree, or of a constraint. */
 static const char block_rule[] = "the block of this tree ";
+static const char rows_rule[] = "the rows of this constraint ";
 
 int sapwood_raise(sap_status status, const sap_error *error) {
   if (status == SAP_OK) {
@@ -19,6 +20,11 @@ int sapwood_raise(sap_status status, const sap_error *error) {
   } else if (strncmp(error->rule, block_rule, sizeof block_rule - 1) == 0) {
     PyErr_Format(PyExc_ValueError, "%s: the block of tree %lld %s", error->argument,
                  (long long)error->index, error->rule + sizeof block_rule - 1);
+  } else if (strncmp(error->rule, rows_rule, sizeof rows_rule - 1) == 0) {
+    char name[SAPWOOD_NAME_LENGTH];
+    PyErr_Format(PyExc_ValueError, "%s: the rows of constraint %lld %s",
+                 sapwood_group_name(name, error->group, error->argument), (long long)error->index,
+                 error->rule + sizeof rows_rule - 1);
   } else {
     char name[SAPWOOD_NAME_LENGTH];
     sapwood_value_error(error->group < 0 ? error->argument

@@ -37,7 +37,7 @@ static int read_trees(sapwood_problem *self, PyObject *tree_nv, PyObject *tree_a
   self->problem.tree_nv = own_nv;
   self->problem.tree_a = own_a;
   self->problem.tree_b = own_b;
-  if (groups != NULL && sapwood_groups_read_trees(&self->groups, groups, &self->problem) < 0) {
+  if (sapwood_groups_read_trees(&self->groups, groups, &self->problem) < 0) {
     goto done;
   }
   sap_error error = {0};
@@ -280,21 +280,43 @@ static int read_cores(sapwood_problem *self, const arguments *in, sap_parameters
   return find_energy(self, parameters);
 }
 
+/* the groups, which stay as they are while Python code runs: a list might not */
+static PyObject *tuple_of_groups(PyObject *list) {
+  if (list == NULL) {
+    return PyTuple_New(0);
+  }
+  if (!PyList_Check(list)) {
+    PyErr_Format(PyExc_TypeError, "groups must be a list, not %s", Py_TYPE(list)->tp_name);
+    return NULL;
+  }
+  return PyList_AsTuple(list);
+}
+
+static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups) {
+  sap_parameters parameters = {0};
+  return read_trees(self, in->tree_nv, in->tree_a, in->tree_b, groups) < 0 ||
+                 copy_trees(self) < 0 || read_dynamics(self, in) < 0 ||
+                 read_regularization(self, in, &parameters) < 0 ||
+                 read_cores(self, in, &parameters) < 0 ||
+                 sapwood_groups_read_values(&self->groups, groups, &self->problem, &parameters) < 0
+             ? -1
+             : 0;
+}
+
 static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
   arguments in;
   if (parse(&in, args, keywords) < 0) {
     return NULL;
   }
-  sapwood_problem *self = (sapwood_problem *)type->tp_alloc(type, 0);
-  if (self == NULL) {
+  PyObject *groups = tuple_of_groups(in.groups);
+  if (groups == NULL) {
     return NULL;
   }
-  sap_parameters parameters = {0};
-  if (read_trees(self, in.tree_nv, in.tree_a, in.tree_b, in.groups) < 0 || copy_trees(self) < 0 ||
-      read_dynamics(self, &in) < 0 || read_regularization(self, &in, &parameters) < 0 ||
-      read_cores(self, &in, &parameters) < 0 ||
-      sapwood_groups_read_values(&self->groups, in.groups, &self->problem, &parameters) < 0) {
-    Py_DECREF(self);
+  sapwood_problem *self = (sapwood_problem *)type->tp_alloc(type, 0);
+  const int failed = self == NULL || read_all(self, &in, groups) < 0;
+  Py_DECREF(groups);
+  if (failed) {
+    Py_XDECREF(self);
     return NULL;
   }
   sap_error error = {0};

@@ -1,4 +1,5 @@
-/* sap_clamp for arrays of rows. As contact_law.c: the Python layer checks the values and broadcasts. */
+/* sap_clamp for arrays of rows, and the table of kinds. As contact_law.c: the Python layer checks the values and
+ * broadcasts. */
 #include "module.h"
 
 PyDoc_STRVAR(clamp_doc,
@@ -44,7 +45,39 @@ done:
   return dict;
 }
 
+PyDoc_STRVAR(constraint_kinds_doc,
+             "constraint_kinds()\n--\n\n"
+             "Dict from the name of each kind to the tuple of the names of its parameters.");
+
+static PyObject *names_of(sap_kind kind) {
+  const int32_t n = sap_kind_parameters(kind);
+  PyObject *names = PyTuple_New(n);
+  for (int32_t p = 0; p < n && names != NULL; ++p) {
+    PyObject *name = PyUnicode_FromString(sap_kind_parameter(kind, p));
+    if (name == NULL) {
+      Py_CLEAR(names);
+    } else {
+      PyTuple_SET_ITEM(names, p, name);
+    }
+  }
+  return names;
+}
+
+static PyObject *constraint_kinds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
+  PyObject *dict = PyDict_New();
+  for (int kind = 0; kind < SAP_N_KINDS && dict != NULL; ++kind) {
+    PyObject *names = names_of((sap_kind)kind);
+    if (names == NULL || PyDict_SetItemString(dict, sap_kind_name((sap_kind)kind), names) < 0) {
+      Py_CLEAR(dict);
+    }
+    Py_XDECREF(names);
+  }
+  return dict;
+}
+
 static PyMethodDef methods[] = {
-    {"clamp", (PyCFunction)(void (*)(void))clamp, METH_FASTCALL, clamp_doc}, {NULL, NULL, 0, NULL}};
+    {"clamp", (PyCFunction)(void (*)(void))clamp, METH_FASTCALL, clamp_doc},
+    {"constraint_kinds", constraint_kinds, METH_NOARGS, constraint_kinds_doc},
+    {NULL, NULL, 0, NULL}};
 
 int sapwood_add_row_law(PyObject *module) { return PyModule_AddFunctions(module, methods); }

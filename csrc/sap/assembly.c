@@ -1,8 +1,8 @@
 /* H = A + J^T G J (VIII-A), block by block.
  *
  * A tree gathers what all its triples bring to its diagonal block, and each patch writes the one
- * block of its edge, or adds to it: every block is written once for each law. Blocks of free bodies stay in registers; those of other
- * trees are made of tiles that do, where chunks of columns are not zero. */
+ * block of its edge, or adds to it: every block is written once for each law. Blocks of free bodies stay in
+ * registers; those of other trees are made of tiles that do, where chunks of columns are not zero. */
 #include "sap/rows.h"
 
 INLINE int acts(const struct sap_pool *pool, int32_t i) {

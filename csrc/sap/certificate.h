@@ -13,8 +13,8 @@
  * pool.dv_c as scratch. */
 double sap_certificate(struct sap_workspace *w, const struct sap_island *island);
 
-/* sum over contacts of |g_i . gamma_i|, g = v_c - v_hat + R gamma: the numerator of (25). Of a clamped row |g| times the
- * distance of gamma from its bounds, or from 0. */
+/* sum over contacts of |g_i . gamma_i|, g = v_c - v_hat + R gamma: the numerator of (25). Of a clamped row |g|
+ * times the distance of gamma from its bounds, or from 0. */
 double sap_complementarity(const struct sap_workspace *w, const struct sap_island *island);
 
 #endif

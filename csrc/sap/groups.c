@@ -1,5 +1,6 @@
 #include "sap/groups.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -117,10 +118,11 @@ static sap_status check(const sap_problem *problem, const sap_constraints *group
     const double R = group->R[i];
     if (!(R > 0 && isfinite(R) && isfinite(1 / R))) {
       status = invalid(error, "R", i, R, "must be > 0 and finite, with a finite inverse");
-    } else if (!(group->lower[i] <= 0)) {
-      status = invalid(error, "lower", i, group->lower[i], "must be <= 0");
-    } else if (!(group->upper[i] >= 0)) {
-      status = invalid(error, "upper", i, group->upper[i], "must be >= 0");
+    } else if (!(group->upper[i] >= -DBL_MAX)) {
+      status = invalid(error, "upper", i, group->upper[i], "must be above -infinity");
+    } else if (!(group->lower[i] <= group->upper[i] && group->lower[i] <= DBL_MAX)) {
+      status =
+          invalid(error, "lower", i, group->lower[i], "must be finite or -infinity, and <= upper");
     }
   }
   return status;
@@ -143,7 +145,7 @@ static sap_status check_parameters(const sap_constraints *group, int64_t n_rows,
   static const char *const rules[] = {[SAP_FINITE] = "must be finite",
                                       [SAP_NON_NEGATIVE] = "must be finite and >= 0",
                                       [SAP_POSITIVE] = "must be > 0",
-                                      [SAP_BOUND_BELOW] = "must be <= 0",
+                                      [SAP_BOUND] = "must not be NaN",
                                       [SAP_BOUND_ABOVE] = "must be >= 0"};
   const struct sap_kind_entry *kind = sap_kinds[group->kind];
   for (int32_t k = 0; k < kind->n_parameters; ++k) {
@@ -156,7 +158,7 @@ static sap_status check_parameters(const sap_constraints *group, int64_t n_rows,
       const int fine[] = {[SAP_FINITE] = isfinite(x[i]),
                           [SAP_NON_NEGATIVE] = isfinite(x[i]) && x[i] >= 0,
                           [SAP_POSITIVE] = x[i] > 0,
-                          [SAP_BOUND_BELOW] = x[i] <= 0,
+                          [SAP_BOUND] = !isnan(x[i]),
                           [SAP_BOUND_ABOVE] = x[i] >= 0};
       if (!fine[parameter->rule]) {
         return invalid(error, parameter->name, i, x[i], rules[parameter->rule]);
@@ -228,6 +230,26 @@ static double inverse_mass(const sap_problem *problem, const struct masses *mass
   return sap_inverse_mass(W, n);
 }
 
+/* what came of the parameters of row i */
+static sap_status check_row(const struct sap_kind_entry *kind, int64_t i, const double *parameter,
+                            double sigma, const struct sap_row *row, sap_error *error) {
+  if (!(row->R > 0 && isfinite(row->R) && isfinite(1 / row->R))) {
+    static const char rule[] = "must give a finite R > 0 with dt, beta and the rest of its row";
+    return kind->stiffness < 0 ? invalid(error, "sigma", -1, sigma, rule)
+                               : invalid(error, kind->parameter[kind->stiffness].name, i,
+                                         parameter[kind->stiffness], rule);
+  }
+  if (!isfinite(row->v_hat)) {
+    return invalid(error, kind->parameter[kind->target].name, i, parameter[kind->target],
+                   "must give a finite v_hat with dt and the rest of its row");
+  }
+  if (!(row->lower <= row->upper && row->lower <= DBL_MAX && row->upper >= -DBL_MAX)) {
+    return invalid(error, "force_lower", i, row->lower,
+                   "must be <= force_upper, and not both infinite on one side");
+  }
+  return SAP_OK;
+}
+
 static sap_status regularize(const sap_problem *problem, const sap_constraints *group,
                              const sap_group_parameters *p, const struct masses *masses, double *R,
                              double *v_hat, double *lower, double *upper, sap_error *error) {
@@ -254,9 +276,9 @@ static sap_status regularize(const sap_problem *problem, const sap_constraints *
       const struct sap_row_step step = {p->dt, p->beta * p->beta * w / sap_four_pi_squared,
                                         p->sigma * w};
       const struct sap_row row = kind->row(parameter, &step);
-      if (!(row.R > 0 && isfinite(row.R) && isfinite(1 / row.R) && isfinite(row.v_hat))) {
-        return invalid(error, kind->parameter[0].name, i, parameter[0],
-                       "must give a finite R > 0 and v_hat with the other parameters of its row");
+      const sap_status status = check_row(kind, i, parameter, p->sigma, &row, error);
+      if (status != SAP_OK) {
+        return status;
       }
       R[i] = row.R;
       v_hat[i] = row.v_hat;
@@ -277,8 +299,8 @@ static void carve(struct masses *m, struct sap_arena *arena, const sap_problem *
   m->rows = sap_arena_take(arena, 3 * (size_t)sizes->nv, sizeof(double));
 }
 
-/* what regularize() needs of all trees, or of those that the groups of the problem move */
-static sap_status prepare(const sap_problem *problem, int all, struct masses *masses,
+/* what regularize() needs of the trees that the groups of the problem move */
+static sap_status prepare(const sap_problem *problem, struct masses *masses,
                           struct sap_block *block, const sap_allocator *memory, sap_error *error) {
   sap_problem trees = *problem;
   trees.n_contacts = trees.n_groups = 0;
@@ -298,7 +320,7 @@ static sap_status prepare(const sap_problem *problem, int all, struct masses *ma
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     masses->position[t] = -1;
   }
-  for (int32_t g = 0; g < problem->n_groups && !all; ++g) {
+  for (int32_t g = 0; g < problem->n_groups; ++g) {
     const sap_constraints *group = &problem->groups[g];
     for (int32_t c = 0; c < group->n; ++c) {
       masses->position[group->tree_a[c]] = 0;
@@ -307,8 +329,7 @@ static sap_status prepare(const sap_problem *problem, int all, struct masses *ma
       }
     }
   }
-  return sap_invert_mass(problem, all ? NULL : masses->position, sap_kernels_best(), masses->S,
-                         error);
+  return sap_invert_mass(problem, masses->position, sap_kernels_best(), masses->S, error);
 }
 
 /* checks of all that a group's parameters follow from, and its rows */
@@ -330,38 +351,17 @@ static sap_status check_group(const sap_problem *problem, const sap_constraints 
   return status;
 }
 
-sap_status sap_regularize_group(const sap_problem *problem, const sap_constraints *group,
-                                const sap_group_parameters *parameters, double *R, double *v_hat,
-                                double *lower, double *upper, const sap_allocator *allocator,
-                                sap_error *error) {
-  sap_problem trees = *problem;
-  trees.n_contacts = trees.n_groups = 0;
-  sap_sizes sizes;
-  int64_t n_rows = 0;
-  sap_status status = sap_problem_sizes(&trees, &sizes, error);
-  if (status == SAP_OK) {
-    status = check_group(problem, group, parameters, &n_rows, error);
-  }
-  if (status != SAP_OK) {
-    return status;
-  }
-  const sap_allocator memory = sap_allocator_or_default(allocator);
-  struct sap_block block = {0};
-  struct masses masses;
-  status = prepare(problem, 1, &masses, &block, &memory, error);
-  if (status == SAP_OK) {
-    status = regularize(problem, group, parameters, &masses, R, v_hat, lower, upper, error);
-  }
-  sap_block_release(&block, &memory);
-  return status;
-}
-
 sap_status sap_regularize_groups(const sap_problem *problem, const sap_group_parameters *parameters,
                                  double *R, double *v_hat, double *lower, double *upper,
                                  struct sap_block *block, const sap_allocator *allocator,
                                  sap_error *error) {
   struct masses masses;
+  sap_sizes sizes;
   int64_t first = 0, n_rows = 0;
+  const sap_status indices = sap_problem_sizes(problem, &sizes, error);
+  if (indices != SAP_OK) {
+    return indices;
+  }
   for (int32_t g = 0; g < problem->n_groups; ++g) {
     const sap_status status =
         check_group(problem, &problem->groups[g], &parameters[g], &n_rows, error);
@@ -369,7 +369,7 @@ sap_status sap_regularize_groups(const sap_problem *problem, const sap_group_par
       return of_group(status, g, error);
     }
   }
-  const sap_status status = prepare(problem, 0, &masses, block, allocator, error);
+  const sap_status status = prepare(problem, &masses, block, allocator, error);
   if (status != SAP_OK) {
     return status;
   }
@@ -385,4 +385,23 @@ sap_status sap_regularize_groups(const sap_problem *problem, const sap_group_par
     }
   }
   return SAP_OK;
+}
+
+sap_status sap_regularize_group(const sap_problem *problem, const sap_constraints *group,
+                                const sap_group_parameters *parameters, double *R, double *v_hat,
+                                double *lower, double *upper, const sap_allocator *allocator,
+                                sap_error *error) {
+  sap_problem alone = *problem;
+  alone.n_contacts = 0;
+  alone.n_groups = 1;
+  alone.groups = group;
+  const sap_allocator memory = sap_allocator_or_default(allocator);
+  struct sap_block block = {0};
+  const sap_status status =
+      sap_regularize_groups(&alone, parameters, R, v_hat, lower, upper, &block, &memory, error);
+  sap_block_release(&block, &memory);
+  if (status != SAP_OK && error) {
+    error->group = -1;
+  }
+  return status;
 }

@@ -39,7 +39,8 @@ struct sap_scratch {
 };
 
 struct sap_jacobian_loops {
-  /* packs the rows of J: those of contacts are `from`, the problem's, others in their groups; 0 where one is not finite */
+  /* packs the rows of J: those of contacts are `from`, the problem's, others in their groups; 0 where one is
+   * not finite */
   int (*pack)(const struct sap_jacobian *J, const struct sap_island *island, const double *from);
 
   /* the same where there are reduced trees: of those the columns that stay, which are finite */

@@ -31,8 +31,9 @@ static struct sap_line_point evaluate(const struct sap_line *line, double alpha,
   return at;
 }
 
-/* The next step where a wall is near. Inside, the root of -a + c/(wall - alpha) with the value and slope of dl/dalpha at
- * `at`: near its wall dl/dalpha of a log barrier is such a function. Outside, well back from the wall. */
+/* The next step where a wall is near. Inside, the root of -a + c/(wall - alpha) with the value and slope of
+ * dl/dalpha at `at`: near its wall dl/dalpha of a log barrier is such a function. Outside, well back from the
+ * wall. */
 static double step_to_wall(const struct bracket *bracket, const struct sap_line_point *at) {
   if (at->slope == INFINITY) {
     const double room = bracket->wall - bracket->left;

@@ -1,4 +1,4 @@
-/* Velocities that no contact moves, eliminated once per solve.
+/* Velocities that no constraint moves, eliminated once per solve.
  *
  * In one tree let u be the velocities whose columns of J are exactly zero in all constraints, t the others. At
  * the minimum of (17) over v_u
@@ -13,7 +13,7 @@
  * (J^T gamma)_u = 0: the same gradient, the same minimiser. v_u follows from v_t wherever the whole
  * velocity counts, and what is proved about it is proved with the whole A.
  *
- * A tree stays whole where that saves little, where no contact moves it at all, and where A_uu or A' is not
+ * A tree stays whole where that saves little, where no constraint moves it at all, and where A_uu or A' is not
  * positive definite to round-off. The memory of a reduction is its own; what it found is valid until the
  * next call. */
 #ifndef SAPWOOD_SAP_REDUCTION_H

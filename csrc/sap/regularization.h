@@ -13,7 +13,8 @@ sap_status sap_check_scalars(double dt, double sigma, double beta, sap_delassus 
 /* first entry of the block of each tree in A */
 void sap_list_blocks(const sap_problem *problem, int64_t *tree_A);
 
-/* W (3, 3) += J A_t^-1 J^T of one tree, by the estimate that is asked for; J (3, n), S as sap_invert_mass() writes it */
+/* W (3, 3) += J A_t^-1 J^T of one tree, by the estimate that is asked for; J (3, n), S as sap_invert_mass()
+ * writes it */
 void sap_add_delassus(const struct sap_kernels *kernels, sap_delassus delassus, int32_t n,
                       const double *A, const double *S, const double *J, double W[9]);
 

@@ -17,7 +17,7 @@ struct sap_regularization {
 
 /* Checks the problem, makes the workspace fit it and binds the numbers. *reused: the graph was that of
  * the call before. Where `physical` is not NULL, R_t, R_n and v_hat_n of the problem are not read but
- * computed. With `reduce` the velocities that no contact moves are eliminated, see reduction.h. */
+ * computed. With `reduce` the velocities that no constraint moves are eliminated, see reduction.h. */
 sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
                            const struct sap_regularization *physical, int reduce, int32_t *reused,
                            double *symbolic_seconds, sap_error *error);

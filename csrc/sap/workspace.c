@@ -182,7 +182,7 @@ static void bind_clamps(struct sap_workspace *w, const struct sap_island *island
     for (int32_t r = 0; r < 3; ++r) {
       const int given = r < rows->n;
       pool->R[r][place] = given ? group->R[rows->row + r] : 1;
-      pool->v_hat[r][place] = given ? group->v_hat[rows->row + r] : 1;
+      pool->v_hat[r][place] = given ? group->v_hat[rows->row + r] : 0;
       pool->lower[r][place] = given ? group->lower[rows->row + r] : 0;
       pool->upper[r][place] = given ? group->upper[rows->row + r] : 0;
     }

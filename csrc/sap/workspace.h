@@ -58,8 +58,8 @@ struct sap_workspace {
   int32_t n_history, history_capacity;
 };
 
-/* Makes the workspace fit the problem, its triples and their reduction: keeps the graph where it matches, else builds it.
- * *reused says which. */
+/* Makes the workspace fit the problem, its triples and their reduction: keeps the graph where it matches, else
+ * builds it. *reused says which. */
 sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *problem,
                                  const sap_sizes *sizes, const sap_settings *settings,
                                  int32_t *reused);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "constraints/kinds.h"
 #include "scene.h"
 
 enum { GROUPS = 6, MOST_CONSTRAINTS = 12, MOST_ROWS = 6 * MOST_CONSTRAINTS };
@@ -31,6 +32,9 @@ static void bounds_of(sap_kind kind, double *lower, double *upper, uint64_t *see
   if (kind == SAP_BILATERAL && check_random(seed, 0, 1) < 0.7) {
     *lower = -INFINITY;
     *upper = INFINITY;
+  } else if (kind == SAP_BILATERAL && check_random(seed, 0, 1) < 0.5) {
+    /* a cable under tension, or a row that cannot change at all */
+    *lower = check_random(seed, 0, 1) < 0.3 ? bound : 0.5 * bound;
   }
 }
 
@@ -384,8 +388,11 @@ static void every_rule_has_its_error(void) {
   BREAK(group[1].R[2], 0, "R", 2)
   BREAK(group[1].R[2], INFINITY, "R", 2)
   BREAK(group[1].v_hat[4], INFINITY, "v_hat", 4)
-  BREAK(group[1].lower[1], 1, "lower", 1)
+  BREAK(group[1].lower[1] = group[1].upper[1] = 1; group[1].lower[1], 1.5, "lower", 1)
+  BREAK(group[1].lower[1], NAN, "lower", 1)
+  BREAK(group[1].upper[1] = INFINITY; group[1].lower[1], INFINITY, "lower", 1)
   BREAK(group[1].upper[1], NAN, "upper", 1)
+  BREAK(group[1].upper[1], -INFINITY, "upper", 1)
   scene.problem.n_groups = -1;
   sap_error error;
   CHECK_EQUAL(sap_problem_check(&scene.problem, NULL, &error), SAP_INVALID_ARGUMENT);
@@ -443,6 +450,62 @@ static void parameters_become_rows(void) {
   CHECK_EQUAL(sap_kind_parameters(SAP_N_KINDS), 0);
 }
 
+/* parameters that obey their rules, for a kind of the table */
+static void random_parameters(const struct sap_kind_entry *kind, double *parameter,
+                              uint64_t *seed) {
+  double bound = check_random(seed, -20, -10); /* the lower one comes first */
+  for (int32_t p = 0; p < kind->n_parameters; ++p) {
+    const enum sap_rule rule = kind->parameter[p].rule;
+    bound += rule == SAP_BOUND ? check_random(seed, 0, 15) : 0;
+    parameter[p] = rule == SAP_FINITE     ? check_random(seed, -0.1, 0.1)
+                   : rule == SAP_BOUND    ? bound
+                   : rule == SAP_POSITIVE ? pow(10, check_random(seed, 2, 6))
+                                          : check_random(seed, 0.01, 30);
+  }
+}
+
+/* gamma = -dl/dv_c, G = -dgamma/dv_c and convexity, for every row of the table of kinds */
+static void every_kind_obeys_its_cost(void) {
+  const int32_t one = 1, zero = 0, world = -1;
+  const double A = 2, J = 1, v_star = 0, dt = 0.01;
+  const sap_problem problem = {.n_trees = 1, .tree_nv = &one, .A = &A, .v_star = &v_star};
+  uint64_t seed = 86;
+  for (int kind = 0; kind < SAP_N_KINDS; ++kind) {
+    const sap_constraints row = {
+        .kind = (sap_kind)kind, .n = 1, .tree_a = &zero, .tree_b = &world, .J = &J};
+    int within = 0, beyond = 0;
+    for (int trial = 0; trial < 200; ++trial) {
+      double parameter[SAP_MOST_PARAMETERS];
+      const double *values[SAP_MOST_PARAMETERS];
+      random_parameters(sap_kinds[kind], parameter, &seed);
+      for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
+        values[p] = &parameter[p];
+      }
+      const sap_group_parameters given = {dt, 1e-3, 0.1, SAP_DELASSUS_BLOCK, values};
+      double R, v_hat, lower, upper, gamma[3], G[3], cost[3];
+      REQUIRE(sap_regularize_group(&problem, &row, &given, &R, &v_hat, &lower, &upper, NULL,
+                                   NULL) == SAP_OK);
+      /* a velocity at which y is of the size of the bounds, and two beside it */
+      const double reach = fmin(fmax(fabs(lower), upper), 1);
+      const double v_c = v_hat - R * check_random(&seed, -3, 3) * reach, h = 1e-5 * R * reach;
+      for (int k = 0; k < 3; ++k) {
+        const double y = (v_hat - (v_c + (k - 1) * h)) / R;
+        sap_clamp(1, &y, &R, &lower, &upper, &gamma[k], &G[k], &cost[k]);
+      }
+      const double size = reach * fabs(gamma[1]) + reach * reach;
+      CHECK_CLOSE((cost[0] - cost[2]) / (2 * h), gamma[1], 1e-4 * size / reach);
+      CHECK_CLOSE(cost[0] + cost[2] - 2 * cost[1], h * h * G[1], 1e-9 * R * size + h * h / R);
+      CHECK(cost[0] + cost[2] >= 2 * cost[1] - 1e-9 * R * size);
+      if (G[0] == G[2]) {
+        CHECK_CLOSE((gamma[0] - gamma[2]) / (2 * h), G[1], 1e-6 / R);
+      }
+      within += G[1] > 0;
+      beyond += G[1] == 0;
+    }
+    CHECK(within > 20 && beyond > 20);
+  }
+}
+
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(cost_and_derivatives_are_the_dense_sums),
@@ -451,6 +514,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(numbers_may_change_while_the_graph_stays),
       CHECK_TEST(every_rule_has_its_error),
       CHECK_TEST(parameters_become_rows),
+      CHECK_TEST(every_kind_obeys_its_cost),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

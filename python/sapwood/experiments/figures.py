@@ -124,6 +124,16 @@ FIGURES: dict[str, Entry] = {
         "clutter: contacts at rest against the number of bodies",
         _MUJOCO,
     ),
+    "12": Entry(
+        "sapwood.experiments.solver_figures:figure_12",
+        "clutter: speed-up against other solvers at equal accuracy",
+        (*_MUJOCO, ("scipy", "peers")),
+    ),
+    "13": Entry(
+        "sapwood.experiments.solver_figures:figure_13",
+        "clutter: errors of the solvers at their usual tolerances",
+        (*_MUJOCO, ("scipy", "peers")),
+    ),
     "14": Entry(
         "sapwood.experiments.slip_parameter:figure_14",
         "clutter: mean slip against the slip parameter",

@@ -11,6 +11,7 @@ from sapwood.plotting.constraints import constraints_figure
 from sapwood.plotting.convergence import convergence_figure
 from sapwood.plotting.rigid_core import rigid_core_figure
 from sapwood.plotting.slip_parameter import conditioning_figure, slip_figure
+from sapwood.plotting.solvers import solver_error_figure, speedup_figure
 from sapwood.plotting.spring_cylinder import energy_figure, position_error_figure
 from sapwood.plotting.steps import step_figure
 from sapwood.plotting.tables import median_over_seeds, read_steps
@@ -28,5 +29,7 @@ __all__ = [
     "read_steps",
     "rigid_core_figure",
     "slip_figure",
+    "solver_error_figure",
+    "speedup_figure",
     "step_figure",
 ]

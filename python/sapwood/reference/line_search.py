@@ -6,7 +6,7 @@ their limit of trials both go on until they have one that does not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -16,10 +16,20 @@ if TYPE_CHECKING:
     from .objective import Line
 
 
+class Slope(Protocol):
+    """What the exact search asks of l along a direction."""
+
+    def derivatives(self, alpha: float) -> tuple[float, float]:
+        """dl/da and d2l/da2; beyond a wall both are infinite."""
+
+    def wall(self, alpha: float) -> float:
+        """At a step outside of the domain: a shorter one, none shorter than the longest inside."""
+
+
 class Search:
     """A line with the number of its evaluations and the wall they have met."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Slope) -> None:
         self.line = line
         self.trials = 0
         self.wall = np.inf  # bound on the domain, infinite as long as none was met
@@ -47,7 +57,7 @@ class Search:
         return self.wall - room * (curvature * room) / (curvature * room - slope)
 
 
-def exact(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int]:
+def exact(line: Slope, slope_0: float, settings: SapSettings) -> tuple[float, int]:
     """Root of dl/da by rtsafe: Newton's method, kept in a bracket by bisection.
 
     The full Newton step is tried first. Where the slope there is still negative, the root that

@@ -1,4 +1,4 @@
-"""The solvers that are compared, one module each, behind the interface of `base.Peer`.
+"""Other solvers of the same contact problem, to compare with, behind the interface of `base.Peer`.
 
 A new peer is a module with a subclass of `Peer` and a line in `_MODULES`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import math
 
-from benchmarks.peers.base import Answer, Peer, PeerError
+from sapwood.peers.base import Answer, Peer, PeerError
 
 # name on the command line: (module, class)
 _MODULES = {
@@ -20,6 +20,7 @@ _MODULES = {
     "qoco": ("qoco_conic", "QocoConic"),
     "scs": ("scs_conic", "ScsConic"),
     "ecos": ("ecos_conic", "EcosConic"),
+    "geodesic": ("geodesic", "Geodesic"),
     "scipy": ("scipy_newton", "ScipyNewton"),
     "reference": ("sapwood_reference", "SapwoodReference"),
 }
@@ -52,6 +53,6 @@ def load(name: str, patience: float = math.inf) -> Peer:
     if name in _OUT_OF_REACH:
         raise ImportError(_OUT_OF_REACH[name])
     module, class_name = _MODULES[name]
-    peer: Peer = getattr(importlib.import_module(f"benchmarks.peers.{module}"), class_name)()
+    peer: Peer = getattr(importlib.import_module(f"sapwood.peers.{module}"), class_name)()
     peer.patience = patience
     return peer

@@ -8,9 +8,9 @@ from typing import Any
 
 import scs
 
-from benchmarks.peers.base import Answer, Peer, PeerError, powers_of_ten
-from benchmarks.peers.conic_form import ConicForm
 from sapwood import ContactProblem
+from sapwood.peers.base import Answer, Peer, PeerError, powers_of_ten
+from sapwood.peers.conic_form import ConicForm
 
 
 class ScsConic(Peer):
@@ -21,6 +21,8 @@ class ScsConic(Peer):
     """
 
     name = "scs"
+    default_tolerance = 1e-4
+    grid = powers_of_ten(2, 14)
     scale = 0.1
 
     def variants(self, problem: ContactProblem) -> Sequence[Peer]:  # noqa: ARG002
@@ -33,10 +35,6 @@ class ScsConic(Peer):
             f"SCS {version('scs')}: primal conic form, QDLDL; scale 0.1, 1 or 10; "
             "eps_abs = eps_rel swept; default settings otherwise"
         )
-
-    def tolerances(self, target: float) -> tuple[float, ...]:  # noqa: ARG002
-        """See Peer; e_m is not what the solver stops by, so all are tried."""
-        return powers_of_ten(2, 14)
 
     def form(self, problem: ContactProblem) -> ConicForm:
         """See Peer."""
@@ -68,5 +66,4 @@ class ScsConic(Peer):
         """See Peer."""
         if result["x"] is None:
             raise PeerError(result["info"]["status"])
-        iterations = int(result["info"]["iter"])
-        return Answer(form.velocity(result["x"]), result["info"]["status"], iterations, iterations)
+        return form.answer(result["x"], result["info"]["status"], int(result["info"]["iter"]))

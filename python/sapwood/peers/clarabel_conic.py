@@ -8,15 +8,17 @@ from typing import Any
 
 import clarabel
 
-from benchmarks.peers.base import Answer, Peer, powers_of_ten
-from benchmarks.peers.conic_form import ConicForm
 from sapwood import ContactProblem
+from sapwood.peers.base import Answer, Peer, powers_of_ten
+from sapwood.peers.conic_form import ConicForm
 
 
 class ClarabelConic(Peer):
     """Tolerances on gap and feasibility are set alike; one thread; warm renews all numbers."""
 
     name = "clarabel"
+    default_tolerance = 1e-8
+    grid = powers_of_ten(2, 15)
     modes = ("cold", "warm")
     equilibrate = True
 
@@ -33,10 +35,6 @@ class ClarabelConic(Peer):
             f"Clarabel {version('clarabel')}: primal conic form; equilibrated or not; "
             "tol_gap_abs = tol_gap_rel = tol_feas swept; one thread; default settings otherwise"
         )
-
-    def tolerances(self, target: float) -> tuple[float, ...]:  # noqa: ARG002
-        """See Peer; e_m is not what the solver stops by, so all are tried."""
-        return powers_of_ten(2, 15)
 
     def form(self, problem: ContactProblem) -> ConicForm:
         """See Peer."""
@@ -71,4 +69,4 @@ class ClarabelConic(Peer):
     def answer(self, form: ConicForm, result: Any) -> Answer:
         """See Peer."""
         iterations = int(result.iterations)
-        return Answer(form.velocity(result.x), str(result.status), iterations, iterations)
+        return form.answer(result.x, str(result.status), iterations)

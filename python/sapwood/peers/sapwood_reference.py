@@ -6,14 +6,16 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import sapwood
-from benchmarks.peers.base import Answer, Peer, tightening
 from sapwood import ContactProblem, SapSettings, Solution, reference
+from sapwood.peers.base import Answer, Peer, powers_of_ten, tightening
 
 
 class SapwoodReference(Peer):
     """Default settings but the tolerance."""
 
     name = "reference"
+    default_tolerance = SapSettings().relative_tolerance
+    grid = powers_of_ten(1, 10)
 
     def describe(self) -> str:
         """See Peer."""
@@ -37,4 +39,10 @@ class SapwoodReference(Peer):
 
     def answer(self, form: ContactProblem, result: Solution) -> Answer:  # noqa: ARG002
         """See Peer."""
-        return Answer(result.v, str(result.status), result.iterations, result.total_iterations)
+        return Answer(
+            result.v,
+            str(result.status),
+            result.iterations,
+            result.total_iterations,
+            result.gamma,
+        )

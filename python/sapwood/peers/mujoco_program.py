@@ -21,10 +21,10 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from benchmarks.peers.base import PeerError
-from benchmarks.peers.kinematics import WORLD, Forest
-from benchmarks.sparse import bias, matrices, ranges
 from sapwood import ContactProblem
+from sapwood.peers.base import PeerError, contacts_alone
+from sapwood.peers.kinematics import WORLD, Forest
+from sapwood.peers.sparse import bias, matrices, ranges
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -38,6 +38,8 @@ class Program:
     data: mujoco.MjData
     columns: Index
     """(nv,) velocity of the problem that each of MuJoCo's is."""
+    rows: Index
+    """(nefc,) row (t1, t2, n) of all contacts that each of MuJoCo's is."""
     v_guess: Array
     dt: float
 
@@ -57,8 +59,9 @@ class Program:
         Raises
         ------
         PeerError
-            MuJoCo has no room for it.
+            There is more than compliant contacts, or MuJoCo has no room.
         """
+        contacts_alone(problem)
         forest = Forest.from_problem(problem)
         joints = list(_joints(problem, forest, trees))
         model = _model(problem, forest, joints)
@@ -70,7 +73,13 @@ class Program:
         _add_contacts(model, data, problem, forest, joints)
         v_guess = problem.v_star if problem.v_guess is None else problem.v_guess
         columns = np.concatenate([np.zeros(0, dtype=np.intp), *joints])
-        program = cls(model, data, columns, np.array(v_guess), problem.dt)
+        # rows (n, t1, t2) of each contact, or n alone
+        frictional = problem.mu > 0.0
+        rows = np.arange(3 * problem.n_contacts).reshape(-1, 3)[:, [2, 0, 1]]
+        rows = rows[np.stack([np.ones_like(frictional), frictional, frictional], axis=1)]
+        if data.nefc != len(rows):
+            raise PeerError(f"MuJoCo made {data.nefc} rows instead of {len(rows)}")
+        program = cls(model, data, columns, rows, np.array(v_guess), problem.dt)
         program._overwrite(problem)
         return program
 
@@ -79,6 +88,12 @@ class Program:
         v = self.v_guess.copy()
         v[self.columns] += self.dt * self.data.qacc
         return v
+
+    def impulses(self) -> Array:
+        """Impulses (n_contacts, 3) of the forces in the data."""
+        gamma = np.zeros(3 * len(self.data.contact.mu))
+        gamma[self.rows] = self.dt * self.data.efc_force
+        return gamma.reshape(-1, 3)
 
     def _overwrite(self, problem: ContactProblem) -> None:
         """Write the problem over what MuJoCo computed from the model."""
@@ -92,12 +107,8 @@ class Program:
         _fill(data.M, model.M_rownnz, model.M_rowadr, model.M_colind, lower)
         mujoco.mj_factorM(model, data)
 
-        # rows (n, t1, t2) of each contact, or n alone
-        frictional = problem.mu > 0.0
-        rows = np.arange(3 * problem.n_contacts).reshape(-1, 3)[:, [2, 0, 1]]
-        rows = rows[np.stack([np.ones_like(frictional), frictional, frictional], axis=1)]
-        if data.nefc != len(rows):
-            raise PeerError(f"MuJoCo made {data.nefc} rows instead of {len(rows)}")
+        # constraints
+        rows = self.rows
         mine = J[rows][:, self.columns]
         if mujoco.mj_isSparse(model):
             _fill(data.efc_J.ravel(), data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind, mine)

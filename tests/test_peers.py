@@ -1,22 +1,17 @@
-"""The solvers that the benchmarks compare get the problem that they are said to get."""
+"""The solvers that we are compared with get the problem that they are said to get."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import helpers
+import row_groups
 import sapwood
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks import peers
-from benchmarks.peers.kinematics import WORLD, Forest
-from benchmarks.peers.tree_order import minimum_degree
+from sapwood import peers
+from sapwood.peers.accuracy import Accuracy
+from sapwood.peers.kinematics import WORLD, Forest
+from sapwood.peers.tree_order import minimum_degree
 
 small_files = helpers.small_files
 FRICTIONLESS = helpers.DATA / "clutter_8_frictionless_block.npz"
@@ -29,11 +24,11 @@ def load_peer(name: str) -> peers.Peer:
         pytest.skip(str(error))
 
 
-def posed_velocity(peer, problem, tolerance, mode="cold"):
+def posed(peer, problem, tolerance, mode="cold"):
     form = peer.form(problem)
     call = peer.solve(form, tolerance, mode)
     call()
-    return peer.answer(form, call()).v
+    return peer.answer(form, call())
 
 
 # ---- all of them -------------------------------------------------------------------------------
@@ -51,19 +46,29 @@ def posed_velocity(peer, problem, tolerance, mode="cold"):
         ("clarabel", 1e-11, 1e-4),
         ("qoco", 1e-10, 1e-3),
         ("ecos", 1e-10, 1e-3),
+        ("geodesic", 1e-12, 1e-4),
     ],
 )
 def test_every_variant_and_mode_agrees_with_sapwood(name, tolerance, limit, path):
-    """The same velocity, in the norm of A."""
+    """The same velocity, in the norm of A, and impulses that give the same, in that of A^-1."""
     peer = load_peer(name)
     problem = sapwood.load_problem(path)
     settings = sapwood.SapSettings(relative_tolerance=1e-11)
-    ours = sapwood.solve(problem, settings=settings).v
+    ours = sapwood.solve(problem, settings=settings)
+    A, J = problem.to_dense()
+
+    def inverse_norm(p):
+        return np.sqrt(p @ np.linalg.solve(A, p))
+
+    pushed = inverse_norm(J.T @ ours.gamma.ravel())
     for variant in peer.variants(problem):
         for mode in peer.modes:
-            v = posed_velocity(variant, problem, tolerance, mode)
-            distance = helpers.norm_A(problem, v - ours)
-            assert distance <= limit * helpers.norm_A(problem, ours), (variant.variant, mode)
+            answer = posed(variant, problem, tolerance, mode)
+            distance = helpers.norm_A(problem, answer.v - ours.v)
+            assert distance <= limit * helpers.norm_A(problem, ours.v), (variant.variant, mode)
+            # impulses where they change velocities
+            change = J.T @ (answer.gamma - ours.gamma).ravel()
+            assert inverse_norm(change) <= limit * pushed
 
 
 def test_descriptions_tell_versions_and_names_are_unique():
@@ -98,6 +103,51 @@ def test_patience_reaches_every_variant():
         assert {variant.patience for variant in peer.variants(problem)} == {3.0}
         names = [variant.variant for variant in peer.variants(problem)]
         assert len(set(names)) == len(names) > 1
+
+
+# ---- constraints of other kinds ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", sorted(set(row_groups.CASES) - {"contact"}))
+def test_other_constraints_are_measured_and_refused(kind):
+    """Accuracy counts all kinds; a solver that is given contacts only says so."""
+    seed = 5
+    problem = row_groups.CASES[kind](np.random.default_rng(seed))
+    accuracy = Accuracy(problem)
+    solution = sapwood.solve(problem)
+    for v in (solution.v, problem.v_star):
+        np.testing.assert_allclose(
+            accuracy.momentum_error(v), helpers.momentum_error(problem, v), rtol=1e-6, atol=1e-11
+        )
+    errors = accuracy.errors(solution.v, solution.gamma)
+    assert errors.momentum <= 1e-6
+    assert errors.complementarity <= 1e-12
+    refused = 0
+    for name in peers.NAMES:
+        if name.startswith("sapwood") or name == "reference":
+            continue
+        try:
+            peer = peers.load(name)
+        except ImportError:
+            continue
+        with pytest.raises(peers.PeerError, match="compliant contacts only"):
+            peer.form(problem)
+        refused += 1
+    assert refused
+
+
+def test_rigid_cores_are_measured_and_refused(rng):
+    problem = helpers.random_problem(rng, core="log", kappa=10.0)
+    accuracy = Accuracy(problem)
+    solution = sapwood.solve(problem, settings=sapwood.SapSettings(relative_tolerance=1e-10))
+    assert accuracy.errors(solution.v).momentum <= 1e-9
+    nearby = solution.v + 1e-6 * (problem.v_star - solution.v)
+    assert accuracy.errors(nearby).momentum > 1e-8
+    with pytest.raises(ValueError, match="gamma"):
+        accuracy.errors(solution.v, solution.gamma)
+    for name in ("scipy", "mujoco"):
+        with pytest.raises(peers.PeerError, match="compliant contacts only"):
+            load_peer(name).form(problem)
 
 
 # ---- kinematics --------------------------------------------------------------------------------
@@ -328,6 +378,75 @@ def test_mujoco_starts_anew_each_time():
     assert counts.pop() > 1
 
 
+# ---- geodesic interior-point method --------------------------------------------------------------
+
+
+def test_algebra_of_the_cones(rng):
+    """Q(x) e = x^2, Q(x) x^-1 = x, Q of a root squared, and Q(w) y^-1 = x for w = x # y."""
+    from sapwood.peers import second_order_cones as cones
+
+    x, y = rng.standard_normal((2, 50, 3))
+    for element in (x, y):
+        element[:, 0] = np.hypot(element[:, 1], element[:, 2]) + rng.uniform(0.1, 2.0, 50)
+    x[0], y[0] = (1.5, 0.0, 0.0), (0.2, 0.0, 0.0)
+    e = np.tile([1.0, 0.0, 0.0], (50, 1))
+    product = np.stack([np.sum(x * x, axis=1), *(2.0 * x[:, :1] * x[:, 1:]).T], axis=1)
+    inverse = cones.spectral(np.reciprocal, x)
+    root = cones.quadratic(cones.spectral(np.sqrt, x))
+    w = cones.geometric_mean(x, y)
+    for left, right in (
+        (cones.apply(cones.quadratic(x), e), product),
+        (cones.apply(cones.quadratic(x), inverse), x),
+        (root @ root, cones.quadratic(x)),
+        (cones.apply(cones.quadratic(w), cones.spectral(np.reciprocal, y)), x),
+        (cones.geometric_mean(y, x), w),
+        (
+            cones.eigenvalues(w).prod(axis=1) ** 2,
+            (cones.eigenvalues(x) * cones.eigenvalues(y)).prod(axis=1),
+        ),
+    ):
+        np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-12)
+
+
+def test_the_largest_step_towards_the_central_path(rng):
+    """|k a + b| is the bound at k and more beyond; without such a k, one is still positive."""
+    pytest.importorskip("scipy")
+    from sapwood.peers.geodesic import largest_within
+    from sapwood.peers.second_order_cones import eigenvalues
+
+    def size(k, a, b):
+        return np.abs(eigenvalues(k * a + b)).max()
+
+    for _ in range(100):
+        a, b = rng.standard_normal((2, 8, 3))
+        least = min(size(k, a, b) for k in np.geomspace(1e-6, 1e3, 400))
+        reachable = least * rng.uniform(1.01, 3.0)
+        k = largest_within(a, b, reachable)
+        np.testing.assert_allclose(size(k, a, b), reachable, rtol=0.05)
+        assert all(size(c * k, a, b) > reachable for c in (1.1, 2.0, 10.0))
+        assert largest_within(a, b, 0.9 * least) > 0.0
+
+
+def test_geodesic_stops_by_complementarity():
+    """What it says of e_mu holds, impulses lie near their cones, and a warm start saves steps."""
+    peer = load_peer("geodesic")
+    saved = []
+    for path in helpers.small_paths()[::3]:
+        problem = sapwood.load_problem(path)
+        accuracy = Accuracy(problem)
+        counts = []
+        for variant in peer.variants(problem):
+            for tolerance in (1e-4, 1e-8):
+                answer = posed(variant, problem, tolerance)
+                assert answer.status == "converged"
+                assert accuracy.errors(answer.v, answer.gamma).complementarity <= 2.0 * tolerance
+                assert accuracy.errors(answer.v, answer.gamma).momentum <= 1e-9
+            counts.append(answer.iterations)
+        saved.append(counts[0] - counts[1])
+    assert max(counts) <= 30
+    assert sum(saved) > 0
+
+
 # ---- conic forms -------------------------------------------------------------------------------
 
 
@@ -347,7 +466,7 @@ def slack_in_cones(slack, n_lines, sizes):
 def test_conic_cost_is_that_of_the_problem(path, rng):
     """At any v, the impulses of the law are feasible and cost l_p(v), and nothing costs less."""
     pytest.importorskip("scipy")
-    from benchmarks.peers.conic_form import ConicForm
+    from sapwood.peers.conic_form import ConicForm
 
     problem = sapwood.load_problem(path)
     form = ConicForm.from_problem(problem)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import qoco
 
-from benchmarks.peers.base import Answer, Peer, powers_of_ten
-from benchmarks.peers.conic_form import ConicForm
 from sapwood import ContactProblem
+from sapwood.peers.base import Answer, Peer, powers_of_ten
+from sapwood.peers.conic_form import ConicForm
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class QocoConic(Peer):
     """Absolute and relative tolerance are set alike; warm renews all numbers."""
 
     name = "qoco"
+    default_tolerance = 1e-7
+    grid = powers_of_ten(2, 15)
     modes = ("cold", "warm")
     ruiz_iters = 0
 
@@ -45,10 +47,6 @@ class QocoConic(Peer):
             f"QOCO {version('qoco')}: primal conic form; ruiz_iters 0, 2 or 5; "
             "abstol = reltol swept; default settings otherwise"
         )
-
-    def tolerances(self, target: float) -> tuple[float, ...]:  # noqa: ARG002
-        """See Peer; e_m is not what the solver stops by, so all are tried."""
-        return powers_of_ten(2, 15)
 
     def form(self, problem: ContactProblem) -> QocoForm:
         """See Peer."""
@@ -92,5 +90,4 @@ class QocoConic(Peer):
         """See Peer."""
         solution = result.solution
         status = qoco.QOCO().solvecodes[solution.status]
-        v = form.conic.velocity(solution.x)
-        return Answer(v, status, int(solution.iters), int(solution.iters))
+        return form.conic.answer(solution.x, status, int(solution.iters))

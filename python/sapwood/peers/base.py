@@ -31,6 +31,8 @@ class Answer:
     """Iterations, in sequence (of the island that took most), None where it does not tell."""
     total_iterations: int | None
     """Iterations summed over islands."""
+    gamma: NDArray[np.float64]
+    """The solver's own impulses (n_contacts, 3), rows (t1, t2, n), N s."""
 
 
 class Peer(ABC):
@@ -45,6 +47,10 @@ class Peer(ABC):
     """"cold" begins from nothing; "warm" may keep memory and symbolic work, never a solution."""
     variant: str = ""
     """Settings that tell this one from the other variants of the solver, in words."""
+    default_tolerance: ClassVar[float]
+    """The solver's own default."""
+    grid: ClassVar[tuple[float, ...]]
+    """Tolerances to measure, the loosest first, which ends where no solver gets closer."""
     patience: float = math.inf
     """Seconds after which a solve may give up; a solver that takes no such limit ignores it."""
 
@@ -62,9 +68,12 @@ class Peer(ABC):
     def describe(self) -> str:
         """Version and settings, in one line."""
 
-    @abstractmethod
-    def tolerances(self, target: float) -> tuple[float, ...]:
-        """Settings to try, the loosest first, when e_m <= target is wanted."""
+    def tolerances(self, target: float) -> tuple[float, ...]:  # noqa: ARG002
+        """Settings to try, the loosest first, when e_m <= target is wanted.
+
+        All there are, for a solver that stops by something else than e_m.
+        """
+        return self.grid
 
     @abstractmethod
     def form(self, problem: ContactProblem) -> Any:
@@ -87,6 +96,18 @@ class Peer(ABC):
     def split(self, form: Any, tolerance: float, mode: str) -> dict[str, float] | None:  # noqa: ARG002
         """Seconds of one more solve by part, None where the solver does not tell."""
         return None
+
+
+def contacts_alone(problem: ContactProblem) -> None:
+    """Refuse a problem that a solver of compliant contact cannot be given.
+
+    Raises
+    ------
+    PeerError
+        There are constraints of other kinds, or contacts with rigid cores.
+    """
+    if problem.constraints or problem.core is not None:
+        raise PeerError("this solver is given compliant contacts only, and there is more")
 
 
 def tightening(target: float) -> tuple[float, ...]:

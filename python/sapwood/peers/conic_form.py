@@ -15,8 +15,9 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from benchmarks.sparse import SparseProblem
 from sapwood import ContactProblem
+from sapwood.peers.base import Answer
+from sapwood.peers.sparse import SparseProblem
 
 Array = NDArray[np.float64]
 
@@ -32,6 +33,8 @@ class ConicForm:
     b: Array
     n_lines: int
     n_cones: int
+    rows: NDArray[np.intp]
+    """Rows (t1, t2, n) of all contacts that s belongs to."""
     problem: SparseProblem
 
     @classmethod
@@ -45,7 +48,8 @@ class ConicForm:
         order = np.concatenate([rows[~frictional, 0], rows[frictional].ravel()])
         weight = np.ones_like(s.R)
         weight[:, :2] = s.mu[:, None]
-        impulses = sparse.diags_array(np.sqrt(s.R).ravel(), format="csc")[:, np.sort(order)]
+        kept = np.sort(order)
+        impulses = sparse.diags_array(np.sqrt(s.R).ravel(), format="csc")[:, kept]
         g = sparse.hstack([s.J, impulses], format="csr")
         C = -(sparse.diags_array(weight.ravel()) @ g)[order]
 
@@ -53,11 +57,15 @@ class ConicForm:
         q = np.concatenate([-(s.A @ s.v_star), np.zeros(len(order))])
         b = -(weight * s.v_hat).ravel()[order]
         n_cones = int(frictional.sum())
-        return cls(compressed(P), q, compressed(C), b, len(s.mu) - n_cones, n_cones, s)
+        return cls(compressed(P), q, compressed(C), b, len(s.mu) - n_cones, n_cones, kept, s)
 
-    def velocity(self, x: Array) -> Array:
-        """Velocities of all trees (nv,) from a solution."""
-        return self.problem.whole(np.array(x[: len(self.problem.v_star)], dtype=float))
+    def answer(self, x: Array, status: str, iterations: int) -> Answer:
+        """What a solution (v, s, ...) says; the impulses are R^(-1/2) s."""
+        n, m = len(self.problem.v_star), len(self.b)
+        x = np.array(x[: n + m], dtype=float)
+        gamma = np.zeros_like(self.problem.R)
+        gamma.flat[self.rows] = x[n:] / np.sqrt(self.problem.R.flat[self.rows])
+        return Answer(self.problem.whole(x[:n]), status, iterations, iterations, gamma)
 
 
 def compressed(matrix: sparse.sparray) -> sparse.csc_matrix:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
-from benchmarks.peers.base import Answer, Peer, tightening
-from benchmarks.sparse import SparseProblem
 from sapwood import ContactProblem, SapSettings
+from sapwood.peers.base import Answer, Peer, powers_of_ten, tightening
+from sapwood.peers.sparse import SparseProblem
 from sapwood.reference.line_search import exact
 
 Array = NDArray[np.float64]
@@ -92,11 +92,16 @@ class Line:
         slope = self.p + alpha * self.pp - float(np.vdot(self.dv_c, gamma))
         return slope, self.pp + self.law.curvature(self.dv_c, gamma, t, y_r, stiction)
 
+    def wall(self, alpha: float) -> float:
+        """Nothing is in the way."""
+        return alpha
+
 
 class Result(NamedTuple):
     """What `minimize` found."""
 
     v: Array
+    gamma: Array
     status: str
     iterations: int
 
@@ -118,7 +123,7 @@ def minimize(problem: SparseProblem, tolerance: float) -> Result:
         gradient = momentum - j_c
         scale = max(np.linalg.norm(D * (A @ v)), np.linalg.norm(D * j_c))
         if np.linalg.norm(D * gradient) <= settings.absolute_tolerance + tolerance * scale:
-            return Result(v, "converged", iteration)
+            return Result(v, gamma, "converged", iteration)
         if iteration == settings.max_iterations:
             break
 
@@ -126,12 +131,12 @@ def minimize(problem: SparseProblem, tolerance: float) -> Result:
         dv = newton_direction(A, J, G, gamma, gradient)
         slope = float(gradient @ dv)
         if not slope < 0.0:
-            return Result(v, "stalled", iteration)
+            return Result(v, gamma, "stalled", iteration)
         dp = A @ dv
         line = Line(law, y, R, (J @ dv).reshape(-1, 3), float(dp @ (v - v_star)), float(dp @ dv))
         alpha, _ = exact(line, slope, settings)
         v = v + alpha * dv
-    return Result(v, "iteration limit", settings.max_iterations)
+    return Result(v, gamma, "iteration limit", settings.max_iterations)
 
 
 def newton_direction(
@@ -140,27 +145,33 @@ def newton_direction(
     """Solve (A + J^T G J) dv = -gradient; contacts that do not push have G = 0 and are left out."""
     push = np.flatnonzero(gamma[:, 2] > 0.0)
     rows = (3 * push[:, None] + np.arange(3)).ravel()
-    J = J[rows]
-    m = len(rows)
+    dv: Array = factored(A, J[rows], G[push]).solve(-gradient)
+    return dv
+
+
+def factored(A: sparse.csc_array, J: sparse.csr_array, G: Array) -> Any:
+    """Factors of A + J^T G J for m contacts: J has 3 m rows, G is (m, 3, 3)."""
+    rows = 3 * len(G)
     blocks = sparse.csr_array(
         (
-            G[push].ravel(),
-            np.repeat(np.arange(m).reshape(-1, 3), 3, axis=0).ravel(),
-            np.arange(0, 3 * m + 1, 3),
+            G.ravel(),
+            np.repeat(np.arange(rows).reshape(-1, 3), 3, axis=0).ravel(),
+            np.arange(0, 3 * rows + 1, 3),
         ),
-        shape=(m, m),
+        shape=(rows, rows),
     )
     H = (A + J.T @ (blocks @ J)).tocsc()
-    factor = splu(
+    return splu(
         H, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
-    return factor.solve(-gradient)
 
 
 class ScipyNewton(Peer):
     """See the module; the form is a sparse A and J."""
 
     name = "scipy"
+    default_tolerance = SapSettings().relative_tolerance
+    grid = powers_of_ten(1, 10)
 
     def describe(self) -> str:
         """See Peer."""
@@ -183,4 +194,10 @@ class ScipyNewton(Peer):
 
     def answer(self, form: SparseProblem, result: Result) -> Answer:
         """See Peer."""
-        return Answer(form.whole(result.v), result.status, result.iterations, result.iterations)
+        return Answer(
+            form.whole(result.v),
+            result.status,
+            result.iterations,
+            result.iterations,
+            result.gamma,
+        )

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 import mujoco
 import numpy as np
 
-from benchmarks.peers.base import Answer, Peer, powers_of_ten
-from benchmarks.peers.mujoco_program import Program
-from benchmarks.peers.tree_order import minimum_degree
 from sapwood import ContactProblem
+from sapwood.peers.base import Answer, Peer, powers_of_ten
+from sapwood.peers.mujoco_program import Program
+from sapwood.peers.tree_order import minimum_degree
 
 # a dense Jacobian pays for a robot or two, and can be had for problems up to this many velocities
 DENSE_UP_TO = 200
@@ -25,6 +25,8 @@ class MujocoNewton(Peer):
     """Trees in the order of the file, which is the order that MuJoCo factors in, last one first."""
 
     name = "mujoco"
+    default_tolerance = 1e-8
+    grid = powers_of_ten(2, 20)
     islands = True
     warm_start = True
     dense = False
@@ -51,10 +53,6 @@ class MujocoNewton(Peer):
             f"Jacobian or (nv <= {DENSE_UP_TO}) dense; tolerance swept; at most {ITERATIONS} "
             "iterations; default settings otherwise"
         )
-
-    def tolerances(self, target: float) -> tuple[float, ...]:  # noqa: ARG002
-        """See Peer; the decrease of the cost is what the solver stops by, so all are tried."""
-        return powers_of_ten(2, 20)
 
     def form(self, problem: ContactProblem) -> Program:
         """See Peer.
@@ -98,6 +96,7 @@ class MujocoNewton(Peer):
             "stopped",
             int(iterations.max(initial=0)) if told else None,
             int(iterations.sum()) if told else None,
+            form.impulses(),
         )
 
     def _trees(self, problem: ContactProblem) -> Iterable[int]:

@@ -20,9 +20,9 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from benchmarks.peers.base import Answer, Peer, powers_of_ten
-from benchmarks.peers.conic_form import ConicForm, compressed
 from sapwood import ContactProblem
+from sapwood.peers.base import Answer, Peer, powers_of_ten
+from sapwood.peers.conic_form import ConicForm, compressed
 
 Array = NDArray[np.float64]
 
@@ -42,6 +42,8 @@ class EcosConic(Peer):
     """Tolerances on gap and feasibility are set alike."""
 
     name = "ecos"
+    default_tolerance = 1e-8
+    grid = powers_of_ten(2, 13)
     epigraphs = "many"
 
     def variants(self, problem: ContactProblem) -> Sequence[Peer]:  # noqa: ARG002
@@ -58,10 +60,6 @@ class EcosConic(Peer):
             "each for trees and contacts; abstol = reltol = feastol swept; default settings "
             "otherwise"
         )
-
-    def tolerances(self, target: float) -> tuple[float, ...]:  # noqa: ARG002
-        """See Peer; e_m is not what the solver stops by, so all are tried."""
-        return powers_of_ten(2, 13)
 
     def form(self, problem: ContactProblem) -> LinearForm:
         """See Peer."""
@@ -109,9 +107,8 @@ class EcosConic(Peer):
 
     def answer(self, form: LinearForm, result: Any) -> Answer:
         """See Peer."""
-        iterations = int(result["info"]["iter"])
-        status = result["info"]["infostring"]
-        return Answer(form.conic.velocity(result["x"]), status, iterations, iterations)
+        info = result["info"]
+        return form.conic.answer(result["x"], info["infostring"], int(info["iter"]))
 
 
 def _factor(A: sparse.csc_array, tree: NDArray[np.intp]) -> sparse.csr_array:

@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from benchmarks.accuracy import touched_trees
 from sapwood import ContactProblem
+from sapwood.peers.accuracy import touched_trees
+from sapwood.peers.base import contacts_alone
 
 Array = NDArray[np.float64]
 
@@ -33,7 +34,14 @@ class SparseProblem:
 
     @classmethod
     def from_problem(cls, problem: ContactProblem) -> SparseProblem:
-        """Convert; explicit zeros of the blocks are dropped."""
+        """Convert; explicit zeros of the blocks are dropped.
+
+        Raises
+        ------
+        PeerError
+            There is more than compliant contacts.
+        """
+        contacts_alone(problem)
         touched = touched_trees(problem)
         offsets = problem.tree_offsets
         velocities = ranges(offsets[touched], offsets[touched + 1])

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import sapwood
-from benchmarks.peers.base import Answer, Peer, tightening
 from sapwood import ContactProblem, SapSettings, SapSolver, Solution
+from sapwood.peers.base import Answer, Peer, powers_of_ten, tightening
 
 
 class Sapwood(Peer):
     """Default settings but the tolerance; warm keeps the solver object, hence its symbolic work."""
 
     name = "sapwood"
+    default_tolerance = SapSettings().relative_tolerance
+    grid = powers_of_ten(1, 10)
     modes: ClassVar[tuple[str, ...]] = ("cold", "warm")
     settings: ClassVar[SapSettings] = SapSettings()
 
@@ -45,7 +47,13 @@ class Sapwood(Peer):
 
     def answer(self, form: ContactProblem, result: Solution) -> Answer:  # noqa: ARG002
         """See Peer."""
-        return Answer(result.v, str(result.status), result.iterations, result.total_iterations)
+        return Answer(
+            result.v,
+            str(result.status),
+            result.iterations,
+            result.total_iterations,
+            result.gamma,
+        )
 
     def split(self, form: ContactProblem, tolerance: float, mode: str) -> dict[str, float]:
         """See Peer; in a solve of its own, since reading the clock inside takes time."""
