@@ -17,10 +17,9 @@ from sapwood.experiments.spring_cylinder import (
     motion,
     orders,
     position_error,
-    select,
     slip_loss_rate,
 )
-from sapwood.plotting import energy_figure, position_error_figure, read_steps
+from sapwood.plotting import energy_figure, position_error_figure, read_steps, select
 from sapwood.stepping import SpringCylinder
 
 

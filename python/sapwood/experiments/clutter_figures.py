@@ -21,6 +21,7 @@ from sapwood.plotting import (
     clutter_scenes_figure,
     clutter_steps_figure,
     read_steps,
+    select,
 )
 
 # ---- figure 8: what it looks like ---------------------------------------------------------------
@@ -142,7 +143,7 @@ def _report_9(files: Files) -> str:
     lines = [f"{'iterations, solver time':<32}{'first half':>20}{'second half':>20}"]
     for walls, place in ((1, "with walls"), (0, "without walls")):
         for method in METHODS:
-            run = steps[(steps["walls"] == walls) & (steps["method"] == method)]
+            run = select(steps, walls=walls, method=method)
             if run.size == 0:
                 continue
             words = [

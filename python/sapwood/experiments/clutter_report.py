@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.experiments.clutter_runs import METHODS
-from sapwood.plotting import median_over_seeds
+from sapwood.plotting import median_over_seeds, select
 
 _PLACES = {1: "walls", 0: "no walls"}
 
@@ -29,7 +29,7 @@ def median_table(rows: NDArray[np.void], x: str, name: str, title: str) -> str:
         A line with the title, a header, and a line for each value of `x`; a dash where no run was.
     """
     runs = {
-        f"{place}, {method}": rows[(rows["walls"] == walls) & (rows["method"] == method)]
+        f"{place}, {method}": select(rows, walls=walls, method=method)
         for walls, place in _PLACES.items()
         for method in METHODS
     }

@@ -30,7 +30,7 @@ from sapwood.experiments.figures import Files, Plan
 from sapwood.experiments.mapping import Point
 from sapwood.experiments.sweep import Sweep
 from sapwood.mujoco import Stepper
-from sapwood.plotting import constraints_figure, read_steps
+from sapwood.plotting import constraints_figure, read_steps, select
 
 #: Position, velocity and force of what is constrained, and what is expected: of the loop the size
 #: of its error (m), of the joints an angle (rad), of the slider a length (m).
@@ -233,12 +233,12 @@ def _report(files: Files) -> str:
     """The numbers that the figure shows."""
     rows = read_steps(files["constraints"])
     lines = []
-    loop = rows[rows["scene"] == "loop"]
+    loop = select(rows, scene="loop")
     for dt in np.unique(loop["dt"]):
-        run = loop[loop["dt"] == dt]
+        run = select(loop, dt=dt)
         error, bound = run["position"].max(), run["expected"].max()
         lines.append(f"loop, dt {dt:g} s: error at most {error:.2g} m, bound {bound:.2g} m")
-    limit, servo, friction = (rows[rows["scene"] == s] for s in ("limit", "servo", "friction"))
+    limit, servo, friction = (select(rows, scene=s) for s in ("limit", "servo", "friction"))
     lines.append(
         f"limit: at most {-limit['position'].min():.2g} rad beyond, rests at "
         f"{limit['position'][-1]:.3g} rad, expected {limit['expected'][-1]:.3g} rad"

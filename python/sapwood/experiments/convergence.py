@@ -20,7 +20,7 @@ from sapwood import SapSolver
 from sapwood.experiments.clutter_runs import METHODS, advance, simulation
 from sapwood.experiments.figures import Files, Plan
 from sapwood.experiments.sweep import Sweep
-from sapwood.plotting import convergence_figure, read_steps
+from sapwood.plotting import convergence_figure, read_steps, select
 
 ROWS = np.dtype(
     [
@@ -116,7 +116,7 @@ def _report(files: Files) -> str:
     rows = read_steps(files["figure10"])
     lines = []
     for step, method in np.unique(rows[["step", "method"]]):
-        run = rows[(rows["step"] == step) & (rows["method"] == method)]
+        run = select(rows, step=step, method=method)
         needed = int((run["converged"] == 0).sum())
         lines.append(
             f"step {step}, {method}: {needed} iterations to the tolerance of section X-C, where "

@@ -29,7 +29,7 @@ from sapwood.experiments.figures import Files, Plan
 from sapwood.experiments.mapping import Point
 from sapwood.experiments.sweep import Sweep
 from sapwood.mujoco import Stepper
-from sapwood.plotting import read_steps, rigid_core_figure
+from sapwood.plotting import read_steps, rigid_core_figure, select
 from sapwood.scenes import clutter
 
 #: Depth of the core of a pair of geoms, m.
@@ -263,7 +263,7 @@ def _report(files: Files) -> str:
     rows, lines = read_steps(files["rigid_core"]), []
     for scene in dict.fromkeys(rows["scene"].tolist()):
         for core in CORES:
-            run = rows[(rows["scene"] == scene) & (rows["core"] == core)]
+            run = select(rows, scene=scene, core=core)
             lines.append(
                 f"{scene:7} {core:5} depth at most {1e3 * run['penetration'].max():9.4g} mm, "
                 f"{run['iterations'][run['iterations'] > 0].mean():5.2f} iterations per step that "
@@ -271,7 +271,7 @@ def _report(files: Files) -> str:
                 f"{run['deep_contacts'].sum()} contacts started too deep"
             )
     costs = read_steps(files["rigid_core_cost"])
-    plain = costs[costs["core"] == "none"][0]
+    plain = select(costs, core="none")[0]
     for row in costs:
         lines.append(
             f"clutter at rest, {row['core']:5} delta {row['delta']:g} m: "

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sapwood.experiments.figures import Files, Plan
 from sapwood.experiments.mapping import Point
 from sapwood.experiments.sweep import Sweep
-from sapwood.plotting import energy_figure, position_error_figure, read_steps
+from sapwood.plotting import energy_figure, position_error_figure, read_steps, select
 from sapwood.stepping import SpringCylinder, ThetaStepper
 
 #: The schemes of the figures, in the paper's order.
@@ -121,27 +121,6 @@ def slip_loss_rate(n_contacts: int, dt: float) -> float:
 # ---- numbers of the figures ---------------------------------------------------------------------
 
 
-def select(rows: _Rows, **values: object) -> _Rows:
-    """Rows of one run.
-
-    Parameters
-    ----------
-    rows
-        Of a CSV file.
-    **values
-        Values of columns.
-
-    Returns
-    -------
-    ndarray
-        The rows that have all of these values.
-    """
-    kept = np.ones(len(rows), np.bool_)
-    for name, value in values.items():
-        kept &= rows[name] == value
-    return rows[kept]
-
-
 def energy_band(run: _Rows, seconds: float) -> float:
     """Peak-to-peak energy of the first seconds, relative to the initial energy.
 
@@ -238,7 +217,7 @@ def figure_6(quick: bool) -> Plan:
     Plan
         One sweep, ``figure6``.
     """
-    runs = [*((scheme, 1) for scheme in SCHEMES), ("midpoint", 2)]
+    runs = [*((scheme, 1) for scheme in SCHEMES), ("symplectic_euler", 2), ("midpoint", 2)]
     points: list[Point] = [
         {"scheme": scheme, "mu": 1.0, "n_contacts": n, "dt": DT, "duration": 20.0 if quick else 6e2}
         for scheme, n in runs

@@ -14,7 +14,7 @@ from sapwood.plotting.slip_parameter import conditioning_figure, slip_figure
 from sapwood.plotting.solvers import solver_error_figure, speedup_figure
 from sapwood.plotting.spring_cylinder import energy_figure, position_error_figure
 from sapwood.plotting.steps import step_figure
-from sapwood.plotting.tables import median_over_seeds, read_steps
+from sapwood.plotting.tables import median_over_seeds, read_steps, rows_of, select
 
 __all__ = [
     "clutter_contacts_figure",
@@ -28,6 +28,8 @@ __all__ = [
     "position_error_figure",
     "read_steps",
     "rigid_core_figure",
+    "rows_of",
+    "select",
     "slip_figure",
     "solver_error_figure",
     "speedup_figure",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sapwood.plotting.style import METHODS, PLACES, draw_grid
-from sapwood.plotting.tables import median_over_seeds, read_steps
+from sapwood.plotting.tables import median_over_seeds, rows_of, select
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,14 +37,12 @@ def clutter_steps_figure(csv: str | PathLike[str], path: str | PathLike[str]) ->
     """
     from matplotlib.figure import Figure
 
-    steps = read_steps(csv)
-    if steps.size == 0:
-        raise ValueError(f"{csv}: no steps")
+    steps = rows_of(csv)
     figure = Figure(figsize=(10.0, 7.0), layout="constrained")
     grid = figure.subplots(3, 2, sharex=True, sharey="row")
     for column, walls in enumerate((1, 0)):
         for method, (colour, name) in METHODS.items():
-            run = steps[(steps["walls"] == walls) & (steps["method"] == method)]
+            run = select(steps, walls=walls, method=method)
             # a step without contacts asks nothing of the solver
             solver_time = np.where(run["contacts"] > 0, 1e3 * run["solver_time"], np.nan)
             for axes, y in zip(
@@ -93,13 +91,11 @@ def clutter_contacts_figure(csv: str | PathLike[str], path: str | PathLike[str])
     """
     from matplotlib.figure import Figure
 
-    rows = read_steps(csv)
-    if rows.size == 0:
-        raise ValueError(f"{csv}: no rows")
+    rows = rows_of(csv)
     figure = Figure(figsize=(6.0, 4.5), layout="constrained")
     axes = figure.subplots()
     for walls, (colour, place) in PLACES.items():
-        runs = rows[rows["walls"] == walls]
+        runs = select(rows, walls=walls)
         axes.plot(runs["bodies"], runs["contacts"], "o", color=colour, markersize=2.5, alpha=0.35)
         medians = median_over_seeds(runs, "bodies", "contacts")
         axes.plot(*medians, "o-", color=colour, markersize=5, label=place)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.plotting.style import COLOURS
-from sapwood.plotting.tables import read_steps
+from sapwood.plotting.tables import rows_of, select
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,9 +52,7 @@ def clutter_scenes_figure(csv: str | PathLike[str], path: str | PathLike[str]) -
     """
     from matplotlib.figure import Figure
 
-    rows = read_steps(csv)
-    if rows.size == 0:
-        raise ValueError(f"{csv}: no rows")
+    rows = rows_of(csv)
     times = np.unique(rows["time"])
     # the view is on the box: bodies that roll far away leave it
     highest = [max(_HEIGHT, float(rows["z"][rows["time"] == time].max())) for time in times]
@@ -65,7 +63,7 @@ def clutter_scenes_figure(csv: str | PathLike[str], path: str | PathLike[str]) -
     grid = figure.subplots(len(times), 2, squeeze=False, height_ratios=heights)
     for line, time, top in zip(grid, times, tops, strict=True):
         for axes, walls in zip(line, (1, 0), strict=True):
-            state = rows[(rows["walls"] == walls) & (rows["time"] == time)]
+            state = select(rows, walls=walls, time=time)
             _draw_scene(axes, state, bool(walls))
             place = "with walls" if walls else "without walls"
             axes.set_title(f"{place}, t = {time:.3g} s", fontsize="medium")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.plotting.style import COLOURS, draw_grid
-from sapwood.plotting.tables import read_steps
+from sapwood.plotting.tables import read_steps, select
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def constraints_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> F
     draw = {"loop": _draw_loop, "limit": _draw_limit, "servo": _draw_servo,
             "friction": _draw_friction}  # fmt: skip
     for scene, place in zip(draw, axes, strict=True):
-        run = rows[rows["scene"] == scene]
+        run = select(rows, scene=scene)
         if run.size == 0:
             raise ValueError(f"nothing to draw: no rows of scene {scene} in {csv}")
         draw[scene](place, run)
@@ -60,7 +60,7 @@ def constraints_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> F
 
 def _draw_loop(axes: Axes, rows: _Rows) -> None:
     for colour, dt in zip(COLOURS, np.unique(rows["dt"])[::-1], strict=False):
-        run = rows[rows["dt"] == dt]
+        run = select(rows, dt=dt)
         label = rf"$\delta t$ = {1e3 * dt:g} ms"
         axes.plot(run["time"], run["position"], color=colour, linewidth=1.0, label=label)
         # what errors may reach: the largest of the bounds up to then

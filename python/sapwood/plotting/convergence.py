@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.plotting.style import METHODS, draw_grid
-from sapwood.plotting.tables import read_steps
+from sapwood.plotting.tables import rows_of, select
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,22 +46,20 @@ def convergence_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> F
     """
     from matplotlib.figure import Figure
 
-    rows = read_steps(csv)
-    if rows.size == 0:
-        raise ValueError(f"{csv}: no rows")
+    rows = rows_of(csv)
     steps = np.unique(rows["step"])
     figure = Figure(figsize=(5.0 * len(steps), 4.5), layout="constrained")
     for axes, step in zip(
         figure.subplots(1, len(steps), sharey=True, squeeze=False)[0], steps, strict=True
     ):
         for method, (colour, name) in METHODS.items():
-            run = rows[(rows["step"] == step) & (rows["method"] == method)]
+            run = select(rows, step=step, method=method)
             # the last distance is 0, others may be less by round-off
             run = run[run["relative_gap"] > 0]
             axes.plot(run["iteration"], run["relative_gap"], ".-", color=colour, label=name)
-            met = run[run["converged"] == 1][:1]
+            met = select(run, converged=1)[:1]
             axes.plot(met["iteration"], met["relative_gap"], "o", color=colour, fillstyle="none")
-        printed = rows[(rows["step"] == step) & (rows["method"] == "algorithm_1")]
+        printed = select(rows, step=step, method="algorithm_1")
         _draw_references(axes, printed["relative_gap"])
         axes.set_yscale("log")
         axes.set_title(f"step {step}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.plotting.style import COLOURS, draw_grid
-from sapwood.plotting.tables import read_steps
+from sapwood.plotting.tables import read_steps, select
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +54,7 @@ def rigid_core_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Fi
     runs = {}
     for scene in _SCENES:
         for core in _CORES:
-            run = rows[(rows["scene"] == scene) & (rows["core"] == core)]
+            run = select(rows, scene=scene, core=core)
             if run.size == 0:
                 raise ValueError(f"nothing to draw: no rows of scene {scene}, core {core} in {csv}")
             runs[scene, core] = run

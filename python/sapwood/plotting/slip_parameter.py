@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.plotting.style import PLACES, draw_grid, draw_slope
-from sapwood.plotting.tables import median_over_seeds, read_steps
+from sapwood.plotting.tables import median_over_seeds, rows_of, select
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def slip_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    rows = _rows(csv)
+    rows = rows_of(csv)
     figure = Figure(figsize=(7.0, 5.0), layout="constrained")
     axes = figure.subplots()
     _draw_runs(axes, rows, "mean_slip")
@@ -89,7 +89,7 @@ def conditioning_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> 
     """
     from matplotlib.figure import Figure
 
-    rows = _rows(csv)
+    rows = rows_of(csv)
     figure = Figure(figsize=(10.0, 4.5), layout="constrained")
     left, right = figure.subplots(1, 2)
     _draw_runs(left, rows, "iterations_mean")
@@ -110,18 +110,11 @@ def conditioning_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> 
     return figure
 
 
-def _rows(csv: str | PathLike[str]) -> NDArray[np.void]:
-    rows = read_steps(csv)
-    if rows.size == 0:
-        raise ValueError(f"{csv}: no rows")
-    return rows
-
-
 def _draw_runs(axes: Axes, rows: NDArray[np.void], name: str) -> None:
     """Draw one column against sigma: medians as lines, single runs as small markers."""
     for walls, (colour, place) in PLACES.items():
         for method, (line, marker, label) in _METHODS.items():
-            runs = rows[(rows["walls"] == walls) & (rows["method"] == method)]
+            runs = select(rows, walls=walls, method=method)
             axes.plot(runs["sigma"], runs[name], marker, color=colour, markersize=2.5, alpha=0.35)
             axes.plot(
                 *median_over_seeds(runs, "sigma", name),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.plotting.style import COLOURS, draw_grid, draw_slope
-from sapwood.plotting.tables import read_steps
+from sapwood.plotting.tables import rows_of, select
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,16 +49,14 @@ def energy_figure(
     """
     from matplotlib.figure import Figure
 
-    rows = read_steps(file)
-    if rows.size == 0:
-        raise ValueError(f"nothing to draw: no rows in {file}")
+    rows = rows_of(file)
     figure = Figure(figsize=(9.0, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     inset = left.inset_axes((0.5, 0.16, 0.46, 0.3))
     for scheme, (name, colour, _) in _SCHEMES.items():
-        ours = rows[rows["scheme"] == scheme]
+        ours = select(rows, scheme=scheme)
         for n in np.unique(ours["n_contacts"]):
-            run = ours[ours["n_contacts"] == n]
+            run = select(ours, n_contacts=n)
             label, style = (name, "-") if n == 1 else (f"{name}, {n} contact points", "--")
             first = run[run["time"] <= early]
             _draw_energy(left, first["time"], first["energy"], colour, style, label)
@@ -113,15 +111,13 @@ def position_error_figure(file: str | PathLike[str], path: str | PathLike[str]) 
     """
     from matplotlib.figure import Figure
 
-    rows = read_steps(file)
-    if rows.size == 0:
-        raise ValueError(f"nothing to draw: no rows in {file}")
+    rows = rows_of(file)
     figure = Figure(figsize=(5.6, 4.6), layout="constrained")
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.set_yscale("log")
     for scheme, (name, colour, marker) in _SCHEMES.items():
-        run = rows[rows["scheme"] == scheme]
+        run = select(rows, scheme=scheme)
         axes.plot(run["dt"], run["e_q"], color=colour, marker=marker, markersize=4, label=name)
     # through points a little below the curves that they are compared with
     ends = rows["dt"].min(), rows["dt"].max()
@@ -129,7 +125,7 @@ def position_error_figure(file: str | PathLike[str], path: str | PathLike[str]) 
         ("symplectic_euler", 1, "orders 1 and 2"),
         ("midpoint", 2, "_nolegend_"),
     ):
-        run = rows[rows["scheme"] == scheme]
+        run = select(rows, scheme=scheme)
         if run.size:
             middle = run[run.size // 2]
             at = middle["dt"], 0.5 * middle["e_q"]

@@ -51,6 +51,51 @@ def read_steps(path: str | PathLike[str]) -> NDArray[np.void]:
     return steps
 
 
+def rows_of(path: str | PathLike[str]) -> NDArray[np.void]:
+    """Read a CSV file that must hold rows; see `read_steps`.
+
+    Parameters
+    ----------
+    path
+        File with one header line.
+
+    Returns
+    -------
+    ndarray
+        Structured array with at least one row.
+
+    Raises
+    ------
+    ValueError
+        No rows, and as for `read_steps`.
+    """
+    rows = read_steps(path)
+    if rows.size == 0:
+        raise ValueError(f"{path}: no rows, nothing to draw")
+    return rows
+
+
+def select(rows: NDArray[np.void], **values: object) -> NDArray[np.void]:
+    """Rows in which columns have given values.
+
+    Parameters
+    ----------
+    rows
+        Rows of a table.
+    **values
+        Values by the names of columns.
+
+    Returns
+    -------
+    ndarray
+        The rows that have all of them.
+    """
+    kept = np.ones(len(rows), np.bool_)
+    for name, value in values.items():
+        kept &= rows[name] == value
+    return rows[kept]
+
+
 def _column(words: list[str]) -> NDArray[Any]:
     """Return the words of one column as int64 if all are, else as float64, else as text."""
     for dtype in (np.int64, np.float64):
