@@ -18,7 +18,8 @@ pytest.importorskip("mujoco")
 from sapwood import scenes
 from sapwood.experiments.convergence import cost_gap
 from sapwood.experiments.figures import FIGURES, make_figure
-from sapwood.plotting import median_over_seeds, read_steps
+from sapwood.experiments.slip_parameter import iteration_growth
+from sapwood.plotting import median_over_seeds, moving, read_steps, select
 
 FIGURES_HERE = ("8", "9", "10", "11", "14", "15")
 METHODS = ("algorithm_1", "sapwood")
@@ -36,11 +37,6 @@ def results(quick_results):
 def rows(results):
     """The CSV file of a figure as an array."""
     return lambda name: read_steps(results[name].sweeps[0].csv)
-
-
-def of(rows, **values):
-    """Rows in which these columns have these values."""
-    return rows[np.all([rows[name] == value for name, value in values.items()], axis=0)]
 
 
 @pytest.mark.parametrize("name", FIGURES_HERE)
@@ -64,26 +60,28 @@ def line_of(axes, label):
 
 
 def test_the_figures_show_the_columns_of_the_files(results, rows):
-    run = of(rows("9"), walls=0, method="sapwood")
+    run = select(rows("9"), walls=0, method="sapwood")
     contacts, iterations, times = results["9"].figure.axes[1::2]
     for axes, name in ((contacts, "contacts"), (iterations, "iterations")):
         assert np.array_equal(line_of(axes, "sapwood"), [run["time"], run[name]])
     shown = line_of(times, "sapwood")[1]
     assert np.allclose(shown[run["contacts"] > 0], 1e3 * run["solver_time"][run["contacts"] > 0])
 
-    run = of(rows("10"), step=520, method="algorithm_1")[:-1]
+    run = select(rows("10"), step=520, method="algorithm_1")[:-1]
     axes = results["10"].figure.axes[1]
     assert np.array_equal(line_of(axes, "Algorithm 1")[1], run["relative_gap"])
 
-    runs = of(rows("11"), walls=1)
+    runs = select(rows("11"), walls=1)
     shown = line_of(results["11"].figure.axes[0], "with walls")
     assert np.array_equal(shown, median_over_seeds(runs, "bodies", "contacts"))
 
-    runs = of(rows("14"), walls=0, method="algorithm_1")
+    runs = select(rows("14"), walls=0, method="algorithm_1")
+    assert not moving(runs).any()
     figures = [("14", 0, "mean_slip"), ("15", 0, "iterations_mean"), ("15", 1, "condition")]
     for name, k, column in figures:
         shown = line_of(results[name].figure.axes[k], "without walls, Algorithm 1")
-        assert np.array_equal(shown, median_over_seeds(runs, "sigma", column))
+        sigma, medians = median_over_seeds(runs, "sigma", column)
+        assert np.array_equal(shown, (sigma, np.maximum(medians, 1e-10)))
 
 
 @pytest.mark.parametrize("name", FIGURES_HERE)
@@ -91,8 +89,9 @@ def test_a_figure_of_no_rows_is_refused(results, name, tmp_path):
     csv = results[name].sweeps[0].csv
     empty = tmp_path / csv.name
     empty.write_text(csv.read_text().splitlines()[0] + "\n")
-    with pytest.raises(ValueError, match=r"no (rows|steps)"):
-        FIGURES[name].plan(quick=True).draw({csv.stem: empty}, tmp_path / "x.png")
+    plan = FIGURES[name].plan(quick=True)
+    with pytest.raises(ValueError, match="no rows"):
+        plan.draw({plan.sweeps[0].name: empty}, tmp_path / "x.png")
 
 
 # ---- 8: the scene ------------------------------------------------------------------------------
@@ -101,7 +100,7 @@ def test_a_figure_of_no_rows_is_refused(results, name, tmp_path):
 def test_8_bodies_fall_into_the_box_or_spread_over_the_floor(rows):
     steps = rows("8")
     for walls in (0, 1):
-        first, last = (of(steps, walls=walls, time=time) for time in np.unique(steps["time"]))
+        first, last = (select(steps, walls=walls, time=time) for time in np.unique(steps["time"]))
         assert len(first) == len(last) == first["bodies"][0]
         assert set(first["kind"]) == {"sphere", "box"}
         assert np.array_equal(first["kind"], last["kind"])
@@ -124,30 +123,42 @@ def test_9_every_step_meets_the_tolerance(rows):
     assert set(steps["status"]) <= {"converged", "stalled"}
 
 
+@pytest.fixture(scope="module")
+def full_9(quick_results):
+    """Figure 9 as in the paper: 40 bodies for 10 s."""
+    return read_steps(make_figure("9", quick_results, progress=False).sweeps[0].csv)
+
+
 @pytest.mark.parametrize("walls", [0, 1])
-def test_9_warm_starts_make_the_end_cheap(rows, walls):
+def test_9_warm_starts_make_the_end_cheap(full_9, walls):
     """X-C: more iterations during the impacts, about 3 per step at the end.
 
-    Single piles take 1 to 5 in the mean of their last quarter (docs/clutter.md), hence 5. At rest
-    each sphere and box has at least one contact and a box on its face four, eight between boxes.
+    Single piles take 0.7 to 5 in the mean of their last quarter (docs/clutter.md): a warm start is
+    not the answer, as some contact still comes or goes, and near it. At rest each sphere and box
+    has at least one contact and a box on its face four, eight between boxes.
     """
     for method in METHODS:
-        run = of(rows("9"), walls=walls, method=method)
+        run = select(full_9, walls=walls, method=method)
+        assert run["bodies"][0] == 40
         assert np.allclose(np.diff(run["time"]), 0.01)
-        quarter = len(run) // 4
-        settled = run[-quarter:]
-        assert settled["iterations"].mean() <= 5
+        settled = run[-len(run) // 4 :]
+        assert 0.5 <= settled["iterations"].mean() <= 5
         assert run["iterations"].max() >= 3 * settled["iterations"].mean()
-        bodies = run["bodies"][0]
-        assert bodies <= settled["contacts"].min() <= settled["contacts"].max() <= 6 * bodies
+        assert 40 <= settled["contacts"].min() <= settled["contacts"].max() <= 6 * 40
 
 
-def test_9_sapwood_takes_fewer_iterations_than_the_printed_algorithm(rows):
+def test_9_times_are_parts_of_the_step(full_9):
+    busy = full_9[full_9["contacts"] > 0]
+    assert (busy["solver_time"] > 0).all()
+    assert (full_9["solver_time"] <= full_9["total_time"]).all()
+
+
+def test_9_sapwood_takes_fewer_iterations_than_the_printed_algorithm(full_9):
     """Through the first half, the impacts: half as many (docs/solver.md), here at least a tenth."""
     for walls in (0, 1):
         means = []
         for method in METHODS:
-            run = of(rows("9"), walls=walls, method=method)
+            run = select(full_9, walls=walls, method=method)
             means.append(run["iterations"][: len(run) // 2].mean())
         assert means[1] < 0.9 * means[0]
 
@@ -159,7 +170,7 @@ def test_10_cost_decreases_monotonically_down_to_round_off(rows):
     """Until 1e-25 of the first distance is left; beyond that differences are round-off."""
     for step in (60, 520):
         for method in METHODS:
-            gap = of(rows("10"), step=step, method=method)["relative_gap"]
+            gap = select(rows("10"), step=step, method=method)["relative_gap"]
             assert gap[0] == 1
             assert gap[-1] == 0
             above = gap[: np.count_nonzero(gap > 1e-25) + 1]
@@ -172,7 +183,7 @@ def test_10_step_60_begins_linearly_and_ends_quadratically(rows):
     The last three distances above round-off give the factor 2 for a pure quadratic; a contact that
     changes its region on the way makes it more or less, and linear convergence would give 1.
     """
-    gap = of(rows("10"), step=60, method="algorithm_1")["relative_gap"]
+    gap = select(rows("10"), step=60, method="algorithm_1")["relative_gap"]
     # in the transient no iteration gains more than two digits
     transient = gap[gap > 1e-4]
     assert len(transient) >= 5
@@ -185,7 +196,7 @@ def test_10_step_60_begins_linearly_and_ends_quadratically(rows):
 def test_10_few_iterations_at_rest(rows):
     """The paper: 21 iterations at step 60, 5 at step 520."""
     needed = {
-        (step, method): int((of(rows("10"), step=step, method=method)["converged"] == 0).sum())
+        (step, method): int((select(rows("10"), step=step, method=method)["converged"] == 0).sum())
         for step in (60, 520)
         for method in METHODS
     }
@@ -217,7 +228,7 @@ def test_10_distances_are_differences_of_costs(path, islands):
 def test_11_contacts_grow_with_the_bodies(rows):
     """In proportion or a little faster: 2 to 4 per body, as bodies that are added lie on others."""
     for walls in (0, 1):
-        bodies, contacts = median_over_seeds(of(rows("11"), walls=walls), "bodies", "contacts")
+        bodies, contacts = median_over_seeds(select(rows("11"), walls=walls), "bodies", "contacts")
         assert bodies[0] == 4
         assert (np.diff(contacts) > 0).all()
         per_body = contacts / bodies
@@ -225,6 +236,17 @@ def test_11_contacts_grow_with_the_bodies(rows):
         assert (per_body < 5).all()
         growth = np.polyfit(np.log(bodies), np.log(contacts), 1)[0]
         assert 0.8 < growth < 1.3
+
+
+def test_11_one_contact_for_each_pair_of_bodies_is_fewer(rows):
+    """For pairs of boxes: more in the pile, where boxes lie on each other, than on open floor."""
+    runs = rows("11")
+    assert (runs["contacts_one_per_pair"] <= runs["contacts"]).all()
+    saved = [
+        (run["contacts"] - run["contacts_one_per_pair"]).sum()
+        for run in (select(runs, walls=walls, bodies=40) for walls in (1, 0))
+    ]
+    assert saved[0] > saved[1]
 
 
 def test_11_a_run_is_determined_by_its_point(rows, tmp_path):
@@ -237,30 +259,46 @@ def test_11_a_run_is_determined_by_its_point(rows, tmp_path):
 # ---- 14, 15: the slip parameter ----------------------------------------------------------------
 
 
-def test_14_slip_in_stiction_obeys_its_exact_bound(rows):
-    """|v_t| = R_t |gamma_t| <= mu R_t gamma_n in region I, up to round-off, in every run."""
+def test_14_contact_forces_carry_the_weight(rows):
+    """At rest they add up to it, whatever sigma is.
+
+    What is left is the mass that still accelerates: one body of 40 in free fall would be 2.5 %.
+    """
     runs = rows("14")
     assert (runs["unconverged_steps"] == 0).all()
     assert np.allclose(runs["slip_estimate"], runs["sigma"] * 0.01 * 9.81)
-    assert (runs["stiction_slip"] <= runs["stiction_bound"] * (1 + 1e-9)).all()
+    still = runs[~moving(runs)]
+    off = np.abs(still["contact_force"] / still["weight"] - 1)
+    assert np.median(off) < 1e-3
+    assert off.max() < 0.025
 
 
-def test_14_mean_slip_stays_below_the_estimate(rows):
-    """(23), medians over the assortments.
+def test_14_few_piles_still_move(rows):
+    """After 5 s; and those that creep do not slide, with rolling ones on open floor among them."""
+    runs = rows("14")
+    assert np.count_nonzero(moving(runs)) <= len(runs) // 10
+    still = runs[~moving(runs)]
+    assert (still["mean_slip"] <= still["largest_slip"]).all()
+    assert select(still, walls=1)["largest_speed"].max() < 0.3
 
-    The estimate is that of a point mass with its own weight; the contacts of a pile carry up to a
-    few weights, and some still slide after 5 s. From sigma = 1e-3 on, where slip in stiction is
-    large, the mean stays below (measured: at most 0.5 of the estimate for twelve assortments, in
-    threes). From 1e-5 on, where every sliding contact counts, it is within a factor of ten (6). At
-    1e-6 a single one can decide.
+
+def test_14_mean_slip_against_the_estimate(rows):
+    """(23), medians over the assortments that rest.
+
+    The estimate is that of a single point mass at the verge of sliding; contacts at the bottom of a
+    pile carry several weights, so that a mean of 3 times the estimate is possible in the box, where
+    all contacts hold the pile. From sigma = 1e-3 on, and on open floor, where bodies lie side by
+    side, it stays below the estimate, as in the paper.
     """
-    for walls in (0, 1):
-        for method in METHODS:
-            runs = of(rows("14"), walls=walls, method=method)
-            sigma, slip = median_over_seeds(runs, "sigma", "mean_slip")
+    runs = rows("14")
+    runs = runs[~moving(runs)]
+    for method in METHODS:
+        for walls in (0, 1):
+            here = select(runs, walls=walls, method=method)
+            sigma, slip = median_over_seeds(here, "sigma", "mean_slip")
             ratio = slip / (sigma * 0.01 * 9.81)
             assert (ratio[sigma > 5e-4] < 1).all()
-            assert (ratio[sigma > 5e-6] < 10).all()
+            assert (ratio[sigma > 5e-6] < (3 if walls else 1)).all()
 
 
 def test_14_mean_slip_in_the_box_follows_the_slope_of_the_estimate(rows):
@@ -269,8 +307,9 @@ def test_14_mean_slip_in_the_box_follows_the_slope_of_the_estimate(rows):
     Measured 0.6 to 0.8 for twelve assortments, in threes: softer friction also lets piles settle.
     """
     for method in METHODS:
-        runs = of(rows("14"), walls=1, method=method)
-        sigma, slip = median_over_seeds(runs[runs["sigma"] > 5e-6], "sigma", "mean_slip")
+        runs = select(rows("14"), walls=1, method=method)
+        runs = runs[(runs["sigma"] > 5e-6) & ~moving(runs)]
+        sigma, slip = median_over_seeds(runs, "sigma", "mean_slip")
         assert 0.4 < np.polyfit(np.log(sigma), np.log(slip), 1)[0] < 1.2
 
 
@@ -282,26 +321,32 @@ def test_15_the_condition_number_is_proportional_to_1_over_sigma(rows):
     """
     for walls in (0, 1):
         for method in METHODS:
-            runs = of(rows("15"), walls=walls, method=method)
+            runs = select(rows("15"), walls=walls, method=method)
             sigma, condition = median_over_seeds(runs, "sigma", "condition")
             small = sigma < 2e-2
             slope = np.polyfit(np.log(sigma[small]), np.log(condition[small]), 1)[0]
             assert slope == pytest.approx(-1, abs=0.2)
 
 
-def test_15_iterations_grow_with_the_logarithm_of_sigma(rows):
-    """A straight line over log sigma explains most of it, and five decades cost less than 20x.
+def test_15_iterations_grow_slowly_as_sigma_falls(rows):
+    """The paper says roughly like log(1/sigma); here a line over log sigma leaves 6 to 13 %.
 
-    Measured for twelve assortments, in threes: correlations of -0.91 to -0.98, factors 5 to 11. A
-    power law with the condition number's exponent, or its root, would cost 1e5, or 300.
+    Measured over five decades, for twelve assortments, in threes: a factor of 1.35 to 1.5 per
+    decade, which is sigma^-0.13 to sigma^-0.18, far from what the condition number, 1/sigma, or
+    its root would cost. Between neighbours an iteration more or less changes the factor.
     """
     for walls in (0, 1):
-        runs = of(rows("15"), walls=walls, method="algorithm_1")
-        sigma, iterations = median_over_seeds(runs, "sigma", "iterations_mean")
-        correlation = np.corrcoef(np.log(sigma), iterations)[0, 1]
-        assert correlation < -0.85
-        assert 1.5 < iterations[0] / iterations[-1] < 20
+        runs = select(rows("15"), walls=walls, method="algorithm_1")
+        exponent, fit = iteration_growth(runs)
+        assert -0.25 < exponent < -0.08
+        assert fit > 0.75
+        _, iterations = median_over_seeds(runs, "sigma", "iterations_mean")
+        per_decade = iterations[:-1] / iterations[1:]
+        assert (per_decade > 0.8).all()
+        assert (per_decade < 2.2).all()
         # sapwood hardly notices
-        runs = of(rows("15"), walls=walls, method="sapwood")
+        runs = select(rows("15"), walls=walls, method="sapwood")
+        exponent, _ = iteration_growth(runs)
+        assert abs(exponent) < 0.12
         _, ours = median_over_seeds(runs, "sigma", "iterations_mean")
         assert ours[0] < iterations[0]

@@ -35,10 +35,11 @@ ELASTIC = """
 LINEAR = {"poly": "", "length": "0", "limit": "-90 90"}
 
 
-def slopes_of(model, q, v, ctrl=0.5):
+def slopes_of(model, q, v, ctrl=0.5, act=0.0):
     """K and D of the adapter, and central differences of F1 in q and v."""
     data = mujoco.MjData(model)
     data.ctrl[:] = ctrl
+    data.act[:] = act
     stepper = Stepper(model, scheme="midpoint")
     free = FreeMujoco(stepper.model, stepper._forest["damping"])
     free.load(data)
@@ -107,3 +108,33 @@ def test_switched_off_forces_have_no_slopes():
         kept = {"K": K, "D": D}
         assert not kept.pop(gone).any()
         assert all(matrix.any() for matrix in kept.values())
+
+
+EARLY = (
+    '<general joint="a" gaintype="affine" gainprm="1 -2 -3" dyntype="{dyntype}" dynprm=".1" '
+    'actearly="true" {limits}/>'
+)
+FEEDBACK = {
+    "filter": EARLY.format(dyntype="filter", limits=""),
+    "exact filter": EARLY.format(dyntype="filterexact", limits=""),
+    "limited": EARLY.format(dyntype="integrator", limits='actlimited="true" actrange="0 .301"'),
+    "motor": '<dcmotor joint="a" motorconst=".1" resistance=".5"/>',
+}
+
+
+@pytest.mark.parametrize("name", FEEDBACK)
+def test_slopes_of_actuators_with_states_or_back_emf(name):
+    """The force is that of the activation at the end of the step, where it acts early."""
+    if name == "motor" and not hasattr(mujoco.mjtBias, "mjBIAS_DCMOTOR"):
+        pytest.skip("this version of MuJoCo has no such motors")
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><option timestep=".01"/><worldbody><body><joint name="a" axis="0 1 0"/>'
+        f'<geom size=".1" pos=".3 0 0"/></body></worldbody><actuator>{FEEDBACK[name]}</actuator>'
+        "</mujoco>"
+    )
+    K, D, K_differences, D_differences = slopes_of(
+        model, np.array([0.2]), np.array([0.3]), ctrl=0.5, act=0.3
+    )
+    np.testing.assert_allclose(K, K_differences, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(D, D_differences, rtol=1e-6)
+    assert D[0, 0] > 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
-def test_there_are_notebooks():
-    assert {"clutter", "own_problem", "rigid_core", "slip_parameter"} <= {
-        path.stem for path in NOTEBOOKS
-    }
+def test_the_page_on_experiments_lists_the_notebooks():
+    assert NOTEBOOKS
+    page = (FOLDER.parent / "docs" / "experiments.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[(\w+)\]\(\.\./notebooks/(\w+)\.ipynb\) \|", page, re.MULTILINE)
+    assert [name for name, _ in listed] == [file for _, file in listed]
+    assert sorted(name for name, _ in listed) == [path.stem for path in NOTEBOOKS]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 _Float = NDArray[np.float64]
 
 _DISABLE, _JOINT = mujoco.mjtDisableBit, mujoco.mjtJoint
+# older versions of MuJoCo have no motors with a back-EMF
+_DCMOTOR = getattr(mujoco.mjtBias, "mjBIAS_DCMOTOR", -1)
 
 
 def _slope(linear: Any, higher: Any, x: Any) -> Any:
@@ -130,10 +132,12 @@ class Slopes:
         return own + gear**2 * float(model.actuator_damping[actuator])
 
     def _with_feedback(self) -> list[int]:
-        """Actuators with one output whose force is affine in its length or velocity."""
+        """Actuators with one output whose force depends on its length or velocity by constants."""
         model = self._model
         affine = model.actuator_biastype == mujoco.mjtBias.mjBIAS_AFFINE
         affine |= model.actuator_gaintype == mujoco.mjtGain.mjGAIN_AFFINE
+        # the back-EMF of motors
+        affine |= model.actuator_biastype == _DCMOTOR
         if hasattr(model, "actuator_outnum"):
             affine &= model.actuator_outnum == 1
         if model.opt.disableflags & _DISABLE.mjDSBL_ACTUATION:
@@ -154,14 +158,39 @@ class Slopes:
                 prm += model.actuator_biasprm[i, :3]
             if model.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_AFFINE:
                 prm += self._input(data, i) * model.actuator_gainprm[i, :3]
+            if model.actuator_biastype[i] == _DCMOTOR:
+                prm[2] -= self._back_emf(i)
             _add(K, where, m, -prm[1])
             _add(D, where, m, -prm[2])
+
+    def _back_emf(self, i: int) -> float:
+        """Damping K^2/R of a motor, where neither current nor temperature is a state of it."""
+        resistance, constant, heating = self._model.actuator_gainprm[i, :3]
+        if self._model.actuator_dynprm[i, 0] > 0.0 or heating != 0.0:
+            return 0.0
+        return float(constant**2 / resistance)
+
+    def _activation(self, data: mujoco.MjData, i: int) -> float:
+        """The last activation of an actuator, at the end of the step where that acts early."""
+        model = self._model
+        at = model.actuator_actadr[i] + model.actuator_actnum[i] - 1
+        activation = float(data.act[at])
+        if not model.actuator_actearly[i]:
+            return activation
+        time = model.opt.timestep
+        if model.actuator_dyntype[i] == mujoco.mjtDyn.mjDYN_FILTEREXACT:
+            tau = max(float(model.actuator_dynprm[i, 0]), mujoco.mjMINVAL)
+            time = -tau * np.expm1(-time / tau)
+        activation += time * float(data.act_dot[at])
+        if model.actuator_actlimited[i]:
+            activation = float(np.clip(activation, *model.actuator_actrange[i]))
+        return activation
 
     def _input(self, data: mujoco.MjData, i: int) -> float:
         """What an actuator's gain multiplies: its last activation, or its control."""
         model = self._model
         if model.actuator_dyntype[i] != mujoco.mjtDyn.mjDYN_NONE:
-            return float(data.act[model.actuator_actadr[i] + model.actuator_actnum[i] - 1])
+            return self._activation(data, i)
         at = _address(model, "actuator_ctrladr", i)
         control = float(data.ctrl[at])
         clamped = not model.opt.disableflags & _DISABLE.mjDSBL_CLAMPCTRL

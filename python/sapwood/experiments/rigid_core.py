@@ -255,6 +255,7 @@ def figure(quick: bool) -> Plan:
         ),
         draw=lambda files, path: rigid_core_figure(files["rigid_core"], path),
         report=_report,
+        workers=1,
     )
 
 

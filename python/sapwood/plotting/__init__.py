@@ -10,11 +10,11 @@ from sapwood.plotting.clutter_scenes import clutter_scenes_figure
 from sapwood.plotting.constraints import constraints_figure
 from sapwood.plotting.convergence import convergence_figure
 from sapwood.plotting.rigid_core import rigid_core_figure
-from sapwood.plotting.slip_parameter import conditioning_figure, slip_figure
+from sapwood.plotting.slip_parameter import conditioning_figure, moving, slip_figure
 from sapwood.plotting.solvers import solver_error_figure, speedup_figure
 from sapwood.plotting.spring_cylinder import energy_figure, position_error_figure
 from sapwood.plotting.steps import step_figure
-from sapwood.plotting.tables import median_over_seeds, read_steps, rows_of, select
+from sapwood.plotting.tables import median_over_seeds, read_steps, select
 
 __all__ = [
     "clutter_contacts_figure",
@@ -25,10 +25,10 @@ __all__ = [
     "convergence_figure",
     "energy_figure",
     "median_over_seeds",
+    "moving",
     "position_error_figure",
     "read_steps",
     "rigid_core_figure",
-    "rows_of",
     "select",
     "slip_figure",
     "solver_error_figure",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: A pile moves where its largest slip is above this times the estimate (23).
+_MOVING = 100.0
+#: Least slip of Fig. 14, m/s: below it, round-off and tolerance decide.
+_LEAST_SLIP = 1e-10
 #: Line, marker and name of every method.
 _METHODS = {"algorithm_1": ("-", "o", "Algorithm 1"), "sapwood": (":", "s", "sapwood")}
 
@@ -22,13 +26,15 @@ _METHODS = {"algorithm_1": ("-", "o", "Algorithm 1"), "sapwood": (":", "s", "sap
 def slip_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Mean slip at rest against sigma, with and without walls, and its estimate (23): Fig. 14.
 
-    Lines are medians over the assortments of bodies, small markers the single runs.
+    Lines are medians over the assortments of bodies at rest, small markers the single runs. Piles
+    that still move are crosses and count in no median; slip below 1e-10 m/s is an open marker at
+    the lower edge.
 
     Parameters
     ----------
     csv
-        File with the columns ``sigma``, ``walls`` (0 or 1), ``method``, ``mean_slip`` (m/s) and
-        ``slip_estimate`` (m/s).
+        File with the columns ``sigma``, ``walls`` (0 or 1), ``method``, ``mean_slip``,
+        ``largest_slip`` and ``slip_estimate`` (m/s).
     path
         Image file to write; the suffix sets the format.
 
@@ -47,7 +53,7 @@ def slip_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     rows = rows_of(csv)
     figure = Figure(figsize=(7.0, 5.0), layout="constrained")
     axes = figure.subplots()
-    _draw_runs(axes, rows, "mean_slip")
+    _draw_runs(axes, rows, "mean_slip", floor=_LEAST_SLIP)
     estimate = np.unique(rows[["sigma", "slip_estimate"]])
     axes.plot(
         estimate["sigma"],
@@ -57,7 +63,10 @@ def slip_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
         label=r"$v_s = \sigma \mu\, \delta t\, g$",
     )
     axes.set_yscale("log")
+    axes.set_ylim(bottom=0.5 * _LEAST_SLIP)
     axes.set_ylabel("mean slip velocity [m/s]")
+    for marker, label in (("x", "pile that still moves"), ("v", "below the lower edge")):
+        axes.plot([], [], marker, color="0.5", markerfacecolor="none", label=label)
     axes.legend(frameon=False, fontsize="small")
     figure.suptitle(f"Clutter at rest, {rows['bodies'][0]} bodies", fontsize="medium")
     figure.savefig(path, dpi=150)
@@ -110,14 +119,45 @@ def conditioning_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> 
     return figure
 
 
-def _draw_runs(axes: Axes, rows: NDArray[np.void], name: str) -> None:
-    """Draw one column against sigma: medians as lines, single runs as small markers."""
+def moving(rows: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Piles with a contact that slips far more than any load makes it creep.
+
+    Parameters
+    ----------
+    rows
+        With the columns ``largest_slip`` and ``slip_estimate``, m/s.
+
+    Returns
+    -------
+    ndarray of bool
+        Whether the largest slip is above 100 times the estimate.
+    """
+    above: NDArray[np.bool_] = rows["largest_slip"] > _MOVING * rows["slip_estimate"]
+    return above
+
+
+def _draw_runs(axes: Axes, rows: NDArray[np.void], name: str, floor: float | None = None) -> None:
+    """Draw one column against sigma: medians as lines, single runs as small markers.
+
+    With a floor, smaller values are drawn on it, and piles that still move apart.
+    """
     for walls, (colour, place) in PLACES.items():
         for method, (line, marker, label) in _METHODS.items():
             runs = select(rows, walls=walls, method=method)
-            axes.plot(runs["sigma"], runs[name], marker, color=colour, markersize=2.5, alpha=0.35)
+            small: dict[str, Any] = {"color": colour, "linestyle": "none", "alpha": 0.5}
+            if floor is not None:
+                apart = runs[moving(runs)]
+                axes.plot(apart["sigma"], apart[name], marker="x", markersize=5, **small)
+                runs = runs[~moving(runs)]
+                low = runs[runs[name] < floor]["sigma"]
+                at = np.full(len(low), floor)
+                axes.plot(low, at, marker="v", markersize=5, markerfacecolor="none", **small)
+            shown = runs if floor is None else runs[runs[name] >= floor]
+            axes.plot(shown["sigma"], shown[name], marker=marker, markersize=2.5, **small)
+            sigma, medians = median_over_seeds(runs, "sigma", name)
             axes.plot(
-                *median_over_seeds(runs, "sigma", name),
+                sigma,
+                np.maximum(medians, -np.inf if floor is None else floor),
                 line,
                 color=colour,
                 marker=marker,

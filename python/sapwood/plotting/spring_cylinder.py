@@ -51,7 +51,7 @@ def energy_figure(
 
     rows = rows_of(file)
     figure = Figure(figsize=(9.0, 4.2), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
+    left, right = figure.subplots(1, 2, sharey=True, gridspec_kw={"wspace": 0.06})
     inset = left.inset_axes((0.5, 0.16, 0.46, 0.3))
     for scheme, (name, colour, _) in _SCHEMES.items():
         ours = select(rows, scheme=scheme)
@@ -73,7 +73,7 @@ def energy_figure(
         axes.margins(x=0.0)
         draw_grid(axes)
     lines = right.get_lines()
-    figure.legend(handles=lines, loc="outside upper center", ncols=len(lines), frameon=False)
+    figure.legend(handles=lines, loc="outside upper center", ncols=3, frameon=False)
     figure.savefig(path, dpi=150)
     return figure
 

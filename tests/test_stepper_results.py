@@ -1,0 +1,248 @@
+"""Steppers as objects: results, counters, warnings, copies, several data, threads."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+import sapwood
+from mujoco_models import full_state, mixed, urdf_on_floor
+from sapwood import scenes
+from sapwood.mujoco import ContactMaterial, Stepper
+
+
+def run(stepper, data, steps):
+    for _ in range(steps):
+        stepper.step(data)
+
+
+# ---- results and counters -----------------------------------------------------------------------
+
+
+def test_results_before_and_after_the_first_step():
+    model = scenes.sphere_on_floor(0.001).compile()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    assert stepper.solution is None
+    assert (stepper.n_contacts, stepper.steps) == (0, 0)
+    assert stepper.penetration.shape == stepper.slip_speed.shape == (0,)
+    stepper.step(data)
+    assert stepper.solution.status is sapwood.Status.converged
+    assert stepper.solution.gamma.shape == (0, 3)
+    while stepper.n_contacts == 0:
+        stepper.step(data)
+    contacts = stepper.contacts
+    assert contacts.index.tolist() == [0]
+    assert contacts.force.shape == (1, 3)
+    np.testing.assert_array_equal(stepper.penetration, -contacts.distance)
+    assert stepper.contacts is contacts
+    assert "steps=" in repr(stepper)
+    assert "sphere_on_floor" in repr(stepper)
+
+
+def test_results_are_copies():
+    model = scenes.box_on_slope(0.1, 0.5).compile()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    for _ in range(5):
+        stepper.step(data)
+    solution, contacts = stepper.solution, stepper.contacts
+    v, force = solution.v.copy(), contacts.force.copy()
+    for _ in range(5):
+        stepper.step(data)
+    np.testing.assert_array_equal(solution.v, v)
+    np.testing.assert_array_equal(contacts.force, force)
+
+
+def test_steps_that_did_not_converge_are_counted_and_told_once():
+    model = scenes.clutter(8, seed=2).compile()
+    stepper = Stepper(model, settings=sapwood.SapSettings(max_iterations=0))
+    data = mujoco.MjData(model)
+    with pytest.warns(RuntimeWarning, match="ended in iteration_limit") as record:
+        run(stepper, data, 30)
+    assert len(record) == 1
+    assert stepper.iteration_limit_steps > 1
+    assert (stepper.steps, stepper.stalled_steps) == (30, 0)
+    assert data.time == pytest.approx(0.3)
+
+
+def take_step(stepper, data):
+    stepper.step(data)
+
+
+def take_run(stepper, data):
+    stepper.run(data, 10)
+
+
+def take_halves(stepper, data):
+    stepper.step1(data)
+    stepper.step2(data)
+
+
+@pytest.mark.parametrize("take", [take_step, take_halves, take_run])
+def test_warning_points_at_the_line_that_steps(take):
+    model = scenes.sphere_on_floor(-0.001).compile()
+    stepper = Stepper(model, settings=sapwood.SapSettings(max_iterations=0))
+    with pytest.warns(RuntimeWarning, match="ended in iteration_limit") as record:
+        take(stepper, mujoco.MjData(model))
+    lines, first = inspect.getsourcelines(take)
+    # the step is the last line
+    assert (record[0].filename, record[0].lineno) == (__file__, first + len(lines) - 1)
+
+
+def take_often(take, stepper, data):
+    for _ in range(30):
+        take(stepper, data)
+
+
+class Stalled:
+    """Stands for a core whose every solve stalls, which on a real one round-off decides."""
+
+    def __init__(self, core):
+        self.core, self.stalls = core, 0
+        self.result = core.result
+
+    def solve(self, *arrays):
+        self.core.solve(*arrays)
+        self.stalls += 1
+        return int(sapwood.Status.stalled)
+
+    def run(self, *arguments):
+        taken, _, failure = self.core.run(*arguments)
+        self.stalls += taken
+        if arguments[4] is not None:
+            arguments[4]["status"][:taken] = sapwood.Status.stalled
+        return taken, taken, failure
+
+    def accept_options(self, *arguments):
+        self.core.accept_options(*arguments)
+
+    def counts(self):
+        return 0, self.stalls, 0
+
+
+@pytest.mark.parametrize("take", [take_step, take_halves, take_run])
+def test_steps_that_stall_are_counted_and_told_once(take, monkeypatch):
+    model = scenes.clutter(8, seed=2).compile()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    monkeypatch.setattr(stepper, "_core", Stalled(stepper._core))
+    message = r"time 0 s: .* ended in stalled at a momentum"
+    with pytest.warns(RuntimeWarning, match=message) as record:
+        take_often(take, stepper, data)
+    assert len(record) == 1
+    taken = 300 if take is take_run else 30
+    assert stepper.steps == stepper.stalled_steps == taken
+    assert stepper.iteration_limit_steps == 0
+
+
+def test_time_step_may_differ_from_the_models():
+    model = scenes.sphere_on_floor(1.0).compile()
+    stepper, data = Stepper(model, time_step=0.02), mujoco.MjData(model)
+    stepper.step(data)
+    assert data.time == 0.02
+    assert data.qvel[2] == pytest.approx(-9.81 * 0.02)
+    assert model.opt.timestep == 1e-4
+    assert stepper.time_step == stepper.model.opt.timestep == 0.02
+
+
+def test_the_model_given_is_not_changed():
+    model = mixed()
+    flags = model.opt.disableflags
+    stepper, data = Stepper(model, time_step=0.001), mujoco.MjData(model)
+    stepper.step(data)
+    assert (model.opt.disableflags, model.opt.timestep) == (flags, 0.004)
+    assert stepper.model is not model
+    # physical values are changed on the stepper's own model
+    stepper.model.opt.gravity[:] = 0
+    fresh = mujoco.MjData(model)
+    stepper.step(fresh)
+    ball = model.joint(model.body("ball").jntadr[0]).dofadr[0]
+    assert abs(fresh.qvel[ball + 2]) < 1e-12
+
+
+# ---- several data, several threads --------------------------------------------------------------
+
+
+def trajectory(stepper, n=60):
+    data = mujoco.MjData(stepper.model)
+    for _ in range(n):
+        stepper.step(data)
+    return full_state(stepper.model, data)
+
+
+def test_several_data_in_turn():
+    model = scenes.clutter(6, seed=4).compile()
+    alone = trajectory(Stepper(model))
+    stepper = Stepper(model)
+    several = [mujoco.MjData(model) for _ in range(3)]
+    for _ in range(60):
+        for data in several:
+            stepper.step(data)
+    for data in several:
+        np.testing.assert_array_equal(full_state(model, data), alone)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_threads_give_the_bits_of_a_serial_run(shared):
+    model = scenes.clutter(6, seed=4).compile()
+    expected = trajectory(Stepper(model))
+    one, results, errors = Stepper(model), [], []
+
+    def work():
+        try:
+            results.append(trajectory(one if shared else Stepper(model)))
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert len(results) == 6
+    for result in results:
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_data_may_go_before_the_stepper():
+    model = scenes.clutter(4).compile()
+    stepper = Stepper(model)
+    for _ in range(20):
+        data = mujoco.MjData(model)
+        stepper.step(data)
+        del data
+    assert stepper.steps == 20
+
+
+@pytest.mark.parametrize(
+    "make", [copy.copy, copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))]
+)
+def test_copies_go_on_as_the_original(make):
+    model = mixed()
+    stepper = Stepper(model, time_step=0.002, contact=ContactMaterial(1e5), sigma=1e-4)
+    run(stepper, mujoco.MjData(model), 5)
+    other = make(stepper)
+    assert (other.steps, other.solution, other.time_step) == (5, None, 0.002)
+    a, b = mujoco.MjData(model), mujoco.MjData(model)
+    run(stepper, a, 40)
+    run(other, b, 40)
+    np.testing.assert_array_equal(full_state(model, a), full_state(model, b))
+    assert other.solution == stepper.solution
+    assert (other.steps, stepper.steps) == (45, 45)
+
+
+def test_urdf_model_comes_to_rest():
+    model = urdf_on_floor()
+    stepper, data = Stepper(model, contact=ContactMaterial(friction=0.8)), mujoco.MjData(model)
+    data.qvel[:] = 0.5
+    for _ in range(2000):
+        stepper.step(data)
+    assert stepper.n_contacts >= 1
+    assert np.abs(data.qvel).max() < 1e-3
+    assert 0 < stepper.penetration.max() < 1e-3
