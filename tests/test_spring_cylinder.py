@@ -193,7 +193,7 @@ def test_energy_figure_shows_the_runs(figures, tmp_path):
     assert left.get_ylabel() == "total mechanical energy [J]"
     assert right.get_xlabel() == "time [s]"
     run = select(figures[6][1], scheme="midpoint", n_contacts=2)
-    (line,) = (line for line in right.get_lines() if line.get_label() == labels[2])
+    (line,) = (line for line in right.get_lines() if line.get_label() == labels[3])
     np.testing.assert_array_equal(line.get_ydata(), run["energy"])
     empty = tmp_path / "empty.csv"
     empty.write_text("scheme,n_contacts,time,energy\n")
