@@ -64,8 +64,8 @@ def split_jacobian(
         np.unique(constraint_of[rows] * n_trees + tree_of[columns]), n_trees
     )
     touched = np.bincount(constraint, minlength=n)
-    for i in np.flatnonzero(touched > 2):
-        raise ValueError(f"J: {name} {i} touches {touched[i]} trees, at most 2 are possible")
+    for many in np.flatnonzero(touched > 2):
+        raise ValueError(f"J: {name} {many} touches {touched[many]} trees, at most 2 are possible")
     # a constraint with an empty Jacobian is given to the first tree
     first = offsets(touched)[:-1]
     tree_a[touched > 0] = tree[first[touched > 0]]
@@ -74,7 +74,6 @@ def split_jacobian(
     start, row = offsets(tree_nv).tolist(), offsets(size).tolist()
     blocks = [np.zeros(0)]
     for i, trees in enumerate(zip(tree_a.tolist(), tree_b.tolist(), strict=True)):
-        blocks += [
-            J[row[i] : row[i + 1], start[t] : start[t + 1]].reshape(-1) for t in trees if t >= 0
-        ]
+        rows_i = J[row[i] : row[i + 1]]
+        blocks += [rows_i[:, start[t] : start[t + 1]].reshape(-1) for t in trees if t >= 0]
     return tree_a, tree_b, np.concatenate(blocks)

@@ -45,9 +45,9 @@ class SapSettings:
         A guess is poor where its momentum error e_m, Eq. (24), exceeds this.
     turning : bool
         Follow the direction of friction as an unknown of its own (primal-dual), against slips that
-        turn round from one iterate to the next, and likewise the side on which a row with two finite
-        bounds is (dry friction, a saturated controller); and take the last step by the
-        factorization of the step before it where that does.
+        turn round from one iterate to the next, and likewise the side of a row with two finite
+        bounds (dry friction, a saturated controller); and take the last step by the factorization
+        of the step before it where that does.
     factorization : {"supernodal", "dense", "cholmod"}
         How the Newton system is factored; see :func:`sapwood.factorizations`.
     soft_norm : float

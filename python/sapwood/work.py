@@ -8,8 +8,8 @@ Divided by what a processor reaches, they are the least time that the solve coul
     work = count_work(problem, sapwood.solve(problem, settings=settings))
     print(dict(zip(PHASES, work.flops.sum(axis=0))))
 
-Counted from the graph of trees and constraints, the regions that the contacts ended in and the records of the
-iterations; the formulas are at the top of ``csrc/sap/work.h``.
+Counted from the graph of trees and constraints, the regions that the contacts ended in and the
+records of the iterations; the formulas are at the top of ``csrc/sap/work.h``.
 """
 
 from __future__ import annotations
