@@ -377,6 +377,27 @@ def test_blocks_and_matrices_of_groups(rng):
         np.testing.assert_allclose(solution.constraints[k].v_c, J @ solution.v, atol=1e-12)
 
 
+def test_matrix_is_split_by_its_trees(rng):
+    """Into the trees that each constraint touches, from which the same matrix is made again."""
+    tree_nv = rng.integers(1, 4, 30)
+    start = np.concatenate([[0], np.cumsum(tree_nv)])
+    size = rng.integers(1, 7, 200)
+    J, pairs = np.zeros((size.sum(), start[-1])), []
+    for end, n in zip(np.cumsum(size), size, strict=True):
+        trees = sorted(rng.choice(30, rng.integers(0, 3), replace=False))
+        pairs.append([*trees, -1, -1][:2] if trees else [0, -1])
+        for t in trees:
+            # one entry alone, or a block with zeros in it
+            J[end - 1, start[t]] = 1.0
+            J[end - n : end, start[t] : start[t + 1]] += rng.integers(0, 2, (n, tree_nv[t]))
+    A = np.concatenate([np.eye(n).ravel() for n in tree_nv])
+    group = Bilaterals(J, size=size, R=np.ones(len(J)), v_hat=np.zeros(len(J)))
+    problem = ContactProblem(tree_nv, A, np.zeros(start[-1]), dt=0.01, constraints=[group])
+    placed = problem.constraints[0]
+    np.testing.assert_array_equal(np.stack([placed.tree_a, placed.tree_b], axis=1), pairs)
+    np.testing.assert_array_equal(problem.constraint_jacobian(0), J)
+
+
 def test_blocks_out_of_range():
     problem = with_groups(DryFrictions(ROW, f=1))
     with pytest.raises(IndexError, match="group 1 is out of range: there are 1"):
