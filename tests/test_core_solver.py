@@ -155,6 +155,8 @@ def test_solution_is_optimal(solver, kind, seed):
     error = momentum_error(problem, solution.v, solution.core_scale)
     assert error <= 1.01e-6
     assert abs(error - solution.momentum_error) <= 1e-9
+    # the impulse is a multiple of the projection, which is orthogonal to what it leaves
+    assert solution.complementarity_error <= 1e-11
 
 
 @kinds

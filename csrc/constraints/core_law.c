@@ -119,16 +119,16 @@ double sap_cores_wall(const struct sap_pool *p, int32_t begin, int32_t end, doub
   return wall;
 }
 
-int32_t sap_cores_fit(struct sap_pool *p, int32_t begin, int32_t end) {
+int32_t sap_cores_fit(struct sap_pool *p, int32_t begin, int32_t end, double least) {
   int32_t raised = 0;
   for (int32_t i = begin; i < end; ++i) {
     const struct sap_core_barrier barrier = barrier_of(p, i);
     const double most = sap_core_most(&barrier);
-    const double s = distance_of(p, i, 1 / p->kappa_given[i]), factor = s / (0.9 * fmin(most, 1));
-    const int fits = s <= most;
-    p->kappa[i] = fits ? p->kappa_given[i] : p->kappa_given[i] * factor * factor;
+    const double s = distance_of(p, i, 1 / p->kappa_given[i]);
+    const double factor = s <= least * most ? least : s / (0.9 * fmin(most, 1));
+    p->kappa[i] = p->kappa_given[i] * factor * factor;
     p->inverse_kappa[i] = 1 / p->kappa[i];
-    raised += !fits;
+    raised += factor > 1;
   }
   return raised;
 }

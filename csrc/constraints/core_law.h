@@ -20,8 +20,8 @@ double sap_cores_complementarity(const struct sap_pool *pool, int32_t begin, int
  * round-off. `alpha` itself where no core is in the way, which overflow leads to. */
 double sap_cores_wall(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
 
-/* kappa from kappa_given: unchanged where y is inside of its domain, else with s = 0.9 at y; the number of
- * contacts of the second kind */
-int32_t sap_cores_fit(struct sap_pool *pool, int32_t begin, int32_t end);
+/* kappa from kappa_given: delta `least` >= 1 times as large, or where y is outside of the domain even then, with
+ * s = 0.9 at y; the number of contacts whose kappa is larger than kappa_given */
+int32_t sap_cores_fit(struct sap_pool *pool, int32_t begin, int32_t end, double least);
 
 #endif

@@ -99,7 +99,7 @@ struct sap_law {
 
   /* of a law that is infinite outside of a domain, else NULL: see core_law.h */
   double (*wall)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
-  int32_t (*fit)(struct sap_pool *pool, int32_t begin, int32_t end);
+  int32_t (*fit)(struct sap_pool *pool, int32_t begin, int32_t end, double least);
 };
 
 extern const struct sap_law sap_laws[SAP_N_LAWS];

@@ -13,12 +13,12 @@ int sap_has_barrier(const struct sap_island *island) {
   return 0;
 }
 
-int32_t sap_lower_barriers(struct sap_workspace *w, const struct sap_island *island) {
+int32_t sap_fit_barriers(struct sap_workspace *w, const struct sap_island *island, double least) {
   int32_t raised = 0;
   for (int law = 0; law < SAP_N_LAWS; ++law) {
     const int32_t *range = &island->law_begin[law];
     if (sap_laws[law].fit) {
-      raised += sap_laws[law].fit(&w->pool, range[0], range[1]);
+      raised += sap_laws[law].fit(&w->pool, range[0], range[1], least);
     }
   }
   return raised;
@@ -55,7 +55,7 @@ int32_t sap_start_inside(struct sap_workspace *w, const struct sap_island *islan
   }
   sap_refresh(w, island);
   sap_evaluate(w, island);
-  if (sap_lower_barriers(w, island) == 0) {
+  if (sap_fit_barriers(w, island, 1) == 0) {
     const struct sap_line line = sap_line_make(w, island);
     sap_line_advance(&line, step_inside(&line));
     return 0;
@@ -63,5 +63,5 @@ int32_t sap_start_inside(struct sap_workspace *w, const struct sap_island *islan
   sap_evaluate(w, island);
   follow_surfaces(w, island);
   sap_evaluate(w, island);
-  return sap_lower_barriers(w, island);
+  return sap_fit_barriers(w, island, 1);
 }

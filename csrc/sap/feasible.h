@@ -16,8 +16,8 @@ int sap_has_barrier(const struct sap_island *island);
  * that. Uses dv. */
 int32_t sap_start_inside(struct sap_workspace *w, const struct sap_island *island);
 
-/* After sap_evaluate(): the smallest kappa that w->v allows, and the number of contacts for which it is larger than
- * it should be. */
-int32_t sap_lower_barriers(struct sap_workspace *w, const struct sap_island *island);
+/* After sap_evaluate(): the smallest kappa that w->v allows, with delta at least `least` >= 1 times as large as it
+ * should be; the number of contacts for which it is larger. Needs a new sap_evaluate(). */
+int32_t sap_fit_barriers(struct sap_workspace *w, const struct sap_island *island, double least);
 
 #endif

@@ -160,8 +160,8 @@ static int exhausted(struct progress *before, const struct sap_evaluation *now) 
 static struct sap_evaluation retreat(struct sap_workspace *w, const struct sap_island *island,
                                      const struct sap_line *line, double alpha) {
   struct sap_evaluation now = {.cost = INFINITY};
-  for (double share = 0x1p-30; share < 1 && !isfinite(now.cost); share *= 0x1p6) {
-    sap_line_advance(line, -share * alpha);
+  for (int power = -30; power < 0 && !isfinite(now.cost); power += 6) {
+    sap_line_advance(line, -ldexp(alpha, power));
     now = sap_evaluate(w, island);
   }
   return now;
@@ -255,20 +255,41 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
   return result;
 }
 
+/* a later part of the same iterations */
+static void append(struct sap_newton_result *sum, struct sap_newton_result part) {
+  part.iterations += sum->iterations;
+  part.trials += sum->trials;
+  part.assembly_seconds += sum->assembly_seconds;
+  part.factor_seconds += sum->factor_seconds;
+  part.line_search_seconds += sum->line_search_seconds;
+  *sum = part;
+}
+
 struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,
                                     const sap_settings *settings) {
-  enum { MOST_ROUNDS = 20 };
+  enum { MOST_ROUNDS = 20, DETOUR = 16 };
   int32_t raised, raised_again;
-  struct sap_newton_result result = minimize(w, island, settings, &raised);
-  for (int k = 0; raised > 0 && k < MOST_ROUNDS && result.outcome <= SAP_STALLED; ++k) {
-    raised = sap_lower_barriers(w, island);
-    const struct sap_newton_result before = result;
-    result = minimize(w, island, settings, &raised_again);
-    result.iterations += before.iterations;
-    result.trials += before.trials;
-    result.assembly_seconds += before.assembly_seconds;
-    result.factor_seconds += before.factor_seconds;
-    result.line_search_seconds += before.line_search_seconds;
+  if (!sap_has_barrier(island)) {
+    return minimize(w, island, settings, &raised);
   }
+  sap_settings rest = *settings;
+  rest.max_iterations -= settings->max_iterations / 2;
+  struct sap_newton_result result = minimize(w, island, &rest, &raised);
+  const int done = raised == 0 && result.outcome == SAP_CONVERGED;
+  if (done || result.iterations == settings->max_iterations) {
+    return result;
+  }
+  /* a surface that moves, or walls so close that there is no way between them: on with thicker layers, which are made
+   * as thin as each rough minimiser allows */
+  raised = sap_fit_barriers(w, island, raised > 0 ? 1 : DETOUR);
+  for (int k = 0; raised > 0 && k < MOST_ROUNDS; ++k) {
+    rest.max_iterations = settings->max_iterations - result.iterations;
+    rest.relative_tolerance = fmax(settings->relative_tolerance, 1e-2);
+    append(&result, minimize(w, island, &rest, &raised_again));
+    raised = sap_fit_barriers(w, island, 1);
+  }
+  rest = *settings;
+  rest.max_iterations -= result.iterations;
+  append(&result, minimize(w, island, &rest, &raised_again));
   return result;
 }

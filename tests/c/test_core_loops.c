@@ -229,18 +229,22 @@ static void fit_makes_every_iterate_feasible(void) {
   uint64_t seed = 86;
   fill(loops, 0, 0.5, 2, &seed);
   loops->evaluate(&pool, 0, MOST);
-  CHECK_EQUAL(sap_cores_fit(&pool, 0, MOST), 0);
+  CHECK_EQUAL(sap_cores_fit(&pool, 0, MOST, 1), 0);
   for (int32_t i = 0; i < MOST; ++i) {
     pool.kappa_given[i] *= i % 2 ? 1e-4 : 1;
   }
-  CHECK(sap_cores_fit(&pool, 0, MOST) > MOST / 5);
+  CHECK(sap_cores_fit(&pool, 0, MOST, 1) > MOST / 5);
   CHECK(isfinite(loops->evaluate(&pool, 0, MOST)));
   for (int32_t i = 0; i < MOST; ++i) {
     CHECK(pool.kappa[i] >= pool.kappa_given[i]);
     CHECK(i % 2 || pool.kappa[i] == pool.kappa_given[i]);
     pool.kappa_given[i] *= i % 2 ? 1e4 : 1;
   }
-  CHECK_EQUAL(sap_cores_fit(&pool, 0, MOST), 0);
+  CHECK_EQUAL(sap_cores_fit(&pool, 0, MOST, 3), MOST);
+  for (int32_t i = 0; i < MOST; ++i) {
+    CHECK_CLOSE(pool.kappa[i], 9 * pool.kappa_given[i], 1e-15 * pool.kappa[i]);
+  }
+  CHECK_EQUAL(sap_cores_fit(&pool, 0, MOST, 1), 0);
 }
 
 static void wrong_constants_are_found(void) {

@@ -156,13 +156,16 @@ class CorePool(ContactPool):
         newton = np.where((newton > 0.0) & (newton <= alpha), shorter, alpha / 2.0)
         return float(np.min(newton[outside], initial=alpha))
 
-    def fit(self, y: Array) -> int:
-        """Set kappa to what it should be, or where y is outside then, to have s = 0.9 at y.
+    def fit(self, y: Array, least: float) -> int:
+        """Make delta `least` times as large as it should be, or so large that s = 0.9 at y.
 
-        Returns the number of contacts of the second kind.
+        The second where y is outside of the domain after the first. Returns the number of contacts
+        whose delta is larger than it should be.
         """
         s, most = distance(self._compliant(y)[2], self.given), self.given.most
-        outside = ~(s <= most)
-        factor = np.where(outside, s / (0.9 * np.minimum(most, 1.0)), 1.0)
+        core = self.given.kind != CoreKind.none
+        with np.errstate(invalid="ignore"):
+            fitted = s / (0.9 * np.minimum(most, 1.0))
+        factor = np.where(core, np.where(s <= least * most, least, fitted), 1.0)
         self.barrier = self.given._replace(kappa=self.given.kappa * factor**2)
-        return int(np.count_nonzero(outside))
+        return int(np.count_nonzero(factor > 1.0))

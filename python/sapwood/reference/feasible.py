@@ -19,10 +19,13 @@ from .objective import Line, Objective, Point
 Array = NDArray[np.float64]
 
 
-def lower_barriers(objective: Objective, point: Point) -> int:
-    """Take the smallest kappa that a point allows; how many are larger than they should be."""
+def fit_barriers(objective: Objective, point: Point, least: float = 1.0) -> int:
+    """Take the smallest kappa that a point allows, with delta at least `least` times as large.
+
+    Returns how many are larger than they should be.
+    """
     pools = zip(objective.pools, point.parts, strict=True)
-    return sum(pool.fit(part.y) for pool, part in pools)
+    return sum(pool.fit(part.y, least) for pool, part in pools)
 
 
 def step_inside(line: Line) -> float:
@@ -49,9 +52,9 @@ def follow_surfaces(objective: Objective, rest: Point, cholesky: BlockCholesky) 
 def start_inside(objective: Objective, v: Array, cholesky: BlockCholesky) -> tuple[Point, int]:
     """A point inside near v, which is outside, and how many kappa had to be raised for it."""
     rest = objective.point(np.zeros_like(v))
-    if not lower_barriers(objective, rest):
+    if not fit_barriers(objective, rest):
         return objective.point(step_inside(objective.line(rest, v)) * v), 0
     rest = objective.point(rest.v)
     point = follow_surfaces(objective, rest, cholesky)
-    raised = lower_barriers(objective, point)
+    raised = fit_barriers(objective, point)
     return objective.point(point.v), raised

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from .certificate import velocity_error_bound
 from .cholesky import NotPositiveDefinite
 from .core_pool import CorePool
 from .direction import blend, loosen, predict, solve_hessian, sticking_system, symbolic
-from .feasible import lower_barriers, start_inside
+from .feasible import fit_barriers, start_inside
 from .graph import islands, touching
 from .line_search import backtracking, exact
 from .objective import Objective, Point
@@ -188,19 +189,40 @@ def minimize(
 def minimize_with_barriers(
     objective: Objective, v: Array, settings: SapSettings, island: int = 0, n_islands: int = 1
 ) -> Run:
-    """`minimize`, again from its result where kappa was raised, until it is what it should be."""
-    run = minimize(objective, v, settings, island, n_islands)
-    raised = run.raised
-    for _ in range(20):
-        if not raised or run.status > Status.stalled:
-            break
-        raised = lower_barriers(objective, run.point)
-        before = run
-        run = minimize(objective, run.point.v, settings, island, n_islands)
-        run.iterations += before.iterations
-        run.trials += before.trials
-        run.records = before.records + run.records
-    return run
+    """`minimize`, and on from its result where a barrier had to be raised or is in the way.
+
+    Where kappa was raised for the start, because a surface moves, or walls are so close that there
+    is no way between them, the iterations go on with thicker layers, which are made as thin as each
+    rough minimiser allows.
+    """
+    if not isinstance(objective.pools[0], CorePool):
+        return minimize(objective, v, settings, island, n_islands)
+    most, tolerance = settings.max_iterations, settings.relative_tolerance
+    half = dataclasses.replace(settings, max_iterations=most - most // 2)
+    run = minimize(objective, v, half, island, n_islands)
+    done = not run.raised and run.status == Status.converged
+    if done or run.iterations == most:
+        return run
+
+    def go_on(relative_tolerance: float) -> Run:
+        rest = dataclasses.replace(
+            settings,
+            max_iterations=most - run.iterations,
+            relative_tolerance=relative_tolerance,
+        )
+        part = minimize(objective, run.point.v, rest, island, n_islands)
+        part.iterations += run.iterations
+        part.trials += run.trials
+        part.records = run.records + part.records
+        return part
+
+    raised = fit_barriers(objective, run.point, 1.0 if run.raised else 16.0)
+    rounds = 0
+    while raised and rounds < 20:
+        run = go_on(max(tolerance, 1e-2))
+        raised = fit_barriers(objective, run.point)
+        rounds += 1
+    return go_on(tolerance)
 
 
 def solve(

@@ -89,7 +89,7 @@ class Pool(Protocol):
         """A step <= alpha that is no shorter than the longest one along dv_c inside the domain."""
         ...
 
-    def fit(self, y: Array) -> int:
+    def fit(self, y: Array, least: float) -> int:
         """Make y lie inside of the domain, and return how many constraints that took."""
         ...
 
@@ -127,9 +127,9 @@ class Everywhere:
         del y, dv_c
         return alpha
 
-    def fit(self, y: Array) -> int:
+    def fit(self, y: Array, least: float) -> int:
         """Nothing to do."""
-        del y
+        del y, least
         return 0
 
     def loosen(self, y: Array, state: State, dual: Dual | None) -> Array:
