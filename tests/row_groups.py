@@ -104,7 +104,7 @@ def mixed_problem(seed, sizes=CHAIN, contacts=10, n=5):
 
 
 def cable_problem(seed, sizes=CHAIN, contacts=10, n=8):
-    """Contacts and cables that pull with 50 N and more, most of them far too long: l_p < 0."""
+    """Contacts, limits and cables that pull with 50 N and more, most of them slack: l_p < 0."""
     rng = np.random.default_rng(seed)
     shape, n_rows = random_rows(rng, Bilaterals, sizes, n)
     low = rng.uniform(50.0, 150.0, n_rows)

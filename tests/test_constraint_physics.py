@@ -155,7 +155,7 @@ def test_pretensioned_cable(solver):
             np.testing.assert_allclose(impulse, DT * force, rtol=1e-12)
         work = rows.gamma[0] * (v_star + v) @ [1.0, -1.0] / 2
         np.testing.assert_allclose(m @ (v**2 - v_star**2) / 2, work, rtol=1e-10)
-        # slack, the cost of the cable is negative: it gives energy at no cost
+        # the cost of a slack cable is negative
         assert (solution.cost < 0.0) == (g < 0.0)
 
 

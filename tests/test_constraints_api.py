@@ -262,7 +262,7 @@ def test_problem_finds_what_was_left_open():
 def test_groups_in_another_problem(solver):
     """They keep their R, v_hat and bounds; without them the problem finds its own."""
     groups = [JointLimits(ROW, phi0=0.1), DryFrictions(ROW, f=2.0), Controllers(ROW, Kp=1, Kd=3)]
-    groups.append(Bilaterals(ROW, R=2.0, v_hat=0.3))
+    groups.append(Bilaterals(ROW, R=2.0, v_hat=0.3, k=10.0))
     first = with_groups(*groups)
     kept = with_groups(*first.constraints, dt=0.05)
     assert kept.constraints == first.constraints
@@ -275,7 +275,7 @@ def test_groups_in_another_problem(solver):
     for group in physical[:3]:
         for name in ("R", "v_hat", "lower", "upper"):
             assert not hasattr(group, name)
-    # without physical parameters there is nothing else
+    # a stiffness is not enough to find R and v_hat
     assert physical[3] is first.constraints[3]
     flat = JointLimits(FLAT, [0], [1], phi0=0.1)
     assert with_groups(flat).constraints[0].physical() == flat

@@ -270,7 +270,7 @@ class ConstraintGroup:
         return copy
 
     def physical(self) -> Self:
-        """The same constraints as they were given, without what a problem made of them.
+        """The same constraints by their physical parameters alone, as they were given.
 
         The groups of a problem carry the R, v_hat and bounds of its time step and masses, and keep
         them in another problem. Without them that problem finds its own.
@@ -279,7 +279,7 @@ class ConstraintGroup:
         -------
         ConstraintGroup
             A new group without R, v_hat, lower and upper, with the trees that J was split by; this
-            group itself where it has no physical parameters.
+            group itself where R and v_hat do not follow from physical parameters.
 
         Examples
         --------
@@ -291,7 +291,7 @@ class ConstraintGroup:
         >>> print(one.constraints[0].v_hat, other.constraints[0].v_hat)
         [-1.] [-5.]
         """
-        if all(value is None for value in self.parameters.values()):
+        if any(getattr(self, name) is None for name in self._rules if name not in self._defaults):
             return self
         return self._copy(without=_REGULARIZED)
 

@@ -93,7 +93,8 @@ class Solution:
     symbolic_reused : bool
         The graph was that of the solver's call before.
     momentum_error : float
-        e_m, Eq. (24), dimensionless, over the trees that a constraint touches.
+        e_m, Eq. (24), dimensionless: with the impulses of all constraints, over the trees that they
+        touch.
     complementarity_error : float
         e_mu, Eq. (25), dimensionless: the mean over contacts and rows of other constraints.
     velocity_error_bound : float
