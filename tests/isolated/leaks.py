@@ -106,7 +106,7 @@ def construct_groups_wrongly() -> None:
     problem = with_groups(fine, sapwood.DryFrictions(**ROWS, R=R, v_hat=mu))
     R[3] = 0.0
     refused(lambda: SOLVER.solve(problem))
-    refused(lambda: sapwood.clamp(mu, mu, 1.0, 1.0))
+    refused(lambda: sapwood.clamp(mu, mu, 2.0, 1.0))
     sapwood.clamp(mu, mu, -1.0, 1.0)
 
 

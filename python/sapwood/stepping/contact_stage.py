@@ -66,7 +66,7 @@ def contact_problem(
     ValueError
         Where A is not positive definite or an array of the contacts is wrong; the text names it.
     """
-    groups = [group.placed(tree_nv, dt) for group in contacts.constraints]
+    groups = [group.placed(tree_nv) for group in contacts.constraints]
     phi_0 = contacts.phi
     if scheme.theta_q > 0.0:
         moved = scheme.theta_q * dt * scheme.position_velocity(free.v, v_0)
