@@ -5,9 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 import helpers
-from sapwood import Bilaterals, ContactProblem, Controllers, DryFrictions, JointLimits
+from sapwood import (
+    Bilaterals,
+    ContactProblem,
+    Controllers,
+    DryFrictions,
+    JointLimits,
+    _core,
+    constraints,
+)
 
 CHAIN = (3, 6, 1, 2, 6)
+# of every kind that the core knows, its class
+KINDS = tuple(
+    {kind.kind: kind for kind in constraints.KINDS}[name] for name in _core.constraint_kinds()
+)
 ROW_FILES = sorted((helpers.DATA / "rows").glob("*.npz"))
 
 
@@ -28,6 +40,13 @@ def random_rows(rng, kind, sizes, n):
     return {**arguments, "size": size} if kind is Bilaterals else arguments, int(size.sum())
 
 
+# with 0 inside, at an end, and outside: cables that always pull, the last with one force alone
+FORCE_BOUNDS = (
+    (-np.inf, np.inf), (-5.0, 5.0), (-5.0, np.inf), (-np.inf, 5.0), (0.0, 5.0),
+    (3.0, 8.0), (-20.0, -2.0), (3.0, np.inf), (-np.inf, -2.0), (4.0, 4.0),
+)  # fmt: skip
+
+
 def random_parameters(rng, kind, n):
     """Physical parameters of n rows: stiff and soft, with bounds that act and others."""
 
@@ -41,12 +60,13 @@ def random_parameters(rng, kind, n):
             "tau_d": some(0.0, 0.02),
         }
     if kind is Bilaterals:
+        force_lower, force_upper = rng.choice(FORCE_BOUNDS, n).T
         return {
             "g": rng.uniform(-0.01, 0.01, n),
             "k": some(1e2, 1e4, np.inf),
             "tau_d": some(0.0, 0.02),
-            "force_lower": some(-np.inf, -5.0, 0.0),
-            "force_upper": some(np.inf, 5.0),
+            "force_lower": force_lower,
+            "force_upper": force_upper,
         }
     if kind is Controllers:
         return {
@@ -58,10 +78,9 @@ def random_parameters(rng, kind, n):
             "u_ff": rng.uniform(-5.0, 5.0, n),
             "effort": some(3.0, 50.0, np.inf),
         }
-    return {"f": some(0.0, 2.0, 100.0, 1e5)}
-
-
-KINDS = (JointLimits, Bilaterals, Controllers, DryFrictions)
+    if kind is DryFrictions:
+        return {"f": some(0.0, 2.0, 100.0, 1e5)}
+    raise NotImplementedError(f"no random parameters of {kind.__name__}")
 
 
 def random_group(rng, kind, sizes, n):
@@ -84,6 +103,19 @@ def mixed_problem(seed, sizes=CHAIN, contacts=10, n=5):
     return helpers.random_problem(rng, sizes, contacts, constraints=groups), rng
 
 
+def cable_problem(seed, sizes=CHAIN, contacts=10, n=8):
+    """Contacts, limits and cables that pull with 50 N and more, most of them slack: l_p < 0."""
+    rng = np.random.default_rng(seed)
+    shape, n_rows = random_rows(rng, Bilaterals, sizes, n)
+    low = rng.uniform(50.0, 150.0, n_rows)
+    cables = Bilaterals(
+        **shape, g=rng.uniform(-0.2, 0.4, n_rows), k=1e4, tau_d=0.02, force_lower=low,
+        force_upper=low + rng.choice([0.0, 100.0, np.inf], n_rows),
+    )  # fmt: skip
+    groups = [cables, random_group(rng, JointLimits, sizes, 3)]
+    return helpers.random_problem(rng, sizes, contacts, constraints=groups), rng
+
+
 # ---- one kind at a time -------------------------------------------------------------------------
 
 
@@ -102,7 +134,7 @@ def case_of(kind):
     return make
 
 
-# every kind that the solver knows; a new one is one entry
+# every kind that the solver knows; a new one needs random parameters
 CASES = {"contact": contact_case, **{kind.kind: case_of(kind) for kind in KINDS}}
 
 
@@ -115,9 +147,10 @@ def check_solution(problem, solution):
     assert measured <= 1e-6 * (1 + 1e-6)
     np.testing.assert_allclose(solution.momentum_error, measured, rtol=1e-3, atol=1e-11)
     cost = float(helpers.evaluate_wide(problem, solution.v)[0])
-    # the terms of the cost have either sign
+    # the terms gamma (v_hat - v_c) - R gamma^2/2 of the cost have either sign
     size = abs(cost) + sum(
         np.sum(np.abs(rows.gamma) * (np.abs(group.v_hat) + np.abs(rows.v_c)))
+        + np.sum(group.R * rows.gamma**2)
         for group, rows in zip(problem.constraints, solution.constraints, strict=True)
     )
     np.testing.assert_allclose(solution.cost, cost, atol=1e-12 * size)

@@ -14,21 +14,35 @@ from row_groups import (
     CHAIN,
     KINDS,
     ROW_FILES,
+    cable_problem,
     check_solution,
     free,
     mixed_problem,
     random_group,
+    random_rows,
 )
-from sapwood import Bilaterals, ContactProblem, DryFrictions, SapSettings, Status, reference
+from sapwood import (
+    Bilaterals,
+    ContactProblem,
+    Controllers,
+    DryFrictions,
+    JointLimits,
+    SapSettings,
+    Status,
+    reference,
+)
 
 # ---- all kinds at once -------------------------------------------------------------------------
 
+problems = pytest.mark.parametrize("make", [mixed_problem, cable_problem])
 
+
+@problems
 @seeds
 @pytest.mark.parametrize("contacts", [0, 10])
-def test_mixed_problem(seed, contacts):
+def test_mixed_problem(make, seed, contacts):
     """Contacts and rows of all kinds on a chain of trees: both implementations, and the proofs."""
-    problem, rng = mixed_problem(seed, contacts=contacts)
+    problem, rng = make(seed, contacts=contacts)
     core, mirror = sapwood.solve(problem), reference.solve(problem)
     check_solution(problem, core)
     check_solution(problem, mirror)
@@ -44,6 +58,26 @@ def test_mixed_problem(seed, contacts):
             - helpers.evaluate_wide(problem, sharp[0].v)[0]
         )
         assert gap <= loose.cost_gap_bound * (1 + 1e-12) + sharp[0].cost_gap_bound
+
+
+@seeds
+def test_costs_have_either_sign(seed):
+    """What the tests of this file mean by it: of rows in a mixed problem, of l_p with cables."""
+    problem, _ = mixed_problem(seed)
+    solution = sapwood.solve(problem)
+    costs = np.concatenate([
+        sapwood.clamp((g.v_hat - rows.v_c) / g.R, g.R, g.lower, g.upper).cost
+        for g, rows in zip(problem.constraints, solution.constraints, strict=True)
+    ])  # fmt: skip
+    assert np.sum(costs < 0.0) >= 3
+    assert np.sum(costs > 0.0) >= 3
+    problem, _ = cable_problem(seed)
+    solution = sapwood.solve(problem)
+    assert solution.cost < -10.0
+    cables, rows = problem.constraints[0], solution.constraints[0]
+    assert np.any(rows.active)
+    for bound in (cables.lower, cables.upper):
+        assert np.any((rows.gamma == bound) & (cables.lower < cables.upper))
 
 
 @implementations
@@ -66,10 +100,11 @@ def test_robot_with_drives(solver, path):
     assert gap.max() <= 1e-6 * np.abs(problem.gamma_ref).max()
 
 
+@problems
 @seeds
-def test_round_off_bound_of_the_gradient(seed):
+def test_round_off_bound_of_the_gradient(make, seed):
     """The mirror's bound covers its own rounding errors, twice the bound those of the core."""
-    problem, _ = mixed_problem(seed)
+    problem, _ = make(seed)
     v = sapwood.solve(problem, settings=TIGHT).v
     exact = helpers.evaluate_wide(problem, v)[1]
     objective = reference.Objective(problem)
@@ -79,18 +114,49 @@ def test_round_off_bound_of_the_gradient(seed):
         assert np.all(error <= factor * bound)
 
 
+@pytest.mark.parametrize("R", [1e-3, 1e-6, 1e-9, 1e-12])
+@seeds
+def test_rows_off_their_bounds_leave_the_proof_as_it_is(seed, R):
+    """Idle limits, saturated controllers and slipping joints: gamma is exact however small R is.
+
+    The bounds of core and mirror differ by how they count roundings, and not by 1/R.
+    """
+    rng = np.random.default_rng(seed)
+    shape, n = random_rows(rng, JointLimits, CHAIN, 8)
+    speed = 100.0
+    groups = [
+        JointLimits(**shape, R=np.full(n, R), v_hat=np.full(n, -speed)),
+        Controllers(**shape, R=np.full(n, R), v_hat=np.full(n, speed), lower=-0.3, upper=0.2),
+        Bilaterals(**shape, R=np.full(n, R), v_hat=np.full(n, -speed), lower=0.1, upper=0.4),
+    ]
+    problem = helpers.random_problem(rng, CHAIN, 10, constraints=groups)
+    v = sapwood.solve(problem, settings=TIGHT).v
+    settings = SapSettings(max_iterations=0, islands=False)
+    core, mirror = (solver.solve(problem, v, settings) for solver in (sapwood, reference))
+    for group, rows, gamma in zip(
+        problem.constraints, core.constraints, (0.0, 0.2, 0.1), strict=True
+    ):
+        np.testing.assert_array_equal(rows.gamma, gamma, err_msg=group.kind)
+    assert_same_solution(problem, core, mirror)
+    assert core.velocity_error_bound <= 2 * mirror.velocity_error_bound
+    assert mirror.velocity_error_bound <= 2 * core.velocity_error_bound
+    assert core.velocity_error_bound <= 1e-10 * helpers.norm_A(problem, v)
+
+
+@problems
 @pytest.mark.parametrize("contacts", [0, 8])
 @seeds
-def test_conic_solver_agrees(seed, contacts):
+def test_conic_solver_agrees(make, seed, contacts):
     """The constrained form, by Clarabel: a quadratic program without contacts, a cone each with.
 
     A row costs min over w+, w- >= 0 of R gamma^2/2 + upper w+ - lower w- with
-    R gamma = v_hat - J v - w+ + w-, without the slack of an infinite bound; contacts are those of
-    (15). Unknowns are scaled by the Cholesky factor of A and by sqrt(R).
+    R gamma = v_hat - J v - w+ + w-, without the slack of an infinite bound, and with one slack of
+    either sign where both bounds are equal; contacts are those of (15). Unknowns are scaled by the
+    Cholesky factor of A and by sqrt(R).
     """
     clarabel = pytest.importorskip("clarabel")
     sparse = pytest.importorskip("scipy.sparse")
-    problem, _ = mixed_problem(seed, contacts=contacts)
+    problem, _ = make(seed, contacts=contacts)
     A, J_c = problem.to_dense()
     L = np.linalg.cholesky(A)
     groups = range(len(problem.constraints))
@@ -101,7 +167,8 @@ def test_conic_solver_agrees(seed, contacts):
     )
     R_c = np.stack([problem.R_t, problem.R_t, problem.R_n], axis=1).ravel()
     n, m, r = problem.nv, 3 * problem.n_contacts, len(R_r)
-    over, under = np.flatnonzero(np.isfinite(upper)), np.flatnonzero(np.isfinite(lower))
+    over = np.flatnonzero(np.isfinite(upper))
+    under = np.flatnonzero(np.isfinite(lower) & (lower < upper))
 
     # x = (L^T v, sqrt(R) sigma, sqrt(R) gamma, w+, w-)
     slacks = len(over) + len(under)
@@ -114,7 +181,8 @@ def test_conic_solver_agrees(seed, contacts):
         np.linalg.solve(L, J_r.T).T, np.zeros((r, m)), np.diag(np.sqrt(R_r)),
         np.eye(r)[:, over], -np.eye(r)[:, under],
     ])  # fmt: skip
-    positive = np.hstack([np.zeros((slacks, n + m + r)), np.eye(slacks)])
+    one_sided = np.concatenate([lower[over] < upper[over], np.ones(len(under), bool)])
+    positive = np.hstack([np.zeros((slacks, n + m + r)), np.eye(slacks)])[one_sided]
     # contacts: (g_n, mu g_t) in the second-order cone, g = J v - v_hat + R sigma
     g = np.hstack([np.linalg.solve(L, J_c.T).T, np.diag(np.sqrt(R_c)), np.zeros((m, r + slacks))])
     mu = np.stack([np.ones_like(problem.mu), problem.mu, problem.mu], axis=1)
@@ -122,8 +190,8 @@ def test_conic_solver_agrees(seed, contacts):
     offset = (mu * helpers.bias(problem)[:, [2, 0, 1]]).ravel()
 
     constraints = sparse.csc_matrix(np.vstack([scale[:, None] * equal, -positive, -cone]))
-    right = np.concatenate([scale * v_hat_r, np.zeros(slacks), -offset])
-    cones = [clarabel.ZeroConeT(r), clarabel.NonnegativeConeT(slacks)]
+    right = np.concatenate([scale * v_hat_r, np.zeros(len(positive)), -offset])
+    cones = [clarabel.ZeroConeT(r), clarabel.NonnegativeConeT(len(positive))]
     cones += [clarabel.SecondOrderConeT(3)] * problem.n_contacts
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -136,11 +204,12 @@ def test_conic_solver_agrees(seed, contacts):
     assert helpers.norm_A(problem, solution.v - v) <= 1e-5 * helpers.norm_A(problem, v)
 
 
+@problems
 @seeds
-def test_quasi_newton_agrees(seed):
+def test_quasi_newton_agrees(make, seed):
     """The unconstrained form, by SciPy's BFGS from v*, which sees cost and gradient only."""
     optimize = pytest.importorskip("scipy.optimize")
-    problem, _ = mixed_problem(seed)
+    problem, _ = make(seed)
     sap = sapwood.SapSolver()
     L = np.linalg.cholesky(sap.evaluate(problem, problem.v_star).hessian)
 
@@ -234,7 +303,7 @@ def test_rows_apart_or_together(solver, seed):
 @implementations
 @seeds
 def test_rows_without_effect(solver, seed):
-    """Rows whose bounds are both 0, and groups of nothing, change nothing."""
+    """Rows whose bounds are both 0, and groups of nothing, change nothing, nor iterations."""
     problem, rng = mixed_problem(seed)
     group = random_group(rng, Bilaterals, CHAIN, 6)
     dead = Bilaterals(
@@ -245,6 +314,11 @@ def test_rows_without_effect(solver, seed):
     more = helpers.rebuild(problem, constraints=groups)
     one, two = (solver.solve(p, settings=TIGHT) for p in (problem, more))
     assert_same_solution(problem, one, two)
+    # at y = 0 = lower = upper too, they add nothing to H
+    first = SapSettings(max_iterations=1, islands=False)
+    rest = helpers.rebuild(more, constraints=[dead.with_fields(g=0 * dead.g), *groups[1:]])
+    v = [solver.solve(p, np.zeros(p.nv), first).v for p in (problem, rest)]
+    np.testing.assert_allclose(v[1], v[0], rtol=1e-12)
     np.testing.assert_array_equal(two.constraints[0].gamma, 0.0)
     assert not two.constraints[0].active.any()
     assert two.constraints[-1].gamma.shape == two.constraints[-1].active.shape == (0,)
@@ -253,7 +327,9 @@ def test_rows_without_effect(solver, seed):
 @seeds
 def test_equal_bits(seed):
     """Repeated solves, kept solvers and batches on 1 and 2 threads give the same to the bit."""
-    problems = [mixed_problem(seed + k, contacts=k)[0] for k in range(6)]
+    problems = [
+        make(seed + k, contacts=k)[0] for k in range(3) for make in (mixed_problem, cable_problem)
+    ]
     first = [sapwood.solve(problem) for problem in problems]
     kept = sapwood.SapSolver()
     for _ in range(2):
@@ -303,10 +379,11 @@ def test_untouched_trees_keep_their_velocity(solver):
 @implementations
 @pytest.mark.parametrize("start", ["newton", "sticking"])
 @pytest.mark.parametrize("line_search", ["exact", "backtracking"])
+@problems
 @seeds
-def test_cost_never_increases(solver, seed, start, line_search):
+def test_cost_never_increases(solver, make, seed, start, line_search):
     """Whatever the rules, from a bad guess, with costs of either sign."""
-    problem, rng = mixed_problem(seed)
+    problem, rng = make(seed)
     settings = SapSettings(start=start, line_search=line_search, record_history=True, islands=False)
     solution = solver.solve(problem, 10 * rng.standard_normal(problem.nv), settings)
     assert solution.status == Status.converged

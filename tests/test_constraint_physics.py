@@ -129,6 +129,57 @@ def test_bilateral_force_bound(solver):
 
 
 @implementations
+def test_pretensioned_cable(solver):
+    """It pulls two bodies together with 10 N when slack, 40 N when too long, k times g between.
+
+    Momentum is kept, and the work of the cable is the kinetic energy that it adds.
+    """
+    m, v_star, tau_d = np.array([1.0, 3.0]), np.array([0.3, -0.2]), 0.0
+    for g, k, force in [(-5.0, 1e3, 10.0), (5.0, 1e3, 40.0), (0.05, 500.0, None)]:
+        # J v = v_1 - v_2 shortens the cable: the rate of -length, and gamma > 0 pulls
+        cable = Bilaterals([[1.0, -1.0]], g=-g, k=k, tau_d=tau_d, force_lower=10, force_upper=40)
+        problem = free(m, v_star, [cable], dt=DT)
+        solution = solver.solve(problem, settings=SHARP)
+        rows, v = solution.constraints[0], solution.v
+        np.testing.assert_allclose(m @ v, m @ v_star, rtol=1e-13)
+        impulse = m[0] * (v[0] - v_star[0])
+        if force is None:
+            # the implicit spring, within its bounds
+            closing = DT * (v[0] - v[1])
+            np.testing.assert_allclose(impulse, DT * k * (g - closing), rtol=1e-10)
+            assert rows.active[0]
+            assert 10.0 < impulse / DT < 40.0
+        else:
+            assert not rows.active[0]
+            assert rows.gamma[0] == DT * force
+            np.testing.assert_allclose(impulse, DT * force, rtol=1e-12)
+        work = rows.gamma[0] * (v_star + v) @ [1.0, -1.0] / 2
+        np.testing.assert_allclose(m @ (v**2 - v_star**2) / 2, work, rtol=1e-10)
+        # the cost of a slack cable is negative
+        assert (solution.cost < 0.0) == (g < 0.0)
+
+
+@implementations
+def test_hung_by_a_cable(solver):
+    """A weight of 20 N on a cable that holds [10, 40] N comes to rest where k g = 20 N.
+
+    With [30, 40] N it is drawn up with 10 N, and with [5, 15] N it falls with 5 N, forever.
+    """
+    m, k = 2.0, 400.0
+    for low, high, net in [(10.0, 40.0, 0.0), (30.0, 40.0, 10.0), (5.0, 15.0, -5.0)]:
+        height, v, before = 0.0, 0.0, 0.0
+        for _ in range(200 if net == 0.0 else 60):
+            before = v
+            cable = Bilaterals([[1.0]], g=height, k=k, tau_d=0.2, force_lower=low, force_upper=high)
+            problem = free([m], [v - 10.0 * DT], [cable], dt=DT)
+            v = solver.solve(problem, settings=SHARP).v[0]
+            height += DT * v
+        np.testing.assert_allclose((v - before) / DT, net / m, rtol=1e-10, atol=1e-4)
+        if net == 0.0:
+            np.testing.assert_allclose([height, v], [-20.0 / k, 0.0], atol=1e-5)
+
+
+@implementations
 def test_gear(solver):
     """A coupler q_1 = n q_2: the rates keep the ratio, and power goes through without loss."""
     n, inertia, v_star = 3.0, np.array([0.2, 0.5]), np.array([4.0, 1.0])

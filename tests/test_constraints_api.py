@@ -36,10 +36,37 @@ VALUES = [
     (lambda: JointLimits(ROW, R=0.0, v_hat=0.0), "R[0] = 0: must be finite and > 0"),
     (lambda: JointLimits(ROW, R=np.inf, v_hat=0.0), "R[0] = inf: must be finite and > 0"),
     (lambda: JointLimits(ROW, R=1.0, v_hat=np.nan), "v_hat[0] = nan: must be finite"),
-    (lambda: JointLimits(ROW, R=1, v_hat=0, lower=1), "lower[0] = 1: must be <= 0"),
+    (lambda: JointLimits(ROW, R=1, v_hat=0, lower=1), "lower[0] = 1: must be 0"),
+    (lambda: JointLimits(ROW, R=1, v_hat=0, lower=-1), "lower[0] = -1: must be 0"),
     (lambda: JointLimits(ROW, R=1, v_hat=0, upper=-1), "upper[0] = -1: must be >= 0"),
-    (lambda: Bilaterals(ROW, g=0, force_lower=2), "force_lower[0] = 2: must be <= 0"),
-    (lambda: Bilaterals(ROW, g=0, force_upper=np.nan), "force_upper[0] = nan: must be >= 0"),
+    (lambda: DryFrictions(ROW, R=1, v_hat=0, lower=1), "lower[0] = 1: must be <= 0"),
+    (lambda: Controllers(ROW, R=1, v_hat=0, upper=-1), "upper[0] = -1: must be >= 0"),
+    (
+        lambda: Bilaterals(ROW * 2, g=0, force_lower=[0, 2], force_upper=1),
+        "force_lower[1] = 2: must be <= force_upper",
+    ),
+    (
+        lambda: Bilaterals(ROW, g=0, force_upper=np.nan),
+        "force_upper[0] = nan: must be above -infin",
+    ),
+    (
+        lambda: Bilaterals(ROW, g=0, force_upper=-np.inf),
+        "force_upper[0] = -inf: must be above -inf",
+    ),
+    (
+        lambda: Bilaterals(ROW, g=0, force_lower=np.inf),
+        "force_lower[0] = inf: must be below infini",
+    ),
+    (
+        lambda: Bilaterals(ROW, g=0, force_lower=np.nan),
+        "force_lower[0] = nan: must be below infini",
+    ),
+    (lambda: Bilaterals(ROW, R=1, v_hat=0, lower=2, upper=1), "lower[0] = 2: must be <= upper"),
+    (lambda: Bilaterals(ROW, R=1, v_hat=0, lower=np.inf), "lower[0] = inf: must be below infinity"),
+    (
+        lambda: Bilaterals(ROW, R=1, v_hat=0, upper=np.nan),
+        "upper[0] = nan: must be above -infinity",
+    ),
     (lambda: Bilaterals(ROW * 7, g=0, size=7), "size[0] = 7: must be from 1 to 6"),
     (lambda: Bilaterals(ROW * 3, g=0, size=[1, 0, 2]), "size[1] = 0: must be from 1 to 6"),
     (lambda: Bilaterals(ROW * 3, g=0, size=2), "size sums to 4, but J has 3 rows"),
@@ -62,8 +89,9 @@ VALUES = [
 
 @pytest.mark.parametrize(("make", "text"), VALUES, ids=[text for _, text in VALUES])
 def test_wrong_value_is_named(make, text):
-    with pytest.raises(ValueError, match=exactly(text)):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
         make()
+    assert str(caught.value).startswith(text)
 
 
 TYPES = [
@@ -104,10 +132,10 @@ PROBLEMS = [
     (DryFrictions(J6, [5], [1], f=1), "constraints[1].tree_a[0] = 5: must be the index of a tree"),
     (DryFrictions(J6, [-1], [1], f=1), "constraints[1].tree_a[0] = -1: must be the index of a"),
     (DryFrictions(J6, [1], [1], f=1), "constraints[1].tree_b[0] = 1: must differ from tree_a"),
-    (DryFrictions([0.0] * 3, [0], f=1), "constraints[1].J[0] = 0: the rows of this constraint"),
+    (DryFrictions([0.0] * 3, [0], f=1), "constraints[1].J: the rows of constraint 0 must give"),
     (Controllers(ROW, Kp=0, Kd=0), "constraints[1].Kp[0] = 0: must give a finite R"),
     (JointLimits(ROW, phi0=1e308, tau_d=0), "constraints[1].phi0[0] = 1e+308: must give a finite"),
-    (JointLimits(ROW, phi0=0, beta=0), "constraints[1].phi0[0] = 0: must give a finite R > 0"),
+    (JointLimits(ROW, phi0=0, beta=0), "constraints[1].k[0] = inf: must give a finite R > 0"),
 ]
 
 
@@ -122,6 +150,31 @@ def test_group_that_does_not_fit_is_named(group, text):
 def test_constraint_on_three_trees_is_refused():
     with pytest.raises(ValueError, match=r"^constraints\[0\]\.J: constraint 1 touches 3 trees"):
         free([1.0] * 3, np.zeros(3), [DryFrictions([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]], f=1.0)])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_problem_without_trees_has_no_room_for_a_row(kind):
+    text = "constraints[0].J: constraint 0 touches no tree, since there are none"
+    with pytest.raises(ValueError, match=exactly(text)):
+        ContactProblem([], [], [], dt=0.01, constraints=[kind(np.zeros((1, 0)), R=1.0, v_hat=0.0)])
+    empty = kind(np.zeros((0, 0)), R=[], v_hat=[])
+    assert len(ContactProblem([], [], [], dt=0.01, constraints=[empty]).constraints[0]) == 0
+
+
+@pytest.mark.parametrize("tree_nv", [[3, -3], [0, 6]])
+def test_wrong_tree_is_named_before_its_rows(tree_nv):
+    k = 0 if tree_nv[0] < 1 else 1
+    with pytest.raises(ValueError, match=exactly(f"tree_nv[{k}] = {tree_nv[k]}: must be >= 1")):
+        with_groups(DryFrictions(np.eye(sum(tree_nv)), f=1.0), tree_nv=tree_nv)
+
+
+def test_error_of_the_iteration_is_the_users():
+    def groups():
+        yield DryFrictions(ROW, f=1.0)
+        raise TypeError("mine")
+
+    with pytest.raises(TypeError, match=exactly("mine")):
+        points(constraints=groups())
 
 
 @pytest.mark.parametrize(
@@ -146,8 +199,10 @@ def test_wrong_groups_are_type_errors(constraints, text):
         ("R", 0.0, "constraints[1].R[0] = 0: must be > 0 and finite, with a finite inverse"),
         ("R", np.nan, "constraints[1].R[0]: must be > 0 and finite, with a finite inverse"),
         ("v_hat", np.inf, "constraints[1].v_hat[0] = inf: must be finite"),
-        ("lower", 1.0, "constraints[1].lower[0] = 1: must be <= 0"),
-        ("upper", np.nan, "constraints[1].upper[0]: must be >= 0"),
+        ("lower", 2.0, "constraints[1].lower[0] = 2: must be finite or -infinity, and <= upper"),
+        ("lower", np.nan, "constraints[1].lower[0]: must be finite or -infinity, and <= upper"),
+        ("upper", -2.0, "constraints[1].lower[0] = -1: must be finite or -infinity, and <= upper"),
+        ("upper", np.nan, "constraints[1].upper[0]: must be above -infinity"),
         ("J", np.nan, "constraints[1].J[0]: must be finite"),
     ],
 )
@@ -188,19 +243,42 @@ def test_index_arrays_are_copied():
 # ---- groups as values ---------------------------------------------------------------------------
 
 
-def test_defaults_are_filled_in_by_the_problem():
+def test_problem_finds_what_was_left_open():
     limit = JointLimits(ROW, phi0=0.1)
     assert limit.k.tolist() == [np.inf]
     assert limit.tau_d is None
     with pytest.raises(AttributeError, match="R is known of the groups of a problem"):
         _ = limit.R
     placed = with_groups(limit).constraints[0]
-    assert placed.tau_d.tolist() == [0.01]
+    assert placed.tau_d is None
     assert placed.tree_a.tolist() == [0]
     assert placed.tree_b.tolist() == [1]
     assert placed.lower.tolist() == [0.0]
     assert placed.upper.tolist() == [np.inf]
     assert placed.v_hat.tolist() == [-0.1 / 0.02]
+
+
+@pytest.mark.parametrize("solver", [sapwood, sapwood.reference], ids=["core", "reference"])
+def test_groups_in_another_problem(solver):
+    """They keep their R, v_hat and bounds; without them the problem finds its own."""
+    groups = [JointLimits(ROW, phi0=0.1), DryFrictions(ROW, f=2.0), Controllers(ROW, Kp=1, Kd=3)]
+    groups.append(Bilaterals(ROW, R=2.0, v_hat=0.3, k=10.0))
+    first = with_groups(*groups)
+    kept = with_groups(*first.constraints, dt=0.05)
+    assert kept.constraints == first.constraints
+    physical = [group.physical() for group in first.constraints]
+    again, expected = with_groups(*physical, dt=0.05), with_groups(*groups, dt=0.05)
+    assert again.constraints == expected.constraints
+    assert solver.solve(again) == solver.solve(expected)
+    for before, after in zip(kept.constraints[:3], again.constraints[:3], strict=True):
+        assert before != after
+    for group in physical[:3]:
+        for name in ("R", "v_hat", "lower", "upper"):
+            assert not hasattr(group, name)
+    # a stiffness is not enough to find R and v_hat
+    assert physical[3] is first.constraints[3]
+    flat = JointLimits(FLAT, [0], [1], phi0=0.1)
+    assert with_groups(flat).constraints[0].physical() == flat
 
 
 def test_numbers_stand_for_all_rows():
@@ -299,6 +377,27 @@ def test_blocks_and_matrices_of_groups(rng):
         np.testing.assert_allclose(solution.constraints[k].v_c, J @ solution.v, atol=1e-12)
 
 
+def test_matrix_is_split_by_its_trees(rng):
+    """Into the trees that each constraint touches, from which the same matrix is made again."""
+    tree_nv = rng.integers(1, 4, 30)
+    start = np.concatenate([[0], np.cumsum(tree_nv)])
+    size = rng.integers(1, 7, 200)
+    J, pairs = np.zeros((size.sum(), start[-1])), []
+    for end, n in zip(np.cumsum(size), size, strict=True):
+        trees = sorted(rng.choice(30, rng.integers(0, 3), replace=False))
+        pairs.append([*trees, -1, -1][:2] if trees else [0, -1])
+        for t in trees:
+            # one entry alone, or a block with zeros in it
+            J[end - 1, start[t]] = 1.0
+            J[end - n : end, start[t] : start[t + 1]] += rng.integers(0, 2, (n, tree_nv[t]))
+    A = np.concatenate([np.eye(n).ravel() for n in tree_nv])
+    group = Bilaterals(J, size=size, R=np.ones(len(J)), v_hat=np.zeros(len(J)))
+    problem = ContactProblem(tree_nv, A, np.zeros(start[-1]), dt=0.01, constraints=[group])
+    placed = problem.constraints[0]
+    np.testing.assert_array_equal(np.stack([placed.tree_a, placed.tree_b], axis=1), pairs)
+    np.testing.assert_array_equal(problem.constraint_jacobian(0), J)
+
+
 def test_blocks_out_of_range():
     problem = with_groups(DryFrictions(ROW, f=1))
     with pytest.raises(IndexError, match="group 1 is out of range: there are 1"):
@@ -343,7 +442,7 @@ def test_more_than_ten_groups_keep_their_order(tmp_path):
 
 
 def test_file_with_physical_parameters_alone(tmp_path):
-    keys = {"kind": "controller", "J": ROW, "Kp": [1e3], "Kd": [10.0], "comment": "ignored"}
+    keys = {"kind": "controller", "J": ROW, "Kp": [1e3], "Kd": [10.0]}
     np.savez(tmp_path / "p.npz", **POINTS, **{f"constraints.0.{k}": v for k, v in keys.items()})
     expected = with_groups(Controllers(ROW, Kp=1e3, Kd=10.0))
     assert sapwood.load_problem(tmp_path / "p.npz") == expected
@@ -355,10 +454,28 @@ FILES = [
     ({"0.kind": "limit"}, "constraints.0.J is missing"),
     ({"1.kind": "limit"}, "constraints.0.kind is missing"),
     ({"x": ROW}, "constraints.x: must be constraints.NUMBER.ARGUMENT"),
+    ({"0": ROW}, "constraints.0: must be constraints.NUMBER.ARGUMENT"),
+    ({"0.": ROW}, "constraints.0.: must be constraints.NUMBER.ARGUMENT"),
+    ({"-1.J": ROW}, "constraints.-1.J: must be constraints.NUMBER.ARGUMENT"),
+    ({"00.J": ROW}, "constraints.00.J: must be constraints.NUMBER.ARGUMENT"),
+    ({"².J": ROW}, "constraints.².J: must be constraints.NUMBER.ARGUMENT"),
+    (
+        {"0.kind": "controller", "0.J": ROW, "0.Kp": [1.0], "0.Kd": [1.0], "0.kp": [2.0]},
+        "constraints.0.kp: must be an argument of Controllers",
+    ),
     ({"0.kind": "limit", "0.J": ROW, "0.phi0": [np.nan]}, "constraints.0.phi0[0] = nan: must be f"),
     ({"0.kind": "dry_friction", "0.J": FLAT, "0.f": [1.0]}, "constraints.0.J has shape (6,)"),
     ({"0.kind": "dry_friction", "0.J": [[1.0]], "0.f": [1.0]}, "constraints[0].J has shape (1, 1)"),
 ]
+
+
+def test_number_of_a_group_that_is_no_int_is_named(tmp_path):
+    """Longer than what Python turns into an int."""
+    path, key = tmp_path / "p.npz", f"constraints.{'1' * 5000}.J"
+    np.savez(path, **POINTS, **{key: ROW})
+    text = f"{path}: {key}: must be constraints.NUMBER.ARGUMENT"
+    with pytest.raises(ValueError, match=exactly(text)):
+        sapwood.load_problem(path)
 
 
 @pytest.mark.parametrize(("keys", "text"), FILES, ids=[text for _, text in FILES])

@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 import sapwood
 from point_masses import POINTS
+from row_groups import KINDS
 from sapwood import SapSettings, SapSolver, Status, _core
 
 ANY_ARRAY = hnp.arrays(
@@ -76,11 +77,18 @@ def test_wild_numbers_in_the_right_shape_are_refused_or_solved(wild):
         assert sapwood.solve(problem).status in Status
 
 
-KINDS = [sapwood.JointLimits, sapwood.Bilaterals, sapwood.Controllers, sapwood.DryFrictions]
 FINE = {
     "J": np.eye(2, 6), "phi0": 0.0, "g": 0.0, "k": 1e3, "tau_d": 0.01, "force_upper": 1.0,
     "Kp": 1.0, "Kd": 1.0, "effort": 2.0, "f": 1.0,
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fine_arguments_are_fine(kind):
+    """So that what is refused below is so for the garbage in it."""
+    fine = {name: FINE[name] for name in inspect.signature(kind).parameters if name in FINE}
+    problem = sapwood.ContactProblem(**POINTS, constraints=[kind(**fine)])
+    assert sapwood.solve(problem).status == Status.converged
 
 
 @overflow_is_fine

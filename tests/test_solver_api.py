@@ -200,6 +200,11 @@ def test_problem_of_a_wrong_type(call):
         getattr(SapSolver(), call)({}, *extra)
 
 
+def test_settings_that_are_not_given_are_made_once():
+    assert sapwood.SapSolver().settings is sapwood.SapSolver(None).settings
+    assert sapwood.SapSolver().settings == SapSettings()
+
+
 def test_settings_of_a_wrong_type(problem):
     text = exactly("settings must be a SapSettings, not dict")
     with pytest.raises(TypeError, match=text):

@@ -303,8 +303,8 @@ def test_soft_norm(solver, seed):
 def test_core_iterates_like_its_mirror(path, islands, tolerance, plain):
     """The same algorithm: as many iterations (one more or less by round-off) and islands.
 
-    The core eliminates velocities that no contact moves and iterates with the best there are; the
-    mirror does the same where it starts from them.
+    The core eliminates velocities that no constraint moves and iterates with the best there are;
+    the mirror does the same where it starts from them.
     """
     problem = sapwood.load_problem(path)
     guess = problem.v_star if problem.v_guess is None else problem.v_guess

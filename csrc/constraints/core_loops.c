@@ -43,7 +43,7 @@ static int32_t count_large(const double *lambda, int32_t n, const double *s) {
 /* find_factors() where all contacts are far from their cores, as they are most of the time */
 static void find_small_factors(const double *restrict lambda, int32_t n, int32_t logs,
                                struct round *restrict round) {
-  for (int32_t k = 0; logs > 0 && k < n; ++k) {
+  for (int32_t k = 0; k < n; ++k) {
     const struct sap_core_factors f = sap_core_log_small(round->s[k]);
     round->beta[k] = f.beta;
     round->phi[k] = f.phi;
@@ -65,23 +65,16 @@ static void find_factors(const double *restrict lambda, int32_t n, struct round 
     find_small_factors(lambda, n, logs, round);
     return;
   }
-  if (logs > 0) {
 #pragma GCC ivdep
-    for (int32_t k = 0; k < n; ++k) {
-      const double s = round->s[k];
-      const struct sap_core_factors f = sap_core_log(s <= SAP_CORE_MOST ? s : 0);
-      round->beta[k] = s <= SAP_CORE_MOST ? f.beta : INFINITY;
-      round->phi[k] = s <= SAP_CORE_MOST ? f.phi : INFINITY;
-      round->rise[k] = s <= SAP_CORE_MOST ? f.rise : INFINITY;
-    }
+  for (int32_t k = 0; k < n; ++k) {
+    const double s = round->s[k];
+    const struct sap_core_factors f = sap_core_log(s <= SAP_CORE_MOST ? s : 0);
+    round->beta[k] = s <= SAP_CORE_MOST ? f.beta : INFINITY;
+    round->phi[k] = s <= SAP_CORE_MOST ? f.phi : INFINITY;
+    round->rise[k] = s <= SAP_CORE_MOST ? f.rise : INFINITY;
   }
   if (logs == n) {
     return;
-  }
-  if (logs == 0) {
-    for (int32_t k = 0; k < n; ++k) {
-      round->beta[k] = round->phi[k] = round->rise[k] = INFINITY;
-    }
   }
 #pragma GCC ivdep
   for (int32_t k = 0; k < n; ++k) {

@@ -14,7 +14,7 @@ int sap_graph_matches(const struct sap_graph *graph, const sap_problem *problem,
          same(graph->tree_size, tree_size, graph->n_trees, sizeof(int32_t)) &&
          same(graph->tree_a, triples->tree_a, graph->n_triples, sizeof(int32_t)) &&
          same(graph->tree_b, triples->tree_b, graph->n_triples, sizeof(int32_t)) &&
-         (!triples->law || same(graph->law, triples->law, graph->n_triples, sizeof(int8_t)));
+         (!triples->law || same(graph->law, triples->law, graph->n_triples, sizeof(int32_t)));
 }
 
 void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n_trees,
@@ -26,7 +26,7 @@ void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n
   graph->tree_size = sap_arena_take(arena, trees, sizeof(int32_t));
   graph->tree_a = sap_arena_take(arena, triples, sizeof(int32_t));
   graph->tree_b = sap_arena_take(arena, triples, sizeof(int32_t));
-  graph->law = sap_arena_take(arena, triples, sizeof(int8_t));
+  graph->law = sap_arena_take(arena, triples, sizeof(int32_t));
   graph->tree_v = sap_arena_take(arena, trees, sizeof(int64_t));
   graph->tree_A = sap_arena_take(arena, trees, sizeof(int64_t));
   graph->tree_position = sap_arena_take(arena, trees, sizeof(int32_t));
@@ -95,7 +95,7 @@ static void counting_sort(int32_t count, const int32_t *from, int32_t *to, const
   }
 }
 
-static int8_t law_of(const struct sap_graph *graph, int32_t triple) {
+static int32_t law_of(const struct sap_graph *graph, int32_t triple) {
   return graph->has_laws ? graph->law[triple] : SAP_LAW_CONTACT;
 }
 
@@ -137,7 +137,7 @@ static void find_patches(struct sap_graph *graph) {
   for (int32_t k = 0; k < n_runs; ++k) {
     const int32_t run = graph->run[k];
     const int32_t low = graph->low_node[run], high = graph->high_node[run];
-    const int8_t law = law_of(graph, graph->run_begin[run]);
+    const int32_t law = law_of(graph, graph->run_begin[run]);
     struct sap_patch *last = graph->n_patches > 0 ? &graph->unsorted[graph->n_patches - 1] : NULL;
     const int shares = last && last->low == low && last->high == high;
     if (shares && last->law == law) {
@@ -277,7 +277,7 @@ static void list_incidences(struct sap_graph *graph) {
 /* law_begin of an island: its patches are sorted by law */
 static void find_laws(const struct sap_graph *graph, struct sap_island *island) {
   int32_t p = island->patch_begin;
-  for (int8_t law = 0; law < SAP_N_LAWS; ++law) {
+  for (int32_t law = 0; law < SAP_N_LAWS; ++law) {
     island->law_begin[law] = p < island->patch_end ? graph->patch[p].begin : island->triple_end;
     while (p < island->patch_end && graph->patch[p].law == law) {
       ++p;
@@ -329,7 +329,7 @@ void sap_graph_build(struct sap_graph *graph, const sap_problem *problem,
   copy(graph->tree_size, tree_size, graph->n_trees, sizeof(int32_t));
   copy(graph->tree_a, triples->tree_a, graph->n_triples, sizeof(int32_t));
   copy(graph->tree_b, triples->tree_b, graph->n_triples, sizeof(int32_t));
-  copy(graph->law, triples->law, graph->has_laws ? graph->n_triples : 0, sizeof(int8_t));
+  copy(graph->law, triples->law, graph->has_laws ? graph->n_triples : 0, sizeof(int32_t));
   find_nodes(graph);
   find_patches(graph);
   graph->tree.n_nodes = graph->n_nodes;

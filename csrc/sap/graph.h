@@ -19,8 +19,8 @@ struct sap_patch {
   int32_t low, high;     /* positions of its trees, low < high; high = -1 for the world */
   int32_t begin, end;    /* its triples, as places in patch order */
   int32_t edge;          /* edge of the junction tree, -1 for the world */
-  int8_t law;            /* of its triples */
-  int8_t shares;         /* 1 where a patch of another law before it has the same two trees */
+  int32_t law;           /* of its triples */
+  int32_t shares;        /* 1 where a patch of another law before it has the same two trees */
   int64_t J_low, J_high; /* first row of each side in the packed J, see jacobian.h */
 };
 
@@ -46,7 +46,7 @@ struct sap_graph {
   /* signature: a private copy of the index arrays */
   int32_t n_trees, n_triples, whole, has_laws;
   int32_t *tree_nv, *tree_a, *tree_b;
-  int8_t *law;        /* (n_triples) where has_laws: else all are contacts without core */
+  int32_t *law;       /* (n_triples) where has_laws: else all are contacts without core */
   int32_t *tree_size; /* (n_trees) velocities that stay */
 
   sap_sizes sizes;

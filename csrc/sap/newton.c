@@ -160,8 +160,8 @@ static int exhausted(struct progress *before, const struct sap_evaluation *now) 
 static struct sap_evaluation retreat(struct sap_workspace *w, const struct sap_island *island,
                                      const struct sap_line *line, double alpha) {
   struct sap_evaluation now = {.cost = INFINITY};
-  for (double share = 0x1p-30; share < 1 && !isfinite(now.cost); share *= 0x1p6) {
-    sap_line_advance(line, -share * alpha);
+  for (int power = -30; power < 0 && !isfinite(now.cost); power += 6) {
+    sap_line_advance(line, -ldexp(alpha, power));
     now = sap_evaluate(w, island);
   }
   return now;

@@ -14,10 +14,10 @@ static int32_t count_singles(const sap_constraints *group, int32_t i) {
   return n;
 }
 
-/* where the arrays go: NULL where triples are only counted */
+/* where the arrays go: none where triples are only counted */
 struct list {
   int32_t *tree_a, *tree_b;
-  int8_t *law;
+  int32_t *law;
   struct sap_triple_rows *rows;
   int32_t n; /* behind the contacts */
 };
@@ -31,6 +31,15 @@ static void add(struct list *list, int32_t n_contacts, int32_t tree_a, int32_t t
     list->rows[list->n] = rows;
   }
   ++list->n;
+}
+
+static void add_contacts(const struct list *list, const sap_problem *problem) {
+  for (int32_t i = 0; list->rows && i < problem->n_contacts; ++i) {
+    list->tree_a[i] = problem->tree_a[i];
+    list->tree_b[i] = problem->tree_b[i];
+    list->law[i] =
+        problem->core && problem->core[i] != SAP_CORE_NONE ? SAP_LAW_CORE : SAP_LAW_CONTACT;
+  }
 }
 
 static void add_group(struct list *list, const sap_problem *problem, const sap_constraints *group,
@@ -77,7 +86,7 @@ static void add_groups(struct list *list, const sap_problem *problem) {
 static struct list carve(struct sap_arena *arena, size_t n, size_t n_rows) {
   return (struct list){.tree_a = sap_arena_take(arena, n, sizeof(int32_t)),
                        .tree_b = sap_arena_take(arena, n, sizeof(int32_t)),
-                       .law = sap_arena_take(arena, n, sizeof(int8_t)),
+                       .law = sap_arena_take(arena, n, sizeof(int32_t)),
                        .rows = sap_arena_take(arena, n_rows, sizeof(struct sap_triple_rows))};
 }
 
@@ -113,12 +122,7 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   }
   arena = (struct sap_arena){triples->block.base, 0};
   list = carve(&arena, n, n_rows);
-  for (int32_t i = 0; i < n_contacts; ++i) {
-    list.tree_a[i] = problem->tree_a[i];
-    list.tree_b[i] = problem->tree_b[i];
-    list.law[i] =
-        problem->core && problem->core[i] != SAP_CORE_NONE ? SAP_LAW_CORE : SAP_LAW_CONTACT;
-  }
+  add_contacts(&list, problem);
   add_groups(&list, problem);
   triples->tree_a = list.tree_a;
   triples->tree_b = list.tree_b;

@@ -26,7 +26,7 @@ struct sap_triples {
   int32_t n, n_contacts; /* contacts come first */
   int has_cores;
   const int32_t *tree_a, *tree_b; /* (n) */
-  const int8_t
+  const int32_t
       *law; /* (n) of enum sap_law_name; NULL where there are contacts without core alone */
   const struct sap_triple_rows *rows; /* (n - n_contacts) */
 };

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sapwood import _core
 from sapwood.checks import integer
 from sapwood.problem import ContactProblem
-from sapwood.settings import SapSettings
+from sapwood.settings import DEFAULT_SETTINGS, SapSettings
 from sapwood.solution import Solution
 
 
@@ -70,7 +70,7 @@ def solve_batch(
     return _core.solve_batch(
         [problem._core for problem in problems],
         guesses,
-        SapSettings() if settings is None else settings,
+        DEFAULT_SETTINGS if settings is None else settings,
         min(n_threads, len(problems) or 1),
         Solution.from_core,
     )

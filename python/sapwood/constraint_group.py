@@ -24,6 +24,7 @@ _Index = NDArray[np.int32]
 Kind = Literal["limit", "bilateral", "controller", "dry_friction"]
 
 _MOST_ROWS = 6  # of one constraint
+_REGULARIZED = ("R", "v_hat", "lower", "upper")
 
 # rules for the values of an array over rows; NaN breaks all of them
 _RULES: dict[str, Callable[[_Float], NDArray[np.bool_]]] = {
@@ -33,6 +34,9 @@ _RULES: dict[str, Callable[[_Float], NDArray[np.bool_]]] = {
     "must be > 0": lambda x: x > 0.0,
     "must be >= 0": lambda x: x >= 0.0,
     "must be <= 0": lambda x: x <= 0.0,
+    "must be 0": lambda x: x == 0.0,
+    "must be below infinity": lambda x: x < np.inf,
+    "must be above -infinity": lambda x: x > -np.inf,
 }
 
 
@@ -67,7 +71,10 @@ class ConstraintGroup:
     _rules: ClassVar[dict[str, str]]
     _defaults: ClassVar[dict[str, float | None]]
     _settings: ClassVar[tuple[str, ...]] = ("beta",)
+    # of bounds that are given with R and v_hat: rules, the default of `lower`, and pairs in order
+    _bounds: ClassVar[dict[str, str]] = {"lower": "must be <= 0", "upper": "must be >= 0"}
     _lower: ClassVar[float] = -np.inf
+    _ordered: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     tree_a: _Index
     tree_b: _Index
@@ -133,10 +140,12 @@ class ConstraintGroup:
         self._set(
             R=over_rows(R, "R", n_rows, "must be finite and > 0"),
             v_hat=over_rows(v_hat, "v_hat", n_rows, "must be finite"),
-            lower=over_rows(lower, "lower", n_rows, "must be <= 0"),
-            upper=over_rows(upper, "upper", n_rows, "must be >= 0"),
+            lower=over_rows(lower, "lower", n_rows, self._bounds["lower"]),
+            upper=over_rows(upper, "upper", n_rows, self._bounds["upper"]),
             beta=float(_core.as_float64(beta, "beta", (), "non-negative")),
         )
+        for below, above in self._ordered:
+            _check_order(getattr(self, below, None), getattr(self, above, None), below, above)
 
     def _make_shape(
         self,
@@ -167,39 +176,33 @@ class ConstraintGroup:
 
     # ---- in a problem ------------------------------------------------------------------------
 
-    def placed(self, tree_nv: _Index, dt: float) -> Self:
-        """The same constraints with trees, flat blocks of J and every default filled in.
+    def placed(self, tree_nv: _Index) -> Self:
+        """The same constraints with trees and flat blocks of J.
 
         Parameters
         ----------
         tree_nv : ndarray of int (n_trees,)
-            Velocities of each tree.
-        dt : float
-            Time step, s: the dissipation time where none was given.
+            Velocities of each tree, >= 1.
 
         Returns
         -------
         ConstraintGroup
-            This group itself where nothing was open.
+            This group itself where it has them.
 
         Raises
         ------
         ValueError
-            Where the columns of J are not the velocities, or a constraint touches three trees.
+            Where the columns of J are not the velocities, or a constraint touches three trees or
+            none.
         """
-        fields: dict[str, object] = {}
-        if not hasattr(self, "tree_a"):
-            nv = int(tree_nv.sum(dtype=np.int64))
-            if self.J.shape[1] != nv:
-                raise ValueError(f"J has shape {self.J.shape}, expected ({len(self.J)}, {nv})")
-            tree_a, tree_b, J = split_jacobian(self.J, tree_nv, self.size, "constraint")
-            tree_a.flags.writeable = tree_b.flags.writeable = False
-            fields = {"tree_a": tree_a, "tree_b": tree_b, "J": _read_only(J)}
-        parameters = self.parameters
-        physical = any(value is not None for value in parameters.values())
-        if physical and "tau_d" in parameters and parameters["tau_d"] is None:
-            fields["tau_d"] = over_rows(dt, "tau_d", self.n_rows, self._rules["tau_d"])
-        return self.with_fields(**fields) if fields else self
+        if hasattr(self, "tree_a"):
+            return self
+        nv = int(tree_nv.sum(dtype=np.int64))
+        if self.J.shape[1] != nv:
+            raise ValueError(f"J has shape {self.J.shape}, expected ({len(self.J)}, {nv})")
+        tree_a, tree_b, J = split_jacobian(self.J, tree_nv, self.size, "constraint")
+        tree_a.flags.writeable = tree_b.flags.writeable = False
+        return self.with_fields(tree_a=tree_a, tree_b=tree_b, J=_read_only(J))
 
     def regularized(self, R: _Float, v_hat: _Float, lower: _Float, upper: _Float) -> Self:
         """The same constraints with what follows from their parameters.
@@ -216,8 +219,13 @@ class ConstraintGroup:
         """
         return self.with_fields(R=R, v_hat=v_hat, lower=lower, upper=upper)
 
-    def for_core(self) -> tuple[object, ...]:
+    def for_core(self, dt: float) -> tuple[object, ...]:
         """What the core reads of the group.
+
+        Parameters
+        ----------
+        dt : float
+            Time step, s: the dissipation time where none was given.
 
         Returns
         -------
@@ -229,7 +237,10 @@ class ConstraintGroup:
         if hasattr(self, "R"):
             given = (self.R, self.v_hat, self.lower, self.upper)
         else:
-            parameters = tuple(self.parameters.values())
+            physical = self.parameters
+            if "tau_d" in physical and physical["tau_d"] is None:
+                physical["tau_d"] = np.full(self.n_rows, dt)
+            parameters = tuple(physical.values())
         shape = (self.size, self.tree_a, self.tree_b, self.J)
         return (self.kind, *shape, given, parameters, self.beta)
 
@@ -246,12 +257,43 @@ class ConstraintGroup:
         ConstraintGroup
             A new group.
         """
+        copy = self._copy()
+        copy._set(**fields)
+        return copy
+
+    def _copy(self, without: tuple[str, ...] = ()) -> Self:
         copy = object.__new__(type(self))
         for name in self._rules:
             object.__setattr__(copy, name, getattr(self, name))
-        copy._set(**{name: getattr(self, name, None) for name in ConstraintGroup.__slots__})
-        copy._set(**fields)
+        shared = [name for name in ConstraintGroup.__slots__ if name not in without]
+        copy._set(**{name: getattr(self, name, None) for name in shared})
         return copy
+
+    def physical(self) -> Self:
+        """The same constraints by their physical parameters alone, as they were given.
+
+        The groups of a problem carry the R, v_hat and bounds of its time step and masses, and keep
+        them in another problem. Without them that problem finds its own.
+
+        Returns
+        -------
+        ConstraintGroup
+            A new group without R, v_hat, lower and upper, with the trees that J was split by; this
+            group itself where R and v_hat do not follow from physical parameters.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> limit = sapwood.JointLimits([[1.0]], phi0=0.1)
+        >>> one = sapwood.ContactProblem([1], [2.0], [0.0], dt=0.05, constraints=[limit])
+        >>> groups = [group.physical() for group in one.constraints]
+        >>> other = sapwood.ContactProblem([1], [2.0], [0.0], dt=0.01, constraints=groups)
+        >>> print(one.constraints[0].v_hat, other.constraints[0].v_hat)
+        [-1.] [-5.]
+        """
+        if any(getattr(self, name) is None for name in self._rules if name not in self._defaults):
+            return self
+        return self._copy(without=_REGULARIZED)
 
     # ---- as a value --------------------------------------------------------------------------
 
@@ -267,8 +309,7 @@ class ConstraintGroup:
 
     def _arguments(self) -> dict[str, Any]:
         """Arguments that make an equal group, by name; what is not there is left out."""
-        shared = ("J", "tree_a", "tree_b", "R", "v_hat", "lower", "upper")
-        names = (*shared, *self._settings, *self._rules)
+        names = ("J", "tree_a", "tree_b", *_REGULARIZED, *self._settings, *self._rules)
         arguments = {name: getattr(self, name, None) for name in names}
         return {name: value for name, value in arguments.items() if value is not None}
 
@@ -334,6 +375,13 @@ def _sizes(size: ArrayLike | None, n: int | None, n_rows: int | None) -> _Index:
     if n_rows is not None and sizes.sum(dtype=np.int64) != n_rows:
         raise ValueError(f"size sums to {sizes.sum(dtype=np.int64)}, but J has {n_rows} rows")
     return sizes
+
+
+def _check_order(lower: _Float | None, upper: _Float | None, below: str, above: str) -> None:
+    """Refuse the first bound that is above its partner."""
+    if lower is not None and upper is not None and not (lower <= upper).all():
+        i = (lower <= upper).argmin()
+        raise ValueError(f"{below}[{i}] = {lower[i]:g}: must be <= {above}")
 
 
 def over_rows(value: ArrayLike | None, name: str, n_rows: int, rule: str) -> _Float | None:

@@ -43,7 +43,7 @@ class JointLimits(ConstraintGroup):
     R, v_hat : array_like (n,), optional
         In place of phi0, k, tau_d, which are information only then.
     lower, upper : array_like (n,), optional
-        Bounds of the impulse, with R and v_hat only; by default 0 and infinite.
+        Bounds of the impulse, with R and v_hat only: 0, and >= 0; by default 0 and infinite.
     beta : float
         Near-rigid parameter >= 0, dimensionless.
 
@@ -68,6 +68,7 @@ class JointLimits(ConstraintGroup):
         "tau_d": "must be finite and >= 0",
     }
     _defaults: ClassVar = {"k": np.inf, "tau_d": None}
+    _bounds: ClassVar = {"lower": "must be 0", "upper": "must be >= 0"}
     _lower = 0.0
 
     phi0: _Float | None
@@ -117,11 +118,12 @@ class Bilaterals(ConstraintGroup):
     tau_d : float or array_like (n_rows,), optional
         Dissipation time >= 0, s; by default the time step.
     force_lower, force_upper : float or array_like (n_rows,), optional
-        Bounds of the force, force_lower <= 0 <= force_upper, N or N m; by default none.
+        Bounds of the force, force_lower <= force_upper, N or N m; by default none. Both above 0
+        for a cable under tension that pulls with J, both below 0 for one that pulls against it.
     R, v_hat : array_like (n_rows,), optional
         In place of the parameters above, which are information only then.
     lower, upper : array_like (n_rows,), optional
-        Bounds of the impulse, with R and v_hat only; by default none.
+        Bounds of the impulse, lower <= upper, with R and v_hat only; by default none.
     beta : float
         Near-rigid parameter >= 0, dimensionless.
 
@@ -144,9 +146,11 @@ class Bilaterals(ConstraintGroup):
         "g": "must be finite",
         "k": "must be > 0",
         "tau_d": "must be finite and >= 0",
-        "force_lower": "must be <= 0",
-        "force_upper": "must be >= 0",
+        "force_lower": "must be below infinity",
+        "force_upper": "must be above -infinity",
     }
+    _bounds: ClassVar = {"lower": "must be below infinity", "upper": "must be above -infinity"}
+    _ordered = (("force_lower", "force_upper"), ("lower", "upper"))
     _defaults: ClassVar = {
         "k": np.inf,
         "tau_d": None,
@@ -214,7 +218,7 @@ class Controllers(ConstraintGroup):
     R, v_hat : array_like (n,), optional
         In place of the parameters above, which are information only then.
     lower, upper : array_like (n,), optional
-        Bounds of the impulse, with R and v_hat only; by default none.
+        Bounds of the impulse, lower <= 0 <= upper, with R and v_hat only; by default none.
     beta : float
         Near-rigid parameter >= 0, dimensionless.
 
@@ -295,7 +299,7 @@ class DryFrictions(ConstraintGroup):
     R, v_hat : array_like (n,), optional
         In place of f, which is information only then.
     lower, upper : array_like (n,), optional
-        Bounds of the impulse, with R and v_hat only; by default none.
+        Bounds of the impulse, lower <= 0 <= upper, with R and v_hat only; by default none.
 
     Raises
     ------
@@ -336,9 +340,9 @@ KINDS = (JointLimits, Bilaterals, Controllers, DryFrictions)
 
 
 def placed_groups(
-    constraints: Iterable[ConstraintGroup], tree_nv: ArrayLike, dt: float
+    constraints: Iterable[ConstraintGroup], tree_nv: ArrayLike
 ) -> tuple[ConstraintGroup, ...]:
-    """Check the groups of a problem and give them trees and defaults.
+    """Check the groups of a problem and give them trees.
 
     Parameters
     ----------
@@ -346,8 +350,6 @@ def placed_groups(
         As the user gave them.
     tree_nv : array_like of int (n_trees,)
         Velocities of each tree.
-    dt : float
-        Time step, s.
 
     Returns
     -------
@@ -362,21 +364,24 @@ def placed_groups(
     if isinstance(constraints, ConstraintGroup):
         raise TypeError("constraints must be a sequence of groups, not a single one")
     try:
-        groups = tuple(constraints)
+        iterator = iter(constraints)
     except TypeError:
         kind = type(constraints).__name__
         raise TypeError(f"constraints must be a sequence of groups, not {kind}") from None
+    # errors of the iteration are the user's own
+    groups = tuple(iterator)
     if not groups:
         return groups
-    dt = float(_core.as_float64(dt, "dt", (), "positive"))
     sizes = _core.as_int32(tree_nv, "tree_nv")
+    for t in np.flatnonzero(sizes < 1):
+        raise ValueError(f"tree_nv[{t}] = {sizes[t]}: must be >= 1")
     placed = []
     for k, group in enumerate(groups):
         if not isinstance(group, KINDS):
             names = ", ".join(kind.__name__ for kind in KINDS)
             raise TypeError(f"constraints[{k}] must be one of {names}, not {type(group).__name__}")
         try:
-            placed.append(group.placed(sizes, dt))
+            placed.append(group.placed(sizes))
         except ValueError as error:
             raise ValueError(f"constraints[{k}].{error}") from None
     return tuple(placed)

@@ -48,21 +48,32 @@ def split_jacobian(
     J: _Float, tree_nv: _Index, size: _Index, name: str
 ) -> tuple[_Index, _Index, _Float]:
     """tree_a, tree_b and the flat blocks of J (sum(size), nv), size rows for each `name`."""
-    n = len(size)
+    n, n_trees = len(size), len(tree_nv)
     tree_a = np.zeros(n, np.int32)
     tree_b = np.full(n, -1, np.int32)
-    if len(tree_nv) == 1:
+    if n_trees == 1 or n == 0:
         return tree_a, tree_b, J.reshape(-1)
-    start = offsets(tree_nv)
-    row = offsets(size)
+    if n_trees == 0:
+        raise ValueError(f"J: {name} 0 touches no tree, since there are none")
+
+    # constraints and trees that meet, each pair once, in order
+    rows, columns = np.nonzero(J)
+    constraint_of = np.repeat(np.arange(n), size)
+    tree_of = np.repeat(np.arange(n_trees), tree_nv)
+    constraint, tree = np.divmod(
+        np.unique(constraint_of[rows] * n_trees + tree_of[columns]), n_trees
+    )
+    touched = np.bincount(constraint, minlength=n)
+    for many in np.flatnonzero(touched > 2):
+        raise ValueError(f"J: {name} {many} touches {touched[many]} trees, at most 2 are possible")
+    # a constraint with an empty Jacobian is given to the first tree
+    first = offsets(touched)[:-1]
+    tree_a[touched > 0] = tree[first[touched > 0]]
+    tree_b[touched == 2] = tree[first[touched == 2] + 1]
+
+    start, row = offsets(tree_nv).tolist(), offsets(size).tolist()
     blocks = [np.zeros(0)]
-    for i in range(n):
-        rows = J[row[i] : row[i + 1]]
-        used = (rows != 0).any(axis=0)
-        # a constraint with an empty Jacobian is given to the first tree
-        touched = [t for t in range(len(tree_nv)) if used[start[t] : start[t + 1]].any()] or [0]
-        if len(touched) > 2:
-            raise ValueError(f"J: {name} {i} touches {len(touched)} trees, at most 2 are possible")
-        tree_a[i], tree_b[i] = touched[0], touched[1] if len(touched) == 2 else -1
-        blocks += [rows[:, start[t] : start[t + 1]].ravel() for t in touched]
+    for i, trees in enumerate(zip(tree_a.tolist(), tree_b.tolist(), strict=True)):
+        rows_i = J[row[i] : row[i + 1]]
+        blocks += [rows_i[:, start[t] : start[t + 1]].reshape(-1) for t in trees if t >= 0]
     return tree_a, tree_b, np.concatenate(blocks)

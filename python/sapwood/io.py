@@ -20,6 +20,7 @@ from sapwood.constraints import KINDS
 from sapwood.problem import ContactProblem
 
 _PREFIX = "constraints"
+_MOST_DIGITS = 9  # of the number of a group
 _KEYS = set(inspect.signature(ContactProblem).parameters) - {_PREFIX}
 _NEEDED = ("dt", "tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu")
 _TEXT = ("source", "delassus")
@@ -32,7 +33,8 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
     Parameters
     ----------
     path : path-like
-        A .npz file; keys that are no argument of :class:`ContactProblem` are ignored.
+        A .npz file. Keys that are no argument of :class:`ContactProblem` are ignored, but for those
+        that begin with ``constraints.``, which must be arguments of the class of their group.
 
     Returns
     -------
@@ -124,7 +126,8 @@ def _make_groups(arrays: dict[str, Any]) -> list[ConstraintGroup]:
     groups: dict[int, dict[str, Any]] = {}
     for key, value in arrays.items():
         number, _, argument = key.removeprefix(f"{_PREFIX}.").partition(".")
-        if not (number.isascii() and number.isdecimal() and argument):
+        plain = len(number) <= _MOST_DIGITS and number.isascii() and number.isdecimal()
+        if not (plain and str(int(number)) == number and argument):
             raise ValueError(f"{key}: must be {_PREFIX}.NUMBER.ARGUMENT")
         groups.setdefault(int(number), {})[argument] = value
     kinds = {kind.kind: kind for kind in KINDS}
@@ -137,10 +140,15 @@ def _make_groups(arrays: dict[str, Any]) -> list[ConstraintGroup]:
         if name not in kinds:
             raise ValueError(f"{where}.kind = {name!r}: must be one of {', '.join(kinds)}")
         known = inspect.signature(kinds[name]).parameters
+        for argument in groups[k]:
+            if argument not in known:
+                raise ValueError(
+                    f"{where}.{argument}: must be an argument of {kinds[name].__name__}"
+                )
         if "J" not in groups[k]:
             raise ValueError(f"{where}.J is missing")
         try:
-            made.append(kinds[name](**{a: v for a, v in groups[k].items() if a in known}))
+            made.append(kinds[name](**groups[k]))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where}.{error}") from error
     return made

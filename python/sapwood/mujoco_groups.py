@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.constraint_group import ConstraintGroup
 from sapwood.constraints import KINDS
 from sapwood.mujoco_results import StepConstraints
@@ -16,15 +17,9 @@ from sapwood.mujoco_support import name_of
 
 _Float = NDArray[np.float64]
 
-# the physical parameters of each kind in the order of the C core, by the names of the classes
-_PARAMETERS = {
-    "limit": ("phi0", "k", "tau_d"),
-    "bilateral": ("g", "k", "tau_d", "force_lower", "force_upper"),
-    "controller": ("Kp", "Kd", "q_0", "q_d", "v_d", "u_ff", "effort"),
-    "dry_friction": ("f",),
-}
-# enum sap_kind
-_NAMES = ("limit", "bilateral", "controller", "dry_friction")
+# the physical parameters of each kind, and enum sap_kind
+_PARAMETERS = _core.constraint_kinds()
+_NAMES = tuple(_PARAMETERS)
 _SHAPE = ("size", "tree_a", "tree_b")
 _GIVEN = ("R", "v_hat", "lower", "upper")
 

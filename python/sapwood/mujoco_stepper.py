@@ -31,7 +31,7 @@ from sapwood.mujoco_support import (
 )
 from sapwood.problem import ContactProblem
 from sapwood.problem_arrays import Delassus
-from sapwood.settings import SapSettings
+from sapwood.settings import DEFAULT_SETTINGS, SapSettings
 from sapwood.solution import Status
 from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
 
@@ -163,7 +163,7 @@ class Stepper(LastStep):
         self._model = copy.copy(model)
         self._model.opt.timestep = time_step
         self._model.opt.disableflags |= mujoco_stages.DISABLED | left_out
-        self._settings = SapSettings() if settings is None else settings
+        self._settings = DEFAULT_SETTINGS if settings is None else settings
         self._sigma, self._beta, self._delassus = sigma, beta, delassus
         self._scheme = scheme_of(scheme)
         symplectic = self._scheme == SCHEMES["symplectic_euler"]

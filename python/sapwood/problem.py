@@ -73,7 +73,8 @@ class ContactProblem(ProblemArrays):
     source : str
         What made the problem.
     constraints : iterable of JointLimits, Bilaterals, Controllers and DryFrictions
-        Groups of constraints of other kinds, any number of each, in any order.
+        Groups of constraints of other kinds, any number of each, in any order. Those of another
+        problem keep its R, v_hat and bounds: :meth:`ConstraintGroup.physical` leaves them out.
     core : str, CoreKind or array_like of them (n_contacts,)
         Rigid core of each contact, or of all: "none", "log" or "exp", see :class:`CoreKind`.
     delta : float or array_like (n_contacts,), optional
@@ -135,11 +136,13 @@ class ContactProblem(ProblemArrays):
     ) -> None:
         if not isinstance(source, str):
             raise TypeError(f"source must be a str, not {type(source).__name__}")
-        groups = placed_groups(constraints, tree_nv, dt)
+        groups = placed_groups(constraints, tree_nv)
+        if groups:
+            dt = float(_core.as_float64(dt, "dt", (), "positive"))
         held = _core.Problem(
             tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus,
             phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n, v_hat_n=v_hat_n, v_hat_t=v_hat_t,
-            groups=[group.for_core() for group in groups],
+            groups=[group.for_core(dt) for group in groups],
             **core_arrays(core, delta, kappa, core_lambda, np.shape(mu)),
         )  # fmt: skip
         n_contacts = len(held.mu)

@@ -37,7 +37,8 @@ def clamp(y: ArrayLike, R: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Cla
     """Impulse of clamped rows, its derivative and its cost.
 
     gamma = clamp(y, lower, upper) is -dl/dv_c of the convex cost l = R gamma (y - gamma/2): R y^2/2
-    within the bounds, R (b y - b^2/2) beyond a bound b. It may be negative.
+    within the bounds, R (b y - b^2/2) beyond a bound b. It is >= 0 where 0 lies between the bounds,
+    and takes either sign where it does not.
 
     Parameters
     ----------
@@ -46,12 +47,13 @@ def clamp(y: ArrayLike, R: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Cla
     R : array_like (...)
         Regularization > 0, 1/kg or 1/(kg m^2).
     lower, upper : array_like (...)
-        Bounds, lower <= 0 <= upper, which may be infinite, in the unit of y.
+        Bounds, lower <= upper, in the unit of y; lower may be -inf and upper inf.
 
     Returns
     -------
     ClampedRows
-        ``gamma``, ``G`` = 1/R within the bounds and 0 beyond, and ``cost`` (...).
+        ``gamma``, ``G`` = 1/R within the bounds and on them, 0 beyond and where they are equal, and
+        ``cost`` (...).
 
     Raises
     ------
@@ -66,8 +68,8 @@ def clamp(y: ArrayLike, R: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Cla
     arrays = {
         "y": _core.as_float64(y, "y", rule="finite"),
         "R": _core.as_float64(R, "R", rule="positive"),
-        "lower": _bound(lower, "lower", -1.0),
-        "upper": _bound(upper, "upper", 1.0),
+        "lower": _core.as_float64(lower, "lower"),
+        "upper": _core.as_float64(upper, "upper"),
     }
     shape: tuple[int, ...] = ()
     for name, array in arrays.items():
@@ -77,15 +79,16 @@ def clamp(y: ArrayLike, R: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Cla
             raise ValueError(
                 f"{name} has shape {array.shape}, which does not broadcast with {shape}"
             ) from None
-    result = _core.clamp(*(np.broadcast_to(x, shape).reshape(-1) for x in arrays.values()))
+    y, R, lower, upper = (np.broadcast_to(x, shape) for x in arrays.values())
+    _check_bounds(arrays["lower"], arrays["lower"] < np.inf, "lower", "must be below infinity")
+    _check_bounds(arrays["upper"], arrays["upper"] > -np.inf, "upper", "must be above -infinity")
+    _check_bounds(lower, lower <= upper, "lower", "must be <= upper")
+    result = _core.clamp(*(x.reshape(-1) for x in (y, R, lower, upper)))
     return ClampedRows(*(result[name].reshape(shape) for name in ("gamma", "G", "cost")))
 
 
-def _bound(value: ArrayLike, name: str, sign: float) -> _Float:
-    """An array of that sign, or 0, with infinities but no NaN."""
-    array = _core.as_float64(value, name)
-    for index in np.argwhere(~(sign * array >= 0.0)):
+def _check_bounds(array: _Float, fine: NDArray[np.bool_], name: str, rule: str) -> None:
+    """Refuse the first entry that is not fine; NaN never is."""
+    for index in np.argwhere(~fine):
         where = f"[{', '.join(map(str, index))}]" if len(index) else ""
-        relation = ">=" if sign > 0.0 else "<="
-        raise ValueError(f"{name}{where} = {array[tuple(index)]:g}: must be {relation} 0")
-    return array
+        raise ValueError(f"{name}{where} = {array[tuple(index)]:g}: {rule}")

@@ -39,20 +39,22 @@ class SapSettings:
         Factor between trials and sufficient decrease of the backtracking line search.
     start : {"newton", "sticking"}
         First direction of an island: from the regions at the guess, as Algorithm 1 says, or, where
-        the guess is poor, as if every contact with v_hat_n > 0 stuck.
+        the guess is poor, as if every contact with v_hat_n > 0 stuck; rows of other constraints act
+        as they do at the guess.
     start_threshold : float
         A guess is poor where its momentum error e_m, Eq. (24), exceeds this.
     turning : bool
         Follow the direction of friction as an unknown of its own (primal-dual), against slips that
-        turn round from one iterate to the next, and take the last step by the factorization of
-        the step before it where that does.
+        turn round from one iterate to the next, and likewise the side of a row with two finite
+        bounds (dry friction, a saturated controller); and take the last step by the factorization
+        of the step before it where that does.
     factorization : {"supernodal", "dense", "cholmod"}
         How the Newton system is factored; see :func:`sapwood.factorizations`.
     soft_norm : float
         eps_s in N s: |y_t| is replaced by sqrt(|y_t|^2 + eps_s^2). 0 is the exact law.
     islands : bool
-        Solve and stop each island of the contact graph by itself, without the velocities that no
-        contact moves: those follow from the others at the end.
+        Solve and stop each island of the graph of trees and constraints by itself, without the
+        velocities that no constraint moves: those follow from the others at the end.
     record_history : bool
         Keep one record per iteration in ``solution.history``.
 
@@ -105,6 +107,10 @@ class SapSettings:
             if getattr(self, field.name) != field.default
         )
         return f"SapSettings({', '.join(changed)})"
+
+
+DEFAULT_SETTINGS = SapSettings()
+"""What ``settings=None`` means."""
 
 
 def factorizations() -> tuple[str, ...]:

@@ -89,13 +89,14 @@ class Solution:
     line_search_trials : int
         Evaluations of all line searches.
     n_islands : int
-        Islands of the contact graph.
+        Islands of the graph of trees and constraints.
     symbolic_reused : bool
-        The contact graph was that of the solver's call before.
+        The graph was that of the solver's call before.
     momentum_error : float
-        e_m, Eq. (24), dimensionless.
+        e_m, Eq. (24), dimensionless: with the impulses of all constraints, over the trees that they
+        touch.
     complementarity_error : float
-        e_mu, Eq. (25), dimensionless.
+        e_mu, Eq. (25), dimensionless: the mean over contacts and rows of other constraints.
     velocity_error_bound : float
         Proved: |v - v_min|_A is at most this, sqrt(J).
     cost_gap_bound : float

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.equality import equal_arrays
 from sapwood.problem import ContactProblem
-from sapwood.settings import SapSettings
+from sapwood.settings import DEFAULT_SETTINGS, SapSettings
 from sapwood.solution import Solution
 
 _Float = NDArray[np.float64]
@@ -81,7 +81,7 @@ class SapSolver:
 
     def __init__(self, settings: SapSettings | None = None) -> None:
         if settings is None:
-            settings = SapSettings()
+            settings = DEFAULT_SETTINGS
         elif not isinstance(settings, SapSettings):
             raise TypeError(f"settings must be a SapSettings, not {type(settings).__name__}")
         self._settings = settings

@@ -8,8 +8,8 @@ Divided by what a processor reaches, they are the least time that the solve coul
     work = count_work(problem, sapwood.solve(problem, settings=settings))
     print(dict(zip(PHASES, work.flops.sum(axis=0))))
 
-Counted from the contact graph, the regions that the contacts ended in and the records of the
-iterations; the formulas are at the top of ``csrc/sap/work.h``.
+Counted from the graph of trees and constraints, the regions that the contacts ended in and the
+records of the iterations; the formulas are at the top of ``csrc/sap/work.h``.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def count_work(problem: ContactProblem, solution: Solution) -> Work:
     ValueError
         The solution has no history, or is not one of this problem.
     MemoryError
-        Where there is no room for the contact graph.
+        Where there is no room for the graph.
     """
     if not isinstance(problem, ContactProblem):
         raise TypeError(f"problem must be a ContactProblem, not {type(problem).__name__}")

@@ -8,8 +8,7 @@ from sapwood import ContactProblem
 def minimum_degree(problem: ContactProblem) -> list[int]:
     """Trees in the order of elimination, each time one with the fewest coupled velocities.
 
-    Trees are the nodes of the contact graph, weighted by their velocities; the lowest number wins a
-    tie.
+    Trees are the nodes of the graph, weighted by their velocities; the lowest number wins a tie.
     """
     neighbours: list[set[int]] = [set() for _ in range(problem.n_trees)]
     for a, b in zip(problem.tree_a.tolist(), problem.tree_b.tolist(), strict=True):

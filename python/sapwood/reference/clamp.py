@@ -4,9 +4,11 @@ Row by row, with y = (v_hat - v_c)/R,
 
     gamma = clamp(y, lower, upper),   G = -dgamma/dv_c = 1/R within the bounds, 0 beyond
 
-from the convex cost R y^2/2 within and R (b y - b^2/2) beyond a bound b. Kinds differ in what R,
-v_hat and the bounds follow from (`regularization`). The cost may be negative, and unbounded below
-in a single row: nothing may assume more than that it is convex.
+from the convex cost R y^2/2 within and R (b y - b^2/2) beyond a bound b. A row whose bounds are
+equal has no inside: G = 0 everywhere. Kinds differ in what R, v_hat and the bounds follow from
+(`regularization`). Where 0 lies between the bounds, the cost is not negative; where it does not, as
+in a cable that always pulls, the cost takes either sign and is unbounded below: nothing may assume
+more than that it is convex.
 """
 
 from __future__ import annotations
@@ -29,20 +31,21 @@ def clamp(
     R : (...) array
         Regularization, 1/kg or 1/(kg m^2), > 0.
     lower, upper : (...) arrays
-        Bounds, lower <= 0 <= upper, which may be infinite, in the unit of y.
+        Bounds, lower <= upper, in the unit of y; lower may be -inf and upper inf.
 
     Returns
     -------
     gamma : (...) array
         clamp(y, lower, upper).
     G : (...) array
-        -dgamma/dv_c: 1/R on the bounds and between them, 0 beyond.
+        -dgamma/dv_c: 1/R on the bounds and between them, 0 beyond and where both are equal.
     cost : (...) array
-        l = R gamma (y - gamma/2), J, which is both of the formulas above.
+        l = R gamma (y - gamma/2), J, which is both of the formulas above; >= 0 where
+        lower <= 0 <= upper.
     """
     y, R, lower, upper = (np.asarray(x, dtype=float) for x in (y, R, lower, upper))
     gamma = np.clip(y, lower, upper)
-    G = np.where((lower <= y) & (y <= upper), 1.0 / R, 0.0)
+    G = np.where((gamma == y) & (lower < upper), 1.0 / R, 0.0)
     return gamma, G, R * gamma * (y - gamma / 2.0)
 
 

@@ -1,4 +1,4 @@
-"""The contact graph: islands, elimination order and junction tree (section VIII-D).
+"""The graph of trees: islands, elimination order and junction tree (section VIII-D).
 
 Trees are nodes; all constraints between the same two trees form a patch, which is an edge. The
 Hessian has a block (t, s) exactly where the graph has an edge, so the graph alone decides where its
@@ -31,7 +31,7 @@ def contact_graph(
 ) -> tuple[Adjacency, NDArray[np.bool_]]:
     """Neighbours of every tree, and which trees take part in any constraint.
 
-    A tree in contact with the world alone takes part and has no neighbour.
+    A tree whose constraints are all with the world takes part and has no neighbour.
     """
     adjacency: Adjacency = {t: set() for t in range(n_trees)}
     touched = np.zeros(n_trees, dtype=bool)
@@ -47,7 +47,7 @@ def contact_graph(
 def islands(
     n_trees: int, tree_a: Iterable[int], tree_b: Iterable[int]
 ) -> tuple[NDArray[np.int32], int]:
-    """Connected components of the contact graph.
+    """Connected components of the graph.
 
     Returns
     -------

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood.problem import ContactProblem
-from sapwood.settings import SapSettings
+from sapwood.settings import DEFAULT_SETTINGS, SapSettings
 from sapwood.solution import ConstraintSolution, Solution, Status
 from sapwood.solver import Evaluation, LineValues
 
@@ -236,7 +236,7 @@ def solve(
     `settings.islands` each island is solved and stopped by itself; without, all are solved as one.
     """
     start = time.perf_counter()
-    settings = SapSettings() if settings is None else settings
+    settings = DEFAULT_SETTINGS if settings is None else settings
     if v_guess is None:
         v_guess = problem.v_star if problem.v_guess is None else problem.v_guess
     guess = np.asarray(v_guess, dtype=float)
@@ -322,7 +322,7 @@ class SapSolver:
     """The reference behind the interface of `sapwood.SapSolver`; keeps nothing between calls."""
 
     def __init__(self, settings: SapSettings | None = None) -> None:
-        self.settings = SapSettings() if settings is None else settings
+        self.settings = DEFAULT_SETTINGS if settings is None else settings
 
     def solve(self, problem: ContactProblem, v_guess: ArrayLike | None = None) -> Solution:
         """See `solve`."""

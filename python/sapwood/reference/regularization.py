@@ -133,7 +133,10 @@ def regularize_group(
     group = problem.constraints[k]
     w = constraint_inverse_mass(problem, k, delassus)
     near_rigid = group.beta**2 / (4.0 * np.pi**2) * w
-    x = {name: np.asarray(value) for name, value in group.parameters.items()}
+    physical = group.parameters
+    if "tau_d" in physical and physical["tau_d"] is None:
+        physical["tau_d"] = np.full(group.n_rows, dt)
+    x = {name: np.asarray(value) for name, value in physical.items()}
 
     if group.kind == "limit" or group.kind == "bilateral":
         phi0 = x["phi0"] if group.kind == "limit" else x["g"]

@@ -67,7 +67,7 @@ def contact_problem(
     TypeError, ValueError
         Where A is not positive definite or an array of the contacts is wrong; the text names it.
     """
-    groups = [group.placed(tree_nv, dt) for group in contacts.constraints]
+    groups = [group.placed(tree_nv) for group in contacts.constraints]
     # their arrays are used before the problem has checked them
     tree_a = _core.as_int32(contacts.tree_a, "tree_a")
     tree_b = _core.as_int32(contacts.tree_b, "tree_b")

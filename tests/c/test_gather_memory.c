@@ -1,0 +1,90 @@
+/* Memory of a sap_gather: kept from step to step, and clean errors where there is none. */
+#include <stdlib.h>
+
+#include "model.h"
+
+struct counter {
+  long calls, live, fail_at; /* fail_at 0: never */
+};
+
+static void *counted_allocate(size_t bytes, void *context) {
+  struct counter *counter = context;
+  if (++counter->calls == counter->fail_at) {
+    return NULL;
+  }
+  ++counter->live;
+  return malloc(bytes);
+}
+
+static void counted_release(void *memory, void *context) {
+  struct counter *counter = context;
+  counter->live -= memory != NULL;
+  free(memory);
+}
+
+/* a step allocates nothing of its own once the largest list has been seen */
+static void memory_is_kept(void) {
+  uint64_t seed = 6;
+  struct counter counter = {0};
+  const sap_allocator allocator = {counted_allocate, counted_release, &counter};
+  struct model m;
+  struct list few, many;
+  struct sap_gather g;
+  make_model(&m, &seed);
+  make_list(&few);
+  make_list(&many);
+  add_contact(&few, 0, 1, 3, 3, &seed);
+  for (int i = 0; i < MOST; ++i) {
+    add_contact(&many, 1, 2, 3, 3, &seed);
+  }
+  REQUIRE(sap_gather_create(&g, &m.forest, NULL, &allocator) == SAP_OK);
+  REQUIRE(sap_gather_run(&g, &m.state, &many.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+
+  for (int i = 0; i < 10; ++i) {
+    const long before = counter.calls;
+    const struct list *l = i % 2 ? &few : &many;
+    REQUIRE(sap_gather_run(&g, &m.state, &l->list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+    CHECK_EQUAL(counter.calls - before, 0);
+  }
+  sap_gather_release(&g);
+  CHECK_EQUAL(counter.live, 0);
+}
+
+static void failing_allocations_are_clean_errors(void) {
+  uint64_t seed = 7;
+  int succeeded = 0;
+  for (long fail_at = 1; !succeeded && fail_at < 100; ++fail_at) {
+    struct counter counter = {0, 0, fail_at};
+    const sap_allocator allocator = {counted_allocate, counted_release, &counter};
+    struct model m;
+    struct list l;
+    struct sap_gather g;
+    make_model(&m, &seed);
+    make_list(&l);
+    add_contact(&l, 0, 1, 3, 3, &seed);
+    sap_status status = sap_gather_create(&g, &m.forest, NULL, &allocator);
+    if (status == SAP_OK) {
+      status = sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters);
+      if (status != SAP_OK) {
+        /* and the next call works again */
+        CHECK_EQUAL(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters),
+                    SAP_OK);
+        CHECK_EQUAL(g.problem.n_contacts, 1);
+      }
+    }
+    CHECK(status == SAP_OK || status == SAP_OUT_OF_MEMORY);
+    succeeded = status == SAP_OK;
+    CHECK_EQUAL(succeeded, counter.calls < fail_at);
+    sap_gather_release(&g);
+    CHECK_EQUAL(counter.live, 0);
+  }
+  CHECK(succeeded);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(memory_is_kept),
+      CHECK_TEST(failing_allocations_are_clean_errors),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
