@@ -19,7 +19,7 @@ static void bound_impulse(struct sap_workspace *w, const struct sap_island *isla
   }
   const double row_terms = 2.0 * widest + 2;
   const double terms = 3.0 * (island->triple_end - island->triple_begin) + 2;
-  for (int law = 0; law < SAP_N_LAWS; ++law) {
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     sap_laws[law].bound(&w->pool, range[0], range[1], row_terms * u, terms * u);
   }
@@ -79,7 +79,7 @@ double sap_certificate(struct sap_workspace *w, const struct sap_island *island)
 
 double sap_complementarity(const struct sap_workspace *w, const struct sap_island *island) {
   double sum = 0;
-  for (int law = 0; law < SAP_N_LAWS; ++law) {
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     sum += sap_laws[law].complementarity(&w->pool, range[0], range[1]);
   }

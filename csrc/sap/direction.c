@@ -7,7 +7,7 @@ void sap_newton_system(struct sap_workspace *w, const struct sap_island *island)
 }
 
 void sap_sticking_system(struct sap_workspace *w, const struct sap_island *island) {
-  for (int law = 0; law < SAP_N_LAWS; ++law) {
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     sap_laws[law].stick(&w->pool, range[0], range[1]);
   }
@@ -18,21 +18,21 @@ void sap_sticking_system(struct sap_workspace *w, const struct sap_island *islan
 }
 
 void sap_dual_predict(struct sap_workspace *w, const struct sap_island *island) {
-  for (int law = 0; law < SAP_N_LAWS; ++law) {
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     w->laws[law]->predict(&w->pool, range[0], range[1]);
   }
 }
 
 void sap_dual_blend(struct sap_workspace *w, const struct sap_island *island) {
-  for (int law = 0; law < SAP_N_LAWS; ++law) {
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     w->laws[law]->blend(&w->pool, range[0], range[1]);
   }
 }
 
 void sap_dual_loosen(struct sap_workspace *w, const struct sap_island *island) {
-  for (int law = 0; law < SAP_N_LAWS; ++law) {
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     if (w->laws[law]->loosen) {
       w->laws[law]->loosen(&w->pool, range[0], range[1]);

@@ -42,6 +42,14 @@ struct sap_island {
   int32_t law_begin[SAP_N_LAWS + 1]; /* its triples by law */
 };
 
+/* the first law from `law` on that has triples in the island, else SAP_N_LAWS */
+static inline int sap_law_from(const struct sap_island *island, int law) {
+  while (law < SAP_N_LAWS && island->law_begin[law] == island->law_begin[law + 1]) {
+    ++law;
+  }
+  return law;
+}
+
 struct sap_graph {
   /* signature: a private copy of the index arrays */
   int32_t n_trees, n_triples, whole, has_laws;

@@ -27,7 +27,7 @@ void sap_refresh(struct sap_workspace *w, const struct sap_island *island) {
 struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island) {
   /* l_i(v_c) and gamma */
   double constraints = 0;
-  for (int law = 0; law < SAP_N_LAWS; ++law) {
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     constraints += w->laws[law]->evaluate(&w->pool, range[0], range[1]);
   }
@@ -97,7 +97,8 @@ struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *
 struct sap_line_point sap_line_at(const struct sap_line *line, double alpha) {
   /* dp^T (v(alpha) - v*) - dv_c^T gamma;  dv^T dp + dv_c^T G dv_c */
   struct sap_line_point point = {.alpha = alpha};
-  for (int law = 0; law < SAP_N_LAWS; ++law) {
+  for (int law = sap_law_from(line->island, 0); law < SAP_N_LAWS;
+       law = sap_law_from(line->island, law + 1)) {
     const int32_t *range = &line->island->law_begin[law];
     double slope, curvature;
     line->w->laws[law]->line(&line->w->pool, range[0], range[1], alpha, &slope, &curvature);
@@ -111,7 +112,8 @@ struct sap_line_point sap_line_at(const struct sap_line *line, double alpha) {
 
 double sap_line_wall(const struct sap_line *line, double alpha) {
   double wall = alpha;
-  for (int law = 0; law < SAP_N_LAWS; ++law) {
+  for (int law = sap_law_from(line->island, 0); law < SAP_N_LAWS;
+       law = sap_law_from(line->island, law + 1)) {
     const int32_t *range = &line->island->law_begin[law];
     if (sap_laws[law].wall) {
       wall = fmin(wall, sap_laws[law].wall(&line->w->pool, range[0], range[1], alpha));
@@ -122,7 +124,8 @@ double sap_line_wall(const struct sap_line *line, double alpha) {
 
 double sap_line_difference(const struct sap_line *line, double alpha) {
   double difference = alpha * (line->product.linear + 0.5 * alpha * line->product.quadratic);
-  for (int law = 0; law < SAP_N_LAWS; ++law) {
+  for (int law = sap_law_from(line->island, 0); law < SAP_N_LAWS;
+       law = sap_law_from(line->island, law + 1)) {
     const int32_t *range = &line->island->law_begin[law];
     difference += sap_laws[law].difference(&line->w->pool, range[0], range[1], alpha);
   }

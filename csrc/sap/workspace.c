@@ -199,7 +199,7 @@ int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
   bind_cores(w, island, problem);
   bind_clamps(w, island);
   int valid = finite;
-  for (int law = 0; law < SAP_N_LAWS; ++law) {
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     valid &= w->laws[law]->derive(&w->pool, range[0], range[1]);
   }
