@@ -243,8 +243,6 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
   const struct sap_pool p = *pool;
 #pragma GCC ivdep
   for (int32_t i = begin; i < end; ++i) {
-    const double t_1 = p.slip[0][i], t_2 = p.slip[1][i];
-    const int slides = t_1 * t_1 + t_2 * t_2 > 0;
     const double y_r = sqrt(p.y[0][i] * p.y[0][i] + p.y[1][i] * p.y[1][i] + p.soft);
     /* (1/R_t) min(mu (gamma_n + gamma_n')/(2 y_r), phi): in stiction G_tt is at least phi/R_t */
     const double compliant = p.share[i] * (p.y[2][i] + p.mu_hat[i] * y_r);
@@ -252,13 +250,7 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
     const double friction = 0.5 * p.mu[i] * (p.gamma[2][i] + p.dual[2][i]);
     const double across = p.inverse_R_t[i] * (friction < most * y_r ? friction / y_r : most);
     const double along = p.mu[i] * p.mu[i] * p.G[SAP_G_NN][i];
-    const double m_1 = 0.5 * (t_1 + p.dual[0][i]), m_2 = 0.5 * (t_2 + p.dual[1][i]);
-    const double G_11 = along * t_1 * t_1 + across * (1 - m_1 * m_1);
-    const double G_12 = along * t_1 * t_2 - across * m_1 * m_2;
-    const double G_22 = along * t_2 * t_2 + across * (1 - m_2 * m_2);
-    p.G[SAP_G_11][i] = slides ? G_11 : p.G[SAP_G_11][i];
-    p.G[SAP_G_12][i] = slides ? G_12 : p.G[SAP_G_12][i];
-    p.G[SAP_G_22][i] = slides ? G_22 : p.G[SAP_G_22][i];
+    sap_pool_turn(&p, i, along, across);
   }
 }
 

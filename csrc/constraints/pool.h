@@ -57,6 +57,19 @@ static inline struct sap_contact sap_pool_get(const struct sap_pool *pool, int32
   };
 }
 
+/* G_tt = along t t^T + across (I - m m^T), m = (t + w)/2 of direction.h, where a contact slides */
+static inline void sap_pool_turn(const struct sap_pool *p, int32_t i, double along, double across) {
+  const double t_1 = p->slip[0][i], t_2 = p->slip[1][i];
+  const int slides = t_1 * t_1 + t_2 * t_2 > 0;
+  const double m_1 = 0.5 * (t_1 + p->dual[0][i]), m_2 = 0.5 * (t_2 + p->dual[1][i]);
+  const double G_11 = along * t_1 * t_1 + across * (1 - m_1 * m_1);
+  const double G_12 = along * t_1 * t_2 - across * m_1 * m_2;
+  const double G_22 = along * t_2 * t_2 + across * (1 - m_2 * m_2);
+  p->G[SAP_G_11][i] = slides ? G_11 : p->G[SAP_G_11][i];
+  p->G[SAP_G_12][i] = slides ? G_12 : p->G[SAP_G_12][i];
+  p->G[SAP_G_22][i] = slides ? G_22 : p->G[SAP_G_22][i];
+}
+
 /* The loops over triples [begin, end) that a solve spends its time in, compiled once per instruction set. */
 struct sap_law_loops {
   /* what follows from the constants; 0 where one of them breaks a rule of sap_check_constraints() */
