@@ -81,9 +81,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
       const int32_t i = first + k;
       const struct sap_contact c = sap_pool_get(&p, i);
       const double dv_1 = p.dv_c[0][i], dv_2 = p.dv_c[1][i], dv_n = p.dv_c[2][i];
-      const struct sap_contact_state at = sap_contact_at_impulse(
-          &c, p.y[0][i] - alpha * (dv_1 * c.inverse_R_t),
-          p.y[1][i] - alpha * (dv_2 * c.inverse_R_t), p.y[2][i] - alpha * (dv_n * c.inverse_R_n));
+      const struct sap_contact_state at = sap_pool_at(&p, i, &c, alpha);
       double gamma[3];
       sap_contact_impulse(&c, &at, gamma);
       slopes[k] = -(dv_1 * gamma[0] + dv_2 * gamma[1] + dv_n * gamma[2]);
@@ -98,13 +96,9 @@ static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
   const struct sap_pool p = *pool;
 #pragma GCC ivdep
   for (int32_t i = begin; i < end; ++i) {
-    /* gamma' = gamma - G dv_c */
-    const double d_1 = -p.dv_c[0][i], d_2 = -p.dv_c[1][i], d_n = -p.dv_c[2][i];
-    const double G_12 = p.G[SAP_G_12][i], G_1n = p.G[SAP_G_1N][i], G_2n = p.G[SAP_G_2N][i];
-    const double gamma_1 = p.gamma[0][i] + p.G[SAP_G_11][i] * d_1 + G_12 * d_2 + G_1n * d_n;
-    const double gamma_2 = p.gamma[1][i] + G_12 * d_1 + p.G[SAP_G_22][i] * d_2 + G_2n * d_n;
-    const double normal = p.gamma[2][i] + G_1n * d_1 + G_2n * d_2 + p.G[SAP_G_NN][i] * d_n;
-    const double gamma_n = normal > 0 ? normal : 0;
+    double next[3];
+    sap_pool_linearize(&p, i, next);
+    const double gamma_1 = next[0], gamma_2 = next[1], gamma_n = next[2] > 0 ? next[2] : 0;
     /* w = gamma_t'/max(mu gamma_n', |gamma_t'|) */
     const double length = sqrt(gamma_1 * gamma_1 + gamma_2 * gamma_2);
     const double bound = p.mu[i] * gamma_n;

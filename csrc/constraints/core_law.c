@@ -97,9 +97,7 @@ double sap_cores_wall(const struct sap_pool *p, int32_t begin, int32_t end, doub
     const struct sap_contact c = sap_pool_get(p, i);
     const struct sap_core_barrier barrier = barrier_of(p, i);
     const double dv[3] = {p->dv_c[0][i], p->dv_c[1][i], p->dv_c[2][i]};
-    const struct sap_contact_state at = sap_contact_at_impulse(
-        &c, p->y[0][i] - alpha * (dv[0] * c.inverse_R_t),
-        p->y[1][i] - alpha * (dv[1] * c.inverse_R_t), p->y[2][i] - alpha * (dv[2] * c.inverse_R_n));
+    const struct sap_contact_state at = sap_pool_at(p, i, &c, alpha);
     const double s = sqrt(2 * sap_contact_cost(&c, &at) * barrier.inverse_kappa);
     const double most = sap_core_most(&barrier);
     if (s <= most) {

@@ -94,6 +94,17 @@ static inline double outer_factor(double rise, double cost) {
   return cost > 0x1p-1000 ? 0.5 * rise / cost : 0;
 }
 
+/* G_b = phi G_0 + outer gamma_0 gamma_0^T */
+static inline void stiffen(const struct sap_pool *p, int32_t i, double phi, double outer,
+                           double g_1, double g_2, double g_n) {
+  p->G[SAP_G_11][i] = phi * p->G[SAP_G_11][i] + outer * g_1 * g_1;
+  p->G[SAP_G_12][i] = phi * p->G[SAP_G_12][i] + outer * g_1 * g_2;
+  p->G[SAP_G_22][i] = phi * p->G[SAP_G_22][i] + outer * g_2 * g_2;
+  p->G[SAP_G_1N][i] = phi * p->G[SAP_G_1N][i] + outer * g_1 * g_n;
+  p->G[SAP_G_2N][i] = phi * p->G[SAP_G_2N][i] + outer * g_2 * g_n;
+  p->G[SAP_G_NN][i] = phi * p->G[SAP_G_NN][i] + outer * g_n * g_n;
+}
+
 static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
   SAP_OF_ISA(sap_contact_loops_).evaluate(pool, begin, end);
   const struct sap_pool p = *pool;
@@ -123,12 +134,7 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
       const int32_t i = first + k;
       const double phi = round.phi[k], outer = outer_factor(round.rise[k], cost[k]);
       const double g_1 = p.gamma[0][i], g_2 = p.gamma[1][i], g_n = p.gamma[2][i];
-      p.G[SAP_G_11][i] = phi * p.G[SAP_G_11][i] + outer * g_1 * g_1;
-      p.G[SAP_G_12][i] = phi * p.G[SAP_G_12][i] + outer * g_1 * g_2;
-      p.G[SAP_G_22][i] = phi * p.G[SAP_G_22][i] + outer * g_2 * g_2;
-      p.G[SAP_G_1N][i] = phi * p.G[SAP_G_1N][i] + outer * g_1 * g_n;
-      p.G[SAP_G_2N][i] = phi * p.G[SAP_G_2N][i] + outer * g_2 * g_n;
-      p.G[SAP_G_NN][i] = phi * p.G[SAP_G_NN][i] + outer * g_n * g_n;
+      stiffen(&p, i, phi, outer, g_1, g_2, g_n);
       p.gamma[0][i] = phi * g_1;
       p.gamma[1][i] = phi * g_2;
       p.gamma[2][i] = phi * g_n;
@@ -152,9 +158,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
       const int32_t i = first + k;
       const struct sap_contact c = sap_pool_get(&p, i);
       const double dv_1 = p.dv_c[0][i], dv_2 = p.dv_c[1][i], dv_n = p.dv_c[2][i];
-      const struct sap_contact_state at = sap_contact_at_impulse(
-          &c, p.y[0][i] - alpha * (dv_1 * c.inverse_R_t),
-          p.y[1][i] - alpha * (dv_2 * c.inverse_R_t), p.y[2][i] - alpha * (dv_n * c.inverse_R_n));
+      const struct sap_contact_state at = sap_pool_at(&p, i, &c, alpha);
       double gamma[3];
       sap_contact_impulse(&c, &at, gamma);
       slopes[k] = -(dv_1 * gamma[0] + dv_2 * gamma[1] + dv_n * gamma[2]);
@@ -180,14 +184,10 @@ static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
   const struct sap_pool p = *pool;
 #pragma GCC ivdep
   for (int32_t i = begin; i < end; ++i) {
-    /* gamma' = gamma - G dv_c */
-    const double d_1 = -p.dv_c[0][i], d_2 = -p.dv_c[1][i], d_n = -p.dv_c[2][i];
-    const double G_12 = p.G[SAP_G_12][i], G_1n = p.G[SAP_G_1N][i], G_2n = p.G[SAP_G_2N][i];
-    const double gamma_1 = p.gamma[0][i] + p.G[SAP_G_11][i] * d_1 + G_12 * d_2 + G_1n * d_n;
-    const double gamma_2 = p.gamma[1][i] + G_12 * d_1 + p.G[SAP_G_22][i] * d_2 + G_2n * d_n;
-    const double gamma_n = p.gamma[2][i] + G_1n * d_1 + G_2n * d_2 + p.G[SAP_G_NN][i] * d_n;
+    double next[3];
+    sap_pool_linearize(&p, i, next);
     p.dual_size[i] =
-        sqrt(p.R_t[i] * (gamma_1 * gamma_1 + gamma_2 * gamma_2) + p.R_n[i] * gamma_n * gamma_n);
+        sqrt(p.R_t[i] * (next[0] * next[0] + next[1] * next[1]) + p.R_n[i] * next[2] * next[2]);
   }
 }
 
@@ -228,12 +228,7 @@ static void loosen(struct sap_pool *pool, int32_t begin, int32_t end) {
       const double rise = sap_core_dual_rise(f, round.s[k], p.core_lambda[i], phi);
       const double outer = outer_factor(rise, cost[k]);
       const double g_1 = gamma[0][k], g_2 = gamma[1][k], g_n = gamma[2][k];
-      p.G[SAP_G_11][i] = phi * p.G[SAP_G_11][i] + outer * g_1 * g_1;
-      p.G[SAP_G_12][i] = phi * p.G[SAP_G_12][i] + outer * g_1 * g_2;
-      p.G[SAP_G_22][i] = phi * p.G[SAP_G_22][i] + outer * g_2 * g_2;
-      p.G[SAP_G_1N][i] = phi * p.G[SAP_G_1N][i] + outer * g_1 * g_n;
-      p.G[SAP_G_2N][i] = phi * p.G[SAP_G_2N][i] + outer * g_2 * g_n;
-      p.G[SAP_G_NN][i] = phi * p.G[SAP_G_NN][i] + outer * g_n * g_n;
+      stiffen(&p, i, phi, outer, g_1, g_2, g_n);
     }
   }
 }

@@ -57,6 +57,23 @@ static inline struct sap_contact sap_pool_get(const struct sap_pool *pool, int32
   };
 }
 
+/* where y lies at v_c + alpha dv_c */
+static inline struct sap_contact_state sap_pool_at(const struct sap_pool *p, int32_t i,
+                                                   const struct sap_contact *c, double alpha) {
+  return sap_contact_at_impulse(c, p->y[0][i] - alpha * (p->dv_c[0][i] * c->inverse_R_t),
+                                p->y[1][i] - alpha * (p->dv_c[1][i] * c->inverse_R_t),
+                                p->y[2][i] - alpha * (p->dv_c[2][i] * c->inverse_R_n));
+}
+
+/* gamma' = gamma - G dv_c */
+static inline void sap_pool_linearize(const struct sap_pool *p, int32_t i, double gamma[3]) {
+  const double d_1 = -p->dv_c[0][i], d_2 = -p->dv_c[1][i], d_n = -p->dv_c[2][i];
+  const double G_12 = p->G[SAP_G_12][i], G_1n = p->G[SAP_G_1N][i], G_2n = p->G[SAP_G_2N][i];
+  gamma[0] = p->gamma[0][i] + p->G[SAP_G_11][i] * d_1 + G_12 * d_2 + G_1n * d_n;
+  gamma[1] = p->gamma[1][i] + G_12 * d_1 + p->G[SAP_G_22][i] * d_2 + G_2n * d_n;
+  gamma[2] = p->gamma[2][i] + G_1n * d_1 + G_2n * d_2 + p->G[SAP_G_NN][i] * d_n;
+}
+
 /* G_tt = along t t^T + across (I - m m^T), m = (t + w)/2 of direction.h, where a contact slides */
 static inline void sap_pool_turn(const struct sap_pool *p, int32_t i, double along, double across) {
   const double t_1 = p->slip[0][i], t_2 = p->slip[1][i];

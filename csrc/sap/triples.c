@@ -130,7 +130,3 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   triples->rows = list.rows;
   return SAP_OK;
 }
-
-void sap_triples_release(struct sap_triples *triples, const sap_allocator *memory) {
-  sap_block_release(&triples->block, memory);
-}

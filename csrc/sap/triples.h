@@ -36,6 +36,4 @@ struct sap_triples {
 sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *problem,
                             const sap_allocator *memory);
 
-void sap_triples_release(struct sap_triples *triples, const sap_allocator *memory);
-
 #endif

@@ -240,6 +240,6 @@ void sap_workspace_release(struct sap_workspace *w) {
   sap_block_release(&w->row_block, &w->memory);
   sap_block_release(&w->number_block, &w->memory);
   sap_block_release(&w->reduction.block, &w->memory);
-  sap_triples_release(&w->triples, &w->memory);
+  sap_block_release(&w->triples.block, &w->memory);
   w->has_graph = 0;
 }
