@@ -45,6 +45,11 @@ struct sap_kind_entry {
   struct sap_row (*row)(const double *parameter, const struct sap_row_step *step);
 };
 
+/* rows of constraint i of a group */
+static inline int32_t sap_rows_of(const sap_constraints *group, int32_t i) {
+  return group->size ? group->size[i] : 1;
+}
+
 extern const struct sap_kind_entry *const sap_kinds[SAP_N_KINDS];
 
 extern const struct sap_kind_entry sap_kind_limit, sap_kind_bilateral, sap_kind_controller,

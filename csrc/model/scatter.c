@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "constraints/kinds.h"
 #include "model/element_rows.h"
 
 /* rows of one contact from its force f (t1, t2, n) */
@@ -102,7 +103,7 @@ static void add_group(const struct sap_forest *forest, const sap_constraints *gr
                       const double *gamma, double dt, double *force) {
   const double *J = group->J;
   for (int32_t c = 0; c < group->n; ++c) {
-    const int32_t size = group->size == NULL ? 1 : group->size[c];
+    const int32_t size = sap_rows_of(group, c);
     for (int side = 0; side < 2; ++side) {
       const int32_t tree = side == 0 ? group->tree_a[c] : group->tree_b[c];
       for (int32_t i = 0; i < size && tree >= 0; ++i) {

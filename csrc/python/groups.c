@@ -12,7 +12,7 @@ static const char *const bound_names[N_BOUNDS] = {"R", "v_hat", "lower", "upper"
 int64_t sapwood_group_rows(const sap_constraints *group) {
   int64_t n_rows = 0;
   for (int32_t i = 0; i < group->n; ++i) {
-    n_rows += group->size == NULL ? 1 : group->size[i];
+    n_rows += sap_rows_of(group, i);
   }
   return n_rows;
 }

@@ -39,7 +39,7 @@ static sap_status measure(const sap_problem *problem, const sap_constraints *gro
   const int32_t most = sap_kinds[group->kind]->most_rows;
   for (int32_t i = 0; i < group->n; ++i) {
     const int32_t a = group->tree_a[i], b = group->tree_b[i];
-    const int32_t size = group->size ? group->size[i] : 1;
+    const int32_t size = sap_rows_of(group, i);
     if (size < 1 || size > most) {
       return invalid(error, "size", i, size, most == 1 ? "must be 1" : "must be from 1 to 6");
     }
@@ -257,7 +257,7 @@ static sap_status regularize(const sap_problem *problem, const sap_constraints *
   const double *J = group->J;
   int64_t i = 0;
   for (int32_t c = 0; c < group->n; ++c) {
-    const int32_t size = group->size ? group->size[c] : 1;
+    const int32_t size = sap_rows_of(group, c);
     const int32_t trees[2] = {group->tree_a[c], group->tree_b[c]};
     double w = 0;
     for (int32_t r = 0; r < size; ++r, ++i) {
@@ -381,7 +381,7 @@ sap_status sap_regularize_groups(const sap_problem *problem, const sap_group_par
       return of_group(of, g, error);
     }
     for (int32_t c = 0; c < group->n; ++c) {
-      first += group->size ? group->size[c] : 1;
+      first += sap_rows_of(group, c);
     }
   }
   return SAP_OK;

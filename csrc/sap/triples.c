@@ -1,13 +1,11 @@
 #include "sap/triples.h"
 
-static int32_t size_of(const sap_constraints *group, int32_t i) {
-  return group->size ? group->size[i] : 1;
-}
+#include "constraints/kinds.h"
 
 /* single-row constraints from i on that one triple takes */
 static int32_t count_singles(const sap_constraints *group, int32_t i) {
   int32_t n = 1;
-  while (n < 3 && i + n < group->n && size_of(group, i + n) == 1 &&
+  while (n < 3 && i + n < group->n && sap_rows_of(group, i + n) == 1 &&
          group->tree_a[i + n] == group->tree_a[i] && group->tree_b[i + n] == group->tree_b[i]) {
     ++n;
   }
@@ -47,7 +45,7 @@ static void add_group(struct list *list, const sap_problem *problem, const sap_c
   const double *J = group->J;
   int64_t row = 0;
   for (int32_t i = 0; i < group->n;) {
-    const int32_t a = group->tree_a[i], b = group->tree_b[i], size = size_of(group, i);
+    const int32_t a = group->tree_a[i], b = group->tree_b[i], size = sap_rows_of(group, i);
     const int64_t n_a = problem->tree_nv[a], n_b = b < 0 ? 0 : problem->tree_nv[b];
     const int32_t count = size == 1 ? count_singles(group, i) : 1;
     const int32_t n_rows = size * count;
@@ -78,7 +76,7 @@ static void add_groups(struct list *list, const sap_problem *problem) {
     const sap_constraints *group = &problem->groups[g];
     add_group(list, problem, group, place);
     for (int32_t i = 0; i < group->n; ++i) {
-      place += size_of(group, i);
+      place += sap_rows_of(group, i);
     }
   }
 }
