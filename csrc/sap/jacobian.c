@@ -157,24 +157,29 @@ INLINE void store_sums(const struct row_sums *sums, int32_t i, double *const x_c
 }
 
 /* a patch whose rows take V vectors on each of n_sides: x stays in registers */
-INLINE void multiply_short(const int V, const int n_sides, const struct side sides[2],
-                           const struct sap_patch *patch, const double *x, double *const x_c[3],
-                           double *const bound[3]) {
-  simd x_side[2][2];
-  for (int s = 0; s < n_sides; ++s) {
-    for (int k = 0; k < V; ++k) {
-      x_side[s][k] = simd_load_part(x + sides[s].scalar + k * SIMD_WIDTH, part_of(sides[s].n, k));
+INLINE void multiply_short(const int V, const int n_sides, const struct side low,
+                           const struct side high, const struct sap_patch *patch, const double *x,
+                           double *const x_c[3], double *const bound[3]) {
+  simd x_low[2], x_high[2];
+  for (int k = 0; k < V; ++k) {
+    x_low[k] = simd_load_part(x + low.scalar + k * SIMD_WIDTH, part_of(low.n, k));
+    if (n_sides == 2) {
+      x_high[k] = simd_load_part(x + high.scalar + k * SIMD_WIDTH, part_of(high.n, k));
     }
   }
+  const double *J_low = low.J, *J_high = high.J;
   for (int32_t i = patch->begin; i < patch->end; ++i) {
     struct row_sums sums = no_sums();
-    for (int s = 0; s < n_sides; ++s) {
-      const double *J = sides[s].J + 3 * (int64_t)(i - patch->begin) * sides[s].stride;
-      for (int k = 0; k < V; ++k) {
-        add_rows(J + k * SIMD_WIDTH, sides[s].stride, part_of(sides[s].n, k), x_side[s][k],
-                 bound != NULL, &sums);
+    for (int k = 0; k < V; ++k) {
+      add_rows(J_low + k * SIMD_WIDTH, low.stride, part_of(low.n, k), x_low[k], bound != NULL,
+               &sums);
+      if (n_sides == 2) {
+        add_rows(J_high + k * SIMD_WIDTH, high.stride, part_of(high.n, k), x_high[k], bound != NULL,
+                 &sums);
       }
     }
+    J_low += 3 * (int64_t)low.stride;
+    J_high += 3 * (int64_t)high.stride;
     store_sums(&sums, i, x_c, bound);
   }
 }
@@ -203,17 +208,17 @@ INLINE void multiply_any(const struct sap_jacobian *J, const struct sap_island *
                          const double *x, double *const x_c[3], double *const bound[3]) {
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
     const struct sap_patch *patch = &J->graph->patch[p];
-    struct side sides[2];
-    const int n_sides = sides_of(J, patch, sides);
-    const int32_t V = vectors_of(sides[0].n);
-    if (V > 2 || vectors_of(sides[1].n) != V) {
-      multiply_long(n_sides, sides, patch, x, x_c, bound);
+    const int n_sides = patch->high < 0 ? 1 : 2;
+    const struct side low = side_of(J, patch, 0), high = side_of(J, patch, n_sides - 1);
+    const int32_t V = vectors_of(low.n);
+    if (V > 2 || vectors_of(high.n) != V) {
+      multiply_long(n_sides, (const struct side[]){low, high}, patch, x, x_c, bound);
     } else if (n_sides == 2) {
-      V == 1 ? multiply_short(1, 2, sides, patch, x, x_c, bound)
-             : multiply_short(2, 2, sides, patch, x, x_c, bound);
+      V == 1 ? multiply_short(1, 2, low, high, patch, x, x_c, bound)
+             : multiply_short(2, 2, low, high, patch, x, x_c, bound);
     } else {
-      V == 1 ? multiply_short(1, 1, sides, patch, x, x_c, bound)
-             : multiply_short(2, 1, sides, patch, x, x_c, bound);
+      V == 1 ? multiply_short(1, 1, low, high, patch, x, x_c, bound)
+             : multiply_short(2, 1, low, high, patch, x, x_c, bound);
     }
   }
 }

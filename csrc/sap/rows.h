@@ -28,12 +28,10 @@ INLINE struct side side_of(const struct sap_jacobian *J, const struct sap_patch 
 /* the sides of a patch, the second one a copy of the first where there is none; returns how many there are */
 INLINE int sides_of(const struct sap_jacobian *J, const struct sap_patch *patch,
                     struct side sides[2]) {
-  sides[0] = sides[1] = side_of(J, patch, 0);
-  if (patch->high < 0) {
-    return 1;
-  }
-  sides[1] = side_of(J, patch, 1);
-  return 2;
+  const int n_sides = patch->high < 0 ? 1 : 2;
+  sides[0] = side_of(J, patch, 0);
+  sides[1] = side_of(J, patch, n_sides - 1);
+  return n_sides;
 }
 
 /* vectors that n doubles take */
