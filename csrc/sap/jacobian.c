@@ -33,6 +33,20 @@ INLINE uint64_t pack_rows(int32_t n, const int n_rows, struct rows from, double 
   return chunks;
 }
 
+/* the same for rows of one vector and one chunk, which is never passed over */
+INLINE uint64_t pack_short(int32_t n, const int n_rows, struct rows from, double *to, simd *bad) {
+  const int32_t stride = sap_stride(n);
+  const simd_mask part = simd_first(n), whole = simd_first(stride);
+  simd size = simd_zero();
+  for (int r = 0; r < 3; ++r) {
+    const simd x = r < n_rows ? simd_load_part(from.J + r * from.step, part) : simd_zero();
+    simd_store_part(to + r * (int64_t)stride, x, whole);
+    size += x;
+  }
+  *bad += simd_zero() * size;
+  return 1;
+}
+
 /* the same for a reduced tree: the columns that stay, which are finite */
 INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, struct rows from, double *to) {
   const int32_t n_t = tree->n_t, stride = sap_stride(n_t), chunk = sap_chunk(n_t);
@@ -57,46 +71,51 @@ INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, struct rows fr
   return chunks;
 }
 
-/* rows of both sides of a triple, tree_a first, which has n_a velocities, and tree_b n_b */
-INLINE void find_rows(const struct sap_jacobian *J, int32_t place, const int clamped,
-                      const double *from, int64_t n_a, int64_t n_b, struct rows rows[2]) {
+/* rows of the side of a triple that has n velocities, behind those of its tree_a, which has `skip`, 0 where it is
+ * that side itself */
+INLINE struct rows find_rows(const struct sap_jacobian *J, int32_t place, const int clamped,
+                             const double *from, int64_t n, int64_t skip) {
   const struct sap_graph *graph = J->graph;
   if (!clamped) {
-    const double *contact = from + graph->contact_J[place];
-    rows[0] = (struct rows){contact, n_a, 3};
-    rows[1] = (struct rows){contact + 3 * n_a, n_b, 3};
-    return;
+    return (struct rows){from + graph->contact_J[place] + 3 * skip, n, 3};
   }
   const struct sap_triple_rows *triple =
       &J->triples->rows[graph->triple[place] - J->triples->n_contacts];
-  rows[0] = (struct rows){triple->J, triple->a_step, triple->n};
-  rows[1] = (struct rows){triple->J + triple->b, triple->b_step, triple->n};
+  return skip > 0 ? (struct rows){triple->J + triple->b, triple->b_step, triple->n}
+                  : (struct rows){triple->J, triple->a_step, triple->n};
+}
+
+/* the rows of one side of a patch, whose node has n velocities, other_n that of the other side, 0 without */
+INLINE void pack_side(const struct sap_jacobian *J, const struct sap_patch *patch, const int high,
+                      const struct sap_reduced_tree *reduced, int32_t n, int32_t other_n,
+                      const double *from, const int clamped, simd *bad) {
+  const struct sap_graph *graph = J->graph;
+  const int32_t tree = graph->node_tree[high ? patch->high : patch->low];
+  const int64_t width = 3 * (int64_t)sap_stride(reduced ? reduced->n_t : n);
+  double *to = J->values + (high ? patch->J_high : patch->J_low);
+  for (int32_t i = patch->begin; i < patch->end; ++i, to += width) {
+    const int32_t skip = graph->tree_a[graph->triple[i]] == tree ? 0 : other_n;
+    const struct rows rows = find_rows(J, i, clamped, from, n, skip);
+    J->chunks[high][i] = reduced ? pack_columns(reduced, rows, to)
+                         : sap_stride(n) <= SIMD_WIDTH
+                             ? pack_short(n, clamped ? rows.n : 3, rows, to, bad)
+                             : pack_rows(n, clamped ? rows.n : 3, rows, to, bad);
+  }
 }
 
 INLINE void pack_patch(const struct sap_jacobian *J, const struct sap_patch *patch,
                        const double *from, const int any_reduced, const int clamped, simd *bad) {
-  const struct sap_graph *graph = J->graph;
-  struct side sides[2];
-  const int n_sides = sides_of(J, patch, sides);
-  double *to[2] = {J->values + patch->J_low, J->values + patch->J_high};
-  for (int32_t i = patch->begin; i < patch->end; ++i) {
-    /* tree_a comes first */
-    const int first = graph->tree_position[graph->tree_a[graph->triple[i]]] != patch->low;
-    const struct sap_reduced_tree *reduced[2] = {NULL, NULL};
-    int32_t n[2] = {0, 0};
-    for (int k = 0; k < n_sides; ++k) {
-      const struct side *side = &sides[k == 0 ? first : !first];
-      reduced[k] = any_reduced ? J->reduced[side->node] : NULL;
-      n[k] = reduced[k] ? reduced[k]->n : side->n;
-    }
-    struct rows rows[2];
-    find_rows(J, i, clamped, from, n[0], n[1], rows);
-    for (int k = 0; k < n_sides; ++k) {
-      const int s = k == 0 ? first : !first;
-      J->chunks[s][i] = reduced[k] ? pack_columns(reduced[k], rows[k], to[s])
-                                   : pack_rows(n[k], clamped ? rows[k].n : 3, rows[k], to[s], bad);
-      to[s] += 3 * (int64_t)sides[s].stride;
-    }
+  const int32_t node[2] = {patch->low, patch->high};
+  const struct sap_reduced_tree *reduced[2] = {NULL, NULL};
+  int32_t n[2] = {0, 0};
+  const int n_sides = patch->high < 0 ? 1 : 2;
+  for (int s = 0; s < n_sides; ++s) {
+    reduced[s] = any_reduced ? J->reduced[node[s]] : NULL;
+    n[s] = reduced[s] ? reduced[s]->n : sap_node_size(&J->graph->tree, node[s]);
+  }
+  pack_side(J, patch, 0, reduced[0], n[0], n[1], from, clamped, bad);
+  if (n_sides == 2) {
+    pack_side(J, patch, 1, reduced[1], n[1], n[0], from, clamped, bad);
   }
 }
 
