@@ -329,7 +329,7 @@ static sap_status prepare(const sap_problem *problem, struct masses *masses,
       }
     }
   }
-  return sap_invert_mass(problem, masses->position, sap_kernels_best(), masses->S, error);
+  return sap_invert_mass(problem, masses->position, sap_kernels_best(), masses->S, NULL, error);
 }
 
 /* checks of all that a group's parameters follow from, and its rows */

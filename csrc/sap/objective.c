@@ -4,8 +4,8 @@
 
 static void multiply_mass(const struct sap_workspace *w, const struct sap_island *island,
                           const double *x, double *y) {
-  w->vectors->multiply_mass(island->node_begin, island->node_end, w->graph.tree.node_scalar, w->A,
-                            x, y);
+  w->vectors->multiply_mass(island->node_begin, island->node_end, w->graph.tree.node_scalar,
+                            w->dense, w->diagonal, x, y);
 }
 
 double sap_momentum_error(double gradient, double scale) {

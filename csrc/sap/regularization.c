@@ -176,7 +176,7 @@ sap_status sap_regularize(const sap_problem *problem, const sap_parameters *para
   carve(&scratch, &arena, problem, &sizes);
   sap_list_blocks(problem, scratch.tree_A);
   const struct sap_kernels *kernels = sap_kernels_best();
-  status = sap_invert_mass(problem, NULL, kernels, scratch.S, error);
+  status = sap_invert_mass(problem, NULL, kernels, scratch.S, NULL, error);
   if (status == SAP_OK) {
     status = sap_regularize_with(problem, parameters, kernels, scratch.tree_A, scratch.S, R_t, R_n,
                                  v_hat_n, error);

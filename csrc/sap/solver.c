@@ -77,7 +77,11 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
     *symbolic_seconds = sap_seconds() - start;
   }
   if (status == SAP_OK) {
-    status = sap_invert_mass(problem, w->graph.tree_position, w->kernels, w->S, error);
+    status =
+        sap_invert_mass(problem, w->graph.tree_position, w->kernels, w->S, w->is_diagonal, error);
+  }
+  if (status == SAP_OK && (physical || w->reduction.tree)) {
+    sap_invert_diagonal_mass(problem, w->graph.tree_position, w->is_diagonal, w->S);
   }
   if (status == SAP_OK && physical) {
     complete.R_t = physical->R_t;

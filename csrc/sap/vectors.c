@@ -1,5 +1,6 @@
 #include "sap/vectors.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "linalg/isa.h"
@@ -9,24 +10,67 @@ static inline simd_mask part_at(int32_t i, int32_t end) {
   return simd_first(end - i < SIMD_WIDTH ? end - i : SIMD_WIDTH);
 }
 
+static int is_diagonal(int32_t n, const double *A) {
+  simd others = simd_zero();
+  for (int32_t i = 0; i < n - 1; ++i) {
+    const double *between =
+        A + (int64_t)i * (n + 1) + 1; /* n entries between two of the diagonal */
+    for (int32_t j = 0; j < n; j += SIMD_WIDTH) {
+      others += simd_abs(simd_load_part(between + j, part_at(j, n)));
+    }
+    if (n > SIMD_WIDTH && simd_sum(others) != 0) {
+      return 0;
+    }
+  }
+  int valid = simd_sum(others) == 0;
+  for (int32_t i = 0; i < n; ++i) {
+    const double a = A[(int64_t)i * (n + 1)];
+    valid &= (a > 0) & (a <= DBL_MAX);
+  }
+  return valid;
+}
+
+static void inverse_roots(int32_t begin, int32_t end, const double *x, double *y) {
+#pragma GCC ivdep
+  for (int32_t i = begin; i < end; ++i) {
+    y[i] = 1 / sqrt(x[i]);
+  }
+}
+
+/* y = A x for one block at n scalars */
+static inline void multiply_block(int32_t n, const double *A, const double *x, double *y) {
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, n);
+    const double *column = A + i;
+    simd sum[2] = {simd_zero(), simd_zero()};
+    int32_t j = 0;
+    for (; j + 1 < n; j += 2, column += 2 * (int64_t)n) {
+      sum[0] += simd_load_part(column, part) * simd_all(x[j]);
+      sum[1] += simd_load_part(column + n, part) * simd_all(x[j + 1]);
+    }
+    if (j < n) {
+      sum[0] += simd_load_part(column, part) * simd_all(x[j]);
+    }
+    simd_store_part(y + i, sum[0] + sum[1], part);
+  }
+}
+
 static void multiply_mass(int32_t begin, int32_t end, const int32_t *node_scalar,
-                          const double *const *A, const double *x, double *y) {
+                          const double *const *A, const double *diagonal, const double *x,
+                          double *y) {
   for (int32_t node = begin; node < end; ++node) {
-    const int32_t first = node_scalar[node], n = node_scalar[node + 1] - first;
-    const double *x_node = x + first;
-    for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-      const simd_mask part = part_at(i, n);
-      const double *column = A[node] + i;
-      simd sum[2] = {simd_zero(), simd_zero()};
-      int32_t j = 0;
-      for (; j + 1 < n; j += 2, column += 2 * (int64_t)n) {
-        sum[0] += simd_load_part(column, part) * simd_all(x_node[j]);
-        sum[1] += simd_load_part(column + n, part) * simd_all(x_node[j + 1]);
-      }
-      if (j < n) {
-        sum[0] += simd_load_part(column, part) * simd_all(x_node[j]);
-      }
-      simd_store_part(y + first + i, sum[0] + sum[1], part);
+    const int32_t first = node_scalar[node];
+    if (A[node]) {
+      multiply_block(node_scalar[node + 1] - first, A[node], x + first, y + first);
+      continue;
+    }
+    while (node + 1 < end && !A[node + 1]) {
+      ++node; /* diagonal blocks in a row are one */
+    }
+    for (int32_t i = first; i < node_scalar[node + 1]; i += SIMD_WIDTH) {
+      const simd_mask part = part_at(i, node_scalar[node + 1]);
+      simd_store_part(y + i, simd_load_part(diagonal + i, part) * simd_load_part(x + i, part),
+                      part);
     }
   }
 }
@@ -121,7 +165,20 @@ static void add_absolute(int32_t n, const double *A, double factor, const double
   }
 }
 
-static double bounded_norm(int32_t n, const double *S, const double *x, const double *e) {
+static void add_magnitudes(int32_t begin, int32_t end, double factor_x, const double *x,
+                           double factor_y, const double *y, double *sum) {
+  for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, end);
+    simd_store_part(sum + i,
+                    simd_load_part(sum + i, part) +
+                        simd_all(factor_x) * simd_abs(simd_load_part(x + i, part)) +
+                        simd_all(factor_y) * simd_abs(simd_load_part(y + i, part)),
+                    part);
+  }
+}
+
+static void add_norms(int32_t n, const double *S, const double *x, const double *e,
+                      struct sap_norms *norms) {
   simd values = simd_zero(), bounds = simd_zero();
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
     const simd_mask part = part_at(i, n);
@@ -134,7 +191,23 @@ static double bounded_norm(int32_t n, const double *S, const double *x, const do
     values += sum * sum;
     bounds += bound * bound;
   }
-  return sqrt(simd_sum(values)) + sqrt(simd_sum(bounds));
+  norms->value += simd_sum(values);
+  norms->bound += simd_sum(bounds);
+}
+
+static void add_diagonal_norms(int32_t begin, int32_t end, const double *S, const double *x,
+                               const double *e, struct sap_norms *norms) {
+  simd values = simd_zero(), bounds = simd_zero();
+  for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, end);
+    const simd diagonal = simd_load_part(S + i, part);
+    const simd value = diagonal * simd_load_part(x + i, part);
+    const simd bound = diagonal * simd_load_part(e + i, part);
+    values += value * value;
+    bounds += bound * bound;
+  }
+  norms->value += simd_sum(values);
+  norms->bound += simd_sum(bounds);
 }
 
 static void advance(int32_t begin, int32_t end, double alpha, const double *dx, double *x) {
@@ -147,6 +220,6 @@ static void advance(int32_t begin, int32_t end, double alpha, const double *dx, 
 
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_);
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
-    multiply_mass, balance,      products,     add_columns,
-    invert_lower,  add_absolute, bounded_norm, advance,
+    is_diagonal,  inverse_roots, multiply_mass,  balance,   products,           add_columns,
+    invert_lower, add_absolute,  add_magnitudes, add_norms, add_diagonal_norms, advance,
 };

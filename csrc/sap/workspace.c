@@ -12,7 +12,9 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   sap_junction_tree_carve_updates(&w->graph.tree, arena);
   sap_factor_carve_values(&w->factor, arena);
   w->S = sap_arena_take(arena, (size_t)graph->sizes.nA, sizeof(double));
+  w->is_diagonal = sap_arena_take(arena, (size_t)graph->n_trees, sizeof(int8_t));
   w->A = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->A);
+  w->dense = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->dense);
   w->J.graph = graph;
   w->J.triples = &w->triples;
   w->J.values = sap_arena_take(arena, (size_t)graph->node_J[graph->n_nodes], sizeof(double));
@@ -25,9 +27,9 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   w->scratch.GJ = sap_arena_take(arena, (size_t)graph->max_node_width, sizeof(double));
   w->scratch.terms =
       sap_arena_take(arena, (size_t)graph->max_node_triples, sizeof(struct sap_term));
-  double **const by_scalar[] = {&w->v,  &w->best,     &w->v_star,  &w->momentum_star,
-                                &w->dw, &w->momentum, &w->impulse, &w->gradient,
-                                &w->dv, &w->dp,       &w->scale};
+  double **const by_scalar[] = {&w->v,  &w->best,     &w->v_star,   &w->momentum_star,
+                                &w->dw, &w->momentum, &w->impulse,  &w->gradient,
+                                &w->dv, &w->dp,       &w->diagonal, &w->scale};
   for (size_t i = 0; i < sizeof by_scalar / sizeof *by_scalar; ++i) {
     *by_scalar[i] = sap_arena_take(arena, scalars, sizeof(double));
   }
@@ -112,22 +114,20 @@ static void bind_trees(struct sap_workspace *w, const struct sap_island *island,
                        const sap_problem *problem) {
   const struct sap_graph *graph = &w->graph;
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
-    const int32_t t = graph->node_tree[i], n = graph->tree_nv[t];
+    const int32_t t = graph->node_tree[i], n = sap_node_size(&graph->tree, i);
     const int32_t scalar = graph->tree.node_scalar[i];
     w->reduced[i] = w->reduction.tree ? w->reduction.tree[t] : NULL;
-    if (w->reduced[i]) {
-      w->A[i] = w->reduced[i]->A;
-      continue;
-    }
+    w->A[i] = w->reduced[i] ? w->reduced[i]->A : problem->A + graph->tree_A[t];
+    w->dense[i] = w->is_diagonal[t] ? NULL : w->A[i];
     const double *v_star = problem->v_star + graph->tree_v[t];
-    w->A[i] = problem->A + graph->tree_A[t];
     for (int32_t j = 0; j < n; ++j) {
-      w->scale[scalar + j] = 1 / sqrt(w->A[i][(int64_t)j * (n + 1)]);
+      w->diagonal[scalar + j] = w->A[i][(int64_t)j * (n + 1)];
       w->v_star[scalar + j] = v_star[j];
     }
   }
-  w->vectors->multiply_mass(island->node_begin, island->node_end, graph->tree.node_scalar, w->A,
-                            w->v_star, w->momentum_star);
+  w->vectors->inverse_roots(island->scalar_begin, island->scalar_end, w->diagonal, w->scale);
+  w->vectors->multiply_mass(island->node_begin, island->node_end, graph->tree.node_scalar, w->dense,
+                            w->diagonal, w->v_star, w->momentum_star);
   w->eliminated[island->index] = 0;
   for (int32_t i = island->node_begin; w->reduction.tree && i < island->node_end; ++i) {
     const int32_t s = graph->tree.node_scalar[i];

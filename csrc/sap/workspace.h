@@ -26,11 +26,14 @@ struct sap_workspace {
   struct sap_graph graph;
   struct sap_factor factor; /* H and its Cholesky factor */
 
-  double *S; /* (nA) inverse Cholesky factors of the blocks of A, see sap_invert_mass() */
+  /* inverse Cholesky factors of the blocks of A that are not diagonal, see sap_invert_mass() */
+  double *S;           /* (nA) */
+  int8_t *is_diagonal; /* (n_trees) */
 
   /* by position: the block of A, in the caller's array, or A' of a reduced tree, which is NULL otherwise */
   const double **A;                        /* (n_nodes) */
   const struct sap_reduced_tree **reduced; /* (n_nodes) */
+  const double **dense;                    /* (n_nodes) A, NULL where it is diagonal */
 
   double
       *kappa; /* (n_contacts) of a problem with physical parameters, where any contact has a core */
@@ -51,8 +54,9 @@ struct sap_workspace {
   double *momentum;      /* A (v - v*) */
   double *impulse;       /* J^T gamma */
   double *gradient;
-  double *dv, *dp; /* direction, and A dv */
-  double *scale;   /* D = diag(A)^(-1/2) of (19) */
+  double *dv, *dp;  /* direction, and A dv */
+  double *diagonal; /* of A */
+  double *scale;    /* D = diag(A)^(-1/2) of (19) */
 
   sap_iteration *history; /* (history_capacity) */
   int32_t n_history, history_capacity;

@@ -268,7 +268,69 @@ static void vectors(void) {
         product += row * row;
         bound += row_bound * row_bound;
       }
-      CHECK_CLOSE(loops->bounded_norm(n, L, x, e), sqrt(product) + sqrt(bound), 1e-12);
+      struct sap_norms norms = {1, 2};
+      loops->add_norms(n, L, x, e, &norms);
+      CHECK_CLOSE(norms.value, 1 + product, 1e-12);
+      CHECK_CLOSE(norms.bound, 2 + bound, 1e-12);
+    }
+  }
+}
+
+static void diagonal_blocks(void) {
+  enum { MOST = 19 };
+  double A[MOST * MOST], x[MOST], y[MOST], roots[MOST];
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    if (!sap_kernels_of(set)) {
+      continue;
+    }
+    const struct sap_vector_loops *loops = sap_vector_loops_of(set);
+    for (int32_t n = 1; n <= MOST; ++n) {
+      memset(A, 0, sizeof A);
+      for (int32_t i = 0; i < n; ++i) {
+        A[i * (n + 1)] = 1 + i;
+        x[i] = 1 - i;
+      }
+      CHECK(loops->is_diagonal(n, A));
+      /* any one entry decides: another one, or one of the diagonal that is not positive and finite */
+      for (int32_t k = 0; k < n * n; ++k) {
+        const double bad[] = {NAN, INFINITY, k % (n + 1) ? 1e-300 : -1, k % (n + 1) ? -1 : 0};
+        const double good = A[k];
+        for (int b = 0; b < 4; ++b) {
+          A[k] = bad[b];
+          CHECK(!loops->is_diagonal(n, A));
+        }
+        A[k] = good;
+      }
+      /* as blocks of one velocity each, of which the one in the middle is dense */
+      int32_t scalar[MOST + 1];
+      const double *dense[MOST] = {NULL}, two = 2;
+      double diagonal[MOST];
+      for (int32_t i = 0; i <= n; ++i) {
+        scalar[i] = i;
+      }
+      for (int32_t i = 0; i < n; ++i) {
+        diagonal[i] = A[i * (n + 1)];
+      }
+      dense[n / 2] = &two;
+      loops->multiply_mass(0, n, scalar, dense, diagonal, x, y);
+      loops->inverse_roots(0, n, diagonal, roots);
+      double value = 0, bound = 0;
+      for (int32_t i = 0; i < n; ++i) {
+        CHECK_CLOSE(y[i], (i == n / 2 ? two : diagonal[i]) * x[i], 0);
+        CHECK_CLOSE(roots[i], 1 / sqrt(diagonal[i]), 1e-15);
+        value += roots[i] * x[i] * roots[i] * x[i];
+        bound += roots[i] * (3 + i) * roots[i] * (3 + i);
+        y[i] = 3;
+      }
+      loops->add_magnitudes(0, n, 0, x, 1, diagonal, y);
+      struct sap_norms norms = {1, 2};
+      for (int32_t i = 0; i < n; ++i) {
+        CHECK_CLOSE(y[i], 3 + diagonal[i], 1e-14);
+        y[i] -= 1;
+      }
+      loops->add_diagonal_norms(0, n, roots, x, y, &norms);
+      CHECK_CLOSE(norms.value, 1 + value, 1e-12);
+      CHECK_CLOSE(norms.bound, 2 + bound, 1e-12);
     }
   }
 }
@@ -297,6 +359,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(products_with_J),
       CHECK_TEST(hessian),
       CHECK_TEST(vectors),
+      CHECK_TEST(diagonal_blocks),
       CHECK_TEST(every_set_solves_the_same_problem),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
