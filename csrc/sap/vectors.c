@@ -108,38 +108,70 @@ static struct sap_products products(int32_t begin, int32_t end, const double *dv
   return (struct sap_products){simd_sum(linear), simd_sum(quadratic), simd_sum(slope)};
 }
 
-/* rows of one vector from row i on, of L^-1's columns right of k, times the column k of L below its
- * diagonal */
-static inline simd invert_rows(int32_t n, const double *L, int32_t k, int32_t i, simd_mask part) {
-  const double *column = L + (int64_t)k * n;
+/* T^-1 in place of the triangle T of the c columns of one strip, column by column from the last one:
+ * column k is -(T^-1 right of it) T_k/T_kk, and 1/T_kk */
+static void invert_triangle(int32_t n, int32_t c, double *T) {
+  const simd_mask part = simd_first(c);
+  simd sum[SIMD_WIDTH];
+  UNROLL
+  for (int k = 0; k < SIMD_WIDTH; ++k) {
+    sum[k] = simd_zero();
+  }
+  UNROLL
+  for (int k = SIMD_WIDTH - 1; k >= 0; --k) {
+    if (k < c) {
+      const simd diagonal = simd_all(T[(int64_t)k * n + k]);
+      const simd column = simd_with_lane(simd_zero() - sum[k] * diagonal, k, diagonal);
+      UNROLL
+      for (int l = 0; l < k; ++l) {
+        sum[l] += column * simd_all(T[(int64_t)l * n + k]);
+      }
+      simd_store_part(T + (int64_t)k * n, column, part);
+    }
+  }
+}
+
+/* rows of the strip at i of the columns of the strip at k: S_ik = -(sum_{k < j <= i} S_ij L_jk) S_kk, by strips */
+static void invert_block(int32_t n, int32_t i, int32_t k, double *L) {
   const int32_t last = i + SIMD_WIDTH < n ? i + SIMD_WIDTH : n;
-  simd sum[2] = {simd_zero(), simd_zero()};
-  int32_t j = k + 1;
-  for (; j + 1 < last; j += 2) {
-    sum[0] += simd_load_part(L + (int64_t)j * n + i, part) * simd_all(column[j]);
-    sum[1] += simd_load_part(L + (int64_t)(j + 1) * n + i, part) * simd_all(column[j + 1]);
+  const simd_mask part = part_at(i, n);
+  double *columns = L + (int64_t)k * n;
+  simd sum[SIMD_WIDTH];
+  UNROLL
+  for (int c = 0; c < SIMD_WIDTH; ++c) {
+    sum[c] = simd_zero();
   }
-  if (j < last) {
-    sum[0] += simd_load_part(L + (int64_t)j * n + i, part) * simd_all(column[j]);
+  for (int32_t j = k + SIMD_WIDTH; j < last; ++j) {
+    const simd S_ij = simd_load_part(L + (int64_t)j * n + i, part);
+    UNROLL
+    for (int c = 0; c < SIMD_WIDTH; ++c) {
+      sum[c] -= S_ij * simd_all(columns[(int64_t)c * n + j]);
+    }
   }
-  return sum[0] + sum[1];
+  UNROLL
+  for (int c = 0; c < SIMD_WIDTH; ++c) {
+    const double *S_kk = columns + (int64_t)c * n + k;
+    simd product = simd_zero();
+    UNROLL
+    for (int l = c; l < SIMD_WIDTH; ++l) {
+      product += sum[l] * simd_all(S_kk[l]);
+    }
+    simd_store_part(columns + (int64_t)c * n + i, product, part);
+  }
 }
 
 static void invert_lower(int32_t n, double *L) {
-  /* column k of L^-1 is -(L^-1 below) L_k/L_kk: from the last column to the first, and from below, for a row
-   * needs only those above it */
-  for (int32_t k = n - 1; k >= 0; --k) {
-    double *column = L + (int64_t)k * n;
-    const simd factor = simd_all(-column[k]);
-    const double diagonal = column[k];
-    for (int32_t i = (n - 1) / SIMD_WIDTH * SIMD_WIDTH; i + SIMD_WIDTH > k; i -= SIMD_WIDTH) {
-      const simd_mask part = part_at(i, n);
-      simd_store_part(column + i, factor * invert_rows(n, L, k, i, part), part);
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    invert_triangle(n, n - i < SIMD_WIDTH ? n - i : SIMD_WIDTH, L + (int64_t)i * (n + 1));
+  }
+  /* strips of rows from below: one needs only L of those above it; and columns from the right */
+  for (int32_t i = (n - 1) / SIMD_WIDTH * SIMD_WIDTH; i >= 0; i -= SIMD_WIDTH) {
+    for (int32_t k = i - SIMD_WIDTH; k >= 0; k -= SIMD_WIDTH) {
+      invert_block(n, i, k, L);
     }
-    for (int32_t i = 0; i < k; ++i) {
-      column[i] = 0;
+    for (int32_t j = i + SIMD_WIDTH; j < n; ++j) {
+      simd_store(L + (int64_t)j * n + i, simd_zero());
     }
-    column[k] = diagonal;
   }
 }
 
