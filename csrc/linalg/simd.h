@@ -30,6 +30,8 @@ static inline void simd_store_part(double *p, simd x, simd_mask m) {
   _mm512_mask_storeu_pd(p, m, x);
 }
 static inline simd simd_abs(simd x) { return _mm512_abs_pd(x); }
+static inline simd simd_max(simd x, simd y) { return _mm512_max_pd(x, y); }
+static inline simd simd_sqrt(simd x) { return _mm512_sqrt_pd(x); }
 static inline double simd_sum(simd x) { return _mm512_reduce_add_pd(x); }
 static inline simd simd_lane_to_all(simd x, int lane) {
   return _mm512_permutexvar_pd(_mm512_set1_epi64(lane), x);
@@ -79,6 +81,8 @@ static inline void simd_store(double *p, simd x) { _mm256_storeu_pd(p, x); }
 static inline simd simd_load_part(const double *p, simd_mask m) { return _mm256_maskload_pd(p, m); }
 static inline void simd_store_part(double *p, simd x, simd_mask m) { _mm256_maskstore_pd(p, m, x); }
 static inline simd simd_abs(simd x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x); }
+static inline simd simd_max(simd x, simd y) { return _mm256_max_pd(x, y); }
+static inline simd simd_sqrt(simd x) { return _mm256_sqrt_pd(x); }
 static inline double simd_sum(simd x) { return (x[0] + x[2]) + (x[1] + x[3]); }
 static inline simd simd_lane_to_all(simd x, int lane) { return simd_all(x[lane]); }
 static inline simd_scalar simd_lane(simd x, int lane) {
@@ -130,6 +134,10 @@ static inline void simd_store_part(double *p, simd x, simd_mask m) {
   }
 }
 static inline simd simd_abs(simd x) { return (simd){__builtin_fabs(x[0]), __builtin_fabs(x[1])}; }
+static inline simd simd_max(simd x, simd y) {
+  return (simd){x[0] > y[0] ? x[0] : y[0], x[1] > y[1] ? x[1] : y[1]};
+}
+static inline simd simd_sqrt(simd x) { return (simd){sqrt(x[0]), sqrt(x[1])}; }
 static inline double simd_sum(simd x) { return x[0] + x[1]; }
 static inline simd simd_lane_to_all(simd x, int lane) { return simd_all(x[lane]); }
 static inline simd_scalar simd_lane(simd x, int lane) { return simd_all(x[lane]); }

@@ -9,23 +9,6 @@
 /* unit round-off, doubled: covers the products of (1 + u) that first-order bounds leave out */
 static const double u = DBL_EPSILON;
 
-/* e = |J|^T (|dgamma| + n u |gamma|); pool.dv_c holds |J| |v| */
-static void bound_impulse(struct sap_workspace *w, const struct sap_island *island, double *e) {
-  /* terms that are summed: into one velocity of a constraint, into one scalar */
-  int32_t widest = 0;
-  for (int32_t i = island->node_begin; i < island->node_end; ++i) {
-    const int32_t n = sap_node_size(&w->graph.tree, i);
-    widest = n > widest ? n : widest;
-  }
-  const double row_terms = 2.0 * widest + 2;
-  const double terms = 3.0 * (island->triple_end - island->triple_begin) + 2;
-  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
-    const int32_t *range = &island->law_begin[law];
-    sap_laws[law].bound(&w->pool, range[0], range[1], row_terms * u, terms * u);
-  }
-  w->jacobian_loops->multiply_transposed_absolute(&w->J, island, w->pool.dv_c, e);
-}
-
 /* adds |S g|^2 and | |S| e |^2 of one tree, S = L^-1. |S| e from S itself: a recurrence over L with signs dropped
  * would be useless for long chains. */
 static void add_tree(const struct sap_vector_loops *loops, int32_t n, const double *A,
@@ -73,7 +56,7 @@ double sap_certificate(struct sap_workspace *w, const struct sap_island *island)
   const struct sap_graph *graph = &w->graph;
   double *e = w->dp;
   struct sap_norms norms = {0, 0};
-  bound_impulse(w, island, e);
+  w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->v, e);
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     if (is_diagonal(w, i)) {
       const int32_t begin = i;

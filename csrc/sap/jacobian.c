@@ -33,18 +33,24 @@ INLINE uint64_t pack_rows(int32_t n, const int n_rows, struct rows from, double 
   return chunks;
 }
 
-/* the same for rows of one vector and one chunk, which is never passed over */
-INLINE uint64_t pack_short(int32_t n, const int n_rows, struct rows from, double *to, simd *bad) {
+/* the same for short rows, which are one chunk and never passed over; peak becomes the largest |J_1| + |J_2| and
+ * |J_n|, column by column */
+INLINE void pack_short(int32_t n, const int n_rows, struct rows from, double *to,
+                       simd peak[2][SHORT_VECTORS], simd *bad) {
   const int32_t stride = sap_stride(n);
-  const simd_mask part = simd_first(n), whole = simd_first(stride);
-  simd size = simd_zero();
-  for (int r = 0; r < 3; ++r) {
-    const simd x = r < n_rows ? simd_load_part(from.J + r * from.step, part) : simd_zero();
-    simd_store_part(to + r * (int64_t)stride, x, whole);
-    size += x;
+  for (int k = 0; k < SHORT_VECTORS; ++k) {
+    const simd_mask part = part_of(n, k), whole = part_of(stride, k);
+    simd x[3];
+    for (int r = 0; r < 3; ++r) {
+      const int64_t at = k * SIMD_WIDTH;
+      x[r] = r < n_rows ? simd_load_part(from.J + r * from.step + at, part) : simd_zero();
+      simd_store_part(to + r * (int64_t)stride + at, x[r], whole);
+    }
+    const simd tangential = simd_abs(x[0]) + simd_abs(x[1]), normal = simd_abs(x[2]);
+    peak[0][k] = simd_max(peak[0][k], tangential);
+    peak[1][k] = simd_max(peak[1][k], normal);
+    *bad += simd_zero() * (tangential + normal);
   }
-  *bad += simd_zero() * size;
-  return 1;
 }
 
 /* the same for a reduced tree: the columns that stay, which are finite */
@@ -93,13 +99,27 @@ INLINE void pack_side(const struct sap_jacobian *J, const struct sap_patch *patc
   const int32_t tree = graph->node_tree[high ? patch->high : patch->low];
   const int64_t width = 3 * (int64_t)sap_stride(reduced ? reduced->n_t : n);
   double *to = J->values + (high ? patch->J_high : patch->J_low);
+  simd peak[2][SHORT_VECTORS];
+  for (int k = 0; k < SHORT_VECTORS; ++k) {
+    peak[0][k] = peak[1][k] = simd_zero();
+  }
   for (int32_t i = patch->begin; i < patch->end; ++i, to += width) {
     const int32_t skip = graph->tree_a[graph->triple[i]] == tree ? 0 : other_n;
     const struct rows rows = find_rows(J, i, clamped, from, n, skip);
-    J->chunks[high][i] = reduced ? pack_columns(reduced, rows, to)
-                         : sap_stride(n) <= SIMD_WIDTH
-                             ? pack_short(n, clamped ? rows.n : 3, rows, to, bad)
-                             : pack_rows(n, clamped ? rows.n : 3, rows, to, bad);
+    const int n_rows = clamped ? rows.n : 3;
+    J->chunks[high][i] = 1;
+    if (reduced) {
+      J->chunks[high][i] = pack_columns(reduced, rows, to);
+    } else if (n <= SHORT) {
+      pack_short(n, n_rows, rows, to, peak, bad);
+    } else {
+      J->chunks[high][i] = pack_rows(n, n_rows, rows, to, bad);
+    }
+  }
+  double *to_peak = peak_of(J, patch, high);
+  for (int k = 0; k < SHORT_VECTORS; ++k) {
+    simd_store(to_peak + k * SIMD_WIDTH, peak[0][k]);
+    simd_store(to_peak + SHORT + k * SIMD_WIDTH, peak[1][k]);
   }
 }
 
@@ -142,43 +162,25 @@ static int pack_reduced(const struct sap_jacobian *J, const struct sap_island *i
   return pack_any(J, island, from, 1);
 }
 
-/* ---- J x, and |J| |x| with it where `bounds` ---- */
+/* ---- J x ---- */
 
-struct row_sums {
-  simd product[3], bound[3];
-};
-
-INLINE struct row_sums no_sums(void) {
-  return (struct row_sums){{simd_zero(), simd_zero(), simd_zero()},
-                           {simd_zero(), simd_zero(), simd_zero()}};
-}
-
-/* adds one vector of the three rows at J */
-INLINE void add_rows(const double *J, int32_t stride, simd_mask part, simd x, const int bounds,
-                     struct row_sums *sums) {
+/* adds one vector of the three rows at J, times x */
+INLINE void add_rows(const double *J, int32_t stride, simd_mask part, simd x, simd sum[3]) {
   for (int r = 0; r < 3; ++r) {
-    const simd product = simd_load_part(J + (int64_t)r * stride, part) * x;
-    sums->product[r] += product;
-    if (bounds) {
-      sums->bound[r] += simd_abs(product);
-    }
+    sum[r] += simd_load_part(J + (int64_t)r * stride, part) * x;
   }
 }
 
-INLINE void store_sums(const struct row_sums *sums, int32_t i, double *const x_c[3],
-                       double *const bound[3]) {
+INLINE void store_sums(const simd sum[3], int32_t i, double *const x_c[3]) {
   for (int r = 0; r < 3; ++r) {
-    x_c[r][i] = simd_sum(sums->product[r]);
-    if (bound) {
-      bound[r][i] = simd_sum(sums->bound[r]);
-    }
+    x_c[r][i] = simd_sum(sum[r]);
   }
 }
 
 /* a patch whose rows take V vectors on each of n_sides: x stays in registers */
 INLINE void multiply_short(const int V, const int n_sides, const struct side low,
                            const struct side high, const struct sap_patch *patch, const double *x,
-                           double *const x_c[3], double *const bound[3]) {
+                           double *const x_c[3]) {
   simd x_low[2], x_high[2];
   for (int k = 0; k < V; ++k) {
     x_low[k] = simd_load_part(x + low.scalar + k * SIMD_WIDTH, part_of(low.n, k));
@@ -188,25 +190,23 @@ INLINE void multiply_short(const int V, const int n_sides, const struct side low
   }
   const double *J_low = low.J, *J_high = high.J;
   for (int32_t i = patch->begin; i < patch->end; ++i) {
-    struct row_sums sums = no_sums();
+    simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
     for (int k = 0; k < V; ++k) {
-      add_rows(J_low + k * SIMD_WIDTH, low.stride, part_of(low.n, k), x_low[k], bound != NULL,
-               &sums);
+      add_rows(J_low + k * SIMD_WIDTH, low.stride, part_of(low.n, k), x_low[k], sum);
       if (n_sides == 2) {
-        add_rows(J_high + k * SIMD_WIDTH, high.stride, part_of(high.n, k), x_high[k], bound != NULL,
-                 &sums);
+        add_rows(J_high + k * SIMD_WIDTH, high.stride, part_of(high.n, k), x_high[k], sum);
       }
     }
     J_low += 3 * (int64_t)low.stride;
     J_high += 3 * (int64_t)high.stride;
-    store_sums(&sums, i, x_c, bound);
+    store_sums(sum, i, x_c);
   }
 }
 
 INLINE void multiply_long(int n_sides, const struct side sides[2], const struct sap_patch *patch,
-                          const double *x, double *const x_c[3], double *const bound[3]) {
+                          const double *x, double *const x_c[3]) {
   for (int32_t i = patch->begin; i < patch->end; ++i) {
-    struct row_sums sums = no_sums();
+    simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
     for (int s = 0; s < n_sides; ++s) {
       const struct side *side = &sides[s];
       const double *J = side->J + 3 * (int64_t)(i - patch->begin) * side->stride;
@@ -215,49 +215,38 @@ INLINE void multiply_long(int n_sides, const struct side sides[2], const struct 
         for (int32_t k = first_vector(side->n, c); k < last_vector(side->n, c); ++k) {
           const simd_mask part = part_of(side->n, k);
           add_rows(J + k * SIMD_WIDTH, side->stride, part,
-                   simd_load_part(x + side->scalar + k * SIMD_WIDTH, part), bound != NULL, &sums);
+                   simd_load_part(x + side->scalar + k * SIMD_WIDTH, part), sum);
         }
       }
     }
-    store_sums(&sums, i, x_c, bound);
+    store_sums(sum, i, x_c);
   }
 }
 
-INLINE void multiply_any(const struct sap_jacobian *J, const struct sap_island *island,
-                         const double *x, double *const x_c[3], double *const bound[3]) {
+static void multiply(const struct sap_jacobian *J, const struct sap_island *island, const double *x,
+                     double *const x_c[3]) {
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
     const struct sap_patch *patch = &J->graph->patch[p];
     const int n_sides = patch->high < 0 ? 1 : 2;
     const struct side low = side_of(J, patch, 0), high = side_of(J, patch, n_sides - 1);
     const int32_t V = vectors_of(low.n);
     if (V > 2 || vectors_of(high.n) != V) {
-      multiply_long(n_sides, (const struct side[]){low, high}, patch, x, x_c, bound);
+      multiply_long(n_sides, (const struct side[]){low, high}, patch, x, x_c);
     } else if (n_sides == 2) {
-      V == 1 ? multiply_short(1, 2, low, high, patch, x, x_c, bound)
-             : multiply_short(2, 2, low, high, patch, x, x_c, bound);
+      V == 1 ? multiply_short(1, 2, low, high, patch, x, x_c)
+             : multiply_short(2, 2, low, high, patch, x, x_c);
     } else {
-      V == 1 ? multiply_short(1, 1, low, high, patch, x, x_c, bound)
-             : multiply_short(2, 1, low, high, patch, x, x_c, bound);
+      V == 1 ? multiply_short(1, 1, low, high, patch, x, x_c)
+             : multiply_short(2, 1, low, high, patch, x, x_c);
     }
   }
 }
 
-static void multiply(const struct sap_jacobian *J, const struct sap_island *island, const double *x,
-                     double *const x_c[3]) {
-  multiply_any(J, island, x, x_c, NULL);
-}
-
-static void multiply_bounded(const struct sap_jacobian *J, const struct sap_island *island,
-                             const double *x, double *const x_c[3], double *const bound[3]) {
-  multiply_any(J, island, x, x_c, bound);
-}
-
-/* ---- J^T x_c, and |J|^T bound with it ---- */
+/* ---- J^T x_c ---- */
 
 /* one vector of the scalars of a node, of chunk c */
 INLINE simd add_transposed(const struct sap_jacobian *J, int32_t node, const double *row,
-                           int32_t stride, int32_t c, simd_mask part, double *const x_c[3],
-                           const int absolute) {
+                           int32_t stride, int32_t c, simd_mask part, double *const x_c[3]) {
   const struct sap_graph *graph = J->graph;
   const int32_t only = stride <= 8; /* one chunk */
   simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
@@ -269,38 +258,26 @@ INLINE simd add_transposed(const struct sap_jacobian *J, int32_t node, const dou
         continue;
       }
       for (int r = 0; r < 3; ++r) {
-        const simd J_r = simd_load_part(row + r * (int64_t)stride, part);
-        sum[r] += (absolute ? simd_abs(J_r) : J_r) * simd_all(x_c[r][i]);
+        sum[r] += simd_load_part(row + r * (int64_t)stride, part) * simd_all(x_c[r][i]);
       }
     }
   }
   return sum[0] + (sum[1] + sum[2]);
 }
 
-INLINE void transpose_any(const struct sap_jacobian *J, const struct sap_island *island,
-                          double *const x_c[3], double *y, const int absolute) {
+static void multiply_transposed(const struct sap_jacobian *J, const struct sap_island *island,
+                                double *const x_c[3], double *y) {
   const struct sap_graph *graph = J->graph;
   for (int32_t node = island->node_begin; node < island->node_end; ++node) {
     const int32_t n = sap_node_size(&graph->tree, node);
     for (int32_t k = 0; k < vectors_of(n); ++k) {
       const simd_mask part = part_of(n, k);
       const double *rows = J->values + graph->node_J[node] + k * SIMD_WIDTH;
-      const simd sum = add_transposed(J, node, rows, sap_stride(n), k * SIMD_WIDTH / sap_chunk(n),
-                                      part, x_c, absolute);
+      const simd sum =
+          add_transposed(J, node, rows, sap_stride(n), k * SIMD_WIDTH / sap_chunk(n), part, x_c);
       simd_store_part(y + graph->tree.node_scalar[node] + k * SIMD_WIDTH, sum, part);
     }
   }
-}
-
-static void multiply_transposed(const struct sap_jacobian *J, const struct sap_island *island,
-                                double *const x_c[3], double *y) {
-  transpose_any(J, island, x_c, y, 0);
-}
-
-static void multiply_transposed_absolute(const struct sap_jacobian *J,
-                                         const struct sap_island *island, double *const x_c[3],
-                                         double *y) {
-  transpose_any(J, island, x_c, y, 1);
 }
 
 const struct sap_jacobian_loops SAP_OF_ISA(sap_jacobian_loops_);
@@ -308,8 +285,7 @@ const struct sap_jacobian_loops SAP_OF_ISA(sap_jacobian_loops_) = {
     pack,
     pack_reduced,
     multiply,
-    multiply_bounded,
     multiply_transposed,
-    multiply_transposed_absolute,
+    SAP_OF_ISA(sap_bound_impulse_),
     SAP_OF_ISA(sap_assemble_),
 };

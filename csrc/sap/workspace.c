@@ -20,6 +20,7 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   w->J.values = sap_arena_take(arena, (size_t)graph->node_J[graph->n_nodes], sizeof(double));
   w->J.chunks[0] = sap_arena_take(arena, triples, sizeof(uint64_t));
   w->J.chunks[1] = sap_arena_take(arena, triples, sizeof(uint64_t));
+  w->J.peak = sap_arena_take(arena, 32 * (size_t)graph->n_patches, sizeof(double));
   sap_pool_carve(&w->pool, arena, graph->n_triples, w->triples.has_cores,
                  w->triples.n > w->triples.n_contacts);
   w->kappa = sap_arena_take(arena, w->triples.has_cores ? (size_t)w->triples.n_contacts : 0,
