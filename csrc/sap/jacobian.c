@@ -172,9 +172,7 @@ INLINE void add_rows(const double *J, int32_t stride, simd_mask part, simd x, si
 }
 
 INLINE void store_sums(const simd sum[3], int32_t i, double *const x_c[3]) {
-  for (int r = 0; r < 3; ++r) {
-    x_c[r][i] = simd_sum(sum[r]);
-  }
+  simd_sum_three(sum, x_c[0] + i, x_c[1] + i, x_c[2] + i);
 }
 
 /* a patch whose rows take V vectors on each of n_sides: x stays in registers */
