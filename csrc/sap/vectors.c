@@ -37,6 +37,29 @@ static void inverse_roots(int32_t begin, int32_t end, const double *x, double *y
   }
 }
 
+static double asymmetry(int32_t n, const double *A) {
+  enum { LANES = 8 };
+  double sum[LANES] = {0};
+  for (int32_t i = 0; i < n; ++i) {
+    const double *row = A + (int64_t)i * n, *column = A + i;
+    sum[0] += 0 * row[i]; /* NaN where it is not finite */
+    int32_t j = 0;
+    for (; j + LANES <= i; j += LANES) {
+      for (int lane = 0; lane < LANES; ++lane) {
+        sum[lane] += fabs(row[j + lane] - column[(int64_t)(j + lane) * n]);
+      }
+    }
+    for (; j < i; ++j) {
+      sum[0] += fabs(row[j] - column[(int64_t)j * n]);
+    }
+  }
+  double total = 0;
+  for (int lane = 0; lane < LANES; ++lane) {
+    total += sum[lane];
+  }
+  return total;
+}
+
 /* y = A x for one block at n scalars */
 static inline void multiply_block(int32_t n, const double *A, const double *x, double *y) {
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
@@ -252,6 +275,7 @@ static void advance(int32_t begin, int32_t end, double alpha, const double *dx, 
 
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_);
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
-    is_diagonal,  inverse_roots, multiply_mass,  balance,   products,           add_columns,
-    invert_lower, add_absolute,  add_magnitudes, add_norms, add_diagonal_norms, advance,
+    is_diagonal, asymmetry,          inverse_roots, multiply_mass, balance,
+    products,    add_columns,        invert_lower,  add_absolute,  add_magnitudes,
+    add_norms,   add_diagonal_norms, advance,
 };

@@ -29,6 +29,9 @@ struct sap_vector_loops {
   /* is A (n, n) zero off its diagonal, which is positive and finite? */
   int (*is_diagonal)(int32_t n, const double *A);
 
+  /* sum over the entries above the diagonal of |A - A^T|; not finite where A (n, n) is not */
+  double (*asymmetry)(int32_t n, const double *A);
+
   /* y = x^(-1/2) for the scalars [begin, end) */
   void (*inverse_roots)(int32_t begin, int32_t end, const double *x, double *y);
 

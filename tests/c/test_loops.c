@@ -293,6 +293,20 @@ static void vectors(void) {
         L[i * (n + 1)] = 1 / check_random(&seed, 1, 2);
         y[i] = 1;
       }
+      double difference = 0, bad[MOST * MOST];
+      for (int32_t k = 0; k < n * n; ++k) {
+        difference += k / n > k % n ? fabs(A[k] - A[k % n * n + k / n]) : 0;
+      }
+      CHECK_CLOSE(loops->asymmetry(n, A), difference, 1e-13 * n * n);
+      for (int32_t k = 0; k < n * n; ++k) {
+        bad[k] = 0;
+      }
+      for (int32_t k = 0; k < n * n; ++k) {
+        bad[k] = k % 2 ? INFINITY : NAN;
+        CHECK(!isfinite(loops->asymmetry(n, bad)));
+        bad[k] = 0;
+      }
+      CHECK_EQUAL(loops->asymmetry(n, bad), 0);
       /* L^-1 L = 1: column k of L times its rows */
       memcpy(A, L, (size_t)(n * n) * sizeof *A);
       loops->invert_lower(n, A);
