@@ -99,9 +99,9 @@ static PyObject *finish_entry(const sapwood_state *state, const batch *all, entr
   }
   PyObject *history = all->record_history ? sapwood_history(state, e->records.copy, e->records.n)
                                           : Py_NewRef(Py_None);
-  PyObject *dict = history == NULL
-                       ? NULL
-                       : sapwood_result_dict(&e->result, &e->problem->problem, e->seconds, history);
+  PyObject *dict = history == NULL ? NULL
+                                   : sapwood_result_dict(state, &e->result, &e->problem->problem,
+                                                         e->seconds, history);
   PyObject *made = dict == NULL ? NULL : PyObject_CallOneArg(make, dict);
   Py_XDECREF(dict);
   Py_XDECREF(history);

@@ -92,26 +92,88 @@ static PyObject *group_tuple(const sapwood_result *result, const sap_problem *pr
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-PyObject *sapwood_result_dict(const sapwood_result *result, const sap_problem *problem,
-                              double seconds, PyObject *history) {
-  const sap_solution *s = &result->solution;
-  PyObject *groups = group_tuple(result, problem);
-  PyObject *dict = Py_BuildValue(
-      "{s:O,s:O,s:O,s:O,s:O,s:N,s:O,"
-      "s:i,s:i,s:i,s:i,s:i,s:i,s:N,"
-      "s:d,s:d,s:d,s:d,s:d,"
-      "s:{s:d,s:d,s:d,s:d,s:d}}",
-      "v", result->v, "gamma", result->gamma, "v_c", result->v_c, "regions", result->regions,
-      "history", history, "constraints", groups, "core_scale",
-      result->core_scale == NULL ? Py_None : (PyObject *)result->core_scale, "status",
-      (int)s->outcome, "tree", (int)s->tree, "iterations", (int)s->iterations, "total_iterations",
-      (int)s->total_iterations, "line_search_trials", (int)s->line_search_trials, "n_islands",
-      (int)s->n_islands, "symbolic_reused", PyBool_FromLong(s->symbolic_reused), "momentum_error",
-      s->momentum_error, "complementarity_error", s->complementarity_error, "velocity_error_bound",
-      s->velocity_error_bound, "cost_gap_bound", s->cost_gap_bound, "cost", s->cost, "timing",
-      "assembly", s->assembly_seconds, "factor", s->factor_seconds, "line_search",
-      s->line_search_seconds, "symbolic", s->symbolic_seconds, "seconds", seconds);
+/* what sapwood.Solution and its `timing` are made of, in the order in which they are written below */
+static const char *const fields[] = {"v",
+                                     "gamma",
+                                     "v_c",
+                                     "regions",
+                                     "history",
+                                     "constraints",
+                                     "core_scale",
+                                     "status",
+                                     "tree",
+                                     "iterations",
+                                     "total_iterations",
+                                     "line_search_trials",
+                                     "n_islands",
+                                     "symbolic_reused",
+                                     "momentum_error",
+                                     "complementarity_error",
+                                     "velocity_error_bound",
+                                     "cost_gap_bound",
+                                     "cost",
+                                     "timing",
+                                     NULL};
+static const char *const phases[] = {"assembly", "factor",  "line_search",
+                                     "symbolic", "seconds", NULL};
+
+/* new dict with these keys: its copies need no hashing */
+static PyObject *dict_of_names(const char *const *names) {
+  PyObject *dict = PyDict_New();
+  for (; *names != NULL && dict != NULL; names++) {
+    PyObject *name = PyUnicode_InternFromString(*names);
+    if (name == NULL || PyDict_SetItem(dict, name, Py_None) < 0) {
+      Py_CLEAR(dict);
+    }
+    Py_XDECREF(name);
+  }
   return dict;
+}
+
+/* copy of such a dict with values, one per name; steals the values, one of which may be NULL with an exception */
+static PyObject *copy_with(PyObject *names, PyObject *const *values) {
+  PyObject *dict = PyDict_Copy(names), *name, *unset;
+  for (Py_ssize_t i = 0; PyDict_Next(names, &i, &name, &unset); values++) {
+    if (dict != NULL && (*values == NULL || PyDict_SetItem(dict, name, *values) < 0)) {
+      Py_CLEAR(dict);
+    }
+    Py_XDECREF(*values);
+  }
+  return dict;
+}
+
+static PyObject *object_or_none(PyArrayObject *array) {
+  return Py_NewRef(array == NULL ? Py_None : (PyObject *)array);
+}
+
+PyObject *sapwood_result_dict(const sapwood_state *state, const sapwood_result *result,
+                              const sap_problem *problem, double seconds, PyObject *history) {
+  const sap_solution *s = &result->solution;
+  PyObject *const times[] = {PyFloat_FromDouble(s->assembly_seconds),
+                             PyFloat_FromDouble(s->factor_seconds),
+                             PyFloat_FromDouble(s->line_search_seconds),
+                             PyFloat_FromDouble(s->symbolic_seconds), PyFloat_FromDouble(seconds)};
+  PyObject *const values[] = {object_or_none(result->v),
+                              object_or_none(result->gamma),
+                              object_or_none(result->v_c),
+                              object_or_none(result->regions),
+                              Py_NewRef(history),
+                              group_tuple(result, problem),
+                              object_or_none(result->core_scale),
+                              PyLong_FromLong((long)s->outcome),
+                              PyLong_FromLong(s->tree),
+                              PyLong_FromLong(s->iterations),
+                              PyLong_FromLong(s->total_iterations),
+                              PyLong_FromLong(s->line_search_trials),
+                              PyLong_FromLong(s->n_islands),
+                              PyBool_FromLong(s->symbolic_reused),
+                              PyFloat_FromDouble(s->momentum_error),
+                              PyFloat_FromDouble(s->complementarity_error),
+                              PyFloat_FromDouble(s->velocity_error_bound),
+                              PyFloat_FromDouble(s->cost_gap_bound),
+                              PyFloat_FromDouble(s->cost),
+                              copy_with(state->phases, times)};
+  return copy_with(state->fields, values);
 }
 
 /* ---- history -------------------------------------------------------------------------------- */
@@ -160,5 +222,7 @@ sap_status sapwood_copy_records(const sap_solver *solver, sapwood_records *recor
 int sapwood_add_results(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
   state->iteration_dtype = iteration_dtype();
-  return state->iteration_dtype == NULL ? -1 : 0;
+  state->fields = dict_of_names(fields);
+  state->phases = dict_of_names(phases);
+  return state->iteration_dtype == NULL || state->fields == NULL || state->phases == NULL ? -1 : 0;
 }

@@ -110,7 +110,7 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
   history =
       self->record_history ? sapwood_history(state, recorded.copy, recorded.n) : Py_NewRef(Py_None);
   if (history != NULL) {
-    dict = sapwood_result_dict(&result, &problem->problem, seconds, history);
+    dict = sapwood_result_dict(state, &result, &problem->problem, seconds, history);
   }
 done:
   PyMem_RawFree(recorded.copy);

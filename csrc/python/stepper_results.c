@@ -336,7 +336,7 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
     PyObject *history =
         self->record_history ? sapwood_history(state, records, n_records) : Py_NewRef(Py_None);
     if (history != NULL) {
-      dict = sapwood_result_dict(&result, &problem, seconds, history);
+      dict = sapwood_result_dict(state, &result, &problem, seconds, history);
       Py_DECREF(history);
     }
     sapwood_result_clear(&result);

@@ -150,15 +150,15 @@ class Solution:
         Returns
         -------
         Solution
-            With the arrays of `fields`, not copied.
+            With `fields`, which are not copied, as its attributes.
         """
-        # a frozen dataclass sets its fields one by one, which takes longer than a small solve
-        solution = cls.__new__(cls)
-        solution.__dict__.update(fields)
-        solution.__dict__["status"] = _STATUSES[fields["status"]]
+        fields["status"] = _STATUSES[fields["status"]]
         groups = fields["constraints"]
         if groups:
-            solution.__dict__["constraints"] = tuple(ConstraintSolution(*group) for group in groups)
+            fields["constraints"] = tuple(ConstraintSolution(*group) for group in groups)
+        # a frozen dataclass sets its fields one by one, which takes longer than a small solve
+        solution = cls.__new__(cls)
+        object.__setattr__(solution, "__dict__", fields)
         return solution
 
     @property
