@@ -79,7 +79,7 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
   sapwood_result result = {0};
   sapwood_records recorded = {0};
   if (args[1] != Py_None) {
-    v_guess = sapwood_as_vector(args[1], "v_guess", (npy_intp)problem->sizes.nv, SAPWOOD_FINITE);
+    v_guess = sapwood_as_vector(args[1], "v_guess", (npy_intp)problem->sizes.nv, SAPWOOD_ANY);
     if (v_guess == NULL) {
       return NULL;
     }
