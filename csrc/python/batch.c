@@ -75,8 +75,7 @@ static int prepare_entry(const sapwood_state *state, entry *e, PyObject *problem
     return -1;
   }
   if (guess != Py_None) {
-    e->v_guess =
-        sapwood_as_vector(guess, "v_guess", (npy_intp)e->problem->sizes.nv, SAPWOOD_ANY);
+    e->v_guess = sapwood_as_vector(guess, "v_guess", (npy_intp)e->problem->sizes.nv, SAPWOOD_ANY);
     if (e->v_guess == NULL) {
       return -1;
     }
