@@ -190,8 +190,12 @@ static double row_delassus(sap_delassus delassus, int32_t n, const double *A, co
     }
     return sum;
   }
-  memset(y, 0, sizeof *y * (size_t)n);
-  for (int32_t j = 0; j < n; ++j) {
+  int32_t first = 0; /* above it y is zero, as S is lower triangular */
+  while (first < n && J[first] == 0) {
+    ++first;
+  }
+  memset(y + first, 0, sizeof *y * (size_t)(n - first));
+  for (int32_t j = first; j < n; ++j) {
     if (J[j] != 0) {
       const double *column = S + (int64_t)j * n;
       for (int32_t i = j; i < n; ++i) {
@@ -199,7 +203,7 @@ static double row_delassus(sap_delassus delassus, int32_t n, const double *A, co
       }
     }
   }
-  for (int32_t i = 0; i < n; ++i) {
+  for (int32_t i = first; i < n; ++i) {
     sum += y[i] * y[i];
   }
   return sum;
@@ -223,7 +227,7 @@ static double inverse_mass(const sap_problem *problem, const struct sap_masses *
     }
     J += (int64_t)size * n_t;
   }
-  return sap_inverse_mass(W, n);
+  return n == 1 ? W[0] : sap_inverse_mass(W, n); /* sqrt(w^2) is w */
 }
 
 /* what came of the parameters of row i */
