@@ -68,18 +68,23 @@ static PyObject *active_rows(const sap_constraints *group, const double *gamma, 
   return active;
 }
 
-/* new tuple with (gamma, v_c, active) of each group, the first two as parts of the arrays of all rows */
-static PyObject *group_tuple(const sapwood_result *result, const sap_problem *problem) {
+/* new tuple with the ConstraintSolution (gamma, v_c, active) of each group, the first two as parts of the arrays of
+ * all rows */
+static PyObject *group_tuple(const sapwood_state *state, const sapwood_result *result,
+                             const sap_problem *problem) {
   const int32_t n = result->group_gamma == NULL ? 0 : problem->n_groups;
   PyObject *groups = PyTuple_New(n);
   Py_ssize_t begin = 0;
   for (int32_t k = 0; k < n && groups != NULL; k++) {
     const sap_constraints *group = &problem->groups[k];
     const Py_ssize_t end = begin + (Py_ssize_t)sapwood_group_rows(group);
-    PyObject *entry = Py_BuildValue(
+    PyObject *arrays = Py_BuildValue(
         "(NNN)", PySequence_GetSlice((PyObject *)result->group_gamma, begin, end),
         PySequence_GetSlice((PyObject *)result->group_v_c, begin, end),
         active_rows(group, sapwood_doubles(result->group_gamma) + begin, end - begin));
+    PyObject *entry =
+        arrays == NULL ? NULL : PyObject_CallObject((PyObject *)state->group_type, arrays);
+    Py_XDECREF(arrays);
     if (entry == NULL) {
       Py_CLEAR(groups);
       break;
@@ -146,8 +151,26 @@ static PyObject *object_or_none(PyArrayObject *array) {
   return Py_NewRef(array == NULL ? Py_None : (PyObject *)array);
 }
 
-PyObject *sapwood_result_dict(const sapwood_state *state, const sapwood_result *result,
-                              const sap_problem *problem, double seconds, PyObject *history) {
+/* new Solution with these attributes: frozen dataclasses set them one by one, which takes longer than a small
+ * solve; steals the dict, which may be NULL with an exception */
+static PyObject *solution_of(const sapwood_state *state, PyObject *dict) {
+  PyObject *none = dict == NULL ? NULL : PyTuple_New(0);
+  PyObject *solution =
+      none == NULL ? NULL : state->solution_type->tp_new(state->solution_type, none, NULL);
+  if (solution != NULL && PyObject_GenericSetDict(solution, dict, NULL) < 0) {
+    Py_CLEAR(solution);
+  }
+  Py_XDECREF(none);
+  Py_XDECREF(dict);
+  return solution;
+}
+
+PyObject *sapwood_solution(const sapwood_state *state, const sapwood_result *result,
+                           const sap_problem *problem, double seconds, PyObject *history) {
+  if (state->statuses == NULL) {
+    PyErr_SetString(PyExc_RuntimeError, "sapwood.solution must be imported first");
+    return NULL;
+  }
   const sap_solution *s = &result->solution;
   PyObject *const times[] = {PyFloat_FromDouble(s->assembly_seconds),
                              PyFloat_FromDouble(s->factor_seconds),
@@ -158,9 +181,9 @@ PyObject *sapwood_result_dict(const sapwood_state *state, const sapwood_result *
                               object_or_none(result->v_c),
                               object_or_none(result->regions),
                               Py_NewRef(history),
-                              group_tuple(result, problem),
+                              group_tuple(state, result, problem),
                               object_or_none(result->core_scale),
-                              PyLong_FromLong((long)s->outcome),
+                              Py_NewRef(PyTuple_GET_ITEM(state->statuses, s->outcome)),
                               PyLong_FromLong(s->tree),
                               PyLong_FromLong(s->iterations),
                               PyLong_FromLong(s->total_iterations),
@@ -173,7 +196,7 @@ PyObject *sapwood_result_dict(const sapwood_state *state, const sapwood_result *
                               PyFloat_FromDouble(s->cost_gap_bound),
                               PyFloat_FromDouble(s->cost),
                               copy_with(state->phases, times)};
-  return copy_with(state->fields, values);
+  return solution_of(state, copy_with(state->fields, values));
 }
 
 /* ---- history -------------------------------------------------------------------------------- */
@@ -219,10 +242,39 @@ sap_status sapwood_copy_records(const sap_solver *solver, sapwood_records *recor
   return SAP_OK;
 }
 
+PyDoc_STRVAR(
+    set_solution_types_doc,
+    "set_solution_types(solution, constraint_solution, status, /)\n--\n\n"
+    "Say what solutions are made of: the classes Solution, ConstraintSolution and Status.");
+
+static PyObject *set_solution_types(PyObject *module, PyObject *args) {
+  sapwood_state *state = sapwood_state_of_module(module);
+  PyObject *solution, *group, *status;
+  if (!PyArg_ParseTuple(args, "O!O!O!:set_solution_types", &PyType_Type, &solution, &PyType_Type,
+                        &group, &PyType_Type, &status)) {
+    return NULL;
+  }
+  PyObject *statuses = PySequence_Tuple(status);
+  if (statuses == NULL || PyTuple_GET_SIZE(statuses) != SAP_NON_FINITE + 1) {
+    Py_XDECREF(statuses);
+    return statuses == NULL ? NULL : PyErr_Format(PyExc_ValueError, "one status per outcome");
+  }
+  Py_XSETREF(state->solution_type, (PyTypeObject *)Py_NewRef(solution));
+  Py_XSETREF(state->group_type, (PyTypeObject *)Py_NewRef(group));
+  Py_XSETREF(state->statuses, statuses);
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"set_solution_types", set_solution_types, METH_VARARGS, set_solution_types_doc},
+    {NULL, NULL, 0, NULL}};
+
 int sapwood_add_results(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
   state->iteration_dtype = iteration_dtype();
   state->fields = dict_of_names(fields);
   state->phases = dict_of_names(phases);
-  return state->iteration_dtype == NULL || state->fields == NULL || state->phases == NULL ? -1 : 0;
+  return state->iteration_dtype == NULL || state->fields == NULL || state->phases == NULL
+             ? -1
+             : PyModule_AddFunctions(module, methods);
 }
