@@ -104,6 +104,7 @@ sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *pro
   *reused = w->has_graph && sap_graph_matches(&w->graph, problem, &w->triples, w->reduction.size,
                                               !settings->islands);
   if (*reused) {
+    w->graph.sizes = *sizes; /* rows in as many triples can be more or fewer */
     return SAP_OK;
   }
   w->has_graph = 0;

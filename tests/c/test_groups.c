@@ -340,13 +340,39 @@ static void numbers_may_change_while_the_graph_stays(void) {
   sap_solver_destroy(other);
 }
 
+/* one row or three make one triple: the graph is the same, the number of rows is not */
+static void rows_are_counted_anew_where_the_graph_stays(void) {
+  uint64_t seed = 87;
+  static struct scene_outputs out;
+  make(3, 8, 1, &seed);
+  do {
+    make_group(1, 1, 3, &seed);
+  } while (group[1].size[0] < 3);
+  scene.problem.n_groups = 1;
+  scene.problem.groups = &constraints[1];
+  sap_solver *kept, *fresh;
+  REQUIRE(sap_solver_create(&kept, NULL, NULL, NULL) == SAP_OK);
+  REQUIRE(sap_solver_create(&fresh, NULL, NULL, NULL) == SAP_OK);
+  sap_solution solution = scene_solution(&out), expected = scene_solution(&out);
+  group[1].size[0] = 1;
+  REQUIRE(sap_solver_solve(kept, &scene.problem, NULL, &solution, NULL) == SAP_OK);
+  group[1].size[0] = 3;
+  REQUIRE(sap_solver_solve(kept, &scene.problem, NULL, &solution, NULL) == SAP_OK);
+  REQUIRE(sap_solver_solve(fresh, &scene.problem, NULL, &expected, NULL) == SAP_OK);
+  CHECK_EQUAL(solution.symbolic_reused, 1);
+  CHECK(solution.complementarity_error > 0);
+  CHECK(solution.complementarity_error == expected.complementarity_error);
+  sap_solver_destroy(kept);
+  sap_solver_destroy(fresh);
+}
+
 /* from physical parameters in the solve, and before it */
 static void a_solve_regularizes_contacts_and_groups(void) {
   uint64_t seed = 86;
   static struct scene_outputs first, second;
   static struct group before[GROUPS];
   static double values[SAP_MOST_PARAMETERS][MOST_ROWS];
-  double phi0[6] = {0}, tau_d[6] = {0}, k[6], out[3][6];
+  double phi0[6] = {0}, tau_d[6] = {0}, k[6] = {1e2, 1e3, 1e4, 1e5, 1e6, INFINITY}, out[3][6];
   const double *value[SAP_MOST_PARAMETERS];
   struct sap_group_regularization physical[GROUPS];
   for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
@@ -357,9 +383,6 @@ static void a_solve_regularizes_contacts_and_groups(void) {
   }
   for (int delassus = 0; delassus < 2; ++delassus) {
     make(6, 6, 5, &seed);
-    for (int i = 0; i < 6; ++i) {
-      k[i] = pow(10, check_random(&seed, 2, 8));
-    }
     const sap_parameters contacts = {0.01, 1e-3, 1, (sap_delassus)delassus, phi0, k, tau_d, NULL};
     REQUIRE(sap_regularize(&scene.problem, &contacts, scene.R_t, scene.R_n, scene.v_hat_n, NULL,
                            NULL) == SAP_OK);
@@ -377,7 +400,6 @@ static void a_solve_regularizes_contacts_and_groups(void) {
     memcpy(before, group, sizeof before);
     for (int g = 0; g < GROUPS; ++g) {
       memset(group[g].R, 0, sizeof(double) * (size_t)group[g].n_rows);
-      memset(group[g].upper, 0, sizeof(double) * (size_t)group[g].n_rows);
     }
     const struct sap_regularization all = {&contacts, out[0], out[1], out[2], physical};
     solution = scene_solution(&second);
@@ -468,6 +490,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(differences_along_a_line_are_those_of_the_cost),
       CHECK_TEST(solutions_are_minima_within_their_bounds),
       CHECK_TEST(numbers_may_change_while_the_graph_stays),
+      CHECK_TEST(rows_are_counted_anew_where_the_graph_stays),
       CHECK_TEST(a_solve_regularizes_contacts_and_groups),
       CHECK_TEST(every_rule_has_its_error),
   };
