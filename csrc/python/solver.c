@@ -17,12 +17,13 @@ typedef struct solver {
 /* ---- life ----------------------------------------------------------------------------------- */
 
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"settings", NULL};
-  PyObject *object = Py_None;
+  static char *names[] = {"settings", "threads", NULL};
+  PyObject *object = Py_None, *threads = NULL;
   sap_settings settings;
   sapwood_state *state = PyType_GetModuleState(type);
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O:Solver", names, &object) ||
-      sapwood_recall_settings(state, object, &settings) < 0) {
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO:Solver", names, &object, &threads) ||
+      sapwood_recall_settings(state, object, &settings) < 0 ||
+      (threads != NULL && sapwood_read_threads(threads, &settings) < 0)) {
     return NULL;
   }
   solver *self = (solver *)type->tp_alloc(type, 0);
@@ -57,11 +58,9 @@ static void solver_dealloc(PyObject *object) {
 
 /* ---- solve ---------------------------------------------------------------------------------- */
 
-PyDoc_STRVAR(
-    solve_doc,
-    "solve($self, problem, v_guess, /)\n--\n\n"
-    "Solve a Problem from v_guess (nv), v_star where it is None. Returns a dict with the fields\n"
-    "of a solution.");
+PyDoc_STRVAR(solve_doc,
+             "solve($self, problem, v_guess, /)\n--\n\n"
+             "Solve a Problem from v_guess (nv), v_star where it is None. Returns a Solution.");
 
 static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObject *const *args,
                               Py_ssize_t n_args, PyObject *Py_UNUSED(keyword_names)) {
@@ -75,11 +74,11 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
     return NULL;
   }
   PyArrayObject *v_guess = NULL;
-  PyObject *history = NULL, *dict = NULL;
+  PyObject *history = NULL, *solution = NULL;
   sapwood_result result = {0};
   sapwood_records recorded = {0};
   if (args[1] != Py_None) {
-    v_guess = sapwood_as_vector(args[1], "v_guess", (npy_intp)problem->sizes.nv, SAPWOOD_FINITE);
+    v_guess = sapwood_as_vector(args[1], "v_guess", (npy_intp)problem->sizes.nv, SAPWOOD_ANY);
     if (v_guess == NULL) {
       return NULL;
     }
@@ -110,14 +109,14 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
   history =
       self->record_history ? sapwood_history(state, recorded.copy, recorded.n) : Py_NewRef(Py_None);
   if (history != NULL) {
-    dict = sapwood_result_dict(&result, &problem->problem, seconds, history);
+    solution = sapwood_solution(state, &result, &problem->problem, seconds, history);
   }
 done:
   PyMem_RawFree(recorded.copy);
   Py_XDECREF(history);
   Py_XDECREF(v_guess);
   sapwood_result_clear(&result);
-  return dict;
+  return solution;
 }
 
 /* ---- evaluate ------------------------------------------------------------------------------- */
@@ -248,7 +247,7 @@ static PyMethodDef methods[] = {
     METHOD(solve), METHOD(evaluate), METHOD(along_line), {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(solver_doc,
-             "Solver(settings=None)\n--\n\n"
+             "Solver(settings=None, threads=1)\n--\n\n"
              "Workspace of the solver and its lock. See sapwood.SapSolver.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)solver_doc},
