@@ -1,8 +1,9 @@
 /* H = A + J^T G J (VIII-A), block by block.
  *
- * A tree gathers what all its triples bring to its diagonal block, and each patch writes the one
- * block of its edge, or adds to it: every block is written once for each law. Blocks of free bodies stay in
- * registers; those of other trees are made of tiles that do, where chunks of columns are not zero. */
+ * A tree gathers what all its triples bring to its diagonal block, and each patch writes the one block of its edge,
+ * or adds to it: every block is written once for each law. Blocks of free bodies stay in registers, that of an edge
+ * beside the diagonal one of its higher body, which shares G J with it; blocks of other trees are made of tiles in
+ * registers, where chunks of columns are not zero. */
 #include "sap/rows.h"
 
 INLINE int acts(const struct sap_pool *pool, int32_t i) {
@@ -23,25 +24,54 @@ INLINE void multiply_block(const struct sap_pool *pool, int32_t i, const simd J[
 /* free bodies: their 6 x 6 blocks stay in registers */
 enum { BODY = 6, BODY_STRIDE = 8, BODY_VECTORS = (BODY + SIMD_WIDTH - 1) / SIMD_WIDTH };
 
-/* sum += (G J_row)^T J_column for the acting triples [begin, end) */
-INLINE void add_body_rows(const struct sap_pool *pool, int32_t begin, int32_t end,
-                          const double *J_row, const double *J_column,
-                          simd sum[BODY][BODY_VECTORS]) {
-  for (int32_t i = begin; i < end; ++i, J_row += 3 * BODY_STRIDE, J_column += 3 * BODY_STRIDE) {
+/* diagonal += (G J)^T J for the acting triples [begin, end) */
+INLINE void add_body_rows(const struct sap_pool *pool, int32_t begin, int32_t end, const double *J,
+                          simd diagonal[BODY][BODY_VECTORS]) {
+  for (int32_t i = begin; i < end; ++i, J += 3 * BODY_STRIDE) {
     if (!acts(pool, i)) {
       continue;
     }
     for (int k = 0; k < BODY_VECTORS; ++k) {
-      simd J[3], GJ[3];
+      simd x[3], GJ[3];
       for (int r = 0; r < 3; ++r) {
-        J[r] = simd_load(J_row + r * BODY_STRIDE + k * SIMD_WIDTH);
+        x[r] = simd_load(J + r * BODY_STRIDE + k * SIMD_WIDTH);
       }
-      multiply_block(pool, i, J, GJ);
+      multiply_block(pool, i, x, GJ);
       for (int r = 0; r < 3; ++r) {
         for (int j = 0; j < BODY; ++j) {
-          sum[j][k] += GJ[r] * simd_all(J_column[r * BODY_STRIDE + j]);
+          diagonal[j][k] += GJ[r] * simd_all(J[r * BODY_STRIDE + j]);
         }
       }
+    }
+  }
+}
+
+/* diagonal += (G J)^T J and edge += (G J)^T J_low for the triples [begin, end): those that do not act add zeros */
+INLINE void add_body_edge(const struct sap_pool *pool, int32_t begin, int32_t end, const double *J,
+                          const double *J_low, simd diagonal[BODY][BODY_VECTORS],
+                          simd edge[BODY][BODY_VECTORS]) {
+  for (int k = 0; k < BODY_VECTORS; ++k) {
+    const double *row = J, *low = J_low;
+    for (int32_t i = begin; i < end; ++i, row += 3 * BODY_STRIDE, low += 3 * BODY_STRIDE) {
+      simd x[3], GJ[3];
+      for (int r = 0; r < 3; ++r) {
+        x[r] = simd_load(row + r * BODY_STRIDE + k * SIMD_WIDTH);
+      }
+      multiply_block(pool, i, x, GJ);
+      for (int r = 0; r < 3; ++r) {
+        for (int j = 0; j < BODY; ++j) {
+          diagonal[j][k] += GJ[r] * simd_all(row[r * BODY_STRIDE + j]);
+          edge[j][k] += GJ[r] * simd_all(low[r * BODY_STRIDE + j]);
+        }
+      }
+    }
+  }
+}
+
+INLINE void load_body_block(const double *block, int32_t ld, simd sum[BODY][BODY_VECTORS]) {
+  for (int j = 0; j < BODY; ++j) {
+    for (int k = 0; k < BODY_VECTORS; ++k) {
+      sum[j][k] = simd_load_part(block + (int64_t)j * ld + k * SIMD_WIDTH, part_of(BODY, k));
     }
   }
 }
@@ -55,37 +85,47 @@ INLINE void store_body_block(simd sum[BODY][BODY_VECTORS], struct sap_place plac
   }
 }
 
+INLINE int is_body(const struct sap_jacobian *J, int32_t node) {
+  return sap_node_size(&J->graph->tree, node) == BODY;
+}
+
+/* the block of a patch between two free bodies, and what it adds to the diagonal one of the higher body */
+INLINE void assemble_body_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
+                               const struct sap_pool *pool, struct sap_factor *factor,
+                               simd diagonal[BODY][BODY_VECTORS]) {
+  const struct sap_place place = factor->edge[patch->edge];
+  simd edge[BODY][BODY_VECTORS];
+  if (patch->shares) {
+    load_body_block(factor->values + place.offset, place.ld, edge);
+  } else {
+    for (int j = 0; j < BODY; ++j) {
+      for (int k = 0; k < BODY_VECTORS; ++k) {
+        edge[j][k] = simd_zero();
+      }
+    }
+  }
+  add_body_edge(pool, patch->begin, patch->end, J->values + patch->J_high, J->values + patch->J_low,
+                diagonal, edge);
+  store_body_block(edge, place, factor->values);
+}
+
+/* the diagonal block of a free body, and those of its edges to lower bodies */
 INLINE void assemble_body(const struct sap_jacobian *J, int32_t node, const double *A,
                           const struct sap_pool *pool, struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
   const double *rows = J->values + graph->node_J[node];
-  simd sum[BODY][BODY_VECTORS];
-  for (int j = 0; j < BODY; ++j) {
-    for (int k = 0; k < BODY_VECTORS; ++k) {
-      sum[j][k] = simd_load_part(A + j * BODY + k * SIMD_WIDTH, part_of(BODY, k));
-    }
-  }
+  simd diagonal[BODY][BODY_VECTORS];
+  load_body_block(A, BODY, diagonal);
   for (int32_t k = graph->incidence_start[node]; k < graph->incidence_start[node + 1]; ++k) {
-    const int32_t begin = graph->incidence[k].begin, end = graph->incidence[k].end;
-    add_body_rows(pool, begin, end, rows, rows, sum);
-    rows += (int64_t)(end - begin) * (3 * BODY_STRIDE);
-  }
-  store_body_block(sum, factor->diagonal[node], factor->values);
-}
-
-INLINE void assemble_body_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
-                               const struct sap_pool *pool, struct sap_factor *factor) {
-  simd sum[BODY][BODY_VECTORS];
-  const struct sap_place place = factor->edge[patch->edge];
-  for (int j = 0; j < BODY; ++j) {
-    for (int k = 0; k < BODY_VECTORS; ++k) {
-      const double *block = factor->values + place.offset + (int64_t)j * place.ld + k * SIMD_WIDTH;
-      sum[j][k] = patch->shares ? simd_load_part(block, part_of(BODY, k)) : simd_zero();
+    const struct sap_patch *patch = &graph->patch[graph->incidence[k].patch];
+    if (patch->high == node && is_body(J, patch->low)) {
+      assemble_body_edge(J, patch, pool, factor, diagonal);
+    } else {
+      add_body_rows(pool, patch->begin, patch->end, rows, diagonal);
     }
+    rows += (int64_t)(patch->end - patch->begin) * (3 * BODY_STRIDE);
   }
-  add_body_rows(pool, patch->begin, patch->end, J->values + patch->J_high, J->values + patch->J_low,
-                sum);
-  store_body_block(sum, place, factor->values);
+  store_body_block(diagonal, factor->diagonal[node], factor->values);
 }
 
 /* trees of any size: blocks in tiles of registers */
@@ -264,7 +304,7 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
                                struct sap_scratch scratch, struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
   for (int32_t node = island->node_begin; node < island->node_end; ++node) {
-    if (sap_node_size(&graph->tree, node) == BODY) {
+    if (is_body(J, node)) {
       assemble_body(J, node, A[node], pool, factor);
     } else {
       assemble_tree(J, node, A[node], pool, scratch, factor);
@@ -272,13 +312,7 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
   }
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
     const struct sap_patch *patch = &graph->patch[p];
-    if (patch->high < 0) {
-      continue;
-    }
-    if (sap_node_size(&graph->tree, patch->low) == BODY &&
-        sap_node_size(&graph->tree, patch->high) == BODY) {
-      assemble_body_edge(J, patch, pool, factor);
-    } else {
+    if (patch->high >= 0 && !(is_body(J, patch->low) && is_body(J, patch->high))) {
       assemble_edge(J, patch, pool, scratch, factor);
     }
   }
