@@ -10,15 +10,18 @@ INLINE int acts(const struct sap_pool *pool, int32_t i) {
   return pool->G[SAP_G_11][i] + pool->G[SAP_G_22][i] + pool->G[SAP_G_NN][i] > 0;
 }
 
-/* G J for one vector of the rows of triple i */
-INLINE void multiply_block(const struct sap_pool *pool, int32_t i, const simd J[3], simd GJ[3]) {
-  double *const *G = pool->G;
-  const simd G_11 = simd_all(G[SAP_G_11][i]), G_12 = simd_all(G[SAP_G_12][i]);
-  const simd G_22 = simd_all(G[SAP_G_22][i]), G_1n = simd_all(G[SAP_G_1N][i]);
-  const simd G_2n = simd_all(G[SAP_G_2N][i]), G_nn = simd_all(G[SAP_G_NN][i]);
-  GJ[0] = G_11 * J[0] + G_12 * J[1] + G_1n * J[2];
-  GJ[1] = G_12 * J[0] + G_22 * J[1] + G_2n * J[2];
-  GJ[2] = G_1n * J[0] + G_2n * J[1] + G_nn * J[2];
+/* G of triple i in registers */
+INLINE void load_G(const struct sap_pool *pool, int32_t i, simd G[SAP_G_ENTRIES]) {
+  for (int e = 0; e < SAP_G_ENTRIES; ++e) {
+    G[e] = simd_all(pool->G[e][i]);
+  }
+}
+
+/* G J for one vector of the rows of a triple */
+INLINE void multiply_block(const simd G[SAP_G_ENTRIES], const simd J[3], simd GJ[3]) {
+  GJ[0] = G[SAP_G_11] * J[0] + G[SAP_G_12] * J[1] + G[SAP_G_1N] * J[2];
+  GJ[1] = G[SAP_G_12] * J[0] + G[SAP_G_22] * J[1] + G[SAP_G_2N] * J[2];
+  GJ[2] = G[SAP_G_1N] * J[0] + G[SAP_G_2N] * J[1] + G[SAP_G_NN] * J[2];
 }
 
 /* free bodies: their 6 x 6 blocks stay in registers */
@@ -31,12 +34,14 @@ INLINE void add_body_rows(const struct sap_pool *pool, int32_t begin, int32_t en
     if (!acts(pool, i)) {
       continue;
     }
+    simd G[SAP_G_ENTRIES];
+    load_G(pool, i, G);
     for (int k = 0; k < BODY_VECTORS; ++k) {
       simd x[3], GJ[3];
       for (int r = 0; r < 3; ++r) {
         x[r] = simd_load(J + r * BODY_STRIDE + k * SIMD_WIDTH);
       }
-      multiply_block(pool, i, x, GJ);
+      multiply_block(G, x, GJ);
       for (int r = 0; r < 3; ++r) {
         for (int j = 0; j < BODY; ++j) {
           diagonal[j][k] += GJ[r] * simd_all(J[r * BODY_STRIDE + j]);
@@ -53,11 +58,12 @@ INLINE void add_body_edge(const struct sap_pool *pool, int32_t begin, int32_t en
   for (int k = 0; k < BODY_VECTORS; ++k) {
     const double *row = J, *low = J_low;
     for (int32_t i = begin; i < end; ++i, row += 3 * BODY_STRIDE, low += 3 * BODY_STRIDE) {
-      simd x[3], GJ[3];
+      simd G[SAP_G_ENTRIES], x[3], GJ[3];
+      load_G(pool, i, G);
       for (int r = 0; r < 3; ++r) {
         x[r] = simd_load(row + r * BODY_STRIDE + k * SIMD_WIDTH);
       }
-      multiply_block(pool, i, x, GJ);
+      multiply_block(G, x, GJ);
       for (int r = 0; r < 3; ++r) {
         for (int j = 0; j < BODY; ++j) {
           diagonal[j][k] += GJ[r] * simd_all(row[r * BODY_STRIDE + j]);
@@ -227,6 +233,8 @@ INLINE int32_t add_term(struct sap_term *terms, int32_t n_terms, struct sap_term
 INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, uint64_t chunks,
                             const double *J, double *GJ) {
   const int64_t stride = sap_stride(n);
+  simd G[SAP_G_ENTRIES];
+  load_G(pool, i, G);
   for (uint64_t left = chunks; left != 0; left &= left - 1) {
     const int32_t c = __builtin_ctzll(left);
     for (int32_t k = first_vector(n, c); k < last_vector(n, c); ++k) {
@@ -235,7 +243,7 @@ INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, u
       for (int r = 0; r < 3; ++r) {
         row[r] = simd_load_part(J + r * stride + k * SIMD_WIDTH, part);
       }
-      multiply_block(pool, i, row, product);
+      multiply_block(G, row, product);
       for (int r = 0; r < 3; ++r) {
         simd_store_part(GJ + r * stride + k * SIMD_WIDTH, product[r], part);
       }
