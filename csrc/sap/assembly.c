@@ -141,28 +141,39 @@ enum {
   TILE_COLUMNS = SIMD_WIDTH == 8 ? 8 : 4
 };
 
-/* tile at row i, column j of C (m, n) += sum of GJ^T J over the terms that have both chunks, N columns */
-INLINE void add_tile(const int N, int32_t n_terms, const struct sap_term *terms, int32_t i,
-                     int32_t j, int32_t m, int32_t n, double *C, int32_t ld) {
-  const int32_t row_chunk = i / sap_chunk(m), column_chunk = j / sap_chunk(n);
-  const int64_t row_stride = sap_stride(m), column_stride = sap_stride(n);
+/* C (m, n) = B + sum of GJ^T J over the terms; B may be C */
+struct block {
+  const struct sap_term *terms;
+  int32_t n_terms;
+  int32_t m, n;
+  const double *B;
+  double *C;
+  int32_t ld_B, ld_C;
+};
+
+/* tile of a block at row i, column j, N columns: of the first n_terms terms those that have both chunks */
+INLINE void add_tile(const int N, const struct block *block, int32_t n_terms, int32_t i,
+                     int32_t j) {
+  const int32_t row_chunk = i / sap_chunk(block->m), column_chunk = j / sap_chunk(block->n);
+  const int64_t row_stride = sap_stride(block->m), column_stride = sap_stride(block->n);
+  const double *B = block->B + (int64_t)j * block->ld_B + i;
+  double *C = block->C + (int64_t)j * block->ld_C + i;
   simd_mask part[TILE_VECTORS];
   simd sum[TILE_COLUMNS][TILE_VECTORS];
-  C += (int64_t)j * ld + i;
   UNROLL
   for (int v = 0; v < TILE_VECTORS; ++v) {
-    part[v] = part_of(m - i, v);
+    part[v] = part_of(block->m - i, v);
     UNROLL
     for (int l = 0; l < N; ++l) {
-      sum[l][v] = simd_load_part(C + (int64_t)l * ld + v * SIMD_WIDTH, part[v]);
+      sum[l][v] = simd_load_part(B + (int64_t)l * block->ld_B + v * SIMD_WIDTH, part[v]);
     }
   }
-  for (int32_t t = 0; t < n_terms; ++t) {
-    if (!(terms[t].rows >> row_chunk & terms[t].columns >> column_chunk & 1)) {
+  for (const struct sap_term *term = block->terms; term < block->terms + n_terms; ++term) {
+    if (!(term->rows >> row_chunk & term->columns >> column_chunk & 1)) {
       continue;
     }
-    const double *GJ = terms[t].GJ + i, *J = terms[t].J + j;
-    for (int64_t r = 0; r < terms[t].n_rows; ++r, GJ += row_stride, J += column_stride) {
+    const double *GJ = term->GJ + i, *J = term->J + j;
+    for (int64_t r = 0; r < term->n_rows; ++r, GJ += row_stride, J += column_stride) {
       UNROLL
       for (int v = 0; v < TILE_VECTORS; ++v) {
         const simd row = simd_load_part(GJ + v * SIMD_WIDTH, part[v]);
@@ -177,39 +188,38 @@ INLINE void add_tile(const int N, int32_t n_terms, const struct sap_term *terms,
   for (int v = 0; v < TILE_VECTORS; ++v) {
     UNROLL
     for (int l = 0; l < N; ++l) {
-      simd_store_part(C + (int64_t)l * ld + v * SIMD_WIDTH, sum[l][v], part[v]);
+      simd_store_part(C + (int64_t)l * block->ld_C + v * SIMD_WIDTH, sum[l][v], part[v]);
     }
   }
 }
 
-/* C (m, n) += sum of GJ^T J over the terms; with `lower` what lies above the diagonal is undefined */
-static void add_terms(int32_t n_terms, const struct sap_term *terms, int32_t m, int32_t n,
-                      double *C, int32_t ld, int lower) {
+/* all tiles of a block; with `lower` what lies above the diagonal is undefined */
+static void add_terms(const struct block *block, int lower) {
+  const int32_t n = block->n;
   uint64_t rows = 0, columns = 0;
-  for (int32_t t = 0; t < n_terms; ++t) {
-    rows |= terms[t].rows;
-    columns |= terms[t].columns;
+  for (int32_t t = 0; t < block->n_terms; ++t) {
+    rows |= block->terms[t].rows;
+    columns |= block->terms[t].columns;
   }
-  for (int32_t i = 0; i < m; i += TILE_ROWS) {
-    if (!(rows >> (i / sap_chunk(m)) & 1)) {
-      continue;
-    }
+  for (int32_t i = 0; i < block->m; i += TILE_ROWS) {
     const int32_t end = lower ? sap_smaller(i + TILE_ROWS, n) : n;
     for (int32_t j = 0; j < end; j += TILE_COLUMNS) {
-      if (!(columns >> (j / sap_chunk(n)) & 1)) {
+      const int any = rows >> i / sap_chunk(block->m) & columns >> j / sap_chunk(n) & 1;
+      if (!any && block->B == block->C) {
         continue;
       }
+      const int32_t n_terms = any ? block->n_terms : 0;
       switch (n - j) {
-        case 1: add_tile(1, n_terms, terms, i, j, m, n, C, ld); break;
-        case 2: add_tile(2, n_terms, terms, i, j, m, n, C, ld); break;
-        case 3: add_tile(3, n_terms, terms, i, j, m, n, C, ld); break;
+        case 1: add_tile(1, block, n_terms, i, j); break;
+        case 2: add_tile(2, block, n_terms, i, j); break;
+        case 3: add_tile(3, block, n_terms, i, j); break;
 #if SAP_SIMD_WIDTH == 8
-        case 4: add_tile(4, n_terms, terms, i, j, m, n, C, ld); break;
-        case 5: add_tile(5, n_terms, terms, i, j, m, n, C, ld); break;
-        case 6: add_tile(6, n_terms, terms, i, j, m, n, C, ld); break;
-        case 7: add_tile(7, n_terms, terms, i, j, m, n, C, ld); break;
+        case 4: add_tile(4, block, n_terms, i, j); break;
+        case 5: add_tile(5, block, n_terms, i, j); break;
+        case 6: add_tile(6, block, n_terms, i, j); break;
+        case 7: add_tile(7, block, n_terms, i, j); break;
 #endif
-        default: add_tile(TILE_COLUMNS, n_terms, terms, i, j, m, n, C, ld); break;
+        default: add_tile(TILE_COLUMNS, block, n_terms, i, j); break;
       }
     }
   }
@@ -257,13 +267,6 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
   const struct sap_graph *graph = J->graph;
   const int32_t n = sap_node_size(&graph->tree, node), width = 3 * sap_stride(n);
   const struct sap_place place = factor->diagonal[node];
-  for (int32_t j = 0; j < n; ++j) {
-    for (int32_t k = 0; k < vectors_of(n); ++k) {
-      const simd_mask part = part_of(n, k);
-      simd_store_part(factor->values + place.offset + (int64_t)j * place.ld + k * SIMD_WIDTH,
-                      simd_load_part(A + (int64_t)j * n + k * SIMD_WIDTH, part), part);
-    }
-  }
   const double *row = J->values + graph->node_J[node];
   double *GJ = scratch.GJ;
   int32_t n_terms = 0;
@@ -280,7 +283,9 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
       }
     }
   }
-  add_terms(n_terms, scratch.terms, n, n, factor->values + place.offset, place.ld, 1);
+  const struct block block = {scratch.terms, n_terms, n, n, A, factor->values + place.offset, n,
+                              place.ld};
+  add_terms(&block, 1);
 }
 
 static void assemble_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
@@ -304,7 +309,9 @@ static void assemble_edge(const struct sap_jacobian *J, const struct sap_patch *
       GJ += 3 * high->stride;
     }
   }
-  add_terms(n_terms, scratch.terms, high->n, low->n, factor->values + place.offset, place.ld, 0);
+  double *C = factor->values + place.offset;
+  const struct block block = {scratch.terms, n_terms, high->n, low->n, C, C, place.ld, place.ld};
+  add_terms(&block, 0);
 }
 
 void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_island *island,
