@@ -261,17 +261,49 @@ INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, u
   }
 }
 
+/* the block of a patch, from G J of its higher side, which is found first where it is not `ready`; returns what is
+ * behind it */
+INLINE double *assemble_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
+                             const struct sap_pool *pool, struct sap_term *terms, double *GJ,
+                             const int ready, struct sap_factor *factor) {
+  struct side sides[2];
+  sides_of(J, patch, sides);
+  const struct side *low = &sides[0], *high = &sides[1];
+  const struct sap_place place = factor->edge[patch->edge];
+  int32_t n_terms = 0;
+  for (int32_t i = patch->begin; i < patch->end; ++i) {
+    const int32_t k = i - patch->begin;
+    if (acts(pool, i)) {
+      if (!ready) {
+        multiply_triple(pool, i, high->n, high->chunks[k], high->J + 3 * (int64_t)k * high->stride,
+                        GJ);
+      }
+      n_terms = add_term(terms, n_terms,
+                         (struct sap_term){GJ, low->J + 3 * (int64_t)k * low->stride,
+                                           high->chunks[k], low->chunks[k], 3},
+                         high->stride, low->stride);
+      GJ += 3 * high->stride;
+    }
+  }
+  double *C = factor->values + place.offset;
+  const struct block block = {terms, n_terms, high->n, low->n, C, C, place.ld, place.ld};
+  add_terms(&block, 0);
+  return GJ;
+}
+
+/* the diagonal block of a tree, and those of its edges to lower ones */
 static void assemble_tree(const struct sap_jacobian *J, int32_t node, const double *A,
                           const struct sap_pool *pool, struct sap_scratch scratch,
                           struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
+  const struct sap_incidence *begin = &graph->incidence[graph->incidence_start[node]];
+  const struct sap_incidence *end = &graph->incidence[graph->incidence_start[node + 1]];
   const int32_t n = sap_node_size(&graph->tree, node), width = 3 * sap_stride(n);
   const struct sap_place place = factor->diagonal[node];
   const double *row = J->values + graph->node_J[node];
   double *GJ = scratch.GJ;
   int32_t n_terms = 0;
-  for (int32_t k = graph->incidence_start[node]; k < graph->incidence_start[node + 1]; ++k) {
-    const struct sap_incidence *incidence = &graph->incidence[k];
+  for (const struct sap_incidence *incidence = begin; incidence < end; ++incidence) {
     const uint64_t *chunks = chunks_of(J, node, incidence);
     for (int32_t i = incidence->begin; i < incidence->end; ++i, row += width) {
       if (acts(pool, i)) {
@@ -286,32 +318,18 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
   const struct block block = {scratch.terms, n_terms, n, n, A, factor->values + place.offset, n,
                               place.ld};
   add_terms(&block, 1);
-}
 
-static void assemble_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
-                          const struct sap_pool *pool, struct sap_scratch scratch,
-                          struct sap_factor *factor) {
-  struct side sides[2];
-  sides_of(J, patch, sides);
-  const struct side *low = &sides[0], *high = &sides[1];
-  const struct sap_place place = factor->edge[patch->edge];
-  double *GJ = scratch.GJ;
-  int32_t n_terms = 0;
-  for (int32_t i = patch->begin; i < patch->end; ++i) {
-    const int32_t k = i - patch->begin;
-    if (acts(pool, i)) {
-      multiply_triple(pool, i, high->n, high->chunks[k], high->J + 3 * (int64_t)k * high->stride,
-                      GJ);
-      n_terms = add_term(scratch.terms, n_terms,
-                         (struct sap_term){GJ, low->J + 3 * (int64_t)k * low->stride,
-                                           high->chunks[k], low->chunks[k], 3},
-                         high->stride, low->stride);
-      GJ += 3 * high->stride;
+  GJ = scratch.GJ;
+  for (const struct sap_incidence *incidence = begin; incidence < end; ++incidence) {
+    const struct sap_patch *patch = &graph->patch[incidence->patch];
+    if (patch->high == node) {
+      GJ = assemble_edge(J, patch, pool, scratch.terms, GJ, 1, factor);
+      continue;
+    }
+    for (int32_t i = incidence->begin; i < incidence->end; ++i) {
+      GJ += acts(pool, i) ? width : 0;
     }
   }
-  double *C = factor->values + place.offset;
-  const struct block block = {scratch.terms, n_terms, high->n, low->n, C, C, place.ld, place.ld};
-  add_terms(&block, 0);
 }
 
 void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_island *island,
@@ -325,10 +343,11 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
       assemble_tree(J, node, A[node], pool, scratch, factor);
     }
   }
+  /* edges from a body down to a tree that is none */
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
     const struct sap_patch *patch = &graph->patch[p];
-    if (patch->high >= 0 && !(is_body(J, patch->low) && is_body(J, patch->high))) {
-      assemble_edge(J, patch, pool, scratch, factor);
+    if (patch->high >= 0 && is_body(J, patch->high) && !is_body(J, patch->low)) {
+      assemble_edge(J, patch, pool, scratch.terms, scratch.GJ, 0, factor);
     }
   }
 }
