@@ -16,7 +16,6 @@ part that of the wall.
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -241,21 +240,20 @@ def threads(plan: Plan) -> Iterator[Row]:
     """Wall time against the number of threads: islands of one problem, and a batch."""
     with machine.all_cores() as cores:
         numbers = _thread_numbers(cores)
-        if "threads" in inspect.signature(SapSolver).parameters:
-            for scene in plan.thread_scenes:
-                problem = settled_problem(scene)
-                for n in numbers:
-                    solver = SapSolver(threads=n)  # type: ignore[call-arg, unused-ignore]
-                    solution = solver.solve(problem)
-                    yield Row(
-                        part="threads",
-                        series=f"islands, {scene}",
-                        x=n,
-                        contacts=problem.n_contacts,
-                        iterations=solution.iterations,
-                        seconds=_least(partial(solver.solve, problem), plan, wall=True),
-                        solve=math.nan,
-                    )
+        for scene in plan.thread_scenes:
+            problem = settled_problem(scene)
+            for n in numbers:
+                solver = SapSolver(threads=n)
+                solution = solver.solve(problem)
+                yield Row(
+                    part="threads",
+                    series=f"islands, {scene}",
+                    x=n,
+                    contacts=problem.n_contacts,
+                    iterations=solution.iterations,
+                    seconds=_least(partial(solver.solve, problem), plan, wall=True),
+                    solve=math.nan,
+                )
         problems = problems_of(plan.batch_scene, max(plan.batches))
         mean = float(np.mean([problem.n_contacts for problem in problems]))
         for n in numbers:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -120,6 +122,132 @@ def test_evaluations_share_a_solver_with_solves(problems, serial):
         return wrong
 
     assert run_in_threads(work) == [[]] * N_THREADS
+
+
+# ---- threads of one solver -----------------------------------------------------------------------
+
+
+def heaps(rng, n_heaps, rows, columns):
+    """Free bodies in heaps on a floor."""
+    tree_a, tree_b = [], []
+    size = rows * columns
+    for body in range(n_heaps * size):
+        row, column = body % rows, body % size // rows
+        others = [-1] if rng.random() < 0.7 else []
+        others += [body - 1] if row > 0 else []
+        others += [body - rows] if column > 0 else []
+        tree_a += [body] * len(others)
+        tree_b += others
+    n, n_trees = len(tree_a), n_heaps * size
+    A = np.stack([np.diag(rng.uniform(1, 2, 6)) for _ in range(n_trees)])
+    sides = n + np.count_nonzero(np.array(tree_b) >= 0)
+    return sapwood.ContactProblem(
+        [6] * n_trees,
+        A.ravel(),
+        rng.uniform(-1, 1, 6 * n_trees),
+        tree_a,
+        tree_b,
+        rng.uniform(-1, 1, 18 * sides),
+        rng.uniform(0.2, 1, n),
+        dt=0.01,
+        R_t=rng.uniform(1e-5, 1e-4, n),
+        R_n=rng.uniform(1e-3, 1e-2, n),
+        v_hat_n=rng.uniform(-0.1, 0.5, n),
+    )
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_threads_of_a_solver_change_no_bit(threads, problems, serial):
+    solver = SapSolver(SETTINGS, threads=threads)
+    assert [solver.solve(problem) for problem in problems] == serial
+
+
+@pytest.mark.parametrize("path", helpers.all_files())
+def test_threads_change_no_bit_on_problem_files(path):
+    problem = sapwood.load_problem(path)
+    expected = SapSolver(SETTINGS).solve(problem)
+    solver = SapSolver(SETTINGS, threads=3)
+    assert solver.solve(problem) == expected
+    assert solver.solve(problem) == expected
+
+
+@pytest.mark.parametrize("shape", [(7, 3, 20), (5, 7, 12), (150, 2, 1)])
+@pytest.mark.parametrize("factorization", sapwood.factorizations())
+def test_threads_change_no_bit_on_heaps(shape, factorization):
+    problem = heaps(np.random.default_rng(shape), *shape)
+    settings = SapSettings(record_history=True, factorization=factorization)
+    expected = SapSolver(settings).solve(problem)
+    assert expected.status == sapwood.Status.converged
+    for threads in (2, 5):
+        assert SapSolver(settings, threads=threads).solve(problem) == expected
+
+
+def test_solvers_with_threads_in_threads(problems, serial):
+    def work(thread):
+        solver = SapSolver(SETTINGS, threads=2)
+        order = shuffled(thread, len(problems))
+        return [i for i in order if solver.solve(problems[i]) != serial[i]]
+
+    assert run_in_threads(work) == [[]] * N_THREADS
+
+
+@pytest.mark.parametrize(
+    "remake", [copy.copy, copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))]
+)
+def test_copies_have_as_many_threads(remake):
+    solver = remake(SapSolver(SapSettings(soft_norm=1e-9), threads=3))
+    assert solver.threads == 3
+    assert solver.settings == SapSettings(soft_norm=1e-9)
+    assert repr(solver) == "SapSolver(SapSettings(soft_norm=1e-09), threads=3)"
+
+
+@pytest.mark.parametrize(
+    ("threads", "error", "text"),
+    [
+        (0, ValueError, "threads = 0: must be from 1 to 256"),
+        (257, ValueError, "threads = 257: must be from 1 to 256"),
+        (2**40, ValueError, "threads = 1099511627776: does not fit in int32"),
+        (True, TypeError, "threads must be an integer, not bool"),
+        (2.0, TypeError, "threads must be an integer, not float"),
+        (None, TypeError, "threads must be an integer, not NoneType"),
+    ],
+)
+def test_wrong_number_of_threads(threads, error, text):
+    with pytest.raises(error, match=f"^{text}$"):
+        SapSolver(threads=threads)
+
+
+def n_threads_of_this_process():
+    return len(os.listdir("/proc/self/task"))
+
+
+def test_threads_come_with_work_and_go_with_the_solver():
+    before = n_threads_of_this_process()
+    solver = SapSolver(threads=4)
+    small = heaps(np.random.default_rng(0), 1, 2, 1)
+    solver.solve(small)
+    assert n_threads_of_this_process() == before
+    solver.solve(heaps(np.random.default_rng(0), 7, 3, 20))
+    assert n_threads_of_this_process() == before + 3
+    del solver
+    assert n_threads_of_this_process() == before
+
+
+def test_a_forked_process_solves_with_threads_of_its_own():
+    problem = heaps(np.random.default_rng(3), 7, 3, 20)
+    solver = SapSolver(threads=3)
+    expected = solver.solve(problem)
+    pid = os.fork()
+    if pid == 0:
+        # nothing of pytest may run here
+        same = solver.solve(problem) == expected and n_threads_of_this_process() == 3
+        del solver
+        os._exit(0 if same else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert solver.solve(problem) == expected
+
+
+# ---- the GIL -------------------------------------------------------------------------------------
 
 
 def calls_without_gil(problem):

@@ -95,11 +95,9 @@ void benchmark_problem_release(sap_problem *problem) { free(problem); }
 int benchmark_phases(const sap_problem *problem, const double *v, int32_t n_islands, int repeat,
                      double *seconds) {
   sap_solver *solver = NULL;
-  int32_t reused = 0;
-  double symbolic = 0;
   sap_status status = sap_solver_create(&solver, NULL, NULL, NULL);
   if (status == SAP_OK) {
-    status = sap_solver_load(solver, problem, NULL, 0, &reused, &symbolic, NULL);
+    status = sap_solver_load(solver, problem, NULL);
   }
   if (status == SAP_OK && solver->work.graph.n_islands != n_islands) {
     status = SAP_INVALID_ARGUMENT;
@@ -107,12 +105,12 @@ int benchmark_phases(const sap_problem *problem, const double *v, int32_t n_isla
   if (status == SAP_OK) {
     struct sap_workspace *w = &solver->work;
     struct laps laps = {.clock = cost_of_clock()};
-    sap_workspace_gather(w, v, w->v);
     for (int32_t i = 0; i < n_islands && status == SAP_OK; ++i) {
       laps.least = seconds + (int64_t)i * PHASES;
       for (int p = 0; p < PHASES; ++p) {
         laps.least[p] = DBL_MAX;
       }
+      sap_workspace_gather(w, &w->graph.island[i], v, w->v);
       sap_refresh(w, &w->graph.island[i]);
       for (int r = 0; r < repeat && status == SAP_OK; ++r) {
         status = iterate(w, &w->graph.island[i], &laps) ? SAP_OK : SAP_NOT_POSITIVE_DEFINITE;
@@ -129,10 +127,9 @@ int benchmark_phases(const sap_problem *problem, const double *v, int32_t n_isla
 int32_t benchmark_panels(const sap_problem *problem, int32_t most, int32_t *sizes,
                          int32_t *islands) {
   sap_solver *solver = NULL;
-  int32_t reused = 0, n = 0;
-  double symbolic = 0;
+  int32_t n = 0;
   if (sap_solver_create(&solver, NULL, NULL, NULL) == SAP_OK &&
-      sap_solver_load(solver, problem, NULL, 0, &reused, &symbolic, NULL) == SAP_OK) {
+      sap_solver_load(solver, problem, NULL) == SAP_OK) {
     const struct sap_junction_tree *tree = &solver->work.graph.tree;
     for (int32_t c = 0; c < tree->n_components; ++c) {
       for (int32_t s = tree->component[c].supernode_begin; s < tree->component[c].supernode_end;

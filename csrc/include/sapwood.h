@@ -10,7 +10,7 @@
  *
  * Ownership: every array belongs to the caller; the library reads inputs in place and writes outputs in
  * place. A solver object owns its workspace and nothing else. Nothing here prints, exits or keeps state
- * outside the objects. One solver may be used by one thread at a time.
+ * outside the objects. One solver may be used by one thread at a time; it may have threads of its own.
  *
  * Units: SI. Velocities are generalized velocities; impulses are in N s.
  */
@@ -278,8 +278,9 @@ typedef struct sap_settings {
   double soft_norm;                /* eps_s in N s, 0 is the exact law: 0 */
   int32_t islands;                 /* 1: each island is solved and stopped by itself, without the
                                       velocities that no constraint moves: 1 */
-  int32_t record_history;          /* 1: keep a sap_iteration per iteration (1000 per island,
-                                      all islands together), and timings: 0 */
+  int32_t record_history;          /* 1: keep a sap_iteration per iteration (at most 1000 of an
+                                      island), and timings: 0 */
+  int32_t threads; /* that a solve may use, 1 to 256, and no bit of a result depends on: 1 */
 } sap_settings;
 
 sap_settings sap_settings_default(void);

@@ -67,6 +67,10 @@ int sapwood_read_settings(PyObject *object, sap_settings *settings);
 /* The same for settings that do not change any more, which are read once. */
 int sapwood_recall_settings(sapwood_state *state, PyObject *object, sap_settings *settings);
 
+/* The same for `threads`, which says how a solver works and not what it finds, and so is an argument of its
+ * own. */
+int sapwood_read_threads(PyObject *value, sap_settings *settings);
+
 /* New dict: field to default value. */
 PyObject *sapwood_default_settings(void);
 

@@ -140,6 +140,13 @@ int sapwood_recall_settings(sapwood_state *state, PyObject *object, sap_settings
   return 0;
 }
 
+int sapwood_read_threads(PyObject *value, sap_settings *settings) {
+  sap_error error = {0};
+  return read_integer(value, "threads", &settings->threads) < 0
+             ? -1
+             : sapwood_raise(sap_settings_check(settings, &error), &error);
+}
+
 PyObject *sapwood_default_settings(void) {
   sap_settings settings = sap_settings_default();
   PyObject *result = PyDict_New();

@@ -17,12 +17,13 @@ typedef struct solver {
 /* ---- life ----------------------------------------------------------------------------------- */
 
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"settings", NULL};
-  PyObject *object = Py_None;
+  static char *names[] = {"settings", "threads", NULL};
+  PyObject *object = Py_None, *threads = NULL;
   sap_settings settings;
   sapwood_state *state = PyType_GetModuleState(type);
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O:Solver", names, &object) ||
-      sapwood_recall_settings(state, object, &settings) < 0) {
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO:Solver", names, &object, &threads) ||
+      sapwood_recall_settings(state, object, &settings) < 0 ||
+      (threads != NULL && sapwood_read_threads(threads, &settings) < 0)) {
     return NULL;
   }
   solver *self = (solver *)type->tp_alloc(type, 0);
@@ -248,7 +249,7 @@ static PyMethodDef methods[] = {
     METHOD(solve), METHOD(evaluate), METHOD(along_line), {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(solver_doc,
-             "Solver(settings=None)\n--\n\n"
+             "Solver(settings=None, threads=1)\n--\n\n"
              "Workspace of the solver and its lock. See sapwood.SapSolver.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)solver_doc},

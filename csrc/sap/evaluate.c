@@ -91,9 +91,7 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
                                double *cost, double *gradient, double *hessian, double *direction,
                                sap_error *error) {
   struct sap_workspace *w = &solver->work;
-  int32_t reused = 0;
-  double seconds = 0;
-  sap_status status = sap_solver_load(solver, problem, NULL, 0, &reused, &seconds, error);
+  sap_status status = sap_solver_load(solver, problem, error);
   if (status == SAP_OK) {
     status = sap_check_finite("v", w->graph.sizes.nv, v, error);
   }
@@ -102,9 +100,9 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
   }
   const double *v_star = problem->v_star;
   double sum = 0.5 * free_product(w, problem, v, v_star, v, v_star, gradient);
-  sap_workspace_gather(w, v, w->v);
   for (int32_t i = 0; i < w->graph.n_islands; ++i) {
     const struct sap_island *island = &w->graph.island[i];
+    sap_workspace_gather(w, island, v, w->v);
     sap_refresh(w, island);
     sum += sap_evaluate(w, island).cost;
     sap_assemble(w, island);
@@ -140,9 +138,7 @@ sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem,
                                  double *difference, double *slope, double *curvature,
                                  sap_error *error) {
   struct sap_workspace *w = &solver->work;
-  int32_t reused = 0;
-  double seconds = 0;
-  sap_status status = sap_solver_load(solver, problem, NULL, 0, &reused, &seconds, error);
+  sap_status status = sap_solver_load(solver, problem, error);
   const struct {
     const char *name;
     int64_t n;
@@ -161,10 +157,10 @@ sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem,
     slope[k] = linear + alpha[k] * quadratic;
     curvature[k] = quadratic;
   }
-  sap_workspace_gather(w, v, w->v);
-  sap_workspace_gather(w, dv, w->dv);
   for (int32_t i = 0; i < w->graph.n_islands; ++i) {
     const struct sap_island *island = &w->graph.island[i];
+    sap_workspace_gather(w, island, v, w->v);
+    sap_workspace_gather(w, island, dv, w->dv);
     sap_refresh(w, island);
     sap_evaluate(w, island);
     const struct sap_line line = sap_line_make(w, island);

@@ -38,6 +38,12 @@ struct sap_scratch {
   struct sap_term *terms; /* (max_node_triples) */
 };
 
+static inline void sap_scratch_carve(struct sap_scratch *scratch, struct sap_arena *arena,
+                                     const struct sap_graph *graph) {
+  scratch->GJ = sap_arena_take(arena, (size_t)graph->max_node_width, sizeof(double));
+  scratch->terms = sap_arena_take(arena, (size_t)graph->max_node_triples, sizeof(struct sap_term));
+}
+
 struct sap_jacobian_loops {
   /* packs the rows of J: those of contacts are `from`, the problem's, others in their groups; 0 where one is
    * not finite */

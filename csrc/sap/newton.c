@@ -68,8 +68,8 @@ struct progress {
 
 static void record(struct sap_workspace *w, const struct sap_island *island, int32_t iteration,
                    const struct progress *before, const struct sap_evaluation *now) {
-  if (w->n_history < w->history_capacity) {
-    w->history[w->n_history++] = (sap_iteration){
+  if (w->records.n < w->records.capacity) {
+    w->records.first[w->records.n++] = (sap_iteration){
         .island = island->index,
         .iteration = iteration,
         .trials = before->step.trials,
@@ -238,7 +238,7 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
     before.gradient = result.last.gradient;
     before.cost = result.last.cost;
     before.step = search(&line, before.predicted <= 10 * DBL_EPSILON * fabs(before.cost), settings);
-    before.decrease = w->history_capacity > 0 ? -sap_line_difference(&line, before.step.alpha) : 0;
+    before.decrease = w->records.capacity > 0 ? -sap_line_difference(&line, before.step.alpha) : 0;
     result.trials += before.step.trials;
     sap_line_advance(&line, before.step.alpha);
     lap(&watch, &result.line_search_seconds);

@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "base/status.h"
+#include "base/threads.h"
 #include "sapwood.h"
 
 sap_settings sap_settings_default(void) {
@@ -21,6 +22,7 @@ sap_settings sap_settings_default(void) {
       .soft_norm = 0,
       .islands = 1,
       .record_history = 0,
+      .threads = 1,
   };
 }
 
@@ -62,6 +64,8 @@ sap_status sap_settings_check(const sap_settings *s, sap_error *error) {
       {"islands", s->islands, s->islands == 0 || s->islands == 1, "must be 0 or 1"},
       {"record_history", s->record_history, s->record_history == 0 || s->record_history == 1,
        "must be 0 or 1"},
+      {"threads", s->threads, s->threads >= 1 && s->threads <= SAP_MOST_THREADS,
+       "must be from 1 to 256"},
   };
   for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
     if (!rules[i].holds) {

@@ -3,9 +3,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "sap/certificate.h"
+#include "base/threads.h"
 #include "sap/groups.h"
-#include "sap/newton.h"
 #include "sap/problem.h"
 #include "sap/regularization.h"
 #include "sap/solver.h"
@@ -19,7 +18,10 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
     return status;
   }
   const sap_allocator memory = sap_allocator_or_default(allocator);
-  sap_solver *made = memory.allocate(sizeof *made, memory.context);
+  /* CHOLMOD has one state for all its factorizations */
+  const int32_t n_threads = chosen.factorization == SAP_CHOLMOD ? 1 : chosen.threads;
+  const size_t bytes = sizeof(sap_solver) + (size_t)n_threads * sizeof(struct sap_workspace);
+  sap_solver *made = memory.allocate(bytes, memory.context);
   if (!made) {
     return SAP_OUT_OF_MEMORY;
   }
@@ -28,9 +30,17 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
                        .work = {.memory = memory,
                                 .kernels = sap_kernels_best(),
                                 .jacobian_loops = sap_jacobian_loops_of(set),
-                                .vectors = sap_vector_loops_of(set)}};
+                                .vectors = sap_vector_loops_of(set),
+                                .sharing = {.n_threads = n_threads, .view = made->view}}};
   for (int law = 0; law < SAP_N_LAWS; ++law) {
     made->work.laws[law] = sap_laws[law].loops[set];
+  }
+  if (n_threads > 1) {
+    made->threads = sap_threads_create(n_threads, &memory);
+    if (!made->threads) {
+      sap_solver_destroy(made);
+      return SAP_OUT_OF_MEMORY;
+    }
   }
   *solver = made;
   return SAP_OK;
@@ -39,23 +49,28 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
 void sap_solver_destroy(sap_solver *solver) {
   if (solver) {
     const sap_allocator memory = solver->work.memory;
+    sap_threads_destroy(solver->threads, &memory);
     sap_workspace_release(&solver->work);
     memory.release(solver, memory.context);
   }
 }
 
 const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_records) {
-  *n_records = solver->work.n_history;
-  return solver->work.history;
+  *n_records = solver->work.records.n;
+  return solver->work.records.first;
 }
 
-sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
-                           const struct sap_regularization *physical, int reduce, int32_t *reused,
-                           double *symbolic_seconds, sap_error *error) {
+/* Checks all but the numbers that binding checks, and makes the workspace fit the problem: *complete is the
+ * problem with what `physical` gave. */
+static sap_status prepare(sap_solver *solver, const sap_problem *problem,
+                          const struct sap_regularization *physical, int reduce,
+                          sap_problem *complete, int32_t *reused, double *symbolic_seconds,
+                          sap_error *error) {
   struct sap_workspace *w = &solver->work;
-  sap_problem complete = *problem;
   sap_sizes sizes;
-  w->n_history = 0;
+  *complete = *problem;
+  w->records.n = 0;
+  w->pool.soft = solver->settings.soft_norm * solver->settings.soft_norm;
   sap_status status = sap_problem_sizes(problem, &sizes, error);
   sap_reduction_clear(&w->reduction, problem);
   if (status == SAP_OK) {
@@ -80,56 +95,48 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
     status = sap_invert_mass(problem, w->graph.tree_position, w->kernels, w->S, error);
   }
   if (status == SAP_OK && physical) {
-    complete.R_t = physical->R_t;
-    complete.R_n = physical->R_n;
-    complete.v_hat_n = physical->v_hat_n;
+    complete->R_t = physical->R_t;
+    complete->R_n = physical->R_n;
+    complete->v_hat_n = physical->v_hat_n;
     status = sap_check_parameters(problem, &sizes, physical->parameters, error);
     if (status == SAP_OK) {
       status = sap_regularize_with(problem, physical->parameters, w->kernels, w->graph.tree_A, w->S,
                                    physical->R_t, physical->R_n, physical->v_hat_n, error);
     }
     if (status == SAP_OK && w->triples.has_cores && physical->parameters->delta) {
-      complete.kappa = w->kappa;
+      complete->kappa = w->kappa;
       status = sap_core_energy(problem, physical->parameters, physical->R_n, w->kappa, error);
     }
   }
   if (status == SAP_OK) {
-    status = sap_check_given(&complete, error);
+    status = sap_check_given(complete, error);
   }
   if (status == SAP_OK) {
     status = sap_check_finite("v_star", sizes.nv, problem->v_star, error);
   }
-  if (status == SAP_OK) {
-    w->pool.soft = solver->settings.soft_norm * solver->settings.soft_norm;
-    int valid = 1;
-    for (int32_t i = 0; i < w->graph.n_islands; ++i) {
-      valid &= sap_workspace_bind(w, &w->graph.island[i], &complete);
-    }
-    /* what exactly is wrong, and first */
-    status = valid ? SAP_OK : sap_check_constraints(&complete, &sizes, error);
-    if (!valid && status == SAP_OK) {
-      status =
-          sap_fail(error, SAP_INVALID_ARGUMENT, "J", -1, NAN, "must not change while it is read");
-    }
-  }
   return status;
 }
 
-/* worse outcomes have larger numbers; the problem's is the worst of its islands */
-static void add_island(sap_solution *solution, const struct sap_newton_result *result) {
-  if (result->outcome > solution->outcome) {
-    solution->outcome = result->outcome;
-    solution->tree = result->tree;
+/* which rule is broken, where binding found that one is */
+static sap_status find_fault(const sap_problem *complete, const sap_sizes *sizes,
+                             sap_error *error) {
+  const sap_status status = sap_check_constraints(complete, sizes, error);
+  return status != SAP_OK ? status
+                          : sap_fail(error, SAP_INVALID_ARGUMENT, "J", -1, NAN,
+                                     "must not change while it is read");
+}
+
+sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_error *error) {
+  struct sap_workspace *w = &solver->work;
+  sap_problem complete;
+  int32_t reused;
+  double seconds;
+  const sap_status status = prepare(solver, problem, NULL, 0, &complete, &reused, &seconds, error);
+  int valid = 1;
+  for (int32_t i = 0; status == SAP_OK && i < w->graph.n_islands; ++i) {
+    valid &= sap_workspace_bind(w, &w->graph.island[i], &complete);
   }
-  if (result->iterations > solution->iterations) {
-    solution->iterations = result->iterations;
-  }
-  solution->total_iterations += result->iterations;
-  solution->line_search_trials += result->trials;
-  solution->cost += result->last.cost;
-  solution->assembly_seconds += result->assembly_seconds;
-  solution->factor_seconds += result->factor_seconds;
-  solution->line_search_seconds += result->line_search_seconds;
+  return valid ? status : find_fault(&complete, &w->graph.sizes, error);
 }
 
 /* by place -> by row of the groups */
@@ -182,49 +189,47 @@ static void scatter_cores(const struct sap_workspace *w, sap_solution *solution)
   }
 }
 
-static sap_status solve(sap_solver *solver, const sap_problem *problem,
-                        const struct sap_regularization *physical, const double *v_guess,
-                        sap_solution *solution, sap_error *error) {
+/* the threads that share the islands, woken; NULL where there is too little work for more than one */
+static struct sap_threads *rouse(const sap_solver *solver) {
+  if (!solver->threads || !sap_islands_shareable(&solver->work)) {
+    return NULL;
+  }
+  sap_threads_rouse(solver->threads);
+  return solver->threads;
+}
+
+static sap_status run(sap_solver *solver, const sap_problem *problem,
+                      const struct sap_regularization *physical, const double *v_guess,
+                      sap_solution *solution, sap_error *error) {
   struct sap_workspace *w = &solver->work;
-  int32_t reused = 0;
-  double symbolic_seconds = 0;
   if (!solution->v || (problem->n_contacts > 0 && !solution->gamma)) {
     return sap_fail(error, SAP_INVALID_ARGUMENT, solution->v ? "gamma" : "v", -1, NAN,
                     "the solution must have room for it");
   }
-  sap_status status = sap_solver_load(solver, problem, physical, solver->settings.islands, &reused,
-                                      &symbolic_seconds, error);
+  sap_solution found = {.v = solution->v,
+                        .gamma = solution->gamma,
+                        .v_c = solution->v_c,
+                        .regions = solution->regions,
+                        .group_gamma = solution->group_gamma,
+                        .group_v_c = solution->group_v_c,
+                        .core_scale = solution->core_scale,
+                        .outcome = SAP_CONVERGED,
+                        .tree = -1};
+  sap_problem complete;
+  sap_status status = prepare(solver, problem, physical, solver->settings.islands, &complete,
+                              &found.symbolic_reused, &found.symbolic_seconds, error);
   if (status == SAP_OK && v_guess) {
     status = sap_check_finite("v_guess", w->graph.sizes.nv, v_guess, error);
   }
   if (status != SAP_OK) {
     return status;
   }
-  *solution = (sap_solution){.v = solution->v,
-                             .gamma = solution->gamma,
-                             .v_c = solution->v_c,
-                             .regions = solution->regions,
-                             .group_gamma = solution->group_gamma,
-                             .group_v_c = solution->group_v_c,
-                             .core_scale = solution->core_scale,
-                             .outcome = SAP_CONVERGED,
-                             .tree = -1,
-                             .n_islands = w->graph.n_islands,
-                             .symbolic_reused = reused,
-                             .symbolic_seconds = symbolic_seconds};
-
-  sap_workspace_gather(w, v_guess ? v_guess : problem->v_star, w->v);
-  double gradient = 0, momentum = 0, impulse = 0, bound = 0, complementarity = 0;
-  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
-    const struct sap_island *island = &w->graph.island[i];
-    const struct sap_newton_result result = sap_newton(w, island, &solver->settings);
-    add_island(solution, &result);
-    gradient += result.last.gradient * result.last.gradient;
-    momentum += result.last.momentum * result.last.momentum;
-    impulse += result.last.impulse * result.last.impulse;
-    bound += sap_certificate(w, island);
-    complementarity += sap_complementarity(w, island);
+  found.n_islands = w->graph.n_islands;
+  const struct sap_job job = {&complete, v_guess, &solver->settings};
+  if (!sap_islands_solve(w, rouse(solver), &job, &found)) {
+    return find_fault(&complete, &w->graph.sizes, error);
   }
+  *solution = found;
 
   /* trees that no contact touches move freely */
   if (w->graph.sizes.nv > 0) {
@@ -233,18 +238,19 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem,
   sap_workspace_scatter(w, w->v, solution->v);
   scatter_triples(w, solution);
   scatter_cores(w, solution);
-
-  const double scale = sqrt(fmax(momentum, impulse));
-  solution->momentum_error = sap_momentum_error(sqrt(gradient), scale); /* (24) */
-  solution->complementarity_error =                                     /* (25) */
-      complementarity == 0
-          ? 0
-          : complementarity / (double)(problem->n_contacts + w->graph.sizes.n_rows) /
-                fabs(solution->cost);
-  /* a bound that overflowed bounds nothing */
-  solution->velocity_error_bound = isnan(bound) ? INFINITY : sqrt(bound);
-  solution->cost_gap_bound = isnan(bound) ? INFINITY : 0.5 * bound;
   return SAP_OK;
+}
+
+static sap_status solve(sap_solver *solver, const sap_problem *problem,
+                        const struct sap_regularization *physical, const double *v_guess,
+                        sap_solution *solution, sap_error *error) {
+  /* the problem before tells whether helpers will be wanted: they wake while the graph is built */
+  rouse(solver);
+  const sap_status status = run(solver, problem, physical, v_guess, solution, error);
+  if (solver->threads) {
+    sap_threads_rest(solver->threads);
+  }
+  return status;
 }
 
 sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,

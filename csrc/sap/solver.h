@@ -2,11 +2,13 @@
 #ifndef SAPWOOD_SAP_SOLVER_H
 #define SAPWOOD_SAP_SOLVER_H
 
-#include "sap/workspace.h"
+#include "sap/islands.h"
 
 struct sap_solver {
   sap_settings settings;
   struct sap_workspace work;
+  struct sap_threads *threads; /* NULL for one */
+  struct sap_workspace view[]; /* (work.sharing.n_threads) */
 };
 
 /* where R and v_hat come from, and where they go */
@@ -15,11 +17,7 @@ struct sap_regularization {
   double *R_t, *R_n, *v_hat_n; /* (n_contacts) */
 };
 
-/* Checks the problem, makes the workspace fit it and binds the numbers. *reused: the graph was that of
- * the call before. Where `physical` is not NULL, R_t, R_n and v_hat_n of the problem are not read but
- * computed. With `reduce` the velocities that no constraint moves are eliminated, see reduction.h. */
-sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem,
-                           const struct sap_regularization *physical, int reduce, int32_t *reused,
-                           double *symbolic_seconds, sap_error *error);
+/* Checks the problem, makes the workspace fit it and binds the numbers. */
+sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_error *error);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "constraints/core.h"
+#include "sap/islands.h"
 
 static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   const struct sap_graph *graph = &w->graph;
@@ -22,9 +23,7 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
                  w->triples.n > w->triples.n_contacts);
   w->kappa = sap_arena_take(arena, w->triples.has_cores ? (size_t)w->triples.n_contacts : 0,
                             sizeof(double));
-  w->scratch.GJ = sap_arena_take(arena, (size_t)graph->max_node_width, sizeof(double));
-  w->scratch.terms =
-      sap_arena_take(arena, (size_t)graph->max_node_triples, sizeof(struct sap_term));
+  sap_scratch_carve(&w->scratch, arena, graph);
   double **const by_scalar[] = {&w->v,  &w->best,     &w->v_star,  &w->momentum_star,
                                 &w->dw, &w->momentum, &w->impulse, &w->gradient,
                                 &w->dv, &w->dp,       &w->scale};
@@ -34,7 +33,8 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   w->reduced = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->reduced);
   w->eliminated = sap_arena_take(arena, (size_t)graph->n_islands, sizeof(double));
   w->J.reduced = w->reduced;
-  w->history = sap_arena_take(arena, (size_t)w->history_capacity, sizeof(sap_iteration));
+  w->records.first = sap_arena_take(arena, (size_t)w->records.capacity, sizeof(sap_iteration));
+  sap_islands_carve(w, arena);
 }
 
 static void carve_rows(struct sap_workspace *w, struct sap_arena *arena) {
@@ -49,7 +49,7 @@ static sap_status place_numbers(struct sap_workspace *w, const sap_settings *set
   if (records > INT32_MAX) {
     return SAP_OUT_OF_MEMORY;
   }
-  w->history_capacity = (int32_t)records;
+  w->records.capacity = (int32_t)records;
   struct sap_arena arena = {NULL, 0};
   carve_numbers(w, &arena);
   if (!sap_block_reserve(&w->number_block, arena.used, &w->memory)) {
@@ -87,6 +87,7 @@ static sap_status build(struct sap_workspace *w, const sap_problem *problem, con
   sap_status status = place_numbers(w, settings);
   if (status == SAP_OK) {
     sap_junction_tree_list_updates(&graph->tree);
+    sap_islands_plan(w);
     status = sap_factor_analyze(&w->factor, graph->edge_low, graph->edge_high);
   }
   return status;
@@ -206,9 +207,10 @@ int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
   return valid;
 }
 
-void sap_workspace_gather(const struct sap_workspace *w, const double *by_tree, double *by_scalar) {
+void sap_workspace_gather(const struct sap_workspace *w, const struct sap_island *island,
+                          const double *by_tree, double *by_scalar) {
   const struct sap_graph *graph = &w->graph;
-  for (int32_t i = 0; i < graph->n_nodes; ++i) {
+  for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     const int32_t t = graph->node_tree[i];
     const struct sap_reduced_tree *reduced = w->reduced[i];
     const double *from = by_tree + graph->tree_v[t];

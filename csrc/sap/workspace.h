@@ -13,6 +13,26 @@
 #include "sap/reduction.h"
 #include "sap/vectors.h"
 
+/* islands [begin, end) */
+struct sap_run {
+  int32_t begin, end;
+};
+
+/* how threads share the islands, see islands.h */
+struct sap_sharing {
+  int32_t n_threads;                /* that a solve may use */
+  struct sap_workspace *view;       /* (n_threads) */
+  struct sap_island_result *result; /* (n_islands) */
+  struct sap_run *run;              /* (n_runs) the most expensive first; of one thread none */
+  int32_t n_runs;
+  double work, longest; /* what an iteration of all runs costs, and of the first */
+};
+
+struct sap_records {
+  sap_iteration *first;
+  int32_t n, capacity;
+};
+
 struct sap_workspace {
   sap_allocator memory;
   const struct sap_kernels *kernels;
@@ -54,8 +74,8 @@ struct sap_workspace {
   double *dv, *dp; /* direction, and A dv */
   double *scale;   /* D = diag(A)^(-1/2) of (19) */
 
-  sap_iteration *history; /* (history_capacity) */
-  int32_t n_history, history_capacity;
+  struct sap_records records; /* the history */
+  struct sap_sharing sharing;
 };
 
 /* Makes the workspace fit the problem, its triples and their reduction: keeps the graph where it matches, else
@@ -71,7 +91,8 @@ int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
 
 /* copies of the velocities that take part, problem order <-> positions; those that were eliminated are as
  * sap_verify() left them */
-void sap_workspace_gather(const struct sap_workspace *w, const double *by_tree, double *by_scalar);
+void sap_workspace_gather(const struct sap_workspace *w, const struct sap_island *island,
+                          const double *by_tree, double *by_scalar);
 void sap_workspace_scatter(const struct sap_workspace *w, const double *by_scalar, double *by_tree);
 
 void sap_workspace_release(struct sap_workspace *w);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -56,17 +57,22 @@ class SapSolver:
     """A solver that keeps its memory and symbolic work between calls.
 
     One solver may be used from several threads: its calls wait for each other. The GIL is released
-    while it works. Pickling or copying keeps the settings only.
+    while it works. Pickling or copying keeps settings and `threads` only.
 
     Parameters
     ----------
     settings : SapSettings, optional
         Defaults where it is None.
+    threads : int
+        Threads that :meth:`solve` may use, from 1 to 256: the calling one, and others of its own
+        that wait for work asleep. They share the islands of a problem, parts that no contact joins,
+        where that saves time. No bit of a solution depends on them, which is why this is no
+        setting. For many problems see :func:`sapwood.solve_batch`.
 
     Raises
     ------
-    TypeError
-        Where `settings` is no SapSettings.
+    TypeError, ValueError
+        For a wrong argument; the text names it.
     MemoryError
         Where there is no room for a solver.
 
@@ -75,22 +81,30 @@ class SapSolver:
     >>> solver = SapSolver(SapSettings(relative_tolerance=1e-9))
     >>> solver
     SapSolver(SapSettings(relative_tolerance=1e-09))
+    >>> SapSolver(threads=2)
+    SapSolver(SapSettings(), threads=2)
     """
 
-    __slots__ = ("_core", "_settings")
+    __slots__ = ("_core", "_settings", "_threads")
 
-    def __init__(self, settings: SapSettings | None = None) -> None:
+    def __init__(self, settings: SapSettings | None = None, threads: int = 1) -> None:
         if settings is None:
             settings = DEFAULT_SETTINGS
         elif not isinstance(settings, SapSettings):
             raise TypeError(f"settings must be a SapSettings, not {type(settings).__name__}")
         self._settings = settings
-        self._core = _core.Solver(settings)
+        self._core = _core.Solver(settings, threads)
+        self._threads = operator.index(threads)
 
     @property
     def settings(self) -> SapSettings:
         """Settings the solver was made with."""
         return self._settings
+
+    @property
+    def threads(self) -> int:
+        """Threads that a solve may use."""
+        return self._threads
 
     def solve(self, problem: ContactProblem, v_guess: ArrayLike | None = None) -> Solution:
         """Minimise Eq. (17).
@@ -171,11 +185,12 @@ class SapSolver:
         """
         return LineValues(**self._core.along_line(_core_of(problem), v, dv, alpha))
 
-    def __reduce__(self) -> tuple[type[SapSolver], tuple[SapSettings]]:
-        return type(self), (self._settings,)
+    def __reduce__(self) -> tuple[type[SapSolver], tuple[SapSettings, int]]:
+        return type(self), (self._settings, self._threads)
 
     def __repr__(self) -> str:
-        return f"SapSolver({self._settings!r})"
+        threads = f", threads={self._threads}" if self._threads != 1 else ""
+        return f"SapSolver({self._settings!r}{threads})"
 
 
 def solve(

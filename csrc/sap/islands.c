@@ -1,0 +1,210 @@
+#include "sap/islands.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sap/certificate.h"
+
+void sap_islands_carve(struct sap_workspace *w, struct sap_arena *arena) {
+  struct sap_sharing *sharing = &w->sharing;
+  const size_t islands = (size_t)w->graph.n_islands;
+  sharing->result = sap_arena_take(arena, islands, sizeof *sharing->result);
+  sharing->run = sap_arena_take(arena, sharing->n_threads > 1 ? islands : 0, sizeof *sharing->run);
+  for (int32_t k = 1; k < sharing->n_threads; ++k) {
+    sap_scratch_carve(&sharing->view[k].scratch, arena, &w->graph);
+  }
+}
+
+/* ---- who does what ---- */
+
+/* what an iteration costs, in multiply-adds: those of the factorization, and what a triple's law, products and
+ * blocks take the time of */
+static double estimate(const struct sap_graph *graph, int32_t i) {
+  static const double per_triple = 3000;
+  const struct sap_component *component = &graph->tree.component[i];
+  const struct sap_island *island = &graph->island[i];
+  double work = per_triple * (island->triple_end - island->triple_begin);
+  for (int32_t s = component->supernode_begin; s < component->supernode_end; ++s) {
+    const struct sap_supernode *supernode = &graph->tree.supernode[s];
+    work += (double)supernode->n_cols * supernode->ld * supernode->ld;
+  }
+  return work;
+}
+
+/* the run of small islands that begins with `first`; returns what it costs */
+static double find_run(const struct sap_graph *graph, double small, int32_t first,
+                       struct sap_run *run) {
+  double work = estimate(graph, first);
+  *run = (struct sap_run){first, first + 1};
+  while (run->end < graph->n_islands) {
+    const double next = estimate(graph, run->end);
+    if (work + next >= small) {
+      break;
+    }
+    work += next;
+    ++run->end;
+  }
+  return work;
+}
+
+void sap_islands_plan(struct sap_workspace *w) {
+  enum { CLASSES = 64, RUNS = 8 };
+  struct sap_sharing *sharing = &w->sharing;
+  const struct sap_graph *graph = &w->graph;
+  sharing->work = sharing->longest = 0;
+  sharing->n_runs = 0;
+  if (sharing->n_threads == 1) {
+    return;
+  }
+  for (int32_t i = 0; i < graph->n_islands; ++i) {
+    sharing->work += estimate(graph, i);
+  }
+  /* counting sort by powers of 2, the largest first: counts and their sums, then places */
+  const double small = sharing->work / (RUNS * sharing->n_threads);
+  int32_t begin[CLASSES + 1] = {0};
+  for (int pass = 0; pass < 2; ++pass) {
+    struct sap_run run = {0, 0};
+    while (run.end < graph->n_islands) {
+      const double work = find_run(graph, small, run.end, &run);
+      const int class = CLASSES - 1 - (int)fmin(log2(work), CLASSES - 1);
+      if (pass == 0) {
+        ++begin[class + 1];
+        ++sharing->n_runs;
+        sharing->longest = fmax(sharing->longest, work);
+      } else {
+        sharing->run[begin[class]++] = run;
+      }
+    }
+    for (int class = 0; class < CLASSES && pass == 0; ++class) {
+      begin[class + 1] += begin[class];
+    }
+  }
+}
+
+int sap_islands_shareable(const struct sap_workspace *w) {
+  static const double least = 3e5; /* some 10 us for each iteration */
+  const struct sap_sharing *sharing = &w->sharing;
+  const double time = fmax(sharing->longest, sharing->work / sharing->n_threads);
+  return sharing->work - time > fmax(least, 0.05 * sharing->work);
+}
+
+/* ---- solving ---- */
+
+/* what each thread works with */
+static void make_views(struct sap_workspace *w, int32_t n_threads) {
+  struct sap_workspace *view = w->sharing.view;
+  for (int32_t k = 0; k < n_threads; ++k) {
+    const struct sap_scratch scratch = k == 0 ? w->scratch : view[k].scratch;
+    view[k] = *w;
+    view[k].scratch = scratch;
+  }
+}
+
+/* the share of one island */
+static struct sap_records records_of(const struct sap_workspace *w, int32_t i) {
+  const int32_t capacity = w->graph.n_islands > 0 ? w->records.capacity / w->graph.n_islands : 0;
+  return (struct sap_records){w->records.first + (int64_t)capacity * i, 0, capacity};
+}
+
+static void solve_island(struct sap_workspace *view, int32_t i, const struct sap_job *job) {
+  const struct sap_island *island = &view->graph.island[i];
+  struct sap_island_result *result = &view->sharing.result[i];
+  result->valid = sap_workspace_bind(view, island, job->problem);
+  if (!result->valid) {
+    return;
+  }
+  sap_workspace_gather(view, island, job->v_guess ? job->v_guess : job->problem->v_star, view->v);
+  result->newton = sap_newton(view, island, job->settings);
+  result->bound = sap_certificate(view, island);
+  result->complementarity = sap_complementarity(view, island);
+}
+
+struct share {
+  struct sap_workspace *w;
+  const struct sap_job *job;
+  int alone;
+};
+
+static void solve_run(void *context, int32_t task, int32_t thread) {
+  const struct share *share = context;
+  struct sap_workspace *w = share->w, *view = &w->sharing.view[thread];
+  const struct sap_run run =
+      share->alone ? (struct sap_run){0, w->graph.n_islands} : w->sharing.run[task];
+  for (int32_t i = run.begin; i < run.end; ++i) {
+    view->records = records_of(w, i);
+    solve_island(view, i, share->job);
+    w->sharing.result[i].n_records = view->records.n;
+  }
+}
+
+/* ---- sums ---- */
+
+/* worse outcomes have larger numbers; the problem's is the worst of its islands */
+static void add_island(sap_solution *solution, const struct sap_newton_result *result) {
+  if (result->outcome > solution->outcome) {
+    solution->outcome = result->outcome;
+    solution->tree = result->tree;
+  }
+  if (result->iterations > solution->iterations) {
+    solution->iterations = result->iterations;
+  }
+  solution->total_iterations += result->iterations;
+  solution->line_search_trials += result->trials;
+  solution->cost += result->last.cost;
+  solution->assembly_seconds += result->assembly_seconds;
+  solution->factor_seconds += result->factor_seconds;
+  solution->line_search_seconds += result->line_search_seconds;
+}
+
+static void add_islands(const struct sap_workspace *w, sap_solution *solution) {
+  double gradient = 0, momentum = 0, impulse = 0, bound = 0, complementarity = 0;
+  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
+    const struct sap_island_result *result = &w->sharing.result[i];
+    const struct sap_evaluation *last = &result->newton.last;
+    add_island(solution, &result->newton);
+    gradient += last->gradient * last->gradient;
+    momentum += last->momentum * last->momentum;
+    impulse += last->impulse * last->impulse;
+    bound += result->bound;
+    complementarity += result->complementarity;
+  }
+  const double scale = sqrt(fmax(momentum, impulse));
+  solution->momentum_error = sap_momentum_error(sqrt(gradient), scale); /* (24) */
+  solution->complementarity_error =                                     /* (25) */
+      complementarity == 0
+          ? 0
+          : complementarity / (double)(w->triples.n_contacts + w->graph.sizes.n_rows) /
+                fabs(solution->cost);
+  /* a bound that overflowed bounds nothing */
+  solution->velocity_error_bound = isnan(bound) ? INFINITY : sqrt(bound);
+  solution->cost_gap_bound = isnan(bound) ? INFINITY : 0.5 * bound;
+}
+
+/* closes the gaps between the records of the islands */
+static void gather_records(struct sap_workspace *w) {
+  w->records.n = 0;
+  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
+    const int32_t n = w->sharing.result[i].n_records;
+    memmove(w->records.first + w->records.n, records_of(w, i).first,
+            (size_t)n * sizeof *w->records.first);
+    w->records.n += n;
+  }
+}
+
+int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
+                      const struct sap_job *job, sap_solution *solution) {
+  struct share share = {w, job, threads == NULL};
+  const struct sap_loop loop = {solve_run, &share, threads ? w->sharing.n_runs : 1, 0};
+  make_views(w, threads ? w->sharing.n_threads : 1);
+  sap_threads_run(threads, &loop);
+  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
+    if (!w->sharing.result[i].valid) {
+      return 0;
+    }
+  }
+  add_islands(w, solution);
+  if (w->records.capacity > 0) {
+    gather_records(w);
+  }
+  return 1;
+}

@@ -1,0 +1,321 @@
+/* Islands: the same bits for any number of threads, whatever happens to the threads, processes and memory. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "sap/solver.h"
+
+/* Free bodies on a floor, in a few heaps: neighbours touch with some contacts, and most stand on the floor. */
+enum { BODIES = 420, MOST_CONTACTS = 3 * BODIES, NV = 6 * BODIES };
+
+struct heap {
+  sap_problem problem;
+  int32_t tree_nv[BODIES], tree_a[MOST_CONTACTS], tree_b[MOST_CONTACTS];
+  double A[36 * BODIES], v_star[NV], J[36 * MOST_CONTACTS];
+  double mu[MOST_CONTACTS], R_t[MOST_CONTACTS], R_n[MOST_CONTACTS], v_hat_n[MOST_CONTACTS];
+};
+
+/* strips of some rows and `length` columns */
+static void make_heaps(struct heap *h, int32_t rows, int32_t length, uint64_t *seed) {
+  int32_t n = 0;
+  int64_t nJ = 0;
+  for (int32_t t = 0; t < BODIES; ++t) {
+    h->tree_nv[t] = 6;
+    for (int32_t i = 0; i < 6; ++i) {
+      for (int32_t j = 0; j <= i; ++j) {
+        h->A[36 * t + 6 * i + j] = h->A[36 * t + 6 * j + i] =
+            i == j ? check_random(seed, 1, 2) : check_random(seed, -0.1, 0.1);
+      }
+      h->v_star[6 * t + i] = check_random(seed, -1, 1);
+    }
+    /* the floor, the body before, and the one in the column before */
+    const int32_t others[3] = {check_random(seed, 0, 1) < 0.7 ? -1 : -2, t % rows > 0 ? t - 1 : -2,
+                               t / rows % length > 0 ? t - rows : -2};
+    for (int32_t k = 0; k < 3; ++k) {
+      if (others[k] >= -1) {
+        h->tree_a[n] = t;
+        h->tree_b[n++] = others[k];
+        nJ += others[k] >= 0 ? 36 : 18;
+      }
+    }
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    h->mu[i] = check_random(seed, 0.2, 1);
+    h->R_t[i] = check_random(seed, 1e-5, 1e-4);
+    h->R_n[i] = check_random(seed, 1e-3, 1e-2);
+    h->v_hat_n[i] = check_random(seed, -0.1, 0.5);
+  }
+  for (int64_t i = 0; i < nJ; ++i) {
+    h->J[i] = check_random(seed, -1, 1);
+  }
+  h->problem = (sap_problem){.n_trees = BODIES,
+                             .n_contacts = n,
+                             .tree_nv = h->tree_nv,
+                             .A = h->A,
+                             .v_star = h->v_star,
+                             .tree_a = h->tree_a,
+                             .tree_b = h->tree_b,
+                             .J = h->J,
+                             .mu = h->mu,
+                             .R_t = h->R_t,
+                             .R_n = h->R_n,
+                             .v_hat_n = h->v_hat_n};
+}
+
+struct results {
+  sap_solution solution;
+  double v[NV], gamma[3 * MOST_CONTACTS], v_c[3 * MOST_CONTACTS];
+  int8_t regions[MOST_CONTACTS];
+  double R_t[MOST_CONTACTS], R_n[MOST_CONTACTS], v_hat_n[MOST_CONTACTS];
+};
+
+static sap_status solve(sap_solver *solver, const sap_problem *problem, int physical,
+                        struct results *r) {
+  static double phi0[MOST_CONTACTS], k[MOST_CONTACTS], tau_d[MOST_CONTACTS];
+  r->solution = (sap_solution){.v = r->v, .gamma = r->gamma, .v_c = r->v_c, .regions = r->regions};
+  if (!physical) {
+    return sap_solver_solve(solver, problem, NULL, &r->solution, NULL);
+  }
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    phi0[i] = -1e-3 * (i % 7 - 2);
+    k[i] = 1e4 * (1 + i % 5);
+    tau_d[i] = 0.01;
+  }
+  const sap_parameters parameters = {
+      .dt = 0.01, .sigma = 1e-3, .beta = 1, .phi0 = phi0, .k = k, .tau_d = tau_d};
+  return sap_solver_solve_physical(solver, problem, &parameters, r->R_t, r->R_n, r->v_hat_n, NULL,
+                                   &r->solution, NULL);
+}
+
+/* every bit of two results, times left out */
+static int equal_bits(const sap_problem *problem, const struct results *a,
+                      const struct results *b) {
+  const sap_solution *s = &a->solution, *t = &b->solution;
+  const size_t n = (size_t)problem->n_contacts;
+  return memcmp(a->v, b->v, sizeof a->v) == 0 && memcmp(a->gamma, b->gamma, 3 * n * 8) == 0 &&
+         memcmp(a->v_c, b->v_c, 3 * n * 8) == 0 && memcmp(a->regions, b->regions, n) == 0 &&
+         s->outcome == t->outcome && s->tree == t->tree && s->iterations == t->iterations &&
+         s->total_iterations == t->total_iterations &&
+         s->line_search_trials == t->line_search_trials && s->n_islands == t->n_islands &&
+         s->momentum_error == t->momentum_error &&
+         s->complementarity_error == t->complementarity_error &&
+         s->velocity_error_bound == t->velocity_error_bound &&
+         s->cost_gap_bound == t->cost_gap_bound && s->cost == t->cost;
+}
+
+static struct heap heap;
+static struct results results[2];
+/* rows, columns: few large islands, many small ones */
+static const int32_t shapes[][2] = {{3, 20}, {7, 12}, {6, 1}, {1, 1}};
+
+static sap_solver *make_solver(int32_t threads) {
+  sap_settings settings = sap_settings_default();
+  settings.threads = threads;
+  settings.record_history = 1;
+  sap_solver *solver = NULL;
+  CHECK_EQUAL(sap_solver_create(&solver, &settings, NULL, NULL), SAP_OK);
+  return solver;
+}
+
+static void same_bits_for_any_number_of_threads(void) {
+  uint64_t seed = 71;
+  int32_t shared = 0;
+  for (size_t shape = 0; shape < CHECK_COUNT(shapes); ++shape) {
+    make_heaps(&heap, shapes[shape][0], shapes[shape][1], &seed);
+    for (int32_t physical = 0; physical < 2; ++physical) {
+      sap_solver *alone = make_solver(1);
+      REQUIRE(alone);
+      REQUIRE(solve(alone, &heap.problem, physical, &results[0]) == SAP_OK);
+      CHECK_EQUAL(results[0].solution.outcome, SAP_CONVERGED);
+      int32_t n_records;
+      const sap_iteration *records = sap_solver_history(alone, &n_records);
+      for (int32_t threads = 2; threads <= 5; threads += 3) {
+        sap_solver *solver = make_solver(threads);
+        REQUIRE(solver);
+        for (int32_t repeat = 0; repeat < 2; ++repeat) {
+          REQUIRE(solve(solver, &heap.problem, physical, &results[1]) == SAP_OK);
+          CHECK(equal_bits(&heap.problem, &results[0], &results[1]));
+        }
+        int32_t n;
+        const sap_iteration *others = sap_solver_history(solver, &n);
+        CHECK_EQUAL(n, n_records);
+        CHECK(n == n_records && memcmp(records, others, (size_t)n * sizeof *records) == 0);
+        shared += sap_threads_helpers(solver->threads);
+        sap_solver_destroy(solver);
+      }
+      sap_solver_destroy(alone);
+    }
+  }
+  /* helpers came, or nothing was tested */
+  CHECK(shared > 0);
+}
+
+static void wrong_numbers_are_found_wherever_they_are(void) {
+  uint64_t seed = 73;
+  make_heaps(&heap, 3, 20, &seed);
+  sap_solver *solver = make_solver(3), *alone = make_solver(1);
+  REQUIRE(solver && alone);
+  double *const arrays[] = {heap.A, heap.J, heap.mu, heap.R_t, heap.R_n, heap.v_hat_n, heap.v_star};
+  const int32_t n = heap.problem.n_contacts;
+  const int32_t sizes[] = {36 * BODIES, 18 * n, n, n, n, n, NV};
+  for (size_t a = 0; a < CHECK_COUNT(arrays); ++a) {
+    for (int32_t repeat = 0; repeat < 5; ++repeat) {
+      const int32_t i = (int32_t)(check_random_bits(&seed) % (uint64_t)sizes[a]);
+      const double before = arrays[a][i];
+      arrays[a][i] = NAN;
+      sap_error errors[2] = {{0}, {0}};
+      results[1].solution = results[0].solution =
+          (sap_solution){.v = results[0].v, .gamma = results[0].gamma};
+      CHECK_EQUAL(sap_solver_solve(alone, &heap.problem, NULL, &results[0].solution, &errors[0]),
+                  SAP_INVALID_ARGUMENT);
+      CHECK_EQUAL(sap_solver_solve(solver, &heap.problem, NULL, &results[1].solution, &errors[1]),
+                  SAP_INVALID_ARGUMENT);
+      CHECK_STRING(errors[0].argument, errors[1].argument);
+      CHECK_EQUAL(errors[0].index, errors[1].index);
+      arrays[a][i] = before;
+    }
+  }
+  REQUIRE(solve(solver, &heap.problem, 0, &results[0]) == SAP_OK);
+  CHECK_EQUAL(results[0].solution.outcome, SAP_CONVERGED);
+  sap_solver_destroy(solver);
+  sap_solver_destroy(alone);
+}
+
+/* ---- solvers, threads, processes ------------------------------------------------------------- */
+
+struct client {
+  struct heap heap;
+  struct results results, expected;
+  sap_solver *solver;
+  int same;
+};
+
+static void *solve_again_and_again(void *context) {
+  struct client *client = context;
+  client->same = 1;
+  for (int32_t repeat = 0; repeat < 3; ++repeat) {
+    client->same &= solve(client->solver, &client->heap.problem, 0, &client->results) == SAP_OK &&
+                    equal_bits(&client->heap.problem, &client->expected, &client->results);
+  }
+  return NULL;
+}
+
+static void two_solvers_work_in_two_threads(void) {
+  static struct client clients[2];
+  uint64_t seed = 74;
+  pthread_t threads[2];
+  for (int k = 0; k < 2; ++k) {
+    make_heaps(&clients[k].heap, 3, 20, &seed);
+    sap_solver *alone = make_solver(1);
+    REQUIRE(alone);
+    REQUIRE(solve(alone, &clients[k].heap.problem, 0, &clients[k].expected) == SAP_OK);
+    sap_solver_destroy(alone);
+    clients[k].solver = make_solver(3);
+    REQUIRE(clients[k].solver);
+  }
+  for (int k = 0; k < 2; ++k) {
+    REQUIRE(pthread_create(&threads[k], NULL, solve_again_and_again, &clients[k]) == 0);
+  }
+  for (int k = 0; k < 2; ++k) {
+    pthread_join(threads[k], NULL);
+    CHECK(clients[k].same);
+    sap_solver_destroy(clients[k].solver);
+  }
+}
+
+/* ThreadSanitizer does not follow a process with threads into its children */
+#ifndef __SANITIZE_THREAD__
+#define FORK_TEST CHECK_TEST(a_solver_works_on_in_a_child_process),
+
+static int solve_in_child(sap_solver *solver) {
+  const int same = solve(solver, &heap.problem, 0, &results[1]) == SAP_OK &&
+                   equal_bits(&heap.problem, &results[0], &results[1]);
+  sap_solver_destroy(solver);
+  return same;
+}
+
+static void a_solver_works_on_in_a_child_process(void) {
+  uint64_t seed = 75;
+  make_heaps(&heap, 3, 20, &seed);
+  sap_solver *solver = make_solver(3);
+  REQUIRE(solver);
+  REQUIRE(solve(solver, &heap.problem, 0, &results[0]) == SAP_OK);
+  fflush(stdout);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    _exit(solve_in_child(solver) ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(pid, &status, 0);
+  CHECK(pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  REQUIRE(solve(solver, &heap.problem, 0, &results[1]) == SAP_OK);
+  CHECK(equal_bits(&heap.problem, &results[0], &results[1]));
+  sap_solver_destroy(solver);
+}
+#else
+#define FORK_TEST
+#endif
+
+/* fails at allocation number `fail_at` */
+struct counter {
+  long allocations, live, fail_at;
+};
+
+static void *counting_allocate(size_t bytes, void *context) {
+  struct counter *counter = context;
+  if (counter->allocations++ == counter->fail_at) {
+    return NULL;
+  }
+  void *memory = malloc(bytes);
+  counter->live += memory != NULL;
+  return memory;
+}
+
+static void counting_release(void *memory, void *context) {
+  ((struct counter *)context)->live--;
+  free(memory);
+}
+
+static void every_failed_allocation_is_a_clean_error(void) {
+  uint64_t seed = 76;
+  make_heaps(&heap, 3, 20, &seed);
+  sap_settings settings = sap_settings_default();
+  settings.threads = 3;
+  long failures = 0;
+  for (sap_status status = SAP_OUT_OF_MEMORY; status != SAP_OK; ++failures) {
+    struct counter counter = {0, 0, failures};
+    const sap_allocator allocator = {counting_allocate, counting_release, &counter};
+    sap_solver *solver = NULL;
+    status = sap_solver_create(&solver, &settings, &allocator, NULL);
+    if (status == SAP_OK) {
+      status = solve(solver, &heap.problem, 0, &results[0]);
+    }
+    CHECK(status == SAP_OK || status == SAP_OUT_OF_MEMORY);
+    if (status == SAP_OK) {
+      /* once it stands, nothing is allocated: the threads neither */
+      const long standing = counter.allocations;
+      CHECK_EQUAL(solve(solver, &heap.problem, 0, &results[0]), SAP_OK);
+      CHECK_EQUAL(counter.allocations, standing);
+    }
+    sap_solver_destroy(solver);
+    CHECK_EQUAL(counter.live, 0);
+    REQUIRE(failures < 100);
+  }
+  /* the solver, its threads, and the blocks of the workspace */
+  CHECK(failures > 4);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(same_bits_for_any_number_of_threads),
+      CHECK_TEST(wrong_numbers_are_found_wherever_they_are),
+      CHECK_TEST(two_solvers_work_in_two_threads),
+      FORK_TEST CHECK_TEST(every_failed_allocation_is_a_clean_error),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
