@@ -149,7 +149,9 @@ static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
   cholmod_factorize(&H, state->factor[c], &state->common);
   const cholmod_factor *L = state->factor[c];
   if (state->common.status == CHOLMOD_OK) {
-    solve(factor, c, x);
+    if (x) {
+      solve(factor, c, x);
+    }
     return -1;
   }
   /* minor counts columns in CHOLMOD's own order; it is n when memory ran out */

@@ -54,8 +54,8 @@ sap_status sap_factor_analyze(struct sap_factor *factor, const int32_t *edge_low
 /* zeros the blocks of component c */
 void sap_factor_clear(struct sap_factor *factor, int32_t c);
 
-/* Factors H of component c, and x <- H^-1 x as below. Returns -1, or the position of a node at which a pivot was not
- * positive: then x is undefined. */
+/* Factors H of component c and, where x is not NULL, x <- H^-1 x as below. Returns -1, or the position of a node at
+ * which a pivot was not positive: then x is undefined. */
 int32_t sap_factor_run(struct sap_factor *factor, int32_t c, double *x);
 
 /* x <- H^-1 x for the scalars of component c, by the last factorization; x is indexed by scalar */

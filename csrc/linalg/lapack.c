@@ -45,7 +45,9 @@ static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
   int info = 0;
   dpotrf_("L", &n, factor->values + factor->component_values[c], &n, &info);
   if (info == 0) {
-    solve(factor, c, x);
+    if (x) {
+      solve(factor, c, x);
+    }
     return -1;
   }
   return sap_node_of_scalar(tree, component->node_begin, component->scalar_begin + info - 1);

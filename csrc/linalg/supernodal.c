@@ -47,9 +47,13 @@ static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
     /* H_rc -= B_r B_c^T for every pair of rows above */
     kernels->push_updates(s, tree->update, panel, values);
     /* L y = x, as far as the panel goes */
-    kernels->push_solution(s, tree->segment, panel, x);
+    if (x) {
+      kernels->push_solution(s, tree->segment, panel, x);
+    }
   }
-  solve_backward(factor, c, x);
+  if (x) {
+    solve_backward(factor, c, x);
+  }
   return -1;
 }
 
