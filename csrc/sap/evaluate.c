@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "sap/direction.h"
 #include "sap/objective.h"
 #include "sap/problem.h"
 #include "sap/solver.h"
@@ -106,29 +107,27 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
     sap_refresh(w, island);
     sum += sap_evaluate(w, island).cost;
     sap_assemble(w, island);
+    if (gradient) {
+      sap_workspace_scatter(w, island, w->gradient, gradient);
+    }
   }
   if (cost) {
     *cost = sum;
-  }
-  if (gradient) {
-    sap_workspace_scatter(w, w->gradient, gradient);
   }
   if (hessian) {
     copy_hessian(w, problem, hessian);
   }
   if (direction) {
     free_direction(w, problem, v, direction);
-    for (int32_t i = 0; i < w->graph.tree.n_scalars; ++i) {
-      w->dv[i] = -w->gradient[i];
-    }
     for (int32_t i = 0; i < w->graph.n_islands; ++i) {
       const struct sap_island *island = &w->graph.island[i];
+      sap_newton_system(w, island);
       const int broken = sap_factor_run(&w->factor, i, w->dv) >= 0;
       for (int32_t j = island->scalar_begin; broken && j < island->scalar_end; ++j) {
         w->dv[j] = NAN;
       }
+      sap_workspace_scatter(w, island, w->dv, direction);
     }
-    sap_workspace_scatter(w, w->dv, direction);
   }
   return SAP_OK;
 }

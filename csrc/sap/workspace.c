@@ -230,10 +230,10 @@ void sap_workspace_gather(const struct sap_workspace *w, const struct sap_island
   }
 }
 
-void sap_workspace_scatter(const struct sap_workspace *w, const double *by_scalar,
-                           double *by_tree) {
+void sap_workspace_scatter(const struct sap_workspace *w, const struct sap_island *island,
+                           const double *by_scalar, double *by_tree) {
   const struct sap_graph *graph = &w->graph;
-  for (int32_t i = 0; i < graph->n_nodes; ++i) {
+  for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     const int32_t t = graph->node_tree[i];
     const struct sap_reduced_tree *reduced = w->reduced[i];
     memcpy(by_tree + graph->tree_v[t],

@@ -94,7 +94,8 @@ int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
  * sap_verify() left them */
 void sap_workspace_gather(const struct sap_workspace *w, const struct sap_island *island,
                           const double *by_tree, double *by_scalar);
-void sap_workspace_scatter(const struct sap_workspace *w, const double *by_scalar, double *by_tree);
+void sap_workspace_scatter(const struct sap_workspace *w, const struct sap_island *island,
+                           const double *by_scalar, double *by_tree);
 
 void sap_workspace_release(struct sap_workspace *w);
 
