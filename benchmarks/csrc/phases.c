@@ -47,7 +47,7 @@ static int iterate(struct sap_workspace *w, const struct sap_island *island, str
   begin(laps);
   sap_assemble(w, island);
   lap(laps, ASSEMBLY);
-  if (sap_factor_run(&w->factor, island->index) >= 0) {
+  if (sap_factor_run(&w->factor, island->index, NULL) >= 0) {
     return 0;
   }
   lap(laps, FACTORIZATION);

@@ -103,6 +103,12 @@ static void push_updates(const struct sap_supernode *s, const struct sap_update 
                          const double *P, double *values) {
   for (int32_t i = s->update_begin; i < s->update_end; ++i) {
     const struct sap_update *u = &update[i];
+    /* of free bodies, the most frequent by far: no way to it through tables of jumps */
+    if (u->n_cols == 6 && u->n_rows <= SIMD_WIDTH) {
+      multiply_block(1, 1, 6, s->n_cols, -1, P + u->row, s->ld, P + u->col, s->ld,
+                     values + u->target, u->target_ld, simd_left(u->n_rows));
+      continue;
+    }
     multiply_any(1, u->n_rows, u->n_cols, s->n_cols, -1, P + u->row, s->ld, P + u->col, s->ld,
                  values + u->target, u->target_ld, u->row == u->col);
   }

@@ -30,24 +30,27 @@ static void find_places(struct sap_factor *factor, const int32_t *edge_low,
   }
 }
 
-static int32_t run(struct sap_factor *factor, int32_t c) {
-  const struct sap_junction_tree *tree = factor->tree;
-  const struct sap_component *component = &tree->component[c];
-  const int n = component->scalar_end - component->scalar_begin;
-  int info = 0;
-  dpotrf_("L", &n, factor->values + factor->component_values[c], &n, &info);
-  if (info == 0) {
-    return -1;
-  }
-  return sap_node_of_scalar(tree, component->node_begin, component->scalar_begin + info - 1);
-}
-
 static void solve(struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_component *component = &factor->tree->component[c];
   const int n = component->scalar_end - component->scalar_begin, one = 1;
   int info = 0;
   dpotrs_("L", &n, &one, factor->values + factor->component_values[c], &n,
           x + component->scalar_begin, &n, &info);
+}
+
+static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
+  const struct sap_junction_tree *tree = factor->tree;
+  const struct sap_component *component = &tree->component[c];
+  const int n = component->scalar_end - component->scalar_begin;
+  int info = 0;
+  dpotrf_("L", &n, factor->values + factor->component_values[c], &n, &info);
+  if (info == 0) {
+    if (x) {
+      solve(factor, c, x);
+    }
+    return -1;
+  }
+  return sap_node_of_scalar(tree, component->node_begin, component->scalar_begin + info - 1);
 }
 
 const struct sap_backend sap_backend_lapack = {

@@ -43,8 +43,8 @@ INLINE void push_strip(const int padded, const int n, const struct sap_supernode
   const int32_t ld = s->ld;
   const double *strip = P + (int64_t)j * ld;
   const simd_mask part = simd_first(n);
-  const simd solved = solve_triangle(padded, n, strip + j, ld, part, simd_load_part(x_s + j, part));
-  simd_store_part(x_s + j, solved, part);
+  const simd solved = solve_triangle(padded, n, strip + j, ld, part, simd_load_first(x_s + j, n));
+  simd_store_first(x_s + j, solved, n);
   simd y[SIMD_WIDTH];
   UNROLL
   for (int l = 0; l < n; ++l) {
@@ -109,7 +109,7 @@ INLINE void pull_strip(const int padded, const int n, const struct sap_supernode
     B += segment[g].length;
   }
   double z[SIMD_WIDTH], w[SIMD_WIDTH];
-  simd_store(z, simd_load_part(x_s + j, simd_first(n)) - simd_sums(sum));
+  simd_store(z, simd_load_first(x_s + j, n) - simd_sums(sum));
   const double *T = strip + j;
   UNROLL
   for (int l = 0; l < n; ++l) {

@@ -5,15 +5,43 @@
  *   simd_lane         one lane, as a scalar             simd_beyond     x, with zeros up to a lane
  *   simd_spread       a scalar, in all lanes            simd_sums       lane l is the sum of x[l]
  *   simd_sum_three    the sums of x[0] to x[2], stored
- *   simd_within       are all lanes in a closed range? */
+ *   simd_within       are all lanes in a closed range?
+ *
+ * The partial forms come twice. A load has to wait for a store before it that it overlaps, in lanes that are masked too:
+ * `part` takes a mask, `first` a constant number of lanes and touches no others. */
 #ifndef SAPWOOD_LINALG_SIMD_H
 #define SAPWOOD_LINALG_SIMD_H
 
 #include <math.h>
 #include <stdint.h>
 
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
+
+/* the first n <= 4 lanes; 0 beyond */
+static inline __m256d sap_load_four(const double *p, int n) {
+  if (n == 4) {
+    return _mm256_loadu_pd(p);
+  }
+  const __m128d low = n > 1 ? _mm_loadu_pd(p) : n > 0 ? _mm_load_sd(p) : _mm_setzero_pd();
+  const __m128d high = n > 2 ? _mm_load_sd(p + 2) : _mm_setzero_pd();
+  return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1);
+}
+static inline void sap_store_four(double *p, __m256d x, int n) {
+  if (n == 4) {
+    _mm256_storeu_pd(p, x);
+  } else if (n > 1) {
+    _mm_storeu_pd(p, _mm256_castpd256_pd128(x));
+  } else if (n > 0) {
+    _mm_store_sd(p, _mm256_castpd256_pd128(x));
+  }
+  if (n == 3) {
+    _mm_store_sd(p + 2, _mm256_extractf128_pd(x, 1));
+  }
+}
+#endif
+
+#if defined(__AVX512F__)
 #define SAP_SIMD_WIDTH 8
 typedef __m512d simd;
 typedef __m128d simd_scalar;
@@ -29,6 +57,22 @@ static inline simd simd_load_part(const double *p, simd_mask m) {
 }
 static inline void simd_store_part(double *p, simd x, simd_mask m) {
   _mm512_mask_storeu_pd(p, m, x);
+}
+static inline simd simd_load_first(const double *p, int n) {
+  if (n == 8) {
+    return simd_load(p);
+  }
+  const __m256d low = sap_load_four(p, n < 4 ? n : 4),
+                high = sap_load_four(p + 4, n > 4 ? n - 4 : 0);
+  return _mm512_insertf64x4(_mm512_castpd256_pd512(low), high, 1);
+}
+static inline void simd_store_first(double *p, simd x, int n) {
+  if (n == 8) {
+    simd_store(p, x);
+    return;
+  }
+  sap_store_four(p, _mm512_castpd512_pd256(x), n < 4 ? n : 4);
+  sap_store_four(p + 4, _mm512_extractf64x4_pd(x, 1), n > 4 ? n - 4 : 0);
 }
 static inline simd simd_abs(simd x) { return _mm512_abs_pd(x); }
 static inline simd simd_max(simd x, simd y) { return _mm512_max_pd(x, y); }
@@ -77,7 +121,6 @@ static inline void simd_sum_three(const simd x[3], double *a, double *b, double 
 }
 
 #elif defined(__AVX2__)
-#include <immintrin.h>
 #define SAP_SIMD_WIDTH 4
 typedef __m256d simd;
 typedef __m128d simd_scalar;
@@ -92,6 +135,8 @@ static inline simd simd_load(const double *p) { return _mm256_loadu_pd(p); }
 static inline void simd_store(double *p, simd x) { _mm256_storeu_pd(p, x); }
 static inline simd simd_load_part(const double *p, simd_mask m) { return _mm256_maskload_pd(p, m); }
 static inline void simd_store_part(double *p, simd x, simd_mask m) { _mm256_maskstore_pd(p, m, x); }
+static inline simd simd_load_first(const double *p, int n) { return sap_load_four(p, n); }
+static inline void simd_store_first(double *p, simd x, int n) { sap_store_four(p, x, n); }
 static inline simd simd_abs(simd x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x); }
 static inline simd simd_max(simd x, simd y) { return _mm256_max_pd(x, y); }
 static inline simd simd_sqrt(simd x) { return _mm256_sqrt_pd(x); }
@@ -145,6 +190,8 @@ static inline void simd_store_part(double *p, simd x, simd_mask m) {
     p[0] = x[0];
   }
 }
+static inline simd simd_load_first(const double *p, int n) { return simd_load_part(p, n); }
+static inline void simd_store_first(double *p, simd x, int n) { simd_store_part(p, x, n); }
 static inline simd simd_abs(simd x) { return (simd){__builtin_fabs(x[0]), __builtin_fabs(x[1])}; }
 static inline simd simd_max(simd x, simd y) {
   return (simd){x[0] > y[0] ? x[0] : y[0], x[1] > y[1] ? x[1] : y[1]};

@@ -22,7 +22,17 @@ static void find_places(struct sap_factor *factor, const int32_t *edge_low,
   factor->component_values[tree->n_components] = tree->n_values;
 }
 
-static int32_t run(struct sap_factor *factor, int32_t c) {
+/* L^T x = y */
+static void solve_backward(const struct sap_factor *factor, int32_t c, double *x) {
+  const struct sap_junction_tree *tree = factor->tree;
+  const struct sap_component *component = &tree->component[c];
+  for (int32_t i = component->supernode_end - 1; i >= component->supernode_begin; --i) {
+    const struct sap_supernode *s = &tree->supernode[i];
+    factor->kernels->pull_solution(s, tree->segment, factor->values + s->values, x);
+  }
+}
+
+static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
   const struct sap_kernels *kernels = factor->kernels;
@@ -36,6 +46,13 @@ static int32_t run(struct sap_factor *factor, int32_t c) {
     }
     /* H_rc -= B_r B_c^T for every pair of rows above */
     kernels->push_updates(s, tree->update, panel, values);
+    /* L y = x, as far as the panel goes */
+    if (x) {
+      kernels->push_solution(s, tree->segment, panel, x);
+    }
+  }
+  if (x) {
+    solve_backward(factor, c, x);
   }
   return -1;
 }
@@ -43,18 +60,11 @@ static int32_t run(struct sap_factor *factor, int32_t c) {
 static void solve(struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
-  const struct sap_kernels *kernels = factor->kernels;
-  const double *values = factor->values;
-  /* L y = x */
   for (int32_t i = component->supernode_begin; i < component->supernode_end; ++i) {
     const struct sap_supernode *s = &tree->supernode[i];
-    kernels->push_solution(s, tree->segment, values + s->values, x);
+    factor->kernels->push_solution(s, tree->segment, factor->values + s->values, x);
   }
-  /* L^T x = y */
-  for (int32_t i = component->supernode_end - 1; i >= component->supernode_begin; --i) {
-    const struct sap_supernode *s = &tree->supernode[i];
-    kernels->pull_solution(s, tree->segment, values + s->values, x);
-  }
+  solve_backward(factor, c, x);
 }
 
 const struct sap_backend sap_backend_supernodal = {

@@ -1,47 +1,83 @@
 /* H = A + J^T G J (VIII-A), block by block.
  *
- * A tree gathers what all its triples bring to its diagonal block, and each patch writes the one
- * block of its edge, or adds to it: every block is written once for each law. Blocks of free bodies stay in
- * registers; those of other trees are made of tiles that do, where chunks of columns are not zero. */
+ * A tree gathers what all its triples bring to its diagonal block, and each patch writes the one block of its edge,
+ * or adds to it: every block is written once for each law. Blocks of free bodies stay in registers, that of an edge
+ * beside the diagonal one of its higher body, which shares G J with it; blocks of other trees are made of tiles in
+ * registers, where chunks of columns are not zero. */
 #include "sap/rows.h"
 
 INLINE int acts(const struct sap_pool *pool, int32_t i) {
   return pool->G[SAP_G_11][i] + pool->G[SAP_G_22][i] + pool->G[SAP_G_NN][i] > 0;
 }
 
-/* G J for one vector of the rows of triple i */
-INLINE void multiply_block(const struct sap_pool *pool, int32_t i, const simd J[3], simd GJ[3]) {
-  double *const *G = pool->G;
-  const simd G_11 = simd_all(G[SAP_G_11][i]), G_12 = simd_all(G[SAP_G_12][i]);
-  const simd G_22 = simd_all(G[SAP_G_22][i]), G_1n = simd_all(G[SAP_G_1N][i]);
-  const simd G_2n = simd_all(G[SAP_G_2N][i]), G_nn = simd_all(G[SAP_G_NN][i]);
-  GJ[0] = G_11 * J[0] + G_12 * J[1] + G_1n * J[2];
-  GJ[1] = G_12 * J[0] + G_22 * J[1] + G_2n * J[2];
-  GJ[2] = G_1n * J[0] + G_2n * J[1] + G_nn * J[2];
+/* G of triple i in registers */
+INLINE void load_G(const struct sap_pool *pool, int32_t i, simd G[SAP_G_ENTRIES]) {
+  for (int e = 0; e < SAP_G_ENTRIES; ++e) {
+    G[e] = simd_all(pool->G[e][i]);
+  }
+}
+
+/* G J for one vector of the rows of a triple */
+INLINE void multiply_block(const simd G[SAP_G_ENTRIES], const simd J[3], simd GJ[3]) {
+  GJ[0] = G[SAP_G_11] * J[0] + G[SAP_G_12] * J[1] + G[SAP_G_1N] * J[2];
+  GJ[1] = G[SAP_G_12] * J[0] + G[SAP_G_22] * J[1] + G[SAP_G_2N] * J[2];
+  GJ[2] = G[SAP_G_1N] * J[0] + G[SAP_G_2N] * J[1] + G[SAP_G_NN] * J[2];
 }
 
 /* free bodies: their 6 x 6 blocks stay in registers */
 enum { BODY = 6, BODY_STRIDE = 8, BODY_VECTORS = (BODY + SIMD_WIDTH - 1) / SIMD_WIDTH };
 
-/* sum += (G J_row)^T J_column for the acting triples [begin, end) */
-INLINE void add_body_rows(const struct sap_pool *pool, int32_t begin, int32_t end,
-                          const double *J_row, const double *J_column,
-                          simd sum[BODY][BODY_VECTORS]) {
-  for (int32_t i = begin; i < end; ++i, J_row += 3 * BODY_STRIDE, J_column += 3 * BODY_STRIDE) {
+/* diagonal += (G J)^T J for the acting triples [begin, end) */
+INLINE void add_body_rows(const struct sap_pool *pool, int32_t begin, int32_t end, const double *J,
+                          simd diagonal[BODY][BODY_VECTORS]) {
+  for (int32_t i = begin; i < end; ++i, J += 3 * BODY_STRIDE) {
     if (!acts(pool, i)) {
       continue;
     }
+    simd G[SAP_G_ENTRIES];
+    load_G(pool, i, G);
     for (int k = 0; k < BODY_VECTORS; ++k) {
-      simd J[3], GJ[3];
+      simd x[3], GJ[3];
       for (int r = 0; r < 3; ++r) {
-        J[r] = simd_load(J_row + r * BODY_STRIDE + k * SIMD_WIDTH);
+        x[r] = simd_load(J + r * BODY_STRIDE + k * SIMD_WIDTH);
       }
-      multiply_block(pool, i, J, GJ);
+      multiply_block(G, x, GJ);
       for (int r = 0; r < 3; ++r) {
         for (int j = 0; j < BODY; ++j) {
-          sum[j][k] += GJ[r] * simd_all(J_column[r * BODY_STRIDE + j]);
+          diagonal[j][k] += GJ[r] * simd_all(J[r * BODY_STRIDE + j]);
         }
       }
+    }
+  }
+}
+
+/* diagonal += (G J)^T J and edge += (G J)^T J_low for the triples [begin, end): those that do not act add zeros */
+INLINE void add_body_edge(const struct sap_pool *pool, int32_t begin, int32_t end, const double *J,
+                          const double *J_low, simd diagonal[BODY][BODY_VECTORS],
+                          simd edge[BODY][BODY_VECTORS]) {
+  for (int k = 0; k < BODY_VECTORS; ++k) {
+    const double *row = J, *low = J_low;
+    for (int32_t i = begin; i < end; ++i, row += 3 * BODY_STRIDE, low += 3 * BODY_STRIDE) {
+      simd G[SAP_G_ENTRIES], x[3], GJ[3];
+      load_G(pool, i, G);
+      for (int r = 0; r < 3; ++r) {
+        x[r] = simd_load(row + r * BODY_STRIDE + k * SIMD_WIDTH);
+      }
+      multiply_block(G, x, GJ);
+      for (int r = 0; r < 3; ++r) {
+        for (int j = 0; j < BODY; ++j) {
+          diagonal[j][k] += GJ[r] * simd_all(row[r * BODY_STRIDE + j]);
+          edge[j][k] += GJ[r] * simd_all(low[r * BODY_STRIDE + j]);
+        }
+      }
+    }
+  }
+}
+
+INLINE void load_body_block(const double *block, int32_t ld, simd sum[BODY][BODY_VECTORS]) {
+  for (int j = 0; j < BODY; ++j) {
+    for (int k = 0; k < BODY_VECTORS; ++k) {
+      sum[j][k] = simd_load_part(block + (int64_t)j * ld + k * SIMD_WIDTH, part_of(BODY, k));
     }
   }
 }
@@ -55,37 +91,47 @@ INLINE void store_body_block(simd sum[BODY][BODY_VECTORS], struct sap_place plac
   }
 }
 
+INLINE int is_body(const struct sap_jacobian *J, int32_t node) {
+  return sap_node_size(&J->graph->tree, node) == BODY;
+}
+
+/* the block of a patch between two free bodies, and what it adds to the diagonal one of the higher body */
+INLINE void assemble_body_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
+                               const struct sap_pool *pool, struct sap_factor *factor,
+                               simd diagonal[BODY][BODY_VECTORS]) {
+  const struct sap_place place = factor->edge[patch->edge];
+  simd edge[BODY][BODY_VECTORS];
+  if (patch->shares) {
+    load_body_block(factor->values + place.offset, place.ld, edge);
+  } else {
+    for (int j = 0; j < BODY; ++j) {
+      for (int k = 0; k < BODY_VECTORS; ++k) {
+        edge[j][k] = simd_zero();
+      }
+    }
+  }
+  add_body_edge(pool, patch->begin, patch->end, J->values + patch->J_high, J->values + patch->J_low,
+                diagonal, edge);
+  store_body_block(edge, place, factor->values);
+}
+
+/* the diagonal block of a free body, and those of its edges to lower bodies */
 INLINE void assemble_body(const struct sap_jacobian *J, int32_t node, const double *A,
                           const struct sap_pool *pool, struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
   const double *rows = J->values + graph->node_J[node];
-  simd sum[BODY][BODY_VECTORS];
-  for (int j = 0; j < BODY; ++j) {
-    for (int k = 0; k < BODY_VECTORS; ++k) {
-      sum[j][k] = simd_load_part(A + j * BODY + k * SIMD_WIDTH, part_of(BODY, k));
-    }
-  }
+  simd diagonal[BODY][BODY_VECTORS];
+  load_body_block(A, BODY, diagonal);
   for (int32_t k = graph->incidence_start[node]; k < graph->incidence_start[node + 1]; ++k) {
-    const int32_t begin = graph->incidence[k].begin, end = graph->incidence[k].end;
-    add_body_rows(pool, begin, end, rows, rows, sum);
-    rows += (int64_t)(end - begin) * (3 * BODY_STRIDE);
-  }
-  store_body_block(sum, factor->diagonal[node], factor->values);
-}
-
-INLINE void assemble_body_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
-                               const struct sap_pool *pool, struct sap_factor *factor) {
-  simd sum[BODY][BODY_VECTORS];
-  const struct sap_place place = factor->edge[patch->edge];
-  for (int j = 0; j < BODY; ++j) {
-    for (int k = 0; k < BODY_VECTORS; ++k) {
-      const double *block = factor->values + place.offset + (int64_t)j * place.ld + k * SIMD_WIDTH;
-      sum[j][k] = patch->shares ? simd_load_part(block, part_of(BODY, k)) : simd_zero();
+    const struct sap_patch *patch = &graph->patch[graph->incidence[k].patch];
+    if (patch->high == node && is_body(J, patch->low)) {
+      assemble_body_edge(J, patch, pool, factor, diagonal);
+    } else {
+      add_body_rows(pool, patch->begin, patch->end, rows, diagonal);
     }
+    rows += (int64_t)(patch->end - patch->begin) * (3 * BODY_STRIDE);
   }
-  add_body_rows(pool, patch->begin, patch->end, J->values + patch->J_high, J->values + patch->J_low,
-                sum);
-  store_body_block(sum, place, factor->values);
+  store_body_block(diagonal, factor->diagonal[node], factor->values);
 }
 
 /* trees of any size: blocks in tiles of registers */
@@ -95,28 +141,39 @@ enum {
   TILE_COLUMNS = SIMD_WIDTH == 8 ? 8 : 4
 };
 
-/* tile at row i, column j of C (m, n) += sum of GJ^T J over the terms that have both chunks, N columns */
-INLINE void add_tile(const int N, int32_t n_terms, const struct sap_term *terms, int32_t i,
-                     int32_t j, int32_t m, int32_t n, double *C, int32_t ld) {
-  const int32_t row_chunk = i / sap_chunk(m), column_chunk = j / sap_chunk(n);
-  const int64_t row_stride = sap_stride(m), column_stride = sap_stride(n);
+/* C (m, n) = B + sum of GJ^T J over the terms; B may be C */
+struct block {
+  const struct sap_term *terms;
+  int32_t n_terms;
+  int32_t m, n;
+  const double *B;
+  double *C;
+  int32_t ld_B, ld_C;
+};
+
+/* tile of a block at row i, column j, N columns: of the first n_terms terms those that have both chunks */
+INLINE void add_tile(const int N, const struct block *block, int32_t n_terms, int32_t i,
+                     int32_t j) {
+  const int32_t row_chunk = i / sap_chunk(block->m), column_chunk = j / sap_chunk(block->n);
+  const int64_t row_stride = sap_stride(block->m), column_stride = sap_stride(block->n);
+  const double *B = block->B + (int64_t)j * block->ld_B + i;
+  double *C = block->C + (int64_t)j * block->ld_C + i;
   simd_mask part[TILE_VECTORS];
   simd sum[TILE_COLUMNS][TILE_VECTORS];
-  C += (int64_t)j * ld + i;
   UNROLL
   for (int v = 0; v < TILE_VECTORS; ++v) {
-    part[v] = part_of(m - i, v);
+    part[v] = part_of(block->m - i, v);
     UNROLL
     for (int l = 0; l < N; ++l) {
-      sum[l][v] = simd_load_part(C + (int64_t)l * ld + v * SIMD_WIDTH, part[v]);
+      sum[l][v] = simd_load_part(B + (int64_t)l * block->ld_B + v * SIMD_WIDTH, part[v]);
     }
   }
-  for (int32_t t = 0; t < n_terms; ++t) {
-    if (!(terms[t].rows >> row_chunk & terms[t].columns >> column_chunk & 1)) {
+  for (const struct sap_term *term = block->terms; term < block->terms + n_terms; ++term) {
+    if (!(term->rows >> row_chunk & term->columns >> column_chunk & 1)) {
       continue;
     }
-    const double *GJ = terms[t].GJ + i, *J = terms[t].J + j;
-    for (int64_t r = 0; r < terms[t].n_rows; ++r, GJ += row_stride, J += column_stride) {
+    const double *GJ = term->GJ + i, *J = term->J + j;
+    for (int64_t r = 0; r < term->n_rows; ++r, GJ += row_stride, J += column_stride) {
       UNROLL
       for (int v = 0; v < TILE_VECTORS; ++v) {
         const simd row = simd_load_part(GJ + v * SIMD_WIDTH, part[v]);
@@ -131,39 +188,38 @@ INLINE void add_tile(const int N, int32_t n_terms, const struct sap_term *terms,
   for (int v = 0; v < TILE_VECTORS; ++v) {
     UNROLL
     for (int l = 0; l < N; ++l) {
-      simd_store_part(C + (int64_t)l * ld + v * SIMD_WIDTH, sum[l][v], part[v]);
+      simd_store_part(C + (int64_t)l * block->ld_C + v * SIMD_WIDTH, sum[l][v], part[v]);
     }
   }
 }
 
-/* C (m, n) += sum of GJ^T J over the terms; with `lower` what lies above the diagonal is undefined */
-static void add_terms(int32_t n_terms, const struct sap_term *terms, int32_t m, int32_t n,
-                      double *C, int32_t ld, int lower) {
+/* all tiles of a block; with `lower` what lies above the diagonal is undefined */
+static void add_terms(const struct block *block, int lower) {
+  const int32_t n = block->n;
   uint64_t rows = 0, columns = 0;
-  for (int32_t t = 0; t < n_terms; ++t) {
-    rows |= terms[t].rows;
-    columns |= terms[t].columns;
+  for (int32_t t = 0; t < block->n_terms; ++t) {
+    rows |= block->terms[t].rows;
+    columns |= block->terms[t].columns;
   }
-  for (int32_t i = 0; i < m; i += TILE_ROWS) {
-    if (!(rows >> (i / sap_chunk(m)) & 1)) {
-      continue;
-    }
+  for (int32_t i = 0; i < block->m; i += TILE_ROWS) {
     const int32_t end = lower ? sap_smaller(i + TILE_ROWS, n) : n;
     for (int32_t j = 0; j < end; j += TILE_COLUMNS) {
-      if (!(columns >> (j / sap_chunk(n)) & 1)) {
+      const int any = rows >> i / sap_chunk(block->m) & columns >> j / sap_chunk(n) & 1;
+      if (!any && block->B == block->C) {
         continue;
       }
+      const int32_t n_terms = any ? block->n_terms : 0;
       switch (n - j) {
-        case 1: add_tile(1, n_terms, terms, i, j, m, n, C, ld); break;
-        case 2: add_tile(2, n_terms, terms, i, j, m, n, C, ld); break;
-        case 3: add_tile(3, n_terms, terms, i, j, m, n, C, ld); break;
+        case 1: add_tile(1, block, n_terms, i, j); break;
+        case 2: add_tile(2, block, n_terms, i, j); break;
+        case 3: add_tile(3, block, n_terms, i, j); break;
 #if SAP_SIMD_WIDTH == 8
-        case 4: add_tile(4, n_terms, terms, i, j, m, n, C, ld); break;
-        case 5: add_tile(5, n_terms, terms, i, j, m, n, C, ld); break;
-        case 6: add_tile(6, n_terms, terms, i, j, m, n, C, ld); break;
-        case 7: add_tile(7, n_terms, terms, i, j, m, n, C, ld); break;
+        case 4: add_tile(4, block, n_terms, i, j); break;
+        case 5: add_tile(5, block, n_terms, i, j); break;
+        case 6: add_tile(6, block, n_terms, i, j); break;
+        case 7: add_tile(7, block, n_terms, i, j); break;
 #endif
-        default: add_tile(TILE_COLUMNS, n_terms, terms, i, j, m, n, C, ld); break;
+        default: add_tile(TILE_COLUMNS, block, n_terms, i, j); break;
       }
     }
   }
@@ -187,6 +243,8 @@ INLINE int32_t add_term(struct sap_term *terms, int32_t n_terms, struct sap_term
 INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, uint64_t chunks,
                             const double *J, double *GJ) {
   const int64_t stride = sap_stride(n);
+  simd G[SAP_G_ENTRIES];
+  load_G(pool, i, G);
   for (uint64_t left = chunks; left != 0; left &= left - 1) {
     const int32_t c = __builtin_ctzll(left);
     for (int32_t k = first_vector(n, c); k < last_vector(n, c); ++k) {
@@ -195,7 +253,7 @@ INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, u
       for (int r = 0; r < 3; ++r) {
         row[r] = simd_load_part(J + r * stride + k * SIMD_WIDTH, part);
       }
-      multiply_block(pool, i, row, product);
+      multiply_block(G, row, product);
       for (int r = 0; r < 3; ++r) {
         simd_store_part(GJ + r * stride + k * SIMD_WIDTH, product[r], part);
       }
@@ -203,24 +261,49 @@ INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, u
   }
 }
 
+/* the block of a patch, from G J of its higher side, which is found first where it is not `ready`; returns what is
+ * behind it */
+INLINE double *assemble_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
+                             const struct sap_pool *pool, struct sap_term *terms, double *GJ,
+                             const int ready, struct sap_factor *factor) {
+  struct side sides[2];
+  sides_of(J, patch, sides);
+  const struct side *low = &sides[0], *high = &sides[1];
+  const struct sap_place place = factor->edge[patch->edge];
+  int32_t n_terms = 0;
+  for (int32_t i = patch->begin; i < patch->end; ++i) {
+    const int32_t k = i - patch->begin;
+    if (acts(pool, i)) {
+      if (!ready) {
+        multiply_triple(pool, i, high->n, high->chunks[k], high->J + 3 * (int64_t)k * high->stride,
+                        GJ);
+      }
+      n_terms = add_term(terms, n_terms,
+                         (struct sap_term){GJ, low->J + 3 * (int64_t)k * low->stride,
+                                           high->chunks[k], low->chunks[k], 3},
+                         high->stride, low->stride);
+      GJ += 3 * high->stride;
+    }
+  }
+  double *C = factor->values + place.offset;
+  const struct block block = {terms, n_terms, high->n, low->n, C, C, place.ld, place.ld};
+  add_terms(&block, 0);
+  return GJ;
+}
+
+/* the diagonal block of a tree, and those of its edges to lower ones */
 static void assemble_tree(const struct sap_jacobian *J, int32_t node, const double *A,
                           const struct sap_pool *pool, struct sap_scratch scratch,
                           struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
+  const struct sap_incidence *begin = &graph->incidence[graph->incidence_start[node]];
+  const struct sap_incidence *end = &graph->incidence[graph->incidence_start[node + 1]];
   const int32_t n = sap_node_size(&graph->tree, node), width = 3 * sap_stride(n);
   const struct sap_place place = factor->diagonal[node];
-  for (int32_t j = 0; j < n; ++j) {
-    for (int32_t k = 0; k < vectors_of(n); ++k) {
-      const simd_mask part = part_of(n, k);
-      simd_store_part(factor->values + place.offset + (int64_t)j * place.ld + k * SIMD_WIDTH,
-                      simd_load_part(A + (int64_t)j * n + k * SIMD_WIDTH, part), part);
-    }
-  }
   const double *row = J->values + graph->node_J[node];
   double *GJ = scratch.GJ;
   int32_t n_terms = 0;
-  for (int32_t k = graph->incidence_start[node]; k < graph->incidence_start[node + 1]; ++k) {
-    const struct sap_incidence *incidence = &graph->incidence[k];
+  for (const struct sap_incidence *incidence = begin; incidence < end; ++incidence) {
     const uint64_t *chunks = chunks_of(J, node, incidence);
     for (int32_t i = incidence->begin; i < incidence->end; ++i, row += width) {
       if (acts(pool, i)) {
@@ -232,31 +315,21 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
       }
     }
   }
-  add_terms(n_terms, scratch.terms, n, n, factor->values + place.offset, place.ld, 1);
-}
+  const struct block block = {scratch.terms, n_terms, n, n, A, factor->values + place.offset, n,
+                              place.ld};
+  add_terms(&block, 1);
 
-static void assemble_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
-                          const struct sap_pool *pool, struct sap_scratch scratch,
-                          struct sap_factor *factor) {
-  struct side sides[2];
-  sides_of(J, patch, sides);
-  const struct side *low = &sides[0], *high = &sides[1];
-  const struct sap_place place = factor->edge[patch->edge];
-  double *GJ = scratch.GJ;
-  int32_t n_terms = 0;
-  for (int32_t i = patch->begin; i < patch->end; ++i) {
-    const int32_t k = i - patch->begin;
-    if (acts(pool, i)) {
-      multiply_triple(pool, i, high->n, high->chunks[k], high->J + 3 * (int64_t)k * high->stride,
-                      GJ);
-      n_terms = add_term(scratch.terms, n_terms,
-                         (struct sap_term){GJ, low->J + 3 * (int64_t)k * low->stride,
-                                           high->chunks[k], low->chunks[k], 3},
-                         high->stride, low->stride);
-      GJ += 3 * high->stride;
+  GJ = scratch.GJ;
+  for (const struct sap_incidence *incidence = begin; incidence < end; ++incidence) {
+    const struct sap_patch *patch = &graph->patch[incidence->patch];
+    if (patch->high == node) {
+      GJ = assemble_edge(J, patch, pool, scratch.terms, GJ, 1, factor);
+      continue;
+    }
+    for (int32_t i = incidence->begin; i < incidence->end; ++i) {
+      GJ += acts(pool, i) ? width : 0;
     }
   }
-  add_terms(n_terms, scratch.terms, high->n, low->n, factor->values + place.offset, place.ld, 0);
 }
 
 void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_island *island,
@@ -264,22 +337,17 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
                                struct sap_scratch scratch, struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
   for (int32_t node = island->node_begin; node < island->node_end; ++node) {
-    if (sap_node_size(&graph->tree, node) == BODY) {
+    if (is_body(J, node)) {
       assemble_body(J, node, A[node], pool, factor);
     } else {
       assemble_tree(J, node, A[node], pool, scratch, factor);
     }
   }
+  /* edges from a body down to a tree that is none */
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
     const struct sap_patch *patch = &graph->patch[p];
-    if (patch->high < 0) {
-      continue;
-    }
-    if (sap_node_size(&graph->tree, patch->low) == BODY &&
-        sap_node_size(&graph->tree, patch->high) == BODY) {
-      assemble_body_edge(J, patch, pool, factor);
-    } else {
-      assemble_edge(J, patch, pool, scratch, factor);
+    if (patch->high >= 0 && is_body(J, patch->high) && !is_body(J, patch->low)) {
+      assemble_edge(J, patch, pool, scratch.terms, scratch.GJ, 0, factor);
     }
   }
 }

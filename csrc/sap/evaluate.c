@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "sap/direction.h"
 #include "sap/objective.h"
 #include "sap/problem.h"
 #include "sap/solver.h"
@@ -120,12 +121,10 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
     free_direction(w, problem, v, direction);
     for (int32_t i = 0; i < w->graph.n_islands; ++i) {
       const struct sap_island *island = &w->graph.island[i];
-      const int stands = sap_factor_run(&w->factor, i) < 0;
-      for (int32_t j = island->scalar_begin; j < island->scalar_end; ++j) {
-        w->dv[j] = stands ? -w->gradient[j] : NAN; /* H broke down */
-      }
-      if (stands) {
-        sap_factor_solve(&w->factor, i, w->dv);
+      sap_newton_system(w, island);
+      const int broken = sap_factor_run(&w->factor, i, w->dv) >= 0;
+      for (int32_t j = island->scalar_begin; broken && j < island->scalar_end; ++j) {
+        w->dv[j] = NAN;
       }
       sap_workspace_scatter(w, island, w->dv, direction);
     }
