@@ -16,10 +16,7 @@ static void find_places(struct sap_factor *factor, const int32_t *edge_low,
     struct sap_place *place = &factor->edge[e];
     place->offset = sap_junction_tree_block(tree, edge_high[e], edge_low[e], &place->ld);
   }
-  for (int32_t c = 0; c < tree->n_components; ++c) {
-    factor->component_values[c] = tree->supernode[tree->component[c].supernode_begin].values;
-  }
-  factor->component_values[tree->n_components] = tree->n_values;
+  factor->n_values = tree->n_values;
 }
 
 static int32_t run(struct sap_factor *factor, int32_t c) {

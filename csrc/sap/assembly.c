@@ -2,7 +2,8 @@
  *
  * A tree gathers what all its triples bring to its diagonal block, and each patch writes the one
  * block of its edge, or adds to it: every block is written once for each law. Blocks of free bodies stay in
- * registers; those of other trees are made of tiles that do, where chunks of columns are not zero. */
+ * registers; those of other trees are made of tiles that do, where chunks of columns are not zero. Supernode
+ * by supernode, since a panel that has just been cleared is still in the cache. */
 #include "sap/rows.h"
 
 INLINE int acts(const struct sap_pool *pool, int32_t i) {
@@ -263,23 +264,30 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
                                const double *const *A, const struct sap_pool *pool,
                                struct sap_scratch scratch, struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
-  for (int32_t node = island->node_begin; node < island->node_end; ++node) {
-    if (sap_node_size(&graph->tree, node) == BODY) {
-      assemble_body(J, node, A[node], pool, factor);
-    } else {
-      assemble_tree(J, node, A[node], pool, scratch, factor);
+  const struct sap_component *component = &graph->tree.component[island->index];
+  int32_t p = island->patch_begin;
+  for (int32_t k = component->supernode_begin; k < component->supernode_end; ++k) {
+    const struct sap_supernode *s = &graph->tree.supernode[k];
+    sap_factor_clear(factor, s);
+    for (int32_t node = s->node_begin; node < s->node_end; ++node) {
+      if (sap_node_size(&graph->tree, node) == BODY) {
+        assemble_body(J, node, A[node], pool, factor);
+      } else {
+        assemble_tree(J, node, A[node], pool, scratch, factor);
+      }
     }
-  }
-  for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
-    const struct sap_patch *patch = &graph->patch[p];
-    if (patch->high < 0) {
-      continue;
-    }
-    if (sap_node_size(&graph->tree, patch->low) == BODY &&
-        sap_node_size(&graph->tree, patch->high) == BODY) {
-      assemble_body_edge(J, patch, pool, factor);
-    } else {
-      assemble_edge(J, patch, pool, scratch, factor);
+    /* patches come by their lower position, law after law: those left over of a law follow with the next supernode */
+    for (; p < island->patch_end && graph->patch[p].low < s->node_end; ++p) {
+      const struct sap_patch *patch = &graph->patch[p];
+      if (patch->high < 0) {
+        continue;
+      }
+      if (sap_node_size(&graph->tree, patch->low) == BODY &&
+          sap_node_size(&graph->tree, patch->high) == BODY) {
+        assemble_body_edge(J, patch, pool, factor);
+      } else {
+        assemble_edge(J, patch, pool, scratch, factor);
+      }
     }
   }
 }

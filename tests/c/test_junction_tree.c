@@ -96,8 +96,8 @@ static void set_block(struct fixture *f, struct sap_place place, int32_t row, in
 /* random diagonally dominant values, in the factor's places and in `dense` */
 static void set_values(struct fixture *f, uint64_t *seed) {
   memset(dense, 0, sizeof dense);
-  for (int32_t c = 0; c < f->tree.n_components; ++c) {
-    sap_factor_clear(&f->factor, c);
+  for (int32_t s = 0; s < f->tree.n_supernodes; ++s) {
+    sap_factor_clear(&f->factor, &f->tree.supernode[s]);
   }
   for (int32_t i = 0; i < f->n; ++i) {
     set_block(f, f->factor.diagonal[i], i, i, seed);
