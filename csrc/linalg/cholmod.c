@@ -121,20 +121,6 @@ static sap_status analyze(struct sap_factor *factor, const int32_t *edge_low,
   return SAP_OK;
 }
 
-static int32_t run(struct sap_factor *factor, int32_t c) {
-  struct state *state = factor->state;
-  const struct sap_component *component = &factor->tree->component[c];
-  cholmod_sparse H = view_component(factor, c);
-  cholmod_factorize(&H, state->factor[c], &state->common);
-  const cholmod_factor *L = state->factor[c];
-  if (state->common.status == CHOLMOD_OK) {
-    return -1;
-  }
-  /* minor counts columns in CHOLMOD's own order; it is n when memory ran out */
-  const int failed = L->minor < L->n ? ((const int *)L->Perm)[L->minor] : 0;
-  return sap_node_of_scalar(factor->tree, component->node_begin, component->scalar_begin + failed);
-}
-
 static void solve(struct sap_factor *factor, int32_t c, double *x) {
   struct state *state = factor->state;
   const struct sap_component *component = &factor->tree->component[c];
@@ -153,6 +139,21 @@ static void solve(struct sap_factor *factor, int32_t c, double *x) {
     segment[i] = y ? y[i] : 0;
   }
   cholmod_free_dense(&solved, &state->common);
+}
+
+static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
+  struct state *state = factor->state;
+  const struct sap_component *component = &factor->tree->component[c];
+  cholmod_sparse H = view_component(factor, c);
+  cholmod_factorize(&H, state->factor[c], &state->common);
+  const cholmod_factor *L = state->factor[c];
+  if (state->common.status == CHOLMOD_OK) {
+    solve(factor, c, x);
+    return -1;
+  }
+  /* minor counts columns in CHOLMOD's own order; it is n when memory ran out */
+  const int failed = L->minor < L->n ? ((const int *)L->Perm)[L->minor] : 0;
+  return sap_node_of_scalar(factor->tree, component->node_begin, component->scalar_begin + failed);
 }
 
 static void release(struct sap_factor *factor) {

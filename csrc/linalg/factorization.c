@@ -48,8 +48,8 @@ void sap_factor_clear(struct sap_factor *factor, const struct sap_supernode *s) 
   memset(factor->values + begin, 0, (end - begin) * sizeof(double));
 }
 
-int32_t sap_factor_run(struct sap_factor *factor, int32_t c) {
-  return backend_of(factor->kind)->run(factor, c);
+int32_t sap_factor_run(struct sap_factor *factor, int32_t c, double *x) {
+  return backend_of(factor->kind)->run(factor, c, x);
 }
 
 void sap_factor_solve(struct sap_factor *factor, int32_t c, double *x) {

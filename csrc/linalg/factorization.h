@@ -33,7 +33,7 @@ struct sap_backend {
   void (*place)(struct sap_factor *factor, const int32_t *edge_low, const int32_t *edge_high);
   sap_status (*analyze)(struct sap_factor *factor, const int32_t *edge_low,
                         const int32_t *edge_high); /* NULL: nothing to do */
-  int32_t (*run)(struct sap_factor *factor, int32_t c);
+  int32_t (*run)(struct sap_factor *factor, int32_t c, double *x);
   void (*solve)(struct sap_factor *factor, int32_t c, double *x);
   void (*release)(struct sap_factor *factor); /* NULL: keeps no state */
 };
@@ -59,10 +59,11 @@ static inline size_t sap_factor_values(const struct sap_factor *factor, int32_t 
 /* zeros the columns of supernode s: best done just before their blocks are written */
 void sap_factor_clear(struct sap_factor *factor, const struct sap_supernode *s);
 
-/* -1, or the position of a node at which a pivot was not positive */
-int32_t sap_factor_run(struct sap_factor *factor, int32_t c);
+/* Factors component c, and x <- H^-1 x for its scalars; x is indexed by scalar. Returns -1, or the position of a node
+ * at which a pivot was not positive, with x undefined. */
+int32_t sap_factor_run(struct sap_factor *factor, int32_t c, double *x);
 
-/* x <- H^-1 x for the scalars of component c; x is indexed by scalar */
+/* x <- H^-1 x once more */
 void sap_factor_solve(struct sap_factor *factor, int32_t c, double *x);
 
 void sap_factor_release(struct sap_factor *factor);

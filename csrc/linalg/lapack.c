@@ -33,23 +33,24 @@ static double *values_of(const struct sap_factor *factor, const struct sap_compo
   return factor->values + factor->diagonal[component->node_begin].offset;
 }
 
-static int32_t run(struct sap_factor *factor, int32_t c) {
+static void solve(struct sap_factor *factor, int32_t c, double *x) {
+  const struct sap_component *component = &factor->tree->component[c];
+  const int n = component->scalar_end - component->scalar_begin, one = 1;
+  int info = 0;
+  dpotrs_("L", &n, &one, values_of(factor, component), &n, x + component->scalar_begin, &n, &info);
+}
+
+static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
   const int n = component->scalar_end - component->scalar_begin;
   int info = 0;
   dpotrf_("L", &n, values_of(factor, component), &n, &info);
   if (info == 0) {
+    solve(factor, c, x);
     return -1;
   }
   return sap_node_of_scalar(tree, component->node_begin, component->scalar_begin + info - 1);
-}
-
-static void solve(struct sap_factor *factor, int32_t c, double *x) {
-  const struct sap_component *component = &factor->tree->component[c];
-  const int n = component->scalar_end - component->scalar_begin, one = 1;
-  int info = 0;
-  dpotrs_("L", &n, &one, values_of(factor, component), &n, x + component->scalar_begin, &n, &info);
 }
 
 const struct sap_backend sap_backend_lapack = {

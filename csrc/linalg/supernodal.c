@@ -1,7 +1,8 @@
 /* Supernodal Cholesky factorization H = L L^T over the junction tree, and solves with it.
  *
  * Right-looking: panels are factored in elimination order, and each pushes its updates straight into the
- * panels above it, at places found once per graph. */
+ * panels above it, at places found once per graph. L y = b is solved on the way, while each panel is in the
+ * cache. */
 #include "linalg/factorization.h"
 
 /* blocks lie in the panels of the junction tree */
@@ -19,7 +20,17 @@ static void find_places(struct sap_factor *factor, const int32_t *edge_low,
   factor->n_values = tree->n_values;
 }
 
-static int32_t run(struct sap_factor *factor, int32_t c) {
+/* L^T x = y */
+static void solve_backward(struct sap_factor *factor, int32_t c, double *x) {
+  const struct sap_junction_tree *tree = factor->tree;
+  const struct sap_component *component = &tree->component[c];
+  for (int32_t i = component->supernode_end - 1; i >= component->supernode_begin; --i) {
+    const struct sap_supernode *s = &tree->supernode[i];
+    factor->kernels->pull_solution(s, tree->segment, factor->values + s->values, x);
+  }
+}
+
+static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
   const struct sap_kernels *kernels = factor->kernels;
@@ -33,25 +44,21 @@ static int32_t run(struct sap_factor *factor, int32_t c) {
     }
     /* H_rc -= B_r B_c^T for every pair of rows above */
     kernels->push_updates(s, tree->update, panel, values);
+    kernels->push_solution(s, tree->segment, panel, x);
   }
+  solve_backward(factor, c, x);
   return -1;
 }
 
 static void solve(struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
-  const struct sap_kernels *kernels = factor->kernels;
-  const double *values = factor->values;
   /* L y = x */
   for (int32_t i = component->supernode_begin; i < component->supernode_end; ++i) {
     const struct sap_supernode *s = &tree->supernode[i];
-    kernels->push_solution(s, tree->segment, values + s->values, x);
+    factor->kernels->push_solution(s, tree->segment, factor->values + s->values, x);
   }
-  /* L^T x = y */
-  for (int32_t i = component->supernode_end - 1; i >= component->supernode_begin; --i) {
-    const struct sap_supernode *s = &tree->supernode[i];
-    kernels->pull_solution(s, tree->segment, values + s->values, x);
-  }
+  solve_backward(factor, c, x);
 }
 
 const struct sap_backend sap_backend_supernodal = {

@@ -123,8 +123,7 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
     }
     for (int32_t i = 0; i < w->graph.n_islands; ++i) {
       const struct sap_island *island = &w->graph.island[i];
-      if (sap_factor_run(&w->factor, i) < 0) {
-        sap_factor_solve(&w->factor, i, w->dv);
+      if (sap_factor_run(&w->factor, i, w->dv) < 0) {
         continue;
       }
       for (int32_t j = island->scalar_begin; j < island->scalar_end; ++j) {

@@ -86,10 +86,7 @@ static int32_t solve_system(struct sap_workspace *w, const struct sap_island *is
                             struct stopwatch *watch, struct sap_newton_result *result) {
   sap_assemble(w, island);
   lap(watch, &result->assembly_seconds);
-  const int32_t node = sap_factor_run(&w->factor, island->index);
-  if (node < 0) {
-    sap_factor_solve(&w->factor, island->index, w->dv);
-  }
+  const int32_t node = sap_factor_run(&w->factor, island->index, w->dv);
   lap(watch, &result->factor_seconds);
   return node;
 }
