@@ -52,7 +52,7 @@ def test_a_solution_from_elsewhere_is_written_like_the_own_one():
     groups, core, other = step_arrays(), make_core(), make_core()
     assert core.solve(*groups) == 0
     expected = [np.array(a) for a in groups[2]]
-    v, gamma = core.result()["v"], core.contacts()["gamma"]
+    v, gamma = core.result().v, core.contacts()["gamma"]
     assert other.gather(*groups) == 0
     for array in groups[2]:
         array[:] = np.nan

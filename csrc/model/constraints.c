@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "model/element_rows.h"
-#include "sap/groups.h"
 
 /* beta of Eq. (21) for these kinds */
 static const double near_rigid = 0.1;
@@ -84,7 +83,6 @@ void sap_element_gather_release(struct sap_element_gather *gather) {
   sap_block_release(&gather->fixed, &gather->allocator);
   sap_block_release(&gather->listed, &gather->allocator);
   sap_block_release(&gather->jacobian, &gather->allocator);
-  sap_block_release(&gather->masses, &gather->allocator);
 }
 
 /* ---- room for the rows ---------------------------------------------------------------------- */
@@ -319,32 +317,28 @@ sap_status sap_element_gather_run(struct sap_element_gather *gather,
   return SAP_OK;
 }
 
-sap_status sap_element_gather_regularize(struct sap_element_gather *gather,
-                                         const sap_problem *problem,
-                                         const sap_parameters *parameters, sap_error *error) {
-  if (gather->n_groups == 0) {
-    return SAP_OK;
-  }
-  sap_group_parameters physical[SAP_ELEMENT_GROUPS];
-  const double *value[SAP_ELEMENT_GROUPS][SAP_ELEMENT_VALUES];
+void sap_element_gather_parameters(struct sap_element_gather *gather,
+                                   const sap_parameters *parameters) {
   for (int32_t i = 0; i < gather->n_groups; ++i) {
+    const int64_t row = gather->first_row[i];
+    const int bounded = gather->groups[i].kind == SAP_CONTROLLER;
     for (int p = 0; p < SAP_ELEMENT_VALUES; ++p) {
-      value[i][p] = gather->value[p] + gather->first_row[i];
+      gather->parameter[i][p] = gather->value[p] + row;
     }
-    physical[i] = (sap_group_parameters){.dt = parameters->dt,
-                                         .sigma = parameters->sigma,
-                                         .beta = near_rigid,
-                                         .delassus = parameters->delassus,
-                                         .value = value[i]};
+    gather->regularization[i] =
+        (struct sap_group_regularization){.parameters = {.dt = parameters->dt,
+                                                         .sigma = parameters->sigma,
+                                                         .beta = near_rigid,
+                                                         .delassus = parameters->delassus,
+                                                         .value = gather->parameter[i]},
+                                          .R = gather->R + row,
+                                          .v_hat = gather->v_hat + row,
+                                          .lower = bounded ? NULL : gather->lower + row,
+                                          .upper = bounded ? NULL : gather->upper + row};
   }
-  const sap_status status =
-      sap_regularize_groups(problem, physical, gather->R, gather->v_hat, gather->lower,
-                            gather->upper, &gather->masses, &gather->allocator, error);
-  /* controllers are the last group; their bounds may differ from side to side */
-  const int64_t row = gather->n_rows - gather->n_acting;
-  for (int32_t c = 0; c < gather->n_acting && status == SAP_OK; ++c) {
+  const int64_t row = gather->n_rows - gather->n_acting; /* controllers are the last group */
+  for (int32_t c = 0; c < gather->n_acting; ++c) {
     gather->lower[row + c] = parameters->dt * gather->range[2 * (int64_t)c];
     gather->upper[row + c] = parameters->dt * gather->range[2 * (int64_t)c + 1];
   }
-  return status;
 }

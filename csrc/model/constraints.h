@@ -21,6 +21,7 @@
 #include "base/memory.h"
 #include "model/elements.h"
 #include "model/fault.h"
+#include "sap/regularization.h"
 
 /* state of the elements at the start of the step: arrays of the engine */
 struct sap_element_state {
@@ -89,6 +90,8 @@ struct sap_element_gather {
   sap_constraints groups[SAP_ELEMENT_GROUPS]; /* those with rows: what the problem points at */
   int64_t first_row[SAP_ELEMENT_GROUPS + 1];  /* of each in the arrays (n_rows) below */
   int64_t nJ[SAP_ELEMENT_GROUPS];
+  struct sap_group_regularization regularization[SAP_ELEMENT_GROUPS];
+  const double *parameter[SAP_ELEMENT_GROUPS][SAP_ELEMENT_VALUES]; /* of each in `value` */
   int32_t n_groups;
   int32_t n_rows;
   int32_t n_constraints;
@@ -112,7 +115,7 @@ struct sap_element_gather {
   const struct sap_elements *elements; /* NULL where the model has none: then all else is 0 */
   const struct sap_forest *forest;
   sap_allocator allocator;
-  struct sap_block fixed, listed, jacobian, masses;
+  struct sap_block fixed, listed, jacobian;
   int32_t *dof_tree; /* (nv) */
 };
 
@@ -129,9 +132,9 @@ sap_status sap_element_gather_run(struct sap_element_gather *gather,
                                   const struct sap_element_state *state, uint8_t *touched,
                                   enum sap_fault *fault, int64_t *index);
 
-/* R, v_hat and the bounds of all groups. `problem` has A and the trees. */
-sap_status sap_element_gather_regularize(struct sap_element_gather *gather,
-                                         const sap_problem *problem,
-                                         const sap_parameters *parameters, sap_error *error);
+/* Fills `regularization` of all groups, after which R, v_hat and the bounds are found, and the bounds of controllers,
+ * which may differ from side to side. */
+void sap_element_gather_parameters(struct sap_element_gather *gather,
+                                   const sap_parameters *parameters);
 
 #endif

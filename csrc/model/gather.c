@@ -426,6 +426,7 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   problem->core_lambda = gather->has_cores ? gather->core_lambda : NULL;
   problem->n_groups = gather->elements.n_groups;
   problem->groups = gather->elements.groups;
+  sap_element_gather_parameters(&gather->elements, parameters);
 }
 
 /* constraints other than contacts; together they must have all rows of the engine */

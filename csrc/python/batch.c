@@ -75,8 +75,7 @@ static int prepare_entry(const sapwood_state *state, entry *e, PyObject *problem
     return -1;
   }
   if (guess != Py_None) {
-    e->v_guess =
-        sapwood_as_vector(guess, "v_guess", (npy_intp)e->problem->sizes.nv, SAPWOOD_FINITE);
+    e->v_guess = sapwood_as_vector(guess, "v_guess", (npy_intp)e->problem->sizes.nv, SAPWOOD_ANY);
     if (e->v_guess == NULL) {
       return -1;
     }
@@ -91,22 +90,19 @@ static void clear_entry(entry *e) {
   e->records.copy = NULL;
 }
 
-/* what `make` makes of the result */
-static PyObject *finish_entry(const sapwood_state *state, const batch *all, entry *e,
-                              PyObject *make) {
+/* the solution, whose arrays are no longer those of the entry */
+static PyObject *finish_entry(const sapwood_state *state, const batch *all, entry *e) {
   if (sapwood_raise(e->status, &e->error) < 0) {
     return NULL;
   }
   PyObject *history = all->record_history ? sapwood_history(state, e->records.copy, e->records.n)
                                           : Py_NewRef(Py_None);
-  PyObject *dict = history == NULL
-                       ? NULL
-                       : sapwood_result_dict(&e->result, &e->problem->problem, e->seconds, history);
-  PyObject *made = dict == NULL ? NULL : PyObject_CallOneArg(make, dict);
-  Py_XDECREF(dict);
+  PyObject *solution = history == NULL ? NULL
+                                       : sapwood_solution(state, &e->result, &e->problem->problem,
+                                                          e->seconds, history);
   Py_XDECREF(history);
   clear_entry(e);
-  return made;
+  return solution;
 }
 
 /* waits for problem i, solving others meanwhile */
@@ -121,9 +117,8 @@ static void wait_for(batch *all, struct sap_threads *threads, const struct sap_l
   }
 }
 
-/* list of what `make` makes of each result */
-static PyObject *run(const sapwood_state *state, batch *all, struct sap_threads *threads,
-                     PyObject *make) {
+/* list of all solutions */
+static PyObject *run(const sapwood_state *state, batch *all, struct sap_threads *threads) {
   PyObject *list = PyList_New(all->n);
   const struct sap_loop loop = {solve_entry, all, (int32_t)all->n, 0};
   if (threads != NULL) {
@@ -136,13 +131,13 @@ static PyObject *run(const sapwood_state *state, batch *all, struct sap_threads 
       wait_for(all, threads, &loop, i);
       Py_END_ALLOW_THREADS
     }
-    PyObject *made =
-        PyErr_CheckSignals() < 0 ? NULL : finish_entry(state, all, &all->entries[i], make);
-    if (made == NULL) {
+    PyObject *solution =
+        PyErr_CheckSignals() < 0 ? NULL : finish_entry(state, all, &all->entries[i]);
+    if (solution == NULL) {
       note_index(i);
       Py_CLEAR(list);
     } else {
-      PyList_SET_ITEM(list, i, made);
+      PyList_SET_ITEM(list, i, solution);
     }
   }
   atomic_store_explicit(&all->stop, 1, memory_order_relaxed);
@@ -156,17 +151,16 @@ static PyObject *run(const sapwood_state *state, batch *all, struct sap_threads 
 
 PyDoc_STRVAR(
     solve_batch_doc,
-    "solve_batch(problems, v_guesses, settings, threads, make, /)\n--\n\n"
-    "Solve the Problems of a list from the v_guesses of another, and call make with a dict\n"
-    "of the fields of each solution. Returns the list of what it returned.");
+    "solve_batch(problems, v_guesses, settings, threads, /)\n--\n\n"
+    "Solve the Problems of a list from the v_guesses of another. Returns a list of Solutions.");
 
 static PyObject *solve_batch(PyObject *module, PyObject *args) {
   sapwood_state *state = sapwood_state_of_module(module);
-  PyObject *problems, *guesses, *settings_object, *make, *list = NULL;
+  PyObject *problems, *guesses, *settings_object, *list = NULL;
   int n_threads;
   sap_settings settings;
-  if (!PyArg_ParseTuple(args, "O!O!OiO:solve_batch", &PyList_Type, &problems, &PyList_Type,
-                        &guesses, &settings_object, &n_threads, &make) ||
+  if (!PyArg_ParseTuple(args, "O!O!Oi:solve_batch", &PyList_Type, &problems, &PyList_Type, &guesses,
+                        &settings_object, &n_threads) ||
       sapwood_recall_settings(state, settings_object, &settings) < 0) {
     return NULL;
   }
@@ -211,7 +205,7 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
       break;
     }
   }
-  list = run(state, &all, threads, make);
+  list = run(state, &all, threads);
   if (list != NULL && type != NULL) {
     Py_CLEAR(list);
     PyErr_Restore(type, value, traceback);

@@ -138,6 +138,9 @@ static int check_values(PyArrayObject *array, const char *name, sapwood_rule rul
 
 /* ndarray of whatever dtype NumPy finds in the object; NumPy's message gets the argument's name */
 static PyArrayObject *as_array(PyObject *object, const char *name) {
+  if (PyArray_CheckExact(object)) {
+    return (PyArrayObject *)Py_NewRef(object);
+  }
   PyObject *array = PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
   if (array != NULL) {
     return (PyArrayObject *)array;
@@ -160,6 +163,9 @@ static PyArrayObject *as_array(PyObject *object, const char *name) {
 /* the array itself when it is contiguous, aligned and native of this type, else a converted copy;
  * steals the reference */
 static PyArrayObject *as_contiguous(PyArrayObject *array, int typenum) {
+  if (PyArray_TYPE(array) == typenum && PyArray_ISCARRAY_RO(array)) {
+    return array;
+  }
   PyArray_Descr *descr = PyArray_DescrFromType(typenum);
   if (descr == NULL) {
     Py_DECREF(array);

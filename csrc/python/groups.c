@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "constraints/kinds.h"
+#include "sap/groups.h"
 
 /* entries of the tuple of a group */
 enum { KIND, SIZE, TREE_A, TREE_B, JACOBIAN, GIVEN, PARAMETERS, BETA, N_ENTRIES };
@@ -118,7 +119,7 @@ static int read_vectors(PyObject *tuple, int32_t k, int n, const char *const *na
 /* R, v_hat, lower and upper from the parameters of group k, into new arrays */
 static int regularize(const sapwood_groups *groups, int32_t k, PyObject *parameters, double beta,
                       const sap_problem *problem, const sap_parameters *step,
-                      PyArrayObject **bounds) {
+                      const struct sap_masses *masses, PyArrayObject **bounds) {
   const sap_constraints *group = &groups->group[k];
   const int n = sap_kind_parameters(group->kind);
   npy_intp n_rows = (npy_intp)sapwood_group_rows(group);
@@ -140,17 +141,18 @@ static int regularize(const sapwood_groups *groups, int32_t k, PyObject *paramet
     failed |= bounds[b] == NULL;
   }
   if (!failed) {
-    const sap_group_parameters physical = {step->dt, step->sigma, beta, step->delassus, value};
+    const struct sap_group_regularization physical = {
+        {step->dt, step->sigma, beta, step->delassus, value},
+        sapwood_doubles(bounds[0]),
+        sapwood_doubles(bounds[1]),
+        sapwood_doubles(bounds[2]),
+        sapwood_doubles(bounds[3])};
     sap_error error = {0};
     sap_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = sap_regularize_group(problem, group, &physical, sapwood_doubles(bounds[0]),
-                                  sapwood_doubles(bounds[1]), sapwood_doubles(bounds[2]),
-                                  sapwood_doubles(bounds[3]), NULL, &error);
+    status = sap_regularize_rows(problem, group, &physical, masses, &error);
     Py_END_ALLOW_THREADS
-    if (error.argument != NULL && strcmp(error.argument, "A") != 0) {
-      error.group = k;
-    }
+    error.group = k;
     failed = sapwood_raise(status, &error);
   }
   for (int p = 0; p < n; ++p) {
@@ -202,7 +204,8 @@ static int64_t jacobian_length(const sap_constraints *group, const int32_t *tree
 }
 
 static int read_group(sapwood_groups *groups, int32_t k, PyObject *entry,
-                      const sap_problem *problem, const sap_parameters *step) {
+                      const sap_problem *problem, const sap_parameters *step,
+                      const struct sap_masses *masses) {
   sap_constraints *group = &groups->group[k];
   char name[SAPWOOD_NAME_LENGTH];
   PyArrayObject *J =
@@ -219,10 +222,10 @@ static int read_group(sapwood_groups *groups, int32_t k, PyObject *entry,
   int failed;
   if (given == Py_None) {
     double beta;
-    failed =
-        sapwood_as_double(PyTuple_GET_ITEM(entry, BETA), sapwood_group_name(name, k, "beta"),
-                          SAPWOOD_NON_NEGATIVE, &beta) < 0 ||
-        regularize(groups, k, PyTuple_GET_ITEM(entry, PARAMETERS), beta, problem, step, bounds) < 0;
+    failed = sapwood_as_double(PyTuple_GET_ITEM(entry, BETA), sapwood_group_name(name, k, "beta"),
+                               SAPWOOD_NON_NEGATIVE, &beta) < 0 ||
+             regularize(groups, k, PyTuple_GET_ITEM(entry, PARAMETERS), beta, problem, step, masses,
+                        bounds) < 0;
   } else {
     failed = read_vectors(given, k, N_BOUNDS, bound_names, sapwood_group_rows(group), bounds);
   }
@@ -236,13 +239,13 @@ static int read_group(sapwood_groups *groups, int32_t k, PyObject *entry,
 }
 
 int sapwood_groups_read_values(sapwood_groups *groups, PyObject *tuple, const sap_problem *problem,
-                               const sap_parameters *step) {
+                               const sap_parameters *step, const struct sap_masses *masses) {
   groups->bounds = PyTuple_New(groups->n);
   if (groups->bounds == NULL) {
     return -1;
   }
   for (int32_t k = 0; k < groups->n; ++k) {
-    if (read_group(groups, k, PyTuple_GET_ITEM(tuple, k), problem, step) < 0) {
+    if (read_group(groups, k, PyTuple_GET_ITEM(tuple, k), problem, step, masses) < 0) {
       return -1;
     }
   }

@@ -6,6 +6,7 @@
 #define SAPWOOD_PYTHON_GROUPS_H
 
 #include "module.h"
+#include "sap/regularization.h"
 
 typedef struct sapwood_groups {
   int32_t n;
@@ -20,9 +21,9 @@ typedef struct sapwood_groups {
 int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *tuple, sap_problem *problem);
 
 /* Takes J, and R, v_hat, lower and upper or the parameters they follow from: `given` and `parameters` are tuples
- * of arrays or None. Reads trees and A of the problem. 0, or -1 with an exception. */
+ * of arrays or None. Reads the trees of the problem. 0, or -1 with an exception. */
 int sapwood_groups_read_values(sapwood_groups *groups, PyObject *tuple, const sap_problem *problem,
-                               const sap_parameters *step);
+                               const sap_parameters *step, const struct sap_masses *masses);
 
 void sapwood_groups_clear(sapwood_groups *groups);
 

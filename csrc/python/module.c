@@ -142,6 +142,11 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->solver_type);
   Py_VISIT(state->model_stepper_type);
   Py_VISIT(state->iteration_dtype);
+  Py_VISIT(state->fields);
+  Py_VISIT(state->phases);
+  Py_VISIT(state->solution_type);
+  Py_VISIT(state->group_type);
+  Py_VISIT(state->statuses);
   Py_VISIT(state->settings_object);
   return 0;
 }
@@ -152,6 +157,11 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->solver_type);
   Py_CLEAR(state->model_stepper_type);
   Py_CLEAR(state->iteration_dtype);
+  Py_CLEAR(state->fields);
+  Py_CLEAR(state->phases);
+  Py_CLEAR(state->solution_type);
+  Py_CLEAR(state->group_type);
+  Py_CLEAR(state->statuses);
   Py_CLEAR(state->settings_object);
   return 0;
 }

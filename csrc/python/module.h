@@ -25,7 +25,11 @@ typedef struct sapwood_state {
   PyTypeObject *solver_type;        /* _core.Solver, solver.c */
   PyTypeObject *model_stepper_type; /* _core.ModelStepper, stepper.c */
   PyArray_Descr *iteration_dtype;   /* the layout of sap_iteration */
-  PyObject *settings_object;        /* a SapSettings that has been read, and what it says */
+  PyObject *fields,
+      *phases; /* dicts with the keys that solutions have, and their timing, result.c */
+  PyTypeObject *solution_type, *group_type; /* sapwood.Solution and ConstraintSolution */
+  PyObject *statuses;                       /* tuple of sapwood.Status, by sap_outcome */
+  PyObject *settings_object;                /* a SapSettings that has been read, and what it says */
   sap_settings settings;
   sapwood_reserve reserve; /* of all solvers */
 } sapwood_state;
@@ -99,11 +103,11 @@ typedef struct sapwood_result {
 int sapwood_result_allocate(sapwood_result *result, const sap_problem *problem,
                             const sap_sizes *sizes);
 
-/* New dict with the fields that sapwood.Solution is built from. `seconds` is the wall time of the
+/* New sapwood.Solution. `seconds` is the wall time of the
  * call into the core; `history` is the array of sapwood_history or Py_None (borrowed). The arrays
  * are shared, not copied. */
-PyObject *sapwood_result_dict(const sapwood_result *result, const sap_problem *problem,
-                              double seconds, PyObject *history);
+PyObject *sapwood_solution(const sapwood_state *state, const sapwood_result *result,
+                           const sap_problem *problem, double seconds, PyObject *history);
 
 /* Drops the references to the arrays. */
 void sapwood_result_clear(sapwood_result *result);

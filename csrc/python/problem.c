@@ -4,6 +4,8 @@
 #include <string.h>
 #include <structmember.h>
 
+#include "sap/problem.h"
+
 static const char *const delassus_names[] = {"block", "diagonal", NULL};
 
 /* ---- index arrays --------------------------------------------------------------------------- */
@@ -101,7 +103,8 @@ static int all_or_none(const char *names, PyObject *a, PyObject *b, PyObject *c)
 }
 
 /* R_t, R_n and v_hat_n from the physical parameters, into new arrays */
-static int regularize(sapwood_problem *self, const sap_parameters *parameters) {
+static int regularize(sapwood_problem *self, const sap_parameters *parameters,
+                      const struct sap_masses *masses) {
   int32_t n = self->problem.n_contacts;
   npy_intp length = n;
   PyArrayObject *R_t = (PyArrayObject *)PyArray_SimpleNew(1, &length, NPY_DOUBLE);
@@ -112,8 +115,9 @@ static int regularize(sapwood_problem *self, const sap_parameters *parameters) {
     sap_error error = {0};
     sap_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = sap_regularize(&self->problem, parameters, sapwood_doubles(R_t), sapwood_doubles(R_n),
-                            sapwood_doubles(v_hat_n), NULL, &error);
+    status = sap_regularize_contacts(&self->problem, &self->sizes, parameters, masses,
+                                     sapwood_doubles(R_t), sapwood_doubles(R_n),
+                                     sapwood_doubles(v_hat_n), &error);
     Py_END_ALLOW_THREADS
     failed = sapwood_raise(status, &error);
   }
@@ -199,7 +203,7 @@ static int read_parameters(sapwood_problem *self, const arguments *in, sap_param
 
 /* R_t, R_n, v_hat_n: as given, else from the physical parameters */
 static int read_regularization(sapwood_problem *self, const arguments *in,
-                               sap_parameters *parameters) {
+                               sap_parameters *parameters, const struct sap_masses *masses) {
   sap_problem *p = &self->problem;
   int32_t n = p->n_contacts;
   int physical = read_parameters(self, in, parameters);
@@ -215,7 +219,7 @@ static int read_regularization(sapwood_problem *self, const arguments *in,
     return -1;
   }
   if (given == 0) {
-    return regularize(self, parameters);
+    return regularize(self, parameters, masses);
   }
   if ((p->R_t = keep_vector(in->R_t, "R_t", n, SAPWOOD_ANY, &self->R_t)) == NULL ||
       (p->R_n = keep_vector(in->R_n, "R_n", n, SAPWOOD_ANY, &self->R_n)) == NULL ||
@@ -292,15 +296,44 @@ static PyObject *tuple_of_groups(PyObject *list) {
   return PyList_AsTuple(list);
 }
 
+/* checks A on the way */
+static int find_masses(const sapwood_problem *self, struct sap_masses *masses,
+                       struct sap_block *block, const sap_allocator *memory) {
+  sap_error error = {0};
+  sap_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = sap_masses_find(masses, &self->problem, block, memory, &error);
+  Py_END_ALLOW_THREADS
+  return sapwood_raise(status, &error);
+}
+
+/* all that sap_problem_check() checks and find_masses() does not */
+static int check_values(const sapwood_problem *self) {
+  sap_error error = {0};
+  sap_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = sap_check_cores_given(&self->problem, NULL, &error);
+  if (status == SAP_OK) {
+    status = sap_check_constraints(&self->problem, &self->sizes, &error);
+  }
+  Py_END_ALLOW_THREADS
+  return sapwood_raise(status, &error);
+}
+
 static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups) {
   sap_parameters parameters = {0};
-  return read_trees(self, in->tree_nv, in->tree_a, in->tree_b, groups) < 0 ||
-                 copy_trees(self) < 0 || read_dynamics(self, in) < 0 ||
-                 read_regularization(self, in, &parameters) < 0 ||
-                 read_cores(self, in, &parameters) < 0 ||
-                 sapwood_groups_read_values(&self->groups, groups, &self->problem, &parameters) < 0
-             ? -1
-             : 0;
+  struct sap_masses masses;
+  struct sap_block block = {0};
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  const int failed =
+      read_trees(self, in->tree_nv, in->tree_a, in->tree_b, groups) < 0 || copy_trees(self) < 0 ||
+      read_dynamics(self, in) < 0 || find_masses(self, &masses, &block, &memory) < 0 ||
+      read_regularization(self, in, &parameters, &masses) < 0 ||
+      read_cores(self, in, &parameters) < 0 ||
+      sapwood_groups_read_values(&self->groups, groups, &self->problem, &parameters, &masses) < 0 ||
+      check_values(self) < 0;
+  sap_block_release(&block, &memory);
+  return failed ? -1 : 0;
 }
 
 static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -317,15 +350,6 @@ static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   Py_DECREF(groups);
   if (failed) {
     Py_XDECREF(self);
-    return NULL;
-  }
-  sap_error error = {0};
-  sap_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = sap_problem_check(&self->problem, NULL, &error);
-  Py_END_ALLOW_THREADS
-  if (sapwood_raise(status, &error) < 0) {
-    Py_DECREF(self);
     return NULL;
   }
   return (PyObject *)self;

@@ -58,11 +58,9 @@ static void solver_dealloc(PyObject *object) {
 
 /* ---- solve ---------------------------------------------------------------------------------- */
 
-PyDoc_STRVAR(
-    solve_doc,
-    "solve($self, problem, v_guess, /)\n--\n\n"
-    "Solve a Problem from v_guess (nv), v_star where it is None. Returns a dict with the fields\n"
-    "of a solution.");
+PyDoc_STRVAR(solve_doc,
+             "solve($self, problem, v_guess, /)\n--\n\n"
+             "Solve a Problem from v_guess (nv), v_star where it is None. Returns a Solution.");
 
 static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObject *const *args,
                               Py_ssize_t n_args, PyObject *Py_UNUSED(keyword_names)) {
@@ -76,11 +74,11 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
     return NULL;
   }
   PyArrayObject *v_guess = NULL;
-  PyObject *history = NULL, *dict = NULL;
+  PyObject *history = NULL, *solution = NULL;
   sapwood_result result = {0};
   sapwood_records recorded = {0};
   if (args[1] != Py_None) {
-    v_guess = sapwood_as_vector(args[1], "v_guess", (npy_intp)problem->sizes.nv, SAPWOOD_FINITE);
+    v_guess = sapwood_as_vector(args[1], "v_guess", (npy_intp)problem->sizes.nv, SAPWOOD_ANY);
     if (v_guess == NULL) {
       return NULL;
     }
@@ -111,14 +109,14 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
   history =
       self->record_history ? sapwood_history(state, recorded.copy, recorded.n) : Py_NewRef(Py_None);
   if (history != NULL) {
-    dict = sapwood_result_dict(&result, &problem->problem, seconds, history);
+    solution = sapwood_solution(state, &result, &problem->problem, seconds, history);
   }
 done:
   PyMem_RawFree(recorded.copy);
   Py_XDECREF(history);
   Py_XDECREF(v_guess);
   sapwood_result_clear(&result);
-  return dict;
+  return solution;
 }
 
 /* ---- evaluate ------------------------------------------------------------------------------- */

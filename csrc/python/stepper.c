@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "model/scatter.h"
 #include "mujoco_step.h"
+#include "sap/solver.h"
 #include "stepper_arrays.h"
 #include "stepper_elements.h"
 
@@ -111,15 +112,10 @@ sap_status sapwood_stepper_solve(sapwood_stepper *self, const sapwood_step_field
     self->counts[SAP_CONVERGED] += !gather_only;
     return status;
   }
-  status = sap_element_gather_regularize(&gather->elements, &gather->problem, &gather->parameters,
-                                         error);
-  if (status != SAP_OK) {
-    forget_contacts(gather);
-    return status;
-  }
+  const struct sap_regularization physical = {&gather->parameters, gather->R_t, gather->R_n,
+                                              gather->v_hat_n, gather->elements.regularization};
   if (gather_only) {
-    status = sap_regularize(&gather->problem, &gather->parameters, gather->R_t, gather->R_n,
-                            gather->v_hat_n, NULL, error);
+    status = sap_regularize_all(&gather->problem, &physical, NULL, error);
     if (status != SAP_OK) {
       forget_contacts(gather);
     }
@@ -133,9 +129,8 @@ sap_status sapwood_stepper_solve(sapwood_stepper *self, const sapwood_step_field
   self->solution.group_gamma = gather->elements.gamma;
   self->solution.group_v_c = gather->elements.v_c;
   const double start = sap_seconds();
-  status =
-      sap_solver_solve_physical(self->solver, &gather->problem, &gather->parameters, gather->R_t,
-                                gather->R_n, gather->v_hat_n, gather->v_0, &self->solution, error);
+  status = sap_solver_solve_regularized(self->solver, &gather->problem, &physical, gather->v_0,
+                                        &self->solution, error);
   self->solve_seconds = sap_seconds() - start;
   self->solved = status == SAP_OK;
   if (!self->solved) {

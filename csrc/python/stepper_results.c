@@ -296,7 +296,7 @@ static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solv
 
 const char sapwood_stepper_result_doc[] =
     "result($self)\n--\n\n"
-    "Dict of copies: the fields of the solution of the last step, or None when it has none.";
+    "The Solution of the last step, with copies of its arrays, or None when it has none.";
 
 PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) {
   sapwood_stepper *self = (sapwood_stepper *)object;
@@ -317,7 +317,7 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
   }
   output table[MAX_OUTPUTS];
   PyArrayObject *arrays[MAX_OUTPUTS];
-  PyObject *dict = NULL;
+  PyObject *solution = NULL;
   if (copy_out(self, describe_result, table, arrays) >= 0) {
     result.v = arrays[RESULT_V];
     result.gamma = arrays[RESULT_GAMMA];
@@ -336,7 +336,7 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
     PyObject *history =
         self->record_history ? sapwood_history(state, records, n_records) : Py_NewRef(Py_None);
     if (history != NULL) {
-      dict = sapwood_result_dict(&result, &problem, seconds, history);
+      solution = sapwood_solution(state, &result, &problem, seconds, history);
       Py_DECREF(history);
     }
     sapwood_result_clear(&result);
@@ -345,5 +345,5 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
     }
   }
   PyMem_RawFree(records);
-  return dict;
+  return solution;
 }

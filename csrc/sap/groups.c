@@ -4,15 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/status.h"
 #include "constraints/kinds.h"
 #include "sap/problem.h"
-#include "sap/regularization.h"
 
 static sap_status invalid(sap_error *error, const char *argument, int64_t index, double value,
                           const char *rule) {
-  return sap_fail(error, SAP_INVALID_ARGUMENT, argument, index, value, rule);
+  sap_fail(error, SAP_INVALID_ARGUMENT, argument, index, value, rule);
+  return SAP_INVALID_ARGUMENT; /* the analyzer does not look into sap_fail() */
 }
 
 /* an error of group g */
@@ -140,6 +139,16 @@ sap_status sap_check_groups(const sap_problem *problem, sap_error *error) {
 
 /* ---- regularization ------------------------------------------------------------------------- */
 
+static int holds(enum sap_rule rule, double x) {
+  switch (rule) {
+    case SAP_FINITE: return isfinite(x);
+    case SAP_NON_NEGATIVE: return isfinite(x) && x >= 0;
+    case SAP_POSITIVE: return x > 0;
+    case SAP_BOUND: return !isnan(x);
+    default: return x >= 0;
+  }
+}
+
 static sap_status check_parameters(const sap_constraints *group, int64_t n_rows,
                                    const sap_group_parameters *p, sap_error *error) {
   static const char *const rules[] = {[SAP_FINITE] = "must be finite",
@@ -155,12 +164,7 @@ static sap_status check_parameters(const sap_constraints *group, int64_t n_rows,
       return invalid(error, parameter->name, -1, NAN, "must be given");
     }
     for (int64_t i = 0; i < n_rows; ++i) {
-      const int fine[] = {[SAP_FINITE] = isfinite(x[i]),
-                          [SAP_NON_NEGATIVE] = isfinite(x[i]) && x[i] >= 0,
-                          [SAP_POSITIVE] = x[i] > 0,
-                          [SAP_BOUND] = !isnan(x[i]),
-                          [SAP_BOUND_ABOVE] = x[i] >= 0};
-      if (!fine[parameter->rule]) {
+      if (!holds(parameter->rule, x[i])) {
         return invalid(error, parameter->name, i, x[i], rules[parameter->rule]);
       }
     }
@@ -177,13 +181,6 @@ static void copy_rows(const double *J, int32_t n, int32_t row, int32_t n_rows, d
   }
 }
 
-struct masses {
-  double *S;         /* (nA) */
-  int64_t *tree_A;   /* (n_trees) */
-  int32_t *position; /* (n_trees) 0 for trees that matter, else -1 */
-  double *rows;      /* (3, most velocities of a tree) */
-};
-
 /* J A_t^-1 J^T of one row, mostly zeros where it is of one joint: |S J^T|^2, column by column of S */
 static double row_delassus(sap_delassus delassus, int32_t n, const double *A, const double *S,
                            const double *J, double *y) {
@@ -194,8 +191,12 @@ static double row_delassus(sap_delassus delassus, int32_t n, const double *A, co
     }
     return sum;
   }
-  memset(y, 0, sizeof *y * (size_t)n);
-  for (int32_t j = 0; j < n; ++j) {
+  int32_t first = 0; /* above it y is zero, as S is lower triangular */
+  while (first < n && J[first] == 0) {
+    ++first;
+  }
+  memset(y + first, 0, sizeof *y * (size_t)(n - first));
+  for (int32_t j = first; j < n; ++j) {
     if (J[j] != 0) {
       const double *column = S + (int64_t)j * n;
       for (int32_t i = j; i < n; ++i) {
@@ -203,14 +204,14 @@ static double row_delassus(sap_delassus delassus, int32_t n, const double *A, co
       }
     }
   }
-  for (int32_t i = 0; i < n; ++i) {
+  for (int32_t i = first; i < n; ++i) {
     sum += y[i] * y[i];
   }
   return sum;
 }
 
 /* |W_ii|_F/n of the rows [row, row + n) of a constraint, whose J begins at J */
-static double inverse_mass(const sap_problem *problem, const struct masses *masses,
+static double inverse_mass(const sap_problem *problem, const struct sap_masses *masses,
                            sap_delassus delassus, const int32_t trees[2], const double *J,
                            int32_t size, int32_t row, int32_t n) {
   double W[9] = {0};
@@ -222,12 +223,12 @@ static double inverse_mass(const sap_problem *problem, const struct masses *mass
                            J + row * (int64_t)n_t, masses->rows);
     } else {
       copy_rows(J, n_t, row, n, masses->rows);
-      sap_add_delassus(sap_kernels_best(), delassus, n_t, problem->A + block, masses->S + block,
+      sap_add_delassus(masses->kernels, delassus, n_t, problem->A + block, masses->S + block,
                        masses->rows, W);
     }
     J += (int64_t)size * n_t;
   }
-  return sap_inverse_mass(W, n);
+  return n == 1 ? W[0] : sap_inverse_mass(W, n); /* sqrt(w^2) is w */
 }
 
 /* what came of the parameters of row i */
@@ -250,9 +251,32 @@ static sap_status check_row(const struct sap_kind_entry *kind, int64_t i, const 
   return SAP_OK;
 }
 
-static sap_status regularize(const sap_problem *problem, const sap_constraints *group,
-                             const sap_group_parameters *p, const struct masses *masses, double *R,
-                             double *v_hat, double *lower, double *upper, sap_error *error) {
+/* checks of all that the rows of a group follow from, but trees and A */
+static sap_status check_group(const sap_problem *problem, const sap_constraints *group,
+                              const sap_group_parameters *parameters, sap_error *error) {
+  int64_t n_rows, nJ;
+  sap_status status = measure(problem, group, &n_rows, &nJ, error);
+  if (status == SAP_OK) {
+    status = sap_check_scalars(parameters->dt, parameters->sigma, parameters->beta,
+                               parameters->delassus, error);
+  }
+  if (status == SAP_OK) {
+    status = check_parameters(group, n_rows, parameters, error);
+  }
+  if (status == SAP_OK) {
+    status = sap_check_finite("J", nJ, group->J, error);
+  }
+  return status;
+}
+
+sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints *group,
+                               const struct sap_group_regularization *physical,
+                               const struct sap_masses *masses, sap_error *error) {
+  const sap_group_parameters *p = &physical->parameters;
+  const sap_status checked = check_group(problem, group, p, error);
+  if (checked != SAP_OK) {
+    return checked;
+  }
   const struct sap_kind_entry *kind = sap_kinds[group->kind];
   const double *J = group->J;
   int64_t i = 0;
@@ -280,109 +304,15 @@ static sap_status regularize(const sap_problem *problem, const sap_constraints *
       if (status != SAP_OK) {
         return status;
       }
-      R[i] = row.R;
-      v_hat[i] = row.v_hat;
-      lower[i] = row.lower;
-      upper[i] = row.upper;
+      physical->R[i] = row.R;
+      physical->v_hat[i] = row.v_hat;
+      if (physical->lower) {
+        physical->lower[i] = row.lower;
+        physical->upper[i] = row.upper;
+      }
     }
     J += size *
          ((int64_t)problem->tree_nv[trees[0]] + (trees[1] < 0 ? 0 : problem->tree_nv[trees[1]]));
-  }
-  return SAP_OK;
-}
-
-static void carve(struct masses *m, struct sap_arena *arena, const sap_problem *problem,
-                  const sap_sizes *sizes) {
-  m->S = sap_arena_take(arena, (size_t)sizes->nA, sizeof(double));
-  m->tree_A = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
-  m->position = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int32_t));
-  m->rows = sap_arena_take(arena, 3 * (size_t)sizes->nv, sizeof(double));
-}
-
-/* what regularize() needs of the trees that the groups of the problem move */
-static sap_status prepare(const sap_problem *problem, struct masses *masses,
-                          struct sap_block *block, const sap_allocator *memory, sap_error *error) {
-  sap_problem trees = *problem;
-  trees.n_contacts = trees.n_groups = 0;
-  sap_sizes sizes;
-  const sap_status status = sap_problem_sizes(&trees, &sizes, error);
-  if (status != SAP_OK) {
-    return status;
-  }
-  struct sap_arena arena = {NULL, 0};
-  carve(masses, &arena, problem, &sizes);
-  if (!sap_block_reserve(block, arena.used, memory)) {
-    return SAP_OUT_OF_MEMORY;
-  }
-  arena = (struct sap_arena){block->base, 0};
-  carve(masses, &arena, problem, &sizes);
-  sap_list_blocks(problem, masses->tree_A);
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    masses->position[t] = -1;
-  }
-  for (int32_t g = 0; g < problem->n_groups; ++g) {
-    const sap_constraints *group = &problem->groups[g];
-    for (int32_t c = 0; c < group->n; ++c) {
-      masses->position[group->tree_a[c]] = 0;
-      if (group->tree_b[c] >= 0) {
-        masses->position[group->tree_b[c]] = 0;
-      }
-    }
-  }
-  return sap_invert_mass(problem, masses->position, sap_kernels_best(), masses->S, error);
-}
-
-/* checks of all that a group's parameters follow from, and its rows */
-static sap_status check_group(const sap_problem *problem, const sap_constraints *group,
-                              const sap_group_parameters *parameters, int64_t *n_rows,
-                              sap_error *error) {
-  int64_t nJ = 0;
-  sap_status status = measure(problem, group, n_rows, &nJ, error);
-  if (status == SAP_OK) {
-    status = sap_check_scalars(parameters->dt, parameters->sigma, parameters->beta,
-                               parameters->delassus, error);
-  }
-  if (status == SAP_OK) {
-    status = check_parameters(group, *n_rows, parameters, error);
-  }
-  if (status == SAP_OK) {
-    status = sap_check_finite("J", nJ, group->J, error);
-  }
-  return status;
-}
-
-sap_status sap_regularize_groups(const sap_problem *problem, const sap_group_parameters *parameters,
-                                 double *R, double *v_hat, double *lower, double *upper,
-                                 struct sap_block *block, const sap_allocator *allocator,
-                                 sap_error *error) {
-  struct masses masses;
-  sap_sizes sizes;
-  int64_t first = 0, n_rows = 0;
-  const sap_status indices = sap_problem_sizes(problem, &sizes, error);
-  if (indices != SAP_OK) {
-    return indices;
-  }
-  for (int32_t g = 0; g < problem->n_groups; ++g) {
-    const sap_status status =
-        check_group(problem, &problem->groups[g], &parameters[g], &n_rows, error);
-    if (status != SAP_OK) {
-      return of_group(status, g, error);
-    }
-  }
-  const sap_status status = prepare(problem, &masses, block, allocator, error);
-  if (status != SAP_OK) {
-    return status;
-  }
-  for (int32_t g = 0; g < problem->n_groups; ++g) {
-    const sap_constraints *group = &problem->groups[g];
-    const sap_status of = regularize(problem, group, &parameters[g], &masses, R + first,
-                                     v_hat + first, lower + first, upper + first, error);
-    if (of != SAP_OK) {
-      return of_group(of, g, error);
-    }
-    for (int32_t c = 0; c < group->n; ++c) {
-      first += sap_rows_of(group, c);
-    }
   }
   return SAP_OK;
 }
@@ -391,17 +321,14 @@ sap_status sap_regularize_group(const sap_problem *problem, const sap_constraint
                                 const sap_group_parameters *parameters, double *R, double *v_hat,
                                 double *lower, double *upper, const sap_allocator *allocator,
                                 sap_error *error) {
-  sap_problem alone = *problem;
-  alone.n_contacts = 0;
-  alone.n_groups = 1;
-  alone.groups = group;
+  const struct sap_group_regularization physical = {*parameters, R, v_hat, lower, upper};
   const sap_allocator memory = sap_allocator_or_default(allocator);
   struct sap_block block = {0};
-  const sap_status status =
-      sap_regularize_groups(&alone, parameters, R, v_hat, lower, upper, &block, &memory, error);
-  sap_block_release(&block, &memory);
-  if (status != SAP_OK && error) {
-    error->group = -1;
+  struct sap_masses masses;
+  sap_status status = sap_masses_find(&masses, problem, &block, &memory, error);
+  if (status == SAP_OK) {
+    status = sap_regularize_rows(problem, group, &physical, &masses, error);
   }
+  sap_block_release(&block, &memory);
   return status;
 }

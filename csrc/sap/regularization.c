@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "linalg/kernels.h"
+#include "sap/groups.h"
 #include "sap/problem.h"
 #include "sap/regularization.h"
 
@@ -29,8 +30,9 @@ sap_status sap_check_scalars(double dt, double sigma, double beta, sap_delassus 
   return SAP_OK;
 }
 
-sap_status sap_check_parameters(const sap_problem *problem, const sap_sizes *sizes,
-                                const sap_parameters *p, sap_error *error) {
+/* all that sap_regularize() checks but trees and A */
+static sap_status check_parameters(const sap_problem *problem, const sap_sizes *sizes,
+                                   const sap_parameters *p, sap_error *error) {
   sap_status status = sap_check_scalars(p->dt, p->sigma, p->beta, p->delassus, error);
   if (status != SAP_OK) {
     return status;
@@ -50,14 +52,6 @@ sap_status sap_check_parameters(const sap_problem *problem, const sap_sizes *siz
     }
   }
   return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
-}
-
-void sap_list_blocks(const sap_problem *problem, int64_t *tree_A) {
-  int64_t offset = 0;
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    tree_A[t] = offset;
-    offset += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
-  }
 }
 
 /* W += J diag(A)^-1 J^T for one tree */
@@ -88,18 +82,22 @@ double sap_inverse_mass(const double W[9], int32_t n_rows) {
   return sqrt(sum) / n_rows;
 }
 
-sap_status sap_regularize_with(const sap_problem *problem, const sap_parameters *p,
-                               const struct sap_kernels *kernels, const int64_t *tree_A,
-                               const double *S, double *R_t, double *R_n, double *v_hat_n,
-                               sap_error *error) {
+sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *sizes,
+                                   const sap_parameters *p, const struct sap_masses *masses,
+                                   double *R_t, double *R_n, double *v_hat_n, sap_error *error) {
+  const sap_status status = check_parameters(problem, sizes, p, error);
+  if (status != SAP_OK) {
+    return status;
+  }
   const double *J = problem->J;
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
     double W[9] = {0};
     const int32_t trees[2] = {problem->tree_a[i], problem->tree_b[i]};
     for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
       const int32_t n = problem->tree_nv[trees[side]];
-      const int64_t block = tree_A[trees[side]];
-      sap_add_delassus(kernels, p->delassus, n, problem->A + block, S + block, J, W);
+      const int64_t block = masses->tree_A[trees[side]];
+      sap_add_delassus(masses->kernels, p->delassus, n, problem->A + block, masses->S + block, J,
+                       W);
       J += 3 * (int64_t)n;
     }
     const double w = sap_inverse_mass(W, 3);
@@ -142,45 +140,81 @@ sap_status sap_core_energy(const sap_problem *problem, const sap_parameters *p, 
   return SAP_OK;
 }
 
-struct scratch {
-  double *S;       /* (nA) */
-  int64_t *tree_A; /* (n_trees) */
-};
-
-static void carve(struct scratch *s, struct sap_arena *arena, const sap_problem *problem,
-                  const sap_sizes *sizes) {
-  s->S = sap_arena_take(arena, (size_t)sizes->nA, sizeof(double));
-  s->tree_A = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
+sap_status sap_regularize_with(const sap_problem *problem, const sap_sizes *sizes,
+                               const struct sap_regularization *physical,
+                               const struct sap_masses *masses, sap_error *error) {
+  sap_status status =
+      sap_regularize_contacts(problem, sizes, physical->parameters, masses, physical->R_t,
+                              physical->R_n, physical->v_hat_n, error);
+  for (int32_t g = 0; physical->groups && g < problem->n_groups && status == SAP_OK; ++g) {
+    status = sap_regularize_rows(problem, &problem->groups[g], &physical->groups[g], masses, error);
+    if (status != SAP_OK && error) {
+      error->group = g;
+    }
+  }
+  return status;
 }
 
-sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
-                          double *R_n, double *v_hat_n, const sap_allocator *allocator,
-                          sap_error *error) {
+/* ---- with masses of its own ------------------------------------------------------------------ */
+
+static void carve(struct sap_masses *masses, struct sap_arena *arena, const sap_problem *problem,
+                  const sap_sizes *sizes) {
+  int32_t widest = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    widest = problem->tree_nv[t] > widest ? problem->tree_nv[t] : widest;
+  }
+  masses->S = sap_arena_take(arena, (size_t)sizes->nA, sizeof(double));
+  masses->tree_A = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
+  masses->rows = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
+}
+
+sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem,
+                           struct sap_block *block, const sap_allocator *allocator,
+                           sap_error *error) {
+  sap_problem trees = *problem;
+  trees.n_contacts = trees.n_groups = 0;
+  sap_sizes sizes;
+  const sap_status status = sap_problem_sizes(&trees, &sizes, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  struct sap_arena arena = {NULL, 0};
+  carve(masses, &arena, problem, &sizes);
+  if (!sap_block_reserve(block, arena.used, allocator)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  arena = (struct sap_arena){block->base, 0};
+  carve(masses, &arena, problem, &sizes);
+  masses->kernels = sap_kernels_best();
+  int64_t offset = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    masses->tree_A[t] = offset;
+    offset += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
+  }
+  return sap_invert_mass(problem, NULL, masses->kernels, masses->S, error);
+}
+
+sap_status sap_regularize_all(const sap_problem *problem, const struct sap_regularization *physical,
+                              const sap_allocator *allocator, sap_error *error) {
   sap_sizes sizes;
   sap_status status = sap_problem_sizes(problem, &sizes, error);
-  if (status == SAP_OK) {
-    status = sap_check_parameters(problem, &sizes, parameters, error);
-  }
   if (status != SAP_OK) {
     return status;
   }
   const sap_allocator memory = sap_allocator_or_default(allocator);
   struct sap_block block = {0};
-  struct sap_arena arena = {NULL, 0};
-  struct scratch scratch;
-  carve(&scratch, &arena, problem, &sizes);
-  if (!sap_block_reserve(&block, arena.used, &memory)) {
-    return SAP_OUT_OF_MEMORY;
-  }
-  arena = (struct sap_arena){block.base, 0};
-  carve(&scratch, &arena, problem, &sizes);
-  sap_list_blocks(problem, scratch.tree_A);
-  const struct sap_kernels *kernels = sap_kernels_best();
-  status = sap_invert_mass(problem, NULL, kernels, scratch.S, error);
+  struct sap_masses masses;
+  status = sap_masses_find(&masses, problem, &block, &memory, error);
   if (status == SAP_OK) {
-    status = sap_regularize_with(problem, parameters, kernels, scratch.tree_A, scratch.S, R_t, R_n,
-                                 v_hat_n, error);
+    status = sap_regularize_with(problem, &sizes, physical, &masses, error);
   }
   sap_block_release(&block, &memory);
   return status;
+}
+
+sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
+                          double *R_n, double *v_hat_n, const sap_allocator *allocator,
+                          sap_error *error) {
+  const struct sap_regularization physical = {parameters, R_t, R_n, v_hat_n, NULL};
+  return sap_regularize_all(problem, &physical, allocator, error);
 }

@@ -6,7 +6,6 @@
 #include "base/threads.h"
 #include "sap/groups.h"
 #include "sap/problem.h"
-#include "sap/regularization.h"
 #include "sap/solver.h"
 
 sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
@@ -98,11 +97,8 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     complete->R_t = physical->R_t;
     complete->R_n = physical->R_n;
     complete->v_hat_n = physical->v_hat_n;
-    status = sap_check_parameters(problem, &sizes, physical->parameters, error);
-    if (status == SAP_OK) {
-      status = sap_regularize_with(problem, physical->parameters, w->kernels, w->graph.tree_A, w->S,
-                                   physical->R_t, physical->R_n, physical->v_hat_n, error);
-    }
+    const struct sap_masses masses = {w->kernels, w->graph.tree_A, w->S, w->rows};
+    status = sap_regularize_with(problem, &sizes, physical, &masses, error);
     if (status == SAP_OK && w->triples.has_cores && physical->parameters->delta) {
       complete->kappa = w->kappa;
       status = sap_core_energy(problem, physical->parameters, physical->R_n, w->kappa, error);
@@ -262,6 +258,13 @@ sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *prob
                                      const sap_parameters *parameters, double *R_t, double *R_n,
                                      double *v_hat_n, const double *v_guess, sap_solution *solution,
                                      sap_error *error) {
-  const struct sap_regularization physical = {parameters, R_t, R_n, v_hat_n};
+  const struct sap_regularization physical = {parameters, R_t, R_n, v_hat_n, NULL};
   return solve(solver, problem, &physical, v_guess, solution, error);
+}
+
+sap_status sap_solver_solve_regularized(sap_solver *solver, const sap_problem *problem,
+                                        const struct sap_regularization *physical,
+                                        const double *v_guess, sap_solution *solution,
+                                        sap_error *error) {
+  return solve(solver, problem, physical, v_guess, solution, error);
 }

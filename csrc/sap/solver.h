@@ -3,6 +3,7 @@
 #define SAPWOOD_SAP_SOLVER_H
 
 #include "sap/islands.h"
+#include "sap/regularization.h"
 
 struct sap_solver {
   sap_settings settings;
@@ -11,13 +12,13 @@ struct sap_solver {
   struct sap_workspace view[]; /* (work.sharing.n_threads) */
 };
 
-/* where R and v_hat come from, and where they go */
-struct sap_regularization {
-  const sap_parameters *parameters;
-  double *R_t, *R_n, *v_hat_n; /* (n_contacts) */
-};
-
 /* Checks the problem, makes the workspace fit it and binds the numbers. */
 sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_error *error);
+
+/* sap_solver_solve_physical(), the groups included where `physical` has their parameters */
+sap_status sap_solver_solve_regularized(sap_solver *solver, const sap_problem *problem,
+                                        const struct sap_regularization *physical,
+                                        const double *v_guess, sap_solution *solution,
+                                        sap_error *error);
 
 #endif

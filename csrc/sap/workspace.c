@@ -13,6 +13,11 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   sap_junction_tree_carve_updates(&w->graph.tree, arena);
   sap_factor_carve_values(&w->factor, arena);
   w->S = sap_arena_take(arena, (size_t)graph->sizes.nA, sizeof(double));
+  int32_t widest = 0;
+  for (int32_t t = 0; t < graph->n_trees && graph->sizes.n_rows > 0; ++t) {
+    widest = graph->tree_nv[t] > widest ? graph->tree_nv[t] : widest;
+  }
+  w->rows = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
   w->A = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->A);
   w->J.graph = graph;
   w->J.triples = &w->triples;
@@ -99,6 +104,7 @@ sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *pro
   *reused = w->has_graph && sap_graph_matches(&w->graph, problem, &w->triples, w->reduction.size,
                                               !settings->islands);
   if (*reused) {
+    w->graph.sizes = *sizes; /* rows in as many triples can be more or fewer */
     return SAP_OK;
   }
   w->has_graph = 0;

@@ -46,7 +46,8 @@ struct sap_workspace {
   struct sap_graph graph;
   struct sap_factor factor; /* H and its Cholesky factor */
 
-  double *S; /* (nA) inverse Cholesky factors of the blocks of A, see sap_invert_mass() */
+  double *S;    /* (nA) inverse Cholesky factors of the blocks of A, see sap_invert_mass() */
+  double *rows; /* (3, velocities of the widest tree) where there are rows, to regularize them */
 
   /* by position: the block of A, in the caller's array, or A' of a reduced tree, which is NULL otherwise */
   const double **A;                        /* (n_nodes) */

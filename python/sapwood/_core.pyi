@@ -1,12 +1,13 @@
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, Self, TypedDict, TypeVar, final
+from collections.abc import Mapping
+from typing import Any, Literal, Self, TypedDict, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sapwood.solution import ConstraintSolution, Solution, Status
+
 __version__: str
 
-_Made = TypeVar("_Made")
 _Float = NDArray[np.float64]
 _Arrays = tuple[NDArray[Any] | None, ...]
 _Ended = tuple[int, int, tuple[str, int, int, str] | BaseException | None]
@@ -67,9 +68,14 @@ def solve_batch(
     v_guesses: list[ArrayLike | None],
     settings: object,
     threads: int,
-    make: Callable[[dict[str, Any]], _Made],
     /,
-) -> list[_Made]: ...
+) -> list[Solution]: ...
+def set_solution_types(
+    solution: type[Solution],
+    constraint_solution: type[ConstraintSolution],
+    status: type[Status],
+    /,
+) -> None: ...
 def first_bad(arrays: tuple[_Float, ...], limit: float, /) -> tuple[int, int] | None: ...
 def mujoco_api(
     functions: Mapping[str, int],
@@ -151,7 +157,7 @@ class Problem:
 @final
 class Solver:
     def __new__(cls, settings: object = None, threads: int = 1) -> Self: ...
-    def solve(self, problem: Problem, v_guess: ArrayLike | None, /) -> dict[str, Any]: ...
+    def solve(self, problem: Problem, v_guess: ArrayLike | None, /) -> Solution: ...
     def evaluate(self, problem: Problem, v: ArrayLike, /) -> dict[str, Any]: ...
     def along_line(
         self, problem: Problem, v: ArrayLike, dv: ArrayLike, alpha: ArrayLike, /
@@ -235,4 +241,4 @@ class ModelStepper:
     def problem(self) -> dict[str, Any]: ...
     def groups(self) -> dict[str, NDArray[Any]]: ...
     def contacts(self) -> dict[str, Any]: ...
-    def result(self) -> dict[str, Any] | None: ...
+    def result(self) -> Solution | None: ...

@@ -73,5 +73,4 @@ def solve_batch(
         guesses,
         DEFAULT_SETTINGS if settings is None else settings,
         min(n_threads, len(problems) or 1),
-        Solution.from_core,
     )

@@ -257,7 +257,7 @@ class ConstraintGroup:
         ConstraintGroup
             A new group.
         """
-        copy = self._copy()
+        copy = self._copy(without=tuple(fields))
         copy._set(**fields)
         return copy
 

@@ -57,8 +57,7 @@ class LastStep:
     def solution(self) -> Solution | None:
         """What the solver found in the last step; None before the first one."""
         if self._solution is None:
-            fields = self._core.result()
-            self._solution = None if fields is None else Solution.from_core(fields)
+            self._solution = self._core.result()
         return self._solution
 
     @property

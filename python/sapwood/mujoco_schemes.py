@@ -283,15 +283,15 @@ class SchemeSteps:
         """
         return self._groups
 
-    def result(self) -> dict[str, Any] | None:
-        """The fields of the last step's solution.
+    def result(self) -> Solution | None:
+        """The solution of the last step.
 
         Returns
         -------
-        dict or None
+        Solution or None
             None before the first step.
         """
-        return None if self._solution is None else vars(self._solution).copy()
+        return self._solution
 
     # ---- the step -------------------------------------------------------------------------------
 

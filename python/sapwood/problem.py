@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.constraint_group import ConstraintGroup
 from sapwood.constraints import placed_groups
-from sapwood.dense import diagonal_blocks, offsets, split_jacobian
+from sapwood.dense import diagonal_blocks, split_jacobian
 from sapwood.problem_arrays import Delassus, ProblemArrays
 from sapwood.rigid_core import DEFAULT_LAMBDA, core_arrays
 
@@ -160,7 +160,7 @@ class ContactProblem(ProblemArrays):
         self._constraints = tuple(
             group.regularized(*arrays) for group, arrays in zip(groups, held.groups, strict=True)
         )
-        self._tree_offsets = offsets(held.tree_nv)
+        self._tree_offsets = None
         self._J_offsets = {}
 
     @classmethod

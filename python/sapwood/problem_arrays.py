@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.checks import integer
 from sapwood.constraint_group import ConstraintGroup
-from sapwood.dense import jacobian_offsets
+from sapwood.dense import jacobian_offsets, offsets
 from sapwood.rigid_core import deep_contacts
 
 _Float = NDArray[np.float64]
@@ -26,9 +26,9 @@ class ProblemArrays:
 
     _core: _core.Problem
     _fields: dict[str, Any]
-    _tree_offsets: NDArray[np.int64]
-    # where each constraint begins in J: of the contacts by None, of a group by its number; found
-    # when first asked for
+    # found when first asked for: first velocities, and where each constraint begins in J, of the
+    # contacts by None, of a group by its number
+    _tree_offsets: NDArray[np.int64] | None
     _J_offsets: dict[int | None, NDArray[np.int64]]
     _constraints: tuple[ConstraintGroup, ...]
 
@@ -199,11 +199,13 @@ class ProblemArrays:
     @property
     def tree_offsets(self) -> NDArray[np.int64]:
         """First velocity of each tree, and nv (n_trees + 1,)."""
+        if self._tree_offsets is None:
+            self._tree_offsets = offsets(self.tree_nv)
         return self._tree_offsets
 
     def _parts(self) -> list[slice]:
         """Where the velocities of each tree lie."""
-        return [slice(a, b) for a, b in itertools.pairwise(self._tree_offsets)]
+        return [slice(a, b) for a, b in itertools.pairwise(self.tree_offsets)]
 
     def _first_entries(self, k: int | None) -> NDArray[np.int64]:
         """Where the constraints of group k, or the contacts, begin in their J."""

@@ -150,6 +150,8 @@ def core_arrays(
     TypeError, ValueError
         For a wrong type, shape or kind; the text names the argument and the index.
     """
+    if isinstance(core, str) and core == CoreKind.none.name:
+        return {}
     arrays: dict[str, NDArray[Any]] = {"core": core_kinds(core, shape)}
     if not arrays["core"].any():
         return {}

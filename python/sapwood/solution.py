@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.equality import equal_arrays
 
 
@@ -42,9 +43,6 @@ class Region(enum.IntEnum):
 
     def __str__(self) -> str:
         return self.name
-
-
-_STATUSES = tuple(Status)
 
 
 class ConstraintSolution(NamedTuple):
@@ -138,29 +136,6 @@ class Solution:
     constraints: tuple[ConstraintSolution, ...] = ()
     core_scale: NDArray[np.float64] | None = None
 
-    @classmethod
-    def from_core(cls, fields: dict[str, Any]) -> Solution:
-        """Build a solution from what the C core returns.
-
-        Parameters
-        ----------
-        fields : dict
-            The attributes by name, ``status`` as a number.
-
-        Returns
-        -------
-        Solution
-            With the arrays of `fields`, not copied.
-        """
-        # a frozen dataclass sets its fields one by one, which takes longer than a small solve
-        solution = cls.__new__(cls)
-        solution.__dict__.update(fields)
-        solution.__dict__["status"] = _STATUSES[fields["status"]]
-        groups = fields["constraints"]
-        if groups:
-            solution.__dict__["constraints"] = tuple(ConstraintSolution(*group) for group in groups)
-        return solution
-
     @property
     def deepened(self) -> NDArray[np.intp]:
         """Contacts (n,) whose core was used with a larger delta than the problem's."""
@@ -217,3 +192,6 @@ class Solution:
             f"cost - minimum <= {self.cost_gap_bound:.3g} J, cost {self.cost:.6g} J\n"
             f"  {1e3 * seconds:.3g} ms ({parts})"
         )
+
+
+_core.set_solution_types(Solution, ConstraintSolution, Status)

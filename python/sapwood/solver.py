@@ -129,9 +129,7 @@ class SapSolver:
             Where there is no room for the workspace.
         """
         core = _core_of(problem)
-        if v_guess is None:
-            v_guess = problem.v_guess
-        return Solution.from_core(self._core.solve(core, v_guess))
+        return self._core.solve(core, problem.v_guess if v_guess is None else v_guess)
 
     def evaluate(self, problem: ContactProblem, v: ArrayLike) -> Evaluation:
         """Cost, gradient, dense Hessian and Newton direction at v (section VIII-A).

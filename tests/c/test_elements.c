@@ -270,7 +270,9 @@ static void impulses_become_forces(void) {
                                .n_groups = g.n_groups,
                                .groups = g.groups};
   const sap_parameters step = {.dt = dt, .sigma = 1e-3, .beta = 1};
-  REQUIRE(sap_element_gather_regularize(&g, &problem, &step, NULL) == SAP_OK);
+  sap_element_gather_parameters(&g, &step);
+  const struct sap_regularization physical = {&step, NULL, NULL, NULL, g.regularization};
+  REQUIRE(sap_regularize_all(&problem, &physical, NULL, NULL) == SAP_OK);
   /* w = 1/4 for the limit of dof 1, beta = 0.1; bounds of the controllers differ by side */
   CHECK_CLOSE(g.R[8], 0.01 / 39.478417604357434 * 0.25, 1e-12);
   CHECK_CLOSE(g.v_hat[9], -0.25 / 0.02, 1e-12);
@@ -402,8 +404,6 @@ static void counted_release(void *memory, void *context) {
 
 static void failing_allocations_are_clean_errors(void) {
   int succeeded = 0;
-  double A[4 + 9] = {2, 0, 0, 4, 1, 0, 0, 0, 1, 0, 0, 0, 1};
-  const sap_parameters step = {.dt = dt, .sigma = 1e-3, .beta = 1};
   for (long fail_at = 1; !succeeded && fail_at < 100; ++fail_at) {
     struct counter counter = {0, 0, fail_at};
     const sap_allocator allocator = {counted_allocate, counted_release, &counter};
@@ -418,14 +418,6 @@ static void failing_allocations_are_clean_errors(void) {
     for (int again = 0; again < 3 && (status == SAP_OK || again > 0); ++again) {
       const long before = counter.calls;
       status = sap_element_gather_run(&g, &m.state, touched, &fault, &index);
-      if (status == SAP_OK) {
-        const sap_problem problem = {.n_trees = TREES,
-                                     .tree_nv = m.tree_dofnum,
-                                     .A = A,
-                                     .n_groups = g.n_groups,
-                                     .groups = g.groups};
-        status = sap_element_gather_regularize(&g, &problem, &step, NULL);
-      }
       CHECK(status == SAP_OK || again == 0);
       CHECK(again < 2 || counter.calls == before);
       succeeded = status == SAP_OK && counter.calls < fail_at;

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "constraints/kinds.h"
+#include "sap/solver.h"
 #include "scene.h"
 
 enum { GROUPS = 6, MOST_CONSTRAINTS = 12, MOST_ROWS = 6 * MOST_CONSTRAINTS };
@@ -338,6 +340,89 @@ static void numbers_may_change_while_the_graph_stays(void) {
   sap_solver_destroy(other);
 }
 
+/* one row or three make one triple: the graph is the same, the number of rows is not */
+static void rows_are_counted_anew_where_the_graph_stays(void) {
+  uint64_t seed = 87;
+  static struct scene_outputs out;
+  make(3, 8, 1, &seed);
+  do {
+    make_group(1, 1, 3, &seed);
+  } while (group[1].size[0] < 3);
+  scene.problem.n_groups = 1;
+  scene.problem.groups = &constraints[1];
+  sap_solver *kept, *fresh;
+  REQUIRE(sap_solver_create(&kept, NULL, NULL, NULL) == SAP_OK);
+  REQUIRE(sap_solver_create(&fresh, NULL, NULL, NULL) == SAP_OK);
+  sap_solution solution = scene_solution(&out), expected = scene_solution(&out);
+  group[1].size[0] = 1;
+  REQUIRE(sap_solver_solve(kept, &scene.problem, NULL, &solution, NULL) == SAP_OK);
+  group[1].size[0] = 3;
+  REQUIRE(sap_solver_solve(kept, &scene.problem, NULL, &solution, NULL) == SAP_OK);
+  REQUIRE(sap_solver_solve(fresh, &scene.problem, NULL, &expected, NULL) == SAP_OK);
+  CHECK_EQUAL(solution.symbolic_reused, 1);
+  CHECK(solution.complementarity_error > 0);
+  CHECK(solution.complementarity_error == expected.complementarity_error);
+  sap_solver_destroy(kept);
+  sap_solver_destroy(fresh);
+}
+
+/* from physical parameters in the solve, and before it */
+static void a_solve_regularizes_contacts_and_groups(void) {
+  uint64_t seed = 86;
+  static struct scene_outputs first, second;
+  static struct group before[GROUPS];
+  static double values[SAP_MOST_PARAMETERS][MOST_ROWS];
+  double phi0[6] = {0}, tau_d[6] = {0}, k[6] = {1e2, 1e3, 1e4, 1e5, 1e6, INFINITY}, out[3][6];
+  const double *value[SAP_MOST_PARAMETERS];
+  struct sap_group_regularization physical[GROUPS];
+  for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
+    value[p] = values[p];
+    for (int i = 0; i < MOST_ROWS; ++i) {
+      values[p][i] = p + check_random(&seed, 0.1, 1);
+    }
+  }
+  for (int delassus = 0; delassus < 2; ++delassus) {
+    make(6, 6, 5, &seed);
+    const sap_parameters contacts = {0.01, 1e-3, 1, (sap_delassus)delassus, phi0, k, tau_d, NULL};
+    REQUIRE(sap_regularize(&scene.problem, &contacts, scene.R_t, scene.R_n, scene.v_hat_n, NULL,
+                           NULL) == SAP_OK);
+    for (int g = 0; g < GROUPS; ++g) {
+      struct group *to = &group[g];
+      physical[g] = (struct sap_group_regularization){
+          {0.01, 1e-3, 0.1, (sap_delassus)delassus, value}, to->R, to->v_hat, to->lower, to->upper};
+      REQUIRE(sap_regularize_group(&scene.problem, &constraints[g], &physical[g].parameters, to->R,
+                                   to->v_hat, to->lower, to->upper, NULL, NULL) == SAP_OK);
+    }
+    sap_solver *solver;
+    REQUIRE(sap_solver_create(&solver, NULL, NULL, NULL) == SAP_OK);
+    sap_solution solution = scene_solution(&first);
+    REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
+    memcpy(before, group, sizeof before);
+    for (int g = 0; g < GROUPS; ++g) {
+      memset(group[g].R, 0, sizeof(double) * (size_t)group[g].n_rows);
+    }
+    const struct sap_regularization all = {&contacts, out[0], out[1], out[2], physical};
+    solution = scene_solution(&second);
+    REQUIRE(sap_solver_solve_regularized(solver, &scene.problem, &all, NULL, &solution, NULL) ==
+            SAP_OK);
+    CHECK(memcmp(before, group, sizeof before) == 0);
+    CHECK(memcmp(first.v, second.v, (size_t)scene.sizes.nv * sizeof(double)) == 0);
+    /* bounds that the group has already are left alone */
+    physical[2].lower = physical[2].upper = NULL;
+    group[2].upper[0] = 1e-3;
+    REQUIRE(sap_solver_solve_regularized(solver, &scene.problem, &all, NULL, &solution, NULL) ==
+            SAP_OK);
+    CHECK(group[2].upper[0] == 1e-3);
+    values[0][1] = NAN;
+    sap_error error;
+    CHECK_EQUAL(sap_solver_solve_regularized(solver, &scene.problem, &all, NULL, &solution, &error),
+                SAP_INVALID_ARGUMENT);
+    CHECK(strcmp(error.argument, "phi0") == 0 && error.group == 0 && error.index == 1);
+    values[0][1] = 0.5;
+    sap_solver_destroy(solver);
+  }
+}
+
 /* ---- rules ----------------------------------------------------------------------------------- */
 
 static void expect(const char *argument, int64_t index) {
@@ -405,6 +490,8 @@ int main(int argc, char **argv) {
       CHECK_TEST(differences_along_a_line_are_those_of_the_cost),
       CHECK_TEST(solutions_are_minima_within_their_bounds),
       CHECK_TEST(numbers_may_change_while_the_graph_stays),
+      CHECK_TEST(rows_are_counted_anew_where_the_graph_stays),
+      CHECK_TEST(a_solve_regularizes_contacts_and_groups),
       CHECK_TEST(every_rule_has_its_error),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
