@@ -2,8 +2,8 @@
  * matrix, CHOLMOD.
  *
  * They differ in where a block lies and in what factor and solve do; whoever assembles only sees
- * addresses. Columns of nodes lie in the order of their positions, so that those of a supernode or component are one
- * range of values. All work on one connected component at a time. */
+ * addresses. Columns of nodes lie in the order of their positions, so that those of a supernode or component are
+ * one range of values. All work on one connected component at a time. */
 #ifndef SAPWOOD_LINALG_FACTORIZATION_H
 #define SAPWOOD_LINALG_FACTORIZATION_H
 
@@ -59,8 +59,8 @@ static inline size_t sap_factor_values(const struct sap_factor *factor, int32_t 
 /* zeros the columns of supernode s: best done just before their blocks are written */
 void sap_factor_clear(struct sap_factor *factor, const struct sap_supernode *s);
 
-/* Factors component c, and x <- H^-1 x for its scalars; x is indexed by scalar. Returns -1, or the position of a node
- * at which a pivot was not positive, with x undefined. */
+/* Factors component c, and x <- H^-1 x for its scalars; x is indexed by scalar. Returns -1, or the position of
+ * a node at which a pivot was not positive, with x undefined. */
 int32_t sap_factor_run(struct sap_factor *factor, int32_t c, double *x);
 
 /* x <- H^-1 x once more */

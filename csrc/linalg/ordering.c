@@ -136,8 +136,8 @@ static void eliminate(int32_t words, int32_t stride, int32_t n, uint64_t *set, c
     }
     of_degree[degree[i] * words + i / WORD] |= bit(i);
   }
-  int32_t least = 0,
-          w = 0; /* no node of less degree is left, nor one of this degree before word w */
+  /* no node of less degree is left, nor one of this degree before word w */
+  int32_t least = 0, w = 0;
   for (int32_t k = 0; k < n; ++k) {
     while (of_degree[least * words + w] == 0) {
       w = w + 1 < words ? w + 1 : 0;

@@ -1,8 +1,8 @@
 /* Fill-reducing order of a graph: minimum degree, component by component.
  *
- * Components of up to 256 nodes are eliminated as the definition says, on sets of nodes that are a few words each. Larger ones
- * are left to SuiteSparse AMD, which has no other user. Its own core works in memory that we hand it, so it allocates
- * nothing. */
+ * Components of up to 256 nodes are eliminated as the definition says, on sets of nodes that are a few words
+ * each. Larger ones are left to SuiteSparse AMD, which has no other user. Its own core works in memory that we
+ * hand it, so it allocates nothing. */
 #ifndef SAPWOOD_LINALG_ORDERING_H
 #define SAPWOOD_LINALG_ORDERING_H
 
@@ -11,9 +11,8 @@
 #include "base/memory.h"
 
 struct sap_ordering {
-  int32_t *root; /* (n) the first node of its component */
-  int32_t
-      *name; /* (n) its number in a small component; ~ its number among the nodes of large ones */
+  int32_t *root;  /* (n) the first node of its component */
+  int32_t *name;  /* (n) its number in a small component, or ~ its number in all large ones */
   int32_t *count; /* (n) at a root: nodes of its component */
   int32_t *begin; /* (n) at the root of a small component: place of its first node */
   int32_t *node;  /* (n) by place: small components one by one, then the large ones */

@@ -276,7 +276,7 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
         assemble_tree(J, node, A[node], pool, scratch, factor);
       }
     }
-    /* patches come by their lower position, law after law: those left over of a law follow with the next supernode */
+    /* patches come by their lower position, law after law: every panel is cleared before its blocks come */
     for (; p < island->patch_end && graph->patch[p].low < s->node_end; ++p) {
       const struct sap_patch *patch = &graph->patch[p];
       if (patch->high < 0) {
