@@ -83,16 +83,12 @@ static int32_t find_components(struct sap_ordering *ordering, int32_t n, int32_t
 
 /* ---- small components ---- */
 
-/* S_i of every node, by place */
+/* S_i of every node, by place; without i as yet */
 static void list_sets(struct sap_ordering *ordering, int32_t n_small, int32_t n_edges,
                       const int32_t *edge_a, const int32_t *edge_b) {
   const int32_t *name = ordering->name;
   const size_t words = (size_t)ordering->words;
   memset(ordering->set, 0, (size_t)n_small * words * sizeof *ordering->set);
-  for (int32_t k = 0; k < n_small; ++k) {
-    const int32_t i = name[ordering->node[k]];
-    ordering->set[(size_t)k * words + (size_t)(i / WORD)] = bit(i);
-  }
   for (int32_t e = 0; e < n_edges; ++e) {
     const int32_t a = name[edge_a[e]], b = name[edge_b[e]];
     if (a >= 0) {
@@ -130,11 +126,12 @@ static void eliminate(int32_t words, int32_t stride, int32_t n, uint64_t *set, c
   int32_t degree[SMALL];
   memset(of_degree, 0, (size_t)n * (size_t)words * sizeof *of_degree);
   for (int32_t i = 0; i < n; ++i) {
-    degree[i] = -1;
+    degree[i] = 0;
     for (int32_t w = 0; w < words; ++w) {
       degree[i] += size_of(set[i * stride + w]);
     }
     of_degree[degree[i] * words + i / WORD] |= bit(i);
+    set[i * stride + i / WORD] |= bit(i);
   }
   /* no node of less degree is left, nor one of this degree before word w */
   int32_t least = 0, w = 0;
