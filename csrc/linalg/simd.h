@@ -4,6 +4,7 @@
  *   simd_lane_to_all  one lane, in all lanes            simd_with_lane  x, with one lane of y
  *   simd_lane         one lane, as a scalar             simd_beyond     x, with zeros up to a lane
  *   simd_spread       a scalar, in all lanes            simd_sums       lane l is the sum of x[l]
+ *   simd_sum_three    the sums of x[0] to x[2], stored
  *   simd_within       are all lanes in a closed range? */
 #ifndef SAPWOOD_LINALG_SIMD_H
 #define SAPWOOD_LINALG_SIMD_H
@@ -30,6 +31,8 @@ static inline void simd_store_part(double *p, simd x, simd_mask m) {
   _mm512_mask_storeu_pd(p, m, x);
 }
 static inline simd simd_abs(simd x) { return _mm512_abs_pd(x); }
+static inline simd simd_max(simd x, simd y) { return _mm512_max_pd(x, y); }
+static inline simd simd_sqrt(simd x) { return _mm512_sqrt_pd(x); }
 static inline double simd_sum(simd x) { return _mm512_reduce_add_pd(x); }
 static inline simd simd_lane_to_all(simd x, int lane) {
   return _mm512_permutexvar_pd(_mm512_set1_epi64(lane), x);
@@ -61,6 +64,17 @@ static inline simd simd_sums(const simd x[]) {
   }
   return _mm512_unpacklo_pd(quarter[0], quarter[1]) + _mm512_unpackhi_pd(quarter[0], quarter[1]);
 }
+static inline void simd_sum_three(const simd x[3], double *a, double *b, double *c) {
+  /* halves of a and b in one vector, c in both; then quarters: a, c, b, c */
+  const simd ab = _mm512_mask_blend_pd(0xf0, x[0], x[1]) + _mm512_shuffle_f64x2(x[0], x[1], 0x4e);
+  const simd cc = x[2] + _mm512_shuffle_f64x2(x[2], x[2], 0x4e);
+  const simd other = _mm512_mask_blend_pd(0xcc, cc, ab);
+  const simd two = _mm512_mask_blend_pd(0xcc, ab, cc) + _mm512_shuffle_f64x2(other, other, 0xb1);
+  const simd one = two + _mm512_permute_pd(two, 0x55);
+  _mm_storel_pd(a, _mm512_castpd512_pd128(one));
+  _mm_storel_pd(c, _mm512_extractf64x2_pd(one, 1));
+  _mm_storel_pd(b, _mm512_extractf64x2_pd(one, 2));
+}
 
 #elif defined(__AVX2__)
 #include <immintrin.h>
@@ -79,6 +93,8 @@ static inline void simd_store(double *p, simd x) { _mm256_storeu_pd(p, x); }
 static inline simd simd_load_part(const double *p, simd_mask m) { return _mm256_maskload_pd(p, m); }
 static inline void simd_store_part(double *p, simd x, simd_mask m) { _mm256_maskstore_pd(p, m, x); }
 static inline simd simd_abs(simd x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x); }
+static inline simd simd_max(simd x, simd y) { return _mm256_max_pd(x, y); }
+static inline simd simd_sqrt(simd x) { return _mm256_sqrt_pd(x); }
 static inline double simd_sum(simd x) { return (x[0] + x[2]) + (x[1] + x[3]); }
 static inline simd simd_lane_to_all(simd x, int lane) { return simd_all(x[lane]); }
 static inline simd_scalar simd_lane(simd x, int lane) {
@@ -130,6 +146,10 @@ static inline void simd_store_part(double *p, simd x, simd_mask m) {
   }
 }
 static inline simd simd_abs(simd x) { return (simd){__builtin_fabs(x[0]), __builtin_fabs(x[1])}; }
+static inline simd simd_max(simd x, simd y) {
+  return (simd){x[0] > y[0] ? x[0] : y[0], x[1] > y[1] ? x[1] : y[1]};
+}
+static inline simd simd_sqrt(simd x) { return (simd){sqrt(x[0]), sqrt(x[1])}; }
 static inline double simd_sum(simd x) { return x[0] + x[1]; }
 static inline simd simd_lane_to_all(simd x, int lane) { return simd_all(x[lane]); }
 static inline simd_scalar simd_lane(simd x, int lane) { return simd_all(x[lane]); }
@@ -148,6 +168,12 @@ static inline simd simd_sums(const simd x[]) {
 
 #else
 #error "the kernels need the vector extensions of GCC or Clang"
+#endif
+
+#if SAP_SIMD_WIDTH < 8
+static inline void simd_sum_three(const simd x[3], double *a, double *b, double *c) {
+  *a = simd_sum(x[0]), *b = simd_sum(x[1]), *c = simd_sum(x[2]);
+}
 #endif
 
 /* scalars are two equal lanes, lest compilers move them through memory */

@@ -2,15 +2,28 @@
  *
  *     |v - v_min|_A <= |g|_{A^-1},    l(v) - l_min <= 1/2 |g|^2_{A^-1}
  *
- * for the gradient in exact arithmetic. The computed one differs from it by at most e, a bound on its
- * rounding errors found alongside; |g + d|_{A^-1} <= |L^-1 g| + | |L^-1| e | for every |d| <= e. */
+ * for the gradient in exact arithmetic. The computed one differs from it by at most e, a bound on its rounding
+ * errors to first order in the round-off u; |g + d|_{A^-1} <= |L^-1 g| + | |L^-1| e | for every |d| <= e. Both
+ * norms are summed over the trees of an island first.
+ *
+ * Of e, A (v - v*) has its part entry by entry. A row of J v is wrong by d <= n u |J| |v|, and gamma by
+ * |dgamma|_R <= |d|_{R^-1}, since the projection does not expand in the norm of R (round_off.c; other laws bound theirs).
+ * J^T gamma is then wrong by |J|^T |dgamma|, entry by entry, but for patches of contacts between trees of up to 8
+ * velocities: with p_t and p_n the largest |J_1| + |J_2| and |J_n| of the patch, column by column,
+ *
+ *     d_t = n u p_t^T |v|                       d_n = n u p_n^T |v|
+ *     |dgamma_t| <= d_t/R_t + d_n/sqrt(R_t R_n)    |dgamma_n| <= d_n/R_n + d_t/sqrt(R_t R_n)
+ *     e += p_t sum |dgamma_t| + p_n sum |dgamma_n|
+ *
+ * reads nothing of J, for p is found while J is packed. This e is 1.9 times as large in geometric mean over the
+ * reference problems of free bodies, and at most 4 times. */
 #ifndef SAPWOOD_SAP_CERTIFICATE_H
 #define SAPWOOD_SAP_CERTIFICATE_H
 
 #include "sap/workspace.h"
 
-/* square of the bound on |v - v_min|_A of one island, in J; sap_verify() at v first. Uses dp and
- * pool.dv_c as scratch. */
+/* square of the bound on |v - v_min|_A of one island, in J, at v as it was
+ * evaluated. Uses dp and pool.dv_c as scratch. */
 double sap_certificate(struct sap_workspace *w, const struct sap_island *island);
 
 /* sum over contacts of |g_i . gamma_i|, g = v_c - v_hat + R gamma: the numerator of (25). Of a clamped row |g|

@@ -106,31 +106,29 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
     sap_refresh(w, island);
     sum += sap_evaluate(w, island).cost;
     sap_assemble(w, island);
+    if (gradient) {
+      sap_workspace_scatter(w, island, w->gradient, gradient);
+    }
   }
   if (cost) {
     *cost = sum;
-  }
-  if (gradient) {
-    sap_workspace_scatter(w, w->gradient, gradient);
   }
   if (hessian) {
     copy_hessian(w, problem, hessian);
   }
   if (direction) {
     free_direction(w, problem, v, direction);
-    for (int32_t i = 0; i < w->graph.tree.n_scalars; ++i) {
-      w->dv[i] = -w->gradient[i];
-    }
     for (int32_t i = 0; i < w->graph.n_islands; ++i) {
       const struct sap_island *island = &w->graph.island[i];
-      if (sap_factor_run(&w->factor, i, w->dv) < 0) {
-        continue;
-      }
       for (int32_t j = island->scalar_begin; j < island->scalar_end; ++j) {
+        w->dv[j] = -w->gradient[j];
+      }
+      const int stands = sap_factor_run(&w->factor, i, w->dv) < 0;
+      for (int32_t j = island->scalar_begin; !stands && j < island->scalar_end; ++j) {
         w->dv[j] = NAN; /* H broke down */
       }
+      sap_workspace_scatter(w, island, w->dv, direction);
     }
-    sap_workspace_scatter(w, w->dv, direction);
   }
   return SAP_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sap/certificate.h"
+#include "sap/results.h"
 
 void sap_islands_carve(struct sap_workspace *w, struct sap_arena *arena) {
   struct sap_sharing *sharing = &w->sharing;
@@ -117,24 +118,49 @@ static void solve_island(struct sap_workspace *view, int32_t i, const struct sap
   result->newton = sap_newton(view, island, job->settings);
   result->bound = sap_certificate(view, island);
   result->complementarity = sap_complementarity(view, island);
+  result->n_records = view->records.n;
 }
+
+/* ---- loops over the runs ---- */
 
 struct share {
   struct sap_workspace *w;
   const struct sap_job *job;
-  int alone;
+  const sap_solution *solution;
+  int alone; /* one run of all islands */
 };
+
+static struct sap_run run_of(const struct share *share, int32_t task) {
+  const struct sap_workspace *w = share->w;
+  return share->alone ? (struct sap_run){0, w->graph.n_islands} : w->sharing.run[task];
+}
 
 static void solve_run(void *context, int32_t task, int32_t thread) {
   const struct share *share = context;
-  struct sap_workspace *w = share->w, *view = &w->sharing.view[thread];
-  const struct sap_run run =
-      share->alone ? (struct sap_run){0, w->graph.n_islands} : w->sharing.run[task];
+  const struct sap_workspace *w = share->w;
+  struct sap_workspace *view = &w->sharing.view[thread];
+  const struct sap_run run = run_of(share, task);
   for (int32_t i = run.begin; i < run.end; ++i) {
     view->records = records_of(w, i);
     solve_island(view, i, share->job);
-    w->sharing.result[i].n_records = view->records.n;
   }
+}
+
+static void write_run(void *context, int32_t task, int32_t thread) {
+  const struct share *share = context;
+  const struct sap_workspace *w = share->w;
+  const struct sap_run run = run_of(share, task);
+  (void)thread;
+  for (int32_t i = run.begin; i < run.end; ++i) {
+    w->sharing.result[i].n_deep = sap_results_write(w, &w->graph.island[i], share->solution);
+  }
+}
+
+static void run_all(struct sap_threads *threads, struct share *share,
+                    void (*run)(void *, int32_t, int32_t)) {
+  share->alone = threads == NULL;
+  const struct sap_loop loop = {run, share, threads ? share->w->sharing.n_runs : 1, 0};
+  sap_threads_run(threads, &loop);
 }
 
 /* ---- sums ---- */
@@ -193,10 +219,9 @@ static void gather_records(struct sap_workspace *w) {
 
 int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
                       const struct sap_job *job, sap_solution *solution) {
-  struct share share = {w, job, threads == NULL};
-  const struct sap_loop loop = {solve_run, &share, threads ? w->sharing.n_runs : 1, 0};
+  struct share share = {.w = w, .job = job};
   make_views(w, threads ? w->sharing.n_threads : 1);
-  sap_threads_run(threads, &loop);
+  run_all(threads, &share, solve_run);
   for (int32_t i = 0; i < w->graph.n_islands; ++i) {
     if (!w->sharing.result[i].valid) {
       return 0;
@@ -207,4 +232,13 @@ int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
     gather_records(w);
   }
   return 1;
+}
+
+void sap_islands_write(struct sap_workspace *w, struct sap_threads *threads,
+                       sap_solution *solution) {
+  struct share share = {.w = w, .solution = solution};
+  run_all(threads, &share, write_run);
+  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
+    solution->n_deep += w->sharing.result[i].n_deep;
+  }
 }

@@ -33,6 +33,26 @@ INLINE uint64_t pack_rows(int32_t n, const int n_rows, struct rows from, double 
   return chunks;
 }
 
+/* the same for short rows, which are one chunk and never passed over; peak becomes the largest |J_1| + |J_2| and
+ * |J_n|, column by column */
+INLINE void pack_short(int32_t n, const int n_rows, struct rows from, double *to,
+                       simd peak[2][SHORT_VECTORS], simd *bad) {
+  const int32_t stride = sap_stride(n);
+  for (int k = 0; k < SHORT_VECTORS; ++k) {
+    const simd_mask part = part_of(n, k), whole = part_of(stride, k);
+    simd x[3];
+    for (int r = 0; r < 3; ++r) {
+      const int64_t at = k * SIMD_WIDTH;
+      x[r] = r < n_rows ? simd_load_part(from.J + r * from.step + at, part) : simd_zero();
+      simd_store_part(to + r * (int64_t)stride + at, x[r], whole);
+    }
+    const simd tangential = simd_abs(x[0]) + simd_abs(x[1]), normal = simd_abs(x[2]);
+    peak[0][k] = simd_max(peak[0][k], tangential);
+    peak[1][k] = simd_max(peak[1][k], normal);
+    *bad += simd_zero() * (tangential + normal);
+  }
+}
+
 /* the same for a reduced tree: the columns that stay, which are finite */
 INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, struct rows from, double *to) {
   const int32_t n_t = tree->n_t, stride = sap_stride(n_t), chunk = sap_chunk(n_t);
@@ -57,46 +77,65 @@ INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, struct rows fr
   return chunks;
 }
 
-/* rows of both sides of a triple, tree_a first, which has n_a velocities, and tree_b n_b */
-INLINE void find_rows(const struct sap_jacobian *J, int32_t place, const int clamped,
-                      const double *from, int64_t n_a, int64_t n_b, struct rows rows[2]) {
+/* rows of the side of a triple that has n velocities, behind those of its tree_a, which has `skip`, 0 where it is
+ * that side itself */
+INLINE struct rows find_rows(const struct sap_jacobian *J, int32_t place, const int clamped,
+                             const double *from, int64_t n, int64_t skip) {
   const struct sap_graph *graph = J->graph;
   if (!clamped) {
-    const double *contact = from + graph->contact_J[place];
-    rows[0] = (struct rows){contact, n_a, 3};
-    rows[1] = (struct rows){contact + 3 * n_a, n_b, 3};
-    return;
+    return (struct rows){from + graph->contact_J[place] + 3 * skip, n, 3};
   }
   const struct sap_triple_rows *triple =
       &J->triples->rows[graph->triple[place] - J->triples->n_contacts];
-  rows[0] = (struct rows){triple->J, triple->a_step, triple->n};
-  rows[1] = (struct rows){triple->J + triple->b, triple->b_step, triple->n};
+  return skip > 0 ? (struct rows){triple->J + triple->b, triple->b_step, triple->n}
+                  : (struct rows){triple->J, triple->a_step, triple->n};
+}
+
+/* the rows of one side of a patch, whose node has n velocities, other_n that of the other side, 0 without */
+INLINE void pack_side(const struct sap_jacobian *J, const struct sap_patch *patch, const int high,
+                      const struct sap_reduced_tree *reduced, int32_t n, int32_t other_n,
+                      const double *from, const int clamped, simd *bad) {
+  const struct sap_graph *graph = J->graph;
+  const int32_t tree = graph->node_tree[high ? patch->high : patch->low];
+  const int64_t width = 3 * (int64_t)sap_stride(reduced ? reduced->n_t : n);
+  double *to = J->values + (high ? patch->J_high : patch->J_low);
+  simd peak[2][SHORT_VECTORS];
+  for (int k = 0; k < SHORT_VECTORS; ++k) {
+    peak[0][k] = peak[1][k] = simd_zero();
+  }
+  for (int32_t i = patch->begin; i < patch->end; ++i, to += width) {
+    const int32_t skip = graph->tree_a[graph->triple[i]] == tree ? 0 : other_n;
+    const struct rows rows = find_rows(J, i, clamped, from, n, skip);
+    const int n_rows = clamped ? rows.n : 3;
+    J->chunks[high][i] = 1;
+    if (reduced) {
+      J->chunks[high][i] = pack_columns(reduced, rows, to);
+    } else if (n <= SHORT) {
+      pack_short(n, n_rows, rows, to, peak, bad);
+    } else {
+      J->chunks[high][i] = pack_rows(n, n_rows, rows, to, bad);
+    }
+  }
+  double *to_peak = peak_of(J, patch, high);
+  for (int k = 0; k < SHORT_VECTORS; ++k) {
+    simd_store(to_peak + k * SIMD_WIDTH, peak[0][k]);
+    simd_store(to_peak + SHORT + k * SIMD_WIDTH, peak[1][k]);
+  }
 }
 
 INLINE void pack_patch(const struct sap_jacobian *J, const struct sap_patch *patch,
                        const double *from, const int any_reduced, const int clamped, simd *bad) {
-  const struct sap_graph *graph = J->graph;
-  struct side sides[2];
-  const int n_sides = sides_of(J, patch, sides);
-  double *to[2] = {J->values + patch->J_low, J->values + patch->J_high};
-  for (int32_t i = patch->begin; i < patch->end; ++i) {
-    /* tree_a comes first */
-    const int first = graph->tree_position[graph->tree_a[graph->triple[i]]] != patch->low;
-    const struct sap_reduced_tree *reduced[2] = {NULL, NULL};
-    int32_t n[2] = {0, 0};
-    for (int k = 0; k < n_sides; ++k) {
-      const struct side *side = &sides[k == 0 ? first : !first];
-      reduced[k] = any_reduced ? J->reduced[side->node] : NULL;
-      n[k] = reduced[k] ? reduced[k]->n : side->n;
-    }
-    struct rows rows[2];
-    find_rows(J, i, clamped, from, n[0], n[1], rows);
-    for (int k = 0; k < n_sides; ++k) {
-      const int s = k == 0 ? first : !first;
-      J->chunks[s][i] = reduced[k] ? pack_columns(reduced[k], rows[k], to[s])
-                                   : pack_rows(n[k], clamped ? rows[k].n : 3, rows[k], to[s], bad);
-      to[s] += 3 * (int64_t)sides[s].stride;
-    }
+  const int32_t node[2] = {patch->low, patch->high};
+  const struct sap_reduced_tree *reduced[2] = {NULL, NULL};
+  int32_t n[2] = {0, 0};
+  const int n_sides = patch->high < 0 ? 1 : 2;
+  for (int s = 0; s < n_sides; ++s) {
+    reduced[s] = any_reduced ? J->reduced[node[s]] : NULL;
+    n[s] = reduced[s] ? reduced[s]->n : sap_node_size(&J->graph->tree, node[s]);
+  }
+  pack_side(J, patch, 0, reduced[0], n[0], n[1], from, clamped, bad);
+  if (n_sides == 2) {
+    pack_side(J, patch, 1, reduced[1], n[1], n[0], from, clamped, bad);
   }
 }
 
@@ -123,66 +162,49 @@ static int pack_reduced(const struct sap_jacobian *J, const struct sap_island *i
   return pack_any(J, island, from, 1);
 }
 
-/* ---- J x, and |J| |x| with it where `bounds` ---- */
+/* ---- J x ---- */
 
-struct row_sums {
-  simd product[3], bound[3];
-};
-
-INLINE struct row_sums no_sums(void) {
-  return (struct row_sums){{simd_zero(), simd_zero(), simd_zero()},
-                           {simd_zero(), simd_zero(), simd_zero()}};
-}
-
-/* adds one vector of the three rows at J */
-INLINE void add_rows(const double *J, int32_t stride, simd_mask part, simd x, const int bounds,
-                     struct row_sums *sums) {
+/* adds one vector of the three rows at J, times x */
+INLINE void add_rows(const double *J, int32_t stride, simd_mask part, simd x, simd sum[3]) {
   for (int r = 0; r < 3; ++r) {
-    const simd product = simd_load_part(J + (int64_t)r * stride, part) * x;
-    sums->product[r] += product;
-    if (bounds) {
-      sums->bound[r] += simd_abs(product);
-    }
+    sum[r] += simd_load_part(J + (int64_t)r * stride, part) * x;
   }
 }
 
-INLINE void store_sums(const struct row_sums *sums, int32_t i, double *const x_c[3],
-                       double *const bound[3]) {
-  for (int r = 0; r < 3; ++r) {
-    x_c[r][i] = simd_sum(sums->product[r]);
-    if (bound) {
-      bound[r][i] = simd_sum(sums->bound[r]);
-    }
-  }
+INLINE void store_sums(const simd sum[3], int32_t i, double *const x_c[3]) {
+  simd_sum_three(sum, x_c[0] + i, x_c[1] + i, x_c[2] + i);
 }
 
 /* a patch whose rows take V vectors on each of n_sides: x stays in registers */
-INLINE void multiply_short(const int V, const int n_sides, const struct side sides[2],
-                           const struct sap_patch *patch, const double *x, double *const x_c[3],
-                           double *const bound[3]) {
-  simd x_side[2][2];
-  for (int s = 0; s < n_sides; ++s) {
-    for (int k = 0; k < V; ++k) {
-      x_side[s][k] = simd_load_part(x + sides[s].scalar + k * SIMD_WIDTH, part_of(sides[s].n, k));
+INLINE void multiply_short(const int V, const int n_sides, const struct side low,
+                           const struct side high, const struct sap_patch *patch, const double *x,
+                           double *const x_c[3]) {
+  simd x_low[2], x_high[2];
+  for (int k = 0; k < V; ++k) {
+    x_low[k] = simd_load_part(x + low.scalar + k * SIMD_WIDTH, part_of(low.n, k));
+    if (n_sides == 2) {
+      x_high[k] = simd_load_part(x + high.scalar + k * SIMD_WIDTH, part_of(high.n, k));
     }
   }
+  const double *J_low = low.J, *J_high = high.J;
   for (int32_t i = patch->begin; i < patch->end; ++i) {
-    struct row_sums sums = no_sums();
-    for (int s = 0; s < n_sides; ++s) {
-      const double *J = sides[s].J + 3 * (int64_t)(i - patch->begin) * sides[s].stride;
-      for (int k = 0; k < V; ++k) {
-        add_rows(J + k * SIMD_WIDTH, sides[s].stride, part_of(sides[s].n, k), x_side[s][k],
-                 bound != NULL, &sums);
+    simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
+    for (int k = 0; k < V; ++k) {
+      add_rows(J_low + k * SIMD_WIDTH, low.stride, part_of(low.n, k), x_low[k], sum);
+      if (n_sides == 2) {
+        add_rows(J_high + k * SIMD_WIDTH, high.stride, part_of(high.n, k), x_high[k], sum);
       }
     }
-    store_sums(&sums, i, x_c, bound);
+    J_low += 3 * (int64_t)low.stride;
+    J_high += 3 * (int64_t)high.stride;
+    store_sums(sum, i, x_c);
   }
 }
 
 INLINE void multiply_long(int n_sides, const struct side sides[2], const struct sap_patch *patch,
-                          const double *x, double *const x_c[3], double *const bound[3]) {
+                          const double *x, double *const x_c[3]) {
   for (int32_t i = patch->begin; i < patch->end; ++i) {
-    struct row_sums sums = no_sums();
+    simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
     for (int s = 0; s < n_sides; ++s) {
       const struct side *side = &sides[s];
       const double *J = side->J + 3 * (int64_t)(i - patch->begin) * side->stride;
@@ -191,49 +213,38 @@ INLINE void multiply_long(int n_sides, const struct side sides[2], const struct 
         for (int32_t k = first_vector(side->n, c); k < last_vector(side->n, c); ++k) {
           const simd_mask part = part_of(side->n, k);
           add_rows(J + k * SIMD_WIDTH, side->stride, part,
-                   simd_load_part(x + side->scalar + k * SIMD_WIDTH, part), bound != NULL, &sums);
+                   simd_load_part(x + side->scalar + k * SIMD_WIDTH, part), sum);
         }
       }
     }
-    store_sums(&sums, i, x_c, bound);
-  }
-}
-
-INLINE void multiply_any(const struct sap_jacobian *J, const struct sap_island *island,
-                         const double *x, double *const x_c[3], double *const bound[3]) {
-  for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
-    const struct sap_patch *patch = &J->graph->patch[p];
-    struct side sides[2];
-    const int n_sides = sides_of(J, patch, sides);
-    const int32_t V = vectors_of(sides[0].n);
-    if (V > 2 || vectors_of(sides[1].n) != V) {
-      multiply_long(n_sides, sides, patch, x, x_c, bound);
-    } else if (n_sides == 2) {
-      V == 1 ? multiply_short(1, 2, sides, patch, x, x_c, bound)
-             : multiply_short(2, 2, sides, patch, x, x_c, bound);
-    } else {
-      V == 1 ? multiply_short(1, 1, sides, patch, x, x_c, bound)
-             : multiply_short(2, 1, sides, patch, x, x_c, bound);
-    }
+    store_sums(sum, i, x_c);
   }
 }
 
 static void multiply(const struct sap_jacobian *J, const struct sap_island *island, const double *x,
                      double *const x_c[3]) {
-  multiply_any(J, island, x, x_c, NULL);
+  for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
+    const struct sap_patch *patch = &J->graph->patch[p];
+    const int n_sides = patch->high < 0 ? 1 : 2;
+    const struct side low = side_of(J, patch, 0), high = side_of(J, patch, n_sides - 1);
+    const int32_t V = vectors_of(low.n);
+    if (V > 2 || vectors_of(high.n) != V) {
+      multiply_long(n_sides, (const struct side[]){low, high}, patch, x, x_c);
+    } else if (n_sides == 2) {
+      V == 1 ? multiply_short(1, 2, low, high, patch, x, x_c)
+             : multiply_short(2, 2, low, high, patch, x, x_c);
+    } else {
+      V == 1 ? multiply_short(1, 1, low, high, patch, x, x_c)
+             : multiply_short(2, 1, low, high, patch, x, x_c);
+    }
+  }
 }
 
-static void multiply_bounded(const struct sap_jacobian *J, const struct sap_island *island,
-                             const double *x, double *const x_c[3], double *const bound[3]) {
-  multiply_any(J, island, x, x_c, bound);
-}
-
-/* ---- J^T x_c, and |J|^T bound with it ---- */
+/* ---- J^T x_c ---- */
 
 /* one vector of the scalars of a node, of chunk c */
 INLINE simd add_transposed(const struct sap_jacobian *J, int32_t node, const double *row,
-                           int32_t stride, int32_t c, simd_mask part, double *const x_c[3],
-                           const int absolute) {
+                           int32_t stride, int32_t c, simd_mask part, double *const x_c[3]) {
   const struct sap_graph *graph = J->graph;
   const int32_t only = stride <= 8; /* one chunk */
   simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
@@ -245,38 +256,26 @@ INLINE simd add_transposed(const struct sap_jacobian *J, int32_t node, const dou
         continue;
       }
       for (int r = 0; r < 3; ++r) {
-        const simd J_r = simd_load_part(row + r * (int64_t)stride, part);
-        sum[r] += (absolute ? simd_abs(J_r) : J_r) * simd_all(x_c[r][i]);
+        sum[r] += simd_load_part(row + r * (int64_t)stride, part) * simd_all(x_c[r][i]);
       }
     }
   }
   return sum[0] + (sum[1] + sum[2]);
 }
 
-INLINE void transpose_any(const struct sap_jacobian *J, const struct sap_island *island,
-                          double *const x_c[3], double *y, const int absolute) {
+static void multiply_transposed(const struct sap_jacobian *J, const struct sap_island *island,
+                                double *const x_c[3], double *y) {
   const struct sap_graph *graph = J->graph;
   for (int32_t node = island->node_begin; node < island->node_end; ++node) {
     const int32_t n = sap_node_size(&graph->tree, node);
     for (int32_t k = 0; k < vectors_of(n); ++k) {
       const simd_mask part = part_of(n, k);
       const double *rows = J->values + graph->node_J[node] + k * SIMD_WIDTH;
-      const simd sum = add_transposed(J, node, rows, sap_stride(n), k * SIMD_WIDTH / sap_chunk(n),
-                                      part, x_c, absolute);
+      const simd sum =
+          add_transposed(J, node, rows, sap_stride(n), k * SIMD_WIDTH / sap_chunk(n), part, x_c);
       simd_store_part(y + graph->tree.node_scalar[node] + k * SIMD_WIDTH, sum, part);
     }
   }
-}
-
-static void multiply_transposed(const struct sap_jacobian *J, const struct sap_island *island,
-                                double *const x_c[3], double *y) {
-  transpose_any(J, island, x_c, y, 0);
-}
-
-static void multiply_transposed_absolute(const struct sap_jacobian *J,
-                                         const struct sap_island *island, double *const x_c[3],
-                                         double *y) {
-  transpose_any(J, island, x_c, y, 1);
 }
 
 const struct sap_jacobian_loops SAP_OF_ISA(sap_jacobian_loops_);
@@ -284,8 +283,7 @@ const struct sap_jacobian_loops SAP_OF_ISA(sap_jacobian_loops_) = {
     pack,
     pack_reduced,
     multiply,
-    multiply_bounded,
     multiply_transposed,
-    multiply_transposed_absolute,
+    SAP_OF_ISA(sap_bound_impulse_),
     SAP_OF_ISA(sap_assemble_),
 };

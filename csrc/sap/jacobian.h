@@ -19,6 +19,9 @@ struct sap_jacobian {
   double *values;
   uint64_t
       *chunks[2]; /* (n_triples) by place: chunks that are not zero, of the lower and higher side */
+  /* (n_patches, 2, 2, 8) by side of a patch: the largest |J_1| + |J_2| and |J_n| of its triples, column by
+   * column; where it has up to 8 velocities */
+  double *peak;
 };
 
 /* columns of a chunk: 64 chunks hold a row of any length */
@@ -57,16 +60,14 @@ struct sap_jacobian_loops {
   void (*multiply)(const struct sap_jacobian *J, const struct sap_island *island, const double *x,
                    double *const x_c[3]);
 
-  /* the same, and bound = |J| |x| */
-  void (*multiply_bounded)(const struct sap_jacobian *J, const struct sap_island *island,
-                           const double *x, double *const x_c[3], double *const bound[3]);
-
-  /* y = J^T x_c,  y = |J|^T x_c */
+  /* y = J^T x_c */
   void (*multiply_transposed)(const struct sap_jacobian *J, const struct sap_island *island,
                               double *const x_c[3], double *y);
-  void (*multiply_transposed_absolute)(const struct sap_jacobian *J,
-                                       const struct sap_island *island, double *const x_c[3],
-                                       double *y);
+
+  /* e = bound on the rounding errors of J^T gamma, gamma as it was evaluated at J v: see certificate.h. Uses
+   * dv_c of the pool as scratch. */
+  void (*bound_impulse)(const struct sap_jacobian *J, const struct sap_island *island,
+                        struct sap_pool *pool, const double *v, double *e);
 
   /* H = A + J^T G J into the places of a cleared factor: A by position. Triples with G = 0 are passed
    * over. */

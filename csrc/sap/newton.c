@@ -191,8 +191,6 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
                        result.last.gradient <= tolerance(w, settings, &result.last);
     if (at_end && (result.iterations > 0 || w->reduction.tree)) {
       result.last = sap_verify(w, island);
-    } else if (at_end) {
-      sap_bound(w, island);
     }
     record(w, island, result.iterations, &before, &result.last);
     lap(&watch, &result.assembly_seconds);

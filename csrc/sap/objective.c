@@ -4,8 +4,8 @@
 
 static void multiply_mass(const struct sap_workspace *w, const struct sap_island *island,
                           const double *x, double *y) {
-  w->vectors->multiply_mass(island->node_begin, island->node_end, w->graph.tree.node_scalar, w->A,
-                            x, y);
+  w->vectors->multiply_mass(island->node_begin, island->node_end, w->graph.tree.node_scalar,
+                            w->dense, w->diagonal, x, y);
 }
 
 double sap_momentum_error(double gradient, double scale) {
@@ -47,10 +47,6 @@ struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_isl
   return now;
 }
 
-void sap_bound(struct sap_workspace *w, const struct sap_island *island) {
-  w->jacobian_loops->multiply_bounded(&w->J, island, w->v, w->pool.v_c, w->pool.dv_c);
-}
-
 /* the whole velocities of the reduced trees, and momentum from the whole A; |D grad|^2 of the velocities that were
  * eliminated */
 static double restore(struct sap_workspace *w, const struct sap_island *island) {
@@ -68,7 +64,7 @@ static double restore(struct sap_workspace *w, const struct sap_island *island) 
 struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island) {
   refresh_momentum(w, island);
   const double eliminated = restore(w, island);
-  sap_bound(w, island);
+  w->jacobian_loops->multiply(&w->J, island, w->v, w->pool.v_c);
   struct sap_evaluation now = sap_evaluate(w, island);
   if (eliminated != 0) {
     now.gradient = sqrt(now.gradient * now.gradient + eliminated);

@@ -21,11 +21,8 @@ double sap_momentum_error(double gradient, double scale);
 /* dw = v - v*, momentum = A dw and v_c = J v from v */
 void sap_refresh(struct sap_workspace *w, const struct sap_island *island);
 
-/* v_c = J v, and |J| |v| into pool.dv_c for the certificate */
-void sap_bound(struct sap_workspace *w, const struct sap_island *island);
-
 /* sap_refresh() and sap_evaluate() for the whole problem: finds the velocities that were eliminated, and
- * takes momentum and gradient from the whole A. As sap_bound(). */
+ * takes momentum and gradient from the whole A. */
 struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island);
 
 /* writes y, gamma, region, slip, G, impulse and gradient from dw, momentum and v_c */

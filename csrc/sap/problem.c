@@ -74,50 +74,57 @@ sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sa
   return i < 0 ? SAP_OK : invalid(error, argument, i, x[i], "must be finite");
 }
 
-/* row-major and column-major are the same for a symmetric block */
-static int is_symmetric(int32_t n, const double *A) {
+/* row-major and column-major are the same for a block that is symmetric but for round-off */
+static int is_nearly_symmetric(int32_t n, const double *A) {
   for (int32_t i = 0; i < n; ++i) {
+    const double A_ii = A[(int64_t)i * (n + 1)];
     for (int32_t j = 0; j < i; ++j) {
-      const double a = A[(int64_t)i * n + j], b = A[(int64_t)j * n + i];
-      if (a != b) {
-        const double scale = sqrt(fabs(A[(int64_t)i * n + i] * A[(int64_t)j * n + j]));
-        if (!(fabs(a - b) <= sap_asymmetry * scale)) {
-          return 0;
-        }
+      const double A_jj = A[(int64_t)j * (n + 1)];
+      const double difference = fabs(A[(int64_t)i * n + j] - A[(int64_t)j * n + i]);
+      /* the smaller of the two will do mostly, and takes no root */
+      if (!(difference <= sap_asymmetry * (A_ii < A_jj ? A_ii : A_jj)) && difference > 0 &&
+          !(difference <= sap_asymmetry * sqrt(fabs(A_ii * A_jj)))) {
+        return 0;
       }
     }
   }
   return 1;
 }
 
-/* for a diagonal block, as free bodies have it: 0, and nothing done, for any other */
-static int invert_diagonal(int32_t n, const double *A, double *S) {
-  double others = 0;
-  for (int32_t i = 0; i < n - 1 && others == 0; ++i) {
-    const double *row =
-        A + (int64_t)i * (n + 1) + 1; /* the n entries between two of the diagonal */
-    for (int32_t j = 0; j < n; ++j) {
-      others += fabs(row[j]);
-    }
-  }
-  if (others != 0) {
-    return 0;
-  }
-  for (int32_t i = 0; i < n; ++i) {
-    const double a = A[(int64_t)i * (n + 1)];
-    if (!(a > 0 && a <= DBL_MAX)) {
-      return 0;
-    }
-  }
+/* S = L^-1 of a diagonal block */
+static void invert_diagonal(int32_t n, const double *A, double *S) {
   memset(S, 0, (size_t)n * (size_t)n * sizeof *S);
   for (int32_t i = 0; i < n; ++i) {
     S[(int64_t)i * (n + 1)] = 1 / sqrt(A[(int64_t)i * (n + 1)]);
   }
-  return 1;
+}
+
+/* S = L^-1 of the block of tree t at A */
+static sap_status invert_block(const sap_problem *problem, int32_t t, const double *A,
+                               const struct sap_kernels *kernels,
+                               const struct sap_vector_loops *loops, double *S, sap_error *error) {
+  const int32_t n = problem->tree_nv[t];
+  const int64_t n2 = (int64_t)n * n;
+  const double asymmetry = loops->asymmetry(n, A);
+  const int64_t bad = asymmetry <= DBL_MAX ? -1 : sap_first_non_finite(n2, A);
+  if (bad >= 0) {
+    return invalid(error, "A", (A - problem->A) + bad, A[bad], "must be finite");
+  }
+  if (asymmetry != 0 && !is_nearly_symmetric(n, A)) {
+    return invalid(error, "A", t, NAN, "the block of this tree must be symmetric");
+  }
+  memcpy(S, A, (size_t)n2 * sizeof *S);
+  if (kernels->factor(n, n, S, n) < n) {
+    return sap_fail(error, SAP_NOT_POSITIVE_DEFINITE, "A", t, NAN,
+                    "the block of this tree must be positive definite");
+  }
+  loops->invert_lower(n, S);
+  return SAP_OK;
 }
 
 sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
-                           const struct sap_kernels *kernels, double *S, sap_error *error) {
+                           const struct sap_kernels *kernels, double *S, int8_t *is_diagonal,
+                           sap_error *error) {
   const struct sap_vector_loops *loops = sap_vector_loops_of(sap_kernels_best_set());
   const double *A = problem->A;
   if (problem->n_trees > 0 && !A) {
@@ -125,26 +132,37 @@ sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
   }
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     const int32_t n = problem->tree_nv[t];
-    const int64_t n2 = (int64_t)n * n;
-    if ((!position || position[t] >= 0) && !invert_diagonal(n, A, S)) {
-      const int64_t bad = sap_first_non_finite(n2, A);
-      if (bad >= 0) {
-        return invalid(error, "A", (A - problem->A) + bad, A[bad], "must be finite");
+    if (!position || position[t] >= 0) {
+      const int diagonal = loops->is_diagonal(n, A);
+      if (is_diagonal) {
+        is_diagonal[t] = (int8_t)diagonal;
       }
-      if (!is_symmetric(n, A)) {
-        return invalid(error, "A", t, NAN, "the block of this tree must be symmetric");
+      const sap_status status =
+          diagonal ? SAP_OK : invert_block(problem, t, A, kernels, loops, S, error);
+      if (status != SAP_OK) {
+        return status;
       }
-      memcpy(S, A, (size_t)n2 * sizeof *S);
-      if (kernels->factor(n, n, S, n) < n) {
-        return sap_fail(error, SAP_NOT_POSITIVE_DEFINITE, "A", t, NAN,
-                        "the block of this tree must be positive definite");
+      if (diagonal && !is_diagonal) {
+        invert_diagonal(n, A, S);
       }
-      loops->invert_lower(n, S);
     }
-    A += n2;
-    S += n2;
+    A += (int64_t)n * n;
+    S += (int64_t)n * n;
   }
   return SAP_OK;
+}
+
+void sap_invert_diagonal_mass(const sap_problem *problem, const int32_t *position,
+                              const int8_t *is_diagonal, double *S) {
+  const double *A = problem->A;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    const int32_t n = problem->tree_nv[t];
+    if (position[t] >= 0 && is_diagonal[t]) {
+      invert_diagonal(n, A, S);
+    }
+    A += (int64_t)n * n;
+    S += (int64_t)n * n;
+  }
 }
 
 sap_status sap_check_cores_given(const sap_problem *problem, const sap_parameters *parameters,
@@ -267,7 +285,7 @@ sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *al
   if (!sap_block_reserve(&block, (size_t)sizes.nA * sizeof(double), &memory)) {
     return SAP_OUT_OF_MEMORY;
   }
-  status = sap_invert_mass(problem, NULL, sap_kernels_best(), (double *)block.base, error);
+  status = sap_invert_mass(problem, NULL, sap_kernels_best(), (double *)block.base, NULL, error);
   sap_block_release(&block, &memory);
   return status;
 }

@@ -15,9 +15,14 @@ sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sa
 
 /* Checks that the blocks of A are finite, symmetric and positive definite, and writes the inverses
  * S = L^-1 (nA) of their Cholesky factors, S^T S = A^-1: per tree lower triangular, column-major, zeros
- * above the diagonal. Trees with position < 0 (n_trees) are passed over; position may be NULL. */
+ * above the diagonal. Trees with position < 0 (n_trees) are passed over; position may be NULL. Where is_diagonal
+ * (n_trees) is not NULL it says which blocks are diagonal, as those of free bodies are, and S of these is not
+ * written: sap_invert_diagonal_mass() does that. */
 sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
-                           const struct sap_kernels *kernels, double *S, sap_error *error);
+                           const struct sap_kernels *kernels, double *S, int8_t *is_diagonal,
+                           sap_error *error);
+void sap_invert_diagonal_mass(const sap_problem *problem, const int32_t *position,
+                              const int8_t *is_diagonal, double *S);
 
 /* the kinds of cores are known, and their parameters there: kappa, or delta of parameters that are not NULL */
 sap_status sap_check_cores_given(const sap_problem *problem, const sap_parameters *parameters,

@@ -177,7 +177,7 @@ sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem
 static void multiply_whole(const struct sap_reduced_tree *tree,
                            const struct sap_vector_loops *loops, const double *x, double *y) {
   const int32_t scalar[2] = {0, tree->n};
-  loops->multiply_mass(0, 1, scalar, &tree->A_whole, x, y);
+  loops->multiply_mass(0, 1, scalar, &tree->A_whole, NULL, x, y);
 }
 
 /* |D x|^2 over u */

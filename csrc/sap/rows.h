@@ -1,4 +1,4 @@
-/* What the loops over the packed rows of J share: jacobian.c and assembly.c, compiled once per instruction
+/* What the loops over the packed rows of J share: jacobian.c, round_off.c and assembly.c, compiled once per instruction
  * set. */
 #ifndef SAPWOOD_SAP_ROWS_H
 #define SAPWOOD_SAP_ROWS_H
@@ -28,12 +28,10 @@ INLINE struct side side_of(const struct sap_jacobian *J, const struct sap_patch 
 /* the sides of a patch, the second one a copy of the first where there is none; returns how many there are */
 INLINE int sides_of(const struct sap_jacobian *J, const struct sap_patch *patch,
                     struct side sides[2]) {
-  sides[0] = sides[1] = side_of(J, patch, 0);
-  if (patch->high < 0) {
-    return 1;
-  }
-  sides[1] = side_of(J, patch, 1);
-  return 2;
+  const int n_sides = patch->high < 0 ? 1 : 2;
+  sides[0] = side_of(J, patch, 0);
+  sides[1] = side_of(J, patch, n_sides - 1);
+  return n_sides;
 }
 
 /* vectors that n doubles take */
@@ -59,7 +57,24 @@ INLINE const uint64_t *chunks_of(const struct sap_jacobian *J, int32_t node,
   return J->chunks[J->graph->patch[incidence->patch].low != node];
 }
 
-/* the entry of the table that is in assembly.c */
+/* rows that are short: of up to this many velocities */
+enum { SHORT = 8, SHORT_VECTORS = SHORT / SIMD_WIDTH };
+
+INLINE double *peak_of(const struct sap_jacobian *J, const struct sap_patch *patch, int high) {
+  return J->peak + (2 * (patch - J->graph->patch) + high) * (2 * SHORT);
+}
+
+/* are these contacts without core, between trees that are whole and have short rows? */
+INLINE int is_short(const struct sap_jacobian *J, const struct sap_patch *patch) {
+  const int32_t *scalar = J->graph->tree.node_scalar, low = patch->low;
+  const int32_t high = patch->high < 0 ? low : patch->high;
+  return patch->law == SAP_LAW_CONTACT && scalar[low + 1] - scalar[low] <= SHORT &&
+         scalar[high + 1] - scalar[high] <= SHORT && !J->reduced[low] && !J->reduced[high];
+}
+
+/* the entries of the table that are in round_off.c and assembly.c */
+void SAP_OF_ISA(sap_bound_impulse_)(const struct sap_jacobian *J, const struct sap_island *island,
+                                    struct sap_pool *pool, const double *v, double *e);
 void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_island *island,
                                const double *const *A, const struct sap_pool *pool,
                                struct sap_scratch scratch, struct sap_factor *factor);

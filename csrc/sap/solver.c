@@ -91,7 +91,11 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     *symbolic_seconds = sap_seconds() - start;
   }
   if (status == SAP_OK) {
-    status = sap_invert_mass(problem, w->graph.tree_position, w->kernels, w->S, error);
+    status =
+        sap_invert_mass(problem, w->graph.tree_position, w->kernels, w->S, w->is_diagonal, error);
+  }
+  if (status == SAP_OK && (physical || w->reduction.tree)) {
+    sap_invert_diagonal_mass(problem, w->graph.tree_position, w->is_diagonal, w->S);
   }
   if (status == SAP_OK && physical) {
     complete->R_t = physical->R_t;
@@ -135,56 +139,6 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_e
   return valid ? status : find_fault(&complete, &w->graph.sizes, error);
 }
 
-/* by place -> by row of the groups */
-static void scatter_rows(const struct sap_workspace *w, int32_t place,
-                         const struct sap_triple_rows *rows, sap_solution *solution) {
-  for (int32_t r = 0; r < rows->n; ++r) {
-    if (solution->group_gamma) {
-      solution->group_gamma[rows->place + r] = w->pool.gamma[r][place];
-    }
-    if (solution->group_v_c) {
-      solution->group_v_c[rows->place + r] = w->pool.v_c[r][place];
-    }
-  }
-}
-
-/* by place -> by contact of the problem */
-static void scatter_triples(const struct sap_workspace *w, sap_solution *solution) {
-  for (int32_t place = 0; place < w->graph.n_triples; ++place) {
-    const int64_t i = w->graph.triple[place];
-    if (i >= w->triples.n_contacts) {
-      scatter_rows(w, place, &w->triples.rows[i - w->triples.n_contacts], solution);
-      continue;
-    }
-    for (int r = 0; r < 3; ++r) {
-      solution->gamma[3 * i + r] = w->pool.gamma[r][place];
-      if (solution->v_c) {
-        solution->v_c[3 * i + r] = w->pool.v_c[r][place];
-      }
-    }
-    if (solution->regions) {
-      solution->regions[i] = w->pool.region[place];
-    }
-  }
-}
-
-/* what was made of kappa, and how many were raised */
-static void scatter_cores(const struct sap_workspace *w, sap_solution *solution) {
-  for (int32_t i = 0; solution->core_scale && i < w->triples.n_contacts; ++i) {
-    solution->core_scale[i] = 1;
-  }
-  for (int32_t k = 0; k < w->graph.n_islands; ++k) {
-    const int32_t *range = &w->graph.island[k].law_begin[SAP_LAW_CORE];
-    for (int32_t place = range[0]; place < range[1]; ++place) {
-      const double scale = sqrt(w->pool.kappa[place] / w->pool.kappa_problem[place]);
-      solution->n_deep += scale > 1;
-      if (solution->core_scale) {
-        solution->core_scale[w->graph.triple[place]] = scale;
-      }
-    }
-  }
-}
-
 /* the threads that share the islands, woken; NULL where there is too little work for more than one */
 static struct sap_threads *rouse(const sap_solver *solver) {
   if (!solver->threads || !sap_islands_shareable(&solver->work)) {
@@ -222,18 +176,16 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   }
   found.n_islands = w->graph.n_islands;
   const struct sap_job job = {&complete, v_guess, &solver->settings};
-  if (!sap_islands_solve(w, rouse(solver), &job, &found)) {
+  struct sap_threads *threads = rouse(solver);
+  if (!sap_islands_solve(w, threads, &job, &found)) {
     return find_fault(&complete, &w->graph.sizes, error);
   }
   *solution = found;
-
-  /* trees that no contact touches move freely */
+  /* trees that no constraint touches move freely */
   if (w->graph.sizes.nv > 0) {
     memcpy(solution->v, problem->v_star, (size_t)w->graph.sizes.nv * sizeof(double));
   }
-  sap_workspace_scatter(w, w->v, solution->v);
-  scatter_triples(w, solution);
-  scatter_cores(w, solution);
+  sap_islands_write(w, threads, solution);
   return SAP_OK;
 }
 

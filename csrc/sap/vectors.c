@@ -1,5 +1,6 @@
 #include "sap/vectors.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "linalg/isa.h"
@@ -9,24 +10,90 @@ static inline simd_mask part_at(int32_t i, int32_t end) {
   return simd_first(end - i < SIMD_WIDTH ? end - i : SIMD_WIDTH);
 }
 
+static int is_diagonal(int32_t n, const double *A) {
+  simd others = simd_zero();
+  for (int32_t i = 0; i < n - 1; ++i) {
+    const double *between =
+        A + (int64_t)i * (n + 1) + 1; /* n entries between two of the diagonal */
+    for (int32_t j = 0; j < n; j += SIMD_WIDTH) {
+      others += simd_abs(simd_load_part(between + j, part_at(j, n)));
+    }
+    if (n > SIMD_WIDTH && simd_sum(others) != 0) {
+      return 0;
+    }
+  }
+  int valid = simd_sum(others) == 0;
+  for (int32_t i = 0; i < n; ++i) {
+    const double a = A[(int64_t)i * (n + 1)];
+    valid &= (a > 0) & (a <= DBL_MAX);
+  }
+  return valid;
+}
+
+static void inverse_roots(int32_t begin, int32_t end, const double *x, double *y) {
+#pragma GCC ivdep
+  for (int32_t i = begin; i < end; ++i) {
+    y[i] = 1 / sqrt(x[i]);
+  }
+}
+
+static double asymmetry(int32_t n, const double *A) {
+  enum { LANES = 8 };
+  double sum[LANES] = {0};
+  for (int32_t i = 0; i < n; ++i) {
+    const double *row = A + (int64_t)i * n, *column = A + i;
+    sum[0] += 0 * row[i]; /* NaN where it is not finite */
+    int32_t j = 0;
+    for (; j + LANES <= i; j += LANES) {
+      for (int lane = 0; lane < LANES; ++lane) {
+        sum[lane] += fabs(row[j + lane] - column[(int64_t)(j + lane) * n]);
+      }
+    }
+    for (; j < i; ++j) {
+      sum[0] += fabs(row[j] - column[(int64_t)j * n]);
+    }
+  }
+  double total = 0;
+  for (int lane = 0; lane < LANES; ++lane) {
+    total += sum[lane];
+  }
+  return total;
+}
+
+/* y = A x for one block at n scalars */
+static inline void multiply_block(int32_t n, const double *A, const double *x, double *y) {
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, n);
+    const double *column = A + i;
+    simd sum[2] = {simd_zero(), simd_zero()};
+    int32_t j = 0;
+    for (; j + 1 < n; j += 2, column += 2 * (int64_t)n) {
+      sum[0] += simd_load_part(column, part) * simd_all(x[j]);
+      sum[1] += simd_load_part(column + n, part) * simd_all(x[j + 1]);
+    }
+    if (j < n) {
+      sum[0] += simd_load_part(column, part) * simd_all(x[j]);
+    }
+    simd_store_part(y + i, sum[0] + sum[1], part);
+  }
+}
+
 static void multiply_mass(int32_t begin, int32_t end, const int32_t *node_scalar,
-                          const double *const *A, const double *x, double *y) {
+                          const double *const *A, const double *diagonal, const double *x,
+                          double *y) {
   for (int32_t node = begin; node < end; ++node) {
-    const int32_t first = node_scalar[node], n = node_scalar[node + 1] - first;
-    const double *x_node = x + first;
-    for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-      const simd_mask part = part_at(i, n);
-      const double *column = A[node] + i;
-      simd sum[2] = {simd_zero(), simd_zero()};
-      int32_t j = 0;
-      for (; j + 1 < n; j += 2, column += 2 * (int64_t)n) {
-        sum[0] += simd_load_part(column, part) * simd_all(x_node[j]);
-        sum[1] += simd_load_part(column + n, part) * simd_all(x_node[j + 1]);
-      }
-      if (j < n) {
-        sum[0] += simd_load_part(column, part) * simd_all(x_node[j]);
-      }
-      simd_store_part(y + first + i, sum[0] + sum[1], part);
+    const int32_t first = node_scalar[node];
+    if (A[node]) {
+      multiply_block(node_scalar[node + 1] - first, A[node], x + first, y + first);
+      continue;
+    }
+    while (node + 1 < end && !A[node + 1]) {
+      ++node; /* diagonal blocks in a row are one */
+    }
+    for (int32_t i = first; i < node_scalar[node + 1]; i += SIMD_WIDTH) {
+      const simd_mask part = part_at(i, node_scalar[node + 1]);
+      simd_store_part(y + i, simd_load_part(diagonal + i, part) * simd_load_part(x + i, part),
+                      part);
     }
   }
 }
@@ -64,38 +131,70 @@ static struct sap_products products(int32_t begin, int32_t end, const double *dv
   return (struct sap_products){simd_sum(linear), simd_sum(quadratic), simd_sum(slope)};
 }
 
-/* rows of one vector from row i on, of L^-1's columns right of k, times the column k of L below its
- * diagonal */
-static inline simd invert_rows(int32_t n, const double *L, int32_t k, int32_t i, simd_mask part) {
-  const double *column = L + (int64_t)k * n;
+/* T^-1 in place of the triangle T of the c columns of one strip, column by column from the last one:
+ * column k is -(T^-1 right of it) T_k/T_kk, and 1/T_kk */
+static void invert_triangle(int32_t n, int32_t c, double *T) {
+  const simd_mask part = simd_first(c);
+  simd sum[SIMD_WIDTH];
+  UNROLL
+  for (int k = 0; k < SIMD_WIDTH; ++k) {
+    sum[k] = simd_zero();
+  }
+  UNROLL
+  for (int k = SIMD_WIDTH - 1; k >= 0; --k) {
+    if (k < c) {
+      const simd diagonal = simd_all(T[(int64_t)k * n + k]);
+      const simd column = simd_with_lane(simd_zero() - sum[k] * diagonal, k, diagonal);
+      UNROLL
+      for (int l = 0; l < k; ++l) {
+        sum[l] += column * simd_all(T[(int64_t)l * n + k]);
+      }
+      simd_store_part(T + (int64_t)k * n, column, part);
+    }
+  }
+}
+
+/* rows of the strip at i of the columns of the strip at k: S_ik = -(sum_{k < j <= i} S_ij L_jk) S_kk, by strips */
+static void invert_block(int32_t n, int32_t i, int32_t k, double *L) {
   const int32_t last = i + SIMD_WIDTH < n ? i + SIMD_WIDTH : n;
-  simd sum[2] = {simd_zero(), simd_zero()};
-  int32_t j = k + 1;
-  for (; j + 1 < last; j += 2) {
-    sum[0] += simd_load_part(L + (int64_t)j * n + i, part) * simd_all(column[j]);
-    sum[1] += simd_load_part(L + (int64_t)(j + 1) * n + i, part) * simd_all(column[j + 1]);
+  const simd_mask part = part_at(i, n);
+  double *columns = L + (int64_t)k * n;
+  simd sum[SIMD_WIDTH];
+  UNROLL
+  for (int c = 0; c < SIMD_WIDTH; ++c) {
+    sum[c] = simd_zero();
   }
-  if (j < last) {
-    sum[0] += simd_load_part(L + (int64_t)j * n + i, part) * simd_all(column[j]);
+  for (int32_t j = k + SIMD_WIDTH; j < last; ++j) {
+    const simd S_ij = simd_load_part(L + (int64_t)j * n + i, part);
+    UNROLL
+    for (int c = 0; c < SIMD_WIDTH; ++c) {
+      sum[c] -= S_ij * simd_all(columns[(int64_t)c * n + j]);
+    }
   }
-  return sum[0] + sum[1];
+  UNROLL
+  for (int c = 0; c < SIMD_WIDTH; ++c) {
+    const double *S_kk = columns + (int64_t)c * n + k;
+    simd product = simd_zero();
+    UNROLL
+    for (int l = c; l < SIMD_WIDTH; ++l) {
+      product += sum[l] * simd_all(S_kk[l]);
+    }
+    simd_store_part(columns + (int64_t)c * n + i, product, part);
+  }
 }
 
 static void invert_lower(int32_t n, double *L) {
-  /* column k of L^-1 is -(L^-1 below) L_k/L_kk: from the last column to the first, and from below, for a row
-   * needs only those above it */
-  for (int32_t k = n - 1; k >= 0; --k) {
-    double *column = L + (int64_t)k * n;
-    const simd factor = simd_all(-column[k]);
-    const double diagonal = column[k];
-    for (int32_t i = (n - 1) / SIMD_WIDTH * SIMD_WIDTH; i + SIMD_WIDTH > k; i -= SIMD_WIDTH) {
-      const simd_mask part = part_at(i, n);
-      simd_store_part(column + i, factor * invert_rows(n, L, k, i, part), part);
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    invert_triangle(n, n - i < SIMD_WIDTH ? n - i : SIMD_WIDTH, L + (int64_t)i * (n + 1));
+  }
+  /* strips of rows from below: one needs only L of those above it; and columns from the right */
+  for (int32_t i = (n - 1) / SIMD_WIDTH * SIMD_WIDTH; i >= 0; i -= SIMD_WIDTH) {
+    for (int32_t k = i - SIMD_WIDTH; k >= 0; k -= SIMD_WIDTH) {
+      invert_block(n, i, k, L);
     }
-    for (int32_t i = 0; i < k; ++i) {
-      column[i] = 0;
+    for (int32_t j = i + SIMD_WIDTH; j < n; ++j) {
+      simd_store(L + (int64_t)j * n + i, simd_zero());
     }
-    column[k] = diagonal;
   }
 }
 
@@ -121,7 +220,20 @@ static void add_absolute(int32_t n, const double *A, double factor, const double
   }
 }
 
-static double bounded_norm(int32_t n, const double *S, const double *x, const double *e) {
+static void add_magnitudes(int32_t begin, int32_t end, double factor_x, const double *x,
+                           double factor_y, const double *y, double *sum) {
+  for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, end);
+    simd_store_part(sum + i,
+                    simd_load_part(sum + i, part) +
+                        simd_all(factor_x) * simd_abs(simd_load_part(x + i, part)) +
+                        simd_all(factor_y) * simd_abs(simd_load_part(y + i, part)),
+                    part);
+  }
+}
+
+static void add_norms(int32_t n, const double *S, const double *x, const double *e,
+                      struct sap_norms *norms) {
   simd values = simd_zero(), bounds = simd_zero();
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
     const simd_mask part = part_at(i, n);
@@ -134,7 +246,23 @@ static double bounded_norm(int32_t n, const double *S, const double *x, const do
     values += sum * sum;
     bounds += bound * bound;
   }
-  return sqrt(simd_sum(values)) + sqrt(simd_sum(bounds));
+  norms->value += simd_sum(values);
+  norms->bound += simd_sum(bounds);
+}
+
+static void add_diagonal_norms(int32_t begin, int32_t end, const double *S, const double *x,
+                               const double *e, struct sap_norms *norms) {
+  simd values = simd_zero(), bounds = simd_zero();
+  for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, end);
+    const simd diagonal = simd_load_part(S + i, part);
+    const simd value = diagonal * simd_load_part(x + i, part);
+    const simd bound = diagonal * simd_load_part(e + i, part);
+    values += value * value;
+    bounds += bound * bound;
+  }
+  norms->value += simd_sum(values);
+  norms->bound += simd_sum(bounds);
 }
 
 static void advance(int32_t begin, int32_t end, double alpha, const double *dx, double *x) {
@@ -147,6 +275,7 @@ static void advance(int32_t begin, int32_t end, double alpha, const double *dx, 
 
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_);
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
-    multiply_mass, balance,      products,     add_columns,
-    invert_lower,  add_absolute, bounded_norm, advance,
+    is_diagonal, asymmetry,          inverse_roots, multiply_mass, balance,
+    products,    add_columns,        invert_lower,  add_absolute,  add_magnitudes,
+    add_norms,   add_diagonal_norms, advance,
 };

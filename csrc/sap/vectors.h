@@ -20,10 +20,24 @@ struct sap_products {
   double slope;     /* grad^T dv */
 };
 
+/* squares of the norm of a gradient, and of that of a bound on its error */
+struct sap_norms {
+  double value, bound;
+};
+
 struct sap_vector_loops {
-  /* y = A x for the diagonal blocks A of the nodes [begin, end) */
+  /* is A (n, n) zero off its diagonal, which is positive and finite? */
+  int (*is_diagonal)(int32_t n, const double *A);
+
+  /* sum over the entries above the diagonal of |A - A^T|; not finite where A (n, n) is not */
+  double (*asymmetry)(int32_t n, const double *A);
+
+  /* y = x^(-1/2) for the scalars [begin, end) */
+  void (*inverse_roots)(int32_t begin, int32_t end, const double *x, double *y);
+
+  /* y = A x for the blocks A of the nodes [begin, end), NULL where only their `diagonal` is not zero */
   void (*multiply_mass)(int32_t begin, int32_t end, const int32_t *node_scalar,
-                        const double *const *A, const double *x, double *y);
+                        const double *const *A, const double *diagonal, const double *x, double *y);
 
   /* gradient = momentum - impulse for the scalars [begin, end) */
   struct sap_balance (*balance)(int32_t begin, int32_t end, const double *dw,
@@ -42,8 +56,15 @@ struct sap_vector_loops {
   /* y += factor |A| |x| for A (n, n) */
   void (*add_absolute)(int32_t n, const double *A, double factor, const double *x, double *y);
 
-  /* |S x| + | |S| e | for S (n, n) column-major */
-  double (*bounded_norm)(int32_t n, const double *S, const double *x, const double *e);
+  /* sum += factor_x |x| + factor_y |y| for the scalars [begin, end) */
+  void (*add_magnitudes)(int32_t begin, int32_t end, double factor_x, const double *x,
+                         double factor_y, const double *y, double *sum);
+
+  /* adds |S x|^2 and | |S| e |^2 for S (n, n) column-major; for the diagonal S of the scalars [begin, end) */
+  void (*add_norms)(int32_t n, const double *S, const double *x, const double *e,
+                    struct sap_norms *norms);
+  void (*add_diagonal_norms)(int32_t begin, int32_t end, const double *S, const double *x,
+                             const double *e, struct sap_norms *norms);
 
   /* x += alpha dx */
   void (*advance)(int32_t begin, int32_t end, double alpha, const double *dx, double *x);

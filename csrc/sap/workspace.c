@@ -13,25 +13,28 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   sap_junction_tree_carve_updates(&w->graph.tree, arena);
   sap_factor_carve_values(&w->factor, arena);
   w->S = sap_arena_take(arena, (size_t)graph->sizes.nA, sizeof(double));
+  w->is_diagonal = sap_arena_take(arena, (size_t)graph->n_trees, sizeof(int8_t));
   int32_t widest = 0;
   for (int32_t t = 0; t < graph->n_trees && graph->sizes.n_rows > 0; ++t) {
     widest = graph->tree_nv[t] > widest ? graph->tree_nv[t] : widest;
   }
   w->rows = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
   w->A = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->A);
+  w->dense = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->dense);
   w->J.graph = graph;
   w->J.triples = &w->triples;
   w->J.values = sap_arena_take(arena, (size_t)graph->node_J[graph->n_nodes], sizeof(double));
   w->J.chunks[0] = sap_arena_take(arena, triples, sizeof(uint64_t));
   w->J.chunks[1] = sap_arena_take(arena, triples, sizeof(uint64_t));
+  w->J.peak = sap_arena_take(arena, 32 * (size_t)graph->n_patches, sizeof(double));
   sap_pool_carve(&w->pool, arena, graph->n_triples, w->triples.has_cores,
                  w->triples.n > w->triples.n_contacts);
   w->kappa = sap_arena_take(arena, w->triples.has_cores ? (size_t)w->triples.n_contacts : 0,
                             sizeof(double));
   sap_scratch_carve(&w->scratch, arena, graph);
-  double **const by_scalar[] = {&w->v,  &w->best,     &w->v_star,  &w->momentum_star,
-                                &w->dw, &w->momentum, &w->impulse, &w->gradient,
-                                &w->dv, &w->dp,       &w->scale};
+  double **const by_scalar[] = {&w->v,  &w->best,     &w->v_star,   &w->momentum_star,
+                                &w->dw, &w->momentum, &w->impulse,  &w->gradient,
+                                &w->dv, &w->dp,       &w->diagonal, &w->scale};
   for (size_t i = 0; i < sizeof by_scalar / sizeof *by_scalar; ++i) {
     *by_scalar[i] = sap_arena_take(arena, scalars, sizeof(double));
   }
@@ -119,22 +122,20 @@ static void bind_trees(struct sap_workspace *w, const struct sap_island *island,
                        const sap_problem *problem) {
   const struct sap_graph *graph = &w->graph;
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
-    const int32_t t = graph->node_tree[i], n = graph->tree_nv[t];
+    const int32_t t = graph->node_tree[i], n = sap_node_size(&graph->tree, i);
     const int32_t scalar = graph->tree.node_scalar[i];
     w->reduced[i] = w->reduction.tree ? w->reduction.tree[t] : NULL;
-    if (w->reduced[i]) {
-      w->A[i] = w->reduced[i]->A;
-      continue;
-    }
+    w->A[i] = w->reduced[i] ? w->reduced[i]->A : problem->A + graph->tree_A[t];
+    w->dense[i] = w->is_diagonal[t] ? NULL : w->A[i];
     const double *v_star = problem->v_star + graph->tree_v[t];
-    w->A[i] = problem->A + graph->tree_A[t];
     for (int32_t j = 0; j < n; ++j) {
-      w->scale[scalar + j] = 1 / sqrt(w->A[i][(int64_t)j * (n + 1)]);
+      w->diagonal[scalar + j] = w->A[i][(int64_t)j * (n + 1)];
       w->v_star[scalar + j] = v_star[j];
     }
   }
-  w->vectors->multiply_mass(island->node_begin, island->node_end, graph->tree.node_scalar, w->A,
-                            w->v_star, w->momentum_star);
+  w->vectors->inverse_roots(island->scalar_begin, island->scalar_end, w->diagonal, w->scale);
+  w->vectors->multiply_mass(island->node_begin, island->node_end, graph->tree.node_scalar, w->dense,
+                            w->diagonal, w->v_star, w->momentum_star);
   w->eliminated[island->index] = 0;
   for (int32_t i = island->node_begin; w->reduction.tree && i < island->node_end; ++i) {
     const int32_t s = graph->tree.node_scalar[i];
@@ -230,10 +231,10 @@ void sap_workspace_gather(const struct sap_workspace *w, const struct sap_island
   }
 }
 
-void sap_workspace_scatter(const struct sap_workspace *w, const double *by_scalar,
-                           double *by_tree) {
+void sap_workspace_scatter(const struct sap_workspace *w, const struct sap_island *island,
+                           const double *by_scalar, double *by_tree) {
   const struct sap_graph *graph = &w->graph;
-  for (int32_t i = 0; i < graph->n_nodes; ++i) {
+  for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     const int32_t t = graph->node_tree[i];
     const struct sap_reduced_tree *reduced = w->reduced[i];
     memcpy(by_tree + graph->tree_v[t],

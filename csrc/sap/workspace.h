@@ -46,12 +46,15 @@ struct sap_workspace {
   struct sap_graph graph;
   struct sap_factor factor; /* H and its Cholesky factor */
 
-  double *S;    /* (nA) inverse Cholesky factors of the blocks of A, see sap_invert_mass() */
+  /* inverse Cholesky factors of the blocks of A that are not diagonal, see sap_invert_mass() */
+  double *S;           /* (nA) */
+  int8_t *is_diagonal; /* (n_trees) */
   double *rows; /* (3, velocities of the widest tree) where there are rows, to regularize them */
 
   /* by position: the block of A, in the caller's array, or A' of a reduced tree, which is NULL otherwise */
   const double **A;                        /* (n_nodes) */
   const struct sap_reduced_tree **reduced; /* (n_nodes) */
+  const double **dense;                    /* (n_nodes) A, NULL where it is diagonal */
 
   double
       *kappa; /* (n_contacts) of a problem with physical parameters, where any contact has a core */
@@ -72,8 +75,9 @@ struct sap_workspace {
   double *momentum;      /* A (v - v*) */
   double *impulse;       /* J^T gamma */
   double *gradient;
-  double *dv, *dp; /* direction, and A dv */
-  double *scale;   /* D = diag(A)^(-1/2) of (19) */
+  double *dv, *dp;  /* direction, and A dv */
+  double *diagonal; /* of A */
+  double *scale;    /* D = diag(A)^(-1/2) of (19) */
 
   struct sap_records records; /* the history */
   struct sap_sharing sharing;
@@ -94,7 +98,8 @@ int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
  * sap_verify() left them */
 void sap_workspace_gather(const struct sap_workspace *w, const struct sap_island *island,
                           const double *by_tree, double *by_scalar);
-void sap_workspace_scatter(const struct sap_workspace *w, const double *by_scalar, double *by_tree);
+void sap_workspace_scatter(const struct sap_workspace *w, const struct sap_island *island,
+                           const double *by_scalar, double *by_tree);
 
 void sap_workspace_release(struct sap_workspace *w);
 
