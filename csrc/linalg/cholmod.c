@@ -31,13 +31,12 @@ static void find_places(struct sap_factor *factor, const int32_t *edge_low,
   }
   size_t offset = 0;
   for (int32_t c = 0; c < tree->n_components; ++c) {
-    factor->component_values[c] = offset;
     for (int32_t i = tree->component[c].node_begin; i < tree->component[c].node_end; ++i) {
       factor->diagonal[i].offset = offset;
       offset += (size_t)factor->diagonal[i].ld * (size_t)sap_node_size(tree, i);
     }
   }
-  factor->component_values[tree->n_components] = offset;
+  factor->n_values = offset;
   for (int32_t e = 0; e < tree->n_edges; ++e) {
     factor->edge[e].offset += factor->diagonal[edge_low[e]].offset;
     factor->edge[e].ld = factor->diagonal[edge_low[e]].ld;
@@ -58,12 +57,12 @@ static void list_block(int *row, struct sap_place place, int32_t first, int32_t 
 static cholmod_sparse view_component(const struct sap_factor *factor, int32_t c) {
   const struct state *state = factor->state;
   const struct sap_component *component = &factor->tree->component[c];
-  const size_t begin = factor->component_values[c];
+  const size_t begin = sap_factor_values(factor, component->node_begin);
   const size_t n = (size_t)(component->scalar_end - component->scalar_begin);
   return (cholmod_sparse){
       .nrow = n,
       .ncol = n,
-      .nzmax = factor->component_values[c + 1] - begin,
+      .nzmax = sap_factor_values(factor, component->node_end) - begin,
       .p = state->column + component->scalar_begin + c,
       .i = state->row + begin,
       .x = factor->values + begin,

@@ -24,7 +24,6 @@ void sap_factor_carve_places(struct sap_factor *factor, struct sap_arena *arena)
   const struct sap_junction_tree *tree = factor->tree;
   factor->diagonal = sap_arena_take(arena, (size_t)tree->n_nodes, sizeof(struct sap_place));
   factor->edge = sap_arena_take(arena, (size_t)tree->n_edges, sizeof(struct sap_place));
-  factor->component_values = sap_arena_take(arena, (size_t)tree->n_components + 1, sizeof(size_t));
 }
 
 void sap_factor_carve_values(struct sap_factor *factor, struct sap_arena *arena) {
@@ -34,7 +33,6 @@ void sap_factor_carve_values(struct sap_factor *factor, struct sap_arena *arena)
 void sap_factor_place(struct sap_factor *factor, const int32_t *edge_low,
                       const int32_t *edge_high) {
   backend_of(factor->kind)->place(factor, edge_low, edge_high);
-  factor->n_values = factor->component_values[factor->tree->n_components];
 }
 
 sap_status sap_factor_analyze(struct sap_factor *factor, const int32_t *edge_low,
@@ -44,8 +42,9 @@ sap_status sap_factor_analyze(struct sap_factor *factor, const int32_t *edge_low
   return backend->analyze ? backend->analyze(factor, edge_low, edge_high) : SAP_OK;
 }
 
-void sap_factor_clear(struct sap_factor *factor, int32_t c) {
-  const size_t begin = factor->component_values[c], end = factor->component_values[c + 1];
+void sap_factor_clear(struct sap_factor *factor, const struct sap_supernode *s) {
+  const size_t begin = sap_factor_values(factor, s->node_begin);
+  const size_t end = sap_factor_values(factor, s->node_end);
   memset(factor->values + begin, 0, (end - begin) * sizeof(double));
 }
 

@@ -2,7 +2,8 @@
  * matrix, CHOLMOD.
  *
  * They differ in where a block lies and in what factor and solve do; whoever assembles only sees
- * addresses. All work on one connected component at a time. */
+ * addresses. Columns of nodes lie in the order of their positions, so that those of a supernode or component are
+ * one range of values. All work on one connected component at a time. */
 #ifndef SAPWOOD_LINALG_FACTORIZATION_H
 #define SAPWOOD_LINALG_FACTORIZATION_H
 
@@ -21,14 +22,13 @@ struct sap_factor {
   const struct sap_junction_tree *tree;
   struct sap_place *diagonal; /* (n_nodes) by position */
   struct sap_place *edge;     /* (n_edges) block (higher position, lower position) */
-  size_t *component_values;   /* (n_components + 1) range of values of each component */
   size_t n_values;
   double *values;
   void *state; /* of the backend, owned; NULL where it keeps none */
 };
 
 /* One way to factor. In place(), edge_low and edge_high (n_edges) are positions, and the backend fills
- * diagonal, edge and component_values. The other functions are those of sap_factor below. */
+ * diagonal, edge and n_values. The other functions are those of sap_factor below. */
 struct sap_backend {
   void (*place)(struct sap_factor *factor, const int32_t *edge_low, const int32_t *edge_high);
   sap_status (*analyze)(struct sap_factor *factor, const int32_t *edge_low,
@@ -51,8 +51,13 @@ void sap_factor_place(struct sap_factor *factor, const int32_t *edge_low, const 
 sap_status sap_factor_analyze(struct sap_factor *factor, const int32_t *edge_low,
                               const int32_t *edge_high);
 
-/* zeros the blocks of component c */
-void sap_factor_clear(struct sap_factor *factor, int32_t c);
+/* first of the values of the columns from this position on, which may be n_nodes */
+static inline size_t sap_factor_values(const struct sap_factor *factor, int32_t node) {
+  return node < factor->tree->n_nodes ? factor->diagonal[node].offset : factor->n_values;
+}
+
+/* zeros the columns of supernode s: best done just before their blocks are written */
+void sap_factor_clear(struct sap_factor *factor, const struct sap_supernode *s);
 
 /* Factors H of component c and, where x is not NULL, x <- H^-1 x as below. Returns -1, or the position of a node at
  * which a pivot was not positive: then x is undefined. */

@@ -15,14 +15,13 @@ static void find_places(struct sap_factor *factor, const int32_t *edge_low,
   for (int32_t c = 0; c < tree->n_components; ++c) {
     const struct sap_component *component = &tree->component[c];
     const size_t n = (size_t)(component->scalar_end - component->scalar_begin);
-    factor->component_values[c] = offset;
     for (int32_t i = component->node_begin; i < component->node_end; ++i) {
       const size_t local = (size_t)(tree->node_scalar[i] - component->scalar_begin);
       factor->diagonal[i] = (struct sap_place){offset + local * (n + 1), (int32_t)n};
     }
     offset += n * n;
   }
-  factor->component_values[tree->n_components] = offset;
+  factor->n_values = offset;
   for (int32_t e = 0; e < tree->n_edges; ++e) {
     const struct sap_place *column = &factor->diagonal[edge_low[e]];
     const size_t below = (size_t)(tree->node_scalar[edge_high[e]] - tree->node_scalar[edge_low[e]]);
@@ -30,12 +29,15 @@ static void find_places(struct sap_factor *factor, const int32_t *edge_low,
   }
 }
 
+static double *values_of(const struct sap_factor *factor, const struct sap_component *component) {
+  return factor->values + factor->diagonal[component->node_begin].offset;
+}
+
 static void solve(struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_component *component = &factor->tree->component[c];
   const int n = component->scalar_end - component->scalar_begin, one = 1;
   int info = 0;
-  dpotrs_("L", &n, &one, factor->values + factor->component_values[c], &n,
-          x + component->scalar_begin, &n, &info);
+  dpotrs_("L", &n, &one, values_of(factor, component), &n, x + component->scalar_begin, &n, &info);
 }
 
 static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
@@ -43,7 +45,7 @@ static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_component *component = &tree->component[c];
   const int n = component->scalar_end - component->scalar_begin;
   int info = 0;
-  dpotrf_("L", &n, factor->values + factor->component_values[c], &n, &info);
+  dpotrf_("L", &n, values_of(factor, component), &n, &info);
   if (info == 0) {
     if (x) {
       solve(factor, c, x);

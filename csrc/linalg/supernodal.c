@@ -1,7 +1,8 @@
 /* Supernodal Cholesky factorization H = L L^T over the junction tree, and solves with it.
  *
  * Right-looking: panels are factored in elimination order, and each pushes its updates straight into the
- * panels above it, at places found once per graph. */
+ * panels above it, at places found once per graph. L y = b is solved on the way, while each panel is in the
+ * cache. */
 #include "linalg/factorization.h"
 
 /* blocks lie in the panels of the junction tree */
@@ -16,10 +17,7 @@ static void find_places(struct sap_factor *factor, const int32_t *edge_low,
     struct sap_place *place = &factor->edge[e];
     place->offset = sap_junction_tree_block(tree, edge_high[e], edge_low[e], &place->ld);
   }
-  for (int32_t c = 0; c < tree->n_components; ++c) {
-    factor->component_values[c] = tree->supernode[tree->component[c].supernode_begin].values;
-  }
-  factor->component_values[tree->n_components] = tree->n_values;
+  factor->n_values = tree->n_values;
 }
 
 /* L^T x = y */

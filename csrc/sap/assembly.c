@@ -3,7 +3,8 @@
  * A tree gathers what all its triples bring to its diagonal block, and each patch writes the one block of its edge,
  * or adds to it: every block is written once for each law. Blocks of free bodies stay in registers, that of an edge
  * beside the diagonal one of its higher body, which shares G J with it; blocks of other trees are made of tiles in
- * registers, where chunks of columns are not zero. */
+ * registers, where chunks of columns are not zero. Panels are cleared one by one, since one that has just been
+ * cleared is still in the cache when the blocks of its columns come. */
 #include "sap/rows.h"
 
 INLINE int acts(const struct sap_pool *pool, int32_t i) {
@@ -336,11 +337,17 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
                                const double *const *A, const struct sap_pool *pool,
                                struct sap_scratch scratch, struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
-  for (int32_t node = island->node_begin; node < island->node_end; ++node) {
-    if (is_body(J, node)) {
-      assemble_body(J, node, A[node], pool, factor);
-    } else {
-      assemble_tree(J, node, A[node], pool, scratch, factor);
+  const struct sap_component *component = &graph->tree.component[island->index];
+  for (int32_t k = component->supernode_begin; k < component->supernode_end; ++k) {
+    const struct sap_supernode *s = &graph->tree.supernode[k];
+    sap_factor_clear(factor, s);
+    /* a tree writes the blocks of its edges with lower ones, whose panels have been cleared */
+    for (int32_t node = s->node_begin; node < s->node_end; ++node) {
+      if (is_body(J, node)) {
+        assemble_body(J, node, A[node], pool, factor);
+      } else {
+        assemble_tree(J, node, A[node], pool, scratch, factor);
+      }
     }
   }
   /* edges from a body down to a tree that is none */

@@ -122,9 +122,9 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
     for (int32_t i = 0; i < w->graph.n_islands; ++i) {
       const struct sap_island *island = &w->graph.island[i];
       sap_newton_system(w, island);
-      const int broken = sap_factor_run(&w->factor, i, w->dv) >= 0;
-      for (int32_t j = island->scalar_begin; broken && j < island->scalar_end; ++j) {
-        w->dv[j] = NAN;
+      const int stands = sap_factor_run(&w->factor, i, w->dv) < 0;
+      for (int32_t j = island->scalar_begin; !stands && j < island->scalar_end; ++j) {
+        w->dv[j] = NAN; /* H broke down */
       }
       sap_workspace_scatter(w, island, w->dv, direction);
     }

@@ -73,7 +73,6 @@ struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_islan
 }
 
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {
-  sap_factor_clear(&w->factor, island->index);
   w->jacobian_loops->assemble(&w->J, island, w->A, &w->pool, w->scratch, &w->factor);
 }
 
