@@ -1,6 +1,7 @@
 #include "sap/newton.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -64,6 +65,7 @@ struct progress {
   double decrease;  /* decrease that the last step brought */
   double smallest;  /* |D grad| of w->best */
   int idle;         /* iterations at round-off that did not reduce the gradient */
+  int blocked;      /* steps without a break that were cut short, as walls do */
 };
 
 static void record(struct sap_workspace *w, const struct sap_island *island, int32_t iteration,
@@ -164,9 +166,12 @@ static struct sap_evaluation retreat(struct sap_workspace *w, const struct sap_i
   return now;
 }
 
-/* the minimiser with the present kappa; *raised: how many of them the start needed larger than they should be */
+/* The minimiser with the present kappa; *raised: how many of them the start needed larger than they should be.
+ * Gives up after `patience` steps without a break that were cut short. */
 static struct sap_newton_result minimize(struct sap_workspace *w, const struct sap_island *island,
-                                         const sap_settings *settings, int32_t *raised) {
+                                         const sap_settings *settings, int patience,
+                                         int32_t *raised) {
+  static const double short_step = 0.05;
   struct sap_newton_result result = {.outcome = SAP_ITERATION_LIMIT, .tree = -1};
   struct stopwatch watch = start_stopwatch(settings->record_history);
   struct progress before = {
@@ -211,7 +216,7 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
       result.outcome = SAP_STALLED;
       break;
     }
-    if (result.iterations == settings->max_iterations) {
+    if (result.iterations == settings->max_iterations || before.blocked >= patience) {
       break;
     }
 
@@ -237,6 +242,7 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
     before.cost = result.last.cost;
     before.step = search(&line, before.predicted <= 10 * DBL_EPSILON * fabs(before.cost), settings);
     before.decrease = w->records.capacity > 0 ? -sap_line_difference(&line, before.step.alpha) : 0;
+    before.blocked = before.step.alpha < short_step ? before.blocked + 1 : 0;
     result.trials += before.step.trials;
     sap_line_advance(&line, before.step.alpha);
     lap(&watch, &result.line_search_seconds);
@@ -262,14 +268,14 @@ static void append(struct sap_newton_result *sum, struct sap_newton_result part)
 
 struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,
                                     const sap_settings *settings) {
-  enum { MOST_ROUNDS = 20, DETOUR = 16 };
+  enum { MOST_ROUNDS = 20, DETOUR = 16, PATIENCE = 5, NO_END = INT_MAX };
   int32_t raised, raised_again;
   if (!sap_has_barrier(island)) {
-    return minimize(w, island, settings, &raised);
+    return minimize(w, island, settings, NO_END, &raised);
   }
   sap_settings rest = *settings;
   rest.max_iterations -= settings->max_iterations / 2;
-  struct sap_newton_result result = minimize(w, island, &rest, &raised);
+  struct sap_newton_result result = minimize(w, island, &rest, PATIENCE, &raised);
   const int done = raised == 0 && result.outcome == SAP_CONVERGED;
   if (done || result.iterations == settings->max_iterations) {
     return result;
@@ -280,11 +286,11 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   for (int k = 0; raised > 0 && k < MOST_ROUNDS; ++k) {
     rest.max_iterations = settings->max_iterations - result.iterations;
     rest.relative_tolerance = fmax(settings->relative_tolerance, 1e-2);
-    append(&result, minimize(w, island, &rest, &raised_again));
+    append(&result, minimize(w, island, &rest, NO_END, &raised_again));
     raised = sap_fit_barriers(w, island, 1);
   }
   rest = *settings;
   rest.max_iterations -= result.iterations;
-  append(&result, minimize(w, island, &rest, &raised_again));
+  append(&result, minimize(w, island, &rest, NO_END, &raised_again));
   return result;
 }
