@@ -108,7 +108,9 @@ def test_quick_run(tmp_path, capsys):
     assert [row.x / copies[0].x for row in copies] == [1, 2, 4]
     assert len({row.iterations for row in copies}) == 1
     assert {row.x for row in points["batch"]} == {1, 4, 16}
-    assert {row.x for row in points["threads"]} >= {1}
+    threads = scaling_report.series_of(points["threads"])
+    assert {name.split(",")[0].split()[0] for name in threads} == {"islands", "batch"}
+    assert all(mine[0].x == 1 for mine in threads.values())
 
 
 def test_unknown_part_is_refused(tmp_path, capsys):

@@ -119,7 +119,8 @@ def test_round_off_bound_of_the_gradient(make, seed):
 def test_rows_off_their_bounds_leave_the_proof_as_it_is(seed, R):
     """Idle limits, saturated controllers and slipping joints: gamma is exact however small R is.
 
-    The bounds of core and mirror differ by how they count roundings, and not by 1/R.
+    The bound of the core is looser: of a contact between narrow trees it takes the largest entries
+    of J in the patch, both tangents together. It does not grow with 1/R.
     """
     rng = np.random.default_rng(seed)
     shape, n = random_rows(rng, JointLimits, CHAIN, 8)
@@ -140,7 +141,7 @@ def test_rows_off_their_bounds_leave_the_proof_as_it_is(seed, R):
     assert_same_solution(problem, core, mirror)
     assert core.velocity_error_bound <= 3 * mirror.velocity_error_bound
     assert mirror.velocity_error_bound <= 2 * core.velocity_error_bound
-    assert core.velocity_error_bound <= 1e-9 * helpers.norm_A(problem, v)
+    assert core.velocity_error_bound <= 4e-10 * helpers.norm_A(problem, v)
 
 
 @problems

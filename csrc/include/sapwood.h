@@ -278,8 +278,8 @@ typedef struct sap_settings {
   double soft_norm;                /* eps_s in N s, 0 is the exact law: 0 */
   int32_t islands;                 /* 1: each island is solved and stopped by itself, without the
                                       velocities that no constraint moves: 1 */
-  int32_t record_history;          /* 1: keep a sap_iteration per iteration (at most 1000 of an
-                                      island), and timings: 0 */
+  int32_t record_history;          /* 1: keep a sap_iteration per iteration (the first 1000 of
+                                      an island), and timings: 0 */
   int32_t threads; /* that a solve may use, 1 to 256, and no bit of a result depends on: 1 */
 } sap_settings;
 
@@ -306,6 +306,7 @@ typedef struct sap_iteration {
   int32_t island;
   int32_t iteration;
   int32_t trials;  /* line-search evaluations that led here */
+  int32_t unused;  /* 0 */
   double step;     /* alpha that led here, 0 for the guess */
   double cost;     /* l_p of this island, J */
   double decrease; /* cost of the iterate before minus this one, computed as a difference, J */
@@ -338,6 +339,7 @@ typedef struct sap_solution {
   double cost_gap_bound;        /* proved: l(v) - l_min <= this, J */
   double cost;                  /* l_p(v), J */
   double symbolic_seconds;      /* graph, order, junction tree */
+  /* summed over the threads */
   double assembly_seconds;      /* with record_history, else 0: evaluating contacts, assembling H */
   double factor_seconds;        /* with record_history, else 0: factoring H and solving with it */
   double line_search_seconds;   /* with record_history, else 0 */

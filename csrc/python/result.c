@@ -171,6 +171,11 @@ PyObject *sapwood_solution(const sapwood_state *state, const sapwood_result *res
     PyErr_SetString(PyExc_RuntimeError, "sapwood.solution must be imported first");
     return NULL;
   }
+  /* runs Python code, and so comes before all that may leave an exception */
+  PyObject *groups = group_tuple(state, result, problem);
+  if (groups == NULL) {
+    return NULL;
+  }
   const sap_solution *s = &result->solution;
   PyObject *const times[] = {PyFloat_FromDouble(s->assembly_seconds),
                              PyFloat_FromDouble(s->factor_seconds),
@@ -181,7 +186,7 @@ PyObject *sapwood_solution(const sapwood_state *state, const sapwood_result *res
                               object_or_none(result->v_c),
                               object_or_none(result->regions),
                               Py_NewRef(history),
-                              group_tuple(state, result, problem),
+                              groups,
                               object_or_none(result->core_scale),
                               Py_NewRef(PyTuple_GET_ITEM(state->statuses, s->outcome)),
                               PyLong_FromLong(s->tree),

@@ -267,27 +267,25 @@ INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, u
 INLINE double *assemble_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
                              const struct sap_pool *pool, struct sap_term *terms, double *GJ,
                              const int ready, struct sap_factor *factor) {
-  struct side sides[2];
-  sides_of(J, patch, sides);
-  const struct side *low = &sides[0], *high = &sides[1];
+  const struct side low = side_of(J, patch, 0), high = side_of(J, patch, 1);
   const struct sap_place place = factor->edge[patch->edge];
   int32_t n_terms = 0;
   for (int32_t i = patch->begin; i < patch->end; ++i) {
     const int32_t k = i - patch->begin;
     if (acts(pool, i)) {
       if (!ready) {
-        multiply_triple(pool, i, high->n, high->chunks[k], high->J + 3 * (int64_t)k * high->stride,
+        multiply_triple(pool, i, high.n, high.chunks[k], high.J + 3 * (int64_t)k * high.stride,
                         GJ);
       }
       n_terms = add_term(terms, n_terms,
-                         (struct sap_term){GJ, low->J + 3 * (int64_t)k * low->stride,
-                                           high->chunks[k], low->chunks[k], 3},
-                         high->stride, low->stride);
-      GJ += 3 * high->stride;
+                         (struct sap_term){GJ, low.J + 3 * (int64_t)k * low.stride,
+                                           high.chunks[k], low.chunks[k], 3},
+                         high.stride, low.stride);
+      GJ += 3 * high.stride;
     }
   }
   double *C = factor->values + place.offset;
-  const struct block block = {terms, n_terms, high->n, low->n, C, C, place.ld, place.ld};
+  const struct block block = {terms, n_terms, high.n, low.n, C, C, place.ld, place.ld};
   add_terms(&block, 0);
   return GJ;
 }

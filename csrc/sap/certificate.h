@@ -8,15 +8,18 @@
  *
  * Of e, A (v - v*) has its part entry by entry. A row of J v is wrong by d <= n u |J| |v|, and gamma by
  * |dgamma|_R <= |d|_{R^-1}, since the projection does not expand in the norm of R (round_off.c; other laws bound theirs).
- * J^T gamma is then wrong by |J|^T |dgamma|, entry by entry, but for patches of contacts between trees of up to 8
- * velocities: with p_t and p_n the largest |J_1| + |J_2| and |J_n| of the patch, column by column,
+ * J^T gamma is then wrong by |J|^T |dgamma|, entry by entry, but for patches of contacts without core between whole
+ * trees of up to 8 velocities: with p_t and p_n the largest |J_1| + |J_2| and |J_n| of the patch, column by column,
  *
  *     d_t = n u p_t^T |v|                       d_n = n u p_n^T |v|
  *     |dgamma_t| <= d_t/R_t + d_n/sqrt(R_t R_n)    |dgamma_n| <= d_n/R_n + d_t/sqrt(R_t R_n)
  *     e += p_t sum |dgamma_t| + p_n sum |dgamma_n|
  *
  * reads nothing of J, for p is found while J is packed. This e is 1.9 times as large in geometric mean over the
- * reference problems of free bodies, and at most 4 times. */
+ * reference problems of free bodies, and at most 4 times.
+ *
+ * L^-1 itself is that of the computed factor of A: exact for diagonal blocks, otherwise the bound holds up to a share of
+ * about n u cond(A) (A scaled to a unit diagonal), 1e-5 at a condition of 1e12. */
 #ifndef SAPWOOD_SAP_CERTIFICATE_H
 #define SAPWOOD_SAP_CERTIFICATE_H
 

@@ -2,8 +2,8 @@
  *
  * J is packed tree by tree, in the order of its patches; each row (three of one triple after the other)
  * takes sap_stride(n) doubles. A triple moves only the joints between it and the root, so most columns of a
- * robot's rows are zero: they are counted in chunks, and chunks of zeros are passed over. jacobian.c and
- * assembly.c are compiled once per instruction set, like the dense kernels. */
+ * robot's rows are zero: they are counted in chunks, and chunks of zeros are passed over. jacobian.c, round_off.c
+ * and assembly.c are compiled once per instruction set, like the dense kernels. */
 #ifndef SAPWOOD_SAP_JACOBIAN_H
 #define SAPWOOD_SAP_JACOBIAN_H
 
@@ -69,8 +69,8 @@ struct sap_jacobian_loops {
   void (*bound_impulse)(const struct sap_jacobian *J, const struct sap_island *island,
                         struct sap_pool *pool, const double *v, double *e);
 
-  /* H = A + J^T G J into the places of a cleared factor: A by position. Triples with G = 0 are passed
-   * over. */
+  /* H = A + J^T G J into the places of the factor, whose panels it clears: A by position. Triples with G = 0 are
+   * passed over. */
   void (*assemble)(const struct sap_jacobian *J, const struct sap_island *island,
                    const double *const *A, const struct sap_pool *pool, struct sap_scratch scratch,
                    struct sap_factor *factor);

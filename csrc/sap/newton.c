@@ -179,12 +179,14 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
   struct sap_line line = {0};
   copy(w->best, w->v, island);
   sap_refresh(w, island);
+  int moved = w->reduction.tree != NULL; /* are velocities other than formed from v? */
   *raised = 0;
   for (;; ++result.iterations) {
     result.last = sap_evaluate(w, island);
     if (!isfinite(result.last.cost) && sap_has_barrier(island)) {
       if (result.iterations == 0) {
         *raised = sap_start_inside(w, island);
+        moved = 1;
         copy(w->best, w->v, island);
         result.last = sap_evaluate(w, island);
       } else {
@@ -194,7 +196,7 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
     /* at the end velocities are formed anew from v: their sum of steps has gathered round-off */
     const int at_end = before.predicted <= 1e-13 * fabs(result.last.cost) ||
                        result.last.gradient <= tolerance(w, settings, &result.last);
-    if (at_end && (result.iterations > 0 || w->reduction.tree)) {
+    if (at_end && (result.iterations > 0 || moved)) {
       result.last = sap_verify(w, island);
     }
     record(w, island, result.iterations, &before, &result.last);
@@ -268,7 +270,7 @@ static void append(struct sap_newton_result *sum, struct sap_newton_result part)
 
 struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,
                                     const sap_settings *settings) {
-  enum { MOST_ROUNDS = 20, DETOUR = 16, PATIENCE = 5, NO_END = INT_MAX };
+  enum { DETOUR = 16, PATIENCE = 5, NO_END = INT_MAX };
   int32_t raised, raised_again;
   if (!sap_has_barrier(island)) {
     return minimize(w, island, settings, NO_END, &raised);
@@ -283,7 +285,7 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   /* a surface that moves, or walls so close that there is no way between them: on with thicker layers, which are made
    * as thin as each rough minimiser allows */
   raised = sap_fit_barriers(w, island, raised > 0 ? 1 : DETOUR);
-  for (int k = 0; raised > 0 && k < MOST_ROUNDS; ++k) {
+  for (int k = 0; raised > 0 && k < SAP_MOST_ROUNDS; ++k) {
     rest.max_iterations = settings->max_iterations - result.iterations;
     rest.relative_tolerance = fmax(settings->relative_tolerance, 1e-2);
     append(&result, minimize(w, island, &rest, NO_END, &raised_again));

@@ -4,6 +4,9 @@
 
 #include "sap/objective.h"
 
+/* minimisations that an island with barriers may take, each with a record of its guess */
+enum { SAP_MOST_ROUNDS = 20, SAP_MOST_STARTS = SAP_MOST_ROUNDS + 2 };
+
 struct sap_newton_result {
   sap_outcome outcome;
   int32_t tree; /* of the problem, for SAP_BREAKDOWN */

@@ -10,7 +10,7 @@
 struct side {
   const double *J;
   const uint64_t *chunks; /* of its triples */
-  int32_t node, scalar, n, stride;
+  int32_t scalar, n, stride;
 };
 
 INLINE struct side side_of(const struct sap_jacobian *J, const struct sap_patch *patch, int high) {
@@ -19,19 +19,9 @@ INLINE struct side side_of(const struct sap_jacobian *J, const struct sap_patch 
   const int32_t n = scalar[node + 1] - scalar[node];
   return (struct side){J->values + (high ? patch->J_high : patch->J_low),
                        J->chunks[high] + patch->begin,
-                       node,
                        scalar[node],
                        n,
                        sap_stride(n)};
-}
-
-/* the sides of a patch, the second one a copy of the first where there is none; returns how many there are */
-INLINE int sides_of(const struct sap_jacobian *J, const struct sap_patch *patch,
-                    struct side sides[2]) {
-  const int n_sides = patch->high < 0 ? 1 : 2;
-  sides[0] = side_of(J, patch, 0);
-  sides[1] = side_of(J, patch, n_sides - 1);
-  return n_sides;
 }
 
 /* vectors that n doubles take */

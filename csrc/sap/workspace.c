@@ -52,7 +52,8 @@ static void carve_rows(struct sap_workspace *w, struct sap_arena *arena) {
 
 /* measures and carves the numbers behind an existing graph */
 static sap_status place_numbers(struct sap_workspace *w, const sap_settings *settings) {
-  const int64_t most = settings->max_iterations < 1000 ? settings->max_iterations + 1 : 1000;
+  const int64_t guesses = w->triples.has_cores ? SAP_MOST_STARTS : 1;
+  const int64_t all = settings->max_iterations + guesses, most = all < 1000 ? all : 1000;
   const int64_t records = settings->record_history ? w->graph.n_islands * most : 0;
   if (records > INT32_MAX) {
     return SAP_OUT_OF_MEMORY;

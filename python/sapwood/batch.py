@@ -24,8 +24,8 @@ def solve_batch(
 
     Every thread has a solver of its own and takes the next problem when it is done with one. The
     calling thread also turns results into :class:`Solution` objects, while the others solve without
-    the GIL. No bit of a solution depends on the number of threads. Here each
-    problem is solved by one thread, by ``SapSolver(threads=...)`` one problem by several.
+    the GIL. No bit of a solution depends on the number of threads. Each
+    problem is solved by one thread; ``SapSolver(threads=...)`` solves one problem by several.
 
     Parameters
     ----------

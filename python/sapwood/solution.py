@@ -105,7 +105,8 @@ class Solution:
         One record per iteration with the fields island, iteration, trials, step, cost, decrease and
         momentum_error; island after island. None unless the settings ask for it.
     timing : dict of str to float
-        Seconds spent in assembly, factor, line_search, symbolic, and in the whole call (seconds).
+        Seconds spent in assembly, factor, line_search, symbolic, and in the whole call (seconds);
+        the first three are summed over the threads of the solver.
     tree : int
         Tree at which the factorization broke down, else -1.
     constraints : tuple of ConstraintSolution
