@@ -340,9 +340,9 @@ typedef struct sap_solution {
   double cost;                  /* l_p(v), J */
   double symbolic_seconds;      /* graph, order, junction tree */
   /* summed over the threads */
-  double assembly_seconds;      /* with record_history, else 0: evaluating contacts, assembling H */
-  double factor_seconds;        /* with record_history, else 0: factoring H and solving with it */
-  double line_search_seconds;   /* with record_history, else 0 */
+  double assembly_seconds;    /* with record_history, else 0: evaluating contacts, assembling H */
+  double factor_seconds;      /* with record_history, else 0: factoring H and solving with it */
+  double line_search_seconds; /* with record_history, else 0 */
 } sap_solution;
 
 typedef struct sap_solver sap_solver;

@@ -274,12 +274,11 @@ INLINE double *assemble_edge(const struct sap_jacobian *J, const struct sap_patc
     const int32_t k = i - patch->begin;
     if (acts(pool, i)) {
       if (!ready) {
-        multiply_triple(pool, i, high.n, high.chunks[k], high.J + 3 * (int64_t)k * high.stride,
-                        GJ);
+        multiply_triple(pool, i, high.n, high.chunks[k], high.J + 3 * (int64_t)k * high.stride, GJ);
       }
       n_terms = add_term(terms, n_terms,
-                         (struct sap_term){GJ, low.J + 3 * (int64_t)k * low.stride,
-                                           high.chunks[k], low.chunks[k], 3},
+                         (struct sap_term){GJ, low.J + 3 * (int64_t)k * low.stride, high.chunks[k],
+                                           low.chunks[k], 3},
                          high.stride, low.stride);
       GJ += 3 * high.stride;
     }

@@ -18,10 +18,7 @@ INLINE struct side side_of(const struct sap_jacobian *J, const struct sap_patch 
   const int32_t node = high ? patch->high : patch->low;
   const int32_t n = scalar[node + 1] - scalar[node];
   return (struct side){J->values + (high ? patch->J_high : patch->J_low),
-                       J->chunks[high] + patch->begin,
-                       scalar[node],
-                       n,
-                       sap_stride(n)};
+                       J->chunks[high] + patch->begin, scalar[node], n, sap_stride(n)};
 }
 
 /* vectors that n doubles take */

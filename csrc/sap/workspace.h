@@ -23,7 +23,7 @@ struct sap_sharing {
   int32_t n_threads;                /* that a solve may use */
   struct sap_workspace *view;       /* (n_threads) */
   struct sap_island_result *result; /* (n_islands) */
-  struct sap_run *run;              /* (n_runs) the expensive first, by powers of 2; of one thread none */
+  struct sap_run *run; /* (n_runs) the expensive first, by powers of 2; of one thread none */
   int32_t n_runs;
   double work, longest; /* what an iteration of all runs costs, and of the longest */
 };
