@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "sap/certificate.h"
-#include "sap/results.h"
 
 void sap_islands_carve(struct sap_workspace *w, struct sap_arena *arena) {
   struct sap_sharing *sharing = &w->sharing;
@@ -32,20 +31,31 @@ static double estimate(const struct sap_graph *graph, int32_t i) {
   return work;
 }
 
-/* the run of small islands that begins with `first`; returns what it costs */
-static double find_run(const struct sap_graph *graph, double small, int32_t first,
-                       struct sap_run *run) {
-  double work = estimate(graph, first);
-  *run = (struct sap_run){first, first + 1};
-  while (run->end < graph->n_islands) {
-    const double next = estimate(graph, run->end);
-    if (work + next >= small) {
+/* the run of small islands that begins with `first` */
+static struct sap_run find_run(const struct sap_graph *graph, double small, int32_t first) {
+  struct sap_run run = {.begin = first, .end = first + 1, .work = estimate(graph, first)};
+  while (run.end < graph->n_islands) {
+    const double next = estimate(graph, run.end);
+    if (run.work + next >= small) {
       break;
     }
-    work += next;
-    ++run->end;
+    run.work += next;
+    ++run.end;
   }
-  return work;
+  return run;
+}
+
+/* the largest first, each to the thread that has least as yet */
+static void find_homes(struct sap_sharing *sharing) {
+  double load[SAP_MOST_THREADS] = {0};
+  for (int32_t r = 0; r < sharing->n_runs; ++r) {
+    int32_t home = 0;
+    for (int32_t k = 1; k < sharing->n_threads; ++k) {
+      home = load[k] < load[home] ? k : home;
+    }
+    sharing->run[r].home = home;
+    load[home] += sharing->run[r].work;
+  }
 }
 
 void sap_islands_plan(struct sap_workspace *w) {
@@ -64,14 +74,14 @@ void sap_islands_plan(struct sap_workspace *w) {
   const double small = sharing->work / (RUNS * sharing->n_threads);
   int32_t begin[CLASSES + 1] = {0};
   for (int pass = 0; pass < 2; ++pass) {
-    struct sap_run run = {0, 0};
+    struct sap_run run = {.end = 0};
     while (run.end < graph->n_islands) {
-      const double work = find_run(graph, small, run.end, &run);
-      const int class = CLASSES - 1 - (int)fmin(log2(work), CLASSES - 1);
+      run = find_run(graph, small, run.end);
+      const int class = CLASSES - 1 - (int)fmin(log2(run.work), CLASSES - 1);
       if (pass == 0) {
         ++begin[class + 1];
         ++sharing->n_runs;
-        sharing->longest = fmax(sharing->longest, work);
+        sharing->longest = fmax(sharing->longest, run.work);
       } else {
         sharing->run[begin[class]++] = run;
       }
@@ -80,10 +90,11 @@ void sap_islands_plan(struct sap_workspace *w) {
       begin[class + 1] += begin[class];
     }
   }
+  find_homes(sharing);
 }
 
 int sap_islands_shareable(const struct sap_workspace *w) {
-  static const double least = 3e5; /* some 10 us for each iteration */
+  static const double least = 6e5; /* some 20 us for each iteration */
   const struct sap_sharing *sharing = &w->sharing;
   const double time = fmax(sharing->longest, sharing->work / sharing->n_threads);
   return sharing->work - time > fmax(least, 0.05 * sharing->work);
@@ -121,45 +132,48 @@ static void solve_island(struct sap_workspace *view, int32_t i, const struct sap
   result->n_records = view->records.n;
 }
 
-/* ---- loops over the runs ---- */
+/* ---- the loop over all islands ---- */
 
 struct share {
   struct sap_workspace *w;
   const struct sap_job *job;
-  const sap_solution *solution;
-  int alone; /* one run of all islands */
 };
 
-static struct sap_run run_of(const struct share *share, int32_t task) {
-  const struct sap_workspace *w = share->w;
-  return share->alone ? (struct sap_run){0, w->graph.n_islands} : w->sharing.run[task];
-}
-
-static void solve_run(void *context, int32_t task, int32_t thread) {
-  const struct share *share = context;
+static void solve_islands(const struct share *share, int32_t thread, int32_t begin, int32_t end) {
   const struct sap_workspace *w = share->w;
   struct sap_workspace *view = &w->sharing.view[thread];
-  const struct sap_run run = run_of(share, task);
-  for (int32_t i = run.begin; i < run.end; ++i) {
+  for (int32_t i = begin; i < end; ++i) {
     view->records = records_of(w, i);
     solve_island(view, i, share->job);
   }
 }
 
-static void write_run(void *context, int32_t task, int32_t thread) {
+/* what one thread does: its own runs, then those that others have not come to */
+static void solve_runs(void *context, int32_t task, int32_t thread) {
   const struct share *share = context;
-  const struct sap_workspace *w = share->w;
-  const struct sap_run run = run_of(share, task);
-  (void)thread;
-  for (int32_t i = run.begin; i < run.end; ++i) {
-    w->sharing.result[i].n_deep = sap_results_write(w, &w->graph.island[i], share->solution);
+  const struct sap_sharing *sharing = &share->w->sharing;
+  (void)task;
+  for (int others = 0; others < 2; ++others) {
+    for (int32_t r = 0; r < sharing->n_runs; ++r) {
+      struct sap_run *run = &sharing->run[r];
+      if ((run->home != thread) == others && atomic_exchange(&run->taken, 1) == 0) {
+        solve_islands(share, thread, run->begin, run->end);
+      }
+    }
   }
 }
 
-static void run_all(struct sap_threads *threads, struct share *share,
-                    void (*run)(void *, int32_t, int32_t)) {
-  share->alone = threads == NULL;
-  const struct sap_loop loop = {run, share, threads ? share->w->sharing.n_runs : 1, 0};
+static void solve_all(struct sap_threads *threads, struct share *share) {
+  const struct sap_sharing *sharing = &share->w->sharing;
+  make_views(share->w, threads ? sharing->n_threads : 1);
+  if (!threads) {
+    solve_islands(share, 0, 0, share->w->graph.n_islands);
+    return;
+  }
+  for (int32_t r = 0; r < sharing->n_runs; ++r) {
+    atomic_store_explicit(&sharing->run[r].taken, 0, memory_order_relaxed);
+  }
+  const struct sap_loop loop = {solve_runs, share, sharing->n_threads, 0};
   sap_threads_run(threads, &loop);
 }
 
@@ -219,9 +233,8 @@ static void gather_records(struct sap_workspace *w) {
 
 int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
                       const struct sap_job *job, sap_solution *solution) {
-  struct share share = {.w = w, .job = job};
-  make_views(w, threads ? w->sharing.n_threads : 1);
-  run_all(threads, &share, solve_run);
+  struct share share = {w, job};
+  solve_all(threads, &share);
   for (int32_t i = 0; i < w->graph.n_islands; ++i) {
     if (!w->sharing.result[i].valid) {
       return 0;
@@ -232,13 +245,4 @@ int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
     gather_records(w);
   }
   return 1;
-}
-
-void sap_islands_write(struct sap_workspace *w, struct sap_threads *threads,
-                       sap_solution *solution) {
-  struct share share = {.w = w, .solution = solution};
-  run_all(threads, &share, write_run);
-  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
-    solution->n_deep += w->sharing.result[i].n_deep;
-  }
 }

@@ -4,7 +4,7 @@
  * its own: a copy of the struct, with scratch of its own and the records of the island at hand. What comes of
  * the islands is summed up in their order once all are done, so that no bit of a result depends on the number of
  * threads. Threads take the largest islands first, one by one, and small ones as runs of neighbours, which share
- * cache lines. */
+ * cache lines; each its own ones, the same as in the solve before, then what others have not come to. */
 #ifndef SAPWOOD_SAP_ISLANDS_H
 #define SAPWOOD_SAP_ISLANDS_H
 
@@ -17,7 +17,6 @@ struct sap_island_result {
   double bound;           /* sap_certificate() */
   double complementarity; /* sap_complementarity() */
   int32_t n_records;
-  int32_t n_deep; /* sap_results_write() */
 };
 
 /* what is to be solved, from where */
@@ -40,9 +39,5 @@ int sap_islands_shareable(const struct sap_workspace *w);
  * symbolic fields. 0 where a number breaks a rule of sap_check_constraints(). */
 int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
                       const struct sap_job *job, sap_solution *solution);
-
-/* Writes the arrays of the solution, and n_deep. */
-void sap_islands_write(struct sap_workspace *w, struct sap_threads *threads,
-                       sap_solution *solution);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "sap/groups.h"
 #include "sap/problem.h"
+#include "sap/results.h"
 #include "sap/solver.h"
 
 sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
@@ -176,8 +177,7 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   }
   found.n_islands = w->graph.n_islands;
   const struct sap_job job = {&complete, v_guess, &solver->settings};
-  struct sap_threads *threads = rouse(solver);
-  if (!sap_islands_solve(w, threads, &job, &found)) {
+  if (!sap_islands_solve(w, rouse(solver), &job, &found)) {
     return find_fault(&complete, &w->graph.sizes, error);
   }
   *solution = found;
@@ -185,7 +185,9 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   if (w->graph.sizes.nv > 0) {
     memcpy(solution->v, problem->v_star, (size_t)w->graph.sizes.nv * sizeof(double));
   }
-  sap_islands_write(w, threads, solution);
+  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
+    solution->n_deep += sap_results_write(w, &w->graph.island[i], solution);
+  }
   return SAP_OK;
 }
 

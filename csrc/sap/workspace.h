@@ -5,6 +5,8 @@
 #ifndef SAPWOOD_SAP_WORKSPACE_H
 #define SAPWOOD_SAP_WORKSPACE_H
 
+#include <stdatomic.h>
+
 #include "base/memory.h"
 #include "constraints/pool.h"
 #include "linalg/factorization.h"
@@ -13,9 +15,13 @@
 #include "sap/reduction.h"
 #include "sap/vectors.h"
 
-/* islands [begin, end) */
+/* islands [begin, end), for one thread */
 struct sap_run {
   int32_t begin, end;
+  int32_t
+      home; /* thread that takes the run before others do: it has the data of the solve before at hand */
+  _Atomic int32_t taken;
+  double work; /* what an iteration costs */
 };
 
 /* how threads share the islands, see islands.h */
