@@ -2,12 +2,12 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "counter.h"
 #include "sap/solver.h"
 
 /* Free bodies on a floor, in a few heaps: neighbours touch with some contacts, and most stand on the floor. */
@@ -260,26 +260,6 @@ static void a_solver_works_on_in_a_child_process(void) {
 #else
 #define FORK_TEST
 #endif
-
-/* fails at allocation number `fail_at` */
-struct counter {
-  long allocations, live, fail_at;
-};
-
-static void *counting_allocate(size_t bytes, void *context) {
-  struct counter *counter = context;
-  if (counter->allocations++ == counter->fail_at) {
-    return NULL;
-  }
-  void *memory = malloc(bytes);
-  counter->live += memory != NULL;
-  return memory;
-}
-
-static void counting_release(void *memory, void *context) {
-  ((struct counter *)context)->live--;
-  free(memory);
-}
 
 static void every_failed_allocation_is_a_clean_error(void) {
   uint64_t seed = 76;

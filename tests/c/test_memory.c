@@ -1,32 +1,12 @@
 /* Memory: nothing is allocated once the workspace stands, every failure to allocate is a clean error, and
  * everything is given back. */
-#include <stdlib.h>
 
 #include "check.h"
+#include "counter.h"
 #include "scene.h"
 
 static struct scene scene;
 static struct scene_outputs outputs;
-
-/* counts, and fails at allocation number `fail_at` (never when negative) */
-struct counter {
-  long allocations, live, fail_at;
-};
-
-static void *counting_allocate(size_t bytes, void *context) {
-  struct counter *counter = context;
-  if (counter->allocations++ == counter->fail_at) {
-    return NULL;
-  }
-  void *memory = malloc(bytes);
-  counter->live += memory != NULL;
-  return memory;
-}
-
-static void counting_release(void *memory, void *context) {
-  ((struct counter *)context)->live--;
-  free(memory);
-}
 
 /* groups beside the contacts: a friction on the first velocity of each tree, and a bilateral constraint of one row
  * between each tree and the next */
