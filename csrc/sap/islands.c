@@ -32,15 +32,11 @@ static double estimate(const struct sap_graph *graph, int32_t i) {
 }
 
 /* the run of small islands that begins with `first` */
-static struct sap_run find_run(const struct sap_graph *graph, double small, int32_t first) {
-  struct sap_run run = {.begin = first, .end = first + 1, .work = estimate(graph, first)};
-  while (run.end < graph->n_islands) {
-    const double next = estimate(graph, run.end);
-    if (run.work + next >= small) {
-      break;
-    }
-    run.work += next;
-    ++run.end;
+static struct sap_run find_run(const struct sap_island_result *result, int32_t n_islands,
+                               double small, int32_t first) {
+  struct sap_run run = {.begin = first, .end = first + 1, .work = result[first].work};
+  while (run.end < n_islands && run.work + result[run.end].work < small) {
+    run.work += result[run.end++].work;
   }
   return run;
 }
@@ -68,7 +64,8 @@ void sap_islands_plan(struct sap_workspace *w) {
     return;
   }
   for (int32_t i = 0; i < graph->n_islands; ++i) {
-    sharing->work += estimate(graph, i);
+    sharing->result[i].work = estimate(graph, i);
+    sharing->work += sharing->result[i].work;
   }
   /* counting sort by powers of 2, the largest first: counts and their sums, then places */
   const double small = sharing->work / (RUNS * sharing->n_threads);
@@ -76,7 +73,7 @@ void sap_islands_plan(struct sap_workspace *w) {
   for (int pass = 0; pass < 2; ++pass) {
     struct sap_run run = {.end = 0};
     while (run.end < graph->n_islands) {
-      run = find_run(graph, small, run.end);
+      run = find_run(sharing->result, graph->n_islands, small, run.end);
       const int class = CLASSES - 1 - (int)fmin(log2(run.work), CLASSES - 1);
       if (pass == 0) {
         ++begin[class + 1];

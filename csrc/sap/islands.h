@@ -17,6 +17,7 @@ struct sap_island_result {
   double bound;           /* sap_certificate() */
   double complementarity; /* sap_complementarity() */
   int32_t n_records;
+  double work; /* what an iteration costs, see sap_islands_plan() */
 };
 
 /* what is to be solved, from where */

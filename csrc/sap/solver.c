@@ -191,9 +191,10 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   return SAP_OK;
 }
 
-static sap_status solve(sap_solver *solver, const sap_problem *problem,
-                        const struct sap_regularization *physical, const double *v_guess,
-                        sap_solution *solution, sap_error *error) {
+sap_status sap_solver_solve_regularized(sap_solver *solver, const sap_problem *problem,
+                                        const struct sap_regularization *physical,
+                                        const double *v_guess, sap_solution *solution,
+                                        sap_error *error) {
   /* the problem before tells whether helpers will be wanted: they wake while the graph is built */
   rouse(solver);
   const sap_status status = run(solver, problem, physical, v_guess, solution, error);
@@ -205,7 +206,7 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem,
 
 sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,
                             sap_solution *solution, sap_error *error) {
-  return solve(solver, problem, NULL, v_guess, solution, error);
+  return sap_solver_solve_regularized(solver, problem, NULL, v_guess, solution, error);
 }
 
 sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
@@ -213,12 +214,5 @@ sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *prob
                                      double *v_hat_n, const double *v_guess, sap_solution *solution,
                                      sap_error *error) {
   const struct sap_regularization physical = {parameters, R_t, R_n, v_hat_n, NULL};
-  return solve(solver, problem, &physical, v_guess, solution, error);
-}
-
-sap_status sap_solver_solve_regularized(sap_solver *solver, const sap_problem *problem,
-                                        const struct sap_regularization *physical,
-                                        const double *v_guess, sap_solution *solution,
-                                        sap_error *error) {
-  return solve(solver, problem, physical, v_guess, solution, error);
+  return sap_solver_solve_regularized(solver, problem, &physical, v_guess, solution, error);
 }

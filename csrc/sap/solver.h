@@ -15,7 +15,8 @@ struct sap_solver {
 /* Checks the problem, makes the workspace fit it and binds the numbers. */
 sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_error *error);
 
-/* sap_solver_solve_physical(), the groups included where `physical` has their parameters */
+/* What the two public ways to solve are made of: sap_solver_solve() where `physical` is NULL, else
+ * sap_solver_solve_physical(), the groups included where it has their parameters. */
 sap_status sap_solver_solve_regularized(sap_solver *solver, const sap_problem *problem,
                                         const struct sap_regularization *physical,
                                         const double *v_guess, sap_solution *solution,

@@ -18,8 +18,7 @@
 /* islands [begin, end), for one thread */
 struct sap_run {
   int32_t begin, end;
-  int32_t
-      home; /* thread that takes the run before others do: it has the data of the solve before at hand */
+  int32_t home; /* thread that comes to it first, in every solve: it has the data at hand */
   _Atomic int32_t taken;
   double work; /* what an iteration costs */
 };
