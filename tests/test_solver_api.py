@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import gc
 import pickle
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ import pytest
 import helpers
 import sapwood
 from point_masses import exactly
-from sapwood import Region, SapSettings, SapSolver, Status, _core
+from sapwood import Region, SapSettings, SapSolver, Solution, Status, _core
 
 
 @pytest.fixture
@@ -332,6 +334,31 @@ def test_solution_pickles_copies_and_compares(problem):
     assert solution != 3
     with pytest.raises(TypeError, match="unhashable"):
         hash(solution)
+
+
+def test_solution_is_a_value_of_its_own(problem):
+    solution = sapwood.solve(problem)
+    assert solution.timing is solution.timing
+    assert list(solution.timing) == ["assembly", "factor", "line_search", "symbolic", "seconds"]
+    assert 0 < solution.timing["seconds"] < 10
+    assert Solution(**dataclasses.asdict(solution)) == solution
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        solution.cost = 0.0
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'timing'"):
+        Solution(*[0] * 16)
+    with pytest.raises(AttributeError):
+        Solution.__new__(Solution).v  # noqa: B018
+    with pytest.raises(TypeError, match="must be derived from SolutionValues"):
+        _core.set_solution_types(dict, tuple, Status)
+
+
+def test_solution_in_a_cycle_goes(problem):
+    solution = sapwood.solve(problem)
+    solution.timing["of"] = solution
+    gone = weakref.ref(solution)
+    del solution
+    gc.collect()
+    assert gone() is None
 
 
 def test_results_compare_by_their_arrays(problem):

@@ -142,8 +142,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->solver_type);
   Py_VISIT(state->model_stepper_type);
   Py_VISIT(state->iteration_dtype);
-  Py_VISIT(state->fields);
-  Py_VISIT(state->phases);
+  Py_VISIT(state->values_type);
   Py_VISIT(state->solution_type);
   Py_VISIT(state->group_type);
   Py_VISIT(state->statuses);
@@ -157,8 +156,7 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->solver_type);
   Py_CLEAR(state->model_stepper_type);
   Py_CLEAR(state->iteration_dtype);
-  Py_CLEAR(state->fields);
-  Py_CLEAR(state->phases);
+  Py_CLEAR(state->values_type);
   Py_CLEAR(state->solution_type);
   Py_CLEAR(state->group_type);
   Py_CLEAR(state->statuses);
@@ -183,10 +181,11 @@ static int exec(PyObject *module) {
     return -1;
   }
   if (sapwood_reserve_open(&sapwood_state_of_module(module)->reserve) < 0 ||
-      sapwood_add_results(module) < 0 || sapwood_add_problem(module) < 0 ||
-      sapwood_add_solver(module) < 0 || sapwood_add_batch(module) < 0 ||
-      sapwood_add_contact_law(module) < 0 || sapwood_add_row_law(module) < 0 ||
-      sapwood_add_stepper(module) < 0 || sapwood_add_work(module) < 0) {
+      sapwood_add_results(module) < 0 || sapwood_add_solution(module) < 0 ||
+      sapwood_add_problem(module) < 0 || sapwood_add_solver(module) < 0 ||
+      sapwood_add_batch(module) < 0 || sapwood_add_contact_law(module) < 0 ||
+      sapwood_add_row_law(module) < 0 || sapwood_add_stepper(module) < 0 ||
+      sapwood_add_work(module) < 0) {
     return -1;
   }
   return PyModule_AddStringConstant(module, "__version__", SAP_VERSION);

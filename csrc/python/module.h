@@ -21,12 +21,11 @@
 /* ---- module state --------------------------------------------------------------------------- */
 
 typedef struct sapwood_state {
-  PyTypeObject *problem_type;       /* _core.Problem, problem.c */
-  PyTypeObject *solver_type;        /* _core.Solver, solver.c */
-  PyTypeObject *model_stepper_type; /* _core.ModelStepper, stepper.c */
-  PyArray_Descr *iteration_dtype;   /* the layout of sap_iteration */
-  PyObject *fields,
-      *phases; /* dicts with the keys that solutions have, and their timing, result.c */
+  PyTypeObject *problem_type;               /* _core.Problem, problem.c */
+  PyTypeObject *solver_type;                /* _core.Solver, solver.c */
+  PyTypeObject *model_stepper_type;         /* _core.ModelStepper, stepper.c */
+  PyArray_Descr *iteration_dtype;           /* the layout of sap_iteration */
+  PyTypeObject *values_type;                /* _core.SolutionValues, solution.c */
   PyTypeObject *solution_type, *group_type; /* sapwood.Solution and ConstraintSolution */
   PyObject *statuses;                       /* tuple of sapwood.Status, by sap_outcome */
   PyObject *settings_object;                /* a SapSettings that has been read, and what it says */
@@ -43,6 +42,7 @@ sapwood_state *sapwood_state_of_type(PyTypeObject *type);
 /* Each adds its types and functions to the module and keeps its types in the state; 0, or -1 with
  * an exception. */
 int sapwood_add_results(PyObject *module);
+int sapwood_add_solution(PyObject *module);
 int sapwood_add_problem(PyObject *module);
 int sapwood_add_solver(PyObject *module);
 int sapwood_add_batch(PyObject *module);

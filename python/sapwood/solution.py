@@ -63,8 +63,8 @@ class ConstraintSolution(NamedTuple):
         return not equal_arrays(self, other)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Solution:
+@dataclasses.dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+class Solution(_core.SolutionValues):
     """Velocities and impulses of one problem, with the proof of how accurate they are.
 
     Two solutions are equal when everything but ``timing`` and ``symbolic_reused`` is the same, to
@@ -132,7 +132,7 @@ class Solution:
     cost_gap_bound: float
     cost: float
     history: NDArray[np.void] | None
-    timing: dict[str, float]
+    timing: dict[str, float] = dataclasses.field()  # no default: not the descriptor of the base
     tree: int = -1
     constraints: tuple[ConstraintSolution, ...] = ()
     core_scale: NDArray[np.float64] | None = None
