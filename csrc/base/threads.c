@@ -93,13 +93,7 @@ static int claim_next(struct sap_threads *threads, int32_t thread, int any, stru
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
-struct wait {
-  uint32_t polls;
-  double since, lasted; /* s */
-};
-
-/* lets a little time pass */
-static void pause_a_little(struct wait *wait) {
+void sap_wait_a_little(struct sap_wait *wait) {
 #if defined(__GNUC__) && defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
@@ -139,20 +133,20 @@ static void wake(struct sap_threads *threads) {
 static void *help(void *argument) {
   const struct helper *self = argument;
   struct sap_threads *threads = self->threads;
-  struct wait wait = {0};
+  struct sap_wait wait = {0};
   struct claim claim;
   while (!atomic_load_explicit(&threads->quit, memory_order_relaxed)) {
     if (claim_next(threads, self->index, 0, &claim)) {
       claim.run(claim.context, claim.task, self->index);
       atomic_fetch_add_explicit(&threads->done, 1, memory_order_release);
-      wait = (struct wait){0};
+      wait = (struct sap_wait){0};
       continue;
     }
-    pause_a_little(&wait);
+    sap_wait_a_little(&wait);
     const int roused = atomic_load_explicit(&threads->roused, memory_order_relaxed);
     if (wait.lasted > (roused ? awake_when_roused : awake_at_rest)) {
       sleep_until_called(threads);
-      wait = (struct wait){0};
+      wait = (struct sap_wait){0};
     }
   }
   return NULL;
@@ -283,11 +277,11 @@ int sap_threads_help(struct sap_threads *threads) {
 
 /* tasks of helpers that do not come for them */
 static void take_over(struct sap_threads *threads) {
-  struct wait wait = {0};
+  struct sap_wait wait = {0};
   uint32_t left;
   while ((left = (uint32_t)atomic_load_explicit(&threads->state, memory_order_relaxed)) != 0 &&
          (left & ~threads->absent) != 0 && wait.lasted < wait_for_helper) {
-    pause_a_little(&wait);
+    sap_wait_a_little(&wait);
   }
   struct claim claim;
   threads->absent = 0;
@@ -308,11 +302,11 @@ void sap_threads_finish(struct sap_threads *threads, const struct sap_loop *loop
   if (loop->by_home && loop->n_tasks <= MOST_HOMES) {
     take_over(threads);
   }
-  struct wait wait = {0};
+  struct sap_wait wait = {0};
   while (loop->n_tasks > 0 &&
          threads->own + atomic_load_explicit(&threads->done, memory_order_acquire) <
              loop->n_tasks) {
-    pause_a_little(&wait);
+    sap_wait_a_little(&wait);
   }
 }
 

@@ -15,6 +15,13 @@ enum { SAP_MOST_THREADS = 256 };
 
 struct sap_threads;
 
+/* Lets a little time pass: at first by pausing, when it lasts by offering the core to others from time to time. */
+struct sap_wait {
+  uint32_t polls;
+  double since, lasted; /* s */
+};
+void sap_wait_a_little(struct sap_wait *wait);
+
 struct sap_loop {
   /* one task, run by thread 0 <= thread < n */
   void (*run)(void *context, int32_t task, int32_t thread);

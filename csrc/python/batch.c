@@ -1,8 +1,8 @@
 /* _core.solve_batch: many problems on several threads.
  *
- * Everything that needs Python is done by the calling thread: it makes room for all results, then turns those
- * that are ready into Python objects, in order, while helpers solve the next ones without the GIL; where none
- * is ready it solves one itself.
+ * Everything that needs Python is done by the calling thread: it makes room for result after result, which helpers
+ * fill behind it without the GIL, then turns those that are ready into Python objects, in order; where none is
+ * ready it solves one itself. Without helpers it goes through the problems one by one.
  */
 #include "problem.h"
 
@@ -25,11 +25,13 @@ typedef struct entry {
 } entry;
 
 typedef struct batch {
-  entry *entries; /* (n) from PyMem_Malloc */
+  entry *entries;               /* (n) from PyMem_Malloc */
+  PyObject *problems, *guesses; /* lists (n) that nobody else has */
   Py_ssize_t n;
   sap_solver *solver[SAP_MOST_THREADS]; /* of each thread */
   int record_history;
-  atomic_int stop; /* the rest is not wanted any more */
+  _Atomic Py_ssize_t ready; /* entries that have room for their results, or never will */
+  atomic_int stop;          /* the rest is not wanted any more */
 } batch;
 
 /* ---- without the GIL ------------------------------------------------------------------------- */
@@ -38,7 +40,11 @@ static void solve_entry(void *context, int32_t task, int32_t thread) {
   batch *all = context;
   entry *e = &all->entries[task];
   sap_solver *solver = all->solver[thread];
-  if (!atomic_load_explicit(&all->stop, memory_order_relaxed)) {
+  struct sap_wait wait = {0};
+  while (atomic_load_explicit(&all->ready, memory_order_acquire) <= task) {
+    sap_wait_a_little(&wait);
+  }
+  if (e->problem != NULL && !atomic_load_explicit(&all->stop, memory_order_relaxed)) {
     const double start = sap_seconds();
     e->status = sap_solver_solve(solver, &e->problem->problem,
                                  e->v_guess == NULL ? NULL : sapwood_doubles(e->v_guess),
@@ -68,21 +74,6 @@ static void note_index(Py_ssize_t i) {
   PyErr_Restore(type, value, traceback);
 }
 
-/* room for the results of problem i; 0, or -1 with an exception */
-static int prepare_entry(const sapwood_state *state, entry *e, PyObject *problem, PyObject *guess) {
-  e->problem = sapwood_as_problem(state, problem);
-  if (e->problem == NULL) {
-    return -1;
-  }
-  if (guess != Py_None) {
-    e->v_guess = sapwood_as_vector(guess, "v_guess", (npy_intp)e->problem->sizes.nv, SAPWOOD_ANY);
-    if (e->v_guess == NULL) {
-      return -1;
-    }
-  }
-  return sapwood_result_allocate(&e->result, &e->problem->problem, &e->problem->sizes);
-}
-
 static void clear_entry(entry *e) {
   Py_CLEAR(e->v_guess);
   sapwood_result_clear(&e->result);
@@ -90,63 +81,118 @@ static void clear_entry(entry *e) {
   e->records.copy = NULL;
 }
 
-/* the solution, whose arrays are no longer those of the entry */
-static PyObject *finish_entry(const sapwood_state *state, const batch *all, entry *e) {
-  if (sapwood_raise(e->status, &e->error) < 0) {
-    return NULL;
+/* room for the results of problem i; 0, or -1 with an exception and no problem in the entry */
+static int prepare_entry(const sapwood_state *state, const batch *all, Py_ssize_t i) {
+  entry *e = &all->entries[i];
+  PyObject *guess = PyList_GET_ITEM(all->guesses, i);
+  e->problem = sapwood_as_problem(state, PyList_GET_ITEM(all->problems, i));
+  if (e->problem != NULL && guess != Py_None) {
+    e->v_guess = sapwood_as_vector(guess, "v_guess", (npy_intp)e->problem->sizes.nv, SAPWOOD_ANY);
   }
-  PyObject *history = all->record_history ? sapwood_history(state, e->records.copy, e->records.n)
-                                          : Py_NewRef(Py_None);
-  PyObject *solution = history == NULL ? NULL
-                                       : sapwood_solution(state, &e->result, &e->problem->problem,
-                                                          e->seconds, history);
-  Py_XDECREF(history);
-  clear_entry(e);
+  if (e->problem == NULL || (guess != Py_None && e->v_guess == NULL) ||
+      sapwood_result_allocate(&e->result, &e->problem->problem, &e->problem->sizes) < 0) {
+    e->problem = NULL;
+    note_index(i);
+    return -1;
+  }
+  return 0;
+}
+
+/* the solution of problem i, whose arrays are no longer those of the entry; NULL with an exception */
+static PyObject *finish_entry(const sapwood_state *state, const batch *all, Py_ssize_t i) {
+  entry *e = &all->entries[i];
+  PyObject *history = NULL, *solution = NULL;
+  if (PyErr_CheckSignals() == 0 && sapwood_raise(e->status, &e->error) == 0) {
+    history = all->record_history ? sapwood_history(state, e->records.copy, e->records.n)
+                                  : Py_NewRef(Py_None);
+  }
+  if (history != NULL) {
+    solution = sapwood_solution(state, &e->result, &e->problem->problem, e->seconds, history);
+    Py_DECREF(history);
+    clear_entry(e);
+  }
+  if (solution == NULL) {
+    note_index(i);
+  }
   return solution;
 }
 
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+/* fills the list with solutions; 0, or -1 with an exception */
+static int run_alone(const sapwood_state *state, batch *all, PyObject *list) {
+  for (Py_ssize_t i = 0; i < all->n; i++) {
+    if (prepare_entry(state, all, i) < 0) {
+      return -1;
+    }
+    all->ready = i + 1;
+    Py_BEGIN_ALLOW_THREADS
+    solve_entry(all, (int32_t)i, 0);
+    Py_END_ALLOW_THREADS
+    PyObject *solution = finish_entry(state, all, i);
+    if (solution == NULL) {
+      return -1;
+    }
+    PyList_SET_ITEM(list, i, solution);
+  }
+  return 0;
+}
+
 /* waits for problem i, solving others meanwhile */
-static void wait_for(batch *all, struct sap_threads *threads, const struct sap_loop *loop,
+static void wait_for(const batch *all, struct sap_threads *threads, const struct sap_loop *loop,
                      Py_ssize_t i) {
   while (!atomic_load_explicit(&all->entries[i].done, memory_order_acquire)) {
-    if (threads == NULL) {
-      solve_entry(all, (int32_t)i, 0);
-    } else if (!sap_threads_help(threads)) {
+    if (!sap_threads_help(threads)) {
       sap_threads_finish(threads, loop);
     }
   }
 }
 
-/* list of all solutions */
-static PyObject *run(const sapwood_state *state, batch *all, struct sap_threads *threads) {
-  PyObject *list = PyList_New(all->n);
-  const struct sap_loop loop = {solve_entry, all, (int32_t)all->n, 0};
-  if (threads != NULL) {
-    sap_threads_rouse(threads);
-    sap_threads_open(threads, &loop);
-  }
-  for (Py_ssize_t i = 0; i < all->n && list != NULL; i++) {
+/* the solutions of the first n problems, into the list; 0, or -1 with an exception */
+static int collect(const sapwood_state *state, const batch *all, Py_ssize_t n, PyObject *list,
+                   struct sap_threads *threads, const struct sap_loop *loop) {
+  for (Py_ssize_t i = 0; i < n; i++) {
     if (!atomic_load_explicit(&all->entries[i].done, memory_order_acquire)) {
       Py_BEGIN_ALLOW_THREADS
-      wait_for(all, threads, &loop, i);
+      wait_for(all, threads, loop, i);
       Py_END_ALLOW_THREADS
     }
-    PyObject *solution =
-        PyErr_CheckSignals() < 0 ? NULL : finish_entry(state, all, &all->entries[i]);
+    PyObject *solution = finish_entry(state, all, i);
     if (solution == NULL) {
-      note_index(i);
-      Py_CLEAR(list);
-    } else {
-      PyList_SET_ITEM(list, i, solution);
+      return -1;
     }
+    PyList_SET_ITEM(list, i, solution);
   }
+  return 0;
+}
+
+/* the same with helpers */
+static int run_shared(const sapwood_state *state, batch *all, PyObject *list,
+                      struct sap_threads *threads) {
+  const struct sap_loop loop = {solve_entry, all, (int32_t)all->n, 0};
+  PyObject *type = NULL, *value = NULL, *traceback = NULL;
+  sap_threads_rouse(threads);
+  sap_threads_open(threads, &loop);
+  /* a wrong argument counts once all problems before it have been solved */
+  Py_ssize_t n = 0;
+  while (n < all->n && prepare_entry(state, all, n) == 0) {
+    atomic_store_explicit(&all->ready, ++n, memory_order_release);
+  }
+  PyErr_Fetch(&type, &value, &traceback);
+  atomic_store_explicit(&all->ready, all->n, memory_order_release);
+  int failed = collect(state, all, n, list, threads, &loop);
   atomic_store_explicit(&all->stop, 1, memory_order_relaxed);
-  if (threads != NULL) {
-    Py_BEGIN_ALLOW_THREADS
-    sap_threads_finish(threads, &loop);
-    Py_END_ALLOW_THREADS
+  Py_BEGIN_ALLOW_THREADS
+  sap_threads_finish(threads, &loop);
+  Py_END_ALLOW_THREADS
+  if (failed == 0 && type != NULL) {
+    PyErr_Restore(type, value, traceback);
+    return -1;
   }
-  return list;
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+  return failed;
 }
 
 PyDoc_STRVAR(
@@ -173,14 +219,14 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
   n_threads = n_threads < n ? n_threads : n > 0 ? (int)n : 1;
 
   /* the lists must stay as they are while Python code runs */
-  problems = PyList_GetSlice(problems, 0, n);
-  guesses = problems == NULL ? NULL : PyList_GetSlice(guesses, 0, n);
-  batch all = {.record_history = settings.record_history};
+  batch all = {.problems = PyList_GetSlice(problems, 0, n),
+               .guesses = PyList_GetSlice(guesses, 0, n),
+               .entries = PyMem_Calloc((size_t)n + 1, sizeof *all.entries),
+               .n = n,
+               .record_history = settings.record_history};
   const sap_allocator memory = sapwood_reserve_allocator(&state->reserve);
   struct sap_threads *threads = NULL;
-  PyObject *type = NULL, *value = NULL, *traceback = NULL;
-  all.entries = PyMem_Calloc((size_t)n + 1, sizeof *all.entries);
-  int ready = guesses != NULL && all.entries != NULL;
+  int ready = all.problems != NULL && all.guesses != NULL && all.entries != NULL;
   for (int k = 0; k < n_threads && ready; k++) {
     sap_error error = {0};
     ready =
@@ -196,20 +242,10 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
     }
     goto done;
   }
-  /* a wrong argument counts once all problems before it have been solved */
-  for (; all.n < n; all.n++) {
-    if (prepare_entry(state, &all.entries[all.n], PyList_GET_ITEM(problems, all.n),
-                      PyList_GET_ITEM(guesses, all.n)) < 0) {
-      note_index(all.n);
-      PyErr_Fetch(&type, &value, &traceback);
-      break;
-    }
-  }
-  list = run(state, &all, threads);
-  if (list != NULL && type != NULL) {
+  list = PyList_New(n);
+  if (list != NULL && (threads == NULL ? run_alone(state, &all, list)
+                                       : run_shared(state, &all, list, threads)) < 0) {
     Py_CLEAR(list);
-    PyErr_Restore(type, value, traceback);
-    type = value = traceback = NULL;
   }
 done:
   sap_threads_destroy(threads, &memory);
@@ -220,11 +256,8 @@ done:
     clear_entry(&all.entries[i]);
   }
   PyMem_Free(all.entries);
-  Py_XDECREF(problems);
-  Py_XDECREF(guesses);
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  Py_XDECREF(traceback);
+  Py_XDECREF(all.problems);
+  Py_XDECREF(all.guesses);
   return list;
 }
 
