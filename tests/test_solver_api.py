@@ -7,6 +7,7 @@ import dataclasses
 import gc
 import pickle
 import re
+import types
 import weakref
 
 import numpy as np
@@ -215,6 +216,11 @@ def test_settings_of_a_wrong_type(problem):
         SapSolver({})
     with pytest.raises(TypeError, match=text):
         _core.Solver({})
+    with pytest.raises(TypeError, match=text):
+        sapwood.solve_batch([problem], settings={})
+    pretended = types.SimpleNamespace(**dataclasses.asdict(SapSettings()))
+    with pytest.raises(TypeError, match="not types.SimpleNamespace"):
+        SapSolver(pretended)
 
 
 def test_wrong_vectors_are_named(problem):
@@ -395,8 +401,11 @@ def test_solver_pickles_as_its_settings(problem):
         assert other.settings == solver.settings
         assert other.solve(problem) == expected
     assert repr(solver) == "SapSolver(SapSettings(relative_tolerance=1e-09))"
+    assert pickle.loads(pickle.dumps(SapSolver(threads=3))).threads == 3
     with pytest.raises(AttributeError):
         solver.settings = SapSettings()
+    with pytest.raises(AttributeError):
+        solver.threads = 2
 
 
 def test_enums_print_their_names():

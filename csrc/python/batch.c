@@ -15,7 +15,8 @@
 
 typedef struct entry {
   const sapwood_problem *problem; /* borrowed: the list keeps it */
-  PyArrayObject *v_guess;         /* or NULL */
+  PyArrayObject *guess;           /* or NULL */
+  const double *v_guess;          /* (nv) in it, or NULL */
   sapwood_result result;
   sapwood_records records;
   sap_status status;
@@ -46,9 +47,8 @@ static void solve_entry(void *context, int32_t task, int32_t thread) {
   }
   if (e->problem != NULL && !atomic_load_explicit(&all->stop, memory_order_relaxed)) {
     const double start = sap_seconds();
-    e->status = sap_solver_solve(solver, &e->problem->problem,
-                                 e->v_guess == NULL ? NULL : sapwood_doubles(e->v_guess),
-                                 &e->result.solution, &e->error);
+    e->status =
+        sap_solver_solve(solver, &e->problem->problem, e->v_guess, &e->result.solution, &e->error);
     e->seconds = sap_seconds() - start;
     if (e->status == SAP_OK && all->record_history) {
       e->status = sapwood_copy_records(solver, &e->records);
@@ -75,7 +75,7 @@ static void note_index(Py_ssize_t i) {
 }
 
 static void clear_entry(entry *e) {
-  Py_CLEAR(e->v_guess);
+  Py_CLEAR(e->guess);
   sapwood_result_clear(&e->result);
   PyMem_RawFree(e->records.copy);
   e->records.copy = NULL;
@@ -84,12 +84,10 @@ static void clear_entry(entry *e) {
 /* room for the results of problem i; 0, or -1 with an exception and no problem in the entry */
 static int prepare_entry(const sapwood_state *state, const batch *all, Py_ssize_t i) {
   entry *e = &all->entries[i];
-  PyObject *guess = PyList_GET_ITEM(all->guesses, i);
   e->problem = sapwood_as_problem(state, PyList_GET_ITEM(all->problems, i));
-  if (e->problem != NULL && guess != Py_None) {
-    e->v_guess = sapwood_as_vector(guess, "v_guess", (npy_intp)e->problem->sizes.nv, SAPWOOD_ANY);
-  }
-  if (e->problem == NULL || (guess != Py_None && e->v_guess == NULL) ||
+  if (e->problem == NULL ||
+      sapwood_read_guess(e->problem, PyList_GET_ITEM(all->guesses, i), &e->guess, &e->v_guess) <
+          0 ||
       sapwood_result_allocate(&e->result, &e->problem->problem, &e->problem->sizes) < 0) {
     e->problem = NULL;
     note_index(i);
@@ -207,7 +205,7 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
   sap_settings settings;
   if (!PyArg_ParseTuple(args, "O!O!Oi:solve_batch", &PyList_Type, &problems, &PyList_Type, &guesses,
                         &settings_object, &n_threads) ||
-      sapwood_recall_settings(state, settings_object, &settings) < 0) {
+      sapwood_recall_settings(state, &settings_object, &settings) < 0) {
     return NULL;
   }
   const Py_ssize_t n = PyList_GET_SIZE(problems);

@@ -146,6 +146,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->solution_type);
   Py_VISIT(state->group_type);
   Py_VISIT(state->statuses);
+  Py_VISIT(state->default_settings);
   Py_VISIT(state->settings_object);
   return 0;
 }
@@ -160,6 +161,7 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->solution_type);
   Py_CLEAR(state->group_type);
   Py_CLEAR(state->statuses);
+  Py_CLEAR(state->default_settings);
   Py_CLEAR(state->settings_object);
   return 0;
 }
@@ -181,11 +183,11 @@ static int exec(PyObject *module) {
     return -1;
   }
   if (sapwood_reserve_open(&sapwood_state_of_module(module)->reserve) < 0 ||
-      sapwood_add_results(module) < 0 || sapwood_add_solution(module) < 0 ||
-      sapwood_add_problem(module) < 0 || sapwood_add_solver(module) < 0 ||
-      sapwood_add_batch(module) < 0 || sapwood_add_contact_law(module) < 0 ||
-      sapwood_add_row_law(module) < 0 || sapwood_add_stepper(module) < 0 ||
-      sapwood_add_work(module) < 0) {
+      sapwood_add_settings(module) < 0 || sapwood_add_results(module) < 0 ||
+      sapwood_add_solution(module) < 0 || sapwood_add_problem(module) < 0 ||
+      sapwood_add_solver(module) < 0 || sapwood_add_batch(module) < 0 ||
+      sapwood_add_contact_law(module) < 0 || sapwood_add_row_law(module) < 0 ||
+      sapwood_add_stepper(module) < 0 || sapwood_add_work(module) < 0) {
     return -1;
   }
   return PyModule_AddStringConstant(module, "__version__", SAP_VERSION);

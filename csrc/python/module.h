@@ -28,6 +28,7 @@ typedef struct sapwood_state {
   PyTypeObject *values_type;                /* _core.SolutionValues, solution.c */
   PyTypeObject *solution_type, *group_type; /* sapwood.Solution and ConstraintSolution */
   PyObject *statuses;                       /* tuple of sapwood.Status, by sap_outcome */
+  PyObject *default_settings;               /* the SapSettings that None means */
   PyObject *settings_object;                /* a SapSettings that has been read, and what it says */
   sap_settings settings;
   sapwood_reserve reserve; /* of all solvers */
@@ -41,6 +42,7 @@ sapwood_state *sapwood_state_of_type(PyTypeObject *type);
 
 /* Each adds its types and functions to the module and keeps its types in the state; 0, or -1 with
  * an exception. */
+int sapwood_add_settings(PyObject *module);
 int sapwood_add_results(PyObject *module);
 int sapwood_add_solution(PyObject *module);
 int sapwood_add_problem(PyObject *module);
@@ -68,8 +70,9 @@ const char *sapwood_group_name(char text[SAPWOOD_NAME_LENGTH], int32_t k, const 
  * defaults from None, and checks them. 0, or -1 with TypeError or ValueError naming the field. */
 int sapwood_read_settings(PyObject *object, sap_settings *settings);
 
-/* The same for settings that do not change any more, which are read once. */
-int sapwood_recall_settings(sapwood_state *state, PyObject *object, sap_settings *settings);
+/* The same for a SapSettings, which does not change any more and so is read once; `*object` (borrowed) is the default one
+ * where it was None. */
+int sapwood_recall_settings(sapwood_state *state, PyObject **object, sap_settings *settings);
 
 /* The same for `threads`, which says how a solver works and not what it finds, and so is an argument of its
  * own. */

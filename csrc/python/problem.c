@@ -133,22 +133,23 @@ static int regularize(sapwood_problem *self, const sap_parameters *parameters,
 typedef struct arguments {
   PyObject *tree_nv, *A, *v_star, *tree_a, *tree_b, *J, *mu, *dt, *sigma, *beta, *delassus;
   PyObject *phi0, *k, *tau_d, *R_t, *R_n, *v_hat_n, *v_hat_t, *groups;
-  PyObject *core, *kappa, *core_lambda, *delta;
+  PyObject *core, *kappa, *core_lambda, *delta, *v_guess;
 } arguments;
 
 static int parse(arguments *in, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"tree_nv", "A",     "v_star", "tree_a",      "tree_b",   "J",
-                          "mu",      "dt",    "sigma",  "beta",        "delassus", "phi0",
-                          "k",       "tau_d", "R_t",    "R_n",         "v_hat_n",  "v_hat_t",
-                          "groups",  "core",  "kappa",  "core_lambda", "delta",    NULL};
+  static char *names[] = {"tree_nv",     "A",     "v_star",  "tree_a",   "tree_b", "J",    "mu",
+                          "dt",          "sigma", "beta",    "delassus", "phi0",   "k",    "tau_d",
+                          "R_t",         "R_n",   "v_hat_n", "v_hat_t",  "groups", "core", "kappa",
+                          "core_lambda", "delta", "v_guess", NULL};
   in->groups = NULL;
-  in->core = in->kappa = in->core_lambda = in->delta = Py_None;
+  in->core = in->kappa = in->core_lambda = in->delta = in->v_guess = Py_None;
   in->phi0 = in->k = in->tau_d = in->R_t = in->R_n = in->v_hat_n = in->v_hat_t = Py_None;
-  return PyArg_ParseTupleAndKeywords(
-             args, keywords, "OOOOOOOOOOO|OOOOOOOOOOOO:Problem", names, &in->tree_nv, &in->A,
-             &in->v_star, &in->tree_a, &in->tree_b, &in->J, &in->mu, &in->dt, &in->sigma, &in->beta,
-             &in->delassus, &in->phi0, &in->k, &in->tau_d, &in->R_t, &in->R_n, &in->v_hat_n,
-             &in->v_hat_t, &in->groups, &in->core, &in->kappa, &in->core_lambda, &in->delta)
+  return PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOOOOO|OOOOOOOOOOOOO:Problem", names,
+                                     &in->tree_nv, &in->A, &in->v_star, &in->tree_a, &in->tree_b,
+                                     &in->J, &in->mu, &in->dt, &in->sigma, &in->beta, &in->delassus,
+                                     &in->phi0, &in->k, &in->tau_d, &in->R_t, &in->R_n,
+                                     &in->v_hat_n, &in->v_hat_t, &in->groups, &in->core, &in->kappa,
+                                     &in->core_lambda, &in->delta, &in->v_guess)
              ? 0
              : -1;
 }
@@ -307,6 +308,17 @@ static int find_masses(const sapwood_problem *self, struct sap_masses *masses,
   return sapwood_raise(status, &error);
 }
 
+/* where solves start */
+static int keep_guess(sapwood_problem *self, PyObject *v_guess) {
+  if (v_guess == Py_None) {
+    self->v_guess = Py_NewRef(Py_None);
+    return 0;
+  }
+  return keep_vector(v_guess, "v_guess", self->sizes.nv, SAPWOOD_FINITE, &self->v_guess) == NULL
+             ? -1
+             : 0;
+}
+
 /* all that sap_problem_check() checks and find_masses() does not */
 static int check_values(const sapwood_problem *self) {
   sap_error error = {0};
@@ -331,7 +343,7 @@ static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups
       read_regularization(self, in, &parameters, &masses) < 0 ||
       read_cores(self, in, &parameters) < 0 ||
       sapwood_groups_read_values(&self->groups, groups, &self->problem, &parameters, &masses) < 0 ||
-      check_values(self) < 0;
+      check_values(self) < 0 || keep_guess(self, in->v_guess) < 0;
   sap_block_release(&block, &memory);
   return failed ? -1 : 0;
 }
@@ -360,10 +372,10 @@ static void problem_dealloc(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   PyMem_Free(self->indices);
   sapwood_groups_clear(&self->groups);
-  PyObject *arrays[] = {self->tree_nv, self->tree_a, self->tree_b,     self->A,     self->v_star,
-                        self->J,       self->mu,     self->R_t,        self->R_n,   self->v_hat_n,
-                        self->v_hat_t, self->phi0,   self->k,          self->tau_d, self->core,
-                        self->kappa,   self->delta,  self->core_lambda};
+  PyObject *arrays[] = {self->tree_nv, self->tree_a, self->tree_b,      self->A,      self->v_star,
+                        self->J,       self->mu,     self->R_t,         self->R_n,    self->v_hat_n,
+                        self->v_hat_t, self->phi0,   self->k,           self->tau_d,  self->core,
+                        self->kappa,   self->delta,  self->core_lambda, self->v_guess};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     Py_XDECREF(arrays[i]);
   }
@@ -394,6 +406,7 @@ static PyMemberDef members[] = {
     ARRAY(kappa, "energy of the core, J (n_contacts), or None"),
     ARRAY(core_lambda, "exponent of the core (n_contacts), or None"),
     ARRAY(delta, "depth of the core, m (n_contacts), or None"),
+    ARRAY(v_guess, "where a solve starts (nv), or None"),
     {"groups", T_OBJECT_EX, offsetof(sapwood_problem, groups.bounds), READONLY,
      "R, v_hat, lower and upper of each group of constraints"},
     {"nv", T_LONGLONG, offsetof(sapwood_problem, sizes.nv), READONLY, "number of velocities"},
@@ -405,7 +418,7 @@ PyDoc_STRVAR(
     problem_doc,
     "Problem(tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus, phi0=None, "
     "k=None, tau_d=None, R_t=None, R_n=None, v_hat_n=None, v_hat_t=None, groups=[], "
-    "core=None, kappa=None, core_lambda=None, delta=None)\n--\n\n"
+    "core=None, kappa=None, core_lambda=None, delta=None, v_guess=None)\n--\n\n"
     "Arrays of one contact problem, checked. See sapwood.ContactProblem.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)problem_doc},
@@ -428,6 +441,18 @@ sapwood_problem *sapwood_as_problem(const sapwood_state *state, PyObject *object
     return NULL;
   }
   return (sapwood_problem *)object;
+}
+
+int sapwood_read_guess(const sapwood_problem *problem, PyObject *guess, PyArrayObject **array,
+                       const double **v_guess) {
+  *array = NULL;
+  *v_guess = NULL;
+  guess = guess == Py_None ? problem->v_guess : guess;
+  if (guess != Py_None) {
+    *array = sapwood_as_vector(guess, "v_guess", (npy_intp)problem->sizes.nv, SAPWOOD_ANY);
+    *v_guess = *array == NULL ? NULL : sapwood_doubles(*array);
+  }
+  return guess != Py_None && *array == NULL ? -1 : 0;
 }
 
 int sapwood_add_problem(PyObject *module) {

@@ -18,8 +18,14 @@ typedef struct sapwood_problem {
   PyObject *A, *v_star, *J, *mu, *R_t, *R_n;      /* read-only views */
   PyObject *v_hat_n, *v_hat_t, *phi0, *k, *tau_d; /* read-only views or None */
   PyObject *core, *kappa, *core_lambda, *delta;   /* read-only views or None */
+  PyObject *v_guess;                              /* read-only view or None */
   sapwood_groups groups;
 } sapwood_problem;
+
+/* Where a solve starts (nv): at *guess, an object of Python, at the problem's own guess where that is None, at v_star where
+ * the result is NULL. *array holds a new reference to what the result points into, or NULL. 0, or -1 with an exception. */
+int sapwood_read_guess(const sapwood_problem *problem, PyObject *guess, PyArrayObject **array,
+                       const double **v_guess);
 
 /* The object as a problem (borrowed), or NULL with TypeError. */
 sapwood_problem *sapwood_as_problem(const sapwood_state *state, PyObject *object);

@@ -127,16 +127,27 @@ int sapwood_read_settings(PyObject *object, sap_settings *settings) {
   return sapwood_raise(sap_settings_check(settings, &error), &error);
 }
 
-int sapwood_recall_settings(sapwood_state *state, PyObject *object, sap_settings *settings) {
-  if (object == state->settings_object) {
+int sapwood_recall_settings(sapwood_state *state, PyObject **object, sap_settings *settings) {
+  PyObject *given = *object == Py_None ? state->default_settings : *object;
+  *object = given;
+  if (given == state->settings_object && given != NULL) {
     *settings = state->settings;
     return 0;
   }
-  if (sapwood_read_settings(object, settings) < 0) {
+  if (given == NULL) {
+    PyErr_SetString(PyExc_RuntimeError, "sapwood.settings must be imported first");
+    return -1;
+  }
+  if (!PyObject_TypeCheck(given, Py_TYPE(state->default_settings))) {
+    PyErr_Format(PyExc_TypeError, "settings must be a SapSettings, not %s",
+                 Py_TYPE(given)->tp_name);
+    return -1;
+  }
+  if (sapwood_read_settings(given, settings) < 0) {
     return -1;
   }
   state->settings = *settings;
-  Py_XSETREF(state->settings_object, Py_NewRef(object));
+  Py_XSETREF(state->settings_object, Py_NewRef(given));
   return 0;
 }
 
@@ -175,3 +186,21 @@ PyObject *sapwood_available_factorizations(void) {
   Py_XDECREF(names);
   return result;
 }
+
+/* ---- what None means ------------------------------------------------------------------------ */
+
+PyDoc_STRVAR(set_default_settings_doc,
+             "set_default_settings(settings, /)\n--\n\n"
+             "Say which SapSettings are meant where none are given.");
+
+static PyObject *set_default_settings(PyObject *module, PyObject *settings) {
+  sapwood_state *state = sapwood_state_of_module(module);
+  Py_XSETREF(state->default_settings, Py_NewRef(settings));
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"set_default_settings", set_default_settings, METH_O, set_default_settings_doc},
+    {NULL, NULL, 0, NULL}};
+
+int sapwood_add_settings(PyObject *module) { return PyModule_AddFunctions(module, methods); }

@@ -5,13 +5,17 @@
  */
 #include "problem.h"
 
+#include <stddef.h>
+#include <structmember.h>
+
 #include "base/clock.h"
 
 typedef struct solver {
   PyObject_HEAD
   sap_solver *solver;
   PyThread_type_lock lock;
-  int record_history;
+  PyObject *settings; /* the SapSettings */
+  int threads, record_history;
 } solver;
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -20,9 +24,10 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   static char *names[] = {"settings", "threads", NULL};
   PyObject *object = Py_None, *threads = NULL;
   sap_settings settings;
-  sapwood_state *state = PyType_GetModuleState(type);
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO:Solver", names, &object, &threads) ||
-      sapwood_recall_settings(state, object, &settings) < 0 ||
+  sapwood_state *state = sapwood_state_of_type(type);
+  if (state == NULL ||
+      !PyArg_ParseTupleAndKeywords(args, keywords, "|OO:SapSolver", names, &object, &threads) ||
+      sapwood_recall_settings(state, &object, &settings) < 0 ||
       (threads != NULL && sapwood_read_threads(threads, &settings) < 0)) {
     return NULL;
   }
@@ -30,6 +35,8 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   if (self == NULL) {
     return NULL;
   }
+  self->settings = Py_NewRef(object);
+  self->threads = settings.threads;
   self->record_history = settings.record_history;
   self->lock = PyThread_allocate_lock();
   if (self->lock == NULL) {
@@ -52,6 +59,7 @@ static void solver_dealloc(PyObject *object) {
   if (self->lock != NULL) {
     PyThread_free_lock(self->lock);
   }
+  Py_XDECREF(self->settings);
   type->tp_free(object);
   Py_DECREF(type);
 }
@@ -60,7 +68,7 @@ static void solver_dealloc(PyObject *object) {
 
 PyDoc_STRVAR(solve_doc,
              "solve($self, problem, v_guess, /)\n--\n\n"
-             "Solve a Problem from v_guess (nv), v_star where it is None. Returns a Solution.");
+             "Solve a Problem from v_guess (nv), its own where it is None. Returns a Solution.");
 
 static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObject *const *args,
                               Py_ssize_t n_args, PyObject *Py_UNUSED(keyword_names)) {
@@ -73,17 +81,13 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
   if (problem == NULL) {
     return NULL;
   }
-  PyArrayObject *v_guess = NULL;
+  PyArrayObject *guess = NULL;
+  const double *v_guess = NULL;
   PyObject *history = NULL, *solution = NULL;
   sapwood_result result = {0};
   sapwood_records recorded = {0};
-  if (args[1] != Py_None) {
-    v_guess = sapwood_as_vector(args[1], "v_guess", (npy_intp)problem->sizes.nv, SAPWOOD_ANY);
-    if (v_guess == NULL) {
-      return NULL;
-    }
-  }
-  if (sapwood_result_allocate(&result, &problem->problem, &problem->sizes) < 0) {
+  if (sapwood_read_guess(problem, args[1], &guess, &v_guess) < 0 ||
+      sapwood_result_allocate(&result, &problem->problem, &problem->sizes) < 0) {
     goto done;
   }
 
@@ -93,9 +97,7 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
   Py_BEGIN_ALLOW_THREADS
   PyThread_acquire_lock(self->lock, WAIT_LOCK);
   seconds = sap_seconds();
-  status =
-      sap_solver_solve(self->solver, &problem->problem,
-                       v_guess == NULL ? NULL : sapwood_doubles(v_guess), &result.solution, &error);
+  status = sap_solver_solve(self->solver, &problem->problem, v_guess, &result.solution, &error);
   seconds = sap_seconds() - seconds;
   if (status == SAP_OK && self->record_history) {
     status = sapwood_copy_records(self->solver, &recorded);
@@ -114,7 +116,7 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
 done:
   PyMem_RawFree(recorded.copy);
   Py_XDECREF(history);
-  Py_XDECREF(v_guess);
+  Py_XDECREF(guess);
   sapwood_result_clear(&result);
   return solution;
 }
@@ -246,6 +248,11 @@ done:
 static PyMethodDef methods[] = {
     METHOD(solve), METHOD(evaluate), METHOD(along_line), {NULL, NULL, 0, NULL}};
 
+static PyMemberDef members[] = {
+    {"settings", T_OBJECT_EX, offsetof(solver, settings), READONLY, "Settings it was made with."},
+    {"threads", T_INT, offsetof(solver, threads), READONLY, "Threads that a solve may use."},
+    {NULL, 0, 0, 0, NULL}};
+
 PyDoc_STRVAR(solver_doc,
              "Solver(settings=None, threads=1)\n--\n\n"
              "Workspace of the solver and its lock. See sapwood.SapSolver.");
@@ -254,12 +261,13 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)solver_doc},
                               {Py_tp_new, (void *)solver_new},
                               {Py_tp_dealloc, (void *)solver_dealloc},
                               {Py_tp_methods, methods},
+                              {Py_tp_members, members},
                               {0, NULL}};
 
 static PyType_Spec spec = {
     .name = "sapwood._core.Solver",
     .basicsize = sizeof(solver),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
 

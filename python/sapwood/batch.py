@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sapwood import _core
 from sapwood.checks import integer
 from sapwood.problem import ContactProblem
-from sapwood.settings import DEFAULT_SETTINGS, SapSettings
+from sapwood.settings import SapSettings
 from sapwood.solution import Solution
 
 
@@ -60,17 +60,15 @@ def solve_batch(
     for i, problem in enumerate(problems):
         if not isinstance(problem, ContactProblem):
             raise TypeError(f"problems[{i}] must be a ContactProblem, not {type(problem).__name__}")
-    guesses = [None] * len(problems) if v_guesses is None else list(v_guesses)
+    guesses: list[ArrayLike | None] = [None] * len(problems)
+    if v_guesses is not None:
+        guesses = list(v_guesses)
     if len(guesses) != len(problems):
         raise ValueError(f"v_guesses has {len(guesses)} elements for {len(problems)} problems")
     n_threads = len(sched_getaffinity(0)) if threads is None else integer(threads, "threads", 1)
-    guesses = [
-        problem.v_guess if guess is None else guess
-        for problem, guess in zip(problems, guesses, strict=True)
-    ]
     return _core.solve_batch(
         [problem._core for problem in problems],
         guesses,
-        DEFAULT_SETTINGS if settings is None else settings,
+        settings,
         min(n_threads, len(problems) or 1),
     )

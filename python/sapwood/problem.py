@@ -142,7 +142,7 @@ class ContactProblem(ProblemArrays):
         held = _core.Problem(
             tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus,
             phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n, v_hat_n=v_hat_n, v_hat_t=v_hat_t,
-            groups=[group.for_core(dt) for group in groups],
+            groups=[group.for_core(dt) for group in groups], v_guess=v_guess,
             **core_arrays(core, delta, kappa, core_lambda, np.shape(mu)),
         )  # fmt: skip
         n_contacts = len(held.mu)
@@ -152,7 +152,6 @@ class ContactProblem(ProblemArrays):
             "sigma": float(sigma),
             "beta": float(beta),
             "delassus": delassus,
-            "v_guess": _information(v_guess, "v_guess", (held.nv,)),
             "v_ref": _information(v_ref, "v_ref", (held.nv,)),
             "gamma_ref": _information(gamma_ref, "gamma_ref", (n_contacts, 3)),
             "source": source,

@@ -135,7 +135,7 @@ class ProblemArrays:
     @property
     def v_guess(self) -> _Float | None:
         """Where a solve starts (nv,), or None for v_star."""
-        return cast("_Float | None", self._fields["v_guess"])
+        return self._core.v_guess
 
     @property
     def v_ref(self) -> _Float | None:

@@ -112,6 +112,8 @@ class SapSettings:
 DEFAULT_SETTINGS = SapSettings()
 """What ``settings=None`` means."""
 
+_core.set_default_settings(DEFAULT_SETTINGS)
+
 
 def factorizations() -> tuple[str, ...]:
     """Names of the factorizations this build offers.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.equality import equal_arrays
 from sapwood.problem import ContactProblem
-from sapwood.settings import DEFAULT_SETTINGS, SapSettings
+from sapwood.settings import SapSettings
 from sapwood.solution import Solution
 
 _Float = NDArray[np.float64]
+# found once, since it is called in every solve
+_solve = _core.Solver.solve
 
 
 class Evaluation(NamedTuple):
@@ -53,7 +54,7 @@ class LineValues(NamedTuple):
         return not equal_arrays(self, other)
 
 
-class SapSolver:
+class SapSolver(_core.Solver):
     """A solver that keeps its memory and symbolic work between calls.
 
     One solver may be used from several threads: its calls wait for each other. The GIL is released
@@ -86,28 +87,11 @@ class SapSolver:
     SapSolver(SapSettings(), threads=2)
     """
 
-    __slots__ = ("_core", "_settings", "_threads")
+    __slots__ = ()
 
-    def __init__(self, settings: SapSettings | None = None, threads: int = 1) -> None:
-        if settings is None:
-            settings = DEFAULT_SETTINGS
-        elif not isinstance(settings, SapSettings):
-            raise TypeError(f"settings must be a SapSettings, not {type(settings).__name__}")
-        self._settings = settings
-        self._core = _core.Solver(settings, threads)
-        self._threads = operator.index(threads)
-
-    @property
-    def settings(self) -> SapSettings:
-        """Settings the solver was made with."""
-        return self._settings
-
-    @property
-    def threads(self) -> int:
-        """Threads that a solve may use."""
-        return self._threads
-
-    def solve(self, problem: ContactProblem, v_guess: ArrayLike | None = None) -> Solution:
+    def solve(  # type: ignore[override]
+        self, problem: ContactProblem, v_guess: ArrayLike | None = None
+    ) -> Solution:
         """Minimise Eq. (17).
 
         Parameters
@@ -129,10 +113,11 @@ class SapSolver:
         MemoryError
             Where there is no room for the workspace.
         """
-        core = _core_of(problem)
-        return self._core.solve(core, problem.v_guess if v_guess is None else v_guess)
+        return _solve(self, _core_of(problem), v_guess)
 
-    def evaluate(self, problem: ContactProblem, v: ArrayLike) -> Evaluation:
+    def evaluate(  # type: ignore[override]
+        self, problem: ContactProblem, v: ArrayLike
+    ) -> Evaluation:
         """Cost, gradient, dense Hessian and Newton direction at v (section VIII-A).
 
         Parameters
@@ -154,9 +139,9 @@ class SapSolver:
         MemoryError
             Where there is no room for the workspace or the Hessian.
         """
-        return Evaluation(**self._core.evaluate(_core_of(problem), v))
+        return Evaluation(**super().evaluate(_core_of(problem), v))
 
-    def along_line(
+    def along_line(  # type: ignore[override]
         self, problem: ContactProblem, v: ArrayLike, dv: ArrayLike, alpha: ArrayLike
     ) -> LineValues:
         """Change of the cost from v to v + alpha dv and its derivatives in alpha (section VIII-C).
@@ -182,14 +167,14 @@ class SapSolver:
         MemoryError
             Where there is no room for the workspace.
         """
-        return LineValues(**self._core.along_line(_core_of(problem), v, dv, alpha))
+        return LineValues(**super().along_line(_core_of(problem), v, dv, alpha))
 
     def __reduce__(self) -> tuple[type[SapSolver], tuple[SapSettings, int]]:
-        return type(self), (self._settings, self._threads)
+        return type(self), (self.settings, self.threads)
 
     def __repr__(self) -> str:
-        threads = f", threads={self._threads}" if self._threads != 1 else ""
-        return f"SapSolver({self._settings!r}{threads})"
+        threads = f", threads={self.threads}" if self.threads != 1 else ""
+        return f"SapSolver({self.settings!r}{threads})"
 
 
 def solve(
