@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sap/certificate.h"
+#include "sap/results.h"
 
 void sap_islands_carve(struct sap_workspace *w, struct sap_arena *arena) {
   struct sap_sharing *sharing = &w->sharing;
@@ -41,17 +42,11 @@ static struct sap_run find_run(const struct sap_island_result *result, int32_t n
   return run;
 }
 
-/* the largest first, each to the thread that has least as yet */
-static void find_homes(struct sap_sharing *sharing) {
-  double load[SAP_MOST_THREADS] = {0};
-  for (int32_t r = 0; r < sharing->n_runs; ++r) {
-    int32_t home = 0;
-    for (int32_t k = 1; k < sharing->n_threads; ++k) {
-      home = load[k] < load[home] ? k : home;
-    }
-    sharing->run[r].home = home;
-    load[home] += sharing->run[r].work;
-  }
+/* the thread of a run that begins behind so much work: each has neighbours, for where the data of two meet, both
+ * write to the same cache lines */
+static int32_t find_home(const struct sap_sharing *sharing, double before, double work) {
+  const double share = (before + work / 2) / sharing->work;
+  return (int32_t)fmin(sharing->n_threads * share, sharing->n_threads - 1);
 }
 
 void sap_islands_plan(struct sap_workspace *w) {
@@ -72,6 +67,7 @@ void sap_islands_plan(struct sap_workspace *w) {
   int32_t begin[CLASSES + 1] = {0};
   for (int pass = 0; pass < 2; ++pass) {
     struct sap_run run = {.end = 0};
+    double before = 0;
     while (run.end < graph->n_islands) {
       run = find_run(sharing->result, graph->n_islands, small, run.end);
       const int class = CLASSES - 1 - (int)fmin(log2(run.work), CLASSES - 1);
@@ -80,14 +76,15 @@ void sap_islands_plan(struct sap_workspace *w) {
         ++sharing->n_runs;
         sharing->longest = fmax(sharing->longest, run.work);
       } else {
+        run.home = find_home(sharing, before, run.work);
         sharing->run[begin[class]++] = run;
       }
+      before += run.work;
     }
     for (int class = 0; class < CLASSES && pass == 0; ++class) {
       begin[class + 1] += begin[class];
     }
   }
-  find_homes(sharing);
 }
 
 int sap_islands_shareable(const struct sap_workspace *w) {
@@ -154,6 +151,7 @@ static void solve_runs(void *context, int32_t task, int32_t thread) {
     for (int32_t r = 0; r < sharing->n_runs; ++r) {
       struct sap_run *run = &sharing->run[r];
       if ((run->home != thread) == others && atomic_exchange(&run->taken, 1) == 0) {
+        run->by = thread;
         solve_islands(share, thread, run->begin, run->end);
       }
     }
@@ -242,4 +240,44 @@ int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
     gather_records(w);
   }
   return 1;
+}
+
+/* ---- results ---- */
+
+struct output {
+  struct sap_workspace *w;
+  const sap_solution *solution;
+};
+
+static void write_islands(const struct output *output, int32_t begin, int32_t end) {
+  const struct sap_workspace *w = output->w;
+  for (int32_t i = begin; i < end; ++i) {
+    w->sharing.result[i].n_deep = sap_results_write(w, &w->graph.island[i], output->solution);
+  }
+}
+
+/* what one thread has solved, which only it has in its cache */
+static void write_runs(void *context, int32_t task, int32_t thread) {
+  const struct output *output = context;
+  const struct sap_sharing *sharing = &output->w->sharing;
+  (void)thread;
+  for (int32_t r = 0; r < sharing->n_runs; ++r) {
+    if (sharing->run[r].by == task) {
+      write_islands(output, sharing->run[r].begin, sharing->run[r].end);
+    }
+  }
+}
+
+void sap_islands_write(struct sap_workspace *w, struct sap_threads *threads,
+                       sap_solution *solution) {
+  struct output output = {w, solution};
+  if (threads) {
+    const struct sap_loop loop = {write_runs, &output, w->sharing.n_threads, 1};
+    sap_threads_run(threads, &loop);
+  } else {
+    write_islands(&output, 0, w->graph.n_islands);
+  }
+  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
+    solution->n_deep += w->sharing.result[i].n_deep;
+  }
 }

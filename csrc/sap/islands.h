@@ -17,7 +17,8 @@ struct sap_island_result {
   double bound;           /* sap_certificate() */
   double complementarity; /* sap_complementarity() */
   int32_t n_records;
-  double work; /* what an iteration costs, see sap_islands_plan() */
+  int32_t n_deep; /* sap_results_write() */
+  double work;    /* what an iteration costs, see sap_islands_plan() */
 };
 
 /* what is to be solved, from where */
@@ -40,5 +41,9 @@ int sap_islands_shareable(const struct sap_workspace *w);
  * symbolic fields. 0 where a number breaks a rule of sap_check_constraints(). */
 int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
                       const struct sap_job *job, sap_solution *solution);
+
+/* Writes what was found to the arrays of the solution, and n_deep. */
+void sap_islands_write(struct sap_workspace *w, struct sap_threads *threads,
+                       sap_solution *solution);
 
 #endif

@@ -6,7 +6,6 @@
 #include "base/threads.h"
 #include "sap/groups.h"
 #include "sap/problem.h"
-#include "sap/results.h"
 #include "sap/solver.h"
 
 sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
@@ -177,7 +176,8 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   }
   found.n_islands = w->graph.n_islands;
   const struct sap_job job = {&complete, v_guess, &solver->settings};
-  if (!sap_islands_solve(w, rouse(solver), &job, &found)) {
+  struct sap_threads *threads = rouse(solver);
+  if (!sap_islands_solve(w, threads, &job, &found)) {
     return find_fault(&complete, &w->graph.sizes, error);
   }
   *solution = found;
@@ -185,9 +185,7 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   if (w->graph.sizes.nv > 0) {
     memcpy(solution->v, problem->v_star, (size_t)w->graph.sizes.nv * sizeof(double));
   }
-  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
-    solution->n_deep += sap_results_write(w, &w->graph.island[i], solution);
-  }
+  sap_islands_write(w, threads, solution);
   return SAP_OK;
 }
 

@@ -19,6 +19,7 @@
 struct sap_run {
   int32_t begin, end;
   int32_t home; /* thread that comes to it first, in every solve: it has the data at hand */
+  int32_t by;   /* thread that solved it */
   _Atomic int32_t taken;
   double work; /* what an iteration costs */
 };
