@@ -50,7 +50,7 @@ static int32_t find_home(const struct sap_sharing *sharing, double before, doubl
 }
 
 void sap_islands_plan(struct sap_workspace *w) {
-  enum { CLASSES = 64, RUNS = 8 };
+  enum { CLASSES = 64, RUNS = 16 };
   struct sap_sharing *sharing = &w->sharing;
   const struct sap_graph *graph = &w->graph;
   sharing->work = sharing->longest = 0;
@@ -245,39 +245,42 @@ int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
 /* ---- results ---- */
 
 struct output {
-  struct sap_workspace *w;
+  const struct sap_workspace *w;
   const sap_solution *solution;
+  _Atomic int32_t n_deep;
 };
 
-static void write_islands(const struct output *output, int32_t begin, int32_t end) {
+static int32_t write_islands(const struct output *output, int32_t begin, int32_t end) {
   const struct sap_workspace *w = output->w;
+  int32_t deep = 0;
   for (int32_t i = begin; i < end; ++i) {
-    w->sharing.result[i].n_deep = sap_results_write(w, &w->graph.island[i], output->solution);
+    deep += sap_results_write(w, &w->graph.island[i], output->solution);
   }
+  return deep;
 }
 
 /* what one thread has solved, which only it has in its cache */
 static void write_runs(void *context, int32_t task, int32_t thread) {
-  const struct output *output = context;
+  struct output *output = context;
   const struct sap_sharing *sharing = &output->w->sharing;
+  int32_t deep = 0;
   (void)thread;
   for (int32_t r = 0; r < sharing->n_runs; ++r) {
     if (sharing->run[r].by == task) {
-      write_islands(output, sharing->run[r].begin, sharing->run[r].end);
+      deep += write_islands(output, sharing->run[r].begin, sharing->run[r].end);
     }
   }
+  output->n_deep += deep;
 }
 
-void sap_islands_write(struct sap_workspace *w, struct sap_threads *threads,
+void sap_islands_write(const struct sap_workspace *w, struct sap_threads *threads,
                        sap_solution *solution) {
-  struct output output = {w, solution};
+  struct output output = {w, solution, 0};
   if (threads) {
     const struct sap_loop loop = {write_runs, &output, w->sharing.n_threads, 1};
     sap_threads_run(threads, &loop);
   } else {
-    write_islands(&output, 0, w->graph.n_islands);
+    output.n_deep = write_islands(&output, 0, w->graph.n_islands);
   }
-  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
-    solution->n_deep += w->sharing.result[i].n_deep;
-  }
+  solution->n_deep = output.n_deep;
 }

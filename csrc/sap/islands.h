@@ -17,8 +17,7 @@ struct sap_island_result {
   double bound;           /* sap_certificate() */
   double complementarity; /* sap_complementarity() */
   int32_t n_records;
-  int32_t n_deep; /* sap_results_write() */
-  double work;    /* what an iteration costs, see sap_islands_plan() */
+  double work; /* what an iteration costs, see sap_islands_plan() */
 };
 
 /* what is to be solved, from where */
@@ -43,7 +42,7 @@ int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
                       const struct sap_job *job, sap_solution *solution);
 
 /* Writes what was found to the arrays of the solution, and n_deep. */
-void sap_islands_write(struct sap_workspace *w, struct sap_threads *threads,
+void sap_islands_write(const struct sap_workspace *w, struct sap_threads *threads,
                        sap_solution *solution);
 
 #endif

@@ -182,8 +182,12 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   }
   *solution = found;
   /* trees that no constraint touches move freely */
-  if (w->graph.sizes.nv > 0) {
-    memcpy(solution->v, problem->v_star, (size_t)w->graph.sizes.nv * sizeof(double));
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    if (w->graph.tree_position[t] < 0) {
+      const int64_t first = w->graph.tree_v[t];
+      memcpy(solution->v + first, problem->v_star + first,
+             (size_t)problem->tree_nv[t] * sizeof(double));
+    }
   }
   sap_islands_write(w, threads, solution);
   return SAP_OK;
