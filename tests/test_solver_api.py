@@ -219,7 +219,7 @@ def test_settings_of_a_wrong_type(problem):
     with pytest.raises(TypeError, match=text):
         sapwood.solve_batch([problem], settings={})
     pretended = types.SimpleNamespace(**dataclasses.asdict(SapSettings()))
-    with pytest.raises(TypeError, match=exactly("settings must be a SapSettings, not types.SimpleNamespace")):
+    with pytest.raises(TypeError, match=r"not types\.SimpleNamespace$"):
         SapSolver(pretended)
 
 

@@ -122,17 +122,17 @@ static sap_status invert_block(const sap_problem *problem, int32_t t, const doub
   return SAP_OK;
 }
 
-sap_status sap_invert_mass(const sap_problem *problem, const int32_t *position,
-                           const struct sap_kernels *kernels, double *S, int8_t *is_diagonal,
-                           sap_error *error) {
+sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t end,
+                           const int32_t *position, const struct sap_kernels *kernels, double *S,
+                           int8_t *is_diagonal, sap_error *error) {
   const struct sap_vector_loops *loops = sap_vector_loops_of(sap_kernels_best_set());
   const double *A = problem->A;
   if (problem->n_trees > 0 && !A) {
     return invalid(error, "A", -1, NAN, "must be given");
   }
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
+  for (int32_t t = 0; t < end; ++t) {
     const int32_t n = problem->tree_nv[t];
-    if (!position || position[t] >= 0) {
+    if (t >= begin && (!position || position[t] >= 0)) {
       const int diagonal = loops->is_diagonal(n, A);
       if (is_diagonal) {
         is_diagonal[t] = (int8_t)diagonal;
@@ -285,7 +285,8 @@ sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *al
   if (!sap_block_reserve(&block, (size_t)sizes.nA * sizeof(double), &memory)) {
     return SAP_OUT_OF_MEMORY;
   }
-  status = sap_invert_mass(problem, NULL, sap_kernels_best(), (double *)block.base, NULL, error);
+  status = sap_invert_mass(problem, 0, problem->n_trees, NULL, sap_kernels_best(),
+                           (double *)block.base, NULL, error);
   sap_block_release(&block, &memory);
   return status;
 }

@@ -191,7 +191,8 @@ sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem
     masses->tree_A[t] = offset;
     offset += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
   }
-  return sap_invert_mass(problem, NULL, masses->kernels, masses->S, NULL, error);
+  return sap_invert_mass(problem, 0, problem->n_trees, NULL, masses->kernels, masses->S, NULL,
+                         error);
 }
 
 sap_status sap_regularize_all(const sap_problem *problem, const struct sap_regularization *physical,

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -59,6 +60,50 @@ const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_rec
   return solver->work.records.first;
 }
 
+/* the threads that share the islands, woken; NULL where there is too little work for more than one */
+static struct sap_threads *rouse(const sap_solver *solver) {
+  if (!solver->threads || !sap_islands_shareable(&solver->work)) {
+    return NULL;
+  }
+  sap_threads_rouse(solver->threads);
+  return solver->threads;
+}
+
+struct masses {
+  const sap_problem *problem;
+  struct sap_workspace *w;
+  atomic_int wrong;
+};
+
+/* a thread's share of the trees */
+static void invert_masses(void *context, int32_t task, int32_t thread) {
+  struct masses *all = context;
+  const struct sap_workspace *w = all->w;
+  const int64_t n_trees = all->problem->n_trees, n = w->sharing.n_threads;
+  (void)thread;
+  if (sap_invert_mass(all->problem, (int32_t)(n_trees * task / n),
+                      (int32_t)(n_trees * (task + 1) / n), w->graph.tree_position, w->kernels, w->S,
+                      w->is_diagonal, NULL) != SAP_OK) {
+    all->wrong = 1;
+  }
+}
+
+/* sap_invert_mass() of all trees; of several faults the first is named */
+static sap_status invert_mass(sap_solver *solver, const sap_problem *problem, sap_error *error) {
+  struct sap_workspace *w = &solver->work;
+  struct sap_threads *threads = rouse(solver);
+  if (threads) {
+    struct masses all = {problem, w, 0};
+    const struct sap_loop loop = {invert_masses, &all, w->sharing.n_threads, 0};
+    sap_threads_run(threads, &loop);
+    if (!all.wrong) {
+      return SAP_OK;
+    }
+  }
+  return sap_invert_mass(problem, 0, problem->n_trees, w->graph.tree_position, w->kernels, w->S,
+                         w->is_diagonal, error);
+}
+
 /* Checks all but the numbers that binding checks, and makes the workspace fit the problem: *complete is the
  * problem with what `physical` gave. */
 static sap_status prepare(sap_solver *solver, const sap_problem *problem,
@@ -91,8 +136,7 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     *symbolic_seconds = sap_seconds() - start;
   }
   if (status == SAP_OK) {
-    status =
-        sap_invert_mass(problem, w->graph.tree_position, w->kernels, w->S, w->is_diagonal, error);
+    status = invert_mass(solver, problem, error);
   }
   if (status == SAP_OK && (physical || w->reduction.tree)) {
     sap_invert_diagonal_mass(problem, w->graph.tree_position, w->is_diagonal, w->S);
@@ -137,15 +181,6 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_e
     valid &= sap_workspace_bind(w, &w->graph.island[i], &complete);
   }
   return valid ? status : find_fault(&complete, &w->graph.sizes, error);
-}
-
-/* the threads that share the islands, woken; NULL where there is too little work for more than one */
-static struct sap_threads *rouse(const sap_solver *solver) {
-  if (!solver->threads || !sap_islands_shareable(&solver->work)) {
-    return NULL;
-  }
-  sap_threads_rouse(solver->threads);
-  return solver->threads;
 }
 
 static sap_status run(sap_solver *solver, const sap_problem *problem,

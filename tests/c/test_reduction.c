@@ -224,7 +224,8 @@ static void the_complement_inverts_a_block_of_the_inverse(void) {
     REQUIRE(sap_triples_list(&triples, &robots.problem, &memory) == SAP_OK);
     REQUIRE(sap_reduction_find(&reduction, &robots.problem, &triples, sap_kernels_best(), loops,
                                &memory) == SAP_OK);
-    REQUIRE(sap_invert_mass(&robots.problem, NULL, sap_kernels_best(), S, NULL, NULL) == SAP_OK);
+    REQUIRE(sap_invert_mass(&robots.problem, 0, robots.problem.n_trees, NULL, sap_kernels_best(), S,
+                            NULL, NULL) == SAP_OK);
     const double *S_t = S;
     for (int32_t t = 0; t < TREES; ++t) {
       const int32_t n = robots.tree_nv[t];
