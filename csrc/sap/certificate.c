@@ -52,11 +52,18 @@ static int is_diagonal(const struct sap_workspace *w, int32_t node) {
   return !w->dense[node] && !w->reduced[node];
 }
 
+double sap_bound_impulse(struct sap_workspace *w, const struct sap_island *island) {
+  struct sap_norms norms = {0, 0};
+  w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, w->error);
+  w->vectors->add_diagonal_norms(island->scalar_begin, island->scalar_end, w->scale, w->gradient,
+                                 w->error, &norms);
+  return sqrt(norms.bound);
+}
+
 double sap_certificate(struct sap_workspace *w, const struct sap_island *island) {
   const struct sap_graph *graph = &w->graph;
-  double *e = w->dp;
+  double *e = w->error;
   struct sap_norms norms = {0, 0};
-  w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->v, e);
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     if (is_diagonal(w, i)) {
       const int32_t begin = i;

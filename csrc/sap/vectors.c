@@ -265,6 +265,19 @@ static void add_diagonal_norms(int32_t begin, int32_t end, const double *S, cons
   norms->bound += simd_sum(bounds);
 }
 
+static void step(int32_t begin, int32_t end, double alpha, const double *dv, const double *dp,
+                 double *v, double *dw, double *momentum, double *reach) {
+  for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, end);
+    const simd d = simd_all(alpha) * simd_load_part(dv + i, part);
+    const simd p = simd_all(alpha) * simd_load_part(dp + i, part);
+    simd_store_part(v + i, simd_load_part(v + i, part) + d, part);
+    simd_store_part(dw + i, simd_load_part(dw + i, part) + d, part);
+    simd_store_part(momentum + i, simd_load_part(momentum + i, part) + p, part);
+    simd_store_part(reach + i, simd_load_part(reach + i, part) + simd_abs(d), part);
+  }
+}
+
 static void advance(int32_t begin, int32_t end, double alpha, const double *dx, double *x) {
   const simd step = simd_all(alpha);
   for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
@@ -277,5 +290,5 @@ const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_);
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
     is_diagonal, asymmetry,          inverse_roots, multiply_mass, balance,
     products,    add_columns,        invert_lower,  add_absolute,  add_magnitudes,
-    add_norms,   add_diagonal_norms, advance,
+    add_norms,   add_diagonal_norms, step,          advance,
 };

@@ -66,6 +66,10 @@ struct sap_vector_loops {
   void (*add_diagonal_norms)(int32_t begin, int32_t end, const double *S, const double *x,
                              const double *e, struct sap_norms *norms);
 
+  /* a step: v, dw += alpha dv, momentum += alpha dp, reach += |alpha dv| */
+  void (*step)(int32_t begin, int32_t end, double alpha, const double *dv, const double *dp,
+               double *v, double *dw, double *momentum, double *reach);
+
   /* x += alpha dx */
   void (*advance)(int32_t begin, int32_t end, double alpha, const double *dx, double *x);
 };

@@ -32,9 +32,9 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   w->kappa = sap_arena_take(arena, w->triples.has_cores ? (size_t)w->triples.n_contacts : 0,
                             sizeof(double));
   sap_scratch_carve(&w->scratch, arena, graph);
-  double **const by_scalar[] = {&w->v,  &w->best,     &w->v_star,   &w->momentum_star,
-                                &w->dw, &w->momentum, &w->impulse,  &w->gradient,
-                                &w->dv, &w->dp,       &w->diagonal, &w->scale};
+  double **const by_scalar[] = {
+      &w->v,        &w->best, &w->v_star, &w->momentum_star, &w->dw,    &w->momentum, &w->impulse,
+      &w->gradient, &w->dv,   &w->dp,     &w->diagonal,      &w->scale, &w->error,    &w->reach};
   for (size_t i = 0; i < sizeof by_scalar / sizeof *by_scalar; ++i) {
     *by_scalar[i] = sap_arena_take(arena, scalars, sizeof(double));
   }
