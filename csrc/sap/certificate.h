@@ -31,9 +31,9 @@
 
 #include "sap/workspace.h"
 
-/* Writes error, a bound on the rounding errors of J^T gamma as it was evaluated; returns |D error|. Uses pool.dv_c as
- * scratch. */
-double sap_bound_impulse(struct sap_workspace *w, const struct sap_island *island);
+/* Writes error, a bound on the rounding errors of the gradient as it was evaluated but for what is off the diagonal of A;
+ * returns |D error|. Uses pool.dv_c as scratch. */
+double sap_bound_error(struct sap_workspace *w, const struct sap_island *island);
 
 /* Square of the bound on |v - v_min|_A of one island, in J, at v as it was evaluated, from this error, to which it
  * adds what else there is. */

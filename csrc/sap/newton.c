@@ -175,7 +175,7 @@ static int conclude(struct sap_workspace *w, const struct sap_island *island,
   if (!sap_has_barrier(island) && last->gradient <= tolerance(w, settings, last)) {
     *last = sap_verify_momentum(w, island, last->constraints);
     const double most = tolerance(w, settings, last);
-    if (last->gradient <= most && sap_bound_impulse(w, island) <= share * most) {
+    if (last->gradient <= most && sap_bound_error(w, island) <= share * most) {
       return 1;
     }
   }
@@ -274,7 +274,7 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
     bounded = 0;
   }
   if (!bounded) {
-    sap_bound_impulse(w, island);
+    sap_bound_error(w, island);
   }
   return result;
 }

@@ -220,16 +220,22 @@ static void add_absolute(int32_t n, const double *A, double factor, const double
   }
 }
 
-static void add_magnitudes(int32_t begin, int32_t end, double factor_x, const double *x,
-                           double factor_y, const double *y, double *sum) {
+static struct sap_norms add_magnitudes(int32_t begin, int32_t end, double factor_x, const double *x,
+                                       double factor_y, const double *y, const double *S,
+                                       const double *g, double *e) {
+  simd values = simd_zero(), bounds = simd_zero();
   for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
     const simd_mask part = part_at(i, end);
-    simd_store_part(sum + i,
-                    simd_load_part(sum + i, part) +
-                        simd_all(factor_x) * simd_abs(simd_load_part(x + i, part)) +
-                        simd_all(factor_y) * simd_abs(simd_load_part(y + i, part)),
-                    part);
+    const simd diagonal = simd_load_part(S + i, part);
+    const simd sum = simd_load_part(e + i, part) +
+                     simd_all(factor_x) * simd_abs(simd_load_part(x + i, part)) +
+                     simd_all(factor_y) * simd_abs(simd_load_part(y + i, part));
+    const simd value = diagonal * simd_load_part(g + i, part), bound = diagonal * sum;
+    simd_store_part(e + i, sum, part);
+    values += value * value;
+    bounds += bound * bound;
   }
+  return (struct sap_norms){simd_sum(values), simd_sum(bounds)};
 }
 
 static void add_norms(int32_t n, const double *S, const double *x, const double *e,

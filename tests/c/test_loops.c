@@ -424,8 +424,11 @@ static void diagonal_blocks(void) {
         bound += roots[i] * (3 + i) * roots[i] * (3 + i);
         y[i] = 3;
       }
-      loops->add_magnitudes(0, n, 0, x, 1, diagonal, y);
-      struct sap_norms norms = {1, 2};
+      const struct sap_norms found = loops->add_magnitudes(0, n, 0, x, 1, diagonal, roots, x, y);
+      struct sap_norms norms = {1, 2}, both = {0, 0};
+      loops->add_diagonal_norms(0, n, roots, x, y, &both);
+      CHECK_CLOSE(found.value, both.value, 1e-14);
+      CHECK_CLOSE(found.bound, both.bound, 1e-14);
       for (int32_t i = 0; i < n; ++i) {
         CHECK_CLOSE(y[i], 3 + diagonal[i], 1e-14);
         y[i] -= 1;
