@@ -51,7 +51,7 @@ INLINE void bound_short(const struct sap_jacobian *J, const struct sap_patch *pa
     const simd_mask part = simd_left(patch->end - i);
     const simd inverse_R_t = simd_load_part(pool->inverse_R_t + i, part);
     const simd inverse_R_n = simd_load_part(pool->inverse_R_n + i, part);
-    const simd mixed = simd_sqrt(inverse_R_t) * simd_sqrt(inverse_R_n);
+    const simd mixed = simd_sqrt(inverse_R_t * inverse_R_n);
     const simd d_t = v_t + target * (simd_abs(simd_load_part(pool->v_hat[0] + i, part)) +
                                      simd_abs(simd_load_part(pool->v_hat[1] + i, part)));
     const simd d_n = v_n + target * simd_abs(simd_load_part(pool->v_hat[2] + i, part));
