@@ -10,7 +10,7 @@ static inline simd_mask part_at(int32_t i, int32_t end) {
   return simd_first(end - i < SIMD_WIDTH ? end - i : SIMD_WIDTH);
 }
 
-static int is_diagonal(int32_t n, const double *A) {
+INLINE int is_diagonal_of(const int32_t n, const double *A) {
   simd others = simd_zero();
   for (int32_t i = 0; i < n - 1; ++i) {
     const double *between =
@@ -28,6 +28,10 @@ static int is_diagonal(int32_t n, const double *A) {
     valid &= (a > 0) & (a <= DBL_MAX);
   }
   return valid;
+}
+
+static int is_diagonal(int32_t n, const double *A) {
+  return n == 6 ? is_diagonal_of(6, A) : is_diagonal_of(n, A);
 }
 
 static void inverse_roots(int32_t begin, int32_t end, const double *x, double *y) {
