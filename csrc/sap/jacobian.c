@@ -186,17 +186,18 @@ INLINE void multiply_short(const int V, const int n_sides, const struct side low
       x_high[k] = simd_load_part(x + high.scalar + k * SIMD_WIDTH, part_of(high.n, k));
     }
   }
+  const int32_t stride = sap_stride(V * SIMD_WIDTH);
   const double *J_low = low.J, *J_high = high.J;
   for (int32_t i = patch->begin; i < patch->end; ++i) {
     simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
     for (int k = 0; k < V; ++k) {
-      add_rows(J_low + k * SIMD_WIDTH, low.stride, x_low[k], sum);
+      add_rows(J_low + k * SIMD_WIDTH, stride, x_low[k], sum);
       if (n_sides == 2) {
-        add_rows(J_high + k * SIMD_WIDTH, high.stride, x_high[k], sum);
+        add_rows(J_high + k * SIMD_WIDTH, stride, x_high[k], sum);
       }
     }
-    J_low += 3 * (int64_t)low.stride;
-    J_high += 3 * (int64_t)high.stride;
+    J_low += 3 * stride;
+    J_high += 3 * stride;
     store_sums(sum, i, x_c);
   }
 }
@@ -241,21 +242,21 @@ static void multiply(const struct sap_jacobian *J, const struct sap_island *isla
 
 /* ---- J^T x_c ---- */
 
-/* one vector of the scalars of a node, of chunk c */
-INLINE simd add_transposed(const struct sap_jacobian *J, int32_t node, const double *row,
-                           int32_t stride, int32_t c, double *const x_c[3]) {
+/* one vector of the scalars of a node that has n, of chunk c, which may be the only one */
+INLINE simd add_transposed(const int only, const struct sap_jacobian *J, int32_t node,
+                           const double *row, int32_t n, int32_t c, double *const x_c[3]) {
   const struct sap_graph *graph = J->graph;
-  const int32_t only = stride <= 8; /* one chunk */
+  const int64_t stride = only ? SHORT : sap_stride(n);
   simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
   for (int32_t k = graph->incidence_start[node]; k < graph->incidence_start[node + 1]; ++k) {
     const struct sap_incidence *incidence = &graph->incidence[k];
     const uint64_t *chunks = chunks_of(J, node, incidence);
-    for (int32_t i = incidence->begin; i < incidence->end; ++i, row += 3 * (int64_t)stride) {
+    for (int32_t i = incidence->begin; i < incidence->end; ++i, row += 3 * stride) {
       if (!only && !(chunks[i] >> c & 1)) {
         continue;
       }
       for (int r = 0; r < 3; ++r) {
-        sum[r] += simd_load(row + r * (int64_t)stride) * simd_all(x_c[r][i]);
+        sum[r] += simd_load(row + r * stride) * simd_all(x_c[r][i]);
       }
     }
   }
@@ -270,7 +271,8 @@ static void multiply_transposed(const struct sap_jacobian *J, const struct sap_i
     for (int32_t k = 0; k < vectors_of(n); ++k) {
       const double *rows = J->values + graph->node_J[node] + k * SIMD_WIDTH;
       const simd sum =
-          add_transposed(J, node, rows, sap_stride(n), k * SIMD_WIDTH / sap_chunk(n), x_c);
+          n <= SHORT ? add_transposed(1, J, node, rows, n, 0, x_c)
+                     : add_transposed(0, J, node, rows, n, k * SIMD_WIDTH / sap_chunk(n), x_c);
       simd_store_part(y + graph->tree.node_scalar[node] + k * SIMD_WIDTH, sum, part_of(n, k));
     }
   }
