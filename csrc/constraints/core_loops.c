@@ -191,7 +191,8 @@ static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
   }
 }
 
-static void loosen(struct sap_pool *pool, int32_t begin, int32_t end) {
+/* what barriers add to G, from the dual */
+static void blend_barriers(struct sap_pool *pool, int32_t begin, int32_t end) {
   const struct sap_pool p = *pool;
   for (int32_t first = begin; first < end; first += SAP_ROUND) {
     const int32_t n = sap_round(first, end);
@@ -234,7 +235,7 @@ static void loosen(struct sap_pool *pool, int32_t begin, int32_t end) {
 }
 
 static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
-  loosen(pool, begin, end);
+  blend_barriers(pool, begin, end);
   const struct sap_pool p = *pool;
 #pragma GCC ivdep
   for (int32_t i = begin; i < end; ++i) {
@@ -250,5 +251,4 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
 }
 
 const struct sap_law_loops SAP_OF_ISA(sap_core_loops_);
-const struct sap_law_loops SAP_OF_ISA(sap_core_loops_) = {derive,  evaluate, line,
-                                                          predict, blend,    loosen};
+const struct sap_law_loops SAP_OF_ISA(sap_core_loops_) = {derive, evaluate, line, predict, blend};

@@ -103,9 +103,6 @@ struct sap_law_loops {
    * beyond its bounds, from the next y and dual */
   void (*predict)(struct sap_pool *pool, int32_t begin, int32_t end);
   void (*blend)(struct sap_pool *pool, int32_t begin, int32_t end);
-
-  /* `blend` for what a barrier adds to G alone; NULL without one */
-  void (*loosen)(struct sap_pool *pool, int32_t begin, int32_t end);
 };
 
 /* A law: one row of the table. */

@@ -30,12 +30,3 @@ void sap_dual_blend(struct sap_workspace *w, const struct sap_island *island) {
     w->laws[law]->blend(&w->pool, range[0], range[1]);
   }
 }
-
-void sap_dual_loosen(struct sap_workspace *w, const struct sap_island *island) {
-  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
-    const int32_t *range = &island->law_begin[law];
-    if (w->laws[law]->loosen) {
-      w->laws[law]->loosen(&w->pool, range[0], range[1]);
-    }
-  }
-}

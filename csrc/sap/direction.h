@@ -15,9 +15,8 @@
  *
  * the factor of I - m m^T no larger than in stiction, 1/R_t. As |m| <= 1, G is positive semidefinite and
  * bounded: A <= H <= c A, the direction descends, and the line search makes the method converge. Near the
- * solution w - t, gamma_n' - gamma_n and with them the change of H vanish like the step. Below e_m = 0.01, where
- * the last step left less than a tenth of the gradient, and after one of 1.2 and more, which says that H was
- * too stiff, H is Newton's unchanged.
+ * solution w - t, gamma_n' - gamma_n and with them the change of H vanish like the step. Below e_m = 0.01
+ * H is Newton's unchanged.
  *
  * A clamped row between finite bounds c - b and c + b, such as the dry friction of a joint, is the same in one
  * dimension: |y - c| in place of the norm, t = sign(y - c), and beyond a bound
@@ -33,8 +32,7 @@
  *     G = phi' G_0 + s phi'(s)/(2 l_0) gamma_0 gamma_0^T
  *
  * where one factor of s phi'(s) comes from phi' (core.h), and of an exp barrier the mean of phi' and phi takes the
- * place of phi'. It lies between the compliant law's and Newton's, and is
- * used after long steps as well.
+ * place of phi'. It lies between the compliant law's and Newton's.
  *
  * Sticking start. At an impact most contacts slide at the guess, and the first iterations are spent
  * unlearning that. The first direction leads to the minimiser of
@@ -56,8 +54,7 @@ void sap_sticking_system(struct sap_workspace *w, const struct sap_island *islan
 /* w and gamma_n' from the G and gamma that the direction came from; after sap_line_make() */
 void sap_dual_predict(struct sap_workspace *w, const struct sap_island *island);
 
-/* their share in G, or that of barriers alone; after the next sap_evaluate() */
+/* their share in G; after the next sap_evaluate() */
 void sap_dual_blend(struct sap_workspace *w, const struct sap_island *island);
-void sap_dual_loosen(struct sap_workspace *w, const struct sap_island *island);
 
 #endif

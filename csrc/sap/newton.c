@@ -103,9 +103,8 @@ static int descends(const struct sap_workspace *w, const struct sap_island *isla
 }
 
 /* Does Newton's own H do better, near the end? */
-static int is_newtons_turn(const struct progress *before, const struct sap_evaluation *now) {
-  return now->gradient <= 0.1 * before->gradient ||
-         sap_momentum_error(now->gradient, now->scale) <= 0.01;
+static int is_newtons_turn(const struct sap_evaluation *now) {
+  return sap_momentum_error(now->gradient, now->scale) <= 0.01;
 }
 
 /* Will the factorization of the iteration before do for the last step? After a full step another one by the
@@ -127,13 +126,8 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
     lap(watch, &result->factor_seconds);
     return -1;
   }
-  if (settings->turning && !first && !is_newtons_turn(before, now)) {
-    /* a long step says that H was too stiff: friction would make it stiffer, the dual of a barrier does not */
-    if (before->step.alpha < 1.2) {
-      sap_dual_blend(w, island);
-    } else {
-      sap_dual_loosen(w, island);
-    }
+  if (settings->turning && !first && !is_newtons_turn(now)) {
+    sap_dual_blend(w, island);
   }
   if (settings->start == SAP_START_STICKING && first &&
       sap_momentum_error(now->gradient, now->scale) > settings->start_threshold) {

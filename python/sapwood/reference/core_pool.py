@@ -72,16 +72,14 @@ class CorePool(ContactPool):
         phi = factors(distance(self._compliant(y)[2], self.barrier), self.barrier).phi
         return phi[:, None, None] * G, phi[:, None] * gamma
 
-    def loosen(self, y: Array, state: State, dual: Dual | None) -> Array:
-        """Primal-dual barriers, see `direction`."""
-        if dual is None or dual.size is None:
-            return state.G
+    def _blend_barriers(self, y: Array, size: Array) -> Array:
+        """Primal-dual barriers, see `direction`; `size` is that of the predicted impulse."""
         gamma, G, cost, _ = self._compliant(y)
         s = distance(cost, self.barrier)
         f = factors(s, self.barrier)
         log, exp = self.barrier.kind == CoreKind.log, self.barrier.kind == CoreKind.exp
         # |gamma_b|_R = phi |gamma_0|_R
-        phi = np.clip(dual.size / np.where(cost > 0.0, np.sqrt(2.0 * cost), np.inf), 1.0, f.phi)
+        phi = np.clip(size / np.where(cost > 0.0, np.sqrt(2.0 * cost), np.inf), 1.0, f.phi)
         phi = np.where(exp, (phi + f.phi) / 2.0, phi)
         # log: phi = (L + u)/2,  s phi' = (u - L + s u^2)/2 with one u of the product from phi
         u = 2.0 * f.phi - f.beta
@@ -101,10 +99,10 @@ class CorePool(ContactPool):
         return dual._replace(size=np.sqrt(np.sum(self.R * predicted**2, axis=1)))
 
     def blend(self, y: Array, state: State, dual: Dual | None) -> Array:
-        """Primal-dual friction, see `direction`; in stiction G_tt is at least phi/R_t."""
-        if dual is None:
+        """Primal-dual friction and barriers (`direction`); in stiction G_tt is at least phi/R_t."""
+        if dual is None or dual.size is None:
             return state.G
-        G = self.loosen(y, state, dual)
+        G = self._blend_barriers(y, dual.size)
         q = law(y, self.mu, self.R_t, self.R_n, self.soft_norm)
         sliding = (q.regions == Region.sliding) & np.any(q.t != 0.0, axis=1)
         y_r = np.where(sliding, q.y_r, 1.0)

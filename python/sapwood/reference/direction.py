@@ -14,9 +14,8 @@ gamma_n in the curvature of the norm |y_t|:
     G_tt = (mu/R_t) [mu^/(1 + mu~^2) t t^T + (gamma_n + gamma_n')/(2 y_r) (I - m m^T)]
 
 the factor of I - m m^T no larger than in stiction, 1/R_t. G stays positive semidefinite and
-bounded, so the direction descends and the line search makes the method converge. Below e_m = 0.01,
-where the last step left less than a tenth of the gradient, and after one of 1.2 and more, which
-says that H was too stiff, H is Newton's unchanged.
+bounded, so the direction descends and the line search makes the method converge. Below e_m = 0.01
+H is Newton's unchanged.
 
 A clamped row between finite bounds c - b and c + b, such as the dry friction of a joint, is the
 same in one dimension: |y - c| in place of the norm, t = sign(y - c), and beyond a bound
@@ -102,12 +101,6 @@ def predict(
     """What the laws linearized at the full step say, pool by pool."""
     pools = zip(objective.pools, gamma, G, dv_c, strict=True)
     return tuple(pool.predict(*values) for pool, *values in pools)
-
-
-def loosen(objective: Objective, point: Point, dual: Sequence[Dual | None]) -> tuple[Array, ...]:
-    """G (n, r, r) of each pool at a point, with the curvature of barriers from the dual."""
-    pools = zip(objective.pools, point.parts, dual, strict=True)
-    return tuple(pool.loosen(part.y, part.state, known) for pool, part, known in pools)
 
 
 def blend(objective: Objective, point: Point, dual: Sequence[Dual | None]) -> tuple[Array, ...]:

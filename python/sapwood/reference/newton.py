@@ -19,7 +19,7 @@ from sapwood.solver import Evaluation, LineValues
 from .certificate import velocity_error_bound
 from .cholesky import NotPositiveDefinite
 from .core_pool import CorePool
-from .direction import blend, loosen, predict, solve_hessian, sticking_system, symbolic
+from .direction import blend, predict, solve_hessian, sticking_system, symbolic
 from .feasible import fit_barriers, start_inside
 from .graph import islands, touching
 from .line_search import backtracking, exact
@@ -121,9 +121,7 @@ def minimize(
         # leaves about the same share of the gradient
         here = point.gradient_norm
         again = abs(alpha - 1.0) < 0.1 and here**2 <= tolerance(point) * gradient_before / 2.0
-        # Newton's own H near the end; that of friction where a long step says that H was too stiff
-        pure = here <= gradient_before / 10.0 or point.momentum_error <= 0.01
-        stiff = alpha >= 1.2
+        pure = point.momentum_error <= 0.01  # Newton's own H near the end
 
         # H dv = -grad
         G, gamma = point.G, point.gamma
@@ -133,7 +131,7 @@ def minimize(
             if settings.turning and again:
                 dv = solve_for(factored, -point.gradient)
             elif settings.turning and iteration > 0 and not pure:
-                G = (loosen if stiff else blend)(objective, point, dual)
+                G = blend(objective, point, dual)
             elif settings.start == "sticking" and poor:
                 G, gamma = sticking_system(objective, point)
                 momentum = objective.times_A(point.v - objective.v_star)

@@ -93,10 +93,6 @@ class Pool(Protocol):
         """Make y lie inside of the domain, and return how many constraints that took."""
         ...
 
-    def loosen(self, y: Array, state: State, dual: Dual | None) -> Array:
-        """`blend` for barriers alone."""
-        ...
-
 
 Members = Iterator[tuple[int, int, Array, Array | None]]
 
@@ -131,11 +127,6 @@ class Everywhere:
         """Nothing to do."""
         del y, least
         return 0
-
-    def loosen(self, y: Array, state: State, dual: Dual | None) -> Array:
-        """G of the law."""
-        del y, dual
-        return state.G
 
 
 class ContactPool(Everywhere):
