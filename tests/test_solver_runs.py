@@ -12,7 +12,7 @@ import sapwood
 from helpers import TIGHT, assert_same_solution, implementations, seeded_problem, seeds, small_files
 from row_groups import mixed_problem
 from sapwood import SapSettings, Status, reference
-from sapwood.reference import direction
+from sapwood.reference import direction, line_search
 
 # ---- islands -----------------------------------------------------------------------------------
 
@@ -213,9 +213,29 @@ def test_exact_search_finds_the_root(solver, seed, tolerance):
         guess = size * rng.standard_normal(problem.nv)
         step = sap.solve(problem, guess).history["step"][1]
         direction = sap.evaluate(problem, guess).direction
-        slope = sap.along_line(problem, guess, direction, [0.0, step]).slope
+        line = sap.along_line(problem, guess, direction, [0.0, step])
         assert 0.0 < step < settings.max_step
-        assert -2.0 * tolerance <= slope[1] / abs(slope[0]) <= 2e-8
+        assert -2.0 * tolerance <= line.slope[1] / abs(line.slope[0]) <= 0.2 * tolerance + 2e-8
+        assert line.difference[1] < 0.0
+
+
+def test_exact_search_does_not_stop_where_the_cost_has_risen():
+    """dl/da is -1 up to 1e-4 and 5e-4 at 1, a small slope, but l has risen since it turned."""
+
+    class Line:
+        dv_dp = 1e-6
+
+        def derivatives(self, alpha):
+            kink = 1e-4
+            if alpha < kink:
+                return -1.0 + 1e-6 * (alpha - kink), 1e-6
+            return 5e-4 + 1e-6 * (alpha - 1.0), 1e-6
+
+        def wall(self, alpha):
+            return alpha
+
+    alpha, _ = line_search.exact(Line(), -1.0, SapSettings())
+    assert alpha <= 1e-4 + 1e-8
 
 
 @implementations

@@ -177,7 +177,7 @@ INLINE void add_tile(const int N, const struct block *block, int32_t n_terms, in
     for (int64_t r = 0; r < term->n_rows; ++r, GJ += row_stride, J += column_stride) {
       UNROLL
       for (int v = 0; v < TILE_VECTORS; ++v) {
-        const simd row = simd_load_part(GJ + v * SIMD_WIDTH, part[v]);
+        const simd row = simd_load(GJ + v * SIMD_WIDTH);
         UNROLL
         for (int l = 0; l < N; ++l) {
           sum[l][v] += row * simd_all(J[l]);
@@ -249,14 +249,13 @@ INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, u
   for (uint64_t left = chunks; left != 0; left &= left - 1) {
     const int32_t c = __builtin_ctzll(left);
     for (int32_t k = first_vector(n, c); k < last_vector(n, c); ++k) {
-      const simd_mask part = part_of(n, k);
       simd row[3], product[3];
       for (int r = 0; r < 3; ++r) {
-        row[r] = simd_load_part(J + r * stride + k * SIMD_WIDTH, part);
+        row[r] = simd_load(J + r * stride + k * SIMD_WIDTH);
       }
       multiply_block(G, row, product);
       for (int r = 0; r < 3; ++r) {
-        simd_store_part(GJ + r * stride + k * SIMD_WIDTH, product[r], part);
+        simd_store(GJ + r * stride + k * SIMD_WIDTH, product[r]);
       }
     }
   }

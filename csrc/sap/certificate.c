@@ -12,67 +12,64 @@ static const double u = DBL_EPSILON;
 /* adds |S g|^2 and | |S| e |^2 of one tree, S = L^-1. |S| e from S itself: a recurrence over L with signs dropped
  * would be useless for long chains. */
 static void add_tree(const struct sap_vector_loops *loops, int32_t n, const double *A,
-                     const double *S, const double *dw, const double *momentum,
-                     const double *impulse, const double *gradient, double *e,
+                     const double *S, const double *dw, const double *gradient, double *e,
                      struct sap_norms *norms) {
-  /* e += u (|A dw| + |J^T gamma|) + ((n + 2) u + asymmetry) |A| |dw|: the momentum balance without contact,
-   * and v - v* itself */
+  /* e += ((n + 2) u + asymmetry) |A| |dw|: the terms of A (v - v*), and v - v* itself */
   loops->add_absolute(n, A, (n + 2) * u + sap_asymmetry, dw, e);
-  loops->add_magnitudes(0, n, u, momentum, u, impulse, e);
   loops->add_norms(n, S, gradient, e, norms);
-}
-
-/* the same for trees [begin, end) whose blocks are diagonal: |A| |dw| = |A dw|, S = D */
-static void add_diagonal_trees(const struct sap_workspace *w, int32_t begin, int32_t end, double *e,
-                               struct sap_norms *norms) {
-  const int32_t *scalar = w->graph.tree.node_scalar;
-  w->vectors->add_magnitudes(scalar[begin], scalar[end], 4 * u, w->momentum, u, w->impulse, e);
-  w->vectors->add_diagonal_norms(scalar[begin], scalar[end], w->scale, w->gradient, e, norms);
 }
 
 /* the same for all velocities of a reduced tree, from the part that stays */
 static void add_reduced(const struct sap_vector_loops *loops, const struct sap_reduced_tree *tree,
-                        const double *S, const double *impulse, const double *gradient,
-                        const double *e, struct sap_norms *norms) {
+                        const double *S, const double *gradient, const double *e,
+                        struct sap_norms *norms) {
   const size_t bytes = (size_t)tree->n * sizeof(double);
-  memset(tree->impulse, 0, bytes);
   memset(tree->error, 0, bytes);
   memcpy(tree->gradient, tree->momentum, bytes);
   for (int32_t k = 0; k < tree->n_t; ++k) {
     const int32_t j = tree->t[k];
-    tree->impulse[j] = impulse[k];
     tree->gradient[j] = gradient[k];
     tree->error[j] = e[k];
   }
-  add_tree(loops, tree->n, tree->A_whole, S, tree->dw, tree->momentum, tree->impulse,
-           tree->gradient, tree->error, norms);
+  add_tree(loops, tree->n, tree->A_whole, S, tree->dw, tree->gradient, tree->error, norms);
 }
 
-static int is_diagonal(const struct sap_workspace *w, int32_t node) {
-  return !w->dense[node] && !w->reduced[node];
+double sap_bound_error(struct sap_workspace *w, const struct sap_island *island) {
+  w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, w->error);
+  /* where A is diagonal, |A| |dw| = |A dw| */
+  w->norms =
+      w->vectors->add_magnitudes(island->scalar_begin, island->scalar_end, 4 * u, w->momentum, u,
+                                 w->impulse, w->scale, w->gradient, w->error);
+  return sqrt(w->norms.bound);
+}
+
+/* past the trees from `node` on whose blocks are diagonal */
+static int32_t skip_diagonal(const struct sap_workspace *w, int32_t node, int32_t end) {
+  while (node < end && !w->dense[node] && !w->reduced[node]) {
+    ++node;
+  }
+  return node;
 }
 
 double sap_certificate(struct sap_workspace *w, const struct sap_island *island) {
-  const struct sap_graph *graph = &w->graph;
-  double *e = w->dp;
-  struct sap_norms norms = {0, 0};
-  w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->v, e);
-  for (int32_t i = island->node_begin; i < island->node_end; ++i) {
-    if (is_diagonal(w, i)) {
-      const int32_t begin = i;
-      while (i + 1 < island->node_end && is_diagonal(w, i + 1)) {
-        ++i;
-      }
-      add_diagonal_trees(w, begin, i + 1, e, &norms);
-      continue;
+  const int32_t *scalar = w->graph.tree.node_scalar, end = island->node_end;
+  const int32_t first = skip_diagonal(w, island->node_begin, end);
+  struct sap_norms norms = first == end ? w->norms : (struct sap_norms){0, 0};
+  for (int32_t i = island->node_begin; first < end && i < end; ++i) {
+    const int32_t begin = i;
+    i = skip_diagonal(w, i, end);
+    w->vectors->add_diagonal_norms(scalar[begin], scalar[i], w->scale, w->gradient, w->error,
+                                   &norms);
+    if (i == end) {
+      break;
     }
-    const int32_t s = graph->tree.node_scalar[i];
-    const double *S = w->S + graph->tree_A[graph->node_tree[i]];
+    const int32_t s = scalar[i];
+    const double *S = w->S + w->graph.tree_A[w->graph.node_tree[i]];
     if (w->reduced[i]) {
-      add_reduced(w->vectors, w->reduced[i], S, w->impulse + s, w->gradient + s, e + s, &norms);
+      add_reduced(w->vectors, w->reduced[i], S, w->gradient + s, w->error + s, &norms);
     } else {
-      add_tree(w->vectors, sap_node_size(&graph->tree, i), w->A[i], S, w->dw + s, w->momentum + s,
-               w->impulse + s, w->gradient + s, e + s, &norms);
+      add_tree(w->vectors, scalar[i + 1] - s, w->A[i], S, w->dw + s, w->gradient + s, w->error + s,
+               &norms);
     }
   }
   const double bound = sqrt(norms.value) + sqrt(norms.bound);

@@ -30,8 +30,8 @@ struct sap_incidence {
   int32_t begin, end; /* its triples */
 };
 
-/* doubles that a packed row of n takes: rows of a free body fill a cache line */
-static inline int32_t sap_stride(int32_t n) { return (n + 3) & ~3; }
+/* doubles that a packed row of n takes: whole cache lines, and so whole vectors, with zeros behind n */
+static inline int32_t sap_stride(int32_t n) { return (n + 7) & ~7; }
 
 struct sap_island {
   int32_t index;

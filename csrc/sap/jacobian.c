@@ -23,7 +23,7 @@ INLINE uint64_t pack_rows(int32_t n, const int n_rows, struct rows from, double 
       const int64_t at = k * SIMD_WIDTH;
       const simd x =
           r < n_rows ? simd_load_part(from.J + r * from.step + at, part_of(n, k)) : simd_zero();
-      simd_store_part(to + r * (int64_t)stride + at, x, part_of(stride, k));
+      simd_store(to + r * (int64_t)stride + at, x);
       size += simd_abs(x);
     }
     *bad += simd_zero() * size;
@@ -39,12 +39,12 @@ INLINE void pack_short(int32_t n, const int n_rows, struct rows from, double *to
                        simd peak[2][SHORT_VECTORS], simd *bad) {
   const int32_t stride = sap_stride(n);
   for (int k = 0; k < SHORT_VECTORS; ++k) {
-    const simd_mask part = part_of(n, k), whole = part_of(stride, k);
+    const simd_mask part = part_of(n, k);
     simd x[3];
     for (int r = 0; r < 3; ++r) {
       const int64_t at = k * SIMD_WIDTH;
       x[r] = r < n_rows ? simd_load_part(from.J + r * from.step + at, part) : simd_zero();
-      simd_store_part(to + r * (int64_t)stride + at, x[r], whole);
+      simd_store(to + r * (int64_t)stride + at, x[r]);
     }
     const simd tangential = simd_abs(x[0]) + simd_abs(x[1]), normal = simd_abs(x[2]);
     peak[0][k] = simd_max(peak[0][k], tangential);
@@ -165,9 +165,9 @@ static int pack_reduced(const struct sap_jacobian *J, const struct sap_island *i
 /* ---- J x ---- */
 
 /* adds one vector of the three rows at J, times x */
-INLINE void add_rows(const double *J, int32_t stride, simd_mask part, simd x, simd sum[3]) {
+INLINE void add_rows(const double *J, int32_t stride, simd x, simd sum[3]) {
   for (int r = 0; r < 3; ++r) {
-    sum[r] += simd_load_part(J + (int64_t)r * stride, part) * x;
+    sum[r] += simd_load(J + (int64_t)r * stride) * x;
   }
 }
 
@@ -186,17 +186,18 @@ INLINE void multiply_short(const int V, const int n_sides, const struct side low
       x_high[k] = simd_load_part(x + high.scalar + k * SIMD_WIDTH, part_of(high.n, k));
     }
   }
+  const int32_t stride = sap_stride(V * SIMD_WIDTH);
   const double *J_low = low.J, *J_high = high.J;
   for (int32_t i = patch->begin; i < patch->end; ++i) {
     simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
     for (int k = 0; k < V; ++k) {
-      add_rows(J_low + k * SIMD_WIDTH, low.stride, part_of(low.n, k), x_low[k], sum);
+      add_rows(J_low + k * SIMD_WIDTH, stride, x_low[k], sum);
       if (n_sides == 2) {
-        add_rows(J_high + k * SIMD_WIDTH, high.stride, part_of(high.n, k), x_high[k], sum);
+        add_rows(J_high + k * SIMD_WIDTH, stride, x_high[k], sum);
       }
     }
-    J_low += 3 * (int64_t)low.stride;
-    J_high += 3 * (int64_t)high.stride;
+    J_low += 3 * stride;
+    J_high += 3 * stride;
     store_sums(sum, i, x_c);
   }
 }
@@ -211,9 +212,8 @@ INLINE void multiply_long(int n_sides, const struct side sides[2], const struct 
       for (uint64_t left = side->chunks[i - patch->begin]; left != 0; left &= left - 1) {
         const int32_t c = __builtin_ctzll(left);
         for (int32_t k = first_vector(side->n, c); k < last_vector(side->n, c); ++k) {
-          const simd_mask part = part_of(side->n, k);
-          add_rows(J + k * SIMD_WIDTH, side->stride, part,
-                   simd_load_part(x + side->scalar + k * SIMD_WIDTH, part), sum);
+          add_rows(J + k * SIMD_WIDTH, side->stride,
+                   simd_load_part(x + side->scalar + k * SIMD_WIDTH, part_of(side->n, k)), sum);
         }
       }
     }
@@ -242,21 +242,21 @@ static void multiply(const struct sap_jacobian *J, const struct sap_island *isla
 
 /* ---- J^T x_c ---- */
 
-/* one vector of the scalars of a node, of chunk c */
-INLINE simd add_transposed(const struct sap_jacobian *J, int32_t node, const double *row,
-                           int32_t stride, int32_t c, simd_mask part, double *const x_c[3]) {
+/* one vector of the scalars of a node that has n, of chunk c, which may be the only one */
+INLINE simd add_transposed(const int only, const struct sap_jacobian *J, int32_t node,
+                           const double *row, int32_t n, int32_t c, double *const x_c[3]) {
   const struct sap_graph *graph = J->graph;
-  const int32_t only = stride <= 8; /* one chunk */
+  const int64_t stride = only ? SHORT : sap_stride(n);
   simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
   for (int32_t k = graph->incidence_start[node]; k < graph->incidence_start[node + 1]; ++k) {
     const struct sap_incidence *incidence = &graph->incidence[k];
     const uint64_t *chunks = chunks_of(J, node, incidence);
-    for (int32_t i = incidence->begin; i < incidence->end; ++i, row += 3 * (int64_t)stride) {
+    for (int32_t i = incidence->begin; i < incidence->end; ++i, row += 3 * stride) {
       if (!only && !(chunks[i] >> c & 1)) {
         continue;
       }
       for (int r = 0; r < 3; ++r) {
-        sum[r] += simd_load_part(row + r * (int64_t)stride, part) * simd_all(x_c[r][i]);
+        sum[r] += simd_load(row + r * stride) * simd_all(x_c[r][i]);
       }
     }
   }
@@ -269,11 +269,11 @@ static void multiply_transposed(const struct sap_jacobian *J, const struct sap_i
   for (int32_t node = island->node_begin; node < island->node_end; ++node) {
     const int32_t n = sap_node_size(&graph->tree, node);
     for (int32_t k = 0; k < vectors_of(n); ++k) {
-      const simd_mask part = part_of(n, k);
       const double *rows = J->values + graph->node_J[node] + k * SIMD_WIDTH;
       const simd sum =
-          add_transposed(J, node, rows, sap_stride(n), k * SIMD_WIDTH / sap_chunk(n), part, x_c);
-      simd_store_part(y + graph->tree.node_scalar[node] + k * SIMD_WIDTH, sum, part);
+          n <= SHORT ? add_transposed(1, J, node, rows, n, 0, x_c)
+                     : add_transposed(0, J, node, rows, n, k * SIMD_WIDTH / sap_chunk(n), x_c);
+      simd_store_part(y + graph->tree.node_scalar[node] + k * SIMD_WIDTH, sum, part_of(n, k));
     }
   }
 }

@@ -64,10 +64,10 @@ struct sap_jacobian_loops {
   void (*multiply_transposed)(const struct sap_jacobian *J, const struct sap_island *island,
                               double *const x_c[3], double *y);
 
-  /* e = bound on the rounding errors of J^T gamma, gamma as it was evaluated at J v: see certificate.h. Uses
-   * dv_c of the pool as scratch. */
+  /* e = bound on the rounding errors of J^T gamma, gamma as it was evaluated at the v_c of so many steps: see
+   * certificate.h. Uses dv_c of the pool as scratch. */
   void (*bound_impulse)(const struct sap_jacobian *J, const struct sap_island *island,
-                        struct sap_pool *pool, const double *v, double *e);
+                        struct sap_pool *pool, const double *reach, int32_t n_steps, double *e);
 
   /* H = A + J^T G J into the places of the factor, whose panels it clears: A by position. Triples with G = 0 are
    * passed over. */

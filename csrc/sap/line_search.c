@@ -3,12 +3,14 @@
 #include <float.h>
 #include <math.h>
 
-/* Short of the minimum l has fallen all the way, and any tolerance will do; beyond it l may have risen again,
- * however small its slope. */
+/* Short of the minimum l has fallen all the way, and a looser tolerance will do; beyond it l may have risen again,
+ * however small its slope. It has not where dl/dalpha <= alpha q/2, q = dv^T A dv: then dl/dalpha at a shorter step t is
+ * at most dl/dalpha(alpha) - q (alpha - t), whose integral is not positive. */
 static int is_flat(const struct sap_line *line, const struct sap_line_point *at,
                    const sap_settings *settings) {
   const double short_of = settings->line_search_tolerance;
-  const double beyond = fmin(short_of, 1e-8);
+  const double falls = 0.5 * at->alpha * line->product.quadratic / -line->product.slope;
+  const double beyond = fmin(fmax(fmin(0.1 * short_of, falls), 1e-8), short_of);
   const double slope = at->slope / -line->product.slope;
   return -short_of <= slope && slope <= beyond;
 }

@@ -19,32 +19,49 @@ static void refresh_momentum(struct sap_workspace *w, const struct sap_island *i
   multiply_mass(w, island, w->dw, w->momentum);
 }
 
-void sap_refresh(struct sap_workspace *w, const struct sap_island *island) {
-  refresh_momentum(w, island);
+static void refresh_contacts(struct sap_workspace *w, const struct sap_island *island) {
+  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
+    w->reach[i] = fabs(w->v[i]);
+  }
+  w->n_steps = 0;
   w->jacobian_loops->multiply(&w->J, island, w->v, w->pool.v_c);
 }
 
-struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island) {
-  /* l_i(v_c) and gamma */
+void sap_refresh(struct sap_workspace *w, const struct sap_island *island) {
+  refresh_momentum(w, island);
+  refresh_contacts(w, island);
+}
+
+/* gamma and J^T gamma from v_c; returns sum l_i */
+static double evaluate_contacts(struct sap_workspace *w, const struct sap_island *island) {
   double constraints = 0;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     constraints += w->laws[law]->evaluate(&w->pool, range[0], range[1]);
   }
-
-  /* grad = A (v - v*) - J^T gamma */
   w->jacobian_loops->multiply_transposed(&w->J, island, w->pool.gamma, w->impulse);
+  return constraints;
+}
+
+/* grad = A (v - v*) - J^T gamma */
+static struct sap_evaluation balance(struct sap_workspace *w, const struct sap_island *island,
+                                     double constraints) {
   const struct sap_balance balance =
       w->vectors->balance(island->scalar_begin, island->scalar_end, w->dw, w->momentum,
                           w->momentum_star, w->impulse, w->scale, w->gradient);
   struct sap_evaluation now = {
       .cost = 0.5 * balance.energy + constraints, /* 1/2 |v - v*|_A^2 + sum l_i */
+      .constraints = constraints,
       .gradient = sqrt(balance.gradient),
       .momentum = sqrt(balance.momentum + w->eliminated[island->index]),
       .impulse = sqrt(balance.impulse),
   };
   now.scale = fmax(now.momentum, now.impulse);
   return now;
+}
+
+struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island) {
+  return balance(w, island, evaluate_contacts(w, island));
 }
 
 /* the whole velocities of the reduced trees, and momentum from the whole A; |D grad|^2 of the velocities that were
@@ -61,15 +78,18 @@ static double restore(struct sap_workspace *w, const struct sap_island *island) 
   return sum;
 }
 
-struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island) {
+struct sap_evaluation sap_verify_momentum(struct sap_workspace *w, const struct sap_island *island,
+                                          double constraints) {
   refresh_momentum(w, island);
   const double eliminated = restore(w, island);
-  w->jacobian_loops->multiply(&w->J, island, w->v, w->pool.v_c);
-  struct sap_evaluation now = sap_evaluate(w, island);
-  if (eliminated != 0) {
-    now.gradient = sqrt(now.gradient * now.gradient + eliminated);
-  }
+  struct sap_evaluation now = balance(w, island, constraints);
+  now.gradient = eliminated != 0 ? sqrt(now.gradient * now.gradient + eliminated) : now.gradient;
   return now;
+}
+
+struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island) {
+  refresh_contacts(w, island);
+  return sap_verify_momentum(w, island, evaluate_contacts(w, island));
 }
 
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {
@@ -131,9 +151,9 @@ void sap_line_advance(const struct sap_line *line, double alpha) {
   struct sap_workspace *w = line->w;
   const struct sap_island *island = line->island;
   const struct sap_vector_loops *loops = w->vectors;
-  loops->advance(island->scalar_begin, island->scalar_end, alpha, w->dv, w->v);
-  loops->advance(island->scalar_begin, island->scalar_end, alpha, w->dv, w->dw);
-  loops->advance(island->scalar_begin, island->scalar_end, alpha, w->dp, w->momentum);
+  loops->step(island->scalar_begin, island->scalar_end, alpha, w->dv, w->dp, w->v, w->dw,
+              w->momentum, w->reach);
+  w->n_steps++;
   for (int r = 0; r < 3; ++r) {
     loops->advance(island->triple_begin, island->triple_end, alpha, w->pool.dv_c[r],
                    w->pool.v_c[r]);

@@ -8,11 +8,12 @@
 
 /* value and gradient at w->v */
 struct sap_evaluation {
-  double cost;     /* l_p, J */
-  double gradient; /* |D grad l_p|, sqrt(J) */
-  double scale;    /* max(|D A v|, |D J^T gamma|) of (20), sqrt(J) */
-  double momentum; /* |D A v| */
-  double impulse;  /* |D J^T gamma| */
+  double cost;        /* l_p, J */
+  double constraints; /* sum l_i of it */
+  double gradient;    /* |D grad l_p|, sqrt(J) */
+  double scale;       /* max(|D A v|, |D J^T gamma|) of (20), sqrt(J) */
+  double momentum;    /* |D A v| */
+  double impulse;     /* |D J^T gamma| */
 };
 
 /* e_m (24): 0 without a gradient, infinite where there is one and nothing to measure it by */
@@ -24,6 +25,10 @@ void sap_refresh(struct sap_workspace *w, const struct sap_island *island);
 /* sap_refresh() and sap_evaluate() for the whole problem: finds the velocities that were eliminated, and
  * takes momentum and gradient from the whole A. */
 struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island);
+
+/* The same but for v_c and gamma, which stay as they were evaluated last, to `constraints`. */
+struct sap_evaluation sap_verify_momentum(struct sap_workspace *w, const struct sap_island *island,
+                                          double constraints);
 
 /* writes y, gamma, region, slip, G, impulse and gradient from dw, momentum and v_c */
 struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island);

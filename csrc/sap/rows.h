@@ -61,7 +61,8 @@ INLINE int is_short(const struct sap_jacobian *J, const struct sap_patch *patch)
 
 /* the entries of the table that are in round_off.c and assembly.c */
 void SAP_OF_ISA(sap_bound_impulse_)(const struct sap_jacobian *J, const struct sap_island *island,
-                                    struct sap_pool *pool, const double *v, double *e);
+                                    struct sap_pool *pool, const double *reach, int32_t n_steps,
+                                    double *e);
 void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_island *island,
                                const double *const *A, const struct sap_pool *pool,
                                struct sap_scratch scratch, struct sap_factor *factor);

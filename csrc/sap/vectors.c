@@ -10,7 +10,7 @@ static inline simd_mask part_at(int32_t i, int32_t end) {
   return simd_first(end - i < SIMD_WIDTH ? end - i : SIMD_WIDTH);
 }
 
-static int is_diagonal(int32_t n, const double *A) {
+INLINE int is_diagonal_of(const int32_t n, const double *A) {
   simd others = simd_zero();
   for (int32_t i = 0; i < n - 1; ++i) {
     const double *between =
@@ -28,6 +28,10 @@ static int is_diagonal(int32_t n, const double *A) {
     valid &= (a > 0) & (a <= DBL_MAX);
   }
   return valid;
+}
+
+static int is_diagonal(int32_t n, const double *A) {
+  return n == 6 ? is_diagonal_of(6, A) : is_diagonal_of(n, A);
 }
 
 static void inverse_roots(int32_t begin, int32_t end, const double *x, double *y) {
@@ -220,16 +224,22 @@ static void add_absolute(int32_t n, const double *A, double factor, const double
   }
 }
 
-static void add_magnitudes(int32_t begin, int32_t end, double factor_x, const double *x,
-                           double factor_y, const double *y, double *sum) {
+static struct sap_norms add_magnitudes(int32_t begin, int32_t end, double factor_x, const double *x,
+                                       double factor_y, const double *y, const double *S,
+                                       const double *g, double *e) {
+  simd values = simd_zero(), bounds = simd_zero();
   for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
     const simd_mask part = part_at(i, end);
-    simd_store_part(sum + i,
-                    simd_load_part(sum + i, part) +
-                        simd_all(factor_x) * simd_abs(simd_load_part(x + i, part)) +
-                        simd_all(factor_y) * simd_abs(simd_load_part(y + i, part)),
-                    part);
+    const simd diagonal = simd_load_part(S + i, part);
+    const simd sum = simd_load_part(e + i, part) +
+                     simd_all(factor_x) * simd_abs(simd_load_part(x + i, part)) +
+                     simd_all(factor_y) * simd_abs(simd_load_part(y + i, part));
+    const simd value = diagonal * simd_load_part(g + i, part), bound = diagonal * sum;
+    simd_store_part(e + i, sum, part);
+    values += value * value;
+    bounds += bound * bound;
   }
+  return (struct sap_norms){simd_sum(values), simd_sum(bounds)};
 }
 
 static void add_norms(int32_t n, const double *S, const double *x, const double *e,
@@ -265,6 +275,19 @@ static void add_diagonal_norms(int32_t begin, int32_t end, const double *S, cons
   norms->bound += simd_sum(bounds);
 }
 
+static void step(int32_t begin, int32_t end, double alpha, const double *dv, const double *dp,
+                 double *v, double *dw, double *momentum, double *reach) {
+  for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, end);
+    const simd d = simd_all(alpha) * simd_load_part(dv + i, part);
+    const simd p = simd_all(alpha) * simd_load_part(dp + i, part);
+    simd_store_part(v + i, simd_load_part(v + i, part) + d, part);
+    simd_store_part(dw + i, simd_load_part(dw + i, part) + d, part);
+    simd_store_part(momentum + i, simd_load_part(momentum + i, part) + p, part);
+    simd_store_part(reach + i, simd_load_part(reach + i, part) + simd_abs(d), part);
+  }
+}
+
 static void advance(int32_t begin, int32_t end, double alpha, const double *dx, double *x) {
   const simd step = simd_all(alpha);
   for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
@@ -277,5 +300,5 @@ const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_);
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
     is_diagonal, asymmetry,          inverse_roots, multiply_mass, balance,
     products,    add_columns,        invert_lower,  add_absolute,  add_magnitudes,
-    add_norms,   add_diagonal_norms, advance,
+    add_norms,   add_diagonal_norms, step,          advance,
 };

@@ -56,15 +56,20 @@ struct sap_vector_loops {
   /* y += factor |A| |x| for A (n, n) */
   void (*add_absolute)(int32_t n, const double *A, double factor, const double *x, double *y);
 
-  /* sum += factor_x |x| + factor_y |y| for the scalars [begin, end) */
-  void (*add_magnitudes)(int32_t begin, int32_t end, double factor_x, const double *x,
-                         double factor_y, const double *y, double *sum);
+  /* e += factor_x |x| + factor_y |y| for the scalars [begin, end); |S g|^2 and |S e|^2 for the diagonal S */
+  struct sap_norms (*add_magnitudes)(int32_t begin, int32_t end, double factor_x, const double *x,
+                                     double factor_y, const double *y, const double *S,
+                                     const double *g, double *e);
 
   /* adds |S x|^2 and | |S| e |^2 for S (n, n) column-major; for the diagonal S of the scalars [begin, end) */
   void (*add_norms)(int32_t n, const double *S, const double *x, const double *e,
                     struct sap_norms *norms);
   void (*add_diagonal_norms)(int32_t begin, int32_t end, const double *S, const double *x,
                              const double *e, struct sap_norms *norms);
+
+  /* a step: v, dw += alpha dv, momentum += alpha dp, reach += |alpha dv| */
+  void (*step)(int32_t begin, int32_t end, double alpha, const double *dv, const double *dp,
+               double *v, double *dw, double *momentum, double *reach);
 
   /* x += alpha dx */
   void (*advance)(int32_t begin, int32_t end, double alpha, const double *dx, double *x);

@@ -32,9 +32,9 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   w->kappa = sap_arena_take(arena, w->triples.has_cores ? (size_t)w->triples.n_contacts : 0,
                             sizeof(double));
   sap_scratch_carve(&w->scratch, arena, graph);
-  double **const by_scalar[] = {&w->v,  &w->best,     &w->v_star,   &w->momentum_star,
-                                &w->dw, &w->momentum, &w->impulse,  &w->gradient,
-                                &w->dv, &w->dp,       &w->diagonal, &w->scale};
+  double **const by_scalar[] = {
+      &w->v,        &w->best, &w->v_star, &w->momentum_star, &w->dw,    &w->momentum, &w->impulse,
+      &w->gradient, &w->dv,   &w->dp,     &w->diagonal,      &w->scale, &w->error,    &w->reach};
   for (size_t i = 0; i < sizeof by_scalar / sizeof *by_scalar; ++i) {
     *by_scalar[i] = sap_arena_take(arena, scalars, sizeof(double));
   }
@@ -50,7 +50,26 @@ static void carve_rows(struct sap_workspace *w, struct sap_arena *arena) {
   sap_factor_carve_places(&w->factor, arena);
 }
 
-/* measures and carves the numbers behind an existing graph */
+static void carve_graph(struct sap_workspace *w, struct sap_arena *arena) {
+  sap_graph_carve(&w->graph, arena, w->graph.n_trees, w->graph.n_triples);
+}
+
+/* Carves a block, which is measured by that: most often it is large enough, else it grows and is carved again. */
+static sap_status carve(struct sap_workspace *w, struct sap_block *block,
+                        void (*pieces)(struct sap_workspace *w, struct sap_arena *arena)) {
+  struct sap_arena arena = {block->base, 0};
+  pieces(w, &arena);
+  if (!block->base || arena.used > block->capacity) {
+    if (!sap_block_reserve(block, arena.used, &w->memory)) {
+      return SAP_OUT_OF_MEMORY;
+    }
+    arena = (struct sap_arena){block->base, 0};
+    pieces(w, &arena);
+  }
+  return SAP_OK;
+}
+
+/* carves the numbers behind an existing graph */
 static sap_status place_numbers(struct sap_workspace *w, const sap_settings *settings) {
   const int64_t guesses = w->triples.has_cores ? SAP_MOST_STARTS : 1;
   const int64_t all = settings->max_iterations + guesses, most = all < 1000 ? all : 1000;
@@ -59,41 +78,30 @@ static sap_status place_numbers(struct sap_workspace *w, const sap_settings *set
     return SAP_OUT_OF_MEMORY;
   }
   w->records.capacity = (int32_t)records;
-  struct sap_arena arena = {NULL, 0};
-  carve_numbers(w, &arena);
-  if (!sap_block_reserve(&w->number_block, arena.used, &w->memory)) {
-    return SAP_OUT_OF_MEMORY;
-  }
-  arena = (struct sap_arena){w->number_block.base, 0};
-  carve_numbers(w, &arena);
-  return SAP_OK;
+  return carve(w, &w->number_block, carve_numbers);
 }
 
 static sap_status build(struct sap_workspace *w, const sap_problem *problem, const sap_sizes *sizes,
                         const sap_settings *settings) {
   struct sap_graph *graph = &w->graph;
-  struct sap_arena arena = {NULL, 0};
-  sap_graph_carve(graph, &arena, problem->n_trees, w->triples.n);
-  if (!sap_block_reserve(&w->graph_block, arena.used, &w->memory)) {
-    return SAP_OUT_OF_MEMORY;
+  graph->n_trees = problem->n_trees;
+  graph->n_triples = w->triples.n;
+  sap_status status = carve(w, &w->graph_block, carve_graph);
+  if (status != SAP_OK) {
+    return status;
   }
-  arena = (struct sap_arena){w->graph_block.base, 0};
-  sap_graph_carve(graph, &arena, problem->n_trees, w->triples.n);
   sap_graph_build(graph, problem, &w->triples, sizes, w->reduction.size, !settings->islands);
 
   w->factor.kind = settings->factorization;
   w->factor.kernels = w->kernels;
   w->factor.tree = &graph->tree;
-  arena = (struct sap_arena){NULL, 0};
-  carve_rows(w, &arena);
-  if (!sap_block_reserve(&w->row_block, arena.used, &w->memory)) {
-    return SAP_OUT_OF_MEMORY;
+  status = carve(w, &w->row_block, carve_rows);
+  if (status != SAP_OK) {
+    return status;
   }
-  arena = (struct sap_arena){w->row_block.base, 0};
-  carve_rows(w, &arena);
   sap_junction_tree_list_rows(&graph->tree);
   sap_factor_place(&w->factor, graph->edge_low, graph->edge_high);
-  sap_status status = place_numbers(w, settings);
+  status = place_numbers(w, settings);
   if (status == SAP_OK) {
     sap_junction_tree_list_updates(&graph->tree);
     sap_islands_plan(w);

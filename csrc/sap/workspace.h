@@ -82,8 +82,13 @@ struct sap_workspace {
   double *impulse;       /* J^T gamma */
   double *gradient;
   double *dv, *dp;  /* direction, and A dv */
+  double *error;    /* bound on that of gradient, as for a diagonal A: see certificate.h */
+  double *reach;    /* |v| where v_c was formed from v, and |alpha dv| of every step since then */
   double *diagonal; /* of A */
   double *scale;    /* D = diag(A)^(-1/2) of (19) */
+
+  struct sap_norms norms; /* |D gradient|^2 and |D error|^2 of the island at hand */
+  int32_t n_steps;        /* that v_c of the island at hand is the sum of, see certificate.h */
 
   struct sap_records records; /* the history */
   struct sap_sharing sharing;

@@ -182,7 +182,7 @@ static void bound_of_impulse(void) {
     double impulse[NV], bound[NV], exact[NV] = {0};
     sap_refresh(w, island);
     sap_evaluate(w, island);
-    w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->v, bound);
+    w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, 0, bound);
     memcpy(impulse, w->impulse, sizeof impulse);
     reach(w);
     sap_laws[SAP_LAW_CONTACT].bound(&w->pool, 0, CONTACTS, (2 * MOST_NV + 2) * DBL_EPSILON,
@@ -206,6 +206,47 @@ static void bound_of_impulse(void) {
       CHECK(fabs(w->impulse[j] - impulse[j]) <= scale * bound[j]);
       CHECK(bound[j] <= 6 * exact[j]);
     }
+    sap_solver_destroy(solver);
+  }
+}
+
+/* v_c that steps far away and back have summed up: its J^T gamma and that of J v differ by less than the bound of the
+ * sums, and by more than what J v alone may be wrong by */
+static void bound_of_sums(void) {
+  enum { STEPS = 100 };
+  uint64_t seed = 11;
+  make_scene(2);
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    sap_solver *solver = load(set);
+    if (!solver) {
+      continue;
+    }
+    struct sap_workspace *w = &solver->work;
+    const struct sap_island *island = &w->graph.island[0];
+    double impulse[NV], bound[NV], fresh[NV], most = 0;
+    sap_refresh(w, island);
+    sap_evaluate(w, island);
+    for (int32_t k = 0; k < STEPS; ++k) {
+      for (int32_t j = 0; k % 2 == 0 && j < w->graph.tree.n_scalars; ++j) {
+        w->dv[j] = check_random(&seed, -1, 1);
+      }
+      const struct sap_line line = sap_line_make(w, island);
+      sap_line_advance(&line, k % 2 == 0 ? 1e5 : -1e5);
+    }
+    CHECK(w->n_steps == STEPS);
+    sap_evaluate(w, island);
+    memcpy(impulse, w->impulse, sizeof impulse);
+    w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, bound);
+    sap_verify(w, island);
+    CHECK(w->n_steps == 0);
+    w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, fresh);
+    for (int32_t j = 0; j < w->graph.tree.n_scalars; ++j) {
+      const double change = fabs(w->impulse[j] - impulse[j]);
+      CHECK(change <= bound[j] + fresh[j]);
+      CHECK(fresh[j] <= bound[j] && w->reach[j] == fabs(w->v[j]));
+      most = fmax(most, change / fresh[j]);
+    }
+    CHECK(most > 2);
     sap_solver_destroy(solver);
   }
 }
@@ -383,8 +424,11 @@ static void diagonal_blocks(void) {
         bound += roots[i] * (3 + i) * roots[i] * (3 + i);
         y[i] = 3;
       }
-      loops->add_magnitudes(0, n, 0, x, 1, diagonal, y);
-      struct sap_norms norms = {1, 2};
+      const struct sap_norms found = loops->add_magnitudes(0, n, 0, x, 1, diagonal, roots, x, y);
+      struct sap_norms norms = {1, 2}, both = {0, 0};
+      loops->add_diagonal_norms(0, n, roots, x, y, &both);
+      CHECK_CLOSE(found.value, both.value, 1e-14);
+      CHECK_CLOSE(found.bound, both.bound, 1e-14);
       for (int32_t i = 0; i < n; ++i) {
         CHECK_CLOSE(y[i], 3 + diagonal[i], 1e-14);
         y[i] -= 1;
@@ -417,9 +461,13 @@ static void every_set_solves_the_same_problem(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(products_with_J), CHECK_TEST(bound_of_impulse),
-      CHECK_TEST(hessian),         CHECK_TEST(vectors),
-      CHECK_TEST(diagonal_blocks), CHECK_TEST(every_set_solves_the_same_problem),
+      CHECK_TEST(products_with_J),
+      CHECK_TEST(bound_of_impulse),
+      CHECK_TEST(bound_of_sums),
+      CHECK_TEST(hessian),
+      CHECK_TEST(vectors),
+      CHECK_TEST(diagonal_blocks),
+      CHECK_TEST(every_set_solves_the_same_problem),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

@@ -80,17 +80,17 @@ class Line:
     """l_p along v + alpha dv (section VIII-C)."""
 
     def __init__(
-        self, law: ContactLaw, y: Array, R: Array, dv_c: Array, p: float, pp: float
+        self, law: ContactLaw, y: Array, R: Array, dv_c: Array, dp_v: float, dv_dp: float
     ) -> None:
         self.law, self.y, self.dv_c = law, y, dv_c
         self.dy = -dv_c / R
-        self.p, self.pp = p, pp
+        self.dp_v, self.dv_dp = dp_v, dv_dp
 
     def derivatives(self, alpha: float) -> tuple[float, float]:
         """Slope and curvature at alpha."""
         gamma, t, y_r, stiction = self.law.project(self.y + alpha * self.dy)
-        slope = self.p + alpha * self.pp - float(np.vdot(self.dv_c, gamma))
-        return slope, self.pp + self.law.curvature(self.dv_c, gamma, t, y_r, stiction)
+        slope = self.dp_v + alpha * self.dv_dp - float(np.vdot(self.dv_c, gamma))
+        return slope, self.dv_dp + self.law.curvature(self.dv_c, gamma, t, y_r, stiction)
 
     def wall(self, alpha: float) -> float:
         """Nothing is in the way."""

@@ -38,7 +38,9 @@ def gradient_round_off(objective: Objective, point: Point) -> Array:
     """Bound (nv) on |fl(grad) - grad|, component by component.
 
     The terms are those of the dot products A (v - v*) and J^T gamma, and the error of gamma itself:
-    an error e of v_hat - v_c moves y by R^-1 e, and each law says how far it moves gamma then.
+    an error e of v_hat - v_c moves y by R^-1 e, and each law says how far it moves gamma then. Here
+    every point forms v_c from v; the core, whose v_c is a sum of k steps from v_0, has n + 2 k in
+    place of n, and |v_0| + sum |alpha dv| in place of |v|.
     """
     v = np.abs(point.v)
     d = np.abs(point.v - objective.v_star)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class Slope(Protocol):
     """What the exact search asks of l along a direction."""
 
+    dv_dp: float  # dv.A dv, the least curvature
+
     def derivatives(self, alpha: float) -> tuple[float, float]:
         """dl/da and d2l/da2; beyond a wall both are infinite."""
 
@@ -64,7 +66,9 @@ def exact(line: Slope, slope_0: float, settings: SapSettings) -> tuple[float, in
     Newton's method sees from there follows, then alpha_max, which is returned if the slope is
     negative even there. Stops when no float is left inside the bracket, or short of the minimum at
     |dl/da| <= tolerance |dl/da(0)| and beyond it, where l may have risen again, at a slope of no
-    more than 1e-8 |dl/da(0)|. A step out of the domain of a barrier has an infinite slope.
+    more than 1e-8 |dl/da(0)|, or of a tenth of the tolerance if dl/da <= alpha dv.A dv/2: then
+    dl/da(t) <= dl/da(alpha) - (alpha - t) dv.A dv for t <= alpha, so that l(alpha) <= l(0). A step
+    out of the domain of a barrier has an infinite slope.
 
     Returns
     -------
@@ -72,16 +76,17 @@ def exact(line: Slope, slope_0: float, settings: SapSettings) -> tuple[float, in
     trials : int
         Number of evaluations.
     """
-    short_of = -settings.line_search_tolerance
-    beyond = min(settings.line_search_tolerance, 1e-8)
+    short_of = settings.line_search_tolerance
 
-    def flat(slope: float) -> bool:
-        return short_of <= slope / abs(slope_0) <= beyond
+    def flat(alpha: float, slope: float) -> bool:
+        falls = alpha * line.dv_dp / (2.0 * abs(slope_0))
+        beyond = min(max(min(0.1 * short_of, falls), 1e-8), short_of)
+        return -short_of <= slope / abs(slope_0) <= beyond
 
     search = Search(line)
     alpha = 1.0
     slope, curvature = search.derivatives(alpha)
-    if flat(slope):
+    if flat(alpha, slope):
         return alpha, search.trials
 
     low, high = 0.0, 1.0  # dl/da(low) < 0 < dl/da(high)
@@ -91,7 +96,7 @@ def exact(line: Slope, slope_0: float, settings: SapSettings) -> tuple[float, in
         if newton < high:
             alpha = newton
             slope, curvature = search.derivatives(alpha)
-            if flat(slope):
+            if flat(alpha, slope):
                 return alpha, search.trials
             if slope < 0.0:
                 low = alpha
@@ -111,7 +116,7 @@ def exact(line: Slope, slope_0: float, settings: SapSettings) -> tuple[float, in
         step_before = step
         alpha += step
         slope, curvature = search.derivatives(alpha)
-        if flat(slope):
+        if flat(alpha, slope):
             return alpha, search.trials
         if slope < 0.0:
             low = alpha
