@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import helpers
 import sapwood
+
+TASKS = Path("/proc/self/task")
 
 
 @pytest.fixture
@@ -49,6 +52,18 @@ def test_wrong_arguments_are_named(problems):
         sapwood.solve_batch(problems, threads=0)
     with pytest.raises(TypeError, match="threads must be an integer"):
         sapwood.solve_batch(problems, threads=1.5)
+
+
+@pytest.mark.skipif(not TASKS.is_dir(), reason="counts threads in /proc")
+def test_threads_stay_for_the_next_batch(problems):
+    def count(threads):
+        sapwood.solve_batch(problems, threads=threads)
+        return len(list(TASKS.iterdir()))
+
+    first = count(3)
+    assert [count(3) for _ in range(5)] == [first] * 5
+    assert count(2) == first - 1
+    assert count(1) == first - 1
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -115,6 +115,32 @@ static PyObject *finish_entry(const sapwood_state *state, const batch *all, Py_s
   return solution;
 }
 
+/* ---- threads ----------------------------------------------------------------------------------- */
+
+/* n threads, those of the batch before where it had as many: making them takes longer than a few small solves. NULL
+ * when memory ran out. */
+static struct sap_threads *take_threads(sapwood_state *state, int n, const sap_allocator *memory) {
+  struct sap_threads *threads = state->idle_threads;
+  if (threads != NULL && state->n_idle_threads == n) {
+    state->idle_threads = NULL;
+    return threads;
+  }
+  return sap_threads_create(n, memory);
+}
+
+/* keeps n threads for the next batch, asleep */
+static void leave_threads(sapwood_state *state, struct sap_threads *threads, int n,
+                          const sap_allocator *memory) {
+  if (threads == NULL) {
+    return;
+  }
+  sap_threads_rest(threads);
+  struct sap_threads *before = state->idle_threads;
+  state->idle_threads = threads;
+  state->n_idle_threads = n;
+  sap_threads_destroy(before, memory);
+}
+
 /* ---- all of them ------------------------------------------------------------------------------ */
 
 /* fills the list with solutions; 0, or -1 with an exception */
@@ -231,7 +257,7 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
         sapwood_raise(sap_solver_create(&all.solver[k], &settings, &memory, &error), &error) == 0;
   }
   if (ready && n_threads > 1) {
-    threads = sap_threads_create(n_threads, &memory);
+    threads = take_threads(state, n_threads, &memory);
     ready = threads != NULL;
   }
   if (!ready) {
@@ -246,7 +272,7 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
     Py_CLEAR(list);
   }
 done:
-  sap_threads_destroy(threads, &memory);
+  leave_threads(state, threads, n_threads, &memory);
   for (int k = 0; k < n_threads; k++) {
     sap_solver_destroy(all.solver[k]);
   }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/threads.h"
+
 /* ---- errors --------------------------------------------------------------------------------- */
 
 /* The core's rules on a whole block begin so; the index is then that of a tree, or of a constraint. */
@@ -167,8 +169,11 @@ static int clear(PyObject *module) {
 }
 
 static void release(void *module) {
+  sapwood_state *state = sapwood_state_of_module(module);
   clear((PyObject *)module);
-  sapwood_reserve_close(&sapwood_state_of_module(module)->reserve);
+  const sap_allocator memory = sapwood_reserve_allocator(&state->reserve);
+  sap_threads_destroy(state->idle_threads, &memory);
+  sapwood_reserve_close(&state->reserve);
 }
 
 /* ---- initialisation ------------------------------------------------------------------------- */

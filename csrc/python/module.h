@@ -32,6 +32,9 @@ typedef struct sapwood_state {
   PyObject *settings_object;                /* a SapSettings that has been read, and what it says */
   sap_settings settings;
   sapwood_reserve reserve; /* of all solvers */
+  struct sap_threads
+      *idle_threads; /* those of the last batch, of which there were n; NULL while one uses them */
+  int n_idle_threads;
 } sapwood_state;
 
 /* state of the module object (borrowed, never NULL) */
