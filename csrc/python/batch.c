@@ -96,8 +96,9 @@ static int prepare_entry(const sapwood_state *state, const batch *all, Py_ssize_
   return 0;
 }
 
-/* the solution of problem i, whose arrays are no longer those of the entry; NULL with an exception */
-static PyObject *finish_entry(const sapwood_state *state, const batch *all, Py_ssize_t i) {
+/* the solution of problem i, whose arrays are no longer those of the entry, into the list; 0, or -1 with an exception */
+static int finish_entry(const sapwood_state *state, const batch *all, Py_ssize_t i,
+                        PyObject *list) {
   entry *e = &all->entries[i];
   PyObject *history = NULL, *solution = NULL;
   if (PyErr_CheckSignals() == 0 && sapwood_raise(e->status, &e->error) == 0) {
@@ -111,8 +112,10 @@ static PyObject *finish_entry(const sapwood_state *state, const batch *all, Py_s
   }
   if (solution == NULL) {
     note_index(i);
+    return -1;
   }
-  return solution;
+  PyList_SET_ITEM(list, i, solution);
+  return 0;
 }
 
 /* ---- threads ----------------------------------------------------------------------------------- */
@@ -153,11 +156,9 @@ static int run_alone(const sapwood_state *state, batch *all, PyObject *list) {
     Py_BEGIN_ALLOW_THREADS
     solve_entry(all, (int32_t)i, 0);
     Py_END_ALLOW_THREADS
-    PyObject *solution = finish_entry(state, all, i);
-    if (solution == NULL) {
+    if (finish_entry(state, all, i, list) < 0) {
       return -1;
     }
-    PyList_SET_ITEM(list, i, solution);
   }
   return 0;
 }
@@ -181,11 +182,9 @@ static int collect(const sapwood_state *state, const batch *all, Py_ssize_t n, P
       wait_for(all, threads, loop, i);
       Py_END_ALLOW_THREADS
     }
-    PyObject *solution = finish_entry(state, all, i);
-    if (solution == NULL) {
+    if (finish_entry(state, all, i, list) < 0) {
       return -1;
     }
-    PyList_SET_ITEM(list, i, solution);
   }
   return 0;
 }

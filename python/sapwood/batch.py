@@ -26,6 +26,7 @@ def solve_batch(
     calling thread also turns results into :class:`Solution` objects, while the others solve without
     the GIL. No bit of a solution depends on the number of threads. Each
     problem is solved by one thread; ``SapSolver(threads=...)`` solves one problem by several.
+    The threads stay for the next batch of as many, asleep.
 
     Parameters
     ----------
