@@ -107,6 +107,19 @@ static sap_solver *load(int32_t set) {
   return solver;
 }
 
+/* the check on a scene, with each instruction set */
+static void for_all_sets(uint64_t seed,
+                         void (*check)(struct sap_workspace *w, const struct sap_island *island)) {
+  make_scene(seed);
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    sap_solver *solver = load(set);
+    if (solver) {
+      check(&solver->work, &solver->work.graph.island[0]);
+      sap_solver_destroy(solver);
+    }
+  }
+}
+
 /* scalar of a velocity of the problem, or -1 where its tree takes no part */
 static int32_t scalar_of(const struct sap_workspace *w, int32_t i) {
   int32_t t = TREES - 1;
@@ -117,43 +130,35 @@ static int32_t scalar_of(const struct sap_workspace *w, int32_t i) {
   return node < 0 ? -1 : w->graph.tree.node_scalar[node] + i - scene.first[t];
 }
 
-static void products_with_J(void) {
-  make_scene(1);
-  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
-    sap_solver *solver = load(set);
-    if (!solver) {
-      continue;
-    }
-    struct sap_workspace *w = &solver->work;
-    const struct sap_island *island = &w->graph.island[0];
-    double x_c[3 * CONTACTS], sums[NV] = {0};
-    w->jacobian_loops->multiply(&w->J, island, w->v, w->pool.v_c);
-    for (int32_t place = 0; place < CONTACTS; ++place) {
-      for (int r = 0; r < 3; ++r) {
-        const int32_t row = 3 * w->graph.triple[place] + r;
-        double sum = 0;
-        for (int32_t j = 0; j < NV; ++j) {
-          sum += scene.dense_J[row][j] * scene.v[j];
-        }
-        CHECK_CLOSE(w->pool.v_c[r][place], sum, 1e-13);
-        x_c[row] = sum;
-      }
-    }
-    for (int32_t row = 0; row < 3 * CONTACTS; ++row) {
+static void check_products(struct sap_workspace *w, const struct sap_island *island) {
+  double x_c[3 * CONTACTS], sums[NV] = {0};
+  w->jacobian_loops->multiply(&w->J, island, w->v, w->pool.v_c);
+  for (int32_t place = 0; place < CONTACTS; ++place) {
+    for (int r = 0; r < 3; ++r) {
+      const int32_t row = 3 * w->graph.triple[place] + r;
+      double sum = 0;
       for (int32_t j = 0; j < NV; ++j) {
-        sums[j] += scene.dense_J[row][j] * x_c[row];
+        sum += scene.dense_J[row][j] * scene.v[j];
       }
+      CHECK_CLOSE(w->pool.v_c[r][place], sum, 1e-13);
+      x_c[row] = sum;
     }
-    w->jacobian_loops->multiply_transposed(&w->J, island, w->pool.v_c, w->dv);
+  }
+  for (int32_t row = 0; row < 3 * CONTACTS; ++row) {
     for (int32_t j = 0; j < NV; ++j) {
-      const int32_t scalar = scalar_of(w, j);
-      if (scalar >= 0) {
-        CHECK_CLOSE(w->dv[scalar], sums[j], 1e-12);
-      }
+      sums[j] += scene.dense_J[row][j] * x_c[row];
     }
-    sap_solver_destroy(solver);
+  }
+  w->jacobian_loops->multiply_transposed(&w->J, island, w->pool.v_c, w->dv);
+  for (int32_t j = 0; j < NV; ++j) {
+    const int32_t scalar = scalar_of(w, j);
+    if (scalar >= 0) {
+      CHECK_CLOSE(w->dv[scalar], sums[j], 1e-12);
+    }
   }
 }
+
+static void products_with_J(void) { for_all_sets(1, check_products); }
 
 /* dense sums of |J| |v| per row, into the pool, and of |J|^T of what the pool has */
 static void reach(const struct sap_workspace *w) {
@@ -168,88 +173,72 @@ static void reach(const struct sap_workspace *w) {
 
 /* Errors of v_c that are as large as round-off may be, times `scale`, move J^T gamma by less than the bound; which
  * is not much larger than the one that is found entry by entry. */
-static void bound_of_impulse(void) {
+static void check_bound_of_impulse(struct sap_workspace *w, const struct sap_island *island) {
   const double scale = 0x1p30;
   uint64_t seed = 9;
-  make_scene(1);
-  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
-    sap_solver *solver = load(set);
-    if (!solver) {
-      continue;
-    }
-    struct sap_workspace *w = &solver->work;
-    const struct sap_island *island = &w->graph.island[0];
-    double impulse[NV], bound[NV], exact[NV] = {0};
-    sap_refresh(w, island);
-    sap_evaluate(w, island);
-    w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, 0, bound);
-    memcpy(impulse, w->impulse, sizeof impulse);
-    reach(w);
-    sap_laws[SAP_LAW_CONTACT].bound(&w->pool, 0, CONTACTS, (2 * MOST_NV + 2) * DBL_EPSILON,
-                                    (3 * CONTACTS + 2) * DBL_EPSILON);
-    for (int32_t k = 0; k < 3 * CONTACTS; ++k) {
-      for (int32_t j = 0; j < NV; ++j) {
-        const int32_t scalar = scalar_of(w, j);
-        if (scalar >= 0) {
-          const double J = scene.dense_J[3 * w->graph.triple[k / 3] + k % 3][j];
-          exact[scalar] += fabs(J) * w->pool.dv_c[k % 3][k / 3];
-        }
+  double impulse[NV], bound[NV], exact[NV] = {0};
+  sap_refresh(w, island);
+  sap_evaluate(w, island);
+  w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, 0, bound);
+  memcpy(impulse, w->impulse, sizeof impulse);
+  reach(w);
+  sap_laws[SAP_LAW_CONTACT].bound(&w->pool, 0, CONTACTS, (2 * MOST_NV + 2) * DBL_EPSILON,
+                                  (3 * CONTACTS + 2) * DBL_EPSILON);
+  for (int32_t k = 0; k < 3 * CONTACTS; ++k) {
+    for (int32_t j = 0; j < NV; ++j) {
+      const int32_t scalar = scalar_of(w, j);
+      if (scalar >= 0) {
+        const double J = scene.dense_J[3 * w->graph.triple[k / 3] + k % 3][j];
+        exact[scalar] += fabs(J) * w->pool.dv_c[k % 3][k / 3];
       }
     }
-    reach(w);
-    for (int32_t k = 0; k < 3 * CONTACTS; ++k) {
-      const double sign = check_random_bits(&seed) & 1 ? 1 : -1;
-      w->pool.v_c[k % 3][k / 3] += sign * scale * 6 * DBL_EPSILON * w->pool.dv_c[k % 3][k / 3];
-    }
-    sap_evaluate(w, island);
-    for (int32_t j = 0; j < w->graph.tree.n_scalars; ++j) {
-      CHECK(fabs(w->impulse[j] - impulse[j]) <= scale * bound[j]);
-      CHECK(bound[j] <= 6 * exact[j]);
-    }
-    sap_solver_destroy(solver);
+  }
+  reach(w);
+  for (int32_t k = 0; k < 3 * CONTACTS; ++k) {
+    const double sign = check_random_bits(&seed) & 1 ? 1 : -1;
+    w->pool.v_c[k % 3][k / 3] += sign * scale * 6 * DBL_EPSILON * w->pool.dv_c[k % 3][k / 3];
+  }
+  sap_evaluate(w, island);
+  for (int32_t j = 0; j < w->graph.tree.n_scalars; ++j) {
+    CHECK(fabs(w->impulse[j] - impulse[j]) <= scale * bound[j]);
+    CHECK(bound[j] <= 6 * exact[j]);
   }
 }
 
+static void bound_of_impulse(void) { for_all_sets(1, check_bound_of_impulse); }
+
 /* v_c that steps far away and back have summed up: its J^T gamma and that of J v differ by less than the bound of the
  * sums, and by more than what J v alone may be wrong by */
-static void bound_of_sums(void) {
+static void check_bound_of_sums(struct sap_workspace *w, const struct sap_island *island) {
   enum { STEPS = 100 };
   uint64_t seed = 11;
-  make_scene(2);
-  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
-    sap_solver *solver = load(set);
-    if (!solver) {
-      continue;
+  double impulse[NV], bound[NV], fresh[NV], most = 0;
+  sap_refresh(w, island);
+  sap_evaluate(w, island);
+  for (int32_t k = 0; k < STEPS; ++k) {
+    for (int32_t j = 0; k % 2 == 0 && j < w->graph.tree.n_scalars; ++j) {
+      w->dv[j] = check_random(&seed, -1, 1);
     }
-    struct sap_workspace *w = &solver->work;
-    const struct sap_island *island = &w->graph.island[0];
-    double impulse[NV], bound[NV], fresh[NV], most = 0;
-    sap_refresh(w, island);
-    sap_evaluate(w, island);
-    for (int32_t k = 0; k < STEPS; ++k) {
-      for (int32_t j = 0; k % 2 == 0 && j < w->graph.tree.n_scalars; ++j) {
-        w->dv[j] = check_random(&seed, -1, 1);
-      }
-      const struct sap_line line = sap_line_make(w, island);
-      sap_line_advance(&line, k % 2 == 0 ? 1e5 : -1e5);
-    }
-    CHECK(w->n_steps == STEPS);
-    sap_evaluate(w, island);
-    memcpy(impulse, w->impulse, sizeof impulse);
-    w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, bound);
-    sap_verify(w, island);
-    CHECK(w->n_steps == 0);
-    w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, fresh);
-    for (int32_t j = 0; j < w->graph.tree.n_scalars; ++j) {
-      const double change = fabs(w->impulse[j] - impulse[j]);
-      CHECK(change <= bound[j] + fresh[j]);
-      CHECK(fresh[j] <= bound[j] && w->reach[j] == fabs(w->v[j]));
-      most = fmax(most, change / fresh[j]);
-    }
-    CHECK(most > 2);
-    sap_solver_destroy(solver);
+    const struct sap_line line = sap_line_make(w, island);
+    sap_line_advance(&line, k % 2 == 0 ? 1e5 : -1e5);
   }
+  CHECK(w->n_steps == STEPS);
+  sap_evaluate(w, island);
+  memcpy(impulse, w->impulse, sizeof impulse);
+  w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, bound);
+  sap_verify(w, island);
+  CHECK(w->n_steps == 0);
+  w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, fresh);
+  for (int32_t j = 0; j < w->graph.tree.n_scalars; ++j) {
+    const double change = fabs(w->impulse[j] - impulse[j]);
+    CHECK(change <= bound[j] + fresh[j]);
+    CHECK(fresh[j] <= bound[j] && w->reach[j] == fabs(w->v[j]));
+    most = fmax(most, change / fresh[j]);
+  }
+  CHECK(most > 2);
 }
+
+static void bound_of_sums(void) { for_all_sets(2, check_bound_of_sums); }
 
 /* entry (i, j), i of the later position, of the assembled H */
 static double entry(const struct sap_workspace *w, int32_t i, int32_t j) {
@@ -271,46 +260,38 @@ static double entry(const struct sap_workspace *w, int32_t i, int32_t j) {
   return w->factor.values[(int64_t)place.offset + at];
 }
 
-static void hessian(void) {
+static void check_hessian(struct sap_workspace *w, const struct sap_island *island) {
   static double H[NV][NV];
-  make_scene(1);
-  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
-    sap_solver *solver = load(set);
-    if (!solver) {
-      continue;
+  sap_refresh(w, island);
+  sap_evaluate(w, island);
+  sap_assemble(w, island);
+  /* A + J^T G J, one contact after the other */
+  memcpy(H, scene.dense_A, sizeof H);
+  int32_t acting = 0;
+  for (int32_t place = 0; place < CONTACTS; ++place) {
+    double *const *g = w->pool.G;
+    const double G[3][3] = {{g[SAP_G_11][place], g[SAP_G_12][place], g[SAP_G_1N][place]},
+                            {g[SAP_G_12][place], g[SAP_G_22][place], g[SAP_G_2N][place]},
+                            {g[SAP_G_1N][place], g[SAP_G_2N][place], g[SAP_G_NN][place]}};
+    const int32_t row = 3 * w->graph.triple[place];
+    acting += G[2][2] > 0;
+    for (int32_t k = 0; k < 9 * NV * NV; ++k) {
+      const int32_t r = k / (3 * NV * NV), c = k / (NV * NV) % 3, i = k / NV % NV, j = k % NV;
+      H[i][j] += scene.dense_J[row + r][i] * G[r][c] * scene.dense_J[row + c][j];
     }
-    struct sap_workspace *w = &solver->work;
-    const struct sap_island *island = &w->graph.island[0];
-    sap_refresh(w, island);
-    sap_evaluate(w, island);
-    sap_assemble(w, island);
-    /* A + J^T G J, one contact after the other */
-    memcpy(H, scene.dense_A, sizeof H);
-    int32_t acting = 0;
-    for (int32_t place = 0; place < CONTACTS; ++place) {
-      double *const *g = w->pool.G;
-      const double G[3][3] = {{g[SAP_G_11][place], g[SAP_G_12][place], g[SAP_G_1N][place]},
-                              {g[SAP_G_12][place], g[SAP_G_22][place], g[SAP_G_2N][place]},
-                              {g[SAP_G_1N][place], g[SAP_G_2N][place], g[SAP_G_NN][place]}};
-      const int32_t row = 3 * w->graph.triple[place];
-      acting += G[2][2] > 0;
-      for (int32_t k = 0; k < 9 * NV * NV; ++k) {
-        const int32_t r = k / (3 * NV * NV), c = k / (NV * NV) % 3, i = k / NV % NV, j = k % NV;
-        H[i][j] += scene.dense_J[row + r][i] * G[r][c] * scene.dense_J[row + c][j];
+  }
+  CHECK(acting > 0 && acting < CONTACTS);
+  for (int32_t i = 0; i < NV; ++i) {
+    for (int32_t j = 0; j <= i; ++j) {
+      const int32_t a = scalar_of(w, i), b = scalar_of(w, j);
+      if (a >= 0 && b >= 0) {
+        CHECK_CLOSE(entry(w, a > b ? a : b, a > b ? b : a), H[i][j], 1e-11);
       }
     }
-    CHECK(acting > 0 && acting < CONTACTS);
-    for (int32_t i = 0; i < NV; ++i) {
-      for (int32_t j = 0; j <= i; ++j) {
-        const int32_t a = scalar_of(w, i), b = scalar_of(w, j);
-        if (a >= 0 && b >= 0) {
-          CHECK_CLOSE(entry(w, a > b ? a : b, a > b ? b : a), H[i][j], 1e-11);
-        }
-      }
-    }
-    sap_solver_destroy(solver);
   }
 }
+
+static void hessian(void) { for_all_sets(1, check_hessian); }
 
 static void vectors(void) {
   enum { MOST = 37 };
