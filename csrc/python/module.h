@@ -31,9 +31,8 @@ typedef struct sapwood_state {
   PyObject *default_settings;               /* the SapSettings that None means */
   PyObject *settings_object;                /* a SapSettings that has been read, and what it says */
   sap_settings settings;
-  sapwood_reserve reserve; /* of all solvers */
-  struct sap_threads
-      *idle_threads; /* those of the last batch, of which there were n; NULL while one uses them */
+  sapwood_reserve reserve;          /* of all solvers */
+  struct sap_threads *idle_threads; /* of the last batch; NULL while one uses them */
   int n_idle_threads;
 } sapwood_state;
 

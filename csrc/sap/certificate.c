@@ -51,25 +51,31 @@ static int32_t skip_diagonal(const struct sap_workspace *w, int32_t node, int32_
   return node;
 }
 
+/* the norms over the tree at a position, whose block is not diagonal */
+static void add_node(const struct sap_workspace *w, int32_t node, struct sap_norms *norms) {
+  const int32_t s = w->graph.tree.node_scalar[node];
+  const double *S = w->S + w->graph.tree_A[w->graph.node_tree[node]];
+  if (w->reduced[node]) {
+    add_reduced(w->vectors, w->reduced[node], S, w->gradient + s, w->error + s, norms);
+  } else {
+    add_tree(w->vectors, sap_node_size(&w->graph.tree, node), w->A[node], S, w->dw + s,
+             w->gradient + s, w->error + s, norms);
+  }
+}
+
 double sap_certificate(struct sap_workspace *w, const struct sap_island *island) {
   const int32_t *scalar = w->graph.tree.node_scalar, end = island->node_end;
-  const int32_t first = skip_diagonal(w, island->node_begin, end);
-  struct sap_norms norms = first == end ? w->norms : (struct sap_norms){0, 0};
-  for (int32_t i = island->node_begin; first < end && i < end; ++i) {
-    const int32_t begin = i;
-    i = skip_diagonal(w, i, end);
-    w->vectors->add_diagonal_norms(scalar[begin], scalar[i], w->scale, w->gradient, w->error,
-                                   &norms);
-    if (i == end) {
-      break;
-    }
-    const int32_t s = scalar[i];
-    const double *S = w->S + w->graph.tree_A[w->graph.node_tree[i]];
-    if (w->reduced[i]) {
-      add_reduced(w->vectors, w->reduced[i], S, w->gradient + s, w->error + s, &norms);
-    } else {
-      add_tree(w->vectors, scalar[i + 1] - s, w->A[i], S, w->dw + s, w->gradient + s, w->error + s,
-               &norms);
+  struct sap_norms norms = w->norms; /* where all blocks are diagonal */
+  if (skip_diagonal(w, island->node_begin, end) < end) {
+    norms = (struct sap_norms){0, 0};
+    for (int32_t i = island->node_begin; i < end;) {
+      const int32_t begin = i;
+      i = skip_diagonal(w, i, end);
+      w->vectors->add_diagonal_norms(scalar[begin], scalar[i], w->scale, w->gradient, w->error,
+                                     &norms);
+      if (i < end) {
+        add_node(w, i++, &norms);
+      }
     }
   }
   const double bound = sqrt(norms.value) + sqrt(norms.bound);

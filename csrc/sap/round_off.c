@@ -76,11 +76,10 @@ INLINE void reach_of_rows(const struct side *side, int32_t i, const double *r, s
   for (uint64_t left = side->chunks[i]; left != 0; left &= left - 1) {
     const int32_t c = __builtin_ctzll(left);
     for (int32_t k = first_vector(side->n, c); k < last_vector(side->n, c); ++k) {
-      const simd_mask part = part_of(side->n, k);
-      const simd r_k = simd_load_part(r + side->scalar + k * SIMD_WIDTH, part);
+      const simd r_k = simd_load_part(r + side->scalar + k * SIMD_WIDTH, part_of(side->n, k));
       for (int row = 0; row < 3; ++row) {
         const double *at = J + row * (int64_t)side->stride + k * SIMD_WIDTH;
-        sum[row] += simd_abs(simd_load_part(at, part)) * r_k;
+        sum[row] += simd_abs(simd_load(at)) * r_k;
       }
     }
   }
@@ -100,8 +99,7 @@ INLINE void add_side(const struct side *side, int32_t n_triples, double *const x
         continue;
       }
       for (int r = 0; r < 3; ++r) {
-        sum[r] += simd_abs(simd_load_part(J + r * (int64_t)side->stride, part)) *
-                  simd_all(x[r][first + i]);
+        sum[r] += simd_abs(simd_load(J + r * (int64_t)side->stride)) * simd_all(x[r][first + i]);
       }
     }
     simd_store_part(to, sum[0] + (sum[1] + sum[2]), part);
