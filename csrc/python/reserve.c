@@ -1,6 +1,7 @@
 #include "reserve.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* before each block: its size; a cache line, so that blocks are aligned as malloc aligns them */
 enum { HEADER = 64 };
@@ -18,7 +19,9 @@ static int try_lock(sapwood_reserve *reserve) {
 
 static void remove_block(sapwood_reserve *reserve, int i) {
   reserve->total -= reserve->block[i].bytes;
-  reserve->block[i] = reserve->block[--reserve->n];
+  reserve->n--;
+  memmove(&reserve->block[i], &reserve->block[i + 1],
+          (size_t)(reserve->n - i) * sizeof reserve->block[0]);
 }
 
 /* the smallest block that is large enough, but not by far */
@@ -55,35 +58,26 @@ static void *allocate(size_t bytes, void *context) {
   return behind_header(memory);
 }
 
-/* the smallest block makes room for a larger one; returns the one that nobody wants */
-static void *keep(sapwood_reserve *reserve, void *memory) {
+/* The oldest blocks make room for it: what solvers of earlier problems left must not keep out the one that comes and
+ * goes now. */
+static void keep(sapwood_reserve *reserve, void *memory) {
   const size_t bytes = size_of(memory);
-  void *unwanted = NULL;
-  if (reserve->n == SAPWOOD_RESERVE_BLOCKS) {
-    int smallest = 0;
-    for (int i = 1; i < reserve->n; i++) {
-      smallest = reserve->block[i].bytes < reserve->block[smallest].bytes ? i : smallest;
-    }
-    if (reserve->block[smallest].bytes >= bytes) {
-      return memory;
-    }
-    unwanted = reserve->block[smallest].memory;
-    remove_block(reserve, smallest);
+  while (reserve->n == SAPWOOD_RESERVE_BLOCKS || reserve->total + bytes > MOST_TOTAL) {
+    free(reserve->block[0].memory);
+    remove_block(reserve, 0);
   }
   reserve->block[reserve->n].memory = memory;
   reserve->block[reserve->n++].bytes = bytes;
   reserve->total += bytes;
-  return unwanted;
 }
 
 static void release(void *block, void *context) {
   sapwood_reserve *reserve = context;
   void *memory = block == NULL ? NULL : (char *)block - HEADER;
   if (memory != NULL && size_of(memory) <= MOST_TOTAL && try_lock(reserve)) {
-    if (reserve->total + size_of(memory) <= MOST_TOTAL) {
-      memory = keep(reserve, memory);
-    }
+    keep(reserve, memory);
     PyThread_release_lock(reserve->lock);
+    return;
   }
   free(memory);
 }

@@ -9,7 +9,7 @@
 
 enum { SAPWOOD_RESERVE_BLOCKS = 16 };
 
-/* Blocks that nobody uses. The lock is never waited for: who does not get it at once goes to malloc or free, so
+/* Blocks that nobody uses, the newest last. The lock is never waited for: who does not get it at once goes to malloc or free, so
  * that a fork at any moment leaves nothing that could block. */
 typedef struct sapwood_reserve {
   PyThread_type_lock lock; /* NULL until the first use */
