@@ -121,6 +121,34 @@ def test_exact_guess_takes_no_iteration(solver, path):
             np.testing.assert_allclose(solution.v[here], expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        SapSettings(),
+        SapSettings(record_history=True, relative_tolerance=1e-9),
+        SapSettings(islands=False, start="newton", turning=False),
+        SapSettings(factorization="dense"),
+    ],
+)
+def test_new_solver_knows_nothing_of_those_that_are_gone(settings):
+    """Its memory may be theirs: results are those of solvers that were all made before."""
+    problems = [mixed_problem(k, contacts=5 + 20 * k)[0] for k in range(4)]
+    kept = [sapwood.SapSolver(settings) for _ in problems]
+    expected = [solver.solve(p) for solver, p in zip(kept, problems, strict=True)]
+    for k in (3, 0, 2, 1, 3, 3):
+        sapwood.SapSolver().solve(problems[3 - k])
+        solution = sapwood.SapSolver(settings).solve(problems[k])
+        assert solution == expected[k]
+        assert not solution.symbolic_reused
+    # each of many at once has memory of its own
+    many = [sapwood.SapSolver(settings) for _ in range(40)]
+    found = [solver.solve(problems[k % 4]) for k, solver in enumerate(many)]
+    del many
+    again = [sapwood.SapSolver(settings).solve(problems[k % 4]) for k in range(40)]
+    for k in range(40):
+        assert found[k] == again[k] == expected[k % 4]
+
+
 @implementations
 def test_no_contacts(solver):
     problem, rng = seeded_problem(1, contacts=0)

@@ -19,25 +19,20 @@ static const double awake_when_roused = 1e-3, awake_at_rest = 50e-6; /* s */
 static const double patience = 30e-6; /* s */
 enum { CLOCK_EVERY = 16 };            /* polls */
 
-/* how long the caller waits for a helper that came the last time, before it takes its task */
-static const double wait_for_helper = 20e-6; /* s */
-
-enum { MOST_HOMES = 32 };
-
 struct helper {
   struct sap_threads *threads;
   pthread_t thread;
   int32_t index;
 };
 
-/* The state of the open loop is a generation and what is not yet claimed: the number of tasks or, by home,
- * one bit for each. Whoever replaces it by one task less has read the other members of the same
- * generation, for they change only while nothing is left to claim. */
+/* The state of the open loop is a generation and the number of tasks that are not yet claimed. Whoever replaces it by
+ * one task less has read the other members of the same generation, for they change only while nothing is left to
+ * claim. */
 struct sap_threads {
   _Atomic uint64_t state; /* generation << 32 | unclaimed */
   _Atomic(void (*)(void *, int32_t, int32_t)) run;
   _Atomic(void *) context;
-  _Atomic int32_t n_tasks, by_home;
+  _Atomic int32_t n_tasks;
   _Alignas(SAP_ALIGNMENT) _Atomic int32_t done; /* tasks that helpers have done */
   _Alignas(SAP_ALIGNMENT) _Atomic int roused;
   _Atomic int quit;
@@ -49,8 +44,6 @@ struct sap_threads {
   int32_t n, n_helpers;
   int32_t own; /* tasks of the open loop that the caller has done */
   int creation_failed;
-  uint32_t
-      absent; /* helpers that did not come for their task of the last loop by home, one bit each */
   pid_t process; /* that the helpers live in */
   struct helper helper[];
 };
@@ -63,28 +56,14 @@ struct claim {
   int32_t task;
 };
 
-/* Claims a task for a thread: with homes its own alone, or for the caller any other too, if `any`. */
-static int claim_next(struct sap_threads *threads, int32_t thread, int any, struct claim *claim) {
+static int claim_next(struct sap_threads *threads, struct claim *claim) {
   uint64_t state = atomic_load_explicit(&threads->state, memory_order_acquire);
   while ((uint32_t)state > 0) {
-    uint64_t rest;
     claim->run = atomic_load_explicit(&threads->run, memory_order_relaxed);
     claim->context = atomic_load_explicit(&threads->context, memory_order_relaxed);
-    if (atomic_load_explicit(&threads->by_home, memory_order_relaxed)) {
-      claim->task = thread;
-      while (any && !(state >> claim->task & 1)) {
-        claim->task = (claim->task + 1) % MOST_HOMES;
-      }
-      if (claim->task >= MOST_HOMES || !(state >> claim->task & 1)) {
-        return 0;
-      }
-      rest = state & ~(UINT64_C(1) << claim->task);
-    } else {
-      claim->task = atomic_load_explicit(&threads->n_tasks, memory_order_relaxed) - (int32_t)state;
-      rest = state - 1;
-    }
-    if (atomic_compare_exchange_weak_explicit(&threads->state, &state, rest, memory_order_acq_rel,
-                                              memory_order_acquire)) {
+    claim->task = atomic_load_explicit(&threads->n_tasks, memory_order_relaxed) - (int32_t)state;
+    if (atomic_compare_exchange_weak_explicit(&threads->state, &state, state - 1,
+                                              memory_order_acq_rel, memory_order_acquire)) {
       return 1;
     }
   }
@@ -136,7 +115,7 @@ static void *help(void *argument) {
   struct sap_wait wait = {0};
   struct claim claim;
   while (!atomic_load_explicit(&threads->quit, memory_order_relaxed)) {
-    if (claim_next(threads, self->index, 0, &claim)) {
+    if (claim_next(threads, &claim)) {
       claim.run(claim.context, claim.task, self->index);
       atomic_fetch_add_explicit(&threads->done, 1, memory_order_release);
       wait = (struct sap_wait){0};
@@ -166,7 +145,6 @@ static void reset(struct sap_threads *threads) {
   threads->calls = 0;
   threads->n_helpers = 0;
   threads->creation_failed = 0;
-  threads->absent = 0;
   threads->process = getpid();
 }
 
@@ -247,47 +225,24 @@ void sap_threads_open(struct sap_threads *threads, const struct sap_loop *loop) 
   if (!threads || loop->n_tasks == 0) {
     return;
   }
-  const int by_home = loop->by_home && loop->n_tasks <= MOST_HOMES;
   atomic_store_explicit(&threads->run, loop->run, memory_order_relaxed);
   atomic_store_explicit(&threads->context, loop->context, memory_order_relaxed);
   atomic_store_explicit(&threads->n_tasks, loop->n_tasks, memory_order_relaxed);
-  atomic_store_explicit(&threads->by_home, by_home, memory_order_relaxed);
   atomic_store_explicit(&threads->done, 0, memory_order_relaxed);
   threads->own = 0;
   const uint64_t before = atomic_load_explicit(&threads->state, memory_order_relaxed) >> 32;
-  const uint32_t bits = UINT32_MAX >> (by_home ? MOST_HOMES - loop->n_tasks : 0);
-  atomic_store(&threads->state, (before + 1) << 32 | (by_home ? bits : (uint32_t)loop->n_tasks));
+  atomic_store(&threads->state, (before + 1) << 32 | (uint32_t)loop->n_tasks);
   wake(threads);
-}
-
-/* one task by the caller; 0 where there is none for it */
-static int run_one(struct sap_threads *threads, int any, struct claim *claim) {
-  if (!claim_next(threads, 0, any, claim)) {
-    return 0;
-  }
-  claim->run(claim->context, claim->task, 0);
-  ++threads->own;
-  return 1;
 }
 
 int sap_threads_help(struct sap_threads *threads) {
   struct claim claim;
-  return run_one(threads, 0, &claim);
-}
-
-/* tasks of helpers that do not come for them */
-static void take_over(struct sap_threads *threads) {
-  struct sap_wait wait = {0};
-  uint32_t left;
-  while ((left = (uint32_t)atomic_load_explicit(&threads->state, memory_order_relaxed)) != 0 &&
-         (left & ~threads->absent) != 0 && wait.lasted < wait_for_helper) {
-    sap_wait_a_little(&wait);
+  if (!claim_next(threads, &claim)) {
+    return 0;
   }
-  struct claim claim;
-  threads->absent = 0;
-  while (run_one(threads, 1, &claim)) {
-    threads->absent |= UINT32_C(1) << claim.task;
-  }
+  claim.run(claim.context, claim.task, 0);
+  ++threads->own;
+  return 1;
 }
 
 void sap_threads_finish(struct sap_threads *threads, const struct sap_loop *loop) {
@@ -298,9 +253,6 @@ void sap_threads_finish(struct sap_threads *threads, const struct sap_loop *loop
     return;
   }
   while (sap_threads_help(threads)) {
-  }
-  if (loop->by_home && loop->n_tasks <= MOST_HOMES) {
-    take_over(threads);
   }
   struct sap_wait wait = {0};
   while (loop->n_tasks > 0 &&

@@ -27,7 +27,6 @@ struct sap_loop {
   void (*run)(void *context, int32_t task, int32_t thread);
   void *context;
   int32_t n_tasks;
-  int by_home; /* 1: task k is left to thread k, which has its data at hand, while there is other work */
 };
 
 /* The caller and n - 1 helpers, none of which is started yet; NULL when memory ran out. */

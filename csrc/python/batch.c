@@ -192,7 +192,7 @@ static int collect(const sapwood_state *state, const batch *all, Py_ssize_t n, P
 /* the same with helpers */
 static int run_shared(const sapwood_state *state, batch *all, PyObject *list,
                       struct sap_threads *threads) {
-  const struct sap_loop loop = {solve_entry, all, (int32_t)all->n, 0};
+  const struct sap_loop loop = {solve_entry, all, (int32_t)all->n};
   PyObject *type = NULL, *value = NULL, *traceback = NULL;
   sap_threads_rouse(threads);
   sap_threads_open(threads, &loop);
@@ -247,13 +247,13 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
                .entries = PyMem_Calloc((size_t)n + 1, sizeof *all.entries),
                .n = n,
                .record_history = settings.record_history};
-  const sap_allocator memory = sapwood_reserve_allocator(&state->reserve);
+  const sap_allocator memory = sap_allocator_or_default(NULL);
   struct sap_threads *threads = NULL;
   int ready = all.problems != NULL && all.guesses != NULL && all.entries != NULL;
   for (int k = 0; k < n_threads && ready; k++) {
     sap_error error = {0};
-    ready =
-        sapwood_raise(sap_solver_create(&all.solver[k], &settings, &memory, &error), &error) == 0;
+    ready = sapwood_raise(sapwood_idle_take(&state->idle, &settings, &all.solver[k], &error),
+                          &error) == 0;
   }
   if (ready && n_threads > 1) {
     threads = take_threads(state, n_threads, &memory);
@@ -273,7 +273,7 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
 done:
   leave_threads(state, threads, n_threads, &memory);
   for (int k = 0; k < n_threads; k++) {
-    sap_solver_destroy(all.solver[k]);
+    sapwood_idle_leave(&state->idle, all.solver[k]);
   }
   for (Py_ssize_t i = 0; all.entries != NULL && i < n; i++) {
     clear_entry(&all.entries[i]);

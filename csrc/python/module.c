@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/threads.h"
 
 /* ---- errors --------------------------------------------------------------------------------- */
@@ -171,9 +172,9 @@ static int clear(PyObject *module) {
 static void release(void *module) {
   sapwood_state *state = sapwood_state_of_module(module);
   clear((PyObject *)module);
-  const sap_allocator memory = sapwood_reserve_allocator(&state->reserve);
+  const sap_allocator memory = sap_allocator_or_default(NULL);
   sap_threads_destroy(state->idle_threads, &memory);
-  sapwood_reserve_close(&state->reserve);
+  sapwood_idle_clear(&state->idle);
 }
 
 /* ---- initialisation ------------------------------------------------------------------------- */
@@ -187,8 +188,7 @@ static int exec(PyObject *module) {
   if (PyArray_ImportNumPyAPI() < 0) {
     return -1;
   }
-  if (sapwood_reserve_open(&sapwood_state_of_module(module)->reserve) < 0 ||
-      sapwood_add_settings(module) < 0 || sapwood_add_results(module) < 0 ||
+  if (sapwood_add_settings(module) < 0 || sapwood_add_results(module) < 0 ||
       sapwood_add_solution(module) < 0 || sapwood_add_problem(module) < 0 ||
       sapwood_add_solver(module) < 0 || sapwood_add_batch(module) < 0 ||
       sapwood_add_contact_law(module) < 0 || sapwood_add_row_law(module) < 0 ||

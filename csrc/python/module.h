@@ -15,7 +15,7 @@
 #define SAPWOOD_PYTHON_MODULE_H
 
 #include "convert.h"
-#include "reserve.h"
+#include "idle.h"
 #include "sapwood.h"
 
 /* ---- module state --------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ typedef struct sapwood_state {
   PyObject *default_settings;               /* the SapSettings that None means */
   PyObject *settings_object;                /* a SapSettings that has been read, and what it says */
   sap_settings settings;
-  sapwood_reserve reserve;          /* of all solvers */
+  sapwood_idle idle;
   struct sap_threads *idle_threads; /* of the last batch; NULL while one uses them */
   int n_idle_threads;
 } sapwood_state;

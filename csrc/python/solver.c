@@ -15,6 +15,7 @@ typedef struct solver {
   sap_solver *solver;
   PyThread_type_lock lock;
   PyObject *settings; /* the SapSettings */
+  sapwood_idle *idle; /* of the module */
   int threads, record_history;
 } solver;
 
@@ -44,8 +45,8 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     return PyErr_NoMemory();
   }
   sap_error error = {0};
-  const sap_allocator memory = sapwood_reserve_allocator(&state->reserve);
-  if (sapwood_raise(sap_solver_create(&self->solver, &settings, &memory, &error), &error) < 0) {
+  self->idle = &state->idle;
+  if (sapwood_raise(sapwood_idle_take(self->idle, &settings, &self->solver, &error), &error) < 0) {
     Py_DECREF(self);
     return NULL;
   }
@@ -55,7 +56,9 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 static void solver_dealloc(PyObject *object) {
   solver *self = (solver *)object;
   PyTypeObject *type = Py_TYPE(object);
-  sap_solver_destroy(self->solver);
+  if (self->solver != NULL) {
+    sapwood_idle_leave(self->idle, self->solver);
+  }
   if (self->lock != NULL) {
     PyThread_free_lock(self->lock);
   }

@@ -10,7 +10,9 @@ void sap_islands_carve(struct sap_workspace *w, struct sap_arena *arena) {
   struct sap_sharing *sharing = &w->sharing;
   const size_t islands = (size_t)w->graph.n_islands;
   sharing->result = sap_arena_take(arena, islands, sizeof *sharing->result);
-  sharing->run = sap_arena_take(arena, sharing->n_threads > 1 ? islands : 0, sizeof *sharing->run);
+  const size_t runs = sharing->n_threads > 1 ? islands : 0;
+  sharing->run = sap_arena_take(arena, runs, sizeof *sharing->run);
+  sharing->neighbour = sap_arena_take(arena, runs, sizeof *sharing->neighbour);
   for (int32_t k = 1; k < sharing->n_threads; ++k) {
     sap_scratch_carve(&sharing->view[k].scratch, arena, &w->graph);
   }
@@ -42,13 +44,6 @@ static struct sap_run find_run(const struct sap_island_result *result, int32_t n
   return run;
 }
 
-/* the thread of a run that begins behind so much work: each has neighbours, for where the data of two meet, both
- * write to the same cache lines */
-static int32_t find_home(const struct sap_sharing *sharing, double before, double work) {
-  const double share = (before + work / 2) / sharing->work;
-  return (int32_t)fmin(sharing->n_threads * share, sharing->n_threads - 1);
-}
-
 void sap_islands_plan(struct sap_workspace *w) {
   enum { CLASSES = 64, RUNS = 16 };
   struct sap_sharing *sharing = &w->sharing;
@@ -67,7 +62,7 @@ void sap_islands_plan(struct sap_workspace *w) {
   int32_t begin[CLASSES + 1] = {0};
   for (int pass = 0; pass < 2; ++pass) {
     struct sap_run run = {.end = 0};
-    double before = 0;
+    int32_t n = 0;
     while (run.end < graph->n_islands) {
       run = find_run(sharing->result, graph->n_islands, small, run.end);
       const int class = CLASSES - 1 - (int)fmin(log2(run.work), CLASSES - 1);
@@ -76,10 +71,9 @@ void sap_islands_plan(struct sap_workspace *w) {
         ++sharing->n_runs;
         sharing->longest = fmax(sharing->longest, run.work);
       } else {
-        run.home = find_home(sharing, before, run.work);
+        sharing->neighbour[n++] = begin[class];
         sharing->run[begin[class]++] = run;
       }
-      before += run.work;
     }
     for (int class = 0; class < CLASSES && pass == 0; ++class) {
       begin[class + 1] += begin[class];
@@ -92,6 +86,22 @@ int sap_islands_shareable(const struct sap_workspace *w) {
   const struct sap_sharing *sharing = &w->sharing;
   const double time = fmax(sharing->longest, sharing->work / sharing->n_threads);
   return sharing->work - time > fmax(least, 0.05 * sharing->work);
+}
+
+/* Gives each thread neighbours, for where the data of two threads meet, both write to the same cache lines, and as
+ * much as the others. */
+static void find_homes(struct sap_sharing *sharing) {
+  double work = 0, before = 0;
+  for (int32_t r = 0; r < sharing->n_runs; ++r) {
+    work += sharing->run[r].work;
+  }
+  for (int32_t k = 0; k < sharing->n_runs; ++k) {
+    struct sap_run *run = &sharing->run[sharing->neighbour[k]];
+    const double share = (before + run->work / 2) / work;
+    run->home = (int32_t)fmin(sharing->n_threads * share, sharing->n_threads - 1);
+    run->taken = run->written = 0;
+    before += run->work;
+  }
 }
 
 /* ---- solving ---- */
@@ -131,45 +141,98 @@ static void solve_island(struct sap_workspace *view, int32_t i, const struct sap
 struct share {
   struct sap_workspace *w;
   const struct sap_job *job;
+  const sap_solution *solution; /* whose arrays are written */
+  _Atomic int32_t n_solved, n_wrong, n_deep;
+  _Atomic int32_t n_absent; /* tasks that left before all islands were solved */
 };
 
-static void solve_islands(const struct share *share, int32_t thread, int32_t begin, int32_t end) {
+/* returns how many of them break a rule */
+static int32_t solve_islands(const struct share *share, int32_t thread, int32_t begin,
+                             int32_t end) {
   const struct sap_workspace *w = share->w;
   struct sap_workspace *view = &w->sharing.view[thread];
+  int32_t n_wrong = 0;
   for (int32_t i = begin; i < end; ++i) {
     view->records = records_of(w, i);
     solve_island(view, i, share->job);
+    n_wrong += !w->sharing.result[i].valid;
   }
+  return n_wrong;
 }
 
-/* what one thread does: its own runs, then those that others have not come to */
+/* returns how many contacts began too deep */
+static int32_t write_islands(const struct share *share, int32_t begin, int32_t end) {
+  int32_t deep = 0;
+  for (int32_t i = begin; i < end; ++i) {
+    deep += sap_results_write(share->w, &share->w->graph.island[i], share->solution);
+  }
+  return deep;
+}
+
+static double spent_on(const struct sap_island_result *result, const struct sap_run *run) {
+  static const double beside = 2; /* iterations that all else takes as long as */
+  double work = 0;
+  for (int32_t i = run->begin; i < run->end; ++i) {
+    work += result[i].work * (beside + result[i].newton.iterations);
+  }
+  return work;
+}
+
+/* Are all islands solved, so that results may be written? The caller waits for it, helpers not for long. */
+static int all_solved(const struct share *share, int32_t thread) {
+  static const double patience = 1e-3; /* s */
+  struct sap_wait wait = {0};
+  while (share->n_solved < share->w->graph.n_islands && (thread == 0 || wait.lasted < patience)) {
+    sap_wait_a_little(&wait);
+  }
+  return share->n_solved == share->w->graph.n_islands;
+}
+
+static int32_t write_run(const struct share *share, struct sap_run *run) {
+  run->written = 1;
+  return write_islands(share, run->begin, run->end);
+}
+
+/* What a task does: the runs of its thread, then those that others have not come to. Once all islands keep the rules it
+ * writes what it has found. */
 static void solve_runs(void *context, int32_t task, int32_t thread) {
-  const struct share *share = context;
+  struct share *share = context;
   const struct sap_sharing *sharing = &share->w->sharing;
-  (void)task;
+  int32_t n_solved = 0, n_wrong = 0, n_deep = 0;
   for (int others = 0; others < 2; ++others) {
     for (int32_t r = 0; r < sharing->n_runs; ++r) {
       struct sap_run *run = &sharing->run[r];
       if ((run->home != thread) == others && atomic_exchange(&run->taken, 1) == 0) {
-        run->by = thread;
-        solve_islands(share, thread, run->begin, run->end);
+        run->by = task;
+        const int32_t wrong = solve_islands(share, thread, run->begin, run->end);
+        run->work = wrong == 0 ? spent_on(sharing->result, run) : run->work;
+        n_wrong += wrong;
+        n_solved += run->end - run->begin;
       }
     }
   }
-}
-
-static void solve_all(struct sap_threads *threads, struct share *share) {
-  const struct sap_sharing *sharing = &share->w->sharing;
-  make_views(share->w, threads ? sharing->n_threads : 1);
-  if (!threads) {
-    solve_islands(share, 0, 0, share->w->graph.n_islands);
+  share->n_wrong += n_wrong;
+  share->n_solved += n_solved;
+  if (!all_solved(share, thread)) {
+    ++share->n_absent;
     return;
   }
-  for (int32_t r = 0; r < sharing->n_runs; ++r) {
-    atomic_store_explicit(&sharing->run[r].taken, 0, memory_order_relaxed);
+  for (int32_t r = 0; r < sharing->n_runs && share->n_wrong == 0; ++r) {
+    if (sharing->run[r].by == task) {
+      n_deep += write_run(share, &sharing->run[r]);
+    }
   }
-  const struct sap_loop loop = {solve_runs, share, sharing->n_threads, 0};
-  sap_threads_run(threads, &loop);
+  share->n_deep += n_deep;
+}
+
+/* what the absent ones have found */
+static void write_rest(struct share *share) {
+  const struct sap_sharing *sharing = &share->w->sharing;
+  for (int32_t r = 0; r < sharing->n_runs && share->n_absent > 0; ++r) {
+    if (!sharing->run[r].written) {
+      share->n_deep += write_run(share, &sharing->run[r]);
+    }
+  }
 }
 
 /* ---- sums ---- */
@@ -226,61 +289,42 @@ static void gather_records(struct sap_workspace *w) {
   }
 }
 
+/* the same as solving, summing up and writing on one thread */
+static void solve_on_threads(struct share *share, struct sap_threads *threads,
+                             sap_solution *solution) {
+  struct sap_workspace *w = share->w;
+  const struct sap_loop loop = {solve_runs, share, w->sharing.n_threads};
+  find_homes(&w->sharing);
+  sap_threads_open(threads, &loop);
+  sap_threads_help(threads);
+  if (all_solved(share, 0) && share->n_wrong == 0) {
+    add_islands(w, solution);
+  }
+  sap_threads_finish(threads, &loop);
+  if (share->n_wrong == 0) {
+    write_rest(share);
+  }
+}
+
 int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
                       const struct sap_job *job, sap_solution *solution) {
-  struct share share = {w, job};
-  solve_all(threads, &share);
-  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
-    if (!w->sharing.result[i].valid) {
-      return 0;
+  struct share share = {.w = w, .job = job, .solution = solution};
+  make_views(w, threads ? w->sharing.n_threads : 1);
+  if (threads) {
+    solve_on_threads(&share, threads, solution);
+  } else {
+    share.n_wrong = solve_islands(&share, 0, 0, w->graph.n_islands);
+    if (share.n_wrong == 0) {
+      add_islands(w, solution);
+      share.n_deep = write_islands(&share, 0, w->graph.n_islands);
     }
   }
-  add_islands(w, solution);
+  if (share.n_wrong > 0) {
+    return 0;
+  }
   if (w->records.capacity > 0) {
     gather_records(w);
   }
+  solution->n_deep = share.n_deep;
   return 1;
-}
-
-/* ---- results ---- */
-
-struct output {
-  const struct sap_workspace *w;
-  const sap_solution *solution;
-  _Atomic int32_t n_deep;
-};
-
-static int32_t write_islands(const struct output *output, int32_t begin, int32_t end) {
-  const struct sap_workspace *w = output->w;
-  int32_t deep = 0;
-  for (int32_t i = begin; i < end; ++i) {
-    deep += sap_results_write(w, &w->graph.island[i], output->solution);
-  }
-  return deep;
-}
-
-/* what one thread has solved, which only it has in its cache */
-static void write_runs(void *context, int32_t task, int32_t thread) {
-  struct output *output = context;
-  const struct sap_sharing *sharing = &output->w->sharing;
-  int32_t deep = 0;
-  (void)thread;
-  for (int32_t r = 0; r < sharing->n_runs; ++r) {
-    if (sharing->run[r].by == task) {
-      deep += write_islands(output, sharing->run[r].begin, sharing->run[r].end);
-    }
-  }
-  output->n_deep += deep;
-}
-
-void sap_islands_write(const struct sap_workspace *w, struct sap_threads *threads,
-                       sap_solution *solution) {
-  struct output output = {w, solution, 0};
-  if (threads) {
-    const struct sap_loop loop = {write_runs, &output, w->sharing.n_threads, 1};
-    sap_threads_run(threads, &loop);
-  } else {
-    output.n_deep = write_islands(&output, 0, w->graph.n_islands);
-  }
-  solution->n_deep = output.n_deep;
 }

@@ -4,7 +4,7 @@
  * its own: a copy of the struct, with scratch of its own and the records of the island at hand. What comes of
  * the islands is summed up in their order once all are done, so that no bit of a result depends on the number of
  * threads. Threads take the largest islands first, one by one, and small ones as runs of neighbours, which share
- * cache lines; each its own ones, the same as in the solve before, then what others have not come to. */
+ * cache lines; each its own ones, almost the same as in the solve before, then what others have not come to. */
 #ifndef SAPWOOD_SAP_ISLANDS_H
 #define SAPWOOD_SAP_ISLANDS_H
 
@@ -36,13 +36,9 @@ void sap_islands_plan(struct sap_workspace *w);
 /* Do several threads save more time than it takes to wake them? */
 int sap_islands_shareable(const struct sap_workspace *w);
 
-/* Binds and minimises all islands: results are in w->v and w->pool, and the solution gets all but arrays and
- * symbolic fields. 0 where a number breaks a rule of sap_check_constraints(). */
+/* Binds and minimises all islands: the solution gets all but the symbolic fields. Where a number breaks a rule of
+ * sap_check_constraints() nothing is written to its arrays, and 0 returned. */
 int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
                       const struct sap_job *job, sap_solution *solution);
-
-/* Writes what was found to the arrays of the solution, and n_deep. */
-void sap_islands_write(const struct sap_workspace *w, struct sap_threads *threads,
-                       sap_solution *solution);
 
 #endif

@@ -21,12 +21,14 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
   /* CHOLMOD has one state for all its factorizations */
   const int32_t n_threads = chosen.factorization == SAP_CHOLMOD ? 1 : chosen.threads;
   const size_t bytes = sizeof(sap_solver) + (size_t)n_threads * sizeof(struct sap_workspace);
-  sap_solver *made = memory.allocate(bytes, memory.context);
-  if (!made) {
+  struct sap_block block = {0};
+  if (!sap_block_reserve(&block, bytes, &memory)) {
     return SAP_OUT_OF_MEMORY;
   }
+  sap_solver *made = (void *)block.base;
   const int32_t set = sap_kernels_best_set();
-  *made = (sap_solver){.settings = chosen,
+  *made = (sap_solver){.block = block,
+                       .settings = chosen,
                        .work = {.memory = memory,
                                 .kernels = sap_kernels_best(),
                                 .jacobian_loops = sap_jacobian_loops_of(set),
@@ -46,12 +48,29 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
   return SAP_OK;
 }
 
+sap_status sap_solver_renew(sap_solver *solver, const sap_settings *settings, sap_error *error) {
+  const sap_status status = sap_settings_check(settings, error);
+  if (status == SAP_OK) {
+    solver->settings = *settings;
+    solver->work.has_graph = 0;
+    solver->work.records.n = 0;
+  }
+  return status;
+}
+
+size_t sap_solver_memory(const sap_solver *solver) {
+  const struct sap_workspace *w = &solver->work;
+  return solver->block.capacity + w->graph_block.capacity + w->row_block.capacity +
+         w->number_block.capacity + w->triples.block.capacity + w->reduction.block.capacity;
+}
+
 void sap_solver_destroy(sap_solver *solver) {
   if (solver) {
     const sap_allocator memory = solver->work.memory;
     sap_threads_destroy(solver->threads, &memory);
     sap_workspace_release(&solver->work);
-    memory.release(solver, memory.context);
+    struct sap_block block = solver->block;
+    sap_block_release(&block, &memory);
   }
 }
 
@@ -94,7 +113,7 @@ static sap_status invert_mass(sap_solver *solver, const sap_problem *problem, sa
   struct sap_threads *threads = rouse(solver);
   if (threads) {
     struct masses all = {problem, w, 0};
-    const struct sap_loop loop = {invert_masses, &all, w->sharing.n_threads, 0};
+    const struct sap_loop loop = {invert_masses, &all, w->sharing.n_threads};
     sap_threads_run(threads, &loop);
     if (!all.wrong) {
       return SAP_OK;
@@ -211,20 +230,18 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   }
   found.n_islands = w->graph.n_islands;
   const struct sap_job job = {&complete, v_guess, &solver->settings};
-  struct sap_threads *threads = rouse(solver);
-  if (!sap_islands_solve(w, threads, &job, &found)) {
+  if (!sap_islands_solve(w, rouse(solver), &job, &found)) {
     return find_fault(&complete, &w->graph.sizes, error);
   }
-  *solution = found;
   /* trees that no constraint touches move freely */
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     if (w->graph.tree_position[t] < 0) {
       const int64_t first = w->graph.tree_v[t];
-      memcpy(solution->v + first, problem->v_star + first,
+      memcpy(found.v + first, problem->v_star + first,
              (size_t)problem->tree_nv[t] * sizeof(double));
     }
   }
-  sap_islands_write(w, threads, solution);
+  *solution = found;
   return SAP_OK;
 }
 

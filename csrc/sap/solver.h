@@ -6,11 +6,19 @@
 #include "sap/regularization.h"
 
 struct sap_solver {
+  struct sap_block block; /* that it is in itself */
   sap_settings settings;
   struct sap_workspace work;
   struct sap_threads *threads; /* NULL for one */
   struct sap_workspace view[]; /* (work.sharing.n_threads) */
 };
+
+/* As if it was made anew with these settings, for as many threads as before: what it solved is forgotten, its memory is kept.
+ * Needs the supernodal factorization, before and now. */
+sap_status sap_solver_renew(sap_solver *solver, const sap_settings *settings, sap_error *error);
+
+/* bytes that it keeps */
+size_t sap_solver_memory(const sap_solver *solver);
 
 /* Checks the problem, makes the workspace fit it and binds the numbers. */
 sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_error *error);

@@ -15,13 +15,15 @@
 #include "sap/reduction.h"
 #include "sap/vectors.h"
 
-/* islands [begin, end), for one thread */
+/* islands [begin, end), for one thread; runs share no cache line */
 struct sap_run {
-  int32_t begin, end;
-  int32_t home; /* thread that comes to it first, in every solve: it has the data at hand */
-  int32_t by;   /* thread that solved it */
+  _Alignas(SAP_ALIGNMENT) int32_t begin;
+  int32_t end;
+  int32_t home; /* thread that comes to it first */
+  int32_t by;   /* task that solved it, whose thread has the results at hand */
+  int written;  /* are they in the solution? */
   _Atomic int32_t taken;
-  double work; /* what an iteration costs */
+  double work; /* what the solve before spent on it; in the first one what an iteration costs */
 };
 
 /* how threads share the islands, see islands.h */
@@ -30,6 +32,7 @@ struct sap_sharing {
   struct sap_workspace *view;       /* (n_threads) */
   struct sap_island_result *result; /* (n_islands) */
   struct sap_run *run; /* (n_runs) the expensive first, by powers of 2; of one thread none */
+  int32_t *neighbour;  /* (n_runs) runs in the order of their islands */
   int32_t n_runs;
   double work, longest; /* what an iteration of all runs costs, and of the longest */
 };
@@ -39,8 +42,9 @@ struct sap_records {
   int32_t n, capacity;
 };
 
+/* views of it by different threads share no cache line */
 struct sap_workspace {
-  sap_allocator memory;
+  _Alignas(SAP_ALIGNMENT) sap_allocator memory;
   const struct sap_kernels *kernels;
   const struct sap_law_loops *laws[SAP_N_LAWS];
   const struct sap_jacobian_loops *jacobian_loops;

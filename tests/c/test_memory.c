@@ -1,8 +1,10 @@
 /* Memory: nothing is allocated once the workspace stands, every failure to allocate is a clean error, and
  * everything is given back. */
+#include <string.h>
 
 #include "check.h"
 #include "counter.h"
+#include "sap/solver.h"
 #include "scene.h"
 
 static struct scene scene;
@@ -106,6 +108,51 @@ static void nothing_is_allocated_once_the_workspace_stands(void) {
   }
 }
 
+/* what it finds is what a new solver finds, in the memory of the old one */
+static void a_renewed_solver_is_like_a_new_one(void) {
+  uint64_t seed = 44;
+  struct counter counter = {0, 0, -1};
+  const sap_allocator allocator = {counting_allocate, counting_release, &counter};
+  static struct scene_outputs others;
+  sap_settings settings = sap_settings_default();
+  sap_solver *solver = NULL;
+  sap_solution solution = scene_solution(&outputs), other = scene_solution(&others);
+  REQUIRE(sap_solver_create(&solver, &settings, &allocator, NULL) == SAP_OK);
+  const size_t little = sap_solver_memory(solver);
+  scene_make(&scene, SCENE_TREES, SCENE_CONTACTS, &seed);
+  REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
+  CHECK(sap_solver_memory(solver) > little + sizeof(double) * (size_t)scene.problem.n_contacts);
+  const long standing = counter.allocations;
+  for (int variant = 0; variant < 3; ++variant) {
+    settings.record_history = variant == 1;
+    settings.relative_tolerance = variant == 1 ? 1e-9 : 1e-6;
+    settings.islands = variant != 2;
+    scene_make(&scene, SCENE_TREES / 2, SCENE_CONTACTS / 4, &seed);
+    REQUIRE(sap_solver_renew(solver, &settings, NULL) == SAP_OK);
+    int32_t records;
+    sap_solver_history(solver, &records);
+    CHECK_EQUAL(records, 0);
+    sap_solver *made = NULL;
+    REQUIRE(sap_solver_create(&made, &settings, NULL, NULL) == SAP_OK);
+    memset(&outputs, 0, sizeof outputs);
+    memset(&others, 0, sizeof others);
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
+      REQUIRE(sap_solver_solve(made, &scene.problem, NULL, &other, NULL) == SAP_OK);
+      CHECK_EQUAL(solution.symbolic_reused, repeat);
+      CHECK_EQUAL(solution.total_iterations, other.total_iterations);
+      CHECK(solution.velocity_error_bound == other.velocity_error_bound);
+      CHECK(memcmp(&outputs, &others, sizeof outputs) == 0);
+    }
+    sap_solver_destroy(made);
+  }
+  CHECK_EQUAL(counter.allocations, standing);
+  settings.max_step = -1;
+  CHECK_EQUAL(sap_solver_renew(solver, &settings, NULL), SAP_INVALID_ARGUMENT);
+  sap_solver_destroy(solver);
+  CHECK_EQUAL(counter.live, 0);
+}
+
 /* how many allocations there are to fail */
 static long fail_each_allocation(void) {
   double phi0[20] = {0}, k[20], tau_d[20] = {0}, R_t[20], R_n[20], v_hat_n[20];
@@ -187,6 +234,7 @@ static void destroying_nothing_is_allowed(void) {
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(nothing_is_allocated_once_the_workspace_stands),
+      CHECK_TEST(a_renewed_solver_is_like_a_new_one),
       CHECK_TEST(every_failed_allocation_is_a_clean_error),
       CHECK_TEST(failed_allocation_of_a_group_is_a_clean_error),
       CHECK_TEST(destroying_nothing_is_allowed),

@@ -51,20 +51,18 @@ static int loops_are_whole(struct sap_threads *threads, int32_t n) {
   static struct tally tally;
   int whole = 1;
   for (size_t s = 0; s < CHECK_COUNT(sizes); ++s) {
-    for (int by_home = 0; by_home < 2; ++by_home) {
-      memset(&tally, 0, sizeof tally);
-      const struct sap_loop loop = {count_task, &tally, sizes[s], by_home};
-      for (int32_t repeat = 0; repeat < 20; ++repeat) {
-        if (repeat % 2) {
-          sap_threads_run(threads, &loop);
-        } else {
-          sap_threads_open(threads, &loop);
-          sap_threads_finish(threads, &loop);
-        }
+    memset(&tally, 0, sizeof tally);
+    const struct sap_loop loop = {count_task, &tally, sizes[s]};
+    for (int32_t repeat = 0; repeat < 20; ++repeat) {
+      if (repeat % 2) {
+        sap_threads_run(threads, &loop);
+      } else {
+        sap_threads_open(threads, &loop);
+        sap_threads_finish(threads, &loop);
       }
-      for (int32_t k = 0; k < sizes[s]; ++k) {
-        whole &= tally.runs[k] == 20 && tally.thread[k] >= 0 && tally.thread[k] < n;
-      }
+    }
+    for (int32_t k = 0; k < sizes[s]; ++k) {
+      whole &= tally.runs[k] == 20 && tally.thread[k] >= 0 && tally.thread[k] < n;
     }
   }
   return whole;
@@ -134,7 +132,7 @@ static void tasks_run_at_the_same_time(void) {
   REQUIRE(threads);
   sap_threads_rouse(threads);
   struct meeting meeting = {PTHREAD_MUTEX_INITIALIZER, 4, 0, 0};
-  const struct sap_loop loop = {meet, &meeting, 4, 0};
+  const struct sap_loop loop = {meet, &meeting, 4};
   sap_threads_run(threads, &loop);
   CHECK_EQUAL(meeting.most, 4);
   sap_threads_destroy(threads, &memory);

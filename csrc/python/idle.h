@@ -1,0 +1,26 @@
+/* Solvers that nobody uses any more, kept for the next ones: sapwood.solve() takes one per call, and fresh pages from the
+ * system would cost it more than a small solve. What they solved before is forgotten, their memory is not.
+ *
+ * All this needs the GIL, and so no lock that a fork could leave behind. */
+#ifndef SAPWOOD_PYTHON_IDLE_H
+#define SAPWOOD_PYTHON_IDLE_H
+
+#include "sapwood.h"
+
+enum { SAPWOOD_IDLE_SOLVERS = 16 };
+
+typedef struct sapwood_idle {
+  sap_solver *solver[SAPWOOD_IDLE_SOLVERS]; /* the newest last */
+  int n;
+} sapwood_idle;
+
+/* a solver as sap_solver_create() makes it */
+sap_status sapwood_idle_take(sapwood_idle *idle, const sap_settings *settings, sap_solver **solver,
+                             sap_error *error);
+
+/* in place of sap_solver_destroy() */
+void sapwood_idle_leave(sapwood_idle *idle, sap_solver *solver);
+
+void sapwood_idle_clear(sapwood_idle *idle);
+
+#endif
