@@ -265,7 +265,8 @@ def test_a_forked_process_solves_with_threads_of_its_own():
 
 def calls_without_gil(problem):
     """Calls into the core that should let other threads run, by name."""
-    solver = SapSolver(SapSettings(relative_tolerance=0.0, absolute_tolerance=0.0))
+    settings = SapSettings(relative_tolerance=0.0, absolute_tolerance=0.0, max_iterations=2)
+    solver = SapSolver(settings)
     y = np.tile([[0.3, 0.4, 0.5]], (100_000, 1))
     names = ("tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu", "dt", "sigma", "beta")
     arguments = {name: getattr(problem, name) for name in (*names, "delassus")}
@@ -291,7 +292,7 @@ CALLS = ["solve", "evaluate", "along_line", "project", "check", "regularize"]
 
 @pytest.mark.parametrize("name", CALLS)
 def test_gil_is_released(name, rng):
-    call = calls_without_gil(helpers.random_problem(rng, sizes=[256] * 3, contacts=100))[name]
+    call = calls_without_gil(helpers.random_problem(rng, sizes=[256] * 9, contacts=100))[name]
     interval = sys.getswitchinterval()
     other_ran = False
     # with this interval, nothing but a voluntary release lets the other thread run
