@@ -18,34 +18,32 @@ sap_status sapwood_idle_take(sapwood_idle *idle, const sap_settings *settings, s
     return sap_solver_create(solver, settings, NULL, error);
   }
   *solver = idle->solver[--idle->n]; /* whose memory may still be in the cache */
+  idle->memory -= sap_solver_memory(*solver);
   return sap_solver_renew(*solver, settings, error);
 }
 
-static size_t memory_of(const sapwood_idle *idle) {
-  size_t bytes = 0;
-  for (int i = 0; i < idle->n; i++) {
-    bytes += sap_solver_memory(idle->solver[i]);
-  }
-  return bytes;
+static void destroy_oldest(sapwood_idle *idle) {
+  idle->memory -= sap_solver_memory(idle->solver[0]);
+  sap_solver_destroy(idle->solver[0]);
+  idle->n--;
+  memmove(&idle->solver[0], &idle->solver[1], (size_t)idle->n * sizeof idle->solver[0]);
 }
 
-/* the oldest ones make room */
 void sapwood_idle_leave(sapwood_idle *idle, sap_solver *solver) {
-  const size_t bytes = solver == NULL ? 0 : sap_solver_memory(solver);
-  if (bytes > MOST_MEMORY || solver == NULL || !can_be_renewed(&solver->settings)) {
+  if (solver == NULL || !can_be_renewed(&solver->settings) ||
+      sap_solver_memory(solver) > MOST_MEMORY) {
     sap_solver_destroy(solver);
     return;
   }
-  while (idle->n == SAPWOOD_IDLE_SOLVERS || memory_of(idle) > MOST_MEMORY - bytes) {
-    sap_solver_destroy(idle->solver[0]);
-    idle->n--;
-    memmove(&idle->solver[0], &idle->solver[1], (size_t)idle->n * sizeof idle->solver[0]);
+  idle->memory += sap_solver_memory(solver);
+  while (idle->n == SAPWOOD_IDLE_SOLVERS || idle->memory > MOST_MEMORY) {
+    destroy_oldest(idle);
   }
   idle->solver[idle->n++] = solver;
 }
 
 void sapwood_idle_clear(sapwood_idle *idle) {
   while (idle->n > 0) {
-    sap_solver_destroy(idle->solver[--idle->n]);
+    destroy_oldest(idle);
   }
 }

@@ -12,13 +12,14 @@ enum { SAPWOOD_IDLE_SOLVERS = 16 };
 typedef struct sapwood_idle {
   sap_solver *solver[SAPWOOD_IDLE_SOLVERS]; /* the newest last */
   int n;
+  size_t memory; /* of all, in bytes */
 } sapwood_idle;
 
 /* a solver as sap_solver_create() makes it */
 sap_status sapwood_idle_take(sapwood_idle *idle, const sap_settings *settings, sap_solver **solver,
                              sap_error *error);
 
-/* in place of sap_solver_destroy() */
+/* in place of sap_solver_destroy(); NULL is allowed */
 void sapwood_idle_leave(sapwood_idle *idle, sap_solver *solver);
 
 void sapwood_idle_clear(sapwood_idle *idle);

@@ -36,6 +36,7 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   if (self == NULL) {
     return NULL;
   }
+  self->idle = &state->idle;
   self->settings = Py_NewRef(object);
   self->threads = settings.threads;
   self->record_history = settings.record_history;
@@ -45,7 +46,6 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     return PyErr_NoMemory();
   }
   sap_error error = {0};
-  self->idle = &state->idle;
   if (sapwood_raise(sapwood_idle_take(self->idle, &settings, &self->solver, &error), &error) < 0) {
     Py_DECREF(self);
     return NULL;
@@ -56,9 +56,7 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 static void solver_dealloc(PyObject *object) {
   solver *self = (solver *)object;
   PyTypeObject *type = Py_TYPE(object);
-  if (self->solver != NULL) {
-    sapwood_idle_leave(self->idle, self->solver);
-  }
+  sapwood_idle_leave(self->idle, self->solver);
   if (self->lock != NULL) {
     PyThread_free_lock(self->lock);
   }

@@ -178,7 +178,8 @@ static double spent_on(const struct sap_island_result *result, const struct sap_
   return work;
 }
 
-/* Are all islands solved, so that results may be written? The caller waits for it, helpers not for long. */
+/* Are all islands solved, so that results may be written? The caller waits for it, helpers not for long; what is not
+ * solved yet is with other threads at work. */
 static int all_solved(const struct share *share, int32_t thread) {
   static const double patience = 1e-3; /* s */
   struct sap_wait wait = {0};
