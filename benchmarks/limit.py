@@ -74,7 +74,8 @@ def measure(path: Path, native: Native, peaks: Peaks, kernels: Kernels, repeat: 
     problem = sapwood.load_problem(path)
     if problem.n_contacts == 0:
         raise ValueError(f"{path.name}: no contacts")
-    solution = sapwood.solve(problem, settings=sapwood.SapSettings(record_history=True))
+    settings = sapwood.SapSettings(record_history=True, mixed_precision=False)
+    solution = sapwood.solve(problem, settings=settings)
     work = count_work(problem, solution)
     parts = least_times(work, peaks)
     least = parts.max(axis=2)
@@ -159,7 +160,7 @@ def _kernel_seconds(
 
 def _solve_seconds(problem: sapwood.ContactProblem, repeat: int) -> float:
     """Least time of a solve with a solver that has seen the problem, as the core times it."""
-    solver = sapwood.SapSolver()
+    solver = sapwood.SapSolver(sapwood.SapSettings(mixed_precision=False))
     solver.solve(problem)
     return min(solver.solve(problem).timing["seconds"] for _ in range(repeat))
 

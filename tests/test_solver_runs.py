@@ -507,3 +507,95 @@ def test_last_step_needs_no_new_hessian(solver, turning):
     np.testing.assert_allclose(
         step, by_old if turning else by_new, atol=1e-9 * np.linalg.norm(step)
     )
+
+
+# ---- directions in single precision ------------------------------------------------------------
+
+
+def many_bodies(seed, count=30, **overrides):
+    """One island of free bodies, large enough for single precision from 24 bodies on."""
+    problem, _ = seeded_problem(seed, sizes=(6,) * count, contacts=4 * count, **overrides)
+    return problem
+
+
+def in_double(settings):
+    return dataclasses.replace(settings, mixed_precision=False)
+
+
+@implementations
+@seeds
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-11])
+def test_single_precision_of_directions_costs_no_accuracy(solver, seed, tolerance):
+    """Other iterates, about as many; e_m and the certificate hold as in double precision."""
+    problem = many_bodies(seed)
+    settings = SapSettings(relative_tolerance=tolerance)
+    mixed = solver.solve(problem, settings=settings)
+    double = solver.solve(problem, settings=in_double(settings))
+    assert mixed.n_islands == 1
+    assert not np.array_equal(mixed.v, double.v)
+    assert abs(mixed.iterations - double.iterations) <= 2
+    for solution in (mixed, double):
+        assert solution.status == Status.converged
+        assert helpers.momentum_error(problem, solution.v) <= tolerance * (1.0 + 1e-6)
+    distance = helpers.norm_A(problem, mixed.v - double.v)
+    assert distance <= mixed.velocity_error_bound + double.velocity_error_bound
+
+
+@seeds
+def test_single_precision_like_the_mirror(seed):
+    """The first direction, which no other has led away from, agrees to single precision."""
+    problem = many_bodies(seed)
+    settings = SapSettings(record_history=True)
+    core, mirror = (solver.solve(problem, settings=settings) for solver in (sapwood, reference))
+    assert abs(core.iterations - mirror.iterations) <= 1
+    for name in ("step", "cost", "momentum_error"):
+        np.testing.assert_allclose(core.history[name][:2], mirror.history[name][:2], rtol=1e-3)
+
+
+@implementations
+@seeds
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+def test_double_precision_takes_over(solver, seed, scale):
+    """Masses that are no numbers of single precision: all directions are those of double."""
+    problem = many_bodies(seed)
+    problem = helpers.rebuild(
+        problem, A=scale * problem.A, R_t=problem.R_t / scale, R_n=problem.R_n / scale
+    )
+    settings = SapSettings(absolute_tolerance=0.0)
+    mixed = solver.solve(problem, settings=settings)
+    double = solver.solve(problem, settings=in_double(settings))
+    assert mixed.status == Status.converged
+    assert np.array_equal(mixed.v, double.v)
+    assert mixed.total_iterations == double.total_iterations
+
+
+@implementations
+@seeds
+def test_single_precision_ends_where_it_no_longer_helps(solver, seed):
+    """A tolerance that only round-off ends: the same outcome, and e_m of the same size."""
+    problem = many_bodies(seed)
+    settings = SapSettings(relative_tolerance=0.0, absolute_tolerance=0.0)
+    mixed = solver.solve(problem, settings=settings)
+    double = solver.solve(problem, settings=in_double(settings))
+    assert mixed.status == double.status == Status.stalled
+    assert mixed.momentum_error <= 1e-12
+
+
+@implementations
+@pytest.mark.parametrize(
+    ("sizes", "settings"),
+    [
+        ((6,) * 23, SapSettings()),
+        ((6,) * 29 + (7,), SapSettings()),
+        ((6,) * 30, SapSettings(factorization="dense")),
+    ],
+    ids=["few", "not-all-free", "dense"],
+)
+def test_double_precision_everywhere_else(solver, sizes, settings):
+    """Few bodies, other trees and other factorizations: the setting makes no difference."""
+    if settings.factorization not in sapwood.factorizations():
+        pytest.skip("built without this factorization")
+    problem, _ = seeded_problem(3, sizes=sizes, contacts=100)
+    mixed = solver.solve(problem, settings=settings)
+    assert mixed.n_islands == 1
+    assert np.array_equal(mixed.v, solver.solve(problem, settings=in_double(settings)).v)

@@ -22,9 +22,12 @@ struct sap_factor {
   const struct sap_junction_tree *tree;
   struct sap_place *diagonal; /* (n_nodes) by position */
   struct sap_place *edge;     /* (n_edges) block (higher position, lower position) */
+  int8_t *
+      precision; /* (n_components) enum sap_precision of its panels, to be set before they are cleared: double */
   size_t n_values;
   double *values;
-  void *state; /* of the backend, owned; NULL where it keeps none */
+  float *single; /* (n_scalars) x where panels are in single precision */
+  void *state;   /* of the backend, owned; NULL where it keeps none */
 };
 
 /* One way to factor. In place(), edge_low and edge_high (n_edges) are positions, and the backend fills
@@ -56,8 +59,16 @@ static inline size_t sap_factor_values(const struct sap_factor *factor, int32_t 
   return node < factor->tree->n_nodes ? factor->diagonal[node].offset : factor->n_values;
 }
 
-/* zeros the columns of supernode s: best done just before their blocks are written */
-void sap_factor_clear(struct sap_factor *factor, const struct sap_supernode *s);
+/* the values of component c, doubles or floats, to be indexed as those of all components */
+static inline void *sap_factor_panels(const struct sap_factor *factor, int32_t c) {
+  return factor->precision[c] == SAP_SINGLE
+             ? (void *)((float *)factor->values +
+                        sap_factor_values(factor, factor->tree->component[c].node_begin))
+             : (void *)factor->values;
+}
+
+/* zeros the columns of supernode s of component c: best done just before their blocks are written */
+void sap_factor_clear(struct sap_factor *factor, int32_t c, const struct sap_supernode *s);
 
 /* Factors H of component c and, where x is not NULL, x <- H^-1 x as below. Returns -1, or the position of a node at
  * which a pivot was not positive: then x is undefined. */

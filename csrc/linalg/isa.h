@@ -1,10 +1,20 @@
 /* What the files share that are compiled once per instruction set, and what the table of kernels in
- * kernels.c takes from the other ones. */
+ * kernels.c takes from the other ones. Files of panels are compiled for single precision too. */
 #ifndef SAPWOOD_LINALG_ISA_H
 #define SAPWOOD_LINALG_ISA_H
 
+#include <float.h>
+
 #include "linalg/junction_tree.h"
+#ifdef SAP_IN_SINGLE
+#include "linalg/simd_single.h"
+typedef float real;
+#define REAL_MAX FLT_MAX
+#else
 #include "linalg/simd.h"
+typedef double real;
+#define REAL_MAX DBL_MAX
+#endif
 
 /* SAP_ISA names the instruction set, and with it the table and the functions */
 #ifndef SAP_ISA
@@ -15,6 +25,12 @@
 #define SAP_TEXT_(a) #a
 #define SAP_TEXT(a) SAP_TEXT_(a)
 #define SAP_OF_ISA(name) SAP_JOIN(name, SAP_ISA)
+#define SAP_OF_SINGLE(name) SAP_JOIN(name, SAP_JOIN(single_, SAP_ISA))
+#ifdef SAP_IN_SINGLE
+#define SAP_OF_PANEL SAP_OF_SINGLE
+#else
+#define SAP_OF_PANEL SAP_OF_ISA
+#endif
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -31,8 +47,8 @@ static inline simd_mask simd_left(int32_t rows) {
 /* vectors that hold so many rows */
 static inline int32_t simd_count(int32_t rows) { return (rows + SIMD_WIDTH - 1) / SIMD_WIDTH; }
 
-/* calls f(padded, n, ...) with n as a constant, 1 to the width of a vector */
-#if SAP_SIMD_WIDTH == 8
+/* calls f(padded, n, ...) with n as a constant, 1 to the width of a strip */
+#if SAP_SIMD_STRIP == 8
 #define FOR_WIDTH(padded, n, f, ...)           \
   switch (n) {                                 \
     case 1: f(padded, 1, __VA_ARGS__); break;  \
@@ -44,7 +60,7 @@ static inline int32_t simd_count(int32_t rows) { return (rows + SIMD_WIDTH - 1) 
     case 7: f(padded, 7, __VA_ARGS__); break;  \
     default: f(padded, 8, __VA_ARGS__); break; \
   }
-#elif SAP_SIMD_WIDTH == 4
+#elif SAP_SIMD_STRIP == 4
 #define FOR_WIDTH(padded, n, f, ...)           \
   switch (n) {                                 \
     case 1: f(padded, 1, __VA_ARGS__); break;  \
@@ -61,12 +77,13 @@ static inline int32_t simd_count(int32_t rows) { return (rows + SIMD_WIDTH - 1) 
 #endif
 
 /* rows of a panel: whole vectors where it is padded to them, else the one vector is cut */
-INLINE simd load_rows(const int padded, const double *t, simd_mask part) {
+INLINE simd load_rows(const int padded, const real *t, simd_mask part) {
   return padded ? simd_load(t) : simd_load_part(t, part);
 }
 
-INLINE void store_rows(const int padded, double *t, simd x, simd_mask part) {
-  if (padded) {
+/* panels are padded to vectors of doubles, of which singles fill halves */
+INLINE void store_rows(const int padded, real *t, simd x, simd_mask part) {
+  if (padded && SIMD_STRIP == SIMD_WIDTH) {
     simd_store(t, x);
   } else {
     simd_store_part(t, x, part);
@@ -74,15 +91,25 @@ INLINE void store_rows(const int padded, double *t, simd x, simd_mask part) {
 }
 
 /* those of the table that are not in kernels.c */
+void SAP_OF_ISA(sap_multiply_)(int32_t m, int32_t n, int32_t k, double sign, const double *A,
+                               int32_t lda, const double *B, int32_t ldb, double *C, int32_t ldc,
+                               int lower);
 int32_t SAP_OF_ISA(sap_factor_)(int32_t rows, int32_t cols, double *P, int32_t ld);
-int32_t SAP_OF_ISA(sap_factor_panel_)(const struct sap_supernode *s, double *P);
 void SAP_OF_ISA(sap_solve_forward_)(int32_t rows, int32_t cols, const double *P, int32_t ld,
                                     double *x, double *t);
 void SAP_OF_ISA(sap_solve_backward_)(int32_t rows, int32_t cols, const double *P, int32_t ld,
                                      double *x, const double *t);
-void SAP_OF_ISA(sap_push_solution_)(const struct sap_supernode *s,
-                                    const struct sap_segment *segment, const double *P, double *x);
-void SAP_OF_ISA(sap_pull_solution_)(const struct sap_supernode *s,
-                                    const struct sap_segment *segment, const double *P, double *x);
+
+/* sap_panel_kernels, in double and in single precision */
+#define SAP_DECLARE_PANELS(of)                                                                  \
+  int32_t of(sap_factor_panel_)(const struct sap_supernode *s, void *values);                   \
+  void of(sap_push_updates_)(const struct sap_supernode *s, const struct sap_update *update,    \
+                             void *values);                                                     \
+  void of(sap_push_solution_)(const struct sap_supernode *s, const struct sap_segment *segment, \
+                              const void *values, void *x);                                     \
+  void of(sap_pull_solution_)(const struct sap_supernode *s, const struct sap_segment *segment, \
+                              const void *values, void *x);
+SAP_DECLARE_PANELS(SAP_OF_ISA)
+SAP_DECLARE_PANELS(SAP_OF_SINGLE)
 
 #endif

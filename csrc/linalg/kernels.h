@@ -1,7 +1,7 @@
 /* Small dense kernels: the arithmetic of assembly and factorization.
  *
- * kernels.c, panel_factor.c and panel_solve.c are compiled once per instruction set; sap_kernels_best() picks
- * the widest that this processor runs. Matrices are column-major with a leading dimension. Results are the
+ * kernels.c and panel_*.c are compiled once per instruction set, the latter in single precision too;
+ * sap_kernels_best() picks the widest that this processor runs. Matrices are column-major with a leading dimension. Results are the
  * same for every call with the same input on one instruction set. */
 #ifndef SAPWOOD_LINALG_KERNELS_H
 #define SAPWOOD_LINALG_KERNELS_H
@@ -11,6 +11,23 @@
 struct sap_supernode;
 struct sap_segment;
 struct sap_update;
+
+/* What panels hold. In single precision half as many bytes move and twice as many lanes work: enough for a direction,
+ * which the line search, the gradient and the certificate, all in double precision, take as it is. */
+enum sap_precision { SAP_DOUBLE, SAP_SINGLE, SAP_N_PRECISIONS };
+
+/* Kernels of the panel [L; B] of supernode s, padded as junction_tree.h says, among the values of all panels: factor, as
+ * above; all updates that it then pushes into the panels above; and the two solves with t scattered over x, segment by
+ * segment. Values and x, which is indexed by scalar, are doubles or floats. */
+struct sap_panel_kernels {
+  int32_t (*factor)(const struct sap_supernode *s, void *values);
+  void (*push_updates)(const struct sap_supernode *s, const struct sap_update *update,
+                       void *values);
+  void (*push_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
+                        const void *values, void *x);
+  void (*pull_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
+                        const void *values, void *x);
+};
 
 struct sap_kernels {
   const char *name; /* instruction set */
@@ -37,16 +54,7 @@ struct sap_kernels {
   /* W (3, 3) += X^T X with X = S J^T: S (n, n) lower triangular with zeros above, J (3, n) row-major */
   void (*gram)(int32_t n, const double *S, const double *J, double W[9]);
 
-  /* For the panel P = [L; B] of supernode s, padded as junction_tree.h says: factor; all updates that it then
-   * pushes into the panels above; and the two solves with t scattered over x, segment by segment. x is indexed
-   * by scalar. */
-  int32_t (*factor_panel)(const struct sap_supernode *s, double *P);
-  void (*push_updates)(const struct sap_supernode *s, const struct sap_update *update,
-                       const double *P, double *values);
-  void (*push_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
-                        const double *P, double *x);
-  void (*pull_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
-                        const double *P, double *x);
+  struct sap_panel_kernels panels[SAP_N_PRECISIONS];
 };
 
 /* Instruction sets, narrowest first. A set is NULL where this build or this processor is without it. */

@@ -9,7 +9,6 @@
  * Two columns go together, since the second pivot is known before the first is divided by:
  * r_j+1 = c_jj / (c_jj c_j+1,j+1 - c_j+1,j^2). Lanes above the diagonal hold nothing of use on the way; they are
  * stored as zeros. */
-#include <float.h>
 #include <math.h>
 
 #include "linalg/isa.h"
@@ -17,16 +16,28 @@
 /* vectors of rows that go together below the triangle */
 enum { TALL = 3 };
 
+/* pivots between which no product of four factors overflows, nor loses digits to underflow */
+#ifdef SAP_IN_SINGLE
+static const real SMALL = 0x1p-60F, LARGE = 0x1p+60F;
+#else
+static const real SMALL = 0x1p-500, LARGE = 0x1p+500;
+#endif
+
+/* of V vectors all are whole but the last */
+INLINE simd_mask part_of(const int v, const int V, simd_mask part) {
+  return v + 1 < V ? simd_first(SIMD_WIDTH) : part;
+}
+
 /* what the rows below need to know of a triangle L */
 struct triangle {
-  double unit[SIMD_WIDTH * SIMD_WIDTH]; /* L_lj / L_jj, column by column */
-  double inverse[SIMD_WIDTH];           /* 1 / L_jj */
+  real unit[SIMD_STRIP * SIMD_WIDTH]; /* L_lj / L_jj, column by column */
+  real inverse[SIMD_WIDTH];           /* 1 / L_jj */
 };
 
 /* V vectors of rows of a strip of n columns at T, less the products with the `cols` columns left of it; B
  * is the triangle of the strip, T and B in the same panel */
-INLINE void load_strip(const int padded, const int V, const int n, int32_t cols, const double *T,
-                       const double *B, int32_t ld, simd_mask part, simd x[][SIMD_WIDTH]) {
+INLINE void load_strip(const int padded, const int V, const int n, int32_t cols, const real *T,
+                       const real *B, int32_t ld, simd_mask part, simd x[][SIMD_STRIP]) {
   UNROLL
   for (int l = 0; l < n; ++l) {
     for (int v = 0; v < V; ++v) {
@@ -34,7 +45,7 @@ INLINE void load_strip(const int padded, const int V, const int n, int32_t cols,
     }
   }
   for (int32_t k = -cols; k < 0; ++k) {
-    const double *b = B + (int64_t)k * ld;
+    const real *b = B + (int64_t)k * ld;
     simd column[TALL];
     for (int v = 0; v < V; ++v) {
       column[v] = load_rows(padded, T + (int64_t)k * ld + v * SIMD_WIDTH, part);
@@ -51,7 +62,7 @@ INLINE void load_strip(const int padded, const int V, const int n, int32_t cols,
 
 /* Eliminates the n columns c of V vectors of rows, the triangle in the first; r receives the reciprocals of
  * the pivots. The next two pivots are formed ahead of their columns. */
-INLINE void eliminate(const int V, const int n, simd c[][SIMD_WIDTH], simd_scalar r[]) {
+INLINE void eliminate(const int V, const int n, simd c[][SIMD_STRIP], simd_scalar r[]) {
   simd *const top = c[0];
   simd_scalar c_jj = simd_lane(top[0], 0), c_ij = c_jj, c_ii = c_jj;
   if (n > 1) {
@@ -93,20 +104,20 @@ INLINE void eliminate(const int V, const int n, simd c[][SIMD_WIDTH], simd_scala
 /* the same in plain loops, for pivots of any size: `rows` rows and n columns at T, `cols` to the left.
  * Returns n, or the first column whose pivot is not positive and finite. */
 static __attribute__((noinline)) int32_t eliminate_plainly(int32_t rows, int32_t n, int32_t cols,
-                                                           double *T, int32_t ld,
+                                                           real *T, int32_t ld,
                                                            struct triangle *L) {
   for (int32_t j = 0; j < n; ++j) {
-    double *c = T + (int64_t)j * ld;
+    real *c = T + (int64_t)j * ld;
     for (int32_t k = -cols; k < j; ++k) {
-      const double *left = T + (int64_t)k * ld;
+      const real *left = T + (int64_t)k * ld;
       for (int32_t i = j; i < rows; ++i) {
         c[i] -= left[i] * left[j];
       }
     }
-    if (!(c[j] > 0 && c[j] <= DBL_MAX)) {
+    if (!(c[j] > 0 && c[j] <= REAL_MAX)) {
       return j;
     }
-    c[j] = L->inverse[j] = 1 / sqrt(c[j]);
+    c[j] = L->inverse[j] = (real)(1 / sqrt(c[j]));
     for (int32_t i = j + 1; i < rows; ++i) {
       c[i] *= c[j];
     }
@@ -120,10 +131,10 @@ static __attribute__((noinline)) int32_t eliminate_plainly(int32_t rows, int32_t
 /* The V vectors of rows at the top of a strip, with `rows` rows of the panel from there on. Returns n, or the
  * first column whose pivot is not positive and finite. */
 INLINE int32_t factor_top(const int padded, const int V, const int n, int32_t rows, int32_t cols,
-                          double *T, int32_t ld, struct triangle *L) {
-  simd c[2][SIMD_WIDTH];
-  simd_scalar r[SIMD_WIDTH];
-  const simd_mask part = simd_left(rows);
+                          real *T, int32_t ld, struct triangle *L) {
+  simd c[2][SIMD_STRIP];
+  simd_scalar r[SIMD_STRIP];
+  const simd_mask part = simd_left(rows - (V - 1) * SIMD_WIDTH);
   load_strip(padded, V, n, cols, T, T, ld, part, c);
   eliminate(V, n, c, r);
   simd_store(L->inverse, simd_all(1));
@@ -132,39 +143,39 @@ INLINE int32_t factor_top(const int padded, const int V, const int n, int32_t ro
     L->inverse[j] = r[j][0];
   }
   /* then no product has overflown, nor lost digits to underflow */
-  if (!simd_within(simd_load(L->inverse), 0x1p-500, 0x1p+500)) {
+  if (!simd_within(simd_load(L->inverse), SMALL, LARGE)) {
     return eliminate_plainly(sap_smaller(rows, V * SIMD_WIDTH), n, cols, T, ld, L);
   }
   UNROLL
   for (int j = 0; j < n; ++j) {
-    double *t = T + (int64_t)j * ld;
+    real *t = T + (int64_t)j * ld;
     const simd_scalar root = simd_scalar_sqrt(r[j]);
     const simd inverse = simd_spread(root);
     L->inverse[j] = root[0];
     simd_store(L->unit + j * SIMD_WIDTH, c[0][j] * simd_spread(r[j]));
     const simd below = simd_beyond(c[0][j] * inverse, j);
-    store_rows(padded, t, simd_with_lane(below, j, inverse), part);
+    store_rows(padded, t, simd_with_lane(below, j, inverse), part_of(0, V, part));
     for (int v = 1; v < V; ++v) {
-      store_rows(padded, t + v * SIMD_WIDTH, c[v][j] * inverse, part);
+      store_rows(padded, t + v * SIMD_WIDTH, c[v][j] * inverse, part_of(v, V, part));
     }
   }
   return n;
 }
 
-INLINE int32_t factor_one(const int padded, const int n, int32_t rows, int32_t cols, double *T,
+INLINE int32_t factor_one(const int padded, const int n, int32_t rows, int32_t cols, real *T,
                           int32_t ld, struct triangle *L) {
   return factor_top(padded, 1, n, rows, cols, T, ld, L);
 }
 
-INLINE int32_t factor_two(const int padded, const int n, int32_t rows, int32_t cols, double *T,
+INLINE int32_t factor_two(const int padded, const int n, int32_t rows, int32_t cols, real *T,
                           int32_t ld, struct triangle *L) {
   return factor_top(padded, 2, n, rows, cols, T, ld, L);
 }
 
 /* V vectors of rows below the triangle B of their strip: T <- T L^-T */
-INLINE void factor_rows(const int padded, const int V, const int n, int32_t cols, double *T,
-                        const double *B, int32_t ld, simd_mask part, const struct triangle *L) {
-  simd x[TALL][SIMD_WIDTH];
+INLINE void factor_rows(const int padded, const int V, const int n, int32_t cols, real *T,
+                        const real *B, int32_t ld, simd_mask part, const struct triangle *L) {
+  simd x[TALL][SIMD_STRIP];
   load_strip(padded, V, n, cols, T, B, ld, part, x);
   UNROLL
   for (int j = 0; j < n; ++j) {
@@ -177,18 +188,19 @@ INLINE void factor_rows(const int padded, const int V, const int n, int32_t cols
     }
     const simd inverse = simd_all(L->inverse[j]);
     for (int v = 0; v < V; ++v) {
-      store_rows(padded, T + (int64_t)j * ld + v * SIMD_WIDTH, x[v][j] * inverse, part);
+      store_rows(padded, T + (int64_t)j * ld + v * SIMD_WIDTH, x[v][j] * inverse,
+                 part_of(v, V, part));
     }
   }
 }
 
 /* rows [from, rows) of the panel, counted from the triangle B of n columns on */
 INLINE void factor_below(const int padded, const int n, int32_t from, int32_t rows, int32_t cols,
-                         double *B, int32_t ld, const struct triangle *L) {
+                         real *B, int32_t ld, const struct triangle *L) {
   for (int32_t i = from; i < rows;) {
     const int32_t vectors = padded ? simd_count(rows - i) : 1;
     const int32_t V = vectors == 4 ? 2 : sap_smaller(vectors, TALL);
-    const simd_mask part = simd_left(rows - i);
+    const simd_mask part = simd_left(rows - i - (V - 1) * SIMD_WIDTH);
     if (V == 1) {
       factor_rows(padded, 1, n, cols, B + i, B, ld, part, L);
     } else if (V == 2) {
@@ -200,17 +212,12 @@ INLINE void factor_below(const int padded, const int n, int32_t from, int32_t ro
   }
 }
 
-static void padded_below(int32_t n, int32_t from, int32_t rows, int32_t cols, double *B, int32_t ld,
+static void padded_below(int32_t n, int32_t from, int32_t rows, int32_t cols, real *B, int32_t ld,
                          const struct triangle *L) {
   FOR_WIDTH(1, n, factor_below, from, rows, cols, B, ld, L);
 }
 
-static void cut_below(int32_t n, int32_t from, int32_t rows, int32_t cols, double *B, int32_t ld,
-                      const struct triangle *L) {
-  FOR_WIDTH(0, n, factor_below, from, rows, cols, B, ld, L);
-}
-
-static int32_t padded_top(int32_t n, int32_t rows, int32_t cols, double *T, int32_t ld,
+static int32_t padded_top(int32_t n, int32_t rows, int32_t cols, real *T, int32_t ld,
                           struct triangle *L) {
   int32_t done = 0;
   if (rows <= SIMD_WIDTH) {
@@ -221,33 +228,13 @@ static int32_t padded_top(int32_t n, int32_t rows, int32_t cols, double *T, int3
   return done;
 }
 
-static int32_t cut_top(int32_t n, int32_t rows, int32_t cols, double *T, int32_t ld,
-                       struct triangle *L) {
-  int32_t done = 0;
-  FOR_WIDTH(0, n, done = factor_one, rows, cols, T, ld, L);
-  return done;
-}
-
-int32_t SAP_OF_ISA(sap_factor_)(int32_t rows, int32_t cols, double *P, int32_t ld) {
-  for (int32_t j = 0; j < cols; j += SIMD_WIDTH) {
-    struct triangle L;
-    double *T = P + (int64_t)j * ld + j;
-    const int32_t n = sap_smaller(cols - j, SIMD_WIDTH);
-    const int32_t done = cut_top(n, rows - j, j, T, ld, &L);
-    if (done < n) {
-      return j + done;
-    }
-    cut_below(n, SIMD_WIDTH, rows - j, j, T, ld, &L);
-  }
-  return cols;
-}
-
-int32_t SAP_OF_ISA(sap_factor_panel_)(const struct sap_supernode *s, double *P) {
+int32_t SAP_OF_PANEL(sap_factor_panel_)(const struct sap_supernode *s, void *values) {
+  real *P = (real *)values + s->values;
   const int32_t ld = s->ld;
-  for (int32_t j = 0; j < s->n_cols; j += SIMD_WIDTH) {
+  for (int32_t j = 0; j < s->n_cols; j += SIMD_STRIP) {
     struct triangle L;
-    double *T = P + (int64_t)j * ld + j;
-    const int32_t n = sap_smaller(s->n_cols - j, SIMD_WIDTH);
+    real *T = P + (int64_t)j * ld + j;
+    const int32_t n = sap_smaller(s->n_cols - j, SIMD_STRIP);
     const int32_t done = padded_top(n, ld - j, j, T, ld, &L);
     if (done < n) {
       return j + done;
@@ -256,3 +243,31 @@ int32_t SAP_OF_ISA(sap_factor_panel_)(const struct sap_supernode *s, double *P) 
   }
   return s->n_cols;
 }
+
+#ifndef SAP_IN_SINGLE
+static void cut_below(int32_t n, int32_t from, int32_t rows, int32_t cols, real *B, int32_t ld,
+                      const struct triangle *L) {
+  FOR_WIDTH(0, n, factor_below, from, rows, cols, B, ld, L);
+}
+
+static int32_t cut_top(int32_t n, int32_t rows, int32_t cols, real *T, int32_t ld,
+                       struct triangle *L) {
+  int32_t done = 0;
+  FOR_WIDTH(0, n, done = factor_one, rows, cols, T, ld, L);
+  return done;
+}
+
+int32_t SAP_OF_ISA(sap_factor_)(int32_t rows, int32_t cols, double *P, int32_t ld) {
+  for (int32_t j = 0; j < cols; j += SIMD_STRIP) {
+    struct triangle L;
+    real *T = P + (int64_t)j * ld + j;
+    const int32_t n = sap_smaller(cols - j, SIMD_STRIP);
+    const int32_t done = cut_top(n, rows - j, j, T, ld, &L);
+    if (done < n) {
+      return j + done;
+    }
+    cut_below(n, SIMD_WIDTH, rows - j, j, T, ld, &L);
+  }
+  return cols;
+}
+#endif

@@ -9,8 +9,8 @@
 #include "linalg/isa.h"
 
 /* L^-1 z for the triangle of n columns at T, whose vectors of rows are cut by `part` */
-INLINE simd solve_triangle(const int padded, const int n, const double *T, int32_t ld,
-                           simd_mask part, simd z) {
+INLINE simd solve_triangle(const int padded, const int n, const real *T, int32_t ld, simd_mask part,
+                           simd z) {
   simd inverse = simd_zero();
   UNROLL
   for (int j = 0; j < n; ++j) {
@@ -22,8 +22,8 @@ INLINE simd solve_triangle(const int padded, const int n, const double *T, int32
 }
 
 /* x <- x - A y for m rows of A and n columns; y in registers, one number in all lanes */
-INLINE void subtract_product(const int padded, const int n, int32_t m, const double *A, int32_t ld,
-                             const simd y[], double *x) {
+INLINE void subtract_product(const int padded, const int n, int32_t m, const real *A, int32_t ld,
+                             const simd y[], real *x) {
   for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
     const simd_mask part = simd_left(m - i);
     simd sum[2] = {simd_load_part(x + i, part), simd_zero()};
@@ -38,20 +38,20 @@ INLINE void subtract_product(const int padded, const int n, int32_t m, const dou
 /* x_s <- L^-1 x_s for the n columns of s from j on, then x <- x - B x_s: x_s holds those of s, and the
  * segments say where in x the rows of B are */
 INLINE void push_strip(const int padded, const int n, const struct sap_supernode *s,
-                       const struct sap_segment *segment, const double *P, int32_t j, double *x_s,
-                       double *x) {
+                       const struct sap_segment *segment, const real *P, int32_t j, real *x_s,
+                       real *x) {
   const int32_t ld = s->ld;
-  const double *strip = P + (int64_t)j * ld;
+  const real *strip = P + (int64_t)j * ld;
   const simd_mask part = simd_first(n);
   const simd solved = solve_triangle(padded, n, strip + j, ld, part, simd_load_first(x_s + j, n));
   simd_store_first(x_s + j, solved, n);
-  simd y[SIMD_WIDTH];
+  simd y[SIMD_STRIP];
   UNROLL
   for (int l = 0; l < n; ++l) {
     y[l] = simd_lane_to_all(solved, l);
   }
   subtract_product(padded, n, s->n_cols - j - n, strip + j + n, ld, y, x_s + j + n);
-  const double *B = strip + s->n_cols;
+  const real *B = strip + s->n_cols;
   for (int32_t g = s->segment_begin; g < s->segment_end; ++g) {
     subtract_product(padded, n, segment[g].length, B, ld, y, x + segment[g].scalar);
     B += segment[g].length;
@@ -59,27 +59,21 @@ INLINE void push_strip(const int padded, const int n, const struct sap_supernode
 }
 
 INLINE void push_any(const int padded, const struct sap_supernode *s,
-                     const struct sap_segment *segment, const double *P, double *x_s, double *x) {
-  for (int32_t j = 0; j < s->n_cols; j += SIMD_WIDTH) {
-    FOR_WIDTH(padded, sap_smaller(s->n_cols - j, SIMD_WIDTH), push_strip, s, segment, P, j, x_s, x);
+                     const struct sap_segment *segment, const real *P, real *x_s, real *x) {
+  for (int32_t j = 0; j < s->n_cols; j += SIMD_STRIP) {
+    FOR_WIDTH(padded, sap_smaller(s->n_cols - j, SIMD_STRIP), push_strip, s, segment, P, j, x_s, x);
   }
 }
 
-void SAP_OF_ISA(sap_push_solution_)(const struct sap_supernode *s,
-                                    const struct sap_segment *segment, const double *P, double *x) {
-  push_any(1, s, segment, P, x + s->scalar, x);
-}
-
-void SAP_OF_ISA(sap_solve_forward_)(int32_t rows, int32_t cols, const double *P, int32_t ld,
-                                    double *x, double *t) {
-  const struct sap_supernode panel = {.n_cols = cols, .ld = ld, .segment_end = rows > cols};
-  const struct sap_segment below = {.length = rows - cols};
-  push_any(0, &panel, &below, P, x, t);
+void SAP_OF_PANEL(sap_push_solution_)(const struct sap_supernode *s,
+                                      const struct sap_segment *segment, const void *values,
+                                      void *x) {
+  push_any(1, s, segment, (const real *)values + s->values, (real *)x + s->scalar, x);
 }
 
 /* sum (n) += A^T x for m rows of A */
-INLINE void add_products(const int padded, const int n, int32_t m, const double *A, int32_t ld,
-                         const double *x, simd sum[]) {
+INLINE void add_products(const int padded, const int n, int32_t m, const real *A, int32_t ld,
+                         const real *x, simd sum[]) {
   for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
     const simd_mask part = simd_left(m - i);
     const simd rows = simd_load_part(x + i, part);
@@ -93,24 +87,24 @@ INLINE void add_products(const int padded, const int n, int32_t m, const double 
 /* x_s <- L^-T (x_s - B^T x) for the n columns of s from j on: x_s holds those of s, and the segments say
  * where in x the rows of B are */
 INLINE void pull_strip(const int padded, const int n, const struct sap_supernode *s,
-                       const struct sap_segment *segment, const double *P, int32_t j, double *x_s,
-                       const double *x) {
+                       const struct sap_segment *segment, const real *P, int32_t j, real *x_s,
+                       const real *x) {
   const int32_t ld = s->ld;
-  const double *strip = P + (int64_t)j * ld;
-  simd sum[SIMD_WIDTH];
+  const real *strip = P + (int64_t)j * ld;
+  simd sum[SIMD_STRIP];
   UNROLL
-  for (int l = 0; l < SIMD_WIDTH; ++l) {
+  for (int l = 0; l < SIMD_STRIP; ++l) {
     sum[l] = simd_zero();
   }
   add_products(padded, n, s->n_cols - j - n, strip + j + n, ld, x_s + j + n, sum);
-  const double *B = strip + s->n_cols;
+  const real *B = strip + s->n_cols;
   for (int32_t g = s->segment_begin; g < s->segment_end; ++g) {
     add_products(padded, n, segment[g].length, B, ld, x + segment[g].scalar, sum);
     B += segment[g].length;
   }
-  double z[SIMD_WIDTH], w[SIMD_WIDTH];
+  real z[SIMD_WIDTH], w[SIMD_STRIP];
   simd_store(z, simd_load_first(x_s + j, n) - simd_sums(sum));
-  const double *T = strip + j;
+  const real *T = strip + j;
   UNROLL
   for (int l = 0; l < n; ++l) {
     w[l] = z[l] * T[(int64_t)l * ld + l];
@@ -129,16 +123,24 @@ INLINE void pull_strip(const int padded, const int n, const struct sap_supernode
 }
 
 INLINE void pull_any(const int padded, const struct sap_supernode *s,
-                     const struct sap_segment *segment, const double *P, double *x_s,
-                     const double *x) {
-  for (int32_t j = (s->n_cols - 1) / SIMD_WIDTH * SIMD_WIDTH; j >= 0; j -= SIMD_WIDTH) {
-    FOR_WIDTH(padded, sap_smaller(s->n_cols - j, SIMD_WIDTH), pull_strip, s, segment, P, j, x_s, x);
+                     const struct sap_segment *segment, const real *P, real *x_s, const real *x) {
+  for (int32_t j = (s->n_cols - 1) / SIMD_STRIP * SIMD_STRIP; j >= 0; j -= SIMD_STRIP) {
+    FOR_WIDTH(padded, sap_smaller(s->n_cols - j, SIMD_STRIP), pull_strip, s, segment, P, j, x_s, x);
   }
 }
 
-void SAP_OF_ISA(sap_pull_solution_)(const struct sap_supernode *s,
-                                    const struct sap_segment *segment, const double *P, double *x) {
-  pull_any(1, s, segment, P, x + s->scalar, x);
+void SAP_OF_PANEL(sap_pull_solution_)(const struct sap_supernode *s,
+                                      const struct sap_segment *segment, const void *values,
+                                      void *x) {
+  pull_any(1, s, segment, (const real *)values + s->values, (real *)x + s->scalar, x);
+}
+
+#ifndef SAP_IN_SINGLE
+void SAP_OF_ISA(sap_solve_forward_)(int32_t rows, int32_t cols, const double *P, int32_t ld,
+                                    double *x, double *t) {
+  const struct sap_supernode panel = {.n_cols = cols, .ld = ld, .segment_end = rows > cols};
+  const struct sap_segment below = {.length = rows - cols};
+  push_any(0, &panel, &below, P, x, t);
 }
 
 void SAP_OF_ISA(sap_solve_backward_)(int32_t rows, int32_t cols, const double *P, int32_t ld,
@@ -147,3 +149,4 @@ void SAP_OF_ISA(sap_solve_backward_)(int32_t rows, int32_t cols, const double *P
   const struct sap_segment below = {.length = rows - cols};
   pull_any(0, &panel, &below, P, x, t);
 }
+#endif

@@ -6,6 +6,7 @@
  *   simd_spread       a scalar, in all lanes            simd_sums       lane l is the sum of x[l]
  *   simd_sum_three    the sums of x[0] to x[2], stored
  *   simd_within       are all lanes in a closed range?
+ *   simd_load_single, simd_store_single   the first n lanes, floats in memory
  *
  * The partial forms come twice. A load has to wait for a store before it that it overlaps, in lanes that are masked too:
  * `part` takes a mask, `first` a constant number of lanes and touches no others. */
@@ -43,6 +44,7 @@ static inline void sap_store_four(double *p, __m256d x, int n) {
 
 #if defined(__AVX512F__)
 #define SAP_SIMD_WIDTH 8
+#define SAP_SIMD_REGISTERS 32
 typedef __m512d simd;
 typedef __m128d simd_scalar;
 typedef __mmask8 simd_mask;
@@ -73,6 +75,12 @@ static inline void simd_store_first(double *p, simd x, int n) {
   }
   sap_store_four(p, _mm512_castpd512_pd256(x), n < 4 ? n : 4);
   sap_store_four(p + 4, _mm512_extractf64x4_pd(x, 1), n > 4 ? n - 4 : 0);
+}
+static inline simd simd_load_single(const float *p, int n) {
+  return _mm512_cvtps_pd(_mm256_maskz_loadu_ps((__mmask8)((1u << n) - 1u), p));
+}
+static inline void simd_store_single(float *p, simd x, int n) {
+  _mm256_mask_storeu_ps(p, (__mmask8)((1u << n) - 1u), _mm512_cvtpd_ps(x));
 }
 static inline simd simd_abs(simd x) { return _mm512_abs_pd(x); }
 static inline simd simd_max(simd x, simd y) { return _mm512_max_pd(x, y); }
@@ -122,6 +130,7 @@ static inline void simd_sum_three(const simd x[3], double *a, double *b, double 
 
 #elif defined(__AVX2__)
 #define SAP_SIMD_WIDTH 4
+#define SAP_SIMD_REGISTERS 16
 typedef __m256d simd;
 typedef __m128d simd_scalar;
 typedef __m256i simd_mask;
@@ -137,6 +146,15 @@ static inline simd simd_load_part(const double *p, simd_mask m) { return _mm256_
 static inline void simd_store_part(double *p, simd x, simd_mask m) { _mm256_maskstore_pd(p, m, x); }
 static inline simd simd_load_first(const double *p, int n) { return sap_load_four(p, n); }
 static inline void simd_store_first(double *p, simd x, int n) { sap_store_four(p, x, n); }
+static inline simd simd_load_single(const float *p, int n) {
+  return (simd){p[0], n > 1 ? p[1] : 0, n > 2 ? p[2] : 0, n > 3 ? p[3] : 0};
+}
+static inline void simd_store_single(float *p, simd x, int n) {
+  const __m128 single = _mm256_cvtpd_ps(x);
+  for (int i = 0; i < n; ++i) {
+    p[i] = single[i];
+  }
+}
 static inline simd simd_abs(simd x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x); }
 static inline simd simd_max(simd x, simd y) { return _mm256_max_pd(x, y); }
 static inline simd simd_sqrt(simd x) { return _mm256_sqrt_pd(x); }
@@ -170,6 +188,7 @@ static inline simd simd_sums(const simd x[]) {
 #include <emmintrin.h>
 #endif
 #define SAP_SIMD_WIDTH 2
+#define SAP_SIMD_REGISTERS 16
 typedef double simd __attribute__((vector_size(16)));
 typedef simd simd_scalar;
 typedef double simd_unaligned __attribute__((vector_size(16), aligned(8), may_alias));
@@ -192,6 +211,14 @@ static inline void simd_store_part(double *p, simd x, simd_mask m) {
 }
 static inline simd simd_load_first(const double *p, int n) { return simd_load_part(p, n); }
 static inline void simd_store_first(double *p, simd x, int n) { simd_store_part(p, x, n); }
+static inline simd simd_load_single(const float *p, int n) {
+  return (simd){p[0], n > 1 ? p[1] : 0};
+}
+static inline void simd_store_single(float *p, simd x, int n) {
+  for (int i = 0; i < n; ++i) {
+    p[i] = (float)x[i];
+  }
+}
 static inline simd simd_abs(simd x) { return (simd){__builtin_fabs(x[0]), __builtin_fabs(x[1])}; }
 static inline simd simd_max(simd x, simd y) {
   return (simd){x[0] > y[0] ? x[0] : y[0], x[1] > y[1] ? x[1] : y[1]};
@@ -233,6 +260,8 @@ static inline simd_scalar simd_scalar_sqrt(simd_scalar x) {
 #endif
 }
 
-enum { SIMD_WIDTH = SAP_SIMD_WIDTH };
+/* SIMD_STRIP: columns of a panel that are worked on together */
+#define SAP_SIMD_STRIP SAP_SIMD_WIDTH
+enum { SIMD_WIDTH = SAP_SIMD_WIDTH, SIMD_STRIP = SAP_SIMD_STRIP };
 
 #endif

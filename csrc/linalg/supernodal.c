@@ -4,6 +4,7 @@
  * panels above it, at places found once per graph. L y = b is solved on the way, while each panel is in the
  * cache. */
 #include "linalg/factorization.h"
+#include "linalg/flush.h"
 
 /* blocks lie in the panels of the junction tree */
 static void find_places(struct sap_factor *factor, const int32_t *edge_low,
@@ -20,49 +21,86 @@ static void find_places(struct sap_factor *factor, const int32_t *edge_low,
   factor->n_values = tree->n_values;
 }
 
+/* x, or its copy in single precision */
+static void *begin_solve(struct sap_factor *factor, int32_t c, double *x) {
+  const struct sap_component *component = &factor->tree->component[c];
+  if (factor->precision[c] == SAP_DOUBLE || !x) {
+    return x;
+  }
+  for (int32_t i = component->scalar_begin; i < component->scalar_end; ++i) {
+    factor->single[i] = (float)x[i];
+  }
+  return factor->single;
+}
+
 /* L^T x = y */
-static void solve_backward(const struct sap_factor *factor, int32_t c, double *x) {
+static void end_solve(struct sap_factor *factor, int32_t c, void *y, double *x) {
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
+  const struct sap_panel_kernels *kernels = &factor->kernels->panels[factor->precision[c]];
+  const void *values = sap_factor_panels(factor, c);
   for (int32_t i = component->supernode_end - 1; i >= component->supernode_begin; --i) {
-    const struct sap_supernode *s = &tree->supernode[i];
-    factor->kernels->pull_solution(s, tree->segment, factor->values + s->values, x);
+    kernels->pull_solution(&tree->supernode[i], tree->segment, values, y);
+  }
+  for (int32_t i = component->scalar_begin; y != x && i < component->scalar_end; ++i) {
+    x[i] = (double)factor->single[i];
   }
 }
 
-static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
+static int32_t run_panels(struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
-  const struct sap_kernels *kernels = factor->kernels;
-  double *values = factor->values;
+  const struct sap_panel_kernels *kernels = &factor->kernels->panels[factor->precision[c]];
+  void *values = sap_factor_panels(factor, c), *y = begin_solve(factor, c, x);
   for (int32_t i = component->supernode_begin; i < component->supernode_end; ++i) {
     const struct sap_supernode *s = &tree->supernode[i];
-    double *panel = values + s->values;
-    const int32_t done = kernels->factor_panel(s, panel);
+    const int32_t done = kernels->factor(s, values);
     if (done < s->n_cols) {
       return sap_node_of_scalar(tree, s->node_begin, s->scalar + done);
     }
     /* H_rc -= B_r B_c^T for every pair of rows above */
-    kernels->push_updates(s, tree->update, panel, values);
+    kernels->push_updates(s, tree->update, values);
     /* L y = x, as far as the panel goes */
     if (x) {
-      kernels->push_solution(s, tree->segment, panel, x);
+      kernels->push_solution(s, tree->segment, values, y);
     }
   }
   if (x) {
-    solve_backward(factor, c, x);
+    end_solve(factor, c, y, x);
   }
   return -1;
 }
 
-static void solve(struct sap_factor *factor, int32_t c, double *x) {
+static void solve_panels(struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
+  const struct sap_panel_kernels *kernels = &factor->kernels->panels[factor->precision[c]];
+  const void *values = sap_factor_panels(factor, c);
+  void *y = begin_solve(factor, c, x);
   for (int32_t i = component->supernode_begin; i < component->supernode_end; ++i) {
-    const struct sap_supernode *s = &tree->supernode[i];
-    factor->kernels->push_solution(s, tree->segment, factor->values + s->values, x);
+    kernels->push_solution(&tree->supernode[i], tree->segment, values, y);
   }
-  solve_backward(factor, c, x);
+  end_solve(factor, c, y, x);
+}
+
+static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
+  if (factor->precision[c] == SAP_DOUBLE) {
+    return run_panels(factor, c, x);
+  }
+  const unsigned int state = sap_flush_begin();
+  const int32_t node = run_panels(factor, c, x);
+  sap_flush_end(state);
+  return node;
+}
+
+static void solve(struct sap_factor *factor, int32_t c, double *x) {
+  if (factor->precision[c] == SAP_DOUBLE) {
+    solve_panels(factor, c, x);
+    return;
+  }
+  const unsigned int state = sap_flush_begin();
+  solve_panels(factor, c, x);
+  sap_flush_end(state);
 }
 
 const struct sap_backend sap_backend_supernodal = {

@@ -38,6 +38,7 @@ static const field fields[] = {
     FIELD(REAL, start_threshold),
     FIELD(BOOLEAN, turning),
     CHOICE_FIELD(factorization, factorization_names),
+    FIELD(BOOLEAN, mixed_precision),
     FIELD(REAL, soft_norm),
     FIELD(BOOLEAN, islands),
     FIELD(BOOLEAN, record_history),

@@ -5,6 +5,7 @@
  * beside the diagonal one of its higher body, which shares G J with it; blocks of other trees are made of tiles in
  * registers, where chunks of columns are not zero. Panels are cleared one by one, since one that has just been
  * cleared is still in the cache when the blocks of its columns come. */
+#include "linalg/flush.h"
 #include "sap/rows.h"
 
 INLINE int acts(const struct sap_pool *pool, int32_t i) {
@@ -83,11 +84,33 @@ INLINE void load_body_block(const double *block, int32_t ld, simd sum[BODY][BODY
   }
 }
 
-INLINE void store_body_block(simd sum[BODY][BODY_VECTORS], struct sap_place place, double *values) {
+/* panels of doubles or floats */
+INLINE void load_panel_block(const int single, const void *values, struct sap_place place,
+                             simd sum[BODY][BODY_VECTORS]) {
+  if (!single) {
+    load_body_block((const double *)values + place.offset, place.ld, sum);
+    return;
+  }
+  const float *block = (const float *)values + place.offset;
   for (int j = 0; j < BODY; ++j) {
     for (int k = 0; k < BODY_VECTORS; ++k) {
-      simd_store_part(values + place.offset + (int64_t)j * place.ld + k * SIMD_WIDTH, sum[j][k],
-                      part_of(BODY, k));
+      sum[j][k] = simd_load_single(block + (int64_t)j * place.ld + k * SIMD_WIDTH,
+                                   sap_smaller(BODY - k * SIMD_WIDTH, SIMD_WIDTH));
+    }
+  }
+}
+
+INLINE void store_panel_block(const int single, simd sum[BODY][BODY_VECTORS],
+                              struct sap_place place, void *values) {
+  for (int j = 0; j < BODY; ++j) {
+    for (int k = 0; k < BODY_VECTORS; ++k) {
+      const size_t at = place.offset + (size_t)j * (size_t)place.ld + (size_t)k * SIMD_WIDTH;
+      if (single) {
+        simd_store_single((float *)values + at, sum[j][k],
+                          sap_smaller(BODY - k * SIMD_WIDTH, SIMD_WIDTH));
+      } else {
+        simd_store_part((double *)values + at, sum[j][k], part_of(BODY, k));
+      }
     }
   }
 }
@@ -97,13 +120,14 @@ INLINE int is_body(const struct sap_jacobian *J, int32_t node) {
 }
 
 /* the block of a patch between two free bodies, and what it adds to the diagonal one of the higher body */
-INLINE void assemble_body_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
-                               const struct sap_pool *pool, struct sap_factor *factor,
+INLINE void assemble_body_edge(const int single, const struct sap_jacobian *J,
+                               const struct sap_patch *patch, const struct sap_pool *pool,
+                               struct sap_factor *factor, void *values,
                                simd diagonal[BODY][BODY_VECTORS]) {
   const struct sap_place place = factor->edge[patch->edge];
   simd edge[BODY][BODY_VECTORS];
   if (patch->shares) {
-    load_body_block(factor->values + place.offset, place.ld, edge);
+    load_panel_block(single, values, place, edge);
   } else {
     for (int j = 0; j < BODY; ++j) {
       for (int k = 0; k < BODY_VECTORS; ++k) {
@@ -113,12 +137,13 @@ INLINE void assemble_body_edge(const struct sap_jacobian *J, const struct sap_pa
   }
   add_body_edge(pool, patch->begin, patch->end, J->values + patch->J_high, J->values + patch->J_low,
                 diagonal, edge);
-  store_body_block(edge, place, factor->values);
+  store_panel_block(single, edge, place, values);
 }
 
 /* the diagonal block of a free body, and those of its edges to lower bodies */
-INLINE void assemble_body(const struct sap_jacobian *J, int32_t node, const double *A,
-                          const struct sap_pool *pool, struct sap_factor *factor) {
+INLINE void assemble_body(const int single, const struct sap_jacobian *J, int32_t node,
+                          const double *A, const struct sap_pool *pool, struct sap_factor *factor,
+                          void *values) {
   const struct sap_graph *graph = J->graph;
   const double *rows = J->values + graph->node_J[node];
   simd diagonal[BODY][BODY_VECTORS];
@@ -126,13 +151,13 @@ INLINE void assemble_body(const struct sap_jacobian *J, int32_t node, const doub
   for (int32_t k = graph->incidence_start[node]; k < graph->incidence_start[node + 1]; ++k) {
     const struct sap_patch *patch = &graph->patch[graph->incidence[k].patch];
     if (patch->high == node && is_body(J, patch->low)) {
-      assemble_body_edge(J, patch, pool, factor, diagonal);
+      assemble_body_edge(single, J, patch, pool, factor, values, diagonal);
     } else {
       add_body_rows(pool, patch->begin, patch->end, rows, diagonal);
     }
     rows += (int64_t)(patch->end - patch->begin) * (3 * BODY_STRIDE);
   }
-  store_body_block(diagonal, factor->diagonal[node], factor->values);
+  store_panel_block(single, diagonal, factor->diagonal[node], values);
 }
 
 /* trees of any size: blocks in tiles of registers */
@@ -334,17 +359,26 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
                                struct sap_scratch scratch, struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
   const struct sap_component *component = &graph->tree.component[island->index];
+  const int single = factor->precision[island->index] == SAP_SINGLE; /* free bodies alone */
+  void *values = sap_factor_panels(factor, island->index);
+  const unsigned int state = single ? sap_flush_begin() : 0;
   for (int32_t k = component->supernode_begin; k < component->supernode_end; ++k) {
     const struct sap_supernode *s = &graph->tree.supernode[k];
-    sap_factor_clear(factor, s);
+    sap_factor_clear(factor, island->index, s);
     /* a tree writes the blocks of its edges with lower ones, whose panels have been cleared */
     for (int32_t node = s->node_begin; node < s->node_end; ++node) {
-      if (is_body(J, node)) {
-        assemble_body(J, node, A[node], pool, factor);
+      if (single) {
+        assemble_body(1, J, node, A[node], pool, factor, values);
+      } else if (is_body(J, node)) {
+        assemble_body(0, J, node, A[node], pool, factor, values);
       } else {
         assemble_tree(J, node, A[node], pool, scratch, factor);
       }
     }
+  }
+  if (single) {
+    sap_flush_end(state);
+    return;
   }
   /* edges from a body down to a tree that is none */
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {

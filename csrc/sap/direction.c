@@ -1,5 +1,19 @@
 #include "sap/direction.h"
 
+#include "sap/feasible.h"
+
+enum sap_precision sap_choose_precision(const struct sap_workspace *w,
+                                        const struct sap_island *island,
+                                        const sap_settings *settings) {
+  enum { BODIES = 24, BODY = 6 };
+  int single = settings->mixed_precision && settings->factorization == SAP_SUPERNODAL &&
+               island->node_end - island->node_begin >= BODIES && !sap_has_barrier(island);
+  for (int32_t i = island->node_begin; single && i < island->node_end; ++i) {
+    single = sap_node_size(&w->graph.tree, i) == BODY;
+  }
+  return single ? SAP_SINGLE : SAP_DOUBLE;
+}
+
 void sap_newton_system(struct sap_workspace *w, const struct sap_island *island) {
   for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
     w->dv[i] = -w->gradient[i];

@@ -84,9 +84,8 @@ static void record(struct sap_workspace *w, const struct sap_island *island, int
   }
 }
 
-/* dv = H^-1 dv; -1, or the position of the node at which H broke down */
-static int32_t solve_system(struct sap_workspace *w, const struct sap_island *island,
-                            struct stopwatch *watch, struct sap_newton_result *result) {
+static int32_t factor_and_solve(struct sap_workspace *w, const struct sap_island *island,
+                                struct stopwatch *watch, struct sap_newton_result *result) {
   sap_assemble(w, island);
   lap(watch, &result->assembly_seconds);
   const int32_t node = sap_factor_run(&w->factor, island->index, w->dv);
@@ -94,13 +93,38 @@ static int32_t solve_system(struct sap_workspace *w, const struct sap_island *is
   return node;
 }
 
+/* x^T y over an island */
+static double dot(const struct sap_island *island, const double *x, const double *y) {
+  double sum = 0;
+  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
+    sum += x[i] * y[i];
+  }
+  return sum;
+}
+
+/* dv = H^-1 dv; -1, or the position of the node at which H broke down. In single precision first, where that is chosen;
+ * where it fails H is too close to singular, and double precision takes over. */
+static int32_t solve_system(struct sap_workspace *w, const struct sap_island *island,
+                            struct stopwatch *watch, struct sap_newton_result *result) {
+  int8_t *precision = &w->factor.precision[island->index];
+  if (*precision == SAP_SINGLE) {
+    double *b = w->dp; /* not in use yet */
+    copy(b, w->dv, island);
+    if (factor_and_solve(w, island, watch, result) < 0) {
+      const double product = dot(island, b, w->dv); /* b^T H^-1 b */
+      if (product > 0 && product < INFINITY) {
+        return -1;
+      }
+    }
+    copy(w->dv, b, island);
+    *precision = SAP_DOUBLE;
+  }
+  return factor_and_solve(w, island, watch, result);
+}
+
 /* gradient^T dv < 0? The sticking quadratic is not l_p: its minimiser may lie uphill. */
 static int descends(const struct sap_workspace *w, const struct sap_island *island) {
-  double slope = 0;
-  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
-    slope += w->gradient[i] * w->dv[i];
-  }
-  return slope < 0;
+  return dot(island, w->gradient, w->dv) < 0;
 }
 
 /* Does Newton's own H do better, near the end? */
@@ -188,6 +212,8 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
   struct progress before = {
       .step = {1, 0}, .cost = INFINITY, .predicted = INFINITY, .smallest = INFINITY};
   struct sap_line line = {0};
+  int8_t *precision = &w->factor.precision[island->index];
+  *precision = sap_choose_precision(w, island, settings);
   copy(w->best, w->v, island);
   sap_refresh(w, island);
   int moved = w->reduction.tree != NULL; /* are velocities other than formed from v? */
@@ -216,7 +242,11 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
       result.outcome = SAP_NON_FINITE;
       break;
     }
-    const int stalled = exhausted(&before, &result.last);
+    int stalled = exhausted(&before, &result.last);
+    if (stalled && *precision == SAP_SINGLE) {
+      *precision = SAP_DOUBLE;
+      before.idle = stalled = 0;
+    }
     if (result.last.gradient < before.smallest) {
       before.smallest = result.last.gradient;
       copy(w->best, w->v, island);

@@ -19,6 +19,7 @@ sap_settings sap_settings_default(void) {
       .start_threshold = 0.05,
       .turning = 1,
       .factorization = SAP_SUPERNODAL,
+      .mixed_precision = 1,
       .soft_norm = 0,
       .islands = 1,
       .record_history = 0,
@@ -59,6 +60,8 @@ sap_status sap_settings_check(const sap_settings *s, sap_error *error) {
        s->factorization == SAP_SUPERNODAL || s->factorization == SAP_DENSE ||
            s->factorization == SAP_CHOLMOD,
        "must be a sap_factorization"},
+      {"mixed_precision", s->mixed_precision, s->mixed_precision == 0 || s->mixed_precision == 1,
+       "must be 0 or 1"},
       {"soft_norm", s->soft_norm, s->soft_norm >= 0 && isfinite(s->soft_norm),
        "must be finite and >= 0"},
       {"islands", s->islands, s->islands == 0 || s->islands == 1, "must be 0 or 1"},

@@ -50,6 +50,10 @@ class SapSettings:
         of the step before it where that does.
     factorization : {"supernodal", "dense", "cholmod"}
         How the Newton system is factored; see :func:`sapwood.factorizations`.
+    mixed_precision : bool
+        Find the directions of islands of 24 free bodies and more in single precision (supernodal,
+        no rigid cores); double takes over where that fails. Everything else, so the accuracy of
+        the solution, is in double precision.
     soft_norm : float
         eps_s in N s: |y_t| is replaced by sqrt(|y_t|^2 + eps_s^2). 0 is the exact law.
     islands : bool
@@ -83,6 +87,7 @@ class SapSettings:
     start_threshold: float = 0.05
     turning: bool = True
     factorization: Factorization = "supernodal"
+    mixed_precision: bool = True
     soft_norm: float = 0.0
     islands: bool = True
     record_history: bool = False

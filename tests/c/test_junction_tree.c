@@ -76,6 +76,14 @@ static void release(struct fixture *f) {
   }
 }
 
+static int32_t component_of(const struct fixture *f, int32_t node) {
+  int32_t c = 0;
+  while (f->tree.component[c].node_end <= node) {
+    ++c;
+  }
+  return c;
+}
+
 static void set_block(struct fixture *f, struct sap_place place, int32_t row, int32_t column,
                       uint64_t *seed) {
   const int32_t *scalar = f->tree.node_scalar;
@@ -87,7 +95,13 @@ static void set_block(struct fixture *f, struct sap_place place, int32_t row, in
       }
       const double h = i == j ? check_random(seed, 60, 90) : check_random(seed, -1, 1);
       const int32_t local_i = i - scalar[row], local_j = j - scalar[column];
-      f->factor.values[place.offset + (size_t)local_j * (size_t)place.ld + (size_t)local_i] = h;
+      const size_t at = place.offset + (size_t)local_j * (size_t)place.ld + (size_t)local_i;
+      const int32_t c = component_of(f, column);
+      if (f->factor.precision[c] == SAP_SINGLE) {
+        ((float *)sap_factor_panels(&f->factor, c))[at] = (float)h;
+      } else {
+        f->factor.values[at] = h;
+      }
       dense[i * n + j] = dense[j * n + i] = h;
     }
   }
@@ -96,8 +110,12 @@ static void set_block(struct fixture *f, struct sap_place place, int32_t row, in
 /* random diagonally dominant values, in the factor's places and in `dense` */
 static void set_values(struct fixture *f, uint64_t *seed) {
   memset(dense, 0, sizeof dense);
-  for (int32_t s = 0; s < f->tree.n_supernodes; ++s) {
-    sap_factor_clear(&f->factor, &f->tree.supernode[s]);
+  memset(f->factor.values, 0xff, f->factor.n_values * sizeof(double)); /* NaN */
+  for (int32_t c = 0; c < f->tree.n_components; ++c) {
+    const struct sap_component *component = &f->tree.component[c];
+    for (int32_t s = component->supernode_begin; s < component->supernode_end; ++s) {
+      sap_factor_clear(&f->factor, c, &f->tree.supernode[s]);
+    }
   }
   for (int32_t i = 0; i < f->n; ++i) {
     set_block(f, f->factor.diagonal[i], i, i, seed);
@@ -108,7 +126,7 @@ static void set_values(struct fixture *f, uint64_t *seed) {
 }
 
 /* b - H x is zero for the solution that comes with the factorization and for one by what that has left */
-static void check_solution(struct fixture *f, uint64_t *seed) {
+static void check_solution(struct fixture *f, double tolerance, uint64_t *seed) {
   double x[SCALARS], again[SCALARS], b[SCALARS];
   const int32_t n = f->tree.n_scalars;
   for (int32_t i = 0; i < n; ++i) {
@@ -126,7 +144,7 @@ static void check_solution(struct fixture *f, uint64_t *seed) {
     }
     worst = fmax(worst, fabs(sum));
   }
-  CHECK(worst < 1e-12);
+  CHECK(worst < tolerance);
   CHECK(memcmp(x, again, (size_t)n * sizeof *x) == 0);
 }
 
@@ -139,11 +157,30 @@ static void solves_what_a_dense_matrix_solves(void) {
       if (sap_factorization_available((sap_factorization)kind)) {
         build(&f, trial % 2, (sap_factorization)kind);
         set_values(&f, &seed);
-        check_solution(&f, &seed);
+        check_solution(&f, 1e-12, &seed);
         release(&f);
         f.blocks[0] = f.blocks[1] = f.blocks[2] = (struct sap_block){0};
       }
     }
+  }
+}
+
+/* every other component in single precision, all of them the second time; the others keep their values */
+static void components_have_a_precision_each(void) {
+  uint64_t seed = 21;
+  for (int trial = 0; trial < 120; ++trial) {
+    struct fixture f;
+    make_graph(&f, 1 + trial % NODES, 0.5 + 0.1 * (trial % 30), &seed);
+    build(&f, 0, SAP_SUPERNODAL);
+    for (int32_t all = 0; all < 2; ++all) {
+      for (int32_t c = 0; c < f.tree.n_components; ++c) {
+        CHECK(all == 1 || f.factor.precision[c] == SAP_DOUBLE);
+        f.factor.precision[c] = all || c % 2 == 0 ? SAP_SINGLE : SAP_DOUBLE;
+      }
+      set_values(&f, &seed);
+      check_solution(&f, 1e-4, &seed);
+    }
+    release(&f);
   }
 }
 
@@ -230,7 +267,7 @@ static void a_chain_stays_sparse(void) {
   CHECK_EQUAL(f.tree.n_components, 1);
   uint64_t seed = 14;
   set_values(&f, &seed);
-  check_solution(&f, &seed);
+  check_solution(&f, 1e-12, &seed);
   release(&f);
 }
 
@@ -264,6 +301,7 @@ static void no_nodes_at_all(void) {
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(solves_what_a_dense_matrix_solves),
+      CHECK_TEST(components_have_a_precision_each),
       CHECK_TEST(order_is_a_permutation_and_supernodes_cover_it),
       CHECK_TEST(components_are_the_connected_ones),
       CHECK_TEST(a_chain_stays_sparse),

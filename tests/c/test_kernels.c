@@ -114,14 +114,50 @@ static void factor_reproduces_the_panel(void) {
   }
 }
 
+/* ---- padded panels, in both precisions ---- */
+
+enum { PAD = 64, PANEL = 20 * PAD + 2 * SAP_PANEL_STEP };
+
+/* every set of kernels of panels there is, and how exact it is */
+static const struct sap_panel_kernels *panels_of(int32_t k, double *tolerance) {
+  const struct sap_kernels *kernels = sap_kernels_of(k / SAP_N_PRECISIONS);
+  *tolerance = k % SAP_N_PRECISIONS == SAP_SINGLE ? 1e-4 : 1e-12;
+  return kernels ? &kernels->panels[k % SAP_N_PRECISIONS] : NULL;
+}
+enum { PANEL_SETS = SAP_KERNEL_SETS * SAP_N_PRECISIONS };
+
+/* numbers as kernels of this precision take them */
+struct numbers {
+  int single;
+  float floats[PANEL];
+  double *doubles;
+};
+
+static void *give(struct numbers *to, double tolerance, double *x, int32_t n) {
+  to->single = tolerance > 1e-6;
+  to->doubles = x;
+  memset(to->floats, 0, sizeof to->floats);
+  for (int32_t i = 0; i < n; ++i) {
+    to->floats[i] = (float)x[i];
+  }
+  return to->single ? (void *)to->floats : (void *)x;
+}
+
+static void take(const struct numbers *from, int32_t n) {
+  for (int32_t i = 0; from->single && i < n; ++i) {
+    from->doubles[i] = (double)from->floats[i];
+  }
+}
+
 /* a padded panel gives the same factor, and leaves the padding zero */
 static void padded_panels_are_factored_alike(void) {
-  enum { PAD = 64 };
-  static double P[20 * PAD + SAP_PANEL_STEP];
+  static double P[PANEL];
+  static struct numbers values;
   uint64_t seed = 10;
-  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
-    const struct sap_kernels *kernels = sap_kernels_of(set);
-    for (int32_t n = 1; kernels && n <= 20; ++n) {
+  for (int32_t set = 0; set < PANEL_SETS; ++set) {
+    double tolerance;
+    const struct sap_panel_kernels *panels = panels_of(set, &tolerance);
+    for (int32_t n = 1; panels && n <= 20; ++n) {
       for (int32_t below = 0; below <= LD - n - 1; below += 1 + n % 4) {
         const int32_t rows = n + below;
         const struct sap_supernode s = {.n_cols = n, .n_rows = below, .ld = (rows + 7) / 8 * 8};
@@ -130,10 +166,11 @@ static void padded_panels_are_factored_alike(void) {
         for (int32_t j = 0; j < n; ++j) {
           memcpy(P + j * s.ld, B + j * LD, (size_t)rows * sizeof *P);
         }
-        REQUIRE(kernels->factor(rows, n, B, LD) == n);
-        REQUIRE(kernels->factor_panel(&s, P) == n);
+        REQUIRE(sap_kernels_of(0)->factor(rows, n, B, LD) == n);
+        REQUIRE(panels->factor(&s, give(&values, tolerance, P, PANEL)) == n);
+        take(&values, PANEL);
         for (int32_t j = 0; j < n; ++j) {
-          CHECK_ALL_CLOSE(P + j * s.ld + j, B + j * LD + j, rows - j, 1e-12);
+          CHECK_ALL_CLOSE(P + j * s.ld + j, B + j * LD + j, rows - j, tolerance);
           for (int32_t i = rows; i < s.ld; ++i) {
             CHECK(P[j * s.ld + i] == 0);
           }
@@ -145,29 +182,32 @@ static void padded_panels_are_factored_alike(void) {
 
 static void factor_names_the_first_bad_pivot(void) {
   const struct sap_supernode s = {.n_cols = 15, .ld = 16};
+  static struct numbers values;
   uint64_t seed = 4;
-  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
-    const struct sap_kernels *kernels = sap_kernels_of(set);
-    for (int32_t bad = 0; kernels && bad < 15; ++bad) {
+  for (int32_t set = 0; set < PANEL_SETS; ++set) {
+    double tolerance;
+    const struct sap_panel_kernels *panels = panels_of(set, &tolerance);
+    for (int32_t bad = 0; panels && bad < 15; ++bad) {
       make_panel(15, 0, B, &seed);
       B[bad * LD + bad] = bad % 2 ? -1 : NAN;
       memset(C, 0, sizeof C);
       for (int32_t j = 0; j < 15; ++j) {
         memcpy(C + j * s.ld, B + j * LD, 15 * sizeof *C);
       }
-      CHECK_EQUAL(kernels->factor(15, 15, B, LD), bad);
-      CHECK_EQUAL(kernels->factor_panel(&s, C), bad);
+      CHECK_EQUAL(sap_kernels_of(set / SAP_N_PRECISIONS)->factor(15, 15, B, LD), bad);
+      CHECK_EQUAL(panels->factor(&s, give(&values, tolerance, C, PANEL)), bad);
     }
   }
 }
 
 /* H x = b for a panel whose rows below lie in two segments of x, one before it and one behind it */
 static void solves_invert_the_factor(void) {
-  enum { PAD = 48 };
+  static struct numbers values, vector;
   uint64_t seed = 5;
-  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
-    const struct sap_kernels *kernels = sap_kernels_of(set);
-    for (int32_t n = 1; kernels && n <= 20; ++n) {
+  for (int32_t set = 0; set < PANEL_SETS; ++set) {
+    double tolerance;
+    const struct sap_panel_kernels *panels = panels_of(set, &tolerance);
+    for (int32_t n = 1; panels && n <= 20; ++n) {
       const int32_t below = (5 * n) % 20, first = below / 3;
       const struct sap_segment segments[] = {{.scalar = 1, .length = first},
                                              {.scalar = 9 + n, .length = below - first}};
@@ -178,16 +218,18 @@ static void solves_invert_the_factor(void) {
                                       .segment_begin = first == 0,
                                       .segment_end = below > 0 ? 2 : 1};
       double b[PAD], x[PAD], expected_x[PAD];
-      static double P[20 * PAD];
+      static double P[PANEL];
       make_panel(n, below, B, &seed);
       memcpy(C, B, sizeof B);
-      kernels->factor(n + below, n, C, LD);
+      sap_kernels_of(0)->factor(n + below, n, C, LD);
       for (int32_t j = 0; j < n; ++j) {
         memcpy(P + j * PAD, C + j * LD, LD * sizeof(double));
       }
       fill(b, PAD, &seed);
       memcpy(x, b, sizeof x);
-      kernels->push_solution(&s, segments, P, x);
+      const void *factor = give(&values, tolerance, P, PANEL);
+      panels->push_solution(&s, segments, factor, give(&vector, tolerance, x, PAD));
+      take(&vector, PAD);
       /* L y = b on top, b - B y below */
       memcpy(expected_x, b, sizeof b);
       for (int32_t i = 0; i < n + below; ++i) {
@@ -196,26 +238,59 @@ static void solves_invert_the_factor(void) {
           sum += (i == j ? 1 / C[j * LD + i] : C[j * LD + i]) * x[8 + j];
         }
         if (i < n) {
-          CHECK_CLOSE(sum, b[8 + i], 1e-12);
+          CHECK_CLOSE(sum, b[8 + i], tolerance);
           expected_x[8 + i] = x[8 + i];
         } else {
           expected_x[i < n + first ? 1 + i - n : 9 + i - first] -= sum;
         }
       }
-      CHECK_ALL_CLOSE(x, expected_x, PAD, 1e-12);
+      CHECK_ALL_CLOSE(x, expected_x, PAD, tolerance);
       /* L^T z = y - B^T x below, which stays */
       memcpy(expected_x, x, sizeof x);
-      kernels->pull_solution(&s, segments, P, x);
+      panels->pull_solution(&s, segments, factor, give(&vector, tolerance, x, PAD));
+      take(&vector, PAD);
       for (int32_t i = 0; i < n; ++i) {
         double sum = -expected_x[8 + i];
         for (int32_t j = i; j < n + below; ++j) {
           const int32_t at = j < n ? 8 + j : j < n + first ? 1 + j - n : 9 + j - first;
           sum += (i == j ? 1 / C[i * LD + j] : C[i * LD + j]) * x[at];
         }
-        CHECK(fabs(sum) < 1e-12 * (n + 1));
+        CHECK(fabs(sum) < tolerance * (n + 1));
         expected_x[8 + i] = x[8 + i];
       }
-      CHECK_ALL_CLOSE(x, expected_x, PAD, 0);
+      CHECK_ALL_CLOSE(x, expected_x, PAD, vector.single ? 1e-6 : 0);
+    }
+  }
+}
+
+/* C - B_r B_c^T for rows r and c of a panel that do not overlap */
+static void updates_are_products_of_rows(void) {
+  enum { N = 5, ROWS = 30 };
+  static double values[2 * PANEL], expected_values[2 * PANEL];
+  static struct numbers numbers;
+  uint64_t seed = 11;
+  for (int32_t set = 0; set < PANEL_SETS; ++set) {
+    double tolerance;
+    const struct sap_panel_kernels *panels = panels_of(set, &tolerance);
+    for (int32_t rows = 1; panels && rows < ROWS - N; ++rows) {
+      for (int32_t cols = 1; cols <= 12 && N + cols <= ROWS; ++cols) {
+        const int32_t row = ROWS - rows, ld = 40, target_ld = 32, target = N * 40 + 8;
+        const struct sap_update update = {(size_t)target, target_ld, row, rows, N, cols};
+        const struct sap_supernode s = {.n_cols = N, .n_rows = ROWS - N, .ld = ld, .update_end = 1};
+        fill(values, PANEL, &seed);
+        memcpy(expected_values, values, sizeof values);
+        for (int32_t j = 0; j < cols; ++j) {
+          for (int32_t i = 0; i < rows; ++i) {
+            for (int32_t k = 0; k < N; ++k) {
+              expected_values[target + j * target_ld + i] -=
+                  values[k * ld + row + i] * values[k * ld + N + j];
+            }
+          }
+        }
+        panels->push_updates(&s, &update, give(&numbers, tolerance, values, PANEL));
+        take(&numbers, PANEL);
+        CHECK_ALL_CLOSE(values, expected_values, target + cols * target_ld, tolerance);
+      }
     }
   }
 }
@@ -335,6 +410,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(padded_panels_are_factored_alike),
       CHECK_TEST(factor_names_the_first_bad_pivot),
       CHECK_TEST(solves_invert_the_factor),
+      CHECK_TEST(updates_are_products_of_rows),
       CHECK_TEST(plain_solves_stay_inside_the_panel),
       CHECK_TEST(factor_takes_any_scale),
       CHECK_TEST(gram_is_the_product_of_x_with_itself),

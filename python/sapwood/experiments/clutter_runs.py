@@ -29,6 +29,7 @@ METHODS = {
         islands=False,
         start="newton",
         turning=False,
+        mixed_precision=False,
         line_search_tolerance=1e-8,
         # the smallest sigma of figure 15 asks for more than the usual 100
         max_iterations=1000,

@@ -79,4 +79,6 @@ class SapwoodPlain(Sapwood):
 
     name = "sapwood-plain"
     modes = ("cold",)
-    settings = SapSettings(islands=False, start="newton", turning=False)
+    settings = SapSettings(
+        islands=False, start="newton", turning=False, mixed_precision=False
+    )

@@ -15,12 +15,12 @@ Blocks = Mapping[tuple[int, int], Array]
 
 def factor_dense(A: Array) -> Array:
     """Lower triangular L with L L^T = A; LinAlgError where A is not positive definite."""
-    return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
+    return np.asarray(np.linalg.cholesky(A), dtype=A.dtype)
 
 
 def solve_lower(L: Array, b: Array) -> Array:
-    """x with L x = b by forward substitution; b (n) or (n, m)."""
-    x = np.array(b, dtype=float)
+    """x with L x = b by forward substitution, in the precision of L; b (n) or (n, m)."""
+    x = np.array(b, dtype=L.dtype)
     for j in range(len(L)):
         x[j] /= L[j, j]
         x[j + 1 :] -= np.multiply.outer(L[j + 1 :, j], x[j])
@@ -28,8 +28,8 @@ def solve_lower(L: Array, b: Array) -> Array:
 
 
 def solve_upper(L: Array, b: Array) -> Array:
-    """x with L^T x = b by back substitution; b (n) or (n, m)."""
-    x = np.array(b, dtype=float)
+    """x with L^T x = b by back substitution, in the precision of L; b (n) or (n, m)."""
+    x = np.array(b, dtype=L.dtype)
     for j in reversed(range(len(L))):
         x[j] /= L[j, j]
         x[:j] -= np.multiply.outer(L[j, :j], x[j])
@@ -53,6 +53,11 @@ class BlockCholesky:
         Velocities n_t of each tree t that takes part.
     edges : sequence of (t, s)
         Pairs of trees that have a block in H.
+
+    Attributes
+    ----------
+    single : bool
+        Factor and solve in single precision; False unless set.
     """
 
     def __init__(self, sizes: Mapping[int, int], edges: Sequence[tuple[int, int]]) -> None:
@@ -66,6 +71,11 @@ class BlockCholesky:
         self.clique_of = {t: c for c, clique in enumerate(self.cliques) for t in clique.residual}
         self.position = {t: k for k, t in enumerate(self.order)}
         self.columns: list[tuple[Array, Array]] = []
+        self.single = False
+
+    @property
+    def _dtype(self) -> type[np.floating]:
+        return np.float32 if self.single else np.float64
 
     def _slices(self, trees: Sequence[int]) -> tuple[dict[int, slice], int]:
         """Where each of `trees` lies when they are stacked, and how long the stack is."""
@@ -94,7 +104,7 @@ class BlockCholesky:
         self.columns = []
         for c, clique in enumerate(self.cliques):
             at, size = self._slices(clique.residual + clique.separator)
-            front = np.zeros((size, size))
+            front = np.zeros((size, size), dtype=self._dtype)
 
             # assemble the blocks of H and the Schur complements of the children
             for t, s, block in inbox[c]:
@@ -120,7 +130,7 @@ class BlockCholesky:
 
     def solve(self, b: Mapping[int, Array]) -> dict[int, Array]:
         """x with H x = b; right side and solution are one vector per tree."""
-        x = {t: np.array(b[t], dtype=float) for t in self.sizes}
+        x = {t: np.array(b[t], dtype=self._dtype) for t in self.sizes}
 
         # forward: L z = b
         for clique, (L11, L21) in zip(self.cliques, self.columns, strict=True):
@@ -142,4 +152,4 @@ class BlockCholesky:
             at, _ = self._slices(clique.residual)
             for t in clique.residual:
                 x[t] = z[at[t]]
-        return x
+        return {t: np.asarray(x_t, dtype=np.float64) for t, x_t in x.items()}

@@ -40,7 +40,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.settings import SapSettings
+
 from .cholesky import BlockCholesky, NotPositiveDefinite, factor_dense, solve_lower, solve_upper
+from .core_pool import CorePool
 from .objective import Objective, Point
 from .pools import Dual
 
@@ -53,6 +56,18 @@ def symbolic(objective: Objective) -> BlockCholesky:
     patches = [patch for pool in objective.pools for patch in pool.patches]
     edges = [(p.trees[0], p.trees[1]) for p in patches if len(p.trees) == 2]
     return BlockCholesky(sizes, edges)
+
+
+def prefers_single(objective: Objective, settings: SapSettings) -> bool:
+    """Are there many free bodies, without barriers, and may their directions be less exact?"""
+    sizes = [len(A) for A in objective.A.values()]
+    return (
+        settings.mixed_precision
+        and settings.factorization == "supernodal"
+        and len(sizes) >= 24
+        and all(n == 6 for n in sizes)
+        and not isinstance(objective.pools[0], CorePool)
+    )
 
 
 def solve_hessian(

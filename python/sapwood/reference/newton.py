@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Sequence
@@ -19,7 +20,14 @@ from sapwood.solver import Evaluation, LineValues
 from .certificate import velocity_error_bound
 from .cholesky import NotPositiveDefinite
 from .core_pool import CorePool
-from .direction import blend, predict, solve_hessian, sticking_system, symbolic
+from .direction import (
+    blend,
+    predict,
+    prefers_single,
+    solve_hessian,
+    sticking_system,
+    symbolic,
+)
 from .feasible import fit_barriers, start_inside
 from .graph import islands, touching
 from .line_search import backtracking, exact
@@ -86,8 +94,15 @@ def minimize(
     eps_a = settings.absolute_tolerance / np.sqrt(n_islands)
     eps_r = settings.relative_tolerance / share
     cholesky = symbolic(objective)
+    cholesky.single = prefers_single(objective, settings)
 
     def solve_for(G: Sequence[Array], b: Array) -> Array:
+        if cholesky.single:
+            with contextlib.suppress(NotPositiveDefinite):
+                x = solve_hessian(objective, G, b, cholesky=cholesky)
+                if 0.0 < b @ x < np.inf:
+                    return x
+            cholesky.single = False  # H is too close to singular
         return solve_hessian(objective, G, b, settings.factorization, cholesky)
 
     def tolerance(point: Point) -> float:
@@ -110,6 +125,8 @@ def minimize(
             break
         if point.gradient_norm <= tolerance(point):
             return Run(point, Status.converged, -1, iteration, total_trials, records, raised)
+        if idle == 3 and cholesky.single:
+            cholesky.single, idle = False, 0
         if idle == 3:
             status = Status.stalled
             break
