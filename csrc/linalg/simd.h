@@ -147,10 +147,15 @@ static inline void simd_store_part(double *p, simd x, simd_mask m) { _mm256_mask
 static inline simd simd_load_first(const double *p, int n) { return sap_load_four(p, n); }
 static inline void simd_store_first(double *p, simd x, int n) { sap_store_four(p, x, n); }
 static inline simd simd_load_single(const float *p, int n) {
-  return (simd){p[0], n > 1 ? p[1] : 0, n > 2 ? p[2] : 0, n > 3 ? p[3] : 0};
+  return n == 4 ? _mm256_cvtps_pd(_mm_loadu_ps(p))
+                : (simd){n > 0 ? p[0] : 0, n > 1 ? p[1] : 0, n > 2 ? p[2] : 0, 0};
 }
 static inline void simd_store_single(float *p, simd x, int n) {
   const __m128 single = _mm256_cvtpd_ps(x);
+  if (n == 4) {
+    _mm_storeu_ps(p, single);
+    return;
+  }
   for (int i = 0; i < n; ++i) {
     p[i] = single[i];
   }
@@ -212,7 +217,7 @@ static inline void simd_store_part(double *p, simd x, simd_mask m) {
 static inline simd simd_load_first(const double *p, int n) { return simd_load_part(p, n); }
 static inline void simd_store_first(double *p, simd x, int n) { simd_store_part(p, x, n); }
 static inline simd simd_load_single(const float *p, int n) {
-  return (simd){p[0], n > 1 ? p[1] : 0};
+  return (simd){n > 0 ? p[0] : 0, n > 1 ? p[1] : 0};
 }
 static inline void simd_store_single(float *p, simd x, int n) {
   for (int i = 0; i < n; ++i) {

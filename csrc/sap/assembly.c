@@ -76,41 +76,57 @@ INLINE void add_body_edge(const struct sap_pool *pool, int32_t begin, int32_t en
   }
 }
 
-INLINE void load_body_block(const double *block, int32_t ld, simd sum[BODY][BODY_VECTORS]) {
+INLINE void load_body_mass(const double *A, simd sum[BODY][BODY_VECTORS]) {
   for (int j = 0; j < BODY; ++j) {
     for (int k = 0; k < BODY_VECTORS; ++k) {
-      sum[j][k] = simd_load_part(block + (int64_t)j * ld + k * SIMD_WIDTH, part_of(BODY, k));
+      sum[j][k] = simd_load_part(A + j * BODY + k * SIMD_WIDTH, part_of(BODY, k));
     }
   }
 }
 
-/* panels of doubles or floats */
-INLINE void load_panel_block(const int single, const void *values, struct sap_place place,
-                             simd sum[BODY][BODY_VECTORS]) {
-  if (!single) {
-    load_body_block((const double *)values + place.offset, place.ld, sum);
-    return;
+/* where blocks go: panels of doubles or floats */
+struct panels {
+  void *values;
+  int single;
+};
+
+/* the first n entries of a vector at an entry of a panel; n, 1 to the width, and `single` are constants but for the last
+ * rows of large blocks */
+INLINE simd load_entries(const int single, const void *values, size_t at, const int32_t n) {
+  return single ? simd_load_single((const float *)values + at, n)
+                : simd_load_part((const double *)values + at, simd_first(n));
+}
+
+INLINE void store_entries(const int single, void *values, size_t at, simd x, const int32_t n) {
+  if (single) {
+    simd_store_single((float *)values + at, x, n);
+  } else {
+    simd_store_part((double *)values + at, x, simd_first(n));
   }
-  const float *block = (const float *)values + place.offset;
+}
+
+/* entry (i, j) of a block */
+INLINE size_t entry(struct sap_place place, int32_t i, int32_t j) {
+  return place.offset + (size_t)j * (size_t)place.ld + (size_t)i;
+}
+
+/* rows of a body in vector k */
+INLINE int32_t body_rows(const int k) { return sap_smaller(BODY - k * SIMD_WIDTH, SIMD_WIDTH); }
+
+INLINE void load_body_block(const int single, const void *values, struct sap_place place,
+                            simd sum[BODY][BODY_VECTORS]) {
   for (int j = 0; j < BODY; ++j) {
     for (int k = 0; k < BODY_VECTORS; ++k) {
-      sum[j][k] = simd_load_single(block + (int64_t)j * place.ld + k * SIMD_WIDTH,
-                                   sap_smaller(BODY - k * SIMD_WIDTH, SIMD_WIDTH));
+      sum[j][k] = load_entries(single, values, entry(place, k * SIMD_WIDTH, j), body_rows(k));
     }
   }
 }
 
-INLINE void store_panel_block(const int single, simd sum[BODY][BODY_VECTORS],
-                              struct sap_place place, void *values) {
+INLINE void store_body_block(simd sum[BODY][BODY_VECTORS], struct sap_place place, const int single,
+                             void *values) {
   for (int j = 0; j < BODY; ++j) {
     for (int k = 0; k < BODY_VECTORS; ++k) {
-      const size_t at = place.offset + (size_t)j * (size_t)place.ld + (size_t)k * SIMD_WIDTH;
-      if (single) {
-        simd_store_single((float *)values + at, sum[j][k],
-                          sap_smaller(BODY - k * SIMD_WIDTH, SIMD_WIDTH));
-      } else {
-        simd_store_part((double *)values + at, sum[j][k], part_of(BODY, k));
-      }
+      store_entries(single, values, entry(place, k * SIMD_WIDTH, j), sum[j][k], body_rows(k));
     }
   }
 }
@@ -122,12 +138,12 @@ INLINE int is_body(const struct sap_jacobian *J, int32_t node) {
 /* the block of a patch between two free bodies, and what it adds to the diagonal one of the higher body */
 INLINE void assemble_body_edge(const int single, const struct sap_jacobian *J,
                                const struct sap_patch *patch, const struct sap_pool *pool,
-                               struct sap_factor *factor, void *values,
+                               const struct sap_factor *factor, void *values,
                                simd diagonal[BODY][BODY_VECTORS]) {
   const struct sap_place place = factor->edge[patch->edge];
   simd edge[BODY][BODY_VECTORS];
   if (patch->shares) {
-    load_panel_block(single, values, place, edge);
+    load_body_block(single, values, place, edge);
   } else {
     for (int j = 0; j < BODY; ++j) {
       for (int k = 0; k < BODY_VECTORS; ++k) {
@@ -137,17 +153,17 @@ INLINE void assemble_body_edge(const int single, const struct sap_jacobian *J,
   }
   add_body_edge(pool, patch->begin, patch->end, J->values + patch->J_high, J->values + patch->J_low,
                 diagonal, edge);
-  store_panel_block(single, edge, place, values);
+  store_body_block(edge, place, single, values);
 }
 
 /* the diagonal block of a free body, and those of its edges to lower bodies */
 INLINE void assemble_body(const int single, const struct sap_jacobian *J, int32_t node,
-                          const double *A, const struct sap_pool *pool, struct sap_factor *factor,
-                          void *values) {
+                          const double *A, const struct sap_pool *pool,
+                          const struct sap_factor *factor, void *values) {
   const struct sap_graph *graph = J->graph;
   const double *rows = J->values + graph->node_J[node];
   simd diagonal[BODY][BODY_VECTORS];
-  load_body_block(A, BODY, diagonal);
+  load_body_mass(A, diagonal);
   for (int32_t k = graph->incidence_start[node]; k < graph->incidence_start[node + 1]; ++k) {
     const struct sap_patch *patch = &graph->patch[graph->incidence[k].patch];
     if (patch->high == node && is_body(J, patch->low)) {
@@ -157,7 +173,7 @@ INLINE void assemble_body(const int single, const struct sap_jacobian *J, int32_
     }
     rows += (int64_t)(patch->end - patch->begin) * (3 * BODY_STRIDE);
   }
-  store_panel_block(single, diagonal, factor->diagonal[node], values);
+  store_body_block(diagonal, factor->diagonal[node], single, values);
 }
 
 /* trees of any size: blocks in tiles of registers */
@@ -167,31 +183,41 @@ enum {
   TILE_COLUMNS = SIMD_WIDTH == 8 ? 8 : 4
 };
 
-/* C (m, n) = B + sum of GJ^T J over the terms; B may be C */
+/* block (m, n) = A + sum of GJ^T J over the terms; without A (m, m) they are added to what is there */
 struct block {
   const struct sap_term *terms;
   int32_t n_terms;
   int32_t m, n;
-  const double *B;
-  double *C;
-  int32_t ld_B, ld_C;
+  const double *A;
+  struct panels panels;
+  struct sap_place place;
 };
 
 /* tile of a block at row i, column j, N columns: of the first n_terms terms those that have both chunks */
-INLINE void add_tile(const int N, const struct block *block, int32_t n_terms, int32_t i,
-                     int32_t j) {
+INLINE void add_tile(const int single, const int N, const struct block *block, int32_t n_terms,
+                     int32_t i, int32_t j) {
   const int32_t row_chunk = i / sap_chunk(block->m), column_chunk = j / sap_chunk(block->n);
   const int64_t row_stride = sap_stride(block->m), column_stride = sap_stride(block->n);
-  const double *B = block->B + (int64_t)j * block->ld_B + i;
-  double *C = block->C + (int64_t)j * block->ld_C + i;
-  simd_mask part[TILE_VECTORS];
+  const int32_t ld = block->place.ld;
+  void *values = block->panels.values;
+  const size_t at = entry(block->place, i, j);
+  int32_t left[TILE_VECTORS];
   simd sum[TILE_COLUMNS][TILE_VECTORS];
   UNROLL
   for (int v = 0; v < TILE_VECTORS; ++v) {
-    part[v] = part_of(block->m - i, v);
-    UNROLL
-    for (int l = 0; l < N; ++l) {
-      sum[l][v] = simd_load_part(B + (int64_t)l * block->ld_B + v * SIMD_WIDTH, part[v]);
+    const int32_t rows = block->m - i - v * SIMD_WIDTH;
+    left[v] = rows > 0 ? sap_smaller(rows, SIMD_WIDTH) : 0;
+    if (block->A) {
+      const double *A = block->A + (int64_t)j * block->m + i + v * SIMD_WIDTH;
+      UNROLL
+      for (int l = 0; l < N; ++l) {
+        sum[l][v] = simd_load_part(A + (int64_t)l * block->m, simd_first(left[v]));
+      }
+    } else {
+      UNROLL
+      for (int l = 0; l < N; ++l) {
+        sum[l][v] = load_entries(single, values, at + (size_t)(l * ld + v * SIMD_WIDTH), left[v]);
+      }
     }
   }
   for (const struct sap_term *term = block->terms; term < block->terms + n_terms; ++term) {
@@ -214,13 +240,12 @@ INLINE void add_tile(const int N, const struct block *block, int32_t n_terms, in
   for (int v = 0; v < TILE_VECTORS; ++v) {
     UNROLL
     for (int l = 0; l < N; ++l) {
-      simd_store_part(C + (int64_t)l * block->ld_C + v * SIMD_WIDTH, sum[l][v], part[v]);
+      store_entries(single, values, at + (size_t)(l * ld + v * SIMD_WIDTH), sum[l][v], left[v]);
     }
   }
 }
 
-/* all tiles of a block; with `lower` what lies above the diagonal is undefined */
-static void add_terms(const struct block *block, int lower) {
+INLINE void add_tiles(const int single, const struct block *block, int lower) {
   const int32_t n = block->n;
   uint64_t rows = 0, columns = 0;
   for (int32_t t = 0; t < block->n_terms; ++t) {
@@ -231,23 +256,40 @@ static void add_terms(const struct block *block, int lower) {
     const int32_t end = lower ? sap_smaller(i + TILE_ROWS, n) : n;
     for (int32_t j = 0; j < end; j += TILE_COLUMNS) {
       const int any = rows >> i / sap_chunk(block->m) & columns >> j / sap_chunk(n) & 1;
-      if (!any && block->B == block->C) {
+      if (!any && !block->A) {
         continue;
       }
       const int32_t n_terms = any ? block->n_terms : 0;
       switch (n - j) {
-        case 1: add_tile(1, block, n_terms, i, j); break;
-        case 2: add_tile(2, block, n_terms, i, j); break;
-        case 3: add_tile(3, block, n_terms, i, j); break;
+        case 1: add_tile(single, 1, block, n_terms, i, j); break;
+        case 2: add_tile(single, 2, block, n_terms, i, j); break;
+        case 3: add_tile(single, 3, block, n_terms, i, j); break;
 #if SAP_SIMD_WIDTH == 8
-        case 4: add_tile(4, block, n_terms, i, j); break;
-        case 5: add_tile(5, block, n_terms, i, j); break;
-        case 6: add_tile(6, block, n_terms, i, j); break;
-        case 7: add_tile(7, block, n_terms, i, j); break;
+        case 4: add_tile(single, 4, block, n_terms, i, j); break;
+        case 5: add_tile(single, 5, block, n_terms, i, j); break;
+        case 6: add_tile(single, 6, block, n_terms, i, j); break;
+        case 7: add_tile(single, 7, block, n_terms, i, j); break;
 #endif
-        default: add_tile(TILE_COLUMNS, block, n_terms, i, j); break;
+        default: add_tile(single, TILE_COLUMNS, block, n_terms, i, j); break;
       }
     }
+  }
+}
+
+static __attribute__((noinline)) void add_to_doubles(const struct block *block, int lower) {
+  add_tiles(0, block, lower);
+}
+
+static __attribute__((noinline)) void add_to_singles(const struct block *block, int lower) {
+  add_tiles(1, block, lower);
+}
+
+/* all tiles of a block; with `lower` what lies above the diagonal is undefined */
+static void add_terms(const struct block *block, int lower) {
+  if (block->panels.single) {
+    add_to_singles(block, lower);
+  } else {
+    add_to_doubles(block, lower);
   }
 }
 
@@ -290,7 +332,8 @@ INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, u
  * behind it */
 INLINE double *assemble_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
                              const struct sap_pool *pool, struct sap_term *terms, double *GJ,
-                             const int ready, struct sap_factor *factor) {
+                             const int ready, const struct sap_factor *factor,
+                             struct panels panels) {
   const struct side low = side_of(J, patch, 0), high = side_of(J, patch, 1);
   const struct sap_place place = factor->edge[patch->edge];
   int32_t n_terms = 0;
@@ -307,8 +350,7 @@ INLINE double *assemble_edge(const struct sap_jacobian *J, const struct sap_patc
       GJ += 3 * high.stride;
     }
   }
-  double *C = factor->values + place.offset;
-  const struct block block = {terms, n_terms, high.n, low.n, C, C, place.ld, place.ld};
+  const struct block block = {terms, n_terms, high.n, low.n, NULL, panels, place};
   add_terms(&block, 0);
   return GJ;
 }
@@ -316,12 +358,11 @@ INLINE double *assemble_edge(const struct sap_jacobian *J, const struct sap_patc
 /* the diagonal block of a tree, and those of its edges to lower ones */
 static void assemble_tree(const struct sap_jacobian *J, int32_t node, const double *A,
                           const struct sap_pool *pool, struct sap_scratch scratch,
-                          struct sap_factor *factor) {
+                          const struct sap_factor *factor, struct panels panels) {
   const struct sap_graph *graph = J->graph;
   const struct sap_incidence *begin = &graph->incidence[graph->incidence_start[node]];
   const struct sap_incidence *end = &graph->incidence[graph->incidence_start[node + 1]];
   const int32_t n = sap_node_size(&graph->tree, node), width = 3 * sap_stride(n);
-  const struct sap_place place = factor->diagonal[node];
   const double *row = J->values + graph->node_J[node];
   double *GJ = scratch.GJ;
   int32_t n_terms = 0;
@@ -337,15 +378,14 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
       }
     }
   }
-  const struct block block = {scratch.terms, n_terms, n, n, A, factor->values + place.offset, n,
-                              place.ld};
+  const struct block block = {scratch.terms, n_terms, n, n, A, panels, factor->diagonal[node]};
   add_terms(&block, 1);
 
   GJ = scratch.GJ;
   for (const struct sap_incidence *incidence = begin; incidence < end; ++incidence) {
     const struct sap_patch *patch = &graph->patch[incidence->patch];
     if (patch->high == node) {
-      GJ = assemble_edge(J, patch, pool, scratch.terms, GJ, 1, factor);
+      GJ = assemble_edge(J, patch, pool, scratch.terms, GJ, 1, factor, panels);
       continue;
     }
     for (int32_t i = incidence->begin; i < incidence->end; ++i) {
@@ -359,32 +399,33 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
                                struct sap_scratch scratch, struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
   const struct sap_component *component = &graph->tree.component[island->index];
-  const int single = factor->precision[island->index] == SAP_SINGLE; /* free bodies alone */
   void *values = sap_factor_panels(factor, island->index);
-  const unsigned int state = single ? sap_flush_begin() : 0;
+  const struct panels panels = {values, factor->precision[island->index] == SAP_SINGLE};
+  const unsigned int state = panels.single ? sap_flush_begin() : 0;
+  int only_bodies = 1;
   for (int32_t k = component->supernode_begin; k < component->supernode_end; ++k) {
     const struct sap_supernode *s = &graph->tree.supernode[k];
     sap_factor_clear(factor, island->index, s);
     /* a tree writes the blocks of its edges with lower ones, whose panels have been cleared */
     for (int32_t node = s->node_begin; node < s->node_end; ++node) {
-      if (single) {
+      if (!is_body(J, node)) {
+        only_bodies = 0;
+        assemble_tree(J, node, A[node], pool, scratch, factor, panels);
+      } else if (panels.single) {
         assemble_body(1, J, node, A[node], pool, factor, values);
-      } else if (is_body(J, node)) {
-        assemble_body(0, J, node, A[node], pool, factor, values);
       } else {
-        assemble_tree(J, node, A[node], pool, scratch, factor);
+        assemble_body(0, J, node, A[node], pool, factor, values);
       }
     }
   }
-  if (single) {
-    sap_flush_end(state);
-    return;
-  }
   /* edges from a body down to a tree that is none */
-  for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
+  for (int32_t p = island->patch_begin; !only_bodies && p < island->patch_end; ++p) {
     const struct sap_patch *patch = &graph->patch[p];
     if (patch->high >= 0 && is_body(J, patch->high) && !is_body(J, patch->low)) {
-      assemble_edge(J, patch, pool, scratch.terms, scratch.GJ, 0, factor);
+      assemble_edge(J, patch, pool, scratch.terms, scratch.GJ, 0, factor, panels);
     }
+  }
+  if (panels.single) {
+    sap_flush_end(state);
   }
 }

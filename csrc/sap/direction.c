@@ -2,15 +2,11 @@
 
 #include "sap/feasible.h"
 
-enum sap_precision sap_choose_precision(const struct sap_workspace *w,
-                                        const struct sap_island *island,
+enum sap_precision sap_choose_precision(const struct sap_island *island,
                                         const sap_settings *settings) {
-  enum { BODIES = 24, BODY = 6 };
-  int single = settings->mixed_precision && settings->factorization == SAP_SUPERNODAL &&
-               island->node_end - island->node_begin >= BODIES && !sap_has_barrier(island);
-  for (int32_t i = island->node_begin; single && i < island->node_end; ++i) {
-    single = sap_node_size(&w->graph.tree, i) == BODY;
-  }
+  enum { LEAST = 72 };
+  const int single = settings->mixed_precision && settings->factorization == SAP_SUPERNODAL &&
+                     island->scalar_end - island->scalar_begin >= LEAST && !sap_has_barrier(island);
   return single ? SAP_SINGLE : SAP_DOUBLE;
 }
 

@@ -46,10 +46,9 @@
 
 #include "sap/objective.h"
 
-/* The precision in which the directions of an island are found: single, where mixed precision is set, for many free bodies
- * without barriers. Their H = A + J^T G J is well enough conditioned as a rule, and its factorization counts. */
-enum sap_precision sap_choose_precision(const struct sap_workspace *w,
-                                        const struct sap_island *island,
+/* The precision in which the directions of an island are found: single, where mixed precision is set, if there are many
+ * velocities, for the factorization counts then, and no barriers. H = A + J^T G J is well enough conditioned as a rule. */
+enum sap_precision sap_choose_precision(const struct sap_island *island,
                                         const sap_settings *settings);
 
 /* Both prepare H dv = right side from the last sap_evaluate(): the right side in dv, G in the triples. The

@@ -60,13 +60,14 @@ static struct sap_step search(const struct sap_line *line, int below_roundoff,
 /* what an iteration needs to know of those before it */
 struct progress {
   struct sap_step step;
-  double gradient;  /* |D grad| of the iterate before, 0 at the guess */
-  double cost;      /* of the iterate before */
-  double predicted; /* decrease that Newton's model promised for the last step */
-  double decrease;  /* decrease that the last step brought */
-  double smallest;  /* |D grad| of w->best */
-  int idle;         /* iterations at round-off that did not reduce the gradient */
-  int blocked;      /* steps without a break that were cut short, as walls do */
+  double gradient;              /* |D grad| of the iterate before, 0 at the guess */
+  double cost;                  /* of the iterate before */
+  double predicted;             /* decrease that Newton's model promised for the last step */
+  double decrease;              /* decrease that the last step brought */
+  double smallest;              /* |D grad| of w->best */
+  int idle;                     /* iterations at round-off that did not reduce the gradient */
+  int blocked;                  /* steps without a break that were cut short, as walls do */
+  enum sap_precision precision; /* of the next factorization */
 };
 
 static void record(struct sap_workspace *w, const struct sap_island *island, int32_t iteration,
@@ -85,7 +86,9 @@ static void record(struct sap_workspace *w, const struct sap_island *island, int
 }
 
 static int32_t factor_and_solve(struct sap_workspace *w, const struct sap_island *island,
-                                struct stopwatch *watch, struct sap_newton_result *result) {
+                                enum sap_precision precision, struct stopwatch *watch,
+                                struct sap_newton_result *result) {
+  w->factor.precision[island->index] = (int8_t)precision;
   sap_assemble(w, island);
   lap(watch, &result->assembly_seconds);
   const int32_t node = sap_factor_run(&w->factor, island->index, w->dv);
@@ -105,21 +108,21 @@ static double dot(const struct sap_island *island, const double *x, const double
 /* dv = H^-1 dv; -1, or the position of the node at which H broke down. In single precision first, where that is chosen;
  * where it fails H is too close to singular, and double precision takes over. */
 static int32_t solve_system(struct sap_workspace *w, const struct sap_island *island,
-                            struct stopwatch *watch, struct sap_newton_result *result) {
-  int8_t *precision = &w->factor.precision[island->index];
-  if (*precision == SAP_SINGLE) {
+                            struct progress *before, struct stopwatch *watch,
+                            struct sap_newton_result *result) {
+  if (before->precision == SAP_SINGLE) {
     double *b = w->dp; /* not in use yet */
     copy(b, w->dv, island);
-    if (factor_and_solve(w, island, watch, result) < 0) {
+    if (factor_and_solve(w, island, SAP_SINGLE, watch, result) < 0) {
       const double product = dot(island, b, w->dv); /* b^T H^-1 b */
       if (product > 0 && product < INFINITY) {
         return -1;
       }
     }
     copy(w->dv, b, island);
-    *precision = SAP_DOUBLE;
+    before->precision = SAP_DOUBLE;
   }
-  return factor_and_solve(w, island, watch, result);
+  return factor_and_solve(w, island, SAP_DOUBLE, watch, result);
 }
 
 /* gradient^T dv < 0? The sticking quadratic is not l_p: its minimiser may lie uphill. */
@@ -141,7 +144,7 @@ static int factor_suffices(const struct progress *before, double gradient, doubl
 
 /* H dv = -grad, with primal-dual friction, the factorization of before or the sticking start where they help */
 static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
-                              const sap_settings *settings, const struct progress *before,
+                              const sap_settings *settings, struct progress *before,
                               struct stopwatch *watch, struct sap_newton_result *result) {
   const struct sap_evaluation *now = &result->last;
   const int first = result->iterations == 0;
@@ -157,13 +160,18 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
   if (settings->start == SAP_START_STICKING && first &&
       sap_momentum_error(now->gradient, now->scale) > settings->start_threshold) {
     sap_sticking_system(w, island);
-    if (solve_system(w, island, watch, result) < 0 && descends(w, island)) {
+    if (solve_system(w, island, before, watch, result) < 0 && descends(w, island)) {
       return -1;
     }
     sap_evaluate(w, island);
   }
   sap_newton_system(w, island);
-  return solve_system(w, island, watch, result);
+  return solve_system(w, island, before, watch, result);
+}
+
+/* Has the gradient grown near the end? In single precision that may be why. */
+static int has_grown(const struct progress *before, const struct sap_evaluation *now) {
+  return is_newtons_turn(now) && before->gradient > 0 && now->gradient > before->gradient;
 }
 
 /* has the iteration come to the end of double precision? */
@@ -209,11 +217,12 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
   static const double short_step = 0.05;
   struct sap_newton_result result = {.outcome = SAP_ITERATION_LIMIT, .tree = -1};
   struct stopwatch watch = start_stopwatch(settings->record_history);
-  struct progress before = {
-      .step = {1, 0}, .cost = INFINITY, .predicted = INFINITY, .smallest = INFINITY};
+  struct progress before = {.step = {1, 0},
+                            .cost = INFINITY,
+                            .predicted = INFINITY,
+                            .smallest = INFINITY,
+                            .precision = sap_choose_precision(island, settings)};
   struct sap_line line = {0};
-  int8_t *precision = &w->factor.precision[island->index];
-  *precision = sap_choose_precision(w, island, settings);
   copy(w->best, w->v, island);
   sap_refresh(w, island);
   int moved = w->reduction.tree != NULL; /* are velocities other than formed from v? */
@@ -243,8 +252,8 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
       break;
     }
     int stalled = exhausted(&before, &result.last);
-    if (stalled && *precision == SAP_SINGLE) {
-      *precision = SAP_DOUBLE;
+    if (before.precision == SAP_SINGLE && (stalled || has_grown(&before, &result.last))) {
+      before.precision = SAP_DOUBLE;
       before.idle = stalled = 0;
     }
     if (result.last.gradient < before.smallest) {

@@ -51,8 +51,8 @@ class SapSettings:
     factorization : {"supernodal", "dense", "cholmod"}
         How the Newton system is factored; see :func:`sapwood.factorizations`.
     mixed_precision : bool
-        Find the directions of islands of 24 free bodies and more in single precision (supernodal,
-        no rigid cores); double takes over where that fails. Everything else, so the accuracy of
+        Find the directions of islands of 72 velocities and more in single precision (supernodal, no
+        rigid cores); double takes over where that fails. Everything else, and so the accuracy of
         the solution, is in double precision.
     soft_norm : float
         eps_s in N s: |y_t| is replaced by sqrt(|y_t|^2 + eps_s^2). 0 is the exact law.

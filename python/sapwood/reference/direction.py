@@ -59,13 +59,14 @@ def symbolic(objective: Objective) -> BlockCholesky:
 
 
 def prefers_single(objective: Objective, settings: SapSettings) -> bool:
-    """Are there many free bodies, without barriers, and may their directions be less exact?"""
-    sizes = [len(A) for A in objective.A.values()]
+    """May directions be less exact, are there many velocities, and no barriers?
+
+    The core counts the velocities that are left of a tree alone once the others are eliminated.
+    """
     return (
         settings.mixed_precision
         and settings.factorization == "supernodal"
-        and len(sizes) >= 24
-        and all(n == 6 for n in sizes)
+        and sum(len(A) for A in objective.A.values()) >= 72
         and not isinstance(objective.pools[0], CorePool)
     )
 

@@ -125,7 +125,8 @@ def minimize(
             break
         if point.gradient_norm <= tolerance(point):
             return Run(point, Status.converged, -1, iteration, total_trials, records, raised)
-        if idle == 3 and cholesky.single:
+        grown = point.momentum_error <= 0.01 and point.gradient_norm > gradient_before
+        if cholesky.single and (idle == 3 or (iteration > 0 and grown)):
             cholesky.single, idle = False, 0
         if idle == 3:
             status = Status.stalled
