@@ -277,7 +277,8 @@ def test_quasi_newton_agrees(path):
 def test_core_takes_the_iterations_of_its_mirror(path):
     problem = load(path)
     guess = helpers.settled(problem, problem.v_star if problem.v_guess is None else problem.v_guess)
-    core, mirror = sapwood.solve(problem, guess), reference.solve(problem, guess)
+    settings = SapSettings(mixed_precision=False)  # which rounds differently, and ends elsewhere
+    core, mirror = (solver.solve(problem, guess, settings) for solver in (sapwood, reference))
     assert core.n_islands == mirror.n_islands
     assert abs(core.iterations - mirror.iterations) <= 1
     assert abs(core.total_iterations - mirror.total_iterations) <= core.n_islands

@@ -45,7 +45,7 @@ static int iterate(struct sap_workspace *w, const struct sap_island *island, str
   lap(laps, GRADIENT);
   sap_newton_system(w, island);
   begin(laps);
-  sap_assemble(w, island);
+  sap_assemble(w, island, SAP_DOUBLE);
   lap(laps, ASSEMBLY);
   if (sap_factor_run(&w->factor, island->index, NULL) >= 0) {
     return 0;

@@ -276,7 +276,8 @@ typedef struct sap_settings {
   int32_t turning;                /* 1: primal-dual friction, against slips that turn round: 1 */
   sap_factorization factorization; /* supernodal */
   int32_t mixed_precision;         /* 1: supernodal, the directions of islands of 72 velocities and
-                                      more in single precision, as long as that will do: 1 */
+                                      more without cores in single precision, while that will
+                                      do: 1 */
   double soft_norm;                /* eps_s in N s, 0 is the exact law: 0 */
   int32_t islands;                 /* 1: each island is solved and stopped by itself, without the
                                       velocities that no constraint moves: 1 */

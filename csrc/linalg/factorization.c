@@ -29,7 +29,7 @@ void sap_factor_carve_places(struct sap_factor *factor, struct sap_arena *arena)
 
 void sap_factor_carve_values(struct sap_factor *factor, struct sap_arena *arena) {
   factor->values = sap_arena_take(arena, factor->n_values, sizeof(double));
-  factor->single = sap_arena_take(arena, (size_t)factor->tree->n_scalars, sizeof(float));
+  factor->x_single = sap_arena_take(arena, (size_t)factor->tree->n_scalars, sizeof(float));
 }
 
 void sap_factor_place(struct sap_factor *factor, const int32_t *edge_low,
@@ -51,7 +51,7 @@ void sap_factor_clear(struct sap_factor *factor, int32_t c, const struct sap_sup
   const size_t begin = sap_factor_values(factor, s->node_begin);
   const size_t end = sap_factor_values(factor, s->node_end);
   if (factor->precision[c] == SAP_SINGLE) {
-    /* and as many zeros behind the last column as a vector has */
+    /* and what a vector of floats reaches behind the last panel */
     float *values = sap_factor_panels(factor, c);
     memset(values + begin, 0, (end - begin + SAP_PANEL_STEP) * sizeof(float));
   } else {

@@ -22,12 +22,12 @@ struct sap_factor {
   const struct sap_junction_tree *tree;
   struct sap_place *diagonal; /* (n_nodes) by position */
   struct sap_place *edge;     /* (n_edges) block (higher position, lower position) */
-  int8_t *
-      precision; /* (n_components) enum sap_precision of its panels, to be set before they are cleared: double */
+  int8_t *precision;          /* (n_components) of the panels, set before they are cleared */
   size_t n_values;
-  double *values;
-  float *single; /* (n_scalars) x where panels are in single precision */
-  void *state;   /* of the backend, owned; NULL where it keeps none */
+  double *
+      values; /* where a component is in single precision, its floats lie in the first half of its doubles */
+  float *x_single; /* (n_scalars) x where panels are in single precision */
+  void *state;     /* of the backend, owned; NULL where it keeps none */
 };
 
 /* One way to factor. In place(), edge_low and edge_high (n_edges) are positions, and the backend fills

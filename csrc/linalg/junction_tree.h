@@ -36,8 +36,8 @@ struct sap_update {
   int32_t col, n_cols; /* rows of the source panel that become columns */
 };
 
-/* Panels begin at, and their leading dimensions are, multiples of this, and so many zeros follow them: a
- * vector of the widest kind may begin at any of their entries. */
+/* Panels begin at, and their leading dimensions are, multiples of this, and so many zeros follow them: a vector of
+ * doubles may begin at any of their entries, and one of floats too, which ends in the next panel or in further zeros. */
 enum { SAP_PANEL_STEP = 8 };
 
 struct sap_supernode {
@@ -62,7 +62,7 @@ struct sap_junction_tree {
   int32_t n_scalars;
   int32_t n_supernodes, n_components;
   int32_t n_row_nodes, n_segments, n_updates;
-  size_t n_values; /* doubles in all panels */
+  size_t n_values; /* entries of all panels */
 
   /* order: carved with the graph */
   int32_t *order;          /* (n_nodes) input node at each position */

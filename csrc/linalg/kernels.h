@@ -1,8 +1,8 @@
 /* Small dense kernels: the arithmetic of assembly and factorization.
  *
  * kernels.c and panel_*.c are compiled once per instruction set, the latter in single precision too;
- * sap_kernels_best() picks the widest that this processor runs. Matrices are column-major with a leading dimension. Results are the
- * same for every call with the same input on one instruction set. */
+ * sap_kernels_best() picks the widest set that this processor runs. Matrices are column-major with a leading
+ * dimension. Results are the same for every call with the same input on one instruction set. */
 #ifndef SAPWOOD_LINALG_KERNELS_H
 #define SAPWOOD_LINALG_KERNELS_H
 
@@ -17,7 +17,7 @@ struct sap_update;
 enum sap_precision { SAP_DOUBLE, SAP_SINGLE, SAP_N_PRECISIONS };
 
 /* Kernels of the panel [L; B] of supernode s, padded as junction_tree.h says, among the values of all panels: factor, as
- * above; all updates that it then pushes into the panels above; and the two solves with t scattered over x, segment by
+ * below; all updates that it then pushes into the panels above; and the two solves with t scattered over x, segment by
  * segment. Values and x, which is indexed by scalar, are doubles or floats. */
 struct sap_panel_kernels {
   int32_t (*factor)(const struct sap_supernode *s, void *values);

@@ -1,6 +1,6 @@
-/* Cholesky factorization of one panel, in strips of as many columns as a vector has lanes.
+/* Cholesky factorization of one panel, in strips of SIMD_STRIP columns.
  *
- * All rows lie on a grid of whole vectors from the top of the panel on, so the triangle of a strip is one
+ * All rows lie on a grid of whole vectors from the top of each strip on, so the triangle of a strip is in one
  * vector per column. What the strips to the left contribute is summed in registers, then the strip is
  * eliminated there too, without square roots in the chain from column to column:
  *
@@ -16,9 +16,9 @@
 /* vectors of rows that go together below the triangle */
 enum { TALL = 3 };
 
-/* pivots between which no product of four factors overflows, nor loses digits to underflow */
+/* 1/pivot between which no product of two pivots overflows, nor loses digits where what underflows counts as zero */
 #ifdef SAP_IN_SINGLE
-static const real SMALL = 0x1p-60F, LARGE = 0x1p+60F;
+static const real SMALL = 0x1p-50F, LARGE = 0x1p+50F;
 #else
 static const real SMALL = 0x1p-500, LARGE = 0x1p+500;
 #endif

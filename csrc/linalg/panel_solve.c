@@ -1,4 +1,4 @@
-/* Triangular solves with one factored panel [L; B], in strips of as many columns as a vector has lanes.
+/* Triangular solves with one factored panel [L; B], in strips of SIMD_STRIP columns.
  *
  * The chain from unknown to unknown goes without the pivots: with U_lj = L_lj / L_jj
  *

@@ -1,5 +1,5 @@
 /* The vector type of the kernels: width, load, store and their partial forms, lanes and sums, per instruction
- * set. Intrinsics are used nowhere else.
+ * set. Intrinsics are used here, in simd_single.h and flush.h, and nowhere else.
  *
  *   simd_lane_to_all  one lane, in all lanes            simd_with_lane  x, with one lane of y
  *   simd_lane         one lane, as a scalar             simd_beyond     x, with zeros up to a lane

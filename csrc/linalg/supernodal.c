@@ -28,9 +28,9 @@ static void *begin_solve(struct sap_factor *factor, int32_t c, double *x) {
     return x;
   }
   for (int32_t i = component->scalar_begin; i < component->scalar_end; ++i) {
-    factor->single[i] = (float)x[i];
+    factor->x_single[i] = (float)x[i];
   }
-  return factor->single;
+  return factor->x_single;
 }
 
 /* L^T x = y */
@@ -43,7 +43,7 @@ static void end_solve(struct sap_factor *factor, int32_t c, void *y, double *x) 
     kernels->pull_solution(&tree->supernode[i], tree->segment, values, y);
   }
   for (int32_t i = component->scalar_begin; y != x && i < component->scalar_end; ++i) {
-    x[i] = (double)factor->single[i];
+    x[i] = (double)factor->x_single[i];
   }
 }
 

@@ -106,8 +106,7 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
     sap_workspace_gather(w, island, v, w->v);
     sap_refresh(w, island);
     sum += sap_evaluate(w, island).cost;
-    w->factor.precision[i] = SAP_DOUBLE;
-    sap_assemble(w, island);
+    sap_assemble(w, island, SAP_DOUBLE);
     if (gradient) {
       sap_workspace_scatter(w, island, w->gradient, gradient);
     }

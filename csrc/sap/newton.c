@@ -88,8 +88,7 @@ static void record(struct sap_workspace *w, const struct sap_island *island, int
 static int32_t factor_and_solve(struct sap_workspace *w, const struct sap_island *island,
                                 enum sap_precision precision, struct stopwatch *watch,
                                 struct sap_newton_result *result) {
-  w->factor.precision[island->index] = (int8_t)precision;
-  sap_assemble(w, island);
+  sap_assemble(w, island, precision);
   lap(watch, &result->assembly_seconds);
   const int32_t node = sap_factor_run(&w->factor, island->index, w->dv);
   lap(watch, &result->factor_seconds);
@@ -105,6 +104,9 @@ static double dot(const struct sap_island *island, const double *x, const double
   return sum;
 }
 
+/* Is this b^T H^-1 b? */
+static int is_usable(double product) { return product > 0 && product < INFINITY; }
+
 /* dv = H^-1 dv; -1, or the position of the node at which H broke down. In single precision first, where that is chosen;
  * where it fails H is too close to singular, and double precision takes over. */
 static int32_t solve_system(struct sap_workspace *w, const struct sap_island *island,
@@ -114,8 +116,7 @@ static int32_t solve_system(struct sap_workspace *w, const struct sap_island *is
     double *b = w->dp; /* not in use yet */
     copy(b, w->dv, island);
     if (factor_and_solve(w, island, SAP_SINGLE, watch, result) < 0) {
-      const double product = dot(island, b, w->dv); /* b^T H^-1 b */
-      if (product > 0 && product < INFINITY) {
+      if (is_usable(dot(island, b, w->dv))) {
         return -1;
       }
     }
@@ -148,11 +149,15 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
                               struct stopwatch *watch, struct sap_newton_result *result) {
   const struct sap_evaluation *now = &result->last;
   const int first = result->iterations == 0;
-  if (settings->turning && factor_suffices(before, now->gradient, tolerance(w, settings, now))) {
+  if (settings->turning && w->factor.precision[island->index] == (int8_t)before->precision &&
+      factor_suffices(before, now->gradient, tolerance(w, settings, now))) {
     sap_newton_system(w, island);
     sap_factor_solve(&w->factor, island->index, w->dv);
     lap(watch, &result->factor_seconds);
-    return -1;
+    if (before->precision == SAP_DOUBLE || is_usable(-dot(island, w->gradient, w->dv))) {
+      return -1;
+    }
+    before->precision = SAP_DOUBLE;
   }
   if (settings->turning && !first && !is_newtons_turn(now)) {
     sap_dual_blend(w, island);

@@ -92,7 +92,9 @@ struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_islan
   return sap_verify_momentum(w, island, evaluate_contacts(w, island));
 }
 
-void sap_assemble(struct sap_workspace *w, const struct sap_island *island) {
+void sap_assemble(struct sap_workspace *w, const struct sap_island *island,
+                  enum sap_precision precision) {
+  w->factor.precision[island->index] = (int8_t)precision;
   w->jacobian_loops->assemble(&w->J, island, w->A, &w->pool, w->scratch, &w->factor);
 }
 

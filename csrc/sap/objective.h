@@ -33,8 +33,9 @@ struct sap_evaluation sap_verify_momentum(struct sap_workspace *w, const struct 
 /* writes y, gamma, region, slip, G, impulse and gradient from dw, momentum and v_c */
 struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island);
 
-/* H = A + J^T G J into the factor's places, from w->pool.G; triples with G = 0 are passed over */
-void sap_assemble(struct sap_workspace *w, const struct sap_island *island);
+/* H = A + J^T G J into the factor's places, in this precision, from w->pool.G; triples with G = 0 are passed over */
+void sap_assemble(struct sap_workspace *w, const struct sap_island *island,
+                  enum sap_precision precision);
 
 /* l(alpha) = l_p(v + alpha dv) */
 struct sap_line {

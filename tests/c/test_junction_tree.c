@@ -1,4 +1,5 @@
 /* Junction tree and supernodal factorization on random block-sparse matrices, against a dense Cholesky. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,12 @@ static void solves_what_a_dense_matrix_solves(void) {
   }
 }
 
+/* numbers below those of normal size count again once single precision is done with */
+static double tiny(void) {
+  volatile double x = DBL_MIN;
+  return x / 4;
+}
+
 /* every other component in single precision, all of them the second time; the others keep their values */
 static void components_have_a_precision_each(void) {
   uint64_t seed = 21;
@@ -179,7 +186,13 @@ static void components_have_a_precision_each(void) {
       }
       set_values(&f, &seed);
       check_solution(&f, 1e-4, &seed);
+      CHECK(tiny() > 0);
     }
+    /* and where it breaks down */
+    float *values = sap_factor_panels(&f.factor, 0);
+    values[f.factor.diagonal[0].offset] = -1e3F;
+    CHECK_EQUAL(sap_factor_run(&f.factor, 0, NULL), 0);
+    CHECK(tiny() > 0);
     release(&f);
   }
 }
