@@ -31,18 +31,18 @@ typedef struct batch {
   Py_ssize_t n;
   sap_solver *solver[SAP_MOST_THREADS]; /* of each thread */
   int record_history;
+  Py_ssize_t at_once; /* problems that a thread takes: what they write to, others hardly touch */
   _Atomic Py_ssize_t ready; /* entries that have room for their results, or never will */
   atomic_int stop;          /* the rest is not wanted any more */
 } batch;
 
 /* ---- without the GIL ------------------------------------------------------------------------- */
 
-static void solve_entry(void *context, int32_t task, int32_t thread) {
-  batch *all = context;
-  entry *e = &all->entries[task];
+static void solve_entry(batch *all, Py_ssize_t i, int32_t thread) {
+  entry *e = &all->entries[i];
   sap_solver *solver = all->solver[thread];
   struct sap_wait wait = {0};
-  while (atomic_load_explicit(&all->ready, memory_order_acquire) <= task) {
+  while (atomic_load_explicit(&all->ready, memory_order_acquire) <= i) {
     sap_wait_a_little(&wait);
   }
   if (e->problem != NULL && !atomic_load_explicit(&all->stop, memory_order_relaxed)) {
@@ -55,6 +55,14 @@ static void solve_entry(void *context, int32_t task, int32_t thread) {
     }
   }
   atomic_store_explicit(&e->done, 1, memory_order_release);
+}
+
+static void solve_entries(void *context, int32_t task, int32_t thread) {
+  batch *all = context;
+  const Py_ssize_t begin = task * all->at_once, end = begin + all->at_once;
+  for (Py_ssize_t i = begin; i < end && i < all->n; i++) {
+    solve_entry(all, i, thread);
+  }
 }
 
 /* ---- with the GIL ---------------------------------------------------------------------------- */
@@ -154,7 +162,7 @@ static int run_alone(const sapwood_state *state, batch *all, PyObject *list) {
     }
     all->ready = i + 1;
     Py_BEGIN_ALLOW_THREADS
-    solve_entry(all, (int32_t)i, 0);
+    solve_entry(all, i, 0);
     Py_END_ALLOW_THREADS
     if (finish_entry(state, all, i, list) < 0) {
       return -1;
@@ -192,7 +200,8 @@ static int collect(const sapwood_state *state, const batch *all, Py_ssize_t n, P
 /* the same with helpers */
 static int run_shared(const sapwood_state *state, batch *all, PyObject *list,
                       struct sap_threads *threads) {
-  const struct sap_loop loop = {solve_entry, all, (int32_t)all->n};
+  const struct sap_loop loop = {solve_entries, all,
+                                (int32_t)((all->n + all->at_once - 1) / all->at_once)};
   PyObject *type = NULL, *value = NULL, *traceback = NULL;
   sap_threads_rouse(threads);
   sap_threads_open(threads, &loop);
@@ -246,7 +255,9 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
                .guesses = PyList_GetSlice(guesses, 0, n),
                .entries = PyMem_Calloc((size_t)n + 1, sizeof *all.entries),
                .n = n,
-               .record_history = settings.record_history};
+               .record_history = settings.record_history,
+               .at_once = n / (64 * (Py_ssize_t)n_threads) + 1};
+  all.at_once = all.at_once < 8 ? all.at_once : 8;
   const sap_allocator memory = sap_allocator_or_default(NULL);
   struct sap_threads *threads = NULL;
   int ready = all.problems != NULL && all.guesses != NULL && all.entries != NULL;

@@ -22,11 +22,11 @@ def solve_batch(
 ) -> list[Solution]:
     """Solve many contact problems, of any sizes.
 
-    Every thread has a solver of its own and takes the next problem when it is done with one. The
-    calling thread also turns results into :class:`Solution` objects, while the others solve without
-    the GIL. No bit of a solution depends on the number of threads. Each
-    problem is solved by one thread; ``SapSolver(threads=...)`` solves one problem by several.
-    The threads stay for the next batch of as many, asleep.
+    Every thread has a solver of its own and takes the next problem, or the next few of many, when
+    it is done. The calling thread also turns results into :class:`Solution` objects, while the
+    others solve without the GIL. No bit of a solution depends on the number of threads. Each
+    problem is solved by one thread; ``SapSolver(threads=...)`` solves one problem by several. The
+    threads stay for the next batch of as many, asleep.
 
     Parameters
     ----------
