@@ -592,7 +592,7 @@ def test_small_numbers_do_not_end_the_iterations(solver, seed):
 @seeds
 @pytest.mark.parametrize("spread", [1e4, 1e8, 1e12])
 def test_single_precision_ends_where_it_no_longer_helps(solver, seed, spread):
-    """Light bodies between heavy ones: H that single precision cannot factor, or not well enough."""
+    """Light bodies among heavy ones: H that single precision factors badly, or not at all."""
     problem = many_trees(seed, (6,) * 14)
     rng = np.random.default_rng(seed)
     masses = spread ** rng.uniform(-0.5, 0.5, problem.n_trees)

@@ -149,8 +149,7 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
                               struct stopwatch *watch, struct sap_newton_result *result) {
   const struct sap_evaluation *now = &result->last;
   const int first = result->iterations == 0;
-  if (settings->turning && w->factor.precision[island->index] == (int8_t)before->precision &&
-      factor_suffices(before, now->gradient, tolerance(w, settings, now))) {
+  if (settings->turning && factor_suffices(before, now->gradient, tolerance(w, settings, now))) {
     sap_newton_system(w, island);
     sap_factor_solve(&w->factor, island->index, w->dv);
     lap(watch, &result->factor_seconds);
@@ -172,11 +171,6 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
   }
   sap_newton_system(w, island);
   return solve_system(w, island, before, watch, result);
-}
-
-/* Has the gradient grown near the end? In single precision that may be why. */
-static int has_grown(const struct progress *before, const struct sap_evaluation *now) {
-  return is_newtons_turn(now) && before->gradient > 0 && now->gradient > before->gradient;
 }
 
 /* has the iteration come to the end of double precision? */
@@ -256,11 +250,7 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
       result.outcome = SAP_NON_FINITE;
       break;
     }
-    int stalled = exhausted(&before, &result.last);
-    if (before.precision == SAP_SINGLE && (stalled || has_grown(&before, &result.last))) {
-      before.precision = SAP_DOUBLE;
-      before.idle = stalled = 0;
-    }
+    const int stalled = exhausted(&before, &result.last);
     if (result.last.gradient < before.smallest) {
       before.smallest = result.last.gradient;
       copy(w->best, w->v, island);

@@ -79,6 +79,4 @@ class SapwoodPlain(Sapwood):
 
     name = "sapwood-plain"
     modes = ("cold",)
-    settings = SapSettings(
-        islands=False, start="newton", turning=False, mixed_precision=False
-    )
+    settings = SapSettings(islands=False, start="newton", turning=False, mixed_precision=False)

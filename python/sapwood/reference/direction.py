@@ -59,7 +59,7 @@ def symbolic(objective: Objective) -> BlockCholesky:
 
 
 def prefers_single(objective: Objective, settings: SapSettings) -> bool:
-    """May directions be less exact, are there many velocities, and no barriers?
+    """Whether directions may be less exact, and there are many velocities and no barriers.
 
     The core counts the velocities that are left of a tree alone once the others are eliminated.
     """

@@ -125,10 +125,6 @@ def minimize(
             break
         if point.gradient_norm <= tolerance(point):
             return Run(point, Status.converged, -1, iteration, total_trials, records, raised)
-        grown = point.momentum_error <= 0.01 and 0.0 < gradient_before < point.gradient_norm
-        switched = cholesky.single and (idle == 3 or grown)
-        if switched:
-            cholesky.single, idle = False, 0
         if idle == 3:
             status = Status.stalled
             break
@@ -147,7 +143,7 @@ def minimize(
         poor = iteration == 0 and point.momentum_error > settings.start_threshold
         dv = None
         try:
-            if settings.turning and again and not switched:
+            if settings.turning and again:
                 dv = solve_for(factored, -point.gradient)
             elif settings.turning and iteration > 0 and not pure:
                 G = blend(objective, point, dual)
