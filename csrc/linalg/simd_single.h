@@ -121,16 +121,6 @@ static inline int simd_within(simd x, float low, float high) {
   return _mm256_movemask_ps(_mm256_and_ps(_mm256_cmp_ps(x, simd_all(low), _CMP_GE_OQ),
                                           _mm256_cmp_ps(x, simd_all(high), _CMP_LE_OQ))) == 0xff;
 }
-static inline simd simd_with_lane(simd x, int lane, simd y) {
-  x[lane] = y[lane];
-  return x;
-}
-static inline simd simd_beyond(simd x, int lane) {
-  for (int i = 0; i <= lane; ++i) {
-    x[i] = 0;
-  }
-  return x;
-}
 static inline simd simd_sums(const simd x[]) {
   const simd sums = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3]));
   return _mm256_zextps128_ps256(_mm256_castps256_ps128(sums) + _mm256_extractf128_ps(sums, 1));
@@ -179,6 +169,16 @@ static inline int simd_within(simd x, float low, float high) {
   }
   return within;
 }
+static inline simd simd_sums(const simd x[]) {
+  return (simd){(x[0][0] + x[0][2]) + (x[0][1] + x[0][3]),
+                (x[1][0] + x[1][2]) + (x[1][1] + x[1][3]), 0, 0};
+}
+
+#else
+#error "the kernels need the vector extensions of GCC or Clang"
+#endif
+
+#if SAP_SIMD_WIDTH < 16
 static inline simd simd_with_lane(simd x, int lane, simd y) {
   x[lane] = y[lane];
   return x;
@@ -189,13 +189,6 @@ static inline simd simd_beyond(simd x, int lane) {
   }
   return x;
 }
-static inline simd simd_sums(const simd x[]) {
-  return (simd){(x[0][0] + x[0][2]) + (x[0][1] + x[0][3]),
-                (x[1][0] + x[1][2]) + (x[1][1] + x[1][3]), 0, 0};
-}
-
-#else
-#error "the kernels need the vector extensions of GCC or Clang"
 #endif
 
 /* scalars are equal lanes, lest compilers move them through memory */

@@ -90,8 +90,8 @@ struct panels {
   int single;
 };
 
-/* the first n entries of a vector at an entry of a panel; n, 1 to the width, and `single` are constants but for the last
- * rows of large blocks */
+/* the first n entries of a vector at an entry of a panel; n, up to the width, and `single` are constants but for the
+ * last rows of large blocks */
 INLINE simd load_entries(const int single, const void *values, size_t at, const int32_t n) {
   return single ? simd_load_single((const float *)values + at, n)
                 : simd_load_part((const double *)values + at, simd_first(n));

@@ -149,6 +149,16 @@ static void take(const struct numbers *from, int32_t n) {
   }
 }
 
+/* P = 2^exponent B, with zeros around it */
+static void pad_panel(const struct sap_supernode *s, int exponent, double *P) {
+  memset(P, 0, PANEL * sizeof *P);
+  for (int32_t j = 0; j < s->n_cols; ++j) {
+    for (int32_t i = 0; i < s->n_cols + s->n_rows; ++i) {
+      P[j * s->ld + i] = ldexp(B[j * LD + i], exponent);
+    }
+  }
+}
+
 /* a padded panel gives the same factor, and leaves the padding zero */
 static void padded_panels_are_factored_alike(void) {
   static double P[PANEL];
@@ -162,10 +172,7 @@ static void padded_panels_are_factored_alike(void) {
         const int32_t rows = n + below;
         const struct sap_supernode s = {.n_cols = n, .n_rows = below, .ld = (rows + 7) / 8 * 8};
         make_panel(n, below, B, &seed);
-        memset(P, 0, sizeof P);
-        for (int32_t j = 0; j < n; ++j) {
-          memcpy(P + j * s.ld, B + j * LD, (size_t)rows * sizeof *P);
-        }
+        pad_panel(&s, 0, P);
         REQUIRE(sap_kernels_of(0)->factor(rows, n, B, LD) == n);
         REQUIRE(panels->factor(&s, give(&values, tolerance, P, PANEL)) == n);
         take(&values, PANEL);
@@ -314,12 +321,7 @@ static void panels_take_any_scale(void) {
     for (int e = 0; panels && e < 5; ++e) {
       const int exponent = exponents[set % SAP_N_PRECISIONS][e];
       make_panel(s.n_cols, s.n_rows, B, &seed);
-      memset(P, 0, sizeof P);
-      for (int32_t j = 0; j < s.n_cols; ++j) {
-        for (int32_t i = 0; i < s.n_cols + s.n_rows; ++i) {
-          P[j * s.ld + i] = ldexp(B[j * LD + i], 2 * exponent);
-        }
-      }
+      pad_panel(&s, 2 * exponent, P);
       REQUIRE(panels->factor(&s, give(&values, tolerance, P, PANEL)) == s.n_cols);
       take(&values, PANEL);
       REQUIRE(sap_kernels_of(0)->factor(s.n_cols + s.n_rows, s.n_cols, B, LD) == s.n_cols);
