@@ -115,10 +115,9 @@ static int32_t solve_system(struct sap_workspace *w, const struct sap_island *is
   if (before->precision == SAP_SINGLE) {
     double *b = w->dp; /* not in use yet */
     copy(b, w->dv, island);
-    if (factor_and_solve(w, island, SAP_SINGLE, watch, result) < 0) {
-      if (is_usable(dot(island, b, w->dv))) {
-        return -1;
-      }
+    if (factor_and_solve(w, island, SAP_SINGLE, watch, result) < 0 &&
+        is_usable(dot(island, b, w->dv))) {
+      return -1;
     }
     copy(w->dv, b, island);
     before->precision = SAP_DOUBLE;

@@ -51,6 +51,7 @@ struct sap_workspace {
   const struct sap_vector_loops *vectors;
   struct sap_block graph_block, row_block, number_block;
   int has_graph;
+  int32_t n_steps; /* that v_c of the island at hand is the sum of, see certificate.h */
   struct sap_triples triples;
   struct sap_reduction reduction;
   struct sap_graph graph;
@@ -92,7 +93,6 @@ struct sap_workspace {
   double *scale;    /* D = diag(A)^(-1/2) of (19) */
 
   struct sap_norms norms; /* |D gradient|^2 and |D error|^2 of the island at hand */
-  int32_t n_steps;        /* that v_c of the island at hand is the sum of, see certificate.h */
 
   struct sap_records records; /* the history */
   struct sap_sharing sharing;
