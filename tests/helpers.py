@@ -230,6 +230,15 @@ def norm_A(problem, x) -> float:
     return float(np.sqrt(total))
 
 
+def assert_both_converged(problem, tolerance, one, two):
+    """Two solutions meet (20), and are as close to each other as their certificates say."""
+    for solution in (one, two):
+        assert solution.status == sapwood.Status.converged
+        assert momentum_error(problem, solution.v) <= tolerance * (1.0 + 1e-6)
+    distance = norm_A(problem, one.v - two.v)
+    assert distance <= one.velocity_error_bound + two.velocity_error_bound
+
+
 def assert_same_solution(problem, one, two, v_two=None):
     """Both claim to be within their proved bounds of the one minimiser."""
     v_two = two.v if v_two is None else v_two

@@ -35,11 +35,7 @@ def test_single_precision_of_directions_costs_no_accuracy(solver, seed, sizes, t
     assert mixed.n_islands == 1
     assert not np.array_equal(mixed.v, double.v)
     assert abs(mixed.iterations - double.iterations) <= 2
-    for solution in (mixed, double):
-        assert solution.status == Status.converged
-        assert helpers.momentum_error(problem, solution.v) <= tolerance * (1.0 + 1e-6)
-    distance = helpers.norm_A(problem, mixed.v - double.v)
-    assert distance <= mixed.velocity_error_bound + double.velocity_error_bound
+    helpers.assert_both_converged(problem, tolerance, mixed, double)
 
 
 @seeds

@@ -51,11 +51,7 @@ def test_islands_one_by_one_or_all_at_once(solver, seed, tolerance):
     _, n_islands = reference.islands(problem.n_trees, problem.tree_a, problem.tree_b)
     assert apart.n_islands == n_islands > 1
     assert together.n_islands == 1
-    for solution in (apart, together):
-        assert solution.status == Status.converged
-        assert helpers.momentum_error(problem, solution.v) <= tolerance * (1.0 + 1e-6)
-    distance = helpers.norm_A(problem, apart.v - together.v)
-    assert distance <= apart.velocity_error_bound + together.velocity_error_bound
+    helpers.assert_both_converged(problem, tolerance, apart, together)
 
 
 @implementations

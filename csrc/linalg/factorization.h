@@ -24,8 +24,8 @@ struct sap_factor {
   struct sap_place *edge;     /* (n_edges) block (higher position, lower position) */
   int8_t *precision;          /* (n_components) of the panels, set before they are cleared */
   size_t n_values;
-  double *
-      values; /* where a component is in single precision, its floats lie in the first half of its doubles */
+  /* floats of a component in single precision lie in the first half of its doubles */
+  double *values;
   float *x_single; /* (n_scalars) x where panels are in single precision */
   void *state;     /* of the backend, owned; NULL where it keeps none */
 };

@@ -84,23 +84,18 @@ static void solve_panels(struct sap_factor *factor, int32_t c, double *x) {
 }
 
 static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
-  if (factor->precision[c] == SAP_DOUBLE) {
-    return run_panels(factor, c, x);
-  }
-  const unsigned int state = sap_flush_begin();
+  const int single = factor->precision[c] == SAP_SINGLE;
+  const unsigned int state = sap_flush_begin(single);
   const int32_t node = run_panels(factor, c, x);
-  sap_flush_end(state);
+  sap_flush_end(single, state);
   return node;
 }
 
 static void solve(struct sap_factor *factor, int32_t c, double *x) {
-  if (factor->precision[c] == SAP_DOUBLE) {
-    solve_panels(factor, c, x);
-    return;
-  }
-  const unsigned int state = sap_flush_begin();
+  const int single = factor->precision[c] == SAP_SINGLE;
+  const unsigned int state = sap_flush_begin(single);
   solve_panels(factor, c, x);
-  sap_flush_end(state);
+  sap_flush_end(single, state);
 }
 
 const struct sap_backend sap_backend_supernodal = {

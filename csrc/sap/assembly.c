@@ -122,8 +122,8 @@ INLINE void load_body_block(const int single, const void *values, struct sap_pla
   }
 }
 
-INLINE void store_body_block(simd sum[BODY][BODY_VECTORS], struct sap_place place, const int single,
-                             void *values) {
+INLINE void store_body_block(const int single, void *values, struct sap_place place,
+                             simd sum[BODY][BODY_VECTORS]) {
   for (int j = 0; j < BODY; ++j) {
     for (int k = 0; k < BODY_VECTORS; ++k) {
       store_entries(single, values, entry(place, k * SIMD_WIDTH, j), sum[j][k], body_rows(k));
@@ -153,7 +153,7 @@ INLINE void assemble_body_edge(const int single, const struct sap_jacobian *J,
   }
   add_body_edge(pool, patch->begin, patch->end, J->values + patch->J_high, J->values + patch->J_low,
                 diagonal, edge);
-  store_body_block(edge, place, single, values);
+  store_body_block(single, values, place, edge);
 }
 
 /* the diagonal block of a free body, and those of its edges to lower bodies */
@@ -173,7 +173,7 @@ INLINE void assemble_body(const int single, const struct sap_jacobian *J, int32_
     }
     rows += (int64_t)(patch->end - patch->begin) * (3 * BODY_STRIDE);
   }
-  store_body_block(diagonal, factor->diagonal[node], single, values);
+  store_body_block(single, values, factor->diagonal[node], diagonal);
 }
 
 /* trees of any size: blocks in tiles of registers */
@@ -401,7 +401,7 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
   const struct sap_component *component = &graph->tree.component[island->index];
   void *values = sap_factor_panels(factor, island->index);
   const struct panels panels = {values, factor->precision[island->index] == SAP_SINGLE};
-  const unsigned int state = panels.single ? sap_flush_begin() : 0;
+  const unsigned int state = sap_flush_begin(panels.single);
   int only_bodies = 1;
   for (int32_t k = component->supernode_begin; k < component->supernode_end; ++k) {
     const struct sap_supernode *s = &graph->tree.supernode[k];
@@ -425,7 +425,5 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
       assemble_edge(J, patch, pool, scratch.terms, scratch.GJ, 0, factor, panels);
     }
   }
-  if (panels.single) {
-    sap_flush_end(state);
-  }
+  sap_flush_end(panels.single, state);
 }
