@@ -17,7 +17,18 @@ struct sap_island_result {
   double bound;           /* sap_certificate() */
   double complementarity; /* sap_complementarity() */
   int32_t n_records;
-  double work; /* what an iteration costs, see sap_islands_plan() */
+};
+
+/* what the statistics of a solution are made of; sums of different islands share no cache line */
+struct sap_sums {
+  _Alignas(SAP_ALIGNMENT) sap_outcome outcome;
+  int32_t tree;
+  int32_t iterations; /* of the island that took most */
+  int32_t total_iterations, trials;
+  double cost;
+  double gradient, momentum, impulse; /* squares */
+  double bound, complementarity;
+  double assembly_seconds, factor_seconds, line_search_seconds;
 };
 
 /* what is to be solved, from where */
@@ -30,14 +41,8 @@ struct sap_job {
 /* room for the results, and for the scratch of every thread but the first */
 void sap_islands_carve(struct sap_workspace *w, struct sap_arena *arena);
 
-/* divides the islands of a new graph into runs */
-void sap_islands_plan(struct sap_workspace *w);
-
-/* Do several threads save more time than it takes to wake them? */
-int sap_islands_shareable(const struct sap_workspace *w);
-
-/* Binds and minimises all islands: the solution gets all but the symbolic fields. Where a number breaks a rule of
- * sap_check_constraints() nothing is written to its arrays, and 0 returned. */
+/* Binds and minimises all islands: the solution gets all but the symbolic fields. Where a number of theirs breaks a rule
+ * nothing is written to its arrays, and 0 returned. */
 int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
                       const struct sap_job *job, sap_solution *solution);
 

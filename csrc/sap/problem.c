@@ -14,9 +14,66 @@ static sap_status invalid(sap_error *error, const char *argument, int64_t index,
   return sap_fail(error, SAP_INVALID_ARGUMENT, argument, index, value, rule);
 }
 
+/* keeps every index of the solver within 32 bits */
+enum { LIMIT = 1 << 28, WIDEST = 1 << 15 };
+
+static sap_status add_trees(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
+  int64_t nv = 0, nA = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    const int64_t n = problem->tree_nv[t];
+    if (n < 1) {
+      return invalid(error, "tree_nv", t, (double)n, "must be >= 1");
+    }
+    nv += n;
+    if (n > WIDEST || nv > LIMIT) {
+      return invalid(error, "tree_nv", t, (double)n,
+                     "must be at most 2^15, and the sum at most 2^28");
+    }
+    nA += n * n;
+  }
+  sizes->nv = nv;
+  sizes->nA = nA;
+  return SAP_OK;
+}
+
+/* in vectors: each contact takes part of a cycle */
+static int contacts_are_valid(const sap_problem *problem) {
+  const int32_t n_trees = problem->n_trees;
+  int wrong = 0;
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
+    wrong |= (a < 0) | (a >= n_trees) | (b < -1) | (b >= n_trees) | (a == b);
+  }
+  return !wrong;
+}
+
+static sap_status find_wrong_contact(const sap_problem *problem, sap_error *error) {
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
+    if (a < 0 || a >= problem->n_trees) {
+      return invalid(error, "tree_a", i, a, "must be the index of a tree");
+    }
+    if (b < -1 || b >= problem->n_trees) {
+      return invalid(error, "tree_b", i, b, "must be the index of a tree, or -1");
+    }
+    if (a == b) {
+      return invalid(error, "tree_b", i, b,
+                     "must differ from tree_a (-1 where both sides are one tree)");
+    }
+  }
+  return SAP_OK;
+}
+
+static void add_contacts(const sap_problem *problem, sap_sizes *sizes) {
+  int64_t n = 0;
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    const int32_t b = problem->tree_b[i];
+    n += problem->tree_nv[problem->tree_a[i]] + (b >= 0 ? problem->tree_nv[b] : 0);
+  }
+  sizes->nJ = 3 * n;
+}
+
 sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
-  /* keeps every index of the solver within 32 bits */
-  enum { LIMIT = 1 << 28 };
   *sizes = (sap_sizes){0, 0, 0, 0};
   if (problem->n_trees < 0 || problem->n_trees > LIMIT) {
     return invalid(error, "n_trees", -1, problem->n_trees, "must be from 0 to 2^28");
@@ -36,33 +93,14 @@ sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_e
       return invalid(error, arrays[a].name, -1, NAN, "must be given");
     }
   }
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    const int64_t n = problem->tree_nv[t];
-    if (n < 1) {
-      return invalid(error, "tree_nv", t, (double)n, "must be >= 1");
-    }
-    sizes->nv += n;
-    if (n > 1 << 15 || sizes->nv > LIMIT) {
-      return invalid(error, "tree_nv", t, (double)n,
-                     "must be at most 2^15, and the sum at most 2^28");
-    }
-    sizes->nA += n * n;
+  sap_status status = add_trees(problem, sizes, error);
+  if (status == SAP_OK && !contacts_are_valid(problem)) {
+    status = find_wrong_contact(problem, error);
   }
-  for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
-    if (a < 0 || a >= problem->n_trees) {
-      return invalid(error, "tree_a", i, a, "must be the index of a tree");
-    }
-    if (b < -1 || b >= problem->n_trees) {
-      return invalid(error, "tree_b", i, b, "must be the index of a tree, or -1");
-    }
-    if (a == b) {
-      return invalid(error, "tree_b", i, b,
-                     "must differ from tree_a (-1 where both sides are one tree)");
-    }
-    sizes->nJ += 3 * (int64_t)problem->tree_nv[a];
-    sizes->nJ += b >= 0 ? 3 * (int64_t)problem->tree_nv[b] : 0;
+  if (status != SAP_OK) {
+    return status;
   }
+  add_contacts(problem, sizes);
   return sap_group_sizes(problem, sizes, error);
 }
 
@@ -122,47 +160,41 @@ static sap_status invert_block(const sap_problem *problem, int32_t t, const doub
   return SAP_OK;
 }
 
+sap_status sap_invert_tree(const sap_problem *problem, int32_t t, int64_t first,
+                           const struct sap_kernels *kernels, const struct sap_vector_loops *loops,
+                           double *S, int8_t *is_diagonal, sap_error *error) {
+  const double *A = problem->A + first;
+  *is_diagonal = (int8_t)loops->is_diagonal(problem->tree_nv[t], A);
+  return *is_diagonal ? SAP_OK : invert_block(problem, t, A, kernels, loops, S + first, error);
+}
+
 sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t end,
                            const int32_t *position, const struct sap_kernels *kernels, double *S,
                            int8_t *is_diagonal, sap_error *error) {
   const struct sap_vector_loops *loops = sap_vector_loops_of(sap_kernels_best_set());
-  const double *A = problem->A;
-  if (problem->n_trees > 0 && !A) {
+  int64_t first = 0;
+  if (problem->n_trees > 0 && !problem->A) {
     return invalid(error, "A", -1, NAN, "must be given");
   }
   for (int32_t t = 0; t < end; ++t) {
     const int32_t n = problem->tree_nv[t];
     if (t >= begin && (!position || position[t] >= 0)) {
-      const int diagonal = loops->is_diagonal(n, A);
-      if (is_diagonal) {
-        is_diagonal[t] = (int8_t)diagonal;
-      }
+      int8_t diagonal;
       const sap_status status =
-          diagonal ? SAP_OK : invert_block(problem, t, A, kernels, loops, S, error);
+          sap_invert_tree(problem, t, first, kernels, loops, S, &diagonal, error);
       if (status != SAP_OK) {
         return status;
       }
-      if (diagonal && !is_diagonal) {
-        invert_diagonal(n, A, S);
+      if (is_diagonal) {
+        is_diagonal[t] = diagonal;
+      }
+      if (diagonal) {
+        invert_diagonal(n, problem->A + first, S + first);
       }
     }
-    A += (int64_t)n * n;
-    S += (int64_t)n * n;
+    first += (int64_t)n * n;
   }
   return SAP_OK;
-}
-
-void sap_invert_diagonal_mass(const sap_problem *problem, const int32_t *position,
-                              const int8_t *is_diagonal, double *S) {
-  const double *A = problem->A;
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    const int32_t n = problem->tree_nv[t];
-    if (position[t] >= 0 && is_diagonal[t]) {
-      invert_diagonal(n, A, S);
-    }
-    A += (int64_t)n * n;
-    S += (int64_t)n * n;
-  }
 }
 
 sap_status sap_check_cores_given(const sap_problem *problem, const sap_parameters *parameters,
@@ -204,7 +236,8 @@ sap_status sap_check_given(const sap_problem *problem, sap_error *error) {
     const char *name;
     int32_t n;
     const double *x;
-  } arrays[] = {{"v_star", problem->n_trees, problem->v_star},
+  } arrays[] = {{"A", problem->n_trees, problem->A},
+                {"v_star", problem->n_trees, problem->v_star},
                 {"J", problem->n_contacts, problem->J},
                 {"mu", problem->n_contacts, problem->mu},
                 {"R_t", problem->n_contacts, problem->R_t},

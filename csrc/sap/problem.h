@@ -13,16 +13,20 @@ static const double sap_asymmetry = 64 * DBL_EPSILON;
 /* a finite array of n values, or an error that names it */
 sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sap_error *error);
 
-/* Of trees begin <= t < end: checks that the blocks of A are finite, symmetric and positive definite, and writes the inverses
- * S = L^-1 (nA) of their Cholesky factors, S^T S = A^-1: per tree lower triangular, column-major, zeros
- * above the diagonal. Trees with position < 0 (n_trees) are passed over; position may be NULL. Where is_diagonal
- * (n_trees) is not NULL it says which blocks are diagonal, as those of free bodies are, and S of these is not
- * written: sap_invert_diagonal_mass() does that. */
+struct sap_vector_loops;
+
+/* Checks that the block of tree t, which begins at `first`, is finite, symmetric and positive definite. Where it is not
+ * diagonal, as those of free bodies are, S + first gets the inverse S = L^-1 of its Cholesky factor, S^T S = A^-1: lower
+ * triangular, column-major, zeros above the diagonal. */
+sap_status sap_invert_tree(const sap_problem *problem, int32_t t, int64_t first,
+                           const struct sap_kernels *kernels, const struct sap_vector_loops *loops,
+                           double *S, int8_t *is_diagonal, sap_error *error);
+
+/* The same of trees begin <= t < end, and S (nA) of diagonal blocks too. Trees with position < 0 (n_trees) are passed over;
+ * position and is_diagonal (n_trees) may be NULL. */
 sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t end,
                            const int32_t *position, const struct sap_kernels *kernels, double *S,
                            int8_t *is_diagonal, sap_error *error);
-void sap_invert_diagonal_mass(const sap_problem *problem, const int32_t *position,
-                              const int8_t *is_diagonal, double *S);
 
 /* the kinds of cores are known, and their parameters there: kappa, or delta of parameters that are not NULL */
 sap_status sap_check_cores_given(const sap_problem *problem, const sap_parameters *parameters,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/finite.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "sap/groups.h"
@@ -33,7 +34,8 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
                                 .kernels = sap_kernels_best(),
                                 .jacobian_loops = sap_jacobian_loops_of(set),
                                 .vectors = sap_vector_loops_of(set),
-                                .sharing = {.n_threads = n_threads, .view = made->view}}};
+                                .sharing = {.n_threads = n_threads},
+                                .view = made->view}};
   for (int law = 0; law < SAP_N_LAWS; ++law) {
     made->work.laws[law] = sap_laws[law].loops[set];
   }
@@ -81,7 +83,7 @@ const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_rec
 
 /* the threads that share the islands, woken; NULL where there is too little work for more than one */
 static struct sap_threads *rouse(const sap_solver *solver) {
-  if (!solver->threads || !sap_islands_shareable(&solver->work)) {
+  if (!solver->threads || !sap_sharing_pays(&solver->work.sharing)) {
     return NULL;
   }
   sap_threads_rouse(solver->threads);
@@ -123,7 +125,14 @@ static sap_status invert_mass(sap_solver *solver, const sap_problem *problem, sa
                          w->is_diagonal, error);
 }
 
-/* Checks all but the numbers that binding checks, and makes the workspace fit the problem: *complete is the
+/* Checks velocities of which some are in no island, or eliminated; islands tell what is wrong with the others. */
+static sap_status check_velocities(const struct sap_workspace *w, const char *argument,
+                                   const double *v, sap_error *error) {
+  const int all_in_islands = !w->reduction.tree && w->graph.n_nodes == w->graph.n_trees;
+  return all_in_islands ? SAP_OK : sap_check_finite(argument, w->graph.sizes.nv, v, error);
+}
+
+/* Checks all but the numbers that solving an island checks, and makes the workspace fit the problem: *complete is the
  * problem with what `physical` gave. */
 static sap_status prepare(sap_solver *solver, const sap_problem *problem,
                           const struct sap_regularization *physical, int reduce,
@@ -154,11 +163,9 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     status = sap_workspace_prepare(w, problem, &sizes, &solver->settings, reused);
     *symbolic_seconds = sap_seconds() - start;
   }
-  if (status == SAP_OK) {
+  w->has_masses = physical || w->reduction.tree;
+  if (status == SAP_OK && w->has_masses) {
     status = invert_mass(solver, problem, error);
-  }
-  if (status == SAP_OK && (physical || w->reduction.tree)) {
-    sap_invert_diagonal_mass(problem, w->graph.tree_position, w->is_diagonal, w->S);
   }
   if (status == SAP_OK && physical) {
     complete->R_t = physical->R_t;
@@ -175,15 +182,25 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     status = sap_check_given(complete, error);
   }
   if (status == SAP_OK) {
-    status = sap_check_finite("v_star", sizes.nv, problem->v_star, error);
+    status = check_velocities(w, "v_star", problem->v_star, error);
   }
   return status;
 }
 
-/* which rule is broken, where binding found that one is */
-static sap_status find_fault(const sap_problem *complete, const sap_sizes *sizes,
+/* which rule is broken, where an island found that one is */
+static sap_status find_fault(sap_solver *solver, const sap_problem *complete, const double *v_guess,
                              sap_error *error) {
-  const sap_status status = sap_check_constraints(complete, sizes, error);
+  const sap_sizes *sizes = &solver->work.graph.sizes;
+  sap_status status = invert_mass(solver, complete, error);
+  if (status == SAP_OK) {
+    status = sap_check_finite("v_star", sizes->nv, complete->v_star, error);
+  }
+  if (status == SAP_OK && v_guess) {
+    status = sap_check_finite("v_guess", sizes->nv, v_guess, error);
+  }
+  if (status == SAP_OK) {
+    status = sap_check_constraints(complete, sizes, error);
+  }
   return status != SAP_OK ? status
                           : sap_fail(error, SAP_INVALID_ARGUMENT, "J", -1, NAN,
                                      "must not change while it is read");
@@ -195,11 +212,11 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_e
   int32_t reused;
   double seconds;
   const sap_status status = prepare(solver, problem, NULL, 0, &complete, &reused, &seconds, error);
-  int valid = 1;
+  int valid = status != SAP_OK || sap_first_non_finite(w->graph.sizes.nv, problem->v_star) < 0;
   for (int32_t i = 0; status == SAP_OK && i < w->graph.n_islands; ++i) {
     valid &= sap_workspace_bind(w, &w->graph.island[i], &complete);
   }
-  return valid ? status : find_fault(&complete, &w->graph.sizes, error);
+  return valid ? status : find_fault(solver, &complete, NULL, error);
 }
 
 static sap_status run(sap_solver *solver, const sap_problem *problem,
@@ -216,14 +233,12 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
                         .regions = solution->regions,
                         .group_gamma = solution->group_gamma,
                         .group_v_c = solution->group_v_c,
-                        .core_scale = solution->core_scale,
-                        .outcome = SAP_CONVERGED,
-                        .tree = -1};
+                        .core_scale = solution->core_scale};
   sap_problem complete;
   sap_status status = prepare(solver, problem, physical, solver->settings.islands, &complete,
                               &found.symbolic_reused, &found.symbolic_seconds, error);
   if (status == SAP_OK && v_guess) {
-    status = sap_check_finite("v_guess", w->graph.sizes.nv, v_guess, error);
+    status = check_velocities(w, "v_guess", v_guess, error);
   }
   if (status != SAP_OK) {
     return status;
@@ -231,7 +246,7 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   found.n_islands = w->graph.n_islands;
   const struct sap_job job = {&complete, v_guess, &solver->settings};
   if (!sap_islands_solve(w, rouse(solver), &job, &found)) {
-    return find_fault(&complete, &w->graph.sizes, error);
+    return find_fault(solver, &complete, v_guess, error);
   }
   /* trees that no constraint touches move freely */
   for (int32_t t = 0; t < problem->n_trees; ++t) {

@@ -5,11 +5,37 @@
 
 #include "constraints/core.h"
 #include "sap/islands.h"
+#include "sap/problem.h"
 
-static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
+/* what only the thread at work reads and writes, by place, position and velocity */
+static void carve_own(struct sap_workspace *w, struct sap_arena *arena) {
   const struct sap_graph *graph = &w->graph;
   const size_t triples = (size_t)graph->n_triples;
   const size_t scalars = (size_t)graph->tree.n_scalars;
+  w->A = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->A);
+  w->dense = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->dense);
+  w->reduced = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->reduced);
+  w->J.graph = graph;
+  w->J.triples = &w->triples;
+  w->J.reduced = w->reduced;
+  w->J.values = sap_arena_take(arena, (size_t)graph->node_J[graph->n_nodes], sizeof(double));
+  w->J.chunks[0] = sap_arena_take(arena, triples, sizeof(uint64_t));
+  w->J.chunks[1] = sap_arena_take(arena, triples, sizeof(uint64_t));
+  w->J.peak = sap_arena_take(arena, 32 * (size_t)graph->n_patches, sizeof(double));
+  sap_pool_carve(&w->pool, arena, graph->n_triples, w->triples.has_cores,
+                 w->triples.n > w->triples.n_contacts);
+  sap_scratch_carve(&w->scratch, arena, graph);
+  double **const by_scalar[] = {
+      &w->v,        &w->best, &w->v_star, &w->momentum_star, &w->dw,    &w->momentum, &w->impulse,
+      &w->gradient, &w->dv,   &w->dp,     &w->diagonal,      &w->scale, &w->error,    &w->reach};
+  for (size_t i = 0; i < sizeof by_scalar / sizeof *by_scalar; ++i) {
+    *by_scalar[i] = sap_arena_take(arena, scalars, sizeof(double));
+  }
+  w->eliminated = sap_arena_take(arena, (size_t)graph->n_islands, sizeof(double));
+}
+
+static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
+  const struct sap_graph *graph = &w->graph;
   sap_junction_tree_carve_updates(&w->graph.tree, arena);
   sap_factor_carve_values(&w->factor, arena);
   w->S = sap_arena_take(arena, (size_t)graph->sizes.nA, sizeof(double));
@@ -19,30 +45,22 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
     widest = graph->tree_nv[t] > widest ? graph->tree_nv[t] : widest;
   }
   w->rows = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
-  w->A = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->A);
-  w->dense = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->dense);
-  w->J.graph = graph;
-  w->J.triples = &w->triples;
-  w->J.values = sap_arena_take(arena, (size_t)graph->node_J[graph->n_nodes], sizeof(double));
-  w->J.chunks[0] = sap_arena_take(arena, triples, sizeof(uint64_t));
-  w->J.chunks[1] = sap_arena_take(arena, triples, sizeof(uint64_t));
-  w->J.peak = sap_arena_take(arena, 32 * (size_t)graph->n_patches, sizeof(double));
-  sap_pool_carve(&w->pool, arena, graph->n_triples, w->triples.has_cores,
-                 w->triples.n > w->triples.n_contacts);
   w->kappa = sap_arena_take(arena, w->triples.has_cores ? (size_t)w->triples.n_contacts : 0,
                             sizeof(double));
-  sap_scratch_carve(&w->scratch, arena, graph);
-  double **const by_scalar[] = {
-      &w->v,        &w->best, &w->v_star, &w->momentum_star, &w->dw,    &w->momentum, &w->impulse,
-      &w->gradient, &w->dv,   &w->dp,     &w->diagonal,      &w->scale, &w->error,    &w->reach};
-  for (size_t i = 0; i < sizeof by_scalar / sizeof *by_scalar; ++i) {
-    *by_scalar[i] = sap_arena_take(arena, scalars, sizeof(double));
-  }
-  w->reduced = sap_arena_take(arena, (size_t)graph->n_nodes, sizeof *w->reduced);
-  w->eliminated = sap_arena_take(arena, (size_t)graph->n_islands, sizeof(double));
-  w->J.reduced = w->reduced;
   w->records.first = sap_arena_take(arena, (size_t)w->records.capacity, sizeof(sap_iteration));
   sap_islands_carve(w, arena);
+  const size_t begin = arena->used;
+  carve_own(w, arena);
+  w->own_bytes = arena->used - begin;
+  w->own = sap_arena_take(arena, (size_t)w->sharing.n_threads - 1, w->own_bytes);
+}
+
+void sap_workspace_view(struct sap_workspace *view, const struct sap_workspace *w, int32_t thread) {
+  *view = *w;
+  if (thread > 0) {
+    struct sap_arena arena = {w->own + (size_t)(thread - 1) * w->own_bytes, 0};
+    carve_own(view, &arena);
+  }
 }
 
 static void carve_rows(struct sap_workspace *w, struct sap_arena *arena) {
@@ -104,7 +122,7 @@ static sap_status build(struct sap_workspace *w, const sap_problem *problem, con
   status = place_numbers(w, settings);
   if (status == SAP_OK) {
     sap_junction_tree_list_updates(&graph->tree);
-    sap_islands_plan(w);
+    sap_sharing_plan(&w->sharing, &w->graph);
     status = sap_factor_analyze(&w->factor, graph->edge_low, graph->edge_high);
   }
   return status;
@@ -127,15 +145,21 @@ sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *pro
 
 /* ---- binding ---- */
 
-static void bind_trees(struct sap_workspace *w, const struct sap_island *island,
-                       const sap_problem *problem) {
+/* 0 where a block of A breaks a rule */
+static int bind_trees(struct sap_workspace *w, const struct sap_island *island,
+                      const sap_problem *problem) {
   const struct sap_graph *graph = &w->graph;
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     const int32_t t = graph->node_tree[i], n = sap_node_size(&graph->tree, i);
     const int32_t scalar = graph->tree.node_scalar[i];
     w->reduced[i] = w->reduction.tree ? w->reduction.tree[t] : NULL;
     w->A[i] = w->reduced[i] ? w->reduced[i]->A : problem->A + graph->tree_A[t];
-    w->dense[i] = w->is_diagonal[t] ? NULL : w->A[i];
+    int8_t is_diagonal = w->has_masses && w->is_diagonal[t];
+    if (!w->has_masses && sap_invert_tree(problem, t, graph->tree_A[t], w->kernels, w->vectors,
+                                          w->S, &is_diagonal, NULL) != SAP_OK) {
+      return 0;
+    }
+    w->dense[i] = is_diagonal ? NULL : w->A[i];
     const double *v_star = problem->v_star + graph->tree_v[t];
     for (int32_t j = 0; j < n; ++j) {
       w->diagonal[scalar + j] = w->A[i][(int64_t)j * (n + 1)];
@@ -153,6 +177,7 @@ static void bind_trees(struct sap_workspace *w, const struct sap_island *island,
                                                        w->scale + s, w->momentum_star + s);
     }
   }
+  return 1;
 }
 
 static void bind_contacts(struct sap_workspace *w, const struct sap_island *island,
@@ -208,7 +233,9 @@ static void bind_clamps(struct sap_workspace *w, const struct sap_island *island
 
 int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
                        const sap_problem *problem) {
-  bind_trees(w, island, problem);
+  if (!bind_trees(w, island, problem)) {
+    return 0;
+  }
   const struct sap_jacobian_loops *loops = w->jacobian_loops;
   const int finite =
       (w->reduction.tree ? loops->pack_reduced : loops->pack)(&w->J, island, problem->J);

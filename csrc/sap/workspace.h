@@ -5,37 +5,14 @@
 #ifndef SAPWOOD_SAP_WORKSPACE_H
 #define SAPWOOD_SAP_WORKSPACE_H
 
-#include <stdatomic.h>
-
 #include "base/memory.h"
 #include "constraints/pool.h"
 #include "linalg/factorization.h"
 #include "sap/graph.h"
 #include "sap/jacobian.h"
 #include "sap/reduction.h"
+#include "sap/sharing.h"
 #include "sap/vectors.h"
-
-/* islands [begin, end), for one thread; runs share no cache line */
-struct sap_run {
-  _Alignas(SAP_ALIGNMENT) int32_t begin;
-  int32_t end;
-  int32_t home; /* thread that comes to it first */
-  int32_t by;   /* task that solved it, whose thread has the results at hand */
-  int written;  /* are they in the solution? */
-  _Atomic int32_t taken;
-  double work; /* what the solve before spent on it; in the first one what an iteration costs */
-};
-
-/* how threads share the islands, see islands.h */
-struct sap_sharing {
-  int32_t n_threads;                /* that a solve may use */
-  struct sap_workspace *view;       /* (n_threads) */
-  struct sap_island_result *result; /* (n_islands) */
-  struct sap_run *run; /* (n_runs) the expensive first, by powers of 2; of one thread none */
-  int32_t *neighbour;  /* (n_runs) runs in the order of their islands */
-  int32_t n_runs;
-  double work, longest; /* what an iteration of all runs costs, and of the longest */
-};
 
 struct sap_records {
   sap_iteration *first;
@@ -60,15 +37,15 @@ struct sap_workspace {
   /* inverse Cholesky factors of the blocks of A that are not diagonal, see sap_invert_mass() */
   double *S;           /* (nA) */
   int8_t *is_diagonal; /* (n_trees) */
-  double *rows; /* (3, velocities of the widest tree) where there are rows, to regularize them */
+  int has_masses; /* are both there before islands are bound? else binding finds what it needs */
+  double *rows;   /* (3, velocities of the widest tree) where there are rows, to regularize them */
+  double
+      *kappa; /* (n_contacts) of a problem with physical parameters, where any contact has a core */
 
   /* by position: the block of A, in the caller's array, or A' of a reduced tree, which is NULL otherwise */
   const double **A;                        /* (n_nodes) */
   const struct sap_reduced_tree **reduced; /* (n_nodes) */
   const double **dense;                    /* (n_nodes) A, NULL where it is diagonal */
-
-  double
-      *kappa; /* (n_contacts) of a problem with physical parameters, where any contact has a core */
 
   /* by island: |D A v|^2 of the velocities that were eliminated */
   double *eliminated; /* (n_islands) */
@@ -95,7 +72,16 @@ struct sap_workspace {
   struct sap_norms norms; /* |D gradient|^2 and |D error|^2 of the island at hand */
 
   struct sap_records records; /* the history */
+
+  /* the same as from `A` to `reach` for every other thread: no two write to a cache line */
+  unsigned char *own; /* (sharing.n_threads - 1, own_bytes) */
+  size_t own_bytes;
+
   struct sap_sharing sharing;
+  struct sap_island_result *result; /* (n_islands) see islands.h */
+  struct sap_sums *sums;            /* of islands, see islands.h */
+  struct sap_workspace *view;       /* (sharing.n_threads) */
+  struct sap_run *solved;           /* by the thread of this view, and not written yet */
 };
 
 /* Makes the workspace fit the problem, its triples and their reduction: keeps the graph where it matches, else
@@ -104,8 +90,11 @@ sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *pro
                                  const sap_sizes *sizes, const sap_settings *settings,
                                  int32_t *reused);
 
-/* Gathers the numbers of an island, of which A and v_star are checked; 0 where J or a constant breaks a rule
- * of sap_check_constraints(). */
+/* what a thread works with: a copy of the struct that has arrays of its own */
+void sap_workspace_view(struct sap_workspace *view, const struct sap_workspace *w, int32_t thread);
+
+/* Gathers the numbers of an island; 0 where A, J or a constant breaks a rule of sap_invert_tree() or
+ * sap_check_constraints(). */
 int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
                        const sap_problem *problem);
 

@@ -160,9 +160,11 @@ static void wrong_numbers_are_found_wherever_they_are(void) {
   make_heaps(&heap, 3, 20, &seed);
   sap_solver *solver = make_solver(3), *alone = make_solver(1);
   REQUIRE(solver && alone);
-  double *const arrays[] = {heap.A, heap.J, heap.mu, heap.R_t, heap.R_n, heap.v_hat_n, heap.v_star};
+  static double guess[NV];
+  double *const arrays[] = {heap.A,   heap.J,       heap.mu,     heap.R_t,
+                            heap.R_n, heap.v_hat_n, heap.v_star, guess};
   const int32_t n = heap.problem.n_contacts;
-  const int32_t sizes[] = {36 * BODIES, 18 * n, n, n, n, n, NV};
+  const int32_t sizes[] = {36 * BODIES, 18 * n, n, n, n, n, NV, NV};
   for (size_t a = 0; a < CHECK_COUNT(arrays); ++a) {
     for (int32_t repeat = 0; repeat < 5; ++repeat) {
       const int32_t i = (int32_t)(check_random_bits(&seed) % (uint64_t)sizes[a]);
@@ -171,9 +173,9 @@ static void wrong_numbers_are_found_wherever_they_are(void) {
       sap_error errors[2] = {{0}, {0}};
       results[1].solution = results[0].solution =
           (sap_solution){.v = results[0].v, .gamma = results[0].gamma};
-      CHECK_EQUAL(sap_solver_solve(alone, &heap.problem, NULL, &results[0].solution, &errors[0]),
+      CHECK_EQUAL(sap_solver_solve(alone, &heap.problem, guess, &results[0].solution, &errors[0]),
                   SAP_INVALID_ARGUMENT);
-      CHECK_EQUAL(sap_solver_solve(solver, &heap.problem, NULL, &results[1].solution, &errors[1]),
+      CHECK_EQUAL(sap_solver_solve(solver, &heap.problem, guess, &results[1].solution, &errors[1]),
                   SAP_INVALID_ARGUMENT);
       CHECK_STRING(errors[0].argument, errors[1].argument);
       CHECK_EQUAL(errors[0].index, errors[1].index);

@@ -68,6 +68,47 @@ static void bad_problems_are_named(void) {
   sap_solver_destroy(solver);
 }
 
+/* With barriers the iteration may begin elsewhere than at the guess. */
+static void velocities_must_be_finite(void) {
+  uint64_t seed = 41;
+  sap_solver *solver = make(sap_settings_default());
+  sap_solution solution = scene_solution(&outputs);
+  static double guess[SCENE_TREES * SCENE_MOST_NV];
+  static int8_t core[6];
+  static double kappa[6], lambda[6];
+  for (int trial = 0; trial < 30; ++trial) {
+    scene_make(&scene, 4, 6, &seed);
+    for (int i = 0; i < 6; ++i) {
+      core[i] = (int8_t)(check_random_bits(&seed) % 3);
+      kappa[i] = check_random(&seed, 0.1, 1) / scene.R_n[i];
+      lambda[i] = 5;
+    }
+    if (trial % 2 > 0) {
+      scene.problem.core = core;
+      scene.problem.kappa = kappa;
+      scene.problem.core_lambda = lambda;
+    }
+    REQUIRE(sap_solver_solve(solver, &scene.problem, guess, &solution, NULL) == SAP_OK);
+    double *const arrays[] = {scene.v_star, guess};
+    const double values[] = {NAN, INFINITY, -INFINITY};
+    for (int a = 0; a < 2; ++a) {
+      for (int64_t i = 0; i < scene.sizes.nv; ++i) {
+        sap_error error = {0};
+        const double before = arrays[a][i];
+        arrays[a][i] = values[i % 3];
+        outputs.v[0] = 12345;
+        CHECK_EQUAL(sap_solver_solve(solver, &scene.problem, guess, &solution, &error),
+                    SAP_INVALID_ARGUMENT);
+        CHECK_STRING(error.argument, a == 0 ? "v_star" : "v_guess");
+        CHECK_EQUAL(error.index, i);
+        CHECK(outputs.v[0] == 12345);
+        arrays[a][i] = before;
+      }
+    }
+  }
+  sap_solver_destroy(solver);
+}
+
 static void bad_parameters_are_named(void) {
   uint64_t seed = 39;
   scene_make(&scene, 4, 3, &seed);
@@ -138,6 +179,7 @@ static void bad_settings_are_named(void) {
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(bad_problems_are_named),
+      CHECK_TEST(velocities_must_be_finite),
       CHECK_TEST(bad_parameters_are_named),
       CHECK_TEST(bad_settings_are_named),
   };

@@ -1,0 +1,144 @@
+/* How runs are divided among threads: each comes to one of them, and all have about as much to do. */
+#include "check.h"
+#include "sap/sharing.h"
+
+enum { MOST_RUNS = 200, MOST_THREADS = 8 };
+
+struct room {
+  struct sap_sharing sharing;
+  struct sap_run run[MOST_RUNS];
+  struct sap_queue queue[MOST_THREADS];
+  int32_t order[MOST_RUNS], home[MOST_RUNS];
+};
+
+/* so many runs, the first ones expensive */
+static void make_room(struct room *room, int32_t n_threads, int32_t n_runs, int32_t n_expensive,
+                      uint64_t *seed) {
+  memset(room, 0, sizeof *room);
+  room->sharing = (struct sap_sharing){.n_threads = n_threads,
+                                       .run = room->run,
+                                       .home = room->home,
+                                       .queue = room->queue,
+                                       .order = room->order,
+                                       .n_runs = n_runs,
+                                       .n_expensive = n_expensive};
+  for (int32_t r = 0; r < n_runs; ++r) {
+    const double work = check_random(seed, 1, 2);
+    room->run[r] = (struct sap_run){r, r + 1, r < n_expensive ? 20 * work : work, NULL};
+  }
+}
+
+/* which of its runs a thread takes next, or -1 */
+static int32_t take(struct room *room, int32_t thread) {
+  const struct sap_run *run = sap_sharing_take(&room->sharing, thread);
+  return run ? run->begin : -1;
+}
+
+/* Threads take turns by chance. */
+static void each_run_comes_to_one_thread(void) {
+  uint64_t seed = 1;
+  static struct room room;
+  for (int trial = 0; trial < 300; ++trial) {
+    const int32_t n_threads = 1 + (int32_t)check_random(&seed, 0, MOST_THREADS);
+    const int32_t n_runs = (int32_t)check_random(&seed, 0, MOST_RUNS);
+    const int32_t n_expensive = (int32_t)check_random(&seed, 0, n_runs < 9 ? n_runs : 9);
+    make_room(&room, n_threads, n_runs, n_expensive, &seed);
+    sap_sharing_divide(&room.sharing);
+    int taken[MOST_RUNS] = {0}, left = n_threads;
+    while (left > 0) {
+      const int32_t run = take(&room, (int32_t)check_random(&seed, 0, n_threads));
+      if (run >= 0) {
+        ++taken[run];
+      } else {
+        --left;
+      }
+    }
+    for (int32_t r = 0; r < n_runs; ++r) {
+      CHECK(taken[r] == 1);
+    }
+  }
+}
+
+/* cheap runs fill up what expensive ones leave */
+static void threads_have_as_much_to_do(void) {
+  uint64_t seed = 1;
+  static struct room room;
+  for (int trial = 0; trial < 300; ++trial) {
+    const int32_t n_threads = 2 + (int32_t)check_random(&seed, 0, MOST_THREADS - 1);
+    make_room(&room, n_threads, MOST_RUNS, (int32_t)check_random(&seed, 0, n_threads + 1), &seed);
+    sap_sharing_divide(&room.sharing);
+    double least = INFINITY, most = 0, sum = 0, all = 0;
+    for (int32_t k = 0; k < n_threads; ++k) {
+      least = fmin(least, room.queue[k].work);
+      most = fmax(most, room.queue[k].work);
+      sum += room.queue[k].work;
+    }
+    for (int32_t r = 0; r < MOST_RUNS; ++r) {
+      all += room.run[r].work;
+    }
+    CHECK_CLOSE(sum, all, 1e-12 * all);
+    CHECK(most - least <=
+          2 * n_threads); /* each is within half a run of it, and the last has the rest */
+  }
+}
+
+/* The same costs lead to the same division: a thread takes its own runs in the order of their islands. */
+static void neighbours_stay_together(void) {
+  uint64_t seed = 1;
+  static struct room room;
+  make_room(&room, 2, 64, 0, &seed);
+  int32_t first[64];
+  for (int again = 0; again < 2; ++again) {
+    sap_sharing_divide(&room.sharing);
+    const int32_t middle = (int32_t)(room.queue[0].left & UINT32_MAX);
+    CHECK(16 < middle && middle < 48);
+    for (int32_t r = 0; r < 64; ++r) {
+      const int32_t run = take(&room, r >= middle);
+      CHECK(run == r);
+      CHECK(again == 0 || first[r] == run);
+      first[r] = run;
+    }
+    CHECK(take(&room, 0) == -1 && take(&room, 1) == -1);
+  }
+}
+
+/* Who is done helps from the end, which its owner comes to last. */
+static void others_take_from_the_end(void) {
+  uint64_t seed = 1;
+  static struct room room;
+  make_room(&room, 2, 64, 0, &seed);
+  sap_sharing_divide(&room.sharing);
+  const int32_t middle = (int32_t)(room.queue[0].left & UINT32_MAX);
+  for (int32_t r = 0; r < middle; ++r) {
+    CHECK(take(&room, 0) == r);
+  }
+  CHECK(take(&room, 0) == 63);
+  CHECK(take(&room, 1) == middle);
+  CHECK(take(&room, 0) == 62);
+}
+
+/* Expensive runs come first in their queues, and to those that have least. */
+static void expensive_runs_come_first(void) {
+  uint64_t seed = 1;
+  static struct room room;
+  make_room(&room, 3, 60, 4, &seed);
+  for (int32_t r = 0; r < 4; ++r) {
+    room.run[r].work = 100 - r;
+  }
+  sap_sharing_divide(&room.sharing);
+  CHECK(take(&room, 0) == 0);
+  CHECK(take(&room, 1) == 1);
+  CHECK(take(&room, 2) == 2);
+  CHECK(take(&room, 2) == 3); /* 98 is the least of three */
+  CHECK(take(&room, 0) == 4);
+  CHECK(4 < take(&room, 2) && room.queue[2].work == 98 + 97); /* all that is cheap went to others */
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(each_run_comes_to_one_thread), CHECK_TEST(threads_have_as_much_to_do),
+      CHECK_TEST(neighbours_stay_together),     CHECK_TEST(others_take_from_the_end),
+      CHECK_TEST(expensive_runs_come_first),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
