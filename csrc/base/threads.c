@@ -206,7 +206,10 @@ void sap_threads_rouse(struct sap_threads *threads) {
   if (threads->process != getpid()) {
     reset(threads);
   }
-  atomic_store(&threads->roused, 1);
+  /* helpers read it again and again: to write it takes as long as to ask them all */
+  if (!atomic_load_explicit(&threads->roused, memory_order_relaxed)) {
+    atomic_store(&threads->roused, 1);
+  }
   if (threads->n_helpers < threads->n - 1 && !threads->creation_failed) {
     start_helpers(threads);
   }

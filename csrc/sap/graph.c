@@ -2,19 +2,26 @@
 
 #include <string.h>
 
-static int same(const void *a, const void *b, int32_t n, size_t size) {
-  return n == 0 || memcmp(a, b, (size_t)n * size) == 0;
+static int same(const int32_t *a, const int32_t *b, int32_t n) {
+  return n == 0 || (b && memcmp(a, b, (size_t)n * sizeof *a) == 0);
 }
 
-int sap_graph_matches(const struct sap_graph *graph, const sap_problem *problem,
-                      const struct sap_triples *triples, const int32_t *tree_size, int whole) {
-  return graph->n_trees == problem->n_trees && graph->n_triples == triples->n &&
-         graph->whole == whole && graph->has_laws == (triples->law != NULL) &&
-         same(graph->tree_nv, problem->tree_nv, graph->n_trees, sizeof(int32_t)) &&
-         same(graph->tree_size, tree_size, graph->n_trees, sizeof(int32_t)) &&
-         same(graph->tree_a, triples->tree_a, graph->n_triples, sizeof(int32_t)) &&
-         same(graph->tree_b, triples->tree_b, graph->n_triples, sizeof(int32_t)) &&
-         (!triples->law || same(graph->law, triples->law, graph->n_triples, sizeof(int32_t)));
+int sap_graph_has_contacts(const struct sap_graph *graph, const sap_problem *problem) {
+  const int32_t n = problem->n_contacts;
+  return graph->n_trees == problem->n_trees && 0 <= n && n <= graph->n_triples &&
+         same(graph->tree_nv, problem->tree_nv, graph->n_trees) &&
+         same(graph->tree_a, problem->tree_a, n) && same(graph->tree_b, problem->tree_b, n);
+}
+
+int sap_graph_has_rest(const struct sap_graph *graph, const struct sap_triples *triples,
+                       const int32_t *tree_size, int whole) {
+  const int32_t first = triples->n_contacts, n = triples->n - first;
+  return graph->n_triples == triples->n && graph->whole == whole &&
+         graph->has_laws == (triples->law != NULL) &&
+         same(graph->tree_size, tree_size, graph->n_trees) &&
+         same(graph->tree_a + first, triples->tree_a + first, n) &&
+         same(graph->tree_b + first, triples->tree_b + first, n) &&
+         (!triples->law || same(graph->law, triples->law, triples->n));
 }
 
 void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n_trees,

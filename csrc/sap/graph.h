@@ -85,9 +85,12 @@ struct sap_graph {
   struct sap_patch *unsorted;
 };
 
-/* does the graph stand for the same trees and triples? */
-int sap_graph_matches(const struct sap_graph *graph, const sap_problem *problem,
-                      const struct sap_triples *triples, const int32_t *tree_size, int whole);
+/* Does the graph begin with the same trees and contacts? Nothing of the problem needs to be checked yet. */
+int sap_graph_has_contacts(const struct sap_graph *graph, const sap_problem *problem);
+
+/* And does all else agree? */
+int sap_graph_has_rest(const struct sap_graph *graph, const struct sap_triples *triples,
+                       const int32_t *tree_size, int whole);
 
 /* room for the graph of so many trees and triples, rows of the junction tree excepted */
 void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n_trees,

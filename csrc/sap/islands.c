@@ -204,6 +204,9 @@ static void solve_runs(void *context, int32_t task, int32_t thread) {
   struct sap_workspace *w = share->w, *view = &w->view[thread];
   int32_t n_solved = 0, n_wrong = 0;
   (void)task;
+  if (view->n_solves != w->n_solves) {
+    sap_workspace_view(view, w, thread);
+  }
   for (struct sap_run *run; (run = sap_sharing_take(&w->sharing, thread));) {
     const int32_t wrong = solve_islands(share, view, run->begin, run->end);
     run->work = wrong == 0 ? spent_on(w, run) : run->work;
@@ -244,12 +247,11 @@ static void gather_records(struct sap_workspace *w) {
 int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
                       const struct sap_job *job, sap_solution *solution) {
   struct share share = {.w = w, .job = job, .solution = solution};
-  for (int32_t k = 0; k < (threads ? w->sharing.n_threads : 1); ++k) {
-    sap_workspace_view(&w->view[k], w, k);
-  }
+  ++w->n_solves;
   if (threads) {
     solve_on_threads(&share, threads);
   } else {
+    sap_workspace_view(w->view, w, 0);
     share.n_wrong = solve_islands(&share, w->view, 0, w->graph.n_islands);
     if (share.n_wrong == 0) {
       share.n_deep = write_islands(&share, w->view, 0, w->graph.n_islands);

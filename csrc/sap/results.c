@@ -14,19 +14,27 @@ static void write_rows(const struct sap_workspace *w, int32_t place,
   }
 }
 
-static void write_contact(const struct sap_workspace *w, int32_t place, int64_t i,
-                          const sap_solution *solution) {
-  for (int r = 0; r < 3; ++r) {
-    solution->gamma[3 * i + r] = w->pool.gamma[r][place];
-    if (solution->v_c) {
-      solution->v_c[3 * i + r] = w->pool.v_c[r][place];
-    }
+/* three components of each contact; where there are none asked for, nothing */
+static void write_vectors(const int32_t *contact, int32_t begin, int32_t end, double *const from[3],
+                          double *to) {
+  for (int32_t place = begin; to && place < end; ++place) {
+    double *x = to + 3 * (int64_t)contact[place];
+    x[0] = from[0][place];
+    x[1] = from[1][place];
+    x[2] = from[2][place];
   }
-  if (solution->regions) {
-    solution->regions[i] = w->pool.region[place];
+}
+
+static void write_contacts(const struct sap_workspace *w, int32_t begin, int32_t end,
+                           const sap_solution *solution) {
+  const int32_t *contact = w->graph.triple;
+  write_vectors(contact, begin, end, w->pool.gamma, solution->gamma);
+  write_vectors(contact, begin, end, w->pool.v_c, solution->v_c);
+  for (int32_t place = begin; solution->regions && place < end; ++place) {
+    solution->regions[contact[place]] = w->pool.region[place];
   }
-  if (solution->core_scale) {
-    solution->core_scale[i] = 1;
+  for (int32_t place = begin; solution->core_scale && place < end; ++place) {
+    solution->core_scale[contact[place]] = 1;
   }
 }
 
@@ -47,13 +55,12 @@ static int32_t write_cores(const struct sap_workspace *w, const struct sap_islan
 
 int32_t sap_results_write(const struct sap_workspace *w, const struct sap_island *island,
                           const sap_solution *solution) {
-  for (int32_t place = island->triple_begin; place < island->triple_end; ++place) {
-    const int64_t i = w->graph.triple[place];
-    if (i < w->triples.n_contacts) {
-      write_contact(w, place, i, solution);
-    } else {
-      write_rows(w, place, &w->triples.rows[i - w->triples.n_contacts], solution);
-    }
+  write_contacts(w, island->law_begin[SAP_LAW_CONTACT], island->law_begin[SAP_LAW_CORE + 1],
+                 solution);
+  for (int32_t place = island->law_begin[SAP_LAW_CLAMP];
+       place < island->law_begin[SAP_LAW_CLAMP + 1]; ++place) {
+    write_rows(w, place, &w->triples.rows[w->graph.triple[place] - w->triples.n_contacts],
+               solution);
   }
   sap_workspace_scatter(w, island, w->v, solution->v);
   return write_cores(w, island, solution);

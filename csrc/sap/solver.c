@@ -39,6 +39,9 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
   for (int law = 0; law < SAP_N_LAWS; ++law) {
     made->work.laws[law] = sap_laws[law].loops[set];
   }
+  for (int32_t k = 0; k < n_threads; ++k) {
+    made->view[k] = made->work;
+  }
   if (n_threads > 1) {
     made->threads = sap_threads_create(n_threads, &memory);
     if (!made->threads) {
@@ -143,7 +146,14 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
   *complete = *problem;
   w->records.n = 0;
   w->pool.soft = solver->settings.soft_norm * solver->settings.soft_norm;
-  sap_status status = sap_problem_sizes(problem, &sizes, error);
+  const int has_contacts = w->has_graph && sap_graph_has_contacts(&w->graph, problem);
+  const int is_known = has_contacts && problem->n_contacts == w->graph.n_triples;
+  sap_status status = SAP_OK;
+  if (is_known && problem->n_groups == 0) {
+    sizes = w->graph.sizes;
+  } else {
+    status = sap_problem_sizes(problem, &sizes, error);
+  }
   sap_reduction_clear(&w->reduction, problem);
   if (status == SAP_OK) {
     status = sap_check_groups_given(problem, error);
@@ -160,7 +170,7 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
   }
   if (status == SAP_OK) {
     const double start = sap_seconds();
-    status = sap_workspace_prepare(w, problem, &sizes, &solver->settings, reused);
+    status = sap_workspace_prepare(w, problem, &sizes, has_contacts, &solver->settings, reused);
     *symbolic_seconds = sap_seconds() - start;
   }
   w->has_masses = physical || w->reduction.tree;
@@ -249,7 +259,8 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
     return find_fault(solver, &complete, v_guess, error);
   }
   /* trees that no constraint touches move freely */
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
+  const int any = w->graph.n_nodes < problem->n_trees;
+  for (int32_t t = 0; any && t < problem->n_trees; ++t) {
     if (w->graph.tree_position[t] < 0) {
       const int64_t first = w->graph.tree_v[t];
       memcpy(found.v + first, problem->v_star + first,

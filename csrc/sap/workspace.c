@@ -129,10 +129,10 @@ static sap_status build(struct sap_workspace *w, const sap_problem *problem, con
 }
 
 sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *problem,
-                                 const sap_sizes *sizes, const sap_settings *settings,
-                                 int32_t *reused) {
-  *reused = w->has_graph && sap_graph_matches(&w->graph, problem, &w->triples, w->reduction.size,
-                                              !settings->islands);
+                                 const sap_sizes *sizes, int has_contacts,
+                                 const sap_settings *settings, int32_t *reused) {
+  *reused = has_contacts &&
+            sap_graph_has_rest(&w->graph, &w->triples, w->reduction.size, !settings->islands);
   if (*reused) {
     w->graph.sizes = *sizes; /* rows in as many triples can be more or fewer */
     return SAP_OK;

@@ -82,15 +82,16 @@ struct sap_workspace {
   struct sap_sums *sums;            /* of islands, see islands.h */
   struct sap_workspace *view;       /* (sharing.n_threads) */
   struct sap_run *solved;           /* by the thread of this view, and not written yet */
+  uint64_t n_solves;                /* that were begun, this one included */
 };
 
-/* Makes the workspace fit the problem, its triples and their reduction: keeps the graph where it matches, else
- * builds it. *reused says which. */
+/* Makes the workspace fit the problem, its triples and their reduction: keeps the graph where it has the same contacts and
+ * all the rest, else builds it. *reused says which. */
 sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *problem,
-                                 const sap_sizes *sizes, const sap_settings *settings,
-                                 int32_t *reused);
+                                 const sap_sizes *sizes, int has_contacts,
+                                 const sap_settings *settings, int32_t *reused);
 
-/* what a thread works with: a copy of the struct that has arrays of its own */
+/* what a thread works with in one solve: a copy of the struct that has arrays of its own */
 void sap_workspace_view(struct sap_workspace *view, const struct sap_workspace *w, int32_t thread);
 
 /* Gathers the numbers of an island; 0 where A, J or a constant breaks a rule of sap_invert_tree() or
