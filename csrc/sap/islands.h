@@ -1,10 +1,8 @@
 /* Minimises island by island, on several threads where there is work enough for them.
  *
- * Islands share nothing but the arrays they have their ranges in. A thread sees the workspace through a view of
- * its own: a copy of the struct, with scratch of its own and the records of the island at hand. What comes of
- * the islands is summed up in their order once all are done, so that no bit of a result depends on the number of
- * threads. Threads take the largest islands first, one by one, and small ones as runs of neighbours, which share
- * cache lines; each its own ones, almost the same as in the solve before, then what others have not come to. */
+ * Islands share nothing. A thread sees the workspace through a view of its own, with arrays of its own, and takes runs of
+ * islands as sharing.h divides them. Once all are solved and keep the rules each writes the results it has found; what
+ * comes of the islands is summed up in their order, so that no bit depends on the number of threads. */
 #ifndef SAPWOOD_SAP_ISLANDS_H
 #define SAPWOOD_SAP_ISLANDS_H
 

@@ -1,7 +1,9 @@
 /* All that a solve works on, in three blocks of memory: the graph, the rows of its junction tree, and the
- * numbers; a reduction and the list of triples have their own. A problem is bound to it once per solve:
- * numbers are gathered in the order of the graph, so that every loop of the iterations runs over contiguous
- * memory and knows the places it writes to. */
+ * numbers; a reduction and the list of triples have their own. Islands are bound to it one by one: numbers are
+ * gathered in the order of the graph, so that every loop of the iterations runs over contiguous memory and knows
+ * the places it writes to. Every thread has such numbers of its own, as many as one would need for all islands, of
+ * which it touches those of the islands that it solves: threads that share arrays wait for each other wherever they
+ * write to the same cache lines, and where one fetches ahead what the other is about to write. */
 #ifndef SAPWOOD_SAP_WORKSPACE_H
 #define SAPWOOD_SAP_WORKSPACE_H
 
