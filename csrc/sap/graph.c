@@ -2,26 +2,27 @@
 
 #include <string.h>
 
-static int same(const int32_t *a, const int32_t *b, int32_t n) {
-  return n == 0 || (b && memcmp(a, b, (size_t)n * sizeof *a) == 0);
+/* of entries first <= i < n */
+static int same(const int32_t *a, const int32_t *b, int32_t first, int32_t n) {
+  return n <= first || (b && memcmp(a + first, b + first, (size_t)(n - first) * sizeof *a) == 0);
 }
 
 int sap_graph_has_contacts(const struct sap_graph *graph, const sap_problem *problem) {
   const int32_t n = problem->n_contacts;
   return graph->n_trees == problem->n_trees && 0 <= n && n <= graph->n_triples &&
-         same(graph->tree_nv, problem->tree_nv, graph->n_trees) &&
-         same(graph->tree_a, problem->tree_a, n) && same(graph->tree_b, problem->tree_b, n);
+         same(graph->tree_nv, problem->tree_nv, 0, graph->n_trees) &&
+         same(graph->tree_a, problem->tree_a, 0, n) && same(graph->tree_b, problem->tree_b, 0, n);
 }
 
 int sap_graph_has_rest(const struct sap_graph *graph, const struct sap_triples *triples,
                        const int32_t *tree_size, int whole) {
-  const int32_t first = triples->n_contacts, n = triples->n - first;
+  const int32_t first = triples->n_contacts, n = triples->n;
   return graph->n_triples == triples->n && graph->whole == whole &&
          graph->has_laws == (triples->law != NULL) &&
-         same(graph->tree_size, tree_size, graph->n_trees) &&
-         same(graph->tree_a + first, triples->tree_a + first, n) &&
-         same(graph->tree_b + first, triples->tree_b + first, n) &&
-         (!triples->law || same(graph->law, triples->law, triples->n));
+         same(graph->tree_size, tree_size, 0, graph->n_trees) &&
+         same(graph->tree_a, triples->tree_a, first, n) &&
+         same(graph->tree_b, triples->tree_b, first, n) &&
+         (!triples->law || same(graph->law, triples->law, 0, n));
 }
 
 void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n_trees,

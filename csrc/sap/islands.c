@@ -8,8 +8,20 @@
 #include "sap/feasible.h"
 #include "sap/results.h"
 
-/* of islands: sixteen neighbours at a time, whoever solved them, then all of these */
+/* Statistics are summed over so many neighbours, whoever solved them, then over all of these. */
 enum { SUMMED = 16 };
+
+/* what the statistics of a solution are made of; no two share a cache line */
+struct sap_sums {
+  _Alignas(SAP_ALIGNMENT) sap_outcome outcome;
+  int32_t tree;
+  int32_t iterations; /* of the island that took most */
+  int32_t total_iterations, trials;
+  double cost;
+  double gradient, momentum, impulse; /* squares */
+  double bound, complementarity;
+  double assembly_seconds, factor_seconds, line_search_seconds;
+};
 
 void sap_islands_carve(struct sap_workspace *w, struct sap_arena *arena) {
   const size_t islands = (size_t)w->graph.n_islands;

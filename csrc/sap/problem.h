@@ -32,7 +32,7 @@ sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t en
 sap_status sap_check_cores_given(const sap_problem *problem, const sap_parameters *parameters,
                                  sap_error *error);
 
-/* the arrays of the contacts are there */
+/* A, v_star and the arrays of the contacts are there */
 sap_status sap_check_given(const sap_problem *problem, sap_error *error);
 
 /* all that sap_problem_check() checks but the index arrays and A */

@@ -108,7 +108,8 @@ static double find_level(const struct sap_sharing *sharing) {
     cheap += sharing->run[r].work;
   }
   double level = INFINITY;
-  for (int32_t n = 0, before = -1; n != before;) {
+  int32_t n = sharing->n_threads + 1, before;
+  do {
     before = n;
     n = 0;
     double below = 0;
@@ -117,28 +118,31 @@ static double find_level(const struct sap_sharing *sharing) {
       below += sharing->queue[k].work < level ? sharing->queue[k].work : 0;
     }
     level = n > 0 ? (cheap + below) / n : level;
-  }
+  } while (n < before);
   return level;
 }
 
 void sap_sharing_divide(struct sap_sharing *sharing) {
   divide_expensive(sharing);
   const double level = find_level(sharing);
+  double due = 0, given = 0; /* of cheap runs, to the queues so far */
   int32_t place = 0, next = sharing->n_expensive;
   for (int32_t k = 0; k < sharing->n_threads; ++k) {
     struct sap_queue *queue = &sharing->queue[k];
     const int last = k == sharing->n_threads - 1;
-    queue->begin = place;
+    const int32_t begin = queue->next = place;
     place += queue->n_expensive;
-    while (next < sharing->n_runs && (last || queue->work + sharing->run[next].work / 2 < level)) {
+    due += fmax(level - queue->work, 0);
+    while (next < sharing->n_runs && (last || given + sharing->run[next].work / 2 < due)) {
+      given += sharing->run[next].work;
       queue->work += sharing->run[next].work;
       sharing->order[place++] = next++;
     }
-    atomic_store_explicit(&queue->left, (uint64_t)queue->begin << 32 | (uint32_t)place,
+    atomic_store_explicit(&queue->left, (uint64_t)begin << 32 | (uint32_t)place,
                           memory_order_relaxed);
   }
   for (int32_t r = 0; r < sharing->n_expensive; ++r) {
-    sharing->order[sharing->queue[sharing->home[r]].begin++] = r;
+    sharing->order[sharing->queue[sharing->home[r]].next++] = r;
   }
 }
 

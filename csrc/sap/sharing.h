@@ -14,23 +14,22 @@
 /* islands [begin, end), which one thread solves */
 struct sap_run {
   int32_t begin, end;
+  struct sap_run *next; /* of those that the same thread has solved */
   double work; /* what the solve before spent on it; in the first one what an iteration costs */
-  struct sap_run *next; /* of the runs that the same task has solved */
 };
 
-/* no two queues share a cache line */
+/* What is left to a thread: places of `order`, begin << 32 | end. No two queues share a cache line. */
 struct sap_queue {
-  _Alignas(
-      SAP_ALIGNMENT) _Atomic uint64_t left; /* places of sap_sharing.order: begin << 32 | end */
-  double work;                              /* of its runs */
-  int32_t begin, n_expensive;
+  _Alignas(SAP_ALIGNMENT) _Atomic uint64_t left;
+  double work; /* of all its runs */
+  int32_t n_expensive;
+  int32_t next; /* place for its next expensive run, while runs are divided */
 };
 
 struct sap_sharing {
-  int32_t n_threads; /* that a solve may use; with one of them there are no runs */
-  double *work;      /* (n_islands) what an iteration costs */
-  struct sap_run
-      *run; /* (n_runs) the expensive ones first, by powers of 2; then the others as they lie */
+  int32_t n_threads;       /* that a solve may use; with one of them there are no runs */
+  double *work;            /* (n_islands) what an iteration costs */
+  struct sap_run *run;     /* (n_runs) expensive ones by powers of 2, then the others in order */
   int32_t *home;           /* (n_expensive) whose queue */
   struct sap_queue *queue; /* (n_threads) */
   int32_t *order;          /* (n_runs) runs by queue */

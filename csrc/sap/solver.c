@@ -128,11 +128,29 @@ static sap_status invert_mass(sap_solver *solver, const sap_problem *problem, sa
                          w->is_diagonal, error);
 }
 
-/* Checks velocities of which some are in no island, or eliminated; islands tell what is wrong with the others. */
-static sap_status check_velocities(const struct sap_workspace *w, const char *argument,
-                                   const double *v, sap_error *error) {
-  const int all_in_islands = !w->reduction.tree && w->graph.n_nodes == w->graph.n_trees;
-  return all_in_islands ? SAP_OK : sap_check_finite(argument, w->graph.sizes.nv, v, error);
+/* which rule is broken, where one is */
+static sap_status find_fault(sap_solver *solver, const sap_problem *complete, const double *v_guess,
+                             sap_error *error) {
+  const sap_sizes *sizes = &solver->work.graph.sizes;
+  sap_status status = invert_mass(solver, complete, error);
+  if (status == SAP_OK) {
+    status = sap_check_finite("v_star", sizes->nv, complete->v_star, error);
+  }
+  if (status == SAP_OK && v_guess) {
+    status = sap_check_finite("v_guess", sizes->nv, v_guess, error);
+  }
+  if (status == SAP_OK) {
+    status = sap_check_constraints(complete, sizes, error);
+  }
+  return status != SAP_OK ? status
+                          : sap_fail(error, SAP_INVALID_ARGUMENT, "J", -1, NAN,
+                                     "must not change while it is read");
+}
+
+/* Islands look at the velocities they have: are others finite, of trees in no island, and those that were eliminated? */
+static int others_are_finite(const struct sap_workspace *w, const double *v) {
+  const int any = w->reduction.tree || w->graph.n_nodes < w->graph.n_trees;
+  return !any || sap_first_non_finite(w->graph.sizes.nv, v) < 0;
 }
 
 /* Checks all but the numbers that solving an island checks, and makes the workspace fit the problem: *complete is the
@@ -147,9 +165,9 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
   w->records.n = 0;
   w->pool.soft = solver->settings.soft_norm * solver->settings.soft_norm;
   const int has_contacts = w->has_graph && sap_graph_has_contacts(&w->graph, problem);
-  const int is_known = has_contacts && problem->n_contacts == w->graph.n_triples;
   sap_status status = SAP_OK;
-  if (is_known && problem->n_groups == 0) {
+  if (has_contacts && problem->n_contacts == w->graph.n_triples && w->graph.sizes.n_rows == 0 &&
+      problem->n_groups == 0) {
     sizes = w->graph.sizes;
   } else {
     status = sap_problem_sizes(problem, &sizes, error);
@@ -191,29 +209,10 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
   if (status == SAP_OK) {
     status = sap_check_given(complete, error);
   }
-  if (status == SAP_OK) {
-    status = check_velocities(w, "v_star", problem->v_star, error);
+  if (status == SAP_OK && !others_are_finite(w, problem->v_star)) {
+    status = find_fault(solver, complete, NULL, error);
   }
   return status;
-}
-
-/* which rule is broken, where an island found that one is */
-static sap_status find_fault(sap_solver *solver, const sap_problem *complete, const double *v_guess,
-                             sap_error *error) {
-  const sap_sizes *sizes = &solver->work.graph.sizes;
-  sap_status status = invert_mass(solver, complete, error);
-  if (status == SAP_OK) {
-    status = sap_check_finite("v_star", sizes->nv, complete->v_star, error);
-  }
-  if (status == SAP_OK && v_guess) {
-    status = sap_check_finite("v_guess", sizes->nv, v_guess, error);
-  }
-  if (status == SAP_OK) {
-    status = sap_check_constraints(complete, sizes, error);
-  }
-  return status != SAP_OK ? status
-                          : sap_fail(error, SAP_INVALID_ARGUMENT, "J", -1, NAN,
-                                     "must not change while it is read");
 }
 
 sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_error *error) {
@@ -247,8 +246,8 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   sap_problem complete;
   sap_status status = prepare(solver, problem, physical, solver->settings.islands, &complete,
                               &found.symbolic_reused, &found.symbolic_seconds, error);
-  if (status == SAP_OK && v_guess) {
-    status = check_velocities(w, "v_guess", v_guess, error);
+  if (status == SAP_OK && v_guess && !others_are_finite(w, v_guess)) {
+    status = find_fault(solver, &complete, v_guess, error);
   }
   if (status != SAP_OK) {
     return status;

@@ -52,7 +52,8 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
   const size_t begin = arena->used;
   carve_own(w, arena);
   w->own_bytes = arena->used - begin;
-  w->own = sap_arena_take(arena, (size_t)w->sharing.n_threads - 1, w->own_bytes);
+  const int32_t n_others = graph->n_islands > 1 ? w->sharing.n_threads - 1 : 0;
+  w->own = sap_arena_take(arena, (size_t)n_others, w->own_bytes);
 }
 
 void sap_workspace_view(struct sap_workspace *view, const struct sap_workspace *w, int32_t thread) {

@@ -3,7 +3,8 @@
  * gathered in the order of the graph, so that every loop of the iterations runs over contiguous memory and knows
  * the places it writes to. Every thread has such numbers of its own, as many as one would need for all islands, of
  * which it touches those of the islands that it solves: threads that share arrays wait for each other wherever they
- * write to the same cache lines, and where one fetches ahead what the other is about to write. */
+ * write to the same cache lines, and where one fetches ahead what the other is about to write. Masses, factors and
+ * what eliminates velocities are common. */
 #ifndef SAPWOOD_SAP_WORKSPACE_H
 #define SAPWOOD_SAP_WORKSPACE_H
 
@@ -36,7 +37,7 @@ struct sap_workspace {
   struct sap_graph graph;
   struct sap_factor factor; /* H and its Cholesky factor */
 
-  /* inverse Cholesky factors of the blocks of A that are not diagonal, see sap_invert_mass() */
+  /* inverse Cholesky factors of the blocks of A, of diagonal ones where has_masses: sap_invert_mass() */
   double *S;           /* (nA) */
   int8_t *is_diagonal; /* (n_trees) */
   int has_masses; /* are both there before islands are bound? else binding finds what it needs */
@@ -75,13 +76,13 @@ struct sap_workspace {
 
   struct sap_records records; /* the history */
 
-  /* the same as from `A` to `reach` for every other thread: no two write to a cache line */
+  /* the same as from `A` to `scale` for every other thread, where there are islands to share */
   unsigned char *own; /* (sharing.n_threads - 1, own_bytes) */
   size_t own_bytes;
 
   struct sap_sharing sharing;
   struct sap_island_result *result; /* (n_islands) see islands.h */
-  struct sap_sums *sums;            /* of islands, see islands.h */
+  struct sap_sums *sums;            /* of islands, see islands.c */
   struct sap_workspace *view;       /* (sharing.n_threads) */
   struct sap_run *solved;           /* by the thread of this view, and not written yet */
   uint64_t n_solves;                /* that were begun, this one included */

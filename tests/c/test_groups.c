@@ -366,6 +366,66 @@ static void rows_are_counted_anew_where_the_graph_stays(void) {
   sap_solver_destroy(fresh);
 }
 
+/* What a solver knows of a graph must not be taken for what other constraints on the same trees need. */
+static void contacts_may_follow_rows_on_the_same_trees(void) {
+  uint64_t seed = 84;
+  static struct scene rows;
+  scene_make(&rows, 1, 1, &seed);
+  scene_make(&scene, 1, 2, &seed);
+  const int32_t n = scene.tree_nv[0];
+  rows.tree_nv[0] = n;
+  memcpy(rows.A, scene.A, sizeof rows.A);
+  const int32_t tree_a[1] = {0}, tree_b[1] = {-1};
+  const double R[1] = {1e-3}, v_hat[1] = {0.1}, lower[1] = {0}, upper[1] = {INFINITY};
+  const sap_constraints limit = {SAP_LIMIT, 1, NULL,  tree_a, tree_b,
+                                 rows.J,    R, v_hat, lower,  upper};
+  rows.problem.n_groups = 1;
+  rows.problem.groups = &limit;
+  sap_solver *solver = NULL, *fresh = NULL;
+  REQUIRE(sap_solver_create(&solver, NULL, NULL, NULL) == SAP_OK);
+  REQUIRE(sap_solver_create(&fresh, NULL, NULL, NULL) == SAP_OK);
+  static struct scene_outputs outputs[2];
+  sap_solution before = scene_solution(&outputs[0]);
+  const int32_t counts[2] = {0,
+                             1}; /* contacts beside the row: the next problem has one, then two */
+  for (int k = 0; k < 2; ++k) {
+    rows.problem.n_contacts = counts[k];
+    scene.problem.n_contacts = counts[k] + 1;
+    before.gamma = outputs[0].gamma;
+    REQUIRE(sap_solver_solve(solver, &rows.problem, NULL, &before, NULL) == SAP_OK);
+    sap_solution after = scene_solution(&outputs[0]), expected = scene_solution(&outputs[1]);
+    REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &after, NULL) == SAP_OK);
+    REQUIRE(sap_solver_solve(fresh, &scene.problem, NULL, &expected, NULL) == SAP_OK);
+    CHECK(memcmp(outputs[0].v, outputs[1].v, (size_t)n * sizeof(double)) == 0);
+    CHECK(after.complementarity_error == expected.complementarity_error);
+    CHECK(after.momentum_error == expected.momentum_error);
+    CHECK(after.velocity_error_bound == expected.velocity_error_bound);
+    REQUIRE(sap_solver_solve(solver, &rows.problem, NULL, &before, NULL) == SAP_OK);
+    sap_error error = {0};
+    const int32_t last = 3 * n * (counts[k] + 1) - 1;
+    const double J_last = scene.J[last];
+    scene.J[last] = NAN;
+    CHECK_EQUAL(sap_solver_solve(solver, &scene.problem, NULL, &after, &error),
+                SAP_INVALID_ARGUMENT);
+    CHECK_STRING(error.argument, "J");
+    CHECK_EQUAL(error.index, last);
+    scene.J[last] = J_last;
+    REQUIRE(sap_solver_solve(solver, &rows.problem, NULL, &before, NULL) == SAP_OK);
+    const double phi0[2] = {0}, stiffness[2] = {1e4, 1e4}, tau_d[2] = {0};
+    double regularized[3][2];
+    const sap_parameters parameters = {
+        .dt = 0.01, .sigma = 1e-3, .beta = 1, .phi0 = phi0, .k = stiffness, .tau_d = tau_d};
+    scene.problem.J = NULL;
+    CHECK_EQUAL(sap_solver_solve_physical(solver, &scene.problem, &parameters, regularized[0],
+                                          regularized[1], regularized[2], NULL, &after, &error),
+                SAP_INVALID_ARGUMENT);
+    CHECK_STRING(error.argument, "J");
+    scene.problem.J = scene.J;
+  }
+  sap_solver_destroy(solver);
+  sap_solver_destroy(fresh);
+}
+
 /* from physical parameters in the solve, and before it */
 static void a_solve_regularizes_contacts_and_groups(void) {
   uint64_t seed = 86;
@@ -491,6 +551,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(solutions_are_minima_within_their_bounds),
       CHECK_TEST(numbers_may_change_while_the_graph_stays),
       CHECK_TEST(rows_are_counted_anew_where_the_graph_stays),
+      CHECK_TEST(contacts_may_follow_rows_on_the_same_trees),
       CHECK_TEST(a_solve_regularizes_contacts_and_groups),
       CHECK_TEST(every_rule_has_its_error),
   };

@@ -110,8 +110,8 @@ static int equal_bits(const sap_problem *problem, const struct results *a,
 
 static struct heap heap;
 static struct results results[2];
-/* rows, columns: few large islands, many small ones */
-static const int32_t shapes[][2] = {{3, 20}, {7, 12}, {6, 1}, {1, 1}};
+/* rows, columns: few large islands, many small ones, one that others are done long before */
+static const int32_t shapes[][2] = {{3, 20}, {7, 12}, {6, 1}, {1, 1}, {3, 100}};
 
 static sap_solver *make_solver(int32_t threads) {
   sap_settings settings = sap_settings_default();
@@ -165,23 +165,40 @@ static void wrong_numbers_are_found_wherever_they_are(void) {
                             heap.R_n, heap.v_hat_n, heap.v_star, guess};
   const int32_t n = heap.problem.n_contacts;
   const int32_t sizes[] = {36 * BODIES, 18 * n, n, n, n, n, NV, NV};
+  static int8_t core[MOST_CONTACTS];
+  static double kappa[MOST_CONTACTS];
+  memset(core, SAP_CORE_LOG, sizeof core);
+  for (int32_t i = 0; i < n; ++i) {
+    kappa[i] = 1 / heap.R_n[i];
+  }
+  heap.problem.kappa = kappa;
+  static struct results untouched;
+  memset(&untouched, 0x55, sizeof untouched);
+  sap_solver *const solvers[] = {alone, solver};
   for (size_t a = 0; a < CHECK_COUNT(arrays); ++a) {
-    for (int32_t repeat = 0; repeat < 5; ++repeat) {
+    for (int32_t repeat = 0; repeat < 6; ++repeat) {
       const int32_t i = (int32_t)(check_random_bits(&seed) % (uint64_t)sizes[a]);
       const double before = arrays[a][i];
       arrays[a][i] = NAN;
+      const double *v_guess = repeat % 2 > 0 || arrays[a] == guess ? guess : NULL;
+      heap.problem.core = repeat > 3 ? core : NULL;
       sap_error errors[2] = {{0}, {0}};
-      results[1].solution = results[0].solution =
-          (sap_solution){.v = results[0].v, .gamma = results[0].gamma};
-      CHECK_EQUAL(sap_solver_solve(alone, &heap.problem, guess, &results[0].solution, &errors[0]),
-                  SAP_INVALID_ARGUMENT);
-      CHECK_EQUAL(sap_solver_solve(solver, &heap.problem, guess, &results[1].solution, &errors[1]),
-                  SAP_INVALID_ARGUMENT);
+      for (int k = 0; k < 2; ++k) {
+        memcpy(&results[k], &untouched, sizeof untouched);
+        sap_solution solution = {.v = results[k].v,
+                                 .gamma = results[k].gamma,
+                                 .v_c = results[k].v_c,
+                                 .regions = results[k].regions};
+        CHECK_EQUAL(sap_solver_solve(solvers[k], &heap.problem, v_guess, &solution, &errors[k]),
+                    SAP_INVALID_ARGUMENT);
+        CHECK(memcmp(&results[k], &untouched, sizeof untouched) == 0);
+      }
       CHECK_STRING(errors[0].argument, errors[1].argument);
       CHECK_EQUAL(errors[0].index, errors[1].index);
       arrays[a][i] = before;
     }
   }
+  heap.problem.core = NULL;
   REQUIRE(solve(solver, &heap.problem, 0, &results[0]) == SAP_OK);
   CHECK_EQUAL(results[0].solution.outcome, SAP_CONVERGED);
   sap_solver_destroy(solver);
