@@ -219,11 +219,16 @@ static void solve_runs(void *context, int32_t task, int32_t thread) {
   if (view->n_solves != w->n_solves) {
     sap_workspace_view(view, w, thread);
   }
+  struct sap_run **end = &view->solved;
+  while (*end) {
+    end = &(*end)->next;
+  }
   for (struct sap_run *run; (run = sap_sharing_take(&w->sharing, thread));) {
     const int32_t wrong = solve_islands(share, view, run->begin, run->end);
     run->work = wrong == 0 ? spent_on(w, run) : run->work;
-    run->next = view->solved;
-    view->solved = run;
+    run->next = NULL;
+    *end = run;
+    end = &run->next;
     n_wrong += wrong;
     n_solved += run->end - run->begin;
   }
