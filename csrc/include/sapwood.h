@@ -283,8 +283,7 @@ typedef struct sap_settings {
                                       velocities that no constraint moves: 1 */
   int32_t record_history;          /* 1: keep a sap_iteration per iteration (the first 1000 of
                                       an island), and timings: 0 */
-  int32_t threads;                 /* that a solve may use, 1 to 256; memory depends on it, no bit of
-                                      a result does: 1 */
+  int32_t threads; /* that a solve may use, 1 to 256, and no bit of a result depends on: 1 */
 } sap_settings;
 
 sap_settings sap_settings_default(void);
