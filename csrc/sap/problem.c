@@ -14,66 +14,9 @@ static sap_status invalid(sap_error *error, const char *argument, int64_t index,
   return sap_fail(error, SAP_INVALID_ARGUMENT, argument, index, value, rule);
 }
 
-/* keeps every index of the solver within 32 bits */
-enum { LIMIT = 1 << 28, WIDEST = 1 << 15 };
-
-static sap_status add_trees(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
-  int64_t nv = 0, nA = 0;
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    const int64_t n = problem->tree_nv[t];
-    if (n < 1) {
-      return invalid(error, "tree_nv", t, (double)n, "must be >= 1");
-    }
-    nv += n;
-    if (n > WIDEST || nv > LIMIT) {
-      return invalid(error, "tree_nv", t, (double)n,
-                     "must be at most 2^15, and the sum at most 2^28");
-    }
-    nA += n * n;
-  }
-  sizes->nv = nv;
-  sizes->nA = nA;
-  return SAP_OK;
-}
-
-/* in vectors: each contact takes part of a cycle */
-static int contacts_are_valid(const sap_problem *problem) {
-  const int32_t n_trees = problem->n_trees;
-  int wrong = 0;
-  for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
-    wrong |= (a < 0) | (a >= n_trees) | (b < -1) | (b >= n_trees) | (a == b);
-  }
-  return !wrong;
-}
-
-static sap_status find_wrong_contact(const sap_problem *problem, sap_error *error) {
-  for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
-    if (a < 0 || a >= problem->n_trees) {
-      return invalid(error, "tree_a", i, a, "must be the index of a tree");
-    }
-    if (b < -1 || b >= problem->n_trees) {
-      return invalid(error, "tree_b", i, b, "must be the index of a tree, or -1");
-    }
-    if (a == b) {
-      return invalid(error, "tree_b", i, b,
-                     "must differ from tree_a (-1 where both sides are one tree)");
-    }
-  }
-  return SAP_OK;
-}
-
-static void add_contacts(const sap_problem *problem, sap_sizes *sizes) {
-  int64_t n = 0;
-  for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    const int32_t b = problem->tree_b[i];
-    n += problem->tree_nv[problem->tree_a[i]] + (b >= 0 ? problem->tree_nv[b] : 0);
-  }
-  sizes->nJ = 3 * n;
-}
-
 sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
+  /* keeps every index of the solver within 32 bits */
+  enum { LIMIT = 1 << 28 };
   *sizes = (sap_sizes){0, 0, 0, 0};
   if (problem->n_trees < 0 || problem->n_trees > LIMIT) {
     return invalid(error, "n_trees", -1, problem->n_trees, "must be from 0 to 2^28");
@@ -93,14 +36,33 @@ sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_e
       return invalid(error, arrays[a].name, -1, NAN, "must be given");
     }
   }
-  sap_status status = add_trees(problem, sizes, error);
-  if (status == SAP_OK && !contacts_are_valid(problem)) {
-    status = find_wrong_contact(problem, error);
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    const int64_t n = problem->tree_nv[t];
+    if (n < 1) {
+      return invalid(error, "tree_nv", t, (double)n, "must be >= 1");
+    }
+    sizes->nv += n;
+    if (n > 1 << 15 || sizes->nv > LIMIT) {
+      return invalid(error, "tree_nv", t, (double)n,
+                     "must be at most 2^15, and the sum at most 2^28");
+    }
+    sizes->nA += n * n;
   }
-  if (status != SAP_OK) {
-    return status;
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
+    if (a < 0 || a >= problem->n_trees) {
+      return invalid(error, "tree_a", i, a, "must be the index of a tree");
+    }
+    if (b < -1 || b >= problem->n_trees) {
+      return invalid(error, "tree_b", i, b, "must be the index of a tree, or -1");
+    }
+    if (a == b) {
+      return invalid(error, "tree_b", i, b,
+                     "must differ from tree_a (-1 where both sides are one tree)");
+    }
+    sizes->nJ += 3 * (int64_t)problem->tree_nv[a];
+    sizes->nJ += b >= 0 ? 3 * (int64_t)problem->tree_nv[b] : 0;
   }
-  add_contacts(problem, sizes);
   return sap_group_sizes(problem, sizes, error);
 }
 

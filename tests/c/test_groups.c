@@ -386,8 +386,8 @@ static void contacts_may_follow_rows_on_the_same_trees(void) {
   REQUIRE(sap_solver_create(&fresh, NULL, NULL, NULL) == SAP_OK);
   static struct scene_outputs outputs[2];
   sap_solution before = scene_solution(&outputs[0]);
-  const int32_t counts[2] = {0,
-                             1}; /* contacts beside the row: the next problem has one, then two */
+  /* contacts beside the row: the next problem has one more and no row */
+  const int32_t counts[2] = {0, 1};
   for (int k = 0; k < 2; ++k) {
     rows.problem.n_contacts = counts[k];
     scene.problem.n_contacts = counts[k] + 1;
