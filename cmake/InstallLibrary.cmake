@@ -4,9 +4,9 @@
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/sapwood")
 
-install(TARGETS sapwood_core EXPORT sapwoodTargets
+install(TARGETS sapwood_library EXPORT sapwoodTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library)
-install(FILES csrc/include/sapwood.h
+install(DIRECTORY csrc/include/
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT library)
 install(FILES LICENSE licenses/AMD.txt
   DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT library)

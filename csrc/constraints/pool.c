@@ -2,14 +2,14 @@
 
 #include "constraints/clamp.h"
 #include "constraints/contact_law.h"
-#include "constraints/core_law.h"
+#include "constraints/barrier_law.h"
 
 #define DECLARE(law)                                      \
   extern const struct sap_law_loops sap_##law##_baseline; \
   extern const struct sap_law_loops sap_##law##_avx2;     \
   extern const struct sap_law_loops sap_##law##_avx512;
 DECLARE(contact_loops)
-DECLARE(core_loops)
+DECLARE(barrier_loops)
 DECLARE(clamp_loops)
 
 #ifdef SAP_MULTI_ISA
@@ -21,8 +21,8 @@ DECLARE(clamp_loops)
 const struct sap_law sap_laws[SAP_N_LAWS] = {
     [SAP_LAW_CONTACT] = {VARIANTS(contact_loops), sap_contacts_difference, sap_contacts_stick,
                          sap_contacts_bound, sap_contacts_complementarity, NULL, NULL},
-    [SAP_LAW_CORE] = {VARIANTS(core_loops), sap_cores_difference, sap_cores_stick, sap_cores_bound,
-                      sap_cores_complementarity, sap_cores_wall, sap_cores_fit},
+    [SAP_LAW_BARRIER] = {VARIANTS(barrier_loops), sap_barriers_difference, sap_barriers_stick, sap_barriers_bound,
+                      sap_barriers_complementarity, sap_barriers_wall, sap_barriers_fit},
     [SAP_LAW_CLAMP] = {VARIANTS(clamp_loops), sap_clamps_difference, sap_clamps_stick,
                        sap_clamps_bound, sap_clamps_complementarity, NULL, NULL},
 };
@@ -33,7 +33,7 @@ static void take(struct sap_arena *arena, int32_t n, size_t count, double **cons
   }
 }
 
-void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n, int any_cores,
+void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n, int any_barriers,
                     int any_clamped) {
   double **const all[] = {
       &pool->mu,       &pool->R_t,      &pool->R_n,      &pool->inverse_R_t, &pool->inverse_R_n,
@@ -49,10 +49,10 @@ void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n, i
       &pool->inverse_R[1], &pool->inverse_R[2], &pool->lower[0], &pool->lower[1],
       &pool->lower[2],     &pool->upper[0],     &pool->upper[1], &pool->upper[2],
   };
-  double **const cores[] = {&pool->kappa_problem, &pool->kappa_given, &pool->kappa,
-                            &pool->inverse_kappa, &pool->core_lambda, &pool->dual_size};
+  double **const barriers[] = {&pool->kappa_problem, &pool->kappa_given, &pool->kappa,
+                            &pool->inverse_kappa, &pool->barrier_lambda, &pool->dual_size};
   take(arena, n, sizeof all / sizeof *all, all);
-  take(arena, any_cores ? n : 0, sizeof cores / sizeof *cores, cores);
+  take(arena, any_barriers ? n : 0, sizeof barriers / sizeof *barriers, barriers);
   take(arena, any_clamped ? n : 0, sizeof clamped / sizeof *clamped, clamped);
   pool->region = sap_arena_take(arena, (size_t)n, sizeof(int8_t));
 }

@@ -1,4 +1,4 @@
-/* The triples of a problem (sap/triples.h), one array per quantity, and the table of the laws that give their
+/* The triples of a problem (problem/triples.h), one array per quantity, and the table of the laws that give their
  * impulses. Triples of one law follow each other, so that each loop runs over a range of one kind. */
 #ifndef SAPWOOD_CONSTRAINTS_POOL_H
 #define SAPWOOD_CONSTRAINTS_POOL_H
@@ -8,7 +8,7 @@
 
 enum sap_law_name {
   SAP_LAW_CONTACT = 0, /* compliant friction: contact.h */
-  SAP_LAW_CORE,        /* the same with a rigid core: core.h */
+  SAP_LAW_BARRIER,        /* the same with a rigid core: core.h */
   SAP_LAW_CLAMP,       /* clamped rows: clamp.h */
   SAP_N_LAWS
 };
@@ -23,8 +23,8 @@ struct sap_pool {
       *upper[3]; /* of clamped rows; NULL where there are none */
 
   /* of contacts with a core; NULL where there are none: kappa of the problem, raised where a contact starts
-   * too deep, and raised where the iterate would not be inside. core_lambda is 0 for a log barrier. */
-  double *kappa_problem, *kappa_given, *kappa, *inverse_kappa, *core_lambda;
+   * too deep, and raised where the iterate would not be inside. barrier_lambda is 0 for a log barrier. */
+  double *kappa_problem, *kappa_given, *kappa, *inverse_kappa, *barrier_lambda;
   double *dual_size; /* |gamma'|_R of direction.h */
 
   /* (n): v_c at the iterate, and its change along the line */
@@ -39,7 +39,7 @@ struct sap_pool {
   double *dual[3]; /* (n): w and gamma_n' of direction.h; w of each clamped row */
 };
 
-void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n, int any_cores,
+void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n, int any_barriers,
                     int any_clamped);
 
 static inline struct sap_contact sap_pool_get(const struct sap_pool *pool, int32_t i) {
@@ -124,7 +124,7 @@ struct sap_law {
   /* sum of what (25) adds up */
   double (*complementarity)(const struct sap_pool *pool, int32_t begin, int32_t end);
 
-  /* of a law that is infinite outside of a domain, else NULL: see core_law.h */
+  /* of a law that is infinite outside of a domain, else NULL: see barrier_law.h */
   double (*wall)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
   int32_t (*fit)(struct sap_pool *pool, int32_t begin, int32_t end, double least);
 };

@@ -1,6 +1,6 @@
 #include <stddef.h>
 
-#include "constraints/core.h"
+#include "constraints/barrier.h"
 
 /* G (3, 3) */
 static void write_hessian(const double g[SAP_G_ENTRIES], double *G) {
@@ -12,9 +12,9 @@ static void write_hessian(const double g[SAP_G_ENTRIES], double *G) {
 }
 
 /* the compliant law with what a barrier makes of it */
-static double apply_core(const struct sap_core_barrier *barrier, double cost, double gamma[3],
+static double apply_barrier(const struct sap_barrier_shape *barrier, double cost, double gamma[3],
                          double G[SAP_G_ENTRIES]) {
-  const struct sap_core_factors f = sap_core_at(barrier, sqrt(2 * cost * barrier->inverse_kappa));
+  const struct sap_barrier_factors f = sap_barrier_at(barrier, sqrt(2 * cost * barrier->inverse_kappa));
   /* infinite: outside of the domain */
   const double phi = f.phi < INFINITY ? f.phi : NAN;
   const double rise = cost > 0 ? f.rise / (2 * cost) : 0;
@@ -28,9 +28,9 @@ static double apply_core(const struct sap_core_barrier *barrier, double cost, do
   return f.beta * cost;
 }
 
-void sap_project_core(int64_t n, const double *y, const double *mu, const double *R_t,
-                      const double *R_n, double soft_norm, const int8_t *core, const double *kappa,
-                      const double *core_lambda, double *gamma, double *G, double *cost,
+void sap_project_barrier(int64_t n, const double *y, const double *mu, const double *R_t,
+                      const double *R_n, double soft_norm, const int8_t *barrier, const double *kappa,
+                      const double *barrier_lambda, double *gamma, double *G, double *cost,
                       int8_t *region) {
   for (int64_t i = 0; i < n; ++i) {
     const struct sap_contact c = sap_contact_make(mu[i], R_t[i], R_n[i], soft_norm, 0, 0, 0);
@@ -39,10 +39,10 @@ void sap_project_core(int64_t n, const double *y, const double *mu, const double
     double impulse[3], g[SAP_G_ENTRIES], l = sap_contact_cost(&c, &at);
     sap_contact_impulse(&c, &at, impulse);
     sap_contact_hessian(&c, &at, g);
-    if (core && core[i] != SAP_CORE_NONE) {
-      const struct sap_core_barrier barrier = {(sap_core)core[i], 1 / kappa[i],
-                                               core[i] == SAP_CORE_EXP ? core_lambda[i] : 0};
-      l = apply_core(&barrier, l, impulse, g);
+    if (barrier && barrier[i] != SAP_BARRIER_NONE) {
+      const struct sap_barrier_shape shape = {(sap_barrier)barrier[i], 1 / kappa[i],
+                                               barrier[i] == SAP_BARRIER_EXP ? barrier_lambda[i] : 0};
+      l = apply_barrier(&shape, l, impulse, g);
     }
     for (int r = 0; gamma && r < 3; ++r) {
       gamma[3 * i + r] = impulse[r];
@@ -61,5 +61,5 @@ void sap_project_core(int64_t n, const double *y, const double *mu, const double
 
 void sap_project(int64_t n, const double *y, const double *mu, const double *R_t, const double *R_n,
                  double soft_norm, double *gamma, double *G, double *cost, int8_t *region) {
-  sap_project_core(n, y, mu, R_t, R_n, soft_norm, NULL, NULL, NULL, gamma, G, cost, region);
+  sap_project_barrier(n, y, mu, R_t, R_n, soft_norm, NULL, NULL, NULL, gamma, G, cost, region);
 }

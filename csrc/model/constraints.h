@@ -21,7 +21,7 @@
 #include "base/memory.h"
 #include "model/elements.h"
 #include "model/fault.h"
-#include "sap/regularization.h"
+#include "problem/regularization.h"
 
 /* state of the elements at the start of the step: arrays of the engine */
 struct sap_element_state {

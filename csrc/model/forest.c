@@ -114,15 +114,15 @@ static sap_status check_materials(const struct sap_forest *f, sap_error *error) 
       return refuse(error, "friction", g, f->friction[g], "must be finite and >= 0");
     }
   }
-  for (int32_t g = 0; f->core && g < f->n_geoms; ++g) {
-    if (f->core[g] < SAP_CORE_NONE || f->core[g] > SAP_CORE_EXP) {
-      return refuse(error, "core", g, f->core[g], "must be a sap_core");
+  for (int32_t g = 0; f->barrier && g < f->n_geoms; ++g) {
+    if (f->barrier[g] < SAP_BARRIER_NONE || f->barrier[g] > SAP_BARRIER_EXP) {
+      return refuse(error, "core", g, f->barrier[g], "must be a sap_barrier");
     }
-    if (f->core[g] != SAP_CORE_NONE && !(f->delta[g] > 0.0 && isfinite(f->delta[g]))) {
+    if (f->barrier[g] != SAP_BARRIER_NONE && !(f->delta[g] > 0.0 && isfinite(f->delta[g]))) {
       return refuse(error, "delta", g, f->delta[g], "must be finite and > 0");
     }
-    if (f->core[g] != SAP_CORE_NONE && !(f->core_lambda[g] > 0.0 && isfinite(f->core_lambda[g]))) {
-      return refuse(error, "core_lambda", g, f->core_lambda[g], "must be finite and > 0");
+    if (f->barrier[g] != SAP_BARRIER_NONE && !(f->barrier_lambda[g] > 0.0 && isfinite(f->barrier_lambda[g]))) {
+      return refuse(error, "core_lambda", g, f->barrier_lambda[g], "must be finite and > 0");
     }
   }
   for (int32_t p = 0; p < f->n_pairs; ++p) {

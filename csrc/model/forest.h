@@ -56,9 +56,9 @@ struct sap_forest {
   const double *pair_friction;
 
   /* rigid cores of the geoms (n_geoms); core NULL: none has one */
-  const int8_t *core;        /* sap_core */
+  const int8_t *barrier;        /* sap_barrier */
   const double *delta;       /* m, > 0 where there is a core */
-  const double *core_lambda; /* > 0 where there is a core */
+  const double *barrier_lambda; /* > 0 where there is a core */
 };
 
 /* key of an unordered pair of geoms */

@@ -58,10 +58,10 @@ static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, siz
   gather->phi0 = sap_arena_take(arena, count, sizeof(double));
   gather->k = sap_arena_take(arena, count, sizeof(double));
   gather->tau_d = sap_arena_take(arena, count, sizeof(double));
-  gather->core = sap_arena_take(arena, count, sizeof(int8_t));
+  gather->barrier = sap_arena_take(arena, count, sizeof(int8_t));
   gather->delta = sap_arena_take(arena, count, sizeof(double));
-  gather->core_lambda = sap_arena_take(arena, count, sizeof(double));
-  gather->core_scale = sap_arena_take(arena, count, sizeof(double));
+  gather->barrier_lambda = sap_arena_take(arena, count, sizeof(double));
+  gather->barrier_scale = sap_arena_take(arena, count, sizeof(double));
   gather->R_t = sap_arena_take(arena, count, sizeof(double));
   gather->R_n = sap_arena_take(arena, count, sizeof(double));
   gather->v_hat_n = sap_arena_take(arena, count, sizeof(double));
@@ -116,7 +116,7 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
     }
   }
   for (int32_t g = 0; g < forest->n_geoms; ++g) {
-    gather->has_cores |= forest->core && forest->core[g] != SAP_CORE_NONE;
+    gather->has_barriers |= forest->barrier && forest->barrier[g] != SAP_BARRIER_NONE;
     gather->motion[g] = sap_motion_of_geom(forest, g);
   }
   return sap_element_gather_create(&gather->elements, elements, forest, allocator);
@@ -371,9 +371,9 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
     gather->phi0[kept] = phi0;
     gather->k[kept] = pair.k;
     gather->tau_d[kept] = pair.tau_d;
-    gather->core[kept] = pair.core;
+    gather->barrier[kept] = pair.barrier;
     gather->delta[kept] = pair.delta;
-    gather->core_lambda[kept] = pair.core_lambda;
+    gather->barrier_lambda[kept] = pair.barrier_lambda;
     gather->mu[kept] = contact->dim == 1 ? 0.0 : pair.mu;
 
     /* a surface that moves: friction drives v_c,t to minus its velocity */
@@ -408,7 +408,7 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   gather->parameters.phi0 = gather->phi0;
   gather->parameters.k = gather->k;
   gather->parameters.tau_d = gather->tau_d;
-  gather->parameters.delta = gather->has_cores ? gather->delta : NULL;
+  gather->parameters.delta = gather->has_barriers ? gather->delta : NULL;
   sap_problem *problem = &gather->problem;
   problem->n_trees = gather->forest->n_trees;
   problem->tree_nv = gather->forest->tree_dofnum;
@@ -422,8 +422,8 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   problem->R_n = gather->R_n;
   problem->v_hat_n = gather->v_hat_n;
   problem->v_hat_t = gather->v_hat_t;
-  problem->core = gather->has_cores ? gather->core : NULL;
-  problem->core_lambda = gather->has_cores ? gather->core_lambda : NULL;
+  problem->barrier = gather->has_barriers ? gather->barrier : NULL;
+  problem->barrier_lambda = gather->has_barriers ? gather->barrier_lambda : NULL;
   problem->n_groups = gather->elements.n_groups;
   problem->groups = gather->elements.groups;
   sap_element_gather_parameters(&gather->elements, parameters);

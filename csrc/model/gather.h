@@ -84,10 +84,10 @@ struct sap_gather {
   double *k;                           /* (n_contacts) N/m */
   double *tau_d;                       /* (n_contacts) s */
   double *R_t, *R_n, *v_hat_n;         /* (n_contacts) room for the regularization */
-  int8_t *core;                        /* (n_contacts) sap_core; of the problem where has_cores */
-  double *delta, *core_lambda;         /* (n_contacts) m, dimensionless */
-  double *core_scale;    /* (n_contacts) room for the solver's output, where has_cores */
-  int has_cores;         /* 1 where any geom has a core */
+  int8_t *barrier;                        /* (n_contacts) sap_barrier; of the problem where has_barriers */
+  double *delta, *barrier_lambda;         /* (n_contacts) m, dimensionless */
+  double *barrier_scale;    /* (n_contacts) room for the solver's output, where has_barriers */
+  int has_barriers;         /* 1 where any geom has a core */
   double *v_0;           /* (nv) velocity before the step, the solver's guess */
   double *a_star;        /* (nv) free acceleration, until sap_scatter */
   double *edge_friction; /* (n_contacts, 2) of the pyramid edges, where there are any */

@@ -17,13 +17,13 @@ static int32_t find_pair(const struct sap_forest *f, int64_t key) {
 }
 
 /* the core of a geom, where it is reached before that of the pair so far */
-static void add_core(const struct sap_forest *f, int32_t geom, double share,
+static void add_barrier(const struct sap_forest *f, int32_t geom, double share,
                      struct sap_material *pair) {
-  const double delta = f->core[geom] != SAP_CORE_NONE ? f->delta[geom] / share : INFINITY;
+  const double delta = f->barrier[geom] != SAP_BARRIER_NONE ? f->delta[geom] / share : INFINITY;
   if (delta < pair->delta) {
     pair->delta = delta;
-    pair->core = f->core[geom];
-    pair->core_lambda = f->core_lambda[geom];
+    pair->barrier = f->barrier[geom];
+    pair->barrier_lambda = f->barrier_lambda[geom];
   }
 }
 
@@ -39,11 +39,11 @@ struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_
   pair.k = 1.0 / (c1 + c2);
   pair.tau_d = share * tau1 + (1.0 - share) * tau2;
   pair.delta = INFINITY;
-  pair.core = SAP_CORE_NONE;
-  pair.core_lambda = 1.0;
-  if (forest->core) {
-    add_core(forest, geom1, share, &pair);
-    add_core(forest, geom2, c1 + c2 > 0.0 ? c2 / (c1 + c2) : 0.5, &pair);
+  pair.barrier = SAP_BARRIER_NONE;
+  pair.barrier_lambda = 1.0;
+  if (forest->barrier) {
+    add_barrier(forest, geom1, share, &pair);
+    add_barrier(forest, geom2, c1 + c2 > 0.0 ? c2 / (c1 + c2) : 0.5, &pair);
   }
 
   /* friction of the pair where the model gives one, else of the two geoms */

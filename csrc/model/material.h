@@ -20,8 +20,8 @@ struct sap_material {
   double tau_d; /* s */
   double mu;
   double delta;       /* m, INFINITY without a core */
-  double core_lambda; /* 1 without a core */
-  int8_t core;        /* sap_core */
+  double barrier_lambda; /* 1 without a core */
+  int8_t barrier;        /* sap_barrier */
 };
 
 struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_t geom1,

@@ -1,5 +1,5 @@
 #define SAPWOOD_IMPORT_ARRAY
-#include "module.h"
+#include "python/module.h"
 
 #include <string.h>
 

@@ -14,8 +14,8 @@
 #ifndef SAPWOOD_PYTHON_MODULE_H
 #define SAPWOOD_PYTHON_MODULE_H
 
-#include "convert.h"
-#include "idle.h"
+#include "python/convert.h"
+#include "python/solver/idle.h"
 #include "sapwood.h"
 
 /* ---- module state --------------------------------------------------------------------------- */

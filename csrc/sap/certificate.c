@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sap/problem.h"
+#include "problem/problem.h"
 
 /* unit round-off, doubled: covers the products of (1 + u) that first-order bounds leave out */
 static const double u = DBL_EPSILON;

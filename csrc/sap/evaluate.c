@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "sap/direction.h"
 #include "sap/objective.h"
-#include "sap/problem.h"
+#include "problem/problem.h"
 #include "sap/solver.h"
 
 /* (x - x_0)^T A (y - y_0) over the trees that no contact touches; x_0 and y_0 may be NULL for 0. Where `row`

@@ -33,21 +33,21 @@ static void write_contacts(const struct sap_workspace *w, int32_t begin, int32_t
   for (int32_t place = begin; solution->regions && place < end; ++place) {
     solution->regions[contact[place]] = w->pool.region[place];
   }
-  for (int32_t place = begin; solution->core_scale && place < end; ++place) {
-    solution->core_scale[contact[place]] = 1;
+  for (int32_t place = begin; solution->barrier_scale && place < end; ++place) {
+    solution->barrier_scale[contact[place]] = 1;
   }
 }
 
 /* what was made of kappa */
-static int32_t write_cores(const struct sap_workspace *w, const struct sap_island *island,
+static int32_t write_barriers(const struct sap_workspace *w, const struct sap_island *island,
                            const sap_solution *solution) {
-  const int32_t *range = &island->law_begin[SAP_LAW_CORE];
+  const int32_t *range = &island->law_begin[SAP_LAW_BARRIER];
   int32_t deep = 0;
   for (int32_t place = range[0]; place < range[1]; ++place) {
     const double scale = sqrt(w->pool.kappa[place] / w->pool.kappa_problem[place]);
     deep += scale > 1;
-    if (solution->core_scale) {
-      solution->core_scale[w->graph.triple[place]] = scale;
+    if (solution->barrier_scale) {
+      solution->barrier_scale[w->graph.triple[place]] = scale;
     }
   }
   return deep;
@@ -55,7 +55,7 @@ static int32_t write_cores(const struct sap_workspace *w, const struct sap_islan
 
 int32_t sap_results_write(const struct sap_workspace *w, const struct sap_island *island,
                           const sap_solution *solution) {
-  write_contacts(w, island->law_begin[SAP_LAW_CONTACT], island->law_begin[SAP_LAW_CORE + 1],
+  write_contacts(w, island->law_begin[SAP_LAW_CONTACT], island->law_begin[SAP_LAW_BARRIER + 1],
                  solution);
   for (int32_t place = island->law_begin[SAP_LAW_CLAMP];
        place < island->law_begin[SAP_LAW_CLAMP + 1]; ++place) {
@@ -63,5 +63,5 @@ int32_t sap_results_write(const struct sap_workspace *w, const struct sap_island
                solution);
   }
   sap_workspace_scatter(w, island, w->v, solution->v);
-  return write_cores(w, island, solution);
+  return write_barriers(w, island, solution);
 }

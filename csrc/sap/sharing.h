@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-#include "sap/graph.h"
+#include "problem/graph.h"
 
 /* islands [begin, end), which one thread solves */
 struct sap_run {

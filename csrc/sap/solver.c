@@ -6,8 +6,8 @@
 #include "base/finite.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "sap/groups.h"
-#include "sap/problem.h"
+#include "problem/groups.h"
+#include "problem/problem.h"
 #include "sap/solver.h"
 
 sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
@@ -177,7 +177,7 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     status = sap_check_groups_given(problem, error);
   }
   if (status == SAP_OK) {
-    status = sap_check_cores_given(problem, physical ? physical->parameters : NULL, error);
+    status = sap_check_barriers_given(problem, physical ? physical->parameters : NULL, error);
   }
   if (status == SAP_OK) {
     status = sap_triples_list(&w->triples, problem, &w->memory);
@@ -201,9 +201,9 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     complete->v_hat_n = physical->v_hat_n;
     const struct sap_masses masses = {w->kernels, w->graph.tree_A, w->S, w->rows};
     status = sap_regularize_with(problem, &sizes, physical, &masses, error);
-    if (status == SAP_OK && w->triples.has_cores && physical->parameters->delta) {
+    if (status == SAP_OK && w->triples.has_barriers && physical->parameters->delta) {
       complete->kappa = w->kappa;
-      status = sap_core_energy(problem, physical->parameters, physical->R_n, w->kappa, error);
+      status = sap_barrier_energy(problem, physical->parameters, physical->R_n, w->kappa, error);
     }
   }
   if (status == SAP_OK) {
@@ -242,7 +242,7 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
                         .regions = solution->regions,
                         .group_gamma = solution->group_gamma,
                         .group_v_c = solution->group_v_c,
-                        .core_scale = solution->core_scale};
+                        .barrier_scale = solution->barrier_scale};
   sap_problem complete;
   sap_status status = prepare(solver, problem, physical, solver->settings.islands, &complete,
                               &found.symbolic_reused, &found.symbolic_seconds, error);

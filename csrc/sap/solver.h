@@ -3,7 +3,7 @@
 #define SAPWOOD_SAP_SOLVER_H
 
 #include "sap/islands.h"
-#include "sap/regularization.h"
+#include "problem/regularization.h"
 
 struct sap_solver {
   struct sap_block block; /* that it is in itself */

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "constraints/core.h"
+#include "constraints/barrier.h"
 #include "sap/islands.h"
-#include "sap/problem.h"
+#include "problem/problem.h"
 
 /* what only the thread at work reads and writes, by place, position and velocity */
 static void carve_own(struct sap_workspace *w, struct sap_arena *arena) {
@@ -22,7 +22,7 @@ static void carve_own(struct sap_workspace *w, struct sap_arena *arena) {
   w->J.chunks[0] = sap_arena_take(arena, triples, sizeof(uint64_t));
   w->J.chunks[1] = sap_arena_take(arena, triples, sizeof(uint64_t));
   w->J.peak = sap_arena_take(arena, 32 * (size_t)graph->n_patches, sizeof(double));
-  sap_pool_carve(&w->pool, arena, graph->n_triples, w->triples.has_cores,
+  sap_pool_carve(&w->pool, arena, graph->n_triples, w->triples.has_barriers,
                  w->triples.n > w->triples.n_contacts);
   sap_scratch_carve(&w->scratch, arena, graph);
   double **const by_scalar[] = {
@@ -45,7 +45,7 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
     widest = graph->tree_nv[t] > widest ? graph->tree_nv[t] : widest;
   }
   w->rows = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
-  w->kappa = sap_arena_take(arena, w->triples.has_cores ? (size_t)w->triples.n_contacts : 0,
+  w->kappa = sap_arena_take(arena, w->triples.has_barriers ? (size_t)w->triples.n_contacts : 0,
                             sizeof(double));
   w->records.first = sap_arena_take(arena, (size_t)w->records.capacity, sizeof(sap_iteration));
   sap_islands_carve(w, arena);
@@ -90,7 +90,7 @@ static sap_status carve(struct sap_workspace *w, struct sap_block *block,
 
 /* carves the numbers behind an existing graph */
 static sap_status place_numbers(struct sap_workspace *w, const sap_settings *settings) {
-  const int64_t guesses = w->triples.has_cores ? SAP_MOST_STARTS : 1;
+  const int64_t guesses = w->triples.has_barriers ? SAP_MOST_STARTS : 1;
   const int64_t all = settings->max_iterations + guesses, most = all < 1000 ? all : 1000;
   const int64_t records = settings->record_history ? w->graph.n_islands * most : 0;
   if (records > INT32_MAX) {
@@ -185,7 +185,7 @@ static void bind_contacts(struct sap_workspace *w, const struct sap_island *isla
                           const sap_problem *problem) {
   struct sap_pool *contacts = &w->pool;
   const int32_t begin = island->law_begin[SAP_LAW_CONTACT];
-  const int32_t end = island->law_begin[SAP_LAW_CORE + 1];
+  const int32_t end = island->law_begin[SAP_LAW_BARRIER + 1];
   for (int32_t place = begin; place < end; ++place) {
     const int64_t i = w->graph.triple[place];
     contacts->mu[place] = problem->mu[i];
@@ -198,19 +198,19 @@ static void bind_contacts(struct sap_workspace *w, const struct sap_island *isla
 }
 
 /* a contact that starts deeper than delta gets a larger one */
-static void bind_cores(struct sap_workspace *w, const struct sap_island *island,
+static void bind_barriers(struct sap_workspace *w, const struct sap_island *island,
                        const sap_problem *problem) {
   struct sap_pool *pool = &w->pool;
-  const int32_t *range = &island->law_begin[SAP_LAW_CORE];
+  const int32_t *range = &island->law_begin[SAP_LAW_BARRIER];
   for (int32_t place = range[0]; place < range[1]; ++place) {
     const int64_t i = w->graph.triple[place];
-    const sap_core kind = (sap_core)problem->core[i];
-    const double lambda = kind == SAP_CORE_EXP ? problem->core_lambda[i] : 0;
-    const struct sap_core_barrier barrier = {kind, 1 / problem->kappa[i], lambda};
-    pool->core_lambda[place] = lambda;
+    const sap_barrier kind = (sap_barrier)problem->barrier[i];
+    const double lambda = kind == SAP_BARRIER_EXP ? problem->barrier_lambda[i] : 0;
+    const struct sap_barrier_shape barrier = {kind, 1 / problem->kappa[i], lambda};
+    pool->barrier_lambda[place] = lambda;
     pool->kappa_problem[place] = problem->kappa[i];
     pool->kappa[place] = pool->kappa_given[place] =
-        sap_core_deepened(&barrier, problem->kappa[i], problem->v_hat_n[i], problem->R_n[i]);
+        sap_barrier_deepened(&barrier, problem->kappa[i], problem->v_hat_n[i], problem->R_n[i]);
   }
 }
 
@@ -241,7 +241,7 @@ int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
   const int finite =
       (w->reduction.tree ? loops->pack_reduced : loops->pack)(&w->J, island, problem->J);
   bind_contacts(w, island, problem);
-  bind_cores(w, island, problem);
+  bind_barriers(w, island, problem);
   bind_clamps(w, island);
   int valid = finite;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {

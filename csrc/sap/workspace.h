@@ -11,11 +11,11 @@
 #include "base/memory.h"
 #include "constraints/pool.h"
 #include "linalg/factorization.h"
-#include "sap/graph.h"
-#include "sap/jacobian.h"
-#include "sap/reduction.h"
+#include "problem/graph.h"
+#include "problem/jacobian.h"
+#include "problem/reduction.h"
 #include "sap/sharing.h"
-#include "sap/vectors.h"
+#include "problem/vectors.h"
 
 struct sap_records {
   sap_iteration *first;

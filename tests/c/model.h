@@ -19,8 +19,8 @@ struct model {
   int32_t body_weldid[BODIES], body_rootid[BODIES], body_dofadr[BODIES], body_dofnum[BODIES];
   int32_t body_treeid[BODIES], geom_bodyid[GEOMS];
   double damping[NV * SAP_DAMPING_TERMS], stiffness[GEOMS], dissipation_time[GEOMS];
-  double friction[GEOMS], pair_friction[1], delta[GEOMS], core_lambda[GEOMS];
-  int8_t core[GEOMS];
+  double friction[GEOMS], pair_friction[1], delta[GEOMS], barrier_lambda[GEOMS];
+  int8_t barrier[GEOMS];
   int64_t pair_key[1];
   struct sap_forest forest;
 
@@ -64,9 +64,9 @@ static inline void make_model(struct model *m, uint64_t *seed) {
       .stiffness = {INFINITY, 1e4, 2e4, 3e4, INFINITY, 1e5},
       .dissipation_time = {0.5, 0.01, 0.02, 0.0, 0.04, 0.03},
       .friction = {1.0, 0.5, 0.25, 0.9, 0.8, 0.6},
-      .core = {0, SAP_CORE_LOG, SAP_CORE_EXP, 0, 0, SAP_CORE_LOG},
+      .barrier = {0, SAP_BARRIER_LOG, SAP_BARRIER_EXP, 0, 0, SAP_BARRIER_LOG},
       .delta = {0, 1e-3, 2e-3, 0, 0, 5e-3},
-      .core_lambda = {0, 1, 4, 0, 0, 2},
+      .barrier_lambda = {0, 1, 4, 0, 0, 2},
       .pair_friction = {0.77},
       .pair_key = {1 * GEOMS + 4},
       .M = {2, 2, 2, 5, 1, 3},
@@ -95,9 +95,9 @@ static inline void make_model(struct model *m, uint64_t *seed) {
                                   m->friction,
                                   m->pair_key,
                                   m->pair_friction,
-                                  m->core,
+                                  m->barrier,
                                   m->delta,
-                                  m->core_lambda};
+                                  m->barrier_lambda};
   for (int i = 0; i < NV; ++i) {
     m->qvel[i] = check_random(seed, -1, 1);
     m->qfrc_smooth[i] = check_random(seed, -9, 9);

@@ -63,9 +63,9 @@ static void contacts_of_every_kind(void) {
   const double tau_d[5] = {0.01, (0.02 * 5 + 0.03) / 6, 0.01, 0.75 * 0.01, 0.02};
   const double mu[5] = {2 * 0.5 / 1.5, 2 * 0.25 * 0.6 / 0.85, 0.77, 0.0, 2 * 0.25 * 0.8 / 1.05};
   /* the core that is reached first, each geom having its share of the depth */
-  const int8_t core[5] = {SAP_CORE_LOG, SAP_CORE_EXP, SAP_CORE_LOG, SAP_CORE_LOG, SAP_CORE_EXP};
+  const int8_t barrier[5] = {SAP_BARRIER_LOG, SAP_BARRIER_EXP, SAP_BARRIER_LOG, SAP_BARRIER_LOG, SAP_BARRIER_EXP};
   const double delta[5] = {1e-3, 2e-3 * 1.2, 1e-3, 1e-3 / 0.75, 2e-3};
-  REQUIRE(g.problem.n_contacts == 5 && g.problem.core == g.core);
+  REQUIRE(g.problem.n_contacts == 5 && g.problem.barrier == g.barrier);
   const double *J = g.problem.J;
   for (int32_t i = 0; i < 5; ++i) {
     const struct engine_contact *c = &l.contacts[index[i]];
@@ -75,9 +75,9 @@ static void contacts_of_every_kind(void) {
     CHECK_CLOSE(g.k[i], k[i], 1e-11 * k[i]);
     CHECK_CLOSE(g.tau_d[i], tau_d[i], 1e-16);
     CHECK_CLOSE(g.problem.mu[i], mu[i], 1e-15);
-    CHECK_EQUAL(g.core[i], core[i]);
+    CHECK_EQUAL(g.barrier[i], barrier[i]);
     CHECK_CLOSE(g.delta[i], delta[i], 1e-17);
-    CHECK_CLOSE(g.core_lambda[i], core[i] == SAP_CORE_EXP ? 4 : 1, 0);
+    CHECK_CLOSE(g.barrier_lambda[i], barrier[i] == SAP_BARRIER_EXP ? 4 : 1, 0);
     CHECK_CLOSE(g.phi0[i], c->dist, 0.0);
     CHECK_CLOSE(g.problem.v_hat_t[2 * i], -c->surface_velocity[0], 0.0);
     CHECK_CLOSE(g.problem.v_hat_t[2 * i + 1], -c->surface_velocity[1], 0.0);
@@ -261,9 +261,9 @@ static void wrong_forests(void) {
       case 19: m.dissipation_time[2] = INFINITY; break;
       case 20: m.friction[0] = -1; break;
       case 21: m.pair_friction[0] = NAN; break;
-      case 22: m.core[3] = 3; break;
+      case 22: m.barrier[3] = 3; break;
       case 23: m.delta[1] = 0; break;
-      case 24: m.core_lambda[2] = NAN; break;
+      case 24: m.barrier_lambda[2] = NAN; break;
       default:
         m.forest.n_pairs = 2;
         m.forest.pair_key = keys;

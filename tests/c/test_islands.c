@@ -165,9 +165,9 @@ static void wrong_numbers_are_found_wherever_they_are(void) {
                             heap.R_n, heap.v_hat_n, heap.v_star, guess};
   const int32_t n = heap.problem.n_contacts;
   const int32_t sizes[] = {36 * BODIES, 18 * n, n, n, n, n, NV, NV};
-  static int8_t core[MOST_CONTACTS];
+  static int8_t barrier[MOST_CONTACTS];
   static double kappa[MOST_CONTACTS];
-  memset(core, SAP_CORE_LOG, sizeof core);
+  memset(barrier, SAP_BARRIER_LOG, sizeof barrier);
   for (int32_t i = 0; i < n; ++i) {
     kappa[i] = 1 / heap.R_n[i];
   }
@@ -181,7 +181,7 @@ static void wrong_numbers_are_found_wherever_they_are(void) {
       const double before = arrays[a][i];
       arrays[a][i] = NAN;
       const double *v_guess = repeat % 2 > 0 || arrays[a] == guess ? guess : NULL;
-      heap.problem.core = repeat > 3 ? core : NULL;
+      heap.problem.barrier = repeat > 3 ? barrier : NULL;
       sap_error errors[2] = {{0}, {0}};
       for (int k = 0; k < 2; ++k) {
         memcpy(&results[k], &untouched, sizeof untouched);
@@ -198,7 +198,7 @@ static void wrong_numbers_are_found_wherever_they_are(void) {
       arrays[a][i] = before;
     }
   }
-  heap.problem.core = NULL;
+  heap.problem.barrier = NULL;
   REQUIRE(solve(solver, &heap.problem, 0, &results[0]) == SAP_OK);
   CHECK_EQUAL(results[0].solution.outcome, SAP_CONVERGED);
   sap_solver_destroy(solver);

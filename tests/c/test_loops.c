@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "sap/objective.h"
-#include "sap/problem.h"
+#include "problem/problem.h"
 #include "sap/solver.h"
 
 /* free bodies, which have loops of their own, and trees of up to six chunks of eight columns */

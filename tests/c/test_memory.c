@@ -46,19 +46,19 @@ static void add_groups(void) {
 
 /* rigid cores on every other contact */
 static struct {
-  int8_t core[SCENE_CONTACTS];
+  int8_t barrier[SCENE_CONTACTS];
   double kappa[SCENE_CONTACTS], lambda[SCENE_CONTACTS];
-} cores;
+} barriers;
 
-static void add_cores(void) {
+static void add_barriers(void) {
   for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
-    cores.core[i] = (int8_t)(i % 4 == 1 ? SAP_CORE_LOG : i % 4 == 3 ? SAP_CORE_EXP : SAP_CORE_NONE);
-    cores.kappa[i] = 1 / scene.R_n[i];
-    cores.lambda[i] = 4;
+    barriers.barrier[i] = (int8_t)(i % 4 == 1 ? SAP_BARRIER_LOG : i % 4 == 3 ? SAP_BARRIER_EXP : SAP_BARRIER_NONE);
+    barriers.kappa[i] = 1 / scene.R_n[i];
+    barriers.lambda[i] = 4;
   }
-  scene.problem.core = cores.core;
-  scene.problem.kappa = cores.kappa;
-  scene.problem.core_lambda = cores.lambda;
+  scene.problem.barrier = barriers.barrier;
+  scene.problem.kappa = barriers.kappa;
+  scene.problem.barrier_lambda = barriers.lambda;
 }
 
 static void nothing_is_allocated_once_the_workspace_stands(void) {
@@ -66,7 +66,7 @@ static void nothing_is_allocated_once_the_workspace_stands(void) {
   struct counter counter = {0, 0, -1};
   const sap_allocator allocator = {counting_allocate, counting_release, &counter};
   for (int variant = 0; variant < 8; ++variant) {
-    const int with_groups = variant / 2 % 2, with_cores = variant / 4;
+    const int with_groups = variant / 2 % 2, with_barriers = variant / 4;
     sap_settings settings = sap_settings_default();
     settings.record_history = variant % 2;
     sap_solver *solver = NULL;
@@ -76,8 +76,8 @@ static void nothing_is_allocated_once_the_workspace_stands(void) {
     if (with_groups) {
       add_groups();
     }
-    if (with_cores) {
-      add_cores();
+    if (with_barriers) {
+      add_barriers();
     }
     REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
     CHECK_EQUAL(solution.outcome, SAP_CONVERGED);
@@ -96,8 +96,8 @@ static void nothing_is_allocated_once_the_workspace_stands(void) {
       if (with_groups) {
         add_groups();
       }
-      if (with_cores) {
-        add_cores();
+      if (with_barriers) {
+        add_barriers();
       }
       REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
       CHECK_EQUAL(solution.symbolic_reused, 0);
@@ -204,7 +204,7 @@ static void every_failed_allocation_is_a_clean_error(void) {
   CHECK_EQUAL(fail_each_allocation(), 8);
   /* or that tell contacts with cores from others */
   scene_make(&scene, 12, 20, &seed);
-  add_cores();
+  add_barriers();
   CHECK_EQUAL(fail_each_allocation(), 8);
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "sap/problem.h"
+#include "problem/problem.h"
 #include "sap/solver.h"
 
 enum { TREES = 8, MOST_NV = 20, CONTACTS = 16, MOST = TREES * MOST_NV };

@@ -74,19 +74,19 @@ static void velocities_must_be_finite(void) {
   sap_solver *solver = make(sap_settings_default());
   sap_solution solution = scene_solution(&outputs);
   static double guess[SCENE_TREES * SCENE_MOST_NV];
-  static int8_t core[6];
+  static int8_t barrier[6];
   static double kappa[6], lambda[6];
   for (int trial = 0; trial < 30; ++trial) {
     scene_make(&scene, 4, 6, &seed);
     for (int i = 0; i < 6; ++i) {
-      core[i] = (int8_t)(check_random_bits(&seed) % 3);
+      barrier[i] = (int8_t)(check_random_bits(&seed) % 3);
       kappa[i] = check_random(&seed, 0.1, 1) / scene.R_n[i];
       lambda[i] = 5;
     }
     if (trial % 2 > 0) {
-      scene.problem.core = core;
+      scene.problem.barrier = barrier;
       scene.problem.kappa = kappa;
-      scene.problem.core_lambda = lambda;
+      scene.problem.barrier_lambda = lambda;
     }
     REQUIRE(sap_solver_solve(solver, &scene.problem, guess, &solution, NULL) == SAP_OK);
     double *const arrays[] = {scene.v_star, guess};

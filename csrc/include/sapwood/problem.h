@@ -1,0 +1,167 @@
+/* A contact problem: masses, free-motion velocity, contacts and other constraints, and how physical parameters
+ * become those of the convex cost. */
+#ifndef SAPWOOD_PROBLEM_H
+#define SAPWOOD_PROBLEM_H
+
+#include "sapwood/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Barrier around the compliant law of a contact: its rigid core, see sap_project_barrier().
+ *
+ * With kappa = (delta/(dt + tau_d))^2/R_n the log barrier keeps the penetration of a contact below delta. It
+ * needs a start inside of its domain: the guess is moved towards v = 0 as far as that takes. A contact that
+ * would be outside at rest, deeper than delta, gets a larger kappa for this solve, delta growing like
+ * sqrt(kappa). So does one that a moving surface leaves no room. */
+typedef enum sap_barrier {
+  SAP_BARRIER_NONE = 0,
+  SAP_BARRIER_LOG, /* no penetration beyond delta */
+  SAP_BARRIER_EXP  /* soft bound: the stiffness grows with exp(lambda s) */
+} sap_barrier;
+
+/* Kinds of constraint other than frictional contact. Each row is a clamped spring and damper:
+ *
+ *     y = (v_hat - v_c)/R,   gamma = clamp(y, lower, upper),   G = 1/R within the bounds, 0 beyond
+ *
+ * and kinds differ in what R, v_hat and the bounds follow from, see sap_regularize_group(). */
+typedef enum sap_kind {
+  SAP_LIMIT = 0,    /* joint limit, frictionless contact */
+  SAP_BILATERAL,    /* ball, weld, distance, coupler, closed loop */
+  SAP_CONTROLLER,   /* implicit PD controller with an effort limit */
+  SAP_DRY_FRICTION, /* dry friction of a joint */
+  SAP_N_KINDS
+} sap_kind;
+
+/* Constraints of one kind. J holds, per constraint, a row-major size x tree_nv[tree_a] block and then, if
+ * tree_b >= 0, a row-major size x tree_nv[tree_b] block; n_rows is the sum of the sizes. */
+typedef struct sap_constraints {
+  sap_kind kind;
+  int32_t n;             /* constraints */
+  const int32_t *size;   /* (n) rows of each, 1 to 6; NULL: one each */
+  const int32_t *tree_a; /* (n) first tree */
+  const int32_t *tree_b; /* (n) second tree, or -1 */
+  const double *J;       /* flat, see above */
+  const double *R;       /* (n_rows), > 0, regularization: 1/kg, or 1/(kg m^2) for rows that turn */
+  const double *v_hat;   /* (n_rows), m/s or rad/s */
+  const double *lower;   /* (n_rows), may be -INFINITY: N s or N m s */
+  const double *upper;   /* (n_rows), >= lower, may be INFINITY */
+} sap_constraints;
+
+/* One contact problem. Trees are concatenated in v; nv = sum of tree_nv.
+ * tree_a[i] is the first tree of contact i (never -1), tree_b[i] the second one, or -1 when the
+ * other side is the world or the same tree. tree_a[i] != tree_b[i].
+ * J holds, per contact, a row-major 3 x tree_nv[tree_a] block and then, if tree_b >= 0, a row-major
+ * 3 x tree_nv[tree_b] block; rows (t1, t2, n), v_n > 0 separates. */
+typedef struct sap_problem {
+  int32_t n_trees;
+  int32_t n_contacts;
+  const int32_t *tree_nv; /* (n_trees), each >= 1 */
+  const double *A;        /* (sum tree_nv^2), row-major SPD block of each tree after the other */
+  const double *v_star;   /* (nv) free-motion velocity, Eq. (10) */
+  const int32_t *tree_a;  /* (n_contacts) */
+  const int32_t *tree_b;  /* (n_contacts) */
+  const double *J;        /* flat, see above */
+  const double *mu;       /* (n_contacts), >= 0 */
+  const double *R_t;      /* (n_contacts), > 0, tangential regularization, 1/kg */
+  const double *R_n;      /* (n_contacts), > 0, normal regularization, 1/kg */
+  const double *v_hat_n;  /* (n_contacts), normal stabilization velocity, m/s */
+  const double *v_hat_t; /* (n_contacts, 2), tangential bias (moving surfaces), m/s; NULL means 0 */
+  int32_t n_groups;
+  const sap_constraints
+      *groups;               /* (n_groups) constraints of other kinds; NULL where there are none */
+  const int8_t *barrier;        /* (n_contacts) of sap_barrier; NULL: none has one */
+  const double *kappa;       /* (n_contacts), > 0 where there is a core, its energy, J */
+  const double *barrier_lambda; /* (n_contacts), > 0 where there is an exp core, dimensionless */
+} sap_problem;
+
+/* Lengths that follow from the index arrays of a problem. */
+typedef struct sap_sizes {
+  int64_t nv;     /* length of v_star */
+  int64_t nA;     /* length of A */
+  int64_t nJ;     /* length of J */
+  int64_t n_rows; /* of all groups */
+} sap_sizes;
+
+/* Checks n_trees, n_contacts, tree_nv, tree_a, tree_b, and of the groups kind, n, size, tree_a and tree_b (the
+ * only fields read), and computes the lengths of the other arrays. `error` may be NULL, here and below. */
+sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error);
+
+/* Full check: sizes, finiteness, symmetry and positive definiteness of A, mu >= 0, R > 0. */
+sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *allocator,
+                             sap_error *error);
+
+/* Estimate of the diagonal Delassus block W_ii (section IX-A). */
+typedef enum sap_delassus {
+  SAP_DELASSUS_BLOCK = 0, /* W_ii = sum_t J_it A_t^-1 J_it^T: the paper's */
+  SAP_DELASSUS_DIAGONAL   /* diag(A_t)^-1 in place of A_t^-1: Drake's */
+} sap_delassus;
+
+/* Physical parameters of the contacts of one problem. */
+typedef struct sap_parameters {
+  double dt;    /* time step, s, > 0 */
+  double sigma; /* tangential regularization, dimensionless, > 0 (1e-3) */
+  double beta;  /* near-rigid parameter, dimensionless, >= 0 (1.0) */
+  sap_delassus delassus;
+  const double *phi0;  /* (n_contacts) signed distance at the start of the step, m */
+  const double *k;     /* (n_contacts) stiffness, N/m, > 0 */
+  const double *tau_d; /* (n_contacts) dissipation time, s, >= 0 */
+  const double
+      *delta; /* (n_contacts) depth of the core, m, > 0, read where there is one; NULL: the problem
+                          has kappa */
+} sap_parameters;
+
+/* R_n = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))   (21)
+ * R_t = sigma w                                         (22)
+ * v_hat_n = -phi0/(dt + tau_d)
+ * with w = |W_ii|_F/3. Reads trees, A and J of `problem` only and writes three arrays (n_contacts).
+ * Checks what it reads. */
+sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
+                          double *R_n, double *v_hat_n, const sap_allocator *allocator,
+                          sap_error *error);
+
+/* kappa = (delta/(dt + tau_d))^2/R_n of the contacts with a core, infinite elsewhere (n_contacts). Reads core
+ * and n_contacts of `problem`, dt, tau_d and delta of `parameters`, and R_n (n_contacts); checks delta and what it
+ * computes. */
+sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *parameters,
+                           const double *R_n, double *kappa, sap_error *error);
+
+/* Physical parameters of a group: arrays (n_rows), one for each parameter of the kind. */
+typedef struct sap_group_parameters {
+  double dt;    /* time step, s, > 0 */
+  double sigma; /* dimensionless, > 0 (1e-3): dry friction */
+  double beta;  /* near-rigid parameter, dimensionless, >= 0 (0.1) */
+  sap_delassus delassus;
+  const double *const *value; /* (sap_kind_parameters(kind)) */
+} sap_group_parameters;
+
+const char *sap_kind_name(sap_kind kind); /* for example "limit" */
+int32_t sap_kind_parameters(sap_kind kind);
+const char *sap_kind_parameter(sap_kind kind, int32_t parameter); /* name, for example "tau_d" */
+
+/* R, v_hat, lower and upper (n_rows) of a group. With w = |W_ii|_F/n of the n <= 3 rows that are taken
+ * together (1 to 3 and 4 to 6 of a constraint, which may differ in their units) and
+ * R_nr = beta^2/(4 pi^2) w:
+ *
+ *     limit        phi0, k, tau_d
+ *                  R = max(R_nr, 1/(dt k (dt + tau_d))), v_hat = -phi0/(dt + tau_d), gamma >= 0
+ *     bilateral    g, k, tau_d, force_lower, force_upper
+ *                  the same with g for phi0, dt force_lower <= gamma <= dt force_upper
+ *     controller   Kp, Kd, q_0, q_d, v_d, u_ff, effort
+ *                  R = max(R_nr, 1/(dt (dt Kp + Kd))), v_hat = (Kp (q_d - q_0) + Kd v_d + u_ff)/(dt Kp + Kd),
+ *                  |gamma| <= dt effort
+ *     dry_friction f                        R = sigma w, v_hat = 0, |gamma| <= dt f
+ *
+ * Where R_nr is the larger for a controller, both gains are scaled down at the same Kd/Kp. Reads trees and A of
+ * `problem`, and of the group all but R, v_hat, lower and upper. Checks what it reads. */
+sap_status sap_regularize_group(const sap_problem *problem, const sap_constraints *group,
+                                const sap_group_parameters *parameters, double *R, double *v_hat,
+                                double *lower, double *upper, const sap_allocator *allocator,
+                                sap_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

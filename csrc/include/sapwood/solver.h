@@ -1,0 +1,158 @@
+/* The solver: settings, solution, and the calls. */
+#ifndef SAPWOOD_SOLVER_H
+#define SAPWOOD_SOLVER_H
+
+#include "sapwood/problem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum sap_line_search {
+  SAP_LINE_SEARCH_EXACT = 0,
+  SAP_LINE_SEARCH_BACKTRACKING
+} sap_line_search;
+
+/* First direction of an island. */
+typedef enum sap_start {
+  SAP_START_NEWTON = 0, /* Algorithm 1: from the regions at the guess */
+  SAP_START_STICKING    /* as if every contact with v_hat_n > 0 stuck, where the guess is poor */
+} sap_start;
+
+typedef enum sap_factorization {
+  SAP_SUPERNODAL = 0, /* our own, over a junction tree */
+  SAP_DENSE,          /* LAPACK */
+  SAP_CHOLMOD         /* SuiteSparse CHOLMOD */
+} sap_factorization;
+
+typedef struct sap_settings {
+  double relative_tolerance;      /* eps_r of (20): 1e-6 */
+  double absolute_tolerance;      /* eps_a of (20) in sqrt(J): 1e-16 */
+  int32_t max_iterations;         /* 100 */
+  sap_line_search line_search;    /* exact */
+  double line_search_tolerance;   /* exact: dl/da over dl/da(0) short of the minimum: 0.01 */
+  int32_t line_search_max_trials; /* more only until one lowers the cost: 50 */
+  double max_step;                /* alpha_max: 1.5 */
+  double armijo_rho;              /* backtracking factor: 0.8 */
+  double armijo_c;                /* sufficient decrease: 1e-4 */
+  sap_start start;                /* sticking */
+  double start_threshold;         /* sticking: where e_m(v_guess) of an island exceeds this: 0.05 */
+  int32_t turning;                /* 1: primal-dual friction, against slips that turn round: 1 */
+  sap_factorization factorization; /* supernodal */
+  int32_t mixed_precision;         /* 1: supernodal, the directions of islands of 72 velocities and
+                                      more without cores in single precision, while that will
+                                      do: 1 */
+  double soft_norm;                /* eps_s in N s, 0 is the exact law: 0 */
+  int32_t islands;                 /* 1: each island is solved and stopped by itself, without the
+                                      velocities that no constraint moves: 1 */
+  int32_t record_history;          /* 1: keep a sap_iteration per iteration (the first 1000 of
+                                      an island), and timings: 0 */
+  int32_t threads; /* that a solve may use, 1 to 256, and no bit of a result depends on: 1 */
+} sap_settings;
+
+sap_settings sap_settings_default(void);
+sap_status sap_settings_check(const sap_settings *settings, sap_error *error);
+
+/* 1 when the library was built with this factorization */
+int sap_factorization_available(sap_factorization factorization);
+
+/* ---- solver -------------------------------------------------------------------------------- */
+
+typedef enum sap_outcome {
+  SAP_CONVERGED = 0,
+  SAP_STALLED, /* no decrease left at machine precision before (20) held */
+  SAP_ITERATION_LIMIT,
+  SAP_BREAKDOWN, /* the Hessian lost positive definiteness to round-off; `tree` says where */
+  SAP_NON_FINITE /* overflow: a velocity or impulse became infinite or NaN */
+} sap_outcome;
+
+const char *sap_outcome_text(sap_outcome outcome);
+
+/* One Newton iterate of one island. Record 0 of an island is the guess. */
+typedef struct sap_iteration {
+  int32_t island;
+  int32_t iteration;
+  int32_t trials;  /* line-search evaluations that led here */
+  int32_t unused;  /* 0 */
+  double step;     /* alpha that led here, 0 for the guess */
+  double cost;     /* l_p of this island, J */
+  double decrease; /* cost of the iterate before minus this one, computed as a difference, J */
+  double momentum_error; /* e_m of this island (24) */
+} sap_iteration;
+
+/* Output arrays belong to the caller and are written in place. */
+typedef struct sap_solution {
+  double *v;           /* (nv) */
+  double *gamma;       /* (n_contacts, 3), N s */
+  double *v_c;         /* (n_contacts, 3) or NULL, m/s */
+  int8_t *regions;     /* (n_contacts) of sap_region, or NULL */
+  double *group_gamma; /* (n_rows) rows of the groups one after the other, or NULL */
+  double *group_v_c;   /* (n_rows) or NULL */
+  double *
+      barrier_scale; /* (n_contacts) delta of each core as it was used over that of the problem, sqrt of
+                         the same for kappa: 1 but for contacts that started too deep; or NULL */
+  sap_outcome outcome;
+  int32_t tree;               /* for SAP_BREAKDOWN, else -1 */
+  int32_t n_deep;             /* contacts whose barrier_scale is above 1, see sap_barrier */
+  int32_t iterations;         /* Newton iterations of the island that took most */
+  int32_t total_iterations;   /* summed over islands */
+  int32_t line_search_trials; /* summed over islands */
+  int32_t n_islands;
+  int32_t symbolic_reused; /* 1 when the graph was that of the call before, and as many
+                                   velocities of each tree were moved by constraints */
+  double momentum_error;   /* e_m (24) over the trees that a constraint touches; 0 without any */
+  double complementarity_error; /* e_mu (25) */
+  double velocity_error_bound;  /* proved: |v - v_min|_A <= this, sqrt(J), round-off included */
+  double cost_gap_bound;        /* proved: l(v) - l_min <= this, J */
+  double cost;                  /* l_p(v), J */
+  double symbolic_seconds;      /* graph, order, junction tree */
+  /* summed over the threads */
+  double assembly_seconds;    /* with record_history, else 0: evaluating contacts, assembling H */
+  double factor_seconds;      /* with record_history, else 0: factoring H and solving with it */
+  double line_search_seconds; /* with record_history, else 0 */
+} sap_solution;
+
+typedef struct sap_solver sap_solver;
+
+sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
+                             const sap_allocator *allocator, sap_error *error);
+void sap_solver_destroy(sap_solver *solver); /* NULL is allowed */
+
+/* Checks what it reads of the problem, then solves it: blocks of A of trees that no constraint touches are not
+ * read. v_guess (nv) may be NULL: v_star; with `islands` it is not used for velocities that are
+ * eliminated because no constraint moves them. On a status other than SAP_OK nothing is written to the output
+ * arrays. Allocates only when the graph changed and needs more
+ * room than any before it. */
+sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,
+                            sap_solution *solution, sap_error *error);
+
+/* sap_regularize(), then sap_solver_solve(), with one factorization of A and no allocation of its own:
+ * problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written. Where
+ * parameters->delta is given problem->kappa is not read either. */
+sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
+                                     const sap_parameters *parameters, double *R_t, double *R_n,
+                                     double *v_hat_n, const double *v_guess, sap_solution *solution,
+                                     sap_error *error);
+
+/* Records of the last solve, island after island; valid until the next call. */
+const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_records);
+
+/* Cost (17), gradient, dense Hessian H = A + J^T G J (nv, nv) and Newton direction -H^-1 grad (nv) at v
+ * (nv), NaN in an island where H is not positive definite to round-off. Any output may be NULL. Trees
+ * without constraints take part too. Outside of the domain of a core the cost is infinite and the rest NaN. */
+sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
+                               double *cost, double *gradient, double *hessian, double *direction,
+                               sap_error *error);
+
+/* l(v + alpha dv) - l(v) and its first two derivatives in alpha (VIII-C) at n values of alpha: writes
+ * three arrays (n), infinite beyond the domain of a core; v must be inside. */
+sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem, const double *v,
+                                 const double *dv, int32_t n, const double *alpha,
+                                 double *difference, double *slope, double *curvature,
+                                 sap_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,44 @@
+/* What every call reports, and where it takes memory from. */
+#ifndef SAPWOOD_STATUS_H
+#define SAPWOOD_STATUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a call reports about itself. How a solve ended is a sap_outcome, not a status. */
+typedef enum sap_status {
+  SAP_OK = 0,
+  SAP_OUT_OF_MEMORY,
+  SAP_INVALID_ARGUMENT,      /* sap_error says which */
+  SAP_NOT_POSITIVE_DEFINITE, /* a block of A; sap_error.index is the tree */
+  SAP_NOT_AVAILABLE          /* the library was built without this factorization */
+} sap_status;
+
+/* What was wrong with an input: `argument[index] = value: rule`. Strings are static. */
+typedef struct sap_error {
+  const char *argument; /* name as in sap_problem or sap_settings */
+  int64_t index;        /* flat index into the array (a tree for A, see rule), or -1 for a scalar */
+  int32_t group;        /* of constraints that the array belongs to, or -1 */
+  double value;         /* the offending value, NaN where none is meant */
+  const char *rule;     /* for example "must be >= 0" */
+} sap_error;
+
+/* one short static sentence per status */
+const char *sap_status_text(sap_status status);
+
+/* Allocator hook. Where a function takes a pointer to one, NULL means malloc and free. */
+typedef struct sap_allocator {
+  void *(*allocate)(size_t bytes, void *context); /* NULL on failure */
+  void (*release)(void *memory, void *context);
+  void *context;
+} sap_allocator;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

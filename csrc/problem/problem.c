@@ -1,0 +1,287 @@
+#include "problem/problem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/finite.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "problem/groups.h"
+#include "problem/vectors.h"
+
+static sap_status invalid(sap_error *error, const char *argument, int64_t index, double value,
+                          const char *rule) {
+  return sap_fail(error, SAP_INVALID_ARGUMENT, argument, index, value, rule);
+}
+
+sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
+  /* keeps every index of the solver within 32 bits */
+  enum { LIMIT = 1 << 28 };
+  *sizes = (sap_sizes){0, 0, 0, 0};
+  if (problem->n_trees < 0 || problem->n_trees > LIMIT) {
+    return invalid(error, "n_trees", -1, problem->n_trees, "must be from 0 to 2^28");
+  }
+  if (problem->n_contacts < 0 || problem->n_contacts > LIMIT) {
+    return invalid(error, "n_contacts", -1, problem->n_contacts, "must be from 0 to 2^28");
+  }
+  const struct {
+    const char *name;
+    const int32_t *x;
+    int32_t n;
+  } arrays[] = {{"tree_nv", problem->tree_nv, problem->n_trees},
+                {"tree_a", problem->tree_a, problem->n_contacts},
+                {"tree_b", problem->tree_b, problem->n_contacts}};
+  for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a) {
+    if (arrays[a].n > 0 && !arrays[a].x) {
+      return invalid(error, arrays[a].name, -1, NAN, "must be given");
+    }
+  }
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    const int64_t n = problem->tree_nv[t];
+    if (n < 1) {
+      return invalid(error, "tree_nv", t, (double)n, "must be >= 1");
+    }
+    sizes->nv += n;
+    if (n > 1 << 15 || sizes->nv > LIMIT) {
+      return invalid(error, "tree_nv", t, (double)n,
+                     "must be at most 2^15, and the sum at most 2^28");
+    }
+    sizes->nA += n * n;
+  }
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
+    if (a < 0 || a >= problem->n_trees) {
+      return invalid(error, "tree_a", i, a, "must be the index of a tree");
+    }
+    if (b < -1 || b >= problem->n_trees) {
+      return invalid(error, "tree_b", i, b, "must be the index of a tree, or -1");
+    }
+    if (a == b) {
+      return invalid(error, "tree_b", i, b,
+                     "must differ from tree_a (-1 where both sides are one tree)");
+    }
+    sizes->nJ += 3 * (int64_t)problem->tree_nv[a];
+    sizes->nJ += b >= 0 ? 3 * (int64_t)problem->tree_nv[b] : 0;
+  }
+  return sap_group_sizes(problem, sizes, error);
+}
+
+sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sap_error *error) {
+  if (n > 0 && !x) {
+    return invalid(error, argument, -1, NAN, "must be given");
+  }
+  const int64_t i = sap_first_non_finite(n, x);
+  return i < 0 ? SAP_OK : invalid(error, argument, i, x[i], "must be finite");
+}
+
+/* row-major and column-major are the same for a block that is symmetric but for round-off */
+static int is_nearly_symmetric(int32_t n, const double *A) {
+  for (int32_t i = 0; i < n; ++i) {
+    const double A_ii = A[(int64_t)i * (n + 1)];
+    for (int32_t j = 0; j < i; ++j) {
+      const double A_jj = A[(int64_t)j * (n + 1)];
+      const double difference = fabs(A[(int64_t)i * n + j] - A[(int64_t)j * n + i]);
+      /* the smaller of the two will do mostly, and takes no root */
+      if (!(difference <= sap_asymmetry * (A_ii < A_jj ? A_ii : A_jj)) && difference > 0 &&
+          !(difference <= sap_asymmetry * sqrt(fabs(A_ii * A_jj)))) {
+        return 0;
+      }
+    }
+  }
+  return 1;
+}
+
+/* S = L^-1 of a diagonal block */
+static void invert_diagonal(int32_t n, const double *A, double *S) {
+  memset(S, 0, (size_t)n * (size_t)n * sizeof *S);
+  for (int32_t i = 0; i < n; ++i) {
+    S[(int64_t)i * (n + 1)] = 1 / sqrt(A[(int64_t)i * (n + 1)]);
+  }
+}
+
+/* S = L^-1 of the block of tree t at A */
+static sap_status invert_block(const sap_problem *problem, int32_t t, const double *A,
+                               const struct sap_kernels *kernels,
+                               const struct sap_vector_loops *loops, double *S, sap_error *error) {
+  const int32_t n = problem->tree_nv[t];
+  const int64_t n2 = (int64_t)n * n;
+  const double asymmetry = loops->asymmetry(n, A);
+  const int64_t bad = asymmetry <= DBL_MAX ? -1 : sap_first_non_finite(n2, A);
+  if (bad >= 0) {
+    return invalid(error, "A", (A - problem->A) + bad, A[bad], "must be finite");
+  }
+  if (asymmetry != 0 && !is_nearly_symmetric(n, A)) {
+    return invalid(error, "A", t, NAN, "the block of this tree must be symmetric");
+  }
+  memcpy(S, A, (size_t)n2 * sizeof *S);
+  if (kernels->factor(n, n, S, n) < n) {
+    return sap_fail(error, SAP_NOT_POSITIVE_DEFINITE, "A", t, NAN,
+                    "the block of this tree must be positive definite");
+  }
+  loops->invert_lower(n, S);
+  return SAP_OK;
+}
+
+sap_status sap_invert_tree(const sap_problem *problem, int32_t t, int64_t first,
+                           const struct sap_kernels *kernels, const struct sap_vector_loops *loops,
+                           double *S, int8_t *is_diagonal, sap_error *error) {
+  const double *A = problem->A + first;
+  *is_diagonal = (int8_t)loops->is_diagonal(problem->tree_nv[t], A);
+  return *is_diagonal ? SAP_OK : invert_block(problem, t, A, kernels, loops, S + first, error);
+}
+
+sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t end,
+                           const int32_t *position, const struct sap_kernels *kernels, double *S,
+                           int8_t *is_diagonal, sap_error *error) {
+  const struct sap_vector_loops *loops = sap_vector_loops_of(sap_kernels_best_set());
+  int64_t first = 0;
+  if (problem->n_trees > 0 && !problem->A) {
+    return invalid(error, "A", -1, NAN, "must be given");
+  }
+  for (int32_t t = 0; t < end; ++t) {
+    const int32_t n = problem->tree_nv[t];
+    if (t >= begin && (!position || position[t] >= 0)) {
+      int8_t diagonal;
+      const sap_status status =
+          sap_invert_tree(problem, t, first, kernels, loops, S, &diagonal, error);
+      if (status != SAP_OK) {
+        return status;
+      }
+      if (is_diagonal) {
+        is_diagonal[t] = diagonal;
+      }
+      if (diagonal) {
+        invert_diagonal(n, problem->A + first, S + first);
+      }
+    }
+    first += (int64_t)n * n;
+  }
+  return SAP_OK;
+}
+
+sap_status sap_check_barriers_given(const sap_problem *problem, const sap_parameters *parameters,
+                                 sap_error *error) {
+  const int has_delta = parameters && parameters->delta;
+  for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
+    const int8_t barrier = problem->barrier[i];
+    if (barrier < SAP_BARRIER_NONE || barrier > SAP_BARRIER_EXP) {
+      return invalid(error, "core", i, barrier, "must be a sap_barrier");
+    }
+    if (barrier != SAP_BARRIER_NONE && !problem->kappa && !has_delta) {
+      return invalid(error, "kappa", -1, NAN, "must be given where a contact has a core");
+    }
+    if (barrier == SAP_BARRIER_EXP && !problem->barrier_lambda) {
+      return invalid(error, "core_lambda", -1, NAN,
+                     "must be given where a contact has an exp core");
+    }
+  }
+  return SAP_OK;
+}
+
+/* what the barriers are made of */
+static sap_status check_barriers(const sap_problem *problem, sap_error *error) {
+  for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
+    const double kappa = problem->barrier[i] != SAP_BARRIER_NONE ? problem->kappa[i] : 1;
+    if (!(kappa > 0 && isfinite(kappa) && isfinite(1 / kappa))) {
+      return invalid(error, "kappa", i, kappa, "must be finite and > 0, with a finite inverse");
+    }
+    const double lambda = problem->barrier[i] == SAP_BARRIER_EXP ? problem->barrier_lambda[i] : 1;
+    if (!(lambda > 0 && isfinite(lambda))) {
+      return invalid(error, "core_lambda", i, lambda, "must be finite and > 0");
+    }
+  }
+  return SAP_OK;
+}
+
+sap_status sap_check_given(const sap_problem *problem, sap_error *error) {
+  const struct {
+    const char *name;
+    int32_t n;
+    const double *x;
+  } arrays[] = {{"A", problem->n_trees, problem->A},
+                {"v_star", problem->n_trees, problem->v_star},
+                {"J", problem->n_contacts, problem->J},
+                {"mu", problem->n_contacts, problem->mu},
+                {"R_t", problem->n_contacts, problem->R_t},
+                {"R_n", problem->n_contacts, problem->R_n},
+                {"v_hat_n", problem->n_contacts, problem->v_hat_n}};
+  for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a) {
+    if (arrays[a].n > 0 && !arrays[a].x) {
+      return invalid(error, arrays[a].name, -1, NAN, "must be given");
+    }
+  }
+  return SAP_OK;
+}
+
+static sap_status check_contacts(const sap_problem *problem, const sap_sizes *sizes,
+                                 sap_error *error) {
+  const int64_t n = problem->n_contacts;
+  const struct {
+    const char *name;
+    int64_t n;
+    const double *x;
+  } arrays[] = {
+      {"v_star", sizes->nv, problem->v_star},
+      {"J", sizes->nJ, problem->J},
+      {"mu", n, problem->mu},
+      {"R_t", n, problem->R_t},
+      {"R_n", n, problem->R_n},
+      {"v_hat_n", n, problem->v_hat_n},
+      {"v_hat_t", problem->v_hat_t ? 2 * n : 0, problem->v_hat_t},
+  };
+  for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a) {
+    const sap_status status = sap_check_finite(arrays[a].name, arrays[a].n, arrays[a].x, error);
+    if (status != SAP_OK) {
+      return status;
+    }
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if (problem->mu[i] < 0) {
+      return invalid(error, "mu", i, problem->mu[i], "must be >= 0");
+    }
+    if (!(problem->R_t[i] > 0 && isfinite(1 / problem->R_t[i]))) {
+      return invalid(error, "R_t", i, problem->R_t[i], "must be > 0, with a finite inverse");
+    }
+    if (!(problem->R_n[i] > 0 && isfinite(1 / problem->R_n[i]))) {
+      return invalid(error, "R_n", i, problem->R_n[i], "must be > 0, with a finite inverse");
+    }
+    if (!isfinite(1 + problem->mu[i] * (problem->mu[i] * problem->R_t[i] / problem->R_n[i]))) {
+      return invalid(error, "mu", i, problem->mu[i], "mu^2 R_t/R_n must be finite");
+    }
+  }
+  return check_barriers(problem, error);
+}
+
+sap_status sap_check_constraints(const sap_problem *problem, const sap_sizes *sizes,
+                                 sap_error *error) {
+  const sap_status status = check_contacts(problem, sizes, error);
+  return status == SAP_OK ? sap_check_groups(problem, error) : status;
+}
+
+sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *allocator,
+                             sap_error *error) {
+  sap_sizes sizes;
+  sap_status status = sap_problem_sizes(problem, &sizes, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  status = sap_check_groups_given(problem, error);
+  if (status == SAP_OK) {
+    status = sap_check_barriers_given(problem, NULL, error);
+  }
+  if (status == SAP_OK) {
+    status = sap_check_constraints(problem, &sizes, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  const sap_allocator memory = sap_allocator_or_default(allocator);
+  struct sap_block block = {0};
+  if (!sap_block_reserve(&block, (size_t)sizes.nA * sizeof(double), &memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  status = sap_invert_mass(problem, 0, problem->n_trees, NULL, sap_kernels_best(),
+                           (double *)block.base, NULL, error);
+  sap_block_release(&block, &memory);
+  return status;
+}

@@ -1,0 +1,221 @@
+/* From physical parameters to R and v_hat: section IX. */
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "linalg/kernels.h"
+#include "problem/groups.h"
+#include "problem/problem.h"
+#include "problem/regularization.h"
+
+sap_status sap_check_scalars(double dt, double sigma, double beta, sap_delassus delassus,
+                             sap_error *error) {
+  const struct {
+    const char *name;
+    double value;
+    int zero_allowed;
+  } scalars[] = {{"dt", dt, 0}, {"sigma", sigma, 0}, {"beta", beta, 1}};
+  for (size_t s = 0; s < sizeof scalars / sizeof *scalars; ++s) {
+    const double x = scalars[s].value;
+    if (!isfinite(x) || x < 0 || (x == 0 && !scalars[s].zero_allowed)) {
+      return sap_fail(
+          error, SAP_INVALID_ARGUMENT, scalars[s].name, -1, x,
+          scalars[s].zero_allowed ? "must be finite and >= 0" : "must be finite and > 0");
+    }
+  }
+  if (delassus != SAP_DELASSUS_BLOCK && delassus != SAP_DELASSUS_DIAGONAL) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "delassus", -1, delassus,
+                    "must be a sap_delassus");
+  }
+  return SAP_OK;
+}
+
+/* all that sap_regularize() checks but trees and A */
+static sap_status check_parameters(const sap_problem *problem, const sap_sizes *sizes,
+                                   const sap_parameters *p, sap_error *error) {
+  sap_status status = sap_check_scalars(p->dt, p->sigma, p->beta, p->delassus, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  const int64_t n = problem->n_contacts;
+  if (n > 0 && (!p->k || !p->tau_d)) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, p->k ? "tau_d" : "k", -1, NAN, "must be given");
+  }
+  status = sap_check_finite("phi0", n, p->phi0, error);
+  for (int64_t i = 0; i < n && status == SAP_OK; ++i) {
+    if (!(p->k[i] > 0)) {
+      /* k may be infinite: rigid, which section IX-A turns into near-rigid */
+      status = sap_fail(error, SAP_INVALID_ARGUMENT, "k", i, p->k[i], "must be > 0");
+    } else if (!isfinite(p->tau_d[i]) || p->tau_d[i] < 0) {
+      status =
+          sap_fail(error, SAP_INVALID_ARGUMENT, "tau_d", i, p->tau_d[i], "must be finite and >= 0");
+    }
+  }
+  return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
+}
+
+/* W += J diag(A)^-1 J^T for one tree */
+static void add_diagonal_estimate(int32_t n, const double *J, const double *A, double W[9]) {
+  for (int r = 0; r < 3; ++r) {
+    for (int c = 0; c < 3; ++c) {
+      for (int32_t j = 0; j < n; ++j) {
+        W[3 * r + c] += J[(int64_t)r * n + j] * J[(int64_t)c * n + j] / A[(int64_t)j * (n + 1)];
+      }
+    }
+  }
+}
+
+void sap_add_delassus(const struct sap_kernels *kernels, sap_delassus delassus, int32_t n,
+                      const double *A, const double *S, const double *J, double W[9]) {
+  if (delassus == SAP_DELASSUS_BLOCK) {
+    kernels->gram(n, S, J, W);
+  } else {
+    add_diagonal_estimate(n, J, A, W);
+  }
+}
+
+double sap_inverse_mass(const double W[9], int32_t n_rows) {
+  double sum = 0;
+  for (int i = 0; i < 9; ++i) {
+    sum += W[i] * W[i];
+  }
+  return sqrt(sum) / n_rows;
+}
+
+sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *sizes,
+                                   const sap_parameters *p, const struct sap_masses *masses,
+                                   double *R_t, double *R_n, double *v_hat_n, sap_error *error) {
+  const sap_status status = check_parameters(problem, sizes, p, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  const double *J = problem->J;
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    double W[9] = {0};
+    const int32_t trees[2] = {problem->tree_a[i], problem->tree_b[i]};
+    for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
+      const int32_t n = problem->tree_nv[trees[side]];
+      const int64_t block = masses->tree_A[trees[side]];
+      sap_add_delassus(masses->kernels, p->delassus, n, problem->A + block, masses->S + block, J,
+                       W);
+      J += 3 * (int64_t)n;
+    }
+    const double w = sap_inverse_mass(W, 3);
+    if (!(w > 0 && isfinite(w))) {
+      return sap_fail(error, SAP_INVALID_ARGUMENT, "J", i, w,
+                      "the rows of this contact must give an effective mass");
+    }
+    const double time = p->dt + p->tau_d[i]; /* s */
+    R_n[i] =
+        fmax(p->beta * p->beta / sap_four_pi_squared * w, 1 / (p->dt * p->k[i] * time)); /* (21) */
+    R_t[i] = p->sigma * w;                                                               /* (22) */
+    v_hat_n[i] = -p->phi0[i] / time;
+    if (!(R_n[i] > 0 && isfinite(R_n[i]) && R_t[i] > 0 && isfinite(R_t[i]) &&
+          isfinite(v_hat_n[i]))) {
+      return sap_fail(
+          error, SAP_INVALID_ARGUMENT, "k", i, p->k[i],
+          "must give finite R and v_hat > 0 with these dt, tau_d, phi0, sigma and beta");
+    }
+  }
+  return SAP_OK;
+}
+
+sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *p, const double *R_n,
+                           double *kappa, sap_error *error) {
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    kappa[i] = INFINITY;
+    if (!problem->barrier || problem->barrier[i] == SAP_BARRIER_NONE) {
+      continue;
+    }
+    const double delta = p->delta[i], speed = delta / (p->dt + p->tau_d[i]);
+    if (!(delta > 0 && isfinite(delta))) {
+      return sap_fail(error, SAP_INVALID_ARGUMENT, "delta", i, delta, "must be finite and > 0");
+    }
+    kappa[i] = speed * speed / R_n[i];
+    if (!(kappa[i] > 0 && isfinite(kappa[i]) && isfinite(1 / kappa[i]))) {
+      return sap_fail(error, SAP_INVALID_ARGUMENT, "delta", i, delta,
+                      "must give a finite energy > 0 with these dt, tau_d and R_n");
+    }
+  }
+  return SAP_OK;
+}
+
+sap_status sap_regularize_with(const sap_problem *problem, const sap_sizes *sizes,
+                               const struct sap_regularization *physical,
+                               const struct sap_masses *masses, sap_error *error) {
+  sap_status status =
+      sap_regularize_contacts(problem, sizes, physical->parameters, masses, physical->R_t,
+                              physical->R_n, physical->v_hat_n, error);
+  for (int32_t g = 0; physical->groups && g < problem->n_groups && status == SAP_OK; ++g) {
+    status = sap_regularize_rows(problem, &problem->groups[g], &physical->groups[g], masses, error);
+    if (status != SAP_OK && error) {
+      error->group = g;
+    }
+  }
+  return status;
+}
+
+/* ---- with masses of its own ------------------------------------------------------------------ */
+
+static void carve(struct sap_masses *masses, struct sap_arena *arena, const sap_problem *problem,
+                  const sap_sizes *sizes) {
+  int32_t widest = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    widest = problem->tree_nv[t] > widest ? problem->tree_nv[t] : widest;
+  }
+  masses->S = sap_arena_take(arena, (size_t)sizes->nA, sizeof(double));
+  masses->tree_A = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
+  masses->rows = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
+}
+
+sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem,
+                           struct sap_block *block, const sap_allocator *allocator,
+                           sap_error *error) {
+  sap_problem trees = *problem;
+  trees.n_contacts = trees.n_groups = 0;
+  sap_sizes sizes;
+  const sap_status status = sap_problem_sizes(&trees, &sizes, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  struct sap_arena arena = {NULL, 0};
+  carve(masses, &arena, problem, &sizes);
+  if (!sap_block_reserve(block, arena.used, allocator)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  arena = (struct sap_arena){block->base, 0};
+  carve(masses, &arena, problem, &sizes);
+  masses->kernels = sap_kernels_best();
+  int64_t offset = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    masses->tree_A[t] = offset;
+    offset += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
+  }
+  return sap_invert_mass(problem, 0, problem->n_trees, NULL, masses->kernels, masses->S, NULL,
+                         error);
+}
+
+sap_status sap_regularize_all(const sap_problem *problem, const struct sap_regularization *physical,
+                              const sap_allocator *allocator, sap_error *error) {
+  sap_sizes sizes;
+  sap_status status = sap_problem_sizes(problem, &sizes, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  const sap_allocator memory = sap_allocator_or_default(allocator);
+  struct sap_block block = {0};
+  struct sap_masses masses;
+  status = sap_masses_find(&masses, problem, &block, &memory, error);
+  if (status == SAP_OK) {
+    status = sap_regularize_with(problem, &sizes, physical, &masses, error);
+  }
+  sap_block_release(&block, &memory);
+  return status;
+}
+
+sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
+                          double *R_n, double *v_hat_n, const sap_allocator *allocator,
+                          sap_error *error) {
+  const struct sap_regularization physical = {parameters, R_t, R_n, v_hat_n, NULL};
+  return sap_regularize_all(problem, &physical, allocator, error);
+}

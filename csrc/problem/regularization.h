@@ -1,0 +1,66 @@
+/* The parts of sap_regularize() and sap_regularize_group(), for callers that have the inverse factors of A at
+ * hand, or that regularize contacts and groups: A is factored once. */
+#ifndef SAPWOOD_PROBLEM_REGULARIZATION_H
+#define SAPWOOD_PROBLEM_REGULARIZATION_H
+
+#include "base/memory.h"
+#include "linalg/kernels.h"
+#include "sapwood.h"
+
+static const double sap_four_pi_squared = 39.478417604357434475;
+
+/* what regularization needs of the trees that constraints touch */
+struct sap_masses {
+  const struct sap_kernels *kernels;
+  int64_t *tree_A; /* (n_trees) first entry of the block of each in A and S */
+  double *S;       /* (nA) as sap_invert_mass() writes it */
+  double *rows;    /* (3, velocities of the widest tree) scratch */
+};
+
+/* Finds the masses of all trees, in memory of `block`, which the caller releases: checks trees and A. */
+sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem,
+                           struct sap_block *block, const sap_allocator *allocator,
+                           sap_error *error);
+
+/* R, v_hat and the bounds of a group: what they follow from, and where they go, arrays (n_rows). lower and upper are
+ * NULL where the group has its own bounds. */
+struct sap_group_regularization {
+  sap_group_parameters parameters;
+  double *R, *v_hat, *lower, *upper;
+};
+
+/* where R and v_hat come from, and where they go */
+struct sap_regularization {
+  const sap_parameters *parameters;
+  double *R_t, *R_n, *v_hat_n; /* (n_contacts) */
+  const struct sap_group_regularization *
+      groups; /* (n_groups), writing the arrays that the groups of the problem have; NULL: those are given */
+};
+
+sap_status sap_check_scalars(double dt, double sigma, double beta, sap_delassus delassus,
+                             sap_error *error);
+
+/* W (3, 3) += J A_t^-1 J^T of one tree, by the estimate that is asked for; J (3, n), S as sap_invert_mass()
+ * writes it */
+void sap_add_delassus(const struct sap_kernels *kernels, sap_delassus delassus, int32_t n,
+                      const double *A, const double *S, const double *J, double W[9]);
+
+/* w = |W|_F/n_rows (section IX-A) */
+double sap_inverse_mass(const double W[9], int32_t n_rows);
+
+/* sap_regularize() of a problem whose sizes and A have been checked */
+sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *sizes,
+                                   const sap_parameters *parameters,
+                                   const struct sap_masses *masses, double *R_t, double *R_n,
+                                   double *v_hat_n, sap_error *error);
+
+/* the same, and then all groups */
+sap_status sap_regularize_with(const sap_problem *problem, const sap_sizes *sizes,
+                               const struct sap_regularization *physical,
+                               const struct sap_masses *masses, sap_error *error);
+
+/* sap_regularize(), and then all groups */
+sap_status sap_regularize_all(const sap_problem *problem, const struct sap_regularization *physical,
+                              const sap_allocator *allocator, sap_error *error);
+
+#endif

@@ -1,0 +1,130 @@
+#include "problem/triples.h"
+
+#include "constraints/kinds.h"
+
+/* single-row constraints from i on that one triple takes */
+static int32_t count_singles(const sap_constraints *group, int32_t i) {
+  int32_t n = 1;
+  while (n < 3 && i + n < group->n && sap_rows_of(group, i + n) == 1 &&
+         group->tree_a[i + n] == group->tree_a[i] && group->tree_b[i + n] == group->tree_b[i]) {
+    ++n;
+  }
+  return n;
+}
+
+/* where the arrays go: none where triples are only counted */
+struct list {
+  int32_t *tree_a, *tree_b;
+  int32_t *law;
+  struct sap_triple_rows *rows;
+  int32_t n; /* behind the contacts */
+};
+
+static void add(struct list *list, int32_t n_contacts, int32_t tree_a, int32_t tree_b,
+                struct sap_triple_rows rows) {
+  if (list->rows) {
+    list->tree_a[n_contacts + list->n] = tree_a;
+    list->tree_b[n_contacts + list->n] = tree_b;
+    list->law[n_contacts + list->n] = SAP_LAW_CLAMP;
+    list->rows[list->n] = rows;
+  }
+  ++list->n;
+}
+
+static void add_contacts(const struct list *list, const sap_problem *problem) {
+  for (int32_t i = 0; list->rows && i < problem->n_contacts; ++i) {
+    list->tree_a[i] = problem->tree_a[i];
+    list->tree_b[i] = problem->tree_b[i];
+    list->law[i] =
+        problem->barrier && problem->barrier[i] != SAP_BARRIER_NONE ? SAP_LAW_BARRIER : SAP_LAW_CONTACT;
+  }
+}
+
+static void add_group(struct list *list, const sap_problem *problem, const sap_constraints *group,
+                      int64_t place) {
+  const double *J = group->J;
+  int64_t row = 0;
+  for (int32_t i = 0; i < group->n;) {
+    const int32_t a = group->tree_a[i], b = group->tree_b[i], size = sap_rows_of(group, i);
+    const int64_t n_a = problem->tree_nv[a], n_b = b < 0 ? 0 : problem->tree_nv[b];
+    const int32_t count = size == 1 ? count_singles(group, i) : 1;
+    const int32_t n_rows = size * count;
+    for (int32_t r = 0; r < n_rows; r += 3) {
+      struct sap_triple_rows rows = {.group = group,
+                                     .J = J + r * n_a,
+                                     .a_step = n_a,
+                                     .b = size * n_a + r * (n_b - n_a),
+                                     .b_step = n_b,
+                                     .row = row + r,
+                                     .place = place + row + r,
+                                     .n = n_rows - r < 3 ? n_rows - r : 3};
+      if (size == 1) {
+        rows.a_step = rows.b_step = n_a + n_b; /* from one constraint to the next */
+      }
+      add(list, problem->n_contacts, a, b, rows);
+    }
+    J += n_rows * (n_a + n_b);
+    row += n_rows;
+    i += count;
+  }
+}
+
+static void add_groups(struct list *list, const sap_problem *problem) {
+  int64_t place = 0;
+  list->n = 0;
+  for (int32_t g = 0; g < problem->n_groups; ++g) {
+    const sap_constraints *group = &problem->groups[g];
+    add_group(list, problem, group, place);
+    for (int32_t i = 0; i < group->n; ++i) {
+      place += sap_rows_of(group, i);
+    }
+  }
+}
+
+static struct list carve(struct sap_arena *arena, size_t n, size_t n_rows) {
+  return (struct list){.tree_a = sap_arena_take(arena, n, sizeof(int32_t)),
+                       .tree_b = sap_arena_take(arena, n, sizeof(int32_t)),
+                       .law = sap_arena_take(arena, n, sizeof(int32_t)),
+                       .rows = sap_arena_take(arena, n_rows, sizeof(struct sap_triple_rows))};
+}
+
+static int has_barriers(const sap_problem *problem) {
+  for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
+    if (problem->barrier[i] != SAP_BARRIER_NONE) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *problem,
+                            const sap_allocator *memory) {
+  const int32_t n_contacts = problem->n_contacts;
+  struct list list = {0};
+  add_groups(&list, problem);
+  triples->n = n_contacts + list.n;
+  triples->n_contacts = n_contacts;
+  triples->tree_a = problem->tree_a;
+  triples->tree_b = problem->tree_b;
+  triples->law = NULL;
+  triples->rows = NULL;
+  triples->has_barriers = has_barriers(problem);
+  if (list.n == 0 && !triples->has_barriers) {
+    return SAP_OK;
+  }
+  const size_t n = (size_t)triples->n, n_rows = (size_t)list.n;
+  struct sap_arena arena = {NULL, 0};
+  carve(&arena, n, n_rows);
+  if (!sap_block_reserve(&triples->block, arena.used, memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  arena = (struct sap_arena){triples->block.base, 0};
+  list = carve(&arena, n, n_rows);
+  add_contacts(&list, problem);
+  add_groups(&list, problem);
+  triples->tree_a = list.tree_a;
+  triples->tree_b = list.tree_b;
+  triples->law = list.law;
+  triples->rows = list.rows;
+  return SAP_OK;
+}

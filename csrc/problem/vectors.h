@@ -1,0 +1,81 @@
+/* Loops of a Newton iteration over the scalars of one island, fused so that each vector is read once.
+ * vectors.c is compiled once per instruction set, like the dense kernels. */
+#ifndef SAPWOOD_PROBLEM_VECTORS_H
+#define SAPWOOD_PROBLEM_VECTORS_H
+
+#include <stdint.h>
+
+/* squares of the norms in (20), with D = diag(scale), and (v - v*)^T A (v - v*) */
+struct sap_balance {
+  double energy;   /* dw^T momentum */
+  double momentum; /* |D A v|^2 */
+  double impulse;  /* |D J^T gamma|^2 */
+  double gradient; /* |D grad|^2 */
+};
+
+/* inner products along a direction */
+struct sap_products {
+  double linear;    /* dp^T (v - v*) */
+  double quadratic; /* dv^T dp */
+  double slope;     /* grad^T dv */
+};
+
+/* squares of the norm of a gradient, and of that of a bound on its error */
+struct sap_norms {
+  double value, bound;
+};
+
+struct sap_vector_loops {
+  /* is A (n, n) zero off its diagonal, which is positive and finite? */
+  int (*is_diagonal)(int32_t n, const double *A);
+
+  /* sum over the entries above the diagonal of |A - A^T|; not finite where A (n, n) is not */
+  double (*asymmetry)(int32_t n, const double *A);
+
+  /* y = x^(-1/2) for the scalars [begin, end) */
+  void (*inverse_roots)(int32_t begin, int32_t end, const double *x, double *y);
+
+  /* y = A x for the blocks A of the nodes [begin, end), NULL where only their `diagonal` is not zero */
+  void (*multiply_mass)(int32_t begin, int32_t end, const int32_t *node_scalar,
+                        const double *const *A, const double *diagonal, const double *x, double *y);
+
+  /* gradient = momentum - impulse for the scalars [begin, end) */
+  struct sap_balance (*balance)(int32_t begin, int32_t end, const double *dw,
+                                const double *momentum, const double *momentum_star,
+                                const double *impulse, const double *scale, double *gradient);
+
+  struct sap_products (*products)(int32_t begin, int32_t end, const double *dv, const double *dp,
+                                  const double *dw, const double *gradient);
+
+  /* sums (n) += |J_1| + |J_2| + |J_3| for J (3, n) row-major */
+  void (*add_columns)(int32_t n, const double *J, double *sums);
+
+  /* L^-1 in place of L (n, n) lower triangular, column-major, with 1/L_jj on the diagonal; zeros above */
+  void (*invert_lower)(int32_t n, double *L);
+
+  /* y += factor |A| |x| for A (n, n) */
+  void (*add_absolute)(int32_t n, const double *A, double factor, const double *x, double *y);
+
+  /* e += factor_x |x| + factor_y |y| for the scalars [begin, end); |S g|^2 and |S e|^2 for the diagonal S */
+  struct sap_norms (*add_magnitudes)(int32_t begin, int32_t end, double factor_x, const double *x,
+                                     double factor_y, const double *y, const double *S,
+                                     const double *g, double *e);
+
+  /* adds |S x|^2 and | |S| e |^2 for S (n, n) column-major; for the diagonal S of the scalars [begin, end) */
+  void (*add_norms)(int32_t n, const double *S, const double *x, const double *e,
+                    struct sap_norms *norms);
+  void (*add_diagonal_norms)(int32_t begin, int32_t end, const double *S, const double *x,
+                             const double *e, struct sap_norms *norms);
+
+  /* a step: v, dw += alpha dv, momentum += alpha dp, reach += |alpha dv| */
+  void (*step)(int32_t begin, int32_t end, double alpha, const double *dv, const double *dp,
+               double *v, double *dw, double *momentum, double *reach);
+
+  /* x += alpha dx */
+  void (*advance)(int32_t begin, int32_t end, double alpha, const double *dx, double *x);
+};
+
+/* for the instruction set of number `set`, as in sap_kernels_of() */
+const struct sap_vector_loops *sap_vector_loops_of(int32_t set);
+
+#endif

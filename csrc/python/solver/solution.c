@@ -1,0 +1,228 @@
+/* _core.SolutionValues: what a Solution holds, as the core wrote it.
+ *
+ * sapwood.Solution is a dataclass derived from it that adds no room of its own: a solve fills one object of C, and its
+ * numbers become Python objects where they are read.
+ */
+#include "python/module.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+typedef struct solution_values {
+  PyObject_HEAD
+  PyObject *v, *gamma, *v_c, *regions, *status, *history, *constraints, *core_scale;
+  PyObject *timing; /* NULL until it is read */
+  sap_solution s;   /* its numbers */
+  double seconds;
+  char symbolic_reused;
+} solution_values;
+
+/* ---- rows of the groups --------------------------------------------------------------------- */
+
+/* new array (n): whether impulses lie between their bounds */
+static PyObject *active_rows(const sap_constraints *group, const double *gamma, npy_intp n) {
+  PyObject *active = PyArray_SimpleNew(1, &n, NPY_BOOL);
+  if (active != NULL) {
+    npy_bool *rows = (npy_bool *)PyArray_DATA((PyArrayObject *)active);
+    for (npy_intp i = 0; i < n; i++) {
+      rows[i] = group->lower[i] < gamma[i] && gamma[i] < group->upper[i];
+    }
+  }
+  return active;
+}
+
+/* new tuple with the ConstraintSolution (gamma, v_c, active) of each group, the first two as parts of the arrays of
+ * all rows */
+static PyObject *group_tuple(const sapwood_state *state, const sapwood_result *result,
+                             const sap_problem *problem) {
+  const int32_t n = result->group_gamma == NULL ? 0 : problem->n_groups;
+  PyObject *groups = PyTuple_New(n);
+  Py_ssize_t begin = 0;
+  for (int32_t k = 0; k < n && groups != NULL; k++) {
+    const sap_constraints *group = &problem->groups[k];
+    const Py_ssize_t end = begin + (Py_ssize_t)sapwood_group_rows(group);
+    PyObject *arrays = Py_BuildValue(
+        "(NNN)", PySequence_GetSlice((PyObject *)result->group_gamma, begin, end),
+        PySequence_GetSlice((PyObject *)result->group_v_c, begin, end),
+        active_rows(group, sapwood_doubles(result->group_gamma) + begin, end - begin));
+    PyObject *entry =
+        arrays == NULL ? NULL : PyObject_CallObject((PyObject *)state->group_type, arrays);
+    Py_XDECREF(arrays);
+    if (entry == NULL) {
+      Py_CLEAR(groups);
+      break;
+    }
+    PyTuple_SET_ITEM(groups, k, entry);
+    begin = end;
+  }
+  return groups;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+static PyObject *object_or_none(PyArrayObject *array) {
+  return Py_NewRef(array == NULL ? Py_None : (PyObject *)array);
+}
+
+PyObject *sapwood_solution(const sapwood_state *state, const sapwood_result *result,
+                           const sap_problem *problem, double seconds, PyObject *history) {
+  if (state->statuses == NULL) {
+    PyErr_SetString(PyExc_RuntimeError, "sapwood.solution must be imported first");
+    return NULL;
+  }
+  PyObject *groups = group_tuple(state, result, problem);
+  PyTypeObject *type = state->solution_type;
+  solution_values *self = groups == NULL ? NULL : (solution_values *)type->tp_alloc(type, 0);
+  if (self == NULL) {
+    Py_XDECREF(groups);
+    return NULL;
+  }
+  self->v = object_or_none(result->v);
+  self->gamma = object_or_none(result->gamma);
+  self->v_c = object_or_none(result->v_c);
+  self->regions = object_or_none(result->regions);
+  self->status = Py_NewRef(PyTuple_GET_ITEM(state->statuses, result->solution.outcome));
+  self->history = Py_NewRef(history);
+  self->constraints = groups;
+  self->core_scale = object_or_none(result->core_scale);
+  self->s = result->solution;
+  self->seconds = seconds;
+  self->symbolic_reused = result->solution.symbolic_reused != 0;
+  return (PyObject *)self;
+}
+
+/* ---- type ----------------------------------------------------------------------------------- */
+
+static PyObject *get_timing(PyObject *object, void *Py_UNUSED(unused)) {
+  solution_values *self = (solution_values *)object;
+  if (self->timing == NULL) {
+    self->timing =
+        Py_BuildValue("{s:d,s:d,s:d,s:d,s:d}", "assembly", self->s.assembly_seconds, "factor",
+                      self->s.factor_seconds, "line_search", self->s.line_search_seconds,
+                      "symbolic", self->s.symbolic_seconds, "seconds", self->seconds);
+  }
+  return Py_XNewRef(self->timing);
+}
+
+static int set_timing(PyObject *object, PyObject *value, void *Py_UNUSED(unused)) {
+  Py_XSETREF(((solution_values *)object)->timing, Py_XNewRef(value));
+  return 0;
+}
+
+static int values_clear(PyObject *object) {
+  solution_values *self = (solution_values *)object;
+  Py_CLEAR(self->v);
+  Py_CLEAR(self->gamma);
+  Py_CLEAR(self->v_c);
+  Py_CLEAR(self->regions);
+  Py_CLEAR(self->status);
+  Py_CLEAR(self->history);
+  Py_CLEAR(self->constraints);
+  Py_CLEAR(self->core_scale);
+  Py_CLEAR(self->timing);
+  return 0;
+}
+
+static int values_traverse(PyObject *object, visitproc visit, void *arg) {
+  const solution_values *self = (const solution_values *)object;
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->v);
+  Py_VISIT(self->gamma);
+  Py_VISIT(self->v_c);
+  Py_VISIT(self->regions);
+  Py_VISIT(self->status);
+  Py_VISIT(self->history);
+  Py_VISIT(self->constraints);
+  Py_VISIT(self->core_scale);
+  Py_VISIT(self->timing);
+  return 0;
+}
+
+static void values_dealloc(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  values_clear(object);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+/* writable for the dataclass, which is frozen */
+#define VALUE(name, kind, place, text) {#name, kind, offsetof(solution_values, place), 0, text}
+#define ARRAY(name, text) VALUE(name, T_OBJECT_EX, name, text)
+#define COUNT(name, text) VALUE(name, T_INT, s.name, text)
+#define NUMBER(name, text) VALUE(name, T_DOUBLE, s.name, text)
+
+_Static_assert(sizeof(int) == sizeof(int32_t), "T_INT is not int32_t");
+
+static PyMemberDef members[] = {
+    ARRAY(v, "next velocity (nv)"),
+    ARRAY(gamma, "contact impulses (n_contacts, 3)"),
+    ARRAY(v_c, "contact velocities (n_contacts, 3)"),
+    ARRAY(regions, "region of each contact (n_contacts) int8"),
+    ARRAY(status, "how the solve ended"),
+    ARRAY(history, "a record per iteration, or None"),
+    ARRAY(constraints, "impulses of each group of constraints"),
+    ARRAY(core_scale, "delta used over that given (n_contacts), or None"),
+    COUNT(iterations, "of the island that took most"),
+    COUNT(total_iterations, "of all islands"),
+    COUNT(line_search_trials, "evaluations of all line searches"),
+    COUNT(n_islands, "islands of the graph"),
+    COUNT(tree, "where the factorization broke down, else -1"),
+    NUMBER(momentum_error, "e_m (24)"),
+    NUMBER(complementarity_error, "e_mu (25)"),
+    NUMBER(velocity_error_bound, "bound on |v - v_min|_A, sqrt(J)"),
+    NUMBER(cost_gap_bound, "bound on the cost above its minimum, J"),
+    NUMBER(cost, "l_p(v), J"),
+    VALUE(symbolic_reused, T_BOOL, symbolic_reused, "the graph was that of the call before"),
+    {NULL, 0, 0, 0, NULL}};
+
+static PyGetSetDef getters[] = {
+    {"timing", get_timing, set_timing, "dict of seconds by phase", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+PyDoc_STRVAR(values_doc,
+             "SolutionValues()\n--\n\n"
+             "The fields of a sapwood.Solution.");
+
+static PyType_Slot slots[] = {{Py_tp_doc, (void *)values_doc},
+                              {Py_tp_new, (void *)PyType_GenericNew},
+                              {Py_tp_dealloc, (void *)values_dealloc},
+                              {Py_tp_traverse, (void *)values_traverse},
+                              {Py_tp_clear, (void *)values_clear},
+                              {Py_tp_members, members},
+                              {Py_tp_getset, getters},
+                              {0, NULL}};
+
+static PyType_Spec spec = {
+    .name = "sapwood._core.SolutionValues",
+    .basicsize = sizeof(solution_values),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = slots,
+};
+
+/* new tuple of all names: what dataclasses read as the slots of a class */
+static PyObject *slot_names(void) {
+  const Py_ssize_t n = sizeof members / sizeof *members - 1;
+  PyObject *names = PyTuple_New(n + 1);
+  for (Py_ssize_t i = 0; i <= n && names != NULL; i++) {
+    PyObject *name = PyUnicode_FromString(i < n ? members[i].name : getters[0].name);
+    if (name == NULL) {
+      Py_CLEAR(names);
+      break;
+    }
+    PyTuple_SET_ITEM(names, i, name);
+  }
+  return names;
+}
+
+int sapwood_add_solution(PyObject *module) {
+  sapwood_state *state = sapwood_state_of_module(module);
+  PyObject *names = slot_names();
+  state->values_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+  const int failed =
+      names == NULL || state->values_type == NULL ||
+      PyObject_SetAttrString((PyObject *)state->values_type, "__slots__", names) < 0 ||
+      PyModule_AddType(module, state->values_type) < 0;
+  Py_XDECREF(names);
+  return failed ? -1 : 0;
+}

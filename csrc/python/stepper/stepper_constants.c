@@ -1,0 +1,192 @@
+/* Private copies of the constant arrays of a model: its forest and its constrained elements.
+ *
+ * One table row per array. They are checked once (sap_forest_check, sap_elements_check), so no Python code
+ * can make the gathering read out of bounds. */
+#include "python/stepper/stepper.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef enum length_of {
+  TREES,
+  DOFS,
+  ENTRIES,
+  BODIES,
+  GEOMS,
+  PAIRS,
+  LIMITS,
+  TENDONS,
+  TENDON_ENTRIES,
+  EQUALITIES,
+  CONTROLLERS,
+  N_LENGTHS
+} length_of;
+
+typedef struct constant {
+  const char *name;
+  int typenum;
+  length_of length;
+  npy_intp columns; /* 0 for a vector */
+  size_t offset;    /* of the pointer in its struct */
+} constant;
+
+#define FOREST_AS(member, name, typenum, length, columns) \
+  {name, typenum, length, columns, offsetof(struct sap_forest, member)}
+#define FOREST(name, typenum, length, columns) FOREST_AS(name, #name, typenum, length, columns)
+
+/* the first array of each length decides it, here and below */
+static const constant forest_constants[] = {
+    FOREST(tree_dofadr, NPY_INT32, TREES, 0),
+    FOREST(tree_dofnum, NPY_INT32, TREES, 0),
+    FOREST(dof_parentid, NPY_INT32, DOFS, 0),
+    FOREST(damping, NPY_DOUBLE, DOFS, SAP_DAMPING_TERMS),
+    FOREST(M_rownnz, NPY_INT32, DOFS, 0),
+    FOREST(M_rowadr, NPY_INT32, DOFS, 0),
+    FOREST(M_colind, NPY_INT32, ENTRIES, 0),
+    FOREST(body_weldid, NPY_INT32, BODIES, 0),
+    FOREST(body_rootid, NPY_INT32, BODIES, 0),
+    FOREST(body_dofadr, NPY_INT32, BODIES, 0),
+    FOREST(body_dofnum, NPY_INT32, BODIES, 0),
+    FOREST(body_treeid, NPY_INT32, BODIES, 0),
+    FOREST(geom_bodyid, NPY_INT32, GEOMS, 0),
+    FOREST(stiffness, NPY_DOUBLE, GEOMS, 0),
+    FOREST(dissipation_time, NPY_DOUBLE, GEOMS, 0),
+    FOREST(friction, NPY_DOUBLE, GEOMS, 0),
+    FOREST(pair_key, NPY_INT64, PAIRS, 0),
+    FOREST(pair_friction, NPY_DOUBLE, PAIRS, 0),
+    FOREST_AS(barrier, "core", NPY_INT8, GEOMS, 0),
+    FOREST(delta, NPY_DOUBLE, GEOMS, 0),
+    FOREST_AS(barrier_lambda, "core_lambda", NPY_DOUBLE, GEOMS, 0),
+};
+
+#define ELEMENT(name, typenum, length, columns) \
+  {#name, typenum, length, columns, offsetof(struct sap_elements, name)}
+
+static const constant element_constants[] = {
+    ELEMENT(limit_joint, NPY_INT32, LIMITS, 0),
+    ELEMENT(limit_ball, NPY_INT32, LIMITS, 0),
+    ELEMENT(limit_qposadr, NPY_INT32, LIMITS, 0),
+    ELEMENT(limit_dofadr, NPY_INT32, LIMITS, 0),
+    ELEMENT(limit_range, NPY_DOUBLE, LIMITS, 2),
+    ELEMENT(limit_k, NPY_DOUBLE, LIMITS, 0),
+    ELEMENT(limit_tau_d, NPY_DOUBLE, LIMITS, 0),
+    ELEMENT(tendon_tree, NPY_INT32, TENDONS, 2),
+    ELEMENT(tendon_limited, NPY_INT32, TENDONS, 0),
+    ELEMENT(tendon_range, NPY_DOUBLE, TENDONS, 2),
+    ELEMENT(tendon_k, NPY_DOUBLE, TENDONS, 0),
+    ELEMENT(tendon_tau_d, NPY_DOUBLE, TENDONS, 0),
+    ELEMENT(ten_J_rownnz, NPY_INT32, TENDONS, 0),
+    ELEMENT(ten_J_rowadr, NPY_INT32, TENDONS, 0),
+    ELEMENT(ten_J_colind, NPY_INT32, TENDON_ENTRIES, 0),
+    ELEMENT(equality_kind, NPY_INT32, EQUALITIES, 0),
+    ELEMENT(equality_tree, NPY_INT32, EQUALITIES, 2),
+    ELEMENT(equality_k, NPY_DOUBLE, EQUALITIES, 2),
+    ELEMENT(equality_tau_d, NPY_DOUBLE, EQUALITIES, 0),
+    ELEMENT(equality_scale, NPY_DOUBLE, EQUALITIES, 0),
+    ELEMENT(controller_output, NPY_INT32, CONTROLLERS, 0),
+    ELEMENT(controller_tree, NPY_INT32, CONTROLLERS, 2),
+    ELEMENT(controller_group, NPY_INT32, CONTROLLERS, 0),
+    ELEMENT(controller_dof, NPY_INT32, CONTROLLERS, 0),
+    ELEMENT(controller_gains, NPY_DOUBLE, CONTROLLERS, 2),
+    ELEMENT(controller_range, NPY_DOUBLE, CONTROLLERS, 2),
+    ELEMENT(controller_total, NPY_DOUBLE, CONTROLLERS, 2),
+};
+
+enum {
+  N_FOREST = sizeof forest_constants / sizeof *forest_constants,
+  N_ELEMENT = sizeof element_constants / sizeof *element_constants
+};
+_Static_assert(N_FOREST + N_ELEMENT == SAPWOOD_CONSTANTS, "one private copy per array");
+
+/* ---- copying -------------------------------------------------------------------------------- */
+
+/* private copy of the array `row->name` of the mapping */
+static PyArrayObject *copy_constant(PyObject *mapping, const constant *row, npy_intp *lengths) {
+  PyObject *value = PyMapping_GetItemString(mapping, row->name);
+  if (value == NULL) {
+    return NULL;
+  }
+  const npy_intp shape[2] = {lengths[row->length], row->columns};
+  PyArrayObject *array = sapwood_in_place(value, row->name, row->typenum, row->columns == 0 ? 1 : 2,
+                                          shape, NPY_ARRAY_C_CONTIGUOUS);
+  Py_DECREF(value);
+  if (array == NULL) {
+    return NULL;
+  }
+  if (PyArray_DIM(array, 0) > INT32_MAX) {
+    Py_DECREF(array);
+    PyErr_Format(PyExc_ValueError, "%s must have less than 2^31 entries", row->name);
+    return NULL;
+  }
+  lengths[row->length] = PyArray_DIM(array, 0);
+  PyArrayObject *copy = (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER);
+  Py_DECREF(array);
+  return copy;
+}
+
+/* fills the pointers of a struct; the copies go to `arrays` */
+static int copy_constants(PyObject *mapping, const constant *table, int n, void *target,
+                          npy_intp *lengths, PyArrayObject **arrays) {
+  for (int i = 0; i < n; i++) {
+    arrays[i] = copy_constant(mapping, &table[i], lengths);
+    if (arrays[i] == NULL) {
+      return -1;
+    }
+    /* pointers to data have one representation, whatever they point at */
+    const void *data = PyArray_DATA(arrays[i]);
+    memcpy((char *)target + table[i].offset, &data, sizeof data);
+  }
+  return 0;
+}
+
+static int copy_length(PyObject *mapping, const char *name, int32_t *length) {
+  PyObject *value = PyMapping_GetItemString(mapping, name);
+  const long number = value == NULL ? -1 : PyLong_AsLong(value);
+  Py_XDECREF(value);
+  if (PyErr_Occurred()) {
+    return -1;
+  }
+  if (number < 0 || number > INT32_MAX) {
+    PyErr_Format(PyExc_ValueError, "%s = %ld: must be a length", name, number);
+    return -1;
+  }
+  *length = (int32_t)number;
+  return 0;
+}
+
+int sapwood_stepper_read_constants(sapwood_stepper *self, PyObject *forest, PyObject *elements) {
+  npy_intp lengths[N_LENGTHS];
+  for (int i = 0; i < N_LENGTHS; i++) {
+    lengths[i] = -1;
+  }
+  sap_error error;
+  if (copy_constants(forest, forest_constants, N_FOREST, &self->forest, lengths, self->arrays) <
+      0) {
+    return -1;
+  }
+  self->forest.n_trees = (int32_t)lengths[TREES];
+  self->forest.nv = (int32_t)lengths[DOFS];
+  self->forest.n_bodies = (int32_t)lengths[BODIES];
+  self->forest.n_geoms = (int32_t)lengths[GEOMS];
+  self->forest.nM = (int32_t)lengths[ENTRIES];
+  self->forest.n_pairs = (int32_t)lengths[PAIRS];
+  if (sapwood_raise(sap_forest_check(&self->forest, &error), &error) < 0) {
+    return -1;
+  }
+  self->constrained = elements != Py_None;
+  if (!self->constrained) {
+    return 0;
+  }
+  if (copy_constants(elements, element_constants, N_ELEMENT, &self->elements, lengths,
+                     self->arrays + N_FOREST) < 0 ||
+      copy_length(elements, "nq", &self->elements.nq) < 0 ||
+      copy_length(elements, "n_outputs", &self->elements.n_outputs) < 0) {
+    return -1;
+  }
+  self->elements.n_limits = (int32_t)lengths[LIMITS];
+  self->elements.n_tendons = (int32_t)lengths[TENDONS];
+  self->elements.n_tendon_entries = (int32_t)lengths[TENDON_ENTRIES];
+  self->elements.n_equalities = (int32_t)lengths[EQUALITIES];
+  self->elements.n_controllers = (int32_t)lengths[CONTROLLERS];
+  return sapwood_raise(sap_elements_check(&self->elements, &self->forest, &error), &error);
+}
