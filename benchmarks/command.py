@@ -25,7 +25,7 @@ from benchmarks.arguments import (
     whole,
 )
 from sapwood import peers
-from sapwood.experiments.recording import ProgressBar
+from sapwood.studies.experiments.recording import ProgressBar
 
 
 def main(argv: Sequence[str] | None = None) -> int:

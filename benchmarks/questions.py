@@ -21,7 +21,7 @@ from benchmarks.arguments import (
     sizes,
     whole,
 )
-from sapwood.experiments.recording import ProgressBar
+from sapwood.studies.experiments.recording import ProgressBar
 
 STEP_SCENES = (
     "clutter-10,clutter-40,clutter-100,clutter-200,clutter-400,open-400,open-1000,"

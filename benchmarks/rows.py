@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from sapwood.experiments.recording import RowFile
+from sapwood.studies.experiments.recording import RowFile
 
 Row = TypeVar("Row")
 

@@ -31,8 +31,8 @@ from benchmarks.rows import Table
 from benchmarks.scenes import parse
 from benchmarks.windows import Steps, advance
 from sapwood import ContactProblem, SapSolver
-from sapwood.experiments.timing import Times, interleaved
 from sapwood.mujoco import Stepper
+from sapwood.studies.experiments.timing import Times, interleaved
 
 PARTS = ("bodies", "contacts", "threads", "batch")
 

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from sapwood import ContactProblem, load_problem
-from sapwood.experiments.recording import RowFile
-from sapwood.experiments.timing import Times, interleaved
-from sapwood.peers import Answer, Peer, PeerError
-from sapwood.peers.accuracy import Accuracy
+from sapwood.studies.experiments.recording import RowFile
+from sapwood.studies.experiments.timing import Times, interleaved
+from sapwood.studies.peers import Answer, Peer, PeerError
+from sapwood.studies.peers.accuracy import Accuracy
 
 REACHED, MISSED, FAILED = "reached", "missed", "failed"
 # a variant that takes so many times as long as the quickest one is given up

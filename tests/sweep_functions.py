@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.experiments.figures import Plan
-from sapwood.experiments.sweep import Sweep
+from sapwood.studies.experiments.figures import Plan
+from sapwood.studies.experiments.sweep import Sweep
 
 ROWS = np.dtype(
     [("k", np.int64), ("value", np.float64), ("odd", np.bool_), ("word", "U8"), ("seconds", "f8")]

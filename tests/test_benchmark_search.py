@@ -20,7 +20,7 @@ from benchmarks import command, solvers
 from benchmarks.solvers import MISSED, REACHED
 
 from sapwood import peers
-from sapwood.peers.base import Answer, Peer
+from sapwood.studies.peers.base import Answer, Peer
 
 FILES = helpers.small_paths()
 

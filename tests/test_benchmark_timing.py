@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from sapwood.experiments import timing
+from sapwood.studies.experiments import timing
 
 
 def test_interleaved_rounds():

@@ -28,8 +28,8 @@ from benchmarks import (
 from benchmarks.solvers import FAILED, MISSED, REACHED, Row
 
 from sapwood import peers
-from sapwood.peers.accuracy import Accuracy, touched_trees
-from sapwood.peers.base import Answer, Peer, PeerError
+from sapwood.studies.peers.accuracy import Accuracy, touched_trees
+from sapwood.studies.peers.base import Answer, Peer, PeerError
 
 FILES = helpers.small_paths()
 small_files = helpers.small_files
@@ -118,7 +118,7 @@ def test_velocity_error(path, rng):
 
 def test_sparse_form_is_the_problem(rng):
     pytest.importorskip("scipy")
-    from sapwood.peers.sparse import SparseProblem
+    from sapwood.studies.peers.sparse import SparseProblem
 
     bias = rng.standard_normal((20, 2))
     problem = helpers.random_problem(rng, touched=[0, 2, 3, 4], v_hat_t=bias)
@@ -151,7 +151,7 @@ def test_scipy_takes_the_iterations_of_the_plain_algorithm():
 def test_scipy_derivatives(rng):
     """G of the vectorised law is -dgamma/dv_c, and the curvature w^T G w, in every region."""
     pytest.importorskip("scipy")
-    from sapwood.peers.scipy_newton import ContactLaw
+    from sapwood.studies.peers.scipy_newton import ContactLaw
 
     n = 400
     mu, R = rng.uniform(0.0, 1.5, n), rng.uniform(0.1, 1.0, (n, 3))
@@ -183,7 +183,7 @@ def test_scipy_derivatives(rng):
 
 def test_missing_package_is_named(monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(sys.modules, "clarabel", None)
-    monkeypatch.delitem(sys.modules, "sapwood.peers.clarabel_conic", raising=False)
+    monkeypatch.delitem(sys.modules, "sapwood.studies.peers.clarabel_conic", raising=False)
     line = ["solvers", str(FILES[0].parent), "--solvers", "clarabel", "--out", str(tmp_path)]
     assert command.main(line) == command.USAGE
     errors = capsys.readouterr().err

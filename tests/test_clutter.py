@@ -19,15 +19,15 @@ pytest.importorskip("matplotlib")
 mujoco = pytest.importorskip("mujoco")
 
 from sapwood import cli, scenes
-from sapwood.experiments import clutter
-from sapwood.experiments.free_bodies import FreeBodies
-from sapwood.experiments.measured_steps import (
+from sapwood.mujoco import StepError
+from sapwood.studies.experiments import clutter
+from sapwood.studies.experiments.free_bodies import FreeBodies
+from sapwood.studies.experiments.measured_steps import (
     STEP_DTYPE,
     MujocoSimulation,
     SapSimulation,
 )
-from sapwood.mujoco import StepError
-from sapwood.plotting import read_steps
+from sapwood.studies.plotting import read_steps
 
 QUICK = ("clutter", "--bodies", "8", "--seconds", "0.2", "--no-picture")
 PNG = b"\x89PNG\r\n\x1a\n"

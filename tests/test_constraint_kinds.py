@@ -23,7 +23,7 @@ from row_groups import (
     random_group,
 )
 from sapwood import Bilaterals, ContactProblem, SapSettings, Status, _core, constraints, reference
-from sapwood.constraint_group import Kind
+from sapwood.constraints.group import Kind
 
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 

@@ -9,10 +9,10 @@ pytest.importorskip("matplotlib")
 mujoco = pytest.importorskip("mujoco")
 
 from sapwood import scenes
-from sapwood.experiments import constraints as scene
-from sapwood.experiments.figures import make_figure
 from sapwood.mujoco import ConstraintMaterial, ContactMaterial, Stepper
-from sapwood.plotting import read_steps
+from sapwood.studies.experiments import constraints as scene
+from sapwood.studies.experiments.figures import make_figure
+from sapwood.studies.plotting import read_steps
 
 DT = 0.01
 

@@ -9,9 +9,9 @@ import pytest
 
 import sweep_functions
 from sapwood import cli
-from sapwood.experiments import mapping, sweep
-from sapwood.experiments.figures import FIGURES, Entry, make_figure
-from sapwood.experiments.journal import Journal
+from sapwood.studies.experiments import mapping, sweep
+from sapwood.studies.experiments.figures import FIGURES, Entry, make_figure
+from sapwood.studies.experiments.journal import Journal
 from test_cli import command, error_line
 
 pytest.importorskip("matplotlib")

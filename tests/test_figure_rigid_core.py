@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("mujoco")
 
-from sapwood.experiments.figures import FIGURES, make_figure
-from sapwood.experiments.rigid_core import CORES, DELTA, STIFFNESS
-from sapwood.plotting import read_steps
+from sapwood.studies.experiments.figures import FIGURES, make_figure
+from sapwood.studies.experiments.rigid_core import CORES, DELTA, STIFFNESS
+from sapwood.studies.plotting import read_steps
 
 LAMBDA = 5.0
 

@@ -14,10 +14,10 @@ from test_cli import command, error_line
 pytest.importorskip("matplotlib")
 pytest.importorskip("mujoco")
 
-from sapwood.experiments import clutter
-from sapwood.experiments.measured_steps import STEP_DTYPE
-from sapwood.plotting import read_steps, step_figure
-from sapwood.rendering import RenderingError, render_scene
+from sapwood.studies.experiments import clutter
+from sapwood.studies.experiments.measured_steps import STEP_DTYPE
+from sapwood.studies.plotting import read_steps, step_figure
+from sapwood.studies.rendering import RenderingError, render_scene
 
 RUN = ("clutter", "--bodies", "8", "--seconds", "0.2")
 

@@ -16,10 +16,10 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("mujoco")
 
 from sapwood import scenes
-from sapwood.experiments.convergence import cost_gap
-from sapwood.experiments.figures import FIGURES, make_figure
-from sapwood.experiments.slip_parameter import iteration_growth
-from sapwood.plotting import median_over_seeds, moving, read_steps, select
+from sapwood.studies.experiments.convergence import cost_gap
+from sapwood.studies.experiments.figures import FIGURES, make_figure
+from sapwood.studies.experiments.slip_parameter import iteration_growth
+from sapwood.studies.plotting import median_over_seeds, moving, read_steps, select
 
 FIGURES_HERE = ("8", "9", "10", "11", "14", "15")
 METHODS = ("algorithm_1", "sapwood")

@@ -13,8 +13,8 @@ mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import elements, mixed
 from sapwood import SapSettings, _core
-from sapwood.mujoco_arrays import Bound, contact_arrays, forest_arrays
-from sapwood.mujoco_elements import controllers, element_arrays
+from sapwood.mujoco.arrays import Bound, contact_arrays, forest_arrays
+from sapwood.mujoco.elements import controllers, element_arrays
 
 MODEL = mixed()
 FOREST = forest_arrays(MODEL, None, None, 0.004)

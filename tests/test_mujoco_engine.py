@@ -12,15 +12,16 @@ mujoco = pytest.importorskip("mujoco")
 
 import sapwood
 from mujoco_models import full_state, mixed
-from sapwood import _core, mujoco_engine, scenes
+from sapwood import _core, scenes
 from sapwood.mujoco import NotSupported, Stepper
+from sapwood.mujoco import engine as mujoco_engine
 
 
 def test_without_an_engine_steps_are_taken_from_python(monkeypatch):
     model = mixed()
     ordinary, a, b = Stepper(model), mujoco.MjData(model), mujoco.MjData(model)
     reason = mujoco_engine.EngineError("nothing is where it was")
-    monkeypatch.setattr(sapwood.mujoco_stepper, "engine_or_reason", lambda: reason)
+    monkeypatch.setattr(sapwood.mujoco.stepper, "engine_or_reason", lambda: reason)
     without = Stepper(model)
     for _ in range(50):
         ordinary.step(a)

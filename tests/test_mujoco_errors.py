@@ -17,7 +17,7 @@ import sapwood
 from mujoco_models import mixed, urdf_on_floor
 from sapwood import scenes
 from sapwood.mujoco import NotSupported, StepError, Stepper
-from sapwood.mujoco_support import OLDEST, TOO_NEW, check_version
+from sapwood.mujoco.support import OLDEST, TOO_NEW, check_version
 
 
 def model_of(body="", *, option="", after="", geom=""):

@@ -8,14 +8,14 @@ import pytest
 import helpers
 import sapwood
 from peer_cases import FRICTIONLESS, load_peer, posed
-from sapwood.peers.accuracy import Accuracy
+from sapwood.studies.peers.accuracy import Accuracy
 
 # ---- geodesic interior-point method --------------------------------------------------------------
 
 
 def test_algebra_of_the_cones(rng):
     """Q(x) e = x^2, Q(x) x^-1 = x, Q of a root squared, and Q(w) y^-1 = x for w = x # y."""
-    from sapwood.peers import second_order_cones as cones
+    from sapwood.studies.peers import second_order_cones as cones
 
     x, y = rng.standard_normal((2, 50, 3))
     for element in (x, y):
@@ -43,8 +43,8 @@ def test_algebra_of_the_cones(rng):
 def test_the_largest_step_towards_the_central_path(rng):
     """|k a + b| is the bound at k and more beyond; without such a k, one is still positive."""
     pytest.importorskip("scipy")
-    from sapwood.peers.geodesic import largest_within
-    from sapwood.peers.second_order_cones import eigenvalues
+    from sapwood.studies.peers.geodesic import largest_within
+    from sapwood.studies.peers.second_order_cones import eigenvalues
 
     def size(k, a, b):
         return np.abs(eigenvalues(k * a + b)).max()
@@ -98,7 +98,7 @@ def slack_in_cones(slack, n_lines, sizes):
 def test_conic_cost_is_that_of_the_problem(path, rng):
     """At any v, the impulses of the law are feasible and cost l_p(v), and nothing costs less."""
     pytest.importorskip("scipy")
-    from sapwood.peers.conic_form import ConicForm
+    from sapwood.studies.peers.conic_form import ConicForm
 
     problem = sapwood.load_problem(path)
     form = ConicForm.from_problem(problem)

@@ -10,9 +10,9 @@ import row_groups
 import sapwood
 from peer_cases import FRICTIONLESS, load_peer, posed
 from sapwood import peers
-from sapwood.peers.accuracy import Accuracy
-from sapwood.peers.kinematics import WORLD, Forest
-from sapwood.peers.tree_order import minimum_degree
+from sapwood.studies.peers.accuracy import Accuracy
+from sapwood.studies.peers.kinematics import WORLD, Forest
+from sapwood.studies.peers.tree_order import minimum_degree
 
 small_files = helpers.small_files
 

@@ -14,9 +14,9 @@ pytest.importorskip("scipy")
 import helpers
 import sapwood
 from sapwood import peers
-from sapwood.experiments import solver_comparison
-from sapwood.experiments.clutter_runs import measured, simulation
-from sapwood.experiments.equal_accuracy import (
+from sapwood.studies.experiments import solver_comparison
+from sapwood.studies.experiments.clutter_runs import measured, simulation
+from sapwood.studies.experiments.equal_accuracy import (
     BEST_CONIC,
     CONIC,
     best_times,
@@ -26,10 +26,10 @@ from sapwood.experiments.equal_accuracy import (
     time_at,
     times_at,
 )
-from sapwood.experiments.figures import FIGURES
-from sapwood.experiments.solver_comparison import ROWS, SOLVERS, compare, compare_on, record
-from sapwood.experiments.sweep import Sweep, run_sweep
-from sapwood.plotting import read_steps, solver_error_figure, speedup_figure
+from sapwood.studies.experiments.figures import FIGURES
+from sapwood.studies.experiments.solver_comparison import ROWS, SOLVERS, compare, compare_on, record
+from sapwood.studies.experiments.sweep import Sweep, run_sweep
+from sapwood.studies.plotting import read_steps, solver_error_figure, speedup_figure
 
 # these stop by e_m, and their impulses are those of the contact law
 SAP = ("sapwood", "sapwood-warm", "sapwood-plain", "scipy")

@@ -7,8 +7,9 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from sapwood.experiments.figures import make_figure
-from sapwood.experiments.spring_cylinder import (
+from sapwood.stepping import SpringCylinder
+from sapwood.studies.experiments.figures import make_figure
+from sapwood.studies.experiments.spring_cylinder import (
     DT,
     MOTION,
     SCHEMES,
@@ -19,8 +20,7 @@ from sapwood.experiments.spring_cylinder import (
     position_error,
     slip_loss_rate,
 )
-from sapwood.plotting import energy_figure, position_error_figure, read_steps, select
-from sapwood.stepping import SpringCylinder
+from sapwood.studies.plotting import energy_figure, position_error_figure, read_steps, select
 
 
 @pytest.fixture(scope="module")

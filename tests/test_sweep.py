@@ -18,10 +18,10 @@ import pytest
 import scipy
 
 import sweep_functions as functions
-from sapwood.experiments.journal import Journal
-from sapwood.experiments.mapping import SchedulerError, map_points
-from sapwood.experiments.sweep import Sweep, run_sweep
-from sapwood.plotting import read_steps
+from sapwood.studies.experiments.journal import Journal
+from sapwood.studies.experiments.mapping import SchedulerError, map_points
+from sapwood.studies.experiments.sweep import Sweep, run_sweep
+from sapwood.studies.plotting import read_steps
 
 POINTS = [{"base": base, "n": n} for base in (2.0, 0.1) for n in (1, 3)]
 POWERS = Sweep("powers", functions.powers, POINTS, functions.ROWS)
@@ -179,7 +179,7 @@ SCRIPT = """
 import sys
 sys.path.insert(0, {tests!r})
 import sweep_functions as f
-from sapwood.experiments.sweep import Sweep, run_sweep
+from sapwood.studies.experiments.sweep import Sweep, run_sweep
 points = [dict(folder={folder!r}, i=i) for i in range(5)]
 result = run_sweep(Sweep("slow", f.slow, points, f.ROWS), {out!r}, workers=2)
 print(result.missing, result.interrupted)

@@ -1,6 +1,6 @@
-/* What this core reaches at most: multiply-adds, roots and memory traffic in plain loops, and the dense
- * kernels of the solver at given sizes with everything in the first-level cache. Each function returns the
- * seconds of `rounds` rounds. */
+/* What this core reaches at most: multiply-adds, roots and memory traffic in plain loops, and the
+ * dense kernels of the solver at given sizes with everything in the first-level cache. Each
+ * function returns the seconds of `rounds` rounds. */
 #include <math.h>
 #include <string.h>
 
@@ -127,8 +127,8 @@ double benchmark_multiply(int32_t m, int32_t n, int32_t k, int lower, const doub
   return sap_seconds() - start;
 }
 
-/* Cholesky of a panel (rows, cols) that is copied from P to scratch each time; without `factor` the copy
- * alone. Returns a negative number where a pivot fails. */
+/* Cholesky of a panel (rows, cols) that is copied from P to scratch each time; without `factor` the
+ * copy alone. Returns a negative number where a pivot fails. */
 double benchmark_factor(int32_t rows, int32_t cols, const double *P, double *scratch, int factor,
                         long rounds) {
   const struct sap_kernels *kernels = sap_kernels_best();

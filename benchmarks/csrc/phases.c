@@ -1,4 +1,5 @@
-/* The phases of an iteration, timed one by one in the order in which a solve runs them, island by island. */
+/* The phases of an iteration, timed one by one in the order in which a solve runs them, island by
+ * island. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -90,8 +91,8 @@ sap_problem *benchmark_problem(int32_t n_trees, int32_t n_contacts, const int32_
 
 void benchmark_problem_release(sap_problem *problem) { free(problem); }
 
-/* seconds (n_islands, PHASES) of one evaluation, direction or trial at v (nv), least of `repeat`. GRADIENT
- * is what an evaluation takes beyond the law. 0, or a sap_status. */
+/* seconds (n_islands, PHASES) of one evaluation, direction or trial at v (nv), least of `repeat`.
+ * GRADIENT is what an evaluation takes beyond the law. 0, or a sap_status. */
 int benchmark_phases(const sap_problem *problem, const double *v, int32_t n_islands, int repeat,
                      double *seconds) {
   sap_solver *solver = NULL;
@@ -122,8 +123,8 @@ int benchmark_phases(const sap_problem *problem, const double *v, int32_t n_isla
   return (int)status;
 }
 
-/* rows below and columns of every panel of the factor in `sizes` (most, 2), and their islands (most); returns
- * the number of panels */
+/* rows below and columns of every panel of the factor in `sizes` (most, 2), and their islands
+ * (most); returns the number of panels */
 int32_t benchmark_panels(const sap_problem *problem, int32_t most, int32_t *sizes,
                          int32_t *islands) {
   sap_solver *solver = NULL;

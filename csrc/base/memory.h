@@ -1,11 +1,11 @@
 /* Memory: the allocator hook and the arena.
  *
- * An arena is one block, carved by one routine that runs twice: first on an empty arena, which only adds
- * up the bytes, then on the block of that size. The two passes cannot drift apart because they are the
- * same code. Every piece is aligned to a cache line.
+ * An arena is one block, carved by one routine that runs twice: first on an empty arena, which only
+ * adds up the bytes, then on the block of that size. The two passes cannot drift apart because they
+ * are the same code. Every piece is aligned to a cache line.
  *
- * A sap_block is the block behind an arena. It grows by half when it must and never shrinks, so that a
- * simulation stops allocating once it has seen its largest problem. */
+ * A sap_block is the block behind an arena. It grows by half when it must and never shrinks, so
+ * that a simulation stops allocating once it has seen its largest problem. */
 #ifndef SAPWOOD_BASE_MEMORY_H
 #define SAPWOOD_BASE_MEMORY_H
 

@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
-/* How long a helper without work stays awake: while it is roused, since waking takes longer than most
- * waits, and for a moment after it, in case the next solve comes at once. */
+/* How long a helper without work stays awake: while it is roused, since waking takes longer than
+ * most waits, and for a moment after it, in case the next solve comes at once. */
 static const double awake_when_roused = 1e-3, awake_at_rest = 50e-6; /* s */
 
 /* after this a thread that waits offers its core to others from time to time */
@@ -25,9 +25,9 @@ struct helper {
   int32_t index;
 };
 
-/* The state of the open loop is a generation and the number of tasks that are not yet claimed. Whoever replaces it by
- * one task less has read the other members of the same generation, for they change only while nothing is left to
- * claim. */
+/* The state of the open loop is a generation and the number of tasks that are not yet claimed.
+ * Whoever replaces it by one task less has read the other members of the same generation, for they
+ * change only while nothing is left to claim. */
 struct sap_threads {
   _Atomic uint64_t state; /* generation << 32 | unclaimed */
   _Atomic(void (*)(void *, int32_t, int32_t)) run;
@@ -86,8 +86,8 @@ void sap_wait_a_little(struct sap_wait *wait) {
   }
 }
 
-/* Whoever falls asleep says so before it looks for work once more, and whoever opens a loop does so before
- * it looks for sleepers: one of the two sees the other. */
+/* Whoever falls asleep says so before it looks for work once more, and whoever opens a loop does so
+ * before it looks for sleepers: one of the two sees the other. */
 static void sleep_until_called(struct sap_threads *threads) {
   pthread_mutex_lock(&threads->mutex);
   const uint64_t calls = threads->calls;

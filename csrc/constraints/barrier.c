@@ -8,11 +8,12 @@ struct sap_barrier_factors sap_barrier_at(const struct sap_barrier_shape *barrie
     const double infinite = isnan(s) ? s : INFINITY;
     return (struct sap_barrier_factors){infinite, infinite, infinite};
   }
-  return barrier->kind == SAP_BARRIER_LOG ? sap_barrier_log(s) : sap_barrier_exp(barrier->lambda * s);
+  return barrier->kind == SAP_BARRIER_LOG ? sap_barrier_log(s)
+                                          : sap_barrier_exp(barrier->lambda * s);
 }
 
 double sap_barrier_cost_difference(const struct sap_barrier_shape *barrier, double l_a, double l_b,
-                                double difference) {
+                                   double difference) {
   if (barrier->kind == SAP_BARRIER_NONE) {
     return difference;
   }
@@ -33,7 +34,7 @@ double sap_barrier_cost_difference(const struct sap_barrier_shape *barrier, doub
 }
 
 double sap_barrier_deepened(const struct sap_barrier_shape *barrier, double kappa, double v_hat_n,
-                         double R_n) {
+                            double R_n) {
   const int is_log = barrier->kind == SAP_BARRIER_LOG;
   const double most = is_log ? SAP_BARRIER_START : 0.999 * sap_barrier_most(barrier);
   const double rest = sap_barrier_rest(v_hat_n, 1 / R_n, barrier->inverse_kappa);

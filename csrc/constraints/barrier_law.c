@@ -7,8 +7,8 @@
 
 static struct sap_barrier_shape barrier_of(const struct sap_pool *p, int32_t i) {
   const double lambda = p->barrier_lambda[i];
-  return (struct sap_barrier_shape){lambda > 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG, p->inverse_kappa[i],
-                                   lambda};
+  return (struct sap_barrier_shape){lambda > 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG,
+                                    p->inverse_kappa[i], lambda};
 }
 
 static struct sap_contact_state state_of(const struct sap_pool *p, int32_t i,
@@ -48,10 +48,11 @@ void sap_barriers_stick(struct sap_pool *p, int32_t begin, int32_t end) {
   }
 }
 
-/* What contact_law.c bounds for the compliant law, times the Lipschitz constant b'' = phi + s phi' of gamma_b at
- * the largest s that the errors allow. Errors of s by round-off count as errors of y. */
+/* What contact_law.c bounds for the compliant law, times the Lipschitz constant b'' = phi + s phi'
+ * of gamma_b at the largest s that the errors allow. Errors of s by round-off count as errors of
+ * y. */
 void sap_barriers_bound(struct sap_pool *p, int32_t begin, int32_t end, double velocity_error,
-                     double impulse_error) {
+                        double impulse_error) {
   for (int32_t i = begin; i < end; ++i) {
     const struct sap_contact c = sap_pool_get(p, i);
     const struct sap_barrier_shape barrier = barrier_of(p, i);

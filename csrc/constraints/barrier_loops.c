@@ -11,7 +11,8 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
   for (int32_t i = begin; i < end; ++i) {
     pool->inverse_kappa[i] = 1 / pool->kappa[i];
     /* 0 x is 0 where x is finite */
-    const double zero = 0 * pool->kappa[i] + 0 * pool->inverse_kappa[i] + 0 * pool->barrier_lambda[i];
+    const double zero =
+        0 * pool->kappa[i] + 0 * pool->inverse_kappa[i] + 0 * pool->barrier_lambda[i];
     valid &= (pool->kappa[i] > 0) & (zero == 0) & (pool->barrier_lambda[i] >= 0);
   }
   return valid;
@@ -251,4 +252,5 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
 }
 
 const struct sap_law_loops SAP_OF_ISA(sap_barrier_loops_);
-const struct sap_law_loops SAP_OF_ISA(sap_barrier_loops_) = {derive, evaluate, line, predict, blend};
+const struct sap_law_loops SAP_OF_ISA(sap_barrier_loops_) = {derive, evaluate, line, predict,
+                                                             blend};

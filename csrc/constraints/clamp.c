@@ -45,7 +45,8 @@ double sap_clamps_complementarity(const struct sap_pool *p, int32_t begin, int32
   double sum = 0;
   for (int r = 0; r < 3; ++r) {
     for (int32_t i = begin; i < end; ++i) {
-      /* a row off its bounds has v_c - v_hat + R gamma = 0; at a bound either sign is right for one side */
+      /* a row off its bounds has v_c - v_hat + R gamma = 0; at a bound either sign is right for one
+       * side */
       const double gamma = p->gamma[r][i];
       const double residual = p->v_c[r][i] - p->v_hat[r][i] + p->R[r][i] * gamma;
       const double room = fmin(gamma - p->lower[r][i], p->upper[r][i] - gamma);

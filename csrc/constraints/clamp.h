@@ -1,13 +1,14 @@
-/* A clamped row: a spring and damper whose impulse has bounds. The law of all constraints that are no contact
- * with friction.
+/* A clamped row: a spring and damper whose impulse has bounds. The law of all constraints that are
+ * no contact with friction.
  *
  *     y = (v_hat - v_c)/R,   gamma = clamp(y, lower, upper),   lower <= upper
  *
  *     within the bounds     l = R y^2/2              G = 1/R
  *     beyond a bound b      l = R (b y - b^2/2)      G = 0
  *
- * Both costs are R gamma (y - gamma/2). Where 0 lies between the bounds it is not negative; the row of a
- * cable that always pulls has a cost of either sign, not bounded below. A row with lower = upper has G = 0. */
+ * Both costs are R gamma (y - gamma/2). Where 0 lies between the bounds it is not negative; the row
+ * of a cable that always pulls has a cost of either sign, not bounded below. A row with lower =
+ * upper has G = 0. */
 #ifndef SAPWOOD_CONSTRAINTS_CLAMP_H
 #define SAPWOOD_CONSTRAINTS_CLAMP_H
 

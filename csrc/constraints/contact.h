@@ -2,21 +2,23 @@
  *
  * Rows (t1, t2, n), R = diag(R_t, R_t, R_n), y = R^-1 (v_hat - v_c). With
  *
- *     y_r = |y_t|,  t = y_t/y_r,  mu_hat = mu R_t/R_n,  mu_tilde^2 = mu mu_hat,  s = y_n + mu_hat y_r
+ *     y_r = |y_t|,  t = y_t/y_r,  mu_hat = mu R_t/R_n,  mu_tilde^2 = mu mu_hat,
+ *     s = y_n + mu_hat y_r
  *
  * the impulse gamma = P_F(y) (18), the cost (29) and G = -dgamma/dv_c (App. E) are
  *
- *     I   stiction    y_n >= 0, y_r <= mu y_n   gamma = y                l = (R_t y_r^2 + R_n y_n^2)/2
+ *     I   stiction    y_n >= 0, y_r <= mu y_n   gamma = y            l = (R_t y_r^2 + R_n y_n^2)/2
  *     II  sliding     else, s >= 0              gamma_n = s/(1+mu_tilde^2), gamma_t = mu gamma_n t
  *                                               l = R_n s^2/(2 (1+mu_tilde^2))
  *     III no contact  else                      gamma = 0                l = 0
  *
- * On the boundary of the cone region I's G holds, on that of the polar cone region II's (App. E). The test
- * y_n >= 0 matters for mu = 0, y_t = 0, where y_r <= mu y_n would let a pulling impulse through.
+ * On the boundary of the cone region I's G holds, on that of the polar cone region II's (App. E).
+ * The test y_n >= 0 matters for mu = 0, y_t = 0, where y_r <= mu y_n would let a pulling impulse
+ * through.
  *
  * The soft norm y_r = sqrt(|y_t|^2 + eps_s^2) of the projection note, where asked for, replaces y_r
- * everywhere: then |t| < 1, the potential stays convex and differentiable, and cost, gamma and G belong
- * together. With eps_s = 0, t = 0 where y_t = 0. */
+ * everywhere: then |t| < 1, the potential stays convex and differentiable, and cost, gamma and G
+ * belong together. With eps_s = 0, t = 0 where y_t = 0. */
 #ifndef SAPWOOD_CONSTRAINTS_CONTACT_H
 #define SAPWOOD_CONSTRAINTS_CONTACT_H
 
@@ -92,8 +94,8 @@ static inline void sap_contact_impulse(const struct sap_contact *c,
   gamma[2] = at->gamma_n;
 }
 
-/* (29): R_n s^2/(2 (1 + mu_tilde^2)) = R_n gamma_n^2/(2 share) in region II, and 0 in region III, where
- * gamma_n is 0 */
+/* (29): R_n s^2/(2 (1 + mu_tilde^2)) = R_n gamma_n^2/(2 share) in region II, and 0 in region III,
+ * where gamma_n is 0 */
 static inline double sap_contact_cost(const struct sap_contact *c,
                                       const struct sap_contact_state *at) {
   /* 0 (y_n + y_r) is 0, or NaN: an overflow must not pass for the absence of contact */
@@ -101,8 +103,8 @@ static inline double sap_contact_cost(const struct sap_contact *c,
   return at->sticks ? 0.5 * c->R_t * at->y_r * at->y_r + normal : normal * c->inverse_share;
 }
 
-/* cost at b minus cost at a, without the cancellation of their difference: dy = y_b - y_a as it was formed,
- * not by subtraction */
+/* cost at b minus cost at a, without the cancellation of their difference: dy = y_b - y_a as it was
+ * formed, not by subtraction */
 double sap_contact_cost_difference(const struct sap_contact *c, const struct sap_contact_state *a,
                                    const struct sap_contact_state *b, const double dy[3]);
 

@@ -1,9 +1,11 @@
-/* A PD controller that acts on the velocity and position at the end of the step, with an effort limit e:
+/* A PD controller that acts on the velocity and position at the end of the step, with an effort
+ * limit e:
  *
  *     gamma = clamp(dt (Kp (q_d - q_0 - dt v_c) + Kd (v_d - v_c) + u_ff), -dt e, dt e)
  *
- * which is a clamped row with R = 1/(dt (dt Kp + Kd)) and v_hat = (Kp (q_d - q_0) + Kd v_d + u_ff)/(dt Kp + Kd). Where
- * R would be less than R_nr, both gains are scaled down until it is not: u_ff alone keeps its size. */
+ * which is a clamped row with R = 1/(dt (dt Kp + Kd)) and v_hat = (Kp (q_d - q_0) + Kd v_d +
+ * u_ff)/(dt Kp + Kd). Where R would be less than R_nr, both gains are scaled down until it is not:
+ * u_ff alone keeps its size. */
 #include <math.h>
 
 #include "constraints/kinds.h"

@@ -1,5 +1,5 @@
-/* The table of kinds of clamped rows: what R, v_hat and the bounds follow from. A new kind is one file and one
- * row here. */
+/* The table of kinds of clamped rows: what R, v_hat and the bounds follow from. A new kind is one
+ * file and one row here. */
 #ifndef SAPWOOD_CONSTRAINTS_KINDS_H
 #define SAPWOOD_CONSTRAINTS_KINDS_H
 

@@ -21,8 +21,9 @@ DECLARE(clamp_loops)
 const struct sap_law sap_laws[SAP_N_LAWS] = {
     [SAP_LAW_CONTACT] = {VARIANTS(contact_loops), sap_contacts_difference, sap_contacts_stick,
                          sap_contacts_bound, sap_contacts_complementarity, NULL, NULL},
-    [SAP_LAW_BARRIER] = {VARIANTS(barrier_loops), sap_barriers_difference, sap_barriers_stick, sap_barriers_bound,
-                      sap_barriers_complementarity, sap_barriers_wall, sap_barriers_fit},
+    [SAP_LAW_BARRIER] = {VARIANTS(barrier_loops), sap_barriers_difference, sap_barriers_stick,
+                         sap_barriers_bound, sap_barriers_complementarity, sap_barriers_wall,
+                         sap_barriers_fit},
     [SAP_LAW_CLAMP] = {VARIANTS(clamp_loops), sap_clamps_difference, sap_clamps_stick,
                        sap_clamps_bound, sap_clamps_complementarity, NULL, NULL},
 };
@@ -49,8 +50,8 @@ void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n, i
       &pool->inverse_R[1], &pool->inverse_R[2], &pool->lower[0], &pool->lower[1],
       &pool->lower[2],     &pool->upper[0],     &pool->upper[1], &pool->upper[2],
   };
-  double **const barriers[] = {&pool->kappa_problem, &pool->kappa_given, &pool->kappa,
-                            &pool->inverse_kappa, &pool->barrier_lambda, &pool->dual_size};
+  double **const barriers[] = {&pool->kappa_problem, &pool->kappa_given,    &pool->kappa,
+                               &pool->inverse_kappa, &pool->barrier_lambda, &pool->dual_size};
   take(arena, n, sizeof all / sizeof *all, all);
   take(arena, any_barriers ? n : 0, sizeof barriers / sizeof *barriers, barriers);
   take(arena, any_clamped ? n : 0, sizeof clamped / sizeof *clamped, clamped);

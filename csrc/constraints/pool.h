@@ -1,5 +1,6 @@
-/* The triples of a problem (problem/triples.h), one array per quantity, and the table of the laws that give their
- * impulses. Triples of one law follow each other, so that each loop runs over a range of one kind. */
+/* The triples of a problem (problem/triples.h), one array per quantity, and the table of the laws
+ * that give their impulses. Triples of one law follow each other, so that each loop runs over a
+ * range of one kind. */
 #ifndef SAPWOOD_CONSTRAINTS_POOL_H
 #define SAPWOOD_CONSTRAINTS_POOL_H
 
@@ -8,7 +9,7 @@
 
 enum sap_law_name {
   SAP_LAW_CONTACT = 0, /* compliant friction: contact.h */
-  SAP_LAW_BARRIER,        /* the same with a rigid core: core.h */
+  SAP_LAW_BARRIER,     /* the same with a rigid core: core.h */
   SAP_LAW_CLAMP,       /* clamped rows: clamp.h */
   SAP_N_LAWS
 };
@@ -22,8 +23,9 @@ struct sap_pool {
   double *R[3], *inverse_R[3], *lower[3],
       *upper[3]; /* of clamped rows; NULL where there are none */
 
-  /* of contacts with a core; NULL where there are none: kappa of the problem, raised where a contact starts
-   * too deep, and raised where the iterate would not be inside. barrier_lambda is 0 for a log barrier. */
+  /* of contacts with a core; NULL where there are none: kappa of the problem, raised where a
+   * contact starts too deep, and raised where the iterate would not be inside. barrier_lambda is 0
+   * for a log barrier. */
   double *kappa_problem, *kappa_given, *kappa, *inverse_kappa, *barrier_lambda;
   double *dual_size; /* |gamma'|_R of direction.h */
 
@@ -87,9 +89,11 @@ static inline void sap_pool_turn(const struct sap_pool *p, int32_t i, double alo
   p->G[SAP_G_22][i] = slides ? G_22 : p->G[SAP_G_22][i];
 }
 
-/* The loops over triples [begin, end) that a solve spends its time in, compiled once per instruction set. */
+/* The loops over triples [begin, end) that a solve spends its time in, compiled once per
+ * instruction set. */
 struct sap_law_loops {
-  /* what follows from the constants; 0 where one of them breaks a rule of sap_check_constraints() */
+  /* what follows from the constants; 0 where one of them breaks a rule of
+   * sap_check_constraints() */
   int (*derive)(struct sap_pool *pool, int32_t begin, int32_t end);
 
   /* y, gamma, G, and slip and region of contacts, from v_c; returns the sum of the costs */
@@ -99,8 +103,8 @@ struct sap_law_loops {
   void (*line)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha, double *slope,
                double *curvature);
 
-  /* primal-dual friction (direction.h): dual from gamma, G and dv_c; then G where a contact slides or a row is
-   * beyond its bounds, from the next y and dual */
+  /* primal-dual friction (direction.h): dual from gamma, G and dv_c; then G where a contact slides
+   * or a row is beyond its bounds, from the next y and dual */
   void (*predict)(struct sap_pool *pool, int32_t begin, int32_t end);
   void (*blend)(struct sap_pool *pool, int32_t begin, int32_t end);
 };
@@ -110,14 +114,15 @@ struct sap_law {
   const struct sap_law_loops
       *loops[3]; /* by number of the instruction set, as in sap_kernels_of() */
 
-  /* sum of the costs at y - alpha R^-1 dv_c minus that at y, without the cancellation of their difference */
+  /* sum of the costs at y - alpha R^-1 dv_c minus that at y, without the cancellation of their
+   * difference */
   double (*difference)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
 
   /* gamma and G of the sticking start, from y (direction.h) */
   void (*stick)(struct sap_pool *pool, int32_t begin, int32_t end);
 
-  /* dv_c, on entry |J| |v|, becomes a bound on the error of gamma in terms of that of v_c, velocity_error |J| |v|,
-   * plus impulse_error |gamma| */
+  /* dv_c, on entry |J| |v|, becomes a bound on the error of gamma in terms of that of v_c,
+   * velocity_error |J| |v|, plus impulse_error |gamma| */
   void (*bound)(struct sap_pool *pool, int32_t begin, int32_t end, double velocity_error,
                 double impulse_error);
 

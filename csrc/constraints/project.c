@@ -13,8 +13,9 @@ static void write_hessian(const double g[SAP_G_ENTRIES], double *G) {
 
 /* the compliant law with what a barrier makes of it */
 static double apply_barrier(const struct sap_barrier_shape *barrier, double cost, double gamma[3],
-                         double G[SAP_G_ENTRIES]) {
-  const struct sap_barrier_factors f = sap_barrier_at(barrier, sqrt(2 * cost * barrier->inverse_kappa));
+                            double G[SAP_G_ENTRIES]) {
+  const struct sap_barrier_factors f =
+      sap_barrier_at(barrier, sqrt(2 * cost * barrier->inverse_kappa));
   /* infinite: outside of the domain */
   const double phi = f.phi < INFINITY ? f.phi : NAN;
   const double rise = cost > 0 ? f.rise / (2 * cost) : 0;
@@ -29,9 +30,9 @@ static double apply_barrier(const struct sap_barrier_shape *barrier, double cost
 }
 
 void sap_project_barrier(int64_t n, const double *y, const double *mu, const double *R_t,
-                      const double *R_n, double soft_norm, const int8_t *barrier, const double *kappa,
-                      const double *barrier_lambda, double *gamma, double *G, double *cost,
-                      int8_t *region) {
+                         const double *R_n, double soft_norm, const int8_t *barrier,
+                         const double *kappa, const double *barrier_lambda, double *gamma,
+                         double *G, double *cost, int8_t *region) {
   for (int64_t i = 0; i < n; ++i) {
     const struct sap_contact c = sap_contact_make(mu[i], R_t[i], R_n[i], soft_norm, 0, 0, 0);
     const struct sap_contact_state at =
@@ -40,8 +41,9 @@ void sap_project_barrier(int64_t n, const double *y, const double *mu, const dou
     sap_contact_impulse(&c, &at, impulse);
     sap_contact_hessian(&c, &at, g);
     if (barrier && barrier[i] != SAP_BARRIER_NONE) {
-      const struct sap_barrier_shape shape = {(sap_barrier)barrier[i], 1 / kappa[i],
-                                               barrier[i] == SAP_BARRIER_EXP ? barrier_lambda[i] : 0};
+      const struct sap_barrier_shape shape = {
+          (sap_barrier)barrier[i], 1 / kappa[i],
+          barrier[i] == SAP_BARRIER_EXP ? barrier_lambda[i] : 0};
       l = apply_barrier(&shape, l, impulse, g);
     }
     for (int r = 0; gamma && r < 3; ++r) {

@@ -1,5 +1,5 @@
-/* What the loops over triples share. Triples go by in rounds, whose intermediate results stay in the
- * first-level cache; sums have an order that does not depend on the compiler. */
+/* What the loops over triples share. Triples go by in rounds, whose intermediate results stay in
+ * the first-level cache; sums have an order that does not depend on the compiler. */
 #ifndef SAPWOOD_CONSTRAINTS_SUMS_H
 #define SAPWOOD_CONSTRAINTS_SUMS_H
 

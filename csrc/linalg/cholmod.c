@@ -1,5 +1,6 @@
-/* CHOLMOD as a second opinion on our factorization, for tests and benchmarks. Optional: its supernodal
- * module is under the GPL, so the default build leaves it out. It allocates memory of its own. */
+/* CHOLMOD as a second opinion on our factorization, for tests and benchmarks. Optional: its
+ * supernodal module is under the GPL, so the default build leaves it out. It allocates memory of
+ * its own. */
 #include "linalg/factorization.h"
 
 #ifdef SAP_WITH_CHOLMOD
@@ -16,8 +17,8 @@ struct state {
   cholmod_factor **factor; /* (n_components) */
 };
 
-/* Column panel of node i: its own square, then one block per edge to a higher node, in edge order. The
- * entries above the diagonal of the square are there, and CHOLMOD does not read them. */
+/* Column panel of node i: its own square, then one block per edge to a higher node, in edge order.
+ * The entries above the diagonal of the square are there, and CHOLMOD does not read them. */
 static void find_places(struct sap_factor *factor, const int32_t *edge_low,
                         const int32_t *edge_high) {
   const struct sap_junction_tree *tree = factor->tree;

@@ -1,9 +1,9 @@
-/* One face for three ways to factor a block-sparse matrix: our supernodal Cholesky, LAPACK on a dense
- * matrix, CHOLMOD.
+/* One face for three ways to factor a block-sparse matrix: our supernodal Cholesky, LAPACK on a
+ * dense matrix, CHOLMOD.
  *
  * They differ in where a block lies and in what factor and solve do; whoever assembles only sees
- * addresses. Columns of nodes lie in the order of their positions, so that those of a supernode or component are
- * one range of values. All work on one connected component at a time. */
+ * addresses. Columns of nodes lie in the order of their positions, so that those of a supernode or
+ * component are one range of values. All work on one connected component at a time. */
 #ifndef SAPWOOD_LINALG_FACTORIZATION_H
 #define SAPWOOD_LINALG_FACTORIZATION_H
 
@@ -30,8 +30,8 @@ struct sap_factor {
   void *state;     /* of the backend, owned; NULL where it keeps none */
 };
 
-/* One way to factor. In place(), edge_low and edge_high (n_edges) are positions, and the backend fills
- * diagonal, edge and n_values. The other functions are those of sap_factor below. */
+/* One way to factor. In place(), edge_low and edge_high (n_edges) are positions, and the backend
+ * fills diagonal, edge and n_values. The other functions are those of sap_factor below. */
 struct sap_backend {
   void (*place)(struct sap_factor *factor, const int32_t *edge_low, const int32_t *edge_high);
   sap_status (*analyze)(struct sap_factor *factor, const int32_t *edge_low,
@@ -48,8 +48,8 @@ extern const struct sap_backend sap_backend_cholmod; /* built with SAP_WITH_CHOL
 void sap_factor_carve_places(struct sap_factor *factor, struct sap_arena *arena);
 void sap_factor_carve_values(struct sap_factor *factor, struct sap_arena *arena);
 
-/* Finds the places, then, once values are carved, lets the backend analyse. CHOLMOD does so with memory of
- * its own. */
+/* Finds the places, then, once values are carved, lets the backend analyse. CHOLMOD does so with
+ * memory of its own. */
 void sap_factor_place(struct sap_factor *factor, const int32_t *edge_low, const int32_t *edge_high);
 sap_status sap_factor_analyze(struct sap_factor *factor, const int32_t *edge_low,
                               const int32_t *edge_high);
@@ -67,11 +67,12 @@ static inline void *sap_factor_panels(const struct sap_factor *factor, int32_t c
              : (void *)factor->values;
 }
 
-/* zeros the columns of supernode s of component c: best done just before their blocks are written */
+/* zeros the columns of supernode s of component c: best done just before their blocks are
+ * written */
 void sap_factor_clear(struct sap_factor *factor, int32_t c, const struct sap_supernode *s);
 
-/* Factors H of component c and, where x is not NULL, x <- H^-1 x as below. Returns -1, or the position of a node at
- * which a pivot was not positive: then x is undefined. */
+/* Factors H of component c and, where x is not NULL, x <- H^-1 x as below. Returns -1, or the
+ * position of a node at which a pivot was not positive: then x is undefined. */
 int32_t sap_factor_run(struct sap_factor *factor, int32_t c, double *x);
 
 /* x <- H^-1 x for the scalars of component c, by the last factorization; x is indexed by scalar */

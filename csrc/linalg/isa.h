@@ -81,7 +81,8 @@ INLINE simd load_rows(const int padded, const real *t, simd_mask part) {
   return padded ? simd_load(t) : simd_load_part(t, part);
 }
 
-/* panels are padded to whole vectors of doubles, which are half vectors of floats: there the last store is cut */
+/* panels are padded to whole vectors of doubles, which are half vectors of floats: there the last
+ * store is cut */
 INLINE void store_rows(const int padded, real *t, simd x, simd_mask part) {
   if (padded && SIMD_STRIP == SIMD_WIDTH) {
     simd_store(t, x);

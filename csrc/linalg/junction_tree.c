@@ -126,8 +126,8 @@ static void postorder(struct sap_junction_tree *tree) {
   memcpy(tree->order, tree->scratch, (size_t)n * sizeof *tree->order);
 }
 
-/* count[j] = block rows of column j below the diagonal, scalar_rows[j] = their scalars, by walks up the
- * row subtrees */
+/* count[j] = block rows of column j below the diagonal, scalar_rows[j] = their scalars, by walks up
+ * the row subtrees */
 static void count_column_rows(struct sap_junction_tree *tree, int32_t *scalar_rows) {
   memset(scalar_rows, 0, (size_t)tree->n_nodes * sizeof *scalar_rows);
   for (int32_t i = 0; i < tree->n_nodes; ++i) {
@@ -150,16 +150,16 @@ static int32_t columns_of(const struct sap_junction_tree *tree, const struct sap
   return tree->node_scalar[s->node_end] - tree->node_scalar[s->node_begin];
 }
 
-/* is the dense panel of child and parent merged worth its explicit zeros? Narrow panels cost more in
- * overhead than in flops, so the share of zeros allowed falls with the width. */
+/* is the dense panel of child and parent merged worth its explicit zeros? Narrow panels cost more
+ * in overhead than in flops, so the share of zeros allowed falls with the width. */
 static int worth_merging(int64_t columns, int64_t zeros, int64_t entries) {
   const double share = (double)zeros / (double)entries;
   return columns <= 12 || (columns <= 24 && share < 0.3) || (columns <= 48 && share < 0.1) ||
          share < 0.05;
 }
 
-/* Fundamental runs of equal structure first, then each supernode takes in the ones just before it that
- * are its children, while that is worth it. n_rows is counted in scalars on the way. */
+/* Fundamental runs of equal structure first, then each supernode takes in the ones just before it
+ * that are its children, while that is worth it. n_rows is counted in scalars on the way. */
 static void find_supernodes(struct sap_junction_tree *tree, const int32_t *scalar_rows) {
   int32_t n = 0;
   for (int32_t j = 0; j < tree->n_nodes; ++j) {
@@ -227,8 +227,8 @@ static void walk_rows(struct sap_junction_tree *tree, int fill) {
 }
 
 /* Cuts the rows of s into runs. A segment is a run contiguous in scalars; an update pairs a run of
- * columns inside one target supernode with a run of rows contiguous in the target's panel. With fill
- * == 0 both are only counted. */
+ * columns inside one target supernode with a run of rows contiguous in the target's panel. With
+ * fill == 0 both are only counted. */
 static void list_segments(struct sap_junction_tree *tree, struct sap_supernode *s, int fill) {
   s->segment_begin = tree->n_segments;
   for (int32_t r = s->row_begin; r < s->row_end;) {
@@ -307,8 +307,8 @@ static void list_updates(struct sap_junction_tree *tree, struct sap_supernode *s
   s->update_end = tree->n_updates;
 }
 
-/* rows padded to whole vectors; columns that are a multiple of 512 bytes apart would fall on too few sets of
- * the cache */
+/* rows padded to whole vectors; columns that are a multiple of 512 bytes apart would fall on too
+ * few sets of the cache */
 static int32_t leading_dimension(int32_t rows) {
   const int32_t ld = (rows + SAP_PANEL_STEP - 1) / SAP_PANEL_STEP * SAP_PANEL_STEP;
   return ld % 64 == 0 ? ld + SAP_PANEL_STEP : ld;

@@ -1,17 +1,17 @@
 /* The junction tree of a block-sparse symmetric matrix: what its Cholesky factor looks like.
  *
- * The matrix has one dense block per node of a graph (a kinematic tree, of any size) and one per edge.
- * Eliminating the nodes in a fill-reducing order yields cliques; nested cliques are merged, and small
- * ones that waste little, into supernodes: runs of consecutive nodes with one dense panel
+ * The matrix has one dense block per node of a graph (a kinematic tree, of any size) and one per
+ * edge. Eliminating the nodes in a fill-reducing order yields cliques; nested cliques are merged,
+ * and small ones that waste little, into supernodes: runs of consecutive nodes with one dense panel
  *
  *        [ L ]  n_cols     the supernode's own scalars (residual of the clique)
  *        [ B ]  n_rows     rows of nodes above it in the tree (separator), ascending
  *
- * stored column-major, panel after panel. Scalars are numbered in elimination order. Every connected
- * component of the graph is one contiguous range of nodes, supernodes and scalars.
+ * stored column-major, panel after panel. Scalars are numbered in elimination order. Every
+ * connected component of the graph is one contiguous range of nodes, supernodes and scalars.
  *
- * Three passes, each in memory of exactly the size that the one before found: order() finds order and
- * supernodes, list_rows() the rows of each, list_updates() the segments and updates. */
+ * Three passes, each in memory of exactly the size that the one before found: order() finds order
+ * and supernodes, list_rows() the rows of each, list_updates() the segments and updates. */
 #ifndef SAPWOOD_LINALG_JUNCTION_TREE_H
 #define SAPWOOD_LINALG_JUNCTION_TREE_H
 
@@ -36,8 +36,9 @@ struct sap_update {
   int32_t col, n_cols; /* rows of the source panel that become columns */
 };
 
-/* Panels begin at, and their leading dimensions are, multiples of this, and so many zeros follow them: a vector of
- * doubles may begin at any of their entries, and one of floats too, which ends in the next panel or in further zeros. */
+/* Panels begin at, and their leading dimensions are, multiples of this, and so many zeros follow
+ * them: a vector of doubles may begin at any of their entries, and one of floats too, which ends in
+ * the next panel or in further zeros. */
 enum { SAP_PANEL_STEP = 8 };
 
 struct sap_supernode {

@@ -1,8 +1,8 @@
 /* Fill-reducing order of a graph: minimum degree, component by component.
  *
- * Components of up to 256 nodes are eliminated as the definition says, on sets of nodes that are a few words
- * each. Larger ones are left to SuiteSparse AMD, which has no other user. Its own core works in memory that we
- * hand it, so it allocates nothing. */
+ * Components of up to 256 nodes are eliminated as the definition says, on sets of nodes that are a
+ * few words each. Larger ones are left to SuiteSparse AMD, which has no other user. Its own core
+ * works in memory that we hand it, so it allocates nothing. */
 #ifndef SAPWOOD_LINALG_ORDERING_H
 #define SAPWOOD_LINALG_ORDERING_H
 

@@ -1,14 +1,14 @@
 /* Cholesky factorization of one panel, in strips of SIMD_STRIP columns.
  *
- * All rows lie on a grid of whole vectors from the top of each strip on, so the triangle of a strip is in one
- * vector per column. What the strips to the left contribute is summed in registers, then the strip is
- * eliminated there too, without square roots in the chain from column to column:
+ * All rows lie on a grid of whole vectors from the top of each strip on, so the triangle of a strip
+ * is in one vector per column. What the strips to the left contribute is summed in registers, then
+ * the strip is eliminated there too, without square roots in the chain from column to column:
  *
  *        c_l <- c_l - (c_j c_lj) r_j,    r_j = 1/c_jj,    L_j = c_j sqrt(r_j)
  *
- * Two columns go together, since the second pivot is known before the first is divided by:
- * r_j+1 = c_jj / (c_jj c_j+1,j+1 - c_j+1,j^2). Lanes above the diagonal hold nothing of use on the way; they are
- * stored as zeros. */
+ * Two columns go together, since the second pivot is known before the first is divided by: r_j+1 =
+ * c_jj / (c_jj c_j+1,j+1 - c_j+1,j^2). Lanes above the diagonal hold nothing of use on the way;
+ * they are stored as zeros. */
 #include <math.h>
 
 #include "linalg/isa.h"
@@ -16,7 +16,8 @@
 /* vectors of rows that go together below the triangle */
 enum { TALL = 3 };
 
-/* 1/pivot between which no product of two pivots overflows, nor loses digits where what underflows counts as zero */
+/* 1/pivot between which no product of two pivots overflows, nor loses digits where what underflows
+ * counts as zero */
 #ifdef SAP_IN_SINGLE
 static const real SMALL = 0x1p-50F, LARGE = 0x1p+50F;
 #else
@@ -34,8 +35,8 @@ struct triangle {
   real inverse[SIMD_WIDTH];           /* 1 / L_jj */
 };
 
-/* V vectors of rows of a strip of n columns at T, less the products with the `cols` columns left of it; B
- * is the triangle of the strip, T and B in the same panel */
+/* V vectors of rows of a strip of n columns at T, less the products with the `cols` columns left of
+ * it; B is the triangle of the strip, T and B in the same panel */
 INLINE void load_strip(const int padded, const int V, const int n, int32_t cols, const real *T,
                        const real *B, int32_t ld, simd_mask part, simd x[][SIMD_STRIP]) {
   UNROLL
@@ -60,8 +61,8 @@ INLINE void load_strip(const int padded, const int V, const int n, int32_t cols,
   }
 }
 
-/* Eliminates the n columns c of V vectors of rows, the triangle in the first; r receives the reciprocals of
- * the pivots. The next two pivots are formed ahead of their columns. */
+/* Eliminates the n columns c of V vectors of rows, the triangle in the first; r receives the
+ * reciprocals of the pivots. The next two pivots are formed ahead of their columns. */
 INLINE void eliminate(const int V, const int n, simd c[][SIMD_STRIP], simd_scalar r[]) {
   simd *const top = c[0];
   simd_scalar c_jj = simd_lane(top[0], 0), c_ij = c_jj, c_ii = c_jj;
@@ -101,8 +102,8 @@ INLINE void eliminate(const int V, const int n, simd c[][SIMD_STRIP], simd_scala
   }
 }
 
-/* the same in plain loops, for pivots of any size: `rows` rows and n columns at T, `cols` to the left.
- * Returns n, or the first column whose pivot is not positive and finite. */
+/* the same in plain loops, for pivots of any size: `rows` rows and n columns at T, `cols` to the
+ * left. Returns n, or the first column whose pivot is not positive and finite. */
 static __attribute__((noinline)) int32_t eliminate_plainly(int32_t rows, int32_t n, int32_t cols,
                                                            real *T, int32_t ld,
                                                            struct triangle *L) {
@@ -128,8 +129,8 @@ static __attribute__((noinline)) int32_t eliminate_plainly(int32_t rows, int32_t
   return n;
 }
 
-/* The V vectors of rows at the top of a strip, with `rows` rows of the panel from there on. Returns n, or the
- * first column whose pivot is not positive and finite. */
+/* The V vectors of rows at the top of a strip, with `rows` rows of the panel from there on. Returns
+ * n, or the first column whose pivot is not positive and finite. */
 INLINE int32_t factor_top(const int padded, const int V, const int n, int32_t rows, int32_t cols,
                           real *T, int32_t ld, struct triangle *L) {
   simd c[2][SIMD_STRIP];

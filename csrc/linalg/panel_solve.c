@@ -5,7 +5,8 @@
  *        forward     z_l <- z_l - U_lj z_j,   then y_j = z_j / L_jj
  *        backward    w_l <- w_l - U_jl x_j,   from w_l = z_l / L_ll
  *
- * What a panel has below its triangle is contiguous, segment by segment, in the vector of scalars. */
+ * What a panel has below its triangle is contiguous, segment by segment, in the vector of
+ * scalars. */
 #include "linalg/isa.h"
 
 /* L^-1 z for the triangle of n columns at T, whose vectors of rows are cut by `part` */
@@ -35,8 +36,8 @@ INLINE void subtract_product(const int padded, const int n, int32_t m, const rea
   }
 }
 
-/* x_s <- L^-1 x_s for the n columns of s from j on, then x <- x - B x_s: x_s holds those of s, and the
- * segments say where in x the rows of B are */
+/* x_s <- L^-1 x_s for the n columns of s from j on, then x <- x - B x_s: x_s holds those of s, and
+ * the segments say where in x the rows of B are */
 INLINE void push_strip(const int padded, const int n, const struct sap_supernode *s,
                        const struct sap_segment *segment, const real *P, int32_t j, real *x_s,
                        real *x) {
@@ -84,8 +85,8 @@ INLINE void add_products(const int padded, const int n, int32_t m, const real *A
   }
 }
 
-/* x_s <- L^-T (x_s - B^T x) for the n columns of s from j on: x_s holds those of s, and the segments say
- * where in x the rows of B are */
+/* x_s <- L^-T (x_s - B^T x) for the n columns of s from j on: x_s holds those of s, and the
+ * segments say where in x the rows of B are */
 INLINE void pull_strip(const int padded, const int n, const struct sap_supernode *s,
                        const struct sap_segment *segment, const real *P, int32_t j, real *x_s,
                        const real *x) {

@@ -4,8 +4,8 @@
 /* columns of C, and vectors of its rows, that stay in registers */
 enum { COLUMNS = SAP_SIMD_REGISTERS == 32 ? 8 : 6, TALL = SAP_SIMD_REGISTERS == 32 ? 3 : 2 };
 
-/* C (rows of V vectors, the last one cut by `last`; N columns) += sign A B^T. With `padded` A may be read
- * beyond its rows. */
+/* C (rows of V vectors, the last one cut by `last`; N columns) += sign A B^T. With `padded` A may
+ * be read beyond its rows. */
 INLINE void multiply_block(const int padded, const int V, const int N, int32_t k, real sign,
                            const real *A, int32_t lda, const real *B, int32_t ldb, real *C,
                            int32_t ldc, simd_mask last) {

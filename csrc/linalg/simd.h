@@ -1,5 +1,5 @@
-/* The vector type of the kernels: width, load, store and their partial forms, lanes and sums, per instruction
- * set. Intrinsics are used here, in simd_single.h and flush.h, and nowhere else.
+/* The vector type of the kernels: width, load, store and their partial forms, lanes and sums, per
+ * instruction set. Intrinsics are used here, in simd_single.h and flush.h, and nowhere else.
  *
  *   simd_lane_to_all  one lane, in all lanes            simd_with_lane  x, with one lane of y
  *   simd_lane         one lane, as a scalar             simd_beyond     x, with zeros up to a lane
@@ -8,8 +8,9 @@
  *   simd_within       are all lanes in a closed range?
  *   simd_load_single, simd_store_single   the first n lanes, floats in memory
  *
- * The partial forms come twice. A load has to wait for a store before it that it overlaps, in lanes that are masked too:
- * `part` takes a mask, `first` a constant number of lanes and touches no others. */
+ * The partial forms come twice. A load has to wait for a store before it that it overlaps, in lanes
+ * that are masked too: `part` takes a mask, `first` a constant number of lanes and touches no
+ * others. */
 #ifndef SAPWOOD_LINALG_SIMD_H
 #define SAPWOOD_LINALG_SIMD_H
 

@@ -1,5 +1,6 @@
-/* The vector type of the kernels in single precision, under the names of simd.h: twice as many lanes. Strips stay as wide
- * as in double precision, so that lanes are taken from, and sums put into, the first SIMD_STRIP. */
+/* The vector type of the kernels in single precision, under the names of simd.h: twice as many
+ * lanes. Strips stay as wide as in double precision, so that lanes are taken from, and sums put
+ * into, the first SIMD_STRIP. */
 #ifndef SAPWOOD_LINALG_SIMD_SINGLE_H
 #define SAPWOOD_LINALG_SIMD_SINGLE_H
 

@@ -1,8 +1,8 @@
 /* Supernodal Cholesky factorization H = L L^T over the junction tree, and solves with it.
  *
- * Right-looking: panels are factored in elimination order, and each pushes its updates straight into the
- * panels above it, at places found once per graph. L y = b is solved on the way, while each panel is in the
- * cache. */
+ * Right-looking: panels are factored in elimination order, and each pushes its updates straight
+ * into the panels above it, at places found once per graph. L y = b is solved on the way, while
+ * each panel is in the cache. */
 #include "linalg/factorization.h"
 #include "linalg/flush.h"
 

@@ -93,8 +93,8 @@ static int set_fault(enum sap_fault value, int64_t at, enum sap_fault *fault, in
   return 0;
 }
 
-/* Most rows, and entries of J, that this step can have. Checks the engine's rows and counts those that are
- * not of contacts. 0 with a fault. */
+/* Most rows, and entries of J, that this step can have. Checks the engine's rows and counts those
+ * that are not of contacts. 0 with a fault. */
 static int measure(struct sap_element_gather *g, const struct sap_element_state *state, size_t *n,
                    size_t *nJ, enum sap_fault *fault, int64_t *index) {
   const struct sap_elements *e = g->elements;

@@ -38,7 +38,8 @@ struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
                                       elements->ten_J_colind + start, state->ten_J + start};
 }
 
-/* m or rad: entries that round-off leaves of none, such as those of a point on the axis of a hinge */
+/* m or rad: entries that round-off leaves of none, such as those of a point on the axis of a
+ * hinge */
 static const double negligible = 1e-13;
 
 int sap_row_moves(const struct sap_element_gather *gather, const struct sap_engine_jacobian *row,

@@ -12,8 +12,8 @@ struct sap_engine_jacobian {
   const double *value;
 };
 
-/* Row i of the engine's constraints, moment of an actuator force, row of a tendon. 0 when the row does not
- * lie in its arrays. */
+/* Row i of the engine's constraints, moment of an actuator force, row of a tendon. 0 when the row
+ * does not lie in its arrays. */
 int sap_constraint_row(const struct sap_element_state *state, int32_t nv, int32_t i,
                        struct sap_engine_jacobian *row);
 int sap_moment_row(const struct sap_element_state *state, int32_t output,
@@ -21,8 +21,8 @@ int sap_moment_row(const struct sap_element_state *state, int32_t output,
 struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
                                           const struct sap_element_state *state, int32_t tendon);
 
-/* 1 where the row moves something by more than round-off, 0 where not, -1 where it moves a dof outside the
- * two trees or has a column that is no dof */
+/* 1 where the row moves something by more than round-off, 0 where not, -1 where it moves a dof
+ * outside the two trees or has a column that is no dof */
 int sap_row_moves(const struct sap_element_gather *gather, const struct sap_engine_jacobian *row,
                   const int32_t *tree);
 
@@ -36,8 +36,8 @@ static inline void sap_add_row(const struct sap_engine_jacobian *row, double fac
 /* dofs of two trees (-1 or less for none) together */
 int64_t sap_width_of(const struct sap_forest *forest, const int32_t *tree);
 
-/* Where the next constraint goes. Its rows are appended one by one, its block of J is written, and then it
- * is closed. */
+/* Where the next constraint goes. Its rows are appended one by one, its block of J is written, and
+ * then it is closed. */
 struct sap_element_cursor {
   struct sap_element_gather *gather;
   uint8_t *touched;

@@ -1,9 +1,10 @@
-/* What is constant about the elements of a model that constrain it beside contacts: limits of joints and
- * tendons, equality constraints, and actuators that act as implicit controllers, as plain arrays.
+/* What is constant about the elements of a model that constrain it beside contacts: limits of
+ * joints and tendons, equality constraints, and actuators that act as implicit controllers, as
+ * plain arrays.
  *
- * Only elements that act are listed, but for tendons and equality constraints, which keep the engine's
- * numbers. An element moves the trees of its row of `..._tree`: the first of them, -1 for an element
- * that moves none, and the second, -1 for none.
+ * Only elements that act are listed, but for tendons and equality constraints, which keep the
+ * engine's numbers. An element moves the trees of its row of `..._tree`: the first of them, -1 for
+ * an element that moves none, and the second, -1 for none.
  *
  * Ownership: all arrays belong to the caller and must stay unchanged while the elements are in use.
  * sap_elements_check proves that no index in them leads outside; the gathering relies on it. */
@@ -55,7 +56,8 @@ struct sap_elements {
   const double *equality_tau_d; /* s */
   const double *equality_scale; /* > 0: rotation rows times this are in rad */
 
-  /* actuators as controllers (n_controllers): force Kp (q_d - q) - Kd v in the actuator's coordinate */
+  /* actuators as controllers (n_controllers): force Kp (q_d - q) - Kd v in the actuator's
+   * coordinate */
   const int32_t *controller_output; /* the engine's number of the force */
   const int32_t *controller_tree;   /* (n_controllers, 2) */
   const int32_t *controller_group;  /* the engine's group that may be disabled, -1 for none */

@@ -2,8 +2,9 @@
 #ifndef SAPWOOD_MODEL_FAULT_H
 #define SAPWOOD_MODEL_FAULT_H
 
-/* The index beside a fault is the contact, or the dof of SAP_FAULT_FORCE and SAP_FAULT_ACCELERATION, the tree
- * of SAP_FAULT_MASS, the equality constraint of SAP_FAULT_EQUALITY, the tendon of SAP_FAULT_TENDON. */
+/* The index beside a fault is the contact, or the dof of SAP_FAULT_FORCE and
+ * SAP_FAULT_ACCELERATION, the tree of SAP_FAULT_MASS, the equality constraint of
+ * SAP_FAULT_EQUALITY, the tendon of SAP_FAULT_TENDON. */
 enum sap_fault {
   SAP_FAULT_NONE = 0,
   SAP_FAULT_OVERFLOW,     /* a contact acts but has no rows: the engine ran out of memory */

@@ -121,7 +121,8 @@ static sap_status check_materials(const struct sap_forest *f, sap_error *error) 
     if (f->barrier[g] != SAP_BARRIER_NONE && !(f->delta[g] > 0.0 && isfinite(f->delta[g]))) {
       return refuse(error, "delta", g, f->delta[g], "must be finite and > 0");
     }
-    if (f->barrier[g] != SAP_BARRIER_NONE && !(f->barrier_lambda[g] > 0.0 && isfinite(f->barrier_lambda[g]))) {
+    if (f->barrier[g] != SAP_BARRIER_NONE &&
+        !(f->barrier_lambda[g] > 0.0 && isfinite(f->barrier_lambda[g]))) {
       return refuse(error, "core_lambda", g, f->barrier_lambda[g], "must be finite and > 0");
     }
   }

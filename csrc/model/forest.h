@@ -1,9 +1,9 @@
-/* What is constant about a simulated model: its forest of kinematic trees, the pattern of its mass matrix
- * and the contact material of its geoms, as plain arrays.
+/* What is constant about a simulated model: its forest of kinematic trees, the pattern of its mass
+ * matrix and the contact material of its geoms, as plain arrays.
  *
- * The layout is the one that physics engines of the reduced-coordinate family keep, so that their arrays
- * are read as they are: bodies and degrees of freedom (dofs) in tree order, the dofs of a tree contiguous,
- * parents before children.
+ * The layout is the one that physics engines of the reduced-coordinate family keep, so that their
+ * arrays are read as they are: bodies and degrees of freedom (dofs) in tree order, the dofs of a
+ * tree contiguous, parents before children.
  *
  * Ownership: all arrays belong to the caller and must stay unchanged while the forest is in use.
  * sap_forest_check proves that no index in them leads outside; the gathering relies on it. */
@@ -57,7 +57,7 @@ struct sap_forest {
 
   /* rigid cores of the geoms (n_geoms); core NULL: none has one */
   const int8_t *barrier;        /* sap_barrier */
-  const double *delta;       /* m, > 0 where there is a core */
+  const double *delta;          /* m, > 0 where there is a core */
   const double *barrier_lambda; /* > 0 where there is a core */
 };
 

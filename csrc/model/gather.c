@@ -233,8 +233,8 @@ static void touch(struct sap_gather *gather, const struct sap_motion *motion, co
   }
 }
 
-/* Lists the contacts that act, with their trees, adds up the length of J, and returns the number of their
- * rows. */
+/* Lists the contacts that act, with their trees, adds up the length of J, and returns the number of
+ * their rows. */
 static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_state *state,
                              const struct sap_contact_list *list, enum sap_cone cone) {
   const struct sap_forest *f = gather->forest;
@@ -276,8 +276,8 @@ static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_s
   return n_rows;
 }
 
-/* One side of a contact: the block of its tree is set, or added to where the other side is in the same
- * tree. Returns the number of entries of the block. */
+/* One side of a contact: the block of its tree is set, or added to where the other side is in the
+ * same tree. Returns the number of entries of the block. */
 static int64_t gather_side(const struct sap_gather *gather, const struct sap_model_state *state,
                            const struct sap_motion *motion, const double *axes, const double *p,
                            int add, double *J) {
@@ -304,8 +304,8 @@ static int any_nonzero(const double *x, int64_t n) {
   return i < n;
 }
 
-/* J = axes (J_b2 - J_b1) of a contact, the block of each tree after the other; its length, 0 when it is
- * zero, or -1 when the geometry is not finite */
+/* J = axes (J_b2 - J_b1) of a contact, the block of each tree after the other; its length, 0 when
+ * it is zero, or -1 when the geometry is not finite */
 static int64_t gather_jacobian(const struct sap_gather *gather, const struct sap_model_state *state,
                                const struct sap_contact_list *list,
                                const struct sap_listed_contact *contact, double *J) {
@@ -338,7 +338,8 @@ static int64_t gather_jacobian(const struct sap_gather *gather, const struct sap
   return any_nonzero(J, length) ? length : 0;
 }
 
-/* Contacts that move no dof (at a point on the axis of the only joint) have no say and are left out. */
+/* Contacts that move no dof (at a point on the axis of the only joint) have no say and are left
+ * out. */
 static sap_status gather_contacts(struct sap_gather *gather, const struct sap_model_state *state,
                                   const struct sap_contact_list *list, enum sap_cone cone) {
   const size_t bytes = sizeof(double) * (size_t)gather->nJ;

@@ -1,16 +1,17 @@
-/* The contact problem of one simulation step, gathered from a model's arrays in O(contacts * depth).
+/* The contact problem of one simulation step, gathered from a model's arrays in O(contacts *
+ * depth).
  *
  *     A_t    = M_t + dt D_t             D_t: slopes of the joint damping forces at v_0
  *     a*     = A^-1 f                   f: all smooth forces, damping -D v_0 included
  *     v*     = v_0 + dt a*              (10)
  *     J_i    = axes (J_b2 - J_b1)       rows (t1, t2, n)
  *
- * and phi0, k, tau_d, mu, R_t, R_n, v_hat per contact; constraints of other kinds and the forces of implicit
- * controllers are those of constraints.h. Afterwards the velocity and the impulses found by
- * a solver are turned into accelerations and forces (sap_scatter).
+ * and phi0, k, tau_d, mu, R_t, R_n, v_hat per contact; constraints of other kinds and the forces of
+ * implicit controllers are those of constraints.h. Afterwards the velocity and the impulses found
+ * by a solver are turned into accelerations and forces (sap_scatter).
  *
- * Ownership: a sap_gather owns its workspace, which grows as needed and is kept; what it points at stays
- * valid until the next sap_gather_run. Inputs are read in place during the call only. */
+ * Ownership: a sap_gather owns its workspace, which grows as needed and is kept; what it points at
+ * stays valid until the next sap_gather_run. Inputs are read in place during the call only. */
 #ifndef SAPWOOD_MODEL_GATHER_H
 #define SAPWOOD_MODEL_GATHER_H
 
@@ -84,10 +85,10 @@ struct sap_gather {
   double *k;                           /* (n_contacts) N/m */
   double *tau_d;                       /* (n_contacts) s */
   double *R_t, *R_n, *v_hat_n;         /* (n_contacts) room for the regularization */
-  int8_t *barrier;                        /* (n_contacts) sap_barrier; of the problem where has_barriers */
-  double *delta, *barrier_lambda;         /* (n_contacts) m, dimensionless */
-  double *barrier_scale;    /* (n_contacts) room for the solver's output, where has_barriers */
-  int has_barriers;         /* 1 where any geom has a core */
+  int8_t *barrier;                /* (n_contacts) sap_barrier; of the problem where has_barriers */
+  double *delta, *barrier_lambda; /* (n_contacts) m, dimensionless */
+  double *barrier_scale; /* (n_contacts) room for the solver's output, where has_barriers */
+  int has_barriers;      /* 1 where any geom has a core */
   double *v_0;           /* (nv) velocity before the step, the solver's guess */
   double *a_star;        /* (nv) free acceleration, until sap_scatter */
   double *edge_friction; /* (n_contacts, 2) of the pyramid edges, where there are any */
@@ -120,14 +121,15 @@ struct sap_gather {
 /* sigma, beta, dt and the Delassus estimate of a step; the arrays in it are not read */
 typedef sap_parameters sap_step_parameters;
 
-/* `forest` must pass sap_forest_check and `elements` (NULL for none) sap_elements_check; both must outlive the
- * gather. */
+/* `forest` must pass sap_forest_check and `elements` (NULL for none) sap_elements_check; both must
+ * outlive the gather. */
 sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest *forest,
                              const struct sap_elements *elements, const sap_allocator *allocator);
 void sap_gather_release(struct sap_gather *gather);
 
-/* Fills gather->problem and everything beside it. SAP_OK with a fault set means that the step cannot be
- * taken; the problem is then not complete. `elements` is read where the gather has any. */
+/* Fills gather->problem and everything beside it. SAP_OK with a fault set means that the step
+ * cannot be taken; the problem is then not complete. `elements` is read where the gather has
+ * any. */
 sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_state *state,
                           const struct sap_contact_list *list,
                           const struct sap_element_state *elements, enum sap_cone cone,

@@ -1,7 +1,7 @@
 /* Contact Jacobians from the motion axes of the dofs.
  *
- * cdof holds per dof the spatial velocity (angular, linear) that it gives its body, seen at the subtree
- * centre of mass c of the body's tree. The point p of a body then moves with
+ * cdof holds per dof the spatial velocity (angular, linear) that it gives its body, seen at the
+ * subtree centre of mass c of the body's tree. The point p of a body then moves with
  *
  *     v(p) = sum_i (cdof_i[3:6] + cdof_i[0:3] x (p - c)) qdot_i
  *
@@ -25,14 +25,14 @@ enum { SAP_SIX = 6 };
 
 struct sap_motion sap_motion_of_geom(const struct sap_forest *forest, int32_t geom);
 
-/* J += axes * dv(p)/dqdot of a moving geom: axes (3, 3) row-major directions, J (3, columns) row-major, cdof
- * (nv, 6), subtree_com (n_bodies, 3), p (3). */
+/* J += axes * dv(p)/dqdot of a moving geom: axes (3, 3) row-major directions, J (3, columns)
+ * row-major, cdof (nv, 6), subtree_com (n_bodies, 3), p (3). */
 void sap_jacobian_add(const struct sap_forest *forest, const struct sap_motion *motion,
                       const double *axes, const double *p, const double *cdof,
                       const double *subtree_com, double *J);
 
-/* J = the same for a geom that six dofs move, from their rows of cdof (6, 6), transposed: the rows of J are
- * then sums of vectors. r (3) is p - c. */
+/* J = the same for a geom that six dofs move, from their rows of cdof (6, 6), transposed: the rows
+ * of J are then sums of vectors. r (3) is p - c. */
 void sap_jacobian_six(const double *axes, const double *r, const double *transposed, double *J);
 void sap_transpose_six(const double *cdof, double *transposed);
 

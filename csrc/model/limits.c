@@ -10,8 +10,8 @@ static void append_limit(struct sap_element_gather *g, struct sap_row_label labe
   g->value[2][row] = tau_d;
 }
 
-/* Angle (from 0 to pi) and axis of a quaternion (w, x, y, z) of any length but 0; (1, 0, 0) without a
- * rotation. */
+/* Angle (from 0 to pi) and axis of a quaternion (w, x, y, z) of any length but 0; (1, 0, 0) without
+ * a rotation. */
 static double angle_of(const double *quaternion, double *axis) {
   const double w = quaternion[0], *v = quaternion + 1;
   const double length = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
@@ -87,8 +87,8 @@ static int gather_tendon_limits(struct sap_element_cursor *at,
   return 1;
 }
 
-/* Finds the limits that the engine lists, which are in the same order as ours: they take the force of the
- * side that is nearest to them. */
+/* Finds the limits that the engine lists, which are in the same order as ours: they take the force
+ * of the side that is nearest to them. */
 static void match_limits(struct sap_element_gather *g, const struct sap_element_state *state,
                          int32_t begin) {
   const double *phi0 = g->value[0];

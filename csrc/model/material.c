@@ -18,7 +18,7 @@ static int32_t find_pair(const struct sap_forest *f, int64_t key) {
 
 /* the core of a geom, where it is reached before that of the pair so far */
 static void add_barrier(const struct sap_forest *f, int32_t geom, double share,
-                     struct sap_material *pair) {
+                        struct sap_material *pair) {
   const double delta = f->barrier[geom] != SAP_BARRIER_NONE ? f->delta[geom] / share : INFINITY;
   if (delta < pair->delta) {
     pair->delta = delta;

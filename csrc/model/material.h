@@ -4,12 +4,12 @@
  *     tau_d = k2/(k1 + k2) tau1 + k1/(k1 + k2) tau2          weighted by compliance
  *     mu    = 2 mu1 mu2/(mu1 + mu2)
  *
- * Of the depth of the overlap each geom takes the share of its compliance: share_1 = k2/(k1 + k2), half of it
- * where both are rigid. The core of geom i is reached at the depth delta_i/share_i, and the pair has the core
- * that is reached first.
+ * Of the depth of the overlap each geom takes the share of its compliance: share_1 = k2/(k1 + k2),
+ * half of it where both are rigid. The core of geom i is reached at the depth delta_i/share_i, and
+ * the pair has the core that is reached first.
  *
- * A rigid geom (k infinite) leaves k and tau_d to the other one; of two rigid geoms k is infinite and
- * tau_d the mean. mu = 0 on one side makes the pair frictionless. */
+ * A rigid geom (k infinite) leaves k and tau_d to the other one; of two rigid geoms k is infinite
+ * and tau_d the mean. mu = 0 on one side makes the pair frictionless. */
 #ifndef SAPWOOD_MODEL_MATERIAL_H
 #define SAPWOOD_MODEL_MATERIAL_H
 
@@ -19,7 +19,7 @@ struct sap_material {
   double k;     /* N/m */
   double tau_d; /* s */
   double mu;
-  double delta;       /* m, INFINITY without a core */
+  double delta;          /* m, INFINITY without a core */
   double barrier_lambda; /* 1 without a core */
   int8_t barrier;        /* sap_barrier */
 };

@@ -4,24 +4,24 @@
  *     qfrc_constraint = J^T gamma/dt
  *     rows            = gamma/dt in the engine's row order (n, t1, t2), or as pyramid edges
  *
- * The edges e_1..e_4 give back the force of the contact: f_n = sum e, f_t1 = mu_1 (e_1 - e_2),
- * f_t2 = mu_2 (e_3 - e_4), with the normal force shared evenly, e_1 + e_2 = e_3 + e_4. An edge is negative
- * where the friction cone reaches outside the pyramid. */
+ * The edges e_1..e_4 give back the force of the contact: f_n = sum e, f_t1 = mu_1 (e_1 - e_2), f_t2
+ * = mu_2 (e_3 - e_4), with the normal force shared evenly, e_1 + e_2 = e_3 + e_4. An edge is
+ * negative where the friction cone reaches outside the pyramid. */
 #ifndef SAPWOOD_MODEL_SCATTER_H
 #define SAPWOOD_MODEL_SCATTER_H
 
 #include "model/constraints.h"
 #include "model/gather.h"
 
-/* Reads gather->v and gather->gamma; writes qacc (nv), qfrc_constraint (nv) and rows (n_rows). Checks every
- * acceleration first: with |qacc| > limit or not finite it writes nothing and sets
+/* Reads gather->v and gather->gamma; writes qacc (nv), qfrc_constraint (nv) and rows (n_rows).
+ * Checks every acceleration first: with |qacc| > limit or not finite it writes nothing and sets
  * SAP_FAULT_ACCELERATION. Overwrites gather->a_star. */
 void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, double *qacc,
                  double *qfrc_constraint, double *rows);
 
-/* After sap_scatter without a fault: adds J^T gamma/dt of all constraints but controllers to qfrc_constraint
- * (nv), writes their rows of the engine, and puts the forces of controllers in the place of those that
- * the engine computed for their actuators. */
+/* After sap_scatter without a fault: adds J^T gamma/dt of all constraints but controllers to
+ * qfrc_constraint (nv), writes their rows of the engine, and puts the forces of controllers in the
+ * place of those that the engine computed for their actuators. */
 void sap_scatter_elements(const struct sap_element_gather *elements,
                           const struct sap_element_state *state, double dt, double *qfrc_constraint,
                           double *rows);

@@ -1,10 +1,11 @@
 /* H = A + J^T G J (VIII-A), block by block.
  *
- * A tree gathers what all its triples bring to its diagonal block, and each patch writes the one block of its edge,
- * or adds to it: every block is written once for each law. Blocks of free bodies stay in registers, that of an edge
- * beside the diagonal one of its higher body, which shares G J with it; blocks of other trees are made of tiles in
- * registers, where chunks of columns are not zero. Panels are cleared one by one, since one that has just been
- * cleared is still in the cache when the blocks of its columns come. */
+ * A tree gathers what all its triples bring to its diagonal block, and each patch writes the one
+ * block of its edge, or adds to it: every block is written once for each law. Blocks of free bodies
+ * stay in registers, that of an edge beside the diagonal one of its higher body, which shares G J
+ * with it; blocks of other trees are made of tiles in registers, where chunks of columns are not
+ * zero. Panels are cleared one by one, since one that has just been cleared is still in the cache
+ * when the blocks of its columns come. */
 #include "linalg/flush.h"
 #include "problem/rows.h"
 
@@ -53,7 +54,8 @@ INLINE void add_body_rows(const struct sap_pool *pool, int32_t begin, int32_t en
   }
 }
 
-/* diagonal += (G J)^T J and edge += (G J)^T J_low for the triples [begin, end): those that do not act add zeros */
+/* diagonal += (G J)^T J and edge += (G J)^T J_low for the triples [begin, end): those that do not
+ * act add zeros */
 INLINE void add_body_edge(const struct sap_pool *pool, int32_t begin, int32_t end, const double *J,
                           const double *J_low, simd diagonal[BODY][BODY_VECTORS],
                           simd edge[BODY][BODY_VECTORS]) {
@@ -90,8 +92,8 @@ struct panels {
   int single;
 };
 
-/* the first n entries of a vector at an entry of a panel; n, up to the width, and `single` are constants but for the
- * last rows of large blocks */
+/* the first n entries of a vector at an entry of a panel; n, up to the width, and `single` are
+ * constants but for the last rows of large blocks */
 INLINE simd load_entries(const int single, const void *values, size_t at, const int32_t n) {
   return single ? simd_load_single((const float *)values + at, n)
                 : simd_load_part((const double *)values + at, simd_first(n));
@@ -135,7 +137,8 @@ INLINE int is_body(const struct sap_jacobian *J, int32_t node) {
   return sap_node_size(&J->graph->tree, node) == BODY;
 }
 
-/* the block of a patch between two free bodies, and what it adds to the diagonal one of the higher body */
+/* the block of a patch between two free bodies, and what it adds to the diagonal one of the higher
+ * body */
 INLINE void assemble_body_edge(const int single, const struct sap_jacobian *J,
                                const struct sap_patch *patch, const struct sap_pool *pool,
                                const struct sap_factor *factor, void *values,
@@ -183,7 +186,8 @@ enum {
   TILE_COLUMNS = SIMD_WIDTH == 8 ? 8 : 4
 };
 
-/* block (m, n) = A + sum of GJ^T J over the terms; without A (m, m) they are added to what is there */
+/* block (m, n) = A + sum of GJ^T J over the terms; without A (m, m) they are added to what is
+ * there */
 struct block {
   const struct sap_term *terms;
   int32_t n_terms;
@@ -193,7 +197,8 @@ struct block {
   struct sap_place place;
 };
 
-/* tile of a block at row i, column j, N columns: of the first n_terms terms those that have both chunks */
+/* tile of a block at row i, column j, N columns: of the first n_terms terms those that have both
+ * chunks */
 INLINE void add_tile(const int single, const int N, const struct block *block, int32_t n_terms,
                      int32_t i, int32_t j) {
   const int32_t row_chunk = i / sap_chunk(block->m), column_chunk = j / sap_chunk(block->n);
@@ -328,8 +333,8 @@ INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, u
   }
 }
 
-/* the block of a patch, from G J of its higher side, which is found first where it is not `ready`; returns what is
- * behind it */
+/* the block of a patch, from G J of its higher side, which is found first where it is not `ready`;
+ * returns what is behind it */
 INLINE double *assemble_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
                              const struct sap_pool *pool, struct sap_term *terms, double *GJ,
                              const int ready, const struct sap_factor *factor,

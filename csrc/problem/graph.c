@@ -122,8 +122,9 @@ static void sort_runs(struct sap_graph *graph, int32_t n_runs) {
   counting_sort(n_runs, graph->sorted, graph->run, graph->low_node, n_nodes + 1, graph->bucket);
 }
 
-/* Triples come in runs between the same two trees, as collision detection lists them. The runs are sorted
- * by pair of nodes; those of one pair and law become a patch, and patches between two trees an edge. */
+/* Triples come in runs between the same two trees, as collision detection lists them. The runs are
+ * sorted by pair of nodes; those of one pair and law become a patch, and patches between two trees
+ * an edge. */
 static void find_patches(struct sap_graph *graph) {
   int32_t n_runs = 0;
   for (int32_t i = 0; i < graph->n_triples; ++i) {
@@ -175,8 +176,8 @@ static int32_t component_of(const struct sap_junction_tree *tree, int32_t node) 
   return begin;
 }
 
-/* sorts patches by lower position, and where there are several laws by island and law first; returns the array
- * that they are in */
+/* sorts patches by lower position, and where there are several laws by island and law first;
+ * returns the array that they are in */
 static const int32_t *sort_patches(struct sap_graph *graph) {
   int32_t *from = graph->edge_a, *to = graph->edge_b, *key = graph->low_node;
   for (int32_t p = 0; p < graph->n_patches; ++p) {
@@ -244,7 +245,8 @@ static void find_rows(struct sap_graph *graph, int32_t n_contacts) {
 
 /* what each node takes part in, and where its rows of J lie */
 static void list_incidences(struct sap_graph *graph) {
-  /* counts, one place late, then sums, then each entry in its place: start[] ends where it should begin */
+  /* counts, one place late, then sums, then each entry in its place: start[] ends where it should
+   * begin */
   int32_t *start = graph->incidence_start;
   memset(start, 0, ((size_t)graph->n_nodes + 2) * sizeof *start);
   for (int32_t p = 0; p < graph->n_patches; ++p) {

@@ -1,14 +1,15 @@
 /* The contact graph: trees are nodes, patches are edges, islands are connected components.
  *
- * Only trees that a constraint touches take part; they are numbered in elimination order ("positions"), and
- * so are their velocities ("scalars"). All triples of one law between the same two trees (or one tree and the
- * world) form a patch; patches are sorted by island, law and lower position, so that an island is one contiguous
- * range of positions, scalars, patches and triples, and each law one range of the triples of an island. Within a
- * patch triples keep the order they were given in.
+ * Only trees that a constraint touches take part; they are numbered in elimination order
+ * ("positions"), and so are their velocities ("scalars"). All triples of one law between the same
+ * two trees (or one tree and the world) form a patch; patches are sorted by island, law and lower
+ * position, so that an island is one contiguous range of positions, scalars, patches and triples,
+ * and each law one range of the triples of an island. Within a patch triples keep the order they
+ * were given in.
  *
- * Of a tree that has been reduced (reduction.h) only the velocities that stay are scalars. The graph depends on
- * tree_nv, the trees and laws of the triples and the number of velocities that stay of each tree alone, and is
- * kept while they stay the same. */
+ * Of a tree that has been reduced (reduction.h) only the velocities that stay are scalars. The
+ * graph depends on tree_nv, the trees and laws of the triples and the number of velocities that
+ * stay of each tree alone, and is kept while they stay the same. */
 #ifndef SAPWOOD_PROBLEM_GRAPH_H
 #define SAPWOOD_PROBLEM_GRAPH_H
 
@@ -30,7 +31,8 @@ struct sap_incidence {
   int32_t begin, end; /* its triples */
 };
 
-/* doubles that a packed row of n takes: whole cache lines, and so whole vectors, with zeros behind n */
+/* doubles that a packed row of n takes: whole cache lines, and so whole vectors, with zeros behind
+ * n */
 static inline int32_t sap_stride(int32_t n) { return (n + 7) & ~7; }
 
 struct sap_island {
@@ -85,7 +87,8 @@ struct sap_graph {
   struct sap_patch *unsorted;
 };
 
-/* Does the graph begin with the same trees and contacts? Nothing of the problem needs to be checked yet. */
+/* Does the graph begin with the same trees and contacts? Nothing of the problem needs to be checked
+ * yet. */
 int sap_graph_has_contacts(const struct sap_graph *graph, const sap_problem *problem);
 
 /* And does all else agree? */

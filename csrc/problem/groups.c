@@ -181,7 +181,8 @@ static void copy_rows(const double *J, int32_t n, int32_t row, int32_t n_rows, d
   }
 }
 
-/* J A_t^-1 J^T of one row, mostly zeros where it is of one joint: |S J^T|^2, column by column of S */
+/* J A_t^-1 J^T of one row, mostly zeros where it is of one joint: |S J^T|^2, column by column of
+ * S */
 static double row_delassus(sap_delassus delassus, int32_t n, const double *A, const double *S,
                            const double *J, double *y) {
   double sum = 0;

@@ -12,8 +12,8 @@ struct rows {
   int32_t n;    /* 3, or fewer */
 };
 
-/* rows of n -> rows of a stride, padded by zeros; adds NaN to *bad where a value is not finite. Returns the
- * chunks that are not zero. */
+/* rows of n -> rows of a stride, padded by zeros; adds NaN to *bad where a value is not finite.
+ * Returns the chunks that are not zero. */
 INLINE uint64_t pack_rows(int32_t n, const int n_rows, struct rows from, double *to, simd *bad) {
   const int32_t stride = sap_stride(n), chunk = sap_chunk(n);
   uint64_t chunks = 0;
@@ -33,8 +33,8 @@ INLINE uint64_t pack_rows(int32_t n, const int n_rows, struct rows from, double 
   return chunks;
 }
 
-/* the same for short rows, which are one chunk and never passed over; peak becomes the largest |J_1| + |J_2| and
- * |J_n|, column by column */
+/* the same for short rows, which are one chunk and never passed over; peak becomes the largest
+ * |J_1| + |J_2| and |J_n|, column by column */
 INLINE void pack_short(int32_t n, const int n_rows, struct rows from, double *to,
                        simd peak[2][SHORT_VECTORS], simd *bad) {
   const int32_t stride = sap_stride(n);
@@ -77,8 +77,8 @@ INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, struct rows fr
   return chunks;
 }
 
-/* rows of the side of a triple that has n velocities, behind those of its tree_a, which has `skip`, 0 where it is
- * that side itself */
+/* rows of the side of a triple that has n velocities, behind those of its tree_a, which has `skip`,
+ * 0 where it is that side itself */
 INLINE struct rows find_rows(const struct sap_jacobian *J, int32_t place, const int clamped,
                              const double *from, int64_t n, int64_t skip) {
   const struct sap_graph *graph = J->graph;
@@ -91,7 +91,8 @@ INLINE struct rows find_rows(const struct sap_jacobian *J, int32_t place, const 
                   : (struct rows){triple->J, triple->a_step, triple->n};
 }
 
-/* the rows of one side of a patch, whose node has n velocities, other_n that of the other side, 0 without */
+/* the rows of one side of a patch, whose node has n velocities, other_n that of the other side, 0
+ * without */
 INLINE void pack_side(const struct sap_jacobian *J, const struct sap_patch *patch, const int high,
                       const struct sap_reduced_tree *reduced, int32_t n, int32_t other_n,
                       const double *from, const int clamped, simd *bad) {

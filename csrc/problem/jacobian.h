@@ -1,9 +1,10 @@
 /* Products with the Jacobian of the triples, and H = A + J^T G J (VIII-A), island by island.
  *
- * J is packed tree by tree, in the order of its patches; each row (three of one triple after the other)
- * takes sap_stride(n) doubles. A triple moves only the joints between it and the root, so most columns of a
- * robot's rows are zero: they are counted in chunks, and chunks of zeros are passed over. jacobian.c, round_off.c
- * and assembly.c are compiled once per instruction set, like the dense kernels. */
+ * J is packed tree by tree, in the order of its patches; each row (three of one triple after the
+ * other) takes sap_stride(n) doubles. A triple moves only the joints between it and the root, so
+ * most columns of a robot's rows are zero: they are counted in chunks, and chunks of zeros are
+ * passed over. jacobian.c, round_off.c and assembly.c are compiled once per instruction set, like
+ * the dense kernels. */
 #ifndef SAPWOOD_PROBLEM_JACOBIAN_H
 #define SAPWOOD_PROBLEM_JACOBIAN_H
 
@@ -19,16 +20,16 @@ struct sap_jacobian {
   double *values;
   uint64_t
       *chunks[2]; /* (n_triples) by place: chunks that are not zero, of the lower and higher side */
-  /* (n_patches, 2, 2, 8) by side of a patch: the largest |J_1| + |J_2| and |J_n| of its triples, column by
-   * column; where it has up to 8 velocities */
+  /* (n_patches, 2, 2, 8) by side of a patch: the largest |J_1| + |J_2| and |J_n| of its triples,
+   * column by column; where it has up to 8 velocities */
   double *peak;
 };
 
 /* columns of a chunk: 64 chunks hold a row of any length */
 static inline int32_t sap_chunk(int32_t n) { return 8 * ((n + 511) / 512); }
 
-/* what a run of acting triples of the same links brings to a block: rows of G J, columns of J, and their
- * chunks */
+/* what a run of acting triples of the same links brings to a block: rows of G J, columns of J, and
+ * their chunks */
 struct sap_term {
   const double *GJ, *J;
   uint64_t rows, columns;
@@ -48,8 +49,8 @@ static inline void sap_scratch_carve(struct sap_scratch *scratch, struct sap_are
 }
 
 struct sap_jacobian_loops {
-  /* packs the rows of J: those of contacts are `from`, the problem's, others in their groups; 0 where one is
-   * not finite */
+  /* packs the rows of J: those of contacts are `from`, the problem's, others in their groups; 0
+   * where one is not finite */
   int (*pack)(const struct sap_jacobian *J, const struct sap_island *island, const double *from);
 
   /* the same where there are reduced trees: of those the columns that stay, which are finite */
@@ -64,13 +65,13 @@ struct sap_jacobian_loops {
   void (*multiply_transposed)(const struct sap_jacobian *J, const struct sap_island *island,
                               double *const x_c[3], double *y);
 
-  /* e = bound on the rounding errors of J^T gamma, gamma as it was evaluated at the v_c of so many steps: see
-   * certificate.h. Uses dv_c of the pool as scratch. */
+  /* e = bound on the rounding errors of J^T gamma, gamma as it was evaluated at the v_c of so many
+   * steps: see certificate.h. Uses dv_c of the pool as scratch. */
   void (*bound_impulse)(const struct sap_jacobian *J, const struct sap_island *island,
                         struct sap_pool *pool, const double *reach, int32_t n_steps, double *e);
 
-  /* H = A + J^T G J into the places of the factor, whose panels it clears: A by position. Triples with G = 0 are
-   * passed over. */
+  /* H = A + J^T G J into the places of the factor, whose panels it clears: A by position. Triples
+   * with G = 0 are passed over. */
   void (*assemble)(const struct sap_jacobian *J, const struct sap_island *island,
                    const double *const *A, const struct sap_pool *pool, struct sap_scratch scratch,
                    struct sap_factor *factor);

@@ -160,7 +160,7 @@ sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t en
 }
 
 sap_status sap_check_barriers_given(const sap_problem *problem, const sap_parameters *parameters,
-                                 sap_error *error) {
+                                    sap_error *error) {
   const int has_delta = parameters && parameters->delta;
   for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
     const int8_t barrier = problem->barrier[i];

@@ -7,7 +7,8 @@
 #include "linalg/kernels.h"
 #include "sapwood.h"
 
-/* entries of A that should agree may differ by this times sqrt(A_ii A_jj): the round-off of computing them */
+/* entries of A that should agree may differ by this times sqrt(A_ii A_jj): the round-off of
+ * computing them */
 static const double sap_asymmetry = 64 * DBL_EPSILON;
 
 /* a finite array of n values, or an error that names it */
@@ -15,22 +16,24 @@ sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sa
 
 struct sap_vector_loops;
 
-/* Checks that the block of tree t, which begins at `first`, is finite, symmetric and positive definite. Where it is not
- * diagonal, as those of free bodies are, S + first gets the inverse S = L^-1 of its Cholesky factor, S^T S = A^-1: lower
- * triangular, column-major, zeros above the diagonal. */
+/* Checks that the block of tree t, which begins at `first`, is finite, symmetric and positive
+ * definite. Where it is not diagonal, as those of free bodies are, S + first gets the inverse S =
+ * L^-1 of its Cholesky factor, S^T S = A^-1: lower triangular, column-major, zeros above the
+ * diagonal. */
 sap_status sap_invert_tree(const sap_problem *problem, int32_t t, int64_t first,
                            const struct sap_kernels *kernels, const struct sap_vector_loops *loops,
                            double *S, int8_t *is_diagonal, sap_error *error);
 
-/* The same of trees begin <= t < end, and S (nA) of diagonal blocks too. Trees with position < 0 (n_trees) are passed over;
- * position and is_diagonal (n_trees) may be NULL. */
+/* The same of trees begin <= t < end, and S (nA) of diagonal blocks too. Trees with position < 0
+ * (n_trees) are passed over; position and is_diagonal (n_trees) may be NULL. */
 sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t end,
                            const int32_t *position, const struct sap_kernels *kernels, double *S,
                            int8_t *is_diagonal, sap_error *error);
 
-/* the kinds of cores are known, and their parameters there: kappa, or delta of parameters that are not NULL */
+/* the kinds of cores are known, and their parameters there: kappa, or delta of parameters that are
+ * not NULL */
 sap_status sap_check_barriers_given(const sap_problem *problem, const sap_parameters *parameters,
-                                 sap_error *error);
+                                    sap_error *error);
 
 /* A, v_star and the arrays of the contacts are there */
 sap_status sap_check_given(const sap_problem *problem, sap_error *error);

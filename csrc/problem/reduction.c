@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Trees that are worth a look, and the share of one that must go: eliminating costs what one iteration of
- * the whole tree does. */
+/* Trees that are worth a look, and the share of one that must go: eliminating costs what one
+ * iteration of the whole tree does. */
 enum { WIDEST_WHOLE = 6, FEWEST = 2, SHARE = 12 };
 
 static int is_wide(int32_t n) { return n > WIDEST_WHOLE; }

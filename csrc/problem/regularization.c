@@ -120,8 +120,8 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
   return SAP_OK;
 }
 
-sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *p, const double *R_n,
-                           double *kappa, sap_error *error) {
+sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *p,
+                              const double *R_n, double *kappa, sap_error *error) {
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
     kappa[i] = INFINITY;
     if (!problem->barrier || problem->barrier[i] == SAP_BARRIER_NONE) {

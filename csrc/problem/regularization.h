@@ -1,5 +1,5 @@
-/* The parts of sap_regularize() and sap_regularize_group(), for callers that have the inverse factors of A at
- * hand, or that regularize contacts and groups: A is factored once. */
+/* The parts of sap_regularize() and sap_regularize_group(), for callers that have the inverse
+ * factors of A at hand, or that regularize contacts and groups: A is factored once. */
 #ifndef SAPWOOD_PROBLEM_REGULARIZATION_H
 #define SAPWOOD_PROBLEM_REGULARIZATION_H
 
@@ -17,13 +17,14 @@ struct sap_masses {
   double *rows;    /* (3, velocities of the widest tree) scratch */
 };
 
-/* Finds the masses of all trees, in memory of `block`, which the caller releases: checks trees and A. */
+/* Finds the masses of all trees, in memory of `block`, which the caller releases: checks trees and
+ * A. */
 sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem,
                            struct sap_block *block, const sap_allocator *allocator,
                            sap_error *error);
 
-/* R, v_hat and the bounds of a group: what they follow from, and where they go, arrays (n_rows). lower and upper are
- * NULL where the group has its own bounds. */
+/* R, v_hat and the bounds of a group: what they follow from, and where they go, arrays (n_rows).
+ * lower and upper are NULL where the group has its own bounds. */
 struct sap_group_regularization {
   sap_group_parameters parameters;
   double *R, *v_hat, *lower, *upper;
@@ -33,15 +34,15 @@ struct sap_group_regularization {
 struct sap_regularization {
   const sap_parameters *parameters;
   double *R_t, *R_n, *v_hat_n; /* (n_contacts) */
-  const struct sap_group_regularization *
-      groups; /* (n_groups), writing the arrays that the groups of the problem have; NULL: those are given */
+  /* (n_groups), writing the arrays that the groups of the problem have; NULL: those are given */
+  const struct sap_group_regularization *groups;
 };
 
 sap_status sap_check_scalars(double dt, double sigma, double beta, sap_delassus delassus,
                              sap_error *error);
 
-/* W (3, 3) += J A_t^-1 J^T of one tree, by the estimate that is asked for; J (3, n), S as sap_invert_mass()
- * writes it */
+/* W (3, 3) += J A_t^-1 J^T of one tree, by the estimate that is asked for; J (3, n), S as
+ * sap_invert_mass() writes it */
 void sap_add_delassus(const struct sap_kernels *kernels, sap_delassus delassus, int32_t n,
                       const double *A, const double *S, const double *J, double W[9]);
 

@@ -1,4 +1,5 @@
-/* Bounds on the rounding errors of J^T gamma, patch by patch, from those of v_c: see certificate.h. */
+/* Bounds on the rounding errors of J^T gamma, patch by patch, from those of v_c: see
+ * certificate.h. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -42,8 +43,8 @@ INLINE void bound_short(const struct sap_jacobian *J, const struct sap_patch *pa
   if (n_sides == 2) {
     add_reach(&high, peak_high, r, reach);
   }
-  /* d: error of v_hat - v_c; that of gamma is d_t/R_t + d_n/sqrt(R_t R_n) along t, and likewise along n. The
-   * projection and the sums of J^T gamma have round-off of their own. */
+  /* d: error of v_hat - v_c; that of gamma is d_t/R_t + d_n/sqrt(R_t R_n) along t, and likewise
+   * along n. The projection and the sums of J^T gamma have round-off of their own. */
   const double row = (low.n + high.n + 6 + roundings) * u;
   const simd v_t = simd_all(row * simd_sum(reach[0])), v_n = simd_all(row * simd_sum(reach[1]));
   const simd target = simd_all(4 * u), impulse = simd_all((16 + terms) * u);

@@ -1,5 +1,5 @@
-/* What the loops over the packed rows of J share: jacobian.c, round_off.c and assembly.c, compiled once per instruction
- * set. */
+/* What the loops over the packed rows of J share: jacobian.c, round_off.c and assembly.c, compiled
+ * once per instruction set. */
 #ifndef SAPWOOD_PROBLEM_ROWS_H
 #define SAPWOOD_PROBLEM_ROWS_H
 

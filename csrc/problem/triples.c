@@ -35,8 +35,8 @@ static void add_contacts(const struct list *list, const sap_problem *problem) {
   for (int32_t i = 0; list->rows && i < problem->n_contacts; ++i) {
     list->tree_a[i] = problem->tree_a[i];
     list->tree_b[i] = problem->tree_b[i];
-    list->law[i] =
-        problem->barrier && problem->barrier[i] != SAP_BARRIER_NONE ? SAP_LAW_BARRIER : SAP_LAW_CONTACT;
+    list->law[i] = problem->barrier && problem->barrier[i] != SAP_BARRIER_NONE ? SAP_LAW_BARRIER
+                                                                               : SAP_LAW_CONTACT;
   }
 }
 

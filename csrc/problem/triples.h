@@ -1,9 +1,9 @@
 /* What the solver iterates over: all constraints as triples of rows.
  *
- * A frictional contact is a triple (t1, t2, n). The rows of the other kinds, which do not know of each other, are
- * taken three at a time: those of one constraint, or of single-row constraints that follow each other and move
- * the same trees. Rows that a triple lacks are zero. So products with J, the assembly of H and the graph
- * know one size only, and a law is all that tells triples apart. */
+ * A frictional contact is a triple (t1, t2, n). The rows of the other kinds, which do not know of
+ * each other, are taken three at a time: those of one constraint, or of single-row constraints that
+ * follow each other and move the same trees. Rows that a triple lacks are zero. So products with J,
+ * the assembly of H and the graph know one size only, and a law is all that tells triples apart. */
 #ifndef SAPWOOD_PROBLEM_TRIPLES_H
 #define SAPWOOD_PROBLEM_TRIPLES_H
 
@@ -31,8 +31,8 @@ struct sap_triples {
   const struct sap_triple_rows *rows; /* (n - n_contacts) */
 };
 
-/* Lists the triples of a problem whose sizes have been checked; valid until the next call. SAP_OUT_OF_MEMORY, or
- * SAP_OK. */
+/* Lists the triples of a problem whose sizes have been checked; valid until the next call.
+ * SAP_OUT_OF_MEMORY, or SAP_OK. */
 sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *problem,
                             const sap_allocator *memory);
 

@@ -135,8 +135,8 @@ static struct sap_products products(int32_t begin, int32_t end, const double *dv
   return (struct sap_products){simd_sum(linear), simd_sum(quadratic), simd_sum(slope)};
 }
 
-/* T^-1 in place of the triangle T of the c columns of one strip, column by column from the last one:
- * column k is -(T^-1 right of it) T_k/T_kk, and 1/T_kk */
+/* T^-1 in place of the triangle T of the c columns of one strip, column by column from the last
+ * one: column k is -(T^-1 right of it) T_k/T_kk, and 1/T_kk */
 static void invert_triangle(int32_t n, int32_t c, double *T) {
   const simd_mask part = simd_first(c);
   simd sum[SIMD_WIDTH];
@@ -158,7 +158,8 @@ static void invert_triangle(int32_t n, int32_t c, double *T) {
   }
 }
 
-/* rows of the strip at i of the columns of the strip at k: S_ik = -(sum_{k < j <= i} S_ij L_jk) S_kk, by strips */
+/* rows of the strip at i of the columns of the strip at k: S_ik = -(sum_{k < j <= i} S_ij L_jk)
+ * S_kk, by strips */
 static void invert_block(int32_t n, int32_t i, int32_t k, double *L) {
   const int32_t last = i + SIMD_WIDTH < n ? i + SIMD_WIDTH : n;
   const simd_mask part = part_at(i, n);

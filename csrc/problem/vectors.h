@@ -1,5 +1,5 @@
-/* Loops of a Newton iteration over the scalars of one island, fused so that each vector is read once.
- * vectors.c is compiled once per instruction set, like the dense kernels. */
+/* Loops of a Newton iteration over the scalars of one island, fused so that each vector is read
+ * once. vectors.c is compiled once per instruction set, like the dense kernels. */
 #ifndef SAPWOOD_PROBLEM_VECTORS_H
 #define SAPWOOD_PROBLEM_VECTORS_H
 
@@ -35,7 +35,8 @@ struct sap_vector_loops {
   /* y = x^(-1/2) for the scalars [begin, end) */
   void (*inverse_roots)(int32_t begin, int32_t end, const double *x, double *y);
 
-  /* y = A x for the blocks A of the nodes [begin, end), NULL where only their `diagonal` is not zero */
+  /* y = A x for the blocks A of the nodes [begin, end), NULL where only their `diagonal` is not
+   * zero */
   void (*multiply_mass)(int32_t begin, int32_t end, const int32_t *node_scalar,
                         const double *const *A, const double *diagonal, const double *x, double *y);
 
@@ -50,18 +51,21 @@ struct sap_vector_loops {
   /* sums (n) += |J_1| + |J_2| + |J_3| for J (3, n) row-major */
   void (*add_columns)(int32_t n, const double *J, double *sums);
 
-  /* L^-1 in place of L (n, n) lower triangular, column-major, with 1/L_jj on the diagonal; zeros above */
+  /* L^-1 in place of L (n, n) lower triangular, column-major, with 1/L_jj on the diagonal; zeros
+   * above */
   void (*invert_lower)(int32_t n, double *L);
 
   /* y += factor |A| |x| for A (n, n) */
   void (*add_absolute)(int32_t n, const double *A, double factor, const double *x, double *y);
 
-  /* e += factor_x |x| + factor_y |y| for the scalars [begin, end); |S g|^2 and |S e|^2 for the diagonal S */
+  /* e += factor_x |x| + factor_y |y| for the scalars [begin, end); |S g|^2 and |S e|^2 for the
+   * diagonal S */
   struct sap_norms (*add_magnitudes)(int32_t begin, int32_t end, double factor_x, const double *x,
                                      double factor_y, const double *y, const double *S,
                                      const double *g, double *e);
 
-  /* adds |S x|^2 and | |S| e |^2 for S (n, n) column-major; for the diagonal S of the scalars [begin, end) */
+  /* adds |S x|^2 and | |S| e |^2 for S (n, n) column-major; for the diagonal S of the scalars
+   * [begin, end) */
   void (*add_norms)(int32_t n, const double *S, const double *x, const double *e,
                     struct sap_norms *norms);
   void (*add_diagonal_norms)(int32_t begin, int32_t end, const double *S, const double *x,

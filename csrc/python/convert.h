@@ -57,7 +57,8 @@ PyArrayObject *sapwood_as_int32(PyObject *object, const char *name, npy_intp len
 
 /* An array that must be used as it is, for memory shared with another owner: an ndarray of exactly
  * the NumPy type `typenum`, aligned, native byte order, with the given shape (as above). `flags` is
- * 0 for any strides or NPY_ARRAY_C_CONTIGUOUS, or'ed with NPY_ARRAY_WRITEABLE where it is written. */
+ * 0 for any strides or NPY_ARRAY_C_CONTIGUOUS, or'ed with NPY_ARRAY_WRITEABLE where it is
+ * written. */
 PyArrayObject *sapwood_in_place(PyObject *object, const char *name, int typenum, int ndim,
                                 const npy_intp *shape, int flags);
 

@@ -8,7 +8,8 @@
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
-/* The core's rules on a whole block begin so; the index is then that of a tree, or of a constraint. */
+/* The core's rules on a whole block begin so; the index is then that of a tree, or of a
+ * constraint. */
 static const char block_rule[] = "the block of this tree ";
 static const char rows_rule[] = "the rows of this constraint ";
 

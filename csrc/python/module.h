@@ -72,12 +72,12 @@ const char *sapwood_group_name(char text[SAPWOOD_NAME_LENGTH], int32_t k, const 
  * defaults from None, and checks them. 0, or -1 with TypeError or ValueError naming the field. */
 int sapwood_read_settings(PyObject *object, sap_settings *settings);
 
-/* The same for a SapSettings, which does not change any more and so is read once; `*object` (borrowed) is the default one
- * where it was None. */
+/* The same for a SapSettings, which does not change any more and so is read once; `*object`
+ * (borrowed) is the default one where it was None. */
 int sapwood_recall_settings(sapwood_state *state, PyObject **object, sap_settings *settings);
 
-/* The same for `threads`, which says how a solver works and not what it finds, and so is an argument of its
- * own. */
+/* The same for `threads`, which says how a solver works and not what it finds, and so is an
+ * argument of its own. */
 int sapwood_read_threads(PyObject *value, sap_settings *settings);
 
 /* New dict: field to default value. */
@@ -117,7 +117,8 @@ PyObject *sapwood_solution(const sapwood_state *state, const sapwood_result *res
 /* Drops the references to the arrays. */
 void sapwood_result_clear(sapwood_result *result);
 
-/* Copy of the records of the last solve: they belong to the solver and change with its next call. */
+/* Copy of the records of the last solve: they belong to the solver and change with its next
+ * call. */
 typedef struct sapwood_records {
   sap_iteration *copy; /* from PyMem_RawMalloc */
   int32_t n;

@@ -9,8 +9,8 @@
 /* unit round-off, doubled: covers the products of (1 + u) that first-order bounds leave out */
 static const double u = DBL_EPSILON;
 
-/* adds |S g|^2 and | |S| e |^2 of one tree, S = L^-1. |S| e from S itself: a recurrence over L with signs dropped
- * would be useless for long chains. */
+/* adds |S g|^2 and | |S| e |^2 of one tree, S = L^-1. |S| e from S itself: a recurrence over L with
+ * signs dropped would be useless for long chains. */
 static void add_tree(const struct sap_vector_loops *loops, int32_t n, const double *A,
                      const double *S, const double *dw, const double *gradient, double *e,
                      struct sap_norms *norms) {

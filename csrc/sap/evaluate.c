@@ -1,5 +1,5 @@
-/* The cost and its derivatives at a velocity of the caller's choice, with the trees that no contact touches.
- * For tests, studies and tools: the solver itself works island by island. */
+/* The cost and its derivatives at a velocity of the caller's choice, with the trees that no contact
+ * touches. For tests, studies and tools: the solver itself works island by island. */
 #include <math.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "problem/problem.h"
 #include "sap/solver.h"
 
-/* (x - x_0)^T A (y - y_0) over the trees that no contact touches; x_0 and y_0 may be NULL for 0. Where `row`
- * (nv) is not NULL it gets A (y - y_0). */
+/* (x - x_0)^T A (y - y_0) over the trees that no contact touches; x_0 and y_0 may be NULL for 0.
+ * Where `row` (nv) is not NULL it gets A (y - y_0). */
 static double free_product(const struct sap_workspace *w, const sap_problem *problem,
                            const double *x, const double *x_0, const double *y, const double *y_0,
                            double *row) {

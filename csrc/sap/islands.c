@@ -38,8 +38,8 @@ static struct sap_records records_of(const struct sap_workspace *w, int32_t i) {
   return (struct sap_records){w->records.first + (int64_t)capacity * i, 0, capacity};
 }
 
-/* Were v* and the guess finite? The cost would not have been, so that a look at the outcome is enough, unless the
- * iteration began elsewhere because of a barrier. */
+/* Were v* and the guess finite? The cost would not have been, so that a look at the outcome is
+ * enough, unless the iteration began elsewhere because of a barrier. */
 static int began_finite(struct sap_workspace *view, const struct sap_island *island,
                         const double *v_guess, sap_outcome outcome) {
   if (outcome != SAP_NON_FINITE && !sap_has_barrier(island)) {
@@ -189,8 +189,8 @@ static double spent_on(const struct sap_workspace *w, const struct sap_run *run)
   return work;
 }
 
-/* Are all islands solved, so that results may be written? The caller waits for it, helpers not for long; what is not
- * solved yet is with other threads at work. */
+/* Are all islands solved, so that results may be written? The caller waits for it, helpers not for
+ * long; what is not solved yet is with other threads at work. */
 static int all_solved(const struct share *share, int32_t thread) {
   static const double patience = 1e-3; /* s */
   struct sap_wait wait = {0};
@@ -210,7 +210,8 @@ static void write_solved(struct share *share, struct sap_workspace *view) {
   share->n_deep += n_deep;
 }
 
-/* What a task does: as many runs as it comes to. Once all islands are solved it writes what its thread has found. */
+/* What a task does: as many runs as it comes to. Once all islands are solved it writes what its
+ * thread has found. */
 static void solve_runs(void *context, int32_t task, int32_t thread) {
   struct share *share = context;
   struct sap_workspace *w = share->w, *view = &w->view[thread];

@@ -1,9 +1,10 @@
 /* Minimises island by island, on several threads where there is work enough for them.
  *
- * Islands share nothing but arrays that they have their ranges in. A thread sees the workspace through a view of its own,
- * most of whose arrays are its own too, and takes runs of islands as sharing.h divides them. Once all are solved and keep
- * the rules it writes the results it has found. Statistics are summed in the order of the islands, sixteen at a time, so
- * that no bit depends on the number of threads. */
+ * Islands share nothing but arrays that they have their ranges in. A thread sees the workspace
+ * through a view of its own, most of whose arrays are its own too, and takes runs of islands as
+ * sharing.h divides them. Once all are solved and keep the rules it writes the results it has
+ * found. Statistics are summed in the order of the islands, sixteen at a time, so that no bit
+ * depends on the number of threads. */
 #ifndef SAPWOOD_SAP_ISLANDS_H
 #define SAPWOOD_SAP_ISLANDS_H
 
@@ -28,8 +29,8 @@ struct sap_job {
 /* room for what comes of the islands, and for their runs */
 void sap_islands_carve(struct sap_workspace *w, struct sap_arena *arena);
 
-/* Binds and minimises all islands: the solution gets all but the symbolic fields. Where a number of theirs breaks a rule
- * nothing is written to its arrays, and 0 returned. */
+/* Binds and minimises all islands: the solution gets all but the symbolic fields. Where a number of
+ * theirs breaks a rule nothing is written to its arrays, and 0 returned. */
 int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
                       const struct sap_job *job, sap_solution *solution);
 

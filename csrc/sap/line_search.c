@@ -3,9 +3,10 @@
 #include <float.h>
 #include <math.h>
 
-/* Short of the minimum l has fallen all the way, and a looser tolerance will do; beyond it l may have risen again,
- * however small its slope. It has not where dl/dalpha <= alpha q/2, q = dv^T A dv: then dl/dalpha at a shorter step t is
- * at most dl/dalpha(alpha) - q (alpha - t), whose integral is not positive. */
+/* Short of the minimum l has fallen all the way, and a looser tolerance will do; beyond it l may
+ * have risen again, however small its slope. It has not where dl/dalpha <= alpha q/2, q = dv^T A
+ * dv: then dl/dalpha at a shorter step t is at most dl/dalpha(alpha) - q (alpha - t), whose
+ * integral is not positive. */
 static int is_flat(const struct sap_line *line, const struct sap_line_point *at,
                    const sap_settings *settings) {
   const double short_of = settings->line_search_tolerance;
@@ -33,9 +34,9 @@ static struct sap_line_point evaluate(const struct sap_line *line, double alpha,
   return at;
 }
 
-/* The next step where a wall is near. Inside, the root of -a + c/(wall - alpha) with the value and slope of
- * dl/dalpha at `at`: near its wall dl/dalpha of a log barrier is such a function. Outside, well back from the
- * wall. */
+/* The next step where a wall is near. Inside, the root of -a + c/(wall - alpha) with the value and
+ * slope of dl/dalpha at `at`: near its wall dl/dalpha of a log barrier is such a function. Outside,
+ * well back from the wall. */
 static double step_to_wall(const struct bracket *bracket, const struct sap_line_point *at) {
   if (at->slope == INFINITY) {
     const double room = bracket->wall - bracket->left;

@@ -35,8 +35,8 @@ static void lap(struct stopwatch *watch, double *sum) {
   }
 }
 
-/* right side of (20). Where every island meets it with eps_r/sqrt(2), the whole problem meets it with
- * eps_r: |g|^2 <= eps^2 sum max(p^2, j^2) <= 2 eps^2 max(sum p^2, sum j^2). */
+/* right side of (20). Where every island meets it with eps_r/sqrt(2), the whole problem meets it
+ * with eps_r: |g|^2 <= eps^2 sum max(p^2, j^2) <= 2 eps^2 max(sum p^2, sum j^2). */
 static double tolerance(const struct sap_workspace *w, const sap_settings *settings,
                         const struct sap_evaluation *now) {
   const int32_t n = w->graph.n_islands;
@@ -107,8 +107,9 @@ static double dot(const struct sap_island *island, const double *x, const double
 /* Is this b^T H^-1 b? */
 static int is_usable(double product) { return product > 0 && product < INFINITY; }
 
-/* dv = H^-1 dv; -1, or the position of the node at which H broke down. In single precision first, where that is chosen;
- * where it fails H is too close to singular, and double precision takes over. */
+/* dv = H^-1 dv; -1, or the position of the node at which H broke down. In single precision first,
+ * where that is chosen; where it fails H is too close to singular, and double precision takes
+ * over. */
 static int32_t solve_system(struct sap_workspace *w, const struct sap_island *island,
                             struct progress *before, struct stopwatch *watch,
                             struct sap_newton_result *result) {
@@ -135,14 +136,15 @@ static int is_newtons_turn(const struct sap_evaluation *now) {
   return sap_momentum_error(now->gradient, now->scale) <= 0.01;
 }
 
-/* Will the factorization of the iteration before do for the last step? After a full step another one by the
- * same H leaves about the same share of the gradient. */
+/* Will the factorization of the iteration before do for the last step? After a full step another
+ * one by the same H leaves about the same share of the gradient. */
 static int factor_suffices(const struct progress *before, double gradient, double tolerance) {
   return fabs(before->step.alpha - 1) < 0.1 &&
          gradient * gradient <= 0.5 * tolerance * before->gradient;
 }
 
-/* H dv = -grad, with primal-dual friction, the factorization of before or the sticking start where they help */
+/* H dv = -grad, with primal-dual friction, the factorization of before or the sticking start where
+ * they help */
 static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
                               const sap_settings *settings, struct progress *before,
                               struct stopwatch *watch, struct sap_newton_result *result) {
@@ -180,7 +182,8 @@ static int exhausted(struct progress *before, const struct sap_evaluation *now) 
   return before->idle >= 3;
 }
 
-/* Back along the line where the round-off of v_c has carried a step out of the domain of a barrier */
+/* Back along the line where the round-off of v_c has carried a step out of the domain of a
+ * barrier */
 static struct sap_evaluation retreat(struct sap_workspace *w, const struct sap_island *island,
                                      const struct sap_line *line, double alpha) {
   struct sap_evaluation now = {.cost = INFINITY};
@@ -191,8 +194,9 @@ static struct sap_evaluation retreat(struct sap_workspace *w, const struct sap_i
   return now;
 }
 
-/* Evaluates once more at the end, where sums of steps have gathered round-off: momentum is formed anew from v, and so
- * is v_c unless a bound on the round-off says that it makes no difference to (20). Has that bound been found? */
+/* Evaluates once more at the end, where sums of steps have gathered round-off: momentum is formed
+ * anew from v, and so is v_c unless a bound on the round-off says that it makes no difference to
+ * (20). Has that bound been found? */
 static int conclude(struct sap_workspace *w, const struct sap_island *island,
                     const sap_settings *settings, struct sap_evaluation *last) {
   static const double share = 1e-2; /* the round-off itself is hundreds of times smaller */
@@ -207,8 +211,8 @@ static int conclude(struct sap_workspace *w, const struct sap_island *island,
   return 0;
 }
 
-/* The minimiser with the present kappa; *raised: how many of them the start needed larger than they should be.
- * Gives up after `patience` steps without a break that were cut short. */
+/* The minimiser with the present kappa; *raised: how many of them the start needed larger than they
+ * should be. Gives up after `patience` steps without a break that were cut short. */
 static struct sap_newton_result minimize(struct sap_workspace *w, const struct sap_island *island,
                                          const sap_settings *settings, int patience,
                                          int32_t *raised) {
@@ -294,7 +298,8 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
     lap(&watch, &result.line_search_seconds);
   }
 
-  /* away from convergence the best iterate counts, not the last, and nothing that steps have summed up */
+  /* away from convergence the best iterate counts, not the last, and nothing that steps have summed
+   * up */
   if (result.outcome != SAP_CONVERGED) {
     copy(w->v, w->best, island);
     result.last = sap_verify(w, island);
@@ -330,8 +335,8 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   if (done || result.iterations == settings->max_iterations) {
     return result;
   }
-  /* a surface that moves, or walls so close that there is no way between them: on with thicker layers, which are made
-   * as thin as each rough minimiser allows */
+  /* a surface that moves, or walls so close that there is no way between them: on with thicker
+   * layers, which are made as thin as each rough minimiser allows */
   raised = sap_fit_barriers(w, island, raised > 0 ? 1 : DETOUR);
   for (int k = 0; raised > 0 && k < SAP_MOST_ROUNDS; ++k) {
     rest.max_iterations = settings->max_iterations - result.iterations;

@@ -64,8 +64,8 @@ struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_isl
   return balance(w, island, evaluate_contacts(w, island));
 }
 
-/* the whole velocities of the reduced trees, and momentum from the whole A; |D grad|^2 of the velocities that were
- * eliminated */
+/* the whole velocities of the reduced trees, and momentum from the whole A; |D grad|^2 of the
+ * velocities that were eliminated */
 static double restore(struct sap_workspace *w, const struct sap_island *island) {
   double sum = 0;
   for (int32_t i = island->node_begin; w->reduction.tree && i < island->node_end; ++i) {

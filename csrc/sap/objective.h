@@ -1,4 +1,5 @@
-/* The cost (17) of one island, its gradient and Hessian (VIII-A), and its derivatives along a line (VIII-C).
+/* The cost (17) of one island, its gradient and Hessian (VIII-A), and its derivatives along a line
+ * (VIII-C).
  *
  * Every function works on the ranges of one island in the workspace and allocates nothing. */
 #ifndef SAPWOOD_SAP_OBJECTIVE_H
@@ -22,8 +23,8 @@ double sap_momentum_error(double gradient, double scale);
 /* dw = v - v*, momentum = A dw and v_c = J v from v */
 void sap_refresh(struct sap_workspace *w, const struct sap_island *island);
 
-/* sap_refresh() and sap_evaluate() for the whole problem: finds the velocities that were eliminated, and
- * takes momentum and gradient from the whole A. */
+/* sap_refresh() and sap_evaluate() for the whole problem: finds the velocities that were
+ * eliminated, and takes momentum and gradient from the whole A. */
 struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island);
 
 /* The same but for v_c and gamma, which stay as they were evaluated last, to `constraints`. */
@@ -33,7 +34,8 @@ struct sap_evaluation sap_verify_momentum(struct sap_workspace *w, const struct 
 /* writes y, gamma, region, slip, G, impulse and gradient from dw, momentum and v_c */
 struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island);
 
-/* H = A + J^T G J into the factor's places, in this precision, from w->pool.G; triples with G = 0 are passed over */
+/* H = A + J^T G J into the factor's places, in this precision, from w->pool.G; triples with G = 0
+ * are passed over */
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island,
                   enum sap_precision precision);
 
@@ -54,8 +56,8 @@ struct sap_line_point {
 struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *island);
 struct sap_line_point sap_line_at(const struct sap_line *line, double alpha);
 
-/* where the slope is infinite at alpha, which a barrier makes it: a shorter step that is no shorter than the
- * longest one inside of its domain */
+/* where the slope is infinite at alpha, which a barrier makes it: a shorter step that is no shorter
+ * than the longest one inside of its domain */
 double sap_line_wall(const struct sap_line *line, double alpha);
 
 /* l(alpha) - l(0), summed as differences */

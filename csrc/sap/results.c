@@ -40,7 +40,7 @@ static void write_contacts(const struct sap_workspace *w, int32_t begin, int32_t
 
 /* what was made of kappa */
 static int32_t write_barriers(const struct sap_workspace *w, const struct sap_island *island,
-                           const sap_solution *solution) {
+                              const sap_solution *solution) {
   const int32_t *range = &island->law_begin[SAP_LAW_BARRIER];
   int32_t deep = 0;
   for (int32_t place = range[0]; place < range[1]; ++place) {

@@ -4,8 +4,8 @@
 
 #include "sap/workspace.h"
 
-/* Writes what belongs to an island into the arrays of the solution; returns how many of its contacts needed a
- * deeper core than the problem's. */
+/* Writes what belongs to an island into the arrays of the solution; returns how many of its
+ * contacts needed a deeper core than the problem's. */
 int32_t sap_results_write(const struct sap_workspace *w, const struct sap_island *island,
                           const sap_solution *solution);
 

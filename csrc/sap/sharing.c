@@ -15,8 +15,8 @@ void sap_sharing_carve(struct sap_sharing *sharing, struct sap_arena *arena, int
 
 /* ---- runs ---- */
 
-/* what an iteration costs, in multiply-adds: those of the factorization, and what a triple's law, products and
- * blocks take the time of */
+/* what an iteration costs, in multiply-adds: those of the factorization, and what a triple's law,
+ * products and blocks take the time of */
 static double estimate(const struct sap_graph *graph, int32_t i) {
   static const double per_triple = 3000;
   const struct sap_component *component = &graph->tree.component[i];

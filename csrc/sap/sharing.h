@@ -1,9 +1,10 @@
 /* How threads share the islands of a problem.
  *
- * Islands are divided into runs once for each graph: an expensive island is a run by itself, cheap ones are runs of
- * neighbours. Before each solve every thread gets a queue, whose runs cost about as much as those of the others: first
- * expensive ones, then neighbours, almost the same in every solve of a graph, so that it finds their data in its cache.
- * What they cost is known from the solve before. Whoever is done with its own queue takes from the ends of the others. */
+ * Islands are divided into runs once for each graph: an expensive island is a run by itself, cheap
+ * ones are runs of neighbours. Before each solve every thread gets a queue, whose runs cost about
+ * as much as those of the others: first expensive ones, then neighbours, almost the same in every
+ * solve of a graph, so that it finds their data in its cache. What they cost is known from the
+ * solve before. Whoever is done with its own queue takes from the ends of the others. */
 #ifndef SAPWOOD_SAP_SHARING_H
 #define SAPWOOD_SAP_SHARING_H
 
@@ -18,7 +19,8 @@ struct sap_run {
   double work; /* what the solve before spent on it; in the first one what an iteration costs */
 };
 
-/* What is left to a thread: places of `order`, begin << 32 | end. No two queues share a cache line. */
+/* What is left to a thread: places of `order`, begin << 32 | end. No two queues share a cache
+ * line. */
 struct sap_queue {
   _Alignas(SAP_ALIGNMENT) _Atomic uint64_t left;
   double work; /* of all its runs */

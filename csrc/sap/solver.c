@@ -84,7 +84,8 @@ const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_rec
   return solver->work.records.first;
 }
 
-/* the threads that share the islands, woken; NULL where there is too little work for more than one */
+/* the threads that share the islands, woken; NULL where there is too little work for more than
+ * one */
 static struct sap_threads *rouse(const sap_solver *solver) {
   if (!solver->threads || !sap_sharing_pays(&solver->work.sharing)) {
     return NULL;
@@ -147,14 +148,15 @@ static sap_status find_fault(sap_solver *solver, const sap_problem *complete, co
                                      "must not change while it is read");
 }
 
-/* Islands look at the velocities they have: are others finite, of trees in no island, and those that were eliminated? */
+/* Islands look at the velocities they have: are others finite, of trees in no island, and those
+ * that were eliminated? */
 static int others_are_finite(const struct sap_workspace *w, const double *v) {
   const int any = w->reduction.tree || w->graph.n_nodes < w->graph.n_trees;
   return !any || sap_first_non_finite(w->graph.sizes.nv, v) < 0;
 }
 
-/* Checks all but the numbers that solving an island checks, and makes the workspace fit the problem: *complete is the
- * problem with what `physical` gave. */
+/* Checks all but the numbers that solving an island checks, and makes the workspace fit the
+ * problem: *complete is the problem with what `physical` gave. */
 static sap_status prepare(sap_solver *solver, const sap_problem *problem,
                           const struct sap_regularization *physical, int reduce,
                           sap_problem *complete, int32_t *reused, double *symbolic_seconds,

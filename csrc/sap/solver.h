@@ -13,8 +13,8 @@ struct sap_solver {
   struct sap_workspace view[]; /* (work.sharing.n_threads) */
 };
 
-/* As if it was made anew with these settings, for as many threads as before: what it solved is forgotten, its memory is kept.
- * Needs the supernodal factorization, before and now. */
+/* As if it was made anew with these settings, for as many threads as before: what it solved is
+ * forgotten, its memory is kept. Needs the supernodal factorization, before and now. */
 sap_status sap_solver_renew(sap_solver *solver, const sap_settings *settings, sap_error *error);
 
 /* bytes that it keeps */

@@ -6,16 +6,16 @@
 #include "base/status.h"
 #include "problem/graph.h"
 
-/* Per contact. The law reads v_c, v_hat, R^-1 and four constants (12 doubles) and writes y, gamma, t and G
- * (14). A trial reads y, dy, dv_c and five constants (14). */
+/* Per contact. The law reads v_c, v_hat, R^-1 and four constants (12 doubles) and writes y, gamma,
+ * t and G (14). A trial reads y, dy, dv_c and five constants (14). */
 static const struct sap_operations law = {34, 2, 8 * (12 + 14)};
 static const struct sap_operations trial = {31, 2, 8 * 14};
 
 /* bytes per contact: G, gamma; dv_c written and read, v_c moved; all of the above together */
 enum { G_BYTES = 8 * 6, GAMMA_BYTES = 8 * 3, STEP_BYTES = 8 * (6 + 6), CONTACT_BYTES = 8 * 40 };
 
-/* Per scalar. Norms of (20) and the cost: momentum, A v*, impulse, D and v - v* read, the gradient written.
- * Dots and the step: dv, dp, gradient and v - v* read, v and momentum moved. */
+/* Per scalar. Norms of (20) and the cost: momentum, A v*, impulse, D and v - v* read, the gradient
+ * written. Dots and the step: dv, dp, gradient and v - v* read, v and momentum moved. */
 enum { NORM_FLOPS = 13, NORM_BYTES = 8 * 6, STEP_FLOPS = 10, MOVE_BYTES = 8 * 8 };
 enum { SCALAR_BYTES = 8 * 9 }; /* of the vectors named here */
 

@@ -1,10 +1,11 @@
 /* What a solve cannot do without: arithmetic and memory traffic of its phases, island by island.
  *
- * Counted from the contact graph, the regions that the contacts ended in and the records of the iterations;
- * no loop of the solver counts anything. It is the least that the mathematics asks for and not what this
- * implementation does: symmetric blocks by halves, no explicit zeros, contacts without impulse left out,
- * every number read or written once per pass. A multiply-add is two flops; `roots` are square roots and
- * divisions. With n velocities of a tree, and c rows below the diagonal in a column of L:
+ * Counted from the contact graph, the regions that the contacts ended in and the records of the
+ * iterations; no loop of the solver counts anything. It is the least that the mathematics asks for
+ * and not what this implementation does: symmetric blocks by halves, no explicit zeros, contacts
+ * without impulse left out, every number read or written once per pass. A multiply-add is two
+ * flops; `roots` are square roots and divisions. With n velocities of a tree, and c rows below the
+ * diagonal in a column of L:
  *
  *     per evaluation (the guess and every iterate)
  *       law            34 flops and 2 roots per contact: y, gamma, cost and G
@@ -12,16 +13,16 @@
  *     per direction
  *       assembly       W = C J with G = C^T C of rank r = 3 in stiction (3 n flops), 2 sliding (8 n);
  *                      W^T W: r n (n + 1) per tree, 2 r n_a n_b per pair of trees
- *       factorization  c (c + 2) flops and 2 roots per column: the exact columns of L in the order of the
- *                      graph, (N^3/3 + N^2/2 - 5 N/6 for one tree)
+ *       factorization  c (c + 2) flops and 2 roots per column: the exact columns of L in the order
+ *                      of the graph, (N^3/3 + N^2/2 - 5 N/6 for one tree)
  *       solves         4 c + 2 per column
- *       products       A dv: 2 n^2; J dv: 6 n per contact and tree; dots and the step: 10 per scalar, 6 per
- *                      contact
+ *       products       A dv: 2 n^2; J dv: 6 n per contact and tree; dots and the step: 10 per scalar,
+ *                      6 per contact
  *     per trial of a line search
  *       line search    31 flops and 2 roots per contact
  *
- * J is in its general form, a 3 x n block per contact and tree. Where regions changed on the way, those at the
- * end stand for all of it. */
+ * J is in its general form, a 3 x n block per contact and tree. Where regions changed on the way,
+ * those at the end stand for all of it. */
 #ifndef SAPWOOD_SAP_WORK_H
 #define SAPWOOD_SAP_WORK_H
 
@@ -53,9 +54,9 @@ struct sap_work_records {
   const int32_t *island, *trials;
 };
 
-/* Counts the work of a solve of a checked problem from its records. regions (n_contacts) are those of the
- * solution. islands (n_islands): as many as the solve had; one island that is the whole problem counts as
- * one. */
+/* Counts the work of a solve of a checked problem from its records. regions (n_contacts) are those
+ * of the solution. islands (n_islands): as many as the solve had; one island that is the whole
+ * problem counts as one. */
 sap_status sap_work_count(const sap_problem *problem, const int8_t *regions,
                           const struct sap_work_records *records, int32_t n_islands,
                           struct sap_island_work *islands, const sap_allocator *allocator,

@@ -73,7 +73,8 @@ static void carve_graph(struct sap_workspace *w, struct sap_arena *arena) {
   sap_graph_carve(&w->graph, arena, w->graph.n_trees, w->graph.n_triples);
 }
 
-/* Carves a block, which is measured by that: most often it is large enough, else it grows and is carved again. */
+/* Carves a block, which is measured by that: most often it is large enough, else it grows and is
+ * carved again. */
 static sap_status carve(struct sap_workspace *w, struct sap_block *block,
                         void (*pieces)(struct sap_workspace *w, struct sap_arena *arena)) {
   struct sap_arena arena = {block->base, 0};
@@ -199,7 +200,7 @@ static void bind_contacts(struct sap_workspace *w, const struct sap_island *isla
 
 /* a contact that starts deeper than delta gets a larger one */
 static void bind_barriers(struct sap_workspace *w, const struct sap_island *island,
-                       const sap_problem *problem) {
+                          const sap_problem *problem) {
   struct sap_pool *pool = &w->pool;
   const int32_t *range = &island->law_begin[SAP_LAW_BARRIER];
   for (int32_t place = range[0]; place < range[1]; ++place) {

@@ -1,10 +1,11 @@
-/* All that a solve works on, in three blocks of memory: the graph, the rows of its junction tree, and the
- * numbers; a reduction and the list of triples have their own. Islands are bound to it one by one: numbers are
- * gathered in the order of the graph, so that every loop of the iterations runs over contiguous memory and knows
- * the places it writes to. Every thread has such numbers of its own, as many as one would need for all islands, of
- * which it touches those of the islands that it solves: threads that share arrays wait for each other wherever they
- * write to the same cache lines, and where one fetches ahead what the other is about to write. Masses, factors and
- * what eliminates velocities are common. */
+/* All that a solve works on, in three blocks of memory: the graph, the rows of its junction tree,
+ * and the numbers; a reduction and the list of triples have their own. Islands are bound to it one
+ * by one: numbers are gathered in the order of the graph, so that every loop of the iterations runs
+ * over contiguous memory and knows the places it writes to. Every thread has such numbers of its
+ * own, as many as one would need for all islands, of which it touches those of the islands that it
+ * solves: threads that share arrays wait for each other wherever they write to the same cache
+ * lines, and where one fetches ahead what the other is about to write. Masses, factors and what
+ * eliminates velocities are common. */
 #ifndef SAPWOOD_SAP_WORKSPACE_H
 #define SAPWOOD_SAP_WORKSPACE_H
 
@@ -37,7 +38,8 @@ struct sap_workspace {
   struct sap_graph graph;
   struct sap_factor factor; /* H and its Cholesky factor */
 
-  /* inverse Cholesky factors of the blocks of A, of diagonal ones where has_masses: sap_invert_mass() */
+  /* inverse Cholesky factors of the blocks of A, of diagonal ones where has_masses:
+   * sap_invert_mass() */
   double *S;           /* (nA) */
   int8_t *is_diagonal; /* (n_trees) */
   int has_masses; /* are both there before islands are bound? else binding finds what it needs */
@@ -45,7 +47,8 @@ struct sap_workspace {
   double
       *kappa; /* (n_contacts) of a problem with physical parameters, where any contact has a core */
 
-  /* by position: the block of A, in the caller's array, or A' of a reduced tree, which is NULL otherwise */
+  /* by position: the block of A, in the caller's array, or A' of a reduced tree, which is NULL
+   * otherwise */
   const double **A;                        /* (n_nodes) */
   const struct sap_reduced_tree **reduced; /* (n_nodes) */
   const double **dense;                    /* (n_nodes) A, NULL where it is diagonal */
@@ -88,8 +91,8 @@ struct sap_workspace {
   uint64_t n_solves;                /* that were begun, this one included */
 };
 
-/* Makes the workspace fit the problem, its triples and their reduction: keeps the graph where it has the same contacts and
- * all the rest, else builds it. *reused says which. */
+/* Makes the workspace fit the problem, its triples and their reduction: keeps the graph where it
+ * has the same contacts and all the rest, else builds it. *reused says which. */
 sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *problem,
                                  const sap_sizes *sizes, int has_contacts,
                                  const sap_settings *settings, int32_t *reused);
@@ -97,13 +100,13 @@ sap_status sap_workspace_prepare(struct sap_workspace *w, const sap_problem *pro
 /* what a thread works with in one solve: a copy of the struct that has arrays of its own */
 void sap_workspace_view(struct sap_workspace *view, const struct sap_workspace *w, int32_t thread);
 
-/* Gathers the numbers of an island; 0 where A, J or a constant breaks a rule of sap_invert_tree() or
- * sap_check_constraints(). */
+/* Gathers the numbers of an island; 0 where A, J or a constant breaks a rule of sap_invert_tree()
+ * or sap_check_constraints(). */
 int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
                        const sap_problem *problem);
 
-/* copies of the velocities that take part, problem order <-> positions; those that were eliminated are as
- * sap_verify() left them */
+/* copies of the velocities that take part, problem order <-> positions; those that were eliminated
+ * are as sap_verify() left them */
 void sap_workspace_gather(const struct sap_workspace *w, const struct sap_island *island,
                           const double *by_tree, double *by_scalar);
 void sap_workspace_scatter(const struct sap_workspace *w, const struct sap_island *island,

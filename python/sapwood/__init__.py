@@ -18,16 +18,17 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from sapwood import _aliases
 from sapwood._core import __version__
 from sapwood.batch import solve_batch
-from sapwood.constraint_materials import ConstraintMaterial
-from sapwood.constraints import Bilaterals, Controllers, DryFrictions, JointLimits
-from sapwood.contact_law import Projection, contact_cost, project
-from sapwood.io import load_problem, save_problem
-from sapwood.materials import ContactMaterial
-from sapwood.problem import ContactProblem
-from sapwood.rigid_core import CoreKind, RigidCore
-from sapwood.row_law import ClampedRows, clamp
+from sapwood.constraints.kinds import Bilaterals, Controllers, DryFrictions, JointLimits
+from sapwood.constraints.materials import ConstraintMaterial
+from sapwood.laws.contact import Projection, contact_cost, project
+from sapwood.laws.materials import ContactMaterial
+from sapwood.laws.rigid_core import CoreKind, RigidCore
+from sapwood.laws.rows import ClampedRows, clamp
+from sapwood.problem.contact_problem import ContactProblem
+from sapwood.problem.io import load_problem, save_problem
 from sapwood.settings import SapSettings, factorizations
 from sapwood.solution import ConstraintSolution, Region, Solution, Status
 from sapwood.solver import Evaluation, LineValues, SapSolver, solve
@@ -64,16 +65,24 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from sapwood import experiments as experiments
     from sapwood import mujoco as mujoco
-    from sapwood import plotting as plotting
     from sapwood import reference as reference
-    from sapwood import scenes as scenes
     from sapwood import stepping as stepping
-else:
-    _LOADED_WHEN_USED = ("experiments", "mujoco", "plotting", "reference", "scenes", "stepping")
+    from sapwood import studies as studies
+    from sapwood.studies import experiments as experiments
+    from sapwood.studies import peers as peers
+    from sapwood.studies import plotting as plotting
+    from sapwood.studies import scenes as scenes
 
-    def __getattr__(name: str) -> ModuleType:
-        if name in _LOADED_WHEN_USED:
-            return import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_LOADED_WHEN_USED = ("mujoco", "reference", "stepping", "studies", *_aliases.STUDIES)
+_aliases.install()
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _LOADED_WHEN_USED:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_LOADED_WHEN_USED})

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sapwood import _core
 from sapwood.checks import integer
-from sapwood.problem import ContactProblem
+from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution
 

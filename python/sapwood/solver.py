@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.equality import equal_arrays
-from sapwood.problem import ContactProblem
+from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution
 

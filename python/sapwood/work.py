@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.problem import ContactProblem
+from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution
 
 PHASES = ("assembly", "factorization", "solves", "products", "law", "line_search")

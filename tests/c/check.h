@@ -11,9 +11,9 @@
  *     }
  *
  * A failed CHECK is printed with its place and values and the test goes on; REQUIRE leaves the test
- * function (which must return void). With arguments only the tests whose name contains one of them run. A test
- * without any check is a failure, and so is a filter that matches no test.
- */
+ * function (which must return void). With arguments only the tests whose name contains one of them
+ * run. A test without any check is a failure, and so is a filter that matches no test.
+ * */
 #ifndef SAPWOOD_TESTS_CHECK_H
 #define SAPWOOD_TESTS_CHECK_H
 
@@ -37,7 +37,7 @@ static struct {
   long failures;
 } check_state;
 
-/* ---- checks ----------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static inline int check_true(int ok, const char *text, const char *file, int line) {
   ++check_state.checks;
@@ -107,7 +107,7 @@ static inline int check_all_close(const double *a, const double *b, int64_t n, d
     }                        \
   } while (0)
 
-/* ---- random numbers --------------------------------------------------------------------------- */
+/* ---- random numbers -------------------------------------------------------------------------- */
 
 /* SplitMix64: the same numbers on every machine for one seed */
 static inline uint64_t check_random_bits(uint64_t *state) {
@@ -122,7 +122,7 @@ static inline double check_random(uint64_t *state, double low, double high) {
   return low + (high - low) * ((double)(check_random_bits(state) >> 11) * 0x1p-53);
 }
 
-/* ---- running ---------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static inline int check_selected(const char *name, int argc, char **argv) {
   int selected = argc < 2;

@@ -1,8 +1,8 @@
 /* A small model whose matrices are known by hand, and a list of contacts as an engine keeps it.
  *
- * Tree 0 is a point mass on three slides (body 1, dofs 0 to 2). Tree 1 is a double pendulum about y: body 2
- * turns about q1 (dof 3), body 3 about q2 (dof 4), body 4 is welded to body 3. Body 0 is the world, body 5
- * a static body. Geom g belongs to body g. */
+ * Tree 0 is a point mass on three slides (body 1, dofs 0 to 2). Tree 1 is a double pendulum about
+ * y: body 2 turns about q1 (dof 3), body 3 about q2 (dof 4), body 4 is welded to body 3. Body 0 is
+ * the world, body 5 a static body. Geom g belongs to body g. */
 #ifndef SAPWOOD_TESTS_MODEL_H
 #define SAPWOOD_TESTS_MODEL_H
 

@@ -1,6 +1,6 @@
-/* A program that is wrong on purpose: the build option SAPWOOD_SANITIZE must make the library itself
- * notice it. `address`: two contacts are announced, one is there. `undefined`: a misaligned array.
- * `thread`: two threads write the same result. */
+/* A program that is wrong on purpose: the build option SAPWOOD_SANITIZE must make the library
+ * itself notice it. `address`: two contacts are announced, one is there. `undefined`: a misaligned
+ * array. `thread`: two threads write the same result. */
 #include <pthread.h>
 #include <sapwood.h>
 #include <stdio.h>

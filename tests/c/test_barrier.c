@@ -1,4 +1,5 @@
-/* The barriers of a rigid core: their factors against long double, their limits, and the law they make. */
+/* The barriers of a rigid core: their factors against long double, their limits, and the law they
+ * make. */
 #include <math.h>
 
 #include "check.h"
@@ -19,7 +20,8 @@ static void exact_exp(double s, double lambda, long double factors[3]) {
   factors[2] = s * e * (3 * (long double)lambda / 2 + (long double)lambda * x / 2);
 }
 
-static void check_factors(struct sap_barrier_factors f, const long double exact[3], double tolerance) {
+static void check_factors(struct sap_barrier_factors f, const long double exact[3],
+                          double tolerance) {
   CHECK(fabsl(f.beta - exact[0]) <= tolerance * exact[0]);
   CHECK(fabsl(f.phi - exact[1]) <= tolerance * exact[1]);
   CHECK(fabsl(f.rise - exact[2]) <= tolerance * exact[2]);
@@ -46,7 +48,7 @@ static void series_equal_the_formulas(void) {
   for (int trial = 0; trial < 100000; ++trial) {
     const double s = SAP_BARRIER_SMALL * pow(10, check_random(&seed, -6, 0));
     const struct sap_barrier_factors pairs[2][2] = {{sap_barrier_log(s), sap_barrier_log_small(s)},
-                                                 {sap_barrier_exp(s), sap_barrier_exp_small(s)}};
+                                                    {sap_barrier_exp(s), sap_barrier_exp_small(s)}};
     for (int p = 0; p < 2; ++p) {
       CHECK_CLOSE(pairs[p][0].beta, pairs[p][1].beta, 1e-15);
       CHECK_CLOSE(pairs[p][0].phi, pairs[p][1].phi, 1e-15);
@@ -99,7 +101,7 @@ static void logarithm_near_its_wall(void) {
 
 static void outside_of_the_domain_is_infinite(void) {
   const struct sap_barrier_shape hard = {SAP_BARRIER_LOG, 1, 0}, soft = {SAP_BARRIER_EXP, 1, 3},
-                                none = {SAP_BARRIER_NONE, 0, 0};
+                                 none = {SAP_BARRIER_NONE, 0, 0};
   CHECK(isfinite(sap_barrier_at(&hard, SAP_BARRIER_MOST).phi));
   CHECK(isinf(sap_barrier_at(&hard, 1).beta) && isinf(sap_barrier_at(&hard, 1).phi));
   CHECK(isinf(sap_barrier_at(&hard, INFINITY).rise));
@@ -115,8 +117,8 @@ static void cost_difference_is_that_of_the_costs(void) {
   uint64_t seed = 73;
   for (int trial = 0; trial < 20000; ++trial) {
     const double kappa = pow(10, check_random(&seed, -6, 6));
-    const struct sap_barrier_shape barrier = {trial % 2 ? SAP_BARRIER_LOG : SAP_BARRIER_EXP, 1 / kappa,
-                                             pow(10, check_random(&seed, -1, 1))};
+    const struct sap_barrier_shape barrier = {trial % 2 ? SAP_BARRIER_LOG : SAP_BARRIER_EXP,
+                                              1 / kappa, pow(10, check_random(&seed, -1, 1))};
     const double l_a = 0.5 * kappa * pow(check_random(&seed, 0, 0.999), 2);
     const double l_b = 0.5 * kappa * pow(check_random(&seed, 0, 0.999), 2);
     const double b_a = l_a * sap_barrier_at(&barrier, sqrt(2 * l_a / kappa)).beta;
@@ -124,7 +126,8 @@ static void cost_difference_is_that_of_the_costs(void) {
     const double difference = sap_barrier_cost_difference(&barrier, l_a, l_b, l_b - l_a);
     CHECK_CLOSE(difference, b_b - b_a, 2e-13 * (b_a + b_b));
 
-    /* a tiny move: phi dl_0, to first order; the costs themselves would differ by round-off alone */
+    /* a tiny move: phi dl_0, to first order; the costs themselves would differ by round-off
+     * alone */
     const double dl = 1e-13 * l_a;
     const double slope = sap_barrier_at(&barrier, sqrt(2 * l_a / kappa)).phi;
     CHECK_CLOSE(sap_barrier_cost_difference(&barrier, l_a, l_a + dl, dl), slope * dl,

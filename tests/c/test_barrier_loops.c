@@ -1,5 +1,5 @@
-/* The loops over contacts with cores, on every instruction set: against the law one by one, and what its parts
- * promise to the solver. */
+/* The loops over contacts with cores, on every instruction set: against the law one by one, and
+ * what its parts promise to the solver. */
 #include <math.h>
 
 #include "check.h"
@@ -12,8 +12,8 @@ enum { MOST = 197 }; /* no multiple of a vector width, and several rounds */
 static struct sap_pool pool;
 static _Alignas(SAP_ALIGNMENT) unsigned char room[256 * 1024];
 
-/* contacts at random velocities whose s is spread up to `largest`; every third has an exp barrier, unless all or
- * none have */
+/* contacts at random velocities whose s is spread up to `largest`; every third has an exp barrier,
+ * unless all or none have */
 static void fill(const struct sap_law_loops *loops, double soft_norm, double largest, int kinds,
                  uint64_t *seed) {
   struct sap_arena arena = {room, 0};
@@ -46,7 +46,7 @@ static void fill(const struct sap_law_loops *loops, double soft_norm, double lar
 
 static struct sap_barrier_shape barrier_of(int32_t i) {
   return (struct sap_barrier_shape){pool.barrier_lambda[i] > 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG,
-                                   pool.inverse_kappa[i], pool.barrier_lambda[i]};
+                                    pool.inverse_kappa[i], pool.barrier_lambda[i]};
 }
 
 /* calls test(loops, largest s, kinds) for every instruction set there is */
@@ -70,7 +70,7 @@ static void check_law(const struct sap_law_loops *loops, double largest, int kin
     double gamma[3], G[9], cost;
     int8_t region;
     sap_project_barrier(1, y, &pool.mu[i], &pool.R_t[i], &pool.R_n[i], 0, &barrier, &pool.kappa[i],
-                     &pool.barrier_lambda[i], gamma, G, &cost, &region);
+                        &pool.barrier_lambda[i], gamma, G, &cost, &region);
     total += cost;
     CHECK_EQUAL(pool.region[i], region);
     const double size = fabs(gamma[0]) + fabs(gamma[1]) + gamma[2];
@@ -109,8 +109,8 @@ static void check_line(const struct sap_law_loops *loops, double largest, int ki
 
 static void slope_is_that_of_the_cost(void) { for_all_sets(check_line); }
 
-/* the symmetric (3, 3) matrix with these entries, in the norm of R: smallest and largest value of x^T G x over
- * random x */
+/* the symmetric (3, 3) matrix with these entries, in the norm of R: smallest and largest value of
+ * x^T G x over random x */
 static void bound_form(const double *const G[SAP_G_ENTRIES], int32_t i, uint64_t *seed,
                        double *least, double *most) {
   *least = INFINITY;
@@ -131,8 +131,8 @@ static void bound_form(const double *const G[SAP_G_ENTRIES], int32_t i, uint64_t
   }
 }
 
-/* whatever the dual: semidefinite, at least as stiff as the compliant law along the impulse, and no stiffer than
- * b'' and the curvature of friction across the slip allow */
+/* whatever the dual: semidefinite, at least as stiff as the compliant law along the impulse, and no
+ * stiffer than b'' and the curvature of friction across the slip allow */
 static void check_blend(const struct sap_law_loops *loops, double largest, int kinds) {
   uint64_t seed = 83;
   fill(loops, 0, largest, kinds, &seed);
@@ -148,7 +148,8 @@ static void check_blend(const struct sap_law_loops *loops, double largest, int k
     const struct sap_contact_state at =
         sap_contact_at_impulse(&c, pool.y[0][i], pool.y[1][i], pool.y[2][i]);
     const double cost = sap_contact_cost(&c, &at);
-    const struct sap_barrier_factors f = sap_barrier_at(&barrier, sqrt(2 * cost * barrier.inverse_kappa));
+    const struct sap_barrier_factors f =
+        sap_barrier_at(&barrier, sqrt(2 * cost * barrier.inverse_kappa));
     const double *const G[SAP_G_ENTRIES] = {pool.G[0], pool.G[1], pool.G[2],
                                             pool.G[3], pool.G[4], pool.G[5]};
     double least, most, gamma[3];

@@ -1,4 +1,5 @@
-/* The loops over clamped rows on every instruction set: against sap_clamp() and the formulas of sap/direction.h. */
+/* The loops over clamped rows on every instruction set: against sap_clamp() and the formulas of
+ * sap/direction.h. */
 #include <math.h>
 
 #include "check.h"

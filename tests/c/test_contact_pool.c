@@ -1,5 +1,5 @@
-/* The loops over the contacts that follow the dual, on every instruction set: against the formulas of
- * sap/direction.h written contact by contact, and what those formulas promise. */
+/* The loops over the contacts that follow the dual, on every instruction set: against the formulas
+ * of sap/direction.h written contact by contact, and what those formulas promise. */
 #include <math.h>
 
 #include "check.h"
@@ -98,7 +98,8 @@ static void own_dual_changes_nothing(void) {
   CHECK(slides > MOST / 4);
 }
 
-/* whatever the step, G is positive semidefinite and no stiffer than stiction plus the law's own part */
+/* whatever the step, G is positive semidefinite and no stiffer than stiction plus the law's own
+ * part */
 static void blended_curvature_is_bounded(void) {
   uint64_t seed = 63;
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {

@@ -1,7 +1,7 @@
 /* Gathering of constraints other than contacts from a small model, rows by hand.
  *
- * Tree 0 is a chain of two hinges (dofs 0, 1; qpos 0, 1), tree 1 a ball joint (dofs 2 to 4; qpos 2 to 5).
- * Masses are 2 and 4 on the diagonal of tree 0, and 1 on that of tree 1. */
+ * Tree 0 is a chain of two hinges (dofs 0, 1; qpos 0, 1), tree 1 a ball joint (dofs 2 to 4; qpos 2
+ * to 5). Masses are 2 and 4 on the diagonal of tree 0, and 1 on that of tree 1. */
 
 #include "check.h"
 #include "counter.h"

@@ -63,7 +63,8 @@ static void contacts_of_every_kind(void) {
   const double tau_d[5] = {0.01, (0.02 * 5 + 0.03) / 6, 0.01, 0.75 * 0.01, 0.02};
   const double mu[5] = {2 * 0.5 / 1.5, 2 * 0.25 * 0.6 / 0.85, 0.77, 0.0, 2 * 0.25 * 0.8 / 1.05};
   /* the core that is reached first, each geom having its share of the depth */
-  const int8_t barrier[5] = {SAP_BARRIER_LOG, SAP_BARRIER_EXP, SAP_BARRIER_LOG, SAP_BARRIER_LOG, SAP_BARRIER_EXP};
+  const int8_t barrier[5] = {SAP_BARRIER_LOG, SAP_BARRIER_EXP, SAP_BARRIER_LOG, SAP_BARRIER_LOG,
+                             SAP_BARRIER_EXP};
   const double delta[5] = {1e-3, 2e-3 * 1.2, 1e-3, 1e-3 / 0.75, 2e-3};
   REQUIRE(g.problem.n_contacts == 5 && g.problem.barrier == g.barrier);
   const double *J = g.problem.J;

@@ -1,5 +1,5 @@
-/* Constraints of all kinds beside contacts: the cost and its derivatives against plain dense sums, solutions
- * against the conditions of a minimum, and every rule for a group by its name. */
+/* Constraints of all kinds beside contacts: the cost and its derivatives against plain dense sums,
+ * solutions against the conditions of a minimum, and every rule for a group by its name. */
 #include <math.h>
 #include <string.h>
 
@@ -366,7 +366,8 @@ static void rows_are_counted_anew_where_the_graph_stays(void) {
   sap_solver_destroy(fresh);
 }
 
-/* What a solver knows of a graph must not be taken for what other constraints on the same trees need. */
+/* What a solver knows of a graph must not be taken for what other constraints on the same trees
+ * need. */
 static void contacts_may_follow_rows_on_the_same_trees(void) {
   uint64_t seed = 84;
   static struct scene rows;

@@ -1,4 +1,5 @@
-/* Islands: the same bits for any number of threads, whatever happens to the threads, processes and memory. */
+/* Islands: the same bits for any number of threads, whatever happens to the threads, processes and
+ * memory. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <pthread.h>
@@ -10,7 +11,8 @@
 #include "counter.h"
 #include "sap/solver.h"
 
-/* Free bodies on a floor, in a few heaps: neighbours touch with some contacts, and most stand on the floor. */
+/* Free bodies on a floor, in a few heaps: neighbours touch with some contacts, and most stand on
+ * the floor. */
 enum { BODIES = 420, MOST_CONTACTS = 3 * BODIES, NV = 6 * BODIES };
 
 struct heap {

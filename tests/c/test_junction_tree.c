@@ -1,4 +1,5 @@
-/* Junction tree and supernodal factorization on random block-sparse matrices, against a dense Cholesky. */
+/* Junction tree and supernodal factorization on random block-sparse matrices, against a dense
+ * Cholesky. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -126,7 +127,8 @@ static void set_values(struct fixture *f, uint64_t *seed) {
   }
 }
 
-/* b - H x is zero for the solution that comes with the factorization and for one by what that has left */
+/* b - H x is zero for the solution that comes with the factorization and for one by what that has
+ * left */
 static void check_solution(struct fixture *f, double tolerance, uint64_t *seed) {
   double x[SCALARS], again[SCALARS], b[SCALARS];
   const int32_t n = f->tree.n_scalars;
@@ -172,7 +174,8 @@ static double tiny(void) {
   return x / 4;
 }
 
-/* every other component in single precision, all of them the second time; the others keep their values */
+/* every other component in single precision, all of them the second time; the others keep their
+ * values */
 static void components_have_a_precision_each(void) {
   uint64_t seed = 21;
   for (int trial = 0; trial < 120; ++trial) {

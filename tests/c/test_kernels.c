@@ -1,5 +1,5 @@
-/* The dense kernels of every instruction set against plain loops, over all sizes that meet a special
- * path: below, at and beyond the register blocks and vector widths. */
+/* The dense kernels of every instruction set against plain loops, over all sizes that meet a
+ * special path: below, at and beyond the register blocks and vector widths. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,7 +273,8 @@ static void solves_invert_the_factor(void) {
   }
 }
 
-/* C - B_r B_c^T for rows r and c of a panel: blocks beside the diagonal, and the lower part of one on it */
+/* C - B_r B_c^T for rows r and c of a panel: blocks beside the diagonal, and the lower part of one
+ * on it */
 static void updates_are_products_of_rows(void) {
   enum { N = 5, ROWS = 80, UP = 88 };
   static double values[PANEL], expected_values[PANEL];

@@ -1,5 +1,5 @@
-/* Where numbers or patience run out: overflow, tiny regularization, exhausted line searches, missing
- * arrays. Each must be refused by name or reported as what it is. */
+/* Where numbers or patience run out: overflow, tiny regularization, exhausted line searches,
+ * missing arrays. Each must be refused by name or reported as what it is. */
 #include <math.h>
 #include <string.h>
 

@@ -23,7 +23,8 @@ struct scene {
 
 static struct scene scene;
 
-/* rows of one side: chunks of columns are zero at random, and now and then the first or the last ones */
+/* rows of one side: chunks of columns are zero at random, and now and then the first or the last
+ * ones */
 static double *make_rows(double *J, int32_t i, int32_t t, uint64_t *seed) {
   const int32_t n = sizes_of_trees[t];
   const uint64_t zeros = n > 8 ? check_random_bits(seed) & check_random_bits(seed) : 0;
@@ -86,7 +87,8 @@ static void make_scene(uint64_t seed) {
                                 .v_hat_n = scene.v_hat_n};
 }
 
-/* a solver of one instruction set, with the scene loaded and its velocity set; NULL without the set */
+/* a solver of one instruction set, with the scene loaded and its velocity set; NULL without the
+ * set */
 static sap_solver *load(int32_t set) {
   sap_solver *solver = NULL;
   sap_settings settings = sap_settings_default();
@@ -171,8 +173,8 @@ static void reach(const struct sap_workspace *w) {
   }
 }
 
-/* Errors of v_c that are as large as round-off may be, times `scale`, move J^T gamma by less than the bound; which
- * is not much larger than the one that is found entry by entry. */
+/* Errors of v_c that are as large as round-off may be, times `scale`, move J^T gamma by less than
+ * the bound; which is not much larger than the one that is found entry by entry. */
 static void check_bound_of_impulse(struct sap_workspace *w, const struct sap_island *island) {
   const double scale = 0x1p30;
   uint64_t seed = 9;
@@ -207,8 +209,8 @@ static void check_bound_of_impulse(struct sap_workspace *w, const struct sap_isl
 
 static void bound_of_impulse(void) { for_all_sets(1, check_bound_of_impulse); }
 
-/* v_c that steps far away and back have summed up: its J^T gamma and that of J v differ by less than the bound of the
- * sums, and by more than what J v alone may be wrong by */
+/* v_c that steps far away and back have summed up: its J^T gamma and that of J v differ by less
+ * than the bound of the sums, and by more than what J v alone may be wrong by */
 static void check_bound_of_sums(struct sap_workspace *w, const struct sap_island *island) {
   enum { STEPS = 100 };
   uint64_t seed = 11;
@@ -385,7 +387,8 @@ static void diagonal_blocks(void) {
         x[i] = 1 - i;
       }
       CHECK(loops->is_diagonal(n, A));
-      /* any one entry decides: another one, or one of the diagonal that is not positive and finite */
+      /* any one entry decides: another one, or one of the diagonal that is not positive and
+       * finite */
       for (int32_t k = 0; k < n * n; ++k) {
         const double bad[] = {NAN, INFINITY, k % (n + 1) ? 1e-300 : -1, k % (n + 1) ? -1 : 0};
         const double good = A[k];

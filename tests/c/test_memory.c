@@ -1,5 +1,5 @@
-/* Memory: nothing is allocated once the workspace stands, every failure to allocate is a clean error, and
- * everything is given back. */
+/* Memory: nothing is allocated once the workspace stands, every failure to allocate is a clean
+ * error, and everything is given back. */
 #include <string.h>
 
 #include "check.h"
@@ -10,8 +10,8 @@
 static struct scene scene;
 static struct scene_outputs outputs;
 
-/* groups beside the contacts: a friction on the first velocity of each tree, and a bilateral constraint of one row
- * between each tree and the next */
+/* groups beside the contacts: a friction on the first velocity of each tree, and a bilateral
+ * constraint of one row between each tree and the next */
 static struct {
   int32_t first[SCENE_TREES], second[SCENE_TREES], world[SCENE_TREES];
   double one[SCENE_TREES], zero[SCENE_TREES], minus[SCENE_TREES];
@@ -52,7 +52,9 @@ static struct {
 
 static void add_barriers(void) {
   for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
-    barriers.barrier[i] = (int8_t)(i % 4 == 1 ? SAP_BARRIER_LOG : i % 4 == 3 ? SAP_BARRIER_EXP : SAP_BARRIER_NONE);
+    barriers.barrier[i] = (int8_t)(i % 4 == 1   ? SAP_BARRIER_LOG
+                                   : i % 4 == 3 ? SAP_BARRIER_EXP
+                                                : SAP_BARRIER_NONE);
     barriers.kappa[i] = 1 / scene.R_n[i];
     barriers.lambda[i] = 4;
   }

@@ -20,7 +20,8 @@ static void link_nodes(struct graph *g, int32_t a, int32_t b) {
   g->edge_b[g->n_edges++] = b;
 }
 
-/* about `degree` edges for each of the nodes [begin, n), which form the last component or components */
+/* about `degree` edges for each of the nodes [begin, n), which form the last component or
+ * components */
 static void add_random(struct graph *g, int32_t begin, double degree, uint64_t *seed) {
   for (int32_t i = begin; i < g->n; ++i) {
     for (int32_t j = begin; j < i; ++j) {

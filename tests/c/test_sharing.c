@@ -1,4 +1,5 @@
-/* How runs are divided among threads: each comes to one of them, and all have about as much to do. */
+/* How runs are divided among threads: each comes to one of them, and all have about as much to
+ * do. */
 #include <pthread.h>
 
 #include "check.h"
@@ -82,12 +83,14 @@ static void threads_have_as_much_to_do(void) {
       all += room.run[r].work;
     }
     CHECK_CLOSE(sum, all, 1e-12 * all);
-    /* each border is within half a run, 1, of where it should be; without cheap runs there may be more */
+    /* each border is within half a run, 1, of where it should be; without cheap runs there may be
+     * more */
     CHECK(most - least <= 4);
   }
 }
 
-/* The same costs lead to the same division: a thread takes its own runs in the order of their islands. */
+/* The same costs lead to the same division: a thread takes its own runs in the order of their
+ * islands. */
 static void neighbours_stay_together(void) {
   uint64_t seed = 1;
   static struct room room;

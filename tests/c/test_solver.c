@@ -48,7 +48,8 @@ static void a_resting_mass_sinks_as_section_ix_says(void) {
   const double four_pi2 = 4 * acos(-1) * acos(-1);
   struct point_mass p;
   make_point_mass(&p, m, mu);
-  /* near-rigid, at the depth where gravity and contact balance; pushed sideways at the cone's edge */
+  /* near-rigid, at the depth where gravity and contact balance; pushed sideways at the cone's
+   * edge */
   const double k = 1e12, tau_d = dt;
   const double R_n = beta * beta / four_pi2 * (sqrt(3) / m) / 3;
   const double phi0 = -R_n * m * g * dt * (dt + tau_d);

@@ -1,4 +1,5 @@
-/* What the solver refuses, and how: every rule has an error that names the argument and the index. */
+/* What the solver refuses, and how: every rule has an error that names the argument and the
+ * index. */
 #include <math.h>
 
 #include "scene.h"

@@ -14,26 +14,28 @@ typedef enum sap_region {
   SAP_NO_CONTACT = 3 /* Region III: y inside the polar cone */
 } sap_region;
 
-/* gamma_i = P_F(y_i) in the norm of R_i (18), G_i = -dgamma_i/dv_c,i (App. E) and the cost l_i (29) for n
- * contacts. y (n, 3) in N s, mu, R_t, R_n (n). Outputs, each of which may be NULL: gamma (n, 3),
- * G (n, 3, 3), cost (n), region (n). soft_norm is eps_s >= 0 in N s: y_r = sqrt(|y_t|^2 + eps_s^2). */
+/* gamma_i = P_F(y_i) in the norm of R_i (18), G_i = -dgamma_i/dv_c,i (App. E) and the cost l_i (29)
+ * for n contacts. y (n, 3) in N s, mu, R_t, R_n (n). Outputs, each of which may be NULL: gamma (n,
+ * 3), G (n, 3, 3), cost (n), region (n). soft_norm is eps_s >= 0 in N s: y_r = sqrt(|y_t|^2 +
+ * eps_s^2). */
 void sap_project(int64_t n, const double *y, const double *mu, const double *R_t, const double *R_n,
                  double soft_norm, double *gamma, double *G, double *cost, int8_t *region);
 
-/* The same with rigid cores: core (n) of enum sap_barrier, kappa (n) > 0 in J and barrier_lambda (n) > 0, the last
- * two read where core says so. l = kappa b(s) with s = |P_F(y)|_R/sqrt(kappa) and
+/* The same with rigid cores: core (n) of enum sap_barrier, kappa (n) > 0 in J and barrier_lambda
+ * (n) > 0, the last two read where core says so. l = kappa b(s) with s = |P_F(y)|_R/sqrt(kappa) and
  *
  *     log   b = -s log(1-s)/2             exp   b = s^2 exp(barrier_lambda s)/2
  *
- * Outside of the domain, s < 1 for log and barrier_lambda s < 20 for exp, the cost is infinite and gamma and G
- * are NaN. */
+ * Outside of the domain, s < 1 for log and barrier_lambda s < 20 for exp, the cost is infinite and
+ * gamma and G are NaN. */
 void sap_project_barrier(int64_t n, const double *y, const double *mu, const double *R_t,
-                      const double *R_n, double soft_norm, const int8_t *barrier, const double *kappa,
-                      const double *barrier_lambda, double *gamma, double *G, double *cost,
-                      int8_t *region);
+                         const double *R_n, double soft_norm, const int8_t *barrier,
+                         const double *kappa, const double *barrier_lambda, double *gamma,
+                         double *G, double *cost, int8_t *region);
 
-/* gamma = clamp(y, lower, upper), G = -dgamma/dv_c = 1/R within the bounds and 0 beyond, and the cost
- * R y^2/2 within, R (b y - b^2/2) beyond a bound b, for n rows. Outputs (n), each of which may be NULL. */
+/* gamma = clamp(y, lower, upper), G = -dgamma/dv_c = 1/R within the bounds and 0 beyond, and the
+ * cost R y^2/2 within, R (b y - b^2/2) beyond a bound b, for n rows. Outputs (n), each of which may
+ * be NULL. */
 void sap_clamp(int64_t n, const double *y, const double *R, const double *lower,
                const double *upper, double *gamma, double *G, double *cost);
 

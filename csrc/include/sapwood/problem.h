@@ -1,5 +1,5 @@
-/* A contact problem: masses, free-motion velocity, contacts and other constraints, and how physical parameters
- * become those of the convex cost. */
+/* A contact problem: masses, free-motion velocity, contacts and other constraints, and how physical
+ * parameters become those of the convex cost. */
 #ifndef SAPWOOD_PROBLEM_H
 #define SAPWOOD_PROBLEM_H
 
@@ -11,10 +11,10 @@ extern "C" {
 
 /* Barrier around the compliant law of a contact: its rigid core, see sap_project_barrier().
  *
- * With kappa = (delta/(dt + tau_d))^2/R_n the log barrier keeps the penetration of a contact below delta. It
- * needs a start inside of its domain: the guess is moved towards v = 0 as far as that takes. A contact that
- * would be outside at rest, deeper than delta, gets a larger kappa for this solve, delta growing like
- * sqrt(kappa). So does one that a moving surface leaves no room. */
+ * With kappa = (delta/(dt + tau_d))^2/R_n the log barrier keeps the penetration of a contact below
+ * delta. It needs a start inside of its domain: the guess is moved towards v = 0 as far as that
+ * takes. A contact that would be outside at rest, deeper than delta, gets a larger kappa for this
+ * solve, delta growing like sqrt(kappa). So does one that a moving surface leaves no room. */
 typedef enum sap_barrier {
   SAP_BARRIER_NONE = 0,
   SAP_BARRIER_LOG, /* no penetration beyond delta */
@@ -34,8 +34,9 @@ typedef enum sap_kind {
   SAP_N_KINDS
 } sap_kind;
 
-/* Constraints of one kind. J holds, per constraint, a row-major size x tree_nv[tree_a] block and then, if
- * tree_b >= 0, a row-major size x tree_nv[tree_b] block; n_rows is the sum of the sizes. */
+/* Constraints of one kind. J holds, per constraint, a row-major size x tree_nv[tree_a] block and
+ * then, if tree_b >= 0, a row-major size x tree_nv[tree_b] block; n_rows is the sum of the
+ * sizes. */
 typedef struct sap_constraints {
   sap_kind kind;
   int32_t n;             /* constraints */
@@ -69,11 +70,10 @@ typedef struct sap_problem {
   const double *v_hat_n;  /* (n_contacts), normal stabilization velocity, m/s */
   const double *v_hat_t; /* (n_contacts, 2), tangential bias (moving surfaces), m/s; NULL means 0 */
   int32_t n_groups;
-  const sap_constraints
-      *groups;               /* (n_groups) constraints of other kinds; NULL where there are none */
-  const int8_t *barrier;        /* (n_contacts) of sap_barrier; NULL: none has one */
-  const double *kappa;       /* (n_contacts), > 0 where there is a core, its energy, J */
-  const double *barrier_lambda; /* (n_contacts), > 0 where there is an exp core, dimensionless */
+  const sap_constraints *groups; /* (n_groups) of other kinds; NULL where there are none */
+  const int8_t *barrier;         /* (n_contacts) of sap_barrier; NULL: none has one */
+  const double *kappa;           /* (n_contacts), > 0 where there is a core, its energy, J */
+  const double *barrier_lambda;  /* (n_contacts), > 0 where there is an exp core, dimensionless */
 } sap_problem;
 
 /* Lengths that follow from the index arrays of a problem. */
@@ -84,8 +84,9 @@ typedef struct sap_sizes {
   int64_t n_rows; /* of all groups */
 } sap_sizes;
 
-/* Checks n_trees, n_contacts, tree_nv, tree_a, tree_b, and of the groups kind, n, size, tree_a and tree_b (the
- * only fields read), and computes the lengths of the other arrays. `error` may be NULL, here and below. */
+/* Checks n_trees, n_contacts, tree_nv, tree_a, tree_b, and of the groups kind, n, size, tree_a and
+ * tree_b (the only fields read), and computes the lengths of the other arrays. `error` may be NULL,
+ * here and below. */
 sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error);
 
 /* Full check: sizes, finiteness, symmetry and positive definiteness of A, mu >= 0, R > 0. */
@@ -107,9 +108,8 @@ typedef struct sap_parameters {
   const double *phi0;  /* (n_contacts) signed distance at the start of the step, m */
   const double *k;     /* (n_contacts) stiffness, N/m, > 0 */
   const double *tau_d; /* (n_contacts) dissipation time, s, >= 0 */
-  const double
-      *delta; /* (n_contacts) depth of the core, m, > 0, read where there is one; NULL: the problem
-                          has kappa */
+  /* (n_contacts) depth of the core, m, > 0, read where there is one; NULL: the problem has kappa */
+  const double *delta;
 } sap_parameters;
 
 /* R_n = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))   (21)
@@ -121,11 +121,11 @@ sap_status sap_regularize(const sap_problem *problem, const sap_parameters *para
                           double *R_n, double *v_hat_n, const sap_allocator *allocator,
                           sap_error *error);
 
-/* kappa = (delta/(dt + tau_d))^2/R_n of the contacts with a core, infinite elsewhere (n_contacts). Reads core
- * and n_contacts of `problem`, dt, tau_d and delta of `parameters`, and R_n (n_contacts); checks delta and what it
- * computes. */
+/* kappa = (delta/(dt + tau_d))^2/R_n of the contacts with a core, infinite elsewhere (n_contacts).
+ * Reads core and n_contacts of `problem`, dt, tau_d and delta of `parameters`, and R_n
+ * (n_contacts); checks delta and what it computes. */
 sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *parameters,
-                           const double *R_n, double *kappa, sap_error *error);
+                              const double *R_n, double *kappa, sap_error *error);
 
 /* Physical parameters of a group: arrays (n_rows), one for each parameter of the kind. */
 typedef struct sap_group_parameters {
@@ -140,21 +140,23 @@ const char *sap_kind_name(sap_kind kind); /* for example "limit" */
 int32_t sap_kind_parameters(sap_kind kind);
 const char *sap_kind_parameter(sap_kind kind, int32_t parameter); /* name, for example "tau_d" */
 
-/* R, v_hat, lower and upper (n_rows) of a group. With w = |W_ii|_F/n of the n <= 3 rows that are taken
- * together (1 to 3 and 4 to 6 of a constraint, which may differ in their units) and
- * R_nr = beta^2/(4 pi^2) w:
+/* R, v_hat, lower and upper (n_rows) of a group. With w = |W_ii|_F/n of the n <= 3 rows that are
+ * taken together (1 to 3 and 4 to 6 of a constraint, which may differ in their units) and R_nr =
+ * beta^2/(4 pi^2) w:
  *
  *     limit        phi0, k, tau_d
  *                  R = max(R_nr, 1/(dt k (dt + tau_d))), v_hat = -phi0/(dt + tau_d), gamma >= 0
  *     bilateral    g, k, tau_d, force_lower, force_upper
  *                  the same with g for phi0, dt force_lower <= gamma <= dt force_upper
  *     controller   Kp, Kd, q_0, q_d, v_d, u_ff, effort
- *                  R = max(R_nr, 1/(dt (dt Kp + Kd))), v_hat = (Kp (q_d - q_0) + Kd v_d + u_ff)/(dt Kp + Kd),
+ *                  R = max(R_nr, 1/(dt (dt Kp + Kd))),
+ *                  v_hat = (Kp (q_d - q_0) + Kd v_d + u_ff)/(dt Kp + Kd),
  *                  |gamma| <= dt effort
  *     dry_friction f                        R = sigma w, v_hat = 0, |gamma| <= dt f
  *
- * Where R_nr is the larger for a controller, both gains are scaled down at the same Kd/Kp. Reads trees and A of
- * `problem`, and of the group all but R, v_hat, lower and upper. Checks what it reads. */
+ * Where R_nr is the larger for a controller, both gains are scaled down at the same Kd/Kp. Reads
+ * trees and A of `problem`, and of the group all but R, v_hat, lower and upper. Checks what it
+ * reads. */
 sap_status sap_regularize_group(const sap_problem *problem, const sap_constraints *group,
                                 const sap_group_parameters *parameters, double *R, double *v_hat,
                                 double *lower, double *upper, const sap_allocator *allocator,

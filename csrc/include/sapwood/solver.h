@@ -88,9 +88,9 @@ typedef struct sap_solution {
   int8_t *regions;     /* (n_contacts) of sap_region, or NULL */
   double *group_gamma; /* (n_rows) rows of the groups one after the other, or NULL */
   double *group_v_c;   /* (n_rows) or NULL */
-  double *
-      barrier_scale; /* (n_contacts) delta of each core as it was used over that of the problem, sqrt of
-                         the same for kappa: 1 but for contacts that started too deep; or NULL */
+  /* (n_contacts) delta of each core as it was used over that of the problem, sqrt of the same for
+   * kappa: 1 but for contacts that started too deep; or NULL */
+  double *barrier_scale;
   sap_outcome outcome;
   int32_t tree;               /* for SAP_BREAKDOWN, else -1 */
   int32_t n_deep;             /* contacts whose barrier_scale is above 1, see sap_barrier */
@@ -118,17 +118,17 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
                              const sap_allocator *allocator, sap_error *error);
 void sap_solver_destroy(sap_solver *solver); /* NULL is allowed */
 
-/* Checks what it reads of the problem, then solves it: blocks of A of trees that no constraint touches are not
- * read. v_guess (nv) may be NULL: v_star; with `islands` it is not used for velocities that are
- * eliminated because no constraint moves them. On a status other than SAP_OK nothing is written to the output
- * arrays. Allocates only when the graph changed and needs more
+/* Checks what it reads of the problem, then solves it: blocks of A of trees that no constraint
+ * touches are not read. v_guess (nv) may be NULL: v_star; with `islands` it is not used for
+ * velocities that are eliminated because no constraint moves them. On a status other than SAP_OK
+ * nothing is written to the output arrays. Allocates only when the graph changed and needs more
  * room than any before it. */
 sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,
                             sap_solution *solution, sap_error *error);
 
-/* sap_regularize(), then sap_solver_solve(), with one factorization of A and no allocation of its own:
- * problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written. Where
- * parameters->delta is given problem->kappa is not read either. */
+/* sap_regularize(), then sap_solver_solve(), with one factorization of A and no allocation of its
+ * own: problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written.
+ * Where parameters->delta is given problem->kappa is not read either. */
 sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
                                      const sap_parameters *parameters, double *R_t, double *R_n,
                                      double *v_hat_n, const double *v_guess, sap_solution *solution,
@@ -137,15 +137,16 @@ sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *prob
 /* Records of the last solve, island after island; valid until the next call. */
 const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_records);
 
-/* Cost (17), gradient, dense Hessian H = A + J^T G J (nv, nv) and Newton direction -H^-1 grad (nv) at v
- * (nv), NaN in an island where H is not positive definite to round-off. Any output may be NULL. Trees
- * without constraints take part too. Outside of the domain of a core the cost is infinite and the rest NaN. */
+/* Cost (17), gradient, dense Hessian H = A + J^T G J (nv, nv) and Newton direction -H^-1 grad (nv)
+ * at v (nv), NaN in an island where H is not positive definite to round-off. Any output may be
+ * NULL. Trees without constraints take part too. Outside of the domain of a core the cost is
+ * infinite and the rest NaN. */
 sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
                                double *cost, double *gradient, double *hessian, double *direction,
                                sap_error *error);
 
-/* l(v + alpha dv) - l(v) and its first two derivatives in alpha (VIII-C) at n values of alpha: writes
- * three arrays (n), infinite beyond the domain of a core; v must be inside. */
+/* l(v + alpha dv) - l(v) and its first two derivatives in alpha (VIII-C) at n values of alpha:
+ * writes three arrays (n), infinite beyond the domain of a core; v must be inside. */
 sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem, const double *v,
                                  const double *dv, int32_t n, const double *alpha,
                                  double *difference, double *slope, double *curvature,

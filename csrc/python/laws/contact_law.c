@@ -1,9 +1,9 @@
-/* sap_project_barrier for arrays of contacts. The Python layer checks the values, where their indices are
- * still the caller's, and broadcasts; this fills new arrays. */
+/* sap_project_barrier for arrays of contacts. The Python layer checks the values, where their
+ * indices are still the caller's, and broadcasts; this fills new arrays. */
 #include "python/module.h"
 
-/* y (n, 3), mu (n), R_t (n), R_n (n), soft_norm and, or NULL, core (n), kappa (n), core_lambda (n) as they
- * came, converted */
+/* y (n, 3), mu (n), R_t (n), R_n (n), soft_norm and, or NULL, core (n), kappa (n), core_lambda (n)
+ * as they came, converted */
 typedef struct law_arguments {
   PyArrayObject *y, *mu, *R_t, *R_n, *core, *kappa, *core_lambda;
   double soft_norm;
@@ -36,10 +36,10 @@ static void apply_law(const law_arguments *in, double *gamma, double *G, double 
                       int8_t *regions) {
   const int8_t *core = in->core ? PyArray_DATA(in->core) : NULL;
   Py_BEGIN_ALLOW_THREADS
-  sap_project_barrier(in->n, sapwood_doubles(in->y), sapwood_doubles(in->mu), sapwood_doubles(in->R_t),
-                   sapwood_doubles(in->R_n), in->soft_norm, core,
-                   core ? sapwood_doubles(in->kappa) : NULL,
-                   core ? sapwood_doubles(in->core_lambda) : NULL, gamma, G, cost, regions);
+  sap_project_barrier(in->n, sapwood_doubles(in->y), sapwood_doubles(in->mu),
+                      sapwood_doubles(in->R_t), sapwood_doubles(in->R_n), in->soft_norm, core,
+                      core ? sapwood_doubles(in->kappa) : NULL,
+                      core ? sapwood_doubles(in->core_lambda) : NULL, gamma, G, cost, regions);
   Py_END_ALLOW_THREADS
 }
 

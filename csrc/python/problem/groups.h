@@ -1,7 +1,7 @@
 /* The groups of constraints of a _core.Problem: sap_constraints and the arrays they point at.
  *
- * As for the contacts, float arrays are the caller's where they were contiguous float64, and the index arrays
- * are private copies. */
+ * As for the contacts, float arrays are the caller's where they were contiguous float64, and the
+ * index arrays are private copies. */
 #ifndef SAPWOOD_PYTHON_GROUPS_H
 #define SAPWOOD_PYTHON_GROUPS_H
 
@@ -16,12 +16,13 @@ typedef struct sapwood_groups {
   PyObject *bounds;       /* tuple (n) of (R, v_hat, lower, upper), read-only */
 } sapwood_groups;
 
-/* Takes kinds and index arrays from a tuple of (kind, size, tree_a, tree_b, J, given, parameters, beta) and
- * points `problem` at the groups. 0, or -1 with an exception. */
+/* Takes kinds and index arrays from a tuple of (kind, size, tree_a, tree_b, J, given, parameters,
+ * beta) and points `problem` at the groups. 0, or -1 with an exception. */
 int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *tuple, sap_problem *problem);
 
-/* Takes J, and R, v_hat, lower and upper or the parameters they follow from: `given` and `parameters` are tuples
- * of arrays or None. Reads the trees of the problem. 0, or -1 with an exception. */
+/* Takes J, and R, v_hat, lower and upper or the parameters they follow from: `given` and
+ * `parameters` are tuples of arrays or None. Reads the trees of the problem. 0, or -1 with an
+ * exception. */
 int sapwood_groups_read_values(sapwood_groups *groups, PyObject *tuple, const sap_problem *problem,
                                const sap_parameters *step, const struct sap_masses *masses);
 

@@ -251,16 +251,18 @@ static int find_energy(sapwood_problem *self, const sap_parameters *parameters) 
   }
   sap_error error = {0};
   const sap_status status = sap_barrier_energy(&self->problem, parameters, self->problem.R_n,
-                                            sapwood_doubles(kappa), &error);
+                                               sapwood_doubles(kappa), &error);
   self->problem.kappa = keep(kappa, &self->kappa);
   return sapwood_raise(status, &error) < 0 || self->problem.kappa == NULL ? -1 : 0;
 }
 
-/* core (int8), core_lambda, and kappa as given, else from delta; phi0, k and tau_d have been read */
+/* core (int8), core_lambda, and kappa as given, else from delta; phi0, k and tau_d have been
+ * read */
 static int read_cores(sapwood_problem *self, const arguments *in, sap_parameters *parameters) {
   sap_problem *p = &self->problem;
   npy_intp n = p->n_contacts;
-  if (keep_optional(in->core_lambda, "core_lambda", n, &self->core_lambda, &p->barrier_lambda) < 0 ||
+  if (keep_optional(in->core_lambda, "core_lambda", n, &self->core_lambda, &p->barrier_lambda) <
+          0 ||
       keep_optional(in->delta, "delta", n, &self->delta, &parameters->delta) < 0 ||
       keep_optional(in->kappa, "kappa", n, &self->kappa, &p->kappa) < 0) {
     return -1;

@@ -22,8 +22,9 @@ typedef struct sapwood_problem {
   sapwood_groups groups;
 } sapwood_problem;
 
-/* Where a solve starts (nv): at *guess, an object of Python, at the problem's own guess where that is None, at v_star where
- * the result is NULL. *array holds a new reference to what the result points into, or NULL. 0, or -1 with an exception. */
+/* Where a solve starts (nv): at *guess, an object of Python, at the problem's own guess where that
+ * is None, at v_star where the result is NULL. *array holds a new reference to what the result
+ * points into, or NULL. 0, or -1 with an exception. */
 int sapwood_read_guess(const sapwood_problem *problem, PyObject *guess, PyArrayObject **array,
                        const double **v_guess);
 

@@ -1,9 +1,10 @@
 /* _core.solve_batch: many problems on several threads.
  *
- * Everything that needs Python is done by the calling thread: it makes room for result after result, which helpers
- * fill behind it without the GIL, then turns those that are ready into Python objects, in order; where none is
- * ready it solves one itself. Without helpers it goes through the problems one by one.
- */
+ * Everything that needs Python is done by the calling thread: it makes room for result after
+ * result, which helpers fill behind it without the GIL, then turns those that are ready into Python
+ * objects, in order; where none is ready it solves one itself. Without helpers it goes through the
+ * problems one by one.
+ * */
 #include "python/problem/problem.h"
 
 #include <math.h>
@@ -104,7 +105,8 @@ static int prepare_entry(const sapwood_state *state, const batch *all, Py_ssize_
   return 0;
 }
 
-/* the solution of problem i, whose arrays are no longer those of the entry, into the list; 0, or -1 with an exception */
+/* the solution of problem i, whose arrays are no longer those of the entry, into the list; 0, or -1
+ * with an exception */
 static int finish_entry(const sapwood_state *state, const batch *all, Py_ssize_t i,
                         PyObject *list) {
   entry *e = &all->entries[i];
@@ -126,10 +128,10 @@ static int finish_entry(const sapwood_state *state, const batch *all, Py_ssize_t
   return 0;
 }
 
-/* ---- threads ----------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
-/* n threads, those of the batch before where it had as many: making them takes longer than a few small solves. NULL
- * when memory ran out. */
+/* n threads, those of the batch before where it had as many: making them takes longer than a few
+ * small solves. NULL when memory ran out. */
 static struct sap_threads *take_threads(sapwood_state *state, int n, const sap_allocator *memory) {
   struct sap_threads *threads = state->idle_threads;
   if (threads != NULL && state->n_idle_threads == n) {
@@ -152,7 +154,7 @@ static void leave_threads(sapwood_state *state, struct sap_threads *threads, int
   sap_threads_destroy(before, memory);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------ */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* fills the list with solutions; 0, or -1 with an exception */
 static int run_alone(const sapwood_state *state, batch *all, PyObject *list) {

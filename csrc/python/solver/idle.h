@@ -1,5 +1,6 @@
-/* Solvers that nobody uses any more, kept for the next ones: sapwood.solve() takes one per call, and fresh pages from the
- * system would cost it more than a small solve. What they solved before is forgotten, their memory is not.
+/* Solvers that nobody uses any more, kept for the next ones: sapwood.solve() takes one per call,
+ * and fresh pages from the system would cost it more than a small solve. What they solved before is
+ * forgotten, their memory is not.
  *
  * All this needs the GIL, and so no lock that a fork could leave behind. */
 #ifndef SAPWOOD_PYTHON_IDLE_H

@@ -1,8 +1,8 @@
 /* _core.SolutionValues: what a Solution holds, as the core wrote it.
  *
- * sapwood.Solution is a dataclass derived from it that adds no room of its own: a solve fills one object of C, and its
- * numbers become Python objects where they are read.
- */
+ * sapwood.Solution is a dataclass derived from it that adds no room of its own: a solve fills one
+ * object of C, and its numbers become Python objects where they are read.
+ * */
 #include "python/module.h"
 
 #include <stddef.h>
@@ -31,8 +31,8 @@ static PyObject *active_rows(const sap_constraints *group, const double *gamma, 
   return active;
 }
 
-/* new tuple with the ConstraintSolution (gamma, v_c, active) of each group, the first two as parts of the arrays of
- * all rows */
+/* new tuple with the ConstraintSolution (gamma, v_c, active) of each group, the first two as parts
+ * of the arrays of all rows */
 static PyObject *group_tuple(const sapwood_state *state, const sapwood_result *result,
                              const sap_problem *problem) {
   const int32_t n = result->group_gamma == NULL ? 0 : problem->n_groups;

@@ -1,15 +1,17 @@
-/* The functions of the MuJoCo library that Python has loaded, and the places of the fields of its structs.
+/* The functions of the MuJoCo library that Python has loaded, and the places of the fields of its
+ * structs.
  *
- * Python finds both at run time (sapwood/mujoco_engine.py): addresses in the loaded library, offsets from
- * MuJoCo's own description of its structs, checked against a live model. Nothing is linked and no header
- * of MuJoCo is read, so one build serves every version whose fields have these names and types.
+ * Python finds both at run time (sapwood/mujoco_engine.py): addresses in the loaded library,
+ * offsets from MuJoCo's own description of its structs, checked against a live model. Nothing is
+ * linked and no header of MuJoCo is read, so one build serves every version whose fields have these
+ * names and types.
  *
- * MuJoCo reports an error by a call of its log handler that must not return: sapwood_mujoco_call runs
- * MuJoCo's functions under a handler that jumps back to it. What an error leaves of the data is for the
- * caller to restore. Warnings go where they would go without us.
+ * MuJoCo reports an error by a call of its log handler that must not return: sapwood_mujoco_call
+ * runs MuJoCo's functions under a handler that jumps back to it. What an error leaves of the data
+ * is for the caller to restore. Warnings go where they would go without us.
  *
- * Ownership: the table lives in a capsule, which keeps the types of the model and the data alive; it
- * never changes. */
+ * Ownership: the table lives in a capsule, which keeps the types of the model and the data alive;
+ * it never changes. */
 #ifndef SAPWOOD_PYTHON_MUJOCO_API_H
 #define SAPWOOD_PYTHON_MUJOCO_API_H
 
@@ -73,12 +75,12 @@ PyObject *sapwood_mujoco_api(PyObject *module, PyObject *args);
 /* The table in the capsule `object`, or NULL with TypeError. */
 const sapwood_mujoco *sapwood_mujoco_of(PyObject *object);
 
-/* Address of the struct behind a MjModel or MjData, which must be of `type`; NULL with an exception that
- * calls it `name`. */
+/* Address of the struct behind a MjModel or MjData, which must be of `type`; NULL with an exception
+ * that calls it `name`. */
 void *sapwood_mujoco_address(PyObject *object, PyTypeObject *type, const char *name);
 
-/* Calls body(context), which may call MuJoCo, and returns 0; or -1 when MuJoCo reported an error, with its
- * text in `message` (SAPWOOD_MUJOCO_MESSAGE). Calls may be nested. Without the GIL. */
+/* Calls body(context), which may call MuJoCo, and returns 0; or -1 when MuJoCo reported an error,
+ * with its text in `message` (SAPWOOD_MUJOCO_MESSAGE). Calls may be nested. Without the GIL. */
 int sapwood_mujoco_call(const sapwood_mujoco *api, void (*body)(void *), void *context,
                         char *message);
 

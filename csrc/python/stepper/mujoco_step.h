@@ -4,8 +4,8 @@
  *     gather, solve, write back,
  *     mj_sensorAcc, mj_Euler
  *
- * A step that cannot be taken leaves the state before it and says why. The lock of the stepper is held for
- * the contact part alone, so that MuJoCo's callbacks may use the stepper. */
+ * A step that cannot be taken leaves the state before it and says why. The lock of the stepper is
+ * held for the contact part alone, so that MuJoCo's callbacks may use the stepper. */
 #ifndef SAPWOOD_PYTHON_MUJOCO_STEP_H
 #define SAPWOOD_PYTHON_MUJOCO_STEP_H
 
@@ -69,19 +69,20 @@ typedef struct sapwood_world {
 int sapwood_world_open(sapwood_world *world, sapwood_stepper *stepper, PyObject *api,
                        PyObject *model, PyObject *data);
 
-/* Takes a step and returns world->failure. Without the GIL; where MuJoCo reported an error, a Python
- * exception of a callback may be set. */
+/* Takes a step and returns world->failure. Without the GIL; where MuJoCo reported an error, a
+ * Python exception of a callback may be set. */
 sapwood_step_failure sapwood_world_step(sapwood_world *world);
 
-/* The failure as a tuple (name, array, index, message), or the exception that is set, of a callback, or a
- * MemoryError. NULL with an exception when memory ran out. Needs the GIL. */
+/* The failure as a tuple (name, array, index, message), or the exception that is set, of a
+ * callback, or a MemoryError. NULL with an exception when memory ran out. Needs the GIL. */
 PyObject *sapwood_world_failure(const sapwood_world *world);
 
-/* Room for n records in an array of dtype STEP_RECORD, or NULL with an exception. The array owns it. */
+/* Room for n records in an array of dtype STEP_RECORD, or NULL with an exception. The array owns
+ * it. */
 sapwood_step_record *sapwood_take_records(PyObject *object, npy_intp n);
 
-/* Lets signals in when the last look (`looked`, by sap_seconds) is some time ago: -1 with an exception where
- * one of them wants to interrupt, else 0. Without the GIL. */
+/* Lets signals in when the last look (`looked`, by sap_seconds) is some time ago: -1 with an
+ * exception where one of them wants to interrupt, else 0. Without the GIL. */
 int sapwood_look_for_signals(double now, double *looked);
 
 /* Adds the dtype STEP_RECORD to the module. 0, or -1 with an exception. */

@@ -1,11 +1,11 @@
-/* _core.ModelStepper: gathers the contact problem of a simulated model, solves it and writes accelerations
- * and forces back, in one call per step.
+/* _core.ModelStepper: gathers the contact problem of a simulated model, solves it and writes
+ * accelerations and forces back, in one call per step.
  *
- * The constant arrays of the model are copied at construction and checked once (stepper_constants.c). The
- * arrays of a step are read and written in place while
- * the call holds references to them. Everything between reading and writing happens without the GIL and
- * under the lock of the stepper; results are copied out under the same lock.
- */
+ * The constant arrays of the model are copied at construction and checked once
+ * (stepper_constants.c). The arrays of a step are read and written in place while the call holds
+ * references to them. Everything between reading and writing happens without the GIL and under the
+ * lock of the stepper; results are copied out under the same lock.
+ * */
 #include "python/stepper/stepper.h"
 
 #include <stddef.h>

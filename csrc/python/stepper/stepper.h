@@ -1,9 +1,9 @@
-/* _core.ModelStepper, shared by stepper.c (construction and the contact part of steps), stepper_run.c and
- * stepper_rollout.c (whole steps), stepper_write.c (the end of a step that was solved elsewhere) and
- * stepper_results.c (what the last step left).
+/* _core.ModelStepper, shared by stepper.c (construction and the contact part of steps),
+ * stepper_run.c and stepper_rollout.c (whole steps), stepper_write.c (the end of a step that was
+ * solved elsewhere) and stepper_results.c (what the last step left).
  *
- * Fields under the lock change with every step; the others never after construction. The lock is waited
- * for and held without the GIL. */
+ * Fields under the lock change with every step; the others never after construction. The lock is
+ * waited for and held without the GIL. */
 #ifndef SAPWOOD_PYTHON_STEPPER_H
 #define SAPWOOD_PYTHON_STEPPER_H
 
@@ -61,11 +61,12 @@ static inline int sapwood_has_velocity(sap_outcome outcome) {
   return outcome != SAP_BREAKDOWN && outcome != SAP_NON_FINITE;
 }
 
-/* Fills forest, elements (None for none) and arrays from two mappings. 0, or -1 with an exception. */
+/* Fills forest, elements (None for none) and arrays from two mappings. 0, or -1 with an
+ * exception. */
 int sapwood_stepper_read_constants(sapwood_stepper *self, PyObject *forest, PyObject *elements);
 
-/* Gathers; solves and writes back unless `gather_only`. SAP_OK with gather.fault or without a velocity means
- * that nothing was written. Without the GIL, under the lock. */
+/* Gathers; solves and writes back unless `gather_only`. SAP_OK with gather.fault or without a
+ * velocity means that nothing was written. Without the GIL, under the lock. */
 sap_status sapwood_stepper_solve(sapwood_stepper *self, const sapwood_step_fields *fields,
                                  int gather_only, sap_error *error);
 

@@ -1,4 +1,5 @@
-/* The arrays of one step of a ModelStepper, checked and held while the step reads and writes them. */
+/* The arrays of one step of a ModelStepper, checked and held while the step reads and writes
+ * them. */
 #ifndef SAPWOOD_PYTHON_STEPPER_ARRAYS_H
 #define SAPWOOD_PYTHON_STEPPER_ARRAYS_H
 
@@ -12,8 +13,9 @@ typedef struct sapwood_step_arrays {
   sapwood_step_fields fields; /* into the arrays */
 } sapwood_step_arrays;
 
-/* Takes the tuples state, contacts, outputs and elements of `solve` from its arguments. `arrays` must be zeroed
- * before and released after, also on failure: -1 with TypeError or ValueError naming the array. */
+/* Takes the tuples state, contacts, outputs and elements of `solve` from its arguments. `arrays`
+ * must be zeroed before and released after, also on failure: -1 with TypeError or ValueError naming
+ * the array. */
 int sapwood_step_arrays_take(sapwood_step_arrays *arrays, const sapwood_stepper *stepper,
                              PyObject *const *args, Py_ssize_t n_args);
 

@@ -1,7 +1,7 @@
 /* Private copies of the constant arrays of a model: its forest and its constrained elements.
  *
- * One table row per array. They are checked once (sap_forest_check, sap_elements_check), so no Python code
- * can make the gathering read out of bounds. */
+ * One table row per array. They are checked once (sap_forest_check, sap_elements_check), so no
+ * Python code can make the gathering read out of bounds. */
 #include "python/stepper/stepper.h"
 
 #include <stddef.h>

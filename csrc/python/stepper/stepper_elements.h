@@ -1,5 +1,5 @@
-/* The arrays that constrained elements are gathered from in a step: one table, for arrays that come as NumPy
- * arrays and for those that are found at offsets in the engine's data. */
+/* The arrays that constrained elements are gathered from in a step: one table, for arrays that come
+ * as NumPy arrays and for those that are found at offsets in the engine's data. */
 #ifndef SAPWOOD_PYTHON_STEPPER_ELEMENTS_H
 #define SAPWOOD_PYTHON_STEPPER_ELEMENTS_H
 
@@ -27,8 +27,8 @@ typedef struct sapwood_element_array {
 
 extern const sapwood_element_array sapwood_element_arrays[SAPWOOD_ELEMENT_ARRAYS];
 
-/* Points the state at the arrays of the tuple, in the order of the table and with the disabled groups at the
- * end. References are added to `held`, also on failure: -1 with an exception. */
+/* Points the state at the arrays of the tuple, in the order of the table and with the disabled
+ * groups at the end. References are added to `held`, also on failure: -1 with an exception. */
 int sapwood_elements_take(const sapwood_stepper *self, PyObject *tuple, int32_t n_rows,
                           struct sap_element_state *state, PyArrayObject **held, int *n_held);
 

@@ -1,8 +1,8 @@
 /* What the last step of a ModelStepper left, as NumPy arrays of its own.
  *
- * A table names the arrays to copy. It is written twice under the lock: for the lengths, so that arrays
- * can be allocated with the GIL held, and for the copy, which is refused when a step in another thread
- * changed the lengths in between. */
+ * A table names the arrays to copy. It is written twice under the lock: for the lengths, so that
+ * arrays can be allocated with the GIL held, and for the copy, which is refused when a step in
+ * another thread changed the lengths in between. */
 #include "python/stepper/stepper.h"
 
 #include <string.h>
@@ -67,7 +67,8 @@ static int copy_locked(sapwood_stepper *self, describe *write, const output *tab
   return same;
 }
 
-/* arrays (MAX_OUTPUTS) with the values of the last step; the number of them, or -1 with an exception */
+/* arrays (MAX_OUTPUTS) with the values of the last step; the number of them, or -1 with an
+ * exception */
 static int copy_out(sapwood_stepper *self, describe *write, output *table, PyArrayObject **arrays) {
   const int n = describe_locked(self, write, table);
   int failed = 0, same = 0;
@@ -271,7 +272,8 @@ static void describe_bounds(PyArrayObject *const *arrays, sap_constraints *group
   }
 }
 
-/* scalars of the solution and a copy of the history (from PyMem_RawMalloc); 0 when memory ran out */
+/* scalars of the solution and a copy of the history (from PyMem_RawMalloc); 0 when memory ran
+ * out */
 static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solved, double *seconds,
                         sap_iteration **records, int32_t *n_records) {
   int complete = 1;

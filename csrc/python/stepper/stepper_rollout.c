@@ -1,12 +1,14 @@
 /* ModelStepper.rollout: many worlds, one after the other, on one MjData, without the GIL.
  *
- * Every world begins with all that a step starts from set anew, so that nothing of the one before it
- * remains. The caller shares worlds out to threads, each with a ModelStepper and a MjData of its own. */
+ * Every world begins with all that a step starts from set anew, so that nothing of the one before
+ * it remains. The caller shares worlds out to threads, each with a ModelStepper and a MjData of its
+ * own. */
 #include "python/stepper/mujoco_step.h"
 
 #include "base/clock.h"
 
-/* An array of (worlds, steps, columns) or (worlds, columns); what has one world or one step serves all. */
+/* An array of (worlds, steps, columns) or (worlds, columns); what has one world or one step serves
+ * all. */
 typedef struct plane {
   double *base; /* NULL where there is none */
   npy_intp world_stride, step_stride;

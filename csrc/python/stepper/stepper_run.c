@@ -1,7 +1,7 @@
 /* ModelStepper.run: the loop over steps of one MjData, without the GIL.
  *
- * Between steps the GIL is taken now and then to let signals in: Ctrl-C ends the loop after the step it
- * is in. */
+ * Between steps the GIL is taken now and then to let signals in: Ctrl-C ends the loop after the
+ * step it is in. */
 #include "python/stepper/mujoco_step.h"
 
 /* longest time between two looks for signals, s, unless a step takes longer */

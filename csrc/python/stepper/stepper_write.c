@@ -1,5 +1,5 @@
-/* ModelStepper.write: turns a solution that was found elsewhere, of the problem gathered last, into the arrays
- * that a step leaves. Steps by other schemes than the stepper's own end with it. */
+/* ModelStepper.write: turns a solution that was found elsewhere, of the problem gathered last, into
+ * the arrays that a step leaves. Steps by other schemes than the stepper's own end with it. */
 #include <string.h>
 
 #include "model/scatter.h"

@@ -14,8 +14,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 import sapwood
-from sapwood.cli import clutter, figure, info, solve
+from sapwood.cli import info, solve
 from sapwood.cli.command import FAILURE, INTERRUPTED, USAGE, CommandError, Parser
+from sapwood.studies.commands import clutter, figure
 
 _COMMANDS = (clutter, figure, solve, info)
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood.rigid_core import (
+from sapwood.laws.rigid_core import (
     DEFAULT_LAMBDA,
     EXPONENT_MOST,
     EXPONENT_START,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.problem import ContactProblem
-from sapwood.rigid_core import CoreKind
+from sapwood.laws.rigid_core import CoreKind
+from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Region
 
 from .contact import contact_cost, contact_cost_difference, law, project

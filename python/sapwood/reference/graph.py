@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.problem import ContactProblem
+from sapwood.problem.contact_problem import ContactProblem
 
 Adjacency = dict[int, set[int]]
 

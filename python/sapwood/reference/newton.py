@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood.problem import ContactProblem
+from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import DEFAULT_SETTINGS, SapSettings
 from sapwood.solution import ConstraintSolution, Solution, Status
 from sapwood.solver import Evaluation, LineValues

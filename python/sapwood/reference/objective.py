@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood.problem import ContactProblem
+from sapwood.problem.contact_problem import ContactProblem
 
 from .core_pool import CorePool
 from .pools import ContactPool, Pool, RowPool, State

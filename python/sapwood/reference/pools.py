@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.problem import ContactProblem
+from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Region
 
 from .clamp import clamp, clamp_cost_difference

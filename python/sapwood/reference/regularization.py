@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood.problem import ContactProblem
+from sapwood.problem.contact_problem import ContactProblem
 
 from .cholesky import factor_dense, solve_lower
 

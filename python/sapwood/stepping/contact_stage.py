@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.constraint_group import ConstraintGroup
+from sapwood.constraints.group import ConstraintGroup
 from sapwood.dense import diagonal_blocks, jacobian_offsets, offsets
-from sapwood.problem import ContactProblem
-from sapwood.problem_arrays import Delassus
+from sapwood.problem.arrays import Delassus
+from sapwood.problem.contact_problem import ContactProblem
 from sapwood.stepping.free_motion import FreeMotion
 from sapwood.stepping.model import Contacts
 from sapwood.stepping.schemes import Scheme

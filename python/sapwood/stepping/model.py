@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.constraint_group import ConstraintGroup
+from sapwood.constraints.group import ConstraintGroup
 from sapwood.dense import split_jacobian
 
 _Float = NDArray[np.float64]

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.checks import integer
-from sapwood.problem import ContactProblem
-from sapwood.problem_arrays import Delassus
+from sapwood.problem.arrays import Delassus
+from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
 from sapwood.solver import SapSolver

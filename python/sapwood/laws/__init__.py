@@ -1,0 +1,17 @@
+"""The laws of contacts and of clamped rows by themselves, and the materials they follow from."""
+
+from sapwood.laws.contact import Projection, contact_cost, project
+from sapwood.laws.materials import ContactMaterial
+from sapwood.laws.rigid_core import CoreKind, RigidCore
+from sapwood.laws.rows import ClampedRows, clamp
+
+__all__ = [
+    "ClampedRows",
+    "ContactMaterial",
+    "CoreKind",
+    "Projection",
+    "RigidCore",
+    "clamp",
+    "contact_cost",
+    "project",
+]

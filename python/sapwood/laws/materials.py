@@ -1,0 +1,266 @@
+"""Contact material of geoms: stiffness, dissipation time and friction, and where they come from.
+
+Two geoms in contact act like their materials in series, the rules of Drake::
+
+    k     = k1 k2/(k1 + k2)
+    tau_d = k2/(k1 + k2) tau1 + k1/(k1 + k2) tau2
+    mu    = 2 mu1 mu2/(mu1 + mu2)
+
+tau_d is Drake's rule for its dissipation of Hunt and Crossley, which weighs each side by its share
+of the compliance: of two equal materials the pair has the dissipation time of either. (For the
+linear model Drake takes the plain sum of the two.) A rigid geom, with infinite stiffness, leaves k
+and tau_d to the other one; between two rigid geoms contact is as stiff as the time step allows,
+Eq. (21), and tau_d is the mean.
+
+Each geom takes the share k/k_i of the depth, half of it where both are rigid. The rigid core of a
+geom is met where its share is delta_i, and the pair has the core that is met first::
+
+    delta = min_i delta_i k_i/k
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core
+from sapwood.laws.rigid_core import CoreKind, RigidCore
+
+PREFIX = "sapwood/"
+
+# entries of `sapwood.constraint_materials`
+OTHER_KINDS = ("constraint", "joint", "tendon", "equality")
+
+
+@dataclasses.dataclass(frozen=True)
+class ContactMaterial:
+    """Material of a geom in contact; immutable, checked when made.
+
+    Parameters
+    ----------
+    stiffness : float
+        k > 0 in N/m; infinite for a rigid geom.
+    dissipation_time : float, optional
+        tau_d >= 0 in s. None is the time step, as in section X-C.
+    friction : float, optional
+        Coefficient mu >= 0. None is the friction that the model gives the geom.
+    core : RigidCore, optional
+        What lies below the compliant layer; None for nothing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where a value is not a number or out of range; the text names the field.
+
+    Examples
+    --------
+    >>> ContactMaterial(stiffness=1e7, friction=0.8)
+    ContactMaterial(stiffness=10000000.0, dissipation_time=None, friction=0.8, core=None)
+    """
+
+    stiffness: float = math.inf
+    dissipation_time: float | None = None
+    friction: float | None = None
+    core: RigidCore | None = None
+
+    def __post_init__(self) -> None:
+        if self.stiffness != math.inf:
+            _core.as_float64(self.stiffness, "stiffness", (), "positive")
+        object.__setattr__(self, "stiffness", float(self.stiffness))
+        for name in ("dissipation_time", "friction"):
+            value = getattr(self, name)
+            if value is not None:
+                _core.as_float64(value, name, (), "non-negative")
+                object.__setattr__(self, name, float(value))
+        if self.core is not None and not isinstance(self.core, RigidCore):
+            raise TypeError(f"core must be a RigidCore, not {type(self.core).__name__}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Geoms:
+    """What the rules below read of a model.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Name of each geom, empty for none.
+    groups : ndarray of int (n_geoms,)
+        Group of each geom.
+    friction : ndarray (n_geoms,)
+        The model's own sliding friction of each geom.
+    entries : mapping of str to sequence of float
+        The model's custom numbers by name; see :func:`custom_materials`.
+    """
+
+    names: Sequence[str]
+    groups: NDArray[np.int32]
+    friction: NDArray[np.float64]
+    entries: Mapping[str, Sequence[float]]
+
+
+def _custom_material(entry: str, values: Sequence[float]) -> ContactMaterial:
+    if not 1 <= len(values) <= 3:
+        raise ValueError(
+            f"numeric '{entry}' has {len(values)} values, expected stiffness, dissipation time and "
+            "friction, or the first one or two of them"
+        )
+    stiffness = math.inf if values[0] == 0.0 else values[0]
+    try:
+        dissipation_time, friction = (*values[1:], None, None)[:2]
+        return ContactMaterial(stiffness, dissipation_time, friction)
+    except ValueError as error:
+        raise ValueError(f"numeric '{entry}': {error}") from None
+
+
+def custom_materials(geoms: Geoms) -> dict[str | int | None, ContactMaterial]:
+    """Materials that a model carries in its own custom numbers.
+
+    In MJCF::
+
+        <custom>
+          <numeric name="sapwood/default"      data="1e7 0.01"/>
+          <numeric name="sapwood/group/3"      data="1e5 0.02"/>
+          <numeric name="sapwood/geom/foot"    data="1e5 0.02 0.9"/>
+        </custom>
+
+    The numbers are stiffness (N/m, 0 for rigid), dissipation time (s) and friction; the last two
+    may be left out. A prefix that attaching one model to another puts before the names is taken off
+    again: ``robot/sapwood/geom/foot`` is for the geom ``robot/foot``, while default and groups are
+    read without a prefix only.
+
+    Parameters
+    ----------
+    geoms : Geoms
+        Names and custom numbers of the model.
+
+    Returns
+    -------
+    dict
+        Materials by geom name, by group number, and the default by None.
+
+    Raises
+    ------
+    ValueError
+        For a name that fits none of these forms or names no geom, or values out of range.
+    """
+    materials: dict[str | int | None, ContactMaterial] = {}
+    known = set(geoms.names)
+    for entry, values in geoms.entries.items():
+        before, found, rest = entry.partition(PREFIX)
+        kind, _, name = rest.partition("/")
+        if not found or kind in OTHER_KINDS:
+            continue
+        material = _custom_material(entry, values)
+        if kind == "geom" and before + name in known and name:
+            materials[before + name] = material
+        elif kind == "geom":
+            raise ValueError(f"numeric '{entry}': there is no geom '{before + name}'")
+        elif not before and kind == "group" and name.isdecimal():
+            materials[int(name)] = material
+        elif not before and rest == "default":
+            materials[None] = material
+        else:
+            raise ValueError(
+                f"numeric '{entry}': must be sapwood/default, sapwood/group/NUMBER or "
+                "sapwood/geom/NAME, the first two without a prefix"
+            )
+    return materials
+
+
+class GeomMaterials(NamedTuple):
+    """Materials of geoms, one entry per geom."""
+
+    stiffness: NDArray[np.float64]
+    """k, N/m, infinite for rigid."""
+    dissipation_time: NDArray[np.float64]
+    """tau_d, s."""
+    friction: NDArray[np.float64]
+    """mu, dimensionless."""
+    core: NDArray[np.int8]
+    """:class:`sapwood.CoreKind`."""
+    delta: NDArray[np.float64]
+    """Depth of the core, m, infinite without one."""
+    core_lambda: NDArray[np.float64]
+    """Exponent of the core, dimensionless."""
+
+
+def geom_materials(
+    geoms: Geoms,
+    default: ContactMaterial | None,
+    overrides: Mapping[str | int, ContactMaterial] | None,
+    time_step: float,
+) -> GeomMaterials:
+    """Material of every geom.
+
+    The first of these that has something to say about a geom decides: ``overrides`` by name,
+    ``overrides`` by group, the model's custom numbers by name, by group, ``default``, the model's
+    custom default, and last a rigid material.
+
+    Parameters
+    ----------
+    geoms : Geoms
+        The model's geoms.
+    default : ContactMaterial or None
+        Material of geoms that nothing more special speaks of.
+    overrides : mapping or None
+        Materials by geom name (str) or group (int).
+    time_step : float
+        Dissipation time of materials without one, s.
+
+    Returns
+    -------
+    GeomMaterials
+        Arrays (n_geoms,).
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a key that is no name or group of the model, or a value that is no ContactMaterial.
+    """
+    if overrides is None:
+        overrides = {}
+    elif not isinstance(overrides, Mapping):
+        raise TypeError(f"materials must be a mapping, not {type(overrides).__name__}")
+    known = set(geoms.names) - {""}
+    groups = {int(group) for group in geoms.groups}
+    for key, material in overrides.items():
+        if isinstance(key, bool) or not isinstance(key, (str, int)):
+            raise TypeError(f"materials[{key!r}]: keys must be geom names or group numbers")
+        if key not in (known if isinstance(key, str) else groups):
+            kind = "geom of this name" if isinstance(key, str) else "geom in this group"
+            raise ValueError(f"materials[{key!r}]: the model has no {kind}")
+        if not isinstance(material, ContactMaterial):
+            raise TypeError(
+                f"materials[{key!r}] must be a ContactMaterial, not {type(material).__name__}"
+            )
+    if default is not None and not isinstance(default, ContactMaterial):
+        raise TypeError(f"contact must be a ContactMaterial, not {type(default).__name__}")
+    custom = custom_materials(geoms)
+    last = default if default is not None else custom.get(None, ContactMaterial())
+
+    n = len(geoms.names)
+    stiffness, dissipation_time = np.empty(n), np.empty(n)
+    friction = np.array(geoms.friction, dtype=np.float64)
+    core, delta, core_lambda = np.zeros(n, np.int8), np.full(n, np.inf), np.ones(n)
+    for i, (name, group) in enumerate(zip(geoms.names, geoms.groups.tolist(), strict=True)):
+        candidates = (
+            overrides.get(name),
+            overrides.get(group),
+            custom.get(name),
+            custom.get(group),
+        )
+        material = next((m for m in candidates if m is not None), last)
+        stiffness[i] = material.stiffness
+        tau_d = material.dissipation_time
+        dissipation_time[i] = time_step if tau_d is None else tau_d
+        if material.friction is not None:
+            friction[i] = material.friction
+        if material.core is not None:
+            core[i] = CoreKind[material.core.kind]
+            delta[i], core_lambda[i] = material.core.delta, material.core.strength
+    return GeomMaterials(stiffness, dissipation_time, friction, core, delta, core_lambda)

@@ -1,0 +1,36 @@
+"""Simulation of MuJoCo models: :class:`Stepper` takes the place of ``mujoco.mj_step``.
+
+MuJoCo does the kinematics, the mass matrix, the smooth forces, collision detection, sensors and the
+integration; the contact forces and the next velocity are those of this package::
+
+    model = mujoco.MjModel.from_xml_path("robot.xml")
+    data = mujoco.MjData(model)
+    stepper = sapwood.mujoco.Stepper(model, contact=sapwood.ContactMaterial(stiffness=1e6))
+    while data.time < 1.0:
+        stepper.step(data)
+    print(stepper.solution)
+    print(stepper.run(data, steps=1000))  # the same with the loop in C
+
+:func:`rollout` steps many worlds on all cores.
+"""
+
+from sapwood.constraints.materials import ConstraintMaterial
+from sapwood.laws.materials import ContactMaterial
+from sapwood.mujoco.results import RunResult, StepConstraints, StepContacts, StepError
+from sapwood.mujoco.rollout import Rollout, RolloutResult, rollout
+from sapwood.mujoco.stepper import Stepper
+from sapwood.mujoco.support import NotSupported
+
+__all__ = [
+    "ConstraintMaterial",
+    "ContactMaterial",
+    "NotSupported",
+    "Rollout",
+    "RolloutResult",
+    "RunResult",
+    "StepConstraints",
+    "StepContacts",
+    "StepError",
+    "Stepper",
+    "rollout",
+]

@@ -1,0 +1,122 @@
+"""Groups of constraints as the C core gathered them from a MuJoCo model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core
+from sapwood.constraints.group import ConstraintGroup
+from sapwood.constraints.kinds import KINDS
+from sapwood.mujoco.results import StepConstraints
+from sapwood.mujoco.support import name_of
+
+_Float = NDArray[np.float64]
+
+# the physical parameters of each kind, and enum sap_kind
+_PARAMETERS = _core.constraint_kinds()
+_NAMES = tuple(_PARAMETERS)
+_SHAPE = ("size", "tree_a", "tree_b")
+_GIVEN = ("R", "v_hat", "lower", "upper")
+
+# what a row belongs to, enum sap_element of the C core
+_EQUALITY, _DOF, _JOINT, _TENDON, _OUTPUT = range(5)
+_AXES = ("x", "y", "z", "rotation x", "rotation y", "rotation z")
+_SPATIAL = {int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)}
+_SEVERAL_DOFS = {int(mujoco.mjtJoint.mjJNT_BALL), int(mujoco.mjtJoint.mjJNT_FREE)}
+_SIDES = ("lower limit", "upper limit")
+
+
+def _split(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, slice, slice, slice]]:
+    """Kind, constraints, rows and entries of J of each group."""
+    constraints = entries = rows = 0
+    for kind, n, nJ, end in zip(
+        arrays["kind"], arrays["n"], arrays["nJ"], arrays["n_rows"], strict=True
+    ):
+        last, end_J = constraints + int(n), entries + int(nJ)
+        name = _NAMES[kind]
+        yield name, slice(constraints, last), slice(rows, int(end)), slice(entries, end_J)
+        constraints, entries, rows = last, end_J, int(end)
+
+
+def constraint_groups(
+    arrays: Mapping[str, NDArray[Any]], *, regularized: bool = True
+) -> tuple[ConstraintGroup, ...]:
+    """The groups of a problem.
+
+    Parameters
+    ----------
+    arrays : mapping
+        What ``_core.ModelStepper.groups`` returns.
+    regularized : bool
+        Whether to take R, v_hat, lower and upper too, or leave them to a problem.
+
+    Returns
+    -------
+    tuple of ConstraintGroup
+        With the physical parameters and, where asked for, what follows from them.
+    """
+    classes: dict[str, Callable[..., ConstraintGroup]] = {group.kind: group for group in KINDS}
+    groups = []
+    for kind, constraints, rows, entries in _split(arrays):
+        names = _GIVEN if regularized else ()
+        given: dict[str, Any] = {name: arrays[name][rows] for name in names}
+        given |= {name: arrays[f"value_{i}"][rows] for i, name in enumerate(_PARAMETERS[kind])}
+        shape = {name: arrays[name][constraints] for name in _SHAPE}
+        size = {"size": shape["size"]} if kind == "bilateral" else {}
+        groups.append(
+            classes[kind](arrays["J"][entries], shape["tree_a"], shape["tree_b"], **size, **given)
+        )
+    return tuple(groups)
+
+
+def _row_name(model: mujoco.MjModel, kind: str, label: NDArray[np.int32]) -> str:
+    element, index, part = (int(value) for value in label[:3])
+    objects = mujoco.mjtObj
+    if element == _EQUALITY:
+        name = name_of(model, objects.mjOBJ_EQUALITY, index)
+        return f"{name} {_AXES[part]}" if int(model.eq_type[index]) in _SPATIAL else name
+    if element == _DOF:
+        joint = int(model.dof_jntid[index])
+        name = f"{name_of(model, objects.mjOBJ_JOINT, joint)} friction"
+        several = int(model.jnt_type[joint]) in _SEVERAL_DOFS
+        return f"{name} {index - int(model.jnt_dofadr[joint])}" if several else name
+    if element == _OUTPUT:
+        actuator = int(np.searchsorted(model.actuator_outadr, index))
+        return name_of(model, objects.mjOBJ_ACTUATOR, actuator)
+    name = name_of(model, objects.mjOBJ_JOINT if element == _JOINT else objects.mjOBJ_TENDON, index)
+    return f"{name} friction" if kind == "dry_friction" else f"{name} {_SIDES[part]}"
+
+
+def step_constraints(
+    model: mujoco.MjModel, arrays: Mapping[str, NDArray[Any]], time_step: float
+) -> tuple[StepConstraints, ...]:
+    """What the constraints of a step did.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    arrays : mapping
+        What ``_core.ModelStepper.groups`` returns after a solve.
+    time_step : float
+        Time step, s.
+
+    Returns
+    -------
+    tuple of StepConstraints
+        One for each group, in the order of ``Solution.constraints``.
+    """
+    place = {"limit": 0, "bilateral": 0, "controller": 2}
+    found = []
+    for kind, _, rows, _ in _split(arrays):
+        gamma = arrays["gamma"][rows]
+        position = arrays[f"value_{place[kind]}"][rows] if kind in place else np.zeros(len(gamma))
+        names = tuple(_row_name(model, kind, label) for label in arrays["label"][rows])
+        velocity = arrays["v_c"][rows]
+        found.append(StepConstraints(kind, names, position, velocity, gamma / time_step))
+    return tuple(found)

@@ -1,0 +1,123 @@
+"""What a stepper tells of itself and of its last step, and how many it took."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core
+from sapwood.mujoco.groups import step_constraints
+from sapwood.mujoco.results import StepConstraints, StepContacts
+from sapwood.mujoco.schemes import SchemeSteps
+from sapwood.settings import SapSettings
+from sapwood.solution import Solution, Status
+from sapwood.stepping.schemes import Scheme
+
+_Float = NDArray[np.float64]
+
+
+class LastStep:
+    """Results of the last step of a stepper, copied out of the C core when they are asked for."""
+
+    _model: mujoco.MjModel
+    _settings: SapSettings
+    _scheme: Scheme
+    _core: _core.ModelStepper | SchemeSteps
+    _earlier: tuple[int, int, int]
+    _contacts: StepContacts | None
+    _constraints: tuple[StepConstraints, ...] | None
+    _solution: Solution | None
+
+    def _forget(self) -> None:
+        """Forget what was asked for: there is a new step."""
+        self._contacts = self._constraints = self._solution = None
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The private copy of the model that is simulated."""
+        return self._model
+
+    @property
+    def settings(self) -> SapSettings:
+        """Settings of the solver."""
+        return self._settings
+
+    @property
+    def scheme(self) -> Scheme:
+        """Scheme of the theta-method."""
+        return self._scheme
+
+    @property
+    def time_step(self) -> float:
+        """Time step, s."""
+        return float(self._model.opt.timestep)
+
+    @property
+    def solution(self) -> Solution | None:
+        """What the solver found in the last step; None before the first one."""
+        if self._solution is None:
+            self._solution = self._core.result()
+        return self._solution
+
+    @property
+    def contacts(self) -> StepContacts:
+        """The contacts of the last step; none before the first one."""
+        if self._contacts is None:
+            arrays = self._core.contacts()
+            ones = np.ones(len(arrays["v_c"]))
+            slip = arrays["v_c"][:, :2] - arrays["v_hat_t"][: len(arrays["v_c"])]
+            self._contacts = StepContacts(
+                index=arrays["index"],
+                distance=arrays["phi0"],
+                slip_speed=np.hypot(slip[:, 0], slip[:, 1]),
+                force=arrays["gamma"] / self.time_step,
+                core_scale=arrays["core_scale"] if len(arrays["core_scale"]) else ones,
+            )
+        return self._contacts
+
+    @property
+    def constraints(self) -> tuple[StepConstraints, ...]:
+        """The other constraints of the last step, one entry per kind; none before the first one."""
+        if self._constraints is None:
+            arrays = self._core.groups()
+            solved = len(arrays["gamma"]) == len(arrays["label"])
+            self._constraints = (
+                step_constraints(self._model, arrays, self.time_step) if solved else ()
+            )
+        return self._constraints
+
+    @property
+    def n_contacts(self) -> int:
+        """Contacts of the last step."""
+        return len(self.contacts.index)
+
+    @property
+    def slip_speed(self) -> _Float:
+        """Tangential speed of each contact at the end of the last step, m/s."""
+        return self.contacts.slip_speed
+
+    @property
+    def penetration(self) -> _Float:
+        """Depth of the overlap of each contact at the start of the last step, m."""
+        return self.contacts.penetration
+
+    def _counts(self) -> tuple[int, int, int]:
+        """Steps that converged, stalled, and met the iteration limit."""
+        now, before = self._core.counts(), self._earlier
+        return now[0] + before[0], now[1] + before[1], now[2] + before[2]
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return sum(self._counts())
+
+    @property
+    def stalled_steps(self) -> int:
+        """Steps in which the solver stopped at round-off before its tolerance was met."""
+        return self._counts()[Status.stalled]
+
+    @property
+    def iteration_limit_steps(self) -> int:
+        """Steps in which the solver met its iteration limit."""
+        return self._counts()[Status.iteration_limit]

@@ -1,0 +1,340 @@
+"""What of a MuJoCo model the stepper can simulate; the rest is refused by name."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Sequence
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core
+from sapwood.mujoco.arrays import STATE_NAMES
+from sapwood.mujoco.elements import is_supported, trees_of_equality, trees_of_tendon
+from sapwood.solution import Status
+
+# the range whose arrays and stages the stepper knows, the same as in the extra `mujoco`; a test run
+# is on the one version that is installed
+OLDEST, TOO_NEW = (3, 12), (5, 0)
+
+# why a step could not be taken, as the C core tells: kind, two indices, and a text
+Failure = tuple[str, int, int, str]
+
+_DISABLE, _ENABLE, _OBJECT = mujoco.mjtDisableBit, mujoco.mjtEnableBit, mujoco.mjtObj
+
+# constraints that may be left out on request: the flag that disables them
+_IGNORABLE = {
+    "limit": _DISABLE.mjDSBL_LIMIT,
+    "equality": _DISABLE.mjDSBL_EQUALITY,
+    "frictionloss": _DISABLE.mjDSBL_FRICTIONLOSS,
+}
+
+# flags that change what contact means; not every version of MuJoCo has all of them
+_REFUSED_FLAGS = {
+    int(getattr(_ENABLE, flag)): text
+    for flag, text in (
+        ("mjENBL_OVERRIDE", "override: contact parameters of the whole model"),
+        ("mjENBL_SLEEP", "sleep: sleeping trees (disable it before MjData is made)"),
+        ("mjENBL_IPC", "ipc: MuJoCo's incremental potential contact"),
+    )
+    if hasattr(_ENABLE, flag)
+}
+_ALL_REFUSED = sum(_REFUSED_FLAGS)
+
+
+class NotSupported(ValueError):
+    """The model needs something that this package does not simulate; the text names it."""
+
+
+def check_version(version: str) -> None:
+    """Raise ImportError when a version of MuJoCo lies outside the tested range."""
+    major, minor = (int(part) for part in version.split(".")[:2])
+    if not OLDEST <= (major, minor) < TOO_NEW:
+        oldest, too_new = (".".join(map(str, bound)) for bound in (OLDEST, TOO_NEW))
+        raise ImportError(
+            f"sapwood.mujoco works with mujoco from {oldest} to before {too_new}, found {version}: "
+            f"pip install 'mujoco>={oldest},<{too_new}'"
+        )
+
+
+def name_of(model: mujoco.MjModel, kind: mujoco.mjtObj, index: int) -> str:
+    """Readable name of an element, such as ``geom 'foot'`` or ``geom 3 (unnamed)``."""
+    name = mujoco.mj_id2name(model, kind, index)
+    label = mujoco.mju_type2Str(kind) or "element"
+    return f"{label} '{name}'" if name else f"{label} {index} (unnamed)"
+
+
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _named(
+    model: mujoco.MjModel, kind: mujoco.mjtObj, indices: Iterable[int] | NDArray[np.integer]
+) -> list[str]:
+    return [name_of(model, kind, int(i)) for i in indices]
+
+
+def _ignorable(model: mujoco.MjModel) -> dict[str, list[str]]:
+    """Elements of the model by the word that leaves them out."""
+    limits = _named(model, _OBJECT.mjOBJ_JOINT, np.flatnonzero(model.jnt_limited))
+    limits += _named(model, _OBJECT.mjOBJ_TENDON, np.flatnonzero(model.tendon_limited))
+    lossy = np.unique(model.dof_jntid[model.dof_frictionloss > 0])
+    losses = _named(model, _OBJECT.mjOBJ_JOINT, lossy)
+    losses += _named(model, _OBJECT.mjOBJ_TENDON, np.flatnonzero(model.tendon_frictionloss > 0))
+    equalities = _named(model, _OBJECT.mjOBJ_EQUALITY, np.flatnonzero(model.eq_active0))
+    found = {"limit": limits, "equality": equalities, "frictionloss": losses}
+    return {
+        word: names
+        for word, names in found.items()
+        if names and not model.opt.disableflags & _IGNORABLE[word]
+    }
+
+
+def _refused(model: mujoco.MjModel) -> dict[str, list[str]]:
+    """Constraints that the C core lacks, with the reason, by the word that leaves them out."""
+    many = "moves more than two trees"
+    reasons: dict[str, list[str]] = {word: [] for word in _IGNORABLE}
+    for tendon in range(model.ntendon):
+        if trees_of_tendon(model, tendon) is None:
+            label = name_of(model, _OBJECT.mjOBJ_TENDON, tendon)
+            if model.tendon_limited[tendon]:
+                reasons["limit"].append(f"{label} {many}")
+            if model.tendon_frictionloss[tendon] > 0:
+                reasons["frictionloss"].append(f"{label} {many}")
+    for equality in np.flatnonzero(model.eq_active0).tolist():
+        label = name_of(model, _OBJECT.mjOBJ_EQUALITY, equality)
+        if not is_supported(model, equality):
+            kind = mujoco.mjtEq(model.eq_type[equality]).name.removeprefix("mjEQ_").lower()
+            reasons["equality"].append(f"{label} is of kind {kind}")
+        elif trees_of_equality(model, equality) is None:
+            reasons["equality"].append(f"{label} {many}")
+    return reasons
+
+
+def check_flags(model: mujoco.MjModel) -> None:
+    """Raise NotSupported where an option flag is set that changes what contact means."""
+    if model.opt.enableflags & _ALL_REFUSED:
+        for bit, text in _REFUSED_FLAGS.items():
+            if model.opt.enableflags & bit:
+                raise NotSupported(f"option flag {text}")
+
+
+def _check_options(model: mujoco.MjModel) -> None:
+    if model.opt.integrator != mujoco.mjtIntegrator.mjINT_EULER:
+        name = mujoco.mjtIntegrator(model.opt.integrator).name.removeprefix("mjINT_")
+        raise NotSupported(
+            f"integrator {name}: steps are by symplectic Euler; set model.opt.integrator to "
+            "mujoco.mjtIntegrator.mjINT_EULER"
+        )
+    check_flags(model)
+
+
+def _check_flexes(model: mujoco.MjModel) -> None:
+    # flex_internal went with MuJoCo 4.0
+    fields = ("flex_contype", "flex_conaffinity", "flex_internal", "flex_selfcollide")
+    settings = [np.asarray(getattr(model, name)) for name in fields if hasattr(model, name)]
+    colliding = np.flatnonzero(np.any(settings, axis=0))
+    if colliding.size:
+        names = _listed(_named(model, _OBJECT.mjOBJ_FLEX, colliding))
+        raise NotSupported(
+            f"contacts of flexes: {names}; switch off contype, conaffinity and self-collision "
+            "to simulate them without contact"
+        )
+
+
+def _collides(model: mujoco.MjModel, geom: int) -> NDArray[np.intp]:
+    """Geoms that MuJoCo may bring into contact with this one by itself, not by an explicit pair."""
+    body = model.geom_bodyid
+    weld = model.body_weldid
+    contype, affinity = model.geom_contype, model.geom_conaffinity
+    may = (contype[geom] & affinity) | (contype & affinity[geom]) != 0
+    may &= weld[body] != weld[body[geom]]
+    # bodies without a joint in between, and parents with their children, except for the world
+    parent = weld[model.body_parentid[weld]]
+    if not model.opt.disableflags & _DISABLE.mjDSBL_FILTERPARENT:
+        mine = weld[body[geom]]
+        related = (parent[mine] == weld[body]) & (weld[body] != 0)
+        related |= (parent[weld[body]] == mine) & (mine != 0)
+        may &= ~related
+    signature = np.minimum(body, body[geom]).astype(np.int64) << 16
+    signature += np.maximum(body, body[geom])
+    may &= ~np.isin(signature, model.exclude_signature)
+    may[model.pair_geom1[model.pair_geom2 == geom]] = False
+    may[model.pair_geom2[model.pair_geom1 == geom]] = False
+    return np.flatnonzero(may)
+
+
+def _check_contacts(model: mujoco.MjModel) -> None:
+    """Refuse what contacts would need beyond sliding friction, where it can be seen beforehand."""
+    if model.opt.disableflags & _DISABLE.mjDSBL_CONTACT:
+        return
+    for pair in range(model.npair):
+        label = name_of(model, _OBJECT.mjOBJ_PAIR, pair)
+        if model.pair_dim[pair] > 3:
+            raise NotSupported(_dimension_text(label, int(model.pair_dim[pair])))
+        first, second = model.pair_friction[pair, :2]
+        if model.pair_dim[pair] == 3 and first != second:
+            raise NotSupported(f"{label}: friction that differs between the two directions")
+    for geom in np.flatnonzero(model.geom_condim > 3):
+        # the condim of the higher priority counts, else the larger one
+        others = _collides(model, int(geom))
+        if np.any(model.geom_priority[others] <= model.geom_priority[geom]):
+            label = name_of(model, _OBJECT.mjOBJ_GEOM, int(geom))
+            raise NotSupported(_dimension_text(label, int(model.geom_condim[geom])))
+    moving = np.flatnonzero(np.any(model.geom_surfacevel, axis=1))
+    if moving.size and not hasattr(mujoco.MjContact, "surfacevel"):
+        names = _listed(_named(model, _OBJECT.mjOBJ_GEOM, moving))
+        raise NotSupported(f"surfacevel: {names}; MuJoCo tells contacts of it from version 4.0 on")
+    for kind, field in (
+        (_OBJECT.mjOBJ_GEOM, "geom_adhesion"),
+        (_OBJECT.mjOBJ_PAIR, "pair_adhesion"),
+    ):
+        sticky = np.flatnonzero(getattr(model, field, ()))
+        if sticky.size:
+            raise NotSupported(f"adhesion of contacts: {_listed(_named(model, kind, sticky))}")
+
+
+def _dimension_text(label: str, condim: int) -> str:
+    return (
+        f"{label}: condim {condim}, torsional and rolling friction; use condim 3, or 1 for a "
+        "contact without friction"
+    )
+
+
+def check_model(model: mujoco.MjModel, ignore: Collection[str]) -> int:
+    """Refuse a model that cannot be simulated.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    ignore : collection of str
+        Constraints to leave out with a warning: "limit", "equality", "frictionloss".
+
+    Returns
+    -------
+    int
+        Disable flags of the constraints to leave out.
+
+    Raises
+    ------
+    NotSupported
+        With the name of the element.
+    TypeError, ValueError
+        For a wrong ``ignore``.
+
+    Warns
+    -----
+    UserWarning
+        With the names of the elements that are left out.
+    """
+    if isinstance(ignore, str) or not isinstance(ignore, Collection):
+        raise TypeError(f"ignore must be a collection of str, not {type(ignore).__name__}")
+    for word in ignore:
+        if word not in _IGNORABLE:
+            raise ValueError(f"ignore: {word!r} must be one of {', '.join(_IGNORABLE)}")
+    _check_options(model)
+    refused = _refused(model)
+    for word, names in _ignorable(model).items():
+        if word not in ignore:
+            if refused[word]:
+                raise NotSupported(
+                    f"{word} constraints: {_listed(refused[word])}; ignore=['{word}'] leaves all "
+                    "of them out"
+                )
+            continue
+        warnings.warn(f"{word} constraints are left out: {_listed(names)}", stacklevel=3)
+    _check_flexes(model)
+    _check_contacts(model)
+    return sum(int(_IGNORABLE[word]) for word in set(ignore))
+
+
+# ---- faults found during a step -----------------------------------------------------------------
+
+
+def bad_value_text(name: str, array: NDArray[np.float64], flat_index: int) -> str:
+    """Text for an entry of the state that no step can be taken from."""
+    index = np.unravel_index(flat_index, array.shape)
+    position = ", ".join(str(i) for i in index)
+    return (
+        f"{name}[{position}] = {array[index]:g}: must be finite and at most {mujoco.mjMAXVAL:g} in "
+        "magnitude"
+    )
+
+
+MORE_MEMORY = (
+    "the memory of the model is too small for this state: give it more, "
+    '<size memory="..."/> in MJCF (MjSpec: spec.memory), and make new MjData'
+)
+
+
+def mujoco_error_text(message: str) -> str:
+    """Text for an error of MuJoCo itself."""
+    full = "memory" in message
+    return f"{MORE_MEMORY} (MuJoCo: {message})" if full else f"MuJoCo: {message}"
+
+
+def outcome_text(status: Status, tree: int) -> str:
+    """Text for a solve that left no velocity to go on with; ``tree`` is -1 where none is known."""
+    at = "" if tree < 0 else f" at tree {tree}"
+    return (
+        f"the contact solver ended in {status}{at}; velocities or masses are out of "
+        "proportion (a smaller time step or a larger sigma may help)"
+    )
+
+
+def failure_text(failure: Failure, model: mujoco.MjModel, data: mujoco.MjData) -> str:
+    """Text for a step that the C core could not take of ``data``, as the step left it."""
+    kind, array, index, message = failure
+    if kind == "state":
+        name = STATE_NAMES[array]
+        return bad_value_text(name, getattr(data, name), index)
+    if kind == "fault":
+        return fault_text(_core.FAULTS[array], index, model, data)
+    if kind == "outcome":
+        return outcome_text(Status(array), index)
+    if kind == "options":
+        return "options of stepper.model were changed by a callback"
+    if kind == "memory":
+        return MORE_MEMORY
+    return mujoco_error_text(message) if kind == "mujoco" else message
+
+
+def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjData) -> str:
+    """Text for a fault of the C core in a step of ``data``; for ``index`` see enum sap_fault."""
+    if fault == "overflow":
+        return MORE_MEMORY
+    if fault == "rows":
+        return (
+            "there are constraints that were switched on after the stepper was made: limits, "
+            "friction loss or equality constraints; make a new one"
+        )
+    if fault in ("equality", "tendon"):
+        object_type = _OBJECT.mjOBJ_EQUALITY if fault == "equality" else _OBJECT.mjOBJ_TENDON
+        label = name_of(model, object_type, index)
+        return f"{label} is of a kind that is not supported, or moves more than two trees"
+    if fault == "mass":
+        return f"mass matrix and damping of kinematic tree {index} are not positive definite"
+    if fault in ("force", "acceleration"):
+        joint = name_of(model, _OBJECT.mjOBJ_JOINT, int(model.dof_jntid[index]))
+        kind = "free acceleration" if fault == "force" else "acceleration"
+        return (
+            f"the {kind} of dof {index} ({joint}) is not finite or too large; look at ctrl, "
+            "qfrc_applied, xfrc_applied, velocities and masses"
+        )
+    contact = data.contact[index]
+    sides = " and ".join(
+        name_of(model, _OBJECT.mjOBJ_GEOM, int(geom))
+        if geom >= 0
+        else name_of(model, _OBJECT.mjOBJ_FLEX, int(flex))
+        for geom, flex in zip(contact.geom, contact.flex, strict=True)
+    )
+    if fault == "dimension":
+        return _dimension_text(f"contact of {sides}", int(contact.dim))
+    if fault == "geom":
+        return f"contact of {sides}: flexes have no contact here"
+    if fault == "adhesion":
+        return f"contact of {sides}: adhesion is not supported"
+    return f"contact of {sides}: its position or frame is not finite"

@@ -1,0 +1,297 @@
+"""One contact problem: the input of the solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+from sapwood.constraints.group import ConstraintGroup
+from sapwood.constraints.kinds import placed_groups
+from sapwood.dense import diagonal_blocks, split_jacobian
+from sapwood.laws.rigid_core import DEFAULT_LAMBDA, core_arrays
+from sapwood.problem.arrays import Delassus, ProblemArrays
+
+_Float = NDArray[np.float64]
+
+# arrays of a problem that need not be there
+_OPTIONAL = (
+    "phi0", "k", "tau_d", "v_hat_t", "v_guess", "v_ref", "gamma_ref",
+    "core", "kappa", "delta", "core_lambda",
+)  # fmt: skip
+_ARRAYS = ("tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu", "R_t", "R_n", "v_hat_n")
+
+
+class ContactProblem(ProblemArrays):
+    """Mass, free motion, contacts and other constraints of one time step, checked when made.
+
+    The next velocity is the minimiser of
+
+        l_p(v) = 1/2 |v - v*|_A^2 + sum_i l_i(J_i v)          (17)
+
+    A is block diagonal with one block per kinematic tree; a constraint touches one or two trees.
+    Contiguous float64 arrays are used in place: writing to them changes the problem. Index arrays
+    are copied. The attributes are read-only views.
+
+    Parameters
+    ----------
+    tree_nv : array_like of int (n_trees,)
+        Velocities of each tree; trees are concatenated in v, nv = sum(tree_nv).
+    A : array_like (sum(tree_nv**2),)
+        Row-major symmetric positive definite blocks, tree after tree.
+    v_star : array_like (nv,)
+        Free-motion velocity, Eq. (10).
+    tree_a, tree_b : array_like of int (n_contacts,), optional
+        First tree of each contact, and the second one, or -1 for the world or the same tree. By
+        default there are no contacts.
+    J : array_like, optional
+        Per contact a row-major 3 x tree_nv[tree_a] block, then, if tree_b >= 0, a
+        3 x tree_nv[tree_b] block; rows (t1, t2, n), v_n > 0 separates.
+    mu : array_like (n_contacts,), optional
+        Friction coefficients, >= 0.
+    dt : float
+        Time step, s.
+    phi0, k, tau_d : array_like (n_contacts,), optional
+        Signed distance at the start of the step (m), stiffness (N/m, > 0), dissipation time
+        (s, >= 0). R_t, R_n and v_hat_n follow from them by Eqs. (21) and (22).
+    R_t, R_n, v_hat_n : array_like (n_contacts,), optional
+        Tangential and normal regularization (1/kg, > 0) and normal stabilization velocity (m/s).
+        When given, phi0, k and tau_d are information only.
+    v_hat_t : array_like (n_contacts, 2), optional
+        Tangential bias (moving surfaces), m/s.
+    sigma, beta : float
+        Tangential regularization (> 0) and near-rigid parameter (>= 0), dimensionless.
+    delassus : {"block", "diagonal"}
+        Estimate of the Delassus blocks: with A_t^-1 (the paper's), or diag(A_t)^-1 (Drake's).
+    v_guess : array_like (nv,), optional
+        Where a solve starts, usually the previous velocity.
+    v_ref, gamma_ref : array_like (nv,), (n_contacts, 3), optional
+        A reference solution, for tests.
+    source : str
+        What made the problem.
+    constraints : iterable of JointLimits, Bilaterals, Controllers and DryFrictions
+        Groups of constraints of other kinds, any number of each, in any order. Those of another
+        problem keep its R, v_hat and bounds: :meth:`ConstraintGroup.physical` leaves them out.
+    core : str, CoreKind or array_like of them (n_contacts,)
+        Rigid core of each contact, or of all: "none", "log" or "exp", see :class:`CoreKind`.
+    delta : float or array_like (n_contacts,), optional
+        Depth of the core, m, > 0 where there is one: kappa = (delta/(dt + tau_d))^2/R_n, which
+        needs phi0, k and tau_d.
+    kappa : float or array_like (n_contacts,), optional
+        Energy of the core, J, > 0 where there is one. When given, delta is information only.
+    core_lambda : float or array_like (n_contacts,)
+        Exponent > 0 of "exp", dimensionless.
+
+    Raises
+    ------
+    TypeError
+        For an array of a wrong dtype or a missing argument; the text names it.
+    ValueError
+        For a wrong shape or value; the text names the argument, the index and the rule.
+
+    Examples
+    --------
+    A point mass of 1 kg on the ground:
+
+    >>> ContactProblem([3], np.eye(3).ravel(), [0.0, 0.0, -0.1], [0], [-1], np.eye(3).ravel(),
+    ...                [0.5], dt=0.01, phi0=[0.0], k=[1e5], tau_d=[0.01])
+    ContactProblem(n_trees=1, nv=3, n_contacts=1, dt=0.01)
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        tree_nv: ArrayLike,
+        A: ArrayLike,
+        v_star: ArrayLike,
+        tree_a: ArrayLike = (),
+        tree_b: ArrayLike = (),
+        J: ArrayLike = (),
+        mu: ArrayLike = (),
+        *,
+        dt: float,
+        phi0: ArrayLike | None = None,
+        k: ArrayLike | None = None,
+        tau_d: ArrayLike | None = None,
+        R_t: ArrayLike | None = None,
+        R_n: ArrayLike | None = None,
+        v_hat_n: ArrayLike | None = None,
+        v_hat_t: ArrayLike | None = None,
+        sigma: float = 1e-3,
+        beta: float = 1.0,
+        delassus: Delassus = "block",
+        v_guess: ArrayLike | None = None,
+        v_ref: ArrayLike | None = None,
+        gamma_ref: ArrayLike | None = None,
+        source: str = "",
+        constraints: Iterable[ConstraintGroup] = (),
+        core: ArrayLike = "none",
+        delta: ArrayLike | None = None,
+        kappa: ArrayLike | None = None,
+        core_lambda: ArrayLike = DEFAULT_LAMBDA,
+    ) -> None:
+        if not isinstance(source, str):
+            raise TypeError(f"source must be a str, not {type(source).__name__}")
+        groups = placed_groups(constraints, tree_nv)
+        if groups:
+            dt = float(_core.as_float64(dt, "dt", (), "positive"))
+        held = _core.Problem(
+            tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus,
+            phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n, v_hat_n=v_hat_n, v_hat_t=v_hat_t,
+            groups=[group.for_core(dt) for group in groups], v_guess=v_guess,
+            **core_arrays(core, delta, kappa, core_lambda, np.shape(mu)),
+        )  # fmt: skip
+        n_contacts = len(held.mu)
+        self._core = held
+        self._fields = {
+            "dt": float(dt),
+            "sigma": float(sigma),
+            "beta": float(beta),
+            "delassus": delassus,
+            "v_ref": _information(v_ref, "v_ref", (held.nv,)),
+            "gamma_ref": _information(gamma_ref, "gamma_ref", (n_contacts, 3)),
+            "source": source,
+        }
+        self._constraints = tuple(
+            group.regularized(*arrays) for group, arrays in zip(groups, held.groups, strict=True)
+        )
+        self._tree_offsets = None
+        self._J_offsets = {}
+
+    @classmethod
+    def from_dense(
+        cls,
+        A: ArrayLike,
+        v_star: ArrayLike,
+        J: ArrayLike | None = None,
+        phi0: ArrayLike | None = None,
+        k: ArrayLike | None = None,
+        tau_d: ArrayLike | None = None,
+        mu: ArrayLike | None = None,
+        dt: float | None = None,
+        sigma: float = 1e-3,
+        beta: float = 1.0,
+        trees: ArrayLike | None = None,
+        *,
+        R_t: ArrayLike | None = None,
+        R_n: ArrayLike | None = None,
+        v_hat_n: ArrayLike | None = None,
+        v_hat_t: ArrayLike | None = None,
+        delassus: Delassus = "block",
+        v_guess: ArrayLike | None = None,
+        v_ref: ArrayLike | None = None,
+        gamma_ref: ArrayLike | None = None,
+        source: str = "",
+        constraints: Iterable[ConstraintGroup] = (),
+        core: ArrayLike = "none",
+        delta: ArrayLike | None = None,
+        kappa: ArrayLike | None = None,
+        core_lambda: ArrayLike = DEFAULT_LAMBDA,
+    ) -> ContactProblem:
+        """Make a problem from one dense mass matrix and one dense Jacobian.
+
+        Parameters
+        ----------
+        A : array_like (nv, nv)
+            Mass matrix; zero between different trees.
+        v_star : array_like (nv,)
+            Free-motion velocity.
+        J : array_like (3 n_contacts, nv), optional
+            Contact Jacobian, three rows (t1, t2, n) per contact. A contact may touch two trees.
+        mu : array_like (n_contacts,), optional
+            Friction coefficients; required where there is a J.
+        dt : float
+            Time step, s; required.
+        trees : array_like of int, optional
+            Velocities of each tree; by default all velocities make one tree.
+        phi0, k, tau_d, sigma, beta, R_t, R_n, v_hat_n, v_hat_t, delassus
+            As for the class.
+        v_guess, v_ref, gamma_ref, source, constraints, core, delta, kappa, core_lambda
+            As for the class.
+
+        Returns
+        -------
+        ContactProblem
+            The same problem in tree form.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for the class, and where A couples two trees or a contact touches more than two.
+        """
+        if J is not None and mu is None:
+            raise TypeError("from_dense needs mu")
+        if dt is None:
+            raise TypeError("from_dense needs dt")
+        dense_A = _core.as_float64(A, "A", (-1, -1), rule="finite")
+        nv = len(dense_A)
+        dense_A = _core.as_float64(dense_A, "A", (nv, nv))
+        dense_J = np.zeros((0, nv)) if J is None else J
+        dense_J = _core.as_float64(dense_J, "J", (-1, nv), rule="finite")
+        if len(dense_J) % 3 != 0:
+            raise ValueError(f"J has shape {dense_J.shape}, expected (3 n_contacts, {nv})")
+        tree_nv = np.array([nv], np.int32) if trees is None else _core.as_int32(trees, "trees")
+        for t in np.flatnonzero(tree_nv < 1):
+            raise ValueError(f"trees[{t}] = {tree_nv[t]}: must be >= 1")
+        if tree_nv.sum(dtype=np.int64) != nv:
+            raise ValueError(f"trees sum to {tree_nv.sum(dtype=np.int64)}, expected {nv} as A has")
+        tree_a, tree_b, flat_J = split_jacobian(
+            dense_J, tree_nv, np.full(len(dense_J) // 3, 3, np.int32), "contact"
+        )
+        return cls(
+            tree_nv, diagonal_blocks(dense_A, tree_nv), v_star, tree_a, tree_b, flat_J,
+            () if mu is None else mu, dt=dt, phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n,
+            v_hat_n=v_hat_n, v_hat_t=v_hat_t, sigma=sigma, beta=beta, delassus=delassus,
+            v_guess=v_guess, v_ref=v_ref, gamma_ref=gamma_ref, source=source,
+            constraints=constraints, core=core, delta=delta, kappa=kappa, core_lambda=core_lambda,
+        )  # fmt: skip
+
+    # ---- as a value --------------------------------------------------------------------------
+
+    def _arguments(self) -> dict[str, Any]:
+        """Arguments that make an equal problem, by name; what is not there is left out."""
+        arguments = {name: getattr(self, name) for name in (*_ARRAYS, *_OPTIONAL)}
+        arguments.update(self._fields)
+        arguments["constraints"] = self.constraints or None
+        return {name: value for name, value in arguments.items() if value is not None}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._arguments())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ContactProblem):
+            return NotImplemented
+        mine, theirs = self._arguments(), other._arguments()
+        groups, their_groups = mine.pop("constraints", ()), theirs.pop("constraints", ())
+        return (
+            mine.keys() == theirs.keys()
+            and all(np.array_equal(value, theirs[name]) for name, value in mine.items())
+            and bool(groups == their_groups)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        source = f", source={self.source!r}" if self.source else ""
+        groups = f", constraints={list(self.constraints)}" if self.constraints else ""
+        return (
+            f"ContactProblem(n_trees={self.n_trees}, nv={self.nv}, "
+            f"n_contacts={self.n_contacts}{groups}, dt={self.dt}{source})"
+        )
+
+
+def _rebuild(cls: type[ContactProblem], arguments: dict[str, Any]) -> ContactProblem:
+    return cls(**arguments)
+
+
+def _information(value: ArrayLike | None, name: str, shape: tuple[int, ...]) -> _Float | None:
+    """Read-only view of an array that the solver checks again or never reads."""
+    if value is None:
+        return None
+    view = _core.as_float64(value, name, shape, rule="finite").view()
+    view.flags.writeable = False
+    return view

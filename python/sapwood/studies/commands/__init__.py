@@ -1,0 +1,1 @@
+"""Subcommands of ``sapwood`` that run studies."""

@@ -1,0 +1,129 @@
+"""``sapwood figure``: the figures of the paper."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from sapwood.cli.command import (
+    FAILURE,
+    INTERRUPTED,
+    SUCCESS,
+    CommandError,
+    number,
+    one_line,
+    require,
+)
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser of the command line."""
+    from sapwood.studies.experiments.figures import FIGURES
+
+    table = "\n".join(f"  {name:<12} {entry.title}" for name, entry in FIGURES.items())
+    parser = commands.add_parser(
+        "figure",
+        help="make a figure of the paper",
+        description=textwrap.fill(
+            "Compute what figures of the paper show, write it to CSV files, and draw the figures "
+            "from them. A run that was stopped goes on where it was.",
+            width=79,
+        ),
+        epilog=f"figures:\n{table}\n  {'all':<12} all of them",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "names",
+        nargs="+",
+        metavar="N",
+        choices=[*FIGURES, "all"],
+        help="number in the paper, or name",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="small versions, seconds in place of minutes"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("results"),
+        help="folder for CSV files and figures (default: results)",
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--workers",
+        type=number(int, ">= 1", lambda n: n >= 1),
+        metavar="COUNT",
+        help="processes on this machine (default: one per core)",
+    )
+    where.add_argument(
+        "--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers are used instead"
+    )
+    parser.add_argument(
+        "--no-resume", action="store_true", help="compute again what is finished already"
+    )
+    parser.add_argument("--quiet", action="store_true", help="print errors and warnings only")
+    parser.set_defaults(command=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from sapwood.studies.experiments.figures import FIGURES
+
+    names = list(FIGURES) if "all" in arguments.names else list(dict.fromkeys(arguments.names))
+    require("matplotlib", "plot", "figure")
+    if arguments.scheduler is not None:
+        require("distributed", "dask", "figure --scheduler")
+    for name in names:
+        for package, extra in FIGURES[name].packages:
+            require(package, extra, f"figure {name}")
+    code = SUCCESS
+    for name in names:
+        code = max(code, _make(name, arguments))
+        if code == INTERRUPTED:
+            break
+    return code
+
+
+def _make(name: str, arguments: argparse.Namespace) -> int:
+    """Make one figure, say what it shows and what went wrong, and return an exit code."""
+    from sapwood.studies.experiments.figures import FIGURES, make_figure
+    from sapwood.studies.experiments.mapping import SchedulerError
+
+    if not arguments.quiet:
+        title = f"figure {name}" if name.isdecimal() else name
+        print(f"{title}: {FIGURES[name].title}", flush=True)
+    try:
+        result = make_figure(
+            name,
+            arguments.out,
+            quick=arguments.quick,
+            workers=arguments.workers,
+            scheduler=arguments.scheduler,
+            resume=not arguments.no_resume,
+            progress=not arguments.quiet,
+            say=lambda text: print(f"sapwood: {text}", file=sys.stderr),
+        )
+    except SchedulerError as error:
+        raise CommandError(str(error)) from None
+    except OSError as error:
+        raise CommandError(f"cannot write to {arguments.out}: {one_line(error)}") from None
+
+    if not arguments.quiet:
+        if result.report:
+            print(result.report)
+        written = [sweep.csv for sweep in result.sweeps]
+        written += [] if result.image is None else [result.image]
+        print("written: " + ", ".join(map(str, written)))
+    if result.interrupted:
+        last = result.sweeps[-1]
+        print(
+            f"sapwood: interrupted, {last.missing} of {last.points} points of {last.csv.stem} "
+            "are missing; the same command goes on from here",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    if result.undrawn:
+        print(f"sapwood: error: figure {name}: {result.undrawn}", file=sys.stderr)
+    return FAILURE if any(sweep.failures for sweep in result.sweeps) else SUCCESS

@@ -1,0 +1,270 @@
+"""The figures of the paper, and others, by number or name.
+
+One table says where each comes from; its module is imported when the figure is made. A figure is a
+`Plan`: sweeps that write CSV files, and a drawing made from these files alone.
+
+>>> FIGURES["9"].title
+'clutter: contacts, iterations and time per step'
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sapwood.studies.experiments.sweep import Sweep, SweepResult, run_sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: CSV files by the names of their sweeps.
+Files = Mapping[str, Path]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a figure is made.
+
+    Attributes
+    ----------
+    sweeps
+        What is computed.
+    draw
+        Called with the CSV files by the names of the sweeps and with the image file to write;
+        returns the matplotlib figure.
+    report
+        Called with the CSV files; returns a few lines with the numbers that the figure shows. None
+        for nothing to say.
+    workers
+        Number of local processes unless the caller says otherwise: 1 where times are measured,
+        which several processes on one machine would spoil for each other. None for one per core.
+    """
+
+    sweeps: Sequence[Sweep]
+    draw: Callable[[Files, Path], Figure]
+    report: Callable[[Files], str] | None = None
+    workers: int | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the table of figures.
+
+    Attributes
+    ----------
+    source
+        ``module:function`` of a function ``(quick: bool) -> Plan``.
+    title
+        What the figure shows.
+    packages
+        Optional packages that it needs besides matplotlib, and the extra that installs each.
+    """
+
+    source: str
+    title: str
+    packages: tuple[tuple[str, str], ...] = ()
+
+    def plan(self, quick: bool = False) -> Plan:
+        """Import the module and make the plan.
+
+        Parameters
+        ----------
+        quick
+            A small version that takes seconds, in place of the paper's sizes.
+
+        Returns
+        -------
+        Plan
+            Sweeps and drawing.
+        """
+        module, _, function = self.source.partition(":")
+        plan = getattr(importlib.import_module(module), function)(quick)
+        assert isinstance(plan, Plan)
+        return plan
+
+
+_MUJOCO = (("mujoco", "mujoco"),)
+
+#: Number in the paper, or name, of every figure.
+FIGURES: dict[str, Entry] = {
+    "5": Entry(
+        "sapwood.studies.experiments.spring_cylinder:figure_5",
+        "spring-cylinder without friction: energy by three schemes",
+    ),
+    "6": Entry(
+        "sapwood.studies.experiments.spring_cylinder:figure_6",
+        "spring-cylinder with friction: energy by three schemes",
+    ),
+    "7": Entry(
+        "sapwood.studies.experiments.spring_cylinder:figure_7",
+        "spring-cylinder with friction: position error against the time step",
+    ),
+    "8": Entry(
+        "sapwood.studies.experiments.clutter_figures:figure_8",
+        "clutter: the scene at the beginning and after 2 s",
+        _MUJOCO,
+    ),
+    "9": Entry(
+        "sapwood.studies.experiments.clutter_figures:figure_9",
+        "clutter: contacts, iterations and time per step",
+        _MUJOCO,
+    ),
+    "10": Entry(
+        "sapwood.studies.experiments.convergence:figure_10",
+        "clutter: cost against iteration, at steps 60 and 520",
+        _MUJOCO,
+    ),
+    "11": Entry(
+        "sapwood.studies.experiments.clutter_figures:figure_11",
+        "clutter: contacts at rest against the number of bodies",
+        _MUJOCO,
+    ),
+    "12": Entry(
+        "sapwood.studies.experiments.solver_figures:figure_12",
+        "clutter: speed-up against other solvers at equal accuracy",
+        (*_MUJOCO, ("scipy", "peers")),
+    ),
+    "13": Entry(
+        "sapwood.studies.experiments.solver_figures:figure_13",
+        "clutter: errors of the solvers at their usual tolerances",
+        (*_MUJOCO, ("scipy", "peers")),
+    ),
+    "14": Entry(
+        "sapwood.studies.experiments.slip_parameter:figure_14",
+        "clutter: mean slip against the slip parameter",
+        _MUJOCO,
+    ),
+    "15": Entry(
+        "sapwood.studies.experiments.slip_parameter:figure_15",
+        "clutter: iterations and condition number against the slip parameter",
+        _MUJOCO,
+    ),
+    "constraints": Entry(
+        "sapwood.studies.experiments.constraints:figure",
+        "a closed loop, a joint limit, a stiff servo, dry friction of a joint",
+        _MUJOCO,
+    ),
+    "rigid-core": Entry(
+        "sapwood.studies.experiments.rigid_core:figure",
+        "rigid cores: penetration against load, a tower, an impact",
+        _MUJOCO,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class FigureResult:
+    """What came of a figure.
+
+    Attributes
+    ----------
+    sweeps
+        What came of its sweeps, those that were begun.
+    image
+        The file that was drawn, None where the run was interrupted or nothing could be drawn.
+    figure
+        The same as a matplotlib figure.
+    report
+        A few lines with the numbers that it shows.
+    undrawn
+        Why nothing could be drawn, empty where it was.
+    """
+
+    sweeps: tuple[SweepResult, ...]
+    image: Path | None = None
+    figure: Figure | None = None
+    report: str = ""
+    undrawn: str = ""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the run."""
+        return any(sweep.interrupted for sweep in self.sweeps)
+
+
+def make_figure(
+    name: str | int,
+    out: str | PathLike[str],
+    *,
+    quick: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    resume: bool = True,
+    progress: bool = True,
+    say: Callable[[str], None] = lambda _: None,
+) -> FigureResult:
+    """Compute what a figure shows, as far as that is not done already, and draw it.
+
+    Parameters
+    ----------
+    name
+        Number in the paper, or name in `FIGURES`.
+    out
+        Folder for the CSV files and for ``figureN.png`` or ``NAME.png``.
+    quick
+        A small version that takes seconds, in place of the paper's sizes. Its files have names of
+        their own, which end in ``_quick``.
+    workers
+        Number of local processes, by default that of the `Plan`.
+    scheduler, resume, progress, say
+        As for `sapwood.experiments.sweep.run_sweep`.
+
+    Returns
+    -------
+    FigureResult
+        The files and the figure.
+
+    Raises
+    ------
+    KeyError
+        There is no figure of that name.
+    ImportError
+        A package that the figure needs is missing.
+    OSError
+        The folder cannot be written to.
+    SchedulerError
+        The cluster cannot be used, or was lost.
+    """
+    name = str(name)
+    entry = FIGURES[name]
+    plan = entry.plan(quick)
+    folder, suffix = Path(out), "_quick" if quick else ""
+    image = folder / ((f"figure{name}" if name.isdecimal() else name) + f"{suffix}.png")
+    packages = tuple(package for package, _ in entry.packages)
+    results: list[SweepResult] = []
+    for sweep in plan.sweeps:
+        result = run_sweep(
+            dataclasses.replace(
+                sweep,
+                name=sweep.name + suffix,
+                packages=tuple(dict.fromkeys((*sweep.packages, *packages))),
+            ),
+            folder,
+            workers=plan.workers if workers is None and scheduler is None else workers,
+            scheduler=scheduler,
+            resume=resume,
+            progress=progress,
+            say=say,
+        )
+        results.append(result)
+        if result.interrupted:
+            # one that was drawn before is not that of the files any more
+            image.unlink(missing_ok=True)
+            return FigureResult(tuple(results))
+
+    files = {sweep.name: result.csv for sweep, result in zip(plan.sweeps, results, strict=True)}
+    try:
+        figure = plan.draw(files, image)
+        report = "" if plan.report is None else plan.report(files)
+    except ValueError as error:
+        image.unlink(missing_ok=True)
+        # points that the figure cannot do without have failed
+        if not any(result.failures for result in results):
+            raise
+        return FigureResult(tuple(results), undrawn=str(error))
+    return FigureResult(tuple(results), image, figure, report)

@@ -1,0 +1,37 @@
+"""Figures, drawn from the CSV files that the experiments write.
+
+Drawing from the files and not from memory means that a figure can be made again, restyled or
+compared without running the simulation. Needs matplotlib (``pip install "sapwood[plot]"``); no
+display and no pyplot state is used.
+"""
+
+from sapwood.studies.plotting.clutter import clutter_contacts_figure, clutter_steps_figure
+from sapwood.studies.plotting.clutter_scenes import clutter_scenes_figure
+from sapwood.studies.plotting.constraints import constraints_figure
+from sapwood.studies.plotting.convergence import convergence_figure
+from sapwood.studies.plotting.rigid_core import rigid_core_figure
+from sapwood.studies.plotting.slip_parameter import conditioning_figure, moving, slip_figure
+from sapwood.studies.plotting.solvers import solver_error_figure, speedup_figure
+from sapwood.studies.plotting.spring_cylinder import energy_figure, position_error_figure
+from sapwood.studies.plotting.steps import step_figure
+from sapwood.studies.plotting.tables import median_over_seeds, read_steps, select
+
+__all__ = [
+    "clutter_contacts_figure",
+    "clutter_scenes_figure",
+    "clutter_steps_figure",
+    "conditioning_figure",
+    "constraints_figure",
+    "convergence_figure",
+    "energy_figure",
+    "median_over_seeds",
+    "moving",
+    "position_error_figure",
+    "read_steps",
+    "rigid_core_figure",
+    "select",
+    "slip_figure",
+    "solver_error_figure",
+    "speedup_figure",
+    "step_figure",
+]

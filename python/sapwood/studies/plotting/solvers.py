@@ -1,0 +1,197 @@
+"""Figures 12 and 13: solvers side by side on the clutter."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.studies.experiments.equal_accuracy import (
+    BEST_CONIC,
+    TARGET,
+    geometric_mean,
+    ratios,
+    times_at,
+)
+from sapwood.studies.plotting.style import draw_grid
+from sapwood.studies.plotting.tables import read_steps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Label, colour, marker and line of every solver; conic ones have solid lines.
+SOLVERS = {
+    "sapwood": ("sapwood", "#1f5fa8", "o", "-"),
+    "sapwood-warm": ("sapwood, set-up kept", "#1f5fa8", ".", ":"),
+    "sapwood-plain": ("Algorithm 1", "#6fa8dc", "v", "--"),
+    "mujoco": ("MuJoCo Newton, order of the file", "0.55", "s", "--"),
+    "mujoco-mindeg": ("MuJoCo Newton, minimum degree", "0.25", "D", "--"),
+    "clarabel": ("Clarabel", "#d1661c", "^", "-"),
+    "qoco": ("QOCO", "#3d8b4a", "P", "-"),
+    "scs": ("SCS", "#8a4fa3", "X", "-"),
+    "ecos": ("ECOS", "#a8324a", "*", "-"),
+    "geodesic": ("geodesic IPM, SciPy", "#b8860b", "h", ":"),
+    "scipy": ("Algorithm 1, SciPy", "#17a2a2", "d", ":"),
+}
+
+# those whose solutions differ
+_DISTINCT = [n for n in SOLVERS if n not in ("sapwood-warm", "mujoco-mindeg", "scipy")]
+
+
+def speedup_figure(
+    csv: str | PathLike[str], path: str | PathLike[str], *, target: float = TARGET
+) -> Figure:
+    """Times of other solvers over ours at equal e_m against the number of bodies, as Fig. 12.
+
+    A point is the geometric mean over the recorded steps; it is hollow where the solver does not
+    reach the accuracy on all of them, and missing where on none.
+
+    Parameters
+    ----------
+    csv
+        Rows of `sapwood.experiments.solver_comparison`.
+    path
+        Image file to write; the suffix sets the format.
+    target
+        The accuracy e_m at which times are read off.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        Nothing in the file compares with us.
+    """
+    from matplotlib.figure import Figure
+
+    rows = read_steps(csv)
+    times = times_at(rows, target)
+    others = [name for name in SOLVERS if name != "sapwood"]
+    if not any(np.isfinite(ratios(times, name)).any() for name in others):
+        raise ValueError(f"{csv}: no solver to compare with reaches e_m = {target:g}")
+    figure = Figure(figsize=(10.0, 5.4), layout="constrained")
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    for axes, walls in zip(panels, (1, 0), strict=True):
+        sizes = np.unique(rows["bodies"][rows["walls"] == walls])
+        for name in others:
+            over = [ratios(times, name, walls=walls, bodies=n) for n in sizes]
+            _draw(axes, name, sizes, over)
+        best = [geometric_mean(ratios(times, BEST_CONIC, walls=walls, bodies=n)) for n in sizes]
+        if np.isfinite(best).any():
+            axes.plot(
+                sizes, best, color="black", linewidth=2.5, alpha=0.35, zorder=1,
+                label="best conic solver",
+            )  # fmt: skip
+        axes.axhline(1.0, color="#1f5fa8", linewidth=1.0, label="sapwood")
+        axes.set_yscale("log")
+        _dress(axes, walls, sizes)
+        axes.set_xlabel("number of bodies")
+    panels[0].set_ylabel("time over that of sapwood")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    figure.suptitle(
+        f"Clutter: speed-up of sapwood at equal momentum error, $e_m$ = {_power(target)} "
+        "(hollow: not reached in all steps)",
+        fontsize="medium",
+    )
+    figure.savefig(path, dpi=150)
+    return figure
+
+
+def solver_error_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
+    """Mean e_m and e_mu of every solver at its usual tolerance, as Fig. 13.
+
+    Parameters
+    ----------
+    csv
+        Rows of `sapwood.experiments.solver_comparison`.
+    path
+        Image file to write; the suffix sets the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        The file has no row at a usual tolerance.
+    """
+    from matplotlib.figure import Figure
+
+    rows = read_steps(csv)
+    usual = rows[(rows["usual"] == 1) & (rows["status"] == "solved")]
+    if not usual.size:
+        raise ValueError(f"{csv}: no solver was run at its usual tolerance")
+    figure = Figure(figsize=(10.0, 10.0), layout="constrained")
+    grid = figure.subplots(3, 2, sharex=True, sharey="row")
+    for column, walls in enumerate((1, 0)):
+        here = usual[usual["walls"] == walls]
+        sizes = np.unique(here["bodies"])
+        for axes, error in zip(grid[:, column], ("e_m", "e_m_own", "e_mu"), strict=True):
+            for name in _DISTINCT:
+                own = here[here["solver"] == name]
+                values = [own[error][own["bodies"] == n] for n in sizes]
+                means = [value.mean() if value.size else np.nan for value in values]
+                if own.size:
+                    axes.plot(sizes, means, **_style(name, f", {_power(own['tolerance'][0])}"))
+            axes.set_yscale("log")
+            _dress(axes, walls, sizes)
+        grid[2, column].set_xlabel("number of bodies")
+    grid[0, 0].set_ylabel("$e_m$, impulses of the contact law")
+    grid[1, 0].set_ylabel("$e_m$, the solver's impulses")
+    grid[2, 0].set_ylabel(r"$e_\mu$, the solver's impulses")
+    for axes in grid[1:].flat:
+        axes.set_title("")
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    figure.suptitle("Clutter: mean errors of solvers at the tolerances named", fontsize="medium")
+    figure.savefig(path, dpi=150)
+    return figure
+
+
+def _draw(axes: Axes, name: str, sizes: NDArray[Any], over: list[NDArray[np.float64]]) -> None:
+    """A curve of geometric means; hollow markers where some ratios are missing."""
+    if not any(values.size for values in over):
+        return
+    means = np.array([geometric_mean(values) for values in over])
+    axes.plot(sizes, means, **_style(name))
+    some = np.array([bool(np.isnan(values).any()) for values in over]) & np.isfinite(means)
+    if some.any():
+        axes.plot(
+            sizes[some], means[some], color=SOLVERS[name][1], marker=SOLVERS[name][2],
+            markersize=5, markerfacecolor="white", linestyle="none",
+        )  # fmt: skip
+
+
+def _style(name: str, more: str = "") -> dict[str, Any]:
+    label, colour, marker, line = SOLVERS[name]
+    return {
+        "label": label + more,
+        "color": colour,
+        "marker": marker,
+        "markersize": 5,
+        "linestyle": line,
+        "linewidth": 1.2,
+    }
+
+
+def _dress(axes: Axes, walls: int, sizes: NDArray[Any]) -> None:
+    axes.set_xscale("log")
+    shown = [int(n) for n in sizes if n in (4, 8, 12, 20, 40, 80, 120, 200)]
+    axes.set_xticks(shown, labels=[str(n) for n in shown])
+    axes.set_xticks([], minor=True)
+    axes.set_title("with walls" if walls else "without walls")
+    draw_grid(axes)
+
+
+def _power(x: float) -> str:
+    """A power of ten as mathematics."""
+    return f"$10^{{{round(np.log10(x))}}}$"

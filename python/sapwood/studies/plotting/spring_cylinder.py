@@ -1,0 +1,138 @@
+"""Figures 5, 6 and 7: energy and position error of the spring-cylinder."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.studies.plotting.style import COLOURS, draw_grid, draw_slope
+from sapwood.studies.plotting.tables import rows_of, select
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# by scheme: name in the legend, colour and marker
+_SCHEMES: dict[str, tuple[str, str, str]] = {
+    "symplectic_euler": ("symplectic Euler", COLOURS[1], "s"),
+    "midpoint": ("midpoint rule", COLOURS[0], "o"),
+    "implicit_euler": ("implicit Euler", COLOURS[2], "^"),
+}
+
+
+def energy_figure(
+    file: str | PathLike[str], path: str | PathLike[str], *, early: float = 3.0
+) -> Figure:
+    """Draw total mechanical energy against time, first periods and whole run, as Figs. 5 and 6.
+
+    Parameters
+    ----------
+    file
+        CSV file with the columns ``scheme``, ``n_contacts``, ``time`` (s) and ``energy`` (J).
+    path
+        Image file to write; the suffix sets the format.
+    early
+        Time on the left, s.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        The file holds no rows.
+    """
+    from matplotlib.figure import Figure
+
+    rows = rows_of(file)
+    figure = Figure(figsize=(9.0, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True, gridspec_kw={"wspace": 0.06})
+    inset = left.inset_axes((0.5, 0.16, 0.46, 0.3))
+    for scheme, (name, colour, _) in _SCHEMES.items():
+        ours = select(rows, scheme=scheme)
+        for n in np.unique(ours["n_contacts"]):
+            run = select(ours, n_contacts=n)
+            label, style = (name, "-") if n == 1 else (f"{name}, {n} contact points", "--")
+            first = run[run["time"] <= early]
+            _draw_energy(left, first["time"], first["energy"], colour, style, label)
+            _draw_energy(right, run["time"], run["energy"], colour, style, label)
+            if scheme == "midpoint":
+                change = 100.0 * (first["energy"] / first["energy"][0] - 1.0)
+                _draw_energy(inset, first["time"], change, colour, style, label)
+    inset.set_title("midpoint rule: change [%]", fontsize="small")
+    inset.tick_params(labelsize="small")
+    left.set_ylabel("total mechanical energy [J]")
+    left.set_ylim(bottom=0.0)
+    for axes in (left, right):
+        axes.set_xlabel("time [s]")
+        axes.margins(x=0.0)
+        draw_grid(axes)
+    lines = right.get_lines()
+    figure.legend(handles=lines, loc="outside upper center", ncols=3, frameon=False)
+    figure.savefig(path, dpi=150)
+    return figure
+
+
+def _draw_energy(
+    axes: Axes,
+    time: NDArray[np.float64],
+    energy: NDArray[np.float64],
+    colour: str,
+    style: str,
+    label: str,
+) -> None:
+    axes.plot(time, energy, color=colour, linestyle=style, linewidth=1.1, label=label)
+
+
+def position_error_figure(file: str | PathLike[str], path: str | PathLike[str]) -> Figure:
+    """Draw the position error against the time step, as Fig. 7.
+
+    Parameters
+    ----------
+    file
+        CSV file with the columns ``scheme``, ``dt`` (s) and ``e_q`` (m).
+    path
+        Image file to write; the suffix sets the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        The file holds no rows.
+    """
+    from matplotlib.figure import Figure
+
+    rows = rows_of(file)
+    figure = Figure(figsize=(5.6, 4.6), layout="constrained")
+    axes = figure.subplots()
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for scheme, (name, colour, marker) in _SCHEMES.items():
+        run = select(rows, scheme=scheme)
+        axes.plot(run["dt"], run["e_q"], color=colour, marker=marker, markersize=4, label=name)
+    # through points a little below the curves that they are compared with
+    ends = rows["dt"].min(), rows["dt"].max()
+    for scheme, order, label in (
+        ("symplectic_euler", 1, "orders 1 and 2"),
+        ("midpoint", 2, "_nolegend_"),
+    ):
+        run = select(rows, scheme=scheme)
+        if run.size:
+            middle = run[run.size // 2]
+            at = middle["dt"], 0.5 * middle["e_q"]
+            draw_slope(axes, ends, at, order, label)
+    axes.set_xlabel("time step [s]")
+    axes.set_ylabel("position error $e_q$ [m]")
+    draw_grid(axes)
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+    return figure
