@@ -21,7 +21,7 @@ import numpy as np
 import sapwood
 import sapwood.reference as reference
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import helpers
 
 SOLIDS = '<geom type="box" size=".05 .05 .05"/>', '<geom type="sphere" size=".05"/>'

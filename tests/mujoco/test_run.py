@@ -350,7 +350,7 @@ def test_results_are_of_their_run(falling):
 def test_the_page_runs(capsys, tmp_path, monkeypatch):
     """The Python blocks of the page on the stepper, one after the other."""
     monkeypatch.chdir(tmp_path)
-    page = Path(__file__).resolve().parents[1] / "docs" / "stepper.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "stepper.md"
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     assert len(blocks) == 5
     names = {}
@@ -367,7 +367,7 @@ def test_the_page_runs(capsys, tmp_path, monkeypatch):
 
 
 def test_nothing_is_left_behind():
-    path = Path(__file__).parent / "isolated" / "mujoco_leaks.py"
+    path = Path(__file__).parents[1] / "isolated" / "mujoco_leaks.py"
     # one heap for all threads: how far each of several fills up is a matter of chance
     heap = {**os.environ, "MALLOC_ARENA_MAX": "1"}
     done = subprocess.run(

@@ -8,11 +8,11 @@ import math
 import pytest
 
 import sweep_functions
+from command_line import command, error_line
 from sapwood import cli
 from sapwood.studies.experiments import mapping, sweep
 from sapwood.studies.experiments.figures import FIGURES, Entry, make_figure
 from sapwood.studies.experiments.journal import Journal
-from test_cli import command, error_line
 
 pytest.importorskip("matplotlib")
 

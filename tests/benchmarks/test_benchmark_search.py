@@ -13,12 +13,11 @@ import pytest
 import helpers
 import sapwood
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import command, solvers
 from benchmarks.solvers import MISSED, REACHED
-
 from sapwood import peers
 from sapwood.studies.peers.base import Answer, Peer
 

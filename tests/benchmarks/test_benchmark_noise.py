@@ -12,13 +12,12 @@ import pytest
 
 pytest.importorskip("scipy")
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-
-from benchmarks import arguments, command, noise, noise_report, rows
 
 import helpers
 import sapwood
+from benchmarks import arguments, command, noise, noise_report, rows
 from sapwood import _core
 
 SITE = Path(sapwood.__file__).resolve().parents[1]

@@ -305,7 +305,7 @@ def test_versions_outside_the_tested_range_are_refused(version):
 
 
 def test_the_extra_asks_for_the_versions_that_are_accepted():
-    pyproject = Path(__file__).resolve().parents[1] / "pyproject.toml"
+    pyproject = Path(__file__).resolve().parents[2] / "pyproject.toml"
     extras = tomllib.loads(pyproject.read_text())["project"]["optional-dependencies"]
     (requirement,) = extras["mujoco"]
     oldest, too_new = re.fullmatch(r"mujoco>=([\d.]+),<([\d.]+)", requirement).groups()

@@ -10,7 +10,7 @@ import pytest
 
 import helpers
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import command, solvers, solvers_comparison

@@ -15,7 +15,7 @@ import pytest
 import sapwood
 from sapwood import SapSettings, reference
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 EPS = np.finfo(float).eps
 WIDE = np.longdouble
 TIGHT = SapSettings(relative_tolerance=1e-12)

@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 
-from test_cli import command, error_line
+from command_line import command, error_line
 
 pytest.importorskip("matplotlib")
 mujoco = pytest.importorskip("mujoco")

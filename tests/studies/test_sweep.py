@@ -175,6 +175,8 @@ def test_a_line_that_was_cut_off_is_computed_again(tmp_path):
     assert len([json.loads(line) for line in journal.read_text().splitlines()]) == 1 + len(POINTS)
 
 
+SUPPORT = Path(__file__).parents[1] / "support"
+
 SCRIPT = """
 import sys
 sys.path.insert(0, {tests!r})
@@ -194,7 +196,9 @@ def test_a_run_that_was_stopped_keeps_what_was_finished(tmp_path, number):
     folder.mkdir()
     script = tmp_path / "script.py"
     script.write_text(
-        SCRIPT.format(tests=str(Path(__file__).parent), folder=str(folder), out=str(tmp_path))
+        SCRIPT.format(
+            tests=str(Path(__file__).parents[1] / "support"), folder=str(folder), out=str(tmp_path)
+        )
     )
     journal = tmp_path / "slow.jsonl"
     with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as process:
@@ -307,7 +311,7 @@ if __name__ == "__main__":
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
 """
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    environment = {**os.environ, "PYTHONPATH": str(SUPPORT)}
     with subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,

@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-
-from benchmarks import arguments, command, limit, native, peaks, rows
 
 import helpers
 import sapwood
+from benchmarks import arguments, command, limit, native, peaks, rows
 from sapwood.work import PHASES, Work
 
 made = [

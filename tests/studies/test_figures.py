@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from test_cli import command, error_line
+from command_line import command, error_line
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("mujoco")

@@ -321,6 +321,6 @@ def test_gil_is_released(name, rng):
 
 @pytest.mark.parametrize("script", ["leaks.py", "hostile_threads.py"])
 def test_script_in_its_own_process(script):
-    path = Path(__file__).parent / "isolated" / script
+    path = Path(__file__).parents[1] / "isolated" / script
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -16,7 +16,7 @@ import helpers
 import sapwood
 from peer_cases import load_peer
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import (
@@ -26,7 +26,6 @@ from benchmarks import (
     solvers_report,
 )
 from benchmarks.solvers import FAILED, MISSED, REACHED, Row
-
 from sapwood import peers
 from sapwood.studies.peers.accuracy import Accuracy, touched_trees
 from sapwood.studies.peers.base import Answer, Peer, PeerError

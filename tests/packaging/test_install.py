@@ -16,7 +16,7 @@ import pytest
 
 import sapwood
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CMAKE = shutil.which("cmake")
 
 pytestmark = [

@@ -13,13 +13,12 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-
-from benchmarks import arguments, command, rows, scaling, scaling_report
 
 import helpers
 import sapwood
+from benchmarks import arguments, command, rows, scaling, scaling_report
 
 
 def test_power_law_is_found():

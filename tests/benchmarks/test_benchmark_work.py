@@ -14,7 +14,7 @@ import sapwood
 from sapwood import Region, SapSettings, _core
 from sapwood.work import PHASES, Work, count_work
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 RECORDED = SapSettings(record_history=True)

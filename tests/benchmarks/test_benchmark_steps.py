@@ -10,12 +10,11 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import arguments, command, rows, scenes, steps
 from benchmarks.windows import Window
-
 from sapwood.mujoco import Stepper
 
 
