@@ -15,8 +15,9 @@ import mujoco
 import numpy as np
 from leaks import leaks_of
 
-from sapwood import SapSettings, _core, mujoco_engine, scenes
+from sapwood import SapSettings, _core, scenes
 from sapwood.mujoco import Rollout, StepError, Stepper, rollout
+from sapwood.mujoco import engine as mujoco_engine
 
 MODEL = scenes.clutter(4, seed=1).compile()
 DATA = mujoco.MjData(MODEL)

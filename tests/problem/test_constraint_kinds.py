@@ -22,7 +22,8 @@ from row_groups import (
     mixed_problem,
     random_group,
 )
-from sapwood import Bilaterals, ContactProblem, SapSettings, Status, _core, constraints, reference
+from sapwood import Bilaterals, ContactProblem, SapSettings, Status, _core, reference
+from sapwood.constraints import kinds
 from sapwood.constraints.group import Kind
 
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -52,8 +53,8 @@ def smooth_velocity(problem, rng, h):
 def test_every_kind_of_the_core_has_a_class_and_a_case():
     """The same kinds and parameters, in the same order: those of C are the names in errors."""
     core = _core.constraint_kinds()
-    assert {kind.kind: tuple(kind._rules) for kind in constraints.KINDS} == core
-    assert [kind.kind for kind in constraints.KINDS] == list(core)
+    assert {kind.kind: tuple(kind._rules) for kind in kinds.KINDS} == core
+    assert [kind.kind for kind in kinds.KINDS] == list(core)
     assert list(get_args(Kind)) == list(core)
     assert set(CASES) == {"contact", *core}
 

@@ -12,14 +12,12 @@ from sapwood import (
     DryFrictions,
     JointLimits,
     _core,
-    constraints,
 )
+from sapwood.constraints import kinds
 
 CHAIN = (3, 6, 1, 2, 6)
 # of every kind that the core knows, its class
-KINDS = tuple(
-    {kind.kind: kind for kind in constraints.KINDS}[name] for name in _core.constraint_kinds()
-)
+KINDS = tuple({kind.kind: kind for kind in kinds.KINDS}[name] for name in _core.constraint_kinds())
 ROW_FILES = sorted((helpers.DATA / "rows").glob("*.npz"))
 
 
