@@ -10,9 +10,10 @@ import pytest
 import sweep_functions
 from command_line import command, error_line
 from sapwood import cli
-from sapwood.studies.experiments import mapping, sweep
+from sapwood.studies.experiments import sweep
 from sapwood.studies.experiments.figures import FIGURES, Entry, make_figure
 from sapwood.studies.experiments.journal import Journal
+from sapwood.studies.experiments.points import call
 
 pytest.importorskip("matplotlib")
 
@@ -97,7 +98,7 @@ def test_a_figure_without_a_single_point_is_an_error(monkeypatch, tmp_path, caps
 
 def test_ctrl_c_keeps_what_was_finished(mine, monkeypatch, tmp_path, capsys):
     def interrupted(function, points, **_):
-        yield 1, mapping.call(function, points[1])
+        yield 1, call(function, points[1])
         raise KeyboardInterrupt
 
     # what an earlier run has drawn is not that of the files any more
@@ -131,7 +132,7 @@ def test_measured_times_are_not_shared_with_other_processes(monkeypatch, tmp_pat
 
     def nothing(function, points, *, workers, **_):
         asked.append(workers)
-        yield from ((i, mapping.call(function, point)) for i, point in enumerate(points))
+        yield from ((i, call(function, point)) for i, point in enumerate(points))
 
     monkeypatch.setattr(sweep, "map_points", nothing)
     plan = dataclasses.replace(sweep_functions.plan(True), workers=1)

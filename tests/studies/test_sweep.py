@@ -18,8 +18,9 @@ import pytest
 import scipy
 
 import sweep_functions as functions
+from sapwood.studies.experiments.cluster import SchedulerError
 from sapwood.studies.experiments.journal import Journal
-from sapwood.studies.experiments.mapping import SchedulerError, map_points
+from sapwood.studies.experiments.mapping import map_points
 from sapwood.studies.experiments.sweep import Sweep, run_sweep
 from sapwood.studies.plotting import read_steps
 

@@ -17,13 +17,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from sapwood.studies.experiments.journal import provenance
-from sapwood.studies.experiments.mapping import (
-    Outcome,
-    Point,
-    SchedulerError,
-    WorkerProcess,
-    describe,
-)
+from sapwood.studies.experiments.points import Outcome, Point, describe
+from sapwood.studies.experiments.processes import WorkerProcess
+
+
+class SchedulerError(Exception):
+    """The cluster cannot be used; the text says why."""
 
 
 def on_cluster(

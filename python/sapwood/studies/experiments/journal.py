@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 import sapwood
 from sapwood import _core
-from sapwood.studies.experiments.mapping import Point
+from sapwood.studies.experiments.points import Point
 
 if sys.platform != "win32":
     import fcntl

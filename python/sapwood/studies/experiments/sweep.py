@@ -48,7 +48,8 @@ from numpy.typing import NDArray
 
 from sapwood.checks import integer
 from sapwood.studies.experiments.journal import Journal
-from sapwood.studies.experiments.mapping import Outcome, Point, map_points
+from sapwood.studies.experiments.mapping import map_points
+from sapwood.studies.experiments.points import Outcome, Point
 from sapwood.studies.experiments.recording import ProgressBar
 
 

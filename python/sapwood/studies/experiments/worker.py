@@ -16,7 +16,7 @@ import threading
 import traceback
 from typing import BinaryIO
 
-from sapwood.studies.experiments.mapping import Outcome, call, describe
+from sapwood.studies.experiments.points import Outcome, call, describe
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
