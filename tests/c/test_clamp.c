@@ -5,6 +5,7 @@
 #include "check.h"
 #include "constraints/clamp.h"
 #include "linalg/kernels.h"
+#include "points.h"
 
 enum { MOST = 67 }; /* no multiple of a vector width */
 
@@ -155,12 +156,63 @@ static void break_rules(const struct sap_law_loops *loops, uint64_t *seed) {
 
 static void broken_rules_are_found(void) { on_every_set(break_rules); }
 
+/* ---- what the law says about its own errors, in long double ---------------------------------- */
+
+static struct points points;
+
+static void impulse(const struct points *p, int32_t i, const double v_c[3], double gamma[3]) {
+  for (int32_t r = 0, row = 3 * i; r < 3; ++r, ++row) {
+    gamma[r] =
+        sap_clamp_impulse((p->v_hat[row] - v_c[r]) / p->R[row], p->lower[row], p->upper[row]);
+  }
+}
+
+/* the further of clamp(y + e) and clamp(y - e) from gamma, where y is known to e: to the errors of
+ * v_c, and its own roundings */
+static void bound(const struct points *p, int32_t i, const double gamma[3], const double reach[3],
+                  double velocity_error, double impulse_error, long double bound[3]) {
+  for (int32_t r = 0, row = 3 * i; r < 3; ++r, ++row) {
+    const long double v_c = p->v[row], v_hat = p->v_hat[row], y = (v_hat - v_c) / p->R[row];
+    const long double d = velocity_error * reach[r] + 4 * DBL_EPSILON * (fabsl(v_c) + fabsl(v_hat));
+    const long double e = d / p->R[row] + 8 * DBL_EPSILON * fabsl(y);
+    const long double lower = p->lower[row], upper = p->upper[row];
+    const long double above = fminl(fmaxl(y + e, lower), upper);
+    const long double below = fminl(fmaxl(y - e, lower), upper), at = gamma[r];
+    bound[r] = fmaxl(above - at, at - below) + (long double)impulse_error * fabsl(at);
+  }
+}
+
+static void bound_is_its_formula_and_holds(void) {
+  const struct points_law law = {SAP_LAW_CLAMP, impulse, bound, 3};
+  points_check_bound(&points, &law);
+}
+
+/* |g| times the distance of gamma from its bounds, or from 0 */
+static long double term(const struct points *p, int32_t i, const double v_c[3],
+                        const double gamma[3]) {
+  long double sum = 0;
+  for (int32_t r = 0, row = 3 * i; r < 3; ++r, ++row) {
+    const long double g = (long double)v_c[r] - p->v_hat[row] + (long double)p->R[row] * gamma[r];
+    const long double distance =
+        fminl(fminl((long double)gamma[r] - p->lower[row], (long double)p->upper[row] - gamma[r]),
+              fabsl(gamma[r]));
+    sum += fabsl(g) * distance;
+  }
+  return sum;
+}
+
+static void complementarity_adds_magnitudes(void) {
+  points_check_complementarity(&points, SAP_LAW_CLAMP, term);
+}
+
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(evaluation_is_the_law),
       CHECK_TEST(lines_follow_the_law),
       CHECK_TEST(dual_gives_curvature_beyond_the_bounds),
       CHECK_TEST(broken_rules_are_found),
+      CHECK_TEST(bound_is_its_formula_and_holds),
+      CHECK_TEST(complementarity_adds_magnitudes),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

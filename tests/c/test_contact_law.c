@@ -1,0 +1,57 @@
+/* What the law of contacts says about its own errors: the proved bound on those of its impulses,
+ * and its share of e_mu, against their formulas in long double. */
+#include "points.h"
+
+static struct points points;
+
+static void impulse(const struct points *p, int32_t i, const double v_c[3], double gamma[3]) {
+  const struct sap_contact c = points_contact(p, i);
+  const struct sap_contact_state at = points_state(&c, v_c);
+  sap_contact_impulse(&c, &at, gamma);
+}
+
+/* |dgamma|_R <= |dy|_R, so |dgamma_r| <= |dy|_R/sqrt(R_r); y has the errors of v_c, and four
+ * roundings of its own */
+static void bound(const struct points *p, int32_t i, const double gamma[3], const double reach[3],
+                  double velocity_error, double impulse_error, long double bound[3]) {
+  const struct sap_contact c = points_contact(p, i);
+  long double square = 0;
+  for (int r = 0; r < 3; ++r) {
+    const long double sizes = fabsl(p->v[3 * i + r]) + fabsl(c.v_hat[r]);
+    const long double d = velocity_error * reach[r] + 4 * DBL_EPSILON * sizes;
+    square += d * d / (r < 2 ? c.R_t : c.R_n);
+  }
+  for (int r = 0; r < 3; ++r) {
+    bound[r] = sqrtl(square / (r < 2 ? c.R_t : c.R_n)) +
+               (16 * DBL_EPSILON + (long double)impulse_error) * fabs(gamma[r]);
+  }
+}
+
+static void bound_is_its_formula_and_holds(void) {
+  const struct points_law law = {SAP_LAW_CONTACT, impulse, bound, 0};
+  points_check_bound(&points, &law);
+}
+
+/* |g . gamma|, g = v_c - v_hat + R gamma */
+static long double term(const struct points *p, int32_t i, const double v_c[3],
+                        const double gamma[3]) {
+  const struct sap_contact c = points_contact(p, i);
+  long double product = 0;
+  for (int r = 0; r < 3; ++r) {
+    const long double R = r < 2 ? c.R_t : c.R_n;
+    product += ((long double)v_c[r] - c.v_hat[r] + R * gamma[r]) * gamma[r];
+  }
+  return fabsl(product);
+}
+
+static void complementarity_adds_magnitudes(void) {
+  points_check_complementarity(&points, SAP_LAW_CONTACT, term);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(bound_is_its_formula_and_holds),
+      CHECK_TEST(complementarity_adds_magnitudes),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
