@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,10 @@ from hypothesis import settings
 # times vary on a busy machine, and a failure must be found again
 settings.register_profile("sapwood", deadline=None, print_blob=True)
 settings.load_profile("sapwood")
+
+# a test run in the background inherits Ctrl-C ignored, and so would the processes that tests start
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

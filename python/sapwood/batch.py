@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from os import sched_getaffinity
 
 from numpy.typing import ArrayLike
 
 from sapwood import _core
 from sapwood.checks import integer
 from sapwood.problem.contact_problem import ContactProblem
+from sapwood.processors import usable_processors
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution
 
@@ -66,7 +66,7 @@ def solve_batch(
         guesses = list(v_guesses)
     if len(guesses) != len(problems):
         raise ValueError(f"v_guesses has {len(guesses)} elements for {len(problems)} problems")
-    n_threads = len(sched_getaffinity(0)) if threads is None else integer(threads, "threads", 1)
+    n_threads = usable_processors() if threads is None else integer(threads, "threads", 1)
     return _core.solve_batch(
         [problem._core for problem in problems],
         guesses,

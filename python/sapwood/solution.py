@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.equality import equal_arrays
+from sapwood.equality import equal_arrays, equal_values
 
 
 class Status(enum.IntEnum):
@@ -67,8 +67,8 @@ class ConstraintSolution(NamedTuple):
 class Solution(_core.SolutionValues):
     """Velocities and impulses of one problem, with the proof of how accurate they are.
 
-    Two solutions are equal when everything but ``timing`` and ``symbolic_reused`` is the same, to
-    the last bit.
+    Two solutions are equal when everything but ``timing`` and ``symbolic_reused`` is the same, and
+    NaN where the other is NaN.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class Solution(_core.SolutionValues):
         if not isinstance(other, Solution):
             return NotImplemented
         return self.constraints == other.constraints and all(
-            np.array_equal(getattr(self, field.name), getattr(other, field.name))
+            equal_values(getattr(self, field.name), getattr(other, field.name))
             for field in dataclasses.fields(self)
             if field.name not in ("timing", "symbolic_reused", "constraints")
         )

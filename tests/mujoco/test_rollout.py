@@ -350,6 +350,26 @@ def test_a_pool_serves_several_threads_in_turn(rng):
         np.testing.assert_array_equal(state, expected)
 
 
+def test_a_thread_that_cannot_start_ends_those_that_did(rng, monkeypatch):
+    """Else they would go on in memory that the next rollout uses."""
+    model = scenes.clutter(4, seed=1).compile()
+    pool = Rollout(model, nthread=3)
+    before = threading.active_count()
+    start, started = threading.Thread.start, []
+
+    def start_one(thread):
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        pool.rollout(worlds_of(model, 6, rng), nstep=20_000)
+    assert len(started) == 1
+    assert threading.active_count() == before
+
+
 @pytest.mark.parametrize("nthread", [1, 2])
 def test_ctrl_c_ends_a_rollout(nthread):
     """In a process of its own, as a user would meet it."""

@@ -7,7 +7,6 @@ import itertools
 import threading
 import warnings
 from collections.abc import Sequence
-from os import sched_getaffinity
 from typing import Any
 
 import mujoco
@@ -22,6 +21,7 @@ from sapwood.mujoco.schemes import SchemeSteps
 from sapwood.mujoco.stages import check_options
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.support import NotSupported, failure_text
+from sapwood.processors import usable_processors
 from sapwood.solution import Status
 
 _Float = NDArray[np.float64]
@@ -96,8 +96,7 @@ class Rollout:
             raise NotSupported(f"MuJoCo {mujoco.__version__}: {self._stepper._engine}")
         if isinstance(self._stepper._core, SchemeSteps):
             raise NotSupported("rollouts are by symplectic_euler, other schemes by Stepper.run")
-        available = len(sched_getaffinity(0))
-        self._nthread = available if nthread is None else integer(nthread, "nthread", 1)
+        self._nthread = usable_processors() if nthread is None else integer(nthread, "nthread", 1)
         self._workers: list[tuple[_core.ModelStepper, mujoco.MjData]] = []
         self._lock = threading.Lock()
 
@@ -377,17 +376,19 @@ class _Task:
                 self._stop[0] = 1
 
         helpers = [threading.Thread(target=help_out, args=worker) for worker in workers[1:]]
-        for helper in helpers:
-            helper.start()
+        started: list[threading.Thread] = []
         try:
-            work(*workers[0], threading.current_thread() is threading.main_thread())
             for helper in helpers:
+                helper.start()
+                started.append(helper)
+            work(*workers[0], threading.current_thread() is threading.main_thread())
+            for helper in started:
                 helper.join()
         except BaseException:
             self._stop[0] = 1
             raise
         finally:
-            for helper in helpers:
+            for helper in started:
                 helper.join()
         if raised:
             raise raised[0]

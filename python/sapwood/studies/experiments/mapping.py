@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
+from sapwood.processors import usable_processors
 from sapwood.studies.experiments.cluster import on_cluster
 from sapwood.studies.experiments.points import Outcome, Point
-from sapwood.studies.experiments.processes import cores, on_cores
+from sapwood.studies.experiments.processes import on_cores
 
 
 def map_points(
@@ -63,4 +64,4 @@ def map_points(
     if scheduler is not None:
         yield from on_cluster(function, points, scheduler, packages)
     else:
-        yield from on_cores(function, points, cores() if workers is None else workers)
+        yield from on_cores(function, points, usable_processors() if workers is None else workers)

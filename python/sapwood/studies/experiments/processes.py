@@ -25,13 +25,6 @@ _ONE_THREAD = {
 }
 
 
-def cores() -> int:
-    """Number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 class WorkerProcess:
     """A process of `sapwood.experiments.worker`, started when needed and again after it died."""
 
