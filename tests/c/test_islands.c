@@ -157,6 +157,41 @@ static void same_bits_for_any_number_of_threads(void) {
   CHECK(shared > 0);
 }
 
+/* contacts with cores, of which every third starts too deep: counted once, by whatever thread has
+ * solved them, in every solve */
+static void deep_contacts_are_counted_once(void) {
+  static int8_t barrier[MOST_CONTACTS];
+  static double kappa[MOST_CONTACTS], scale[MOST_CONTACTS];
+  uint64_t seed = 72;
+  make_heaps(&heap, 3, 20, &seed);
+  memset(barrier, SAP_BARRIER_LOG, sizeof barrier);
+  for (int32_t i = 0; i < heap.problem.n_contacts; ++i) {
+    heap.v_hat_n[i] = i % 3 == 0 ? 2e-3 : -1e-3;
+    kappa[i] = 1e-6 / heap.R_n[i];
+  }
+  heap.problem.barrier = barrier;
+  heap.problem.kappa = kappa;
+  int32_t shared = 0;
+  for (int32_t threads = 1; threads <= 3; ++threads) {
+    sap_solver *solver = make_solver(threads);
+    REQUIRE(solver);
+    for (int32_t repeat = 0; repeat < 4; ++repeat) {
+      sap_solution solution = {
+          .v = results[0].v, .gamma = results[0].gamma, .barrier_scale = scale};
+      int32_t deep = 0;
+      REQUIRE(sap_solver_solve(solver, &heap.problem, NULL, &solution, NULL) == SAP_OK);
+      for (int32_t i = 0; i < heap.problem.n_contacts; ++i) {
+        deep += scale[i] > 1;
+      }
+      CHECK(deep >= heap.problem.n_contacts / 3);
+      CHECK_EQUAL(solution.n_deep, deep);
+    }
+    shared += threads > 1 ? sap_threads_helpers(solver->threads) : 0;
+    sap_solver_destroy(solver);
+  }
+  CHECK(shared > 0);
+}
+
 static void wrong_numbers_are_found_wherever_they_are(void) {
   uint64_t seed = 73;
   make_heaps(&heap, 3, 20, &seed);
@@ -314,6 +349,7 @@ static void every_failed_allocation_is_a_clean_error(void) {
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(same_bits_for_any_number_of_threads),
+      CHECK_TEST(deep_contacts_are_counted_once),
       CHECK_TEST(wrong_numbers_are_found_wherever_they_are),
       CHECK_TEST(two_solvers_work_in_two_threads),
       FORK_TEST CHECK_TEST(every_failed_allocation_is_a_clean_error),

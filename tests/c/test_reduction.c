@@ -266,6 +266,46 @@ static void the_complement_inverts_a_block_of_the_inverse(void) {
   sap_block_release(&reduction.block, &memory);
 }
 
+/* One tree, and rows that cancel: of every second column of J the sum is zero, but the entries are
+ * not; every third column is zero. The rows are those of contacts, or of a group. */
+static void rows_that_cancel_move_their_velocities(void) {
+  enum { N = 18, PAIRS = 4 };
+  static const int32_t n = N, tree[PAIRS] = {0}, world[PAIRS] = {-1, -1, -1, -1}, six[1] = {6};
+  double A[N * N] = {0}, v_star[N] = {0}, J[3 * PAIRS * N] = {0};
+  uint64_t seed = 77;
+  for (int32_t k = 0; k < 3 * PAIRS * N; ++k) {
+    const int32_t j = k % N, row = k / N;
+    const double x = check_random(&seed, 0.5, 1);
+    J[k] = j % 3 == 2 ? 0 : j % 2 == 0 ? x : row % 3 == 2 ? 0 : row % 3 == 0 ? 1 : -1;
+  }
+  for (int32_t i = 0; i < N; ++i) {
+    A[i * (N + 1)] = 2;
+  }
+  const sap_constraints group = {
+      .kind = SAP_BILATERAL, .n = 1, .size = six, .tree_a = tree, .tree_b = world, .J = J};
+  const sap_problem problems[] = {
+      {.n_trees = 1, .tree_nv = &n, .A = A, .v_star = v_star, .n_contacts = PAIRS, .J = J},
+      {.n_trees = 1, .tree_nv = &n, .A = A, .v_star = v_star, .n_groups = 1, .groups = &group}};
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  for (int k = 0; k < 2; ++k) {
+    sap_problem problem = problems[k];
+    struct sap_reduction reduction = {0};
+    struct sap_triples triples = {0};
+    problem.tree_a = tree;
+    problem.tree_b = world;
+    REQUIRE(sap_triples_list(&triples, &problem, &memory) == SAP_OK);
+    REQUIRE(sap_reduction_find(&reduction, &problem, &triples, sap_kernels_best(),
+                               sap_vector_loops_of(sap_kernels_best_set()), &memory) == SAP_OK);
+    REQUIRE(reduction.tree && reduction.tree[0]);
+    CHECK_EQUAL(reduction.tree[0]->n_u, N / 3);
+    for (int32_t j = 0; j < reduction.tree[0]->n_u; ++j) {
+      CHECK_EQUAL(reduction.tree[0]->u[j], 3 * j + 2);
+    }
+    sap_block_release(&reduction.block, &memory);
+    sap_block_release(&triples.block, &memory);
+  }
+}
+
 /* the velocities of every tree in reverse order */
 static void reverse(const struct robots *from, struct robots *to) {
   *to = *from;
@@ -392,6 +432,7 @@ int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(reduced_and_whole_problems_agree),
       CHECK_TEST(the_complement_inverts_a_block_of_the_inverse),
+      CHECK_TEST(rows_that_cancel_move_their_velocities),
       CHECK_TEST(the_order_of_velocities_does_not_matter),
       CHECK_TEST(a_solve_repeats_bit_by_bit),
       CHECK_TEST(a_tree_that_no_contact_moves_stays_whole),
