@@ -178,6 +178,37 @@ static void release(void *module) {
   sapwood_idle_clear(&state->idle);
 }
 
+/* ---- forks ---------------------------------------------------------------------------------- */
+
+static PyObject *count_fork(PyObject *module, PyObject *Py_UNUSED(unused)) {
+  sapwood_state_of_module(module)->forks++;
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef count_fork_method = {"count_fork", count_fork, METH_NOARGS, NULL};
+
+/* Has every child process counted, where the system has them. */
+static int watch_forks(PyObject *module) {
+  PyObject *os = PyImport_ImportModule("os"), *call = NULL, *options = NULL, *none = NULL;
+  PyObject *at_fork = os == NULL ? NULL : PyObject_GetAttrString(os, "register_at_fork");
+  int failed = at_fork == NULL;
+  if (failed && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    PyErr_Clear();
+    failed = 0;
+  } else if (!failed) {
+    call = PyCFunction_New(&count_fork_method, module);
+    options = call == NULL ? NULL : Py_BuildValue("{s:O}", "after_in_child", call);
+    none = options == NULL ? NULL : PyObject_VectorcallDict(at_fork, NULL, 0, options);
+    failed = none == NULL;
+  }
+  Py_XDECREF(none);
+  Py_XDECREF(options);
+  Py_XDECREF(call);
+  Py_XDECREF(at_fork);
+  Py_XDECREF(os);
+  return failed ? -1 : 0;
+}
+
 /* ---- initialisation ------------------------------------------------------------------------- */
 
 static int exec(PyObject *module) {
@@ -193,7 +224,7 @@ static int exec(PyObject *module) {
       sapwood_add_solution(module) < 0 || sapwood_add_problem(module) < 0 ||
       sapwood_add_solver(module) < 0 || sapwood_add_batch(module) < 0 ||
       sapwood_add_contact_law(module) < 0 || sapwood_add_row_law(module) < 0 ||
-      sapwood_add_stepper(module) < 0 || sapwood_add_work(module) < 0) {
+      sapwood_add_stepper(module) < 0 || sapwood_add_work(module) < 0 || watch_forks(module) < 0) {
     return -1;
   }
   return PyModule_AddStringConstant(module, "__version__", SAP_VERSION);

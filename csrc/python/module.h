@@ -7,14 +7,15 @@
  * Rules every wrapper follows:
  *   - arrays enter through convert.h and leave as NumPy arrays allocated by NumPy and written in
  *     place;
- *   - the GIL is dropped around calls into the core; an object with a workspace owns a lock,
- *     which is taken with the GIL dropped and never held while Python code can run;
+ *   - the GIL is dropped around calls into the core; an object with a workspace owns a lock
+ *     (lock.h), which is taken with the GIL dropped and never held while Python code can run;
  *   - a sap_status that is an error becomes a Python exception by sapwood_raise.
  */
 #ifndef SAPWOOD_PYTHON_MODULE_H
 #define SAPWOOD_PYTHON_MODULE_H
 
 #include "python/convert.h"
+#include "python/lock.h"
 #include "python/solver/idle.h"
 #include "sapwood.h"
 
@@ -34,6 +35,7 @@ typedef struct sapwood_state {
   sapwood_idle idle;
   struct sap_threads *idle_threads; /* of the last batch; NULL while one uses them */
   int n_idle_threads;
+  int forks; /* that made this process since the module was imported, see lock.h */
 } sapwood_state;
 
 /* state of the module object (borrowed, never NULL) */

@@ -9,11 +9,12 @@
 #include <structmember.h>
 
 #include "base/clock.h"
+#include "sap/solver.h"
 
 typedef struct solver {
   PyObject_HEAD
   sap_solver *solver;
-  PyThread_type_lock lock;
+  sapwood_lock lock;
   PyObject *settings; /* the SapSettings */
   sapwood_idle *idle; /* of the module */
   int threads, record_history;
@@ -40,13 +41,9 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   self->settings = Py_NewRef(object);
   self->threads = settings.threads;
   self->record_history = settings.record_history;
-  self->lock = PyThread_allocate_lock();
-  if (self->lock == NULL) {
-    Py_DECREF(self);
-    return PyErr_NoMemory();
-  }
   sap_error error = {0};
-  if (sapwood_raise(sapwood_idle_take(self->idle, &settings, &self->solver, &error), &error) < 0) {
+  if (sapwood_lock_make(&self->lock, &state->forks) < 0 ||
+      sapwood_raise(sapwood_idle_take(self->idle, &settings, &self->solver, &error), &error) < 0) {
     Py_DECREF(self);
     return NULL;
   }
@@ -56,13 +53,32 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 static void solver_dealloc(PyObject *object) {
   solver *self = (solver *)object;
   PyTypeObject *type = Py_TYPE(object);
-  sapwood_idle_leave(self->idle, self->solver);
-  if (self->lock != NULL) {
-    PyThread_free_lock(self->lock);
+  if (!sapwood_lock_is_lost(&self->lock)) {
+    sapwood_idle_leave(self->idle, self->solver);
   }
+  sapwood_lock_free(&self->lock);
   Py_XDECREF(self->settings);
   type->tp_free(object);
   Py_DECREF(type);
+}
+
+/* In a process made while a thread that it does not have was at work on the solver: another solver,
+ * and the old one is left where it is. 0, or -1 with MemoryError. */
+static int be_ready(solver *self) {
+  if (!sapwood_lock_is_lost(&self->lock)) {
+    return 0;
+  }
+  sap_solver *fresh;
+  const sap_settings settings = self->solver->settings;
+  if (sapwood_raise(sap_solver_create(&fresh, &settings, NULL, NULL), NULL) < 0) {
+    return -1;
+  }
+  if (sapwood_lock_make(&self->lock, self->lock.forks) < 0) {
+    sap_solver_destroy(fresh);
+    return -1;
+  }
+  self->solver = fresh;
+  return 0;
 }
 
 /* ---- solve ---------------------------------------------------------------------------------- */
@@ -87,7 +103,7 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
   PyObject *history = NULL, *solution = NULL;
   sapwood_result result = {0};
   sapwood_records recorded = {0};
-  if (sapwood_read_guess(problem, args[1], &guess, &v_guess) < 0 ||
+  if (be_ready(self) < 0 || sapwood_read_guess(problem, args[1], &guess, &v_guess) < 0 ||
       sapwood_result_allocate(&result, &problem->problem, &problem->sizes) < 0) {
     goto done;
   }
@@ -96,14 +112,14 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
   sap_status status;
   double seconds;
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  sapwood_lock_take(&self->lock);
   seconds = sap_seconds();
   status = sap_solver_solve(self->solver, &problem->problem, v_guess, &result.solution, &error);
   seconds = sap_seconds() - seconds;
   if (status == SAP_OK && self->record_history) {
     status = sapwood_copy_records(self->solver, &recorded);
   }
-  PyThread_release_lock(self->lock);
+  sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
 
   if (sapwood_raise(status, &error) < 0) {
@@ -148,7 +164,7 @@ static PyObject *solver_evaluate(solver *self, PyTypeObject *defining_class, PyO
   PyArrayObject *gradient = (PyArrayObject *)PyArray_SimpleNew(1, shape, NPY_DOUBLE);
   PyArrayObject *hessian = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
   PyArrayObject *direction = (PyArrayObject *)PyArray_SimpleNew(1, shape, NPY_DOUBLE);
-  if (gradient == NULL || hessian == NULL || direction == NULL) {
+  if (gradient == NULL || hessian == NULL || direction == NULL || be_ready(self) < 0) {
     goto done;
   }
 
@@ -156,11 +172,11 @@ static PyObject *solver_evaluate(solver *self, PyTypeObject *defining_class, PyO
   sap_status status;
   double cost;
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  sapwood_lock_take(&self->lock);
   status = sap_solver_evaluate(self->solver, &problem->problem, sapwood_doubles(v), &cost,
                                sapwood_doubles(gradient), sapwood_doubles(hessian),
                                sapwood_doubles(direction), &error);
-  PyThread_release_lock(self->lock);
+  sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
 
   if (sapwood_raise(status, &error) == 0) {
@@ -211,19 +227,19 @@ static PyObject *solver_along_line(solver *self, PyTypeObject *defining_class,
   difference = (PyArrayObject *)PyArray_SimpleNew(ndim, PyArray_DIMS(alpha), NPY_DOUBLE);
   slope = (PyArrayObject *)PyArray_SimpleNew(ndim, PyArray_DIMS(alpha), NPY_DOUBLE);
   curvature = (PyArrayObject *)PyArray_SimpleNew(ndim, PyArray_DIMS(alpha), NPY_DOUBLE);
-  if (difference == NULL || slope == NULL || curvature == NULL) {
+  if (difference == NULL || slope == NULL || curvature == NULL || be_ready(self) < 0) {
     goto done;
   }
 
   sap_error error = {0};
   sap_status status;
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  sapwood_lock_take(&self->lock);
   status = sap_solver_along_line(self->solver, &problem->problem, sapwood_doubles(v),
                                  sapwood_doubles(dv), (int32_t)n, sapwood_doubles(alpha),
                                  sapwood_doubles(difference), sapwood_doubles(slope),
                                  sapwood_doubles(curvature), &error);
-  PyThread_release_lock(self->lock);
+  sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
 
   if (sapwood_raise(status, &error) == 0) {

@@ -55,7 +55,7 @@ int sapwood_world_open(sapwood_world *world, sapwood_stepper *stepper, PyObject 
                        PyObject *model, PyObject *data) {
   world->stepper = stepper;
   world->failure = SAPWOOD_STEP_TAKEN;
-  if ((world->api = sapwood_mujoco_of(api)) == NULL ||
+  if (sapwood_stepper_be_ready(stepper) < 0 || (world->api = sapwood_mujoco_of(api)) == NULL ||
       (world->model = sapwood_mujoco_address(model, world->api->model_type, "model")) == NULL ||
       (world->data = sapwood_mujoco_address(data, world->api->data_type, "data")) == NULL) {
     return -1;
@@ -183,7 +183,7 @@ static int take_contact_part(sapwood_world *world) {
   if (stepper->constrained) {
     find_elements(world, &fields.elements);
   }
-  PyThread_acquire_lock(stepper->lock, WAIT_LOCK);
+  sapwood_lock_take(&stepper->lock);
   world->status = sapwood_stepper_solve(stepper, &fields, 0, &world->error);
   const sap_solution *s = &stepper->solution;
   if (world->status != SAP_OK) {
@@ -204,7 +204,7 @@ static int take_contact_part(sapwood_world *world) {
                                     .islands = s->n_islands,
                                     .deep_contacts = s->n_deep};
   }
-  PyThread_release_lock(stepper->lock);
+  sapwood_lock_leave(&stepper->lock);
   return world->failure == SAPWOOD_STEP_TAKEN ? 0 : -1;
 }
 

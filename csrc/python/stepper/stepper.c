@@ -56,16 +56,14 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   }
   sap_error error = {0};
   self->record_history = settings.record_history;
-  self->lock = PyThread_allocate_lock();
-  if (self->lock == NULL) {
-    PyErr_NoMemory();
-  } else if (read_parameters(self, dt, sigma, beta, delassus, cone, limit) == 0 &&
-             sapwood_stepper_read_constants(self, forest, elements) == 0 &&
-             sapwood_raise(sap_gather_create(&self->gather, &self->forest,
-                                             self->constrained ? &self->elements : NULL, NULL),
-                           NULL) == 0 &&
-             sapwood_raise(sap_solver_create(&self->solver, &settings, NULL, &error), &error) ==
-                 0) {
+  const sapwood_state *state = sapwood_state_of_type(type);
+  if (state != NULL && sapwood_lock_make(&self->lock, &state->forks) == 0 &&
+      read_parameters(self, dt, sigma, beta, delassus, cone, limit) == 0 &&
+      sapwood_stepper_read_constants(self, forest, elements) == 0 &&
+      sapwood_raise(sap_gather_create(&self->gather, &self->forest,
+                                      self->constrained ? &self->elements : NULL, NULL),
+                    NULL) == 0 &&
+      sapwood_raise(sap_solver_create(&self->solver, &settings, NULL, &error), &error) == 0) {
     return (PyObject *)self;
   }
   Py_DECREF(self);
@@ -75,18 +73,43 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 static void stepper_dealloc(PyObject *object) {
   sapwood_stepper *self = (sapwood_stepper *)object;
   PyTypeObject *type = Py_TYPE(object);
-  sap_solver_destroy(self->solver);
-  if (self->gather.forest != NULL) {
-    sap_gather_release(&self->gather);
+  if (!sapwood_lock_is_lost(&self->lock)) {
+    sap_solver_destroy(self->solver);
+    if (self->gather.forest != NULL) {
+      sap_gather_release(&self->gather);
+    }
   }
   for (int i = 0; i < SAPWOOD_CONSTANTS; i++) {
     Py_XDECREF(self->arrays[i]);
   }
-  if (self->lock != NULL) {
-    PyThread_free_lock(self->lock);
-  }
+  sapwood_lock_free(&self->lock);
   type->tp_free(object);
   Py_DECREF(type);
+}
+
+int sapwood_stepper_be_ready(sapwood_stepper *self) {
+  if (!sapwood_lock_is_lost(&self->lock)) {
+    return 0;
+  }
+  sap_solver *solver = NULL;
+  struct sap_gather gather = {0};
+  const sap_settings settings = self->solver->settings;
+  if (sapwood_raise(sap_gather_create(&gather, &self->forest,
+                                      self->constrained ? &self->elements : NULL, NULL),
+                    NULL) == 0 &&
+      sapwood_raise(sap_solver_create(&solver, &settings, NULL, NULL), NULL) == 0 &&
+      sapwood_lock_make(&self->lock, self->lock.forks) == 0) {
+    self->solver = solver;
+    self->gather = gather;
+    self->solution = (sap_solution){0};
+    self->solved = 0;
+    return 0;
+  }
+  sap_solver_destroy(solver);
+  if (gather.forest != NULL) {
+    sap_gather_release(&gather);
+  }
+  return -1;
 }
 
 /* ---- one step ------------------------------------------------------------------------------- */
@@ -151,18 +174,19 @@ static PyObject *call_step(sapwood_stepper *self, PyObject *const *args, Py_ssiz
                            int gather_only) {
   PyObject *answer = NULL;
   sapwood_step_arrays arrays = {0};
-  if (sapwood_step_arrays_take(&arrays, self, args, n_args) < 0) {
+  if (sapwood_stepper_be_ready(self) < 0 ||
+      sapwood_step_arrays_take(&arrays, self, args, n_args) < 0) {
     goto done;
   }
   sap_error error = {0};
   sap_status status;
   long code;
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  sapwood_lock_take(&self->lock);
   status = sapwood_stepper_solve(self, &arrays.fields, gather_only, &error);
   code = self->gather.fault == SAP_FAULT_NONE ? (long)self->solution.outcome
                                               : -(long)self->gather.fault;
-  PyThread_release_lock(self->lock);
+  sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   if (sapwood_raise(status, &error) == 0) {
     answer = PyLong_FromLong(code);
@@ -206,11 +230,14 @@ static PyObject *stepper_fault(PyObject *object, PyObject *Py_UNUSED(unused)) {
   sapwood_stepper *self = (sapwood_stepper *)object;
   int fault;
   long long index;
+  if (sapwood_stepper_be_ready(self) < 0) {
+    return NULL;
+  }
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  sapwood_lock_take(&self->lock);
   fault = (int)self->gather.fault;
   index = (long long)self->gather.fault_index;
-  PyThread_release_lock(self->lock);
+  sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   return Py_BuildValue("iL", fault, index);
 }
@@ -222,10 +249,13 @@ PyDoc_STRVAR(counts_doc,
 static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
   sapwood_stepper *self = (sapwood_stepper *)object;
   int64_t counts[SAP_NON_FINITE + 1];
+  if (sapwood_stepper_be_ready(self) < 0) {
+    return NULL;
+  }
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  sapwood_lock_take(&self->lock);
   memcpy(counts, self->counts, sizeof counts);
-  PyThread_release_lock(self->lock);
+  sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   return Py_BuildValue("LLL", (long long)counts[SAP_CONVERGED], (long long)counts[SAP_STALLED],
                        (long long)counts[SAP_ITERATION_LIMIT]);

@@ -32,7 +32,7 @@ typedef struct sapwood_stepper {
   double acceleration_limit; /* of the engine, m/s^2 and rad/s^2 */
   enum sap_cone cone;
   int record_history;
-  PyThread_type_lock lock;
+  sapwood_lock lock;
 
   /* under the GIL */
   sapwood_options options; /* of the model, as they were last found to be in order */
@@ -64,6 +64,11 @@ static inline int sapwood_has_velocity(sap_outcome outcome) {
 /* Fills forest, elements (None for none) and arrays from two mappings. 0, or -1 with an
  * exception. */
 int sapwood_stepper_read_constants(sapwood_stepper *self, PyObject *forest, PyObject *elements);
+
+/* In a process made while a thread that it does not have was at work on the stepper: as if it was
+ * made anew, but for the counts. 0, or -1 with MemoryError. Needs the GIL, before the lock is
+ * taken. */
+int sapwood_stepper_be_ready(sapwood_stepper *self);
 
 /* Gathers; solves and writes back unless `gather_only`. SAP_OK with gather.fault or without a
  * velocity means that nothing was written. Without the GIL, under the lock. */

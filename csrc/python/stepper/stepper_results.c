@@ -37,9 +37,9 @@ static output columns(const char *name, npy_intp rows, npy_intp n, const double 
 static int describe_locked(sapwood_stepper *self, describe *write, output *table) {
   int n;
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  sapwood_lock_take(&self->lock);
   n = write(self, table);
-  PyThread_release_lock(self->lock);
+  sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   return n;
 }
@@ -49,7 +49,7 @@ static int copy_locked(sapwood_stepper *self, describe *write, const output *tab
                        PyArrayObject *const *arrays) {
   output now[MAX_OUTPUTS];
   int same = 1;
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  sapwood_lock_take(&self->lock);
   const int n = write(self, now);
   for (int i = 0; i < n; i++) {
     same &= now[i].rows == table[i].rows;
@@ -63,13 +63,16 @@ static int copy_locked(sapwood_stepper *self, describe *write, const output *tab
              (const char *)now[i].source + (size_t)row * now[i].stride, bytes);
     }
   }
-  PyThread_release_lock(self->lock);
+  sapwood_lock_leave(&self->lock);
   return same;
 }
 
 /* arrays (MAX_OUTPUTS) with the values of the last step; the number of them, or -1 with an
  * exception */
 static int copy_out(sapwood_stepper *self, describe *write, output *table, PyArrayObject **arrays) {
+  if (sapwood_stepper_be_ready(self) < 0) {
+    return -1;
+  }
   const int n = describe_locked(self, write, table);
   int failed = 0, same = 0;
   for (int i = 0; i < n; i++) {
@@ -278,7 +281,7 @@ static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solv
                         sap_iteration **records, int32_t *n_records) {
   int complete = 1;
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  sapwood_lock_take(&self->lock);
   result->solution = self->solution;
   *solved = self->solved;
   *seconds = self->solve_seconds;
@@ -291,7 +294,7 @@ static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solv
       memcpy(*records, source, bytes);
     }
   }
-  PyThread_release_lock(self->lock);
+  sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   return complete;
 }
@@ -303,7 +306,7 @@ const char sapwood_stepper_result_doc[] =
 PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) {
   sapwood_stepper *self = (sapwood_stepper *)object;
   const sapwood_state *state = sapwood_state_of_type(Py_TYPE(object));
-  if (state == NULL) {
+  if (state == NULL || sapwood_stepper_be_ready(self) < 0) {
     return NULL;
   }
   sapwood_result result = {0};

@@ -67,16 +67,16 @@ PyObject *sapwood_stepper_write(PyObject *object, PyObject *const *args, Py_ssiz
       goto done;
     }
   }
-  if (sapwood_step_arrays_take(&arrays, self, args, 4) < 0) {
+  if (sapwood_stepper_be_ready(self) < 0 || sapwood_step_arrays_take(&arrays, self, args, 4) < 0) {
     goto done;
   }
   int fits;
   long code;
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  sapwood_lock_take(&self->lock);
   fits = write_locked(self, &arrays.fields, solution);
   code = -(long)self->gather.fault;
-  PyThread_release_lock(self->lock);
+  sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   if (fits) {
     answer = PyLong_FromLong(code);

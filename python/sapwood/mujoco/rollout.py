@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import os
 import threading
 import warnings
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,6 +101,7 @@ class Rollout:
         self._nthread = usable_processors() if nthread is None else integer(nthread, "nthread", 1)
         self._workers: list[tuple[_core.ModelStepper, mujoco.MjData]] = []
         self._lock = threading.Lock()
+        _rollouts.add(self)
 
     @property
     def nthread(self) -> int:
@@ -169,6 +172,20 @@ class Rollout:
                 stacklevel=stacklevel + 1,
             )
         return RolloutResult(task.state, task.sensordata, task.taken, failures, task.records)
+
+
+_rollouts: weakref.WeakSet[Rollout] = weakref.WeakSet()
+
+
+def _free_rollouts() -> None:
+    """Let go, in a child process, what threads were at work on that stayed behind."""
+    for pool in list(_rollouts):
+        if pool._lock.locked():
+            pool._lock, pool._workers = threading.Lock(), []
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_rollouts)
 
 
 def rollout(
