@@ -101,9 +101,12 @@ struct sap_step sap_search_backtracking(const struct sap_line *line, const sap_s
   double alpha = settings->max_step;
   double difference = sap_line_difference(line, alpha);
   int32_t trials = 1;
-  /* past the limit only until the cost is lower at all */
-  while (trials < settings->line_search_max_trials || (difference >= 0 && alpha > DBL_MIN)) {
-    const double shorter = settings->armijo_rho * alpha;
+  /* past the limit only until the cost is lower at all, and in halves, however close rho is to 1;
+   * below DBL_MIN rho alpha may be alpha again */
+  while ((trials < settings->line_search_max_trials || !(difference < 0)) && alpha > DBL_MIN) {
+    const int within = trials < settings->line_search_max_trials;
+    const double shorter =
+        (within ? settings->armijo_rho : fmin(settings->armijo_rho, 0.5)) * alpha;
     const double at_shorter = sap_line_difference(line, shorter);
     ++trials;
     if (difference < settings->armijo_c * alpha * line->product.slope && at_shorter >= difference) {

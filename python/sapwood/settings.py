@@ -32,7 +32,8 @@ class SapSettings:
         The exact line search stops short of the minimum at a slope of this times the slope at 0,
         beyond the minimum at 1e-8 times. 1e-8 makes it exact on both sides.
     line_search_max_trials : int
-        Evaluations per line search.
+        Evaluations per line search, at most 1000000; more only until one of them lowers the cost,
+        for which backtracking then halves the step.
     max_step : float
         Largest step length alpha_max.
     armijo_rho, armijo_c : float

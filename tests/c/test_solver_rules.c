@@ -164,6 +164,7 @@ static void bad_settings_are_named(void) {
   CHECK_REFUSED(line_search, 7);
   CHECK_REFUSED(line_search_tolerance, 1);
   CHECK_REFUSED(line_search_max_trials, 0);
+  CHECK_REFUSED(line_search_max_trials, 1000001);
   CHECK_REFUSED(max_step, 0.5);
   CHECK_REFUSED(armijo_rho, 1);
   CHECK_REFUSED(armijo_c, 0);

@@ -31,7 +31,8 @@ typedef struct sap_settings {
   int32_t max_iterations;         /* 100 */
   sap_line_search line_search;    /* exact */
   double line_search_tolerance;   /* exact: dl/da over dl/da(0) short of the minimum: 0.01 */
-  int32_t line_search_max_trials; /* more only until one lowers the cost: 50 */
+  int32_t line_search_max_trials; /* at most 1000000; more only until one lowers the cost, for which
+                                     backtracking then halves the step: 50 */
   double max_step;                /* alpha_max: 1.5 */
   double armijo_rho;              /* backtracking factor: 0.8 */
   double armijo_c;                /* sufficient decrease: 1e-4 */

@@ -128,7 +128,8 @@ def exact(line: Slope, slope_0: float, settings: SapSettings) -> tuple[float, in
 def backtracking(line: Line, slope_0: float, settings: SapSettings) -> tuple[float, int]:
     """Armijo's rule, l(alpha) - l(0) < c alpha dl/da(0), on alpha_max, rho alpha_max, and so on.
 
-    Returns the first such step that the next shorter one does not beat.
+    Returns the first such step that the next shorter one does not beat. Past the limit of trials
+    alpha is halved until the cost is lower at all.
 
     The rule alone would take alpha_max = 1.5 wherever l is nearly quadratic, and so halve the
     error of each iterate instead of squaring it.
@@ -137,8 +138,9 @@ def backtracking(line: Line, slope_0: float, settings: SapSettings) -> tuple[flo
     difference = line.difference(alpha)
     trials = 1
     tiny = np.finfo(float).tiny
-    while trials < settings.line_search_max_trials or (difference >= 0.0 and alpha > tiny):
-        shorter = settings.armijo_rho * alpha
+    while (trials < settings.line_search_max_trials or not difference < 0.0) and alpha > tiny:
+        within = trials < settings.line_search_max_trials
+        shorter = (settings.armijo_rho if within else min(settings.armijo_rho, 0.5)) * alpha
         difference_shorter = line.difference(shorter)
         trials += 1
         enough = difference < settings.armijo_c * alpha * slope_0

@@ -204,7 +204,7 @@ class Line:
             float(np.sum(pool.cost_difference(y, alpha * dy)))
             for pool, y, dy in zip(self.pools, self.y, self.dy, strict=True)
         )
-        return alpha * self.dp_v + alpha**2 / 2.0 * self.dv_dp + constraints
+        return alpha * self.dp_v + alpha * alpha / 2.0 * self.dv_dp + constraints
 
     def derivatives(self, alpha: float) -> tuple[float, float]:
         """Slope and curvature, infinite outside of the domain.
