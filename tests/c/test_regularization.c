@@ -1,0 +1,185 @@
+/* From physical parameters to R, v_hat and kappa: the formulas of section IX in long double, and
+ * every rule by its name. */
+#include <string.h>
+
+#include "scene.h"
+
+enum { N = SCENE_CONTACTS };
+
+static struct scene scene;
+static double phi0[N], k[N], tau_d[N], delta[N], R_t[N], R_n[N], v_hat_n[N], kappa[N];
+static int8_t barrier[N];
+
+/* contacts of all stiffnesses: some are near-rigid, some are not */
+static sap_parameters make(int32_t n_trees, int32_t n_contacts, sap_delassus delassus,
+                           uint64_t *seed) {
+  scene_make(&scene, n_trees, n_contacts, seed);
+  for (int32_t i = 0; i < n_contacts; ++i) {
+    phi0[i] = check_random(seed, -1e-2, 1e-2);
+    k[i] = i % 7 == 0 ? INFINITY : pow(10, check_random(seed, 0, 8));
+    tau_d[i] = i % 3 == 0 ? 0 : check_random(seed, 0, 0.1);
+    delta[i] = check_random(seed, 1e-4, 1e-2);
+    barrier[i] = (int8_t)(i % 3);
+  }
+  scene.problem.barrier = barrier;
+  return (sap_parameters){.dt = check_random(seed, 1e-3, 1e-2),
+                          .sigma = check_random(seed, 1e-4, 1e-2),
+                          .beta = check_random(seed, 0, 2),
+                          .delassus = delassus,
+                          .phi0 = phi0,
+                          .k = k,
+                          .tau_d = tau_d,
+                          .delta = delta};
+}
+
+/* x = A^-1 b by Gaussian elimination */
+static void solve(int32_t n, const double *A, const double *b, long double *x) {
+  long double M[SCENE_MOST_NV][SCENE_MOST_NV + 1];
+  for (int32_t i = 0; i < n; ++i) {
+    for (int32_t j = 0; j < n; ++j) {
+      M[i][j] = A[i * n + j];
+    }
+    M[i][n] = b[i];
+  }
+  for (int32_t p = 0; p < n; ++p) {
+    for (int32_t i = 0; i < n; ++i) {
+      const long double factor = i == p ? 0 : M[i][p] / M[p][p];
+      for (int32_t j = p; j <= n; ++j) {
+        M[i][j] -= factor * M[p][j];
+      }
+    }
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    x[i] = M[i][n] / M[i][i];
+  }
+}
+
+/* W += J A^-1 J^T, or with the diagonal of A alone */
+static void add_block(int32_t t, const double *J, sap_delassus delassus, long double W[3][3]) {
+  const double *A = scene.A;
+  for (int32_t other = 0; other < t; ++other) {
+    A += scene.tree_nv[other] * scene.tree_nv[other];
+  }
+  const int32_t n = scene.tree_nv[t];
+  for (int c = 0; c < 3; ++c) {
+    long double x[SCENE_MOST_NV];
+    solve(n, A, J + c * n, x);
+    for (int32_t j = 0; j < n; ++j) {
+      x[j] = delassus == SAP_DELASSUS_BLOCK ? x[j] : (long double)J[c * n + j] / A[j * (n + 1)];
+      for (int r = 0; r < 3; ++r) {
+        W[r][c] += J[r * n + j] * x[j];
+      }
+    }
+  }
+}
+
+/* w = |W|_F/3 of every contact */
+static void find_masses(sap_delassus delassus, long double w[N]) {
+  const double *J = scene.J;
+  for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
+    const int32_t trees[2] = {scene.tree_a[i], scene.tree_b[i]};
+    long double W[3][3] = {{0}}, sum = 0;
+    for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
+      add_block(trees[side], J, delassus, W);
+      J += 3 * scene.tree_nv[trees[side]];
+    }
+    for (int e = 0; e < 9; ++e) {
+      sum += W[e / 3][e % 3] * W[e / 3][e % 3];
+    }
+    w[i] = sqrtl(sum) / 3;
+  }
+}
+
+static void contacts_follow_section_ix(void) {
+  const long double pi = acosl(-1);
+  uint64_t seed = 1;
+  int32_t n_rigid = 0, n_soft = 0;
+  for (int trial = 0; trial < 40; ++trial) {
+    const sap_delassus delassus = trial % 2 ? SAP_DELASSUS_DIAGONAL : SAP_DELASSUS_BLOCK;
+    const sap_parameters p = make(1 + trial % 20, 1 + trial, delassus, &seed);
+    long double w[N];
+    find_masses(delassus, w);
+    REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_n, v_hat_n, NULL, NULL) == SAP_OK);
+    for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
+      const long double time = (long double)p.dt + tau_d[i];
+      const long double rigid = (long double)p.beta * p.beta / (4 * pi * pi) * w[i];
+      const long double soft = 1 / (p.dt * k[i] * time), expected = fmaxl(rigid, soft);
+      CHECK(fabsl(R_n[i] - expected) <= 1e-12L * expected);
+      CHECK(fabsl(R_t[i] - p.sigma * w[i]) <= 1e-12L * p.sigma * w[i]);
+      CHECK(fabsl(v_hat_n[i] + phi0[i] / time) <= 1e-15L * fabsl(phi0[i] / time));
+      n_rigid += rigid > soft;
+      n_soft += rigid < soft;
+    }
+  }
+  CHECK(n_rigid > 50 && n_soft > 50);
+}
+
+/* kappa = (delta/(dt + tau_d))^2/R_n: the distance delta is s = 1 */
+static void energies_are_those_of_the_depth(void) {
+  uint64_t seed = 2;
+  const sap_parameters p = make(5, 30, SAP_DELASSUS_BLOCK, &seed);
+  REQUIRE(sap_barrier_energy(&scene.problem, &p, scene.R_n, kappa, NULL) == SAP_OK);
+  for (int32_t i = 0; i < 30; ++i) {
+    const long double speed = delta[i] / ((long double)p.dt + tau_d[i]);
+    const long double expected = speed * speed / scene.R_n[i];
+    CHECK(barrier[i] == SAP_BARRIER_NONE ? isinf(kappa[i])
+                                         : fabsl(kappa[i] - expected) <= 1e-15L * expected);
+  }
+}
+
+static void broken_rules_are_named(void) {
+  uint64_t seed = 3;
+  sap_error error;
+  sap_parameters p = make(4, 6, SAP_DELASSUS_BLOCK, &seed);
+  const sap_parameters good = p;
+#define CHECK_REFUSED(change, name, at, call)                                      \
+  do {                                                                             \
+    const double saved[4] = {phi0[2], k[2], tau_d[2], delta[2]};                   \
+    change;                                                                        \
+    CHECK_EQUAL(call, SAP_INVALID_ARGUMENT);                                       \
+    CHECK_STRING(error.argument, name);                                            \
+    CHECK_EQUAL(error.index, at);                                                  \
+    p = good;                                                                      \
+    phi0[2] = saved[0], k[2] = saved[1], tau_d[2] = saved[2], delta[2] = saved[3]; \
+  } while (0)
+#define REGULARIZE sap_regularize(&scene.problem, &p, R_t, R_n, v_hat_n, NULL, &error)
+#define ENERGY sap_barrier_energy(&scene.problem, &p, scene.R_n, kappa, &error)
+  const double bad[] = {NAN, INFINITY, -1};
+  for (size_t b = 0; b < CHECK_COUNT(bad); ++b) {
+    CHECK_REFUSED(p.dt = bad[b], "dt", -1, REGULARIZE);
+    CHECK_REFUSED(p.sigma = bad[b], "sigma", -1, REGULARIZE);
+    CHECK_REFUSED(p.beta = bad[b], "beta", -1, REGULARIZE);
+    CHECK_REFUSED(tau_d[2] = bad[b], "tau_d", 2, REGULARIZE);
+    CHECK_REFUSED(delta[2] = bad[b], "delta", 2, ENERGY);
+  }
+  CHECK_REFUSED(p.dt = 0, "dt", -1, REGULARIZE);
+  CHECK_REFUSED(p.sigma = 0, "sigma", -1, REGULARIZE);
+  CHECK_REFUSED(p.delassus = (sap_delassus)2, "delassus", -1, REGULARIZE);
+  CHECK_REFUSED(k[2] = 0, "k", 2, REGULARIZE);
+  CHECK_REFUSED(k[2] = NAN, "k", 2, REGULARIZE);
+  CHECK_REFUSED(phi0[2] = NAN, "phi0", 2, REGULARIZE);
+  CHECK_REFUSED(p.phi0 = NULL, "phi0", -1, REGULARIZE);
+  CHECK_REFUSED(p.k = NULL, "k", -1, REGULARIZE);
+  CHECK_REFUSED(p.tau_d = NULL, "tau_d", -1, REGULARIZE);
+  /* numbers that are fine by themselves, and overflow or vanish together */
+  CHECK_REFUSED(k[2] = 1e-320, "k", 2, REGULARIZE);
+  CHECK_REFUSED(p.beta = 1e200, "k", 0, REGULARIZE);
+  CHECK_REFUSED(delta[2] = 1e-200, "delta", 2, ENERGY);
+  CHECK_REFUSED(delta[2] = 0, "delta", 2, ENERGY);
+  CHECK_EQUAL(REGULARIZE, SAP_OK);
+  CHECK_EQUAL(ENERGY, SAP_OK);
+#undef CHECK_REFUSED
+  memset(scene.J, 0, sizeof scene.J);
+  CHECK_EQUAL(REGULARIZE, SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "J");
+  CHECK_EQUAL(error.index, 0);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(contacts_follow_section_ix),
+      CHECK_TEST(energies_are_those_of_the_depth),
+      CHECK_TEST(broken_rules_are_named),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
