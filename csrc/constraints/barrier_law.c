@@ -1,14 +1,69 @@
-#include "constraints/barrier_law.h"
-
+/* The row of frictional contact with a rigid core (barrier.h) in the table of laws, and how a start
+ * becomes feasible.
+ *
+ * Beyond its domain a barrier is infinite, and so are the sum of `evaluate` and the slope of
+ * `line`; there wall() says where to look for the domain. Energies kappa may for a while be larger
+ * than the problem's: fit() makes the iterate feasible by raising as few as it can. */
 #include <float.h>
 
-#include "constraints/contact_law.h"
 #include "constraints/barrier.h"
+#include "constraints/contact_law.h"
+
+static int32_t claim(const sap_problem *problem, int32_t *law) {
+  int32_t n = 0;
+  for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
+    if (problem->barrier[i] != SAP_BARRIER_NONE) {
+      ++n;
+      if (law) {
+        law[i] = SAP_LAW_BARRIER;
+      }
+    }
+  }
+  return n;
+}
+
+static void carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n) {
+  struct sap_barriers *barrier = &pool->barrier;
+  double **const arrays[] = {&barrier->kappa_problem, &barrier->kappa_given, &barrier->kappa,
+                             &barrier->inverse_kappa, &barrier->lambda,      &barrier->dual_size};
+  sap_pool_take(arena, n, sizeof arrays / sizeof *arrays, arrays);
+}
+
+/* a contact that starts deeper than delta gets a larger one */
+static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct sap_origin *origin,
+                 const sap_problem *problem) {
+  sap_law_contact.bind(pool, begin, end, origin, problem);
+  const struct sap_barriers *barrier = &pool->barrier;
+  for (int32_t place = begin; place < end; ++place) {
+    const int64_t i = origin->triple[place];
+    const sap_barrier kind = (sap_barrier)problem->barrier[i];
+    const double lambda = kind == SAP_BARRIER_EXP ? problem->barrier_lambda[i] : 0;
+    const struct sap_barrier_shape shape = {kind, 1 / problem->kappa[i], lambda};
+    barrier->lambda[place] = lambda;
+    barrier->kappa_problem[place] = problem->kappa[i];
+    barrier->kappa[place] = barrier->kappa_given[place] =
+        sap_barrier_deepened(&shape, problem->kappa[i], problem->v_hat_n[i], problem->R_n[i]);
+  }
+}
+
+/* also what was made of kappa */
+static int32_t write(const struct sap_pool *pool, int32_t begin, int32_t end,
+                     const struct sap_origin *origin, const sap_solution *solution) {
+  int32_t deep = sap_law_contact.write(pool, begin, end, origin, solution);
+  for (int32_t place = begin; place < end; ++place) {
+    const double scale = sqrt(pool->barrier.kappa[place] / pool->barrier.kappa_problem[place]);
+    deep += scale > 1;
+    if (solution->barrier_scale) {
+      solution->barrier_scale[origin->triple[place]] = scale;
+    }
+  }
+  return deep;
+}
 
 static struct sap_barrier_shape barrier_of(const struct sap_pool *p, int32_t i) {
-  const double lambda = p->barrier_lambda[i];
+  const double lambda = p->barrier.lambda[i];
   return (struct sap_barrier_shape){lambda > 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG,
-                                    p->inverse_kappa[i], lambda};
+                                    p->barrier.inverse_kappa[i], lambda};
 }
 
 static struct sap_contact_state state_of(const struct sap_pool *p, int32_t i,
@@ -23,7 +78,7 @@ static double distance_of(const struct sap_pool *p, int32_t i, double inverse_ka
   return sqrt(2 * sap_contact_cost(&contact, &at) * inverse_kappa);
 }
 
-double sap_barriers_difference(const struct sap_pool *p, int32_t begin, int32_t end, double alpha) {
+static double difference(const struct sap_pool *p, int32_t begin, int32_t end, double alpha) {
   double sum = 0;
   for (int32_t i = begin; i < end; ++i) {
     const struct sap_barrier_shape barrier = barrier_of(p, i);
@@ -34,8 +89,8 @@ double sap_barriers_difference(const struct sap_pool *p, int32_t begin, int32_t 
   return sum;
 }
 
-void sap_barriers_stick(struct sap_pool *p, int32_t begin, int32_t end) {
-  sap_contacts_stick(p, begin, end);
+static void stick(struct sap_pool *p, int32_t begin, int32_t end) {
+  sap_law_contact.stick(p, begin, end);
   for (int32_t i = begin; i < end; ++i) {
     const struct sap_barrier_shape barrier = barrier_of(p, i);
     const double phi = sap_barrier_at(&barrier, distance_of(p, i, barrier.inverse_kappa)).phi;
@@ -51,8 +106,8 @@ void sap_barriers_stick(struct sap_pool *p, int32_t begin, int32_t end) {
 /* What contact_law.c bounds for the compliant law, times the Lipschitz constant b'' = phi + s phi'
  * of gamma_b at the largest s that the errors allow. Errors of s by round-off count as errors of
  * y. */
-void sap_barriers_bound(struct sap_pool *p, int32_t begin, int32_t end, double velocity_error,
-                        double impulse_error) {
+static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocity_error,
+                  double impulse_error) {
   for (int32_t i = begin; i < end; ++i) {
     const struct sap_contact c = sap_pool_get(p, i);
     const struct sap_barrier_shape barrier = barrier_of(p, i);
@@ -76,7 +131,7 @@ void sap_barriers_bound(struct sap_pool *p, int32_t begin, int32_t end, double v
 }
 
 /* (25) with g = v_c - v_hat + R gamma_0, which is orthogonal to gamma_b = phi gamma_0 */
-double sap_barriers_complementarity(const struct sap_pool *p, int32_t begin, int32_t end) {
+static double complementarity(const struct sap_pool *p, int32_t begin, int32_t end) {
   double sum = 0;
   for (int32_t i = begin; i < end; ++i) {
     const struct sap_contact c = sap_pool_get(p, i);
@@ -92,8 +147,12 @@ double sap_barriers_complementarity(const struct sap_pool *p, int32_t begin, int
   return sum;
 }
 
-double sap_barriers_wall(const struct sap_pool *p, int32_t begin, int32_t end, double alpha) {
-  double wall = alpha;
+/* At a step `alpha` that leads out of the domain: a shorter one that is no shorter than the longest
+ * one inside. s is convex along a line, so that Newton's method for s = 1, started outside, does
+ * not pass it, but for round-off. `alpha` itself where no core is in the way, which overflow leads
+ * to. */
+static double wall(const struct sap_pool *p, int32_t begin, int32_t end, double alpha) {
+  double shortest = alpha;
   for (int32_t i = begin; i < end; ++i) {
     const struct sap_contact c = sap_pool_get(p, i);
     const struct sap_barrier_shape barrier = barrier_of(p, i);
@@ -113,21 +172,39 @@ double sap_barriers_wall(const struct sap_pool *p, int32_t begin, int32_t end, d
     /* at least by round-off; after overflow anything shorter will do */
     const double found =
         newton > 0 && newton <= alpha ? fmin(newton, (1 - 0x1p-33) * alpha) : 0.5 * alpha;
-    wall = found < wall ? found : wall;
+    shortest = found < shortest ? found : shortest;
   }
-  return wall;
+  return shortest;
 }
 
-int32_t sap_barriers_fit(struct sap_pool *p, int32_t begin, int32_t end, double least) {
+/* kappa from kappa_given: delta `least` >= 1 times as large, or where y is outside of the domain
+ * even then, with s = 0.9 at y; the number of contacts whose kappa is larger than kappa_given */
+static int32_t fit(struct sap_pool *p, int32_t begin, int32_t end, double least) {
   int32_t raised = 0;
   for (int32_t i = begin; i < end; ++i) {
     const struct sap_barrier_shape barrier = barrier_of(p, i);
     const double most = sap_barrier_most(&barrier);
-    const double s = distance_of(p, i, 1 / p->kappa_given[i]);
+    const double s = distance_of(p, i, 1 / p->barrier.kappa_given[i]);
     const double factor = s <= least * most ? least : s / (0.9 * fmin(most, 1));
-    p->kappa[i] = p->kappa_given[i] * factor * factor;
-    p->inverse_kappa[i] = 1 / p->kappa[i];
+    p->barrier.kappa[i] = p->barrier.kappa_given[i] * factor * factor;
+    p->barrier.inverse_kappa[i] = 1 / p->barrier.kappa[i];
     raised += factor > 1;
   }
   return raised;
 }
+
+SAP_DECLARE_LOOPS(barrier_loops);
+
+const struct sap_law sap_law_barrier = {
+    .loops = SAP_LOOPS(barrier_loops),
+    .claim = claim,
+    .carve = carve,
+    .bind = bind,
+    .write = write,
+    .difference = difference,
+    .stick = stick,
+    .bound = bound,
+    .complementarity = complementarity,
+    .wall = wall,
+    .fit = fit,
+};

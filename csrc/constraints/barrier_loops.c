@@ -1,6 +1,6 @@
 /* compiled once per instruction set */
 #include "constraints/barrier.h"
-#include "constraints/pool.h"
+#include "constraints/laws.h"
 #include "constraints/sums.h"
 
 /* the loops of the compliant law, for the same instruction set */
@@ -9,11 +9,11 @@ extern const struct sap_law_loops SAP_OF_ISA(sap_contact_loops_);
 static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
   int valid = SAP_OF_ISA(sap_contact_loops_).derive(pool, begin, end);
   for (int32_t i = begin; i < end; ++i) {
-    pool->inverse_kappa[i] = 1 / pool->kappa[i];
+    pool->barrier.inverse_kappa[i] = 1 / pool->barrier.kappa[i];
     /* 0 x is 0 where x is finite */
-    const double zero =
-        0 * pool->kappa[i] + 0 * pool->inverse_kappa[i] + 0 * pool->barrier_lambda[i];
-    valid &= (pool->kappa[i] > 0) & (zero == 0) & (pool->barrier_lambda[i] >= 0);
+    const double zero = 0 * pool->barrier.kappa[i] + 0 * pool->barrier.inverse_kappa[i] +
+                        0 * pool->barrier.lambda[i];
+    valid &= (pool->barrier.kappa[i] > 0) & (zero == 0) & (pool->barrier.lambda[i] >= 0);
   }
   return valid;
 }
@@ -115,21 +115,21 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
     double sticks[SAP_ROUND], cost[SAP_ROUND];
     struct round round;
     for (int32_t k = 0; k < n; ++k) {
-      sticks[k] = p.region[first + k] == SAP_STICTION;
+      sticks[k] = p.contact.region[first + k] == SAP_STICTION;
     }
     /* l_0 (29) */
 #pragma GCC ivdep
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
       const double y_t2 = p.y[0][i] * p.y[0][i] + p.y[1][i] * p.y[1][i] + p.soft;
-      const double normal = 0.5 * p.R_n[i] * p.gamma[2][i] * p.gamma[2][i];
-      const double sliding = normal * (1 + p.mu[i] * p.mu_hat[i]);
+      const double normal = 0.5 * p.contact.R_n[i] * p.gamma[2][i] * p.gamma[2][i];
+      const double sliding = normal * (1 + p.contact.mu[i] * p.contact.mu_hat[i]);
       /* an overflow must not pass for the absence of contact */
       const double finite = 0 * (p.y[2][i] + y_t2);
-      cost[k] = (sticks[k] > 0 ? normal + 0.5 * p.R_t[i] * y_t2 : sliding) + finite;
-      round.s[k] = sqrt(2 * cost[k] * p.inverse_kappa[i]);
+      cost[k] = (sticks[k] > 0 ? normal + 0.5 * p.contact.R_t[i] * y_t2 : sliding) + finite;
+      round.s[k] = sqrt(2 * cost[k] * p.barrier.inverse_kappa[i]);
     }
-    find_factors(p.barrier_lambda + first, n, &round);
+    find_factors(p.barrier.lambda + first, n, &round);
 #pragma GCC ivdep
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
@@ -165,9 +165,9 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
       slopes[k] = -(dv_1 * gamma[0] + dv_2 * gamma[1] + dv_n * gamma[2]);
       curvatures[k] = sap_contact_curvature(&c, &at, dv_1, dv_2, dv_n);
       cost[k] = sap_contact_cost(&c, &at);
-      round.s[k] = sqrt(2 * cost[k] * p.inverse_kappa[i]);
+      round.s[k] = sqrt(2 * cost[k] * p.barrier.inverse_kappa[i]);
     }
-    find_factors(p.barrier_lambda + first, n, &round);
+    find_factors(p.barrier.lambda + first, n, &round);
 #pragma GCC ivdep
     for (int32_t k = 0; k < n; ++k) {
       const double phi = round.phi[k], outer = outer_factor(round.rise[k], cost[k]);
@@ -187,8 +187,8 @@ static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
   for (int32_t i = begin; i < end; ++i) {
     double next[3];
     sap_pool_linearize(&p, i, next);
-    p.dual_size[i] =
-        sqrt(p.R_t[i] * (next[0] * next[0] + next[1] * next[1]) + p.R_n[i] * next[2] * next[2]);
+    p.barrier.dual_size[i] = sqrt(p.contact.R_t[i] * (next[0] * next[0] + next[1] * next[1]) +
+                                  p.contact.R_n[i] * next[2] * next[2]);
   }
 }
 
@@ -216,18 +216,18 @@ static void blend_barriers(struct sap_pool *pool, int32_t begin, int32_t end) {
         p.G[e][i] = G[e];
       }
       cost[k] = sap_contact_cost(&c, &at);
-      round.s[k] = sqrt(2 * cost[k] * p.inverse_kappa[i]);
+      round.s[k] = sqrt(2 * cost[k] * p.barrier.inverse_kappa[i]);
     }
-    find_factors(p.barrier_lambda + first, n, &round);
+    find_factors(p.barrier.lambda + first, n, &round);
 #pragma GCC ivdep
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
       /* |gamma'|_R over |gamma_0|_R, from 1 to phi */
       const struct sap_barrier_factors f = {round.beta[k], round.phi[k], round.rise[k]};
-      const double size = sqrt(2 * cost[k]), ratio = size > 0 ? p.dual_size[i] / size : 1;
+      const double size = sqrt(2 * cost[k]), ratio = size > 0 ? p.barrier.dual_size[i] / size : 1;
       const double dual = ratio < 1 ? 1 : ratio < f.phi ? ratio : f.phi;
-      const double phi = p.barrier_lambda[i] > 0 ? 0.5 * (dual + f.phi) : dual;
-      const double rise = sap_barrier_dual_rise(f, round.s[k], p.barrier_lambda[i], phi);
+      const double phi = p.barrier.lambda[i] > 0 ? 0.5 * (dual + f.phi) : dual;
+      const double rise = sap_barrier_dual_rise(f, round.s[k], p.barrier.lambda[i], phi);
       const double outer = outer_factor(rise, cost[k]);
       const double g_1 = gamma[0][k], g_2 = gamma[1][k], g_n = gamma[2][k];
       stiffen(&p, i, phi, outer, g_1, g_2, g_n);
@@ -242,11 +242,12 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
   for (int32_t i = begin; i < end; ++i) {
     const double y_r = sqrt(p.y[0][i] * p.y[0][i] + p.y[1][i] * p.y[1][i] + p.soft);
     /* (1/R_t) min(mu (gamma_n + gamma_n')/(2 y_r), phi): in stiction G_tt is at least phi/R_t */
-    const double compliant = p.share[i] * (p.y[2][i] + p.mu_hat[i] * y_r);
+    const double compliant = p.contact.share[i] * (p.y[2][i] + p.contact.mu_hat[i] * y_r);
     const double most = compliant > 0 ? p.gamma[2][i] / compliant : 1;
-    const double friction = 0.5 * p.mu[i] * (p.gamma[2][i] + p.dual[2][i]);
-    const double across = p.inverse_R_t[i] * (friction < most * y_r ? friction / y_r : most);
-    const double along = p.mu[i] * p.mu[i] * p.G[SAP_G_NN][i];
+    const double friction = 0.5 * p.contact.mu[i] * (p.gamma[2][i] + p.dual[2][i]);
+    const double across =
+        p.contact.inverse_R_t[i] * (friction < most * y_r ? friction / y_r : most);
+    const double along = p.contact.mu[i] * p.contact.mu[i] * p.G[SAP_G_NN][i];
     sap_pool_turn(&p, i, along, across);
   }
 }

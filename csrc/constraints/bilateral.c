@@ -12,6 +12,7 @@ static struct sap_row row(const double *p, const struct sap_row_step *step) {
 
 const struct sap_kind_entry sap_kind_bilateral = {
     .name = "bilateral",
+    .law = SAP_LAW_CLAMP,
     .most_rows = SAP_MOST_ROWS,
     .n_parameters = 5,
     .parameter = {{"g", SAP_FINITE},

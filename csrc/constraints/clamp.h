@@ -12,8 +12,6 @@
 #ifndef SAPWOOD_CONSTRAINTS_CLAMP_H
 #define SAPWOOD_CONSTRAINTS_CLAMP_H
 
-#include "constraints/pool.h"
-
 /* a NaN stays one */
 static inline double sap_clamp_impulse(double y, double lower, double upper) {
   return y < lower ? lower : y > upper ? upper : y;
@@ -27,12 +25,5 @@ static inline int sap_clamp_is_free(double y, double gamma, double lower, double
 static inline double sap_clamp_cost(double R, double y, double gamma) {
   return R * gamma * (y - 0.5 * gamma);
 }
-
-/* the entries of struct sap_law */
-double sap_clamps_difference(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
-void sap_clamps_stick(struct sap_pool *pool, int32_t begin, int32_t end);
-void sap_clamps_bound(struct sap_pool *pool, int32_t begin, int32_t end, double velocity_error,
-                      double impulse_error);
-double sap_clamps_complementarity(const struct sap_pool *pool, int32_t begin, int32_t end);
 
 #endif

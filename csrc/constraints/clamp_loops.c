@@ -3,14 +3,15 @@
 #include <math.h>
 
 #include "constraints/clamp.h"
+#include "constraints/laws.h"
 #include "constraints/sums.h"
 
 static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
   double wrong = 0;
   for (int r = 0; r < 3; ++r) {
-    const double *R = pool->R[r], *v_hat = pool->v_hat[r];
-    const double *lower = pool->lower[r], *upper = pool->upper[r];
-    double *inverse_R = pool->inverse_R[r];
+    const double *R = pool->clamp.R[r], *v_hat = pool->v_hat[r];
+    const double *lower = pool->clamp.lower[r], *upper = pool->clamp.upper[r];
+    double *inverse_R = pool->clamp.inverse_R[r];
     for (int32_t i = begin; i < end; ++i) {
       inverse_R[i] = 1 / R[i];
       /* 0 x is 0 where x is finite */
@@ -35,8 +36,8 @@ static const int diagonal[3] = {SAP_G_11, SAP_G_22, SAP_G_NN};
 static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
   double total = 0;
   for (int r = 0; r < 3; ++r) {
-    const double *inverse_R = pool->inverse_R[r], *R = pool->R[r];
-    const double *lower = pool->lower[r], *upper = pool->upper[r];
+    const double *inverse_R = pool->clamp.inverse_R[r], *R = pool->clamp.R[r];
+    const double *lower = pool->clamp.lower[r], *upper = pool->clamp.upper[r];
     const double *v_hat = pool->v_hat[r], *v_c = pool->v_c[r];
     double *y = pool->y[r], *gamma = pool->gamma[r], *G = pool->G[diagonal[r]];
     for (int32_t first = begin; first < end; first += SAP_ROUND) {
@@ -60,8 +61,8 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
                  double *slope, double *curvature) {
   *slope = *curvature = 0;
   for (int r = 0; r < 3; ++r) {
-    const double *inverse_R = pool->inverse_R[r], *y_0 = pool->y[r], *dv_c = pool->dv_c[r];
-    const double *lower = pool->lower[r], *upper = pool->upper[r];
+    const double *inverse_R = pool->clamp.inverse_R[r], *y_0 = pool->y[r], *dv_c = pool->dv_c[r];
+    const double *lower = pool->clamp.lower[r], *upper = pool->clamp.upper[r];
     for (int32_t first = begin; first < end; first += SAP_ROUND) {
       const int32_t n = sap_round(first, end);
       double slopes[SAP_ROUND], curvatures[SAP_ROUND];
@@ -91,7 +92,7 @@ static inline double half_of(double lower, double upper) {
 static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
   for (int r = 0; r < 3; ++r) {
     const double *gamma = pool->gamma[r], *G = pool->G[diagonal[r]], *dv_c = pool->dv_c[r];
-    const double *lower = pool->lower[r], *upper = pool->upper[r];
+    const double *lower = pool->clamp.lower[r], *upper = pool->clamp.upper[r];
     double *dual = pool->dual[r];
 #pragma GCC ivdep
     for (int32_t i = begin; i < end; ++i) {
@@ -106,8 +107,9 @@ static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
 
 static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
   for (int r = 0; r < 3; ++r) {
-    const double *y = pool->y[r], *gamma = pool->gamma[r], *inverse_R = pool->inverse_R[r];
-    const double *lower = pool->lower[r], *upper = pool->upper[r], *dual = pool->dual[r];
+    const double *y = pool->y[r], *gamma = pool->gamma[r], *inverse_R = pool->clamp.inverse_R[r];
+    const double *lower = pool->clamp.lower[r], *upper = pool->clamp.upper[r],
+                 *dual = pool->dual[r];
     double *G = pool->G[diagonal[r]];
 #pragma GCC ivdep
     for (int32_t i = begin; i < end; ++i) {

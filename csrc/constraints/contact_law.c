@@ -2,6 +2,45 @@
 
 #include <float.h>
 
+static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct sap_origin *origin,
+                 const sap_problem *problem) {
+  const struct sap_contacts *contact = &pool->contact;
+  for (int32_t place = begin; place < end; ++place) {
+    const int64_t i = origin->triple[place];
+    contact->mu[place] = problem->mu[i];
+    contact->R_t[place] = problem->R_t[i];
+    contact->R_n[place] = problem->R_n[i];
+    pool->v_hat[0][place] = problem->v_hat_t ? problem->v_hat_t[2 * i] : 0;
+    pool->v_hat[1][place] = problem->v_hat_t ? problem->v_hat_t[2 * i + 1] : 0;
+    pool->v_hat[2][place] = problem->v_hat_n[i];
+  }
+}
+
+/* three components of each contact; where there are none asked for, nothing */
+static void write_vectors(const int32_t *contact, int32_t begin, int32_t end, double *const from[3],
+                          double *to) {
+  for (int32_t place = begin; to && place < end; ++place) {
+    double *x = to + 3 * (int64_t)contact[place];
+    x[0] = from[0][place];
+    x[1] = from[1][place];
+    x[2] = from[2][place];
+  }
+}
+
+static int32_t write(const struct sap_pool *pool, int32_t begin, int32_t end,
+                     const struct sap_origin *origin, const sap_solution *solution) {
+  const int32_t *contact = origin->triple;
+  write_vectors(contact, begin, end, pool->gamma, solution->gamma);
+  write_vectors(contact, begin, end, pool->v_c, solution->v_c);
+  for (int32_t place = begin; solution->regions && place < end; ++place) {
+    solution->regions[contact[place]] = pool->contact.region[place];
+  }
+  for (int32_t place = begin; solution->barrier_scale && place < end; ++place) {
+    solution->barrier_scale[contact[place]] = 1;
+  }
+  return 0;
+}
+
 double sap_contact_difference(const struct sap_pool *p, int32_t i, double alpha, double *cost_0,
                               double *cost_alpha) {
   const struct sap_contact contact = sap_pool_get(p, i);
@@ -18,7 +57,7 @@ double sap_contact_difference(const struct sap_pool *p, int32_t i, double alpha,
   return sap_contact_cost_difference(&contact, &at_0, &at_alpha, dy);
 }
 
-double sap_contacts_difference(const struct sap_pool *p, int32_t begin, int32_t end, double alpha) {
+static double difference(const struct sap_pool *p, int32_t begin, int32_t end, double alpha) {
   double sum = 0;
   for (int32_t i = begin; i < end; ++i) {
     double cost_0, cost_alpha;
@@ -27,12 +66,12 @@ double sap_contacts_difference(const struct sap_pool *p, int32_t begin, int32_t 
   return sum;
 }
 
-void sap_contacts_stick(struct sap_pool *pool, int32_t begin, int32_t end) {
+static void stick(struct sap_pool *pool, int32_t begin, int32_t end) {
   /* gamma = y and G = R^-1 for the touching contacts */
   for (int32_t i = begin; i < end; ++i) {
     const double sticks = pool->v_hat[2][i] > 0;
-    pool->G[SAP_G_11][i] = pool->G[SAP_G_22][i] = sticks * pool->inverse_R_t[i];
-    pool->G[SAP_G_NN][i] = sticks * pool->inverse_R_n[i];
+    pool->G[SAP_G_11][i] = pool->G[SAP_G_22][i] = sticks * pool->contact.inverse_R_t[i];
+    pool->G[SAP_G_NN][i] = sticks * pool->contact.inverse_R_n[i];
     pool->G[SAP_G_12][i] = pool->G[SAP_G_1N][i] = pool->G[SAP_G_2N][i] = 0;
     for (int r = 0; r < 3; ++r) {
       pool->gamma[r][i] = sticks * pool->y[r][i];
@@ -55,8 +94,8 @@ static void bound_impulse_error(const struct sap_contact *c, const double v_c[3]
   }
 }
 
-void sap_contacts_bound(struct sap_pool *p, int32_t begin, int32_t end, double velocity_error,
-                        double impulse_error) {
+static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocity_error,
+                  double impulse_error) {
   double *const *error = p->dv_c;
   for (int32_t i = begin; i < end; ++i) {
     const double v_c[3] = {p->v_c[0][i], p->v_c[1][i], p->v_c[2][i]};
@@ -73,15 +112,28 @@ void sap_contacts_bound(struct sap_pool *p, int32_t begin, int32_t end, double v
   }
 }
 
-double sap_contacts_complementarity(const struct sap_pool *p, int32_t begin, int32_t end) {
+static double complementarity(const struct sap_pool *p, int32_t begin, int32_t end) {
   double sum = 0;
   for (int32_t i = begin; i < end; ++i) {
     double product = 0;
     for (int r = 0; r < 3; ++r) {
-      const double R = r < 2 ? p->R_t[i] : p->R_n[i], gamma = p->gamma[r][i];
+      const double R = r < 2 ? p->contact.R_t[i] : p->contact.R_n[i], gamma = p->gamma[r][i];
       product += (p->v_c[r][i] - p->v_hat[r][i] + R * gamma) * gamma;
     }
     sum += fabs(product);
   }
   return sum;
 }
+
+SAP_DECLARE_LOOPS(contact_loops);
+
+const struct sap_law sap_law_contact = {
+    .loops = SAP_LOOPS(contact_loops),
+    .projects = 1,
+    .bind = bind,
+    .write = write,
+    .difference = difference,
+    .stick = stick,
+    .bound = bound,
+    .complementarity = complementarity,
+};

@@ -1,5 +1,5 @@
 /* compiled once per instruction set */
-#include "constraints/pool.h"
+#include "constraints/laws.h"
 #include "constraints/sums.h"
 
 static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
@@ -11,12 +11,13 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
 #pragma GCC ivdep
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
-      const struct sap_contact c = sap_contact_make(p.mu[i], p.R_t[i], p.R_n[i], 0, p.v_hat[0][i],
-                                                    p.v_hat[1][i], p.v_hat[2][i]);
-      p.inverse_R_t[i] = c.inverse_R_t;
-      p.inverse_R_n[i] = c.inverse_R_n;
-      p.mu_hat[i] = c.mu_hat;
-      p.share[i] = c.share;
+      const struct sap_contact c =
+          sap_contact_make(p.contact.mu[i], p.contact.R_t[i], p.contact.R_n[i], 0, p.v_hat[0][i],
+                           p.v_hat[1][i], p.v_hat[2][i]);
+      p.contact.inverse_R_t[i] = c.inverse_R_t;
+      p.contact.inverse_R_n[i] = c.inverse_R_n;
+      p.contact.mu_hat[i] = c.mu_hat;
+      p.contact.share[i] = c.share;
       /* 0 x is 0 where x is finite */
       const double zero = 0 * c.v_hat[0] + 0 * c.v_hat[1] + 0 * c.v_hat[2] + 0 * c.inverse_R_t +
                           0 * c.inverse_R_n + 0 * (1 + c.mu * c.mu_hat) + 0 * c.R_t + 0 * c.R_n;
@@ -33,7 +34,8 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
     const int32_t n = sap_round(first, end);
     double cost[SAP_ROUND], code[SAP_ROUND];
     for (int r = 0; r < 3; ++r) {
-      const double *restrict inverse_R = r < 2 ? pool->inverse_R_t : pool->inverse_R_n;
+      const double *restrict inverse_R =
+          r < 2 ? pool->contact.inverse_R_t : pool->contact.inverse_R_n;
       double *restrict y = pool->y[r];
       const double *restrict v_hat = pool->v_hat[r], *restrict v_c = pool->v_c[r];
       for (int32_t i = first; i < first + n; ++i) {
@@ -52,8 +54,8 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
       sap_contact_hessian(&c, &at, G);
       cost[k] = sap_contact_cost(&c, &at);
       code[k] = at.sticks ? SAP_STICTION : at.slides ? SAP_SLIDING : SAP_NO_CONTACT;
-      p.slip[0][i] = at.t[0];
-      p.slip[1][i] = at.t[1];
+      p.contact.slip[0][i] = at.t[0];
+      p.contact.slip[1][i] = at.t[1];
       for (int r = 0; r < 3; ++r) {
         p.gamma[r][i] = g[r];
       }
@@ -62,7 +64,7 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
       }
     }
     for (int32_t k = 0; k < n; ++k) {
-      pool->region[first + k] = (int8_t)code[k];
+      pool->contact.region[first + k] = (int8_t)code[k];
     }
     total += sap_sum_round(cost, n);
   }
@@ -101,7 +103,7 @@ static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
     const double gamma_1 = next[0], gamma_2 = next[1], gamma_n = next[2] > 0 ? next[2] : 0;
     /* w = gamma_t'/max(mu gamma_n', |gamma_t'|) */
     const double length = sqrt(gamma_1 * gamma_1 + gamma_2 * gamma_2);
-    const double bound = p.mu[i] * gamma_n;
+    const double bound = p.contact.mu[i] * gamma_n;
     const double divisor = bound > length ? bound : length;
     const double inverse = divisor > 0 ? 1 / divisor : 0;
     p.dual[0][i] = inverse * gamma_1;
@@ -115,11 +117,11 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
 #pragma GCC ivdep
   for (int32_t i = begin; i < end; ++i) {
     const double y_r = sqrt(p.y[0][i] * p.y[0][i] + p.y[1][i] * p.y[1][i] + p.soft);
-    const double gamma_n = p.share[i] * (p.y[2][i] + p.mu_hat[i] * y_r);
+    const double gamma_n = p.contact.share[i] * (p.y[2][i] + p.contact.mu_hat[i] * y_r);
     /* (1/R_t) min(mu (gamma_n + gamma_n')/(2 y_r), 1) */
-    const double friction = 0.5 * p.mu[i] * (gamma_n + p.dual[2][i]);
-    const double across = p.inverse_R_t[i] * (friction < y_r ? friction / y_r : 1);
-    const double along = p.mu[i] * p.mu[i] * p.G[SAP_G_NN][i];
+    const double friction = 0.5 * p.contact.mu[i] * (gamma_n + p.dual[2][i]);
+    const double across = p.contact.inverse_R_t[i] * (friction < y_r ? friction / y_r : 1);
+    const double along = p.contact.mu[i] * p.contact.mu[i] * p.G[SAP_G_NN][i];
     sap_pool_turn(&p, i, along, across);
   }
 }

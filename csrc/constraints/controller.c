@@ -22,6 +22,7 @@ static struct sap_row row(const double *p, const struct sap_row_step *step) {
 
 const struct sap_kind_entry sap_kind_controller = {
     .name = "controller",
+    .law = SAP_LAW_CLAMP,
     .most_rows = 1,
     .n_parameters = 7,
     .parameter = {{"Kp", SAP_NON_NEGATIVE},

@@ -8,6 +8,7 @@ static struct sap_row row(const double *p, const struct sap_row_step *step) {
 
 const struct sap_kind_entry sap_kind_dry_friction = {
     .name = "dry_friction",
+    .law = SAP_LAW_CLAMP,
     .most_rows = 1,
     .n_parameters = 1,
     .parameter = {{"f", SAP_NON_NEGATIVE}},

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "sapwood.h"
+#include "constraints/pool.h"
 
 enum { SAP_MOST_ROWS = 6, SAP_MOST_PARAMETERS = 7 };
 
@@ -37,6 +37,7 @@ struct sap_row {
 /* one kind */
 struct sap_kind_entry {
   const char *name;
+  enum sap_law_name law;
   int32_t most_rows; /* of one constraint */
   int32_t n_parameters;
   struct sap_parameter parameter[SAP_MOST_PARAMETERS];

@@ -10,6 +10,7 @@ static struct sap_row row(const double *p, const struct sap_row_step *step) {
 
 const struct sap_kind_entry sap_kind_limit = {
     .name = "limit",
+    .law = SAP_LAW_CLAMP,
     .most_rows = 1,
     .n_parameters = 3,
     .parameter = {{"phi0", SAP_FINITE}, {"k", SAP_POSITIVE}, {"tau_d", SAP_NON_NEGATIVE}},

@@ -1,6 +1,6 @@
-/* The triples of a problem (problem/triples.h), one array per quantity, and the table of the laws
- * that give their impulses. Triples of one law follow each other, so that each loop runs over a
- * range of one kind. */
+/* The triples of a problem (problem/triples.h), one array per quantity: those that every law has,
+ * those of contacts, whatever their law, and those of one law alone. Triples of one law follow each
+ * other, so that each loop runs over a range of one kind. */
 #ifndef SAPWOOD_CONSTRAINTS_POOL_H
 #define SAPWOOD_CONSTRAINTS_POOL_H
 
@@ -9,51 +9,67 @@
 
 enum sap_law_name {
   SAP_LAW_CONTACT = 0, /* compliant friction: contact.h */
-  SAP_LAW_BARRIER,     /* the same with a rigid core: core.h */
+  SAP_LAW_BARRIER,     /* the same with a rigid core: barrier.h */
   SAP_LAW_CLAMP,       /* clamped rows: clamp.h */
   SAP_N_LAWS
+};
+
+/* contacts (n) */
+struct sap_contacts {
+  double *mu, *R_t, *R_n;
+  double *inverse_R_t, *inverse_R_n, *mu_hat, *share;
+  double *slip[2]; /* t where a contact slides, else 0 */
+  int8_t *region;
+};
+
+/* contacts with a rigid core (n) */
+struct sap_barriers {
+  double *kappa_problem; /* the problem's */
+  double *kappa_given;   /* raised where a contact starts too deep */
+  double *kappa;         /* raised where the iterate would not be inside */
+  double *inverse_kappa;
+  double *lambda;    /* of an exp barrier; 0 for a log barrier */
+  double *dual_size; /* |gamma'|_R of direction.h */
+};
+
+/* clamped rows (n) */
+struct sap_clamps {
+  double *R[3], *inverse_R[3], *lower[3], *upper[3];
 };
 
 struct sap_pool {
   double soft; /* eps_s^2 */
 
-  /* constants (n) */
-  double *v_hat[3];
-  double *mu, *R_t, *R_n, *inverse_R_t, *inverse_R_n, *mu_hat, *share; /* of contacts */
-  double *R[3], *inverse_R[3], *lower[3],
-      *upper[3]; /* of clamped rows; NULL where there are none */
-
-  /* of contacts with a core; NULL where there are none: kappa of the problem, raised where a
-   * contact starts too deep, and raised where the iterate would not be inside. barrier_lambda is 0
-   * for a log barrier. */
-  double *kappa_problem, *kappa_given, *kappa, *inverse_kappa, *barrier_lambda;
-  double *dual_size; /* |gamma'|_R of direction.h */
-
   /* (n): v_c at the iterate, and its change along the line */
-  double *v_c[3], *dv_c[3];
+  double *v_hat[3], *v_c[3], *dv_c[3];
 
   /* (n): what `evaluate` finds; G by entry of enum SAP_G_11.. */
   double *y[3], *gamma[3];
-  double *slip[2]; /* t where a contact slides, else 0 */
   double *G[SAP_G_ENTRIES];
-  int8_t *region; /* of contacts */
 
   double *dual[3]; /* (n): w and gamma_n' of direction.h; w of each clamped row */
+
+  struct sap_contacts contact; /* of contacts under any law */
+  struct sap_barriers barrier; /* these are empty where no triple is under their law */
+  struct sap_clamps clamp;
 };
 
-void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n, int any_barriers,
-                    int any_clamped);
+/* arrays of n doubles */
+void sap_pool_take(struct sap_arena *arena, int32_t n, size_t count, double **const arrays[]);
+
+/* the arrays that every law has, and those of contacts */
+void sap_pool_carve_common(struct sap_pool *pool, struct sap_arena *arena, int32_t n);
 
 static inline struct sap_contact sap_pool_get(const struct sap_pool *pool, int32_t i) {
   return (struct sap_contact){
-      .mu = pool->mu[i],
-      .R_t = pool->R_t[i],
-      .R_n = pool->R_n[i],
-      .inverse_R_t = pool->inverse_R_t[i],
-      .inverse_R_n = pool->inverse_R_n[i],
-      .mu_hat = pool->mu_hat[i],
-      .share = pool->share[i],
-      .inverse_share = 1 + pool->mu[i] * pool->mu_hat[i],
+      .mu = pool->contact.mu[i],
+      .R_t = pool->contact.R_t[i],
+      .R_n = pool->contact.R_n[i],
+      .inverse_R_t = pool->contact.inverse_R_t[i],
+      .inverse_R_n = pool->contact.inverse_R_n[i],
+      .mu_hat = pool->contact.mu_hat[i],
+      .share = pool->contact.share[i],
+      .inverse_share = 1 + pool->contact.mu[i] * pool->contact.mu_hat[i],
       .soft = pool->soft,
       .v_hat = {pool->v_hat[0][i], pool->v_hat[1][i], pool->v_hat[2][i]},
   };
@@ -78,7 +94,7 @@ static inline void sap_pool_linearize(const struct sap_pool *p, int32_t i, doubl
 
 /* G_tt = along t t^T + across (I - m m^T), m = (t + w)/2 of direction.h, where a contact slides */
 static inline void sap_pool_turn(const struct sap_pool *p, int32_t i, double along, double across) {
-  const double t_1 = p->slip[0][i], t_2 = p->slip[1][i];
+  const double t_1 = p->contact.slip[0][i], t_2 = p->contact.slip[1][i];
   const int slides = t_1 * t_1 + t_2 * t_2 > 0;
   const double m_1 = 0.5 * (t_1 + p->dual[0][i]), m_2 = 0.5 * (t_2 + p->dual[1][i]);
   const double G_11 = along * t_1 * t_1 + across * (1 - m_1 * m_1);
@@ -88,52 +104,5 @@ static inline void sap_pool_turn(const struct sap_pool *p, int32_t i, double alo
   p->G[SAP_G_12][i] = slides ? G_12 : p->G[SAP_G_12][i];
   p->G[SAP_G_22][i] = slides ? G_22 : p->G[SAP_G_22][i];
 }
-
-/* The loops over triples [begin, end) that a solve spends its time in, compiled once per
- * instruction set. */
-struct sap_law_loops {
-  /* what follows from the constants; 0 where one of them breaks a rule of
-   * sap_check_constraints() */
-  int (*derive)(struct sap_pool *pool, int32_t begin, int32_t end);
-
-  /* y, gamma, G, and slip and region of contacts, from v_c; returns the sum of the costs */
-  double (*evaluate)(struct sap_pool *pool, int32_t begin, int32_t end);
-
-  /* sums of -dv_c^T gamma and dv_c^T G dv_c at y - alpha R^-1 dv_c */
-  void (*line)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha, double *slope,
-               double *curvature);
-
-  /* primal-dual friction (direction.h): dual from gamma, G and dv_c; then G where a contact slides
-   * or a row is beyond its bounds, from the next y and dual */
-  void (*predict)(struct sap_pool *pool, int32_t begin, int32_t end);
-  void (*blend)(struct sap_pool *pool, int32_t begin, int32_t end);
-};
-
-/* A law: one row of the table. */
-struct sap_law {
-  const struct sap_law_loops
-      *loops[3]; /* by number of the instruction set, as in sap_kernels_of() */
-
-  /* sum of the costs at y - alpha R^-1 dv_c minus that at y, without the cancellation of their
-   * difference */
-  double (*difference)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
-
-  /* gamma and G of the sticking start, from y (direction.h) */
-  void (*stick)(struct sap_pool *pool, int32_t begin, int32_t end);
-
-  /* dv_c, on entry |J| |v|, becomes a bound on the error of gamma in terms of that of v_c,
-   * velocity_error |J| |v|, plus impulse_error |gamma| */
-  void (*bound)(struct sap_pool *pool, int32_t begin, int32_t end, double velocity_error,
-                double impulse_error);
-
-  /* sum of what (25) adds up */
-  double (*complementarity)(const struct sap_pool *pool, int32_t begin, int32_t end);
-
-  /* of a law that is infinite outside of a domain, else NULL: see barrier_law.h */
-  double (*wall)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
-  int32_t (*fit)(struct sap_pool *pool, int32_t begin, int32_t end, double least);
-};
-
-extern const struct sap_law sap_laws[SAP_N_LAWS];
 
 #endif

@@ -18,7 +18,7 @@ int sap_graph_has_rest(const struct sap_graph *graph, const struct sap_triples *
                        const int32_t *tree_size, int whole) {
   const int32_t first = triples->n_contacts, n = triples->n;
   return graph->n_triples == triples->n && graph->whole == whole &&
-         graph->has_laws == (triples->law != NULL) &&
+         graph->has_laws == triples->has_laws &&
          same(graph->tree_size, tree_size, 0, graph->n_trees) &&
          same(graph->tree_a, triples->tree_a, first, n) &&
          same(graph->tree_b, triples->tree_b, first, n) &&
@@ -104,7 +104,7 @@ static void counting_sort(int32_t count, const int32_t *from, int32_t *to, const
 }
 
 static int32_t law_of(const struct sap_graph *graph, int32_t triple) {
-  return graph->has_laws ? graph->law[triple] : SAP_LAW_CONTACT;
+  return graph->has_laws ? graph->law[triple] : 0;
 }
 
 /* sorts runs, in graph->run, by lower node, higher node and law */
@@ -333,7 +333,7 @@ void sap_graph_build(struct sap_graph *graph, const sap_problem *problem,
   graph->n_trees = problem->n_trees;
   graph->n_triples = triples->n;
   graph->whole = whole;
-  graph->has_laws = triples->law != NULL;
+  graph->has_laws = triples->has_laws;
   graph->sizes = *sizes;
   copy(graph->tree_nv, problem->tree_nv, graph->n_trees, sizeof(int32_t));
   copy(graph->tree_size, tree_size, graph->n_trees, sizeof(int32_t));

@@ -56,7 +56,7 @@ struct sap_graph {
   /* signature: a private copy of the index arrays */
   int32_t n_trees, n_triples, whole, has_laws;
   int32_t *tree_nv, *tree_a, *tree_b;
-  int32_t *law;       /* (n_triples) where has_laws: else all are contacts without core */
+  int32_t *law;       /* (n_triples) where has_laws: else all are under the first of the table */
   int32_t *tree_size; /* (n_trees) velocities that stay */
 
   sap_sizes sizes;
@@ -86,6 +86,12 @@ struct sap_graph {
   int32_t *edge_a, *edge_b;
   struct sap_patch *unsorted;
 };
+
+/* where the triples at its places come from */
+static inline struct sap_origin sap_graph_origin(const struct sap_graph *graph,
+                                                 const struct sap_triples *triples) {
+  return (struct sap_origin){graph->triple, triples->rows, triples->n_contacts};
+}
 
 /* Does the graph begin with the same trees and contacts? Nothing of the problem needs to be checked
  * yet. */

@@ -8,7 +8,7 @@
 #ifndef SAPWOOD_PROBLEM_JACOBIAN_H
 #define SAPWOOD_PROBLEM_JACOBIAN_H
 
-#include "constraints/pool.h"
+#include "constraints/laws.h"
 #include "linalg/factorization.h"
 #include "problem/graph.h"
 #include "problem/reduction.h"

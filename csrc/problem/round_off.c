@@ -50,8 +50,8 @@ INLINE void bound_short(const struct sap_jacobian *J, const struct sap_patch *pa
   const simd target = simd_all(4 * u), impulse = simd_all((16 + terms) * u);
   for (int32_t i = patch->begin; i < patch->end; i += SIMD_WIDTH) {
     const simd_mask part = simd_left(patch->end - i);
-    const simd inverse_R_t = simd_load_part(pool->inverse_R_t + i, part);
-    const simd inverse_R_n = simd_load_part(pool->inverse_R_n + i, part);
+    const simd inverse_R_t = simd_load_part(pool->contact.inverse_R_t + i, part);
+    const simd inverse_R_n = simd_load_part(pool->contact.inverse_R_n + i, part);
     const simd mixed = simd_sqrt(inverse_R_t * inverse_R_n);
     const simd d_t = v_t + target * (simd_abs(simd_load_part(pool->v_hat[0] + i, part)) +
                                      simd_abs(simd_load_part(pool->v_hat[1] + i, part)));
@@ -121,8 +121,8 @@ INLINE void bound_long(const struct sap_jacobian *J, const struct sap_patch *pat
     }
     simd_sum_three(sum, error[0] + i, error[1] + i, error[2] + i);
   }
-  sap_laws[patch->law].bound(pool, patch->begin, patch->end, (low.n + high.n + 2 + roundings) * u,
-                             terms * u);
+  sap_laws[patch->law]->bound(pool, patch->begin, patch->end, (low.n + high.n + 2 + roundings) * u,
+                              terms * u);
   add_side(&low, patch->end - patch->begin, error, patch->begin, e);
   if (n_sides == 2) {
     add_side(&high, patch->end - patch->begin, error, patch->begin, e);

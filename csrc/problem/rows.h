@@ -51,11 +51,12 @@ INLINE double *peak_of(const struct sap_jacobian *J, const struct sap_patch *pat
   return J->peak + (2 * (patch - J->graph->patch) + high) * (2 * SHORT);
 }
 
-/* are these contacts without core, between trees that are whole and have short rows? */
+/* are these contacts whose impulses are projections, between trees that are whole and have short
+ * rows? */
 INLINE int is_short(const struct sap_jacobian *J, const struct sap_patch *patch) {
   const int32_t *scalar = J->graph->tree.node_scalar, low = patch->low;
   const int32_t high = patch->high < 0 ? low : patch->high;
-  return patch->law == SAP_LAW_CONTACT && scalar[low + 1] - scalar[low] <= SHORT &&
+  return sap_laws[patch->law]->projects && scalar[low + 1] - scalar[low] <= SHORT &&
          scalar[high + 1] - scalar[high] <= SHORT && !J->reduced[low] && !J->reduced[high];
 }
 

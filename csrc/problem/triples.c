@@ -25,18 +25,22 @@ static void add(struct list *list, int32_t n_contacts, int32_t tree_a, int32_t t
   if (list->rows) {
     list->tree_a[n_contacts + list->n] = tree_a;
     list->tree_b[n_contacts + list->n] = tree_b;
-    list->law[n_contacts + list->n] = SAP_LAW_CLAMP;
+    list->law[n_contacts + list->n] = (int32_t)sap_kinds[rows.group->kind]->law;
     list->rows[list->n] = rows;
   }
   ++list->n;
 }
 
 static void add_contacts(const struct list *list, const sap_problem *problem) {
-  for (int32_t i = 0; list->rows && i < problem->n_contacts; ++i) {
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
     list->tree_a[i] = problem->tree_a[i];
     list->tree_b[i] = problem->tree_b[i];
-    list->law[i] = problem->barrier && problem->barrier[i] != SAP_BARRIER_NONE ? SAP_LAW_BARRIER
-                                                                               : SAP_LAW_CONTACT;
+    list->law[i] = 0;
+  }
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    if (sap_laws[law]->claim) {
+      sap_laws[law]->claim(problem, list->law);
+    }
   }
 }
 
@@ -88,19 +92,25 @@ static struct list carve(struct sap_arena *arena, size_t n, size_t n_rows) {
                        .rows = sap_arena_take(arena, n_rows, sizeof(struct sap_triple_rows))};
 }
 
-static int has_barriers(const sap_problem *problem) {
-  for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
-    if (problem->barrier[i] != SAP_BARRIER_NONE) {
-      return 1;
-    }
+static void find_laws(struct sap_triples *triples, const sap_problem *problem) {
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    triples->present[law] = sap_laws[law]->claim && sap_laws[law]->claim(problem, NULL) > 0;
   }
-  return 0;
+  for (int32_t g = 0; g < problem->n_groups; ++g) {
+    triples->present[sap_kinds[problem->groups[g].kind]->law] |= problem->groups[g].n > 0;
+  }
+  triples->has_laws = triples->has_walls = 0;
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    triples->has_laws |= triples->present[law];
+    triples->has_walls |= triples->present[law] && sap_laws[law]->wall;
+  }
 }
 
 sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *problem,
                             const sap_allocator *memory) {
   const int32_t n_contacts = problem->n_contacts;
   struct list list = {0};
+  find_laws(triples, problem);
   add_groups(&list, problem);
   triples->n = n_contacts + list.n;
   triples->n_contacts = n_contacts;
@@ -108,8 +118,7 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   triples->tree_b = problem->tree_b;
   triples->law = NULL;
   triples->rows = NULL;
-  triples->has_barriers = has_barriers(problem);
-  if (list.n == 0 && !triples->has_barriers) {
+  if (!triples->has_laws) {
     return SAP_OK;
   }
   const size_t n = (size_t)triples->n, n_rows = (size_t)list.n;

@@ -8,26 +8,16 @@
 #define SAPWOOD_PROBLEM_TRIPLES_H
 
 #include "base/memory.h"
-#include "constraints/pool.h"
-
-/* where the rows of a triple lie in a group */
-struct sap_triple_rows {
-  const sap_constraints *group;
-  const double *J;   /* first row, of tree_a */
-  int64_t a_step;    /* from one row of tree_a to the next, in doubles */
-  int64_t b, b_step; /* from J to the first row of tree_b, and on to the next */
-  int64_t row;       /* first row, in the group */
-  int64_t place;     /* first row, in all groups */
-  int32_t n;         /* rows, 1 to 3 */
-};
+#include "constraints/laws.h"
 
 struct sap_triples {
   struct sap_block block;
-  int32_t n, n_contacts; /* contacts come first */
-  int has_barriers;
+  int32_t n, n_contacts;          /* contacts come first */
+  int8_t present[SAP_N_LAWS];     /* is any under this law? not asked of the first one */
+  int has_laws;                   /* is any of them present? */
+  int has_walls;                  /* is any of them infinite outside of a domain? */
   const int32_t *tree_a, *tree_b; /* (n) */
-  const int32_t
-      *law; /* (n) of enum sap_law_name; NULL where there are contacts without core alone */
+  const int32_t *law; /* (n) of enum sap_law_name; NULL without has_laws: all are under the first */
   const struct sap_triple_rows *rows; /* (n - n_contacts) */
 };
 

@@ -86,7 +86,7 @@ double sap_complementarity(const struct sap_workspace *w, const struct sap_islan
   double sum = 0;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
-    sum += sap_laws[law].complementarity(&w->pool, range[0], range[1]);
+    sum += sap_laws[law]->complementarity(&w->pool, range[0], range[1]);
   }
   return sum;
 }

@@ -31,7 +31,7 @@
  *
  *     G = phi' G_0 + s phi'(s)/(2 l_0) gamma_0 gamma_0^T
  *
- * where one factor of s phi'(s) comes from phi' (core.h), and of an exp barrier the mean of phi'
+ * where one factor of s phi'(s) comes from phi' (barrier.h), and of an exp barrier the mean of phi'
  * and phi takes the place of phi'. It lies between the compliant law's and Newton's.
  *
  * Sticking start. At an impact most contacts slide at the guess, and the first iterations are spent

@@ -6,7 +6,7 @@
 
 int sap_has_barrier(const struct sap_island *island) {
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
-    if (sap_laws[law].fit) {
+    if (sap_laws[law]->fit) {
       return 1;
     }
   }
@@ -17,8 +17,8 @@ int32_t sap_fit_barriers(struct sap_workspace *w, const struct sap_island *islan
   int32_t raised = 0;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
-    if (sap_laws[law].fit) {
-      raised += sap_laws[law].fit(&w->pool, range[0], range[1], least);
+    if (sap_laws[law]->fit) {
+      raised += sap_laws[law]->fit(&w->pool, range[0], range[1], least);
     }
   }
   return raised;

@@ -132,8 +132,8 @@ double sap_line_wall(const struct sap_line *line, double alpha) {
   for (int law = sap_law_from(line->island, 0); law < SAP_N_LAWS;
        law = sap_law_from(line->island, law + 1)) {
     const int32_t *range = &line->island->law_begin[law];
-    if (sap_laws[law].wall) {
-      wall = fmin(wall, sap_laws[law].wall(&line->w->pool, range[0], range[1], alpha));
+    if (sap_laws[law]->wall) {
+      wall = fmin(wall, sap_laws[law]->wall(&line->w->pool, range[0], range[1], alpha));
     }
   }
   return wall;
@@ -144,7 +144,7 @@ double sap_line_difference(const struct sap_line *line, double alpha) {
   for (int law = sap_law_from(line->island, 0); law < SAP_N_LAWS;
        law = sap_law_from(line->island, law + 1)) {
     const int32_t *range = &line->island->law_begin[law];
-    difference += sap_laws[law].difference(&line->w->pool, range[0], range[1], alpha);
+    difference += sap_laws[law]->difference(&line->w->pool, range[0], range[1], alpha);
   }
   return difference;
 }

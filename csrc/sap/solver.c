@@ -37,7 +37,7 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
                                 .sharing = {.n_threads = n_threads},
                                 .view = made->view}};
   for (int law = 0; law < SAP_N_LAWS; ++law) {
-    made->work.laws[law] = sap_laws[law].loops[set];
+    made->work.laws[law] = sap_laws[law]->loops[set];
   }
   for (int32_t k = 0; k < n_threads; ++k) {
     made->view[k] = made->work;
@@ -203,7 +203,7 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     complete->v_hat_n = physical->v_hat_n;
     const struct sap_masses masses = {w->kernels, w->graph.tree_A, w->S, w->rows};
     status = sap_regularize_with(problem, &sizes, physical, &masses, error);
-    if (status == SAP_OK && w->triples.has_barriers && physical->parameters->delta) {
+    if (status == SAP_OK && w->triples.has_walls && physical->parameters->delta) {
       complete->kappa = w->kappa;
       status = sap_barrier_energy(problem, physical->parameters, physical->R_n, w->kappa, error);
     }

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "constraints/barrier.h"
 #include "sap/islands.h"
 #include "problem/problem.h"
 
@@ -22,8 +21,7 @@ static void carve_own(struct sap_workspace *w, struct sap_arena *arena) {
   w->J.chunks[0] = sap_arena_take(arena, triples, sizeof(uint64_t));
   w->J.chunks[1] = sap_arena_take(arena, triples, sizeof(uint64_t));
   w->J.peak = sap_arena_take(arena, 32 * (size_t)graph->n_patches, sizeof(double));
-  sap_pool_carve(&w->pool, arena, graph->n_triples, w->triples.has_barriers,
-                 w->triples.n > w->triples.n_contacts);
+  sap_pool_carve(&w->pool, arena, graph->n_triples, w->triples.present);
   sap_scratch_carve(&w->scratch, arena, graph);
   double **const by_scalar[] = {
       &w->v,        &w->best, &w->v_star, &w->momentum_star, &w->dw,    &w->momentum, &w->impulse,
@@ -45,7 +43,7 @@ static void carve_numbers(struct sap_workspace *w, struct sap_arena *arena) {
     widest = graph->tree_nv[t] > widest ? graph->tree_nv[t] : widest;
   }
   w->rows = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
-  w->kappa = sap_arena_take(arena, w->triples.has_barriers ? (size_t)w->triples.n_contacts : 0,
+  w->kappa = sap_arena_take(arena, w->triples.has_walls ? (size_t)w->triples.n_contacts : 0,
                             sizeof(double));
   w->records.first = sap_arena_take(arena, (size_t)w->records.capacity, sizeof(sap_iteration));
   sap_islands_carve(w, arena);
@@ -91,7 +89,7 @@ static sap_status carve(struct sap_workspace *w, struct sap_block *block,
 
 /* carves the numbers behind an existing graph */
 static sap_status place_numbers(struct sap_workspace *w, const sap_settings *settings) {
-  const int64_t guesses = w->triples.has_barriers ? SAP_MOST_STARTS : 1;
+  const int64_t guesses = w->triples.has_walls ? SAP_MOST_STARTS : 1;
   const int64_t all = settings->max_iterations + guesses, most = all < 1000 ? all : 1000;
   const int64_t records = settings->record_history ? w->graph.n_islands * most : 0;
   if (records > INT32_MAX) {
@@ -182,57 +180,6 @@ static int bind_trees(struct sap_workspace *w, const struct sap_island *island,
   return 1;
 }
 
-static void bind_contacts(struct sap_workspace *w, const struct sap_island *island,
-                          const sap_problem *problem) {
-  struct sap_pool *contacts = &w->pool;
-  const int32_t begin = island->law_begin[SAP_LAW_CONTACT];
-  const int32_t end = island->law_begin[SAP_LAW_BARRIER + 1];
-  for (int32_t place = begin; place < end; ++place) {
-    const int64_t i = w->graph.triple[place];
-    contacts->mu[place] = problem->mu[i];
-    contacts->R_t[place] = problem->R_t[i];
-    contacts->R_n[place] = problem->R_n[i];
-    contacts->v_hat[0][place] = problem->v_hat_t ? problem->v_hat_t[2 * i] : 0;
-    contacts->v_hat[1][place] = problem->v_hat_t ? problem->v_hat_t[2 * i + 1] : 0;
-    contacts->v_hat[2][place] = problem->v_hat_n[i];
-  }
-}
-
-/* a contact that starts deeper than delta gets a larger one */
-static void bind_barriers(struct sap_workspace *w, const struct sap_island *island,
-                          const sap_problem *problem) {
-  struct sap_pool *pool = &w->pool;
-  const int32_t *range = &island->law_begin[SAP_LAW_BARRIER];
-  for (int32_t place = range[0]; place < range[1]; ++place) {
-    const int64_t i = w->graph.triple[place];
-    const sap_barrier kind = (sap_barrier)problem->barrier[i];
-    const double lambda = kind == SAP_BARRIER_EXP ? problem->barrier_lambda[i] : 0;
-    const struct sap_barrier_shape barrier = {kind, 1 / problem->kappa[i], lambda};
-    pool->barrier_lambda[place] = lambda;
-    pool->kappa_problem[place] = problem->kappa[i];
-    pool->kappa[place] = pool->kappa_given[place] =
-        sap_barrier_deepened(&barrier, problem->kappa[i], problem->v_hat_n[i], problem->R_n[i]);
-  }
-}
-
-/* rows that a triple lacks have bounds that let nothing through */
-static void bind_clamps(struct sap_workspace *w, const struct sap_island *island) {
-  struct sap_pool *pool = &w->pool;
-  const int32_t *range = &island->law_begin[SAP_LAW_CLAMP];
-  for (int32_t place = range[0]; place < range[1]; ++place) {
-    const struct sap_triple_rows *rows =
-        &w->triples.rows[w->graph.triple[place] - w->triples.n_contacts];
-    const sap_constraints *group = rows->group;
-    for (int32_t r = 0; r < 3; ++r) {
-      const int given = r < rows->n;
-      pool->R[r][place] = given ? group->R[rows->row + r] : 1;
-      pool->v_hat[r][place] = given ? group->v_hat[rows->row + r] : 0;
-      pool->lower[r][place] = given ? group->lower[rows->row + r] : 0;
-      pool->upper[r][place] = given ? group->upper[rows->row + r] : 0;
-    }
-  }
-}
-
 int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
                        const sap_problem *problem) {
   if (!bind_trees(w, island, problem)) {
@@ -241,12 +188,11 @@ int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
   const struct sap_jacobian_loops *loops = w->jacobian_loops;
   const int finite =
       (w->reduction.tree ? loops->pack_reduced : loops->pack)(&w->J, island, problem->J);
-  bind_contacts(w, island, problem);
-  bind_barriers(w, island, problem);
-  bind_clamps(w, island);
+  const struct sap_origin origin = sap_graph_origin(&w->graph, &w->triples);
   int valid = finite;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
+    sap_laws[law]->bind(&w->pool, range[0], range[1], &origin, problem);
     valid &= w->laws[law]->derive(&w->pool, range[0], range[1]);
   }
   return valid;

@@ -10,7 +10,7 @@
 #define SAPWOOD_SAP_WORKSPACE_H
 
 #include "base/memory.h"
-#include "constraints/pool.h"
+#include "constraints/laws.h"
 #include "linalg/factorization.h"
 #include "problem/graph.h"
 #include "problem/jacobian.h"

@@ -105,7 +105,7 @@ static inline sap_solver *load(int32_t set) {
   struct sap_workspace *w = &solver->work;
   w->kernels = sap_kernels_of(set);
   for (int law = 0; law < SAP_N_LAWS; ++law) {
-    w->laws[law] = sap_laws[law].loops[set];
+    w->laws[law] = sap_laws[law]->loops[set];
   }
   w->jacobian_loops = sap_jacobian_loops_of(set);
   w->vectors = sap_vector_loops_of(set);

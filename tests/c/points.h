@@ -209,7 +209,7 @@ static inline void points_check_complementarity(struct points *p, enum sap_law_n
     }
     sum += term(p, w->graph.triple[place], v_c, gamma);
   }
-  points_agree(sap_laws[law].complementarity(&w->pool, 0, POINTS), sum, 1e-13L * sum);
+  points_agree(sap_laws[law]->complementarity(&w->pool, 0, POINTS), sum, 1e-13L * sum);
   sap_solver_destroy(p->solver);
 }
 

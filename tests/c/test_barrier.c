@@ -5,7 +5,7 @@
 #include "check.h"
 #include "constraints/barrier.h"
 
-/* the formulas of core.h as they stand, in long double */
+/* the formulas of barrier.h as they stand, in long double */
 static void exact_log(double s, long double factors[3]) {
   const long double x = s, rest = 1 - x, log_rest = log1pl(-x);
   factors[0] = -log_rest / x;

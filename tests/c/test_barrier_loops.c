@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "constraints/barrier.h"
-#include "constraints/barrier_law.h"
+#include "constraints/laws.h"
 #include "linalg/kernels.h"
 
 enum { MOST = 197 }; /* no multiple of a vector width, and several rounds */
@@ -17,36 +17,36 @@ static _Alignas(SAP_ALIGNMENT) unsigned char room[256 * 1024];
 static void fill(const struct sap_law_loops *loops, double soft_norm, double largest, int kinds,
                  uint64_t *seed) {
   struct sap_arena arena = {room, 0};
-  sap_pool_carve(&pool, &arena, MOST, 1, 0);
+  sap_pool_carve(&pool, &arena, MOST, (const int8_t[SAP_N_LAWS]){[SAP_LAW_BARRIER] = 1});
   REQUIRE(arena.used <= sizeof room);
   pool.soft = soft_norm * soft_norm;
   for (int32_t i = 0; i < MOST; ++i) {
-    pool.mu[i] = i % 7 ? check_random(seed, 0, 1.5) : 0;
-    pool.R_t[i] = pow(10, check_random(seed, -4, 0));
-    pool.R_n[i] = pow(10, check_random(seed, -3, 1));
+    pool.contact.mu[i] = i % 7 ? check_random(seed, 0, 1.5) : 0;
+    pool.contact.R_t[i] = pow(10, check_random(seed, -4, 0));
+    pool.contact.R_n[i] = pow(10, check_random(seed, -3, 1));
     for (int r = 0; r < 3; ++r) {
       pool.v_hat[r][i] = check_random(seed, -0.3, 0.3);
       pool.v_c[r][i] = check_random(seed, -1, 1);
       pool.dv_c[r][i] = check_random(seed, -1, 1);
     }
     const struct sap_contact c =
-        sap_contact_make(pool.mu[i], pool.R_t[i], pool.R_n[i], soft_norm, pool.v_hat[0][i],
-                         pool.v_hat[1][i], pool.v_hat[2][i]);
+        sap_contact_make(pool.contact.mu[i], pool.contact.R_t[i], pool.contact.R_n[i], soft_norm,
+                         pool.v_hat[0][i], pool.v_hat[1][i], pool.v_hat[2][i]);
     const struct sap_contact_state at =
         sap_contact_at_impulse(&c, (c.v_hat[0] - pool.v_c[0][i]) * c.inverse_R_t,
                                (c.v_hat[1] - pool.v_c[1][i]) * c.inverse_R_t,
                                (c.v_hat[2] - pool.v_c[2][i]) * c.inverse_R_n);
     const double cost = sap_contact_cost(&c, &at), s = check_random(seed, 0.01, 1) * largest;
-    pool.kappa[i] = pool.kappa_given[i] = cost > 0 ? 2 * cost / (s * s) : 1;
+    pool.barrier.kappa[i] = pool.barrier.kappa_given[i] = cost > 0 ? 2 * cost / (s * s) : 1;
     const int is_exp = kinds == 2 ? i % 3 == 0 : kinds;
-    pool.barrier_lambda[i] = is_exp ? check_random(seed, 0.5, 8) : 0;
+    pool.barrier.lambda[i] = is_exp ? check_random(seed, 0.5, 8) : 0;
   }
   REQUIRE(loops->derive(&pool, 0, MOST));
 }
 
 static struct sap_barrier_shape barrier_of(int32_t i) {
-  return (struct sap_barrier_shape){pool.barrier_lambda[i] > 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG,
-                                    pool.inverse_kappa[i], pool.barrier_lambda[i]};
+  return (struct sap_barrier_shape){pool.barrier.lambda[i] > 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG,
+                                    pool.barrier.inverse_kappa[i], pool.barrier.lambda[i]};
 }
 
 /* calls test(loops, largest s, kinds) for every instruction set there is */
@@ -54,7 +54,7 @@ static void for_all_sets(void (*test)(const struct sap_law_loops *, double, int)
   const double largest[] = {1e-4, 0.05, 0.9};
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     for (int k = 0; k < 9 && sap_kernels_of(set); ++k) {
-      test(sap_laws[SAP_LAW_BARRIER].loops[set], largest[k / 3], k % 3);
+      test(sap_laws[SAP_LAW_BARRIER]->loops[set], largest[k / 3], k % 3);
     }
   }
 }
@@ -66,13 +66,14 @@ static void check_law(const struct sap_law_loops *loops, double largest, int kin
   const double sum = loops->evaluate(&pool, 0, MOST);
   for (int32_t i = 0; i < MOST; ++i) {
     const double y[3] = {pool.y[0][i], pool.y[1][i], pool.y[2][i]};
-    const int8_t barrier = pool.barrier_lambda[i] > 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG;
+    const int8_t barrier = pool.barrier.lambda[i] > 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG;
     double gamma[3], G[9], cost;
     int8_t region;
-    sap_project_barrier(1, y, &pool.mu[i], &pool.R_t[i], &pool.R_n[i], 0, &barrier, &pool.kappa[i],
-                        &pool.barrier_lambda[i], gamma, G, &cost, &region);
+    sap_project_barrier(1, y, &pool.contact.mu[i], &pool.contact.R_t[i], &pool.contact.R_n[i], 0,
+                        &barrier, &pool.barrier.kappa[i], &pool.barrier.lambda[i], gamma, G, &cost,
+                        &region);
     total += cost;
-    CHECK_EQUAL(pool.region[i], region);
+    CHECK_EQUAL(pool.contact.region[i], region);
     const double size = fabs(gamma[0]) + fabs(gamma[1]) + gamma[2];
     for (int r = 0; r < 3; ++r) {
       CHECK_CLOSE(pool.gamma[r][i], gamma[r], 1e-12 * size);
@@ -100,8 +101,8 @@ static void check_line(const struct sap_law_loops *loops, double largest, int ki
     if (isinf(slope[0]) || isinf(slope[2])) {
       continue;
     }
-    const double before = sap_barriers_difference(&pool, i, i + 1, alpha - h);
-    const double after = sap_barriers_difference(&pool, i, i + 1, alpha + h);
+    const double before = sap_law_barrier.difference(&pool, i, i + 1, alpha - h);
+    const double after = sap_law_barrier.difference(&pool, i, i + 1, alpha + h);
     const double size = fabs(slope[1]) + h * fabs(curvature[1]) + 1e-12;
     CHECK_CLOSE((after - before) / (2 * h), slope[1], 1e-4 * size);
   }
@@ -121,7 +122,7 @@ static void bound_form(const double *const G[SAP_G_ENTRIES], int32_t i, uint64_t
       x[r] = check_random(seed, -1, 1);
       norm += x[r] * x[r];
     }
-    const double a = sqrt(pool.R_t[i] / norm), b = sqrt(pool.R_n[i] / norm);
+    const double a = sqrt(pool.contact.R_t[i] / norm), b = sqrt(pool.contact.R_n[i] / norm);
     const double x_1 = a * x[0], x_2 = a * x[1], x_n = b * x[2];
     const double form =
         x_1 * (G[SAP_G_11][i] * x_1 + 2 * G[SAP_G_12][i] * x_2) + G[SAP_G_22][i] * x_2 * x_2 +
@@ -139,7 +140,7 @@ static void check_blend(const struct sap_law_loops *loops, double largest, int k
   loops->evaluate(&pool, 0, MOST);
   loops->predict(&pool, 0, MOST);
   for (int32_t i = 0; i < MOST; ++i) {
-    pool.dual_size[i] *= pow(10, i % 7 - 3);
+    pool.barrier.dual_size[i] *= pow(10, i % 7 - 3);
   }
   loops->blend(&pool, 0, MOST);
   for (int32_t i = 0; i < MOST; ++i) {
@@ -209,7 +210,7 @@ static void check_wall(const struct sap_law_loops *loops, double largest, int ki
     ++met;
     int steps = 0;
     for (; slope == INFINITY && steps < 60; ++steps) {
-      const double wall = sap_barriers_wall(&pool, i, i + 1, alpha);
+      const double wall = sap_law_barrier.wall(&pool, i, i + 1, alpha);
       CHECK(wall > 0 && wall < alpha);
       alpha = wall;
       loops->line(&pool, i, i + 1, alpha, &slope, &curvature);
@@ -226,39 +227,40 @@ static void wall_is_found_from_outside(void) { for_all_sets(check_wall); }
 
 /* raised where y is outside, back to what was given where it is inside again */
 static void fit_makes_every_iterate_feasible(void) {
-  const struct sap_law_loops *loops = sap_laws[SAP_LAW_BARRIER].loops[0];
+  const struct sap_law_loops *loops = sap_laws[SAP_LAW_BARRIER]->loops[0];
   uint64_t seed = 86;
   fill(loops, 0, 0.5, 2, &seed);
   loops->evaluate(&pool, 0, MOST);
-  CHECK_EQUAL(sap_barriers_fit(&pool, 0, MOST, 1), 0);
+  CHECK_EQUAL(sap_law_barrier.fit(&pool, 0, MOST, 1), 0);
   for (int32_t i = 0; i < MOST; ++i) {
-    pool.kappa_given[i] *= i % 2 ? 1e-4 : 1;
+    pool.barrier.kappa_given[i] *= i % 2 ? 1e-4 : 1;
   }
-  CHECK(sap_barriers_fit(&pool, 0, MOST, 1) > MOST / 5);
+  CHECK(sap_law_barrier.fit(&pool, 0, MOST, 1) > MOST / 5);
   CHECK(isfinite(loops->evaluate(&pool, 0, MOST)));
   for (int32_t i = 0; i < MOST; ++i) {
-    CHECK(pool.kappa[i] >= pool.kappa_given[i]);
-    CHECK(i % 2 || pool.kappa[i] == pool.kappa_given[i]);
-    pool.kappa_given[i] *= i % 2 ? 1e4 : 1;
+    CHECK(pool.barrier.kappa[i] >= pool.barrier.kappa_given[i]);
+    CHECK(i % 2 || pool.barrier.kappa[i] == pool.barrier.kappa_given[i]);
+    pool.barrier.kappa_given[i] *= i % 2 ? 1e4 : 1;
   }
-  CHECK_EQUAL(sap_barriers_fit(&pool, 0, MOST, 3), MOST);
+  CHECK_EQUAL(sap_law_barrier.fit(&pool, 0, MOST, 3), MOST);
   for (int32_t i = 0; i < MOST; ++i) {
-    CHECK_CLOSE(pool.kappa[i], 9 * pool.kappa_given[i], 1e-15 * pool.kappa[i]);
+    CHECK_CLOSE(pool.barrier.kappa[i], 9 * pool.barrier.kappa_given[i],
+                1e-15 * pool.barrier.kappa[i]);
   }
-  CHECK_EQUAL(sap_barriers_fit(&pool, 0, MOST, 1), 0);
+  CHECK_EQUAL(sap_law_barrier.fit(&pool, 0, MOST, 1), 0);
 }
 
 static void wrong_constants_are_found(void) {
-  const struct sap_law_loops *loops = sap_laws[SAP_LAW_BARRIER].loops[0];
+  const struct sap_law_loops *loops = sap_laws[SAP_LAW_BARRIER]->loops[0];
   uint64_t seed = 87;
   const double wrong[] = {0, -1, NAN, INFINITY};
   for (int k = 0; k < 4; ++k) {
     fill(loops, 0, 0.5, 2, &seed);
-    pool.kappa[77] = wrong[k];
+    pool.barrier.kappa[77] = wrong[k];
     CHECK(!loops->derive(&pool, 0, MOST));
   }
   fill(loops, 0, 0.5, 2, &seed);
-  pool.barrier_lambda[5] = NAN;
+  pool.barrier.lambda[5] = NAN;
   CHECK(!loops->derive(&pool, 0, MOST));
   CHECK(loops->derive(&pool, 6, MOST));
 }

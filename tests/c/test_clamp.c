@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "constraints/clamp.h"
+#include "constraints/laws.h"
 #include "linalg/kernels.h"
 #include "points.h"
 
@@ -15,14 +16,15 @@ static _Alignas(SAP_ALIGNMENT) unsigned char room[64 * 1024];
 
 static void fill(const struct sap_law_loops *loops, uint64_t *seed) {
   struct sap_arena arena = {room, 0};
-  sap_pool_carve(&pool, &arena, MOST, 0, 1);
+  sap_pool_carve(&pool, &arena, MOST, (const int8_t[SAP_N_LAWS]){[SAP_LAW_CLAMP] = 1});
   REQUIRE(arena.used <= sizeof room);
   for (int32_t i = 0; i < MOST; ++i) {
     for (int r = 0; r < 3; ++r) {
       const int infinite = check_random(seed, 0, 1) < 0.3;
-      pool.R[r][i] = pow(10, check_random(seed, -3, 1));
-      pool.lower[r][i] = infinite ? -INFINITY : check_random(seed, -1, 0);
-      pool.upper[r][i] = i % 5 == 0 && !infinite ? -pool.lower[r][i] : check_random(seed, 0, 1);
+      pool.clamp.R[r][i] = pow(10, check_random(seed, -3, 1));
+      pool.clamp.lower[r][i] = infinite ? -INFINITY : check_random(seed, -1, 0);
+      pool.clamp.upper[r][i] =
+          i % 5 == 0 && !infinite ? -pool.clamp.lower[r][i] : check_random(seed, 0, 1);
       pool.v_hat[r][i] = check_random(seed, -0.3, 0.3);
       pool.v_c[r][i] = check_random(seed, -1, 1);
       pool.dv_c[r][i] = check_random(seed, -1, 1);
@@ -33,7 +35,7 @@ static void fill(const struct sap_law_loops *loops, uint64_t *seed) {
 
 static double y_of(int r, int32_t i, double alpha) {
   const double v_c = pool.v_c[r][i] + alpha * pool.dv_c[r][i];
-  return (pool.v_hat[r][i] - v_c) / pool.R[r][i];
+  return (pool.v_hat[r][i] - v_c) / pool.clamp.R[r][i];
 }
 
 /* for all instruction sets there are */
@@ -41,7 +43,7 @@ static void on_every_set(void (*test)(const struct sap_law_loops *loops, uint64_
   uint64_t seed = 91;
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     if (sap_kernels_of(set)) {
-      const struct sap_law_loops *loops = sap_laws[SAP_LAW_CLAMP].loops[set];
+      const struct sap_law_loops *loops = sap_laws[SAP_LAW_CLAMP]->loops[set];
       fill(loops, &seed);
       test(loops, &seed);
     }
@@ -56,7 +58,8 @@ static void compare_rows(const struct sap_law_loops *loops, uint64_t *seed) {
     for (int32_t i = 0; i < MOST; ++i) {
       double gamma, G, cost;
       const double y = y_of(r, i, 0);
-      sap_clamp(1, &y, &pool.R[r][i], &pool.lower[r][i], &pool.upper[r][i], &gamma, &G, &cost);
+      sap_clamp(1, &y, &pool.clamp.R[r][i], &pool.clamp.lower[r][i], &pool.clamp.upper[r][i],
+                &gamma, &G, &cost);
       CHECK_CLOSE(pool.gamma[r][i], gamma, 1e-14 * fabs(y));
       CHECK_CLOSE(pool.G[diagonal[r]][i], G, 1e-14 * G);
       sum += cost;
@@ -79,8 +82,8 @@ static void compare_line(const struct sap_law_loops *loops, uint64_t *seed) {
       const double y[2] = {y_of(r, i, 0), y_of(r, i, alpha)}, dv = pool.dv_c[r][i];
       double gamma, G, cost[2];
       for (int k = 0; k < 2; ++k) {
-        sap_clamp(1, &y[k], &pool.R[r][i], &pool.lower[r][i], &pool.upper[r][i], &gamma, &G,
-                  &cost[k]);
+        sap_clamp(1, &y[k], &pool.clamp.R[r][i], &pool.clamp.lower[r][i], &pool.clamp.upper[r][i],
+                  &gamma, &G, &cost[k]);
       }
       expected[0] -= dv * gamma;
       expected[1] += dv * G * dv;
@@ -90,7 +93,8 @@ static void compare_line(const struct sap_law_loops *loops, uint64_t *seed) {
   }
   CHECK_CLOSE(slope, expected[0], 1e-13 * size);
   CHECK_CLOSE(curvature, expected[1], 1e-13 * expected[1]);
-  CHECK_CLOSE(sap_laws[SAP_LAW_CLAMP].difference(&pool, 0, MOST, alpha), expected[2], 1e-13 * size);
+  CHECK_CLOSE(sap_laws[SAP_LAW_CLAMP]->difference(&pool, 0, MOST, alpha), expected[2],
+              1e-13 * size);
 }
 
 static void lines_follow_the_law(void) { on_every_set(compare_line); }
@@ -115,7 +119,8 @@ static void compare_dual(const struct sap_law_loops *loops, uint64_t *seed) {
   int turned = 0;
   for (int r = 0; r < 3; ++r) {
     for (int32_t i = 0; i < MOST; ++i) {
-      const double lower = pool.lower[r][i], upper = pool.upper[r][i], R = pool.R[r][i];
+      const double lower = pool.clamp.lower[r][i], upper = pool.clamp.upper[r][i],
+                   R = pool.clamp.R[r][i];
       const double y = pool.y[r][i], G = pool.G[diagonal[r]][i];
       const int within = pool.gamma[r][i] == y, finite = isfinite(lower) && upper > lower;
       if (within || !finite) {
@@ -139,15 +144,15 @@ static void break_rules(const struct sap_law_loops *loops, uint64_t *seed) {
   const double bad[] = {0, -1, NAN, INFINITY, 1e-320};
   for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
     fill(loops, seed);
-    pool.R[1][MOST - 1] = bad[k];
+    pool.clamp.R[1][MOST - 1] = bad[k];
     CHECK_EQUAL(loops->derive(&pool, 0, MOST), 0);
   }
   fill(loops, seed);
-  pool.lower[2][3] = pool.upper[2][3] = 0.5;
-  pool.lower[2][3] = 0.6;
+  pool.clamp.lower[2][3] = pool.clamp.upper[2][3] = 0.5;
+  pool.clamp.lower[2][3] = 0.6;
   CHECK_EQUAL(loops->derive(&pool, 0, MOST), 0);
   fill(loops, seed);
-  pool.upper[0][64] = NAN;
+  pool.clamp.upper[0][64] = NAN;
   CHECK_EQUAL(loops->derive(&pool, 0, MOST), 0);
   fill(loops, seed);
   pool.v_hat[0][64] = -INFINITY;

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "check.h"
-#include "constraints/pool.h"
+#include "constraints/laws.h"
 #include "linalg/kernels.h"
 
 enum { MOST = 67 }; /* no multiple of a vector width */
@@ -14,13 +14,13 @@ static _Alignas(SAP_ALIGNMENT) unsigned char room[64 * 1024];
 /* contacts of all kinds at random velocities: y, slip, G and gamma as the solver has them */
 static void fill(const struct sap_law_loops *loops, double soft_norm, uint64_t *seed) {
   struct sap_arena arena = {room, 0};
-  sap_pool_carve(&pool, &arena, MOST, 0, 0);
+  sap_pool_carve(&pool, &arena, MOST, (const int8_t[SAP_N_LAWS]){0});
   REQUIRE(arena.used <= sizeof room);
   pool.soft = soft_norm * soft_norm;
   for (int32_t i = 0; i < MOST; ++i) {
-    pool.mu[i] = i % 7 ? check_random(seed, 0, 1.5) : 0;
-    pool.R_t[i] = pow(10, check_random(seed, -4, 0));
-    pool.R_n[i] = pow(10, check_random(seed, -3, 1));
+    pool.contact.mu[i] = i % 7 ? check_random(seed, 0, 1.5) : 0;
+    pool.contact.R_t[i] = pow(10, check_random(seed, -4, 0));
+    pool.contact.R_n[i] = pow(10, check_random(seed, -3, 1));
     for (int r = 0; r < 3; ++r) {
       pool.v_hat[r][i] = check_random(seed, -0.3, 0.3);
       pool.v_c[r][i] = check_random(seed, -1, 1);
@@ -43,7 +43,7 @@ static void dual_is_the_linearized_law_in_the_cone(void) {
     if (!sap_kernels_of(set)) {
       continue;
     }
-    const struct sap_law_loops *loops = sap_laws[SAP_LAW_CONTACT].loops[set];
+    const struct sap_law_loops *loops = sap_laws[SAP_LAW_CONTACT]->loops[set];
     fill(loops, 0, &seed);
     loops->predict(&pool, 0, MOST);
     for (int32_t i = 0; i < MOST; ++i) {
@@ -62,7 +62,7 @@ static void dual_is_the_linearized_law_in_the_cone(void) {
       CHECK_CLOSE(normal, fmax(next[2], 0), size);
       CHECK(w_1 * w_1 + w_2 * w_2 <= 1 + 1e-14);
       /* gamma_t' is along w, and is mu gamma_n' w where that is possible */
-      const double bound = fmax(pool.mu[i] * normal, hypot(next[0], next[1]));
+      const double bound = fmax(pool.contact.mu[i] * normal, hypot(next[0], next[1]));
       CHECK_CLOSE(bound * w_1, next[0], size);
       CHECK_CLOSE(bound * w_2, next[1], size);
     }
@@ -77,7 +77,7 @@ static void own_dual_changes_nothing(void) {
     if (!sap_kernels_of(set)) {
       continue;
     }
-    const struct sap_law_loops *loops = sap_laws[SAP_LAW_CONTACT].loops[set];
+    const struct sap_law_loops *loops = sap_laws[SAP_LAW_CONTACT]->loops[set];
     fill(loops, 0, &seed);
     double G[SAP_G_ENTRIES][MOST];
     for (int32_t i = 0; i < MOST; ++i) {
@@ -85,13 +85,13 @@ static void own_dual_changes_nothing(void) {
       for (int e = 0; e < SAP_G_ENTRIES; ++e) {
         G[e][i] = pool.G[e][i];
       }
-      slides += pool.region[i] == SAP_SLIDING;
+      slides += pool.contact.region[i] == SAP_SLIDING;
     }
     loops->predict(&pool, 0, MOST);
     loops->blend(&pool, 0, MOST);
     for (int32_t i = 0; i < MOST; ++i) {
       for (int e = 0; e < SAP_G_ENTRIES; ++e) {
-        CHECK_CLOSE(pool.G[e][i], G[e][i], 1e-12 * pool.inverse_R_t[i]);
+        CHECK_CLOSE(pool.G[e][i], G[e][i], 1e-12 * pool.contact.inverse_R_t[i]);
       }
     }
   }
@@ -106,7 +106,7 @@ static void blended_curvature_is_bounded(void) {
     if (!sap_kernels_of(set)) {
       continue;
     }
-    const struct sap_law_loops *loops = sap_laws[SAP_LAW_CONTACT].loops[set];
+    const struct sap_law_loops *loops = sap_laws[SAP_LAW_CONTACT]->loops[set];
     for (int trial = 0; trial < 50; ++trial) {
       fill(loops, trial % 2 ? 1e-2 : 0, &seed);
       loops->predict(&pool, 0, MOST);
@@ -117,12 +117,12 @@ static void blended_curvature_is_bounded(void) {
       loops->blend(&pool, 0, MOST);
       for (int32_t i = 0; i < MOST; ++i) {
         /* G less the part along (mu t, 1), which is the law's and semidefinite */
-        const double t_1 = pool.slip[0][i], t_2 = pool.slip[1][i];
-        const double normal = pool.mu[i] * pool.mu[i] * pool.G[SAP_G_NN][i];
+        const double t_1 = pool.contact.slip[0][i], t_2 = pool.contact.slip[1][i];
+        const double normal = pool.contact.mu[i] * pool.contact.mu[i] * pool.G[SAP_G_NN][i];
         const double G_11 = pool.G[SAP_G_11][i] - normal * t_1 * t_1;
         const double G_12 = pool.G[SAP_G_12][i] - normal * t_1 * t_2;
         const double G_22 = pool.G[SAP_G_22][i] - normal * t_2 * t_2;
-        const double most = pool.inverse_R_t[i] * (1 + 1e-12) + 1e-12 * normal;
+        const double most = pool.contact.inverse_R_t[i] * (1 + 1e-12) + 1e-12 * normal;
         CHECK(semidefinite(G_11 + 1e-12 * most, G_12, G_22 + 1e-12 * most));
         CHECK(semidefinite(most - G_11, -G_12, most - G_22));
       }

@@ -1,0 +1,17 @@
+#include "constraints/laws.h"
+
+const struct sap_law *const sap_laws[SAP_N_LAWS] = {
+    [SAP_LAW_CONTACT] = &sap_law_contact,
+    [SAP_LAW_BARRIER] = &sap_law_barrier,
+    [SAP_LAW_CLAMP] = &sap_law_clamp,
+};
+
+void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n,
+                    const int8_t present[SAP_N_LAWS]) {
+  sap_pool_carve_common(pool, arena, n);
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    if (sap_laws[law]->carve) {
+      sap_laws[law]->carve(pool, arena, present[law] ? n : 0);
+    }
+  }
+}

@@ -1,0 +1,97 @@
+/* The table of laws, which give the impulses of triples: all that the solver asks of one. A new law
+ * is one file, with the loops that a solve spends its time in compiled once per instruction set, a
+ * name and arrays in pool.h, and one row here. */
+#ifndef SAPWOOD_CONSTRAINTS_LAWS_H
+#define SAPWOOD_CONSTRAINTS_LAWS_H
+
+#include "constraints/origin.h"
+#include "constraints/pool.h"
+
+/* The loops over triples [begin, end) that a solve spends its time in, compiled once per
+ * instruction set. */
+struct sap_law_loops {
+  /* what follows from the constants; 0 where one of them breaks a rule of
+   * sap_check_constraints() */
+  int (*derive)(struct sap_pool *pool, int32_t begin, int32_t end);
+
+  /* y, gamma, G, and slip and region of contacts, from v_c; returns the sum of the costs */
+  double (*evaluate)(struct sap_pool *pool, int32_t begin, int32_t end);
+
+  /* sums of -dv_c^T gamma and dv_c^T G dv_c at y - alpha R^-1 dv_c */
+  void (*line)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha, double *slope,
+               double *curvature);
+
+  /* primal-dual friction (direction.h): dual from gamma, G and dv_c; then G where a contact slides
+   * or a row is beyond its bounds, from the next y and dual */
+  void (*predict)(struct sap_pool *pool, int32_t begin, int32_t end);
+  void (*blend)(struct sap_pool *pool, int32_t begin, int32_t end);
+};
+
+struct sap_law {
+  /* by number of the instruction set, as in sap_kernels_of() */
+  const struct sap_law_loops *loops[3];
+
+  /* 1: of rows of groups, whose kinds name it (kinds.h); 0: of contacts, rows (t1, t2, n) */
+  int takes_rows;
+
+  /* 1: gamma is the projection of y onto a convex set in the norm of diag(R_t, R_t, R_n), so that
+   * round_off.c can bound its error without `bound` */
+  int projects;
+
+  /* Contacts of the problem that are under it: marks them in law (n_contacts), which may be NULL,
+   * and returns their number. NULL for laws of rows, and for the first one of the table, which has
+   * the contacts that are left. */
+  int32_t (*claim)(const sap_problem *problem, int32_t *law);
+
+  /* its arrays in the pool, for n triples; NULL where it needs none */
+  void (*carve)(struct sap_pool *pool, struct sap_arena *arena, int32_t n);
+
+  /* constants of the triples, from the problem */
+  void (*bind)(struct sap_pool *pool, int32_t begin, int32_t end, const struct sap_origin *origin,
+               const sap_problem *problem);
+
+  /* what the solution has room for; returns how many triples needed a larger kappa than theirs */
+  int32_t (*write)(const struct sap_pool *pool, int32_t begin, int32_t end,
+                   const struct sap_origin *origin, const sap_solution *solution);
+
+  /* sum of the costs at y - alpha R^-1 dv_c minus that at y, without the cancellation of their
+   * difference */
+  double (*difference)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
+
+  /* gamma and G of the sticking start, from y (direction.h) */
+  void (*stick)(struct sap_pool *pool, int32_t begin, int32_t end);
+
+  /* dv_c, on entry |J| |v|, becomes a bound on the error of gamma in terms of that of v_c,
+   * velocity_error |J| |v|, plus impulse_error |gamma| */
+  void (*bound)(struct sap_pool *pool, int32_t begin, int32_t end, double velocity_error,
+                double impulse_error);
+
+  /* sum of what (25) adds up */
+  double (*complementarity)(const struct sap_pool *pool, int32_t begin, int32_t end);
+
+  /* of a law that is infinite outside of a domain, else NULL: see barrier_law.c */
+  double (*wall)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
+  int32_t (*fit)(struct sap_pool *pool, int32_t begin, int32_t end, double least);
+};
+
+extern const struct sap_law sap_law_contact, sap_law_barrier, sap_law_clamp;
+
+extern const struct sap_law *const sap_laws[SAP_N_LAWS];
+
+/* the arrays of all triples, and those of the laws that any of them is under */
+void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n,
+                    const int8_t present[SAP_N_LAWS]);
+
+/* the loops of a law for every instruction set, by their name: for its `loops` */
+#define SAP_DECLARE_LOOPS(name)                            \
+  extern const struct sap_law_loops sap_##name##_baseline; \
+  extern const struct sap_law_loops sap_##name##_avx2;     \
+  extern const struct sap_law_loops sap_##name##_avx512
+
+#ifdef SAP_MULTI_ISA
+#define SAP_LOOPS(name) {&sap_##name##_baseline, &sap_##name##_avx2, &sap_##name##_avx512}
+#else
+#define SAP_LOOPS(name) {&sap_##name##_baseline, NULL, NULL}
+#endif
+
+#endif
