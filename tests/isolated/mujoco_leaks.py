@@ -106,17 +106,25 @@ def step_held() -> None:
 
 def step_held_wrongly() -> None:
     """The same with wrong arrays."""
-    core = HELD_STEPPER._make_core()
+    core = HELD_STEPPER.parameters.make_core()
     fails(TypeError, core.solve, (), (), (), None)
-    for name, value in HELD_STEPPER._elements.items():
+    for name, value in HELD_STEPPER.parameters.elements.items():
         wrong = value.astype(complex) if isinstance(value, np.ndarray) else -1
-        fails((TypeError, ValueError), make_core, {**HELD_STEPPER._elements, name: wrong})
+        fails((TypeError, ValueError), make_core, {**HELD_STEPPER.parameters.elements, name: wrong})
 
 
 def make_core(elements: dict[str, object]) -> object:
     """A core for the model that is held."""
     return _core.ModelStepper(
-        HELD_STEPPER._forest, 0.01, 1e-3, 1.0, "block", "elliptic", 1e10, SapSettings(), elements
+        HELD_STEPPER.parameters.forest,
+        0.01,
+        1e-3,
+        1.0,
+        "block",
+        "elliptic",
+        1e10,
+        SapSettings(),
+        elements,
     )
 
 

@@ -37,8 +37,9 @@ def twin_of(model, data):
     return twin
 
 
-def test_a_child_runs_with_a_stepper_in_use(model):
-    stepper, start = Stepper(model), settled(model)
+@pytest.mark.parametrize("scheme", ["symplectic_euler", "midpoint"])
+def test_a_child_runs_with_a_stepper_in_use(model, scheme):
+    stepper, start = Stepper(model, scheme=scheme), settled(model)
     expected, busy = twin_of(model, start), twin_of(model, start)
     stepper.run(expected, 5)
 

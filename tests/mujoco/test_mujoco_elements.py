@@ -335,8 +335,8 @@ def test_regularization_is_that_of_the_package(rng):
 
 
 def test_models_without_such_elements_have_none():
-    assert Stepper(sapwood.scenes.humanoids(1).compile())._elements is None
-    assert Stepper(mixed(), implicit_actuators=False)._elements is None
+    assert Stepper(sapwood.scenes.humanoids(1).compile()).parameters.elements is None
+    assert Stepper(mixed(), implicit_actuators=False).parameters.elements is None
     assert Stepper(mixed()).problem(mujoco.MjData(mixed())).constraints[0].kind == "controller"
 
 
@@ -385,6 +385,26 @@ def test_which_actuators_are_implicit():
     pull = "<position tendon='t' kp='3'/>"
     assert implicit(pull, tendon=bounded)[0] == 1
     assert implicit(pull + "<motor tendon='t'/>", tendon=bounded)[0] == 0
+
+
+@pytest.mark.parametrize("force", ["-3 5", "-7 2", "-1 9", "-8 1"])
+def test_of_the_bounds_of_a_tendon_and_of_its_actuator_the_closer_ones_hold(force):
+    model = mujoco.MjModel.from_xml_string(f"""
+    <mujoco><option gravity="0 0 0"/><worldbody><body><joint name="j" type="slide"/>
+      <geom size=".1" mass="2"/></body></worldbody>
+    <tendon><fixed name="t" actuatorfrclimited="true" actuatorfrcrange="-4 3">
+      <joint joint="j" coef="1"/></fixed></tendon>
+    <actuator><position tendon="t" kp="1e7" forcerange="{force}"/></actuator></mujoco>""")
+    low, high = (float(word) for word in force.split())
+    for target, expected in ((1.0, min(high, 3.0)), (-1.0, max(low, -4.0))):
+        stepper, data = Stepper(model), mujoco.MjData(model)
+        data.ctrl[0] = target
+        stepper.step(data)
+        (group,) = stepper.constraints
+        assert group.kind == "controller"
+        assert data.actuator_force[0] == expected
+        assert group.force[0] == pytest.approx(expected, rel=1e-12)
+        assert data.qvel[0] == pytest.approx(0.5 * expected * stepper.time_step, rel=1e-9)
 
 
 def test_actuators_that_are_off_do_nothing():

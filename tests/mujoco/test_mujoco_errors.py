@@ -434,7 +434,7 @@ class Failing:
 def test_a_solver_without_a_velocity_to_go_on_with_raises(status, monkeypatch):
     model = scenes.sphere_on_floor(-0.001).compile()
     stepper, data = Stepper(model), mujoco.MjData(model)
-    monkeypatch.setattr(stepper, "_core", Failing(status))
+    monkeypatch.setattr(stepper._steps, "_core", Failing(status))
     message = rf"time 0 s: the contact solver ended in {status}"
     with pytest.raises(StepError, match=message + " at tree 7"):
         stepper.step(data)

@@ -215,7 +215,7 @@ def test_all_elements_together(scheme):
 
 def test_the_default_is_by_name():
     model = compiled(CYLINDER)
-    assert type(Stepper(model)._core) is type(Stepper(model, scheme="symplectic_euler")._core)
+    assert type(Stepper(model)._steps) is type(Stepper(model, scheme="symplectic_euler")._steps)
 
 
 # ---- forces with slopes ------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from sapwood.mujoco import Stepper
-from sapwood.mujoco.schemes import FreeMujoco
+from sapwood.mujoco.free_model import FreeMujoco
 
 ELASTIC = """
 <mujoco><option gravity="0 0 0"/>
@@ -41,7 +41,7 @@ def slopes_of(model, q, v, ctrl=0.5, act=0.0):
     data.ctrl[:] = ctrl
     data.act[:] = act
     stepper = Stepper(model, scheme="midpoint")
-    free = FreeMujoco(stepper.model, stepper._forest["damping"])
+    free = FreeMujoco(stepper.model, stepper.parameters.forest["damping"])
     free.load(data)
     found, h = free.dynamics(q, v), 1e-6
 

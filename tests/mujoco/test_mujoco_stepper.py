@@ -50,7 +50,7 @@ def test_stages_are_those_of_mj_step_to_the_last_bit(cone):
     stepper = Stepper(model, implicit_actuators=False)
     own = MujocosOwn(stepper.model)
     own.data = ours
-    stepper._core = own
+    stepper._steps._core = own
     contacts = 0
     for i in range(300):
         for data in (ours, theirs):

@@ -18,6 +18,7 @@ from mujoco import rollout as mujocos
 from mujoco_models import FLAGS, full_state, mixed, set_controls
 from sapwood import SapSettings, _core, scenes
 from sapwood.mujoco import ContactMaterial, Rollout, StepError, Stepper, rollout
+from sapwood.mujoco.engine import engine
 
 SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS
 MATERIAL = ContactMaterial(stiffness=1e5)
@@ -93,6 +94,20 @@ def test_worlds_are_their_single_runs_to_the_last_bit(cone, rng):
     assert stepper.steps == steps
     by_model = rollout(model, initial, controls, contact=MATERIAL)
     np.testing.assert_array_equal(by_model.state, states)
+
+
+def test_what_one_rollout_sets_is_gone_in_the_next(rng):
+    """Controls and applied forces of before, on the same threads."""
+    model = mixed()
+    initial, controls = worlds_of(model, 4, rng), controls_of(model, 4, 30)
+    forces = rng.normal(size=(4, 30, model.nv))
+    pool = Rollout(model, nthread=2)
+    expected = rollout(model, initial, nstep=30).state
+    for control, spec in ((controls, "CTRL"), (forces, "QFRC_APPLIED")):
+        bits = int(getattr(mujoco.mjtState, f"mjSTATE_{spec}"))
+        steered = pool.rollout(initial, control, control_spec=bits)
+        assert not np.array_equal(steered.state, expected)
+        np.testing.assert_array_equal(pool.rollout(initial, nstep=30).state, expected)
 
 
 def test_records_are_those_of_a_run(rng):
@@ -400,10 +415,10 @@ def test_ctrl_c_ends_a_rollout(nthread):
 
 def test_the_c_side_refuses_garbage():
     model = scenes.sphere_on_floor(1.0).compile()
-    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper, data, api = Stepper(model), mujoco.MjData(model), engine()
     start = state_of(model, data)
     good = {
-        "api": stepper._engine,
+        "api": api,
         "model": stepper.model,
         "data": data,
         "first": 0,
@@ -422,9 +437,9 @@ def test_the_c_side_refuses_garbage():
         "stop": np.zeros(1, np.uint8),
         "signals": False,
     }
-    core = stepper._core
+    core = stepper.parameters.make_core()
     assert core.rollout(**good) == (0, 0, ("options", 0, -1, ""))
-    core.accept_options(stepper._engine, stepper.model)
+    core.accept_options(api, stepper.model)
     assert core.rollout(**good) == (2, 0, None)
     assert good["taken"].tolist() == [3, 3]
     for name, value in (

@@ -119,6 +119,31 @@ def test_a_callback_may_end_the_run(falling):
         assert stepper.run(data, 4, lambda _, answer=answer: answer).steps == 4
 
 
+def test_a_callback_may_run_the_stepper_itself(falling):
+    """The outer run returns its own steps, also where the callback ends it, or fails."""
+    stepper, data = falling
+    other = mujoco.MjData(stepper.model)
+    inner = []
+
+    def callback(_data):
+        inner.append(stepper.run(other, 3))
+
+    result = stepper.run(data, 10, callback)
+    assert [run.steps for run in inner] == [3] * 10
+    assert result.steps == stepper.last_run.steps == 10
+    np.testing.assert_allclose(result.time, stepper.time_step * np.arange(1, 11), rtol=1e-12)
+    result = stepper.run(data, 10, lambda data: callback(data) is None)
+    assert result.steps == stepper.last_run.steps == 1
+
+    def fail(data):
+        callback(data)
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        stepper.run(data, 10, fail, every=2)
+    assert stepper.last_run.steps == 2
+
+
 def test_a_callback_may_use_the_stepper_on_other_data():
     """Nothing is held while it is called; runs within runs take the same steps."""
     model = scenes.clutter(4, seed=1).compile()

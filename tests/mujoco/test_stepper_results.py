@@ -130,7 +130,7 @@ class Stalled:
 def test_steps_that_stall_are_counted_and_told_once(take, monkeypatch):
     model = scenes.clutter(8, seed=2).compile()
     stepper, data = Stepper(model), mujoco.MjData(model)
-    monkeypatch.setattr(stepper, "_core", Stalled(stepper._core))
+    monkeypatch.setattr(stepper._steps, "_core", Stalled(stepper._steps._core))
     message = r"time 0 s: .* ended in stalled at a momentum"
     with pytest.warns(RuntimeWarning, match=message) as record:
         take_often(take, stepper, data)

@@ -101,7 +101,7 @@ def custom_stiffness(
 
     The numbers are stiffness (N/m or N m/rad, 0 for rigid), dissipation time (s) and the rotational
     stiffness of a weld (N m/rad, 0 for rigid); the last two may be left out. Prefixes of attached
-    models are as in :func:`sapwood.materials.custom_materials`.
+    models are as in :func:`sapwood.laws.custom_materials`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The laws of contacts and of clamped rows by themselves, and the materials they follow from."""
 
 from sapwood.laws.contact import Projection, contact_cost, project
-from sapwood.laws.materials import ContactMaterial
+from sapwood.laws.materials import ContactMaterial, Geoms, custom_materials
 from sapwood.laws.rigid_core import CoreKind, RigidCore
 from sapwood.laws.rows import ClampedRows, clamp
 
@@ -9,9 +9,11 @@ __all__ = [
     "ClampedRows",
     "ContactMaterial",
     "CoreKind",
+    "Geoms",
     "Projection",
     "RigidCore",
     "clamp",
     "contact_cost",
+    "custom_materials",
     "project",
 ]

@@ -33,7 +33,7 @@ from sapwood.laws.rigid_core import CoreKind, RigidCore
 
 PREFIX = "sapwood/"
 
-# entries of `sapwood.constraint_materials`
+# entries of `sapwood.constraints.materials`
 OTHER_KINDS = ("constraint", "joint", "tendon", "equality")
 
 

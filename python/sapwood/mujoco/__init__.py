@@ -16,8 +16,14 @@ integration; the contact forces and the next velocity are those of this package:
 
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
-from sapwood.mujoco.results import RunResult, StepConstraints, StepContacts, StepError
-from sapwood.mujoco.rollout import Rollout, RolloutResult, rollout
+from sapwood.mujoco.results import (
+    RolloutResult,
+    RunResult,
+    StepConstraints,
+    StepContacts,
+    StepError,
+)
+from sapwood.mujoco.rollout import Rollout, rollout
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.support import NotSupported
 

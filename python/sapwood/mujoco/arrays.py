@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.laws.materials import ContactMaterial, Geoms, geom_materials
+from sapwood.mujoco.names import names_of
 
 _Float = NDArray[np.float64]
 
@@ -84,11 +85,6 @@ def check_data(model: mujoco.MjModel, data: object) -> None:
         raise ValueError("data belongs to another model than the one this stepper was made for")
 
 
-def model_name(model: mujoco.MjModel) -> str:
-    """Name of the model, the first in its list of names."""
-    return bytes(model.names).split(b"\0", 1)[0].decode()
-
-
 def contact_arrays(data: mujoco.MjData) -> tuple[NDArray[Any] | None, ...]:
     """Views of the contacts found in this step, in the order of the C core."""
     contact = data.contact
@@ -122,17 +118,6 @@ def _damping(model: mujoco.MjModel) -> _Float:
             coefficients = model.actuator_damping[actuator], *model.actuator_dampingpoly[actuator]
             damping[model.jnt_dofadr[joint]] += gear**2 * np.array(coefficients)
     return damping
-
-
-def names_of(model: mujoco.MjModel, kind: mujoco.mjtObj) -> list[str]:
-    """Names of all elements of a kind, empty for none."""
-    counts = {
-        mujoco.mjtObj.mjOBJ_GEOM: model.ngeom,
-        mujoco.mjtObj.mjOBJ_JOINT: model.njnt,
-        mujoco.mjtObj.mjOBJ_TENDON: model.ntendon,
-        mujoco.mjtObj.mjOBJ_EQUALITY: model.neq,
-    }
-    return [mujoco.mj_id2name(model, kind, i) or "" for i in range(counts[kind])]
 
 
 def custom_entries(model: mujoco.MjModel) -> dict[str, list[float]]:

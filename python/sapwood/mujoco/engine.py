@@ -268,11 +268,3 @@ def engine() -> object:
         return _core.mujoco_api(addresses, layout, mujoco.MjModel, mujoco.MjData)
     except RuntimeError as error:
         raise EngineError(str(error)) from None
-
-
-def engine_or_reason() -> object:
-    """The engine, or the EngineError that says why there is none."""
-    try:
-        return engine()
-    except EngineError as error:
-        return error

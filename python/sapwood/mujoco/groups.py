@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import KINDS
+from sapwood.mujoco.names import name_of
 from sapwood.mujoco.results import StepConstraints
-from sapwood.mujoco.support import name_of
 
 _Float = NDArray[np.float64]
 

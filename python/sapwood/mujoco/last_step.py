@@ -6,10 +6,10 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import _core
 from sapwood.mujoco.groups import step_constraints
+from sapwood.mujoco.parameters import StepParameters
 from sapwood.mujoco.results import StepConstraints, StepContacts
-from sapwood.mujoco.schemes import SchemeSteps
+from sapwood.mujoco.steps import Steps
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
 from sapwood.stepping.schemes import Scheme
@@ -20,10 +20,8 @@ _Float = NDArray[np.float64]
 class LastStep:
     """Results of the last step of a stepper, copied out of the C core when they are asked for."""
 
-    _model: mujoco.MjModel
-    _settings: SapSettings
-    _scheme: Scheme
-    _core: _core.ModelStepper | SchemeSteps
+    _parameters: StepParameters
+    _steps: Steps
     _earlier: tuple[int, int, int]
     _contacts: StepContacts | None
     _constraints: tuple[StepConstraints, ...] | None
@@ -34,37 +32,42 @@ class LastStep:
         self._contacts = self._constraints = self._solution = None
 
     @property
+    def parameters(self) -> StepParameters:
+        """Everything that the steps follow from, but for the state."""
+        return self._parameters
+
+    @property
     def model(self) -> mujoco.MjModel:
         """The private copy of the model that is simulated."""
-        return self._model
+        return self._parameters.model
 
     @property
     def settings(self) -> SapSettings:
         """Settings of the solver."""
-        return self._settings
+        return self._parameters.settings
 
     @property
     def scheme(self) -> Scheme:
         """Scheme of the theta-method."""
-        return self._scheme
+        return self._parameters.scheme
 
     @property
     def time_step(self) -> float:
         """Time step, s."""
-        return float(self._model.opt.timestep)
+        return self._parameters.time_step
 
     @property
     def solution(self) -> Solution | None:
         """What the solver found in the last step; None before the first one."""
         if self._solution is None:
-            self._solution = self._core.result()
+            self._solution = self._steps.result()
         return self._solution
 
     @property
     def contacts(self) -> StepContacts:
         """The contacts of the last step; none before the first one."""
         if self._contacts is None:
-            arrays = self._core.contacts()
+            arrays = self._steps.contacts()
             ones = np.ones(len(arrays["v_c"]))
             slip = arrays["v_c"][:, :2] - arrays["v_hat_t"][: len(arrays["v_c"])]
             self._contacts = StepContacts(
@@ -80,10 +83,10 @@ class LastStep:
     def constraints(self) -> tuple[StepConstraints, ...]:
         """The other constraints of the last step, one entry per kind; none before the first one."""
         if self._constraints is None:
-            arrays = self._core.groups()
+            arrays = self._steps.groups()
             solved = len(arrays["gamma"]) == len(arrays["label"])
             self._constraints = (
-                step_constraints(self._model, arrays, self.time_step) if solved else ()
+                step_constraints(self.model, arrays, self.time_step) if solved else ()
             )
         return self._constraints
 
@@ -104,7 +107,7 @@ class LastStep:
 
     def _counts(self) -> tuple[int, int, int]:
         """Steps that converged, stalled, and met the iteration limit."""
-        now, before = self._core.counts(), self._earlier
+        now, before = self._steps.counts(), self._earlier
         return now[0] + before[0], now[1] + before[1], now[2] + before[2]
 
     @property

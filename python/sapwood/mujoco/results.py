@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.solution import Solution, Status
+from sapwood.solution import Status
 
 _Float = NDArray[np.float64]
 _Int = NDArray[np.int32]
@@ -206,71 +204,32 @@ class RunResult:
         )
 
 
-class Notices:
-    """Warns the first time that the solver stalls, and that it meets its iteration limit.
+@dataclasses.dataclass(frozen=True, eq=False)
+class RolloutResult:
+    """What a rollout leaves.
 
-    Parameters
+    Attributes
     ----------
-    tolerance : float
-        Relative tolerance of the solver, for the text.
-    counts : tuple of int
-        Steps by status before now: of what came up then, nothing is told any more.
+    state : ndarray (nbatch, nstep, nstate)
+        State after each step, ``mjSTATE_FULLPHYSICS``; NaN after a step that failed.
+    sensordata : ndarray (nbatch, nstep, nsensordata)
+        Sensors, as ``data.sensordata`` after each step; NaN after a step that failed.
+    steps : ndarray of int (nbatch,)
+        Steps that each world took; less than nstep where one failed.
+    failures : tuple of StepError
+        One for each world that failed, in their order, with its ``world`` and ``step``.
+    records : structured ndarray (nbatch, nstep)
+        How the steps went, with the columns of :class:`RunResult`; zero after a
+        step that failed.
     """
 
-    def __init__(self, tolerance: float, counts: tuple[int, int, int]) -> None:
-        self._tolerance = tolerance
-        self._told = {status for status in UNCONVERGED if counts[status]}
+    state: _Float
+    sensordata: _Float
+    steps: NDArray[np.int64]
+    failures: tuple[StepError, ...]
+    records: NDArray[np.void]
 
-    def of_last_step(
-        self,
-        counts: tuple[int, int, int],
-        solution: Solution | None,
-        time: float,
-        stacklevel: int,
-    ) -> None:
-        """Warn where the step at ``time`` s was the first to end as it did.
-
-        Parameters
-        ----------
-        counts : tuple of int
-            Steps by status, with this one.
-        solution : Solution or None
-            Of this step.
-        time : float
-            Time at its start, s.
-        stacklevel : int
-            Of the warning, seen from the caller.
-        """
-        reached = math.nan if solution is None else solution.momentum_error
-        for status in UNCONVERGED:
-            if counts[status] and status not in self._told:
-                self._tell(status, time, reached, stacklevel + 2)
-
-    def of_run(self, records: NDArray[np.void], start: float, stacklevel: int) -> None:
-        """Warn of the first records of their kind.
-
-        Parameters
-        ----------
-        records : structured ndarray
-            Of the steps of a run.
-        start : float
-            Time at the start of the first one, s.
-        stacklevel : int
-            Of the warnings, seen from the caller.
-        """
-        for status in UNCONVERGED:
-            found = np.flatnonzero(records["status"] == status)
-            if found.size and status not in self._told:
-                i = int(found[0])
-                time = start if i == 0 else float(records["time"][i - 1])
-                self._tell(status, time, float(records["momentum_error"][i]), stacklevel + 2)
-
-    def _tell(self, status: Status, time: float, reached: float, stacklevel: int) -> None:
-        self._told.add(status)
-        warnings.warn(
-            f"step at time {time:.6g} s: the contact solver ended in {status} at a momentum error "
-            f"of {reached:.2g} (tolerance {self._tolerance:.2g}); the step was taken; further ones "
-            "are counted in stalled_steps and iteration_limit_steps",
-            RuntimeWarning,
-            stacklevel=stacklevel,
-        )
+    @property
+    def converged(self) -> bool:
+        """Whether all worlds took all steps, and each met the tolerance of the solver."""
+        return not self.failures and bool(np.all(self.records["status"] == Status.converged))

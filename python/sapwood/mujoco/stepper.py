@@ -2,50 +2,52 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.checks import integer
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco import stages
-from sapwood.mujoco.arrays import Bound, contact_arrays, forest_arrays, model_name
-from sapwood.mujoco.elements import controllers, element_arrays, release_controllers
-from sapwood.mujoco.engine import EngineError, engine_or_reason
+from sapwood.mujoco.arrays import Bound
+from sapwood.mujoco.core_steps import CoreSteps, EngineSteps
+from sapwood.mujoco.engine import EngineError, engine
 from sapwood.mujoco.last_step import LastStep
-from sapwood.mujoco.results import UNCONVERGED, Notices, RunResult, StepError
-from sapwood.mujoco.schemes import SchemeSteps, check_scheme_model
-from sapwood.mujoco.support import (
-    Failure,
-    NotSupported,
-    check_model,
-    check_version,
-    failure_text,
-    outcome_text,
-)
+from sapwood.mujoco.names import model_name
+from sapwood.mujoco.notices import Notices
+from sapwood.mujoco.parameters import SYMPLECTIC_EULER, StepParameters
+from sapwood.mujoco.results import UNCONVERGED, RunResult, StepError
+from sapwood.mujoco.steps import Steps
+from sapwood.mujoco.support import check_version
+from sapwood.mujoco.theta_steps import ThetaSteps
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.settings import DEFAULT_SETTINGS, SapSettings
-from sapwood.solution import Status
-from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
-
-_Float = NDArray[np.float64]
+from sapwood.settings import SapSettings
+from sapwood.stepping.schemes import Scheme
 
 check_version(mujoco.__version__)
+
+
+def _steps_of(parameters: StepParameters) -> Steps:
+    """How the steps of a model are taken: in C where that can be."""
+    if parameters.scheme != SYMPLECTIC_EULER:
+        return ThetaSteps(parameters)
+    try:
+        return EngineSteps(parameters, engine())
+    except EngineError:
+        return CoreSteps(parameters)
 
 
 class Stepper(LastStep):
     """Steps one model with the contact solver of this package, by symplectic Euler or `scheme`.
 
     The contact law is that of the paper with physical parameters: stiffness, dissipation time and
-    friction of each pair of geoms, see :mod:`sapwood.materials`. MuJoCo's own contact parameters
+    friction of each pair of geoms, see :mod:`sapwood.laws`. MuJoCo's own contact parameters
     (solref, solimp, solmix, priority, impratio) are not used, but for: margin and gap, which decide
     what is a contact; condim, 1 (frictionless) or 3; the sliding friction of geoms, where the
     material gives none; the friction of an explicit ``<pair>``, which then takes the place of the
@@ -105,7 +107,7 @@ class Stepper(LastStep):
         or else a rigid material with the time step as dissipation time.
     materials : mapping, optional
         Materials by geom name (str) or geom group (int); they come before those in the model's
-        custom numbers, see :func:`sapwood.materials.custom_materials`.
+        custom numbers, see :func:`sapwood.laws.custom_materials`.
     sigma, beta : float
         Tangential regularization and near-rigid parameter, Eqs. (21) and (22).
     delassus : {"block", "diagonal"}
@@ -120,12 +122,12 @@ class Stepper(LastStep):
         the model's own default, or else as rigid as the time step allows.
     constraints : mapping, optional
         Materials by ``joint/NAME``, ``tendon/NAME`` and ``equality/NAME``; they come before those
-        in the model's custom numbers, see :func:`sapwood.constraint_materials.custom_stiffness`.
+        in the model's custom numbers, see :func:`sapwood.constraints.custom_stiffness`.
     implicit_actuators : bool
         False: all actuators are explicit forces.
     scheme : str or sapwood.stepping.Scheme
         Scheme of the theta-method. All but "symplectic_euler" run in stages from Python and take
-        springs, dampers and actuators as implicit as they are; see :mod:`sapwood.mujoco.schemes`.
+        springs, dampers and actuators as implicit as they are; see :mod:`sapwood.stepping`.
 
     Raises
     ------
@@ -152,78 +154,38 @@ class Stepper(LastStep):
         implicit_actuators: bool = True,
         scheme: str | Scheme = "symplectic_euler",
     ) -> None:
-        if not isinstance(model, mujoco.MjModel):
-            raise TypeError(f"model must be a mujoco.MjModel, not {type(model).__name__}")
-        if settings is not None and not isinstance(settings, SapSettings):
-            raise TypeError(f"settings must be a SapSettings, not {type(settings).__name__}")
-        if time_step is None:
-            time_step = float(model.opt.timestep)
-        time_step = float(_core.as_float64(time_step, "time_step", (), "positive"))
-        left_out = check_model(model, ignore)
-
-        self._model = copy.copy(model)
-        self._model.opt.timestep = time_step
-        self._model.opt.disableflags |= stages.DISABLED | left_out
-        self._settings = DEFAULT_SETTINGS if settings is None else settings
-        self._sigma, self._beta, self._delassus = sigma, beta, delassus
-        self._scheme = scheme_of(scheme)
-        symplectic = self._scheme == SCHEMES["symplectic_euler"]
-        if not symplectic:
-            check_scheme_model(self._model, self._scheme)
-        self._forest = forest_arrays(self._model, contact, materials, time_step)
-        implicit = controllers(self._model) if implicit_actuators and symplectic else []
-        self._elements = element_arrays(self._model, constraint, constraints, time_step, implicit)
-        release_controllers(self._model, implicit)
+        self._parameters = StepParameters.of(
+            model,
+            time_step=time_step,
+            contact=contact,
+            materials=materials,
+            sigma=sigma,
+            beta=beta,
+            delassus=delassus,
+            settings=settings,
+            ignore=ignore,
+            constraint=constraint,
+            constraints=constraints,
+            implicit_actuators=implicit_actuators,
+            scheme=scheme,
+        )
         self._earlier = (0, 0, 0)
         self._start()
 
     def _start(self) -> None:
         """What a copy makes anew."""
-        self._core = self._with_scheme(self._make_core())
-        self._engine = engine_or_reason()
-        self._options = stages.options_of(self._model)
-        self._notices = Notices(self._settings.relative_tolerance, self._earlier)
+        self._steps = _steps_of(self._parameters)
+        self._notices = Notices(self.settings.relative_tolerance, self._earlier)
         self._bound: Bound | None = None
         self._forget()
         self._last_run: RunResult | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = "_model _settings _sigma _beta _delassus _scheme _forest _elements".split()
-        return {name: getattr(self, name) for name in kept} | {"_earlier": self._counts()}
+        return {"_parameters": self._parameters, "_earlier": self._counts()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._start()
-
-    def _make_core(self) -> _core.ModelStepper:
-        pyramidal = self._model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
-        return _core.ModelStepper(
-            self._forest,
-            self.time_step,
-            self._sigma,
-            self._beta,
-            self._delassus,
-            "pyramidal" if pyramidal else "elliptic",
-            mujoco.mjMAXVAL,
-            self._settings,
-            self._elements,
-        )
-
-    def _with_scheme(self, core: _core.ModelStepper) -> _core.ModelStepper | SchemeSteps:
-        """The core itself for its own scheme, else steps in Python that gather with it."""
-        if self._scheme == SCHEMES["symplectic_euler"]:
-            return core
-        return SchemeSteps(
-            core,
-            self._model,
-            self._scheme,
-            self._forest["damping"],
-            self._elements is not None,
-            self._sigma,
-            self._beta,
-            self._delassus,
-            self._settings,
-        )
 
     # ---- the step -------------------------------------------------------------------------------
 
@@ -250,15 +212,11 @@ class Stepper(LastStep):
             The first time that the solver stalls at round-off, and the first time that it meets its
             iteration limit; every time is counted.
         """
-        if isinstance(self._engine, EngineError):
-            self.step1(data)
-            self._finish_step(data)
-            return
-        self._bind(data)
-        time = data.time
-        _, unconverged, failure = self._advance(data, 1, None, signals=False)
+        bound, time = self._bind(data), data.time
+        _, unconverged, failure = self._steps.run(bound, 1, None, signals=False)
+        self._forget()
         if failure is not None:
-            raise self._error(failure, data)
+            raise failure
         if unconverged:
             self._notices.of_last_step(self._counts(), self.solution, time, stacklevel=2)
 
@@ -321,29 +279,35 @@ class Stepper(LastStep):
         10
         """
         self._last_run = None
-        if isinstance(self._engine, EngineError):
-            raise NotSupported(f"MuJoCo {mujoco.__version__}: {self._engine}; use Stepper.step")
         steps, every = integer(steps, "steps", 0), integer(every, "every", 1)
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, not {type(callback).__name__}")
         signals = threading.current_thread() is threading.main_thread()
         records = np.empty(steps, dtype=_core.STEP_RECORD)
         taken, at_once = 0, steps if callback is None else every
-        self._last_run = RunResult(records[:0])
-        self._bind(data)
+        result = self._last_run = RunResult(records[:0])
+        bound = self._bind(data)
         while taken < steps:
             start = data.time
             rest = records[taken : taken + at_once]
-            done, unconverged, failure = self._advance(data, len(rest), rest, signals=signals)
-            self._last_run = RunResult(records[: taken + done])
+            done, unconverged, failure = self._steps.run(bound, len(rest), rest, signals=signals)
+            self._forget()
+            taken += done
+            result = self._last_run = RunResult(records[:taken])
             if unconverged:
                 self._notices.of_run(rest[:done], start, stacklevel=2)
-            taken += done
             if failure is not None:
-                raise self._error(failure, data, taken)
-            if callback is not None and taken % every == 0 and callback(data) is True:
-                break
-        return self._last_run
+                if isinstance(failure, StepError):
+                    failure.step = taken
+                raise failure
+            if callback is not None and taken % every == 0:
+                try:
+                    if callback(data) is True:
+                        break
+                finally:
+                    # a run within the callback is not the last one
+                    self._last_run = result
+        return result
 
     def step1(self, data: mujoco.MjData) -> None:
         """First half of a step, up to the velocity-dependent quantities, as ``mj_step1``.
@@ -360,8 +324,8 @@ class Stepper(LastStep):
         StepError, NotSupported, ValueError
             As :meth:`step` does.
         """
-        stages.check_options(self._model, self._options)
-        stages.start_step(self._model, self._bind(data))
+        self._parameters.check_options()
+        stages.start_step(self.model, self._bind(data))
 
     def step2(self, data: mujoco.MjData) -> None:
         """Second half of a step: forces, contact, sensors and integration, as ``mj_step2``.
@@ -381,70 +345,13 @@ class Stepper(LastStep):
         RuntimeWarning
             As :meth:`step` does.
         """
-        self._finish_step(data)
-
-    def _finish_step(self, data: mujoco.MjData) -> None:
-        model, bound = self._model, self._bind(data)
-        if isinstance(self._core, SchemeSteps):
-            self._forget()
-            if self._core.finish(bound) in UNCONVERGED:
-                self._notices.of_last_step(self._counts(), self.solution, data.time, stacklevel=3)
-            return
-        mujoco.mj_fwdActuation(model, data)
-        mujoco.mj_fwdAcceleration(model, data)
+        bound, time = self._bind(data), data.time
         try:
-            elements = None if self._elements is None else bound.elements(model)
-            code = self._core.solve(bound.inputs, contact_arrays(data), bound.outputs(), elements)
-        except ValueError as error:
-            raise StepError(str(error), data.time) from None
+            status = self._steps.finish(bound)
         finally:
             self._forget()
-        if code < 0:
-            stages.raise_fault(self._core, model, data)
-        if code in UNCONVERGED:
-            # past _finish_step, and step or step2
-            self._notices.of_last_step(self._counts(), self.solution, data.time, stacklevel=3)
-        elif code != Status.converged:
-            tree = -1 if self.solution is None else self.solution.tree
-            raise StepError(outcome_text(Status(code), tree), data.time)
-        data.flg_rnepost = 0
-        mujoco.mj_sensorAcc(model, data)
-        mujoco.mj_Euler(model, data)
-
-    def _advance(
-        self, data: mujoco.MjData, steps: int, records: NDArray[np.void] | None, *, signals: bool
-    ) -> tuple[int, int, Failure | BaseException | None]:
-        """Steps taken in C, how many of them did not converge, and what stopped them."""
-        taken = unconverged = 0
-        while True:
-            rest = None if records is None else records[taken:]
-            n, n_unconverged, failure = self._core.run(
-                self._engine, self._model, data, steps - taken, rest, signals
-            )
-            taken += n
-            unconverged += n_unconverged
-            if not isinstance(failure, tuple) or failure[0] != "options":
-                break
-            # the first step, or options were changed since the last one
-            try:
-                stages.check_options(self._model, self._options)
-            except ValueError as error:
-                failure = error
-                break
-            if not isinstance(self._core, SchemeSteps):
-                self._core.accept_options(self._engine, self._model)
-        self._forget()
-        return taken, unconverged, failure
-
-    def _error(
-        self, failure: Failure | BaseException, data: mujoco.MjData, step: int | None = None
-    ) -> BaseException:
-        """What to raise for a step that was not taken."""
-        if isinstance(failure, StepError):
-            failure.step = step
-        if isinstance(failure, BaseException):
-            return failure
-        return StepError(failure_text(failure, self._model, data), data.time, step)
+        if status in UNCONVERGED:
+            self._notices.of_last_step(self._counts(), self.solution, time, stacklevel=2)
 
     def problem(self, data: mujoco.MjData) -> ContactProblem:
         """The contact problem of a state, for study; neither ``data`` nor any result changes.
@@ -465,24 +372,14 @@ class Stepper(LastStep):
         StepError, NotSupported, ValueError
             As :meth:`step` does.
         """
-        stages.check_options(self._model, self._options)
+        self._parameters.check_options()
         self._bind(data)
-        if isinstance(self._core, SchemeSteps):
-            return self._core.problem(data)
-        return stages.gather_problem(
-            self._make_core(),
-            self._model,
-            data,
-            self._elements is not None,
-            sigma=self._sigma,
-            beta=self._beta,
-            delassus=self._delassus,
-        )
+        return self._steps.problem(data)
 
     def _bind(self, data: mujoco.MjData) -> Bound:
         bound = self._bound
         if bound is None or bound.data is not data:
-            bound = Bound.of(self._model, data)
+            bound = Bound.of(self.model, data)
             self._bound = bound
         return bound
 
@@ -495,6 +392,6 @@ class Stepper(LastStep):
 
     def __repr__(self) -> str:
         return (
-            f"Stepper(model='{model_name(self._model)}', time_step={self.time_step:g}, "
+            f"Stepper(model='{model_name(self.model)}', time_step={self.time_step:g}, "
             f"steps={self.steps})"
         )

@@ -9,17 +9,14 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import _core
-from sapwood.mujoco.arrays import STATE_NAMES
-from sapwood.mujoco.elements import is_supported, trees_of_equality, trees_of_tendon
-from sapwood.solution import Status
+from sapwood.mujoco.faults import dimension_text
+from sapwood.mujoco.names import name_of
+from sapwood.mujoco.trees import is_supported, trees_of_equality, trees_of_tendon
+from sapwood.stepping.schemes import Scheme
 
 # the range whose arrays and stages the stepper knows, the same as in the extra `mujoco`; a test run
 # is on the one version that is installed
 OLDEST, TOO_NEW = (3, 12), (5, 0)
-
-# why a step could not be taken, as the C core tells: kind, two indices, and a text
-Failure = tuple[str, int, int, str]
 
 _DISABLE, _ENABLE, _OBJECT = mujoco.mjtDisableBit, mujoco.mjtEnableBit, mujoco.mjtObj
 
@@ -56,13 +53,6 @@ def check_version(version: str) -> None:
             f"sapwood.mujoco works with mujoco from {oldest} to before {too_new}, found {version}: "
             f"pip install 'mujoco>={oldest},<{too_new}'"
         )
-
-
-def name_of(model: mujoco.MjModel, kind: mujoco.mjtObj, index: int) -> str:
-    """Readable name of an element, such as ``geom 'foot'`` or ``geom 3 (unnamed)``."""
-    name = mujoco.mj_id2name(model, kind, index)
-    label = mujoco.mju_type2Str(kind) or "element"
-    return f"{label} '{name}'" if name else f"{label} {index} (unnamed)"
 
 
 def _listed(names: Sequence[str], most: int = 5) -> str:
@@ -173,7 +163,7 @@ def _check_contacts(model: mujoco.MjModel) -> None:
     for pair in range(model.npair):
         label = name_of(model, _OBJECT.mjOBJ_PAIR, pair)
         if model.pair_dim[pair] > 3:
-            raise NotSupported(_dimension_text(label, int(model.pair_dim[pair])))
+            raise NotSupported(dimension_text(label, int(model.pair_dim[pair])))
         first, second = model.pair_friction[pair, :2]
         if model.pair_dim[pair] == 3 and first != second:
             raise NotSupported(f"{label}: friction that differs between the two directions")
@@ -182,7 +172,7 @@ def _check_contacts(model: mujoco.MjModel) -> None:
         others = _collides(model, int(geom))
         if np.any(model.geom_priority[others] <= model.geom_priority[geom]):
             label = name_of(model, _OBJECT.mjOBJ_GEOM, int(geom))
-            raise NotSupported(_dimension_text(label, int(model.geom_condim[geom])))
+            raise NotSupported(dimension_text(label, int(model.geom_condim[geom])))
     moving = np.flatnonzero(np.any(model.geom_surfacevel, axis=1))
     if moving.size and not hasattr(mujoco.MjContact, "surfacevel"):
         names = _listed(_named(model, _OBJECT.mjOBJ_GEOM, moving))
@@ -196,14 +186,7 @@ def _check_contacts(model: mujoco.MjModel) -> None:
             raise NotSupported(f"adhesion of contacts: {_listed(_named(model, kind, sticky))}")
 
 
-def _dimension_text(label: str, condim: int) -> str:
-    return (
-        f"{label}: condim {condim}, torsional and rolling friction; use condim 3, or 1 for a "
-        "contact without friction"
-    )
-
-
-def check_model(model: mujoco.MjModel, ignore: Collection[str]) -> int:
+def check_model(model: mujoco.MjModel, ignore: Collection[str], stacklevel: int) -> int:
     """Refuse a model that cannot be simulated.
 
     Parameters
@@ -212,6 +195,8 @@ def check_model(model: mujoco.MjModel, ignore: Collection[str]) -> int:
         The model.
     ignore : collection of str
         Constraints to leave out with a warning: "limit", "equality", "frictionloss".
+    stacklevel : int
+        Of the warning, seen from here.
 
     Returns
     -------
@@ -245,96 +230,33 @@ def check_model(model: mujoco.MjModel, ignore: Collection[str]) -> int:
                     "of them out"
                 )
             continue
-        warnings.warn(f"{word} constraints are left out: {_listed(names)}", stacklevel=3)
+        warnings.warn(f"{word} constraints are left out: {_listed(names)}", stacklevel=stacklevel)
     _check_flexes(model)
     _check_contacts(model)
     return sum(int(_IGNORABLE[word]) for word in set(ignore))
 
 
-# ---- faults found during a step -----------------------------------------------------------------
+def check_scheme_model(model: mujoco.MjModel, scheme: Scheme) -> None:
+    """Refuse what has a state of its own that the stages of a step would change.
 
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    scheme : Scheme
+        For the text.
 
-def bad_value_text(name: str, array: NDArray[np.float64], flat_index: int) -> str:
-    """Text for an entry of the state that no step can be taken from."""
-    index = np.unravel_index(flat_index, array.shape)
-    position = ", ".join(str(i) for i in index)
-    return (
-        f"{name}[{position}] = {array[index]:g}: must be finite and at most {mujoco.mjMAXVAL:g} in "
-        "magnitude"
-    )
-
-
-MORE_MEMORY = (
-    "the memory of the model is too small for this state: give it more, "
-    '<size memory="..."/> in MJCF (MjSpec: spec.memory), and make new MjData'
-)
-
-
-def mujoco_error_text(message: str) -> str:
-    """Text for an error of MuJoCo itself."""
-    full = "memory" in message
-    return f"{MORE_MEMORY} (MuJoCo: {message})" if full else f"MuJoCo: {message}"
-
-
-def outcome_text(status: Status, tree: int) -> str:
-    """Text for a solve that left no velocity to go on with; ``tree`` is -1 where none is known."""
-    at = "" if tree < 0 else f" at tree {tree}"
-    return (
-        f"the contact solver ended in {status}{at}; velocities or masses are out of "
-        "proportion (a smaller time step or a larger sigma may help)"
-    )
-
-
-def failure_text(failure: Failure, model: mujoco.MjModel, data: mujoco.MjData) -> str:
-    """Text for a step that the C core could not take of ``data``, as the step left it."""
-    kind, array, index, message = failure
-    if kind == "state":
-        name = STATE_NAMES[array]
-        return bad_value_text(name, getattr(data, name), index)
-    if kind == "fault":
-        return fault_text(_core.FAULTS[array], index, model, data)
-    if kind == "outcome":
-        return outcome_text(Status(array), index)
-    if kind == "options":
-        return "options of stepper.model were changed by a callback"
-    if kind == "memory":
-        return MORE_MEMORY
-    return mujoco_error_text(message) if kind == "mujoco" else message
-
-
-def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjData) -> str:
-    """Text for a fault of the C core in a step of ``data``; for ``index`` see enum sap_fault."""
-    if fault == "overflow":
-        return MORE_MEMORY
-    if fault == "rows":
-        return (
-            "there are constraints that were switched on after the stepper was made: limits, "
-            "friction loss or equality constraints; make a new one"
-        )
-    if fault in ("equality", "tendon"):
-        object_type = _OBJECT.mjOBJ_EQUALITY if fault == "equality" else _OBJECT.mjOBJ_TENDON
-        label = name_of(model, object_type, index)
-        return f"{label} is of a kind that is not supported, or moves more than two trees"
-    if fault == "mass":
-        return f"mass matrix and damping of kinematic tree {index} are not positive definite"
-    if fault in ("force", "acceleration"):
-        joint = name_of(model, _OBJECT.mjOBJ_JOINT, int(model.dof_jntid[index]))
-        kind = "free acceleration" if fault == "force" else "acceleration"
-        return (
-            f"the {kind} of dof {index} ({joint}) is not finite or too large; look at ctrl, "
-            "qfrc_applied, xfrc_applied, velocities and masses"
-        )
-    contact = data.contact[index]
-    sides = " and ".join(
-        name_of(model, _OBJECT.mjOBJ_GEOM, int(geom))
-        if geom >= 0
-        else name_of(model, _OBJECT.mjOBJ_FLEX, int(flex))
-        for geom, flex in zip(contact.geom, contact.flex, strict=True)
-    )
-    if fault == "dimension":
-        return _dimension_text(f"contact of {sides}", int(contact.dim))
-    if fault == "geom":
-        return f"contact of {sides}: flexes have no contact here"
-    if fault == "adhesion":
-        return f"contact of {sides}: adhesion is not supported"
-    return f"contact of {sides}: its position or frame is not finite"
+    Raises
+    ------
+    NotSupported
+        With the name of the element.
+    """
+    kinds = {"jnt": "JOINT", "tendon": "TENDON", "flex": "FLEX"}
+    refused = [
+        f"plastic springs: {name_of(model, getattr(mujoco.mjtObj, f'mjOBJ_{word}'), int(i))}"
+        for kind, word in kinds.items()
+        for i in np.flatnonzero(np.asarray(getattr(model, f"{kind}_plasticadr", ())) >= 0)
+    ]
+    refused += [name_of(model, mujoco.mjtObj.mjOBJ_PLUGIN, i) for i in range(model.nplugin)]
+    if refused:
+        raise NotSupported(f"scheme {scheme.name} cannot take {refused[0]}")

@@ -5,7 +5,7 @@ Every function returns a ``mujoco.MjSpec``, to be changed further or compiled::
     model = sapwood.scenes.clutter(bodies=40, seed=3).compile()
 
 Contact materials travel with the model in its custom numbers (see
-:func:`sapwood.materials.custom_materials`), so ``sapwood.mujoco.Stepper(model)`` needs no more.
+:func:`sapwood.laws.custom_materials`), so ``sapwood.mujoco.Stepper(model)`` needs no more.
 Where a scene starts with a velocity, that is its first keyframe:
 ``mujoco.mj_resetDataKeyframe(model, data, 0)``.
 """

@@ -1,0 +1,139 @@
+"""Steps by symplectic Euler, whose contact part is that of the C core."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.mujoco import stages
+from sapwood.mujoco.arrays import Bound, contact_arrays
+from sapwood.mujoco.faults import failure_text, outcome_text
+from sapwood.mujoco.groups import constraint_groups
+from sapwood.mujoco.names import model_name
+from sapwood.mujoco.parameters import StepParameters
+from sapwood.mujoco.results import UNCONVERGED, StepError
+from sapwood.mujoco.steps import Ended, StagedSteps
+from sapwood.problem.contact_problem import ContactProblem
+from sapwood.solution import Solution, Status
+
+
+class CoreSteps(StagedSteps):
+    """MuJoCo's stages from Python around one call of the core: gather, regularize, solve, write.
+
+    Parameters
+    ----------
+    parameters : StepParameters
+        Of the stepper.
+    """
+
+    def __init__(self, parameters: StepParameters) -> None:
+        super().__init__(parameters)
+        self._core = parameters.make_core()
+
+    def _finish(self, bound: Bound) -> Status:
+        data, model = bound.data, self._model
+        mujoco.mj_fwdActuation(model, data)
+        mujoco.mj_fwdAcceleration(model, data)
+        try:
+            elements = bound.elements(model) if self._parameters.constrained else None
+            code = self._core.solve(bound.inputs, contact_arrays(data), bound.outputs(), elements)
+        except ValueError as error:
+            raise StepError(str(error), data.time) from None
+        if code < 0:
+            stages.raise_fault(self._core, model, data)
+        status = Status(code)
+        if status != Status.converged and status not in UNCONVERGED:
+            solution = self.result()
+            tree = -1 if solution is None else solution.tree
+            raise StepError(outcome_text(status, tree), data.time)
+        data.flg_rnepost = 0
+        mujoco.mj_sensorAcc(model, data)
+        mujoco.mj_Euler(model, data)
+        return status
+
+    def problem(self, data: mujoco.MjData) -> ContactProblem:
+        """The contact problem of a state; see :class:`Steps`."""
+        parameters, model, scratch = self._parameters, self._model, mujoco.MjData(self._model)
+        mujoco.mj_copyData(scratch, model, data)
+        bound, core = Bound.of(model, scratch), parameters.make_core()
+        stages.start_step(model, bound)
+        mujoco.mj_fwdActuation(model, scratch)
+        mujoco.mj_fwdAcceleration(model, scratch)
+        try:
+            elements = bound.elements(model) if parameters.constrained else None
+            code = core.gather(bound.inputs, contact_arrays(scratch), bound.outputs(), elements)
+        except ValueError as error:
+            raise StepError(str(error), data.time) from None
+        if code < 0:
+            stages.raise_fault(core, model, scratch)
+        arrays = core.problem()
+        # of rigid pairs the largest finite number
+        np.minimum(arrays["k"], np.finfo(np.float64).max, out=arrays["k"])
+        return ContactProblem(
+            **arrays,
+            constraints=constraint_groups(core.groups()),
+            dt=parameters.time_step,
+            source=f"MuJoCo model '{model_name(model)}', time {data.time:.6g} s",
+            sigma=parameters.sigma,
+            beta=parameters.beta,
+            delassus=parameters.delassus,
+        )
+
+    def counts(self) -> tuple[int, int, int]:
+        """Steps that converged, stalled, and met the iteration limit."""
+        return self._core.counts()
+
+    def contacts(self) -> dict[str, Any]:
+        """The contacts of the last step."""
+        return self._core.contacts()
+
+    def groups(self) -> dict[str, Any]:
+        """The other constraints of the last step."""
+        return self._core.groups()
+
+    def result(self) -> Solution | None:
+        """The solution of the last step; None before the first one."""
+        return self._core.result()
+
+
+class EngineSteps(CoreSteps):
+    """The same steps, to the last bit, with the loop and MuJoCo's stages called from C.
+
+    Parameters
+    ----------
+    parameters : StepParameters
+        Of the stepper.
+    engine : object
+        The loaded MuJoCo, of :func:`sapwood.mujoco.engine.engine`.
+    """
+
+    def __init__(self, parameters: StepParameters, engine: object) -> None:
+        super().__init__(parameters)
+        self._engine = engine
+
+    def run(
+        self, bound: Bound, steps: int, records: NDArray[np.void] | None, *, signals: bool
+    ) -> Ended:
+        """Take some steps without the GIL; see :class:`Steps`."""
+        data, model, taken, unconverged = bound.data, self._model, 0, 0
+        while True:
+            rest = None if records is None else records[taken:]
+            n, n_unconverged, failure = self._core.run(
+                self._engine, model, data, steps - taken, rest, signals
+            )
+            taken += n
+            unconverged += n_unconverged
+            if not isinstance(failure, tuple):
+                return taken, unconverged, failure
+            if failure[0] != "options":
+                error = StepError(failure_text(failure, model, data), data.time)
+                return taken, unconverged, error
+            # the first step, or options were changed since the last one
+            try:
+                self._parameters.check_options()
+            except ValueError as refusal:
+                return taken, unconverged, refusal
+            self._core.accept_options(self._engine, model)

@@ -1,0 +1,111 @@
+"""Texts for steps that could not be taken."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core
+from sapwood.mujoco.arrays import STATE_NAMES
+from sapwood.mujoco.names import name_of
+from sapwood.solution import Status
+
+# why a step could not be taken, as the C core tells: kind, two indices, and a text
+Failure = tuple[str, int, int, str]
+
+_OBJECT = mujoco.mjtObj
+
+
+def bad_value_text(name: str, array: NDArray[np.float64], flat_index: int) -> str:
+    """Text for an entry of the state that no step can be taken from."""
+    index = np.unravel_index(flat_index, array.shape)
+    position = ", ".join(str(i) for i in index)
+    return (
+        f"{name}[{position}] = {array[index]:g}: must be finite and at most {mujoco.mjMAXVAL:g} in "
+        "magnitude"
+    )
+
+
+MORE_MEMORY = (
+    "the memory of the model is too small for this state: give it more, "
+    '<size memory="..."/> in MJCF (MjSpec: spec.memory), and make new MjData'
+)
+
+
+def dimension_text(label: str, condim: int) -> str:
+    """Text for a contact with more than sliding friction."""
+    return (
+        f"{label}: condim {condim}, torsional and rolling friction; use condim 3, or 1 for a "
+        "contact without friction"
+    )
+
+
+def mujoco_error_text(message: str) -> str:
+    """Text for an error of MuJoCo itself."""
+    full = "memory" in message
+    return f"{MORE_MEMORY} (MuJoCo: {message})" if full else f"MuJoCo: {message}"
+
+
+def outcome_text(status: Status, tree: int) -> str:
+    """Text for a solve that left no velocity to go on with; ``tree`` is -1 where none is known."""
+    at = "" if tree < 0 else f" at tree {tree}"
+    return (
+        f"the contact solver ended in {status}{at}; velocities or masses are out of "
+        "proportion (a smaller time step or a larger sigma may help)"
+    )
+
+
+def failure_text(failure: Failure, model: mujoco.MjModel, data: mujoco.MjData) -> str:
+    """Text for a step that the C core could not take of ``data``, as the step left it."""
+    kind, array, index, message = failure
+    if kind == "state":
+        name = STATE_NAMES[array]
+        return bad_value_text(name, getattr(data, name), index)
+    if kind == "fault":
+        return fault_text(_core.FAULTS[array], index, model, data)
+    if kind == "outcome":
+        return outcome_text(Status(array), index)
+    if kind == "options":
+        return "options of stepper.model were changed by a callback"
+    if kind == "memory":
+        return MORE_MEMORY
+    return mujoco_error_text(message) if kind == "mujoco" else message
+
+
+def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjData) -> str:
+    """Text for a fault of the C core in a step of ``data``; for ``index`` see enum sap_fault."""
+    if fault == "overflow":
+        return MORE_MEMORY
+    if fault == "rows":
+        return (
+            "there are constraints that were switched on after the stepper was made: limits, "
+            "friction loss or equality constraints; make a new one"
+        )
+    if fault in ("equality", "tendon"):
+        object_type = _OBJECT.mjOBJ_EQUALITY if fault == "equality" else _OBJECT.mjOBJ_TENDON
+        label = name_of(model, object_type, index)
+        return f"{label} is of a kind that is not supported, or moves more than two trees"
+    if fault == "mass":
+        return f"mass matrix and damping of kinematic tree {index} are not positive definite"
+    if fault in ("force", "acceleration"):
+        joint = name_of(model, _OBJECT.mjOBJ_JOINT, int(model.dof_jntid[index]))
+        kind = "free acceleration" if fault == "force" else "acceleration"
+        return (
+            f"the {kind} of dof {index} ({joint}) is not finite or too large; look at ctrl, "
+            "qfrc_applied, xfrc_applied, velocities and masses"
+        )
+    contact = data.contact[index]
+    sides = " and ".join(
+        name_of(model, _OBJECT.mjOBJ_GEOM, int(geom))
+        if geom >= 0
+        else name_of(model, _OBJECT.mjOBJ_FLEX, int(flex))
+        for geom, flex in zip(contact.geom, contact.flex, strict=True)
+    )
+    if fault == "dimension":
+        return dimension_text(f"contact of {sides}", int(contact.dim))
+    if fault == "geom":
+        return f"contact of {sides}: flexes have no contact here"
+    if fault == "adhesion":
+        return f"contact of {sides}: adhesion is not supported"
+    return f"contact of {sides}: its position or frame is not finite"

@@ -1,0 +1,28 @@
+"""Names of a MuJoCo model and of its elements."""
+
+from __future__ import annotations
+
+import mujoco
+
+
+def model_name(model: mujoco.MjModel) -> str:
+    """Name of the model, the first in its list of names."""
+    return bytes(model.names).split(b"\0", 1)[0].decode()
+
+
+def name_of(model: mujoco.MjModel, kind: mujoco.mjtObj, index: int) -> str:
+    """Readable name of an element, such as ``geom 'foot'`` or ``geom 3 (unnamed)``."""
+    name = mujoco.mj_id2name(model, kind, index)
+    label = mujoco.mju_type2Str(kind) or "element"
+    return f"{label} '{name}'" if name else f"{label} {index} (unnamed)"
+
+
+def names_of(model: mujoco.MjModel, kind: mujoco.mjtObj) -> list[str]:
+    """Names of all elements of a kind, empty for none."""
+    counts = {
+        mujoco.mjtObj.mjOBJ_GEOM: model.ngeom,
+        mujoco.mjtObj.mjOBJ_JOINT: model.njnt,
+        mujoco.mjtObj.mjOBJ_TENDON: model.ntendon,
+        mujoco.mjtObj.mjOBJ_EQUALITY: model.neq,
+    }
+    return [mujoco.mj_id2name(model, kind, i) or "" for i in range(counts[kind])]

@@ -1,0 +1,148 @@
+"""What the steps of a model follow from, read once when a stepper is made."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import mujoco
+from numpy.typing import NDArray
+
+from sapwood import _core
+from sapwood.constraints.materials import ConstraintMaterial
+from sapwood.laws.materials import ContactMaterial
+from sapwood.mujoco import options as model_options
+from sapwood.mujoco.arrays import forest_arrays
+from sapwood.mujoco.controllers import controllers, release_controllers
+from sapwood.mujoco.elements import element_arrays
+from sapwood.mujoco.support import check_model, check_scheme_model
+from sapwood.problem.arrays import Delassus
+from sapwood.settings import DEFAULT_SETTINGS, SapSettings
+from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
+
+SYMPLECTIC_EULER = SCHEMES["symplectic_euler"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StepParameters:
+    """Everything that the steps of a model follow from, but for its state.
+
+    Attributes
+    ----------
+    model : mujoco.MjModel
+        The private copy of the model.
+    scheme : Scheme
+        Scheme of the theta-method.
+    settings : SapSettings
+        Settings of the solver.
+    sigma, beta : float
+        Tangential regularization and near-rigid parameter, Eqs. (21) and (22).
+    delassus : {"block", "diagonal"}
+        Estimate of the Delassus blocks.
+    forest : dict
+        Constant arrays of trees, bodies and geoms, by the names of struct sap_forest of the C core.
+    elements : dict or None
+        Those of limits, equality constraints, friction loss and implicit actuators, by the names of
+        struct sap_elements; None where the model has none.
+    options : tuple
+        The options of the model that the steps stand on.
+    """
+
+    model: mujoco.MjModel
+    scheme: Scheme
+    settings: SapSettings
+    sigma: float
+    beta: float
+    delassus: Delassus
+    forest: dict[str, NDArray[Any]]
+    elements: dict[str, Any] | None
+    options: model_options.Options
+
+    @classmethod
+    def of(
+        cls,
+        model: mujoco.MjModel,
+        *,
+        time_step: float | None,
+        contact: ContactMaterial | None,
+        materials: Mapping[str | int, ContactMaterial] | None,
+        sigma: float,
+        beta: float,
+        delassus: Delassus,
+        settings: SapSettings | None,
+        ignore: Collection[str],
+        constraint: ConstraintMaterial | None,
+        constraints: Mapping[str, ConstraintMaterial] | None,
+        implicit_actuators: bool,
+        scheme: str | Scheme,
+    ) -> StepParameters:
+        """Check a model and read what belongs to its stepper; see :class:`Stepper`."""
+        if not isinstance(model, mujoco.MjModel):
+            raise TypeError(f"model must be a mujoco.MjModel, not {type(model).__name__}")
+        if settings is not None and not isinstance(settings, SapSettings):
+            raise TypeError(f"settings must be a SapSettings, not {type(settings).__name__}")
+        if time_step is None:
+            time_step = float(model.opt.timestep)
+        time_step = float(_core.as_float64(time_step, "time_step", (), "positive"))
+        # warns at the caller of Stepper
+        left_out = check_model(model, ignore, stacklevel=4)
+
+        own = copy.copy(model)
+        own.opt.timestep = time_step
+        own.opt.disableflags |= model_options.DISABLED | left_out
+        found = scheme_of(scheme)
+        symplectic = found == SYMPLECTIC_EULER
+        if not symplectic:
+            check_scheme_model(own, found)
+        forest = forest_arrays(own, contact, materials, time_step)
+        implicit = controllers(own) if implicit_actuators and symplectic else []
+        elements = element_arrays(own, constraint, constraints, time_step, implicit)
+        release_controllers(own, implicit)
+        return cls(
+            model=own,
+            scheme=found,
+            settings=DEFAULT_SETTINGS if settings is None else settings,
+            sigma=sigma,
+            beta=beta,
+            delassus=delassus,
+            forest=forest,
+            elements=elements,
+            options=model_options.options_of(own),
+        )
+
+    @property
+    def time_step(self) -> float:
+        """Time step, s."""
+        return float(self.model.opt.timestep)
+
+    @property
+    def constrained(self) -> bool:
+        """Whether there are other constraints than contacts."""
+        return self.elements is not None
+
+    def check_options(self) -> None:
+        """Raise where the model no longer has the options that the steps stand on."""
+        model_options.check_options(self.model, self.options)
+
+    def make_core(self) -> _core.ModelStepper:
+        """Memory of its own to gather, solve and write contacts in.
+
+        Returns
+        -------
+        _core.ModelStepper
+            For one thread at a time.
+        """
+        pyramidal = self.model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
+        return _core.ModelStepper(
+            self.forest,
+            self.time_step,
+            self.sigma,
+            self.beta,
+            self.delassus,
+            "pyramidal" if pyramidal else "elliptic",
+            mujoco.mjMAXVAL,
+            self.settings,
+            self.elements,
+        )

@@ -1,0 +1,186 @@
+"""Ways to take the steps of a model: what a stepper asks of one, and the loop over stages."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.mujoco import stages
+from sapwood.mujoco.arrays import Bound
+from sapwood.mujoco.parameters import StepParameters
+from sapwood.mujoco.results import UNCONVERGED
+from sapwood.problem.contact_problem import ContactProblem
+from sapwood.solution import Solution, Status
+
+Ended = tuple[int, int, BaseException | None]
+"""Steps taken, how many of them did not converge, and what ended the run early."""
+
+# fields of a record that are those of the solution
+_RECORDED = (
+    "status",
+    "iterations",
+    "total_iterations",
+    "line_search_trials",
+    "momentum_error",
+    "velocity_error_bound",
+)
+
+
+class Steps(Protocol):
+    """Takes the steps of one model, counts them, and keeps what the last one left."""
+
+    def run(
+        self, bound: Bound, steps: int, records: NDArray[np.void] | None, *, signals: bool
+    ) -> Ended:
+        """Take some steps.
+
+        Parameters
+        ----------
+        bound : Bound
+            The data; advanced in place.
+        steps : int
+            How many.
+        records : ndarray of STEP_RECORD, optional
+            Where to tell of each step.
+        signals : bool
+            Whether to let signals in between steps, which only the main thread can.
+
+        Returns
+        -------
+        taken, unconverged : int
+            Steps taken, and how many of them did not converge.
+        failure : BaseException or None
+            What ended the run early; Ctrl-C too.
+        """
+
+    def finish(self, bound: Bound) -> Status:
+        """Take the step whose first half, up to the velocities, is done.
+
+        Parameters
+        ----------
+        bound : Bound
+            The data; advanced in place, or with its state as it was by an error.
+
+        Returns
+        -------
+        Status
+            How the solve ended.
+
+        Raises
+        ------
+        StepError
+            Where the step cannot be taken.
+        """
+
+    def problem(self, data: mujoco.MjData) -> ContactProblem:
+        """The contact problem of a state.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            State and controls; not changed.
+
+        Returns
+        -------
+        ContactProblem
+            With copies.
+
+        Raises
+        ------
+        StepError
+            Where no step can be taken from this state.
+        """
+
+    def counts(self) -> tuple[int, int, int]:
+        """Steps that converged, stalled, and met the iteration limit."""
+
+    def contacts(self) -> dict[str, Any]:
+        """The contacts of the last step, as ``_core.ModelStepper.contacts``."""
+
+    def groups(self) -> dict[str, Any]:
+        """The other constraints of the last step, as ``_core.ModelStepper.groups``."""
+
+    def result(self) -> Solution | None:
+        """The solution of the last step; None before the first one."""
+
+
+class StagedSteps(ABC):
+    """The loop over steps that are taken in stages from Python.
+
+    Parameters
+    ----------
+    parameters : StepParameters
+        Of the stepper.
+    """
+
+    def __init__(self, parameters: StepParameters) -> None:
+        self._parameters, self._model = parameters, parameters.model
+
+    def run(
+        self, bound: Bound, steps: int, records: NDArray[np.void] | None, *, signals: bool
+    ) -> Ended:
+        """Take some steps; see :class:`Steps`."""
+        del signals  # Python looks for them
+        taken = unconverged = 0
+        try:
+            while taken < steps:
+                start, record = time.perf_counter(), None if records is None else records[taken]
+                unconverged += self._step(bound, record) in UNCONVERGED
+                if record is not None:
+                    record["seconds"] = time.perf_counter() - start
+                taken += 1
+        except BaseException as failure:
+            return taken, unconverged, failure
+        return taken, unconverged, None
+
+    def _step(self, bound: Bound, record: np.void | None) -> Status:
+        with self._whole(bound.data):
+            self._parameters.check_options()
+            stages.start_step(self._model, bound)
+            status = self._finish(bound)
+        if record is not None and (solution := self.result()) is not None:
+            fill_record(record, float(bound.data.time), solution)
+        return status
+
+    def finish(self, bound: Bound) -> Status:
+        """Take the step whose first half is done; see :class:`Steps`."""
+        with self._whole(bound.data):
+            return self._finish(bound)
+
+    def _whole(self, data: mujoco.MjData) -> AbstractContextManager[None]:
+        """What a step does to `data` before it may fail is undone here; nothing by default."""
+        del data
+        return nullcontext()
+
+    @abstractmethod
+    def _finish(self, bound: Bound) -> Status:
+        """Second half of a step."""
+
+    @abstractmethod
+    def result(self) -> Solution | None:
+        """The solution of the last step; see :class:`Steps`."""
+
+
+def fill_record(record: np.void, time: float, solution: Solution) -> None:
+    """Tell of a step; ``seconds`` is left out.
+
+    Parameters
+    ----------
+    record : record of STEP_RECORD
+        Where.
+    time : float
+        At the end of the step, s.
+    solution : Solution
+        What the solver found.
+    """
+    record["time"], record["contacts"] = time, len(solution.gamma)
+    record["islands"], record["deep_contacts"] = solution.n_islands, solution.deepened.size
+    record["solver_seconds"] = solution.timing["seconds"]
+    for name in _RECORDED:
+        record[name] = getattr(solution, name)

@@ -1,0 +1,56 @@
+"""The trees that tendons, joints and equality constraints of a MuJoCo model move."""
+
+from __future__ import annotations
+
+import mujoco
+
+_EQUALITY, _OBJECT = mujoco.mjtEq, mujoco.mjtObj
+
+# enum sap_equality of the C core; what is not here is refused
+EQUALITIES = {
+    int(_EQUALITY.mjEQ_CONNECT): 1,
+    int(_EQUALITY.mjEQ_WELD): 2,
+    int(_EQUALITY.mjEQ_JOINT): 3,
+    int(_EQUALITY.mjEQ_TENDON): 3,
+}
+
+
+def is_supported(model: mujoco.MjModel, equality: int) -> bool:
+    """Whether an equality constraint is of a kind that the C core has."""
+    return int(model.eq_type[equality]) in EQUALITIES
+
+
+def trees_of_tendon(model: mujoco.MjModel, tendon: int) -> set[int] | None:
+    """Trees that a tendon moves; None where they are more than two."""
+    count = int(model.tendon_treenum[tendon])
+    return None if count > 2 else {int(t) for t in model.tendon_treeid[tendon, :count]} - {-1}
+
+
+def _tree_of_body(model: mujoco.MjModel, body: int) -> set[int]:
+    return {int(model.body_treeid[model.body_weldid[body]])} - {-1}
+
+
+def tree_of_joint(model: mujoco.MjModel, joint: int) -> set[int]:
+    """The tree that a joint moves."""
+    return {int(model.dof_treeid[model.jnt_dofadr[joint]])}
+
+
+def trees_of_equality(model: mujoco.MjModel, equality: int) -> set[int] | None:
+    """Trees that an equality constraint moves; None where they are more than two."""
+    trees: set[int] = set()
+    for obj in (int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])):
+        kind = model.eq_type[equality]
+        if obj < 0:
+            continue
+        if kind == _EQUALITY.mjEQ_JOINT:
+            trees |= tree_of_joint(model, obj)
+        elif kind == _EQUALITY.mjEQ_TENDON:
+            found = trees_of_tendon(model, obj)
+            if found is None:
+                return None
+            trees |= found
+        elif model.eq_objtype[equality] == _OBJECT.mjOBJ_SITE:
+            trees |= _tree_of_body(model, int(model.site_bodyid[obj]))
+        else:
+            trees |= _tree_of_body(model, obj)
+    return trees if len(trees) <= 2 else None
