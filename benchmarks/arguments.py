@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from benchmarks import machine
+from sapwood.files import write_file
 
 SUCCESS, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
 RESULTS = Path(__file__).parent / "results"
@@ -34,7 +35,7 @@ def begin(
     facts = machine.describe(core)
     target: Path = arguments.out / question
     record = {"machine": facts, "settings": settings}
-    target.with_suffix(".json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    write_file(target.with_suffix(".json"), json.dumps(record, indent=2) + "\n")
     return target, facts
 
 

@@ -25,6 +25,7 @@ from benchmarks.arguments import (
     whole,
 )
 from sapwood import peers
+from sapwood.files import write_file
 from sapwood.studies.experiments.recording import ProgressBar
 
 
@@ -137,7 +138,7 @@ def _report(target: Path, folder: Path) -> int:
         except (OSError, ValueError) as error:
             print(f"recorded times are left out: {error}", file=sys.stderr)
     text = f"{solvers_report.table(rows)}\n\n{solvers_comparison.comparison(rows, recorded)}"
-    target.with_suffix(".txt").write_text(text + "\n", encoding="utf-8")
+    write_file(target.with_suffix(".txt"), text + "\n")
     print(f"\n{text}")
     for row in rows:
         if row.status == solvers.FAILED:

@@ -12,6 +12,7 @@ from benchmarks import peaks as peak_rows
 from benchmarks.limit import ALL, Row
 from benchmarks.peaks import MEMORY, Peaks
 from benchmarks.rows import aligned, digits
+from sapwood.studies.plotting.style import save_figure
 from sapwood.work import PHASES
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def figure(rows: Sequence[Row], peaks: Peaks, path: Path) -> None:
     widths = sorted({row.size for row in peaks.rows if row.kind == "multiply"})
     kernels.set_xticks(widths, [str(width) for width in widths])
     kernels.xaxis.set_minor_locator(NullLocator())
-    canvas.savefig(path, dpi=150)
+    save_figure(canvas, path)
 
 
 def _draw_phases(axes: Axes, rows: Sequence[Row]) -> None:

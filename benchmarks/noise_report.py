@@ -19,6 +19,7 @@ from benchmarks.noise import (
     overall,
 )
 from benchmarks.rows import aligned
+from sapwood.studies.plotting.style import save_figure
 
 _COLOURS = ("#3d8b4a", "#d1661c", "#9aa5b1", "#9aa5b1")
 
@@ -106,4 +107,4 @@ def figure(rows: Sequence[Row], path: Path) -> None:
         reach = max([0.02, *(abs(r.value - 1.0) for r in ratios)])
         axes.set_ylim(1.0 - 1.5 * reach, 1.0 + 2.0 * reach)
     canvas.axes[0].set_ylabel("time of B over A")
-    canvas.savefig(path, dpi=150)
+    save_figure(canvas, path)

@@ -21,6 +21,7 @@ from benchmarks.arguments import (
     sizes,
     whole,
 )
+from sapwood.files import write_file
 from sapwood.studies.experiments.recording import ProgressBar
 
 STEP_SCENES = (
@@ -80,7 +81,7 @@ def _carry_out(label: str, total: int, measure: Callable[[Callable[[str], None]]
 
 def _write(text: str, path: Path) -> None:
     """Print a table and keep it."""
-    path.write_text(text + "\n", encoding="utf-8")
+    write_file(path, text + "\n")
     print(f"\n{text}")
 
 

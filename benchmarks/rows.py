@@ -7,9 +7,9 @@ import dataclasses
 import typing
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
-from sapwood.studies.experiments.recording import RowFile
+from sapwood.files import RowFile
 
 Row = TypeVar("Row")
 
@@ -20,16 +20,13 @@ class Table(RowFile):
     Parameters
     ----------
     path
-        File to write; an old one is replaced.
+        File to write; an old one is replaced in the end.
     kind
         The dataclass.
     """
 
     def __init__(self, path: Path, kind: type) -> None:
         super().__init__(path, _names(kind), flush_seconds=0.0)
-
-    def __enter__(self) -> Self:
-        return self
 
     def add(self, row: Any) -> None:
         """Append an instance of the dataclass."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmarks.rows import aligned, digits
 from benchmarks.scaling import Row
+from sapwood.studies.plotting.style import save_figure
 
 _COLOURS = ("#1f5fa8", "#6fa8dc", "#d1661c", "#e8a878", "#3d8b4a", "#8a4fa3", "#555555")
 _X = {
@@ -138,4 +139,4 @@ def figure(rows: Sequence[Row], path: Path) -> None:
     axes.legend(
         loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize="small",
     )  # fmt: skip
-    canvas.savefig(path, dpi=150)
+    save_figure(canvas, path)

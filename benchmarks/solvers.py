@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import math
-import os
 import time
 import typing
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import ContactProblem, load_problem
-from sapwood.studies.experiments.recording import RowFile
+from sapwood.files import RowFile
 from sapwood.studies.experiments.timing import Times, interleaved
 from sapwood.studies.peers import Answer, Peer, PeerError
 from sapwood.studies.peers.accuracy import Accuracy
@@ -129,12 +128,11 @@ def run(
         The CSV file to resume is no file of this benchmark.
     """
     finished = _finished(path, peers, targets) if resume and path.exists() else {}
-    new = path.with_name(f"{path.name}.new")
-    with RowFile(new, COLUMNS, flush_seconds=0.0) as table:
+    with RowFile(path, COLUMNS, flush_seconds=0.0) as table:
         for file in files:
             _write(table, finished.get(file.stem, []))
         # from here on the new file has all that the old one had
-        os.replace(new, path)
+        table.take_name()
         for file in files:
             if file.stem not in finished:
                 _write(table, measure(file, peers, targets, repeat, budget))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.solvers import PARTS, REACHED, Row
+from sapwood.studies.plotting.style import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import SubFigure
@@ -197,7 +198,7 @@ def figure(rows: Sequence[Row], path: Path) -> None:
     _draw_profiles(bands[0], rows, targets)
     if modes:
         _draw_parts(bands[1], rows, modes, target)
-    canvas.savefig(path, dpi=150)
+    save_figure(canvas, path)
 
 
 def profile(rows: Sequence[Row], solvers: Sequence[str]) -> dict[str, list[float]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.rows import aligned, digits
 from benchmarks.steps import Row
+from sapwood.studies.plotting.style import save_figure
 
 _COLOURS = {"ours": "#1f5fa8", "mj_default": "#d1661c", "mj_matched": "#3d8b4a"}
 _PARTS = {"stages": "#9aa5b1", "solve": "#1f5fa8", "rest": "#d1661c"}
@@ -68,4 +69,4 @@ def figure(rows: Sequence[Row], path: Path) -> None:
     right.set_xlim(0.0, 100.0)
     right.set_xlabel("share of our step [%]")
     right.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False)
-    canvas.savefig(path, dpi=150)
+    save_figure(canvas, path)

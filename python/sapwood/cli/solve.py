@@ -21,7 +21,7 @@ from sapwood.cli.command import (
     one_line,
     tolerance,
 )
-from sapwood.studies.experiments.recording import RowFile
+from sapwood.files import RowFile
 
 
 def add(commands: Any) -> None:

@@ -9,7 +9,10 @@ Keys are the arguments of :class:`sapwood.ContactProblem`; a file holds at least
 from __future__ import annotations
 
 import inspect
+import io
 import os
+import stat
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,14 +20,20 @@ import numpy as np
 from sapwood.checks import file_name
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import KINDS
+from sapwood.files import write_file
+from sapwood.problem.archive import Archive, ArchiveError, Header
 from sapwood.problem.contact_problem import ContactProblem
+from sapwood.problem.sizes import MOST_ROWS, Blocks, check_group, check_vectors
 
 _PREFIX = "constraints"
 _MOST_DIGITS = 9  # of the number of a group
 _KEYS = set(inspect.signature(ContactProblem).parameters) - {_PREFIX}
 _NEEDED = ("dt", "tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu")
 _TEXT = ("source", "delassus")
-_ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # how archives begin, the second one without members
+_KINDS = {kind.kind: kind for kind in KINDS}
+
+# name in the file, class and arguments
+_Group = tuple[str, type[ConstraintGroup], dict[str, Any]]
 
 
 def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
@@ -46,26 +55,29 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
     OSError
         Where the file cannot be read.
     TypeError
-        Where `path` is no path, or an array of the file has a wrong type; the text names the key.
+        Where `path` is no path.
     ValueError
-        Where it is no problem file or holds a wrong problem; the text names the file and the key.
+        Where it is no problem file, is damaged, or holds a wrong problem; the text names the file
+        and the key. An array that is larger than the others allow is refused before it is read.
 
     See Also
     --------
     save_problem : writes such files.
     """
     name = file_name(path, "path")
-    arrays, groups = _read(name)
-    for key in _NEEDED:
-        if key not in arrays:
-            raise ValueError(f"{name}: {key} is missing")
-    for key in _TEXT:
-        if key in arrays:
-            arrays[key] = str(arrays[key])
     try:
-        return ContactProblem(**arrays, constraints=_make_groups(groups))
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: {error}") from error
+        # a pipe would be waited for
+        if not (os.path.isdir(name) or stat.S_ISREG(os.stat(name).st_mode)):
+            raise ValueError("not a regular file")
+        with open(name, "rb") as file:
+            arguments, groups = _read(Archive(file))
+        return ContactProblem(**arguments, constraints=_make_groups(groups))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, name) from error
+    except ArchiveError as error:
+        raise ValueError(f"{name}: not a problem file: {error}") from error
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 def save_problem(path: str | os.PathLike[str], problem: ContactProblem) -> None:
@@ -74,14 +86,14 @@ def save_problem(path: str | os.PathLike[str], problem: ContactProblem) -> None:
     Parameters
     ----------
     path : path-like
-        Where to write; an existing file is replaced.
+        Where to write; an existing file is replaced once all is written.
     problem : ContactProblem
         What to write; :func:`load_problem` gives an equal problem back.
 
     Raises
     ------
     OSError
-        Where the file cannot be written.
+        Where the file cannot be written; an existing one is as it was.
     TypeError
         Where `path` is no path or `problem` no ContactProblem.
 
@@ -97,65 +109,91 @@ def save_problem(path: str | os.PathLike[str], problem: ContactProblem) -> None:
         arrays[f"{_PREFIX}.{k}.kind"] = group.kind
         for key, value in group._arguments().items():
             arrays[f"{_PREFIX}.{k}.{key}"] = value
-    with open(name, "wb") as file:
-        np.savez(file, **arrays)
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    write_file(name, content.getbuffer())
 
 
-def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Arrays of the file that are arguments of ContactProblem, and those of its groups."""
-    with open(name, "rb") as file:
-        if file.read(4) not in _ZIP:
-            raise ValueError(f"{name}: not a .npz archive")
-        file.seek(0)
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                groups = [key for key in archive.files if key.startswith(f"{_PREFIX}.")]
-                return (
-                    {key: _array(archive, key) for key in archive.files if key in _KEYS},
-                    {key: _array(archive, key) for key in groups},
-                )
-        except OSError:
-            raise
-        # what a damaged archive raises depends on where the damage is
-        except Exception as error:
-            raise ValueError(f"{name}: not a problem file: {error}") from error
+def _read(archive: Archive) -> tuple[dict[str, Any], list[_Group]]:
+    """Arguments of the problem, and classes and arguments of its groups."""
+    keys = [key for key in archive.keys if key in _KEYS]
+    for key in _NEEDED:
+        if key not in keys:
+            raise ValueError(f"{key} is missing")
+    groups = _group_keys(archive.keys)
+    headers = archive.headers([*keys, *(key for group in groups for key in group.values())])
+
+    # the trees say how large A and J may be
+    check_vectors({key: headers[key] for key in keys})
+    arguments: dict[str, Any] = {key: archive.read(key) for key in ("tree_nv", "tree_a", "tree_b")}
+    blocks = Blocks(arguments["tree_nv"], headers["v_star"].size)
+    blocks.check_A(headers["A"])
+    blocks.check_J("J", headers["J"], arguments["tree_a"], arguments["tree_b"], 3)
+
+    for key in keys:
+        if key not in arguments:
+            array = archive.read(key)
+            arguments[key] = str(array) if key in _TEXT else array
+    return arguments, [
+        _read_group(archive, f"{_PREFIX}.{k}", group, headers, blocks)
+        for k, group in enumerate(groups)
+    ]
 
 
-def _make_groups(arrays: dict[str, Any]) -> list[ConstraintGroup]:
-    """Groups from their arrays by key, constraints.NUMBER.ARGUMENT."""
-    groups: dict[int, dict[str, Any]] = {}
-    for key, value in arrays.items():
+def _group_keys(keys: Iterable[str]) -> list[dict[str, str]]:
+    """Keys of each group by its arguments, from constraints.NUMBER.ARGUMENT."""
+    groups: dict[int, dict[str, str]] = {}
+    for key in keys:
+        if not key.startswith(f"{_PREFIX}."):
+            continue
         number, _, argument = key.removeprefix(f"{_PREFIX}.").partition(".")
         plain = len(number) <= _MOST_DIGITS and number.isascii() and number.isdecimal()
         if not (plain and str(int(number)) == number and argument):
             raise ValueError(f"{key}: must be {_PREFIX}.NUMBER.ARGUMENT")
-        groups.setdefault(int(number), {})[argument] = value
-    kinds = {kind.kind: kind for kind in KINDS}
-    made: list[ConstraintGroup] = []
+        groups.setdefault(int(number), {})[argument] = key
     for k in range(len(groups)):
-        where = f"{_PREFIX}.{k}"
         if k not in groups:
-            raise ValueError(f"{where}.kind is missing")
-        name = str(groups[k].pop("kind", ""))
-        if name not in kinds:
-            raise ValueError(f"{where}.kind = {name!r}: must be one of {', '.join(kinds)}")
-        known = inspect.signature(kinds[name]).parameters
-        for argument in groups[k]:
-            if argument not in known:
-                raise ValueError(
-                    f"{where}.{argument}: must be an argument of {kinds[name].__name__}"
-                )
-        if "J" not in groups[k]:
-            raise ValueError(f"{where}.J is missing")
+            raise ValueError(f"{_PREFIX}.{k}.kind is missing")
+    return [groups[k] for k in range(len(groups))]
+
+
+def _read_group(
+    archive: Archive,
+    where: str,
+    keys: dict[str, str],
+    headers: Mapping[str, Header],
+    blocks: Blocks,
+) -> _Group:
+    name = str(archive.read(keys.pop("kind"))) if "kind" in keys else ""
+    if name not in _KINDS:
+        raise ValueError(f"{where}.kind = {name!r}: must be one of {', '.join(_KINDS)}")
+    known = inspect.signature(_KINDS[name]).parameters
+    for argument in keys:
+        if argument not in known:
+            raise ValueError(f"{where}.{argument}: must be an argument of {_KINDS[name].__name__}")
+    if "J" not in keys:
+        raise ValueError(f"{where}.J is missing")
+    sizes = {argument: headers[key] for argument, key in keys.items()}
+    check_group(where, sizes, blocks.nv)
+    arguments: dict[str, Any] = {}
+    if "tree_a" in keys:
+        arguments["tree_a"] = tree_a = archive.read(keys["tree_a"])
+        tree_b = np.full(tree_a.shape, -1)
+        if "tree_b" in keys:
+            arguments["tree_b"] = tree_b = archive.read(keys["tree_b"])
+        rows = MOST_ROWS if "size" in keys else 1
+        blocks.check_J(f"{where}.J", sizes["J"], tree_a, tree_b, rows)
+    for argument, key in keys.items():
+        if argument not in arguments:
+            arguments[argument] = archive.read(key)
+    return where, _KINDS[name], arguments
+
+
+def _make_groups(groups: list[_Group]) -> list[ConstraintGroup]:
+    made: list[ConstraintGroup] = []
+    for where, kind, arguments in groups:
         try:
-            made.append(kinds[name](**groups[k]))
+            made.append(kind(**arguments))
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{where}.{error}") from error
+            raise ValueError(f"{where}.{error}") from error
     return made
-
-
-def _array(archive: Any, key: str) -> Any:
-    try:
-        return archive[key]
-    except ValueError as error:
-        raise ValueError(f"{key} is no array of numbers or text") from error

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sapwood.files import write_file
+
 if TYPE_CHECKING:
     import mujoco
 
@@ -68,6 +70,8 @@ def render_scene(
     ------
     RenderingError
         No backend works on this machine.
+    OSError
+        The file cannot be written.
     """
     import mujoco
 
@@ -77,12 +81,14 @@ def render_scene(
         model_file, qpos_file = Path(folder, "model.mjb"), Path(folder, "qpos.npy")
         mujoco.mj_saveModel(model, str(model_file))
         np.save(qpos_file, np.asarray(qpos, dtype=np.float64))
+        picture = Path(folder, "picture.png")
         command = [sys.executable, "-P", "-m", "sapwood.studies.rendering"]
-        command += [str(model_file), str(qpos_file), os.fspath(path), str(width), str(height)]
+        command += [str(model_file), str(qpos_file), str(picture), str(width), str(height)]
         reasons = []
         for backend in backends:
             reason = _attempt(command, backend, timeout)
             if reason is None:
+                write_file(path, picture.read_bytes())
                 return backend
             reasons.append(f"{backend}: {reason}")
     raise RenderingError(f"no off-screen drawing here ({'; '.join(reasons)}); {_HINT}")

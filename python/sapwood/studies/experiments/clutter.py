@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 import sapwood
 from sapwood import SapSettings, _core, scenes
 from sapwood.checks import integer
+from sapwood.files import RowFile, write_file
 from sapwood.mujoco import StepError
 from sapwood.settings import LineSearch
 from sapwood.studies.experiments.free_bodies import FreeBodies
@@ -39,7 +40,7 @@ from sapwood.studies.experiments.measured_steps import (
     SapSimulation,
     Simulation,
 )
-from sapwood.studies.experiments.recording import ProgressBar, RowFile, interrupt_flag
+from sapwood.studies.experiments.recording import ProgressBar, interrupt_flag
 from sapwood.studies.experiments.resting import RestingState, resting_state
 
 #: The paper's stopping tolerance for this scene (section X-C).
@@ -352,4 +353,4 @@ def _write_summary(path: Path, result: ClutterRun) -> None:
             "failure": each.failure,
             "summary": None if each.summary is None else asdict(each.summary),
         }
-    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    write_file(path, json.dumps(content, indent=2) + "\n")

@@ -4,9 +4,10 @@ A journal is a file of JSON lines. The first says what the rest was computed wit
 columns, versions of sapwood, NumPy and other packages, a digest of the code. Every other line is a
 point with its rows. Numbers survive the way through JSON to the last bit.
 
-A journal that was computed with something else is put aside as ``NAME.old``, and a line that a
-killed run left unfinished is cut off. Points that are not asked for stay in the file. One run at a
-time writes a journal: it holds a lock on the file, which ends with its process.
+A journal that was computed with something else, or that shall not be resumed, is put aside as
+``NAME.old``, and a line that a killed run or a full disk left unfinished is cut off. Points that
+are not asked for stay in the file. One run at a time writes a journal: it holds a lock on the file,
+which ends with its process.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ from numpy.typing import NDArray
 
 import sapwood
 from sapwood import _core
+from sapwood.files import write_file
 from sapwood.studies.experiments.points import Point
 
 if sys.platform != "win32":
     import fcntl
 
 #: Parts of the package that compute nothing.
-_NO_CODE = ("cli", "plotting")
+_NO_CODE = (Path("cli"), Path("studies", "commands"), Path("studies", "plotting"))
 
 
 class Journal:
@@ -48,7 +50,7 @@ class Journal:
     columns
         Type of the rows.
     resume
-        False begins a new file.
+        False begins anew.
     packages
         Names of packages, besides NumPy, whose versions the rows depend on.
 
@@ -84,10 +86,8 @@ class Journal:
             self._lock(path)
             if resume:
                 self.started_over = self._read(header)
-            if self.started_over:
-                path.with_name(path.name + ".old").write_bytes(self._content())
             if self.started_over or not resume:
-                self._file.truncate(0)
+                self._put_aside(path.with_name(path.name + ".old"))
             if self._file.seek(0, os.SEEK_END) == 0:
                 self._write(header)
         except BaseException:
@@ -105,6 +105,12 @@ class Journal:
     def _content(self) -> bytes:
         self._file.seek(0)
         return self._file.read()
+
+    def _put_aside(self, old: Path) -> None:
+        content = self._content()
+        if content:
+            write_file(old, content)
+        self._file.truncate(0)
 
     def _read(self, header: Mapping[str, Any]) -> str:
         """Take over the finished points; return why that cannot be, or nothing."""
@@ -206,7 +212,7 @@ def _digest(module: ModuleType) -> str:
     files = [
         path
         for path in sorted(package.rglob("*.py"))
-        if path.relative_to(package).parts[0] not in _NO_CODE
+        if not any(path.relative_to(package).is_relative_to(part) for part in _NO_CODE)
     ]
     files += [Path(name) for name in (_core.__file__, module.__file__) if name is not None]
     digest = hashlib.sha256()

@@ -1,60 +1,13 @@
-"""Keeping a long run safe and visible: a growing CSV file, a gentle Ctrl-C, a progress bar."""
+"""Keeping a long run in hand: a gentle Ctrl-C, a progress bar."""
 
 from __future__ import annotations
 
-import csv
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
-
-
-class RowFile:
-    """CSV file that is written row by row.
-
-    The header is written at once and the file is flushed about every `flush_seconds`, so that a
-    killed run loses little. A context manager; leaving it closes the file.
-
-    Parameters
-    ----------
-    path
-        File to write; an old one is replaced.
-    header
-        Names of the columns.
-    flush_seconds
-        Longest time that a row waits in memory while others follow, s.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written.
-    """
-
-    def __init__(self, path: Path, header: Sequence[str], flush_seconds: float = 0.5) -> None:
-        self._file = open(path, "w", newline="", encoding="utf-8")  # noqa: SIM115 (see __exit__)
-        self._writer = csv.writer(self._file, lineterminator="\n")
-        self._writer.writerow(header)
-        self._file.flush()
-        self._flush_seconds = flush_seconds
-        self._flushed = time.monotonic()
-
-    def write(self, row: Iterable[object]) -> None:
-        """Append one row."""
-        self._writer.writerow(row)
-        now = time.monotonic()
-        if now - self._flushed >= self._flush_seconds:
-            self._file.flush()
-            self._flushed = now
-
-    def __enter__(self) -> RowFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
 
 
 @contextmanager

@@ -33,8 +33,8 @@ workers (columns with measured times excepted).
 from __future__ import annotations
 
 import csv
+import io
 import math
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -47,6 +47,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.checks import integer
+from sapwood.files import write_file
 from sapwood.studies.experiments.journal import Journal
 from sapwood.studies.experiments.mapping import map_points
 from sapwood.studies.experiments.points import Outcome, Point
@@ -292,15 +293,14 @@ def _write(
     path: Path, header: Sequence[str], found: Iterable[tuple[Point, NDArray[np.void] | None]]
 ) -> None:
     """Write all rows at once, so that the file is never half of one run and half of another."""
-    new = path.with_name(path.name + ".new")
-    with open(new, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        for point, rows in found:
-            if rows is not None:
-                first = tuple(point.values())
-                writer.writerows(_plain(first + row) for row in rows.tolist())
-    os.replace(new, path)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    for point, rows in found:
+        if rows is not None:
+            first = tuple(point.values())
+            writer.writerows(_plain(first + row) for row in rows.tolist())
+    write_file(path, text.getvalue())
 
 
 def _plain(row: tuple[Any, ...]) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sapwood.studies.plotting.style import METHODS, PLACES, draw_grid
+from sapwood.studies.plotting.style import METHODS, PLACES, draw_grid, save_figure
 from sapwood.studies.plotting.tables import median_over_seeds, rows_of, select
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def clutter_steps_figure(csv: str | PathLike[str], path: str | PathLike[str]) ->
         axes.yaxis.get_major_locator().set_params(integer=True)
     grid[0, 1].legend(frameon=False)
     figure.suptitle(f"Clutter, {steps['bodies'][0]} bodies", fontsize="medium")
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 
@@ -107,5 +107,5 @@ def clutter_contacts_figure(csv: str | PathLike[str], path: str | PathLike[str])
     axes.set_ylim(bottom=0)
     draw_grid(axes)
     axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure

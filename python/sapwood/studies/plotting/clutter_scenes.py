@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.studies.plotting.style import COLOURS
+from sapwood.studies.plotting.style import COLOURS, save_figure
 from sapwood.studies.plotting.tables import rows_of, select
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def clutter_scenes_figure(csv: str | PathLike[str], path: str | PathLike[str]) -
             axes.set_aspect("equal")
             axes.set_xlim(-1.0, 1.0)
             axes.set_ylim(_BOTTOM, top)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.studies.plotting.style import COLOURS, draw_grid
+from sapwood.studies.plotting.style import COLOURS, draw_grid, save_figure
 from sapwood.studies.plotting.tables import read_steps, select
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def constraints_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> F
         place.set_xlabel("time [s]")
         place.margins(x=0.0)
         draw_grid(place)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 

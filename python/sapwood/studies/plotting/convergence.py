@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.studies.plotting.style import METHODS, draw_grid
+from sapwood.studies.plotting.style import METHODS, draw_grid, save_figure
 from sapwood.studies.plotting.tables import rows_of, select
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def convergence_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> F
         draw_grid(axes)
         axes.legend(frameon=False, fontsize="small")
     figure.axes[0].set_ylabel(r"$(\ell - \ell_*) / (\ell^0 - \ell_*)$")
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.studies.plotting.style import COLOURS, draw_grid
+from sapwood.studies.plotting.style import COLOURS, draw_grid, save_figure
 from sapwood.studies.plotting.tables import read_steps, select
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def rigid_core_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Fi
     _finish_depth(impact, "time [s]", "Sphere into a wall at 50 m/s")
     impact.set_xlim(0.0, 0.1)
     _draw_iterations(iterations, runs)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.studies.plotting.style import PLACES, draw_grid, draw_slope
+from sapwood.studies.plotting.style import PLACES, draw_grid, draw_slope, save_figure
 from sapwood.studies.plotting.tables import median_over_seeds, rows_of, select
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def slip_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
         axes.plot([], [], marker, color="0.5", markerfacecolor="none", label=label)
     axes.legend(frameon=False, fontsize="small")
     figure.suptitle(f"Clutter at rest, {rows['bodies'][0]} bodies", fontsize="medium")
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 
@@ -115,7 +115,7 @@ def conditioning_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> 
     draw_slope(right, ends, at, -1, r"$\propto \sigma^{-1}$")
     right.legend(frameon=False, fontsize="small")
     figure.suptitle(f"Clutter, {rows['bodies'][0]} bodies", fontsize="medium")
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 

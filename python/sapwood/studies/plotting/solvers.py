@@ -15,7 +15,7 @@ from sapwood.studies.experiments.equal_accuracy import (
     ratios,
     times_at,
 )
-from sapwood.studies.plotting.style import draw_grid
+from sapwood.studies.plotting.style import draw_grid, save_figure
 from sapwood.studies.plotting.tables import read_steps
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def speedup_figure(
         "(hollow: not reached in all steps)",
         fontsize="medium",
     )
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 
@@ -153,7 +153,7 @@ def solver_error_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> 
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     figure.suptitle("Clutter: mean errors of solvers at the tolerances named", fontsize="medium")
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.studies.plotting.style import COLOURS, draw_grid, draw_slope
+from sapwood.studies.plotting.style import COLOURS, draw_grid, draw_slope, save_figure
 from sapwood.studies.plotting.tables import rows_of, select
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def energy_figure(
         draw_grid(axes)
     lines = right.get_lines()
     figure.legend(handles=lines, loc="outside upper center", ncols=3, frameon=False)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 
@@ -134,5 +134,5 @@ def position_error_figure(file: str | PathLike[str], path: str | PathLike[str]) 
     axes.set_ylabel("position error $e_q$ [m]")
     draw_grid(axes)
     axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure

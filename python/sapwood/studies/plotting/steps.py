@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.studies.plotting.style import COLOURS
+from sapwood.studies.plotting.style import COLOURS, save_figure
 from sapwood.studies.plotting.tables import read_steps
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def step_figure(
         )
     if title is not None:
         figure.suptitle(title, fontsize="medium")
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 

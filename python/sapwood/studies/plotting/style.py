@@ -1,14 +1,20 @@
-"""What all figures share: colours, grids, reference slopes."""
+"""What all figures share: colours, grids, reference slopes, the way to their files."""
 
 from __future__ import annotations
 
+import io
+import os
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sapwood.files import write_file
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: Colours of the runs in a figure.
 COLOURS = ("#1f5fa8", "#d1661c", "#3d8b4a", "#8a4fa3")
@@ -48,3 +54,27 @@ def draw_slope(axes: Axes, x: ArrayLike, at: tuple[float, float], order: float, 
     ends = np.asarray(x, dtype=np.float64)
     line = at[1] * (ends / at[0]) ** order
     axes.plot(ends, line, color="0.35", linewidth=1.0, linestyle="--", label=label)
+
+
+def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
+    """Write a figure to a file, which is replaced once all is drawn.
+
+    Parameters
+    ----------
+    figure
+        What to draw.
+    path
+        Image file to write; the suffix sets the format, and a name without one gets ``.png``.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written; an existing one is as it was.
+    ValueError
+        There is no such format.
+    """
+    stem, suffix = os.path.splitext(path)
+    suffix = suffix or ".png"
+    picture = io.BytesIO()
+    figure.savefig(picture, format=suffix[1:], dpi=150)
+    write_file(stem + suffix, picture.getbuffer())
