@@ -178,7 +178,7 @@ static inline void points_check_bound(struct points *p, const struct points_law 
     for (int32_t i = 0; i < 3 * POINTS; ++i) {
       w->pool.dv_c[i % 3][i / 3] = reach[i / 3][i % 3] = i % 11 ? check_random(&seed, 0, 2) : 0;
     }
-    sap_laws[law->name].bound(&w->pool, 0, POINTS, errors[k][0], errors[k][1]);
+    sap_laws[law->name]->bound(&w->pool, 0, POINTS, errors[k][0], errors[k][1]);
     for (int32_t place = 0; place < POINTS; ++place) {
       double found[3];
       for (int r = 0; r < 3; ++r) {
