@@ -40,7 +40,7 @@ static double cost_of_clock(void) {
 /* one iteration from the velocity that w->v holds, which stays as it is; 0 where H broke down */
 static int iterate(struct sap_workspace *w, const struct sap_island *island, struct laps *laps) {
   begin(laps);
-  w->laws[SAP_LAW_CONTACT]->evaluate(&w->pool, island->triple_begin, island->triple_end);
+  w->plan->laws[SAP_LAW_CONTACT]->evaluate(&w->pool, island->triple_begin, island->triple_end);
   lap(laps, LAW);
   sap_evaluate(w, island);
   lap(laps, GRADIENT);
@@ -48,11 +48,11 @@ static int iterate(struct sap_workspace *w, const struct sap_island *island, str
   begin(laps);
   sap_assemble(w, island, SAP_DOUBLE);
   lap(laps, ASSEMBLY);
-  if (sap_factor_run(&w->factor, island->index, NULL) >= 0) {
+  if (sap_factor_run(&w->plan->factor, island->index, NULL) >= 0) {
     return 0;
   }
   lap(laps, FACTORIZATION);
-  sap_factor_solve(&w->factor, island->index, w->dv);
+  sap_factor_solve(&w->plan->factor, island->index, w->dv);
   lap(laps, SOLVES);
   const struct sap_line line = sap_line_make(w, island);
   sap_line_advance(&line, 0);
@@ -100,21 +100,21 @@ int benchmark_phases(const sap_problem *problem, const double *v, int32_t n_isla
   if (status == SAP_OK) {
     status = sap_solver_load(solver, problem, NULL);
   }
-  if (status == SAP_OK && solver->work.graph.n_islands != n_islands) {
+  if (status == SAP_OK && solver->plan.graph.n_islands != n_islands) {
     status = SAP_INVALID_ARGUMENT;
   }
   if (status == SAP_OK) {
-    struct sap_workspace *w = &solver->work;
+    struct sap_workspace *w = solver->work;
     struct laps laps = {.clock = cost_of_clock()};
     for (int32_t i = 0; i < n_islands && status == SAP_OK; ++i) {
       laps.least = seconds + (int64_t)i * PHASES;
       for (int p = 0; p < PHASES; ++p) {
         laps.least[p] = DBL_MAX;
       }
-      sap_workspace_gather(w, &w->graph.island[i], v, w->v);
-      sap_refresh(w, &w->graph.island[i]);
+      sap_workspace_gather(w, &w->plan->graph.island[i], v, w->v);
+      sap_refresh(w, &w->plan->graph.island[i]);
       for (int r = 0; r < repeat && status == SAP_OK; ++r) {
-        status = iterate(w, &w->graph.island[i], &laps) ? SAP_OK : SAP_NOT_POSITIVE_DEFINITE;
+        status = iterate(w, &w->plan->graph.island[i], &laps) ? SAP_OK : SAP_NOT_POSITIVE_DEFINITE;
       }
       laps.least[GRADIENT] -= laps.least[LAW];
     }
@@ -131,7 +131,7 @@ int32_t benchmark_panels(const sap_problem *problem, int32_t most, int32_t *size
   int32_t n = 0;
   if (sap_solver_create(&solver, NULL, NULL, NULL) == SAP_OK &&
       sap_solver_load(solver, problem, NULL) == SAP_OK) {
-    const struct sap_junction_tree *tree = &solver->work.graph.tree;
+    const struct sap_junction_tree *tree = &solver->plan.graph.tree;
     for (int32_t c = 0; c < tree->n_components; ++c) {
       for (int32_t s = tree->component[c].supernode_begin; s < tree->component[c].supernode_end;
            ++s, ++n) {

@@ -42,6 +42,21 @@ int sap_block_reserve(struct sap_block *block, size_t bytes, const sap_allocator
   return 1;
 }
 
+int sap_block_carve(struct sap_block *block, void (*pieces)(void *context, struct sap_arena *arena),
+                    void *context, const sap_allocator *allocator) {
+  struct sap_arena arena = {block->base, 0};
+  pieces(context, &arena);
+  if (block->base && arena.used <= block->capacity) {
+    return 1;
+  }
+  if (!sap_block_reserve(block, arena.used, allocator)) {
+    return 0;
+  }
+  arena = (struct sap_arena){block->base, 0};
+  pieces(context, &arena);
+  return 1;
+}
+
 void sap_block_release(struct sap_block *block, const sap_allocator *allocator) {
   if (block->raw) {
     allocator->release(block->raw, allocator->context);

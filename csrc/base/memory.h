@@ -45,6 +45,12 @@ static inline void *sap_arena_take(struct sap_arena *arena, size_t count, size_t
 
 /* makes room for at least `bytes`, forgetting what the block held; 0 when memory ran out */
 int sap_block_reserve(struct sap_block *block, size_t bytes, const sap_allocator *allocator);
+
+/* Carves the block by this routine, which is given the context: most often the block is large
+ * enough for it, else it grows and is carved again. 0 when memory ran out. */
+int sap_block_carve(struct sap_block *block, void (*pieces)(void *context, struct sap_arena *arena),
+                    void *context, const sap_allocator *allocator);
+
 void sap_block_release(struct sap_block *block, const sap_allocator *allocator);
 
 #endif

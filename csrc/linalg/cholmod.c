@@ -122,7 +122,7 @@ static sap_status analyze(struct sap_factor *factor, const int32_t *edge_low,
   return SAP_OK;
 }
 
-static void solve(struct sap_factor *factor, int32_t c, double *x) {
+static void solve(const struct sap_factor *factor, int32_t c, double *x) {
   struct state *state = factor->state;
   const struct sap_component *component = &factor->tree->component[c];
   const size_t n = (size_t)(component->scalar_end - component->scalar_begin);
@@ -142,7 +142,7 @@ static void solve(struct sap_factor *factor, int32_t c, double *x) {
   cholmod_free_dense(&solved, &state->common);
 }
 
-static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
+static int32_t run(const struct sap_factor *factor, int32_t c, double *x) {
   struct state *state = factor->state;
   const struct sap_component *component = &factor->tree->component[c];
   cholmod_sparse H = view_component(factor, c);

@@ -47,7 +47,7 @@ sap_status sap_factor_analyze(struct sap_factor *factor, const int32_t *edge_low
   return backend->analyze ? backend->analyze(factor, edge_low, edge_high) : SAP_OK;
 }
 
-void sap_factor_clear(struct sap_factor *factor, int32_t c, const struct sap_supernode *s) {
+void sap_factor_clear(const struct sap_factor *factor, int32_t c, const struct sap_supernode *s) {
   const size_t begin = sap_factor_values(factor, s->node_begin);
   const size_t end = sap_factor_values(factor, s->node_end);
   if (factor->precision[c] == SAP_SINGLE) {
@@ -59,11 +59,11 @@ void sap_factor_clear(struct sap_factor *factor, int32_t c, const struct sap_sup
   }
 }
 
-int32_t sap_factor_run(struct sap_factor *factor, int32_t c, double *x) {
+int32_t sap_factor_run(const struct sap_factor *factor, int32_t c, double *x) {
   return backend_of(factor->kind)->run(factor, c, x);
 }
 
-void sap_factor_solve(struct sap_factor *factor, int32_t c, double *x) {
+void sap_factor_solve(const struct sap_factor *factor, int32_t c, double *x) {
   backend_of(factor->kind)->solve(factor, c, x);
 }
 

@@ -36,8 +36,8 @@ struct sap_backend {
   void (*place)(struct sap_factor *factor, const int32_t *edge_low, const int32_t *edge_high);
   sap_status (*analyze)(struct sap_factor *factor, const int32_t *edge_low,
                         const int32_t *edge_high); /* NULL: nothing to do */
-  int32_t (*run)(struct sap_factor *factor, int32_t c, double *x);
-  void (*solve)(struct sap_factor *factor, int32_t c, double *x);
+  int32_t (*run)(const struct sap_factor *factor, int32_t c, double *x);
+  void (*solve)(const struct sap_factor *factor, int32_t c, double *x);
   void (*release)(struct sap_factor *factor); /* NULL: keeps no state */
 };
 
@@ -69,14 +69,14 @@ static inline void *sap_factor_panels(const struct sap_factor *factor, int32_t c
 
 /* zeros the columns of supernode s of component c: best done just before their blocks are
  * written */
-void sap_factor_clear(struct sap_factor *factor, int32_t c, const struct sap_supernode *s);
+void sap_factor_clear(const struct sap_factor *factor, int32_t c, const struct sap_supernode *s);
 
 /* Factors H of component c and, where x is not NULL, x <- H^-1 x as below. Returns -1, or the
  * position of a node at which a pivot was not positive: then x is undefined. */
-int32_t sap_factor_run(struct sap_factor *factor, int32_t c, double *x);
+int32_t sap_factor_run(const struct sap_factor *factor, int32_t c, double *x);
 
 /* x <- H^-1 x for the scalars of component c, by the last factorization; x is indexed by scalar */
-void sap_factor_solve(struct sap_factor *factor, int32_t c, double *x);
+void sap_factor_solve(const struct sap_factor *factor, int32_t c, double *x);
 
 void sap_factor_release(struct sap_factor *factor);
 

@@ -33,14 +33,14 @@ static double *values_of(const struct sap_factor *factor, const struct sap_compo
   return factor->values + factor->diagonal[component->node_begin].offset;
 }
 
-static void solve(struct sap_factor *factor, int32_t c, double *x) {
+static void solve(const struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_component *component = &factor->tree->component[c];
   const int n = component->scalar_end - component->scalar_begin, one = 1;
   int info = 0;
   dpotrs_("L", &n, &one, values_of(factor, component), &n, x + component->scalar_begin, &n, &info);
 }
 
-static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
+static int32_t run(const struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
   const int n = component->scalar_end - component->scalar_begin;

@@ -22,7 +22,7 @@ static void find_places(struct sap_factor *factor, const int32_t *edge_low,
 }
 
 /* x, or its copy in single precision */
-static void *begin_solve(struct sap_factor *factor, int32_t c, double *x) {
+static void *begin_solve(const struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_component *component = &factor->tree->component[c];
   if (factor->precision[c] == SAP_DOUBLE || !x) {
     return x;
@@ -34,7 +34,7 @@ static void *begin_solve(struct sap_factor *factor, int32_t c, double *x) {
 }
 
 /* L^T x = y */
-static void end_solve(struct sap_factor *factor, int32_t c, void *y, double *x) {
+static void end_solve(const struct sap_factor *factor, int32_t c, void *y, double *x) {
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
   const struct sap_panel_kernels *kernels = &factor->kernels->panels[factor->precision[c]];
@@ -47,7 +47,7 @@ static void end_solve(struct sap_factor *factor, int32_t c, void *y, double *x) 
   }
 }
 
-static int32_t run_panels(struct sap_factor *factor, int32_t c, double *x) {
+static int32_t run_panels(const struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
   const struct sap_panel_kernels *kernels = &factor->kernels->panels[factor->precision[c]];
@@ -71,7 +71,7 @@ static int32_t run_panels(struct sap_factor *factor, int32_t c, double *x) {
   return -1;
 }
 
-static void solve_panels(struct sap_factor *factor, int32_t c, double *x) {
+static void solve_panels(const struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
   const struct sap_panel_kernels *kernels = &factor->kernels->panels[factor->precision[c]];
@@ -83,7 +83,7 @@ static void solve_panels(struct sap_factor *factor, int32_t c, double *x) {
   end_solve(factor, c, y, x);
 }
 
-static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
+static int32_t run(const struct sap_factor *factor, int32_t c, double *x) {
   const int single = factor->precision[c] == SAP_SINGLE;
   const unsigned int state = sap_flush_begin(single);
   const int32_t node = run_panels(factor, c, x);
@@ -91,7 +91,7 @@ static int32_t run(struct sap_factor *factor, int32_t c, double *x) {
   return node;
 }
 
-static void solve(struct sap_factor *factor, int32_t c, double *x) {
+static void solve(const struct sap_factor *factor, int32_t c, double *x) {
   const int single = factor->precision[c] == SAP_SINGLE;
   const unsigned int state = sap_flush_begin(single);
   solve_panels(factor, c, x);

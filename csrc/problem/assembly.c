@@ -401,7 +401,7 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
 
 void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_island *island,
                                const double *const *A, const struct sap_pool *pool,
-                               struct sap_scratch scratch, struct sap_factor *factor) {
+                               struct sap_scratch scratch, const struct sap_factor *factor) {
   const struct sap_graph *graph = J->graph;
   const struct sap_component *component = &graph->tree.component[island->index];
   void *values = sap_factor_panels(factor, island->index);

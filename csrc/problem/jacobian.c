@@ -111,7 +111,7 @@ INLINE void pack_side(const struct sap_jacobian *J, const struct sap_patch *patc
     J->chunks[high][i] = 1;
     if (reduced) {
       J->chunks[high][i] = pack_columns(reduced, rows, to);
-    } else if (n <= SHORT) {
+    } else if (n <= SAP_SHORT) {
       pack_short(n, n_rows, rows, to, peak, bad);
     } else {
       J->chunks[high][i] = pack_rows(n, n_rows, rows, to, bad);
@@ -120,7 +120,7 @@ INLINE void pack_side(const struct sap_jacobian *J, const struct sap_patch *patc
   double *to_peak = peak_of(J, patch, high);
   for (int k = 0; k < SHORT_VECTORS; ++k) {
     simd_store(to_peak + k * SIMD_WIDTH, peak[0][k]);
-    simd_store(to_peak + SHORT + k * SIMD_WIDTH, peak[1][k]);
+    simd_store(to_peak + SAP_SHORT + k * SIMD_WIDTH, peak[1][k]);
   }
 }
 
@@ -247,7 +247,7 @@ static void multiply(const struct sap_jacobian *J, const struct sap_island *isla
 INLINE simd add_transposed(const int only, const struct sap_jacobian *J, int32_t node,
                            const double *row, int32_t n, int32_t c, double *const x_c[3]) {
   const struct sap_graph *graph = J->graph;
-  const int64_t stride = only ? SHORT : sap_stride(n);
+  const int64_t stride = only ? SAP_SHORT : sap_stride(n);
   simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
   for (int32_t k = graph->incidence_start[node]; k < graph->incidence_start[node + 1]; ++k) {
     const struct sap_incidence *incidence = &graph->incidence[k];
@@ -272,8 +272,8 @@ static void multiply_transposed(const struct sap_jacobian *J, const struct sap_i
     for (int32_t k = 0; k < vectors_of(n); ++k) {
       const double *rows = J->values + graph->node_J[node] + k * SIMD_WIDTH;
       const simd sum =
-          n <= SHORT ? add_transposed(1, J, node, rows, n, 0, x_c)
-                     : add_transposed(0, J, node, rows, n, k * SIMD_WIDTH / sap_chunk(n), x_c);
+          n <= SAP_SHORT ? add_transposed(1, J, node, rows, n, 0, x_c)
+                         : add_transposed(0, J, node, rows, n, k * SIMD_WIDTH / sap_chunk(n), x_c);
       simd_store_part(y + graph->tree.node_scalar[node] + k * SIMD_WIDTH, sum, part_of(n, k));
     }
   }

@@ -13,6 +13,9 @@
 #include "problem/graph.h"
 #include "problem/reduction.h"
 
+/* rows that are short: of up to this many velocities */
+enum { SAP_SHORT = 8 };
+
 struct sap_jacobian {
   const struct sap_graph *graph;
   const struct sap_triples *triples;
@@ -20,10 +23,20 @@ struct sap_jacobian {
   double *values;
   uint64_t
       *chunks[2]; /* (n_triples) by place: chunks that are not zero, of the lower and higher side */
-  /* (n_patches, 2, 2, 8) by side of a patch: the largest |J_1| + |J_2| and |J_n| of its triples,
-   * column by column; where it has up to 8 velocities */
+  /* (n_patches, 2, 2, SAP_SHORT) by side of a patch: the largest |J_1| + |J_2| and |J_n| of its
+   * triples, column by column; where its rows are short */
   double *peak;
 };
+
+/* room for the rows of its graph */
+static inline void sap_jacobian_carve(struct sap_jacobian *J, struct sap_arena *arena) {
+  const struct sap_graph *graph = J->graph;
+  const size_t triples = (size_t)graph->n_triples;
+  J->values = sap_arena_take(arena, (size_t)graph->node_J[graph->n_nodes], sizeof(double));
+  J->chunks[0] = sap_arena_take(arena, triples, sizeof(uint64_t));
+  J->chunks[1] = sap_arena_take(arena, triples, sizeof(uint64_t));
+  J->peak = sap_arena_take(arena, 4 * SAP_SHORT * (size_t)graph->n_patches, sizeof(double));
+}
 
 /* columns of a chunk: 64 chunks hold a row of any length */
 static inline int32_t sap_chunk(int32_t n) { return 8 * ((n + 511) / 512); }
@@ -74,7 +87,7 @@ struct sap_jacobian_loops {
    * with G = 0 are passed over. */
   void (*assemble)(const struct sap_jacobian *J, const struct sap_island *island,
                    const double *const *A, const struct sap_pool *pool, struct sap_scratch scratch,
-                   struct sap_factor *factor);
+                   const struct sap_factor *factor);
 };
 
 /* for the instruction set of number `set`, as in sap_kernels_of() */

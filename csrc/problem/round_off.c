@@ -16,7 +16,7 @@ INLINE void add_reach(const struct side *side, const double *peak, const double 
   for (int k = 0; k < SHORT_VECTORS; ++k, peak += SIMD_WIDTH) {
     const simd r_k = simd_load_part(r + side->scalar + k * SIMD_WIDTH, part_of(side->n, k));
     sum[0] += simd_load(peak) * r_k;
-    sum[1] += simd_load(peak + SHORT) * r_k;
+    sum[1] += simd_load(peak + SAP_SHORT) * r_k;
   }
 }
 
@@ -25,10 +25,10 @@ INLINE void add_peaks(const struct side *side, const double *peak, const simd er
   for (int k = 0; k < SHORT_VECTORS; ++k, peak += SIMD_WIDTH) {
     const simd_mask part = part_of(side->n, k);
     double *to = e + side->scalar + k * SIMD_WIDTH;
-    simd_store_part(
-        to,
-        simd_load_part(to, part) + error[0] * simd_load(peak) + error[1] * simd_load(peak + SHORT),
-        part);
+    simd_store_part(to,
+                    simd_load_part(to, part) + error[0] * simd_load(peak) +
+                        error[1] * simd_load(peak + SAP_SHORT),
+                    part);
   }
 }
 

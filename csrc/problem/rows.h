@@ -44,11 +44,11 @@ INLINE const uint64_t *chunks_of(const struct sap_jacobian *J, int32_t node,
   return J->chunks[J->graph->patch[incidence->patch].low != node];
 }
 
-/* rows that are short: of up to this many velocities */
-enum { SHORT = 8, SHORT_VECTORS = SHORT / SIMD_WIDTH };
+/* vectors of the longest row that is short */
+enum { SHORT_VECTORS = SAP_SHORT / SIMD_WIDTH };
 
 INLINE double *peak_of(const struct sap_jacobian *J, const struct sap_patch *patch, int high) {
-  return J->peak + (2 * (patch - J->graph->patch) + high) * (2 * SHORT);
+  return J->peak + (2 * (patch - J->graph->patch) + high) * (2 * SAP_SHORT);
 }
 
 /* are these contacts whose impulses are projections, between trees that are whole and have short
@@ -56,8 +56,8 @@ INLINE double *peak_of(const struct sap_jacobian *J, const struct sap_patch *pat
 INLINE int is_short(const struct sap_jacobian *J, const struct sap_patch *patch) {
   const int32_t *scalar = J->graph->tree.node_scalar, low = patch->low;
   const int32_t high = patch->high < 0 ? low : patch->high;
-  return sap_laws[patch->law]->projects && scalar[low + 1] - scalar[low] <= SHORT &&
-         scalar[high + 1] - scalar[high] <= SHORT && !J->reduced[low] && !J->reduced[high];
+  return sap_laws[patch->law]->projects && scalar[low + 1] - scalar[low] <= SAP_SHORT &&
+         scalar[high + 1] - scalar[high] <= SAP_SHORT && !J->reduced[low] && !J->reduced[high];
 }
 
 /* the entries of the table that are in round_off.c and assembly.c */
@@ -66,6 +66,6 @@ void SAP_OF_ISA(sap_bound_impulse_)(const struct sap_jacobian *J, const struct s
                                     double *e);
 void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_island *island,
                                const double *const *A, const struct sap_pool *pool,
-                               struct sap_scratch scratch, struct sap_factor *factor);
+                               struct sap_scratch scratch, const struct sap_factor *factor);
 
 #endif

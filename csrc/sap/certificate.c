@@ -35,11 +35,12 @@ static void add_reduced(const struct sap_vector_loops *loops, const struct sap_r
 }
 
 double sap_bound_error(struct sap_workspace *w, const struct sap_island *island) {
-  w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, w->error);
+  const struct sap_plan *plan = w->plan;
+  plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, w->error);
   /* where A is diagonal, |A| |dw| = |A dw| */
   w->norms =
-      w->vectors->add_magnitudes(island->scalar_begin, island->scalar_end, 4 * u, w->momentum, u,
-                                 w->impulse, w->scale, w->gradient, w->error);
+      plan->vectors->add_magnitudes(island->scalar_begin, island->scalar_end, 4 * u, w->momentum, u,
+                                    w->impulse, w->scale, w->gradient, w->error);
   return sqrt(w->norms.bound);
 }
 
@@ -53,26 +54,28 @@ static int32_t skip_diagonal(const struct sap_workspace *w, int32_t node, int32_
 
 /* the norms over the tree at a position, whose block is not diagonal */
 static void add_node(const struct sap_workspace *w, int32_t node, struct sap_norms *norms) {
-  const int32_t s = w->graph.tree.node_scalar[node];
-  const double *S = w->S + w->graph.tree_A[w->graph.node_tree[node]];
+  const struct sap_vector_loops *loops = w->plan->vectors;
+  const struct sap_graph *graph = &w->plan->graph;
+  const int32_t s = graph->tree.node_scalar[node];
+  const double *S = w->plan->S + graph->tree_A[graph->node_tree[node]];
   if (w->reduced[node]) {
-    add_reduced(w->vectors, w->reduced[node], S, w->gradient + s, w->error + s, norms);
+    add_reduced(loops, w->reduced[node], S, w->gradient + s, w->error + s, norms);
   } else {
-    add_tree(w->vectors, sap_node_size(&w->graph.tree, node), w->A[node], S, w->dw + s,
-             w->gradient + s, w->error + s, norms);
+    add_tree(loops, sap_node_size(&graph->tree, node), w->A[node], S, w->dw + s, w->gradient + s,
+             w->error + s, norms);
   }
 }
 
 double sap_certificate(struct sap_workspace *w, const struct sap_island *island) {
-  const int32_t *scalar = w->graph.tree.node_scalar, end = island->node_end;
+  const int32_t *scalar = w->plan->graph.tree.node_scalar, end = island->node_end;
   struct sap_norms norms = w->norms; /* where all blocks are diagonal */
   if (skip_diagonal(w, island->node_begin, end) < end) {
     norms = (struct sap_norms){0, 0};
     for (int32_t i = island->node_begin; i < end;) {
       const int32_t begin = i;
       i = skip_diagonal(w, i, end);
-      w->vectors->add_diagonal_norms(scalar[begin], scalar[i], w->scale, w->gradient, w->error,
-                                     &norms);
+      w->plan->vectors->add_diagonal_norms(scalar[begin], scalar[i], w->scale, w->gradient,
+                                           w->error, &norms);
       if (i < end) {
         add_node(w, i++, &norms);
       }

@@ -21,7 +21,7 @@ void sap_sticking_system(struct sap_workspace *w, const struct sap_island *islan
     const int32_t *range = &island->law_begin[law];
     sap_laws[law]->stick(&w->pool, range[0], range[1]);
   }
-  w->jacobian_loops->multiply_transposed(&w->J, island, w->pool.gamma, w->dv);
+  w->plan->jacobian_loops->multiply_transposed(&w->J, island, w->pool.gamma, w->dv);
   for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
     w->dv[i] -= w->momentum[i];
   }
@@ -30,13 +30,13 @@ void sap_sticking_system(struct sap_workspace *w, const struct sap_island *islan
 void sap_dual_predict(struct sap_workspace *w, const struct sap_island *island) {
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
-    w->laws[law]->predict(&w->pool, range[0], range[1]);
+    w->plan->laws[law]->predict(&w->pool, range[0], range[1]);
   }
 }
 
 void sap_dual_blend(struct sap_workspace *w, const struct sap_island *island) {
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
-    w->laws[law]->blend(&w->pool, range[0], range[1]);
+    w->plan->laws[law]->blend(&w->pool, range[0], range[1]);
   }
 }

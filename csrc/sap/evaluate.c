@@ -14,7 +14,7 @@
 static double free_product(const struct sap_workspace *w, const sap_problem *problem,
                            const double *x, const double *x_0, const double *y, const double *y_0,
                            double *row) {
-  const struct sap_graph *graph = &w->graph;
+  const struct sap_graph *graph = &w->plan->graph;
   double product = 0;
   for (int32_t t = 0; t < graph->n_trees; ++t) {
     if (graph->tree_position[t] >= 0) {
@@ -40,7 +40,7 @@ static double free_product(const struct sap_workspace *w, const sap_problem *pro
 /* direction v* - v of the same trees */
 static void free_direction(const struct sap_workspace *w, const sap_problem *problem,
                            const double *v, double *direction) {
-  const struct sap_graph *graph = &w->graph;
+  const struct sap_graph *graph = &w->plan->graph;
   for (int32_t t = 0; t < graph->n_trees; ++t) {
     const int64_t end = graph->tree_v[t] + graph->tree_nv[t];
     for (int64_t i = graph->tree_v[t]; graph->tree_position[t] < 0 && i < end; ++i) {
@@ -52,12 +52,13 @@ static void free_direction(const struct sap_workspace *w, const sap_problem *pro
 /* copies the lower blocks of the assembled H into both triangles of a dense matrix (nv, nv) */
 static void copy_block(const struct sap_workspace *w, struct sap_place place, int32_t row,
                        int32_t column, double *hessian) {
-  const struct sap_graph *graph = &w->graph;
+  const struct sap_graph *graph = &w->plan->graph;
   const int32_t row_tree = graph->node_tree[row], column_tree = graph->node_tree[column];
   const int64_t nv = graph->sizes.nv;
   for (int32_t j = 0; j < graph->tree_nv[column_tree]; ++j) {
     for (int32_t i = row == column ? j : 0; i < graph->tree_nv[row_tree]; ++i) {
-      const double h = w->factor.values[place.offset + (size_t)j * (size_t)place.ld + (size_t)i];
+      const double h =
+          w->plan->factor.values[place.offset + (size_t)j * (size_t)place.ld + (size_t)i];
       const int64_t r = graph->tree_v[row_tree] + i, c = graph->tree_v[column_tree] + j;
       hessian[r * nv + c] = h;
       hessian[c * nv + r] = h;
@@ -67,7 +68,7 @@ static void copy_block(const struct sap_workspace *w, struct sap_place place, in
 
 static void copy_hessian(const struct sap_workspace *w, const sap_problem *problem,
                          double *hessian) {
-  const struct sap_graph *graph = &w->graph;
+  const struct sap_graph *graph = &w->plan->graph;
   const int64_t nv = graph->sizes.nv;
   for (int64_t i = 0; i < nv * nv; ++i) {
     hessian[i] = 0;
@@ -75,7 +76,7 @@ static void copy_hessian(const struct sap_workspace *w, const sap_problem *probl
   for (int32_t t = 0; t < graph->n_trees; ++t) {
     const int32_t node = graph->tree_position[t], n = graph->tree_nv[t];
     if (node >= 0) {
-      copy_block(w, w->factor.diagonal[node], node, node, hessian);
+      copy_block(w, w->plan->factor.diagonal[node], node, node, hessian);
       continue;
     }
     for (int32_t i = 0; i < n; ++i) {
@@ -84,25 +85,25 @@ static void copy_hessian(const struct sap_workspace *w, const sap_problem *probl
     }
   }
   for (int32_t e = 0; e < graph->n_edges; ++e) {
-    copy_block(w, w->factor.edge[e], graph->edge_high[e], graph->edge_low[e], hessian);
+    copy_block(w, w->plan->factor.edge[e], graph->edge_high[e], graph->edge_low[e], hessian);
   }
 }
 
 sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
                                double *cost, double *gradient, double *hessian, double *direction,
                                sap_error *error) {
-  struct sap_workspace *w = &solver->work;
+  struct sap_workspace *w = solver->work;
   sap_status status = sap_solver_load(solver, problem, error);
   if (status == SAP_OK) {
-    status = sap_check_finite("v", w->graph.sizes.nv, v, error);
+    status = sap_check_finite("v", w->plan->graph.sizes.nv, v, error);
   }
   if (status != SAP_OK) {
     return status;
   }
   const double *v_star = problem->v_star;
   double sum = 0.5 * free_product(w, problem, v, v_star, v, v_star, gradient);
-  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
-    const struct sap_island *island = &w->graph.island[i];
+  for (int32_t i = 0; i < w->plan->graph.n_islands; ++i) {
+    const struct sap_island *island = &w->plan->graph.island[i];
     sap_workspace_gather(w, island, v, w->v);
     sap_refresh(w, island);
     sum += sap_evaluate(w, island).cost;
@@ -119,10 +120,10 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
   }
   if (direction) {
     free_direction(w, problem, v, direction);
-    for (int32_t i = 0; i < w->graph.n_islands; ++i) {
-      const struct sap_island *island = &w->graph.island[i];
+    for (int32_t i = 0; i < w->plan->graph.n_islands; ++i) {
+      const struct sap_island *island = &w->plan->graph.island[i];
       sap_newton_system(w, island);
-      const int stands = sap_factor_run(&w->factor, i, w->dv) < 0;
+      const int stands = sap_factor_run(&w->plan->factor, i, w->dv) < 0;
       for (int32_t j = island->scalar_begin; !stands && j < island->scalar_end; ++j) {
         w->dv[j] = NAN; /* H broke down */
       }
@@ -136,13 +137,14 @@ sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem,
                                  const double *dv, int32_t n, const double *alpha,
                                  double *difference, double *slope, double *curvature,
                                  sap_error *error) {
-  struct sap_workspace *w = &solver->work;
+  struct sap_workspace *w = solver->work;
   sap_status status = sap_solver_load(solver, problem, error);
   const struct {
     const char *name;
     int64_t n;
     const double *x;
-  } arrays[] = {{"v", w->graph.sizes.nv, v}, {"dv", w->graph.sizes.nv, dv}, {"alpha", n, alpha}};
+  } arrays[] = {
+      {"v", w->plan->graph.sizes.nv, v}, {"dv", w->plan->graph.sizes.nv, dv}, {"alpha", n, alpha}};
   for (int a = 0; a < 3 && status == SAP_OK; ++a) {
     status = sap_check_finite(arrays[a].name, arrays[a].n, arrays[a].x, error);
   }
@@ -156,8 +158,8 @@ sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem,
     slope[k] = linear + alpha[k] * quadratic;
     curvature[k] = quadratic;
   }
-  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
-    const struct sap_island *island = &w->graph.island[i];
+  for (int32_t i = 0; i < w->plan->graph.n_islands; ++i) {
+    const struct sap_island *island = &w->plan->graph.island[i];
     sap_workspace_gather(w, island, v, w->v);
     sap_workspace_gather(w, island, dv, w->dv);
     sap_refresh(w, island);

@@ -41,7 +41,7 @@ static double step_inside(const struct sap_line *line) {
 static void follow_surfaces(struct sap_workspace *w, const struct sap_island *island) {
   sap_sticking_system(w, island);
   sap_assemble(w, island, SAP_DOUBLE);
-  if (sap_factor_run(&w->factor, island->index, w->dv) < 0) {
+  if (sap_factor_run(&w->plan->factor, island->index, w->dv) < 0) {
     const struct sap_line line = sap_line_make(w, island);
     sap_line_advance(&line, 1);
   }

@@ -23,48 +23,81 @@ struct sap_sums {
   double assembly_seconds, factor_seconds, line_search_seconds;
 };
 
-void sap_islands_carve(struct sap_workspace *w, struct sap_arena *arena) {
-  const size_t islands = (size_t)w->graph.n_islands;
-  w->result = sap_arena_take(arena, islands, sizeof *w->result);
-  w->sums = sap_arena_take(arena, islands / SUMMED + 1, sizeof *w->sums);
-  sap_sharing_carve(&w->sharing, arena, w->graph.n_islands);
+/* ---- memory ---- */
+
+static void carve(void *context, struct sap_arena *arena) {
+  struct sap_islands *islands = context;
+  const int32_t n_islands = islands->work->plan->graph.n_islands;
+  const size_t n = (size_t)n_islands;
+  const int32_t n_threads = n_islands > 1 ? islands->sharing.n_threads : 1;
+  islands->result = sap_arena_take(arena, n, sizeof *islands->result);
+  islands->sums = sap_arena_take(arena, n / SUMMED + 1, sizeof *islands->sums);
+  islands->records.first =
+      sap_arena_take(arena, (size_t)islands->records.capacity, sizeof(sap_iteration));
+  sap_sharing_carve(&islands->sharing, arena, n_islands);
+  for (int32_t k = 0; k < n_threads; ++k) {
+    sap_workspace_carve(&islands->work[k], arena);
+  }
+}
+
+/* how long a history may be */
+static int64_t count_records(const struct sap_plan *plan, const sap_settings *settings) {
+  const int64_t guesses = plan->triples.has_walls ? SAP_MOST_STARTS : 1;
+  const int64_t all = settings->max_iterations + guesses, most = all < 1000 ? all : 1000;
+  return settings->record_history ? plan->graph.n_islands * most : 0;
+}
+
+sap_status sap_islands_fit(struct sap_islands *islands, const sap_settings *settings) {
+  const struct sap_plan *plan = islands->work->plan;
+  const int64_t records = count_records(plan, settings);
+  if (records > INT32_MAX) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  islands->records.capacity = (int32_t)records;
+  if (!sap_block_carve(&islands->block, carve, islands, &plan->memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  for (int32_t k = 0; k < islands->sharing.n_threads; ++k) {
+    islands->work[k].pool.soft = settings->soft_norm * settings->soft_norm;
+  }
+  sap_sharing_plan(&islands->sharing, &plan->graph);
+  return SAP_OK;
 }
 
 /* ---- solving ---- */
 
-/* the share of one island */
-static struct sap_records records_of(const struct sap_workspace *w, int32_t i) {
-  const int32_t capacity = w->graph.n_islands > 0 ? w->records.capacity / w->graph.n_islands : 0;
-  return (struct sap_records){w->records.first + (int64_t)capacity * i, 0, capacity};
+/* the share of one island of so many */
+static struct sap_records records_of(const struct sap_islands *islands, int32_t i, int32_t n) {
+  const int32_t capacity = islands->records.capacity / n;
+  return (struct sap_records){islands->records.first + (int64_t)capacity * i, 0, capacity};
 }
 
 /* Were v* and the guess finite? The cost would not have been, so that a look at the outcome is
  * enough, unless the iteration began elsewhere because of a barrier. */
-static int began_finite(struct sap_workspace *view, const struct sap_island *island,
+static int began_finite(struct sap_workspace *w, const struct sap_island *island,
                         const double *v_guess, sap_outcome outcome) {
   if (outcome != SAP_NON_FINITE && !sap_has_barrier(island)) {
     return 1;
   }
   const int64_t begin = island->scalar_begin, n = island->scalar_end - begin;
-  sap_workspace_gather(view, island, v_guess, view->best);
-  return sap_first_non_finite(n, view->v_star + begin) < 0 &&
-         sap_first_non_finite(n, view->best + begin) < 0;
+  sap_workspace_gather(w, island, v_guess, w->best);
+  return sap_first_non_finite(n, w->v_star + begin) < 0 &&
+         sap_first_non_finite(n, w->best + begin) < 0;
 }
 
-static void solve_island(struct sap_workspace *view, int32_t i, const struct sap_job *job) {
-  const struct sap_island *island = &view->graph.island[i];
+static void solve_island(struct sap_workspace *w, const struct sap_island *island,
+                         const struct sap_job *job, struct sap_island_result *result) {
   const double *v_guess = job->v_guess ? job->v_guess : job->problem->v_star;
-  struct sap_island_result *result = &view->result[i];
-  result->valid = sap_workspace_bind(view, island, job->problem);
+  result->valid = sap_workspace_bind(w, island, job->problem);
   if (!result->valid) {
     return;
   }
-  sap_workspace_gather(view, island, v_guess, view->v);
-  result->newton = sap_newton(view, island, job->settings);
-  result->valid = began_finite(view, island, v_guess, result->newton.outcome);
-  result->bound = sap_certificate(view, island);
-  result->complementarity = sap_complementarity(view, island);
-  result->n_records = view->records.n;
+  sap_workspace_gather(w, island, v_guess, w->v);
+  result->newton = sap_newton(w, island, job->settings);
+  result->valid = began_finite(w, island, v_guess, result->newton.outcome);
+  result->bound = sap_certificate(w, island);
+  result->complementarity = sap_complementarity(w, island);
+  result->n_records = w->records.n;
 }
 
 /* ---- sums ---- */
@@ -111,21 +144,23 @@ static void add(struct sap_sums *sums, const struct sap_sums *part) {
 }
 
 /* the sums whose first island is one of [begin, end) */
-static void sum_islands(const struct sap_workspace *w, int32_t begin, int32_t end) {
+static void sum_islands(const struct sap_islands *islands, int32_t begin, int32_t end,
+                        int32_t n_islands) {
   for (int32_t k = (begin + SUMMED - 1) / SUMMED; k * SUMMED < end; ++k) {
     struct sap_sums sums = {.outcome = SAP_CONVERGED, .tree = -1};
-    for (int32_t i = k * SUMMED; i < (k + 1) * SUMMED && i < w->graph.n_islands; ++i) {
-      const struct sap_sums part = sums_of(&w->result[i]);
+    for (int32_t i = k * SUMMED; i < (k + 1) * SUMMED && i < n_islands; ++i) {
+      const struct sap_sums part = sums_of(&islands->result[i]);
       add(&sums, &part);
     }
-    w->sums[k] = sums;
+    islands->sums[k] = sums;
   }
 }
 
-static void sum_up(const struct sap_workspace *w, sap_solution *solution) {
+static void sum_up(const struct sap_islands *islands, const struct sap_plan *plan,
+                   sap_solution *solution) {
   struct sap_sums all = {.outcome = SAP_CONVERGED, .tree = -1};
-  for (int32_t k = 0; k * SUMMED < w->graph.n_islands; ++k) {
-    add(&all, &w->sums[k]);
+  for (int32_t k = 0; k * SUMMED < plan->graph.n_islands; ++k) {
+    add(&all, &islands->sums[k]);
   }
   solution->outcome = all.outcome;
   solution->tree = all.tree;
@@ -141,7 +176,7 @@ static void sum_up(const struct sap_workspace *w, sap_solution *solution) {
   solution->complementarity_error =                                         /* (25) */
       all.complementarity == 0
           ? 0
-          : all.complementarity / (double)(w->triples.n_contacts + w->graph.sizes.n_rows) /
+          : all.complementarity / (double)(plan->triples.n_contacts + plan->graph.sizes.n_rows) /
                 fabs(all.cost);
   /* a bound that overflowed bounds nothing */
   solution->velocity_error_bound = isnan(all.bound) ? INFINITY : sqrt(all.bound);
@@ -151,40 +186,42 @@ static void sum_up(const struct sap_workspace *w, sap_solution *solution) {
 /* ---- the loop over all islands ---- */
 
 struct share {
-  struct sap_workspace *w;
+  struct sap_islands *islands;
+  const struct sap_graph *graph;
   const struct sap_job *job;
   const sap_solution *solution; /* whose arrays are written */
   _Atomic int32_t n_solved, n_wrong, n_deep;
 };
 
 /* returns how many of them break a rule */
-static int32_t solve_islands(const struct share *share, struct sap_workspace *view, int32_t begin,
+static int32_t solve_islands(const struct share *share, struct sap_workspace *w, int32_t begin,
                              int32_t end) {
+  struct sap_islands *islands = share->islands;
   int32_t n_wrong = 0;
   for (int32_t i = begin; i < end; ++i) {
-    view->records = records_of(share->w, i);
-    solve_island(view, i, share->job);
-    n_wrong += !view->result[i].valid;
+    w->records = records_of(islands, i, share->graph->n_islands);
+    solve_island(w, &share->graph->island[i], share->job, &islands->result[i]);
+    n_wrong += !islands->result[i].valid;
   }
   return n_wrong;
 }
 
 /* returns how many contacts began too deep */
-static int32_t write_islands(const struct share *share, const struct sap_workspace *view,
+static int32_t write_islands(const struct share *share, const struct sap_workspace *w,
                              int32_t begin, int32_t end) {
   int32_t deep = 0;
   for (int32_t i = begin; i < end; ++i) {
-    deep += sap_results_write(view, &view->graph.island[i], share->solution);
+    deep += sap_results_write(w, &share->graph->island[i], share->solution);
   }
-  sum_islands(view, begin, end);
+  sum_islands(share->islands, begin, end, share->graph->n_islands);
   return deep;
 }
 
-static double spent_on(const struct sap_workspace *w, const struct sap_run *run) {
+static double spent_on(const struct sap_islands *islands, const struct sap_run *run) {
   static const double beside = 2; /* iterations that all else takes as long as */
   double work = 0;
   for (int32_t i = run->begin; i < run->end; ++i) {
-    work += w->sharing.work[i] * (beside + w->result[i].newton.iterations);
+    work += islands->sharing.work[i] * (beside + islands->result[i].newton.iterations);
   }
   return work;
 }
@@ -194,19 +231,20 @@ static double spent_on(const struct sap_workspace *w, const struct sap_run *run)
 static int all_solved(const struct share *share, int32_t thread) {
   static const double patience = 1e-3; /* s */
   struct sap_wait wait = {0};
-  while (share->n_solved < share->w->graph.n_islands && (thread == 0 || wait.lasted < patience)) {
+  while (share->n_solved < share->graph->n_islands && (thread == 0 || wait.lasted < patience)) {
     sap_wait_a_little(&wait);
   }
-  return share->n_solved == share->w->graph.n_islands;
+  return share->n_solved == share->graph->n_islands;
 }
 
 /* What a thread has solved, where all islands keep the rules. */
-static void write_solved(struct share *share, struct sap_workspace *view) {
+static void write_solved(struct share *share, int32_t thread) {
+  struct sap_queue *queue = &share->islands->sharing.queue[thread];
   int32_t n_deep = 0;
-  for (struct sap_run *run = view->solved; run && share->n_wrong == 0; run = run->next) {
-    n_deep += write_islands(share, view, run->begin, run->end);
+  for (struct sap_run *run = queue->solved; run && share->n_wrong == 0; run = run->next) {
+    n_deep += write_islands(share, &share->islands->work[thread], run->begin, run->end);
   }
-  view->solved = NULL;
+  queue->solved = NULL;
   share->n_deep += n_deep;
 }
 
@@ -214,19 +252,16 @@ static void write_solved(struct share *share, struct sap_workspace *view) {
  * thread has found. */
 static void solve_runs(void *context, int32_t task, int32_t thread) {
   struct share *share = context;
-  struct sap_workspace *w = share->w, *view = &w->view[thread];
+  struct sap_islands *islands = share->islands;
   int32_t n_solved = 0, n_wrong = 0;
   (void)task;
-  if (view->n_solves != w->n_solves) {
-    sap_workspace_view(view, w, thread);
-  }
-  struct sap_run **end = &view->solved;
+  struct sap_run **end = &islands->sharing.queue[thread].solved;
   while (*end) {
     end = &(*end)->next;
   }
-  for (struct sap_run *run; (run = sap_sharing_take(&w->sharing, thread));) {
-    const int32_t wrong = solve_islands(share, view, run->begin, run->end);
-    run->work = wrong == 0 ? spent_on(w, run) : run->work;
+  for (struct sap_run *run; (run = sap_sharing_take(&islands->sharing, thread));) {
+    const int32_t wrong = solve_islands(share, &islands->work[thread], run->begin, run->end);
+    run->work = wrong == 0 ? spent_on(islands, run) : run->work;
     run->next = NULL;
     *end = run;
     end = &run->next;
@@ -236,51 +271,53 @@ static void solve_runs(void *context, int32_t task, int32_t thread) {
   share->n_wrong += n_wrong;
   share->n_solved += n_solved;
   if (all_solved(share, thread)) {
-    write_solved(share, view);
+    write_solved(share, thread);
   }
 }
 
 /* the same as solving and writing on one thread */
 static void solve_on_threads(struct share *share, struct sap_threads *threads) {
-  struct sap_workspace *w = share->w;
-  const struct sap_loop loop = {solve_runs, share, w->sharing.n_threads};
-  sap_sharing_divide(&w->sharing);
+  struct sap_sharing *sharing = &share->islands->sharing;
+  const struct sap_loop loop = {solve_runs, share, sharing->n_threads};
+  sap_sharing_divide(sharing);
   sap_threads_run(threads, &loop);
-  for (int32_t k = 0; k < w->sharing.n_threads; ++k) {
-    write_solved(share, &w->view[k]); /* of those that left before all were solved */
+  for (int32_t k = 0; k < sharing->n_threads; ++k) {
+    write_solved(share, k); /* of those that left before all were solved */
   }
 }
 
 /* closes the gaps between the records of the islands */
-static void gather_records(struct sap_workspace *w) {
-  w->records.n = 0;
-  for (int32_t i = 0; i < w->graph.n_islands; ++i) {
-    const int32_t n = w->result[i].n_records;
-    memmove(w->records.first + w->records.n, records_of(w, i).first,
-            (size_t)n * sizeof *w->records.first);
-    w->records.n += n;
+static void gather_records(struct sap_islands *islands, int32_t n_islands) {
+  struct sap_records *records = &islands->records;
+  records->n = 0;
+  for (int32_t i = 0; i < n_islands; ++i) {
+    const int32_t n = islands->result[i].n_records;
+    memmove(records->first + records->n, records_of(islands, i, n_islands).first,
+            (size_t)n * sizeof *records->first);
+    records->n += n;
   }
 }
 
-int sap_islands_solve(struct sap_workspace *w, struct sap_threads *threads,
+int sap_islands_solve(struct sap_islands *islands, struct sap_threads *threads,
                       const struct sap_job *job, sap_solution *solution) {
-  struct share share = {.w = w, .job = job, .solution = solution};
-  ++w->n_solves;
+  const struct sap_plan *plan = islands->work->plan;
+  const int32_t n_islands = plan->graph.n_islands;
+  struct share share = {
+      .islands = islands, .graph = &plan->graph, .job = job, .solution = solution};
   if (threads) {
     solve_on_threads(&share, threads);
   } else {
-    sap_workspace_view(w->view, w, 0);
-    share.n_wrong = solve_islands(&share, w->view, 0, w->graph.n_islands);
+    share.n_wrong = solve_islands(&share, islands->work, 0, n_islands);
     if (share.n_wrong == 0) {
-      share.n_deep = write_islands(&share, w->view, 0, w->graph.n_islands);
+      share.n_deep = write_islands(&share, islands->work, 0, n_islands);
     }
   }
   if (share.n_wrong > 0) {
     return 0;
   }
-  sum_up(w, solution);
-  if (w->records.capacity > 0) {
-    gather_records(w);
+  sum_up(islands, plan, solution);
+  if (islands->records.capacity > 0) {
+    gather_records(islands, n_islands);
   }
   solution->n_deep = share.n_deep;
   return 1;

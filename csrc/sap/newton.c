@@ -39,7 +39,7 @@ static void lap(struct stopwatch *watch, double *sum) {
  * with eps_r: |g|^2 <= eps^2 sum max(p^2, j^2) <= 2 eps^2 max(sum p^2, sum j^2). */
 static double tolerance(const struct sap_workspace *w, const sap_settings *settings,
                         const struct sap_evaluation *now) {
-  const int32_t n = w->graph.n_islands;
+  const int32_t n = w->plan->graph.n_islands;
   return settings->absolute_tolerance / sqrt(n) +
          settings->relative_tolerance * (n > 1 ? sqrt(0.5) : 1) * now->scale;
 }
@@ -90,7 +90,7 @@ static int32_t factor_and_solve(struct sap_workspace *w, const struct sap_island
                                 struct sap_newton_result *result) {
   sap_assemble(w, island, precision);
   lap(watch, &result->assembly_seconds);
-  const int32_t node = sap_factor_run(&w->factor, island->index, w->dv);
+  const int32_t node = sap_factor_run(&w->plan->factor, island->index, w->dv);
   lap(watch, &result->factor_seconds);
   return node;
 }
@@ -152,7 +152,7 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
   const int first = result->iterations == 0;
   if (settings->turning && factor_suffices(before, now->gradient, tolerance(w, settings, now))) {
     sap_newton_system(w, island);
-    sap_factor_solve(&w->factor, island->index, w->dv);
+    sap_factor_solve(&w->plan->factor, island->index, w->dv);
     lap(watch, &result->factor_seconds);
     if (before->precision == SAP_DOUBLE || is_usable(-dot(island, w->gradient, w->dv))) {
       return -1;
@@ -227,7 +227,7 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
   struct sap_line line = {0};
   copy(w->best, w->v, island);
   sap_refresh(w, island);
-  int moved = w->reduction.tree != NULL; /* are velocities other than formed from v? */
+  int moved = w->plan->reduction.tree != NULL; /* are velocities other than formed from v? */
   int bounded = 0;
   *raised = 0;
   for (;; ++result.iterations) {
@@ -274,7 +274,7 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
     const int32_t node = find_direction(w, island, settings, &before, &watch, &result);
     if (node >= 0) {
       result.outcome = SAP_BREAKDOWN;
-      result.tree = w->graph.node_tree[node];
+      result.tree = w->plan->graph.node_tree[node];
       break;
     }
 

@@ -4,8 +4,9 @@
 
 static void multiply_mass(const struct sap_workspace *w, const struct sap_island *island,
                           const double *x, double *y) {
-  w->vectors->multiply_mass(island->node_begin, island->node_end, w->graph.tree.node_scalar,
-                            w->dense, w->diagonal, x, y);
+  const struct sap_plan *plan = w->plan;
+  plan->vectors->multiply_mass(island->node_begin, island->node_end, plan->graph.tree.node_scalar,
+                               w->dense, w->diagonal, x, y);
 }
 
 double sap_momentum_error(double gradient, double scale) {
@@ -24,7 +25,7 @@ static void refresh_contacts(struct sap_workspace *w, const struct sap_island *i
     w->reach[i] = fabs(w->v[i]);
   }
   w->n_steps = 0;
-  w->jacobian_loops->multiply(&w->J, island, w->v, w->pool.v_c);
+  w->plan->jacobian_loops->multiply(&w->J, island, w->v, w->pool.v_c);
 }
 
 void sap_refresh(struct sap_workspace *w, const struct sap_island *island) {
@@ -37,9 +38,9 @@ static double evaluate_contacts(struct sap_workspace *w, const struct sap_island
   double constraints = 0;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
-    constraints += w->laws[law]->evaluate(&w->pool, range[0], range[1]);
+    constraints += w->plan->laws[law]->evaluate(&w->pool, range[0], range[1]);
   }
-  w->jacobian_loops->multiply_transposed(&w->J, island, w->pool.gamma, w->impulse);
+  w->plan->jacobian_loops->multiply_transposed(&w->J, island, w->pool.gamma, w->impulse);
   return constraints;
 }
 
@@ -47,8 +48,8 @@ static double evaluate_contacts(struct sap_workspace *w, const struct sap_island
 static struct sap_evaluation balance(struct sap_workspace *w, const struct sap_island *island,
                                      double constraints) {
   const struct sap_balance balance =
-      w->vectors->balance(island->scalar_begin, island->scalar_end, w->dw, w->momentum,
-                          w->momentum_star, w->impulse, w->scale, w->gradient);
+      w->plan->vectors->balance(island->scalar_begin, island->scalar_end, w->dw, w->momentum,
+                                w->momentum_star, w->impulse, w->scale, w->gradient);
   struct sap_evaluation now = {
       .cost = 0.5 * balance.energy + constraints, /* 1/2 |v - v*|_A^2 + sum l_i */
       .constraints = constraints,
@@ -67,11 +68,12 @@ struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_isl
 /* the whole velocities of the reduced trees, and momentum from the whole A; |D grad|^2 of the
  * velocities that were eliminated */
 static double restore(struct sap_workspace *w, const struct sap_island *island) {
+  const struct sap_plan *plan = w->plan;
   double sum = 0;
-  for (int32_t i = island->node_begin; w->reduction.tree && i < island->node_end; ++i) {
-    const int32_t s = w->graph.tree.node_scalar[i];
+  for (int32_t i = island->node_begin; plan->reduction.tree && i < island->node_end; ++i) {
+    const int32_t s = plan->graph.tree.node_scalar[i];
     if (w->reduced[i]) {
-      sum += sap_reduced_restore(w->reduced[i], w->kernels, w->vectors, w->v + s, w->dw + s,
+      sum += sap_reduced_restore(w->reduced[i], plan->kernels, plan->vectors, w->v + s, w->dw + s,
                                  w->momentum + s);
     }
   }
@@ -94,20 +96,21 @@ struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_islan
 
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island,
                   enum sap_precision precision) {
-  w->factor.precision[island->index] = (int8_t)precision;
-  w->jacobian_loops->assemble(&w->J, island, w->A, &w->pool, w->scratch, &w->factor);
+  const struct sap_plan *plan = w->plan;
+  plan->factor.precision[island->index] = (int8_t)precision;
+  plan->jacobian_loops->assemble(&w->J, island, w->A, &w->pool, w->scratch, &plan->factor);
 }
 
 /* ---- along a line ---- */
 
 struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *island) {
   multiply_mass(w, island, w->dv, w->dp);
-  w->jacobian_loops->multiply(&w->J, island, w->dv, w->pool.dv_c);
+  w->plan->jacobian_loops->multiply(&w->J, island, w->dv, w->pool.dv_c);
   return (struct sap_line){
       .w = w,
       .island = island,
-      .product = w->vectors->products(island->scalar_begin, island->scalar_end, w->dv, w->dp, w->dw,
-                                      w->gradient),
+      .product = w->plan->vectors->products(island->scalar_begin, island->scalar_end, w->dv, w->dp,
+                                            w->dw, w->gradient),
   };
 }
 
@@ -118,7 +121,7 @@ struct sap_line_point sap_line_at(const struct sap_line *line, double alpha) {
        law = sap_law_from(line->island, law + 1)) {
     const int32_t *range = &line->island->law_begin[law];
     double slope, curvature;
-    line->w->laws[law]->line(&line->w->pool, range[0], range[1], alpha, &slope, &curvature);
+    line->w->plan->laws[law]->line(&line->w->pool, range[0], range[1], alpha, &slope, &curvature);
     point.slope += slope;
     point.curvature += curvature;
   }
@@ -152,7 +155,7 @@ double sap_line_difference(const struct sap_line *line, double alpha) {
 void sap_line_advance(const struct sap_line *line, double alpha) {
   struct sap_workspace *w = line->w;
   const struct sap_island *island = line->island;
-  const struct sap_vector_loops *loops = w->vectors;
+  const struct sap_vector_loops *loops = w->plan->vectors;
   loops->step(island->scalar_begin, island->scalar_end, alpha, w->dv, w->dp, w->v, w->dw,
               w->momentum, w->reach);
   w->n_steps++;

@@ -88,6 +88,7 @@ static void divide_expensive(struct sap_sharing *sharing) {
   struct sap_queue *queue = sharing->queue;
   for (int32_t k = 0; k < sharing->n_threads; ++k) {
     queue[k].work = 0;
+    queue[k].solved = NULL;
     queue[k].n_expensive = 0;
   }
   for (int32_t r = 0; r < sharing->n_expensive; ++r) {

@@ -23,7 +23,8 @@ struct sap_run {
  * line. */
 struct sap_queue {
   _Alignas(SAP_ALIGNMENT) _Atomic uint64_t left;
-  double work; /* of all its runs */
+  double work;            /* of all its runs */
+  struct sap_run *solved; /* by its thread, and not written yet */
   int32_t n_expensive;
   int32_t next; /* place for its next expensive run, while runs are divided */
 };

@@ -27,20 +27,13 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
     return SAP_OUT_OF_MEMORY;
   }
   sap_solver *made = (void *)block.base;
-  const int32_t set = sap_kernels_best_set();
   *made = (sap_solver){.block = block,
                        .settings = chosen,
-                       .work = {.memory = memory,
-                                .kernels = sap_kernels_best(),
-                                .jacobian_loops = sap_jacobian_loops_of(set),
-                                .vectors = sap_vector_loops_of(set),
-                                .sharing = {.n_threads = n_threads},
-                                .view = made->view}};
-  for (int law = 0; law < SAP_N_LAWS; ++law) {
-    made->work.laws[law] = sap_laws[law]->loops[set];
-  }
+                       .plan = {.memory = memory},
+                       .islands = {.work = made->work, .sharing = {.n_threads = n_threads}}};
+  sap_plan_take_loops(&made->plan, sap_kernels_best_set());
   for (int32_t k = 0; k < n_threads; ++k) {
-    made->view[k] = made->work;
+    made->work[k] = (struct sap_workspace){.plan = &made->plan};
   }
   if (n_threads > 1) {
     made->threads = sap_threads_create(n_threads, &memory);
@@ -57,37 +50,36 @@ sap_status sap_solver_renew(sap_solver *solver, const sap_settings *settings, sa
   const sap_status status = sap_settings_check(settings, error);
   if (status == SAP_OK) {
     solver->settings = *settings;
-    solver->work.has_graph = 0;
-    solver->work.records.n = 0;
+    solver->plan.has_graph = 0;
+    solver->islands.records.n = 0;
   }
   return status;
 }
 
 size_t sap_solver_memory(const sap_solver *solver) {
-  const struct sap_workspace *w = &solver->work;
-  return solver->block.capacity + w->graph_block.capacity + w->row_block.capacity +
-         w->number_block.capacity + w->triples.block.capacity + w->reduction.block.capacity;
+  return solver->block.capacity + sap_plan_memory(&solver->plan) + solver->islands.block.capacity;
 }
 
 void sap_solver_destroy(sap_solver *solver) {
   if (solver) {
-    const sap_allocator memory = solver->work.memory;
+    const sap_allocator memory = solver->plan.memory;
     sap_threads_destroy(solver->threads, &memory);
-    sap_workspace_release(&solver->work);
+    sap_block_release(&solver->islands.block, &memory);
+    sap_plan_release(&solver->plan);
     struct sap_block block = solver->block;
     sap_block_release(&block, &memory);
   }
 }
 
 const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_records) {
-  *n_records = solver->work.records.n;
-  return solver->work.records.first;
+  *n_records = solver->islands.records.n;
+  return solver->islands.records.first;
 }
 
 /* the threads that share the islands, woken; NULL where there is too little work for more than
  * one */
 static struct sap_threads *rouse(const sap_solver *solver) {
-  if (!solver->threads || !sap_sharing_pays(&solver->work.sharing)) {
+  if (!solver->threads || !sap_sharing_pays(&solver->islands.sharing)) {
     return NULL;
   }
   sap_threads_rouse(solver->threads);
@@ -96,43 +88,45 @@ static struct sap_threads *rouse(const sap_solver *solver) {
 
 struct masses {
   const sap_problem *problem;
-  struct sap_workspace *w;
+  const struct sap_plan *plan;
+  int32_t n_threads;
   atomic_int wrong;
 };
 
 /* a thread's share of the trees */
 static void invert_masses(void *context, int32_t task, int32_t thread) {
   struct masses *all = context;
-  const struct sap_workspace *w = all->w;
-  const int64_t n_trees = all->problem->n_trees, n = w->sharing.n_threads;
+  const struct sap_plan *plan = all->plan;
+  const int64_t n_trees = all->problem->n_trees, n = all->n_threads;
   (void)thread;
   if (sap_invert_mass(all->problem, (int32_t)(n_trees * task / n),
-                      (int32_t)(n_trees * (task + 1) / n), w->graph.tree_position, w->kernels, w->S,
-                      w->is_diagonal, NULL) != SAP_OK) {
+                      (int32_t)(n_trees * (task + 1) / n), plan->graph.tree_position, plan->kernels,
+                      plan->S, plan->is_diagonal, NULL) != SAP_OK) {
     all->wrong = 1;
   }
 }
 
 /* sap_invert_mass() of all trees; of several faults the first is named */
 static sap_status invert_mass(sap_solver *solver, const sap_problem *problem, sap_error *error) {
-  struct sap_workspace *w = &solver->work;
+  const struct sap_plan *plan = &solver->plan;
   struct sap_threads *threads = rouse(solver);
   if (threads) {
-    struct masses all = {problem, w, 0};
-    const struct sap_loop loop = {invert_masses, &all, w->sharing.n_threads};
+    const int32_t n_threads = solver->islands.sharing.n_threads;
+    struct masses all = {problem, plan, n_threads, 0};
+    const struct sap_loop loop = {invert_masses, &all, n_threads};
     sap_threads_run(threads, &loop);
     if (!all.wrong) {
       return SAP_OK;
     }
   }
-  return sap_invert_mass(problem, 0, problem->n_trees, w->graph.tree_position, w->kernels, w->S,
-                         w->is_diagonal, error);
+  return sap_invert_mass(problem, 0, problem->n_trees, plan->graph.tree_position, plan->kernels,
+                         plan->S, plan->is_diagonal, error);
 }
 
 /* which rule is broken, where one is */
 static sap_status find_fault(sap_solver *solver, const sap_problem *complete, const double *v_guess,
                              sap_error *error) {
-  const sap_sizes *sizes = &solver->work.graph.sizes;
+  const sap_sizes *sizes = &solver->plan.graph.sizes;
   sap_status status = invert_mass(solver, complete, error);
   if (status == SAP_OK) {
     status = sap_check_finite("v_star", sizes->nv, complete->v_star, error);
@@ -150,31 +144,30 @@ static sap_status find_fault(sap_solver *solver, const sap_problem *complete, co
 
 /* Islands look at the velocities they have: are others finite, of trees in no island, and those
  * that were eliminated? */
-static int others_are_finite(const struct sap_workspace *w, const double *v) {
-  const int any = w->reduction.tree || w->graph.n_nodes < w->graph.n_trees;
-  return !any || sap_first_non_finite(w->graph.sizes.nv, v) < 0;
+static int others_are_finite(const struct sap_plan *plan, const double *v) {
+  const int any = plan->reduction.tree || plan->graph.n_nodes < plan->graph.n_trees;
+  return !any || sap_first_non_finite(plan->graph.sizes.nv, v) < 0;
 }
 
-/* Checks all but the numbers that solving an island checks, and makes the workspace fit the
+/* Checks all but the numbers that solving an island checks, and makes plan and workspaces fit the
  * problem: *complete is the problem with what `physical` gave. */
 static sap_status prepare(sap_solver *solver, const sap_problem *problem,
                           const struct sap_regularization *physical, int reduce,
                           sap_problem *complete, int32_t *reused, double *symbolic_seconds,
                           sap_error *error) {
-  struct sap_workspace *w = &solver->work;
+  struct sap_plan *plan = &solver->plan;
   sap_sizes sizes;
   *complete = *problem;
-  w->records.n = 0;
-  w->pool.soft = solver->settings.soft_norm * solver->settings.soft_norm;
-  const int has_contacts = w->has_graph && sap_graph_has_contacts(&w->graph, problem);
+  solver->islands.records.n = 0;
+  const int has_contacts = plan->has_graph && sap_graph_has_contacts(&plan->graph, problem);
   sap_status status = SAP_OK;
-  if (has_contacts && problem->n_contacts == w->graph.n_triples && w->graph.sizes.n_rows == 0 &&
-      problem->n_groups == 0) {
-    sizes = w->graph.sizes;
+  if (has_contacts && problem->n_contacts == plan->graph.n_triples &&
+      plan->graph.sizes.n_rows == 0 && problem->n_groups == 0) {
+    sizes = plan->graph.sizes;
   } else {
     status = sap_problem_sizes(problem, &sizes, error);
   }
-  sap_reduction_clear(&w->reduction, problem);
+  sap_reduction_clear(&plan->reduction, problem);
   if (status == SAP_OK) {
     status = sap_check_groups_given(problem, error);
   }
@@ -182,50 +175,54 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     status = sap_check_barriers_given(problem, physical ? physical->parameters : NULL, error);
   }
   if (status == SAP_OK) {
-    status = sap_triples_list(&w->triples, problem, &w->memory);
+    status = sap_triples_list(&plan->triples, problem, &plan->memory);
   }
   if (status == SAP_OK && reduce) {
-    status =
-        sap_reduction_find(&w->reduction, problem, &w->triples, w->kernels, w->vectors, &w->memory);
+    status = sap_reduction_find(&plan->reduction, problem, &plan->triples, plan->kernels,
+                                plan->vectors, &plan->memory);
   }
   if (status == SAP_OK) {
     const double start = sap_seconds();
-    status = sap_workspace_prepare(w, problem, &sizes, has_contacts, &solver->settings, reused);
+    status = sap_plan_prepare(plan, problem, &sizes, has_contacts, &solver->settings, reused);
+    if (status == SAP_OK && !*reused) {
+      status = sap_islands_fit(&solver->islands, &solver->settings);
+      plan->has_graph = status == SAP_OK;
+    }
     *symbolic_seconds = sap_seconds() - start;
   }
-  w->has_masses = physical || w->reduction.tree;
-  if (status == SAP_OK && w->has_masses) {
+  plan->has_masses = physical || plan->reduction.tree;
+  if (status == SAP_OK && plan->has_masses) {
     status = invert_mass(solver, problem, error);
   }
   if (status == SAP_OK && physical) {
     complete->R_t = physical->R_t;
     complete->R_n = physical->R_n;
     complete->v_hat_n = physical->v_hat_n;
-    const struct sap_masses masses = {w->kernels, w->graph.tree_A, w->S, w->rows};
+    const struct sap_masses masses = {plan->kernels, plan->graph.tree_A, plan->S, plan->rows};
     status = sap_regularize_with(problem, &sizes, physical, &masses, error);
-    if (status == SAP_OK && w->triples.has_walls && physical->parameters->delta) {
-      complete->kappa = w->kappa;
-      status = sap_barrier_energy(problem, physical->parameters, physical->R_n, w->kappa, error);
+    if (status == SAP_OK && plan->triples.has_walls && physical->parameters->delta) {
+      complete->kappa = plan->kappa;
+      status = sap_barrier_energy(problem, physical->parameters, physical->R_n, plan->kappa, error);
     }
   }
   if (status == SAP_OK) {
     status = sap_check_given(complete, error);
   }
-  if (status == SAP_OK && !others_are_finite(w, problem->v_star)) {
+  if (status == SAP_OK && !others_are_finite(plan, problem->v_star)) {
     status = find_fault(solver, complete, NULL, error);
   }
   return status;
 }
 
 sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_error *error) {
-  struct sap_workspace *w = &solver->work;
+  const struct sap_graph *graph = &solver->plan.graph;
   sap_problem complete;
   int32_t reused;
   double seconds;
   const sap_status status = prepare(solver, problem, NULL, 0, &complete, &reused, &seconds, error);
-  int valid = status != SAP_OK || sap_first_non_finite(w->graph.sizes.nv, problem->v_star) < 0;
-  for (int32_t i = 0; status == SAP_OK && i < w->graph.n_islands; ++i) {
-    valid &= sap_workspace_bind(w, &w->graph.island[i], &complete);
+  int valid = status != SAP_OK || sap_first_non_finite(graph->sizes.nv, problem->v_star) < 0;
+  for (int32_t i = 0; status == SAP_OK && i < graph->n_islands; ++i) {
+    valid &= sap_workspace_bind(solver->work, &graph->island[i], &complete);
   }
   return valid ? status : find_fault(solver, &complete, NULL, error);
 }
@@ -233,7 +230,7 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_e
 static sap_status run(sap_solver *solver, const sap_problem *problem,
                       const struct sap_regularization *physical, const double *v_guess,
                       sap_solution *solution, sap_error *error) {
-  struct sap_workspace *w = &solver->work;
+  const struct sap_graph *graph = &solver->plan.graph;
   if (!solution->v || (problem->n_contacts > 0 && !solution->gamma)) {
     return sap_fail(error, SAP_INVALID_ARGUMENT, solution->v ? "gamma" : "v", -1, NAN,
                     "the solution must have room for it");
@@ -248,22 +245,22 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   sap_problem complete;
   sap_status status = prepare(solver, problem, physical, solver->settings.islands, &complete,
                               &found.symbolic_reused, &found.symbolic_seconds, error);
-  if (status == SAP_OK && v_guess && !others_are_finite(w, v_guess)) {
+  if (status == SAP_OK && v_guess && !others_are_finite(&solver->plan, v_guess)) {
     status = find_fault(solver, &complete, v_guess, error);
   }
   if (status != SAP_OK) {
     return status;
   }
-  found.n_islands = w->graph.n_islands;
+  found.n_islands = graph->n_islands;
   const struct sap_job job = {&complete, v_guess, &solver->settings};
-  if (!sap_islands_solve(w, rouse(solver), &job, &found)) {
+  if (!sap_islands_solve(&solver->islands, rouse(solver), &job, &found)) {
     return find_fault(solver, &complete, v_guess, error);
   }
   /* trees that no constraint touches move freely */
-  const int any = w->graph.n_nodes < problem->n_trees;
+  const int any = graph->n_nodes < problem->n_trees;
   for (int32_t t = 0; any && t < problem->n_trees; ++t) {
-    if (w->graph.tree_position[t] < 0) {
-      const int64_t first = w->graph.tree_v[t];
+    if (graph->tree_position[t] < 0) {
+      const int64_t first = graph->tree_v[t];
       memcpy(found.v + first, problem->v_star + first,
              (size_t)problem->tree_nv[t] * sizeof(double));
     }

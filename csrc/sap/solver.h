@@ -1,4 +1,5 @@
-/* The solver object behind sapwood.h: settings and workspace. */
+/* The solver object behind sapwood.h: settings, the plan of the problem that was solved last, and
+ * the workspaces of the threads. */
 #ifndef SAPWOOD_SAP_SOLVER_H
 #define SAPWOOD_SAP_SOLVER_H
 
@@ -8,9 +9,10 @@
 struct sap_solver {
   struct sap_block block; /* that it is in itself */
   sap_settings settings;
-  struct sap_workspace work;
+  struct sap_plan plan;
+  struct sap_islands islands;
   struct sap_threads *threads; /* NULL for one */
-  struct sap_workspace view[]; /* (work.sharing.n_threads) */
+  struct sap_workspace work[]; /* (islands.sharing.n_threads) */
 };
 
 /* As if it was made anew with these settings, for as many threads as before: what it solved is

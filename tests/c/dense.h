@@ -102,16 +102,11 @@ static inline sap_solver *load(int32_t set) {
   if (!sap_kernels_of(set) || sap_solver_create(&solver, &settings, NULL, NULL) != SAP_OK) {
     return NULL;
   }
-  struct sap_workspace *w = &solver->work;
-  w->kernels = sap_kernels_of(set);
-  for (int law = 0; law < SAP_N_LAWS; ++law) {
-    w->laws[law] = sap_laws[law]->loops[set];
-  }
-  w->jacobian_loops = sap_jacobian_loops_of(set);
-  w->vectors = sap_vector_loops_of(set);
+  struct sap_workspace *w = solver->work;
+  sap_plan_take_loops(&solver->plan, set);
   CHECK_EQUAL(sap_solver_load(solver, &scene.problem, NULL), SAP_OK);
-  CHECK_EQUAL(w->graph.n_islands, 1);
-  sap_workspace_gather(w, &w->graph.island[0], scene.v, w->v);
+  CHECK_EQUAL(w->plan->graph.n_islands, 1);
+  sap_workspace_gather(w, &w->plan->graph.island[0], scene.v, w->v);
   return solver;
 }
 
@@ -122,7 +117,7 @@ static inline void for_all_sets(uint64_t seed, void (*check)(struct sap_workspac
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     sap_solver *solver = load(set);
     if (solver) {
-      check(&solver->work, &solver->work.graph.island[0]);
+      check(solver->work, &solver->plan.graph.island[0]);
       sap_solver_destroy(solver);
     }
   }
@@ -134,8 +129,8 @@ static inline int32_t scalar_of(const struct sap_workspace *w, int32_t i) {
   while (scene.first[t] > i) {
     --t;
   }
-  const int32_t node = w->graph.tree_position[t];
-  return node < 0 ? -1 : w->graph.tree.node_scalar[node] + i - scene.first[t];
+  const int32_t node = w->plan->graph.tree_position[t];
+  return node < 0 ? -1 : w->plan->graph.tree.node_scalar[node] + i - scene.first[t];
 }
 
 #endif

@@ -113,8 +113,8 @@ static inline int points_load(struct points *p) {
       !CHECK(sap_solver_load(p->solver, &p->problem, NULL) == SAP_OK)) {
     return 0;
   }
-  struct sap_workspace *w = &p->solver->work;
-  p->island = &w->graph.island[0];
+  struct sap_workspace *w = p->solver->work;
+  p->island = &w->plan->graph.island[0];
   sap_workspace_gather(w, p->island, p->v, w->v);
   sap_refresh(w, p->island);
   return CHECK(isfinite(sap_evaluate(w, p->island).cost));
@@ -172,7 +172,7 @@ static inline void points_check_bound(struct points *p, const struct points_law 
   uint64_t seed = 5;
   points_make(p, law->name, &seed);
   REQUIRE(points_load(p));
-  struct sap_workspace *w = &p->solver->work;
+  struct sap_workspace *w = p->solver->work;
   for (size_t k = 0; k < CHECK_COUNT(errors); ++k) {
     double reach[POINTS][3];
     for (int32_t i = 0; i < 3 * POINTS; ++i) {
@@ -184,7 +184,7 @@ static inline void points_check_bound(struct points *p, const struct points_law 
       for (int r = 0; r < 3; ++r) {
         found[r] = w->pool.dv_c[r][place];
       }
-      points_check_bound_of(p, law, w->graph.triple[place], found, reach[place], errors[k]);
+      points_check_bound_of(p, law, w->plan->graph.triple[place], found, reach[place], errors[k]);
     }
   }
   sap_solver_destroy(p->solver);
@@ -199,7 +199,7 @@ static inline void points_check_complementarity(struct points *p, enum sap_law_n
   uint64_t seed = 6;
   points_make(p, law, &seed);
   REQUIRE(points_load(p));
-  struct sap_workspace *w = &p->solver->work;
+  struct sap_workspace *w = p->solver->work;
   long double sum = 0;
   for (int32_t place = 0; place < POINTS; ++place) {
     double v_c[3], gamma[3];
@@ -207,7 +207,7 @@ static inline void points_check_complementarity(struct points *p, enum sap_law_n
       v_c[r] = w->pool.v_c[r][place] += check_random(&seed, -1, 1);
       gamma[r] = w->pool.gamma[r][place];
     }
-    sum += term(p, w->graph.triple[place], v_c, gamma);
+    sum += term(p, w->plan->graph.triple[place], v_c, gamma);
   }
   points_agree(sap_laws[law]->complementarity(&w->pool, 0, POINTS), sum, 1e-13L * sum);
   sap_solver_destroy(p->solver);

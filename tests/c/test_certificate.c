@@ -124,7 +124,8 @@ static void add_norms(int32_t n, const double *A, const long double *g, const lo
 /* of the tree at a position: g and e as the certificate takes them */
 static void add_tree(const struct sap_workspace *w, int32_t node, const double *impulse_error,
                      struct norms *norms) {
-  const int32_t t = w->graph.node_tree[node], n = sizes[t], s = w->graph.tree.node_scalar[node];
+  const int32_t t = w->plan->graph.node_tree[node], n = sizes[t],
+                s = w->plan->graph.tree.node_scalar[node];
   const struct sap_reduced_tree *reduced = w->reduced[node];
   const long double u = DBL_EPSILON;
   const int dense = !is_diagonal[t] || reduced;
@@ -165,7 +166,8 @@ static void check_island(struct sap_workspace *w, const struct sap_island *islan
   for (int32_t i = island->scalar_begin; at_minimum && i < island->scalar_end; ++i) {
     w->gradient[i] = 0; /* what is left is the share of round-off */
   }
-  w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, impulse_error);
+  w->plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps,
+                                         impulse_error);
   const long double error = scaled_error(w, island, impulse_error);
   CHECK(fabsl(sap_bound_error(w, island) - error) <= 1e-12L * error);
   for (int32_t node = island->node_begin; node < island->node_end; ++node) {
@@ -189,10 +191,10 @@ static void bound_is_its_formula(void) {
     /* a solve, not sap_solver_load(): reduces trees */
     REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
     CHECK_EQUAL(solution.n_islands, 2);
-    struct sap_workspace *w = &solver->work;
-    for (int32_t i = 0; i < w->graph.n_islands; ++i) {
-      check_island(w, &w->graph.island[i], 0);
-      check_island(w, &w->graph.island[i], 1);
+    struct sap_workspace *w = solver->work;
+    for (int32_t i = 0; i < w->plan->graph.n_islands; ++i) {
+      check_island(w, &w->plan->graph.island[i], 0);
+      check_island(w, &w->plan->graph.island[i], 1);
     }
     sap_solver_destroy(solver);
   }

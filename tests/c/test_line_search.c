@@ -20,17 +20,17 @@ static sap_solver *load(const sap_problem *problem, const double *v) {
     return NULL;
   }
   CHECK_EQUAL(sap_solver_load(solver, problem, NULL), SAP_OK);
-  CHECK_EQUAL(solver->work.graph.n_islands, 1);
-  sap_workspace_gather(&solver->work, &solver->work.graph.island[0], v, solver->work.v);
-  sap_refresh(&solver->work, &solver->work.graph.island[0]);
-  sap_evaluate(&solver->work, &solver->work.graph.island[0]);
+  CHECK_EQUAL(solver->plan.graph.n_islands, 1);
+  sap_workspace_gather(solver->work, &solver->plan.graph.island[0], v, solver->work->v);
+  sap_refresh(solver->work, &solver->plan.graph.island[0]);
+  sap_evaluate(solver->work, &solver->plan.graph.island[0]);
   return solver;
 }
 
 static struct sap_line line_along(sap_solver *solver, const double *dv) {
-  const struct sap_island *island = &solver->work.graph.island[0];
-  sap_workspace_gather(&solver->work, island, dv, solver->work.dv);
-  return sap_line_make(&solver->work, island);
+  const struct sap_island *island = &solver->plan.graph.island[0];
+  sap_workspace_gather(solver->work, island, dv, solver->work->dv);
+  return sap_line_make(solver->work, island);
 }
 
 /* ---- random lines ---- */
@@ -63,7 +63,7 @@ static void for_random_lines(void (*check)(const struct sap_line *line, const sa
     for (int64_t i = 0; i < scene.sizes.nv; ++i) {
       dv[i] *= factor;
     }
-    sap_evaluate(&solver->work, &solver->work.graph.island[0]);
+    sap_evaluate(solver->work, &solver->plan.graph.island[0]);
     const struct sap_line line = line_along(solver, dv);
     if (CHECK(line.product.slope < 0)) {
       check(&line, &solver->settings);

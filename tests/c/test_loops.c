@@ -7,10 +7,10 @@
 
 static void check_products(struct sap_workspace *w, const struct sap_island *island) {
   double x_c[3 * CONTACTS], sums[NV] = {0};
-  w->jacobian_loops->multiply(&w->J, island, w->v, w->pool.v_c);
+  w->plan->jacobian_loops->multiply(&w->J, island, w->v, w->pool.v_c);
   for (int32_t place = 0; place < CONTACTS; ++place) {
     for (int r = 0; r < 3; ++r) {
-      const int32_t row = 3 * w->graph.triple[place] + r;
+      const int32_t row = 3 * w->plan->graph.triple[place] + r;
       double sum = 0;
       for (int32_t j = 0; j < NV; ++j) {
         sum += scene.dense_J[row][j] * scene.v[j];
@@ -24,7 +24,7 @@ static void check_products(struct sap_workspace *w, const struct sap_island *isl
       sums[j] += scene.dense_J[row][j] * x_c[row];
     }
   }
-  w->jacobian_loops->multiply_transposed(&w->J, island, w->pool.v_c, w->dv);
+  w->plan->jacobian_loops->multiply_transposed(&w->J, island, w->pool.v_c, w->dv);
   for (int32_t j = 0; j < NV; ++j) {
     const int32_t scalar = scalar_of(w, j);
     if (scalar >= 0) {
@@ -37,25 +37,26 @@ static void products_with_J(void) { for_all_sets(1, check_products); }
 
 /* entry (i, j), i of the later position, of the assembled H */
 static double entry(const struct sap_workspace *w, int32_t i, int32_t j) {
-  const struct sap_junction_tree *tree = &w->graph.tree;
+  const struct sap_junction_tree *tree = &w->plan->graph.tree;
   const int32_t row = sap_node_of_scalar(tree, 0, i), column = sap_node_of_scalar(tree, 0, j);
-  struct sap_place place = w->factor.diagonal[row];
+  struct sap_place place = w->plan->factor.diagonal[row];
   if (row != column) {
     int32_t e = 0;
-    while (e < tree->n_edges && (w->graph.edge_high[e] != row || w->graph.edge_low[e] != column)) {
+    while (e < tree->n_edges &&
+           (w->plan->graph.edge_high[e] != row || w->plan->graph.edge_low[e] != column)) {
       ++e;
     }
     if (e == tree->n_edges) {
       return 0;
     }
-    place = w->factor.edge[e];
+    place = w->plan->factor.edge[e];
   }
   const int64_t at =
       (int64_t)(j - tree->node_scalar[column]) * place.ld + i - tree->node_scalar[row];
-  const void *values = sap_factor_panels(&w->factor, 0);
+  const void *values = sap_factor_panels(&w->plan->factor, 0);
   const int64_t index = (int64_t)place.offset + at;
-  return w->factor.precision[0] == SAP_SINGLE ? (double)((const float *)values)[index]
-                                              : ((const double *)values)[index];
+  return w->plan->factor.precision[0] == SAP_SINGLE ? (double)((const float *)values)[index]
+                                                    : ((const double *)values)[index];
 }
 
 static void check_hessian_in(enum sap_precision precision, double tolerance,
@@ -74,7 +75,7 @@ static void check_hessian_in(enum sap_precision precision, double tolerance,
     const double G[3][3] = {{g[SAP_G_11][place], g[SAP_G_12][place], g[SAP_G_1N][place]},
                             {g[SAP_G_12][place], g[SAP_G_22][place], g[SAP_G_2N][place]},
                             {g[SAP_G_1N][place], g[SAP_G_2N][place], g[SAP_G_NN][place]}};
-    const int32_t row = 3 * w->graph.triple[place];
+    const int32_t row = 3 * w->plan->graph.triple[place];
     acting += G[2][2] > 0;
     for (int32_t k = 0; k < 9 * NV * NV; ++k) {
       const int32_t r = k / (3 * NV * NV), c = k / (NV * NV) % 3, i = k / NV % NV, j = k % NV;

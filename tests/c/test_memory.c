@@ -199,15 +199,16 @@ static long fail_each_allocation(void) {
 static void every_failed_allocation_is_a_clean_error(void) {
   uint64_t seed = 42;
   scene_make(&scene, 12, 20, &seed);
-  /* check, regularize, solver, and the blocks of the workspace: reduction, graph, rows, numbers */
-  CHECK_EQUAL(fail_each_allocation(), 7);
+  /* check, regularize, solver, the blocks of the plan (reduction, graph, rows, numbers), and that of
+   * the islands */
+  CHECK_EQUAL(fail_each_allocation(), 8);
   /* the triples that rows of groups are put into */
   add_groups();
-  CHECK_EQUAL(fail_each_allocation(), 8);
+  CHECK_EQUAL(fail_each_allocation(), 9);
   /* or that tell contacts with cores from others */
   scene_make(&scene, 12, 20, &seed);
   add_barriers();
-  CHECK_EQUAL(fail_each_allocation(), 8);
+  CHECK_EQUAL(fail_each_allocation(), 9);
 }
 
 static void failed_allocation_of_a_group_is_a_clean_error(void) {

@@ -118,7 +118,7 @@ static sap_solution solve(sap_solver *solver, const struct robots *r, struct out
   return solution;
 }
 
-static int32_t n_scalars(const sap_solver *solver) { return solver->work.graph.tree.n_scalars; }
+static int32_t n_scalars(const sap_solver *solver) { return solver->plan.graph.tree.n_scalars; }
 
 /* |x - y|_A over all trees */
 static double distance(const struct robots *r, const double *x, const double *y) {
@@ -365,9 +365,9 @@ static void a_solve_repeats_bit_by_bit(void) {
   sap_solver *solver = make(1e-6);
   solve(solver, &robots, &reduced);
   const int32_t scalars = n_scalars(solver);
-  REQUIRE(solver->work.reduction.tree);
+  REQUIRE(solver->plan.reduction.tree);
   for (int64_t t = 0, v = 0; t < 6; v += robots.tree_nv[t++]) {
-    const struct sap_reduced_tree *tree = solver->work.reduction.tree[t];
+    const struct sap_reduced_tree *tree = solver->plan.reduction.tree[t];
     for (int32_t k = 0; tree && k < tree->n_u; ++k) {
       robots.v_guess[v + tree->u[k]] += 100;
     }
@@ -404,7 +404,7 @@ static void bad_reduced_trees_are_named(void) {
   uint64_t seed = 76;
   make_robots(&robots, 4, 8, 0.5, &seed);
   solve(solver, &robots, &reduced);
-  REQUIRE(solver->work.reduction.tree && solver->work.reduction.tree[3]);
+  REQUIRE(solver->plan.reduction.tree && solver->plan.reduction.tree[3]);
   const int64_t A_3 = robots.sizes.nA - (int64_t)robots.tree_nv[3] * robots.tree_nv[3];
   const int64_t J_last = robots.sizes.nJ - 1;
 #define CHECK_REFUSED(change, status, name, at)                                              \

@@ -18,8 +18,8 @@ struct patch {
 
 static void describe(const struct sap_workspace *w, const struct sap_patch *at, int32_t n_steps,
                      struct patch *patch) {
-  const int32_t n_low = sizes_of_trees[w->graph.node_tree[at->low]];
-  const int32_t n_high = at->high < 0 ? n_low : sizes_of_trees[w->graph.node_tree[at->high]];
+  const int32_t n_low = sizes_of_trees[w->plan->graph.node_tree[at->low]];
+  const int32_t n_high = at->high < 0 ? n_low : sizes_of_trees[w->plan->graph.node_tree[at->high]];
   *patch = (struct patch){.at = at,
                           .n = n_low + n_high,
                           .is_short = n_low <= 8 && n_high <= 8,
@@ -44,7 +44,7 @@ static long double reach_of_row(const struct patch *patch, int32_t row) {
 static void add_entry_by_entry(const struct sap_workspace *w, const struct patch *patch,
                                long double e[NV]) {
   for (int32_t place = patch->at->begin; place < patch->at->end; ++place) {
-    const int32_t i = w->graph.triple[place];
+    const int32_t i = w->plan->graph.triple[place];
     const long double R[3] = {scene.R_t[i], scene.R_t[i], scene.R_n[i]};
     const double v_hat[3] = {scene.v_hat_t[2 * i], scene.v_hat_t[2 * i + 1], scene.v_hat_n[i]};
     long double square = 0;
@@ -68,7 +68,7 @@ static void add_by_peaks(const struct sap_workspace *w, const struct patch *patc
                          long double e[NV]) {
   long double p[2][NV] = {{0}}, reach[2] = {0}, error[2] = {0};
   for (int32_t place = patch->at->begin; place < patch->at->end; ++place) {
-    const double (*J)[NV] = &scene.dense_J[3 * w->graph.triple[place]];
+    const double (*J)[NV] = &scene.dense_J[3 * w->plan->graph.triple[place]];
     for (int32_t j = 0; j < NV; ++j) {
       p[0][j] = fmaxl(p[0][j], fabsl(J[0][j]) + fabsl(J[1][j]));
       p[1][j] = fmaxl(p[1][j], fabsl(J[2][j]));
@@ -80,7 +80,7 @@ static void add_by_peaks(const struct sap_workspace *w, const struct patch *patc
   }
   const long double row = (patch->n + 6 + patch->roundings) * u, impulse = (16 + patch->terms) * u;
   for (int32_t place = patch->at->begin; place < patch->at->end; ++place) {
-    const int32_t i = w->graph.triple[place];
+    const int32_t i = w->plan->graph.triple[place];
     const long double R_t = scene.R_t[i], R_n = scene.R_n[i], mixed = sqrtl(R_t * R_n);
     const long double slip = fabsl(scene.v_hat_t[2 * i]) + fabsl(scene.v_hat_t[2 * i + 1]);
     const long double d_t = row * reach[0] + 4 * u * slip;
@@ -101,13 +101,13 @@ static void sum_patches(const struct sap_workspace *w, int32_t n_steps, long dou
   int n_short = 0;
   memset(e, 0, NV * sizeof *e);
   memset(least, 0, NV * sizeof *least);
-  for (int32_t p = 0; p < w->graph.n_patches; ++p) {
-    describe(w, &w->graph.patch[p], n_steps, &patch);
+  for (int32_t p = 0; p < w->plan->graph.n_patches; ++p) {
+    describe(w, &w->plan->graph.patch[p], n_steps, &patch);
     (patch.is_short ? add_by_peaks : add_entry_by_entry)(w, &patch, e);
     add_entry_by_entry(w, &patch, least);
     n_short += patch.is_short;
   }
-  CHECK(n_short > 3 && n_short < w->graph.n_patches - 3);
+  CHECK(n_short > 3 && n_short < w->plan->graph.n_patches - 3);
 }
 
 static void check_formula(struct sap_workspace *w, const struct sap_island *island) {
@@ -116,7 +116,7 @@ static void check_formula(struct sap_workspace *w, const struct sap_island *isla
   sap_refresh(w, island);
   sap_evaluate(w, island);
   for (int32_t n_steps = 0; n_steps <= 50; n_steps += 25) {
-    w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, n_steps, bound);
+    w->plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, n_steps, bound);
     sum_patches(w, n_steps, expected, least);
     for (int32_t j = 0; j < NV; ++j) {
       const int32_t scalar = scalar_of(w, j);
@@ -140,18 +140,18 @@ static void check_errors(struct sap_workspace *w, const struct sap_island *islan
   double impulse[NV], bound[NV];
   sap_refresh(w, island);
   sap_evaluate(w, island);
-  w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, 0, bound);
+  w->plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, 0, bound);
   memcpy(impulse, w->impulse, sizeof impulse);
-  for (int32_t p = 0; p < w->graph.n_patches; ++p) {
-    describe(w, &w->graph.patch[p], 0, &patch);
+  for (int32_t p = 0; p < w->plan->graph.n_patches; ++p) {
+    describe(w, &w->plan->graph.patch[p], 0, &patch);
     for (int32_t k = 3 * patch.at->begin; k < 3 * patch.at->end; ++k) {
       const double sign = check_random_bits(&seed) & 1 ? 1 : -1;
-      const long double reach = reach_of_row(&patch, 3 * w->graph.triple[k / 3] + k % 3);
+      const long double reach = reach_of_row(&patch, 3 * w->plan->graph.triple[k / 3] + k % 3);
       w->pool.v_c[k % 3][k / 3] += sign * scale * (double)(patch.n * u * reach);
     }
   }
   sap_evaluate(w, island);
-  for (int32_t j = 0; j < w->graph.tree.n_scalars; ++j) {
+  for (int32_t j = 0; j < w->plan->graph.tree.n_scalars; ++j) {
     CHECK(fabs(w->impulse[j] - impulse[j]) <= scale * bound[j]);
   }
 }
@@ -167,7 +167,7 @@ static void check_bound_of_sums(struct sap_workspace *w, const struct sap_island
   sap_refresh(w, island);
   sap_evaluate(w, island);
   for (int32_t k = 0; k < STEPS; ++k) {
-    for (int32_t j = 0; k % 2 == 0 && j < w->graph.tree.n_scalars; ++j) {
+    for (int32_t j = 0; k % 2 == 0 && j < w->plan->graph.tree.n_scalars; ++j) {
       w->dv[j] = check_random(&seed, -1, 1);
     }
     const struct sap_line line = sap_line_make(w, island);
@@ -176,11 +176,11 @@ static void check_bound_of_sums(struct sap_workspace *w, const struct sap_island
   CHECK(w->n_steps == STEPS);
   sap_evaluate(w, island);
   memcpy(impulse, w->impulse, sizeof impulse);
-  w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, bound);
+  w->plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, bound);
   sap_verify(w, island);
   CHECK(w->n_steps == 0);
-  w->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, fresh);
-  for (int32_t j = 0; j < w->graph.tree.n_scalars; ++j) {
+  w->plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, fresh);
+  for (int32_t j = 0; j < w->plan->graph.tree.n_scalars; ++j) {
     const double change = fabs(w->impulse[j] - impulse[j]);
     CHECK(change <= bound[j] + fresh[j]);
     CHECK(fresh[j] <= bound[j] && w->reach[j] == fabs(w->v[j]));
