@@ -243,7 +243,7 @@ static void lists_keep_what_they_promise(void) {
     make_problem(trial % 3 > 0, &seed);
     sap_solver *solver = make_solver(islands);
     REQUIRE(solver && sap_solver_load(solver, &scene.problem, NULL) == SAP_OK);
-    const struct sap_graph *graph = &solver->work.graph;
+    const struct sap_graph *graph = &solver->plan.graph;
     const struct sap_triples *triples = &solver->work.triples;
     check_patches(graph, triples);
     check_edges(graph);
