@@ -11,8 +11,8 @@ import pytest
 
 import sapwood
 from sapwood import CoreKind, reference
+from sapwood.reference import barrier as mirror
 from sapwood.reference import contact as compliant
-from sapwood.reference import core as mirror
 
 SEED = 20251121
 KINDS = [CoreKind.log, CoreKind.exp]

@@ -6,7 +6,7 @@ beside the lines, and the same tests run on both. It is meant to be read and to 
 not to be fast.
 
     contact         projection, cost and Hessian of a contact                    (18), (29)-(33)
-    core            barriers around them: the rigid core
+    barrier         barriers around them: the rigid core
     clamp           impulse, cost and derivative of every other kind of constraint
     pools           what the objective asks of a kind
     regularization  physical parameters to R and v_hat                           (21), (22)
@@ -16,20 +16,20 @@ not to be fast.
     direction       Newton's direction, primal-dual friction, sticking start    VIII-A
     line_search     exact search and backtracking                                VIII-B
     certificate     proved bounds on the error                                   lemma 2
-    newton          algorithm 1, stopping rule (20), errors (24), (25)
+    newton          algorithm 1, stopping rule (20)
+    solver          island by island, errors (24), (25)
 """
 
 from sapwood.settings import SapSettings
 from sapwood.solution import Region, Solution, Status
 from sapwood.solver import Evaluation, LineValues
 
+from .barrier import contact_cost, project
 from .certificate import gradient_round_off, velocity_error_bound
 from .cholesky import BlockCholesky, NotPositiveDefinite
 from .clamp import clamp, clamp_cost_difference
 from .contact import contact_cost_difference
-from .core import contact_cost, project
 from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree, touching
-from .newton import SapSolver, solve
 from .objective import Line, Objective, Part, Point
 from .pools import ContactPool, Patch, Pool, RowPool
 from .regularization import (
@@ -39,6 +39,7 @@ from .regularization import (
     regularize,
     regularize_group,
 )
+from .solver import SapSolver, solve
 
 __all__ = [
     "BlockCholesky",

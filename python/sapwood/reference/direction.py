@@ -42,8 +42,8 @@ from numpy.typing import NDArray
 
 from sapwood.settings import SapSettings
 
+from .barrier_pool import BarrierPool
 from .cholesky import BlockCholesky, NotPositiveDefinite, factor_dense, solve_lower, solve_upper
-from .core_pool import CorePool
 from .objective import Objective, Point
 from .pools import Dual
 
@@ -67,7 +67,7 @@ def prefers_single(objective: Objective, settings: SapSettings) -> bool:
         settings.mixed_precision
         and settings.factorization == "supernodal"
         and sum(len(A) for A in objective.A.values()) >= 72
-        and not isinstance(objective.pools[0], CorePool)
+        and not isinstance(objective.pools[0], BarrierPool)
     )
 
 

@@ -1,4 +1,4 @@
-"""Starts inside of the domains of barriers (`core`).
+"""Starts inside of the domains of barriers (`barrier`).
 
 A guess outside is moved towards v = 0, where every contact is inside, for those that start too deep
 have been given a larger kappa, unless a surface moves. Where one does, the start is the minimiser

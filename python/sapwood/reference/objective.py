@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood.problem.contact_problem import ContactProblem
 
-from .core_pool import CorePool
+from .barrier_pool import BarrierPool
 from .pools import ContactPool, Pool, RowPool, State
 
 Array = NDArray[np.float64]
@@ -87,7 +87,7 @@ class Objective:
         chosen = np.zeros(problem.n_trees, dtype=bool)
         chosen[list(self.trees)] = True
         rows = [RowPool(problem, k, chosen) for k in range(len(problem.constraints))]
-        contact_pool = ContactPool if problem.core is None else CorePool
+        contact_pool = ContactPool if problem.core is None else BarrierPool
         self.pools: tuple[Pool, ...] = (contact_pool(problem, chosen, soft_norm), *rows)
 
         # where the velocities of each tree lie here and in the problem

@@ -1,0 +1,161 @@
+"""The semi-analytic primal solver: island by island, and what it reports."""
+
+from __future__ import annotations
+
+import time
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood.problem.contact_problem import ContactProblem
+from sapwood.settings import DEFAULT_SETTINGS, SapSettings
+from sapwood.solution import ConstraintSolution, Solution, Status
+from sapwood.solver import Evaluation, LineValues
+
+from .barrier_pool import BarrierPool
+from .certificate import velocity_error_bound
+from .direction import solve_hessian
+from .graph import islands, touching
+from .newton import minimize_with_barriers
+from .objective import Objective, Point
+
+HISTORY_DTYPE = np.dtype(
+    [
+        ("island", np.int32),
+        ("iteration", np.int32),
+        ("trials", np.int32),
+        ("step", np.float64),
+        ("cost", np.float64),
+        ("decrease", np.float64),
+        ("momentum_error", np.float64),
+    ]
+)
+
+
+def solve(
+    problem: ContactProblem,
+    v_guess: ArrayLike | None = None,
+    settings: SapSettings | None = None,
+) -> Solution:
+    """Solve a contact problem, like `sapwood.solve`; takes and returns what that does.
+
+    Trees that no constraint touches keep v = v* and count nowhere, e_m included. With
+    `settings.islands` each island is solved and stopped by itself; without, all are solved as one.
+    """
+    start = time.perf_counter()
+    settings = DEFAULT_SETTINGS if settings is None else settings
+    if v_guess is None:
+        v_guess = problem.v_star if problem.v_guess is None else problem.v_guess
+    guess = np.asarray(v_guess, dtype=float)
+
+    island, n_islands = islands(problem.n_trees, *touching(problem))
+    if settings.islands:
+        groups = [np.flatnonzero(island == k) for k in range(n_islands)]
+    else:
+        groups = [np.flatnonzero(island >= 0)] if n_islands else []
+
+    v = np.array(problem.v_star, dtype=float)
+    kappa = np.full(problem.n_contacts, np.inf)
+    runs, bounds = [], []
+    # overflow is an outcome, not a warning
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k, trees in enumerate(groups):
+            objective = Objective(problem, trees, settings.soft_norm)
+            start_v = guess[objective.velocities]
+            run = minimize_with_barriers(objective, start_v, settings, k, len(groups))
+            v[objective.velocities] = run.point.v
+            runs.append(run)
+            bounds.append(velocity_error_bound(objective, run.point))
+            if isinstance(objective.pools[0], BarrierPool):
+                kappa[objective.pools[0].members] = objective.pools[0].barrier.kappa
+
+        whole = Objective(problem, np.flatnonzero(island >= 0), settings.soft_norm)
+        core_scale = None
+        if isinstance(whole.pools[0], BarrierPool):
+            whole.pools[0].use(kappa)
+            core_scale = whole.pools[0].core_scale
+        point = whole.point(v[whole.velocities])
+        e_mu = complementarity_error(whole, point)
+    contacts, *rows = point.parts
+    bound = float(np.linalg.norm(bounds))
+    worst = max(runs, key=lambda run: int(run.status), default=None)
+    history = None
+    if settings.record_history:
+        history = np.array([r for run in runs for r in run.records], dtype=HISTORY_DTYPE)
+    return Solution(
+        v=v,
+        gamma=contacts.state.gamma,
+        v_c=contacts.v_c,
+        regions=cast("NDArray[np.int8]", contacts.state.regions),
+        constraints=tuple(
+            ConstraintSolution(
+                part.state.gamma[:, 0],
+                part.v_c[:, 0],
+                (group.lower < part.state.gamma[:, 0]) & (part.state.gamma[:, 0] < group.upper),
+            )
+            for group, part in zip(problem.constraints, rows, strict=True)
+        ),
+        core_scale=core_scale,
+        status=Status.converged if worst is None else worst.status,
+        iterations=max((run.iterations for run in runs), default=0),
+        total_iterations=sum(run.iterations for run in runs),
+        line_search_trials=sum(run.trials for run in runs),
+        n_islands=len(groups),
+        symbolic_reused=False,
+        momentum_error=point.momentum_error,
+        complementarity_error=e_mu,
+        velocity_error_bound=bound,
+        cost_gap_bound=bound**2 / 2.0,
+        cost=point.cost,
+        history=history,
+        timing={"seconds": time.perf_counter() - start},
+        tree=-1 if worst is None else worst.tree,
+    )
+
+
+def complementarity_error(objective: Objective, point: Point) -> float:
+    """e_mu (25): the mean over contacts and rows of |g_i . gamma_i|, over |l_p|."""
+    products = [
+        pool.complementarity(part.y, part.state)
+        for pool, part in zip(objective.pools, point.parts, strict=True)
+    ]
+    every = np.concatenate(products)
+    if point.cost == 0.0 or not len(every):
+        return 0.0
+    return float(np.mean(every) / abs(point.cost))
+
+
+class SapSolver:
+    """The reference behind the interface of `sapwood.SapSolver`; keeps nothing between calls."""
+
+    def __init__(self, settings: SapSettings | None = None) -> None:
+        self.settings = DEFAULT_SETTINGS if settings is None else settings
+
+    def solve(self, problem: ContactProblem, v_guess: ArrayLike | None = None) -> Solution:
+        """See `solve`."""
+        return solve(problem, v_guess, self.settings)
+
+    def evaluate(self, problem: ContactProblem, v: ArrayLike) -> Evaluation:
+        """Cost, gradient (nv), Hessian (nv, nv) and Newton direction (nv) at v, of all trees."""
+        objective = Objective(problem, soft_norm=self.settings.soft_norm)
+        point = objective.point(v)
+        return Evaluation(
+            cost=point.cost,
+            gradient=point.gradient,
+            hessian=objective.hessian(point.G),
+            direction=solve_hessian(
+                objective, point.G, -point.gradient, self.settings.factorization
+            ),
+        )
+
+    def along_line(
+        self, problem: ContactProblem, v: ArrayLike, dv: ArrayLike, alpha: ArrayLike
+    ) -> LineValues:
+        """l(v + alpha dv) - l(v) and its first two derivatives in alpha, at each alpha (...)."""
+        objective = Objective(problem, soft_norm=self.settings.soft_norm)
+        line = objective.line(objective.point(v), dv)
+        alpha = np.asarray(alpha, dtype=float)
+        values = [(line.difference(a), *line.derivatives(a)) for a in alpha.ravel()]
+        columns = np.array(values).reshape(-1, 3).T
+        return LineValues(*(column.reshape(alpha.shape) for column in columns))
