@@ -244,7 +244,7 @@ static void lists_keep_what_they_promise(void) {
     sap_solver *solver = make_solver(islands);
     REQUIRE(solver && sap_solver_load(solver, &scene.problem, NULL) == SAP_OK);
     const struct sap_graph *graph = &solver->plan.graph;
-    const struct sap_triples *triples = &solver->work.triples;
+    const struct sap_triples *triples = &solver->plan.triples;
     check_patches(graph, triples);
     check_edges(graph);
     check_trees(graph, triples);
