@@ -1,21 +1,22 @@
 """The command ``sapwood``, one module per subcommand.
 
-Exit codes: 0 success; 1 a solver or a file failed; 2 the command cannot be carried out as given
-(usage, a folder that cannot be written to, a missing optional package); 130 ended by Ctrl-C. Errors
-are one line on the standard error stream. Packages beyond NumPy are imported by the commands that
-need them.
+Exit codes: 0 success; 1 a solver or a file failed, the standard output among them; 2 the command
+cannot be carried out as given (usage, a folder that cannot be written to, a missing optional
+package); 130 ended by Ctrl-C. Errors are one line on the standard error stream. Packages beyond
+NumPy are imported by the commands that need them.
 """
 
 from __future__ import annotations
 
-import argparse
+import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 
 import sapwood
 from sapwood.cli import info, solve
-from sapwood.cli.command import FAILURE, INTERRUPTED, USAGE, CommandError, Parser
+from sapwood.cli.command import FAILURE, INTERRUPTED, USAGE, CommandError, Parser, tell
 from sapwood.studies.commands import clutter, figure
 
 _COMMANDS = (clutter, figure, solve, info)
@@ -34,25 +35,45 @@ def main(argv: Sequence[str] | None = None) -> int:
     SystemExit
         From ``--help``, ``--version`` and usage errors, as argparse does.
     """
-    arguments = _parser().parse_args(argv)
-    command: Callable[[argparse.Namespace], int] = arguments.command
+    _prepare_streams()
     try:
-        code = command(arguments)
+        arguments = _parser().parse_args(argv)
+        code: int = arguments.command(arguments)
         sys.stdout.flush()
         return code
     except CommandError as error:
-        print(f"sapwood: error: {error}", file=sys.stderr)
+        tell(f"error: {error}")
         return USAGE
     except MemoryError:
-        print("sapwood: error: out of memory", file=sys.stderr)
+        tell("error: out of memory")
         return FAILURE
     except KeyboardInterrupt:
-        print("sapwood: interrupted", file=sys.stderr)
+        tell("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        # the reader of a pipe has left: stay silent, also when Python flushes at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        # a reader of a pipe that has left wants to hear no more
+        if not isinstance(error, BrokenPipeError):
+            tell(f"error: {error.filename or 'standard output'}: {error.strerror}")
+        _close_output()
         return FAILURE
+
+
+def _prepare_streams() -> None:
+    """Let every text be printed: somewhere, and somehow."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            # closed by who started the program
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            # names of files are no text in every language
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _close_output() -> None:
+    """Keep Python from saying at exit that the standard output fails."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> Parser:

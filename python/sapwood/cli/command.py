@@ -5,8 +5,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import math
+import sys
 from collections.abc import Callable
-from typing import NoReturn, TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 T = TypeVar("T", int, float)
 
@@ -18,7 +23,12 @@ class CommandError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+    """A parser whose errors are one line, and that says where its help cannot be printed."""
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        """Let the caller see what argparse would pass over."""
+        (file or sys.stderr).write(message)
+        sys.stdout.flush()
 
     def error(self, message: str) -> NoReturn:
         """End the program with the message and how to get help."""
@@ -67,6 +77,12 @@ def require(package: str, extra: str, command: str) -> None:
     # an installed package may refuse its surroundings in its own way
     except Exception as error:
         raise CommandError(f"{command} cannot import {package}: {one_line(error)}") from None
+
+
+def tell(text: str) -> None:
+    """Print a line on the standard error stream; where that fails there is nobody to be told."""
+    with suppress(OSError):
+        print(f"sapwood: {text}".replace("\n", "\\n"), file=sys.stderr)
 
 
 def one_line(error: Exception) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
 from contextlib import nullcontext
 from dataclasses import astuple, dataclass, fields
@@ -19,6 +18,7 @@ from sapwood.cli.command import (
     add_line_search,
     number,
     one_line,
+    tell,
     tolerance,
 )
 from sapwood.files import RowFile
@@ -102,9 +102,9 @@ def _run(arguments: argparse.Namespace) -> int:
         for file in arguments.files:
             try:
                 row = _file(file, settings, arguments.repeat)
-            except (OSError, ValueError, TypeError) as error:
+            except (OSError, ValueError, MemoryError) as error:
                 print(f"{file:<{width}}  failed", flush=True)
-                print(f"sapwood: error: {_file_error(file, error)}", file=sys.stderr)
+                tell(f"error: {_file_error(file, error)}")
                 code = FAILURE
                 continue
             print(_line(row, width), flush=True)

@@ -100,7 +100,13 @@ def _attempt(command: list[str], backend: str, timeout: float) -> str | None:
     environment = os.environ | {"MUJOCO_GL": backend, "PYTHONPATH": search_path}
     try:
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=timeout, check=False
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return f"no picture within {timeout:g} s"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,9 @@ from sapwood.cli.command import (
     CommandError,
     add_line_search,
     number,
+    one_line,
     require,
+    tell,
     tolerance,
 )
 
@@ -100,26 +101,29 @@ def _run(arguments: argparse.Namespace) -> int:
             **options, compare=arguments.compare, out=out, progress=not arguments.quiet
         )
     except OSError as error:
-        raise CommandError(f"cannot write to {out}: {error.strerror or error}") from None
+        raise CommandError(f"cannot write to {out}: {one_line(error)}") from None
 
     runs = [result] if result.compared is None else [result, result.compared]
-    written = [each.csv for each in runs] + [out / "summary.json"]
-    if result.steps.size:
-        written.append(_figure(runs, out / "steps.png"))
     interrupted = any(each.interrupted for each in runs)
-    if not (interrupted or arguments.no_picture or result.failure):
-        written += _picture(result, out / "scene.png")
+    written = [each.csv for each in runs] + [out / "summary.json"]
+    try:
+        if result.steps.size:
+            written.append(_figure(runs, out / "steps.png"))
+        if not (interrupted or arguments.no_picture or result.failure):
+            written += _picture(result, out / "scene.png")
+    except OSError as error:
+        raise CommandError(f"cannot write to {out}: {one_line(error)}") from None
     if not arguments.quiet:
         print(_report(runs))
         print("written: " + ", ".join(map(str, written)))
 
     for each in runs:
         for warning in _warnings(each):
-            print(f"sapwood: warning: {each.solver}: {warning}", file=sys.stderr)
+            tell(f"warning: {each.solver}: {warning}")
         if each.failure is not None:
-            print(f"sapwood: error: {each.solver}: {each.failure}", file=sys.stderr)
+            tell(f"error: {each.solver}: {each.failure}")
     if interrupted:
-        print("sapwood: interrupted; what was simulated is kept", file=sys.stderr)
+        tell("interrupted; what was simulated is kept")
         return INTERRUPTED
     # an answer that is not accurate is a failure of the run; stalling at round-off is not
     outcomes = set(result.steps["status"].tolist()) - {"converged", "stalled"}
@@ -148,7 +152,7 @@ def _picture(result: ClutterRun, path: Path) -> list[Path]:
     try:
         render_scene(result.model, result.qpos, path)
     except RenderingError as error:
-        print(f"sapwood: no picture: {error}", file=sys.stderr)
+        tell(f"no picture: {error}")
         return []
     return [path]
 

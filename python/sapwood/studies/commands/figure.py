@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from sapwood.cli.command import (
     number,
     one_line,
     require,
+    tell,
 )
 
 
@@ -103,7 +103,7 @@ def _make(name: str, arguments: argparse.Namespace) -> int:
             scheduler=arguments.scheduler,
             resume=not arguments.no_resume,
             progress=not arguments.quiet,
-            say=lambda text: print(f"sapwood: {text}", file=sys.stderr),
+            say=tell,
         )
     except SchedulerError as error:
         raise CommandError(str(error)) from None
@@ -118,12 +118,11 @@ def _make(name: str, arguments: argparse.Namespace) -> int:
         print("written: " + ", ".join(map(str, written)))
     if result.interrupted:
         last = result.sweeps[-1]
-        print(
-            f"sapwood: interrupted, {last.missing} of {last.points} points of {last.csv.stem} "
-            "are missing; the same command goes on from here",
-            file=sys.stderr,
+        tell(
+            f"interrupted, {last.missing} of {last.points} points of {last.csv.stem} "
+            "are missing; the same command goes on from here"
         )
         return INTERRUPTED
     if result.undrawn:
-        print(f"sapwood: error: figure {name}: {result.undrawn}", file=sys.stderr)
+        tell(f"error: figure {name}: {result.undrawn}")
     return FAILURE if any(sweep.failures for sweep in result.sweeps) else SUCCESS

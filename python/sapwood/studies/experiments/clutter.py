@@ -17,7 +17,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -109,7 +109,7 @@ class ClutterSummary:
         Of the last step, m and m/s.
     resting
         The final state against the estimates of section IX; None for MuJoCo's solver, whose
-        contacts are a little different.
+        contacts are a little different, and where the parameters make no problem of that state.
     """
 
     steps: int
@@ -314,7 +314,9 @@ def _summarise(
     resting = None
     if isinstance(simulation, SapSimulation):
         gravity = float(np.linalg.norm(model.opt.gravity))
-        resting = resting_state(simulation.stepper.problem(data), gravity)
+        # parameters may be so extreme that the last state poses no problem
+        with suppress(StepError, ValueError):
+            resting = resting_state(simulation.stepper.problem(data), gravity)
     simulated = float(steps["time"][-1])
     settled = steps["iterations"][len(steps) // 2 :]
     return ClutterSummary(
