@@ -1,4 +1,4 @@
-"""Second names of packages: ``sapwood.experiments`` is ``sapwood.experiments``, and so on.
+"""Second names of packages: ``sapwood.experiments`` is ``sapwood.studies.experiments``.
 
 A module is loaded once, whichever name it is asked for by.
 """

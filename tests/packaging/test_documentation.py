@@ -15,7 +15,23 @@ import pytest
 import sapwood
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PAGES = sorted(
+    page
+    for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "tests/**/*.md")
+    for page in ROOT.glob(pattern)
+)
+# folders whose files are named in text, from the root
+SOURCES = (
+    "benchmarks",
+    "cmake",
+    "csrc",
+    "docs",
+    "examples",
+    "notebooks",
+    "python",
+    "scripts",
+    "tests",
+)
 
 # modules that act when imported
 NOT_IMPORTED = {"sapwood.__main__"}
@@ -166,3 +182,21 @@ def test_links_lead_somewhere(page):
         target for target in targets if "://" not in target and not (page.parent / target).exists()
     ]
     assert not missing
+
+
+def missing_files(text):
+    """Files that a text names, in code, by paths from the root that lead nowhere."""
+    named = re.findall(rf"`((?:{'|'.join(SOURCES)})/[\w./*<>-]*)`", text)
+    return [path for path in named if not list(ROOT.glob(re.sub("<[^>]*>", "*", path).rstrip("/")))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_that_a_page_names_exist(page):
+    assert missing_files(page.read_text()) == []
+
+
+def test_missing_files_are_found():
+    text = (
+        "`csrc/sap/newton.c` `csrc/sap/none.c` `csrc/<folder>/newton.c` `docs/*.none` `sapwood/x`"
+    )
+    assert missing_files(text) == ["csrc/sap/none.c", "docs/*.none"]
