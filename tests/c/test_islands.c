@@ -157,6 +157,45 @@ static void same_bits_for_any_number_of_threads(void) {
   CHECK(shared > 0);
 }
 
+/* the largest number of iterations, sums of all others, the worst outcome */
+static void statistics_are_those_of_all_islands(void) {
+  uint64_t seed = 78;
+  make_heaps(&heap, 1, 1, &seed);
+  for (int32_t threads = 1; threads <= 3; threads += 2) {
+    sap_solver *solver = make_solver(threads);
+    REQUIRE(solver);
+    REQUIRE(solve(solver, &heap.problem, 0, &results[0]) == SAP_OK);
+    const sap_solution *solution = &results[0].solution;
+    int32_t n, most = 0, total = 0, trials = 0, last_of_all = 0;
+    double cost = 0;
+    const sap_iteration *history = sap_solver_history(solver, &n);
+    for (int32_t k = 0; k < n; ++k) {
+      const int last = k + 1 == n || history[k + 1].island != history[k].island;
+      most = history[k].iteration > most ? history[k].iteration : most;
+      total += last ? history[k].iteration : 0;
+      cost += last ? history[k].cost : 0;
+      trials += history[k].trials;
+      last_of_all = history[k].iteration;
+    }
+    CHECK(most > last_of_all); /* of an island that is not the last one */
+    CHECK_EQUAL(solution->iterations, most);
+    CHECK_EQUAL(solution->total_iterations, total);
+    CHECK_EQUAL(solution->line_search_trials, trials);
+    CHECK_CLOSE(solution->cost, cost, 1e-12 * cost);
+    CHECK_EQUAL(solution->outcome, SAP_CONVERGED);
+    sap_solver_destroy(solver);
+    /* as many iterations as most islands need, but not all */
+    sap_settings settings = sap_settings_default();
+    settings.threads = threads;
+    settings.max_iterations = most - 1;
+    solver = NULL;
+    REQUIRE(sap_solver_create(&solver, &settings, NULL, NULL) == SAP_OK);
+    REQUIRE(solve(solver, &heap.problem, 0, &results[0]) == SAP_OK);
+    CHECK_EQUAL(solution->outcome, SAP_ITERATION_LIMIT);
+    sap_solver_destroy(solver);
+  }
+}
+
 /* contacts with cores, of which every third starts too deep: counted once, by whatever thread has
  * solved them, in every solve */
 static void deep_contacts_are_counted_once(void) {
@@ -349,6 +388,7 @@ static void every_failed_allocation_is_a_clean_error(void) {
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(same_bits_for_any_number_of_threads),
+      CHECK_TEST(statistics_are_those_of_all_islands),
       CHECK_TEST(deep_contacts_are_counted_once),
       CHECK_TEST(wrong_numbers_are_found_wherever_they_are),
       CHECK_TEST(two_solvers_work_in_two_threads),

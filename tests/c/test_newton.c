@@ -171,6 +171,68 @@ static void the_best_iterate_is_returned(void) {
   CHECK(kept > 20); /* the last iterate was not the best */
 }
 
+/* ---- directions ---- */
+
+/* Masses land obliquely: at the guess they slide, at the end they stick. The sticking start leads
+ * there in one step. */
+static void a_landing_takes_one_sticking_step(void) {
+  static struct masses masses;
+  double v[MASSES_NV], gamma[MASSES_NV];
+  make_masses(&masses, MASSES, MASSES, 0);
+  for (int32_t i = 0; i < MASSES; ++i) {
+    masses.mu[i] = 2;
+    masses.v_hat_n[i] = 1e-3;
+    masses.R_t[i] = 1e-6;
+    masses.v_star[3 * i] = 1;
+    masses.v_guess[3 * i] = 0.5; /* where the momentum is not 0 */
+    masses.v_guess[3 * i + 2] = -0.2;
+  }
+  for (int start = 0; start < 2; ++start) {
+    sap_settings settings = sap_settings_default();
+    settings.start = start == 0 ? SAP_START_STICKING : SAP_START_NEWTON;
+    sap_solver *solver = make(&settings);
+    int8_t regions[MASSES];
+    sap_solution solution = {.v = v, .gamma = gamma, .regions = regions};
+    REQUIRE(sap_solver_solve(solver, &masses.problem, masses.v_guess, &solution, NULL) == SAP_OK);
+    CHECK_EQUAL(solution.outcome, SAP_CONVERGED);
+    CHECK_EQUAL(regions[0], SAP_STICTION);
+    CHECK(start == 0 ? solution.iterations == 1 : solution.iterations > 1);
+    sap_solver_destroy(solver);
+  }
+}
+
+/* ---- the end of double precision ---- */
+
+/* A tolerance that no solve meets: it ends once three steps at round-off have not reduced the
+ * gradient by a tenth, not at the first one. */
+static void three_steps_that_bring_nothing_end_it(void) {
+  int32_t patient = 0, stalled = 0;
+  for (uint64_t trial = 0; trial < 100; ++trial) {
+    uint64_t seed = 300 + trial;
+    scene_make(&scene, 2 + (int32_t)(trial % 8), 1 + (int32_t)(trial % 30), &seed);
+    sap_settings settings = sap_settings_default();
+    settings.relative_tolerance = settings.absolute_tolerance = 0;
+    settings.islands = 0;
+    settings.record_history = 1;
+    sap_solver *solver = make(&settings);
+    sap_solution solution = scene_solution(&outputs);
+    REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
+    int32_t n, idle = 0;
+    const sap_iteration *history = sap_solver_history(solver, &n);
+    double least = INFINITY;
+    for (int32_t k = 0; k < n; ++k) {
+      idle += history[k].momentum_error > 0.89 * least;
+      least = fmin(least, history[k].momentum_error);
+    }
+    stalled += solution.outcome == SAP_STALLED;
+    patient += solution.outcome == SAP_STALLED && idle >= 3;
+    CHECK(solution.momentum_error < 1e-12);
+    sap_solver_destroy(solver);
+  }
+  /* some find no direction of descent any more */
+  CHECK(stalled > 90 && 10 * patient > 9 * stalled);
+}
+
 /* ---- detours ---- */
 
 static int8_t barrier[SCENE_CONTACTS];
@@ -253,6 +315,8 @@ int main(int argc, char **argv) {
       CHECK_TEST(absolute_tolerance_is_that_of_all_islands),
       CHECK_TEST(relative_tolerance_is_that_of_all_islands),
       CHECK_TEST(the_best_iterate_is_returned),
+      CHECK_TEST(a_landing_takes_one_sticking_step),
+      CHECK_TEST(three_steps_that_bring_nothing_end_it),
       CHECK_TEST(only_short_steps_in_a_row_end_a_try),
       CHECK_TEST(the_limit_is_that_of_all_tries),
   };
