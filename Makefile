@@ -12,7 +12,7 @@ SOURCES := $(shell find csrc python cmake -name __pycache__ -prune -o -print) \
 	CMakeLists.txt pyproject.toml
 C_FILES := $(shell find csrc tests/c examples -name '*.[ch]')
 
-.PHONY: help demo test test-c test-race test-python test-sanitized check lint format types warnings tidy clean
+.PHONY: help demo test test-c test-race test-python test-sanitized mutate check lint format types warnings tidy clean
 
 help:
 	@echo 'make demo     run the main job: 40 bodies dropped into a box; results/'
@@ -20,6 +20,7 @@ help:
 	@echo 'make check    static checks: formatting, linting, types, compiler warnings, clang-tidy'
 	@echo 'make format   format C and Python sources'
 	@echo 'make test-sanitized   Python tests on an extension module with sanitizers'
+	@echo 'make mutate   small mistakes in the sources, one at a time: does a test notice each?'
 	@echo 'make clean    remove everything that was built, .venv included'
 
 # ---- what is run -------------------------------------------------------------------------------
@@ -51,6 +52,10 @@ test-sanitized: .venv/test
 		PYTHONMALLOC=malloc PYTHONPATH=build/sanitized \
 		$(PY) -m pytest -m 'not slow' $(PYTEST_ARGS)
 
+# some 10 minutes; MUTATE_ARGS=newton selects
+mutate: .venv/test
+	$(PY) scripts/mutate $(MUTATE_ARGS)
+
 # ---- static checks -----------------------------------------------------------------------------
 
 check: lint types warnings tidy
@@ -59,6 +64,7 @@ lint: .venv/test
 	ruff check
 	ruff format --check
 	clang-format --dry-run -Werror $(C_FILES)
+	$(PY) scripts/mutate --check
 
 types: .venv/test
 	mypy
