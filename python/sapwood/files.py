@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import csv
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -89,7 +88,7 @@ class NewFile:
 
     def _open_aside(self) -> BinaryIO:
         folder, name = os.path.split(self._target)
-        aside = os.path.join(folder, f"{name[:_MOST_CHARACTERS]}.{secrets.token_hex(4)}.new")
+        aside = os.path.join(folder, f"{name[:_MOST_CHARACTERS]}.{os.urandom(4).hex()}.new")
         stream = open(aside, "xb")  # noqa: SIM115 (see close)
         try:
             if self._old is not None:

@@ -11,19 +11,21 @@ from __future__ import annotations
 import errno
 import math
 import os
-import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any, BinaryIO, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from zipfile import ZipInfo
 
 # how archives begin, the second one without members
 _BEGINNINGS = (b"PK\x03\x04", b"PK\x05\x06")
 _SUFFIX = ".npy"
 _VERSION = (1, 0)  # later ones have longer headers, for the fields of structures
-_MOST_OF_ONE = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}  # bytes that one can stand for
+_MOST_OF_ONE = {0: 1, 8: 1032}  # bytes that one stands for where it is stored, and deflated
 _NUMBERS, _TEXT = "biufcmM", "SU"  # kinds of dtypes
 _MOST_TEXT = 16  # times the size of the file: four bytes per letter, of which deflate saves as many
 _LAST_LETTER = 0x10FFFF  # of Unicode
@@ -74,10 +76,13 @@ class Archive:
     """
 
     def __init__(self, file: BinaryIO) -> None:
+        # not before it is needed: it brings much along
+        import zipfile
+
         if file.read(4) not in _BEGINNINGS:
             raise ValueError("not a .npz archive")
         self.n_bytes = os.fstat(file.fileno()).st_size
-        self._members: dict[str, zipfile.ZipInfo] = {}
+        self._members: dict[str, ZipInfo] = {}
         self._streams: dict[str, IO[bytes]] = {}
         self._headers: dict[str, Header] = {}
         with _damage():

@@ -19,7 +19,6 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from sapwood.processors import usable_processors
-from sapwood.studies.experiments.cluster import on_cluster
 from sapwood.studies.experiments.points import Outcome, Point
 from sapwood.studies.experiments.processes import on_cores
 
@@ -62,6 +61,9 @@ def map_points(
         not installed.
     """
     if scheduler is not None:
+        # what it needs would slow the start of every command
+        from sapwood.studies.experiments.cluster import on_cluster
+
         yield from on_cluster(function, points, scheduler, packages)
     else:
         yield from on_cores(function, points, usable_processors() if workers is None else workers)
