@@ -304,17 +304,16 @@ int sapwood_as_choice(PyObject *object, const char *name, const char *const *cho
     PyErr_Format(PyExc_TypeError, "%s must be a str, not %s", name, Py_TYPE(object)->tp_name);
     return -1;
   }
-  PyObject *listed = PyUnicode_FromString(choices[0]);
   for (int i = 0; choices[i] != NULL; i++) {
     if (PyUnicode_CompareWithASCIIString(object, choices[i]) == 0) {
-      Py_XDECREF(listed);
       return i;
     }
-    if (i > 0 && listed != NULL) {
-      PyObject *longer = PyUnicode_FromFormat("%U, %s", listed, choices[i]);
-      Py_DECREF(listed);
-      listed = longer;
-    }
+  }
+  PyObject *listed = PyUnicode_FromString(choices[0]);
+  for (int i = 1; choices[i] != NULL && listed != NULL; i++) {
+    PyObject *longer = PyUnicode_FromFormat("%U, %s", listed, choices[i]);
+    Py_DECREF(listed);
+    listed = longer;
   }
   if (listed != NULL) {
     PyErr_Format(PyExc_ValueError, "%s = %R: must be one of %U", name, object, listed);

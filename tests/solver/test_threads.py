@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import os
 import pickle
 import subprocess
@@ -290,9 +291,15 @@ def calls_without_gil(problem):
 CALLS = ["solve", "evaluate", "along_line", "project", "check", "regularize"]
 
 
+@pytest.fixture(scope="module")
+def long_calls():
+    problem = helpers.random_problem(np.random.default_rng(7), sizes=[256] * 9, contacts=100)
+    return calls_without_gil(problem)
+
+
 @pytest.mark.parametrize("name", CALLS)
-def test_gil_is_released(name, rng):
-    call = calls_without_gil(helpers.random_problem(rng, sizes=[256] * 9, contacts=100))[name]
+def test_gil_is_released(name, long_calls):
+    call = long_calls[name]
     interval = sys.getswitchinterval()
     other_ran = False
     # with this interval, nothing but a voluntary release lets the other thread run
@@ -319,7 +326,19 @@ def test_gil_is_released(name, rng):
     assert other_ran
 
 
-@pytest.mark.parametrize("script", ["leaks.py", "hostile_threads.py"])
+needs_test_api = pytest.mark.skipif(
+    importlib.util.find_spec("_testcapi") is None, reason="this Python comes without its tests"
+)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("leaks.py", marks=pytest.mark.slow),
+        "hostile_threads.py",
+        pytest.param("no_memory.py", marks=needs_test_api),
+    ],
+)
 def test_script_in_its_own_process(script):
     path = Path(__file__).parents[1] / "isolated" / script
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=300)

@@ -1,0 +1,117 @@
+"""Python without memory: each allocation of each call fails in turn.
+
+A call gives its result or MemoryError, never another exception and never a crash; SystemErrors that
+the interpreter and NumPy raise of themselves are not ours. Files are read by NumPy, which crashes
+where some of its allocations fail; what the core allocates is failed by the C tests. Exits with 1
+and a line per wrong end.
+"""
+
+from __future__ import annotations
+
+import _testcapi
+import faulthandler
+import sys
+from collections.abc import Callable
+
+import numpy as np
+
+import sapwood
+
+N = 3
+ARRAYS = {
+    "tree_nv": [3] * N,
+    "A": np.tile(np.eye(3).ravel(), N),
+    "v_star": np.linspace(-1.0, 1.0, 3 * N),
+    "tree_a": list(range(N)),
+    "tree_b": [-1] * N,
+    "J": np.tile(np.eye(3).ravel(), N),
+    "mu": np.full(N, 0.5),
+}
+PHYSICAL = {"phi0": np.zeros(N), "k": np.full(N, 1e5), "tau_d": np.zeros(N)}
+WHEELS = sapwood.DryFrictions(J=[1.0, 0.0, 0.0], tree_a=[0], tree_b=[-1], f=[1.0])
+SETTINGS = {"record_history": True, "line_search": "backtracking"}
+
+
+def make_problem() -> sapwood.ContactProblem:
+    """Lists and arrays, in place and converted, physical parameters, a group."""
+    return sapwood.ContactProblem(
+        **ARRAYS, **PHYSICAL, dt=0.01, delassus="diagonal", constraints=[WHEELS]
+    )
+
+
+def calls() -> dict[str, Callable[[], object]]:
+    """Calls by name; each gives the same every time."""
+    problem = make_problem()
+    y, ones = np.linspace(-1.0, 1.0, 12).reshape(4, 3), np.ones(4)
+    solver = sapwood.SapSolver(sapwood.SapSettings(**SETTINGS))
+    return {
+        "project": lambda: [x.tolist() for x in sapwood.project(y, ones, ones, ones)],
+        "clamp": lambda: [x.tolist() for x in sapwood.clamp(y[:, 0], ones, -ones, ones)],
+        "ContactProblem": make_problem,
+        "SapSettings": lambda: sapwood.SapSettings(**SETTINGS),
+        "SapSolver.solve": lambda: solver.solve(problem),
+        "solve": lambda: sapwood.solve(problem),
+        "solve_batch": lambda: sapwood.solve_batch([problem, problem]),
+        "evaluate": lambda: solver.evaluate(problem, problem.v_star),
+    }
+
+
+def end_of(call: Callable[[], object], number: int) -> tuple[object, bool]:
+    """What a call gives or raises when one allocation fails, and whether it made so many."""
+    result: object = None
+    reached = True
+    _testcapi.set_nomemory(number, number + 1)
+    try:
+        result = call()
+    except BaseException as error:
+        result = error
+    try:
+        # these fail where the call has left it to them
+        for _ in range(5):
+            object()
+    except MemoryError:
+        reached = False
+    finally:
+        _testcapi.remove_mem_hooks()
+    return result, reached
+
+
+def is_of_others(end: object) -> bool:
+    """Was a lost MemoryError not lost by the extension module?"""
+    return isinstance(end, SystemError) and "sapwood._core" not in str(end)
+
+
+def wrong_ends(name: str, call: Callable[[], object]) -> list[str]:
+    """Ends of a call that should not be."""
+    # twice: what is made once is there
+    call()
+    expected = call()
+    found = []
+    number, n_failed, reached = 0, 0, True
+    while reached:
+        end, reached = end_of(call, number)
+        if isinstance(end, MemoryError):
+            n_failed += 1
+        elif not is_of_others(end) and (isinstance(end, BaseException) or end != expected):
+            found.append(f"{name}, allocation {number}: {end!r}")
+        number += 1
+    print(f"{name}: {n_failed} of {number - 1} allocations are needed")
+    if n_failed == 0:
+        found.append(f"{name}: no allocation failed")
+    return found
+
+
+def main() -> int:
+    """All calls, or those named on the command line."""
+    faulthandler.enable()
+    chosen = {
+        name: call for name, call in calls().items() if name in sys.argv[1:] or len(sys.argv) == 1
+    }
+    wrong = [line for name, call in chosen.items() for line in wrong_ends(name, call)]
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
