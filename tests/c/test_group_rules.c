@@ -1,0 +1,133 @@
+/* Groups as they are given: from physical parameters within a solve, and every rule by its name. */
+#include <math.h>
+#include <string.h>
+
+#include "constraints/kinds.h"
+#include "groups.h"
+#include "sap/solver.h"
+
+/* from physical parameters in the solve, and before it */
+static void a_solve_regularizes_contacts_and_groups(void) {
+  uint64_t seed = 86;
+  static struct scene_outputs first, second;
+  static struct group before[GROUPS];
+  static double values[SAP_MOST_PARAMETERS][MOST_ROWS];
+  double phi0[6] = {0}, tau_d[6] = {0}, k[6] = {1e2, 1e3, 1e4, 1e5, 1e6, INFINITY}, out[3][6];
+  const double *value[SAP_MOST_PARAMETERS];
+  struct sap_group_regularization physical[GROUPS];
+  for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
+    value[p] = values[p];
+    for (int i = 0; i < MOST_ROWS; ++i) {
+      values[p][i] = p + check_random(&seed, 0.1, 1);
+    }
+  }
+  for (int delassus = 0; delassus < 2; ++delassus) {
+    make_groups(6, 6, 5, &seed);
+    const sap_parameters contacts = {0.01, 1e-3, 1, (sap_delassus)delassus, phi0, k, tau_d, NULL};
+    REQUIRE(sap_regularize(&scene.problem, &contacts, scene.R_t, scene.R_n, scene.v_hat_n, NULL,
+                           NULL) == SAP_OK);
+    for (int g = 0; g < GROUPS; ++g) {
+      struct group *to = &group[g];
+      physical[g] = (struct sap_group_regularization){
+          {0.01, 1e-3, 0.1, (sap_delassus)delassus, value}, to->R, to->v_hat, to->lower, to->upper};
+      REQUIRE(sap_regularize_group(&scene.problem, &constraints[g], &physical[g].parameters, to->R,
+                                   to->v_hat, to->lower, to->upper, NULL, NULL) == SAP_OK);
+    }
+    sap_solver *solver;
+    REQUIRE(sap_solver_create(&solver, NULL, NULL, NULL) == SAP_OK);
+    sap_solution solution = scene_solution(&first);
+    REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
+    memcpy(before, group, sizeof before);
+    for (int g = 0; g < GROUPS; ++g) {
+      memset(group[g].R, 0, sizeof(double) * (size_t)group[g].n_rows);
+    }
+    const struct sap_regularization all = {&contacts, out[0], out[1], out[2], physical};
+    solution = scene_solution(&second);
+    REQUIRE(sap_solver_solve_regularized(solver, &scene.problem, &all, NULL, &solution, NULL) ==
+            SAP_OK);
+    CHECK(memcmp(before, group, sizeof before) == 0);
+    CHECK(memcmp(first.v, second.v, (size_t)scene.sizes.nv * sizeof(double)) == 0);
+    /* bounds that the group has already are left alone */
+    physical[2].lower = physical[2].upper = NULL;
+    group[2].upper[0] = 1e-3;
+    REQUIRE(sap_solver_solve_regularized(solver, &scene.problem, &all, NULL, &solution, NULL) ==
+            SAP_OK);
+    CHECK(group[2].upper[0] == 1e-3);
+    values[0][1] = NAN;
+    sap_error error;
+    CHECK_EQUAL(sap_solver_solve_regularized(solver, &scene.problem, &all, NULL, &solution, &error),
+                SAP_INVALID_ARGUMENT);
+    CHECK(strcmp(error.argument, "phi0") == 0 && error.group == 0 && error.index == 1);
+    values[0][1] = 0.5;
+    sap_solver_destroy(solver);
+  }
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+static void expect(const char *argument, int64_t index) {
+  sap_error error = {0};
+  sap_solver *solver;
+  static struct scene_outputs out;
+  sap_solution solution = scene_solution(&out);
+  REQUIRE(sap_solver_create(&solver, NULL, NULL, NULL) == SAP_OK);
+  CHECK_EQUAL(sap_solver_solve(solver, &scene.problem, NULL, &solution, &error),
+              SAP_INVALID_ARGUMENT);
+  CHECK(error.argument && strcmp(error.argument, argument) == 0);
+  CHECK_EQUAL(error.index, index);
+  CHECK_EQUAL(error.group, 1);
+  CHECK_EQUAL(sap_problem_check(&scene.problem, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK(strcmp(error.argument, argument) == 0);
+  sap_solver_destroy(solver);
+}
+
+#define BREAK(what, value, argument, index)      \
+  {                                              \
+    const struct group kept = group[1];          \
+    const sap_constraints same = constraints[1]; \
+    what = value;                                \
+    expect(argument, index);                     \
+    group[1] = kept;                             \
+    constraints[1] = same;                       \
+  }
+
+static void every_rule_has_its_error(void) {
+  uint64_t seed = 85;
+  make_groups(6, 4, 5, &seed);
+  BREAK(constraints[1].kind, SAP_N_KINDS, "kind", -1)
+  BREAK(constraints[1].n, -1, "n", -1)
+  BREAK(constraints[1].tree_a, NULL, "tree_a", -1)
+  BREAK(constraints[1].tree_b, NULL, "tree_b", -1)
+  BREAK(constraints[1].J, NULL, "J", -1)
+  BREAK(constraints[1].R, NULL, "R", -1)
+  BREAK(constraints[1].v_hat, NULL, "v_hat", -1)
+  BREAK(constraints[1].lower, NULL, "lower", -1)
+  BREAK(constraints[1].upper, NULL, "upper", -1)
+  BREAK(group[1].size[2], 7, "size", 2)
+  BREAK(group[1].size[2], 0, "size", 2)
+  BREAK(group[1].tree_a[1], 6, "tree_a", 1)
+  BREAK(group[1].tree_b[1], -2, "tree_b", 1)
+  BREAK(group[1].tree_b[1], group[1].tree_a[1], "tree_b", 1)
+  BREAK(group[1].J[3], NAN, "J", 3)
+  BREAK(group[1].R[2], 0, "R", 2)
+  BREAK(group[1].R[2], INFINITY, "R", 2)
+  BREAK(group[1].v_hat[4], INFINITY, "v_hat", 4)
+  BREAK(group[1].lower[1] = group[1].upper[1] = 1; group[1].lower[1], 1.5, "lower", 1)
+  BREAK(group[1].lower[1], NAN, "lower", 1)
+  BREAK(group[1].upper[1] = INFINITY; group[1].lower[1], INFINITY, "lower", 1)
+  BREAK(group[1].upper[1], NAN, "upper", 1)
+  BREAK(group[1].upper[1], -INFINITY, "upper", 1)
+  scene.problem.n_groups = -1;
+  sap_error error;
+  CHECK_EQUAL(sap_problem_check(&scene.problem, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK(strcmp(error.argument, "n_groups") == 0);
+  CHECK_EQUAL(error.group, -1);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(a_solve_regularizes_contacts_and_groups),
+      CHECK_TEST(every_rule_has_its_error),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
