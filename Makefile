@@ -10,15 +10,22 @@ PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-bui
 	-C cmake.define.SAPWOOD_LAPACK=ON -C cmake.define.SAPWOOD_CHOLMOD=ON
 SOURCES := $(shell find csrc python cmake -name __pycache__ -prune -o -print) \
 	CMakeLists.txt pyproject.toml
-C_FILES := $(shell find csrc tests/c examples -name '*.[ch]')
+C_FILES := $(shell find csrc tests/c tests/fuzz examples -name '*.[ch]')
 
-.PHONY: help demo test test-c test-race test-python test-sanitized mutate check lint format types warnings tidy clean
+# what two cores do in a few minutes; PYTEST_ARGS='-k stepper' selects among all tests, slow ones too
+PYTEST_ARGS = -m 'not slow' -n 2 --dist loadfile
+
+.PHONY: help demo test test-all test-c test-race test-python test-slow test-sanitized fuzz coverage \
+	mutate check lint format types warnings tidy clean
 
 help:
 	@echo 'make demo     run the main job: 40 bodies dropped into a box; results/'
-	@echo 'make test     all tests: C (address and undefined-behaviour sanitizers), then Python'
+	@echo 'make test     tests: C under sanitizers, and Python; what is slow is left out'
+	@echo 'make test-all every test, figures, benchmarks and builds too'
 	@echo 'make check    static checks: formatting, linting, types, compiler warnings, clang-tidy'
 	@echo 'make format   format C and Python sources'
+	@echo 'make fuzz     look for inputs that break it, for FUZZ_SECONDS=600'
+	@echo 'make coverage lines of the C core that tests run; build/coverage/report.html'
 	@echo 'make test-sanitized   Python tests on an extension module with sanitizers'
 	@echo 'make mutate   small mistakes in the sources, one at a time: does a test notice each?'
 	@echo 'make clean    remove everything that was built, .venv included'
@@ -28,7 +35,12 @@ help:
 demo: .venv/demo
 	$(PY) -m sapwood clutter --bodies 40 --walls --seconds 10 --out results/
 
-test: test-c test-race test-python
+# side by side: the package is installed and tested while C is built and tested
+test:
+	$(MAKE) --jobs=2 test-python test-c test-race
+
+test-all:
+	$(MAKE) --jobs=2 --output-sync=target fuzz test-python test-c test-race test-slow
 
 test-c: .venv/setup
 	cmake --preset debug
@@ -42,6 +54,39 @@ test-race: .venv/setup
 
 test-python: .venv/test
 	$(PY) -m pytest $(PYTEST_ARGS)
+
+# what `make test` leaves out; every figure in its quick version is made from an empty folder
+test-slow: .venv/test
+	rm -rf build/quick
+	timeout 600 $(PY) -m sapwood figure all --quick --quiet --out build/quick/results
+	SAPWOOD_QUICK_RESULTS=$(CURDIR)/build/quick/results $(PY) -m pytest -m slow
+
+# inputs that look for what breaks, in C and then among files; what they find is left in build/fuzz
+FUZZ_SECONDS = 600
+FUZZ = $$(( $(FUZZ_SECONDS) / 2 ))
+FUZZ_OPTIONS = -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+	-artifact_prefix=build/fuzz/
+
+fuzz: .venv/test .venv/fuzz
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	mkdir -p build/fuzz/problem build/fuzz/files
+	build/fuzz/tests/fuzz/fuzz_problem $(FUZZ_OPTIONS) -max_total_time=$(FUZZ) -max_len=512 \
+		build/fuzz/problem tests/fuzz/corpus/problem
+	$(PY) tests/fuzz/fuzz_files.py $(FUZZ_OPTIONS) -max_total_time=$(FUZZ) -max_len=256 \
+		build/fuzz/files tests/fuzz/corpus/files
+
+# lines and branches of the C core that the C tests and the Python tests run
+coverage: .venv/test .venv/coverage
+	rm -rf build/coverage build/covered
+	cmake --preset coverage
+	cmake --build --preset coverage
+	ctest --preset coverage
+	$(PIP_INSTALL) --no-deps --target build/covered -C build-dir=build/coverage/python \
+		-C cmake.build-type=Debug -C cmake.define.SAPWOOD_COVERAGE=ON -C install.strip=false .
+	PYTHONPATH=build/covered $(PY) -m pytest $(PYTEST_ARGS)
+	gcovr --root . --filter csrc/ --merge-mode-functions=separate --print-summary --txt \
+		--html-nested build/coverage/report.html build/coverage
 
 # the extension module under the sanitizers, with the Python tests that drive it hardest
 test-sanitized: .venv/test
@@ -94,6 +139,10 @@ format: .venv/test
 
 .venv/test: .venv/setup $(SOURCES)
 	$(PIP_INSTALL) '.[dev]'
+	@touch $@
+
+.venv/fuzz .venv/coverage: .venv/%: .venv/setup | .venv/test
+	scripts/setup $*
 	@touch $@
 
 clean:

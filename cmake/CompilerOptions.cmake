@@ -26,17 +26,28 @@ if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
       ${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(sapwood_options INTERFACE ${sanitizers})
   endif()
-elseif(SAPWOOD_SANITIZE OR SAPWOOD_WERROR)
-  message(FATAL_ERROR "SAPWOOD_SANITIZE and SAPWOOD_WERROR need GCC or Clang, "
-    "not ${CMAKE_C_COMPILER_ID}")
+  if(SAPWOOD_FUZZ)
+    if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
+      message(FATAL_ERROR "SAPWOOD_FUZZ needs Clang, not ${CMAKE_C_COMPILER_ID}")
+    endif()
+    target_compile_options(sapwood_options INTERFACE -fsanitize=fuzzer-no-link -Wno-unknown-pragmas)
+  endif()
+  if(SAPWOOD_COVERAGE)
+    target_compile_options(sapwood_options INTERFACE --coverage -fprofile-update=atomic)
+    target_link_options(sapwood_options INTERFACE --coverage)
+  endif()
+elseif(SAPWOOD_SANITIZE OR SAPWOOD_WERROR OR SAPWOOD_FUZZ OR SAPWOOD_COVERAGE)
+  message(FATAL_ERROR "SAPWOOD_SANITIZE, SAPWOOD_WERROR, SAPWOOD_FUZZ and SAPWOOD_COVERAGE need GCC "
+    "or Clang, not ${CMAKE_C_COMPILER_ID}")
 endif()
 
 # -O3 in release builds, debug checks elsewhere
 string(REPLACE "-O2" "-O3" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
 
-# the dense kernels are compiled once per instruction set where the compiler can
+# the dense kernels are compiled once per instruction set where the compiler can; not for the fuzzer,
+# whose instrumentation of the wide ones takes minutes and finds what the others have
 set(SAPWOOD_MULTI_ISA OFF)
-if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
+if(NOT SAPWOOD_FUZZ AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
    AND CMAKE_SIZEOF_VOID_P EQUAL 8)
   set(SAPWOOD_MULTI_ISA ON)
 endif()

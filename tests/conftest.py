@@ -6,6 +6,10 @@ import os
 import signal
 from pathlib import Path
 
+# two workers on two cores: threads of BLAS that wait for each other take ten times as long. Before
+# NumPy is loaded, here and in every process that a test starts
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings

@@ -122,6 +122,7 @@ def test_bad_recorded_times_are_named(tmp_path, text, named):
     assert named in str(error.value)
 
 
+@pytest.mark.slow
 def test_bad_recorded_times_cost_no_result(tmp_path, capsys):
     folder = tmp_path / "problems"
     folder.mkdir()

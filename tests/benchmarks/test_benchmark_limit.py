@@ -18,6 +18,8 @@ import sapwood
 from benchmarks import arguments, command, limit, native, peaks, rows
 from sapwood.work import PHASES, Work
 
+pytestmark = pytest.mark.slow
+
 made = [
     peaks.Row("multiply_add", 0, 0, 100e9),
     peaks.Row("roots", 0, 0, 1e9),

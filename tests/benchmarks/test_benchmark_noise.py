@@ -110,6 +110,7 @@ def test_changed_results_are_named():
 # ---- builds and processes ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @installed
 def test_quick_run_of_the_same_build(tmp_path, capsys):
     line = ["noise", str(helpers.DATA), "--quick", "--builds", str(SITE), str(SITE)]

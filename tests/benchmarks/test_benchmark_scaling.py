@@ -81,6 +81,7 @@ def test_cores_are_given_back():
     assert done.stdout == "True True\n"
 
 
+@pytest.mark.slow
 def test_quick_run(tmp_path, capsys):
     assert command.main(["scaling", "--quick", "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out

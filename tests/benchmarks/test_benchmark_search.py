@@ -21,6 +21,8 @@ from benchmarks.solvers import MISSED, REACHED
 from sapwood import peers
 from sapwood.studies.peers.base import Answer, Peer
 
+pytestmark = pytest.mark.slow
+
 FILES = helpers.small_paths()
 
 

@@ -126,6 +126,7 @@ def test_default_model_is_mujocos_own():
     np.testing.assert_array_equal(model.geom_solref, np.tile([0.02, 1.0], (model.ngeom, 1)))
 
 
+@pytest.mark.slow
 def test_quick_run(tmp_path, capsys):
     assert command.main(["steps", "--quick", "--out", str(tmp_path)]) == 0
     measured = rows.read(tmp_path / "steps.csv", steps.Row)

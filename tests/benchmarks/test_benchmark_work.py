@@ -145,21 +145,18 @@ def test_twice_the_contacts_are_twice_the_assembly(path):
 
     problem = sapwood.load_problem(path)
     twice = copies_of(problem, 2)
-    (one, work), (two, doubled) = solved(problem), solved(twice)
+    one, work = solved(problem)
+    two = sapwood.solve(twice)
     np.testing.assert_allclose(two.v, one.v, rtol=1e-4, atol=1e-4 * np.abs(one.v).max())
-    if not np.array_equal(two.regions, np.repeat(one.regions, 2)):
-        pytest.skip("a contact on the border of two regions went to the other one")
-    for name, events in (
-        ("assembly", "directions"), ("law", "evaluations"), ("line_search", "trials"),
-    ):  # fmt: skip
-        first, second = getattr(work, events), getattr(doubled, events)
+    # the same solve, each copy in the region of its contact: where that lies on a border, another
+    # solve might put it into the other region
+    doubled = count_work(twice, dataclasses.replace(one, regions=np.repeat(one.regions, 2)))
+    for name in ("assembly", "law", "line_search"):
         k = PHASES.index(name)
-        np.testing.assert_array_equal(doubled.flops[:, k] * first, 2 * work.flops[:, k] * second)
+        np.testing.assert_array_equal(doubled.flops[:, k], 2 * work.flops[:, k])
     # what does not depend on contacts stays
     k = PHASES.index("factorization")
-    np.testing.assert_array_equal(
-        doubled.flops[:, k] * work.directions, work.flops[:, k] * doubled.directions
-    )
+    np.testing.assert_array_equal(doubled.flops[:, k], work.flops[:, k])
 
 
 def test_islands_add_up_to_the_whole(rng):

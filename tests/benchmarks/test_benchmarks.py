@@ -30,6 +30,8 @@ from sapwood import peers
 from sapwood.studies.peers.accuracy import Accuracy, touched_trees
 from sapwood.studies.peers.base import Answer, Peer, PeerError
 
+pytestmark = pytest.mark.slow
+
 FILES = helpers.small_paths()
 small_files = helpers.small_files
 TARGETS = (1e-3, 1e-6)

@@ -114,9 +114,9 @@ IMPORTED = """
 import sys, time
 import numpy
 before = set(sys.modules)
-start = time.perf_counter()
+start = time.process_time()
 import sapwood
-print(time.perf_counter() - start)
+print(time.process_time() - start)
 print(*sorted({name.split(".")[0] for name in set(sys.modules) - before}))
 """
 

@@ -111,6 +111,7 @@ def test_figure_6_symplectic_loss(figures, n_contacts):
     assert 1 - np.exp(-600.0 * rate) == pytest.approx(lost, abs=0.001)
 
 
+@pytest.mark.slow
 def test_energy_lost_by_the_midpoint_rule_in_ten_minutes():
     """24 % with one contact point, as an independent program finds it. The slip of the regularized
     friction explains it, to 4 % in the exponent, as forces at the middle of a step are by (omega

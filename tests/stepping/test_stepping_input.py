@@ -28,7 +28,7 @@ BAD = [
     ({"settings": 3}, TypeError, "settings must be a SapSettings"),
     ({"tolerance": np.nan}, ValueError, "tolerance"),
     ({"max_iterations": 0}, ValueError, "max_iterations = 0: must be >= 1"),
-    ({"model": object()}, TypeError, "model must have nq"),
+    ({"model": 3}, TypeError, "model must have nq"),
 ]
 
 

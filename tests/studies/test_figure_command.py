@@ -54,6 +54,7 @@ def test_quick_versions_are_smaller(name):
     assert size(quick) <= size(full) / 2
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_files_and_goes_on_with_them(tmp_path):
     pytest.importorskip("mujoco")
     line = ("figure", "9", "--quick", "--workers", "2", "--out", tmp_path / "out")

@@ -12,6 +12,8 @@ from sapwood.studies.experiments.figures import FIGURES, make_figure
 from sapwood.studies.experiments.rigid_core import CORES, DELTA, STIFFNESS
 from sapwood.studies.plotting import read_steps
 
+pytestmark = pytest.mark.slow
+
 LAMBDA = 5.0
 
 

@@ -21,6 +21,8 @@ from sapwood.studies.experiments.figures import FIGURES, make_figure
 from sapwood.studies.experiments.slip_parameter import iteration_growth
 from sapwood.studies.plotting import median_over_seeds, moving, read_steps, select
 
+pytestmark = pytest.mark.slow
+
 FIGURES_HERE = ("8", "9", "10", "11", "14", "15")
 METHODS = ("algorithm_1", "sapwood")
 

@@ -41,6 +41,7 @@ def test_a_notebook_is_clean(path):
 
 
 # what Jupyter warns of is not ours
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path, quick_results):

@@ -31,6 +31,8 @@ from sapwood.studies.experiments.solver_comparison import ROWS, SOLVERS, compare
 from sapwood.studies.experiments.sweep import Sweep, run_sweep
 from sapwood.studies.plotting import read_steps, solver_error_figure, speedup_figure
 
+pytestmark = pytest.mark.slow
+
 # these stop by e_m, and their impulses are those of the contact law
 SAP = ("sapwood", "sapwood-warm", "sapwood-plain", "scipy")
 OTHERS = (*CONIC, "geodesic")

@@ -326,6 +326,7 @@ if __name__ == "__main__":
         process.wait(timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_cluster_gives_the_same_bytes(tmp_path, scheduler):
     here = run_sweep(POWERS, tmp_path / "here", progress=False)
@@ -359,6 +360,7 @@ def wait_for(condition):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_run_that_ends_frees_the_cluster(tmp_path, scheduler):
     """Points that had begun end too, and the next run has the workers."""
@@ -375,6 +377,7 @@ def test_a_run_that_ends_frees_the_cluster(tmp_path, scheduler):
     assert "4.begun" not in calls(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_lost_scheduler_is_one_error_and_keeps_what_was_finished(tmp_path, scheduler, capfd):
     address, process = scheduler

@@ -1,0 +1,245 @@
+#include "made.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+enum { MOST_TREES = 9, MOST_CONTACTS = 14, MOST_CONSTRAINTS = 4, MOST_ENTRIES = 20000 };
+
+/* ---- arrays --------------------------------------------------------------------------------- */
+
+static void *add_array(struct made *m, int64_t n, size_t size, const double **member) {
+  void *data = malloc((size_t)n * size);
+  if (!data || m->n_arrays == MADE_MOST_ARRAYS) {
+    abort();
+  }
+  m->arrays[m->n_arrays++] = (struct made_array){data, n, member};
+  return data;
+}
+
+static int32_t *add_indices(struct made *m, int32_t n, int32_t low, int32_t high) {
+  int32_t *x = add_array(m, n, sizeof *x, NULL);
+  for (int32_t i = 0; i < n; ++i) {
+    x[i] = low + (int32_t)(check_random_bits(&m->random) % (uint64_t)(high - low + 1));
+  }
+  return x;
+}
+
+/* n numbers between low and high, to which *member points */
+static double *add_numbers(struct made *m, int64_t n, double low, double high,
+                           const double **member) {
+  double *x = add_array(m, n, sizeof *x, member);
+  for (int64_t i = 0; i < n; ++i) {
+    x[i] = check_random(&m->random, low, high);
+  }
+  *member = x;
+  return x;
+}
+
+void made_release(struct made *m) {
+  for (int i = 0; i < m->n_arrays; ++i) {
+    free(m->arrays[i].data);
+  }
+}
+
+/* ---- indices -------------------------------------------------------------------------------- */
+
+/* two different trees, or one and the world */
+static void add_pairs(struct made *m, int32_t n, const int32_t **tree_a, const int32_t **tree_b) {
+  const int32_t n_trees = m->problem.n_trees;
+  const int32_t *a = *tree_a = add_indices(m, n, 0, n_trees - 1);
+  int32_t *b = add_indices(m, n, -1, n_trees - 1);
+  for (int32_t i = 0; i < n; ++i) {
+    b[i] = b[i] == a[i] ? -1 : b[i];
+  }
+  *tree_b = b;
+}
+
+static void take_indices(struct made *m, struct input *in) {
+  sap_problem *p = &m->problem;
+  p->n_trees = take_up_to(in, MOST_TREES);
+  p->n_contacts = p->n_trees > 0 ? take_up_to(in, MOST_CONTACTS) : 0;
+  p->n_groups = take_up_to(in, MADE_MOST_GROUPS);
+  p->groups = m->groups;
+  p->tree_nv = add_indices(m, p->n_trees, 1, take_byte(in) % 16 == 0 ? 40 : 7);
+  add_pairs(m, p->n_contacts, &p->tree_a, &p->tree_b);
+  for (int32_t g = 0; g < p->n_groups; ++g) {
+    sap_constraints *group = &m->groups[g];
+    group->kind = (sap_kind)take_up_to(in, SAP_N_KINDS);
+    group->n = p->n_trees > 0 ? take_up_to(in, MOST_CONSTRAINTS) : 0;
+    group->size = take_byte(in) % 2 ? add_indices(m, group->n, 1, 6) : NULL;
+    add_pairs(m, group->n, &group->tree_a, &group->tree_b);
+  }
+  for (int left = take_up_to(in, 8) - 5; left > 0; --left) {
+    const struct made_array *array = &m->arrays[take_up_to(in, m->n_arrays - 1)];
+    const int32_t at = take_byte(in), value = take_int32(in);
+    if (array->n > 0) {
+      ((int32_t *)array->data)[at % array->n] = value;
+    }
+  }
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+/* diagonally dominant blocks, or diagonal ones */
+static void add_masses(struct made *m, int diagonal) {
+  const sap_problem *p = &m->problem;
+  double *A = add_numbers(m, m->sizes.nA, diagonal ? 0 : -1, diagonal ? 0 : 1, &m->problem.A);
+  for (int32_t t = 0; t < p->n_trees; ++t) {
+    const int32_t n = p->tree_nv[t];
+    for (int32_t i = 0; i < n; ++i) {
+      for (int32_t j = 0; j < i; ++j) {
+        A[i * n + j] = A[j * n + i];
+      }
+      A[i * n + i] = check_random(&m->random, n, 2 * n);
+    }
+    A += n * n;
+  }
+}
+
+static void add_barriers(struct made *m, struct input *in) {
+  const int32_t n = m->problem.n_contacts;
+  int8_t *barrier = add_array(m, n, sizeof *barrier, NULL);
+  for (int32_t i = 0; i < n; ++i) {
+    barrier[i] = (int8_t)(check_random_bits(&m->random) % 3);
+  }
+  if (n > 0 && take_byte(in) % 8 == 1) {
+    barrier[take_byte(in) % n] = (int8_t)take_byte(in);
+  }
+  /* what is replaced later are numbers */
+  m->arrays[m->n_arrays - 1].n = 0;
+  m->problem.barrier = barrier;
+  add_numbers(m, n, 0.01, 10, &m->problem.kappa);
+  add_numbers(m, n, 0.5, 8, &m->problem.barrier_lambda);
+  add_numbers(m, n, 1e-4, 1e-2, &m->parameters.delta);
+}
+
+static int64_t entries_of(const sap_problem *p, const sap_constraints *group, int64_t *n_rows) {
+  int64_t entries = 0;
+  *n_rows = 0;
+  for (int32_t i = 0; i < group->n; ++i) {
+    const int32_t size = group->size ? group->size[i] : 1;
+    *n_rows += size;
+    entries += size * p->tree_nv[group->tree_a[i]];
+    entries += group->tree_b[i] < 0 ? 0 : size * p->tree_nv[group->tree_b[i]];
+  }
+  return entries;
+}
+
+static void add_group(struct made *m, int32_t g) {
+  sap_constraints *group = &m->groups[g];
+  const int64_t nJ = entries_of(&m->problem, group, &m->n_rows[g]), n = m->n_rows[g];
+  add_numbers(m, nJ, -1, 1, &group->J);
+  add_numbers(m, n, 1e-4, 1e-1, &group->R);
+  add_numbers(m, n, -1, 1, &group->v_hat);
+  add_numbers(m, n, -2, -0.5, &group->lower);
+  add_numbers(m, n, 0.5, 2, &group->upper);
+  m->physical[g] = (sap_group_parameters){0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, m->values[g]};
+  for (int32_t v = 0; v < sap_kind_parameters(group->kind); ++v) {
+    const char *name = sap_kind_parameter(group->kind, v);
+    const double sign = strcmp(name, "force_lower") == 0 ? -1 : 1;
+    add_numbers(m, n, fmin(sign, 2 * sign), fmax(sign, 2 * sign), &m->values[g][v]);
+  }
+}
+
+static void add_contacts(struct made *m, struct input *in) {
+  sap_problem *p = &m->problem;
+  const int32_t n = p->n_contacts;
+  add_numbers(m, m->sizes.nJ, -1, 1, &p->J);
+  add_numbers(m, n, 0, 1, &p->mu);
+  add_numbers(m, n, 1e-4, 1e-3, &p->R_t);
+  add_numbers(m, n, 1e-3, 1e-1, &p->R_n);
+  add_numbers(m, n, -0.1, 0.5, &p->v_hat_n);
+  if (take_byte(in) % 2) {
+    add_numbers(m, 2 * (int64_t)n, -0.1, 0.1, &p->v_hat_t);
+  }
+  m->parameters = (sap_parameters){
+      .dt = 0.01, .sigma = 1e-3, .beta = 1, .delassus = (sap_delassus)take_up_to(in, 2)};
+  add_numbers(m, n, -1e-3, 1e-3, &m->parameters.phi0);
+  add_numbers(m, n, 1e3, 1e6, &m->parameters.k);
+  add_numbers(m, n, 0, 0.1, &m->parameters.tau_d);
+  if (take_byte(in) % 3 == 1) {
+    add_barriers(m, in);
+  }
+}
+
+/* entries, whole arrays, and arrays that are not there */
+static void replace_numbers(struct made *m, struct input *in, int first) {
+  for (int left = take_up_to(in, 12) - 4; left > 0; --left) {
+    const struct made_array *array = &m->arrays[first + take_up_to(in, m->n_arrays - 1 - first)];
+    const int how = take_byte(in) % 32, at = take_up_to(in, 1000);
+    const double value = take_double(in);
+    double *x = array->data;
+    for (int64_t i = 0; i < array->n; ++i) {
+      if (how == 1) {
+        x[i] *= value;
+      } else if (how == 2 || i == at % array->n) {
+        x[i] = value;
+      }
+    }
+    if (how == 3 && array->member) {
+      *array->member = NULL;
+    }
+  }
+  double *const scalars[] = {&m->parameters.dt, &m->parameters.sigma, &m->parameters.beta};
+  for (int left = take_up_to(in, 4) - 2; left > 0; --left) {
+    *scalars[take_up_to(in, 2)] = take_double(in);
+  }
+}
+
+sap_status made_take(struct made *m, struct input *in) {
+  *m = (struct made){.random = take_byte(in)};
+  take_indices(m, in);
+  const sap_status status = sap_problem_sizes(&m->problem, &m->sizes, NULL);
+  if (status != SAP_OK) {
+    return status;
+  }
+  const int64_t entries = m->sizes.nA + m->sizes.nJ;
+  if (entries > MOST_ENTRIES || m->sizes.nv > MOST_ENTRIES || m->sizes.n_rows > MOST_ENTRIES) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  const int first = m->n_arrays;
+  add_masses(m, take_byte(in) % 4 == 0);
+  add_numbers(m, m->sizes.nv, -1, 1, &m->problem.v_star);
+  add_contacts(m, in);
+  for (int32_t g = 0; g < m->problem.n_groups; ++g) {
+    add_group(m, g);
+  }
+  if (take_byte(in) % 2) {
+    add_numbers(m, m->sizes.nv, -1, 1, &m->guess);
+  }
+  const double *ignored;
+  m->dv = add_numbers(m, m->sizes.nv, -1, 1, &ignored);
+  m->arrays[m->n_arrays - 1].member = NULL;
+  replace_numbers(m, in, first);
+  return SAP_OK;
+}
+
+/* ---- settings ------------------------------------------------------------------------------- */
+
+sap_settings made_settings(struct input *in) {
+  sap_settings s = sap_settings_default();
+  double *const numbers[] = {&s.relative_tolerance, &s.absolute_tolerance, &s.line_search_tolerance,
+                             &s.max_step,           &s.armijo_rho,         &s.armijo_c,
+                             &s.start_threshold,    &s.soft_norm};
+  int32_t *const integers[] = {&s.line_search_max_trials, &s.turning,
+                               &s.mixed_precision,        &s.islands,
+                               &s.record_history,         &s.threads};
+  enum { N = sizeof numbers / sizeof *numbers, M = sizeof integers / sizeof *integers };
+  s.line_search = (sap_line_search)(take_byte(in) % 5 / 2);
+  s.start = (sap_start)(take_byte(in) % 5 / 2);
+  s.factorization = (sap_factorization)(take_byte(in) % 7 / 2);
+  s.max_iterations = take_byte(in);
+  for (int left = take_up_to(in, 5); left > 0; --left) {
+    const int field = take_up_to(in, N + M - 1);
+    if (field < N) {
+      *numbers[field] = take_double(in);
+    } else {
+      *integers[field - N] = take_int32(in);
+    }
+  }
+  /* more threads than cores find no more, and cost time to start */
+  s.threads = s.threads > 3 && s.threads <= 256 ? 3 : s.threads;
+  return s;
+}
