@@ -9,9 +9,10 @@ package finds it and proves how accurate it is::
     print(solution)
 
 ``sapwood.mujoco`` steps MuJoCo models with it; ``sapwood.reference`` is the same algorithm in plain
-NumPy; ``sapwood.stepping`` is the theta-method for models of your own; ``sapwood.scenes``,
-``sapwood.experiments`` and ``sapwood.plotting`` are what the experiments are made of. These are
-loaded when first used: ``import sapwood`` needs NumPy alone.
+NumPy; ``sapwood.stepping`` is the theta-method for models of your own; ``sapwood.work`` counts the
+operations of a solve; ``sapwood.scenes``, ``sapwood.experiments``, ``sapwood.plotting`` and
+``sapwood.peers`` are what the studies in ``sapwood.studies`` are made of. These are loaded when
+first used: ``import sapwood`` needs NumPy alone.
 """
 
 from importlib import import_module
@@ -69,12 +70,14 @@ if TYPE_CHECKING:
     from sapwood import reference as reference
     from sapwood import stepping as stepping
     from sapwood import studies as studies
+    from sapwood import work as work
     from sapwood.studies import experiments as experiments
     from sapwood.studies import peers as peers
     from sapwood.studies import plotting as plotting
     from sapwood.studies import scenes as scenes
 
-_LOADED_WHEN_USED = ("mujoco", "reference", "stepping", "studies", *_aliases.STUDIES)
+_LOADED = ("constraints", "laws", "problem")
+_LOADED_WHEN_USED = ("mujoco", "reference", "stepping", "studies", "work", *_aliases.STUDIES)
 _aliases.install()
 
 
@@ -85,4 +88,4 @@ def __getattr__(name: str) -> ModuleType:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_LOADED_WHEN_USED})
+    return sorted({*__all__, *_LOADED, *_LOADED_WHEN_USED})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import inspect
 import re
 import subprocess
@@ -61,6 +62,62 @@ def test_modules_are_loaded_when_used(name):
         f"assert sapwood.{name} is sys.modules['sapwood.{name}']\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_dir_lists_what_users_look_for():
+    modules = (
+        "constraints experiments laws mujoco peers plotting problem reference scenes stepping "
+        "studies work"
+    )
+    assert set(dir(sapwood)) == {*sapwood.__all__, *modules.split()}
+    code = "import sapwood; print(*dir(sapwood))"
+    fresh = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert fresh.stdout.split() == dir(sapwood)
+
+
+def test_public_names_are_where_they_say_they_are():
+    """As help() and pickle take it; no name is of a module that users are not to know."""
+    packages = [sapwood, sapwood.constraints, sapwood.laws, sapwood.problem, sapwood.reference]
+    if importlib.util.find_spec("mujoco") is not None:
+        packages.append(sapwood.mujoco)
+    for package in packages:
+        assert list(package.__all__) == sorted(package.__all__, key=natural), package.__name__
+        for name in package.__all__:
+            found = getattr(package, name)
+            module = getattr(found, "__module__", None)
+            if isinstance(found, type) or callable(found):
+                assert not any(part.startswith("_") for part in module.split(".")), name
+                assert getattr(importlib.import_module(module), name) is found
+
+
+def natural(name):
+    """CONSTANTS, then Classes, then functions, as the linter sorts them."""
+    return (not name.isupper(), not name[:1].isupper(), name)
+
+
+LIBRARY = [
+    path
+    for path in Path(sapwood.__file__).parent.rglob("*.py")
+    if "studies" not in path.parts and path.parts[-2:] != ("cli", "__init__.py")
+]
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: "/".join(path.parts[-2:]))
+def test_the_library_needs_no_studies(path):
+    """Only the command line names them, to register their commands; the package, for checkers."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    imported = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+    names = {"studies", "experiments", "peers", "plotting", "scenes"}
+    found = [name for name in imported if name and name.startswith("sapwood.")]
+    assert not [name for name in found if name.split(".")[1] in names]
 
 
 def test_names_of_the_contract_in_the_stepper():

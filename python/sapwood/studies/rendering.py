@@ -2,8 +2,8 @@
 
 MuJoCo draws off screen through EGL or OSMesa, native libraries that may be missing, and whose
 drivers may crash. Each attempt therefore runs in a process of its own (``python -m
-sapwood.rendering``): whatever happens there, the caller gets a picture or a `RenderingError` with
-the reason.
+sapwood.studies.rendering``): whatever happens there, the caller gets a picture or a
+`RenderingError` with the reason.
 """
 
 from __future__ import annotations
