@@ -211,6 +211,20 @@ static int conclude(struct sap_workspace *w, const struct sap_island *island,
   return 0;
 }
 
+/* May net momentum and net impulse be round-off of the impulses that cancel in them? As a rule the
+ * round-off of J^T gamma is some u sqrt(W/R l_p). */
+static int is_faint(const struct sap_evaluation *now) {
+  return now->scale * now->scale <= DBL_EPSILON * fabs(now->cost);
+}
+
+/* Are they, and so all that there is of the gradient? Then nothing moves as far as double precision
+ * can tell, and (24) compares round-off with round-off. */
+static int is_round_off(struct sap_workspace *w, const struct sap_island *island,
+                        const struct sap_evaluation *now) {
+  const double error = sap_bound_error(w, island);
+  return now->gradient <= error && now->scale <= error;
+}
+
 /* The minimiser with the present kappa; *raised: how many of them the start needed larger than they
  * should be. Gives up after `patience` steps without a break that were cut short. */
 static struct sap_newton_result minimize(struct sap_workspace *w, const struct sap_island *island,
@@ -243,7 +257,8 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
       }
     }
     const int at_end = before.predicted <= 1e-13 * fabs(result.last.cost) ||
-                       result.last.gradient <= tolerance(w, settings, &result.last);
+                       result.last.gradient <= tolerance(w, settings, &result.last) ||
+                       is_faint(&result.last);
     if (at_end && (result.iterations > 0 || moved)) {
       bounded = conclude(w, island, settings, &result.last);
     }
@@ -260,6 +275,11 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
     }
     if (result.last.gradient <= tolerance(w, settings, &result.last)) {
       result.outcome = SAP_CONVERGED;
+      break;
+    }
+    if (is_faint(&result.last) && is_round_off(w, island, &result.last)) {
+      result.outcome = SAP_CONVERGED;
+      bounded = 1;
       break;
     }
     if (stalled) {
@@ -304,6 +324,10 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
     copy(w->v, w->best, island);
     result.last = sap_verify(w, island);
     bounded = 0;
+    if (result.outcome == SAP_STALLED &&
+        result.last.gradient <= tolerance(w, settings, &result.last)) {
+      result.outcome = SAP_CONVERGED;
+    }
   }
   if (!bounded) {
     sap_bound_error(w, island);

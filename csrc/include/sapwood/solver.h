@@ -60,6 +60,8 @@ int sap_factorization_available(sap_factorization factorization);
 /* ---- solver -------------------------------------------------------------------------------- */
 
 typedef enum sap_outcome {
+  /* (20) holds; or impulses cancel, and all that there is of net momentum, net impulse and gradient
+   * lies within a proved bound on its round-off, so that momentum_error means nothing */
   SAP_CONVERGED = 0,
   SAP_STALLED, /* no decrease left at machine precision before (20) held */
   SAP_ITERATION_LIMIT,

@@ -14,6 +14,7 @@ from sapwood.settings import SapSettings
 from sapwood.solution import Status
 
 from .barrier_pool import BarrierPool
+from .certificate import gradient_round_off
 from .cholesky import NotPositiveDefinite
 from .direction import blend, predict, prefers_single, solve_hessian, sticking_system, symbolic
 from .feasible import fit_barriers, start_inside
@@ -47,6 +48,18 @@ def retreat(objective: Objective, v: Array, step: Array) -> Point:
         if np.isfinite(point.cost):
             break
     return point
+
+
+def nothing_moves(objective: Objective, point: Point) -> bool:
+    """Whether all that there is of net momentum, net impulse and gradient is round-off.
+
+    So it is where impulses cancel. As far as double precision can tell nothing moves then, and e_m
+    compares round-off with round-off.
+    """
+    if point.scale**2 > EPS * abs(point.cost):
+        return False
+    error = np.linalg.norm(objective.D * gradient_round_off(objective, point))
+    return bool(max(point.gradient_norm, point.scale) <= error)
 
 
 class Newton:
@@ -133,7 +146,7 @@ class Newton:
         """How the iterations end at this point; None where they go on."""
         if not point.finite:
             return Status.non_finite
-        if point.gradient_norm <= self.tolerance(point):
+        if point.gradient_norm <= self.tolerance(point) or nothing_moves(self.objective, point):
             return Status.converged
         if self.idle == 3:
             return Status.stalled
