@@ -142,6 +142,15 @@ double sap_line_wall(const struct sap_line *line, double alpha) {
   return wall;
 }
 
+int sap_line_moves(const struct sap_line *line, double alpha) {
+  const double *v = line->w->v, *dv = line->w->dv;
+  int32_t i = line->island->scalar_begin;
+  while (i < line->island->scalar_end && v[i] + alpha * dv[i] == v[i]) {
+    ++i;
+  }
+  return i < line->island->scalar_end;
+}
+
 double sap_line_difference(const struct sap_line *line, double alpha) {
   double difference = alpha * (line->product.linear + 0.5 * alpha * line->product.quadratic);
   for (int law = sap_law_from(line->island, 0); law < SAP_N_LAWS;

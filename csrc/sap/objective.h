@@ -60,6 +60,9 @@ struct sap_line_point sap_line_at(const struct sap_line *line, double alpha);
  * than the longest one inside of its domain */
 double sap_line_wall(const struct sap_line *line, double alpha);
 
+/* does v + alpha dv differ from v? */
+int sap_line_moves(const struct sap_line *line, double alpha);
+
 /* l(alpha) - l(0), summed as differences */
 double sap_line_difference(const struct sap_line *line, double alpha);
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -331,3 +332,20 @@ def test_humanoids_fall_and_lie_still():
     assert np.abs(data.qvel).max() < 0.5
     assert stepper.penetration.max() < 2e-3
     assert stepper.stalled_steps == stepper.iteration_limit_steps == 0
+
+
+@pytest.mark.parametrize(
+    "joint", ["<joint type='hinge' axis='1 0 0'/>", "<joint type='hinge' axis='1 1 1'/>"]
+)
+def test_a_box_that_its_joint_keeps_on_the_floor_rests(joint):
+    """Contacts push against each other, and their sum is round-off: nothing to warn about."""
+    model = mujoco.MjModel.from_xml_string(f"""<mujoco><worldbody>
+        <geom type="plane" size="1 1 .1"/>
+        <body pos="0 0 .09">{joint}<geom type="box" size=".1 .1 .1"/></body>
+    </worldbody></mujoco>""")
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = stepper.run(data, 10)
+    assert run.converged
+    assert np.max(np.abs(data.qvel)) < 1e-12

@@ -24,6 +24,9 @@ class Slope(Protocol):
     def derivatives(self, alpha: float) -> tuple[float, float]:
         """dl/da and d2l/da2; beyond a wall both are infinite."""
 
+    def moves(self, alpha: float) -> bool:
+        """Whether a step changes anything."""
+
     def wall(self, alpha: float) -> float:
         """At a step outside of the domain: a shorter one, none shorter than the longest inside."""
 
@@ -64,7 +67,8 @@ def exact(line: Slope, slope_0: float, settings: SapSettings) -> tuple[float, in
 
     The full Newton step is tried first. Where the slope there is still negative, the root that
     Newton's method sees from there follows, then alpha_max, which is returned if the slope is
-    negative even there. Stops when no float is left inside the bracket, or short of the minimum at
+    negative even there. Stops when no float is left inside the bracket, past
+    the limit when a step moves nothing, or short of the minimum at
     |dl/da| <= tolerance |dl/da(0)| and beyond it, where l may have risen again, at a slope of no
     more than 1e-8 |dl/da(0)|, or of a tenth of the tolerance if dl/da <= alpha dv.A dv/2: then
     dl/da(t) <= dl/da(alpha) - (alpha - t) dv.A dv for t <= alpha, so that l(alpha) <= l(0). A step
@@ -106,7 +110,7 @@ def exact(line: Slope, slope_0: float, settings: SapSettings) -> tuple[float, in
             return high, search.trials
 
     step_before = high - low
-    while search.trials < settings.line_search_max_trials or low == 0.0:
+    while search.trials < settings.line_search_max_trials or (low == 0.0 and line.moves(high)):
         right = min(high, search.wall)
         step = search.next(alpha, slope, curvature, low) - alpha
         if not low < alpha + step < right or abs(step) > abs(step_before) / 2.0:

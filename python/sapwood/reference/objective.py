@@ -195,6 +195,7 @@ class Line:
         self.dv_c = objective.times_J(dv)
         self.dy = tuple(-d / pool.R for d, pool in zip(self.dv_c, self.pools, strict=True))
         dp = objective.times_A(dv)
+        self.v, self.dv = point.v, np.asarray(dv, dtype=float)
         self.dv_dp = float(dv @ dp)
         self.dp_v = float(dp @ (point.v - objective.v_star))
 
@@ -220,6 +221,10 @@ class Line:
             slope -= float(np.sum(dv_c * state.gamma))
             curvature += float(np.einsum("ij,ijk,ik", dv_c, state.G, dv_c))
         return slope, curvature
+
+    def moves(self, alpha: float) -> bool:
+        """Whether v + alpha dv differs from v."""
+        return bool(np.any(self.v + alpha * self.dv != self.v))
 
     def wall(self, alpha: float) -> float:
         """At a step outside of the domain: a shorter one, none shorter than the longest inside."""
