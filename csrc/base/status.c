@@ -6,8 +6,9 @@ static const char *const status_text[] = {
     "invalid argument",
     "a block of A is not positive definite",
     "the library was built without this factorization",
+    "the solve was interrupted",
 };
-_Static_assert(sizeof status_text / sizeof *status_text == SAP_NOT_AVAILABLE + 1,
+_Static_assert(sizeof status_text / sizeof *status_text == SAP_INTERRUPTED + 1,
                "one text per status");
 
 static const char *const outcome_text[] = {
@@ -17,7 +18,7 @@ _Static_assert(sizeof outcome_text / sizeof *outcome_text == SAP_NON_FINITE + 1,
                "one text per outcome");
 
 const char *sap_status_text(sap_status status) {
-  return status <= SAP_NOT_AVAILABLE ? status_text[status] : "unknown status";
+  return status <= SAP_INTERRUPTED ? status_text[status] : "unknown status";
 }
 
 const char *sap_outcome_text(sap_outcome outcome) {

@@ -6,7 +6,10 @@ int sapwood_lock_make(sapwood_lock *lock, const int *forks) {
     PyErr_NoMemory();
     return -1;
   }
-  *lock = (sapwood_lock){made, forks, *forks};
+  lock->lock = made;
+  lock->forks = forks;
+  lock->forks_seen = *forks;
+  atomic_store(&lock->holder, 0);
   return 0;
 }
 
@@ -29,6 +32,22 @@ int sapwood_lock_is_lost(sapwood_lock *lock) {
   return 0;
 }
 
-void sapwood_lock_take(sapwood_lock *lock) { PyThread_acquire_lock(lock->lock, WAIT_LOCK); }
+int sapwood_lock_check(const sapwood_lock *lock) {
+  const unsigned long self = PyThread_get_thread_ident();
+  if (atomic_load_explicit(&lock->holder, memory_order_relaxed) == self) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "a signal handler must not use what was at work when the signal came");
+    return -1;
+  }
+  return 0;
+}
 
-void sapwood_lock_leave(sapwood_lock *lock) { PyThread_release_lock(lock->lock); }
+void sapwood_lock_take(sapwood_lock *lock) {
+  PyThread_acquire_lock(lock->lock, WAIT_LOCK);
+  atomic_store_explicit(&lock->holder, PyThread_get_thread_ident(), memory_order_relaxed);
+}
+
+void sapwood_lock_leave(sapwood_lock *lock) {
+  atomic_store_explicit(&lock->holder, 0, memory_order_relaxed);
+  PyThread_release_lock(lock->lock);
+}

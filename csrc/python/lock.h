@@ -8,11 +8,13 @@
 #define SAPWOOD_PYTHON_LOCK_H
 
 #include <Python.h>
+#include <stdatomic.h>
 
 typedef struct sapwood_lock {
   PyThread_type_lock lock;
-  const int *forks; /* of the module */
-  int forks_seen;   /* when it was last looked whether the lock is lost */
+  const int *forks;    /* of the module */
+  int forks_seen;      /* when it was last looked whether the lock is lost */
+  atomic_ulong holder; /* thread, or 0 */
 } sapwood_lock;
 
 /* 0, or -1 with MemoryError and nothing changed. In place of one that is lost, which is left where
@@ -25,6 +27,10 @@ void sapwood_lock_free(sapwood_lock *lock);
 /* Is it held by a thread that this process does not have? Needs the GIL, and has to be asked before
  * the lock is taken. */
 int sapwood_lock_is_lost(sapwood_lock *lock);
+
+/* 0, or -1 with RuntimeError where this thread holds it already: the handler of a signal that came
+ * while the object was at work must not use it. Needs the GIL. */
+int sapwood_lock_check(const sapwood_lock *lock);
 
 /* without the GIL */
 void sapwood_lock_take(sapwood_lock *lock);

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "python/signals.h"
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
@@ -19,6 +20,8 @@ int sapwood_raise(sap_status status, const sap_error *error) {
   }
   if (status == SAP_OUT_OF_MEMORY) {
     PyErr_NoMemory();
+  } else if (status == SAP_INTERRUPTED) {
+    /* by a handler, which has raised */
   } else if (error == NULL || error->argument == NULL) {
     PyErr_SetString(PyExc_ValueError, sap_status_text(status));
   } else if (strncmp(error->rule, block_rule, sizeof block_rule - 1) == 0) {
@@ -181,7 +184,9 @@ static void release(void *module) {
 /* ---- forks ---------------------------------------------------------------------------------- */
 
 static PyObject *count_fork(PyObject *module, PyObject *Py_UNUSED(unused)) {
-  sapwood_state_of_module(module)->forks++;
+  sapwood_state *state = sapwood_state_of_module(module);
+  state->forks++;
+  state->main_thread = PyThread_get_thread_ident();
   Py_RETURN_NONE;
 }
 
@@ -224,7 +229,8 @@ static int exec(PyObject *module) {
       sapwood_add_solution(module) < 0 || sapwood_add_problem(module) < 0 ||
       sapwood_add_solver(module) < 0 || sapwood_add_batch(module) < 0 ||
       sapwood_add_contact_law(module) < 0 || sapwood_add_row_law(module) < 0 ||
-      sapwood_add_stepper(module) < 0 || sapwood_add_work(module) < 0 || watch_forks(module) < 0) {
+      sapwood_add_stepper(module) < 0 || sapwood_add_work(module) < 0 || watch_forks(module) < 0 ||
+      sapwood_find_main_thread(sapwood_state_of_module(module)) < 0) {
     return -1;
   }
   return PyModule_AddStringConstant(module, "__version__", SAP_VERSION);

@@ -8,7 +8,8 @@
  *   - arrays enter through convert.h and leave as NumPy arrays allocated by NumPy and written in
  *     place;
  *   - the GIL is dropped around calls into the core; an object with a workspace owns a lock
- *     (lock.h), which is taken with the GIL dropped and never held while Python code can run;
+ *     (lock.h), which is taken with the GIL dropped and never held while Python code can run, but
+ *     for handlers of signals (signals.h);
  *   - a sap_status that is an error becomes a Python exception by sapwood_raise.
  */
 #ifndef SAPWOOD_PYTHON_MODULE_H
@@ -35,7 +36,8 @@ typedef struct sapwood_state {
   sapwood_idle idle;
   struct sap_threads *idle_threads; /* of the last batch; NULL while one uses them */
   int n_idle_threads;
-  int forks; /* that made this process since the module was imported, see lock.h */
+  int forks;                 /* that made this process since the module was imported, see lock.h */
+  unsigned long main_thread; /* that signals are for */
 } sapwood_state;
 
 /* state of the module object (borrowed, never NULL) */
@@ -60,7 +62,7 @@ int sapwood_add_work(PyObject *module);
 /* ---- errors --------------------------------------------------------------------------------- */
 
 /* Raises the exception for a status other than SAP_OK and returns -1: MemoryError for
- * SAP_OUT_OF_MEMORY, else ValueError with a text like `mu[3] = -0.5: must be >= 0`. Returns 0 for
+ * SAP_OUT_OF_MEMORY, for SAP_INTERRUPTED the one that is set, else ValueError with a text like `mu[3] = -0.5: must be >= 0`. Returns 0 for
  * SAP_OK. `error` may be NULL. Needs the GIL. */
 int sapwood_raise(sap_status status, const sap_error *error);
 

@@ -94,7 +94,8 @@ static void solve_island(struct sap_workspace *w, const struct sap_island *islan
   }
   sap_workspace_gather(w, island, v_guess, w->v);
   result->newton = sap_newton(w, island, job->settings);
-  result->valid = began_finite(w, island, v_guess, result->newton.outcome);
+  result->valid =
+      began_finite(w, island, v_guess, result->newton.outcome) && !sap_interrupted(&w->lookout, 0);
   result->bound = sap_certificate(w, island);
   result->complementarity = sap_complementarity(w, island);
   result->n_records = w->records.n;
@@ -228,11 +229,16 @@ static double spent_on(const struct sap_islands *islands, const struct sap_run *
 
 /* Are all islands solved, so that results may be written? The caller waits for it, helpers not for
  * long; what is not solved yet is with other threads at work. */
-static int all_solved(const struct share *share, int32_t thread) {
+static int all_solved(struct share *share, int32_t thread) {
+  struct sap_lookout *lookout = &share->islands->work[thread].lookout;
   static const double patience = 1e-3; /* s */
   struct sap_wait wait = {0};
   while (share->n_solved < share->graph->n_islands && (thread == 0 || wait.lasted < patience)) {
     sap_wait_a_little(&wait);
+    if (sap_interrupted_waiting(lookout)) {
+      ++share->n_wrong;
+      return 0;
+    }
   }
   return share->n_solved == share->graph->n_islands;
 }

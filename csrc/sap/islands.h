@@ -12,7 +12,7 @@
 #include "sap/sharing.h"
 
 struct sap_island_result {
-  int valid; /* the numbers keep all rules; where they do not, there is nothing else */
+  int valid; /* solved, and the numbers keep all rules; otherwise there is nothing else */
   struct sap_newton_result newton;
   double bound;           /* sap_certificate() */
   double complementarity; /* sap_complementarity() */
@@ -42,7 +42,8 @@ struct sap_job {
 sap_status sap_islands_fit(struct sap_islands *islands, const sap_settings *settings);
 
 /* Binds and minimises all islands: the solution gets all but the symbolic fields. Where a number of
- * theirs breaks a rule nothing is written to its arrays, and 0 returned. */
+ * theirs breaks a rule, or the solve was interrupted, nothing is written to its arrays, and 0
+ * returned. */
 int sap_islands_solve(struct sap_islands *islands, struct sap_threads *threads,
                       const struct sap_job *job, sap_solution *solution);
 

@@ -23,6 +23,10 @@ struct bracket {
   int32_t trials;
 };
 
+static int is_interrupted(const struct sap_line *line) {
+  return sap_interrupted(&line->w->lookout, line->island->triple_end - line->island->triple_begin);
+}
+
 /* one evaluation more; beyond a wall its slope is infinite */
 static struct sap_line_point evaluate(const struct sap_line *line, double alpha,
                                       struct bracket *bracket) {
@@ -75,8 +79,9 @@ struct sap_step sap_search_exact(const struct sap_line *line, const sap_settings
   double step_before = bracket.right - bracket.left;
   /* past the limit only until there is a point with a lower cost, any with slope < 0, or a step that
    * moves nothing, where slopes are round-off */
-  while (bracket.trials < settings->line_search_max_trials ||
-         (bracket.left == 0 && sap_line_moves(line, bracket.right))) {
+  while ((bracket.trials < settings->line_search_max_trials ||
+          (bracket.left == 0 && sap_line_moves(line, bracket.right))) &&
+         !is_interrupted(line)) {
     /* Newton from the last point; bisection when that leaves the bracket or converges slowly */
     const double right = fmin(bracket.right, bracket.wall);
     const double next =
@@ -105,7 +110,8 @@ struct sap_step sap_search_backtracking(const struct sap_line *line, const sap_s
   int32_t trials = 1;
   /* past the limit only until the cost is lower at all, and in halves, however close rho is to 1;
    * below DBL_MIN rho alpha may be alpha again */
-  while ((trials < settings->line_search_max_trials || !(difference < 0)) && alpha > DBL_MIN) {
+  while ((trials < settings->line_search_max_trials || !(difference < 0)) && alpha > DBL_MIN &&
+         !is_interrupted(line)) {
     const int within = trials < settings->line_search_max_trials;
     const double shorter =
         (within ? settings->armijo_rho : fmin(settings->armijo_rho, 0.5)) * alpha;

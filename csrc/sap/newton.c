@@ -244,8 +244,13 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
   int moved = w->plan->reduction.tree != NULL; /* are velocities other than formed from v? */
   int bounded = 0;
   *raised = 0;
+  const int32_t work =
+      island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
   for (;; ++result.iterations) {
     result.last = sap_evaluate(w, island);
+    if (sap_interrupted(&w->lookout, work)) {
+      break;
+    }
     if (!isfinite(result.last.cost) && sap_has_barrier(island)) {
       if (result.iterations == 0) {
         *raised = sap_start_inside(w, island);

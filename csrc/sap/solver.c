@@ -33,7 +33,8 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
                        .islands = {.work = made->work, .sharing = {.n_threads = n_threads}}};
   sap_plan_take_loops(&made->plan, sap_kernels_best_set());
   for (int32_t k = 0; k < n_threads; ++k) {
-    made->work[k] = (struct sap_workspace){.plan = &made->plan};
+    made->work[k] =
+        (struct sap_workspace){.plan = &made->plan, .lookout = {&made->interruption, k == 0, 0}};
   }
   if (n_threads > 1) {
     made->threads = sap_threads_create(n_threads, &memory);
@@ -52,8 +53,13 @@ sap_status sap_solver_renew(sap_solver *solver, const sap_settings *settings, sa
     solver->settings = *settings;
     solver->plan.has_graph = 0;
     solver->islands.records.n = 0;
+    sap_solver_set_interrupt(solver, NULL);
   }
   return status;
+}
+
+void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *interrupt) {
+  solver->interruption.interrupt = interrupt ? *interrupt : (sap_interrupt){0};
 }
 
 size_t sap_solver_memory(const sap_solver *solver) {
@@ -254,7 +260,8 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   found.n_islands = graph->n_islands;
   const struct sap_job job = {&complete, v_guess, &solver->settings};
   if (!sap_islands_solve(&solver->islands, rouse(solver), &job, &found)) {
-    return find_fault(solver, &complete, v_guess, error);
+    return solver->interruption.wanted ? SAP_INTERRUPTED
+                                       : find_fault(solver, &complete, v_guess, error);
   }
   /* trees that no constraint touches move freely */
   const int any = graph->n_nodes < problem->n_trees;
@@ -275,6 +282,7 @@ sap_status sap_solver_solve_regularized(sap_solver *solver, const sap_problem *p
                                         sap_error *error) {
   /* the problem before tells whether helpers will be wanted: they wake while the graph is built */
   rouse(solver);
+  sap_interruption_begin(&solver->interruption);
   const sap_status status = run(solver, problem, physical, v_guess, solution, error);
   if (solver->threads) {
     sap_threads_rest(solver->threads);

@@ -11,6 +11,7 @@ struct sap_solver {
   sap_settings settings;
   struct sap_plan plan;
   struct sap_islands islands;
+  struct sap_interruption interruption;
   struct sap_threads *threads; /* NULL for one */
   struct sap_workspace work[]; /* (islands.sharing.n_threads) */
 };

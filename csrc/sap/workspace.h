@@ -9,6 +9,7 @@
 #ifndef SAPWOOD_SAP_WORKSPACE_H
 #define SAPWOOD_SAP_WORKSPACE_H
 
+#include "sap/interruption.h"
 #include "sap/plan.h"
 
 struct sap_records {
@@ -19,6 +20,7 @@ struct sap_records {
 /* no two share a cache line */
 struct sap_workspace {
   _Alignas(SAP_ALIGNMENT) const struct sap_plan *plan;
+  struct sap_lookout lookout;
 
   /* ---- constant once an island is bound ---- */
 

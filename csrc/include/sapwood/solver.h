@@ -121,6 +121,19 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
                              const sap_allocator *allocator, sap_error *error);
 void sap_solver_destroy(sap_solver *solver); /* NULL is allowed */
 
+/* Ends solves that last too long: asked by the thread that called, between iterations and trials,
+ * at times that are `interval` or more apart, the first so long after the begin. Where it returns 1
+ * the solve ends with SAP_INTERRUPTED, whatever is in its output arrays then, and the solver may go
+ * on to the next. */
+typedef struct sap_interrupt {
+  int (*wanted)(void *context);
+  void *context;
+  double interval; /* s, >= 0 */
+} sap_interrupt;
+
+/* NULL: solves are not interrupted, as from the begin */
+void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *interrupt);
+
 /* Checks what it reads of the problem, then solves it: blocks of A of trees that no constraint
  * touches are not read. v_guess (nv) may be NULL: v_star; with `islands` it is not used for
  * velocities that are eliminated because no constraint moves them. On a status other than SAP_OK

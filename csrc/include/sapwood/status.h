@@ -15,7 +15,8 @@ typedef enum sap_status {
   SAP_OUT_OF_MEMORY,
   SAP_INVALID_ARGUMENT,      /* sap_error says which */
   SAP_NOT_POSITIVE_DEFINITE, /* a block of A; sap_error.index is the tree */
-  SAP_NOT_AVAILABLE          /* the library was built without this factorization */
+  SAP_NOT_AVAILABLE,         /* the library was built without this factorization */
+  SAP_INTERRUPTED            /* a solve that a sap_interrupt ended */
 } sap_status;
 
 /* What was wrong with an input: `argument[index] = value: rule`. Strings are static. */

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "python/signals.h"
 
 typedef struct entry {
   const sapwood_problem *problem; /* borrowed: the list keeps it */
@@ -35,7 +36,13 @@ typedef struct batch {
   Py_ssize_t at_once; /* problems that a thread takes: what they write to, others hardly touch */
   _Atomic Py_ssize_t ready; /* entries that have room for their results, or never will */
   atomic_int stop;          /* the rest is not wanted any more */
+  int interrupted;          /* by a signal: the caller has an exception */
 } batch;
+
+/* what ends a solve on a helper */
+static int is_stopped(void *context) {
+  return atomic_load_explicit(&((batch *)context)->stop, memory_order_relaxed);
+}
 
 /* ---- without the GIL ------------------------------------------------------------------------- */
 
@@ -51,6 +58,9 @@ static void solve_entry(batch *all, Py_ssize_t i, int32_t thread) {
     e->status =
         sap_solver_solve(solver, &e->problem->problem, e->v_guess, &e->result.solution, &e->error);
     e->seconds = sap_seconds() - start;
+    if (thread == 0 && e->status == SAP_INTERRUPTED) {
+      all->interrupted = 1;
+    }
     if (e->status == SAP_OK && all->record_history) {
       e->status = sapwood_copy_records(solver, &e->records);
     }
@@ -111,7 +121,7 @@ static int finish_entry(const sapwood_state *state, const batch *all, Py_ssize_t
                         PyObject *list) {
   entry *e = &all->entries[i];
   PyObject *history = NULL, *solution = NULL;
-  if (PyErr_CheckSignals() == 0 && sapwood_raise(e->status, &e->error) == 0) {
+  if (!all->interrupted && PyErr_CheckSignals() == 0 && sapwood_raise(e->status, &e->error) == 0) {
     history = all->record_history ? sapwood_history(state, e->records.copy, e->records.n)
                                   : Py_NewRef(Py_None);
   }
@@ -173,23 +183,31 @@ static int run_alone(const sapwood_state *state, batch *all, PyObject *list) {
   return 0;
 }
 
-/* waits for problem i, solving others meanwhile */
-static void wait_for(const batch *all, struct sap_threads *threads, const struct sap_loop *loop,
-                     Py_ssize_t i) {
-  while (!atomic_load_explicit(&all->entries[i].done, memory_order_acquire)) {
-    if (!sap_threads_help(threads)) {
-      sap_threads_finish(threads, loop);
+/* Waits for problem i, solving others meanwhile, until a signal interrupts that. */
+static void wait_for(sapwood_state *state, batch *all, struct sap_threads *threads, Py_ssize_t i) {
+  struct sap_wait wait = {0};
+  double looked = 0; /* wait.lasted at the last look for signals */
+  while (!all->interrupted && !atomic_load_explicit(&all->entries[i].done, memory_order_acquire)) {
+    if (sap_threads_help(threads)) {
+      wait = (struct sap_wait){0};
+      looked = 0;
+    } else {
+      sap_wait_a_little(&wait);
+    }
+    if (wait.lasted - looked > SAPWOOD_SIGNAL_INTERVAL) {
+      looked = wait.lasted;
+      all->interrupted |= sapwood_signals_interrupt(state);
     }
   }
 }
 
 /* the solutions of the first n problems, into the list; 0, or -1 with an exception */
-static int collect(const sapwood_state *state, const batch *all, Py_ssize_t n, PyObject *list,
-                   struct sap_threads *threads, const struct sap_loop *loop) {
+static int collect(sapwood_state *state, batch *all, Py_ssize_t n, PyObject *list,
+                   struct sap_threads *threads) {
   for (Py_ssize_t i = 0; i < n; i++) {
     if (!atomic_load_explicit(&all->entries[i].done, memory_order_acquire)) {
       Py_BEGIN_ALLOW_THREADS
-      wait_for(all, threads, loop, i);
+      wait_for(state, all, threads, i);
       Py_END_ALLOW_THREADS
     }
     if (finish_entry(state, all, i, list) < 0) {
@@ -200,7 +218,7 @@ static int collect(const sapwood_state *state, const batch *all, Py_ssize_t n, P
 }
 
 /* the same with helpers */
-static int run_shared(const sapwood_state *state, batch *all, PyObject *list,
+static int run_shared(sapwood_state *state, batch *all, PyObject *list,
                       struct sap_threads *threads) {
   const struct sap_loop loop = {solve_entries, all,
                                 (int32_t)((all->n + all->at_once - 1) / all->at_once)};
@@ -214,7 +232,7 @@ static int run_shared(const sapwood_state *state, batch *all, PyObject *list,
   }
   PyErr_Fetch(&type, &value, &traceback);
   atomic_store_explicit(&all->ready, all->n, memory_order_release);
-  int failed = collect(state, all, n, list, threads, &loop);
+  int failed = collect(state, all, n, list, threads);
   atomic_store_explicit(&all->stop, 1, memory_order_relaxed);
   Py_BEGIN_ALLOW_THREADS
   sap_threads_finish(threads, &loop);
@@ -267,6 +285,11 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
     sap_error error = {0};
     ready = sapwood_raise(sapwood_idle_take(&state->idle, &settings, &all.solver[k], &error),
                           &error) == 0;
+    if (ready && k == 0) {
+      sapwood_watch_signals(all.solver[k], state);
+    } else if (ready) {
+      sap_solver_set_interrupt(all.solver[k], &(sap_interrupt){is_stopped, &all, 0});
+    }
   }
   if (ready && n_threads > 1) {
     threads = take_threads(state, n_threads, &memory);

@@ -9,6 +9,7 @@
 #include <structmember.h>
 
 #include "base/clock.h"
+#include "python/signals.h"
 #include "sap/solver.h"
 
 typedef struct solver {
@@ -16,7 +17,7 @@ typedef struct solver {
   sap_solver *solver;
   sapwood_lock lock;
   PyObject *settings; /* the SapSettings */
-  sapwood_idle *idle; /* of the module */
+  sapwood_state *state;
   int threads, record_history;
 } solver;
 
@@ -37,16 +38,18 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   if (self == NULL) {
     return NULL;
   }
-  self->idle = &state->idle;
+  self->state = state;
   self->settings = Py_NewRef(object);
   self->threads = settings.threads;
   self->record_history = settings.record_history;
   sap_error error = {0};
   if (sapwood_lock_make(&self->lock, &state->forks) < 0 ||
-      sapwood_raise(sapwood_idle_take(self->idle, &settings, &self->solver, &error), &error) < 0) {
+      sapwood_raise(sapwood_idle_take(&state->idle, &settings, &self->solver, &error), &error) <
+          0) {
     Py_DECREF(self);
     return NULL;
   }
+  sapwood_watch_signals(self->solver, state);
   return (PyObject *)self;
 }
 
@@ -54,7 +57,7 @@ static void solver_dealloc(PyObject *object) {
   solver *self = (solver *)object;
   PyTypeObject *type = Py_TYPE(object);
   if (!sapwood_lock_is_lost(&self->lock)) {
-    sapwood_idle_leave(self->idle, self->solver);
+    sapwood_idle_leave(&self->state->idle, self->solver);
   }
   sapwood_lock_free(&self->lock);
   Py_XDECREF(self->settings);
@@ -66,7 +69,7 @@ static void solver_dealloc(PyObject *object) {
  * and the old one is left where it is. 0, or -1 with MemoryError. */
 static int be_ready(solver *self) {
   if (!sapwood_lock_is_lost(&self->lock)) {
-    return 0;
+    return sapwood_lock_check(&self->lock);
   }
   sap_solver *fresh;
   const sap_settings settings = self->solver->settings;
@@ -78,6 +81,7 @@ static int be_ready(solver *self) {
     return -1;
   }
   self->solver = fresh;
+  sapwood_watch_signals(fresh, self->state);
   return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "model/scatter.h"
 #include "python/stepper/mujoco_step.h"
+#include "python/signals.h"
 #include "sap/solver.h"
 #include "python/stepper/stepper_arrays.h"
 #include "python/stepper/stepper_elements.h"
@@ -56,7 +57,7 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   }
   sap_error error = {0};
   self->record_history = settings.record_history;
-  const sapwood_state *state = sapwood_state_of_type(type);
+  sapwood_state *state = sapwood_state_of_type(type);
   if (state != NULL && sapwood_lock_make(&self->lock, &state->forks) == 0 &&
       read_parameters(self, dt, sigma, beta, delassus, cone, limit) == 0 &&
       sapwood_stepper_read_constants(self, forest, elements) == 0 &&
@@ -64,6 +65,8 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
                                       self->constrained ? &self->elements : NULL, NULL),
                     NULL) == 0 &&
       sapwood_raise(sap_solver_create(&self->solver, &settings, NULL, &error), &error) == 0) {
+    self->state = state;
+    sapwood_watch_signals(self->solver, state);
     return (PyObject *)self;
   }
   Py_DECREF(self);
@@ -89,7 +92,7 @@ static void stepper_dealloc(PyObject *object) {
 
 int sapwood_stepper_be_ready(sapwood_stepper *self) {
   if (!sapwood_lock_is_lost(&self->lock)) {
-    return 0;
+    return sapwood_lock_check(&self->lock);
   }
   sap_solver *solver = NULL;
   struct sap_gather gather = {0};
@@ -100,6 +103,7 @@ int sapwood_stepper_be_ready(sapwood_stepper *self) {
       sapwood_raise(sap_solver_create(&solver, &settings, NULL, NULL), NULL) == 0 &&
       sapwood_lock_make(&self->lock, self->lock.forks) == 0) {
     self->solver = solver;
+    sapwood_watch_signals(solver, self->state);
     self->gather = gather;
     self->solution = (sap_solution){0};
     self->solved = 0;

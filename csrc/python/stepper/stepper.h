@@ -33,6 +33,7 @@ typedef struct sapwood_stepper {
   enum sap_cone cone;
   int record_history;
   sapwood_lock lock;
+  sapwood_state *state;
 
   /* under the GIL */
   sapwood_options options; /* of the model, as they were last found to be in order */

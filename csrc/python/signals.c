@@ -1,0 +1,29 @@
+#include "python/signals.h"
+
+int sapwood_signals_interrupt(void *state) {
+  if (PyThread_get_thread_ident() != ((const sapwood_state *)state)->main_thread) {
+    return 0;
+  }
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  const int interrupted = PyErr_CheckSignals() < 0;
+  PyGILState_Release(gil);
+  return interrupted;
+}
+
+void sapwood_watch_signals(sap_solver *solver, sapwood_state *state) {
+  sap_solver_set_interrupt(
+      solver, &(sap_interrupt){sapwood_signals_interrupt, state, SAPWOOD_SIGNAL_INTERVAL});
+}
+
+int sapwood_find_main_thread(sapwood_state *state) {
+  PyObject *threading = PyImport_ImportModule("threading");
+  PyObject *thread = threading == NULL ? NULL : PyObject_CallMethod(threading, "main_thread", NULL);
+  PyObject *ident = thread == NULL ? NULL : PyObject_GetAttrString(thread, "ident");
+  if (ident != NULL) {
+    state->main_thread = PyLong_AsUnsignedLong(ident);
+  }
+  Py_XDECREF(ident);
+  Py_XDECREF(thread);
+  Py_XDECREF(threading);
+  return PyErr_Occurred() ? -1 : 0;
+}
