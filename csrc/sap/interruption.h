@@ -12,7 +12,7 @@
 /* of one solver */
 struct sap_interruption {
   sap_interrupt interrupt; /* zeros where nobody is asked */
-  double asked;            /* the last time, by sap_seconds() */
+  double asked;            /* the last time, or first time not, by sap_seconds(); 0 at the begin */
   atomic_int wanted;
 };
 

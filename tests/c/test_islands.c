@@ -356,6 +356,69 @@ static void a_solver_works_on_in_a_child_process(void) {
 #define FORK_TEST
 #endif
 
+/* ---- interruptions ---- */
+
+struct impatience {
+  int asked, patience; /* how often; 1 is answered from `patience` on */
+  int others;          /* that were asked */
+  pthread_t caller;
+};
+
+static int lose_patience(void *context) {
+  struct impatience *i = context;
+  i->others += !pthread_equal(pthread_self(), i->caller);
+  return ++i->asked >= i->patience;
+}
+
+/* wherever it ends, nobody but the caller is asked, and the next solve is as if there was none */
+static void an_interrupted_solver_works_on(void) {
+  uint64_t seed = 77;
+  sap_settings settings = sap_settings_default();
+  settings.line_search = SAP_LINE_SEARCH_BACKTRACKING;
+  settings.armijo_rho = 1 - 1e-9; /* as good as endless */
+  settings.line_search_max_trials = 1000000;
+  for (settings.threads = 1; settings.threads <= 4; ++settings.threads) {
+    make_heaps(&heap, 3, settings.threads % 2 ? 20 : 100, &seed);
+    sap_solver *solver = NULL;
+    REQUIRE(sap_solver_create(&solver, &settings, NULL, NULL) == SAP_OK);
+    for (int patience = 1; patience <= 3; ++patience) {
+      struct impatience impatience = {0, patience, 0, pthread_self()};
+      sap_solver_set_interrupt(solver, &(sap_interrupt){lose_patience, &impatience, 1e-4});
+      CHECK_EQUAL(solve(solver, &heap.problem, 0, &results[0]), SAP_INTERRUPTED);
+      CHECK_EQUAL(impatience.asked, patience);
+      CHECK_EQUAL(impatience.others, 0);
+    }
+    sap_settings usual = sap_settings_default();
+    usual.threads = settings.threads;
+    REQUIRE(sap_solver_renew(solver, &usual, NULL) == SAP_OK); /* asks nobody */
+    REQUIRE(solve(solver, &heap.problem, 0, &results[0]) == SAP_OK);
+    sap_solver *fresh = make_solver(1);
+    REQUIRE(fresh);
+    REQUIRE(solve(fresh, &heap.problem, 0, &results[1]) == SAP_OK);
+    CHECK(equal_bits(&heap.problem, &results[0], &results[1]));
+    sap_solver_destroy(fresh);
+    sap_solver_destroy(solver);
+  }
+}
+
+/* not before the interval is over, and never where the solve is shorter */
+static void nobody_is_asked_too_early(void) {
+  uint64_t seed = 78;
+  make_heaps(&heap, 3, 20, &seed);
+  sap_solver *solver = make_solver(2);
+  REQUIRE(solver);
+  struct impatience impatience = {0, 1, 0, pthread_self()};
+  sap_solver_set_interrupt(solver, &(sap_interrupt){lose_patience, &impatience, 1e9});
+  CHECK_EQUAL(solve(solver, &heap.problem, 0, &results[0]), SAP_OK);
+  CHECK_EQUAL(impatience.asked, 0);
+  sap_solver_set_interrupt(solver, &(sap_interrupt){lose_patience, &impatience, 0});
+  CHECK_EQUAL(solve(solver, &heap.problem, 0, &results[0]), SAP_INTERRUPTED);
+  sap_solver_set_interrupt(solver, NULL);
+  CHECK_EQUAL(solve(solver, &heap.problem, 0, &results[0]), SAP_OK);
+  CHECK_EQUAL(impatience.asked, 1);
+  sap_solver_destroy(solver);
+}
+
 static void every_failed_allocation_is_a_clean_error(void) {
   uint64_t seed = 76;
   make_heaps(&heap, 3, 20, &seed);
@@ -392,6 +455,8 @@ int main(int argc, char **argv) {
       CHECK_TEST(deep_contacts_are_counted_once),
       CHECK_TEST(wrong_numbers_are_found_wherever_they_are),
       CHECK_TEST(two_solvers_work_in_two_threads),
+      CHECK_TEST(an_interrupted_solver_works_on),
+      CHECK_TEST(nobody_is_asked_too_early),
       FORK_TEST CHECK_TEST(every_failed_allocation_is_a_clean_error),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

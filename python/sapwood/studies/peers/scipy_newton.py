@@ -92,6 +92,10 @@ class Line:
         slope = self.dp_v + alpha * self.dv_dp - float(np.vdot(self.dv_c, gamma))
         return slope, self.dv_dp + self.law.curvature(self.dv_c, gamma, t, y_r, stiction)
 
+    def moves(self, alpha: float) -> bool:
+        """Whether the step changes any impulse before projection."""
+        return bool(np.any(self.y + alpha * self.dy != self.y))
+
     def wall(self, alpha: float) -> float:
         """Nothing is in the way."""
         return alpha
