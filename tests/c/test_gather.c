@@ -275,6 +275,13 @@ static void wrong_forests(void) {
     CHECK_STRING(error.argument, names[kind]);
     CHECK(error.index >= 0);
   }
+  struct model m;
+  sap_error error = {0};
+  make_model(&m, &seed);
+  m.forest.n_trees = 1;
+  CHECK_EQUAL(sap_forest_check(&m.forest, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "tree_dofnum");
+  CHECK_EQUAL(error.index, -1);
 }
 
 int main(int argc, char **argv) {

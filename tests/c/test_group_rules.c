@@ -124,10 +124,80 @@ static void every_rule_has_its_error(void) {
   CHECK_EQUAL(error.group, -1);
 }
 
+/* parameters that are allowed one by one */
+static void what_gives_no_row_is_refused(void) {
+  uint64_t seed = 88;
+  make_groups(3, 0, 1, &seed);
+  static double values[SAP_MOST_PARAMETERS][MOST_ROWS], out[4][MOST_ROWS];
+  const double *value[SAP_MOST_PARAMETERS];
+  const struct {
+    int32_t group;
+    double dt, sigma, value[SAP_MOST_PARAMETERS];
+    const char *argument;
+    int64_t index;
+  } cases[] = {
+      {0, 1e-300, 1e-3, {0, 1, 0}, "k", 0},
+      {0, 1e-10, 1e-3, {1e300, 1, 0}, "phi0", 0},
+      {1, 0.01, 1e-3, {0, 1e5, 0, INFINITY, INFINITY}, "force_lower", 0},
+      {1, 0.01, 1e-3, {0, 1e5, 0, 1, -1}, "force_lower", 0},
+      {3, 0.01, 1e-320, {1}, "sigma", -1},
+  };
+  for (size_t c = 0; c < CHECK_COUNT(cases); ++c) {
+    const int32_t g = cases[c].group;
+    for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
+      value[p] = values[p];
+      for (int i = 0; i < MOST_ROWS; ++i) {
+        values[p][i] = cases[c].value[p];
+      }
+    }
+    const sap_group_parameters parameters = {cases[c].dt, cases[c].sigma, 0, SAP_DELASSUS_BLOCK,
+                                             value};
+    sap_error error = {0};
+    CHECK_EQUAL(sap_regularize_group(&scene.problem, &constraints[g], &parameters, out[0], out[1],
+                                     out[2], out[3], NULL, &error),
+                SAP_INVALID_ARGUMENT);
+    CHECK_STRING(error.argument, cases[c].argument);
+    CHECK_EQUAL(error.index, cases[c].index);
+  }
+  /* rows that nothing moves */
+  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_DIAGONAL, value};
+  sap_error error = {0};
+  memset(group[0].J, 0, sizeof group[0].J);
+  for (int i = 0; i < MOST_ROWS; ++i) {
+    values[0][i] = 0;
+    values[1][i] = 1e5;
+    values[2][i] = 0;
+  }
+  CHECK_EQUAL(sap_regularize_group(&scene.problem, &constraints[0], &parameters, out[0], out[1],
+                                   out[2], out[3], NULL, &error),
+              SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "J");
+  CHECK_EQUAL(error.index, 0);
+}
+
+static void groups_are_given_and_few_enough(void) {
+  uint64_t seed = 89;
+  sap_error error = {0};
+  make_groups(3, 2, 1, &seed);
+  scene.problem.groups = NULL;
+  CHECK_EQUAL(sap_problem_check(&scene.problem, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "groups");
+  /* trees are measured before groups are read */
+  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, NULL};
+  scene.tree_nv[1] = 0;
+  CHECK_EQUAL(sap_regularize_group(&scene.problem, &constraints[0], &parameters, NULL, NULL, NULL,
+                                   NULL, NULL, &error),
+              SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "tree_nv");
+  CHECK_EQUAL(error.index, 1);
+}
+
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(a_solve_regularizes_contacts_and_groups),
       CHECK_TEST(every_rule_has_its_error),
+      CHECK_TEST(what_gives_no_row_is_refused),
+      CHECK_TEST(groups_are_given_and_few_enough),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

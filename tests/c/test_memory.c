@@ -228,6 +228,22 @@ static void failed_allocation_of_a_group_is_a_clean_error(void) {
   }
 }
 
+/* what no machine has is out of memory before it is asked for */
+static void sizes_that_overflow_are_out_of_memory(void) {
+  struct counter counter = {0, 0, -1};
+  const sap_allocator allocator = {counting_allocate, counting_release, &counter};
+  struct sap_block block = {0};
+  const size_t counts[3] = {SIZE_MAX / 8 + 1, SIZE_MAX / 32 + 1, SIZE_MAX / 40};
+  for (int k = 0; k < 3; ++k) {
+    struct sap_arena arena = {NULL, 0};
+    CHECK(sap_arena_take(&arena, counts[k], 8) == NULL);
+    CHECK(sap_arena_take(&arena, counts[k], 8) == NULL);
+    CHECK(arena.used > SIZE_MAX / 4);
+    CHECK(!sap_block_reserve(&block, arena.used, &allocator));
+  }
+  CHECK_EQUAL(counter.allocations, 0);
+}
+
 static void destroying_nothing_is_allowed(void) {
   sap_solver_destroy(NULL);
   CHECK_STRING(sap_status_text(SAP_OUT_OF_MEMORY), "out of memory");
@@ -240,6 +256,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(a_renewed_solver_is_like_a_new_one),
       CHECK_TEST(every_failed_allocation_is_a_clean_error),
       CHECK_TEST(failed_allocation_of_a_group_is_a_clean_error),
+      CHECK_TEST(sizes_that_overflow_are_out_of_memory),
       CHECK_TEST(destroying_nothing_is_allowed),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
