@@ -13,7 +13,7 @@ mujoco = pytest.importorskip("mujoco")
 
 import sapwood
 from sapwood import CoreKind, RigidCore
-from sapwood.mujoco import ContactMaterial, Stepper, rollout
+from sapwood.mujoco import ContactMaterial, NotSupported, Stepper, rollout
 
 DT = 0.01
 STIFFNESS = st.one_of(st.just(math.inf), st.floats(1e2, 1e9))
@@ -104,6 +104,17 @@ def test_contacts_that_start_too_deep_are_told():
     assert np.all(np.diff(deep) <= 0)
     assert stepper.contacts.deepened.size == 0
     assert stepper.penetration[0] < 1e-3
+
+
+def test_other_schemes_refuse_them():
+    """Without them they would step the compliant layer alone, which a load goes deep into."""
+    model = ball()
+    with pytest.raises(NotSupported, match=r"midpoint cannot take the rigid core of geom 'ball'"):
+        stepper_of(model, scheme="midpoint")
+    every = ContactMaterial(core=RigidCore(1e-3))
+    with pytest.raises(NotSupported, match=r"implicit_euler cannot .* core of geom 'floor'"):
+        Stepper(model, contact=every, scheme="implicit_euler")
+    assert Stepper(model, contact=every).run(mujoco.MjData(model), 1).steps == 1
 
 
 def test_runs_and_rollouts_count_them():

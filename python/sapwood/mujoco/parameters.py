@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import mujoco
+import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
@@ -94,9 +95,9 @@ class StepParameters:
         own.opt.disableflags |= model_options.DISABLED | left_out
         found = scheme_of(scheme)
         symplectic = found == SYMPLECTIC_EULER
-        if not symplectic:
-            check_scheme_model(own, found)
         forest = forest_arrays(own, contact, materials, time_step)
+        if not symplectic:
+            check_scheme_model(own, found, np.flatnonzero(forest["core"]))
         implicit = controllers(own) if implicit_actuators and symplectic else []
         elements = element_arrays(own, constraint, constraints, time_step, implicit)
         release_controllers(own, implicit)

@@ -236,8 +236,8 @@ def check_model(model: mujoco.MjModel, ignore: Collection[str], stacklevel: int)
     return sum(int(_IGNORABLE[word]) for word in set(ignore))
 
 
-def check_scheme_model(model: mujoco.MjModel, scheme: Scheme) -> None:
-    """Refuse what has a state of its own that the stages of a step would change.
+def check_scheme_model(model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp]) -> None:
+    """Refuse rigid cores, and what has a state of its own that the stages of a step would change.
 
     Parameters
     ----------
@@ -245,6 +245,8 @@ def check_scheme_model(model: mujoco.MjModel, scheme: Scheme) -> None:
         The model.
     scheme : Scheme
         For the text.
+    cores : ndarray of int
+        Geoms with a rigid core.
 
     Raises
     ------
@@ -258,5 +260,6 @@ def check_scheme_model(model: mujoco.MjModel, scheme: Scheme) -> None:
         for i in np.flatnonzero(np.asarray(getattr(model, f"{kind}_plasticadr", ())) >= 0)
     ]
     refused += [name_of(model, mujoco.mjtObj.mjOBJ_PLUGIN, i) for i in range(model.nplugin)]
+    refused += [f"the rigid core of {name}" for name in _named(model, _OBJECT.mjOBJ_GEOM, cores)]
     if refused:
         raise NotSupported(f"scheme {scheme.name} cannot take {refused[0]}")
