@@ -25,10 +25,16 @@ const char *sap_outcome_text(sap_outcome outcome) {
   return outcome <= SAP_NON_FINITE ? outcome_text[outcome] : "unknown outcome";
 }
 
-sap_status sap_fail(sap_error *error, sap_status status, const char *argument, int64_t index,
-                    double value, const char *rule) {
+sap_status sap_fail_whole(sap_error *error, sap_status status, sap_error_kind kind,
+                          const char *argument, int64_t index, double value, const char *rule) {
   if (error) {
-    *error = (sap_error){argument, index, -1, value, rule};
+    *error = (sap_error){argument, kind, index, -1, value, rule};
   }
   return status;
+}
+
+sap_status sap_fail(sap_error *error, sap_status status, const char *argument, int64_t index,
+                    double value, const char *rule) {
+  const sap_error_kind kind = index < 0 ? SAP_ERROR_SCALAR : SAP_ERROR_ENTRY;
+  return sap_fail_whole(error, status, kind, argument, index, value, rule);
 }

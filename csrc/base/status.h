@@ -1,11 +1,22 @@
-/* Reporting an invalid argument in one line. */
+/* Reporting what is wrong with an argument in one line. Each fills *error, which may be NULL. */
 #ifndef SAPWOOD_BASE_STATUS_H
 #define SAPWOOD_BASE_STATUS_H
 
 #include "sapwood.h"
 
-/* fills *error (which may be NULL) and returns status */
+/* an entry of an array, or a scalar where index is -1; returns status */
 sap_status sap_fail(sap_error *error, sap_status status, const char *argument, int64_t index,
                     double value, const char *rule);
+
+/* the same of SAP_INVALID_ARGUMENT, which it returns where the analyzer sees it */
+static inline sap_status sap_invalid(sap_error *error, const char *argument, int64_t index,
+                                     double value, const char *rule) {
+  sap_fail(error, SAP_INVALID_ARGUMENT, argument, index, value, rule);
+  return SAP_INVALID_ARGUMENT;
+}
+
+/* the block of a tree, or the rows of a constraint; returns status */
+sap_status sap_fail_whole(sap_error *error, sap_status status, sap_error_kind kind,
+                          const char *argument, int64_t index, double value, const char *rule);
 
 #endif

@@ -6,6 +6,7 @@
  * than the problem's: fit() makes the iterate feasible by raising as few as it can. */
 #include <float.h>
 
+#include "base/status.h"
 #include "constraints/barrier.h"
 #include "constraints/contact_law.h"
 
@@ -20,6 +21,39 @@ static int32_t claim(const sap_problem *problem, int32_t *law) {
     }
   }
   return n;
+}
+
+static sap_status check_given(const sap_problem *problem, const sap_parameters *parameters,
+                              sap_error *error) {
+  const int has_delta = parameters && parameters->delta;
+  for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
+    const int8_t barrier = problem->barrier[i];
+    if (barrier < SAP_BARRIER_NONE || barrier > SAP_BARRIER_EXP) {
+      return sap_invalid(error, "barrier", i, barrier, "must be a sap_barrier");
+    }
+    if (barrier != SAP_BARRIER_NONE && !problem->kappa && !has_delta) {
+      return sap_invalid(error, "kappa", -1, NAN, "must be given where a contact has a core");
+    }
+    if (barrier == SAP_BARRIER_EXP && !problem->barrier_lambda) {
+      return sap_invalid(error, "barrier_lambda", -1, NAN,
+                         "must be given where a contact has an exp core");
+    }
+  }
+  return SAP_OK;
+}
+
+static sap_status check(const sap_problem *problem, sap_error *error) {
+  for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
+    const double kappa = problem->barrier[i] != SAP_BARRIER_NONE ? problem->kappa[i] : 1;
+    if (!(kappa > 0 && isfinite(kappa) && isfinite(1 / kappa))) {
+      return sap_invalid(error, "kappa", i, kappa, "must be finite and > 0, with a finite inverse");
+    }
+    const double lambda = problem->barrier[i] == SAP_BARRIER_EXP ? problem->barrier_lambda[i] : 1;
+    if (!(lambda > 0 && isfinite(lambda))) {
+      return sap_invalid(error, "barrier_lambda", i, lambda, "must be finite and > 0");
+    }
+  }
+  return SAP_OK;
 }
 
 static void carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n) {
@@ -198,6 +232,8 @@ SAP_DECLARE_LOOPS(barrier_loops);
 const struct sap_law sap_law_barrier = {
     .loops = SAP_LOOPS(barrier_loops),
     .claim = claim,
+    .check_given = check_given,
+    .check = check,
     .carve = carve,
     .bind = bind,
     .write = write,

@@ -1,5 +1,5 @@
-/* What the law of compliant frictional contact lends to laws that build on it, beside its row of the
- * table. */
+/* What the law of compliant frictional contact lends to those that build on it, beside its row of
+ * the table. */
 #ifndef SAPWOOD_CONSTRAINTS_CONTACT_LAW_H
 #define SAPWOOD_CONSTRAINTS_CONTACT_LAW_H
 

@@ -31,7 +31,7 @@ const struct sap_kind_entry sap_kind_controller = {
                   {"q_d", SAP_FINITE},
                   {"v_d", SAP_FINITE},
                   {"u_ff", SAP_FINITE},
-                  {"effort", SAP_BOUND_ABOVE}},
+                  {"effort", SAP_SYMMETRIC_BOUND}},
     .stiffness = 0,
     .target = 3,
     .row = row,

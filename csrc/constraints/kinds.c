@@ -1,5 +1,6 @@
 #include "constraints/kinds.h"
 
+#include <float.h>
 #include <math.h>
 
 const struct sap_kind_entry *const sap_kinds[SAP_N_KINDS] = {
@@ -8,6 +9,29 @@ const struct sap_kind_entry *const sap_kinds[SAP_N_KINDS] = {
     [SAP_CONTROLLER] = &sap_kind_controller,
     [SAP_DRY_FRICTION] = &sap_kind_dry_friction,
 };
+
+int sap_rule_holds(enum sap_rule rule, double x) {
+  switch (rule) {
+    case SAP_FINITE: return isfinite(x);
+    case SAP_NON_NEGATIVE: return isfinite(x) && x >= 0;
+    case SAP_POSITIVE: return x > 0;
+    case SAP_LOWER_BOUND: return x <= DBL_MAX;
+    case SAP_UPPER_BOUND: return x >= -DBL_MAX;
+    default: return x >= 0;
+  }
+}
+
+const char *sap_rule_text(enum sap_rule rule) {
+  static const char *const text[SAP_N_RULES] = {
+      [SAP_FINITE] = "must be finite",
+      [SAP_NON_NEGATIVE] = "must be finite and >= 0",
+      [SAP_POSITIVE] = "must be > 0",
+      [SAP_LOWER_BOUND] = "must be below infinity",
+      [SAP_UPPER_BOUND] = "must be above -infinity",
+      [SAP_SYMMETRIC_BOUND] = "must be >= 0",
+  };
+  return text[rule];
+}
 
 struct sap_row sap_compliant_row(double g, double k, double tau_d,
                                  const struct sap_row_step *step) {
@@ -29,5 +53,11 @@ int32_t sap_kind_parameters(sap_kind kind) {
 const char *sap_kind_parameter(sap_kind kind, int32_t parameter) {
   return 0 <= parameter && parameter < sap_kind_parameters(kind)
              ? sap_kinds[kind]->parameter[parameter].name
+             : "unknown parameter";
+}
+
+const char *sap_kind_rule(sap_kind kind, int32_t parameter) {
+  return 0 <= parameter && parameter < sap_kind_parameters(kind)
+             ? sap_rule_text(sap_kinds[kind]->parameter[parameter].rule)
              : "unknown parameter";
 }

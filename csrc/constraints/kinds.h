@@ -9,14 +9,19 @@
 
 enum { SAP_MOST_ROWS = 6, SAP_MOST_PARAMETERS = 7 };
 
-/* what every value of a parameter must obey */
+/* what every value of a parameter must obey: sap_rule_text() */
 enum sap_rule {
   SAP_FINITE,
   SAP_NON_NEGATIVE, /* and finite */
-  SAP_POSITIVE,     /* may be infinite */
-  SAP_BOUND,        /* may be infinite */
-  SAP_BOUND_ABOVE   /* >= 0, may be infinite */
+  SAP_POSITIVE,     /* these may be infinite: */
+  SAP_LOWER_BOUND,
+  SAP_UPPER_BOUND,
+  SAP_SYMMETRIC_BOUND, /* >= 0, of both sides */
+  SAP_N_RULES
 };
+
+int sap_rule_holds(enum sap_rule rule, double x);
+const char *sap_rule_text(enum sap_rule rule);
 
 struct sap_parameter {
   const char *name;
@@ -41,8 +46,8 @@ struct sap_kind_entry {
   int32_t most_rows; /* of one constraint */
   int32_t n_parameters;
   struct sap_parameter parameter[SAP_MOST_PARAMETERS];
-  int32_t stiffness,
-      target; /* parameters that R and v_hat follow from first, for errors; -1: sigma */
+  /* parameters that R and v_hat follow from first, for errors; -1: sigma */
+  int32_t stiffness, target;
   struct sap_row (*row)(const double *parameter, const struct sap_row_step *step);
 };
 

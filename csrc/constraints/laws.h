@@ -43,6 +43,12 @@ struct sap_law {
    * the contacts that are left. */
   int32_t (*claim)(const sap_problem *problem, int32_t *law);
 
+  /* are the arrays of the problem that it alone reads there, kappa perhaps as delta of parameters
+   * that are not NULL? And do their values obey its rules? NULL where it reads none. */
+  sap_status (*check_given)(const sap_problem *problem, const sap_parameters *parameters,
+                            sap_error *error);
+  sap_status (*check)(const sap_problem *problem, sap_error *error);
+
   /* its arrays in the pool, for n triples; NULL where it needs none */
   void (*carve)(struct sap_pool *pool, struct sap_arena *arena, int32_t n);
 

@@ -4,17 +4,12 @@
 
 #include "base/status.h"
 
-static sap_status refuse(sap_error *error, const char *argument, int64_t index, double value,
-                         const char *rule) {
-  return sap_fail(error, SAP_INVALID_ARGUMENT, argument, index, value, rule);
-}
-
 /* ---- values --------------------------------------------------------------------------------- */
 
 static sap_status check_positive(const char *name, int64_t n, const double *x, sap_error *error) {
   for (int64_t i = 0; i < n; ++i) {
     if (!(x[i] > 0.0)) {
-      return refuse(error, name, i, x[i], "must be > 0");
+      return sap_invalid(error, name, i, x[i], "must be > 0");
     }
   }
   return SAP_OK;
@@ -23,7 +18,7 @@ static sap_status check_positive(const char *name, int64_t n, const double *x, s
 static sap_status check_times(const char *name, int64_t n, const double *x, sap_error *error) {
   for (int64_t i = 0; i < n; ++i) {
     if (!(x[i] >= 0.0) || isinf(x[i])) {
-      return refuse(error, name, i, x[i], "must be finite and >= 0");
+      return sap_invalid(error, name, i, x[i], "must be finite and >= 0");
     }
   }
   return SAP_OK;
@@ -32,7 +27,7 @@ static sap_status check_times(const char *name, int64_t n, const double *x, sap_
 static sap_status check_numbers(const char *name, int64_t n, const double *x, sap_error *error) {
   for (int64_t i = 0; i < n; ++i) {
     if (isnan(x[i])) {
-      return refuse(error, name, i, x[i], "must be a number");
+      return sap_invalid(error, name, i, x[i], "must be a number");
     }
   }
   return SAP_OK;
@@ -42,10 +37,10 @@ static sap_status check_numbers(const char *name, int64_t n, const double *x, sa
 static sap_status check_bounds(const char *name, int64_t n, const double *x, sap_error *error) {
   for (int64_t i = 0; i < n; ++i) {
     if (!(x[2 * i] <= 0.0)) {
-      return refuse(error, name, 2 * i, x[2 * i], "must be <= 0");
+      return sap_invalid(error, name, 2 * i, x[2 * i], "must be <= 0");
     }
     if (!(x[2 * i + 1] >= 0.0)) {
-      return refuse(error, name, 2 * i + 1, x[2 * i + 1], "must be >= 0");
+      return sap_invalid(error, name, 2 * i + 1, x[2 * i + 1], "must be >= 0");
     }
   }
   return SAP_OK;
@@ -59,10 +54,10 @@ static sap_status check_trees(const char *name, int64_t n, const int32_t *tree, 
   for (int64_t i = 0; i < n; ++i) {
     const int32_t a = tree[2 * i], b = tree[2 * i + 1];
     if (a < least || a >= forest->n_trees) {
-      return refuse(error, name, 2 * i, a, "must be a tree or -1");
+      return sap_invalid(error, name, 2 * i, a, "must be a tree or -1");
     }
     if (b < -1 || b >= forest->n_trees || (b >= 0 && (a < 0 || a == b))) {
-      return refuse(error, name, 2 * i + 1, b, "must be another tree than the first, or -1");
+      return sap_invalid(error, name, 2 * i + 1, b, "must be another tree than the first, or -1");
     }
   }
   return SAP_OK;
@@ -83,10 +78,11 @@ static sap_status check_limits(const struct sap_elements *e, const struct sap_fo
   for (int32_t i = 0; i < e->n_limits; ++i) {
     const int ball = e->limit_ball[i] != 0;
     if (e->limit_qposadr[i] < 0 || e->limit_qposadr[i] > e->nq - (ball ? 4 : 1)) {
-      return refuse(error, "limit_qposadr", i, e->limit_qposadr[i], "must be an index into qpos");
+      return sap_invalid(error, "limit_qposadr", i, e->limit_qposadr[i],
+                         "must be an index into qpos");
     }
     if (!in_one_tree(forest, e->limit_dofadr[i], ball ? 3 : 1)) {
-      return refuse(error, "limit_dofadr", i, e->limit_dofadr[i], "must be dofs of one tree");
+      return sap_invalid(error, "limit_dofadr", i, e->limit_dofadr[i], "must be dofs of one tree");
     }
   }
   sap_status status = check_numbers("limit_range", 2 * (int64_t)e->n_limits, e->limit_range, error);
@@ -104,14 +100,14 @@ static sap_status check_tendons(const struct sap_elements *e, const struct sap_f
   for (int32_t i = 0; i < e->n_tendons; ++i) {
     const int32_t start = e->ten_J_rowadr[i], count = e->ten_J_rownnz[i];
     if (start < 0 || start > e->n_tendon_entries) {
-      return refuse(error, "ten_J_rowadr", i, start, "must be an index into ten_J");
+      return sap_invalid(error, "ten_J_rowadr", i, start, "must be an index into ten_J");
     }
     if (count < 0 || count > e->n_tendon_entries - start) {
-      return refuse(error, "ten_J_rownnz", i, count, "must be >= 0 and end inside ten_J");
+      return sap_invalid(error, "ten_J_rownnz", i, count, "must be >= 0 and end inside ten_J");
     }
     if (e->tendon_limited[i] && e->tendon_tree[2 * (int64_t)i] < -1) {
-      return refuse(error, "tendon_limited", i, e->tendon_limited[i],
-                    "must be 0 for more than two trees");
+      return sap_invalid(error, "tendon_limited", i, e->tendon_limited[i],
+                         "must be 0 for more than two trees");
     }
   }
   sap_status status = check_trees("tendon_tree", e->n_tendons, e->tendon_tree, -2, forest, error);
@@ -132,7 +128,7 @@ static sap_status check_equalities(const struct sap_elements *e, const struct sa
   for (int32_t i = 0; i < e->n_equalities; ++i) {
     const int32_t kind = e->equality_kind[i];
     if (kind < SAP_EQUALITY_REFUSED || kind > SAP_EQUALITY_SCALAR) {
-      return refuse(error, "equality_kind", i, kind, "must be a known kind");
+      return sap_invalid(error, "equality_kind", i, kind, "must be a known kind");
     }
   }
   sap_status status =
@@ -154,13 +150,14 @@ static sap_status check_controllers(const struct sap_elements *e, const struct s
   for (int32_t i = 0; i < e->n_controllers; ++i) {
     const double *gain = e->controller_gains + 2 * (int64_t)i;
     if (e->controller_output[i] < 0 || e->controller_output[i] >= e->n_outputs) {
-      return refuse(error, "controller_output", i, e->controller_output[i], "must be an output");
+      return sap_invalid(error, "controller_output", i, e->controller_output[i],
+                         "must be an output");
     }
     if (e->controller_dof[i] < -1 || e->controller_dof[i] >= forest->nv) {
-      return refuse(error, "controller_dof", i, e->controller_dof[i], "must be a dof or -1");
+      return sap_invalid(error, "controller_dof", i, e->controller_dof[i], "must be a dof or -1");
     }
     if (gain[0] == 0.0 && gain[1] == 0.0) {
-      return refuse(error, "controller_gains", 2 * (int64_t)i, 0.0, "must not both be 0");
+      return sap_invalid(error, "controller_gains", 2 * (int64_t)i, 0.0, "must not both be 0");
     }
   }
   const int64_t n = e->n_controllers;

@@ -4,11 +4,6 @@
 
 #include "base/status.h"
 
-static sap_status refuse(sap_error *error, const char *argument, int64_t index, double value,
-                         const char *rule) {
-  return sap_fail(error, SAP_INVALID_ARGUMENT, argument, index, value, rule);
-}
-
 int64_t sap_pair_key(const struct sap_forest *forest, int32_t geom1, int32_t geom2) {
   const int64_t low = geom1 < geom2 ? geom1 : geom2;
   const int64_t high = geom1 < geom2 ? geom2 : geom1;
@@ -21,25 +16,26 @@ static sap_status check_dofs(const struct sap_forest *f, sap_error *error) {
   for (int32_t t = 0; t < f->n_trees; ++t) {
     const int32_t count = f->tree_dofnum[t];
     if (f->tree_dofadr[t] != next) {
-      return refuse(error, "tree_dofadr", t, f->tree_dofadr[t], "must follow the tree before");
+      return sap_invalid(error, "tree_dofadr", t, f->tree_dofadr[t], "must follow the tree before");
     }
     if (count < 1 || count > f->nv - next) {
-      return refuse(error, "tree_dofnum", t, count, "must be >= 1 and sum to nv");
+      return sap_invalid(error, "tree_dofnum", t, count, "must be >= 1 and sum to nv");
     }
     for (int32_t i = next; i < next + count; ++i) {
       const int32_t parent = f->dof_parentid[i];
       if (parent >= i || (parent < next && parent != -1)) {
-        return refuse(error, "dof_parentid", i, parent, "must be -1 or an earlier dof of the tree");
+        return sap_invalid(error, "dof_parentid", i, parent,
+                           "must be -1 or an earlier dof of the tree");
       }
     }
     next += count;
   }
   if (next != f->nv) {
-    return refuse(error, "tree_dofnum", -1, next, "must sum to nv");
+    return sap_invalid(error, "tree_dofnum", -1, next, "must sum to nv");
   }
   for (int64_t i = 0; i < (int64_t)f->nv * SAP_DAMPING_TERMS; ++i) {
     if (!isfinite(f->damping[i])) {
-      return refuse(error, "damping", i, f->damping[i], "must be finite");
+      return sap_invalid(error, "damping", i, f->damping[i], "must be finite");
     }
   }
   return SAP_OK;
@@ -52,19 +48,20 @@ static sap_status check_mass_pattern(const struct sap_forest *f, sap_error *erro
     for (int32_t i = first; i < first + f->tree_dofnum[t]; ++i) {
       const int32_t start = f->M_rowadr[i], count = f->M_rownnz[i];
       if (start < 0 || start > f->nM) {
-        return refuse(error, "M_rowadr", i, start, "must be an index into M");
+        return sap_invalid(error, "M_rowadr", i, start, "must be an index into M");
       }
       if (count < 1 || count > f->nM - start) {
-        return refuse(error, "M_rownnz", i, count, "must be >= 1 and end inside M");
+        return sap_invalid(error, "M_rownnz", i, count, "must be >= 1 and end inside M");
       }
       for (int32_t p = start; p < start + count - 1; ++p) {
         if (f->M_colind[p] < first || f->M_colind[p] >= i) {
-          return refuse(error, "M_colind", p, f->M_colind[p], "must be an earlier dof of the tree");
+          return sap_invalid(error, "M_colind", p, f->M_colind[p],
+                             "must be an earlier dof of the tree");
         }
       }
       if (f->M_colind[start + count - 1] != i) {
-        return refuse(error, "M_colind", start + count - 1, f->M_colind[start + count - 1],
-                      "must be the diagonal at the end of a row");
+        return sap_invalid(error, "M_colind", start + count - 1, f->M_colind[start + count - 1],
+                           "must be the diagonal at the end of a row");
       }
     }
   }
@@ -76,23 +73,23 @@ static sap_status check_bodies(const struct sap_forest *f, sap_error *error) {
   for (int32_t b = 0; b < f->n_bodies; ++b) {
     const int32_t count = f->body_dofnum[b], first = f->body_dofadr[b], tree = f->body_treeid[b];
     if (f->body_weldid[b] < 0 || f->body_weldid[b] >= f->n_bodies) {
-      return refuse(error, "body_weldid", b, f->body_weldid[b], "must be a body");
+      return sap_invalid(error, "body_weldid", b, f->body_weldid[b], "must be a body");
     }
     if (f->body_rootid[b] < 0 || f->body_rootid[b] >= f->n_bodies) {
-      return refuse(error, "body_rootid", b, f->body_rootid[b], "must be a body");
+      return sap_invalid(error, "body_rootid", b, f->body_rootid[b], "must be a body");
     }
     if (count < 0 || count > f->nv) {
-      return refuse(error, "body_dofnum", b, count, "must be >= 0 and <= nv");
+      return sap_invalid(error, "body_dofnum", b, count, "must be >= 0 and <= nv");
     }
     if (count == 0) {
       continue;
     }
     if (tree < 0 || tree >= f->n_trees) {
-      return refuse(error, "body_treeid", b, tree, "must be a tree where the body has dofs");
+      return sap_invalid(error, "body_treeid", b, tree, "must be a tree where the body has dofs");
     }
     const int32_t tree_first = f->tree_dofadr[tree];
     if (first < tree_first || first > tree_first + f->tree_dofnum[tree] - count) {
-      return refuse(error, "body_dofadr", b, first, "must lie in the tree of the body");
+      return sap_invalid(error, "body_dofadr", b, first, "must lie in the tree of the body");
     }
   }
   return SAP_OK;
@@ -101,37 +98,39 @@ static sap_status check_bodies(const struct sap_forest *f, sap_error *error) {
 static sap_status check_materials(const struct sap_forest *f, sap_error *error) {
   for (int32_t g = 0; g < f->n_geoms; ++g) {
     if (f->geom_bodyid[g] < 0 || f->geom_bodyid[g] >= f->n_bodies) {
-      return refuse(error, "geom_bodyid", g, f->geom_bodyid[g], "must be a body");
+      return sap_invalid(error, "geom_bodyid", g, f->geom_bodyid[g], "must be a body");
     }
     if (!(f->stiffness[g] > 0.0)) {
-      return refuse(error, "stiffness", g, f->stiffness[g], "must be > 0");
+      return sap_invalid(error, "stiffness", g, f->stiffness[g], "must be > 0");
     }
     if (!(f->dissipation_time[g] >= 0.0) || isinf(f->dissipation_time[g])) {
-      return refuse(error, "dissipation_time", g, f->dissipation_time[g],
-                    "must be finite and >= 0");
+      return sap_invalid(error, "dissipation_time", g, f->dissipation_time[g],
+                         "must be finite and >= 0");
     }
     if (!(f->friction[g] >= 0.0) || isinf(f->friction[g])) {
-      return refuse(error, "friction", g, f->friction[g], "must be finite and >= 0");
+      return sap_invalid(error, "friction", g, f->friction[g], "must be finite and >= 0");
     }
   }
   for (int32_t g = 0; f->barrier && g < f->n_geoms; ++g) {
     if (f->barrier[g] < SAP_BARRIER_NONE || f->barrier[g] > SAP_BARRIER_EXP) {
-      return refuse(error, "core", g, f->barrier[g], "must be a sap_barrier");
+      return sap_invalid(error, "barrier", g, f->barrier[g], "must be a sap_barrier");
     }
     if (f->barrier[g] != SAP_BARRIER_NONE && !(f->delta[g] > 0.0 && isfinite(f->delta[g]))) {
-      return refuse(error, "delta", g, f->delta[g], "must be finite and > 0");
+      return sap_invalid(error, "delta", g, f->delta[g], "must be finite and > 0");
     }
     if (f->barrier[g] != SAP_BARRIER_NONE &&
         !(f->barrier_lambda[g] > 0.0 && isfinite(f->barrier_lambda[g]))) {
-      return refuse(error, "core_lambda", g, f->barrier_lambda[g], "must be finite and > 0");
+      return sap_invalid(error, "barrier_lambda", g, f->barrier_lambda[g],
+                         "must be finite and > 0");
     }
   }
   for (int32_t p = 0; p < f->n_pairs; ++p) {
     if (p > 0 && f->pair_key[p] <= f->pair_key[p - 1]) {
-      return refuse(error, "pair_key", p, (double)f->pair_key[p], "must be strictly increasing");
+      return sap_invalid(error, "pair_key", p, (double)f->pair_key[p],
+                         "must be strictly increasing");
     }
     if (!(f->pair_friction[p] >= 0.0) || isinf(f->pair_friction[p])) {
-      return refuse(error, "pair_friction", p, f->pair_friction[p], "must be finite and >= 0");
+      return sap_invalid(error, "pair_friction", p, f->pair_friction[p], "must be finite and >= 0");
     }
   }
   return SAP_OK;

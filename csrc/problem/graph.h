@@ -66,8 +66,8 @@ struct sap_graph {
 
   int32_t n_nodes, n_patches, n_edges, n_islands;
   struct sap_patch *patch; /* (n_patches) */
-  struct sap_incidence
-      *incidence;                /* (incidence_start[n_nodes]) patches of each position, in order */
+  /* (incidence_start[n_nodes]) patches of each position, in order */
+  struct sap_incidence *incidence;
   int32_t *incidence_start;      /* (n_nodes + 1) */
   int64_t *node_J;               /* (n_nodes + 1) first row of each position in the packed J */
   struct sap_island *island;     /* (n_islands) */

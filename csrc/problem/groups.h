@@ -1,8 +1,12 @@
-/* Checks of the groups of constraints that are no frictional contacts, and their regularization. */
+/* Checks of the groups of constraints that are no frictional contacts. */
 #ifndef SAPWOOD_PROBLEM_GROUPS_H
 #define SAPWOOD_PROBLEM_GROUPS_H
 
-#include "problem/regularization.h"
+#include "sapwood.h"
+
+/* rows and entries of J of one group, or what is wrong with its indices */
+sap_status sap_measure_group(const sap_problem *problem, const sap_constraints *group,
+                             int64_t *n_rows, int64_t *nJ, sap_error *error);
 
 /* checks kind, n, size, tree_a and tree_b of all groups and adds their rows to sizes->n_rows */
 sap_status sap_group_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error);
@@ -12,10 +16,5 @@ sap_status sap_check_groups_given(const sap_problem *problem, sap_error *error);
 
 /* what they hold */
 sap_status sap_check_groups(const sap_problem *problem, sap_error *error);
-
-/* sap_regularize_group() of a problem whose trees and A have been checked */
-sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints *group,
-                               const struct sap_group_regularization *physical,
-                               const struct sap_masses *masses, sap_error *error);
 
 #endif

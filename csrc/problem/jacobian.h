@@ -21,8 +21,8 @@ struct sap_jacobian {
   const struct sap_triples *triples;
   const struct sap_reduced_tree *const *reduced; /* (n_nodes) NULL for a whole tree */
   double *values;
-  uint64_t
-      *chunks[2]; /* (n_triples) by place: chunks that are not zero, of the lower and higher side */
+  /* (n_triples) by place: chunks that are not zero, of the lower and higher side */
+  uint64_t *chunks[2];
   /* (n_patches, 2, 2, SAP_SHORT) by side of a patch: the largest |J_1| + |J_2| and |J_n| of its
    * triples, column by column; where its rows are short */
   double *peak;

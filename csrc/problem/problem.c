@@ -6,23 +6,17 @@
 #include "base/finite.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "constraints/laws.h"
 #include "problem/groups.h"
 #include "problem/vectors.h"
 
-static sap_status invalid(sap_error *error, const char *argument, int64_t index, double value,
-                          const char *rule) {
-  return sap_fail(error, SAP_INVALID_ARGUMENT, argument, index, value, rule);
-}
-
 sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
-  /* keeps every index of the solver within 32 bits */
-  enum { LIMIT = 1 << 28 };
   *sizes = (sap_sizes){0, 0, 0, 0};
-  if (problem->n_trees < 0 || problem->n_trees > LIMIT) {
-    return invalid(error, "n_trees", -1, problem->n_trees, "must be from 0 to 2^28");
+  if (problem->n_trees < 0 || problem->n_trees > SAP_MOST_ENTRIES) {
+    return sap_invalid(error, "n_trees", -1, problem->n_trees, "must be from 0 to 2^28");
   }
-  if (problem->n_contacts < 0 || problem->n_contacts > LIMIT) {
-    return invalid(error, "n_contacts", -1, problem->n_contacts, "must be from 0 to 2^28");
+  if (problem->n_contacts < 0 || problem->n_contacts > SAP_MOST_ENTRIES) {
+    return sap_invalid(error, "n_contacts", -1, problem->n_contacts, "must be from 0 to 2^28");
   }
   const struct {
     const char *name;
@@ -33,32 +27,32 @@ sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_e
                 {"tree_b", problem->tree_b, problem->n_contacts}};
   for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a) {
     if (arrays[a].n > 0 && !arrays[a].x) {
-      return invalid(error, arrays[a].name, -1, NAN, "must be given");
+      return sap_invalid(error, arrays[a].name, -1, NAN, "must be given");
     }
   }
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     const int64_t n = problem->tree_nv[t];
     if (n < 1) {
-      return invalid(error, "tree_nv", t, (double)n, "must be >= 1");
+      return sap_invalid(error, "tree_nv", t, (double)n, "must be >= 1");
     }
     sizes->nv += n;
-    if (n > 1 << 15 || sizes->nv > LIMIT) {
-      return invalid(error, "tree_nv", t, (double)n,
-                     "must be at most 2^15, and the sum at most 2^28");
+    if (n > 1 << 15 || sizes->nv > SAP_MOST_ENTRIES) {
+      return sap_invalid(error, "tree_nv", t, (double)n,
+                         "must be at most 2^15, and the sum at most 2^28");
     }
     sizes->nA += n * n;
   }
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
     const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
     if (a < 0 || a >= problem->n_trees) {
-      return invalid(error, "tree_a", i, a, "must be the index of a tree");
+      return sap_invalid(error, "tree_a", i, a, "must be the index of a tree");
     }
     if (b < -1 || b >= problem->n_trees) {
-      return invalid(error, "tree_b", i, b, "must be the index of a tree, or -1");
+      return sap_invalid(error, "tree_b", i, b, "must be the index of a tree, or -1");
     }
     if (a == b) {
-      return invalid(error, "tree_b", i, b,
-                     "must differ from tree_a (-1 where both sides are one tree)");
+      return sap_invalid(error, "tree_b", i, b,
+                         "must differ from tree_a (-1 where both sides are one tree)");
     }
     sizes->nJ += 3 * (int64_t)problem->tree_nv[a];
     sizes->nJ += b >= 0 ? 3 * (int64_t)problem->tree_nv[b] : 0;
@@ -68,10 +62,10 @@ sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_e
 
 sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sap_error *error) {
   if (n > 0 && !x) {
-    return invalid(error, argument, -1, NAN, "must be given");
+    return sap_invalid(error, argument, -1, NAN, "must be given");
   }
   const int64_t i = sap_first_non_finite(n, x);
-  return i < 0 ? SAP_OK : invalid(error, argument, i, x[i], "must be finite");
+  return i < 0 ? SAP_OK : sap_invalid(error, argument, i, x[i], "must be finite");
 }
 
 /* row-major and column-major are the same for a block that is symmetric but for round-off */
@@ -108,15 +102,16 @@ static sap_status invert_block(const sap_problem *problem, int32_t t, const doub
   const double asymmetry = loops->asymmetry(n, A);
   const int64_t bad = asymmetry <= DBL_MAX ? -1 : sap_first_non_finite(n2, A);
   if (bad >= 0) {
-    return invalid(error, "A", (A - problem->A) + bad, A[bad], "must be finite");
+    return sap_invalid(error, "A", (A - problem->A) + bad, A[bad], "must be finite");
   }
   if (asymmetry != 0 && !is_nearly_symmetric(n, A)) {
-    return invalid(error, "A", t, NAN, "the block of this tree must be symmetric");
+    return sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_TREE, "A", t, NAN,
+                          "must be symmetric");
   }
   memcpy(S, A, (size_t)n2 * sizeof *S);
   if (kernels->factor(n, n, S, n) < n) {
-    return sap_fail(error, SAP_NOT_POSITIVE_DEFINITE, "A", t, NAN,
-                    "the block of this tree must be positive definite");
+    return sap_fail_whole(error, SAP_NOT_POSITIVE_DEFINITE, SAP_ERROR_TREE, "A", t, NAN,
+                          "must be positive definite");
   }
   loops->invert_lower(n, S);
   return SAP_OK;
@@ -136,7 +131,7 @@ sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t en
   const struct sap_vector_loops *loops = sap_vector_loops_of(sap_kernels_best_set());
   int64_t first = 0;
   if (problem->n_trees > 0 && !problem->A) {
-    return invalid(error, "A", -1, NAN, "must be given");
+    return sap_invalid(error, "A", -1, NAN, "must be given");
   }
   for (int32_t t = 0; t < end; ++t) {
     const int32_t n = problem->tree_nv[t];
@@ -159,38 +154,15 @@ sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t en
   return SAP_OK;
 }
 
-sap_status sap_check_barriers_given(const sap_problem *problem, const sap_parameters *parameters,
-                                    sap_error *error) {
-  const int has_delta = parameters && parameters->delta;
-  for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
-    const int8_t barrier = problem->barrier[i];
-    if (barrier < SAP_BARRIER_NONE || barrier > SAP_BARRIER_EXP) {
-      return invalid(error, "core", i, barrier, "must be a sap_barrier");
-    }
-    if (barrier != SAP_BARRIER_NONE && !problem->kappa && !has_delta) {
-      return invalid(error, "kappa", -1, NAN, "must be given where a contact has a core");
-    }
-    if (barrier == SAP_BARRIER_EXP && !problem->barrier_lambda) {
-      return invalid(error, "core_lambda", -1, NAN,
-                     "must be given where a contact has an exp core");
+sap_status sap_check_laws_given(const sap_problem *problem, const sap_parameters *parameters,
+                                sap_error *error) {
+  sap_status status = SAP_OK;
+  for (int law = 0; law < SAP_N_LAWS && status == SAP_OK; ++law) {
+    if (sap_laws[law]->check_given) {
+      status = sap_laws[law]->check_given(problem, parameters, error);
     }
   }
-  return SAP_OK;
-}
-
-/* what the barriers are made of */
-static sap_status check_barriers(const sap_problem *problem, sap_error *error) {
-  for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
-    const double kappa = problem->barrier[i] != SAP_BARRIER_NONE ? problem->kappa[i] : 1;
-    if (!(kappa > 0 && isfinite(kappa) && isfinite(1 / kappa))) {
-      return invalid(error, "kappa", i, kappa, "must be finite and > 0, with a finite inverse");
-    }
-    const double lambda = problem->barrier[i] == SAP_BARRIER_EXP ? problem->barrier_lambda[i] : 1;
-    if (!(lambda > 0 && isfinite(lambda))) {
-      return invalid(error, "core_lambda", i, lambda, "must be finite and > 0");
-    }
-  }
-  return SAP_OK;
+  return status;
 }
 
 sap_status sap_check_given(const sap_problem *problem, sap_error *error) {
@@ -207,7 +179,7 @@ sap_status sap_check_given(const sap_problem *problem, sap_error *error) {
                 {"v_hat_n", problem->n_contacts, problem->v_hat_n}};
   for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a) {
     if (arrays[a].n > 0 && !arrays[a].x) {
-      return invalid(error, arrays[a].name, -1, NAN, "must be given");
+      return sap_invalid(error, arrays[a].name, -1, NAN, "must be given");
     }
   }
   return SAP_OK;
@@ -237,24 +209,37 @@ static sap_status check_contacts(const sap_problem *problem, const sap_sizes *si
   }
   for (int64_t i = 0; i < n; ++i) {
     if (problem->mu[i] < 0) {
-      return invalid(error, "mu", i, problem->mu[i], "must be >= 0");
+      return sap_invalid(error, "mu", i, problem->mu[i], "must be >= 0");
     }
     if (!(problem->R_t[i] > 0 && isfinite(1 / problem->R_t[i]))) {
-      return invalid(error, "R_t", i, problem->R_t[i], "must be > 0, with a finite inverse");
+      return sap_invalid(error, "R_t", i, problem->R_t[i], "must be > 0, with a finite inverse");
     }
     if (!(problem->R_n[i] > 0 && isfinite(1 / problem->R_n[i]))) {
-      return invalid(error, "R_n", i, problem->R_n[i], "must be > 0, with a finite inverse");
+      return sap_invalid(error, "R_n", i, problem->R_n[i], "must be > 0, with a finite inverse");
     }
     if (!isfinite(1 + problem->mu[i] * (problem->mu[i] * problem->R_t[i] / problem->R_n[i]))) {
-      return invalid(error, "mu", i, problem->mu[i], "mu^2 R_t/R_n must be finite");
+      return sap_invalid(error, "mu", i, problem->mu[i], "mu^2 R_t/R_n must be finite");
     }
   }
-  return check_barriers(problem, error);
+  return SAP_OK;
+}
+
+static sap_status check_laws(const sap_problem *problem, sap_error *error) {
+  sap_status status = SAP_OK;
+  for (int law = 0; law < SAP_N_LAWS && status == SAP_OK; ++law) {
+    if (sap_laws[law]->check) {
+      status = sap_laws[law]->check(problem, error);
+    }
+  }
+  return status;
 }
 
 sap_status sap_check_constraints(const sap_problem *problem, const sap_sizes *sizes,
                                  sap_error *error) {
-  const sap_status status = check_contacts(problem, sizes, error);
+  sap_status status = check_contacts(problem, sizes, error);
+  if (status == SAP_OK) {
+    status = check_laws(problem, error);
+  }
   return status == SAP_OK ? sap_check_groups(problem, error) : status;
 }
 
@@ -267,7 +252,7 @@ sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *al
   }
   status = sap_check_groups_given(problem, error);
   if (status == SAP_OK) {
-    status = sap_check_barriers_given(problem, NULL, error);
+    status = sap_check_laws_given(problem, NULL, error);
   }
   if (status == SAP_OK) {
     status = sap_check_constraints(problem, &sizes, error);

@@ -7,6 +7,9 @@
 #include "linalg/kernels.h"
 #include "sapwood.h"
 
+/* contacts and rows, trees, velocities: keeps every index of the solver within 32 bits */
+enum { SAP_MOST_ENTRIES = 1 << 28 };
+
 /* entries of A that should agree may differ by this times sqrt(A_ii A_jj): the round-off of
  * computing them */
 static const double sap_asymmetry = 64 * DBL_EPSILON;
@@ -30,10 +33,10 @@ sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t en
                            const int32_t *position, const struct sap_kernels *kernels, double *S,
                            int8_t *is_diagonal, sap_error *error);
 
-/* the kinds of cores are known, and their parameters there: kappa, or delta of parameters that are
- * not NULL */
-sap_status sap_check_barriers_given(const sap_problem *problem, const sap_parameters *parameters,
-                                    sap_error *error);
+/* the arrays that the laws of contacts read are there: of rigid cores kappa, or delta of parameters
+ * that are not NULL */
+sap_status sap_check_laws_given(const sap_problem *problem, const sap_parameters *parameters,
+                                sap_error *error);
 
 /* A, v_star and the arrays of the contacts are there */
 sap_status sap_check_given(const sap_problem *problem, sap_error *error);

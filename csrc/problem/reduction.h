@@ -42,8 +42,8 @@ struct sap_reduced_tree {
 
 struct sap_reduction {
   struct sap_block block;
-  const int32_t
-      *size; /* (n_trees) velocities that stay: the problem's tree_nv where nothing is reduced */
+  /* (n_trees) velocities that stay: the problem's tree_nv where nothing is reduced */
+  const int32_t *size;
   struct sap_reduced_tree **tree; /* (n_trees) or NULL where it is whole; NULL where all are */
 };
 

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "linalg/kernels.h"
-#include "problem/groups.h"
 #include "problem/problem.h"
 #include "problem/regularization.h"
 
@@ -18,14 +17,13 @@ sap_status sap_check_scalars(double dt, double sigma, double beta, sap_delassus 
   for (size_t s = 0; s < sizeof scalars / sizeof *scalars; ++s) {
     const double x = scalars[s].value;
     if (!isfinite(x) || x < 0 || (x == 0 && !scalars[s].zero_allowed)) {
-      return sap_fail(
-          error, SAP_INVALID_ARGUMENT, scalars[s].name, -1, x,
+      return sap_invalid(
+          error, scalars[s].name, -1, x,
           scalars[s].zero_allowed ? "must be finite and >= 0" : "must be finite and > 0");
     }
   }
   if (delassus != SAP_DELASSUS_BLOCK && delassus != SAP_DELASSUS_DIAGONAL) {
-    return sap_fail(error, SAP_INVALID_ARGUMENT, "delassus", -1, delassus,
-                    "must be a sap_delassus");
+    return sap_invalid(error, "delassus", -1, delassus, "must be a sap_delassus");
   }
   return SAP_OK;
 }
@@ -39,16 +37,15 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
   }
   const int64_t n = problem->n_contacts;
   if (n > 0 && (!p->k || !p->tau_d)) {
-    return sap_fail(error, SAP_INVALID_ARGUMENT, p->k ? "tau_d" : "k", -1, NAN, "must be given");
+    return sap_invalid(error, p->k ? "tau_d" : "k", -1, NAN, "must be given");
   }
   status = sap_check_finite("phi0", n, p->phi0, error);
   for (int64_t i = 0; i < n && status == SAP_OK; ++i) {
     if (!(p->k[i] > 0)) {
       /* k may be infinite: rigid, which section IX-A turns into near-rigid */
-      status = sap_fail(error, SAP_INVALID_ARGUMENT, "k", i, p->k[i], "must be > 0");
+      status = sap_invalid(error, "k", i, p->k[i], "must be > 0");
     } else if (!isfinite(p->tau_d[i]) || p->tau_d[i] < 0) {
-      status =
-          sap_fail(error, SAP_INVALID_ARGUMENT, "tau_d", i, p->tau_d[i], "must be finite and >= 0");
+      status = sap_invalid(error, "tau_d", i, p->tau_d[i], "must be finite and >= 0");
     }
   }
   return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
@@ -102,8 +99,8 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
     }
     const double w = sap_inverse_mass(W, 3);
     if (!(w > 0 && isfinite(w))) {
-      return sap_fail(error, SAP_INVALID_ARGUMENT, "J", i, w,
-                      "the rows of this contact must give an effective mass");
+      return sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_CONSTRAINT, "J", i, w,
+                            "must give an effective mass");
     }
     const double time = p->dt + p->tau_d[i]; /* s */
     R_n[i] =
@@ -112,10 +109,28 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
     v_hat_n[i] = -p->phi0[i] / time;
     if (!(R_n[i] > 0 && isfinite(R_n[i]) && R_t[i] > 0 && isfinite(R_t[i]) &&
           isfinite(v_hat_n[i]))) {
-      return sap_fail(
-          error, SAP_INVALID_ARGUMENT, "k", i, p->k[i],
+      return sap_invalid(
+          error, "k", i, p->k[i],
           "must give finite R and v_hat > 0 with these dt, tau_d, phi0, sigma and beta");
     }
+  }
+  return SAP_OK;
+}
+
+/* what the energy of contact i follows from */
+static sap_status check_barrier(const sap_parameters *p, int32_t i, sap_error *error) {
+  if (!p->delta || !p->tau_d) {
+    return sap_invalid(error, p->delta ? "tau_d" : "delta", -1, NAN,
+                       "must be given where a contact has a core");
+  }
+  if (!(p->dt > 0 && isfinite(p->dt))) {
+    return sap_invalid(error, "dt", -1, p->dt, "must be finite and > 0");
+  }
+  if (!(p->tau_d[i] >= 0 && isfinite(p->tau_d[i]))) {
+    return sap_invalid(error, "tau_d", i, p->tau_d[i], "must be finite and >= 0");
+  }
+  if (!(p->delta[i] > 0 && isfinite(p->delta[i]))) {
+    return sap_invalid(error, "delta", i, p->delta[i], "must be finite and > 0");
   }
   return SAP_OK;
 }
@@ -127,14 +142,15 @@ sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *
     if (!problem->barrier || problem->barrier[i] == SAP_BARRIER_NONE) {
       continue;
     }
-    const double delta = p->delta[i], speed = delta / (p->dt + p->tau_d[i]);
-    if (!(delta > 0 && isfinite(delta))) {
-      return sap_fail(error, SAP_INVALID_ARGUMENT, "delta", i, delta, "must be finite and > 0");
+    const sap_status status = check_barrier(p, i, error);
+    if (status != SAP_OK) {
+      return status;
     }
+    const double speed = p->delta[i] / (p->dt + p->tau_d[i]);
     kappa[i] = speed * speed / R_n[i];
     if (!(kappa[i] > 0 && isfinite(kappa[i]) && isfinite(1 / kappa[i]))) {
-      return sap_fail(error, SAP_INVALID_ARGUMENT, "delta", i, delta,
-                      "must give a finite energy > 0 with these dt, tau_d and R_n");
+      return sap_invalid(error, "delta", i, p->delta[i],
+                         "must give a finite energy > 0 with these dt, tau_d and R_n");
     }
   }
   return SAP_OK;

@@ -55,7 +55,12 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
                                    const struct sap_masses *masses, double *R_t, double *R_n,
                                    double *v_hat_n, sap_error *error);
 
-/* the same, and then all groups */
+/* sap_regularize_group() of a problem whose trees and A have been checked */
+sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints *group,
+                               const struct sap_group_regularization *physical,
+                               const struct sap_masses *masses, sap_error *error);
+
+/* sap_regularize_contacts(), and then all groups */
 sap_status sap_regularize_with(const sap_problem *problem, const sap_sizes *sizes,
                                const struct sap_regularization *physical,
                                const struct sap_masses *masses, sap_error *error);

@@ -1,13 +1,10 @@
 /* Bounds on the rounding errors of J^T gamma, patch by patch, from those of v_c: see
  * certificate.h. */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "problem/round_off.h"
 #include "problem/rows.h"
-
-/* unit round-off, doubled: covers the products of (1 + u) that first-order bounds leave out */
-static const double u = DBL_EPSILON;
 
 /* ---- patches that are short: by the largest entries, of tangential and of normal rows ---- */
 
@@ -45,9 +42,9 @@ INLINE void bound_short(const struct sap_jacobian *J, const struct sap_patch *pa
   }
   /* d: error of v_hat - v_c; that of gamma is d_t/R_t + d_n/sqrt(R_t R_n) along t, and likewise
    * along n. The projection and the sums of J^T gamma have round-off of their own. */
-  const double row = (low.n + high.n + 6 + roundings) * u;
+  const double row = (low.n + high.n + 6 + roundings) * sap_u;
   const simd v_t = simd_all(row * simd_sum(reach[0])), v_n = simd_all(row * simd_sum(reach[1]));
-  const simd target = simd_all(4 * u), impulse = simd_all((16 + terms) * u);
+  const simd target = simd_all(4 * sap_u), impulse = simd_all((16 + terms) * sap_u);
   for (int32_t i = patch->begin; i < patch->end; i += SIMD_WIDTH) {
     const simd_mask part = simd_left(patch->end - i);
     const simd inverse_R_t = simd_load_part(pool->contact.inverse_R_t + i, part);
@@ -121,8 +118,8 @@ INLINE void bound_long(const struct sap_jacobian *J, const struct sap_patch *pat
     }
     simd_sum_three(sum, error[0] + i, error[1] + i, error[2] + i);
   }
-  sap_laws[patch->law]->bound(pool, patch->begin, patch->end, (low.n + high.n + 2 + roundings) * u,
-                              terms * u);
+  sap_laws[patch->law]->bound(pool, patch->begin, patch->end,
+                              (low.n + high.n + 2 + roundings) * sap_u, terms * sap_u);
   add_side(&low, patch->end - patch->begin, error, patch->begin, e);
   if (n_sides == 2) {
     add_side(&high, patch->end - patch->begin, error, patch->begin, e);

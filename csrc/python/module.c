@@ -9,10 +9,39 @@
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
-/* The core's rules on a whole block begin so; the index is then that of a tree, or of a
- * constraint. */
-static const char block_rule[] = "the block of this tree ";
-static const char rows_rule[] = "the rows of this constraint ";
+/* arguments that have another name in C */
+static const struct {
+  const char *in_c, *in_python;
+} renamed[] = {{"barrier", "core"}, {"barrier_lambda", "core_lambda"}};
+
+static const char *name_of(const sap_error *error, char text[SAPWOOD_NAME_LENGTH]) {
+  if (error->group >= 0) {
+    return sapwood_group_name(text, error->group, error->argument);
+  }
+  for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+    if (strcmp(error->argument, renamed[i].in_c) == 0) {
+      return renamed[i].in_python;
+    }
+  }
+  return error->argument;
+}
+
+static void raise_value_error(const sap_error *error) {
+  char text[SAPWOOD_NAME_LENGTH];
+  const char *name = name_of(error, text);
+  switch (error->kind) {
+    case SAP_ERROR_TREE:
+      PyErr_Format(PyExc_ValueError, "%s: the block of tree %lld %s", name, (long long)error->index,
+                   error->rule);
+      break;
+    case SAP_ERROR_CONSTRAINT:
+      PyErr_Format(PyExc_ValueError, "%s: the rows of %s %lld %s", name,
+                   error->group < 0 ? "contact" : "constraint", (long long)error->index,
+                   error->rule);
+      break;
+    default: sapwood_value_error(name, error->index, error->value, error->rule);
+  }
+}
 
 int sapwood_raise(sap_status status, const sap_error *error) {
   if (status == SAP_OK) {
@@ -24,19 +53,8 @@ int sapwood_raise(sap_status status, const sap_error *error) {
     /* by a handler, which has raised */
   } else if (error == NULL || error->argument == NULL) {
     PyErr_SetString(PyExc_ValueError, sap_status_text(status));
-  } else if (strncmp(error->rule, block_rule, sizeof block_rule - 1) == 0) {
-    PyErr_Format(PyExc_ValueError, "%s: the block of tree %lld %s", error->argument,
-                 (long long)error->index, error->rule + sizeof block_rule - 1);
-  } else if (strncmp(error->rule, rows_rule, sizeof rows_rule - 1) == 0) {
-    char name[SAPWOOD_NAME_LENGTH];
-    PyErr_Format(PyExc_ValueError, "%s: the rows of constraint %lld %s",
-                 sapwood_group_name(name, error->group, error->argument), (long long)error->index,
-                 error->rule + sizeof rows_rule - 1);
   } else {
-    char name[SAPWOOD_NAME_LENGTH];
-    sapwood_value_error(error->group < 0 ? error->argument
-                                         : sapwood_group_name(name, error->group, error->argument),
-                        error->index, error->value, error->rule);
+    raise_value_error(error);
   }
   return -1;
 }

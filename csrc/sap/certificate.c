@@ -1,13 +1,10 @@
 #include "sap/certificate.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "problem/problem.h"
-
-/* unit round-off, doubled: covers the products of (1 + u) that first-order bounds leave out */
-static const double u = DBL_EPSILON;
+#include "problem/round_off.h"
 
 /* adds |S g|^2 and | |S| e |^2 of one tree, S = L^-1. |S| e from S itself: a recurrence over L with
  * signs dropped would be useless for long chains. */
@@ -15,7 +12,7 @@ static void add_tree(const struct sap_vector_loops *loops, int32_t n, const doub
                      const double *S, const double *dw, const double *gradient, double *e,
                      struct sap_norms *norms) {
   /* e += ((n + 2) u + asymmetry) |A| |dw|: the terms of A (v - v*), and v - v* itself */
-  loops->add_absolute(n, A, (n + 2) * u + sap_asymmetry, dw, e);
+  loops->add_absolute(n, A, (n + 2) * sap_u + sap_asymmetry, dw, e);
   loops->add_norms(n, S, gradient, e, norms);
 }
 
@@ -38,9 +35,9 @@ double sap_bound_error(struct sap_workspace *w, const struct sap_island *island)
   const struct sap_plan *plan = w->plan;
   plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, w->error);
   /* where A is diagonal, |A| |dw| = |A dw| */
-  w->norms =
-      plan->vectors->add_magnitudes(island->scalar_begin, island->scalar_end, 4 * u, w->momentum, u,
-                                    w->impulse, w->scale, w->gradient, w->error);
+  w->norms = plan->vectors->add_magnitudes(island->scalar_begin, island->scalar_end, 4 * sap_u,
+                                           w->momentum, sap_u, w->impulse, w->scale, w->gradient,
+                                           w->error);
   return sqrt(w->norms.bound);
 }
 

@@ -178,7 +178,7 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     status = sap_check_groups_given(problem, error);
   }
   if (status == SAP_OK) {
-    status = sap_check_barriers_given(problem, physical ? physical->parameters : NULL, error);
+    status = sap_check_laws_given(problem, physical ? physical->parameters : NULL, error);
   }
   if (status == SAP_OK) {
     status = sap_triples_list(&plan->triples, problem, &plan->memory);

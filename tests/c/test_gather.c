@@ -229,7 +229,7 @@ static void wrong_forests(void) {
       "damping",     "M_rowadr",      "M_rownnz",    "M_rownnz",     "M_colind",
       "M_colind",    "body_weldid",   "body_rootid", "body_dofadr",  "body_dofnum",
       "body_treeid", "geom_bodyid",   "stiffness",   "stiffness",    "dissipation_time",
-      "friction",    "pair_friction", "core",        "delta",        "core_lambda",
+      "friction",    "pair_friction", "barrier",     "delta",        "barrier_lambda",
       "pair_key"};
   uint64_t seed = 5;
   for (size_t kind = 0; kind < CHECK_COUNT(names); ++kind) {

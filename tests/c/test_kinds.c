@@ -62,9 +62,10 @@ static void random_parameters(const struct sap_kind_entry *kind, double *paramet
   double bound = check_random(seed, -20, -10); /* the lower one comes first */
   for (int32_t p = 0; p < kind->n_parameters; ++p) {
     const enum sap_rule rule = kind->parameter[p].rule;
-    bound += rule == SAP_BOUND ? check_random(seed, 0, 15) : 0;
+    const int is_bound = rule == SAP_LOWER_BOUND || rule == SAP_UPPER_BOUND;
+    bound += is_bound ? check_random(seed, 0, 15) : 0;
     parameter[p] = rule == SAP_FINITE     ? check_random(seed, -0.1, 0.1)
-                   : rule == SAP_BOUND    ? bound
+                   : is_bound             ? bound
                    : rule == SAP_POSITIVE ? pow(10, check_random(seed, 2, 6))
                                           : check_random(seed, 0.01, 30);
   }
@@ -112,10 +113,69 @@ static void every_kind_obeys_its_cost(void) {
   }
 }
 
+/* values that a rule lets through, by its text, of those below */
+static const double samples[] = {NAN, -INFINITY, -1, 0, 1, INFINITY};
+static const struct {
+  const char *rule, *allowed;
+} rules[] = {{"must be finite", "--+++-"},
+             {"must be finite and >= 0", "---++-"},
+             {"must be > 0", "----++"},
+             {"must be below infinity", "-++++-"},
+             {"must be above -infinity", "--++++"},
+             {"must be >= 0", "---+++"}};
+
+static const char *allowed_by(const char *rule) {
+  for (size_t k = 0; k < CHECK_COUNT(rules); ++k) {
+    if (strcmp(rules[k].rule, rule) == 0) {
+      return rules[k].allowed;
+    }
+  }
+  return "a rule that this test does not know";
+}
+
+/* every parameter of every kind is refused by name where it breaks its rule, and nowhere else */
+static void every_parameter_obeys_its_rule(void) {
+  const int32_t one = 1, zero = 0, world = -1;
+  const double A = 2, J = 1, v_star = 0;
+  const sap_problem problem = {.n_trees = 1, .tree_nv = &one, .A = &A, .v_star = &v_star};
+  uint64_t seed = 87;
+  for (int kind = 0; kind < SAP_N_KINDS; ++kind) {
+    const sap_constraints row = {
+        .kind = (sap_kind)kind, .n = 1, .tree_a = &zero, .tree_b = &world, .J = &J};
+    double parameter[SAP_MOST_PARAMETERS];
+    const double *values[SAP_MOST_PARAMETERS];
+    for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
+      values[p] = &parameter[p];
+    }
+    const sap_group_parameters given = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, values};
+    for (int32_t p = 0; p < sap_kind_parameters((sap_kind)kind); ++p) {
+      const char *rule = sap_kind_rule((sap_kind)kind, p), *allowed = allowed_by(rule);
+      REQUIRE(strlen(allowed) == CHECK_COUNT(samples));
+      for (size_t k = 0; k < CHECK_COUNT(samples); ++k) {
+        sap_error error = {.rule = ""};
+        double R, v_hat, lower, upper;
+        random_parameters(sap_kinds[kind], parameter, &seed);
+        parameter[p] = samples[k];
+        const sap_status status =
+            sap_regularize_group(&problem, &row, &given, &R, &v_hat, &lower, &upper, NULL, &error);
+        CHECK_EQUAL(strcmp(error.rule, rule) == 0, allowed[k] == '-');
+        if (allowed[k] == '-') {
+          CHECK_EQUAL(status, SAP_INVALID_ARGUMENT);
+          CHECK_STRING(error.argument, sap_kind_parameter((sap_kind)kind, p));
+          CHECK_EQUAL(error.kind, SAP_ERROR_ENTRY);
+          CHECK_EQUAL(error.index, 0);
+        }
+      }
+    }
+  }
+  CHECK_STRING(sap_kind_rule(SAP_LIMIT, 3), "unknown parameter");
+}
+
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(parameters_become_rows),
       CHECK_TEST(every_kind_obeys_its_cost),
+      CHECK_TEST(every_parameter_obeys_its_rule),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

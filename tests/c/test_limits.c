@@ -151,6 +151,9 @@ static void the_bound_holds_for_what_counts_as_symmetric(void) {
   scene.A[3] = 0.5 + 1e-10;
   CHECK_EQUAL(solve(sap_settings_default(), NULL, &solution, &error), SAP_INVALID_ARGUMENT);
   CHECK_STRING(error.argument, "A");
+  CHECK_EQUAL(error.kind, SAP_ERROR_TREE);
+  CHECK_EQUAL(error.index, 0);
+  CHECK_STRING(error.rule, "must be symmetric");
   scene.A[3] = 0.5 * (1 + 4e-16);
   CHECK_EQUAL(solve(sap_settings_default(), NULL, &solution, &error), SAP_OK);
 }

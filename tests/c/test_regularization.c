@@ -150,9 +150,14 @@ static void broken_rules_are_named(void) {
     CHECK_REFUSED(p.sigma = bad[b], "sigma", -1, REGULARIZE);
     CHECK_REFUSED(p.beta = bad[b], "beta", -1, REGULARIZE);
     CHECK_REFUSED(tau_d[2] = bad[b], "tau_d", 2, REGULARIZE);
+    CHECK_REFUSED(p.dt = bad[b], "dt", -1, ENERGY);
+    CHECK_REFUSED(tau_d[2] = bad[b], "tau_d", 2, ENERGY);
     CHECK_REFUSED(delta[2] = bad[b], "delta", 2, ENERGY);
   }
   CHECK_REFUSED(p.dt = 0, "dt", -1, REGULARIZE);
+  CHECK_REFUSED(p.dt = 0, "dt", -1, ENERGY);
+  CHECK_REFUSED(p.delta = NULL, "delta", -1, ENERGY);
+  CHECK_REFUSED(p.tau_d = NULL, "tau_d", -1, ENERGY);
   CHECK_REFUSED(p.sigma = 0, "sigma", -1, REGULARIZE);
   CHECK_REFUSED(p.delassus = (sap_delassus)2, "delassus", -1, REGULARIZE);
   CHECK_REFUSED(k[2] = 0, "k", 2, REGULARIZE);
@@ -172,6 +177,7 @@ static void broken_rules_are_named(void) {
   memset(scene.J, 0, sizeof scene.J);
   CHECK_EQUAL(REGULARIZE, SAP_INVALID_ARGUMENT);
   CHECK_STRING(error.argument, "J");
+  CHECK_EQUAL(error.kind, SAP_ERROR_CONSTRAINT);
   CHECK_EQUAL(error.index, 0);
 }
 

@@ -121,6 +121,7 @@ static void free_trees_are_not_read(void) {
   CHECK_EQUAL(sap_solver_solve(solver, &scene.problem, NULL, &solution, &error), SAP_OK);
   CHECK_EQUAL(sap_problem_check(&scene.problem, NULL, &error), SAP_INVALID_ARGUMENT);
   CHECK_STRING(error.argument, "A");
+  CHECK_EQUAL(error.kind, SAP_ERROR_ENTRY);
   CHECK_EQUAL(error.index, first);
   sap_solver_destroy(solver);
 }

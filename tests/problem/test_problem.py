@@ -36,7 +36,7 @@ VALUES = [
     (changed("A", 2, np.nan), "A[2]: must be finite"),
     (changed("A", 10, 0.5), "A: the block of tree 1 must be symmetric"),
     (changed("A", 9, -1.0), "A: the block of tree 1 must be positive definite"),
-    ({"J": np.zeros(27)}, "J[0] = 0: "),
+    ({"J": np.zeros(27)}, "J: the rows of contact 0 must give an effective mass"),
     (changed("tree_nv", 1, 0), "tree_nv[1] = 0: must be >= 1"),
     (changed("tree_a", 1, 2), "tree_a[1] = 2: must be the index of a tree"),
     (changed("tree_a", 0, -1), "tree_a[0] = -1: must be the index of a tree"),

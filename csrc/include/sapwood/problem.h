@@ -122,8 +122,8 @@ sap_status sap_regularize(const sap_problem *problem, const sap_parameters *para
                           sap_error *error);
 
 /* kappa = (delta/(dt + tau_d))^2/R_n of the contacts with a core, infinite elsewhere (n_contacts).
- * Reads core and n_contacts of `problem`, dt, tau_d and delta of `parameters`, and R_n
- * (n_contacts); checks delta and what it computes. */
+ * Reads barrier and n_contacts of `problem`, of `parameters` dt, tau_d and delta, which it checks
+ * where a contact has a core, and R_n (n_contacts); checks what it computes. */
 sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *parameters,
                               const double *R_n, double *kappa, sap_error *error);
 
@@ -139,6 +139,7 @@ typedef struct sap_group_parameters {
 const char *sap_kind_name(sap_kind kind); /* for example "limit" */
 int32_t sap_kind_parameters(sap_kind kind);
 const char *sap_kind_parameter(sap_kind kind, int32_t parameter); /* name, for example "tau_d" */
+const char *sap_kind_rule(sap_kind kind, int32_t parameter);      /* for example "must be > 0" */
 
 /* R, v_hat, lower and upper (n_rows) of a group. With w = |W_ii|_F/n of the n <= 3 rows that are
  * taken together (1 to 3 and 4 to 6 of a constraint, which may differ in their units) and R_nr =

@@ -14,18 +14,27 @@ typedef enum sap_status {
   SAP_OK = 0,
   SAP_OUT_OF_MEMORY,
   SAP_INVALID_ARGUMENT,      /* sap_error says which */
-  SAP_NOT_POSITIVE_DEFINITE, /* a block of A; sap_error.index is the tree */
+  SAP_NOT_POSITIVE_DEFINITE, /* a block of A */
   SAP_NOT_AVAILABLE,         /* the library was built without this factorization */
   SAP_INTERRUPTED            /* a solve that a sap_interrupt ended */
 } sap_status;
 
+/* What of an argument breaks a rule. */
+typedef enum sap_error_kind {
+  SAP_ERROR_SCALAR = 0, /* a number, or an array that is missing: index is -1 */
+  SAP_ERROR_ENTRY,      /* an entry of an array: index is flat */
+  SAP_ERROR_TREE,       /* the block of a tree: index is the tree */
+  SAP_ERROR_CONSTRAINT  /* the rows of a contact, or of a constraint of a group: index is its own */
+} sap_error_kind;
+
 /* What was wrong with an input: `argument[index] = value: rule`. Strings are static. */
 typedef struct sap_error {
-  const char *argument; /* name as in sap_problem or sap_settings */
-  int64_t index;        /* flat index into the array (a tree for A, see rule), or -1 for a scalar */
-  int32_t group;        /* of constraints that the array belongs to, or -1 */
-  double value;         /* the offending value, NaN where none is meant */
-  const char *rule;     /* for example "must be >= 0" */
+  const char *argument; /* name as in the struct that it belongs to */
+  sap_error_kind kind;
+  int64_t index;    /* of what `kind` says, or -1 */
+  int32_t group;    /* of constraints that the array belongs to, or -1 */
+  double value;     /* the offending value, NaN where none is meant */
+  const char *rule; /* for example "must be >= 0" */
 } sap_error;
 
 /* one short static sentence per status */

@@ -45,32 +45,31 @@ done:
   return dict;
 }
 
-PyDoc_STRVAR(constraint_kinds_doc,
-             "constraint_kinds()\n--\n\n"
-             "Dict from the name of each kind to the tuple of the names of its parameters.");
+PyDoc_STRVAR(
+    constraint_kinds_doc,
+    "constraint_kinds()\n--\n\n"
+    "Dict from the name of each kind to a dict from its parameters to the rules they obey.");
 
-static PyObject *names_of(sap_kind kind) {
-  const int32_t n = sap_kind_parameters(kind);
-  PyObject *names = PyTuple_New(n);
-  for (int32_t p = 0; p < n && names != NULL; ++p) {
-    PyObject *name = PyUnicode_FromString(sap_kind_parameter(kind, p));
-    if (name == NULL) {
-      Py_CLEAR(names);
-    } else {
-      PyTuple_SET_ITEM(names, p, name);
+static PyObject *rules_of(sap_kind kind) {
+  PyObject *rules = PyDict_New();
+  for (int32_t p = 0; p < sap_kind_parameters(kind) && rules != NULL; ++p) {
+    PyObject *rule = PyUnicode_InternFromString(sap_kind_rule(kind, p));
+    if (rule == NULL || PyDict_SetItemString(rules, sap_kind_parameter(kind, p), rule) < 0) {
+      Py_CLEAR(rules);
     }
+    Py_XDECREF(rule);
   }
-  return names;
+  return rules;
 }
 
 static PyObject *constraint_kinds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
   PyObject *dict = PyDict_New();
   for (int kind = 0; kind < SAP_N_KINDS && dict != NULL; ++kind) {
-    PyObject *names = names_of((sap_kind)kind);
-    if (names == NULL || PyDict_SetItemString(dict, sap_kind_name((sap_kind)kind), names) < 0) {
+    PyObject *rules = rules_of((sap_kind)kind);
+    if (rules == NULL || PyDict_SetItemString(dict, sap_kind_name((sap_kind)kind), rules) < 0) {
       Py_CLEAR(dict);
     }
-    Py_XDECREF(names);
+    Py_XDECREF(rules);
   }
   return dict;
 }

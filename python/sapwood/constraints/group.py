@@ -67,7 +67,7 @@ class ConstraintGroup:
     )  # fmt: skip
 
     kind: ClassVar[Kind]
-    # parameters with their rules; the first ones must be given, the others have a default
+    # parameters with their rules, the core's; those without a default must be given
     _rules: ClassVar[dict[str, str]]
     _defaults: ClassVar[dict[str, float | None]]
     _settings: ClassVar[tuple[str, ...]] = ("beta",)
@@ -75,6 +75,9 @@ class ConstraintGroup:
     _bounds: ClassVar[dict[str, str]] = {"lower": "must be <= 0", "upper": "must be >= 0"}
     _lower: ClassVar[float] = -np.inf
     _ordered: ClassVar[tuple[tuple[str, str], ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        cls._rules = _core.constraint_kinds()[cls.kind]
 
     tree_a: _Index
     tree_b: _Index

@@ -62,11 +62,6 @@ class JointLimits(ConstraintGroup):
 
     __slots__ = ("k", "phi0", "tau_d")
     kind = "limit"
-    _rules: ClassVar = {
-        "phi0": "must be finite",
-        "k": "must be > 0",
-        "tau_d": "must be finite and >= 0",
-    }
     _defaults: ClassVar = {"k": np.inf, "tau_d": None}
     _bounds: ClassVar = {"lower": "must be 0", "upper": "must be >= 0"}
     _lower = 0.0
@@ -142,13 +137,6 @@ class Bilaterals(ConstraintGroup):
 
     __slots__ = ("force_lower", "force_upper", "g", "k", "tau_d")
     kind = "bilateral"
-    _rules: ClassVar = {
-        "g": "must be finite",
-        "k": "must be > 0",
-        "tau_d": "must be finite and >= 0",
-        "force_lower": "must be below infinity",
-        "force_upper": "must be above -infinity",
-    }
     _bounds: ClassVar = {"lower": "must be below infinity", "upper": "must be above -infinity"}
     _ordered = (("force_lower", "force_upper"), ("lower", "upper"))
     _defaults: ClassVar = {
@@ -235,15 +223,6 @@ class Controllers(ConstraintGroup):
 
     __slots__ = ("Kd", "Kp", "effort", "q_0", "q_d", "u_ff", "v_d")
     kind = "controller"
-    _rules: ClassVar = {
-        "Kp": "must be finite and >= 0",
-        "Kd": "must be finite and >= 0",
-        "q_0": "must be finite",
-        "q_d": "must be finite",
-        "v_d": "must be finite",
-        "u_ff": "must be finite",
-        "effort": "must be >= 0",
-    }
     _defaults: ClassVar = {"q_0": 0.0, "q_d": 0.0, "v_d": 0.0, "u_ff": 0.0, "effort": np.inf}
 
     Kp: _Float | None
@@ -314,7 +293,6 @@ class DryFrictions(ConstraintGroup):
 
     __slots__ = ("f",)
     kind = "dry_friction"
-    _rules: ClassVar = {"f": "must be finite and >= 0"}
     _defaults: ClassVar = {}
     _settings = ()
 
