@@ -54,6 +54,38 @@ static void list_block(int *row, struct sap_place place, int32_t first, int32_t 
   }
 }
 
+/* row indices of all blocks, as scalars of the whole matrix */
+static void list_rows(const struct sap_factor *factor, const int32_t *edge_low,
+                      const int32_t *edge_high) {
+  const struct state *state = factor->state;
+  const struct sap_junction_tree *tree = factor->tree;
+  for (int32_t i = 0; i < tree->n_nodes; ++i) {
+    const int32_t n = sap_node_size(tree, i);
+    list_block(state->row, factor->diagonal[i], tree->node_scalar[i], n, n);
+  }
+  for (int32_t e = 0; e < tree->n_edges; ++e) {
+    list_block(state->row, factor->edge[e], tree->node_scalar[edge_high[e]],
+               sap_node_size(tree, edge_high[e]), sap_node_size(tree, edge_low[e]));
+  }
+}
+
+/* column pointers of component c, whose row indices are counted from its own first scalar on */
+static void count_columns(const struct sap_factor *factor, int32_t c) {
+  const struct state *state = factor->state;
+  const struct sap_junction_tree *tree = factor->tree;
+  const struct sap_component *component = &tree->component[c];
+  int *column = state->column + component->scalar_begin + c;
+  for (int32_t i = component->node_begin; i < component->node_end; ++i) {
+    for (int32_t j = 0; j < sap_node_size(tree, i); ++j, ++column) {
+      column[1] = column[0] + factor->diagonal[i].ld;
+    }
+  }
+  const size_t end = sap_factor_values(factor, component->node_end);
+  for (size_t k = sap_factor_values(factor, component->node_begin); k < end; ++k) {
+    state->row[k] -= component->scalar_begin;
+  }
+}
+
 /* component c as CHOLMOD sees it, in place */
 static cholmod_sparse view_component(const struct sap_factor *factor, int32_t c) {
   const struct state *state = factor->state;
@@ -94,24 +126,9 @@ static sap_status analyze(struct sap_factor *factor, const int32_t *edge_low,
   if (!state->column || !state->row || !state->factor) {
     return SAP_OUT_OF_MEMORY;
   }
+  list_rows(factor, edge_low, edge_high);
   for (int32_t c = 0; c < tree->n_components; ++c) {
-    const struct sap_component *component = &tree->component[c];
-    int *column = state->column + component->scalar_begin + c;
-    for (int32_t i = component->node_begin; i < component->node_end; ++i) {
-      const int32_t local = tree->node_scalar[i] - component->scalar_begin;
-      for (int32_t j = 0; j < sap_node_size(tree, i); ++j) {
-        column[local + j + 1] = column[local + j] + factor->diagonal[i].ld;
-      }
-      list_block(state->row, factor->diagonal[i], local, sap_node_size(tree, i),
-                 sap_node_size(tree, i));
-    }
-    for (int32_t e = 0; e < tree->n_edges; ++e) {
-      const int32_t low = edge_low[e], high = edge_high[e];
-      if (low >= component->node_begin && low < component->node_end) {
-        list_block(state->row, factor->edge[e], tree->node_scalar[high] - component->scalar_begin,
-                   sap_node_size(tree, high), sap_node_size(tree, low));
-      }
-    }
+    count_columns(factor, c);
     cholmod_sparse H = view_component(factor, c);
     state->factor[c] = cholmod_analyze(&H, &state->common);
     state->n_components = c + 1;

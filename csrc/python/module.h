@@ -1,8 +1,9 @@
 /* State and helpers shared by the files of the extension module sapwood._core.
  *
  * The module uses multi-phase initialisation: every heap type and NumPy dtype it makes lives in its
- * state, nothing in static variables, and the wrappers find the state through the module or the
- * defining class.
+ * state, no Python object in a static variable, and the wrappers find the state through the module
+ * or the defining class. What is static is constant, but for one pointer of each thread, to its
+ * innermost call of MuJoCo, whose handler of errors is given nothing else.
  *
  * Rules every wrapper follows:
  *   - arrays enter through convert.h and leave as NumPy arrays allocated by NumPy and written in

@@ -1,7 +1,5 @@
 #include "sap/direction.h"
 
-#include "sap/feasible.h"
-
 enum sap_precision sap_choose_precision(const struct sap_island *island,
                                         const sap_settings *settings) {
   enum { LEAST = 72 };

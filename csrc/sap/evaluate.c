@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "sap/direction.h"
-#include "sap/objective.h"
 #include "problem/problem.h"
+#include "sap/direction.h"
+#include "sap/linearize.h"
 #include "sap/solver.h"
 
 /* (x - x_0)^T A (y - y_0) over the trees that no contact touches; x_0 and y_0 may be NULL for 0.
@@ -89,27 +89,50 @@ static void copy_hessian(const struct sap_workspace *w, const sap_problem *probl
   }
 }
 
+/* dv = -H^-1 g of an island; NaN where H broke down */
+static void find_direction(struct sap_workspace *w, const struct sap_island *island, int stands) {
+  sap_newton_system(w, island);
+  if (stands) {
+    sap_linearized_solve(w, island, w->dv);
+  }
+  for (int32_t i = island->scalar_begin; !stands && i < island->scalar_end; ++i) {
+    w->dv[i] = NAN;
+  }
+}
+
 sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
                                double *cost, double *gradient, double *hessian, double *direction,
                                sap_error *error) {
   struct sap_workspace *w = solver->work;
-  sap_status status = sap_solver_load(solver, problem, error);
+  sap_status status = sap_solver_lay_out(solver, problem, error);
   if (status == SAP_OK) {
     status = sap_check_finite("v", w->plan->graph.sizes.nv, v, error);
   }
   if (status != SAP_OK) {
     return status;
   }
+  const struct sap_graph *graph = &w->plan->graph;
   const double *v_star = problem->v_star;
   double sum = 0.5 * free_product(w, problem, v, v_star, v, v_star, gradient);
-  for (int32_t i = 0; i < w->plan->graph.n_islands; ++i) {
-    const struct sap_island *island = &w->plan->graph.island[i];
-    sap_workspace_gather(w, island, v, w->v);
-    sap_refresh(w, island);
-    sum += sap_evaluate(w, island).cost;
-    sap_assemble(w, island, SAP_DOUBLE);
+  if (direction) {
+    free_direction(w, problem, v, direction);
+  }
+  for (int32_t i = 0; i < graph->n_islands; ++i) {
+    const struct sap_island *island = &graph->island[i];
+    struct sap_linearization linear;
+    if (!sap_linearize(w, island, problem, v, &linear)) {
+      return sap_solver_fault(solver, problem, NULL, error);
+    }
+    sum += linear.at.cost;
     if (gradient) {
       sap_workspace_scatter(w, island, w->gradient, gradient);
+    }
+    if (direction) {
+      find_direction(w, island, linear.tree < 0);
+      sap_workspace_scatter(w, island, w->dv, direction);
+    }
+    if (hessian) {
+      sap_assemble(w, island, SAP_DOUBLE); /* in place of its factor */
     }
   }
   if (cost) {
@@ -117,18 +140,6 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
   }
   if (hessian) {
     copy_hessian(w, problem, hessian);
-  }
-  if (direction) {
-    free_direction(w, problem, v, direction);
-    for (int32_t i = 0; i < w->plan->graph.n_islands; ++i) {
-      const struct sap_island *island = &w->plan->graph.island[i];
-      sap_newton_system(w, island);
-      const int stands = sap_factor_run(&w->plan->factor, i, w->dv) < 0;
-      for (int32_t j = island->scalar_begin; !stands && j < island->scalar_end; ++j) {
-        w->dv[j] = NAN; /* H broke down */
-      }
-      sap_workspace_scatter(w, island, w->dv, direction);
-    }
   }
   return SAP_OK;
 }

@@ -4,15 +4,6 @@
 
 #include "sap/direction.h"
 
-int sap_has_barrier(const struct sap_island *island) {
-  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
-    if (sap_laws[law]->fit) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
 int32_t sap_fit_barriers(struct sap_workspace *w, const struct sap_island *island, double least) {
   int32_t raised = 0;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {

@@ -10,9 +10,6 @@
 
 #include "sap/objective.h"
 
-/* is any triple of the island under a law with a domain? */
-int sap_has_barrier(const struct sap_island *island);
-
 /* Moves w->v, outside after sap_evaluate(), inside; the number of contacts whose kappa had to be
  * raised for that. Uses dv. */
 int32_t sap_start_inside(struct sap_workspace *w, const struct sap_island *island);

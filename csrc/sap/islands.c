@@ -69,7 +69,8 @@ sap_status sap_islands_fit(struct sap_islands *islands, const sap_settings *sett
 /* the share of one island of so many */
 static struct sap_records records_of(const struct sap_islands *islands, int32_t i, int32_t n) {
   const int32_t capacity = islands->records.capacity / n;
-  return (struct sap_records){islands->records.first + (int64_t)capacity * i, 0, capacity};
+  sap_iteration *first = islands->records.first + (int64_t)capacity * i;
+  return (struct sap_records){.first = first, .capacity = capacity};
 }
 
 /* Were v* and the guess finite? The cost would not have been, so that a look at the outcome is

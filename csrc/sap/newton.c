@@ -75,7 +75,7 @@ static void record(struct sap_workspace *w, const struct sap_island *island, int
   if (w->records.n < w->records.capacity) {
     w->records.first[w->records.n++] = (sap_iteration){
         .island = island->index,
-        .iteration = iteration,
+        .iteration = w->records.before + iteration,
         .trials = before->step.trials,
         .step = iteration > 0 ? before->step.alpha : 0,
         .cost = now->cost,
@@ -340,8 +340,12 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
   return result;
 }
 
-/* a later part of the same iterations */
-static void append(struct sap_newton_result *sum, struct sap_newton_result part) {
+/* a later part of the same iterations, with the present kappa */
+static void go_on(struct sap_workspace *w, const struct sap_island *island,
+                  const sap_settings *settings, struct sap_newton_result *sum) {
+  int32_t raised;
+  w->records.before = sum->iterations;
+  struct sap_newton_result part = minimize(w, island, settings, INT_MAX, &raised);
   part.iterations += sum->iterations;
   part.trials += sum->trials;
   part.assembly_seconds += sum->assembly_seconds;
@@ -352,10 +356,10 @@ static void append(struct sap_newton_result *sum, struct sap_newton_result part)
 
 struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,
                                     const sap_settings *settings) {
-  enum { DETOUR = 16, PATIENCE = 5, NO_END = INT_MAX };
-  int32_t raised, raised_again;
+  enum { DETOUR = 16, PATIENCE = 5 };
+  int32_t raised;
   if (!sap_has_barrier(island)) {
-    return minimize(w, island, settings, NO_END, &raised);
+    return minimize(w, island, settings, INT_MAX, &raised);
   }
   sap_settings rest = *settings;
   rest.max_iterations -= settings->max_iterations / 2;
@@ -370,11 +374,11 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   for (int k = 0; raised > 0 && k < SAP_MOST_ROUNDS; ++k) {
     rest.max_iterations = settings->max_iterations - result.iterations;
     rest.relative_tolerance = fmax(settings->relative_tolerance, 1e-2);
-    append(&result, minimize(w, island, &rest, NO_END, &raised_again));
+    go_on(w, island, &rest, &result);
     raised = sap_fit_barriers(w, island, 1);
   }
   rest = *settings;
   rest.max_iterations -= result.iterations;
-  append(&result, minimize(w, island, &rest, NO_END, &raised_again));
+  go_on(w, island, &rest, &result);
   return result;
 }

@@ -17,6 +17,9 @@ struct sap_evaluation {
   double impulse;     /* |D J^T gamma| */
 };
 
+/* is any triple of the island under a law with a domain? */
+int sap_has_barrier(const struct sap_island *island);
+
 /* e_m (24): 0 without a gradient, infinite where there is one and nothing to measure it by */
 double sap_momentum_error(double gradient, double scale);
 

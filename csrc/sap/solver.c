@@ -129,9 +129,8 @@ static sap_status invert_mass(sap_solver *solver, const sap_problem *problem, sa
                          plan->S, plan->is_diagonal, error);
 }
 
-/* which rule is broken, where one is */
-static sap_status find_fault(sap_solver *solver, const sap_problem *complete, const double *v_guess,
-                             sap_error *error) {
+sap_status sap_solver_fault(sap_solver *solver, const sap_problem *complete, const double *v_guess,
+                            sap_error *error) {
   const sap_sizes *sizes = &solver->plan.graph.sizes;
   sap_status status = invert_mass(solver, complete, error);
   if (status == SAP_OK) {
@@ -215,22 +214,30 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     status = sap_check_given(complete, error);
   }
   if (status == SAP_OK && !others_are_finite(plan, problem->v_star)) {
-    status = find_fault(solver, complete, NULL, error);
+    status = sap_solver_fault(solver, complete, NULL, error);
   }
   return status;
 }
 
-sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_error *error) {
-  const struct sap_graph *graph = &solver->plan.graph;
+sap_status sap_solver_lay_out(sap_solver *solver, const sap_problem *problem, sap_error *error) {
   sap_problem complete;
   int32_t reused;
   double seconds;
   const sap_status status = prepare(solver, problem, NULL, 0, &complete, &reused, &seconds, error);
-  int valid = status != SAP_OK || sap_first_non_finite(graph->sizes.nv, problem->v_star) < 0;
-  for (int32_t i = 0; status == SAP_OK && i < graph->n_islands; ++i) {
-    valid &= sap_workspace_bind(solver->work, &graph->island[i], &complete);
+  if (status != SAP_OK || sap_first_non_finite(solver->plan.graph.sizes.nv, problem->v_star) < 0) {
+    return status;
   }
-  return valid ? status : find_fault(solver, &complete, NULL, error);
+  return sap_solver_fault(solver, problem, NULL, error);
+}
+
+sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_error *error) {
+  const struct sap_graph *graph = &solver->plan.graph;
+  const sap_status status = sap_solver_lay_out(solver, problem, error);
+  int valid = 1;
+  for (int32_t i = 0; status == SAP_OK && i < graph->n_islands; ++i) {
+    valid &= sap_workspace_bind(solver->work, &graph->island[i], problem);
+  }
+  return valid ? status : sap_solver_fault(solver, problem, NULL, error);
 }
 
 static sap_status run(sap_solver *solver, const sap_problem *problem,
@@ -252,7 +259,7 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   sap_status status = prepare(solver, problem, physical, solver->settings.islands, &complete,
                               &found.symbolic_reused, &found.symbolic_seconds, error);
   if (status == SAP_OK && v_guess && !others_are_finite(&solver->plan, v_guess)) {
-    status = find_fault(solver, &complete, v_guess, error);
+    status = sap_solver_fault(solver, &complete, v_guess, error);
   }
   if (status != SAP_OK) {
     return status;
@@ -261,7 +268,7 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   const struct sap_job job = {&complete, v_guess, &solver->settings};
   if (!sap_islands_solve(&solver->islands, rouse(solver), &job, &found)) {
     return solver->interruption.wanted ? SAP_INTERRUPTED
-                                       : find_fault(solver, &complete, v_guess, error);
+                                       : sap_solver_fault(solver, &complete, v_guess, error);
   }
   /* trees that no constraint touches move freely */
   const int any = graph->n_nodes < problem->n_trees;

@@ -23,8 +23,17 @@ sap_status sap_solver_renew(sap_solver *solver, const sap_settings *settings, sa
 /* bytes that it keeps */
 size_t sap_solver_memory(const sap_solver *solver);
 
-/* Checks the problem, makes the workspace fit it and binds the numbers. */
+/* Checks all of the problem but the numbers that binding an island checks, and makes the plan and
+ * room for its islands, no tree of which is reduced. */
+sap_status sap_solver_lay_out(sap_solver *solver, const sap_problem *problem, sap_error *error);
+
+/* The same, and binds all islands to the first workspace. */
 sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_error *error);
+
+/* which rule a problem that was laid out breaks, once binding an island has found that it breaks
+ * one; v_guess may be NULL */
+sap_status sap_solver_fault(sap_solver *solver, const sap_problem *problem, const double *v_guess,
+                            sap_error *error);
 
 /* What the two public ways to solve are made of: sap_solver_solve() where `physical` is NULL, else
  * sap_solver_solve_physical(), the groups included where it has their parameters. */

@@ -188,7 +188,14 @@ sap_status sap_work_count(const sap_problem *problem, const int8_t *regions,
   sap_status status = sap_problem_sizes(problem, &sizes, error);
   if (status == SAP_OK && sizes.n_rows > 0) {
     status = sap_fail(error, SAP_INVALID_ARGUMENT, "groups", -1, NAN,
-                      "must be empty: operations are counted for contacts alone");
+                      "must be empty: operations are counted for the law of contacts alone");
+  }
+  for (int32_t i = 0; problem->barrier && i < problem->n_contacts && status == SAP_OK; ++i) {
+    if (problem->barrier[i] != SAP_BARRIER_NONE) {
+      status = sap_fail(error, SAP_INVALID_ARGUMENT, "core", i, NAN,
+                        "must be none: operations are counted for the compliant law alone, and for "
+                        "one minimisation");
+    }
   }
   if (status == SAP_OK) {
     status = count_events(records, n_islands, islands, error);

@@ -15,6 +15,7 @@
 struct sap_records {
   sap_iteration *first;
   int32_t n, capacity;
+  int32_t before; /* iterations of an island in the parts of its solve before the present one */
 };
 
 /* no two share a cache line */

@@ -103,7 +103,10 @@ class Solution(_core.SolutionValues):
         l_p(v), J.
     history : structured ndarray or None
         One record per iteration with the fields island, iteration, trials, step, cost, decrease and
-        momentum_error; island after island. None unless the settings ask for it.
+        momentum_error; island after island. Record 0 of an island is where its solve began. Where
+        rigid cores were changed on the way, the next record is what the iterations before ended
+        with, evaluated anew: its iteration is that of the record before, its step 0. None unless
+        the settings ask for it.
     timing : dict of str to float
         Seconds spent in assembly, factor, line_search, symbolic, and in the whole call (seconds);
         the first three are summed over the threads of the solver.

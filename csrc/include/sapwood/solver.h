@@ -71,15 +71,18 @@ typedef enum sap_outcome {
 
 const char *sap_outcome_text(sap_outcome outcome);
 
-/* One Newton iterate of one island. Record 0 of an island is the guess. */
+/* One Newton iterate of one island. Record 0 of an island is where its solve began: the guess, or a
+ * point inside of the barriers where the guess was outside. Where barriers were changed on the way
+ * (sap_problem.kappa), the next record is what the iterations before ended with, evaluated anew: it
+ * has the number of the iteration before it, and step, trials and decrease 0. */
 typedef struct sap_iteration {
   int32_t island;
-  int32_t iteration;
-  int32_t trials;  /* line-search evaluations that led here */
-  int32_t unused;  /* 0 */
-  double step;     /* alpha that led here, 0 for the guess */
-  double cost;     /* l_p of this island, J */
-  double decrease; /* cost of the iterate before minus this one, computed as a difference, J */
+  int32_t iteration; /* directions that were taken so far: from 0 on */
+  int32_t trials;    /* line-search evaluations that led here */
+  int32_t unused;    /* 0 */
+  double step;       /* alpha that led here, 0 where no step did */
+  double cost;       /* l_p of this island, J */
+  double decrease;   /* cost of the iterate before minus this one, computed as a difference, J */
   double momentum_error; /* e_m of this island (24) */
 } sap_iteration;
 

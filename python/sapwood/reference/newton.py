@@ -229,9 +229,10 @@ def minimize_with_barriers(
             relative_tolerance=relative_tolerance,
         )
         part = Newton(objective, rest, n_islands).minimize(run.point.v, island)
+        later = [(r[0], run.iterations + r[1], *r[2:]) for r in part.records]
         part.iterations += run.iterations
         part.trials += run.trials
-        part.records = run.records + part.records
+        part.records = run.records + later
         return part
 
     raised = fit_barriers(objective, run.point, 1.0 if run.raised else 16.0)

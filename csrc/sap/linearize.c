@@ -1,0 +1,21 @@
+#include "sap/linearize.h"
+
+int sap_linearize(struct sap_workspace *w, const struct sap_island *island,
+                  const sap_problem *problem, const double *v,
+                  struct sap_linearization *linearization) {
+  if (!sap_workspace_bind(w, island, problem)) {
+    return 0;
+  }
+  sap_workspace_gather(w, island, v, w->v);
+  sap_refresh(w, island);
+  linearization->at = sap_evaluate(w, island);
+  sap_assemble(w, island, SAP_DOUBLE);
+  const int32_t node = sap_factor_run(&w->plan->factor, island->index, NULL);
+  linearization->tree = node < 0 ? -1 : w->plan->graph.node_tree[node];
+  return 1;
+}
+
+void sap_linearized_solve(const struct sap_workspace *w, const struct sap_island *island,
+                          double *x) {
+  sap_factor_solve(&w->plan->factor, island->index, x);
+}
