@@ -192,6 +192,9 @@ def test_errors_name_what_is_wrong(rng):
     problem = graph_problem(rng, 3, [(0, -1), (0, 1), (1, 2)])
     with pytest.raises(ValueError, match=r"solution\.history is None"):
         count_work(problem, sapwood.solve(problem))
+    core = helpers.rebuild(problem, core=[0, 1, 0], kappa=[10.0] * 3)
+    with pytest.raises(ValueError, match=r"core\[1\]: must be none"):
+        solved(core)
     solution, _ = solved(problem)
     with pytest.raises(TypeError, match="problem must be a ContactProblem"):
         count_work(None, solution)

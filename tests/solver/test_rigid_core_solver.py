@@ -296,6 +296,26 @@ def test_moving_surface(solver, kind):
 
 
 @implementations
+@kinds
+def test_history_counts_on_where_cores_change(solver, kind):
+    """Surfaces that move apart raise kappa: each part begins with what the one before found."""
+    problem, rng = seeded_problem(0)
+    problem = with_core(problem, kind, v_hat_t=5.0 * rng.standard_normal((problem.n_contacts, 2)))
+    solution = solver.solve(problem, np.zeros(problem.nv), SapSettings(record_history=True))
+    assert solution.status == Status.converged
+    history = solution.history
+    taken = np.diff(history["iteration"], prepend=0)
+    assert set(taken) == {0, 1}
+    assert history["iteration"][-1] == solution.iterations
+    begins = history[taken == 0]
+    assert len(begins) > 1
+    for name in ("step", "trials", "decrease"):
+        assert not begins[name].any()
+    assert taken.sum() == solution.total_iterations
+    assert np.all(history["step"][taken == 1] > 0.0)
+
+
+@implementations
 @pytest.mark.parametrize(
     "settings",
     [
