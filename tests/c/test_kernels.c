@@ -199,7 +199,7 @@ static void factor_names_the_first_bad_pivot(void) {
     const struct sap_panel_kernels *panels = panels_of(set, &tolerance);
     for (int32_t bad = 0; panels && bad < 15; ++bad) {
       make_panel(15, 0, B, &seed);
-      B[bad * LD + bad] = bad % 2 ? -1 : NAN;
+      B[bad * LD + bad] = bad % 3 == 0 ? -1 : bad % 3 == 1 ? NAN : INFINITY;
       memset(C, 0, sizeof C);
       for (int32_t j = 0; j < 15; ++j) {
         memcpy(C + j * s.ld, B + j * LD, 15 * sizeof *C);
