@@ -10,10 +10,10 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
   int valid = SAP_OF_ISA(sap_contact_loops_).derive(pool, begin, end);
   for (int32_t i = begin; i < end; ++i) {
     pool->barrier.inverse_kappa[i] = 1 / pool->barrier.kappa[i];
-    /* 0 x is 0 where x is finite */
-    const double zero = 0 * pool->barrier.kappa[i] + 0 * pool->barrier.inverse_kappa[i] +
-                        0 * pool->barrier.lambda[i];
-    valid &= (pool->barrier.kappa[i] > 0) & (zero == 0) & (pool->barrier.lambda[i] >= 0);
+    /* 0 x is 0 where x is finite; what was made of kappa may overflow, which is no fault of it */
+    const double given = pool->barrier.kappa_problem[i];
+    const double zero = 0 * given + 0 * (1 / given) + 0 * pool->barrier.lambda[i];
+    valid &= (given > 0) & (zero == 0) & (pool->barrier.lambda[i] >= 0);
   }
   return valid;
 }

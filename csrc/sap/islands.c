@@ -1,5 +1,6 @@
 #include "sap/islands.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -180,9 +181,13 @@ static void sum_up(const struct sap_islands *islands, const struct sap_plan *pla
           ? 0
           : all.complementarity / (double)(plan->triples.n_contacts + plan->graph.sizes.n_rows) /
                 fabs(all.cost);
-  /* a bound that overflowed bounds nothing */
-  solution->velocity_error_bound = isnan(all.bound) ? INFINITY : sqrt(all.bound);
-  solution->cost_gap_bound = isnan(all.bound) ? INFINITY : 0.5 * all.bound;
+  if (!isfinite(all.gradient + all.momentum + all.impulse + all.cost)) {
+    solution->outcome = SAP_NON_FINITE; /* islands that are finite may have sums that are not */
+  }
+  /* a bound that overflowed bounds nothing; to one that underflowed belongs what its squares lost */
+  const double square = all.bound + plan->graph.tree.n_scalars * DBL_MIN;
+  solution->velocity_error_bound = isnan(square) ? INFINITY : sqrt(square);
+  solution->cost_gap_bound = isnan(square) ? INFINITY : 0.5 * square;
 }
 
 /* ---- the loop over all islands ---- */

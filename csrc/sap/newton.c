@@ -269,7 +269,8 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
     }
     record(w, island, result.iterations, &before, &result.last);
     lap(&watch, &result.assembly_seconds);
-    if (!isfinite(result.last.gradient) || !isfinite(result.last.cost)) {
+    if (!isfinite(result.last.gradient) || !isfinite(result.last.scale) ||
+        !isfinite(result.last.cost)) {
       result.outcome = SAP_NON_FINITE;
       break;
     }

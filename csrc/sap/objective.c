@@ -19,7 +19,8 @@ int sap_has_barrier(const struct sap_island *island) {
 }
 
 double sap_momentum_error(double gradient, double scale) {
-  return gradient == 0 ? 0 : gradient / scale;
+  const double error = scale < INFINITY ? gradient / scale : NAN;
+  return gradient == 0 ? 0 : error;
 }
 
 static void refresh_momentum(struct sap_workspace *w, const struct sap_island *island) {

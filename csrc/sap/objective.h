@@ -20,7 +20,8 @@ struct sap_evaluation {
 /* is any triple of the island under a law with a domain? */
 int sap_has_barrier(const struct sap_island *island);
 
-/* e_m (24): 0 without a gradient, infinite where there is one and nothing to measure it by */
+/* e_m (24): 0 without a gradient, infinite where there is one and nothing to measure it by, NaN
+ * where what measures it overflowed */
 double sap_momentum_error(double gradient, double scale);
 
 /* dw = v - v*, momentum = A dw and v_c = J v from v */

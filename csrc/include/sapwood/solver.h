@@ -66,7 +66,7 @@ typedef enum sap_outcome {
   SAP_STALLED, /* no decrease left at machine precision before (20) held */
   SAP_ITERATION_LIMIT,
   SAP_BREAKDOWN, /* the Hessian lost positive definiteness to round-off; `tree` says where */
-  SAP_NON_FINITE /* overflow: a velocity or impulse became infinite or NaN */
+  SAP_NON_FINITE /* overflow: a velocity, an impulse, the cost or a norm is infinite or NaN */
 } sap_outcome;
 
 const char *sap_outcome_text(sap_outcome outcome);

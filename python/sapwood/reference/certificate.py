@@ -89,4 +89,6 @@ def velocity_error_bound(objective: Objective, point: Point) -> float:
         factorization = (n + 1) * EPS * np.linalg.norm(L_inv @ np.abs(L)) ** 2
         norm = np.linalg.norm(x) + np.linalg.norm(error)
         squares.append((norm * (1.0 + factorization)) ** 2)
-    return float(np.sqrt(sum(squares)))
+    # what squares lose where they underflow; one that overflowed bounds nothing
+    square = sum(squares) + objective.nv * np.finfo(float).tiny
+    return float("inf") if np.isnan(square) else float(np.sqrt(square))

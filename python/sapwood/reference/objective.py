@@ -51,12 +51,14 @@ class Point:
         """e_m (24); 0 without a gradient, infinite where nothing measures the one there is."""
         if self.gradient_norm == 0.0:
             return 0.0
+        if not self.scale < np.inf:
+            return float("nan")  # overflow
         return self.gradient_norm / self.scale if self.scale > 0.0 else float("inf")
 
     @property
     def finite(self) -> bool:
         """False after overflow."""
-        scalars = np.array([self.cost, self.gradient_norm])
+        scalars = np.array([self.cost, self.gradient_norm, self.scale])
         values = (self.v, *self.gamma, self.gradient, scalars)
         return all(bool(np.all(np.isfinite(x))) for x in values)
 

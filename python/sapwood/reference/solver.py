@@ -80,6 +80,9 @@ def solve(
     contacts, *rows = point.parts
     bound = float(np.linalg.norm(bounds))
     worst = max(runs, key=lambda run: int(run.status), default=None)
+    status = Status.converged if worst is None else worst.status
+    if not point.finite:  # islands that are finite may have sums that are not
+        status = Status.non_finite
     history = None
     if settings.record_history:
         history = np.array([r for run in runs for r in run.records], dtype=HISTORY_DTYPE)
@@ -97,7 +100,7 @@ def solve(
             for group, part in zip(problem.constraints, rows, strict=True)
         ),
         core_scale=core_scale,
-        status=Status.converged if worst is None else worst.status,
+        status=status,
         iterations=max((run.iterations for run in runs), default=0),
         total_iterations=sum(run.iterations for run in runs),
         line_search_trials=sum(run.trials for run in runs),
