@@ -112,6 +112,33 @@ static void contacts_of_every_kind(void) {
   sap_gather_release(&g);
 }
 
+/* a contact that moves nothing is left out, and those behind it keep their bodies */
+static void contacts_behind_one_left_out(void) {
+  uint64_t seed = 7;
+  struct model m;
+  struct list l;
+  struct sap_gather g;
+  make_model(&m, &seed);
+  make_list(&l);
+  add_contact(&l, 0, 1, 3, 3, &seed); /* world, mass */
+  struct engine_contact *still = add_contact(&l, 2, 0, 3, 3, &seed);
+  memcpy(still->pos, m.q1, sizeof still->pos); /* on the only axis */
+  add_contact(&l, 1, 4, 3, 3, &seed);          /* mass, pendulum */
+  add_contact(&l, 4, 0, 3, 3, &seed);          /* pendulum, world */
+  add_contact(&l, 3, 1, 3, 3, &seed);          /* pendulum, mass */
+  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+  REQUIRE(g.fault == SAP_FAULT_NONE && g.problem.n_contacts == 4);
+  const int32_t index[4] = {0, 2, 3, 4}, tree_a[4] = {0, 0, 1, 1}, tree_b[4] = {-1, 1, -1, 0};
+  for (int32_t i = 0; i < 4; ++i) {
+    CHECK_EQUAL(g.contacts[i].index, index[i]);
+    CHECK_EQUAL(g.problem.tree_a[i], tree_a[i]);
+    CHECK_EQUAL(g.problem.tree_b[i], tree_b[i]);
+    CHECK_CLOSE(g.phi0[i], l.contacts[index[i]].dist, 0.0);
+  }
+  sap_gather_release(&g);
+}
+
 /* forces written by either cone are those of the solution, and J^T f */
 static void forces_of_either_cone(void) {
   uint64_t seed = 3;
@@ -286,8 +313,11 @@ static void wrong_forests(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(mass_and_free_motion),  CHECK_TEST(contacts_of_every_kind),
-      CHECK_TEST(forces_of_either_cone), CHECK_TEST(faults),
+      CHECK_TEST(mass_and_free_motion),
+      CHECK_TEST(contacts_of_every_kind),
+      CHECK_TEST(contacts_behind_one_left_out),
+      CHECK_TEST(forces_of_either_cone),
+      CHECK_TEST(faults),
       CHECK_TEST(wrong_forests),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

@@ -44,6 +44,7 @@ VALUES = [
     (changed("tree_b", 0, -2), "tree_b[0] = -2: must be the index of a tree, or -1"),
     (changed("tree_b", 1, 0), "tree_b[1] = 0: must differ from tree_a"),
     ({"tree_a": [0, 2**32]}, "tree_a[1] = 4294967296: does not fit in int32"),
+    ({"tree_b": np.array([1, 2**32 - 1], np.uint32)}, "tree_b[1] = 4294967295: does not fit in"),
     ({"tree_nv": np.array([3, 2**63 + 3], np.uint64)}, "tree_nv[1] = 9223372036854775811: does"),
     (with_given(**changed("R_t", 1, 0.0)), "R_t[1] = 0: must be > 0"),
     (with_given(**changed("R_n", 0, -1.0)), "R_n[0] = -1: must be > 0"),
