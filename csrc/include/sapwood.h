@@ -19,9 +19,11 @@
 #ifndef SAPWOOD_H
 #define SAPWOOD_H
 #include "sapwood/law.h"
+#include "sapwood/model.h"
 #include "sapwood/problem.h"
 #include "sapwood/solver.h"
 #include "sapwood/status.h"
+#include "sapwood/stepper.h"
 
 #define SAP_VERSION "0.1.0"
 

@@ -326,15 +326,15 @@ void sap_element_gather_parameters(struct sap_element_gather *gather,
       gather->parameter[i][p] = gather->value[p] + row;
     }
     gather->regularization[i] =
-        (struct sap_group_regularization){.parameters = {.dt = parameters->dt,
-                                                         .sigma = parameters->sigma,
-                                                         .beta = near_rigid,
-                                                         .delassus = parameters->delassus,
-                                                         .value = gather->parameter[i]},
-                                          .R = gather->R + row,
-                                          .v_hat = gather->v_hat + row,
-                                          .lower = bounded ? NULL : gather->lower + row,
-                                          .upper = bounded ? NULL : gather->upper + row};
+        (sap_group_regularization){.parameters = {.dt = parameters->dt,
+                                                  .sigma = parameters->sigma,
+                                                  .beta = near_rigid,
+                                                  .delassus = parameters->delassus,
+                                                  .value = gather->parameter[i]},
+                                   .R = gather->R + row,
+                                   .v_hat = gather->v_hat + row,
+                                   .lower = bounded ? NULL : gather->lower + row,
+                                   .upper = bounded ? NULL : gather->upper + row};
   }
   const int64_t row = gather->n_rows - gather->n_acting; /* controllers are the last group */
   for (int32_t c = 0; c < gather->n_acting; ++c) {

@@ -3,7 +3,7 @@
 #ifndef SAPWOOD_MODEL_ELEMENT_ROWS_H
 #define SAPWOOD_MODEL_ELEMENT_ROWS_H
 
-#include "model/constraints.h"
+#include "model/element_gather.h"
 
 /* one row of a Jacobian: n entries in the columns `column`, or in the first n where that is NULL */
 struct sap_engine_jacobian {

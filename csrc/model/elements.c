@@ -1,8 +1,22 @@
-#include "model/elements.h"
+#include "sapwood.h"
 
 #include <math.h>
 
 #include "base/status.h"
+
+static sap_status check_lengths(const struct sap_elements *e, sap_error *error) {
+  static const char *const names[] = {"n_limits",      "n_tendons",        "n_equalities",
+                                      "n_controllers", "n_tendon_entries", "nq",
+                                      "n_outputs"};
+  const int32_t lengths[] = {e->n_limits,         e->n_tendons, e->n_equalities, e->n_controllers,
+                             e->n_tendon_entries, e->nq,        e->n_outputs};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i) {
+    if (lengths[i] < 0) {
+      return sap_invalid(error, names[i], -1, lengths[i], "must be >= 0");
+    }
+  }
+  return SAP_OK;
+}
 
 /* ---- values --------------------------------------------------------------------------------- */
 
@@ -176,7 +190,10 @@ static sap_status check_controllers(const struct sap_elements *e, const struct s
 
 sap_status sap_elements_check(const struct sap_elements *elements, const struct sap_forest *forest,
                               sap_error *error) {
-  sap_status status = check_limits(elements, forest, error);
+  sap_status status = check_lengths(elements, error);
+  if (status == SAP_OK) {
+    status = check_limits(elements, forest, error);
+  }
   if (status == SAP_OK) {
     status = check_tendons(elements, forest, error);
   }

@@ -1,4 +1,4 @@
-#include "model/forest.h"
+#include "sapwood.h"
 
 #include <math.h>
 
@@ -8,6 +8,17 @@ int64_t sap_pair_key(const struct sap_forest *forest, int32_t geom1, int32_t geo
   const int64_t low = geom1 < geom2 ? geom1 : geom2;
   const int64_t high = geom1 < geom2 ? geom2 : geom1;
   return low * forest->n_geoms + high;
+}
+
+static sap_status check_lengths(const struct sap_forest *f, sap_error *error) {
+  static const char *const names[] = {"n_trees", "nv", "n_bodies", "n_geoms", "nM", "n_pairs"};
+  const int32_t lengths[] = {f->n_trees, f->nv, f->n_bodies, f->n_geoms, f->nM, f->n_pairs};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i) {
+    if (lengths[i] < 0) {
+      return sap_invalid(error, names[i], -1, lengths[i], "must be >= 0");
+    }
+  }
+  return SAP_OK;
 }
 
 /* trees tile the dofs in order, and parents lie before their children in the same tree */
@@ -137,7 +148,10 @@ static sap_status check_materials(const struct sap_forest *f, sap_error *error) 
 }
 
 sap_status sap_forest_check(const struct sap_forest *forest, sap_error *error) {
-  sap_status status = check_dofs(forest, error);
+  sap_status status = check_lengths(forest, error);
+  if (status == SAP_OK) {
+    status = check_dofs(forest, error);
+  }
   if (status == SAP_OK) {
     status = check_mass_pattern(forest, error);
   }

@@ -410,6 +410,7 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   gather->parameters.k = gather->k;
   gather->parameters.tau_d = gather->tau_d;
   gather->parameters.delta = gather->has_barriers ? gather->delta : NULL;
+  gather->parameters.groups = gather->elements.regularization;
   sap_problem *problem = &gather->problem;
   problem->n_trees = gather->forest->n_trees;
   problem->tree_nv = gather->forest->tree_dofnum;

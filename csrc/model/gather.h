@@ -18,47 +18,7 @@
 #include "base/memory.h"
 #include "linalg/kernels.h"
 #include "model/constraints.h"
-#include "model/fault.h"
-#include "model/forest.h"
 #include "model/jacobian.h"
-
-/* state of the model at the start of the step; contiguous arrays */
-struct sap_model_state {
-  const double *qvel;        /* (nv) v_0 */
-  const double *M;           /* (nM) mass matrix */
-  const double *cdof;        /* (nv, 6) */
-  const double *subtree_com; /* (n_bodies, 3) */
-  const double *qfrc_smooth; /* (nv) f */
-  const double *qacc_smooth; /* (nv) M^-1 f, taken for trees without damping */
-};
-
-/* one field of an array of structs: entry i of a contact lies at base + i * stride (bytes) */
-struct sap_field {
-  const char *base; /* NULL where the engine has no such field */
-  ptrdiff_t stride;
-};
-
-/* the engine's list of detected contacts */
-struct sap_contact_list {
-  int32_t count;
-  int32_t n_rows;            /* constraint rows of the engine, all kinds together */
-  struct sap_field dist;     /* double, m */
-  struct sap_field pos;      /* double (3) */
-  struct sap_field frame;    /* double (3, 3): normal from geom 1 to geom 2, t1, t2 */
-  struct sap_field friction; /* double (>= 2) of t1 and t2, as the engine scales pyramid edges */
-  struct sap_field surface_velocity; /* double (2) along t1, t2, surface 2 minus 1; may be NULL */
-  struct sap_field adhesion;         /* double, N; may be NULL */
-  struct sap_field dim;              /* int32: 1 or 3 */
-  struct sap_field geom;             /* int32 (2) */
-  struct sap_field exclude;          /* int32: the contact acts iff 0 */
-  struct sap_field row;              /* int32: its first constraint row, -1 for none */
-};
-
-/* how the engine writes the rows of a contact with friction */
-enum sap_cone {
-  SAP_CONE_ELLIPTIC = 0, /* n, t1, t2 */
-  SAP_CONE_PYRAMIDAL     /* the four edges n +- mu t1, n +- mu t2 */
-};
 
 /* one gathered contact, beside the arrays of the problem */
 struct sap_listed_contact {

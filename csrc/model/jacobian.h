@@ -9,7 +9,7 @@
 #ifndef SAPWOOD_MODEL_JACOBIAN_H
 #define SAPWOOD_MODEL_JACOBIAN_H
 
-#include "model/forest.h"
+#include "sapwood.h"
 
 /* How the surface of a geom moves; found once per geom. */
 struct sap_motion {

@@ -13,7 +13,7 @@
 #ifndef SAPWOOD_MODEL_MATERIAL_H
 #define SAPWOOD_MODEL_MATERIAL_H
 
-#include "model/forest.h"
+#include "sapwood.h"
 
 struct sap_material {
   double k;     /* N/m */

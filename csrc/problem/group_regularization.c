@@ -127,7 +127,7 @@ static sap_status check_group(const sap_problem *problem, const sap_constraints 
 }
 
 sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints *group,
-                               const struct sap_group_regularization *physical,
+                               const sap_group_regularization *physical,
                                const struct sap_masses *masses, sap_error *error) {
   const sap_group_parameters *p = &physical->parameters;
   const sap_status checked = check_group(problem, group, p, error);
@@ -178,7 +178,7 @@ sap_status sap_regularize_group(const sap_problem *problem, const sap_constraint
                                 const sap_group_parameters *parameters, double *R, double *v_hat,
                                 double *lower, double *upper, const sap_allocator *allocator,
                                 sap_error *error) {
-  const struct sap_group_regularization physical = {*parameters, R, v_hat, lower, upper};
+  const sap_group_regularization physical = {*parameters, R, v_hat, lower, upper};
   const sap_allocator memory = sap_allocator_or_default(allocator);
   struct sap_block block = {0};
   struct sap_masses masses;

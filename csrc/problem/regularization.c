@@ -156,14 +156,34 @@ sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *
   return SAP_OK;
 }
 
+/* what is written must be what the group points at */
+static sap_status check_target(const sap_constraints *group, const sap_group_regularization *to,
+                               sap_error *error) {
+  const double *const of[] = {group->R, group->v_hat, group->lower, group->upper};
+  const double *const written[] = {to->R, to->v_hat, to->lower, to->upper};
+  static const char *const names[] = {"R", "v_hat", "lower", "upper"};
+  const int n = to->lower || to->upper ? 4 : 2;
+  for (int i = 0; i < n; ++i) {
+    if (!written[i] || written[i] != of[i]) {
+      return sap_fail(error, SAP_INVALID_ARGUMENT, names[i], -1, NAN,
+                      "must be the array that its regularization writes");
+    }
+  }
+  return SAP_OK;
+}
+
 sap_status sap_regularize_with(const sap_problem *problem, const sap_sizes *sizes,
                                const struct sap_regularization *physical,
                                const struct sap_masses *masses, sap_error *error) {
   sap_status status =
       sap_regularize_contacts(problem, sizes, physical->parameters, masses, physical->R_t,
                               physical->R_n, physical->v_hat_n, error);
-  for (int32_t g = 0; physical->groups && g < problem->n_groups && status == SAP_OK; ++g) {
-    status = sap_regularize_rows(problem, &problem->groups[g], &physical->groups[g], masses, error);
+  const sap_group_regularization *groups = physical->parameters->groups;
+  for (int32_t g = 0; groups && g < problem->n_groups && status == SAP_OK; ++g) {
+    status = check_target(&problem->groups[g], &groups[g], error);
+    if (status == SAP_OK) {
+      status = sap_regularize_rows(problem, &problem->groups[g], &groups[g], masses, error);
+    }
     if (status != SAP_OK && error) {
       error->group = g;
     }
@@ -211,27 +231,22 @@ sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem
                          error);
 }
 
-sap_status sap_regularize_all(const sap_problem *problem, const struct sap_regularization *physical,
-                              const sap_allocator *allocator, sap_error *error) {
+sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
+                          double *R_n, double *v_hat_n, const sap_allocator *allocator,
+                          sap_error *error) {
   sap_sizes sizes;
   sap_status status = sap_problem_sizes(problem, &sizes, error);
   if (status != SAP_OK) {
     return status;
   }
   const sap_allocator memory = sap_allocator_or_default(allocator);
+  const struct sap_regularization physical = {parameters, R_t, R_n, v_hat_n};
   struct sap_block block = {0};
   struct sap_masses masses;
   status = sap_masses_find(&masses, problem, &block, &memory, error);
   if (status == SAP_OK) {
-    status = sap_regularize_with(problem, &sizes, physical, &masses, error);
+    status = sap_regularize_with(problem, &sizes, &physical, &masses, error);
   }
   sap_block_release(&block, &memory);
   return status;
-}
-
-sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
-                          double *R_n, double *v_hat_n, const sap_allocator *allocator,
-                          sap_error *error) {
-  const struct sap_regularization physical = {parameters, R_t, R_n, v_hat_n, NULL};
-  return sap_regularize_all(problem, &physical, allocator, error);
 }

@@ -23,19 +23,10 @@ sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem
                            struct sap_block *block, const sap_allocator *allocator,
                            sap_error *error);
 
-/* R, v_hat and the bounds of a group: what they follow from, and where they go, arrays (n_rows).
- * lower and upper are NULL where the group has its own bounds. */
-struct sap_group_regularization {
-  sap_group_parameters parameters;
-  double *R, *v_hat, *lower, *upper;
-};
-
 /* where R and v_hat come from, and where they go */
 struct sap_regularization {
   const sap_parameters *parameters;
   double *R_t, *R_n, *v_hat_n; /* (n_contacts) */
-  /* (n_groups), writing the arrays that the groups of the problem have; NULL: those are given */
-  const struct sap_group_regularization *groups;
 };
 
 sap_status sap_check_scalars(double dt, double sigma, double beta, sap_delassus delassus,
@@ -57,16 +48,12 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
 
 /* sap_regularize_group() of a problem whose trees and A have been checked */
 sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints *group,
-                               const struct sap_group_regularization *physical,
+                               const sap_group_regularization *physical,
                                const struct sap_masses *masses, sap_error *error);
 
-/* sap_regularize_contacts(), and then all groups */
+/* sap_regularize_contacts(), and then the groups that have parameters */
 sap_status sap_regularize_with(const sap_problem *problem, const sap_sizes *sizes,
                                const struct sap_regularization *physical,
                                const struct sap_masses *masses, sap_error *error);
-
-/* sap_regularize(), and then all groups */
-sap_status sap_regularize_all(const sap_problem *problem, const struct sap_regularization *physical,
-                              const sap_allocator *allocator, sap_error *error);
 
 #endif

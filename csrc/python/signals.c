@@ -15,7 +15,8 @@ void sapwood_watch_signals(sap_solver *solver, sapwood_state *state) {
       solver, &(sap_interrupt){sapwood_signals_interrupt, state, SAPWOOD_SIGNAL_INTERVAL});
 }
 
-int sapwood_find_main_thread(sapwood_state *state) {
+int sapwood_find_main_thread(PyObject *module) {
+  sapwood_state *state = sapwood_state_of_module(module);
   PyObject *threading = PyImport_ImportModule("threading");
   PyObject *thread = threading == NULL ? NULL : PyObject_CallMethod(threading, "main_thread", NULL);
   PyObject *ident = thread == NULL ? NULL : PyObject_GetAttrString(thread, "ident");

@@ -3,7 +3,7 @@
 #ifndef SAPWOOD_PYTHON_SIGNALS_H
 #define SAPWOOD_PYTHON_SIGNALS_H
 
-#include "python/module.h"
+#include "python/state.h"
 
 #define SAPWOOD_SIGNAL_INTERVAL 0.05 /* s between two looks */
 
@@ -15,6 +15,6 @@ int sapwood_signals_interrupt(void *state);
 void sapwood_watch_signals(sap_solver *solver, sapwood_state *state);
 
 /* Notes which thread signals are for. 0, or -1 with an exception. */
-int sapwood_find_main_thread(sapwood_state *state);
+int sapwood_find_main_thread(PyObject *module);
 
 #endif

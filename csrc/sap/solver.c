@@ -306,6 +306,6 @@ sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *prob
                                      const sap_parameters *parameters, double *R_t, double *R_n,
                                      double *v_hat_n, const double *v_guess, sap_solution *solution,
                                      sap_error *error) {
-  const struct sap_regularization physical = {parameters, R_t, R_n, v_hat_n, NULL};
+  const struct sap_regularization physical = {parameters, R_t, R_n, v_hat_n};
   return sap_solver_solve_regularized(solver, problem, &physical, v_guess, solution, error);
 }

@@ -36,7 +36,7 @@ sap_status sap_solver_fault(sap_solver *solver, const sap_problem *problem, cons
                             sap_error *error);
 
 /* What the two public ways to solve are made of: sap_solver_solve() where `physical` is NULL, else
- * sap_solver_solve_physical(), the groups included where it has their parameters. */
+ * sap_solver_solve_physical(). */
 sap_status sap_solver_solve_regularized(sap_solver *solver, const sap_problem *problem,
                                         const struct sap_regularization *physical,
                                         const double *v_guess, sap_solution *solution,

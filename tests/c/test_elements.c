@@ -269,10 +269,9 @@ static void impulses_become_forces(void) {
                                .A = A,
                                .n_groups = g.n_groups,
                                .groups = g.groups};
-  const sap_parameters step = {.dt = dt, .sigma = 1e-3, .beta = 1};
+  const sap_parameters step = {.dt = dt, .sigma = 1e-3, .beta = 1, .groups = g.regularization};
   sap_element_gather_parameters(&g, &step);
-  const struct sap_regularization physical = {&step, NULL, NULL, NULL, g.regularization};
-  REQUIRE(sap_regularize_all(&problem, &physical, NULL, NULL) == SAP_OK);
+  REQUIRE(sap_regularize(&problem, &step, NULL, NULL, NULL, NULL, NULL) == SAP_OK);
   /* w = 1/4 for the limit of dof 1, beta = 0.1; bounds of the controllers differ by side */
   CHECK_CLOSE(g.R[8], 0.01 / 39.478417604357434 * 0.25, 1e-12);
   CHECK_CLOSE(g.v_hat[9], -0.25 / 0.02, 1e-12);

@@ -3,18 +3,26 @@
 #include <string.h>
 
 #include "constraints/kinds.h"
+#include "counter.h"
 #include "groups.h"
-#include "sap/solver.h"
+
+static sap_status solve_physical(sap_solver *solver, const sap_parameters *parameters,
+                                 sap_solution *solution, sap_error *error) {
+  static double R_t[6], R_n[6], v_hat_n[6];
+  return sap_solver_solve_physical(solver, &scene.problem, parameters, R_t, R_n, v_hat_n, NULL,
+                                   solution, error);
+}
 
 /* from physical parameters in the solve, and before it */
 static void a_solve_regularizes_contacts_and_groups(void) {
   uint64_t seed = 86;
   static struct scene_outputs first, second;
   static struct group before[GROUPS];
+  static double first_rows[GROUPS * MOST_ROWS], second_rows[GROUPS * MOST_ROWS];
   static double values[SAP_MOST_PARAMETERS][MOST_ROWS];
-  double phi0[6] = {0}, tau_d[6] = {0}, k[6] = {1e2, 1e3, 1e4, 1e5, 1e6, INFINITY}, out[3][6];
+  double phi0[6] = {0}, tau_d[6] = {0}, k[6] = {1e2, 1e3, 1e4, 1e5, 1e6, INFINITY};
   const double *value[SAP_MOST_PARAMETERS];
-  struct sap_group_regularization physical[GROUPS];
+  sap_group_regularization physical[GROUPS];
   for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
     value[p] = values[p];
     for (int i = 0; i < MOST_ROWS; ++i) {
@@ -23,12 +31,12 @@ static void a_solve_regularizes_contacts_and_groups(void) {
   }
   for (int delassus = 0; delassus < 2; ++delassus) {
     make_groups(6, 6, 5, &seed);
-    const sap_parameters contacts = {0.01, 1e-3, 1, (sap_delassus)delassus, phi0, k, tau_d, NULL};
+    sap_parameters contacts = {0.01, 1e-3, 1, (sap_delassus)delassus, phi0, k, tau_d, NULL, NULL};
     REQUIRE(sap_regularize(&scene.problem, &contacts, scene.R_t, scene.R_n, scene.v_hat_n, NULL,
                            NULL) == SAP_OK);
     for (int g = 0; g < GROUPS; ++g) {
       struct group *to = &group[g];
-      physical[g] = (struct sap_group_regularization){
+      physical[g] = (sap_group_regularization){
           {0.01, 1e-3, 0.1, (sap_delassus)delassus, value}, to->R, to->v_hat, to->lower, to->upper};
       REQUIRE(sap_regularize_group(&scene.problem, &constraints[g], &physical[g].parameters, to->R,
                                    to->v_hat, to->lower, to->upper, NULL, NULL) == SAP_OK);
@@ -36,31 +44,95 @@ static void a_solve_regularizes_contacts_and_groups(void) {
     sap_solver *solver;
     REQUIRE(sap_solver_create(&solver, NULL, NULL, NULL) == SAP_OK);
     sap_solution solution = scene_solution(&first);
+    solution.group_gamma = first_rows;
     REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
     memcpy(before, group, sizeof before);
     for (int g = 0; g < GROUPS; ++g) {
       memset(group[g].R, 0, sizeof(double) * (size_t)group[g].n_rows);
     }
-    const struct sap_regularization all = {&contacts, out[0], out[1], out[2], physical};
+    contacts.groups = physical;
     solution = scene_solution(&second);
-    REQUIRE(sap_solver_solve_regularized(solver, &scene.problem, &all, NULL, &solution, NULL) ==
-            SAP_OK);
+    solution.group_gamma = second_rows;
+    REQUIRE(solve_physical(solver, &contacts, &solution, NULL) == SAP_OK);
     CHECK(memcmp(before, group, sizeof before) == 0);
     CHECK(memcmp(first.v, second.v, (size_t)scene.sizes.nv * sizeof(double)) == 0);
+    CHECK(memcmp(first_rows, second_rows, (size_t)scene.sizes.n_rows * sizeof(double)) == 0);
     /* bounds that the group has already are left alone */
     physical[2].lower = physical[2].upper = NULL;
     group[2].upper[0] = 1e-3;
-    REQUIRE(sap_solver_solve_regularized(solver, &scene.problem, &all, NULL, &solution, NULL) ==
-            SAP_OK);
+    REQUIRE(solve_physical(solver, &contacts, &solution, NULL) == SAP_OK);
     CHECK(group[2].upper[0] == 1e-3);
     values[0][1] = NAN;
     sap_error error;
-    CHECK_EQUAL(sap_solver_solve_regularized(solver, &scene.problem, &all, NULL, &solution, &error),
-                SAP_INVALID_ARGUMENT);
+    CHECK_EQUAL(solve_physical(solver, &contacts, &solution, &error), SAP_INVALID_ARGUMENT);
     CHECK(strcmp(error.argument, "phi0") == 0 && error.group == 0 && error.index == 1);
+    /* groups that are given need no parameters */
+    contacts.groups = NULL;
+    CHECK_EQUAL(solve_physical(solver, &contacts, &solution, &error), SAP_OK);
     values[0][1] = 0.5;
     sap_solver_destroy(solver);
   }
+}
+
+/* what a solve writes is what it reads, and it allocates nothing once it knows the graph */
+static void groups_are_regularized_in_place(void) {
+  uint64_t seed = 87;
+  static struct scene_outputs out;
+  static double values[SAP_MOST_PARAMETERS][MOST_ROWS];
+  double phi0[6] = {0}, tau_d[6] = {0}, k[6], other[MOST_ROWS];
+  const double *value[SAP_MOST_PARAMETERS];
+  sap_group_regularization physical[GROUPS];
+  make_groups(6, 6, 5, &seed);
+  for (int i = 0; i < 6; ++i) {
+    k[i] = 1e4;
+  }
+  for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
+    value[p] = values[p];
+    for (int i = 0; i < MOST_ROWS; ++i) {
+      values[p][i] = p + check_random(&seed, 0.1, 1);
+    }
+  }
+  for (int g = 0; g < GROUPS; ++g) {
+    struct group *to = &group[g];
+    physical[g] = (sap_group_regularization){
+        {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value}, to->R, to->v_hat, to->lower, to->upper};
+  }
+  const sap_parameters parameters = {.dt = 0.01,
+                                     .sigma = 1e-3,
+                                     .beta = 1,
+                                     .phi0 = phi0,
+                                     .k = k,
+                                     .tau_d = tau_d,
+                                     .groups = physical};
+  struct counter counter = {.fail_at = -1};
+  const sap_allocator memory = {counting_allocate, counting_release, &counter};
+  sap_solver *solver;
+  sap_solution solution = scene_solution(&out);
+  sap_error error;
+  REQUIRE(sap_solver_create(&solver, NULL, &memory, NULL) == SAP_OK);
+  REQUIRE(solve_physical(solver, &parameters, &solution, NULL) == SAP_OK);
+  const long before = counter.allocations;
+  for (int step = 0; step < 5; ++step) {
+    values[0][step] += 0.1;
+    REQUIRE(solve_physical(solver, &parameters, &solution, NULL) == SAP_OK);
+  }
+  CHECK_EQUAL(counter.allocations, before);
+
+  static const char *const names[] = {"R", "v_hat", "lower", "upper"};
+  double **const written[] = {&physical[1].R, &physical[1].v_hat, &physical[1].lower,
+                              &physical[1].upper};
+  for (int i = 0; i < 4; ++i) {
+    double *const right = *written[i];
+    double *const wrong[] = {other, NULL};
+    for (int j = 0; j < 2; ++j) {
+      *written[i] = wrong[j];
+      CHECK_EQUAL(solve_physical(solver, &parameters, &solution, &error), SAP_INVALID_ARGUMENT);
+      CHECK_STRING(error.argument, names[i]);
+      CHECK_EQUAL(error.group, 1);
+    }
+    *written[i] = right;
+  }
+  sap_solver_destroy(solver);
 }
 
 /* ---- rules ----------------------------------------------------------------------------------- */
@@ -195,6 +267,7 @@ static void groups_are_given_and_few_enough(void) {
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(a_solve_regularizes_contacts_and_groups),
+      CHECK_TEST(groups_are_regularized_in_place),
       CHECK_TEST(every_rule_has_its_error),
       CHECK_TEST(what_gives_no_row_is_refused),
       CHECK_TEST(groups_are_given_and_few_enough),

@@ -161,7 +161,7 @@ static long fail_each_allocation(void) {
   for (int i = 0; i < 20; ++i) {
     k[i] = 1e4;
   }
-  const sap_parameters parameters = {0.01, 1e-3, 1, SAP_DELASSUS_BLOCK, phi0, k, tau_d, NULL};
+  const sap_parameters parameters = {0.01, 1e-3, 1, SAP_DELASSUS_BLOCK, phi0, k, tau_d, NULL, NULL};
   long failures = 0;
   for (long fail_at = 0;; ++fail_at) {
     struct counter counter = {0, 0, fail_at};

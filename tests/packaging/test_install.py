@@ -102,6 +102,35 @@ def test_example_builds_with_pkg_config(prefix, tmp_path):
     check_example_output(run(program))
 
 
+def test_step_example_takes_the_steps_of_python(prefix, tmp_path):
+    """The stepper of C, on the table that a compiler fills, against the one that Python drives."""
+    mujoco = pytest.importorskip("mujoco")
+    folder = Path(mujoco.__file__).parent
+    libraries = sorted(folder.glob("libmujoco.so*"))
+    if not libraries or not (folder / "include/mujoco/mujoco.h").exists():
+        pytest.skip("the mujoco package has no headers or no library to link with")
+    configure(
+        tmp_path,
+        f"-DCMAKE_PREFIX_PATH={prefix}",
+        f"-DMUJOCO_INCLUDE_DIR={folder / 'include'}",
+        f"-DMUJOCO_LIBRARY={libraries[0]}",
+        source=ROOT / "examples/c",
+    )
+    run(CMAKE, "--build", tmp_path)
+    output = run(tmp_path / "step", env={"LD_LIBRARY_PATH": str(folder)})
+
+    source = (ROOT / "examples/c/step.c").read_text()
+    lines = re.search(r"description\[\] =(.*?);\n", source, re.S)[1]
+    model = mujoco.MjModel.from_xml_string("".join(re.findall(r'"(.*)"', lines)))
+    contact = sapwood.ContactMaterial(stiffness=1e5, dissipation_time=0.02)
+    stepper, data = sapwood.mujoco.Stepper(model, contact=contact), mujoco.MjData(model)
+    records = stepper.run(data, 200).records
+    state = [float(number) for number in output.splitlines()[0].split()]
+    assert state == [*data.qpos, *data.qvel]
+    assert records["contacts"].max() == 4
+    assert abs(data.qvel).max() < 1e-6
+
+
 def test_other_minor_version_is_refused(prefix, tmp_path):
     major, minor, _ = version_in_header().split(".")
     (tmp_path / "CMakeLists.txt").write_text(

@@ -99,7 +99,23 @@ typedef enum sap_delassus {
   SAP_DELASSUS_DIAGONAL   /* diag(A_t)^-1 in place of A_t^-1: Drake's */
 } sap_delassus;
 
-/* Physical parameters of the contacts of one problem. */
+/* Physical parameters of a group: arrays (n_rows), one for each parameter of the kind. */
+typedef struct sap_group_parameters {
+  double dt;    /* time step, s, > 0 */
+  double sigma; /* dimensionless, > 0 (1e-3): dry friction */
+  double beta;  /* near-rigid parameter, dimensionless, >= 0 (0.1) */
+  sap_delassus delassus;
+  const double *const *value; /* (sap_kind_parameters(kind)) */
+} sap_group_parameters;
+
+/* How R, v_hat and the bounds of a group are found, and where they go (n_rows): the arrays that the
+ * group points at. lower and upper are NULL where the group has bounds of its own. */
+typedef struct sap_group_regularization {
+  sap_group_parameters parameters;
+  double *R, *v_hat, *lower, *upper;
+} sap_group_regularization;
+
+/* Physical parameters of the contacts of one problem, and of its groups. */
 typedef struct sap_parameters {
   double dt;    /* time step, s, > 0 */
   double sigma; /* tangential regularization, dimensionless, > 0 (1e-3) */
@@ -110,13 +126,16 @@ typedef struct sap_parameters {
   const double *tau_d; /* (n_contacts) dissipation time, s, >= 0 */
   /* (n_contacts) depth of the core, m, > 0, read where there is one; NULL: the problem has kappa */
   const double *delta;
+  /* (n_groups) each as sap_regularize_group() does it; NULL: the groups have R, v_hat and bounds */
+  const sap_group_regularization *groups;
 } sap_parameters;
 
 /* R_n = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))   (21)
  * R_t = sigma w                                         (22)
  * v_hat_n = -phi0/(dt + tau_d)
- * with w = |W_ii|_F/3. Reads trees, A and J of `problem` only and writes three arrays (n_contacts).
- * Checks what it reads. */
+ * with w = |W_ii|_F/3, writes three arrays (n_contacts), and then those of parameters->groups.
+ * Reads trees, A and J of `problem` only, and of groups that it regularizes all that
+ * sap_regularize_group() reads. Checks what it reads. */
 sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
                           double *R_n, double *v_hat_n, const sap_allocator *allocator,
                           sap_error *error);
@@ -126,15 +145,6 @@ sap_status sap_regularize(const sap_problem *problem, const sap_parameters *para
  * where a contact has a core, and R_n (n_contacts); checks what it computes. */
 sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *parameters,
                               const double *R_n, double *kappa, sap_error *error);
-
-/* Physical parameters of a group: arrays (n_rows), one for each parameter of the kind. */
-typedef struct sap_group_parameters {
-  double dt;    /* time step, s, > 0 */
-  double sigma; /* dimensionless, > 0 (1e-3): dry friction */
-  double beta;  /* near-rigid parameter, dimensionless, >= 0 (0.1) */
-  sap_delassus delassus;
-  const double *const *value; /* (sap_kind_parameters(kind)) */
-} sap_group_parameters;
 
 const char *sap_kind_name(sap_kind kind); /* for example "limit" */
 int32_t sap_kind_parameters(sap_kind kind);

@@ -146,8 +146,9 @@ sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, cons
                             sap_solution *solution, sap_error *error);
 
 /* sap_regularize(), then sap_solver_solve(), with one factorization of A and no allocation of its
- * own: problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written.
- * Where parameters->delta is given problem->kappa is not read either. */
+ * own: problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written,
+ * and with parameters->groups the arrays of the groups too. Where parameters->delta is given
+ * problem->kappa is not read either. */
 sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
                                      const sap_parameters *parameters, double *R_t, double *R_n,
                                      double *v_hat_n, const double *v_guess, sap_solution *solution,

@@ -1,6 +1,9 @@
 /* sap_project_barrier for arrays of contacts. The Python layer checks the values, where their
  * indices are still the caller's, and broadcasts; this fills new arrays. */
-#include "python/module.h"
+#include "python/laws/laws.h"
+
+#include "python/errors.h"
+#include "sapwood.h"
 
 /* y (n, 3), mu (n), R_t (n), R_n (n), soft_norm and, or NULL, core (n), kappa (n), core_lambda (n)
  * as they came, converted */

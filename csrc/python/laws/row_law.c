@@ -1,6 +1,9 @@
 /* sap_clamp for arrays of rows, and the table of kinds. As contact_law.c: the Python layer checks
  * the values and broadcasts. */
-#include "python/module.h"
+#include "python/laws/laws.h"
+
+#include "python/errors.h"
+#include "sapwood.h"
 
 PyDoc_STRVAR(clamp_doc,
              "clamp(y, R, lower, upper, /)\n--\n\n"

@@ -4,6 +4,7 @@
 
 #include "constraints/kinds.h"
 #include "problem/groups.h"
+#include "python/errors.h"
 
 /* entries of the tuple of a group */
 enum { KIND, SIZE, TREE_A, TREE_B, JACOBIAN, GIVEN, PARAMETERS, BETA, N_ENTRIES };
@@ -141,12 +142,11 @@ static int regularize(const sapwood_groups *groups, int32_t k, PyObject *paramet
     failed |= bounds[b] == NULL;
   }
   if (!failed) {
-    const struct sap_group_regularization physical = {
-        {step->dt, step->sigma, beta, step->delassus, value},
-        sapwood_doubles(bounds[0]),
-        sapwood_doubles(bounds[1]),
-        sapwood_doubles(bounds[2]),
-        sapwood_doubles(bounds[3])};
+    const sap_group_regularization physical = {{step->dt, step->sigma, beta, step->delassus, value},
+                                               sapwood_doubles(bounds[0]),
+                                               sapwood_doubles(bounds[1]),
+                                               sapwood_doubles(bounds[2]),
+                                               sapwood_doubles(bounds[3])};
     sap_error error = {0};
     sap_status status;
     Py_BEGIN_ALLOW_THREADS

@@ -5,8 +5,8 @@
 #ifndef SAPWOOD_PYTHON_GROUPS_H
 #define SAPWOOD_PYTHON_GROUPS_H
 
-#include "python/module.h"
 #include "problem/regularization.h"
+#include "python/convert.h"
 
 typedef struct sapwood_groups {
   int32_t n;
@@ -15,6 +15,9 @@ typedef struct sapwood_groups {
   PyObject **J;           /* (n) */
   PyObject *bounds;       /* tuple (n) of (R, v_hat, lower, upper), read-only */
 } sapwood_groups;
+
+/* rows of a group */
+int64_t sapwood_group_rows(const sap_constraints *group);
 
 /* Takes kinds and index arrays from a tuple of (kind, size, tree_a, tree_b, J, given, parameters,
  * beta) and points `problem` at the groups. 0, or -1 with an exception. */

@@ -5,6 +5,7 @@
 #include <structmember.h>
 
 #include "problem/problem.h"
+#include "python/errors.h"
 
 static const char *const delassus_names[] = {"block", "diagonal", NULL};
 

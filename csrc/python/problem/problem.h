@@ -8,6 +8,7 @@
 #define SAPWOOD_PYTHON_PROBLEM_H
 
 #include "python/problem/groups.h"
+#include "python/state.h"
 
 typedef struct sapwood_problem {
   PyObject_HEAD
@@ -30,5 +31,8 @@ int sapwood_read_guess(const sapwood_problem *problem, PyObject *guess, PyArrayO
 
 /* The object as a problem (borrowed), or NULL with TypeError. */
 sapwood_problem *sapwood_as_problem(const sapwood_state *state, PyObject *object);
+
+/* Adds the type to the module. 0, or -1 with an exception. */
+int sapwood_add_problem(PyObject *module);
 
 #endif /* SAPWOOD_PYTHON_PROBLEM_H */

@@ -5,7 +5,7 @@
  * objects, in order; where none is ready it solves one itself. Without helpers it goes through the
  * problems one by one.
  * */
-#include "python/problem/problem.h"
+#include "python/solver/solver.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -13,7 +13,11 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "python/errors.h"
+#include "python/problem/problem.h"
 #include "python/signals.h"
+#include "python/solver/settings.h"
+#include "python/solver/solution.h"
 
 typedef struct entry {
   const sapwood_problem *problem; /* borrowed: the list keeps it */

@@ -1,5 +1,5 @@
 /* NumPy arrays that a sap_solution is written into, and the records of its iterations. */
-#include "python/module.h"
+#include "python/solver/result.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,7 +1,9 @@
 /* sap_settings from the attributes of a Python object, and back: one table row per field. */
-#include "python/module.h"
+#include "python/solver/settings.h"
 
 #include <stddef.h>
+
+#include "python/errors.h"
 
 typedef enum field_kind { REAL, INTEGER, BOOLEAN, CHOICE } field_kind;
 
@@ -159,7 +161,26 @@ int sapwood_read_threads(PyObject *value, sap_settings *settings) {
              : sapwood_raise(sap_settings_check(settings, &error), &error);
 }
 
-PyObject *sapwood_default_settings(void) {
+/* ---- functions of the module ----------------------------------------------------------------- */
+
+PyDoc_STRVAR(
+    check_settings_doc,
+    "check_settings(settings, /)\n--\n\n"
+    "Raise TypeError or ValueError, naming the field, where a field of `settings` is wrong.");
+
+static PyObject *check_settings(PyObject *Py_UNUSED(module), PyObject *object) {
+  sap_settings settings;
+  if (sapwood_read_settings(object, &settings) < 0) {
+    return NULL;
+  }
+  Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(default_settings_doc,
+             "default_settings()\n--\n\n"
+             "Fields and defaults of the solver settings, as a dict.");
+
+static PyObject *default_settings(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
   sap_settings settings = sap_settings_default();
   PyObject *result = PyDict_New();
   for (size_t i = 0; i < N_FIELDS && result != NULL; i++) {
@@ -172,7 +193,11 @@ PyObject *sapwood_default_settings(void) {
   return result;
 }
 
-PyObject *sapwood_available_factorizations(void) {
+PyDoc_STRVAR(factorizations_doc,
+             "factorizations()\n--\n\n"
+             "Names of the factorizations this build offers.");
+
+static PyObject *factorizations(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
   PyObject *names = PyList_New(0);
   for (int i = 0; factorization_names[i] != NULL && names != NULL; i++) {
     if (sap_factorization_available((sap_factorization)i)) {
@@ -201,6 +226,9 @@ static PyObject *set_default_settings(PyObject *module, PyObject *settings) {
 }
 
 static PyMethodDef methods[] = {
+    {"check_settings", check_settings, METH_O, check_settings_doc},
+    {"default_settings", default_settings, METH_NOARGS, default_settings_doc},
+    {"factorizations", factorizations, METH_NOARGS, factorizations_doc},
     {"set_default_settings", set_default_settings, METH_O, set_default_settings_doc},
     {NULL, NULL, 0, NULL}};
 

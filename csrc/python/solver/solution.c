@@ -3,10 +3,13 @@
  * sapwood.Solution is a dataclass derived from it that adds no room of its own: a solve fills one
  * object of C, and its numbers become Python objects where they are read.
  * */
-#include "python/module.h"
+#include "python/solver/solution.h"
 
 #include <stddef.h>
 #include <structmember.h>
+
+#include "python/errors.h"
+#include "python/problem/groups.h"
 
 typedef struct solution_values {
   PyObject_HEAD

@@ -3,13 +3,18 @@
  * The lock is waited for with the GIL dropped and released before the GIL is taken again, so no
  * Python code runs while it is held: neither another thread nor a finalizer can deadlock on it.
  */
-#include "python/problem/problem.h"
+#include "python/solver/solver.h"
 
 #include <stddef.h>
 #include <structmember.h>
 
 #include "base/clock.h"
+#include "python/errors.h"
+#include "python/lock.h"
+#include "python/problem/problem.h"
 #include "python/signals.h"
+#include "python/solver/settings.h"
+#include "python/solver/solution.h"
 #include "sap/solver.h"
 
 typedef struct solver {

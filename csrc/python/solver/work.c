@@ -1,6 +1,8 @@
 /* sap_work_count for the records of a solve, as arrays. */
-#include "python/problem/problem.h"
+#include "python/solver/solver.h"
 
+#include "python/errors.h"
+#include "python/problem/problem.h"
 #include "sap/work.h"
 
 /* the problem's regions (n_contacts) and the records' islands and trials (n), converted */

@@ -2,41 +2,47 @@
  * accelerations and forces back, in one call per step.
  *
  * The constant arrays of the model are copied at construction and checked once
- * (stepper_constants.c). The arrays of a step are read and written in place while the call holds
+ * (constants.c). The arrays of a step are read and written in place while the call holds
  * references to them. Everything between reading and writing happens without the GIL and under the
  * lock of the stepper; results are copied out under the same lock.
- * */
+ */
 #include "python/stepper/stepper.h"
 
-#include <stddef.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "model/scatter.h"
-#include "python/stepper/mujoco_step.h"
+#include "python/errors.h"
 #include "python/signals.h"
-#include "sap/solver.h"
-#include "python/stepper/stepper_arrays.h"
-#include "python/stepper/stepper_elements.h"
+#include "python/solver/settings.h"
+#include "python/state.h"
+#include "python/stepper/arrays.h"
+#include "python/stepper/constants.h"
+#include "python/stepper/elements.h"
+#include "python/stepper/engine.h"
+#include "python/stepper/ready.h"
+#include "python/stepper/results.h"
+#include "python/stepper/rollout.h"
+#include "python/stepper/run.h"
+#include "python/stepper/world.h"
+#include "python/stepper/write.h"
 
 /* ---- construction --------------------------------------------------------------------------- */
 
 static const char *const cones[] = {"elliptic", "pyramidal", NULL};
 static const char *const estimates[] = {"block", "diagonal", NULL};
 
-static int read_parameters(sapwood_stepper *self, PyObject *dt, PyObject *sigma, PyObject *beta,
+static int read_parameters(sap_step_settings *step, PyObject *dt, PyObject *sigma, PyObject *beta,
                            PyObject *delassus, PyObject *cone, PyObject *limit) {
   const int estimate = sapwood_as_choice(delassus, "delassus", estimates);
   const int cone_kind = estimate < 0 ? -1 : sapwood_as_choice(cone, "cone", cones);
-  if (cone_kind < 0 || sapwood_as_double(dt, "dt", SAPWOOD_POSITIVE, &self->parameters.dt) < 0 ||
-      sapwood_as_double(sigma, "sigma", SAPWOOD_POSITIVE, &self->parameters.sigma) < 0 ||
-      sapwood_as_double(beta, "beta", SAPWOOD_NON_NEGATIVE, &self->parameters.beta) < 0 ||
-      sapwood_as_double(limit, "acceleration_limit", SAPWOOD_POSITIVE, &self->acceleration_limit) <
+  if (cone_kind < 0 || sapwood_as_double(dt, "dt", SAPWOOD_POSITIVE, &step->dt) < 0 ||
+      sapwood_as_double(sigma, "sigma", SAPWOOD_POSITIVE, &step->sigma) < 0 ||
+      sapwood_as_double(beta, "beta", SAPWOOD_NON_NEGATIVE, &step->beta) < 0 ||
+      sapwood_as_double(limit, "acceleration_limit", SAPWOOD_POSITIVE, &step->acceleration_limit) <
           0) {
     return -1;
   }
-  self->parameters.delassus = (sap_delassus)estimate;
-  self->cone = (enum sap_cone)cone_kind;
+  step->delassus = (sap_delassus)estimate;
+  step->cone = (sap_cone)cone_kind;
   return 0;
 }
 
@@ -44,10 +50,12 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   static char *names[] = {
       "forest",   "dt",       "sigma", "beta", "delassus", "cone", "acceleration_limit",
       "settings", "elements", NULL};
-  PyObject *forest, *dt, *sigma, *beta, *delassus, *cone, *limit, *object, *elements = Py_None;
+  PyObject *forest_object, *dt, *sigma, *beta, *delassus, *cone, *limit, *object;
+  PyObject *elements_object = Py_None;
   sap_settings settings;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|O:ModelStepper", names, &forest, &dt,
-                                   &sigma, &beta, &delassus, &cone, &limit, &object, &elements) ||
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|O:ModelStepper", names, &forest_object,
+                                   &dt, &sigma, &beta, &delassus, &cone, &limit, &object,
+                                   &elements_object) ||
       sapwood_read_settings(object, &settings) < 0) {
     return NULL;
   }
@@ -55,18 +63,21 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   if (self == NULL) {
     return NULL;
   }
-  sap_error error = {0};
-  self->record_history = settings.record_history;
+  self->settings = settings;
   sapwood_state *state = sapwood_state_of_type(type);
+  sap_step_settings step;
+  sap_forest forest = {0};
+  sap_elements elements = {0};
+  sap_error error = {0};
   if (state != NULL && sapwood_lock_make(&self->lock, &state->forks) == 0 &&
-      read_parameters(self, dt, sigma, beta, delassus, cone, limit) == 0 &&
-      sapwood_stepper_read_constants(self, forest, elements) == 0 &&
-      sapwood_raise(sap_gather_create(&self->gather, &self->forest,
-                                      self->constrained ? &self->elements : NULL, NULL),
-                    NULL) == 0 &&
-      sapwood_raise(sap_solver_create(&self->solver, &settings, NULL, &error), &error) == 0) {
+      read_parameters(&step, dt, sigma, beta, delassus, cone, limit) == 0 &&
+      sapwood_read_constants(self, forest_object, elements_object, &forest, &elements) == 0 &&
+      sapwood_raise(
+          sap_stepper_create(&self->core, &forest, elements_object == Py_None ? NULL : &elements,
+                             &step, &settings, NULL, &error),
+          &error) == 0) {
     self->state = state;
-    sapwood_watch_signals(self->solver, state);
+    sapwood_watch_signals(self->core->solver, state);
     return (PyObject *)self;
   }
   Py_DECREF(self);
@@ -77,10 +88,7 @@ static void stepper_dealloc(PyObject *object) {
   sapwood_stepper *self = (sapwood_stepper *)object;
   PyTypeObject *type = Py_TYPE(object);
   if (!sapwood_lock_is_lost(&self->lock)) {
-    sap_solver_destroy(self->solver);
-    if (self->gather.forest != NULL) {
-      sap_gather_release(&self->gather);
-    }
+    sap_stepper_destroy(self->core);
   }
   for (int i = 0; i < SAPWOOD_CONSTANTS; i++) {
     Py_XDECREF(self->arrays[i]);
@@ -90,92 +98,13 @@ static void stepper_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-int sapwood_stepper_be_ready(sapwood_stepper *self) {
-  if (!sapwood_lock_is_lost(&self->lock)) {
-    return sapwood_lock_check(&self->lock);
-  }
-  sap_solver *solver = NULL;
-  struct sap_gather gather = {0};
-  const sap_settings settings = self->solver->settings;
-  if (sapwood_raise(sap_gather_create(&gather, &self->forest,
-                                      self->constrained ? &self->elements : NULL, NULL),
-                    NULL) == 0 &&
-      sapwood_raise(sap_solver_create(&solver, &settings, NULL, NULL), NULL) == 0 &&
-      sapwood_lock_make(&self->lock, self->lock.forks) == 0) {
-    self->solver = solver;
-    sapwood_watch_signals(solver, self->state);
-    self->gather = gather;
-    self->solution = (sap_solution){0};
-    self->solved = 0;
-    return 0;
-  }
-  sap_solver_destroy(solver);
-  if (gather.forest != NULL) {
-    sap_gather_release(&gather);
-  }
-  return -1;
-}
-
 /* ---- one step ------------------------------------------------------------------------------- */
 
-/* a problem that was not finished must not be read */
-static void forget_contacts(struct sap_gather *gather) {
-  gather->problem.n_contacts = gather->problem.n_groups = 0;
-  gather->nJ = 0;
-}
-
-sap_status sapwood_stepper_solve(sapwood_stepper *self, const sapwood_step_fields *fields,
-                                 int gather_only, sap_error *error) {
-  struct sap_gather *gather = &self->gather;
-  memset(&self->solution, 0, sizeof self->solution);
-  self->solved = 0;
-  sap_status status =
-      sap_gather_run(gather, &fields->state, &fields->list,
-                     self->constrained ? &fields->elements : NULL, self->cone, &self->parameters);
-  if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
-    return status;
-  }
-  if (self->forest.n_trees == 0) {
-    self->counts[SAP_CONVERGED] += !gather_only;
-    return status;
-  }
-  const struct sap_regularization physical = {&gather->parameters, gather->R_t, gather->R_n,
-                                              gather->v_hat_n, gather->elements.regularization};
-  if (gather_only) {
-    status = sap_regularize_all(&gather->problem, &physical, NULL, error);
-    if (status != SAP_OK) {
-      forget_contacts(gather);
-    }
-    return status;
-  }
-  self->solution.v = gather->v;
-  self->solution.gamma = gather->gamma;
-  self->solution.v_c = gather->v_c;
-  self->solution.regions = gather->regions;
-  self->solution.barrier_scale = gather->has_barriers ? gather->barrier_scale : NULL;
-  self->solution.group_gamma = gather->elements.gamma;
-  self->solution.group_v_c = gather->elements.v_c;
-  const double start = sap_seconds();
-  status = sap_solver_solve_regularized(self->solver, &gather->problem, &physical, gather->v_0,
-                                        &self->solution, error);
-  self->solve_seconds = sap_seconds() - start;
-  self->solved = status == SAP_OK;
-  if (!self->solved) {
-    forget_contacts(gather);
-  } else if (sapwood_has_velocity(self->solution.outcome)) {
-    sap_scatter(gather, self->cone, self->acceleration_limit, fields->qacc, fields->qfrc_constraint,
-                fields->efc_force);
-    if (self->constrained && gather->fault == SAP_FAULT_NONE) {
-      sap_scatter_elements(&gather->elements, &fields->elements, gather->dt,
-                           fields->qfrc_constraint, fields->efc_force);
-    }
-    self->counts[self->solution.outcome] += gather->fault == SAP_FAULT_NONE;
-  }
-  return status;
-}
+/* sap_stepper_solve() or sap_stepper_gather() */
+typedef sap_status step_call(sap_stepper *stepper, const sap_step_arrays *arrays, sap_error *error);
 
 static PyObject *call_step(sapwood_stepper *self, PyObject *const *args, Py_ssize_t n_args,
-                           int gather_only) {
+                           step_call *call) {
   PyObject *answer = NULL;
   sapwood_step_arrays arrays = {0};
   if (sapwood_stepper_be_ready(self) < 0 ||
@@ -187,9 +116,10 @@ static PyObject *call_step(sapwood_stepper *self, PyObject *const *args, Py_ssiz
   long code;
   Py_BEGIN_ALLOW_THREADS
   sapwood_lock_take(&self->lock);
-  status = sapwood_stepper_solve(self, &arrays.fields, gather_only, &error);
-  code = self->gather.fault == SAP_FAULT_NONE ? (long)self->solution.outcome
-                                              : -(long)self->gather.fault;
+  status = call(self->core, &arrays.into, &error);
+  const sap_stepper *core = self->core;
+  code = core->gather.fault == SAP_FAULT_NONE ? (long)core->solution.outcome
+                                              : -(long)core->gather.fault;
   sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   if (sapwood_raise(status, &error) == 0) {
@@ -214,7 +144,7 @@ PyDoc_STRVAR(
     "None where it is dense, and the groups of actuators that are disabled, as bits.");
 
 static PyObject *stepper_solve(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-  return call_step((sapwood_stepper *)self, args, n_args, 0);
+  return call_step((sapwood_stepper *)self, args, n_args, sap_stepper_solve);
 }
 
 PyDoc_STRVAR(gather_doc,
@@ -222,7 +152,7 @@ PyDoc_STRVAR(gather_doc,
              "The same without solving and writing: for `problem`.");
 
 static PyObject *stepper_gather(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-  return call_step((sapwood_stepper *)self, args, n_args, 1);
+  return call_step((sapwood_stepper *)self, args, n_args, sap_stepper_gather);
 }
 
 PyDoc_STRVAR(fault_doc,
@@ -239,8 +169,8 @@ static PyObject *stepper_fault(PyObject *object, PyObject *Py_UNUSED(unused)) {
   }
   Py_BEGIN_ALLOW_THREADS
   sapwood_lock_take(&self->lock);
-  fault = (int)self->gather.fault;
-  index = (long long)self->gather.fault_index;
+  fault = (int)self->core->gather.fault;
+  index = (long long)self->core->gather.fault_index;
   sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   return Py_BuildValue("iL", fault, index);
@@ -258,7 +188,7 @@ static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
   }
   Py_BEGIN_ALLOW_THREADS
   sapwood_lock_take(&self->lock);
-  memcpy(counts, self->counts, sizeof counts);
+  memcpy(counts, self->core->counts, sizeof counts);
   sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   return Py_BuildValue("LLL", (long long)counts[SAP_CONVERGED], (long long)counts[SAP_STALLED],
@@ -312,16 +242,10 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-/* names of enum sap_fault */
-static const char *const faults[] = {"none",     "overflow",     "dimension", "geom",
-                                     "adhesion", "rows",         "force",     "mass",
-                                     "contact",  "acceleration", "equality",  "tendon"};
-_Static_assert(sizeof faults / sizeof *faults == SAP_FAULTS, "one name per fault");
-
 static int add_faults(PyObject *module) {
   PyObject *names = PyTuple_New(SAP_FAULTS);
   for (int i = 0; i < SAP_FAULTS && names != NULL; i++) {
-    PyObject *name = PyUnicode_FromString(faults[i]);
+    PyObject *name = PyUnicode_FromString(sap_fault_name((sap_fault)i));
     if (name == NULL) {
       Py_CLEAR(names);
     } else {
@@ -338,7 +262,7 @@ int sapwood_add_stepper(PyObject *module) {
   state->model_stepper_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
   if (state->model_stepper_type == NULL ||
       PyModule_AddType(module, state->model_stepper_type) < 0 ||
-      PyModule_AddFunctions(module, functions) < 0 || sapwood_add_mujoco_step(module) < 0 ||
+      PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
       sapwood_add_elements(module) < 0) {
     return -1;
   }

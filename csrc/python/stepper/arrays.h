@@ -3,14 +3,14 @@
 #ifndef SAPWOOD_PYTHON_STEPPER_ARRAYS_H
 #define SAPWOOD_PYTHON_STEPPER_ARRAYS_H
 
-#include "python/stepper/stepper.h"
+#include "python/stepper/elements.h"
 
 enum { SAPWOOD_STEP_ARRAYS = 19 + SAPWOOD_ELEMENT_ARRAYS };
 
 typedef struct sapwood_step_arrays {
   PyArrayObject *held[SAPWOOD_STEP_ARRAYS]; /* references */
   int n_held;
-  sapwood_step_fields fields; /* into the arrays */
+  sap_step_arrays into; /* the arrays */
 } sapwood_step_arrays;
 
 /* Takes the tuples state, contacts, outputs and elements of `solve` from its arguments. `arrays`

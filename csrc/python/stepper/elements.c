@@ -1,7 +1,27 @@
-#include "python/stepper/stepper_elements.h"
+#include "python/stepper/elements.h"
 
 #include <stddef.h>
 #include <string.h>
+
+/* lengths of the arrays */
+typedef enum element_length {
+  NQ,
+  NV,
+  N_ROWS,
+  N_TENDONS,
+  N_TENDON_ENTRIES,
+  N_OUTPUTS,
+  ANY_LENGTH
+} element_length;
+
+typedef struct element_array {
+  const char *name; /* of the field of the engine's data */
+  int typenum;
+  element_length length;
+  int optional; /* rows of a sparse Jacobian */
+  int written;
+  size_t offset; /* of the pointer in struct sap_element_state */
+} element_array;
 
 #define ROW(name, typenum, length, optional, written) \
   {#name, typenum, length, optional, written, offsetof(struct sap_element_state, name)}
@@ -9,27 +29,27 @@
 /* places in the table of what has a length of its own */
 enum { EFC_J = 5, EFC_J_COLIND = 8, MOMENT_COLIND = 15, MOMENT = 16 };
 
-const sapwood_element_array sapwood_element_arrays[SAPWOOD_ELEMENT_ARRAYS] = {
-    ROW(qpos, NPY_DOUBLE, SAPWOOD_NQ, 0, 0),
-    ROW(efc_type, NPY_INT32, SAPWOOD_N_ROWS, 0, 0),
-    ROW(efc_id, NPY_INT32, SAPWOOD_N_ROWS, 0, 0),
-    ROW(efc_pos, NPY_DOUBLE, SAPWOOD_N_ROWS, 0, 0),
-    ROW(efc_frictionloss, NPY_DOUBLE, SAPWOOD_N_ROWS, 0, 0),
-    [EFC_J] = ROW(efc_J, NPY_DOUBLE, SAPWOOD_ANY_LENGTH, 0, 0),
-    ROW(efc_J_rownnz, NPY_INT32, SAPWOOD_N_ROWS, 1, 0),
-    ROW(efc_J_rowadr, NPY_INT32, SAPWOOD_N_ROWS, 1, 0),
-    [EFC_J_COLIND] = ROW(efc_J_colind, NPY_INT32, SAPWOOD_ANY_LENGTH, 1, 0),
-    ROW(ten_length, NPY_DOUBLE, SAPWOOD_N_TENDONS, 0, 0),
-    ROW(ten_J, NPY_DOUBLE, SAPWOOD_N_TENDON_ENTRIES, 0, 0),
-    ROW(actuator_length, NPY_DOUBLE, SAPWOOD_N_OUTPUTS, 0, 0),
-    ROW(actuator_velocity, NPY_DOUBLE, SAPWOOD_N_OUTPUTS, 0, 0),
-    ROW(moment_rownnz, NPY_INT32, SAPWOOD_N_OUTPUTS, 0, 0),
-    ROW(moment_rowadr, NPY_INT32, SAPWOOD_N_OUTPUTS, 0, 0),
-    [MOMENT_COLIND] = ROW(moment_colind, NPY_INT32, SAPWOOD_ANY_LENGTH, 0, 0),
-    [MOMENT] = ROW(actuator_moment, NPY_DOUBLE, SAPWOOD_ANY_LENGTH, 0, 0),
-    ROW(actuator_force, NPY_DOUBLE, SAPWOOD_N_OUTPUTS, 0, 1),
-    ROW(qfrc_actuator, NPY_DOUBLE, SAPWOOD_NV, 0, 1),
-    ROW(qfrc_smooth, NPY_DOUBLE, SAPWOOD_NV, 0, 1),
+static const element_array element_arrays[SAPWOOD_ELEMENT_ARRAYS] = {
+    ROW(qpos, NPY_DOUBLE, NQ, 0, 0),
+    ROW(efc_type, NPY_INT32, N_ROWS, 0, 0),
+    ROW(efc_id, NPY_INT32, N_ROWS, 0, 0),
+    ROW(efc_pos, NPY_DOUBLE, N_ROWS, 0, 0),
+    ROW(efc_frictionloss, NPY_DOUBLE, N_ROWS, 0, 0),
+    [EFC_J] = ROW(efc_J, NPY_DOUBLE, ANY_LENGTH, 0, 0),
+    ROW(efc_J_rownnz, NPY_INT32, N_ROWS, 1, 0),
+    ROW(efc_J_rowadr, NPY_INT32, N_ROWS, 1, 0),
+    [EFC_J_COLIND] = ROW(efc_J_colind, NPY_INT32, ANY_LENGTH, 1, 0),
+    ROW(ten_length, NPY_DOUBLE, N_TENDONS, 0, 0),
+    ROW(ten_J, NPY_DOUBLE, N_TENDON_ENTRIES, 0, 0),
+    ROW(actuator_length, NPY_DOUBLE, N_OUTPUTS, 0, 0),
+    ROW(actuator_velocity, NPY_DOUBLE, N_OUTPUTS, 0, 0),
+    ROW(moment_rownnz, NPY_INT32, N_OUTPUTS, 0, 0),
+    ROW(moment_rowadr, NPY_INT32, N_OUTPUTS, 0, 0),
+    [MOMENT_COLIND] = ROW(moment_colind, NPY_INT32, ANY_LENGTH, 0, 0),
+    [MOMENT] = ROW(actuator_moment, NPY_DOUBLE, ANY_LENGTH, 0, 0),
+    ROW(actuator_force, NPY_DOUBLE, N_OUTPUTS, 0, 1),
+    ROW(qfrc_actuator, NPY_DOUBLE, NV, 0, 1),
+    ROW(qfrc_smooth, NPY_DOUBLE, NV, 0, 1),
 };
 
 /* entries that two arrays side by side both have; the second may be NULL */
@@ -45,18 +65,19 @@ int sapwood_elements_take(const sapwood_stepper *self, PyObject *tuple, int32_t 
                  SAPWOOD_ELEMENT_ARRAYS);
     return -1;
   }
+  const sap_elements *e = &self->core->elements;
   const npy_intp lengths[] = {
-      [SAPWOOD_NQ] = self->elements.nq,
-      [SAPWOOD_NV] = self->forest.nv,
-      [SAPWOOD_N_ROWS] = n_rows,
-      [SAPWOOD_N_TENDONS] = self->elements.n_tendons,
-      [SAPWOOD_N_TENDON_ENTRIES] = self->elements.n_tendon_entries,
-      [SAPWOOD_N_OUTPUTS] = self->elements.n_outputs,
-      [SAPWOOD_ANY_LENGTH] = -1,
+      [NQ] = e->nq,
+      [NV] = self->core->forest.nv,
+      [N_ROWS] = n_rows,
+      [N_TENDONS] = e->n_tendons,
+      [N_TENDON_ENTRIES] = e->n_tendon_entries,
+      [N_OUTPUTS] = e->n_outputs,
+      [ANY_LENGTH] = -1,
   };
   PyArrayObject *arrays[SAPWOOD_ELEMENT_ARRAYS] = {NULL};
   for (int i = 0; i < SAPWOOD_ELEMENT_ARRAYS; i++) {
-    const sapwood_element_array *row = &sapwood_element_arrays[i];
+    const element_array *row = &element_arrays[i];
     PyObject *object = PyTuple_GET_ITEM(tuple, i);
     const void *data = NULL;
     if (object != Py_None || !row->optional) {
@@ -94,7 +115,7 @@ int sapwood_elements_take(const sapwood_stepper *self, PyObject *tuple, int32_t 
 int sapwood_add_elements(PyObject *module) {
   PyObject *names = PyTuple_New(SAPWOOD_ELEMENT_ARRAYS);
   for (int i = 0; i < SAPWOOD_ELEMENT_ARRAYS && names != NULL; i++) {
-    PyObject *name = PyUnicode_FromString(sapwood_element_arrays[i].name);
+    PyObject *name = PyUnicode_FromString(element_arrays[i].name);
     if (name == NULL) {
       Py_CLEAR(names);
     } else {

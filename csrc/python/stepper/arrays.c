@@ -1,6 +1,4 @@
-#include "python/stepper/stepper_arrays.h"
-
-#include "python/stepper/stepper_elements.h"
+#include "python/stepper/arrays.h"
 
 #include <math.h>
 
@@ -61,7 +59,7 @@ static double *take_doubles(sapwood_step_arrays *arrays, PyObject *object, const
 }
 
 static int take_state(sapwood_step_arrays *arrays, const struct sap_forest *f, PyObject *tuple) {
-  struct sap_model_state *s = &arrays->fields.state;
+  struct sap_model_state *s = &arrays->into.state;
   PyObject *const *entry = entries_of(tuple, "state", N_STATE);
   if (entry == NULL || (s->qvel = take_doubles(arrays, entry[QVEL], "qvel", f->nv, 0, 0)) == NULL ||
       (s->M = take_doubles(arrays, entry[MASS], "M", f->nM, 0, 0)) == NULL ||
@@ -82,8 +80,8 @@ static int take_contacts(sapwood_step_arrays *arrays, PyObject *tuple) {
   if (entry == NULL) {
     return -1;
   }
-  struct sap_contact_list *list = &arrays->fields.list;
-  struct sap_field *const fields[N_CONTACT] = {
+  struct sap_contact_list *list = &arrays->into.contacts;
+  sap_field *const fields[N_CONTACT] = {
       [DIST] = &list->dist,
       [POS] = &list->pos,
       [FRAME] = &list->frame,
@@ -115,7 +113,7 @@ static int take_contacts(sapwood_step_arrays *arrays, PyObject *tuple) {
       PyErr_Format(PyExc_ValueError, "%s must have contiguous rows", contact_fields[i].name);
       return -1;
     }
-    *fields[i] = (struct sap_field){PyArray_BYTES(array), PyArray_STRIDE(array, 0)};
+    *fields[i] = (sap_field){PyArray_BYTES(array), PyArray_STRIDE(array, 0)};
   }
   list->count = (int32_t)count;
   return 0;
@@ -124,14 +122,14 @@ static int take_contacts(sapwood_step_arrays *arrays, PyObject *tuple) {
 static int take_outputs(sapwood_step_arrays *arrays, const struct sap_forest *f, PyObject *tuple) {
   PyObject *const *entry = entries_of(tuple, "outputs", N_OUTPUT);
   const npy_intp nv = f->nv;
-  sapwood_step_fields *fields = &arrays->fields;
+  sap_step_arrays *into = &arrays->into;
   if (entry == NULL ||
-      (fields->qacc = take_doubles(arrays, entry[QACC], "qacc", nv, 0, NPY_ARRAY_WRITEABLE)) ==
+      (into->qacc = take_doubles(arrays, entry[QACC], "qacc", nv, 0, NPY_ARRAY_WRITEABLE)) ==
           NULL ||
-      (fields->qfrc_constraint = take_doubles(arrays, entry[QFRC_CONSTRAINT], "qfrc_constraint", nv,
-                                              0, NPY_ARRAY_WRITEABLE)) == NULL ||
-      (fields->efc_force = take_doubles(arrays, entry[EFC_FORCE], "efc_force", -1, 0,
-                                        NPY_ARRAY_WRITEABLE)) == NULL) {
+      (into->qfrc_constraint = take_doubles(arrays, entry[QFRC_CONSTRAINT], "qfrc_constraint", nv,
+                                            0, NPY_ARRAY_WRITEABLE)) == NULL ||
+      (into->efc_force = take_doubles(arrays, entry[EFC_FORCE], "efc_force", -1, 0,
+                                      NPY_ARRAY_WRITEABLE)) == NULL) {
     return -1;
   }
   const npy_intp n_rows = PyArray_DIM(arrays->held[arrays->n_held - 1], 0);
@@ -139,13 +137,13 @@ static int take_outputs(sapwood_step_arrays *arrays, const struct sap_forest *f,
     PyErr_SetString(PyExc_ValueError, "efc_force must have less than 2^31 entries");
     return -1;
   }
-  fields->list.n_rows = (int32_t)n_rows;
+  into->contacts.n_rows = (int32_t)n_rows;
   return 0;
 }
 
 int sapwood_step_arrays_take(sapwood_step_arrays *arrays, const sapwood_stepper *stepper,
                              PyObject *const *args, Py_ssize_t n_args) {
-  const struct sap_forest *forest = &stepper->forest;
+  const struct sap_forest *forest = &stepper->core->forest;
   PyObject *elements = n_args == 4 ? args[3] : Py_None;
   if (n_args != 3 && n_args != 4) {
     PyErr_SetString(PyExc_TypeError, "takes the tuples state, contacts, outputs and elements");
@@ -155,10 +153,10 @@ int sapwood_step_arrays_take(sapwood_step_arrays *arrays, const sapwood_stepper 
       take_outputs(arrays, forest, args[2]) < 0) {
     return -1;
   }
-  return !stepper->constrained
+  return !stepper->core->constrained
              ? 0
-             : sapwood_elements_take(stepper, elements, arrays->fields.list.n_rows,
-                                     &arrays->fields.elements, arrays->held, &arrays->n_held);
+             : sapwood_elements_take(stepper, elements, arrays->into.contacts.n_rows,
+                                     &arrays->into.elements, arrays->held, &arrays->n_held);
 }
 
 /* ---- the state before a step ---------------------------------------------------------------- */

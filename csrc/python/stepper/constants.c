@@ -1,8 +1,6 @@
-/* Private copies of the constant arrays of a model: its forest and its constrained elements.
- *
- * One table row per array. They are checked once (sap_forest_check, sap_elements_check), so no
- * Python code can make the gathering read out of bounds. */
-#include "python/stepper/stepper.h"
+/* One table row per array. The copies are checked once (sap_forest_check, sap_elements_check), so
+ * no Python code can make the gathering read out of bounds. */
+#include "python/stepper/constants.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -154,39 +152,35 @@ static int copy_length(PyObject *mapping, const char *name, int32_t *length) {
   return 0;
 }
 
-int sapwood_stepper_read_constants(sapwood_stepper *self, PyObject *forest, PyObject *elements) {
+int sapwood_read_constants(sapwood_stepper *self, PyObject *forest_object,
+                           PyObject *elements_object, sap_forest *forest, sap_elements *elements) {
   npy_intp lengths[N_LENGTHS];
   for (int i = 0; i < N_LENGTHS; i++) {
     lengths[i] = -1;
   }
-  sap_error error;
-  if (copy_constants(forest, forest_constants, N_FOREST, &self->forest, lengths, self->arrays) <
+  if (copy_constants(forest_object, forest_constants, N_FOREST, forest, lengths, self->arrays) <
       0) {
     return -1;
   }
-  self->forest.n_trees = (int32_t)lengths[TREES];
-  self->forest.nv = (int32_t)lengths[DOFS];
-  self->forest.n_bodies = (int32_t)lengths[BODIES];
-  self->forest.n_geoms = (int32_t)lengths[GEOMS];
-  self->forest.nM = (int32_t)lengths[ENTRIES];
-  self->forest.n_pairs = (int32_t)lengths[PAIRS];
-  if (sapwood_raise(sap_forest_check(&self->forest, &error), &error) < 0) {
-    return -1;
-  }
-  self->constrained = elements != Py_None;
-  if (!self->constrained) {
+  forest->n_trees = (int32_t)lengths[TREES];
+  forest->nv = (int32_t)lengths[DOFS];
+  forest->n_bodies = (int32_t)lengths[BODIES];
+  forest->n_geoms = (int32_t)lengths[GEOMS];
+  forest->nM = (int32_t)lengths[ENTRIES];
+  forest->n_pairs = (int32_t)lengths[PAIRS];
+  if (elements_object == Py_None) {
     return 0;
   }
-  if (copy_constants(elements, element_constants, N_ELEMENT, &self->elements, lengths,
+  if (copy_constants(elements_object, element_constants, N_ELEMENT, elements, lengths,
                      self->arrays + N_FOREST) < 0 ||
-      copy_length(elements, "nq", &self->elements.nq) < 0 ||
-      copy_length(elements, "n_outputs", &self->elements.n_outputs) < 0) {
+      copy_length(elements_object, "nq", &elements->nq) < 0 ||
+      copy_length(elements_object, "n_outputs", &elements->n_outputs) < 0) {
     return -1;
   }
-  self->elements.n_limits = (int32_t)lengths[LIMITS];
-  self->elements.n_tendons = (int32_t)lengths[TENDONS];
-  self->elements.n_tendon_entries = (int32_t)lengths[TENDON_ENTRIES];
-  self->elements.n_equalities = (int32_t)lengths[EQUALITIES];
-  self->elements.n_controllers = (int32_t)lengths[CONTROLLERS];
-  return sapwood_raise(sap_elements_check(&self->elements, &self->forest, &error), &error);
+  elements->n_limits = (int32_t)lengths[LIMITS];
+  elements->n_tendons = (int32_t)lengths[TENDONS];
+  elements->n_tendon_entries = (int32_t)lengths[TENDON_ENTRIES];
+  elements->n_equalities = (int32_t)lengths[EQUALITIES];
+  elements->n_controllers = (int32_t)lengths[CONTROLLERS];
+  return 0;
 }

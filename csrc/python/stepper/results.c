@@ -1,11 +1,14 @@
-/* What the last step of a ModelStepper left, as NumPy arrays of its own.
- *
- * A table names the arrays to copy. It is written twice under the lock: for the lengths, so that
+/* A table names the arrays to copy. It is written twice under the lock: for the lengths, so that
  * arrays can be allocated with the GIL held, and for the copy, which is refused when a step in
  * another thread changed the lengths in between. */
-#include "python/stepper/stepper.h"
+#include "python/stepper/results.h"
 
 #include <string.h>
+
+#include "python/solver/result.h"
+#include "python/solver/solution.h"
+#include "python/state.h"
+#include "python/stepper/ready.h"
 
 typedef struct output {
   const char *name;
@@ -18,7 +21,7 @@ typedef struct output {
 enum { MAX_OUTPUTS = 32 };
 
 /* writes the table and returns the number of arrays; called under the lock */
-typedef int describe(const sapwood_stepper *self, output *table);
+typedef int describe(const sap_stepper *stepper, output *table);
 
 static output vector(const char *name, npy_intp rows, const double *source) {
   return (output){name, NPY_DOUBLE, rows, 0, source, sizeof *source};
@@ -38,7 +41,7 @@ static int describe_locked(sapwood_stepper *self, describe *write, output *table
   int n;
   Py_BEGIN_ALLOW_THREADS
   sapwood_lock_take(&self->lock);
-  n = write(self, table);
+  n = write(self->core, table);
   sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   return n;
@@ -50,7 +53,7 @@ static int copy_locked(sapwood_stepper *self, describe *write, const output *tab
   output now[MAX_OUTPUTS];
   int same = 1;
   sapwood_lock_take(&self->lock);
-  const int n = write(self, now);
+  const int n = write(self->core, now);
   for (int i = 0; i < n; i++) {
     same &= now[i].rows == table[i].rows;
   }
@@ -115,11 +118,11 @@ static PyObject *copy_out_as_dict(sapwood_stepper *self, describe *write) {
 
 /* ---- the problem ---------------------------------------------------------------------------- */
 
-static int describe_problem(const sapwood_stepper *self, output *table) {
-  const struct sap_gather *g = &self->gather;
-  const npy_intp n = g->problem.n_contacts, nv = self->forest.nv;
+static int describe_problem(const sap_stepper *stepper, output *table) {
+  const struct sap_gather *g = &stepper->gather;
+  const npy_intp n = g->problem.n_contacts, nv = stepper->forest.nv;
   int i = 0;
-  table[i++] = integers("tree_nv", self->forest.n_trees, self->forest.tree_dofnum);
+  table[i++] = integers("tree_nv", stepper->forest.n_trees, stepper->forest.tree_dofnum);
   table[i++] = vector("A", (npy_intp)g->nA, g->A);
   table[i++] = vector("v_star", nv, g->v_star);
   table[i++] = vector("v_guess", nv, g->v_0);
@@ -153,10 +156,10 @@ PyObject *sapwood_stepper_problem(PyObject *self, PyObject *Py_UNUSED(unused)) {
 
 /* ---- contacts ------------------------------------------------------------------------------- */
 
-static int describe_contacts(const sapwood_stepper *self, output *table) {
-  const struct sap_gather *g = &self->gather;
+static int describe_contacts(const sap_stepper *stepper, output *table) {
+  const struct sap_gather *g = &stepper->gather;
   const npy_intp n = g->problem.n_contacts;
-  const npy_intp solved = self->solved ? n : 0;
+  const npy_intp solved = stepper->solved ? n : 0;
   int i = 0;
   table[i++] = integers("index", n, n > 0 ? &g->contacts[0].index : NULL);
   table[i - 1].stride = sizeof(struct sap_listed_contact);
@@ -182,12 +185,12 @@ PyObject *sapwood_stepper_contacts(PyObject *self, PyObject *Py_UNUSED(unused)) 
 static const char *const values[SAP_ELEMENT_VALUES] = {"value_0", "value_1", "value_2", "value_3",
                                                        "value_4", "value_5", "value_6"};
 
-static int describe_groups(const sapwood_stepper *self, output *table) {
-  const struct sap_element_gather *g = &self->gather.elements;
+static int describe_groups(const sap_stepper *stepper, output *table) {
+  const struct sap_element_gather *g = &stepper->gather.elements;
   /* those of a step that was gathered to its end */
-  const int there = self->gather.problem.n_groups > 0;
+  const int there = stepper->gather.problem.n_groups > 0;
   const npy_intp groups = there ? g->n_groups : 0, rows = there ? g->n_rows : 0;
-  const npy_intp n = there ? g->n_constraints : 0, solved = self->solved ? rows : 0;
+  const npy_intp n = there ? g->n_constraints : 0, solved = stepper->solved ? rows : 0;
   npy_intp nJ = 0;
   for (npy_intp i = 0; i < groups; i++) {
     nJ += (npy_intp)g->nJ[i];
@@ -241,10 +244,10 @@ enum {
   N_RESULTS
 };
 
-static int describe_result(const sapwood_stepper *self, output *table) {
-  const struct sap_gather *g = &self->gather;
+static int describe_result(const sap_stepper *stepper, output *table) {
+  const struct sap_gather *g = &stepper->gather;
   const npy_intp n = g->problem.n_contacts;
-  table[RESULT_V] = vector("v", self->forest.nv, g->v);
+  table[RESULT_V] = vector("v", stepper->forest.nv, g->v);
   table[RESULT_GAMMA] = columns("gamma", n, 3, g->gamma);
   table[RESULT_V_C] = columns("v_c", n, 3, g->v_c);
   table[RESULT_REGIONS] = (output){"regions", NPY_INT8, n, 0, g->regions, sizeof *g->regions};
@@ -282,11 +285,11 @@ static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solv
   int complete = 1;
   Py_BEGIN_ALLOW_THREADS
   sapwood_lock_take(&self->lock);
-  result->solution = self->solution;
-  *solved = self->solved;
-  *seconds = self->solve_seconds;
-  if (self->solved && self->record_history) {
-    const sap_iteration *source = sap_solver_history(self->solver, n_records);
+  result->solution = self->core->solution;
+  *solved = self->core->solved;
+  *seconds = self->core->solve_seconds;
+  if (self->core->solved && self->settings.record_history) {
+    const sap_iteration *source = sap_solver_history(self->core->solver, n_records);
     const size_t bytes = (size_t)*n_records * sizeof *source;
     *records = PyMem_RawMalloc(bytes);
     complete = *records != NULL;
@@ -330,7 +333,7 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
     result.regions = arrays[RESULT_REGIONS];
     result.group_gamma = arrays[RESULT_GROUP_GAMMA];
     result.group_v_c = arrays[RESULT_GROUP_V_C];
-    if (self->gather.has_barriers) {
+    if (self->core->gather.has_barriers) {
       result.core_scale = arrays[RESULT_CORE_SCALE];
     } else {
       Py_DECREF(arrays[RESULT_CORE_SCALE]);
@@ -338,8 +341,8 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
     sap_problem problem;
     sap_constraints groups[SAP_ELEMENT_GROUPS];
     describe_bounds(arrays, groups, &problem);
-    PyObject *history =
-        self->record_history ? sapwood_history(state, records, n_records) : Py_NewRef(Py_None);
+    PyObject *history = self->settings.record_history ? sapwood_history(state, records, n_records)
+                                                      : Py_NewRef(Py_None);
     if (history != NULL) {
       solution = sapwood_solution(state, &result, &problem, seconds, history);
       Py_DECREF(history);

@@ -1,0 +1,254 @@
+/* What a stepper reads of a simulated model: what is constant about it, and the state of one step,
+ * as plain arrays.
+ *
+ * The layout is the one that physics engines of the reduced-coordinate family keep, so that their
+ * arrays are read as they are: bodies and degrees of freedom (dofs) in tree order, the dofs of a
+ * tree contiguous, parents before children. No array may be NULL but where it says so or has no
+ * entries.
+ *
+ * Ownership: all arrays belong to the caller. Those of a forest and of elements must stay unchanged
+ * while a stepper uses them; those of a step are read, and written, during the call alone. */
+#ifndef SAPWOOD_MODEL_H
+#define SAPWOOD_MODEL_H
+
+#include <stddef.h>
+
+#include "sapwood/problem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- what is constant ---------------------------------------------------------------------- */
+
+/* damping force of a dof: -(c_0 + c_1 |v| + c_2 v^2) v */
+enum { SAP_DAMPING_TERMS = 3 };
+
+/* Forest of kinematic trees, pattern of the mass matrix and contact material of the geoms. */
+typedef struct sap_forest {
+  int32_t n_trees;
+  int32_t nv;
+  int32_t n_bodies; /* body 0 is the world */
+  int32_t n_geoms;
+  int32_t nM; /* stored entries of the mass matrix */
+  int32_t n_pairs;
+
+  /* trees (n_trees) */
+  const int32_t *tree_dofadr; /* first dof */
+  const int32_t *tree_dofnum; /* number of dofs, >= 1 */
+
+  /* dofs (nv) */
+  const int32_t *dof_parentid; /* next dof towards the root, -1 at the root */
+  const double *damping;       /* (nv, SAP_DAMPING_TERMS) coefficients c_0, c_1, c_2 */
+
+  /* mass matrix, lower triangle in compressed rows, the diagonal last in its row */
+  const int32_t *M_rownnz; /* (nv) */
+  const int32_t *M_rowadr; /* (nv) */
+  const int32_t *M_colind; /* (nM) */
+
+  /* bodies (n_bodies) */
+  const int32_t *body_weldid; /* the body that this one is welded to, itself where it has joints */
+  const int32_t *body_rootid; /* top body of its tree: its subtree_com is the origin of cdof */
+  const int32_t *body_dofadr; /* first dof, read where body_dofnum > 0 */
+  const int32_t *body_dofnum; /* number of own dofs */
+  const int32_t *body_treeid; /* tree, -1 for static bodies */
+
+  /* geoms (n_geoms) */
+  const int32_t *geom_bodyid;
+  const double *stiffness;        /* k > 0 in N/m, INFINITY for rigid */
+  const double *dissipation_time; /* tau_d >= 0 in s */
+  const double *friction;         /* mu >= 0 */
+
+  /* pairs of geoms with a friction coefficient of their own (n_pairs), keys strictly increasing */
+  const int64_t *pair_key; /* sap_pair_key of the two geoms */
+  const double *pair_friction;
+
+  /* rigid cores of the geoms (n_geoms); core NULL: none has one */
+  const int8_t *barrier;        /* sap_barrier */
+  const double *delta;          /* m, > 0 where there is a core */
+  const double *barrier_lambda; /* > 0 where there is a core */
+} sap_forest;
+
+/* key of an unordered pair of geoms */
+int64_t sap_pair_key(const sap_forest *forest, int32_t geom1, int32_t geom2);
+
+/* Checks every index and value; SAP_INVALID_ARGUMENT names the array and the entry. `error` may be
+ * NULL, here and below. */
+sap_status sap_forest_check(const sap_forest *forest, sap_error *error);
+
+/* what an equality constraint keeps at zero, by its rows */
+typedef enum sap_equality {
+  SAP_EQUALITY_REFUSED = 0,
+  SAP_EQUALITY_POINT, /* 3: the distance of two points, m */
+  SAP_EQUALITY_POSE,  /* 3 + 3: the same, and the rotation of two frames */
+  SAP_EQUALITY_SCALAR /* 1: a function of two joint positions or tendon lengths, rad or m */
+} sap_equality;
+
+/* Elements that constrain a model beside contacts: limits of joints and tendons, equality
+ * constraints, and actuators that act as implicit controllers.
+ *
+ * Only elements that act are listed, but for tendons and equality constraints, which keep the
+ * engine's numbers. An element moves the trees of its row of `..._tree`: the first of them, -1 for
+ * an element that moves none, and the second, -1 for none. */
+typedef struct sap_elements {
+  int32_t n_limits; /* joints with limits */
+  int32_t n_tendons;
+  int32_t n_equalities;
+  int32_t n_controllers;
+  int32_t n_tendon_entries; /* of the Jacobian of all tendons */
+  int32_t nq;               /* length of qpos */
+  int32_t n_outputs;        /* forces of all actuators */
+
+  /* limited joints (n_limits) */
+  const int32_t *limit_joint;   /* the engine's number */
+  const int32_t *limit_ball;    /* 1: an upper bound of the angle of a ball joint */
+  const int32_t *limit_qposadr; /* its first entry of qpos: 1, or 4 of a ball joint */
+  const int32_t *limit_dofadr;  /* its first dof: 1, or 3 of a ball joint */
+  const double *limit_range;    /* (n_limits, 2) lower, upper; rad or m */
+  const double *limit_k;        /* > 0, INFINITY for rigid; N m/rad or N/m */
+  const double *limit_tau_d;    /* >= 0, s */
+
+  /* tendons (n_tendons) */
+  const int32_t *tendon_tree; /* (n_tendons, 2), -2 in the first column for more than two trees */
+  const int32_t *tendon_limited; /* 1: limits act */
+  const double *tendon_range;    /* (n_tendons, 2) m */
+  const double *tendon_k;        /* N/m */
+  const double *tendon_tau_d;    /* s */
+  const int32_t *ten_J_rownnz;   /* rows of the Jacobian */
+  const int32_t *ten_J_rowadr;
+  const int32_t *ten_J_colind; /* (n_tendon_entries) */
+
+  /* equality constraints (n_equalities) */
+  const int32_t *equality_kind; /* enum sap_equality */
+  const int32_t *equality_tree; /* (n_equalities, 2) */
+  const double *equality_k; /* (n_equalities, 2) of positions and of rotations, N/m and N m/rad */
+  const double *equality_tau_d; /* s */
+  const double *equality_scale; /* > 0: rotation rows times this are in rad */
+
+  /* actuators as controllers (n_controllers): force Kp (q_d - q) - Kd v in the actuator's
+   * coordinate */
+  const int32_t *controller_output; /* the engine's number of the force */
+  const int32_t *controller_tree;   /* (n_controllers, 2) */
+  const int32_t *controller_group;  /* the engine's group that may be disabled, -1 for none */
+  const int32_t *controller_dof;    /* dof whose total actuator force is bounded, -1 for none */
+  const double *controller_gains;   /* (n_controllers, 2) Kp >= 0, Kd >= 0, not both 0 */
+  const double *controller_range;   /* (n_controllers, 2) lower <= 0 <= upper of the force */
+  const double *controller_total;   /* (n_controllers, 2) the same of the total force of the dof */
+} sap_elements;
+
+/* Checks every index and value; SAP_INVALID_ARGUMENT names the array and the entry. */
+sap_status sap_elements_check(const sap_elements *elements, const sap_forest *forest,
+                              sap_error *error);
+
+/* ---- the state of a step ------------------------------------------------------------------- */
+
+/* state of the model at the start of the step; contiguous arrays */
+typedef struct sap_model_state {
+  const double *qvel;        /* (nv) v_0 */
+  const double *M;           /* (nM) mass matrix */
+  const double *cdof;        /* (nv, 6) */
+  const double *subtree_com; /* (n_bodies, 3) */
+  const double *qfrc_smooth; /* (nv) f */
+  const double *qacc_smooth; /* (nv) M^-1 f, taken for trees without damping */
+} sap_model_state;
+
+/* one field of an array of structs: entry i of a contact lies at base + i * stride (bytes) */
+typedef struct sap_field {
+  const char *base; /* NULL where the engine has no such field */
+  ptrdiff_t stride;
+} sap_field;
+
+/* the engine's list of detected contacts */
+typedef struct sap_contact_list {
+  int32_t count;
+  int32_t n_rows;             /* constraint rows of the engine, all kinds together */
+  sap_field dist;             /* double, m */
+  sap_field pos;              /* double (3) */
+  sap_field frame;            /* double (3, 3): normal from geom 1 to geom 2, t1, t2 */
+  sap_field friction;         /* double (>= 2) of t1 and t2, as the engine scales pyramid edges */
+  sap_field surface_velocity; /* double (2) along t1, t2, surface 2 minus 1; may be NULL */
+  sap_field adhesion;         /* double, N; may be NULL */
+  sap_field dim;              /* int32: 1 or 3 */
+  sap_field geom;             /* int32 (2) */
+  sap_field exclude;          /* int32: the contact acts iff 0 */
+  sap_field row;              /* int32: its first constraint row, -1 for none */
+} sap_contact_list;
+
+/* how the engine writes the rows of a contact with friction */
+typedef enum sap_cone {
+  SAP_CONE_ELLIPTIC = 0, /* n, t1, t2 */
+  SAP_CONE_PYRAMIDAL     /* the four edges n +- mu t1, n +- mu t2 */
+} sap_cone;
+
+/* types of the engine's rows before those of contacts */
+typedef enum sap_engine_row {
+  SAP_ROW_EQUALITY = 0,
+  SAP_ROW_DOF_FRICTION,
+  SAP_ROW_TENDON_FRICTION,
+  SAP_ROW_JOINT_LIMIT,
+  SAP_ROW_TENDON_LIMIT,
+  SAP_ROW_CONTACT /* and above */
+} sap_engine_row;
+
+/* state of the elements at the start of the step: arrays of the engine */
+typedef struct sap_element_state {
+  const double *qpos; /* (nq) */
+
+  /* constraint rows, those of contacts last */
+  const int32_t *efc_type; /* sap_engine_row */
+  const int32_t *efc_id;   /* equality constraint, dof or tendon */
+  const double *efc_pos;
+  const double *efc_frictionloss;
+  const double *efc_J;         /* (n_rows, nv), or sparse rows */
+  const int32_t *efc_J_rownnz; /* NULL for dense rows, here and below */
+  const int32_t *efc_J_rowadr;
+  const int32_t *efc_J_colind;
+
+  const double *ten_length; /* (n_tendons) m */
+  const double *ten_J;      /* (n_tendon_entries) */
+
+  /* forces of actuators (n_outputs), and their moments as sparse rows */
+  const double *actuator_length;
+  const double *actuator_velocity;
+  const int32_t *moment_rownnz;
+  const int32_t *moment_rowadr;
+  const int32_t *moment_colind;
+  const double *actuator_moment;
+  double *actuator_force; /* read and, by sap_scatter_elements, written; so are those below */
+  double *qfrc_actuator;  /* (nv) */
+  double *qfrc_smooth;    /* (nv) */
+
+  int64_t n_constraint_entries; /* length of efc_J and, with sparse rows, of efc_J_colind */
+  int64_t n_moment_entries;     /* length of actuator_moment and moment_colind */
+  int32_t n_rows;
+  int32_t disabled; /* bit g: actuators of group g are off; bit 31: all of them */
+} sap_element_state;
+
+/* ---- what a step cannot take --------------------------------------------------------------- */
+
+/* The index beside a fault is the contact, or the dof of SAP_FAULT_FORCE and
+ * SAP_FAULT_ACCELERATION, the tree of SAP_FAULT_MASS, the equality constraint of
+ * SAP_FAULT_EQUALITY, the tendon of SAP_FAULT_TENDON. */
+typedef enum sap_fault {
+  SAP_FAULT_NONE = 0,
+  SAP_FAULT_OVERFLOW,     /* a contact acts but has no rows: the engine ran out of memory */
+  SAP_FAULT_DIMENSION,    /* neither frictionless nor sliding friction alone */
+  SAP_FAULT_GEOM,         /* a side of the contact is no geom */
+  SAP_FAULT_ADHESION,     /* adhesive contact */
+  SAP_FAULT_ROWS,         /* rows of no known constraint, or rows out of range */
+  SAP_FAULT_FORCE,        /* the free acceleration is not finite */
+  SAP_FAULT_MASS,         /* a block of A is not positive definite */
+  SAP_FAULT_CONTACT,      /* position or frame of a contact is not finite */
+  SAP_FAULT_ACCELERATION, /* the new acceleration is not finite or larger than the engine allows */
+  SAP_FAULT_EQUALITY,     /* an equality constraint of a kind that is not supported */
+  SAP_FAULT_TENDON,       /* friction of a tendon that moves more than two trees */
+  SAP_FAULTS
+} sap_fault;
+
+const char *sap_fault_name(sap_fault fault); /* for example "overflow" */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,102 @@
+/* Steps of a simulated model: its contact problem is gathered from plain arrays, solved, and turned
+ * into accelerations and forces.
+ *
+ *     A_t    = M_t + dt D_t             D_t: slopes of the joint damping forces at v_0
+ *     v*     = v_0 + dt A^-1 f          f: all smooth forces, damping -D v_0 included        (10)
+ *     qacc            = (v - v_0)/dt, that of v* for trees that no constraint touches
+ *     qfrc_constraint = J^T gamma/dt
+ *     efc_force       = gamma/dt in the engine's row order, or as pyramid edges
+ *
+ * An engine detects contacts before and integrates qacc after. One stepper may be used by one
+ * thread at a time. */
+#ifndef SAPWOOD_STEPPER_H
+#define SAPWOOD_STEPPER_H
+
+#include "sapwood/model.h"
+#include "sapwood/solver.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sap_step_settings {
+  double dt;                 /* time step, s, > 0 */
+  double sigma;              /* tangential regularization, dimensionless, > 0: 1e-3 */
+  double beta;               /* near-rigid parameter of contacts, dimensionless, >= 0: 1.0 */
+  sap_delassus delassus;     /* block */
+  sap_cone cone;             /* of the engine's rows: elliptic */
+  double acceleration_limit; /* of the engine, m/s^2 and rad/s^2, > 0: 1e10 */
+} sap_step_settings;
+
+sap_step_settings sap_step_settings_default(double dt);
+sap_status sap_step_settings_check(const sap_step_settings *settings, sap_error *error);
+
+/* What a step reads, and where it writes. */
+typedef struct sap_step_arrays {
+  sap_model_state state;
+  sap_contact_list contacts;
+  sap_element_state elements; /* read, and written, where the stepper has elements */
+  double *qacc;               /* (nv) written, here and below */
+  double *qfrc_constraint;    /* (nv) */
+  double *efc_force;          /* (contacts.n_rows) */
+} sap_step_arrays;
+
+typedef struct sap_stepper sap_stepper;
+
+/* Checks and copies all structs; the arrays that forest and elements point at must outlive the
+ * stepper. elements may be NULL: contacts alone; settings and allocator too: the defaults. *stepper
+ * is NULL on a status other than SAP_OK. */
+sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
+                              const sap_elements *elements, const sap_step_settings *step,
+                              const sap_settings *settings, const sap_allocator *allocator,
+                              sap_error *error);
+void sap_stepper_destroy(sap_stepper *stepper); /* NULL is allowed */
+
+/* As sap_solver_set_interrupt(): a step that it ends writes nothing. */
+void sap_stepper_set_interrupt(sap_stepper *stepper, const sap_interrupt *interrupt);
+
+/* Gathers, solves and writes. SAP_OK without sap_stepper_took() means that nothing was written, for
+ * a fault of the model or because the solver left no velocity. Allocates only when there is more to
+ * solve than in any step before. */
+sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays, sap_error *error);
+
+/* The same without solving and writing: what sap_stepper_problem() is then, is the problem of this
+ * state, regularized. */
+sap_status sap_stepper_gather(sap_stepper *stepper, const sap_step_arrays *arrays,
+                              sap_error *error);
+
+/* ---- the last step, until the next one ------------------------------------------------------ */
+
+/* 1 where it wrote its outputs */
+int sap_stepper_took(const sap_stepper *stepper);
+
+/* what kept it from being taken, and where; index may be NULL */
+sap_fault sap_stepper_fault(const sap_stepper *stepper, int64_t *index);
+
+const sap_problem *sap_stepper_problem(const sap_stepper *stepper);
+
+/* NULL where the step got to none */
+const sap_solution *sap_stepper_solution(const sap_stepper *stepper);
+
+/* ---- what there is to tell of steps --------------------------------------------------------- */
+
+typedef struct sap_step_record {
+  double time;                 /* at the end of the step, s */
+  double momentum_error;       /* e_m (24) */
+  double velocity_error_bound; /* sqrt(J) */
+  double solver_seconds;       /* gathering and writing back not included */
+  double seconds;              /* of the whole step */
+  int32_t contacts;
+  int32_t iterations; /* Newton iterations of the island that took most */
+  int32_t total_iterations;
+  int32_t line_search_trials;
+  int32_t status; /* sap_outcome */
+  int32_t islands;
+  int32_t deep_contacts; /* deeper at the start than their core */
+} sap_step_record;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,62 @@
+/* What is gathered of the constraints of a step other than contacts (constraints.h), and where.
+ *
+ * Ownership: a sap_element_gather owns its workspace, which grows as needed and is kept. */
+#ifndef SAPWOOD_MODEL_ELEMENT_GATHER_H
+#define SAPWOOD_MODEL_ELEMENT_GATHER_H
+
+#include "base/memory.h"
+#include "sapwood.h"
+
+enum sap_element {
+  SAP_ELEMENT_EQUALITY = 0,
+  SAP_ELEMENT_DOF,
+  SAP_ELEMENT_JOINT,
+  SAP_ELEMENT_TENDON,
+  SAP_ELEMENT_OUTPUT
+};
+
+/* what a row belongs to */
+struct sap_row_label {
+  int32_t element; /* enum sap_element */
+  int32_t index;   /* the engine's number */
+  int32_t
+      part; /* of an equality constraint its row; of a limit 0 for the lower one, 1 for the upper */
+  int32_t row; /* the engine's row, -1 for none */
+};
+
+enum { SAP_ELEMENT_GROUPS = 4, SAP_ELEMENT_VALUES = 7 };
+
+struct sap_element_gather {
+  sap_constraints groups[SAP_ELEMENT_GROUPS]; /* those with rows: what the problem points at */
+  int64_t first_row[SAP_ELEMENT_GROUPS + 1];  /* of each in the arrays (n_rows) below */
+  int64_t nJ[SAP_ELEMENT_GROUPS];
+  sap_group_regularization regularization[SAP_ELEMENT_GROUPS];
+  const double *parameter[SAP_ELEMENT_GROUPS][SAP_ELEMENT_VALUES]; /* of each in `value` */
+  int32_t n_groups;
+  int32_t n_rows;
+  int32_t n_constraints;
+  int32_t n_engine_rows; /* rows of the engine that are not of contacts */
+
+  struct sap_row_label *label;       /* (n_rows) */
+  double *scale;                     /* (n_rows) J is the engine's row times this */
+  double *value[SAP_ELEMENT_VALUES]; /* (n_rows) physical parameters, in the order of the kind */
+  double *R, *v_hat, *lower, *upper; /* (n_rows) */
+  double *gamma, *v_c;               /* (n_rows) room for the solver's output */
+  int32_t *size, *tree_a, *tree_b;   /* (n_constraints) */
+  double *J;
+
+  int32_t *controller; /* (n_controllers) those that act, in the order of their rows */
+  double *range;       /* (n_controllers, 2) bounds of the force of each row */
+  int32_t n_acting;    /* controllers */
+  double *change;      /* (nv) from the engine's smooth forces to those without controllers */
+  double *smooth;      /* (nv) smooth forces without controllers, where there are any */
+  uint8_t *controlled; /* (n_trees) */
+
+  const struct sap_elements *elements; /* NULL where the model has none: then all else is 0 */
+  const struct sap_forest *forest;
+  sap_allocator allocator;
+  struct sap_block fixed, listed, jacobian;
+  int32_t *dof_tree; /* (nv) */
+};
+
+#endif

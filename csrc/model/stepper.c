@@ -1,0 +1,249 @@
+#include "model/stepper.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "model/scatter.h"
+#include "problem/regularization.h"
+
+/* ---- settings ------------------------------------------------------------------------------- */
+
+sap_step_settings sap_step_settings_default(double dt) {
+  return (sap_step_settings){.dt = dt,
+                             .sigma = 1e-3,
+                             .beta = 1.0,
+                             .delassus = SAP_DELASSUS_BLOCK,
+                             .cone = SAP_CONE_ELLIPTIC,
+                             .acceleration_limit = 1e10};
+}
+
+sap_status sap_step_settings_check(const sap_step_settings *settings, sap_error *error) {
+  const sap_status status =
+      sap_check_scalars(settings->dt, settings->sigma, settings->beta, settings->delassus, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  if (settings->cone != SAP_CONE_ELLIPTIC && settings->cone != SAP_CONE_PYRAMIDAL) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "cone", -1, settings->cone, "must be a sap_cone");
+  }
+  if (!(settings->acceleration_limit > 0.0)) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "acceleration_limit", -1,
+                    settings->acceleration_limit, "must be > 0");
+  }
+  return SAP_OK;
+}
+
+/* ---- construction --------------------------------------------------------------------------- */
+
+static sap_status check(const sap_forest *forest, const sap_elements *elements,
+                        const sap_step_settings *step, sap_error *error) {
+  sap_status status = sap_step_settings_check(step, error);
+  if (status == SAP_OK) {
+    status = sap_forest_check(forest, error);
+  }
+  if (status == SAP_OK && elements) {
+    status = sap_elements_check(elements, forest, error);
+  }
+  return status;
+}
+
+sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
+                              const sap_elements *elements, const sap_step_settings *step,
+                              const sap_settings *settings, const sap_allocator *allocator,
+                              sap_error *error) {
+  *stepper = NULL;
+  sap_status status = check(forest, elements, step, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  const sap_allocator memory = sap_allocator_or_default(allocator);
+  sap_stepper *made = memory.allocate(sizeof *made, memory.context);
+  if (!made) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  *made = (sap_stepper){.forest = *forest, .settings = *step, .memory = memory};
+  if (elements) {
+    made->elements = *elements;
+    made->constrained = 1;
+  }
+  status = sap_gather_create(&made->gather, &made->forest, elements ? &made->elements : NULL,
+                             &made->memory);
+  if (status == SAP_OK) {
+    status = sap_solver_create(&made->solver, settings, &made->memory, error);
+  }
+  if (status != SAP_OK) {
+    sap_stepper_destroy(made);
+    return status;
+  }
+  *stepper = made;
+  return SAP_OK;
+}
+
+void sap_stepper_destroy(sap_stepper *stepper) {
+  if (stepper) {
+    const sap_allocator memory = stepper->memory;
+    sap_solver_destroy(stepper->solver);
+    sap_gather_release(&stepper->gather);
+    memory.release(stepper, memory.context);
+  }
+}
+
+void sap_stepper_set_interrupt(sap_stepper *stepper, const sap_interrupt *interrupt) {
+  sap_solver_set_interrupt(stepper->solver, interrupt);
+}
+
+/* ---- a step --------------------------------------------------------------------------------- */
+
+/* a problem that was not finished must not be read */
+static void forget_contacts(struct sap_gather *gather) {
+  gather->problem.n_contacts = gather->problem.n_groups = 0;
+  gather->nJ = 0;
+}
+
+/* 1 where there is a problem to go on with */
+static int gather_problem(sap_stepper *stepper, const sap_step_arrays *arrays, sap_status *status) {
+  const sap_step_settings *s = &stepper->settings;
+  const sap_step_parameters parameters = {
+      .dt = s->dt, .sigma = s->sigma, .beta = s->beta, .delassus = s->delassus};
+  memset(&stepper->solution, 0, sizeof stepper->solution);
+  stepper->solved = stepper->took = 0;
+  *status = sap_gather_run(&stepper->gather, &arrays->state, &arrays->contacts,
+                           stepper->constrained ? &arrays->elements : NULL, s->cone, &parameters);
+  return *status == SAP_OK && stepper->gather.fault == SAP_FAULT_NONE &&
+         stepper->forest.n_trees > 0;
+}
+
+/* velocity and impulses of the gather to the outputs, unless that is a fault */
+static void scatter(sap_stepper *stepper, const sap_step_arrays *arrays) {
+  struct sap_gather *gather = &stepper->gather;
+  sap_scatter(gather, stepper->settings.cone, stepper->settings.acceleration_limit, arrays->qacc,
+              arrays->qfrc_constraint, arrays->efc_force);
+  if (stepper->constrained && gather->fault == SAP_FAULT_NONE) {
+    sap_scatter_elements(&gather->elements, &arrays->elements, gather->dt, arrays->qfrc_constraint,
+                         arrays->efc_force);
+  }
+}
+
+/* room for the solution is in the gather */
+static sap_solution solution_in(struct sap_gather *gather) {
+  return (sap_solution){.v = gather->v,
+                        .gamma = gather->gamma,
+                        .v_c = gather->v_c,
+                        .regions = gather->regions,
+                        .group_gamma = gather->elements.gamma,
+                        .group_v_c = gather->elements.v_c,
+                        .barrier_scale = gather->has_barriers ? gather->barrier_scale : NULL};
+}
+
+sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays,
+                             sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
+  sap_status status;
+  if (!gather_problem(stepper, arrays, &status)) {
+    /* nothing can move: nothing to write */
+    stepper->took = status == SAP_OK && gather->fault == SAP_FAULT_NONE;
+    stepper->counts[SAP_CONVERGED] += stepper->took;
+    return status;
+  }
+  stepper->solution = solution_in(gather);
+  const double start = sap_seconds();
+  status = sap_solver_solve_physical(stepper->solver, &gather->problem, &gather->parameters,
+                                     gather->R_t, gather->R_n, gather->v_hat_n, gather->v_0,
+                                     &stepper->solution, error);
+  stepper->solve_seconds = sap_seconds() - start;
+  stepper->solved = status == SAP_OK;
+  if (!stepper->solved) {
+    forget_contacts(gather);
+  } else if (sap_has_velocity(stepper->solution.outcome)) {
+    scatter(stepper, arrays);
+    stepper->took = gather->fault == SAP_FAULT_NONE;
+    stepper->counts[stepper->solution.outcome] += stepper->took;
+  }
+  return status;
+}
+
+sap_status sap_stepper_gather(sap_stepper *stepper, const sap_step_arrays *arrays,
+                              sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
+  sap_status status;
+  if (gather_problem(stepper, arrays, &status)) {
+    status = sap_regularize(&gather->problem, &gather->parameters, gather->R_t, gather->R_n,
+                            gather->v_hat_n, &stepper->memory, error);
+    if (status != SAP_OK) {
+      forget_contacts(gather);
+    }
+  }
+  return status;
+}
+
+/* ---- a step that was solved elsewhere ------------------------------------------------------- */
+
+static void copy(double *to, const double *from, int64_t n) {
+  if (n > 0) {
+    memcpy(to, from, (size_t)n * sizeof *to);
+  }
+}
+
+int sap_stepper_write(sap_stepper *stepper, const sap_step_arrays *arrays,
+                      const struct sap_found *found) {
+  struct sap_gather *gather = &stepper->gather;
+  /* rows of contacts and constraints were found to be in the list of that call */
+  if (arrays->contacts.n_rows != gather->n_rows || found->n_v != stepper->forest.nv ||
+      found->n_gamma != 3 * (int64_t)gather->problem.n_contacts ||
+      found->n_group_gamma != gather->elements.n_rows) {
+    return 0;
+  }
+  if (gather->fault != SAP_FAULT_NONE || stepper->forest.n_trees == 0) {
+    return 1;
+  }
+  copy(gather->v, found->v, found->n_v);
+  copy(gather->gamma, found->gamma, found->n_gamma);
+  copy(gather->elements.gamma, found->group_gamma, found->n_group_gamma);
+  /* every tree has a new velocity, whether or not anything touches it */
+  memset(gather->touched, 1, (size_t)stepper->forest.n_trees);
+  scatter(stepper, arrays);
+  return 1;
+}
+
+/* ---- the last step -------------------------------------------------------------------------- */
+
+int sap_stepper_took(const sap_stepper *stepper) { return stepper->took; }
+
+sap_fault sap_stepper_fault(const sap_stepper *stepper, int64_t *index) {
+  if (index) {
+    *index = stepper->gather.fault_index;
+  }
+  return stepper->gather.fault;
+}
+
+const sap_problem *sap_stepper_problem(const sap_stepper *stepper) {
+  return &stepper->gather.problem;
+}
+
+const sap_solution *sap_stepper_solution(const sap_stepper *stepper) {
+  return stepper->solved ? &stepper->solution : NULL;
+}
+
+sap_step_record sap_stepper_record(const sap_stepper *stepper) {
+  const sap_solution *s = &stepper->solution;
+  return (sap_step_record){.momentum_error = s->momentum_error,
+                           .velocity_error_bound = s->velocity_error_bound,
+                           .solver_seconds = stepper->solve_seconds,
+                           .contacts = stepper->gather.problem.n_contacts,
+                           .iterations = s->iterations,
+                           .total_iterations = s->total_iterations,
+                           .line_search_trials = s->line_search_trials,
+                           .status = (int32_t)s->outcome,
+                           .islands = s->n_islands,
+                           .deep_contacts = s->n_deep};
+}
+
+const char *sap_fault_name(sap_fault fault) {
+  static const char *const names[] = {"none",     "overflow",     "dimension", "geom",
+                                      "adhesion", "rows",         "force",     "mass",
+                                      "contact",  "acceleration", "equality",  "tendon"};
+  _Static_assert(sizeof names / sizeof *names == SAP_FAULTS, "one name per fault");
+  return (unsigned)fault < SAP_FAULTS ? names[fault] : "unknown";
+}

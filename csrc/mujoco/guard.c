@@ -1,0 +1,65 @@
+#include "mujoco/guard.h"
+
+#include <setjmp.h>
+#include <string.h>
+
+/* the beginning of mjLogMessage */
+struct log_message {
+  int level, topic;
+  char subject[SAP_MUJOCO_MESSAGE];
+};
+
+enum { LEVEL_ERROR = 3 };
+
+struct guard {
+  jmp_buf place;
+  char *message;
+  sap_mujoco_log *outer; /* handler before the outermost call */
+  struct guard *previous;
+};
+
+/* Innermost call on this thread: MuJoCo hands its handler nothing of ours. */
+static _Thread_local struct guard *innermost;
+
+static void handle_message(const void *object) {
+  const struct log_message *message = object;
+  struct guard *now = innermost;
+  if (message->level != LEVEL_ERROR) {
+    now->outer(object);
+    return;
+  }
+  memcpy(now->message, message->subject, SAP_MUJOCO_MESSAGE);
+  now->message[SAP_MUJOCO_MESSAGE - 1] = '\0';
+  longjmp(now->place, 1);
+}
+
+int sap_mujoco_call(const sap_mujoco *api, void (*body)(void *), void *context, char *message) {
+  sap_mujoco_log *const before = api->_mjPRIVATE_setTlsLogHandler(handle_message);
+  struct guard now = {.message = message, .previous = innermost};
+  /* where warnings go: past all nested calls, as a handler in between may hand them to us again */
+  now.outer = innermost != NULL ? innermost->outer : before;
+  if (now.outer == NULL) {
+    now.outer = api->_mjPRIVATE_getGlobalLogHandler();
+  }
+  int answer = -1;
+  innermost = &now;
+  if (setjmp(now.place) == 0) {
+    body(context);
+    answer = 0;
+  }
+  innermost = now.previous;
+  api->_mjPRIVATE_setTlsLogHandler(before);
+  return answer;
+}
+
+static const char probe[] = "sapwood looks for the way errors take";
+
+static void raise_probe(void *context) {
+  const sap_mujoco *const *api = context;
+  (*api)->mju_error("%s", probe);
+}
+
+int sap_mujoco_catches_errors(const sap_mujoco *api) {
+  char message[SAP_MUJOCO_MESSAGE] = "";
+  return sap_mujoco_call(api, raise_probe, &api, message) != 0 && strcmp(message, probe) == 0;
+}

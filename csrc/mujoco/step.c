@@ -1,0 +1,139 @@
+/* One step, and the loop over steps. The hooks are held for the contact part alone, so that
+ * callbacks of MuJoCo may use the stepper. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "mujoco/fields.h"
+#include "mujoco/guard.h"
+#include "mujoco/world.h"
+
+/* 1 when every entry is a number within the limit; without a branch per entry */
+static int all_within(const double *x, int64_t n, double limit) {
+  int64_t outside = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    outside += !(fabs(x[i]) <= limit);
+  }
+  return outside == 0;
+}
+
+static int check_state(sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const double limit = world->stepper->settings.acceleration_limit;
+  const ptrdiff_t places[SAP_STATE_ARRAYS] = {a->data.qpos, a->data.qvel,      a->data.act,
+                                              a->data.ctrl, a->data.mocap_pos, a->data.mocap_quat};
+  for (int i = 0; i < SAP_STATE_ARRAYS; ++i) {
+    const double *x = sap_pointer_at(world->data, places[i]);
+    if (!all_within(x, world->state_length[i], limit)) {
+      int64_t j = 0;
+      while (fabs(x[j]) <= limit) {
+        ++j;
+      }
+      sap_mujoco_fail(world, SAP_STEP_STATE, i, j);
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* why the stepper took no step */
+static void explain(sap_mujoco_world *world) {
+  const sap_stepper *stepper = world->stepper;
+  const sap_solution *s = &stepper->solution;
+  if (world->status != SAP_OK) {
+    sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
+  } else if (stepper->gather.fault != SAP_FAULT_NONE) {
+    sap_mujoco_fail(world, SAP_STEP_FAULT, (int)stepper->gather.fault, stepper->gather.fault_index);
+  } else {
+    sap_mujoco_fail(world, SAP_STEP_OUTCOME, (int)s->outcome, s->tree);
+  }
+}
+
+/* gather, solve, write back, and what there is to tell of it */
+static int take_contact_part(sap_mujoco_world *world) {
+  const sap_step_hooks *hooks = &world->hooks;
+  const sap_step_arrays arrays = sap_mujoco_arrays(world);
+  if (hooks->lock) {
+    hooks->lock(hooks->context);
+  }
+  world->status = sap_stepper_solve(world->stepper, &arrays, &world->error);
+  if (world->stepper->took) {
+    world->record = sap_stepper_record(world->stepper);
+  } else {
+    explain(world);
+  }
+  if (hooks->unlock) {
+    hooks->unlock(hooks->context);
+  }
+  return world->failure == SAP_STEP_TAKEN;
+}
+
+static void take_step(void *context) {
+  sap_mujoco_world *world = context;
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  void *d = world->data;
+  const sap_mujoco_options options = sap_mujoco_read_options(a, m);
+  if (!world->options_known || !sap_mujoco_same_options(&options, &world->options)) {
+    sap_mujoco_fail(world, SAP_STEP_OPTIONS, 0, -1);
+    return;
+  }
+  if (!check_state(world)) {
+    return;
+  }
+  const int contacts_full = sap_int_at(d, a->data.contacts_full);
+  const int rows_full = sap_int_at(d, a->data.rows_full);
+  a->mj_step1(m, d);
+  if (sap_int_at(d, a->data.contacts_full) != contacts_full ||
+      sap_int_at(d, a->data.rows_full) != rows_full) {
+    sap_mujoco_fail(world, SAP_STEP_MEMORY, 0, -1);
+    return;
+  }
+  a->mj_fwdActuation(m, d);
+  a->mj_fwdAcceleration(m, d);
+  if (!take_contact_part(world)) {
+    return;
+  }
+  /* sensors have to see our forces, not what was computed before */
+  ((unsigned char *)d)[a->data.flg_rnepost] = 0;
+  a->mj_sensorAcc(m, d);
+  a->mj_Euler(m, d);
+  world->record.time = sap_double_at(d, a->data.time);
+}
+
+sap_step_failure sap_mujoco_step(sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  char *d = world->data;
+  const void *const pstack = sap_pointer_at(d, a->data.pstack);
+  const void *const pbase = sap_pointer_at(d, a->data.pbase);
+  world->failure = SAP_STEP_TAKEN;
+  if (sap_mujoco_call(a, take_step, world, world->message) < 0) {
+    sap_mujoco_fail(world, SAP_STEP_MUJOCO, 0, -1);
+    /* give back what the functions that were left had taken of MuJoCo's stack */
+    memcpy(d + a->data.pstack, &pstack, sizeof pstack);
+    memcpy(d + a->data.pbase, &pbase, sizeof pbase);
+  }
+  const double now = sap_seconds();
+  world->record.seconds = now - world->started;
+  world->started = now;
+  return world->failure;
+}
+
+int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *records,
+                       int64_t *unconverged) {
+  const sap_step_hooks *hooks = &world->hooks;
+  int64_t taken = 0, missed = 0;
+  int stopped = 0;
+  while (taken < steps && !stopped && sap_mujoco_step(world) == SAP_STEP_TAKEN) {
+    missed += world->record.status != SAP_CONVERGED;
+    if (records) {
+      records[taken] = world->record;
+    }
+    ++taken;
+    stopped = taken < steps && hooks->stop && hooks->stop(hooks->context, world->started);
+  }
+  if (unconverged) {
+    *unconverged = missed;
+  }
+  return taken;
+}

@@ -1,0 +1,22 @@
+/* What the files of this folder know of a world beyond sapwood/mujoco.h. */
+#ifndef SAPWOOD_MUJOCO_WORLD_H
+#define SAPWOOD_MUJOCO_WORLD_H
+
+#include "model/stepper.h"
+#include "sapwood/mujoco.h"
+
+sap_mujoco_options sap_mujoco_read_options(const sap_mujoco *api, const void *model);
+int sap_mujoco_same_options(const sap_mujoco_options *a, const sap_mujoco_options *b);
+
+/* sap_mujoco_open() but for the options: whoever calls it sets those that are in order. */
+sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap_stepper *stepper,
+                             const void *model, void *data, sap_error *error);
+
+/* What the contact part of a step reads and writes. Contacts and rows lie in memory that MuJoCo
+ * hands out anew in each step. */
+sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world);
+
+/* notes why a step cannot be taken */
+void sap_mujoco_fail(sap_mujoco_world *world, sap_step_failure failure, int code, int64_t index);
+
+#endif

@@ -1,0 +1,58 @@
+#include "python/errors.h"
+
+#include <string.h>
+
+/* arguments that have another name in C */
+static const struct {
+  const char *in_c, *in_python;
+} renamed[] = {{"barrier", "core"}, {"barrier_lambda", "core_lambda"}};
+
+static const char *name_of(const sap_error *error, char text[SAPWOOD_NAME_LENGTH]) {
+  if (error->group >= 0) {
+    return sapwood_group_name(text, error->group, error->argument);
+  }
+  for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+    if (strcmp(error->argument, renamed[i].in_c) == 0) {
+      return renamed[i].in_python;
+    }
+  }
+  return error->argument;
+}
+
+static void raise_value_error(const sap_error *error) {
+  char text[SAPWOOD_NAME_LENGTH];
+  const char *name = name_of(error, text);
+  switch (error->kind) {
+    case SAP_ERROR_TREE:
+      PyErr_Format(PyExc_ValueError, "%s: the block of tree %lld %s", name, (long long)error->index,
+                   error->rule);
+      break;
+    case SAP_ERROR_CONSTRAINT:
+      PyErr_Format(PyExc_ValueError, "%s: the rows of %s %lld %s", name,
+                   error->group < 0 ? "contact" : "constraint", (long long)error->index,
+                   error->rule);
+      break;
+    default: sapwood_value_error(name, error->index, error->value, error->rule);
+  }
+}
+
+int sapwood_raise(sap_status status, const sap_error *error) {
+  if (status == SAP_OK) {
+    return 0;
+  }
+  if (status == SAP_OUT_OF_MEMORY) {
+    PyErr_NoMemory();
+  } else if (status == SAP_INTERRUPTED) {
+    /* by a handler, which has raised */
+  } else if (error == NULL || error->argument == NULL) {
+    PyErr_SetString(PyExc_ValueError, sap_status_text(status));
+  } else {
+    raise_value_error(error);
+  }
+  return -1;
+}
+
+const char *sapwood_group_name(char text[SAPWOOD_NAME_LENGTH], int32_t k, const char *name) {
+  PyOS_snprintf(text, SAPWOOD_NAME_LENGTH, "constraints[%d].%s", (int)k, name);
+  return text;
+}

@@ -1,0 +1,17 @@
+/* From errors of the core to exceptions of Python. */
+#ifndef SAPWOOD_PYTHON_ERRORS_H
+#define SAPWOOD_PYTHON_ERRORS_H
+
+#include "python/convert.h"
+#include "sapwood.h"
+
+/* Raises the exception for a status other than SAP_OK and returns -1: MemoryError for
+ * SAP_OUT_OF_MEMORY, for SAP_INTERRUPTED the one that is set, else ValueError with a text like
+ * `mu[3] = -0.5: must be >= 0`. Returns 0 for SAP_OK. `error` may be NULL. Needs the GIL. */
+int sapwood_raise(sap_status status, const sap_error *error);
+
+/* Writes `constraints[k].name`, as errors call an array of a group, and returns it. */
+enum { SAPWOOD_NAME_LENGTH = 64 };
+const char *sapwood_group_name(char text[SAPWOOD_NAME_LENGTH], int32_t k, const char *name);
+
+#endif

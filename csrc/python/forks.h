@@ -1,0 +1,10 @@
+/* Counts the processes between this one and the import of the module, for lock.h. */
+#ifndef SAPWOOD_PYTHON_FORKS_H
+#define SAPWOOD_PYTHON_FORKS_H
+
+#include "python/convert.h"
+
+/* Has every child process counted, where the system has them. 0, or -1 with an exception. */
+int sapwood_watch_forks(PyObject *module);
+
+#endif

@@ -1,0 +1,49 @@
+/* The state of the extension module sapwood._core.
+ *
+ * The module uses multi-phase initialisation: every heap type and NumPy dtype it makes lives in its
+ * state, and the wrappers find the state through the module or the defining class.
+ *
+ * Rules every wrapper follows:
+ *   - arrays enter through convert.h and leave as NumPy arrays allocated by NumPy and written in
+ *     place;
+ *   - the GIL is dropped around calls into the core; an object with a workspace owns a lock
+ *     (lock.h), which is taken with the GIL dropped and never held while Python code can run, but for
+ *     handlers of signals (signals.h);
+ *   - a sap_status that is an error becomes a Python exception by sapwood_raise (errors.h).
+ */
+#ifndef SAPWOOD_PYTHON_STATE_H
+#define SAPWOOD_PYTHON_STATE_H
+
+#include "python/convert.h"
+#include "python/solver/idle.h"
+#include "sapwood.h"
+
+typedef struct sapwood_state {
+  PyTypeObject *problem_type;               /* _core.Problem, problem.c */
+  PyTypeObject *solver_type;                /* _core.Solver, solver.c */
+  PyTypeObject *model_stepper_type;         /* _core.ModelStepper, stepper.c */
+  PyArray_Descr *iteration_dtype;           /* the layout of sap_iteration */
+  PyTypeObject *values_type;                /* _core.SolutionValues, solution.c */
+  PyTypeObject *solution_type, *group_type; /* sapwood.Solution and ConstraintSolution */
+  PyObject *statuses;                       /* tuple of sapwood.Status, by sap_outcome */
+  PyObject *default_settings;               /* the SapSettings that None means */
+  PyObject *settings_object;                /* a SapSettings that has been read, and what it says */
+  sap_settings settings;
+  sapwood_idle idle;
+  struct sap_threads *idle_threads; /* of the last batch; NULL while one uses them */
+  int n_idle_threads;
+  int forks;                 /* that made this process since the module was imported, see lock.h */
+  unsigned long main_thread; /* that signals are for */
+} sapwood_state;
+
+/* state of the module object (borrowed, never NULL) */
+sapwood_state *sapwood_state_of_module(PyObject *module);
+
+/* state of the module that made `type` or one of its bases; NULL with an exception otherwise */
+sapwood_state *sapwood_state_of_type(PyTypeObject *type);
+
+/* The definition of the module, but for the slots: it says how the state is made and released, and
+ * types find their module by it. */
+extern struct PyModuleDef sapwood_definition;
+
+#endif

@@ -1,0 +1,12 @@
+/* Private copies of the constant arrays of a model: its forest and its constrained elements. */
+#ifndef SAPWOOD_PYTHON_STEPPER_CONSTANTS_H
+#define SAPWOOD_PYTHON_STEPPER_CONSTANTS_H
+
+#include "python/stepper/object.h"
+
+/* Fills forest and elements (where that object is not None) from two mappings of arrays, which are
+ * copied to self->arrays. 0, or -1 with an exception. */
+int sapwood_read_constants(sapwood_stepper *self, PyObject *forest_object,
+                           PyObject *elements_object, sap_forest *forest, sap_elements *elements);
+
+#endif

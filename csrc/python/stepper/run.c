@@ -1,0 +1,69 @@
+/* ModelStepper.run: the loop over steps of one MjData, without the GIL. */
+#include "python/stepper/run.h"
+
+#include "mujoco/world.h"
+#include "python/stepper/engine.h"
+#include "python/stepper/world.h"
+
+const char sapwood_stepper_accept_options_doc[] =
+    "accept_options($self, api, model, /)\n--\n\n"
+    "Take the options of the model as they are now for being in order. Steps are taken while\n"
+    "they stay the same.";
+
+PyObject *sapwood_stepper_accept_options(PyObject *object, PyObject *args) {
+  sapwood_stepper *self = (sapwood_stepper *)object;
+  PyObject *capsule, *model_object;
+  if (!PyArg_ParseTuple(args, "OO:accept_options", &capsule, &model_object)) {
+    return NULL;
+  }
+  const sapwood_engine *engine = sapwood_engine_of(capsule);
+  const void *model =
+      engine == NULL ? NULL : sapwood_engine_address(model_object, engine->model_type, "model");
+  if (model == NULL) {
+    return NULL;
+  }
+  self->options = sap_mujoco_read_options(&engine->api, model);
+  self->options_known = 1;
+  Py_RETURN_NONE;
+}
+
+const char sapwood_stepper_run_doc[] =
+    "run($self, api, model, data, steps, records, signals, /)\n--\n\n"
+    "Take steps of `data`. Returns the number of steps taken, how many of them did not converge,\n"
+    "and why the next one could not be taken: None, an exception, or a tuple (kind, array,\n"
+    "index, message). records: array of STEP_RECORD with room for all steps, or None; signals:\n"
+    "whether to let signals in between steps, which only the main thread can.";
+
+PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
+  if (n_args != 6) {
+    PyErr_SetString(PyExc_TypeError, "takes api, model, data, steps, records and signals");
+    return NULL;
+  }
+  const Py_ssize_t steps = PyLong_AsSsize_t(args[3]);
+  const int signals = PyObject_IsTrue(args[5]);
+  if (signals < 0) {
+    return NULL;
+  }
+  if (steps < 0) {
+    if (!PyErr_Occurred()) {
+      PyErr_Format(PyExc_ValueError, "steps = %zd: must be >= 0", steps);
+    }
+    return NULL;
+  }
+  sap_step_record *records = NULL;
+  sap_mujoco_world world;
+  sapwood_watch watch;
+  if ((args[4] != Py_None && (records = sapwood_take_records(args[4], steps)) == NULL) ||
+      sapwood_world_open(&world, &watch, (sapwood_stepper *)self, args[0], args[1], args[2],
+                         signals) < 0) {
+    return NULL;
+  }
+  int64_t taken, unconverged;
+  Py_BEGIN_ALLOW_THREADS
+  taken = sap_mujoco_run(&world, steps, records, &unconverged);
+  Py_END_ALLOW_THREADS
+  PyObject *failure = sapwood_world_failure(&world);
+  return failure == NULL
+             ? NULL
+             : Py_BuildValue("(LLN)", (long long)taken, (long long)unconverged, failure);
+}

@@ -1,0 +1,148 @@
+#include "python/stepper/world.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "mujoco/world.h"
+#include "python/errors.h"
+#include "python/stepper/engine.h"
+#include "python/stepper/ready.h"
+
+/* ---- hooks ---------------------------------------------------------------------------------- */
+
+/* longest time between two looks for signals, s, unless a step takes longer */
+static const double signal_interval = 0.05;
+
+static void lock(void *context) {
+  sapwood_watch *watch = context;
+  sapwood_lock_take(watch->lock);
+}
+
+static void unlock(void *context) {
+  sapwood_watch *watch = context;
+  sapwood_lock_leave(watch->lock);
+}
+
+/* Lets signals in when the last look is some time ago: 1 with an exception where one of them wants
+ * to interrupt. */
+static int look_for_signals(void *context, double now) {
+  sapwood_watch *watch = context;
+  if (now - watch->looked < signal_interval) {
+    return 0;
+  }
+  watch->looked = now;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  const int interrupted = PyErr_CheckSignals() < 0;
+  PyGILState_Release(gil);
+  return interrupted;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, sapwood_stepper *stepper,
+                       PyObject *api, PyObject *model, PyObject *data, int signals) {
+  const sapwood_engine *engine = NULL;
+  const void *m = NULL;
+  void *d = NULL;
+  if (sapwood_stepper_be_ready(stepper) < 0 || (engine = sapwood_engine_of(api)) == NULL ||
+      (m = sapwood_engine_address(model, engine->model_type, "model")) == NULL ||
+      (d = sapwood_engine_address(data, engine->data_type, "data")) == NULL) {
+    return -1;
+  }
+  sap_error error = {0};
+  if (sap_mujoco_attach(world, &engine->api, stepper->core, m, d, &error) != SAP_OK) {
+    PyErr_Format(PyExc_ValueError, "%s %s", error.argument, error.rule);
+    return -1;
+  }
+  *watch = (sapwood_watch){&stepper->lock, world->started};
+  world->hooks = (sap_step_hooks){watch, lock, unlock, signals ? look_for_signals : NULL};
+  world->options = stepper->options;
+  world->options_known = stepper->options_known;
+  return 0;
+}
+
+/* ---- telling -------------------------------------------------------------------------------- */
+
+/* the exception that is set, as an object, and cleared */
+static PyObject *take_exception(void) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value != NULL && traceback != NULL) {
+    PyException_SetTraceback(value, traceback);
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return value;
+}
+
+PyObject *sapwood_world_failure(const sap_mujoco_world *world) {
+  if (PyErr_Occurred()) {
+    return take_exception();
+  }
+  if (world->failure == SAP_STEP_TAKEN) {
+    return Py_NewRef(Py_None);
+  }
+  PyObject *message = NULL;
+  if (world->failure == SAP_STEP_ARGUMENT) {
+    sapwood_raise(world->status, &world->error);
+    PyObject *error = take_exception();
+    if (error == NULL || world->status == SAP_OUT_OF_MEMORY) {
+      return error;
+    }
+    message = PyObject_Str(error);
+    Py_DECREF(error);
+  } else {
+    const char *text = world->failure == SAP_STEP_MUJOCO ? world->message : "";
+    message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+  }
+  return message == NULL ? NULL
+                         : Py_BuildValue("(siLN)", sap_step_failure_name(world->failure),
+                                         world->code, (long long)world->index, message);
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+sap_step_record *sapwood_take_records(PyObject *object, npy_intp n) {
+  PyArrayObject *array = PyArray_Check(object) ? (PyArrayObject *)object : NULL;
+  if (array == NULL || PyArray_TYPE(array) != NPY_VOID ||
+      PyArray_ITEMSIZE(array) != sizeof(sap_step_record) || !PyArray_ISCARRAY(array)) {
+    PyErr_SetString(PyExc_TypeError, "records must be a contiguous array of dtype STEP_RECORD");
+    return NULL;
+  }
+  if (PyArray_SIZE(array) < n) {
+    PyErr_Format(PyExc_ValueError, "records has %zd entries, expected %zd or more",
+                 PyArray_SIZE(array), n);
+    return NULL;
+  }
+  return (sap_step_record *)PyArray_DATA(array);
+}
+
+/* NumPy dtype with the memory layout of sap_step_record */
+static PyArray_Descr *record_dtype(void) {
+#define OFFSET(name) (Py_ssize_t) offsetof(sap_step_record, name)
+  PyObject *layout = Py_BuildValue(
+      "{s:(ssssssssssss),s:(ssssssssssss),s:(nnnnnnnnnnnn),s:n}", "names", "time", "momentum_error",
+      "velocity_error_bound", "solver_seconds", "seconds", "contacts", "iterations",
+      "total_iterations", "line_search_trials", "status", "islands", "deep_contacts", "formats",
+      "f8", "f8", "f8", "f8", "f8", "i4", "i4", "i4", "i4", "i4", "i4", "i4", "offsets",
+      OFFSET(time), OFFSET(momentum_error), OFFSET(velocity_error_bound), OFFSET(solver_seconds),
+      OFFSET(seconds), OFFSET(contacts), OFFSET(iterations), OFFSET(total_iterations),
+      OFFSET(line_search_trials), OFFSET(status), OFFSET(islands), OFFSET(deep_contacts),
+      "itemsize", (Py_ssize_t)sizeof(sap_step_record));
+#undef OFFSET
+  PyArray_Descr *dtype = NULL;
+  if (layout != NULL && !PyArray_DescrConverter(layout, &dtype)) {
+    dtype = NULL;
+  }
+  Py_XDECREF(layout);
+  return dtype;
+}
+
+int sapwood_add_step_record(PyObject *module) {
+  PyArray_Descr *dtype = record_dtype();
+  const int failed =
+      dtype == NULL || PyModule_AddObjectRef(module, "STEP_RECORD", (PyObject *)dtype) < 0;
+  Py_XDECREF(dtype);
+  return failed ? -1 : 0;
+}

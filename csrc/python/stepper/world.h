@@ -1,0 +1,31 @@
+/* A sap_mujoco_world for Python: opened from a MjModel and a MjData, its failures told. */
+#ifndef SAPWOOD_PYTHON_STEPPER_WORLD_H
+#define SAPWOOD_PYTHON_STEPPER_WORLD_H
+
+#include "python/stepper/object.h"
+
+/* what the hooks of a world know */
+typedef struct sapwood_watch {
+  sapwood_lock *lock;
+  double looked; /* for signals, by a steady clock, s */
+} sapwood_watch;
+
+/* Prepares steps of `data` (a MjData that fits `model`, a MjModel) by `stepper`, whose lock they
+ * take; `signals` are let in between steps, which only the main thread can. `watch` must outlive
+ * the world. 0, or -1 with an exception that names the argument. Needs the GIL. */
+int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, sapwood_stepper *stepper,
+                       PyObject *api, PyObject *model, PyObject *data, int signals);
+
+/* The failure as a tuple (name, array, index, message), or the exception that is set, of a
+ * callback, or a MemoryError; None without either. NULL with an exception when memory ran out.
+ * Needs the GIL. */
+PyObject *sapwood_world_failure(const sap_mujoco_world *world);
+
+/* Room for n records in an array of dtype STEP_RECORD, or NULL with an exception. The array owns
+ * it. */
+sap_step_record *sapwood_take_records(PyObject *object, npy_intp n);
+
+/* Adds the dtype STEP_RECORD to the module. 0, or -1 with an exception. */
+int sapwood_add_step_record(PyObject *module);
+
+#endif
