@@ -109,6 +109,7 @@ lint: .venv/test
 	ruff check
 	ruff format --check
 	clang-format --dry-run -Werror $(C_FILES)
+	scripts/layers
 	$(PY) scripts/mutate --check
 
 types: .venv/test
