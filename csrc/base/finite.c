@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/status.h"
+
 int64_t sap_first_non_finite(int64_t n, const double *x) {
   /* 0 x is NaN exactly where x is not finite; eight sums keep the loop in vectors */
   enum { LANES = 8 };
@@ -25,4 +27,12 @@ int64_t sap_first_non_finite(int64_t n, const double *x) {
   for (i = 0; i < n && isfinite(x[i]); ++i) {
   }
   return i < n ? i : -1; /* another thread may have changed the array meanwhile */
+}
+
+sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sap_error *error) {
+  if (n > 0 && !x) {
+    return sap_invalid(error, argument, -1, NAN, "must be given");
+  }
+  const int64_t i = sap_first_non_finite(n, x);
+  return i < 0 ? SAP_OK : sap_invalid(error, argument, i, x[i], "must be finite");
 }

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/finite.h"
 #include "base/status.h"
 #include "constraints/kinds.h"
 #include "problem/groups.h"
-#include "problem/problem.h"
 #include "problem/regularization.h"
 
 static sap_status check_parameters(const sap_constraints *group, int64_t n_rows,

@@ -3,9 +3,10 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/finite.h"
 #include "base/status.h"
 #include "constraints/kinds.h"
-#include "problem/problem.h"
+#include "problem/capacity.h"
 
 /* an error of group g */
 static sap_status of_group(sap_status status, int32_t g, sap_error *error) {

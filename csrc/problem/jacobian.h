@@ -3,7 +3,7 @@
  * J is packed tree by tree, in the order of its patches; each row (three of one triple after the
  * other) takes sap_stride(n) doubles. A triple moves only the joints between it and the root, so
  * most columns of a robot's rows are zero: they are counted in chunks, and chunks of zeros are
- * passed over. jacobian.c, round_off.c and assembly.c are compiled once per instruction set, like
+ * passed over. products.c, round_off.c and assembly.c are compiled once per instruction set, like
  * the dense kernels. */
 #ifndef SAPWOOD_PROBLEM_JACOBIAN_H
 #define SAPWOOD_PROBLEM_JACOBIAN_H

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "constraints/laws.h"
+#include "problem/capacity.h"
 #include "problem/groups.h"
 #include "problem/vectors.h"
 
@@ -58,14 +59,6 @@ sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_e
     sizes->nJ += b >= 0 ? 3 * (int64_t)problem->tree_nv[b] : 0;
   }
   return sap_group_sizes(problem, sizes, error);
-}
-
-sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sap_error *error) {
-  if (n > 0 && !x) {
-    return sap_invalid(error, argument, -1, NAN, "must be given");
-  }
-  const int64_t i = sap_first_non_finite(n, x);
-  return i < 0 ? SAP_OK : sap_invalid(error, argument, i, x[i], "must be finite");
 }
 
 /* row-major and column-major are the same for a block that is symmetric but for round-off */

@@ -7,15 +7,9 @@
 #include "linalg/kernels.h"
 #include "sapwood.h"
 
-/* contacts and rows, trees, velocities: keeps every index of the solver within 32 bits */
-enum { SAP_MOST_ENTRIES = 1 << 28 };
-
 /* entries of A that should agree may differ by this times sqrt(A_ii A_jj): the round-off of
  * computing them */
 static const double sap_asymmetry = 64 * DBL_EPSILON;
-
-/* a finite array of n values, or an error that names it */
-sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sap_error *error);
 
 struct sap_vector_loops;
 

@@ -1,6 +1,7 @@
 /* From physical parameters to R and v_hat: section IX. */
 #include <math.h>
 
+#include "base/finite.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "linalg/kernels.h"

@@ -1,4 +1,4 @@
-/* What the loops over the packed rows of J share: jacobian.c, round_off.c and assembly.c, compiled
+/* What the loops over the packed rows of J share: products.c, round_off.c and assembly.c, compiled
  * once per instruction set. */
 #ifndef SAPWOOD_PROBLEM_ROWS_H
 #define SAPWOOD_PROBLEM_ROWS_H

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/finite.h"
 #include "base/status.h"
 #include "problem/problem.h"
 #include "sap/direction.h"
