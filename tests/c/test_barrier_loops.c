@@ -37,7 +37,8 @@ static void fill(const struct sap_law_loops *loops, double soft_norm, double lar
                                (c.v_hat[1] - pool.v_c[1][i]) * c.inverse_R_t,
                                (c.v_hat[2] - pool.v_c[2][i]) * c.inverse_R_n);
     const double cost = sap_contact_cost(&c, &at), s = check_random(seed, 0.01, 1) * largest;
-    pool.barrier.kappa[i] = pool.barrier.kappa_given[i] = cost > 0 ? 2 * cost / (s * s) : 1;
+    pool.barrier.kappa_problem[i] = cost > 0 ? 2 * cost / (s * s) : 1;
+    pool.barrier.kappa[i] = pool.barrier.kappa_given[i] = pool.barrier.kappa_problem[i];
     const int is_exp = kinds == 2 ? i % 3 == 0 : kinds;
     pool.barrier.lambda[i] = is_exp ? check_random(seed, 0.5, 8) : 0;
   }
@@ -256,7 +257,7 @@ static void wrong_constants_are_found(void) {
   const double wrong[] = {0, -1, NAN, INFINITY};
   for (int k = 0; k < 4; ++k) {
     fill(loops, 0, 0.5, 2, &seed);
-    pool.barrier.kappa[77] = wrong[k];
+    pool.barrier.kappa_problem[77] = wrong[k];
     CHECK(!loops->derive(&pool, 0, MOST));
   }
   fill(loops, 0, 0.5, 2, &seed);
