@@ -25,8 +25,8 @@ INLINE uint64_t pack_rows(int32_t n, const int n_rows, struct rows from, double 
           r < n_rows ? simd_load_part(from.J + r * from.step + at, part_of(n, k)) : simd_zero();
       simd_store(to + r * (int64_t)stride + at, x);
       size += simd_abs(x);
+      *bad += simd_zero() * x;
     }
-    *bad += simd_zero() * size;
     /* a row of one chunk is never passed over */
     chunks |= (uint64_t)(n <= chunk || simd_sum(size) != 0) << (k * SIMD_WIDTH / chunk);
   }
@@ -45,11 +45,11 @@ INLINE void pack_short(int32_t n, const int n_rows, struct rows from, double *to
       const int64_t at = k * SIMD_WIDTH;
       x[r] = r < n_rows ? simd_load_part(from.J + r * from.step + at, part) : simd_zero();
       simd_store(to + r * (int64_t)stride + at, x[r]);
+      *bad += simd_zero() * x[r];
     }
     const simd tangential = simd_abs(x[0]) + simd_abs(x[1]), normal = simd_abs(x[2]);
     peak[0][k] = simd_max(peak[0][k], tangential);
     peak[1][k] = simd_max(peak[1][k], normal);
-    *bad += simd_zero() * (tangential + normal);
   }
 }
 

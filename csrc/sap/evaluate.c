@@ -105,7 +105,8 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
                                double *cost, double *gradient, double *hessian, double *direction,
                                sap_error *error) {
   struct sap_workspace *w = solver->work;
-  sap_status status = sap_solver_lay_out(solver, problem, error);
+  /* every island keeps the rules before anything is written */
+  sap_status status = sap_solver_load(solver, problem, error);
   if (status == SAP_OK) {
     status = sap_check_finite("v", w->plan->graph.sizes.nv, v, error);
   }

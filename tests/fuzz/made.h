@@ -7,7 +7,7 @@
 #include "input.h"
 #include "sapwood.h"
 
-enum { MADE_MOST_GROUPS = 3, MADE_MOST_ARRAYS = 64, MADE_MOST_VALUES = 10 };
+enum { MADE_MOST_GROUPS = 3, MADE_MOST_ARRAYS = 128, MADE_MOST_VALUES = 10 };
 
 struct made {
   sap_problem problem;
