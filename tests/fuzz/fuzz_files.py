@@ -149,7 +149,7 @@ def check(data: bytes, folder: Path) -> None:
     tracemalloc.start()
     try:
         problem = sapwood.load_problem(path)
-    except (OSError, TypeError, ValueError) as error:
+    except (OSError, ValueError) as error:
         refused = str(error)
     finally:
         _, peak = tracemalloc.get_traced_memory()

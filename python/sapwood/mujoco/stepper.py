@@ -232,8 +232,10 @@ class Stepper(LastStep):
         A step then costs what MuJoCo's stages and the contact solve cost. The GIL is released
         between calls of ``callback``, so that other threads go on; callbacks that are registered
         with MuJoCo (``mujoco.set_mjcb_control`` and others) are called as ever. Ctrl-C ends the
-        run after the step it is in. Whatever ends a run early, the steps before it are taken, and
-        :attr:`last_run` tells of them.
+        run after the step it is in, or a solve that lasts, whose step is then not taken. Whatever
+        ends a run early, the steps before it are taken, and :attr:`last_run` tells of them. Where
+        this version of MuJoCo cannot be driven from C, and by schemes other than the default, the
+        loop is Python's.
 
         Parameters
         ----------
@@ -256,9 +258,10 @@ class Stepper(LastStep):
         ------
         StepError
             As :meth:`step` does; its ``step`` is the position in the run.
-        NotSupported, ValueError, TypeError
-            As :meth:`step` does, and NotSupported where this version of MuJoCo cannot be driven
-            from C.
+        NotSupported, ValueError
+            As :meth:`step` does.
+        TypeError, ValueError
+            For wrong arguments; the text names the argument.
 
         Warns
         -----

@@ -1,0 +1,67 @@
+"""scripts/layers: the tree keeps its layers, and what does not is told."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "layers"
+
+SOUND = {
+    "csrc/base/memory.h": "",
+    "csrc/base/memory.c": '#include "base/memory.h"\n#include <stdlib.h>\n',
+    "csrc/sap/newton.c": '#include "base/memory.h"\n#include "sapwood.h"\n',
+    "csrc/model/gather.h": '#include "base/memory.h"\n',
+    "python/sapwood/__init__.py": "from sapwood.solver import solve\n",
+    "python/sapwood/solver.py": "def solve():\n    import sapwood.studies\n",
+    "python/sapwood/types.py": "if TYPE_CHECKING:\n    from sapwood.solver import solve\n",
+    "python/sapwood/studies/__init__.py": "from sapwood import solve\n",
+}
+WRONG = {
+    "circle: base/list, base/memory": {
+        "csrc/base/list.h": '#include "base/memory.h"\n',
+        "csrc/base/memory.c": '#include "base/list.h"\n',
+    },
+    "base/memory includes sap/solver": {"csrc/base/memory.c": '#include "sap/solver.h"\n'},
+    "model/gather includes sap/newton": {"csrc/model/gather.c": '#include "sap/newton.h"\n'},
+    "mujoco/step includes problem/graph": {"csrc/mujoco/step.c": '#include "problem/graph.h"\n'},
+    "circle: sapwood.solver, sapwood.types": {
+        "python/sapwood/solver.py": "try:\n    from . import types\nfinally:\n    pass\n",
+        "python/sapwood/types.py": "import sapwood.solver\n",
+    },
+    "sapwood.types imports sapwood.studies": {"python/sapwood/types.py": "from . import studies\n"},
+}
+
+
+def told(script):
+    """Exit status and lines of the script."""
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return done.returncode, done.stdout.splitlines()
+
+
+def tree(folder, files):
+    """A tree with these files and the script."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (folder / "scripts").mkdir()
+    return shutil.copy(SCRIPT, folder / "scripts")
+
+
+def test_the_tree_keeps_its_layers():
+    assert told(SCRIPT) == (0, [])
+
+
+def test_a_sound_tree_passes(tmp_path):
+    assert told(tree(tmp_path, SOUND)) == (0, [])
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_what_is_wrong_is_told(line, tmp_path):
+    assert told(tree(tmp_path, SOUND | WRONG[line])) == (1, [line])
