@@ -4,7 +4,8 @@
  *     friction loss DryFriction   bound and Jacobian of the engine's rows
  *     limit         Limit         phi0 = q - lower or upper - q; a ball: upper - angle, row -axis
  *     actuator      Controller    q = length, S = force + Kp length + Kd velocity at the start of
- *                                 the step, so that force = S - Kp q - Kd v: q_d = S/Kp, or v_d = S/Kd
+ *                                 the step, so that force = S - Kp q - Kd v: q_d = S/Kp, or
+ *                                 v_d = S/Kd
  *
  * Limits are there in every step, whether or not the engine lists them: one acts if it would be
  * passed within the step. Of a pose the position and the rotation are two constraints, as their

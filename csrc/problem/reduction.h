@@ -7,7 +7,8 @@
  *
  * whatever v_t is, and what is left is a cost of the same form in v_t alone:
  *
- *     min_{v_u} l_p(v) = 1/2 |v_t - v*_t|^2_{A'} + sum_i l_i(J_t v_t),  A' = A_tt - A_tu A_uu^-1 A_ut
+ *     min_{v_u} l_p(v) = 1/2 |v_t - v*_t|^2_{A'} + sum_i l_i(J_t v_t)
+ *     A' = A_tt - A_tu A_uu^-1 A_ut
  *
  * The iterations run on v_t with A' and J_t, where (A (v - v*))_t = A' (v_t - v*_t), (A (v - v*))_u
  * = 0 and (J^T gamma)_u = 0: the same gradient, the same minimiser. v_u follows from v_t wherever

@@ -7,8 +7,8 @@
  *   - arrays enter through convert.h and leave as NumPy arrays allocated by NumPy and written in
  *     place;
  *   - the GIL is dropped around calls into the core; an object with a workspace owns a lock
- *     (lock.h), which is taken with the GIL dropped and never held while Python code can run, but for
- *     handlers of signals (signals.h);
+ *     (lock.h), which is taken with the GIL dropped and never held while Python code can run, but
+ *     for handlers of signals (signals.h);
  *   - a sap_status that is an error becomes a Python exception by sapwood_raise (errors.h).
  */
 #ifndef SAPWOOD_PYTHON_STATE_H

@@ -184,7 +184,7 @@ static void sum_up(const struct sap_islands *islands, const struct sap_plan *pla
   if (!isfinite(all.gradient + all.momentum + all.impulse + all.cost)) {
     solution->outcome = SAP_NON_FINITE; /* islands that are finite may have sums that are not */
   }
-  /* a bound that overflowed bounds nothing; to one that underflowed belongs what its squares lost */
+  /* a bound that overflowed bounds nothing; one that underflowed gets what its squares lost */
   const double square = all.bound + plan->graph.tree.n_scalars * DBL_MIN;
   solution->velocity_error_bound = isnan(square) ? INFINITY : sqrt(square);
   solution->cost_gap_bound = isnan(square) ? INFINITY : 0.5 * square;

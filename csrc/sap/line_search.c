@@ -77,8 +77,8 @@ struct sap_step sap_search_exact(const struct sap_line *line, const sap_settings
     }
   }
   double step_before = bracket.right - bracket.left;
-  /* past the limit only until there is a point with a lower cost, any with slope < 0, or a step that
-   * moves nothing, where slopes are round-off */
+  /* past the limit only until there is a point with a lower cost, any with slope < 0, or a step
+   * that moves nothing, where slopes are round-off */
   while ((bracket.trials < settings->line_search_max_trials ||
           (bracket.left == 0 && sap_line_moves(line, bracket.right))) &&
          !is_interrupted(line)) {

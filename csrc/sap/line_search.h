@@ -15,8 +15,8 @@ struct sap_step sap_search_exact(const struct sap_line *line, const sap_settings
 
 /* alpha_max, rho alpha_max, ... until l(alpha) < l(0) + c alpha dl/dalpha(0) (Armijo) and, l being
  * convex along the line, until the next one would be higher: Armijo alone takes alpha_max near the
- * solution, where every step then overshoots by half. Past the limit of trials alpha is halved until
- * the cost is lower at all. */
+ * solution, where every step then overshoots by half. Past the limit of trials alpha is halved
+ * until the cost is lower at all. */
 struct sap_step sap_search_backtracking(const struct sap_line *line, const sap_settings *settings);
 
 #endif

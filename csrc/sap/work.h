@@ -11,13 +11,13 @@
  *       law            34 flops and 2 roots per contact: y, gamma, cost and G
  *       products       J^T gamma: 6 n per contact that acts and tree; norms of (20): 13 per scalar
  *     per direction
- *       assembly       W = C J with G = C^T C of rank r = 3 in stiction (3 n flops), 2 sliding (8 n);
- *                      W^T W: r n (n + 1) per tree, 2 r n_a n_b per pair of trees
+ *       assembly       W = C J with G = C^T C of rank r = 3 in stiction (3 n flops), 2 sliding
+ *                      (8 n); W^T W: r n (n + 1) per tree, 2 r n_a n_b per pair of trees
  *       factorization  c (c + 2) flops and 2 roots per column: the exact columns of L in the order
  *                      of the graph, (N^3/3 + N^2/2 - 5 N/6 for one tree)
  *       solves         4 c + 2 per column
- *       products       A dv: 2 n^2; J dv: 6 n per contact and tree; dots and the step: 10 per scalar,
- *                      6 per contact
+ *       products       A dv: 2 n^2; J dv: 6 n per contact and tree; dots and the step: 10 per
+ *                      scalar, 6 per contact
  *     per trial of a line search
  *       line search    31 flops and 2 roots per contact
  *

@@ -1,6 +1,6 @@
-/* What one thread works on. Islands are bound to it one by one: numbers are gathered in the order of
- * the graph, so that every loop of the iterations runs over contiguous memory and knows the places
- * it writes to.
+/* What one thread works on. Islands are bound to it one by one: numbers are gathered in the order
+ * of the graph, so that every loop of the iterations runs over contiguous memory and knows the
+ * places it writes to.
  *
  * Each thread has a workspace of its own with room for all islands, and touches that of those that
  * it solves: threads that share arrays wait for each other wherever they write to the same cache

@@ -78,7 +78,7 @@ def test_least_time_is_that_of_the_slowest_part():
 
 def test_measured_time_is_events_times_their_time():
     work = made_work([1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0])
-    assert work.evaluations.tolist(), work.trials.tolist() == ([0, 1], [4, 5])
+    assert (work.evaluations.tolist(), work.trials.tolist()) == ([0, 1], [4, 5])
     one = np.arange(1.0, 15.0).reshape(2, 7)
     law, gradient, assembly, factorization, solves, direction, trial = one.T
     np.testing.assert_array_equal(

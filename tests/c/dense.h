@@ -1,5 +1,5 @@
-/* A random scene of trees of all sizes beside its dense A and J, loaded as one island in a solver of
- * each instruction set: loops over patches and scalars can be compared with plain sums. */
+/* A random scene of trees of all sizes beside its dense A and J, loaded as one island in a solver
+ * of each instruction set: loops over patches and scalars can be compared with plain sums. */
 #ifndef SAPWOOD_TESTS_DENSE_H
 #define SAPWOOD_TESTS_DENSE_H
 

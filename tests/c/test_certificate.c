@@ -1,5 +1,5 @@
-/* The proof of accuracy, at any velocity: |g|_{A^-1} and | |L^-1| e | of whole and of reduced trees,
- * with dense and with diagonal blocks, against long double. */
+/* The proof of accuracy, at any velocity: |g|_{A^-1} and | |L^-1| e | of whole and of reduced
+ * trees, with dense and with diagonal blocks, against long double. */
 #include <float.h>
 #include <string.h>
 

@@ -199,8 +199,8 @@ static long fail_each_allocation(void) {
 static void every_failed_allocation_is_a_clean_error(void) {
   uint64_t seed = 42;
   scene_make(&scene, 12, 20, &seed);
-  /* check, regularize, solver, the blocks of the plan (reduction, graph, rows, numbers), and that of
-   * the islands */
+  /* check, regularize, solver, the blocks of the plan (reduction, graph, rows, numbers), and that
+   * of the islands */
   CHECK_EQUAL(fail_each_allocation(), 8);
   /* the triples that rows of groups are put into */
   add_groups();

@@ -1,5 +1,5 @@
-/* How the bytes of a fuzzer are read: choices, ordinary numbers, hostile ones. Where they end, zeros
- * follow. */
+/* How the bytes of a fuzzer are read: choices, ordinary numbers, hostile ones. Where they end,
+ * zeros follow. */
 #ifndef SAPWOOD_TESTS_FUZZ_INPUT_H
 #define SAPWOOD_TESTS_FUZZ_INPUT_H
 

@@ -1,6 +1,6 @@
-/* A problem made of the bytes of a fuzzer: random and sound at first, then entries of its arrays are
- * replaced by what the bytes say. Each array is a block of exactly its length, so that the address
- * sanitizer sees what is read beyond it. */
+/* A problem made of the bytes of a fuzzer: random and sound at first, then entries of its arrays
+ * are replaced by what the bytes say. Each array is a block of exactly its length, so that the
+ * address sanitizer sees what is read beyond it. */
 #ifndef SAPWOOD_TESTS_FUZZ_MADE_H
 #define SAPWOOD_TESTS_FUZZ_MADE_H
 

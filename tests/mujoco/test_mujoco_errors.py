@@ -14,7 +14,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
-from mujoco_models import mixed, urdf_on_floor
+from mujoco_models import boxes_on_floor, mixed, urdf_on_floor
 from sapwood import scenes
 from sapwood.mujoco import NotSupported, StepError, Stepper
 from sapwood.mujoco.support import OLDEST, TOO_NEW, check_version
@@ -385,17 +385,6 @@ def test_too_large_accelerations_do_not_reset_the_simulation():
     data.qfrc_applied[0] = 0.0
     stepper.step(data)
     assert stepper.steps == 4
-
-
-def boxes_on_floor(memory):
-    bodies = "".join(
-        f"<body pos='{i} 0 .09'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
-        for i in range(10)
-    )
-    return mujoco.MjModel.from_xml_string(
-        f"<mujoco><size memory='{memory}'/><worldbody><geom type='plane' size='1 1 1'/>{bodies}"
-        "</worldbody></mujoco>"
-    )
 
 
 @pytest.mark.parametrize("memory", ["24K", "32K", "48K", "64K"])

@@ -7,7 +7,7 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from mujoco_models import full_state, mixed
+from mujoco_models import boxes_on_floor, full_state, mixed
 from sapwood import scenes
 from sapwood.mujoco import StepError, Stepper
 
@@ -84,17 +84,6 @@ def test_the_solvers_refusals_are_step_errors(tmp_path, monkeypatch):
         with pytest.raises(StepError, match="positive definite"):
             call(data)
     assert data.time == 0
-
-
-def boxes_on_floor(memory):
-    bodies = "".join(
-        f"<body pos='{i} 0 .09'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
-        for i in range(10)
-    )
-    return mujoco.MjModel.from_xml_string(
-        f"<mujoco><size memory='{memory}'/><worldbody><geom type='plane' size='1 1 1'/>{bodies}"
-        "</worldbody></mujoco>"
-    )
 
 
 @pytest.mark.parametrize("memory", ["12K", "16K", "24K", "32K", "48K", "64K"])

@@ -8,7 +8,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
-from mujoco_models import mixed
+from mujoco_models import boxes_on_floor, mixed
 from sapwood.mujoco import StepError, Stepper
 from sapwood.mujoco import engine as mujoco_engine
 from sapwood.mujoco.arrays import Bound
@@ -106,14 +106,7 @@ def test_ctrl_c_within_a_step_leaves_all_as_before_it(after, press_ctrl_c):
 def test_full_memory_leaves_all_as_before(tmp_path, monkeypatch):
     """MuJoCo gives up in the middle of a stage."""
     monkeypatch.chdir(tmp_path)  # it leaves a log file
-    bodies = "".join(
-        f"<body pos='{i} 0 .09'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
-        for i in range(10)
-    )
-    model = mujoco.MjModel.from_xml_string(
-        f"<mujoco><size memory='64K'/><worldbody><geom type='plane' size='1 1 1'/>{bodies}"
-        "</worldbody></mujoco>"
-    )
+    model = boxes_on_floor("64K")
     stepper, data = Stepper(model, scheme="midpoint"), mujoco.MjData(model)
     for _ in range(50):
         with pytest.raises(StepError, match="too small"):

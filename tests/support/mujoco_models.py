@@ -98,6 +98,18 @@ def urdf_on_floor(kind: str = "continuous", friction: float = 0.0) -> mujoco.MjM
     return spec.compile()
 
 
+def boxes_on_floor(memory: str) -> mujoco.MjModel:
+    """Ten boxes that touch the floor, in data with this much memory."""
+    bodies = "".join(
+        f"<body pos='{i} 0 .09'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
+        for i in range(10)
+    )
+    return mujoco.MjModel.from_xml_string(
+        f"<mujoco><size memory='{memory}'/><worldbody><geom type='plane' size='1 1 1'/>{bodies}"
+        "</worldbody></mujoco>"
+    )
+
+
 def set_controls(model: mujoco.MjModel, data: mujoco.MjData, step: int) -> None:
     """Controls that vary with time."""
     data.ctrl[:] = 0.3 * np.sin(0.05 * step + np.arange(model.nu))
