@@ -160,7 +160,7 @@ static void sum_islands(const struct sap_islands *islands, int32_t begin, int32_
 }
 
 static void sum_up(const struct sap_islands *islands, const struct sap_plan *plan,
-                   sap_solution *solution) {
+                   const sap_settings *settings, sap_solution *solution) {
   struct sap_sums all = {.outcome = SAP_CONVERGED, .tree = -1};
   for (int32_t k = 0; k * SUMMED < plan->graph.n_islands; ++k) {
     add(&all, &islands->sums[k]);
@@ -174,9 +174,14 @@ static void sum_up(const struct sap_islands *islands, const struct sap_plan *pla
   solution->assembly_seconds = all.assembly_seconds;
   solution->factor_seconds = all.factor_seconds;
   solution->line_search_seconds = all.line_search_seconds;
-  const double scale = sqrt(fmax(all.momentum, all.impulse));
-  solution->momentum_error = sap_momentum_error(sqrt(all.gradient), scale); /* (24) */
-  solution->complementarity_error =                                         /* (25) */
+  const double gradient = sqrt(all.gradient), scale = sqrt(fmax(all.momentum, all.impulse));
+  /* an island has come to the end of double precision, but the whole problem meets (20) */
+  if (all.outcome == SAP_STALLED &&
+      gradient <= settings->absolute_tolerance + settings->relative_tolerance * scale) {
+    solution->outcome = SAP_CONVERGED;
+  }
+  solution->momentum_error = sap_momentum_error(gradient, scale); /* (24) */
+  solution->complementarity_error =                               /* (25) */
       all.complementarity == 0
           ? 0
           : all.complementarity / (double)(plan->triples.n_contacts + plan->graph.sizes.n_rows) /
@@ -327,7 +332,7 @@ int sap_islands_solve(struct sap_islands *islands, struct sap_threads *threads,
   if (share.n_wrong > 0) {
     return 0;
   }
-  sum_up(islands, plan, solution);
+  sum_up(islands, plan, job->settings, solution);
   if (islands->records.capacity > 0) {
     gather_records(islands, n_islands);
   }

@@ -58,3 +58,32 @@ def test_line_searches_at_round_off_end_where_nothing_moves(solver):
             squeezed(np.random.default_rng(seed), v_star=1.0), settings=settings
         )
         assert solution.line_search_trials <= 130 * solution.iterations
+
+
+@implementations
+def test_a_whole_that_meets_its_tolerance_has_converged(solver, rng):
+    """One island comes to the end of double precision first, beside one of much more momentum."""
+    B = rng.normal(size=(6, 6))
+    A = np.zeros((9, 9))
+    A[:6, :6] = B @ B.T + np.eye(6)
+    A[6:, 6:] = 2.0**40 * np.eye(3)
+    J = np.zeros((15, 9))
+    J[:12, :6] = rng.normal(size=(12, 6))
+    J[12:, 6:] = np.eye(3)
+    R = np.array([1e-3] * 4 + [2.0**-40])
+    arrays = {"mu": [0.5] * 5, "R_t": R, "R_n": R, "v_hat_n": [0.1] * 4 + [0.0]}
+    v_star = np.append(rng.normal(size=6), [0.0, 0.0, -1.0])
+    settings = SapSettings(relative_tolerance=1e-18, absolute_tolerance=0.0)
+
+    alone = ContactProblem.from_dense(
+        A=A[:6, :6],
+        v_star=v_star[:6],
+        J=J[:12, :6],
+        dt=0.01,
+        **{name: values[:4] for name, values in arrays.items()},
+    )
+    assert solver.solve(alone, settings=settings).status == Status.stalled
+    both = ContactProblem.from_dense(A=A, v_star=v_star, J=J, trees=[6, 3], dt=0.01, **arrays)
+    solution = solver.solve(both, settings=settings)
+    assert solution.momentum_error <= 1e-18
+    assert solution.status == Status.converged

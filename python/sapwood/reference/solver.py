@@ -81,6 +81,9 @@ def solve(
     bound = float(np.linalg.norm(bounds))
     worst = max(runs, key=lambda run: int(run.status), default=None)
     status = Status.converged if worst is None else worst.status
+    tolerance = settings.absolute_tolerance + settings.relative_tolerance * point.scale
+    if status == Status.stalled and point.gradient_norm <= tolerance:
+        status = Status.converged  # an island is at the end of precision, the whole meets (20)
     if not point.finite:  # islands that are finite may have sums that are not
         status = Status.non_finite
     history = None
