@@ -1,4 +1,4 @@
-/* The stepper behind sapwood.h: gather, regularize and solve, scatter.
+/* The stepper behind sapwood/stepper.h: gather, regularize and solve, scatter.
  *
  * Ownership: a stepper owns its solver and its workspace; the arrays of the model are the
  * caller's. */

@@ -1,5 +1,5 @@
-/* One step, and the loop over steps. The hooks are held for the contact part alone, so that
- * callbacks of MuJoCo may use the stepper. */
+/* One step, and the loop over steps. The lock of the hooks is held for the contact part alone, so
+ * that callbacks of MuJoCo may use the stepper. */
 #include <math.h>
 #include <string.h>
 
@@ -56,6 +56,7 @@ static int take_contact_part(sap_mujoco_world *world) {
   if (hooks->lock) {
     hooks->lock(hooks->context);
   }
+  world->error = (sap_error){0};
   world->status = sap_stepper_solve(world->stepper, &arrays, &world->error);
   if (world->stepper->took) {
     world->record = sap_stepper_record(world->stepper);

@@ -71,11 +71,12 @@ sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap
     return refuse(error, "model", NAN, "has other sizes than the forest of this stepper");
   }
   const int64_t nmocap = sap_int64_at(model, api->model.nmocap);
-  world->api = api;
-  world->stepper = stepper;
-  world->model = model;
-  world->data = data;
-  world->hooks = (sap_step_hooks){0};
+  *world = (sap_mujoco_world){.api = api,
+                              .stepper = stepper,
+                              .model = model,
+                              .data = data,
+                              .failure = SAP_STEP_TAKEN,
+                              .started = sap_seconds()};
   world->state_length[0] = sap_int64_at(model, api->model.nq);
   world->state_length[1] = stepper->forest.nv;
   world->state_length[2] = sap_int64_at(model, api->model.na);
@@ -83,9 +84,6 @@ sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap
   world->state_length[4] = 3 * nmocap;
   world->state_length[5] = 4 * nmocap;
   world->nsensordata = sap_int64_at(model, api->model.nsensordata);
-  world->options_known = 0;
-  world->failure = SAP_STEP_TAKEN;
-  world->started = sap_seconds();
   return SAP_OK;
 }
 

@@ -13,10 +13,10 @@
 static sap_status check_parameters(const sap_constraints *group, int64_t n_rows,
                                    const sap_group_parameters *p, sap_error *error) {
   const struct sap_kind_entry *kind = sap_kinds[group->kind];
-  for (int32_t k = 0; k < kind->n_parameters; ++k) {
+  for (int32_t k = 0; k < kind->n_parameters && n_rows > 0; ++k) {
     const struct sap_parameter *parameter = &kind->parameter[k];
-    const double *x = p->value[k];
-    if (n_rows > 0 && !x) {
+    const double *x = p->value ? p->value[k] : NULL;
+    if (!x) {
       return sap_invalid(error, parameter->name, -1, NAN, "must be given");
     }
     for (int64_t i = 0; i < n_rows; ++i) {

@@ -1,4 +1,5 @@
-/* Checks of a problem that several files share. The public ones are in sapwood.h. */
+/* Checks of a problem that several files share. The public ones are in
+ * sapwood/problem.h. */
 #ifndef SAPWOOD_PROBLEM_PROBLEM_H
 #define SAPWOOD_PROBLEM_PROBLEM_H
 

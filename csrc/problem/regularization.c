@@ -157,13 +157,13 @@ sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *
   return SAP_OK;
 }
 
-/* what is written must be what the group points at */
+/* what is written must be what the group points at, where it has rows */
 static sap_status check_target(const sap_constraints *group, const sap_group_regularization *to,
                                sap_error *error) {
   const double *const of[] = {group->R, group->v_hat, group->lower, group->upper};
   const double *const written[] = {to->R, to->v_hat, to->lower, to->upper};
   static const char *const names[] = {"R", "v_hat", "lower", "upper"};
-  const int n = to->lower || to->upper ? 4 : 2;
+  const int n = group->n == 0 ? 0 : to->lower || to->upper ? 4 : 2;
   for (int i = 0; i < n; ++i) {
     if (!written[i] || written[i] != of[i]) {
       return sap_fail(error, SAP_INVALID_ARGUMENT, names[i], -1, NAN,

@@ -42,8 +42,8 @@ struct sap_job {
 sap_status sap_islands_fit(struct sap_islands *islands, const sap_settings *settings);
 
 /* Binds and minimises all islands: the solution gets all but the symbolic fields. Where a number of
- * theirs breaks a rule, or the solve was interrupted, nothing is written to its arrays, and 0
- * returned. */
+ * theirs breaks a rule nothing is written to its arrays, and 0 returned; 0 too where the solve was
+ * interrupted, which may have been while helpers wrote. */
 int sap_islands_solve(struct sap_islands *islands, struct sap_threads *threads,
                       const struct sap_job *job, sap_solution *solution);
 

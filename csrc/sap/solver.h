@@ -1,5 +1,5 @@
-/* The solver object behind sapwood.h: settings, the plan of the problem that was solved last, and
- * the workspaces of the threads. */
+/* The solver object behind sapwood/solver.h: settings, the plan of the problem that was solved
+ * last, and the workspaces of the threads. */
 #ifndef SAPWOOD_SAP_SOLVER_H
 #define SAPWOOD_SAP_SOLVER_H
 
@@ -7,7 +7,7 @@
 #include "problem/regularization.h"
 
 struct sap_solver {
-  struct sap_block block; /* that it is in itself */
+  struct sap_block block; /* the memory of the solver itself */
   sap_settings settings;
   struct sap_plan plan;
   struct sap_islands islands;

@@ -192,7 +192,7 @@ sap_status sap_work_count(const sap_problem *problem, const int8_t *regions,
   }
   for (int32_t i = 0; problem->barrier && i < problem->n_contacts && status == SAP_OK; ++i) {
     if (problem->barrier[i] != SAP_BARRIER_NONE) {
-      status = sap_fail(error, SAP_INVALID_ARGUMENT, "core", i, NAN,
+      status = sap_fail(error, SAP_INVALID_ARGUMENT, "barrier", i, NAN,
                         "must be none: operations are counted for the compliant law alone, and for "
                         "one minimisation");
     }

@@ -97,6 +97,11 @@ static void groups_are_regularized_in_place(void) {
     physical[g] = (sap_group_regularization){
         {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value}, to->R, to->v_hat, to->lower, to->upper};
   }
+  /* without rows there are no arrays */
+  REQUIRE(constraints[GROUPS - 1].n == 0);
+  constraints[GROUPS - 1].R = NULL;
+  physical[GROUPS - 1] =
+      (sap_group_regularization){.parameters = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, NULL}};
   const sap_parameters parameters = {.dt = 0.01,
                                      .sigma = 1e-3,
                                      .beta = 1,

@@ -74,6 +74,10 @@ static void what_is_not_of_the_solve_is_refused(void) {
   expect(&(struct sap_work_records){3, below, trials}, 1, "island", 1);
   expect(&(struct sap_work_records){3, island, fewer}, 1, "trials", 2);
   expect(&records, 2, "n_islands", -1);
+  const int8_t barrier[2] = {SAP_BARRIER_NONE, SAP_BARRIER_LOG};
+  scene.problem.barrier = barrier;
+  expect(&records, 1, "barrier", 1);
+  scene.problem.barrier = NULL;
   scene.tree_nv[0] = 0;
   expect(&records, 1, "tree_nv", 0);
 }

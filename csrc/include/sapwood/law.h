@@ -22,8 +22,7 @@ void sap_project(int64_t n, const double *y, const double *mu, const double *R_t
                  double soft_norm, double *gamma, double *G, double *cost, int8_t *region);
 
 /* The same with rigid cores: barrier (n) of enum sap_barrier, kappa (n) > 0 in J and barrier_lambda
- * (n) > 0, the last two read where barrier says so. l = kappa b(s) with s = |P_F(y)|_R/sqrt(kappa)
- * and
+ * (n) > 0, the last two read where barrier says so. l = kappa b(s), s = |P_F(y)|_R/sqrt(kappa), and
  *
  *     log   b = -s log(1-s)/2             exp   b = s^2 exp(barrier_lambda s)/2
  *

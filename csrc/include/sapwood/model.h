@@ -63,7 +63,7 @@ typedef struct sap_forest {
   const int64_t *pair_key; /* sap_pair_key of the two geoms */
   const double *pair_friction;
 
-  /* rigid cores of the geoms (n_geoms); core NULL: none has one */
+  /* rigid cores of the geoms (n_geoms); barrier NULL: none has one, and no other is read */
   const int8_t *barrier;        /* sap_barrier */
   const double *delta;          /* m, > 0 where there is a core */
   const double *barrier_lambda; /* > 0 where there is a core */

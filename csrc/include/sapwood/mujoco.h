@@ -172,7 +172,7 @@ typedef enum sap_step_failure {
   SAP_STEP_MEMORY, /* MuJoCo had no room for all contacts or constraints */
   SAP_STEP_MUJOCO, /* an error of MuJoCo, `message` */
   SAP_STEP_FAULT,  /* sap_fault `code` at `index` */
-  SAP_STEP_ARGUMENT, /* sap_status in `status` and `error` */
+  SAP_STEP_ARGUMENT, /* `status`, and `error` where it has one: zeros elsewhere */
   SAP_STEP_OUTCOME,  /* sap_outcome `code` without a velocity, `index` the tree or -1 */
   SAP_STEP_OPTIONS,  /* options of the model are not those that were accepted */
   SAP_STEP_FAILURES
@@ -189,8 +189,9 @@ typedef struct sap_mujoco_options {
 /* What a caller may want to do during a run. Each function may be NULL. */
 typedef struct sap_step_hooks {
   void *context;
-  void (*lock)(void *context);   /* around the contact part, where threads, or callbacks of the */
-  void (*unlock)(void *context); /* engine, share a stepper */
+  /* around the contact part, where threads, or callbacks of the engine, share a stepper */
+  void (*lock)(void *context);
+  void (*unlock)(void *context);
   /* between steps, `now` by a steady clock in s: anything but 0 ends the run */
   int (*stop)(void *context, double now);
 } sap_step_hooks;

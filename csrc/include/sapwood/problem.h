@@ -72,8 +72,9 @@ typedef struct sap_problem {
   int32_t n_groups;
   const sap_constraints *groups; /* (n_groups) of other kinds; NULL where there are none */
   const int8_t *barrier;         /* (n_contacts) of sap_barrier; NULL: none has one */
-  const double *kappa;           /* (n_contacts), > 0 where there is a core, its energy, J */
-  const double *barrier_lambda;  /* (n_contacts), > 0 where there is an exp core, dimensionless */
+  /* (n_contacts) each; may be NULL where no core reads it */
+  const double *kappa;          /* > 0, its energy, J */
+  const double *barrier_lambda; /* > 0, dimensionless: of an exp core */
 } sap_problem;
 
 /* Lengths that follow from the index arrays of a problem. */
@@ -105,11 +106,12 @@ typedef struct sap_group_parameters {
   double sigma; /* dimensionless, > 0 (1e-3): dry friction */
   double beta;  /* near-rigid parameter, dimensionless, >= 0 (0.1) */
   sap_delassus delassus;
-  const double *const *value; /* (sap_kind_parameters(kind)) */
+  const double *const *value; /* (sap_kind_parameters(kind)), read where there are rows */
 } sap_group_parameters;
 
 /* How R, v_hat and the bounds of a group are found, and where they go (n_rows): the arrays that the
- * group points at. lower and upper are NULL where the group has bounds of its own. */
+ * group points at, which are not looked at where it has no rows. lower and upper are NULL where the
+ * group has bounds of its own. */
 typedef struct sap_group_regularization {
   sap_group_parameters parameters;
   double *R, *v_hat, *lower, *upper;

@@ -140,8 +140,8 @@ void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *interrupt
 /* Checks what it reads of the problem, then solves it: blocks of A of trees that no constraint
  * touches are not read. v_guess (nv) may be NULL: v_star; with `islands` it is not used for
  * velocities that are eliminated because no constraint moves them. On a status other than SAP_OK
- * nothing is written to the output arrays. Allocates only when the graph changed and needs more
- * room than any before it. */
+ * nothing is written to the output arrays, unless it is SAP_INTERRUPTED. Allocates only when the
+ * graph changed and needs more room than any before it. */
 sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,
                             sap_solution *solution, sap_error *error);
 

@@ -60,8 +60,8 @@ void sap_stepper_set_interrupt(sap_stepper *stepper, const sap_interrupt *interr
  * solve than in any step before. */
 sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays, sap_error *error);
 
-/* The same without solving and writing: what sap_stepper_problem() is then, is the problem of this
- * state, regularized. */
+/* The same without solving and writing: sap_stepper_problem() then is the problem of this state,
+ * regularized. */
 sap_status sap_stepper_gather(sap_stepper *stepper, const sap_step_arrays *arrays,
                               sap_error *error);
 
@@ -73,6 +73,7 @@ int sap_stepper_took(const sap_stepper *stepper);
 /* what kept it from being taken, and where; index may be NULL */
 sap_fault sap_stepper_fault(const sap_stepper *stepper, int64_t *index);
 
+/* what was solved; kappa, which a solve finds for rigid cores, is NULL */
 const sap_problem *sap_stepper_problem(const sap_stepper *stepper);
 
 /* NULL where the step got to none */

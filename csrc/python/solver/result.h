@@ -6,14 +6,14 @@
 
 /* A sap_solution whose arrays are NumPy arrays. */
 typedef struct sapwood_result {
-  PyArrayObject *v;       /* (nv) */
-  PyArrayObject *gamma;   /* (n_contacts, 3) */
-  PyArrayObject *v_c;     /* (n_contacts, 3) */
-  PyArrayObject *regions; /* (n_contacts) int8 */
-  PyArrayObject *group_gamma,
-      *group_v_c;            /* (n_rows) of all groups; NULL where there are no groups */
-  PyArrayObject *core_scale; /* (n_contacts); NULL where no contact has a core */
-  sap_solution solution;     /* points into the arrays above */
+  PyArrayObject *v;           /* (nv) */
+  PyArrayObject *gamma;       /* (n_contacts, 3) */
+  PyArrayObject *v_c;         /* (n_contacts, 3) */
+  PyArrayObject *regions;     /* (n_contacts) int8 */
+  PyArrayObject *group_gamma; /* (n_rows) of all groups; NULL where there are none, as group_v_c */
+  PyArrayObject *group_v_c;   /* (n_rows) */
+  PyArrayObject *core_scale;  /* (n_contacts); NULL where no contact has a core */
+  sap_solution solution;      /* points into the arrays above */
 } sapwood_result;
 
 /* Allocates the arrays, zeroes the scalars and points `solution` at the arrays. 0, or -1 with

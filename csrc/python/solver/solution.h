@@ -4,9 +4,8 @@
 
 #include "python/solver/result.h"
 
-/* New sapwood.Solution. `seconds` is the wall time of the
- * call into the core; `history` is the array of sapwood_history or Py_None (borrowed). The arrays
- * are shared, not copied. */
+/* New sapwood.Solution. `seconds` is the wall time of the call into the core; `history` is the
+ * array of sapwood_history or Py_None (borrowed). The arrays are shared, not copied. */
 PyObject *sapwood_solution(const sapwood_state *state, const sapwood_result *result,
                            const sap_problem *problem, double seconds, PyObject *history);
 

@@ -1,7 +1,8 @@
 /* _core.Solver: a sap_solver and the lock that serialises its calls.
  *
- * The lock is waited for with the GIL dropped and released before the GIL is taken again, so no
- * Python code runs while it is held: neither another thread nor a finalizer can deadlock on it.
+ * The lock is waited for with the GIL dropped and released before the GIL is taken again, so that
+ * handlers of signals (signals.h) are the only Python code that runs while it is held: neither
+ * another thread nor a finalizer can deadlock on it.
  */
 #include "python/solver/solver.h"
 

@@ -5,13 +5,11 @@
 
 #include "mujoco/world.h"
 #include "python/errors.h"
+#include "python/signals.h"
 #include "python/stepper/engine.h"
 #include "python/stepper/ready.h"
 
 /* ---- hooks ---------------------------------------------------------------------------------- */
-
-/* longest time between two looks for signals, s, unless a step takes longer */
-static const double signal_interval = 0.05;
 
 static void lock(void *context) {
   sapwood_watch *watch = context;
@@ -23,18 +21,14 @@ static void unlock(void *context) {
   sapwood_lock_leave(watch->lock);
 }
 
-/* Lets signals in when the last look is some time ago: 1 with an exception where one of them wants
- * to interrupt. */
+/* sapwood_signals_interrupt() when the last look is some time ago */
 static int look_for_signals(void *context, double now) {
   sapwood_watch *watch = context;
-  if (now - watch->looked < signal_interval) {
+  if (now - watch->looked < SAPWOOD_SIGNAL_INTERVAL) {
     return 0;
   }
   watch->looked = now;
-  const PyGILState_STATE gil = PyGILState_Ensure();
-  const int interrupted = PyErr_CheckSignals() < 0;
-  PyGILState_Release(gil);
-  return interrupted;
+  return sapwood_signals_interrupt(watch->state);
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -54,7 +48,7 @@ int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, sapwood_st
     PyErr_Format(PyExc_ValueError, "%s %s", error.argument, error.rule);
     return -1;
   }
-  *watch = (sapwood_watch){&stepper->lock, world->started};
+  *watch = (sapwood_watch){&stepper->lock, stepper->state, world->started};
   world->hooks = (sap_step_hooks){watch, lock, unlock, signals ? look_for_signals : NULL};
   world->options = stepper->options;
   world->options_known = stepper->options_known;

@@ -7,6 +7,7 @@
 /* what the hooks of a world know */
 typedef struct sapwood_watch {
   sapwood_lock *lock;
+  sapwood_state *state;
   double looked; /* for signals, by a steady clock, s */
 } sapwood_watch;
 
