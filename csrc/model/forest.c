@@ -21,6 +21,40 @@ static sap_status check_lengths(const struct sap_forest *f, sap_error *error) {
   return SAP_OK;
 }
 
+/* arrays that have entries are there */
+static sap_status check_given(const struct sap_forest *f, sap_error *error) {
+  const struct {
+    const char *name;
+    const void *array;
+    int32_t n;
+  } arrays[] = {{"tree_dofadr", f->tree_dofadr, f->n_trees},
+                {"tree_dofnum", f->tree_dofnum, f->n_trees},
+                {"dof_parentid", f->dof_parentid, f->nv},
+                {"damping", f->damping, f->nv},
+                {"M_rownnz", f->M_rownnz, f->nv},
+                {"M_rowadr", f->M_rowadr, f->nv},
+                {"M_colind", f->M_colind, f->nM},
+                {"body_weldid", f->body_weldid, f->n_bodies},
+                {"body_rootid", f->body_rootid, f->n_bodies},
+                {"body_dofadr", f->body_dofadr, f->n_bodies},
+                {"body_dofnum", f->body_dofnum, f->n_bodies},
+                {"body_treeid", f->body_treeid, f->n_bodies},
+                {"geom_bodyid", f->geom_bodyid, f->n_geoms},
+                {"stiffness", f->stiffness, f->n_geoms},
+                {"dissipation_time", f->dissipation_time, f->n_geoms},
+                {"friction", f->friction, f->n_geoms},
+                {"pair_key", f->pair_key, f->n_pairs},
+                {"pair_friction", f->pair_friction, f->n_pairs},
+                {"delta", f->delta, f->barrier ? f->n_geoms : 0},
+                {"barrier_lambda", f->barrier_lambda, f->barrier ? f->n_geoms : 0}};
+  for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a) {
+    if (arrays[a].n > 0 && !arrays[a].array) {
+      return sap_invalid(error, arrays[a].name, -1, NAN, "must be given");
+    }
+  }
+  return SAP_OK;
+}
+
 /* trees tile the dofs in order, and parents lie before their children in the same tree */
 static sap_status check_dofs(const struct sap_forest *f, sap_error *error) {
   int32_t next = 0;
@@ -149,6 +183,9 @@ static sap_status check_materials(const struct sap_forest *f, sap_error *error) 
 
 sap_status sap_forest_check(const struct sap_forest *forest, sap_error *error) {
   sap_status status = check_lengths(forest, error);
+  if (status == SAP_OK) {
+    status = check_given(forest, error);
+  }
   if (status == SAP_OK) {
     status = check_dofs(forest, error);
   }

@@ -311,6 +311,37 @@ static void wrong_forests(void) {
   CHECK_EQUAL(error.index, -1);
 }
 
+#define MEMBER(name) {#name, offsetof(sap_forest, name)}
+
+static void arrays_that_are_missing_are_named(void) {
+  static const struct {
+    const char *name;
+    size_t offset;
+  } arrays[] = {MEMBER(tree_dofadr), MEMBER(tree_dofnum),   MEMBER(dof_parentid),
+                MEMBER(damping),     MEMBER(M_rownnz),      MEMBER(M_rowadr),
+                MEMBER(M_colind),    MEMBER(body_weldid),   MEMBER(body_rootid),
+                MEMBER(body_dofadr), MEMBER(body_dofnum),   MEMBER(body_treeid),
+                MEMBER(geom_bodyid), MEMBER(stiffness),     MEMBER(dissipation_time),
+                MEMBER(friction),    MEMBER(pair_key),      MEMBER(pair_friction),
+                MEMBER(delta),       MEMBER(barrier_lambda)};
+  uint64_t seed = 9;
+  struct model m;
+  make_model(&m, &seed);
+  m.forest.barrier = m.barrier;
+  m.forest.delta = m.delta;
+  m.forest.barrier_lambda = m.barrier_lambda;
+  CHECK_EQUAL(sap_forest_check(&m.forest, NULL), SAP_OK);
+  for (size_t a = 0; a < CHECK_COUNT(arrays); ++a) {
+    sap_forest forest = m.forest;
+    sap_error error = {0};
+    const void *none = NULL;
+    memcpy((char *)&forest + arrays[a].offset, &none, sizeof none);
+    CHECK_EQUAL(sap_forest_check(&forest, &error), SAP_INVALID_ARGUMENT);
+    CHECK_STRING(error.argument, arrays[a].name);
+    CHECK_EQUAL(error.index, -1);
+  }
+}
+
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(mass_and_free_motion),
@@ -319,6 +350,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(forces_of_either_cone),
       CHECK_TEST(faults),
       CHECK_TEST(wrong_forests),
+      CHECK_TEST(arrays_that_are_missing_are_named),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

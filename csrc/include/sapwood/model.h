@@ -72,8 +72,8 @@ typedef struct sap_forest {
 /* key of an unordered pair of geoms */
 int64_t sap_pair_key(const sap_forest *forest, int32_t geom1, int32_t geom2);
 
-/* Checks every index and value; SAP_INVALID_ARGUMENT names the array and the entry. `error` may be
- * NULL, here and below. */
+/* Checks that all arrays are there, every index and value; SAP_INVALID_ARGUMENT names the array and
+ * the entry. `error` may be NULL, here and below. */
 sap_status sap_forest_check(const sap_forest *forest, sap_error *error);
 
 /* what an equality constraint keeps at zero, by its rows */
