@@ -45,9 +45,11 @@ endif()
 string(REPLACE "-O2" "-O3" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
 
 # the dense kernels are compiled once per instruction set where the compiler can; not for the fuzzer,
-# whose instrumentation of the wide ones takes minutes and finds what the others have
+# whose instrumentation of the wide ones takes minutes and finds what the others have, nor to look for
+# races, which kernels have none of
 set(SAPWOOD_MULTI_ISA OFF)
-if(NOT SAPWOOD_FUZZ AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
-   AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+if(NOT SAPWOOD_FUZZ AND NOT SAPWOOD_SANITIZE STREQUAL "THREADS"
+   AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang"
+   AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
   set(SAPWOOD_MULTI_ISA ON)
 endif()

@@ -129,6 +129,9 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   }
   arena = (struct sap_arena){triples->block.base, 0};
   list = carve(&arena, n, n_rows);
+  if (!list.tree_a || !list.tree_b || !list.law) {
+    return SAP_OUT_OF_MEMORY; /* for the analyzer: there is room */
+  }
   add_contacts(&list, problem);
   add_groups(&list, problem);
   triples->tree_a = list.tree_a;
