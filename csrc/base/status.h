@@ -19,4 +19,12 @@ static inline sap_status sap_invalid(sap_error *error, const char *argument, int
 sap_status sap_fail_whole(sap_error *error, sap_status status, sap_error_kind kind,
                           const char *argument, int64_t index, double value, const char *rule);
 
+/* says that a failure is one of group g; returns status */
+static inline sap_status sap_of_group(sap_status status, int32_t g, sap_error *error) {
+  if (status != SAP_OK && error) {
+    error->group = g;
+  }
+  return status;
+}
+
 #endif

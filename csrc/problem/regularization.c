@@ -185,9 +185,7 @@ sap_status sap_regularize_with(const sap_problem *problem, const sap_sizes *size
     if (status == SAP_OK) {
       status = sap_regularize_rows(problem, &problem->groups[g], &groups[g], masses, error);
     }
-    if (status != SAP_OK && error) {
-      error->group = g;
-    }
+    sap_of_group(status, g, error);
   }
   return status;
 }
