@@ -12,7 +12,7 @@ _Static_assert(sizeof status_text / sizeof *status_text == SAP_INTERRUPTED + 1,
                "one text per status");
 
 static const char *const outcome_text[] = {
-    "converged", "stalled", "iteration_limit", "breakdown", "non_finite",
+    "converged", "stalled", "iteration_limit", "friction_limit", "breakdown", "non_finite",
 };
 _Static_assert(sizeof outcome_text / sizeof *outcome_text == SAP_NON_FINITE + 1,
                "one text per outcome");

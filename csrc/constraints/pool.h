@@ -18,6 +18,7 @@ enum sap_law_name {
 struct sap_contacts {
   double *mu, *R_t, *R_n;
   double *inverse_R_t, *inverse_R_n, *mu_hat, *share;
+  double *bound;   /* b of the friction, where it is not convex: disk.h */
   double *slip[2]; /* t where a contact slides, else 0 */
   int8_t *region;
 };
@@ -39,6 +40,10 @@ struct sap_clamps {
 
 struct sap_pool {
   double soft; /* eps_s^2 */
+
+  /* how friction acts at present: convex, bounded by b as it stands, or by b = mu gamma_n, which
+   * evaluation then writes */
+  sap_friction friction;
 
   /* (n): v_c at the iterate, and its change along the line */
   double *v_hat[3], *v_c[3], *dv_c[3];

@@ -254,6 +254,8 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
                         .regions = solution->regions,
                         .group_gamma = solution->group_gamma,
                         .group_v_c = solution->group_v_c,
+                        .spin_gamma = solution->spin_gamma,
+                        .spin_v_c = solution->spin_v_c,
                         .barrier_scale = solution->barrier_scale};
   sap_problem complete;
   sap_status status = prepare(solver, problem, physical, solver->settings.islands, &complete,
@@ -265,6 +267,7 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
     return status;
   }
   found.n_islands = graph->n_islands;
+  found.coulomb_error = NAN;
   const struct sap_job job = {&complete, v_guess, &solver->settings};
   if (!sap_islands_solve(&solver->islands, rouse(solver), &job, &found)) {
     return solver->interruption.wanted ? SAP_INTERRUPTED

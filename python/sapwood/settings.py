@@ -12,6 +12,7 @@ from sapwood import _core
 LineSearch = Literal["exact", "backtracking"]
 Start = Literal["newton", "sticking"]
 Factorization = Literal["supernodal", "dense", "cholmod"]
+Friction = Literal["convex", "lagged", "coulomb"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,10 @@ class SapSettings:
         Find the directions of islands of 72 velocities and more in single precision (supernodal, no
         rigid cores); double takes over where that fails. Everything else, and so the accuracy of
         the solution, is in double precision.
+    friction : {"convex", "lagged", "coulomb"}
+        The law of friction: that of the paper, where a contact that slides also glides, v_n > 0;
+        friction bounded by b = mu gamma_n of the step before (``problem.friction_bound``); or exact
+        Coulomb friction, b = mu gamma_n of this step.
     soft_norm : float
         eps_s in N s: |y_t| is replaced by sqrt(|y_t|^2 + eps_s^2). 0 is the exact law.
     islands : bool
@@ -89,6 +94,7 @@ class SapSettings:
     turning: bool = True
     factorization: Factorization = "supernodal"
     mixed_precision: bool = True
+    friction: Friction = "convex"
     soft_norm: float = 0.0
     islands: bool = True
     record_history: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +23,12 @@ class Status(enum.IntEnum):
     """No decrease was left at machine precision before the criterion held."""
     iteration_limit = 2
     """The iteration limit came first."""
-    breakdown = 3
+    friction_limit = 3
+    """No forces were found that obey Coulomb's law, of which there may be none: the best iterate is
+    kept, and ``solution.coulomb_error`` says how far off it is."""
+    breakdown = 4
     """The Hessian lost positive definiteness to round-off; ``solution.tree`` says where."""
-    non_finite = 4
+    non_finite = 5
     """A velocity or an impulse overflowed."""
 
     def __str__(self) -> str:
@@ -114,6 +118,10 @@ class Solution(_core.SolutionValues):
         Tree at which the factorization broke down, else -1.
     constraints : tuple of ConstraintSolution
         Impulses of each group of constraints of the problem.
+    coulomb_error : float
+        e_c, dimensionless: e_m of v with the friction that Coulomb's law gives for the normal
+        impulses at v. NaN for convex friction. The proved bounds are those of the convex problem
+        with friction bounded by b as the solve ended with it: nothing is proved of b.
     core_scale : ndarray (n_contacts,) or None
         delta of each core as it was used over that of the problem: above 1 for a contact that
         started too deep, or that a moving surface left no room. None where no contact has a core.
@@ -138,6 +146,7 @@ class Solution(_core.SolutionValues):
     timing: dict[str, float] = dataclasses.field()  # no default: not the descriptor of the base
     tree: int = -1
     constraints: tuple[ConstraintSolution, ...] = ()
+    coulomb_error: float = math.nan
     core_scale: NDArray[np.float64] | None = None
 
     @property

@@ -229,6 +229,19 @@ def test_a_reader_that_leaves_is_no_error_text():
         assert process.wait(timeout=120) == 1
 
 
+def test_ctrl_c_while_an_object_is_made_is_one_line(monkeypatch, capsys):
+    class HalfMade:
+        def __init__(self):
+            raise KeyboardInterrupt
+
+        def __del__(self):
+            raise AttributeError("made by half")
+
+    monkeypatch.setattr(sapwood, "load_problem", lambda _: HalfMade())
+    assert sapwood.cli.main(["solve", str(FILES[0])]) == 130
+    assert capsys.readouterr().err == "sapwood: interrupted\n"
+
+
 def test_ctrl_c_during_solve_is_one_line():
     line = [sys.executable, "-u", "-m", "sapwood", "solve", str(FILES[0]), "--repeat", "1000000000"]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -50,6 +50,20 @@ typedef struct sap_constraints {
   const double *upper;   /* (n_rows), >= lower, may be INFINITY */
 } sap_constraints;
 
+/* Torsional and rolling friction of contacts: their cone (Eq. 2 of the paper, with more components)
+ *
+ *     sqrt(|gamma_t|^2/mu^2 + sum_k gamma_k^2/mu_k^2) <= gamma_n
+ *
+ * where gamma_k is the impulse, N m s, about the axis k of (n, t1, t2). With R_k = R_t (mu/mu_k)^2
+ * it is a circular cone of the components gamma_k mu/mu_k, in every law of friction. A component
+ * with mu_k = 0 has no friction. */
+typedef struct sap_spin {
+  int32_t n;              /* contacts that have it */
+  const int32_t *contact; /* (n) ascending; their mu must be > 0 */
+  const double *J;        /* flat: rows about (n, t1, t2), rad/s, per contact as sap_problem.J */
+  const double *mu;       /* (n, 3) >= 0: torsional, rolling about t1 and t2, m */
+} sap_spin;
+
 /* One contact problem. Trees are concatenated in v; nv = sum of tree_nv.
  * tree_a[i] is the first tree of contact i (never -1), tree_b[i] the second one, or -1 when the
  * other side is the world or the same tree. tree_a[i] != tree_b[i].
@@ -75,6 +89,10 @@ typedef struct sap_problem {
   /* (n_contacts) each; may be NULL where no core reads it */
   const double *kappa;          /* > 0, its energy, J */
   const double *barrier_lambda; /* > 0, dimensionless: of an exp core */
+  const sap_spin *spin;         /* NULL: no contact has torsional or rolling friction */
+  /* (n_contacts) bound b >= 0 of the friction of each contact, N s, NaN where it is not known; read
+   * for lagged friction. NULL: none is known */
+  const double *friction_bound;
 } sap_problem;
 
 /* Lengths that follow from the index arrays of a problem. */

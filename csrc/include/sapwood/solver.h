@@ -13,6 +13,17 @@ typedef enum sap_line_search {
   SAP_LINE_SEARCH_BACKTRACKING
 } sap_line_search;
 
+/* The law of friction.
+ *
+ *     convex   gamma in the cone, of maximum dissipation: a contact that slides also glides, v_n > 0
+ *     lagged   normal and tangential part apart, |gamma_t| <= b, b = mu gamma_n of the step before
+ *     coulomb  the same with b = mu gamma_n of this step */
+typedef enum sap_friction {
+  SAP_FRICTION_CONVEX = 0,
+  SAP_FRICTION_LAGGED,
+  SAP_FRICTION_COULOMB
+} sap_friction;
+
 /* First direction of an island. */
 typedef enum sap_start {
   SAP_START_NEWTON = 0, /* Algorithm 1: from the regions at the guess */
@@ -43,6 +54,7 @@ typedef struct sap_settings {
   int32_t mixed_precision;         /* 1: supernodal, the directions of islands of 72 velocities and
                                       more without cores in single precision, while that will
                                       do: 1 */
+  sap_friction friction;           /* convex */
   double soft_norm;                /* eps_s in N s, 0 is the exact law: 0 */
   int32_t islands;                 /* 1: each island is solved and stopped by itself, without the
                                       velocities that no constraint moves: 1 */
@@ -65,8 +77,10 @@ typedef enum sap_outcome {
   SAP_CONVERGED = 0,
   SAP_STALLED, /* no decrease left at machine precision before (20) held */
   SAP_ITERATION_LIMIT,
-  SAP_BREAKDOWN, /* the Hessian lost positive definiteness to round-off; `tree` says where */
-  SAP_NON_FINITE /* overflow: a velocity, an impulse, the cost or a norm is infinite or NaN */
+  SAP_FRICTION_LIMIT, /* no forces were found that obey Coulomb's law, of which there may be none:
+                         the best iterate */
+  SAP_BREAKDOWN,      /* the Hessian lost positive definiteness to round-off; `tree` says where */
+  SAP_NON_FINITE      /* overflow: a velocity, an impulse, the cost or a norm is infinite or NaN */
 } sap_outcome;
 
 const char *sap_outcome_text(sap_outcome outcome);
@@ -94,6 +108,8 @@ typedef struct sap_solution {
   int8_t *regions;     /* (n_contacts) of sap_region, or NULL */
   double *group_gamma; /* (n_rows) rows of the groups one after the other, or NULL */
   double *group_v_c;   /* (n_rows) or NULL */
+  double *spin_gamma;  /* (spin->n, 3), N m s, or NULL */
+  double *spin_v_c;    /* (spin->n, 3), rad/s, or NULL */
   /* (n_contacts) delta of each core as it was used over that of the problem, sqrt of the same for
    * kappa: 1 but for contacts that started too deep; or NULL */
   double *barrier_scale;
@@ -108,10 +124,14 @@ typedef struct sap_solution {
                                    velocities of each tree were moved by constraints */
   double momentum_error;   /* e_m (24) over the trees that a constraint touches; 0 without any */
   double complementarity_error; /* e_mu (25) */
-  double velocity_error_bound;  /* proved: |v - v_min|_A <= this, sqrt(J), round-off included */
-  double cost_gap_bound;        /* proved: l(v) - l_min <= this, J */
-  double cost;                  /* l_p(v), J */
-  double symbolic_seconds;      /* graph, order, junction tree */
+  /* e_c: e_m of v with the friction that Coulomb's law gives for the normal impulses at v; NaN for
+   * convex friction. The bounds below are those of the convex problem whose friction is bounded by
+   * b: what is proved of v at the bounds that it ended with, not of the bounds. */
+  double coulomb_error;
+  double velocity_error_bound; /* proved: |v - v_min|_A <= this, sqrt(J), round-off included */
+  double cost_gap_bound;       /* proved: l(v) - l_min <= this, J */
+  double cost;                 /* l_p(v), J */
+  double symbolic_seconds;     /* graph, order, junction tree */
   /* summed over the threads */
   double assembly_seconds;    /* with record_history, else 0: evaluating contacts, assembling H */
   double factor_seconds;      /* with record_history, else 0: factoring H and solving with it */

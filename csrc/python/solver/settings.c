@@ -16,11 +16,13 @@ typedef struct field {
 
 static const char *const line_searches[] = {"exact", "backtracking", NULL};
 static const char *const starts[] = {"newton", "sticking", NULL};
+static const char *const frictions[] = {"convex", "lagged", "coulomb", NULL};
 static const char *const factorization_names[] = {"supernodal", "dense", "cholmod", NULL};
 
 /* the enums are stored as int */
 _Static_assert(sizeof(sap_line_search) == sizeof(int), "sap_line_search is not an int");
 _Static_assert(sizeof(sap_start) == sizeof(int), "sap_start is not an int");
+_Static_assert(sizeof(sap_friction) == sizeof(int), "sap_friction is not an int");
 _Static_assert(sizeof(sap_factorization) == sizeof(int), "sap_factorization is not an int");
 
 #define FIELD(kind, name) {#name, kind, offsetof(sap_settings, name), NULL}
@@ -41,6 +43,7 @@ static const field fields[] = {
     FIELD(BOOLEAN, turning),
     CHOICE_FIELD(factorization, factorization_names),
     FIELD(BOOLEAN, mixed_precision),
+    CHOICE_FIELD(friction, frictions),
     FIELD(REAL, soft_norm),
     FIELD(BOOLEAN, islands),
     FIELD(BOOLEAN, record_history),

@@ -174,6 +174,7 @@ static PyMemberDef members[] = {
     NUMBER(momentum_error, "e_m (24)"),
     NUMBER(complementarity_error, "e_mu (25)"),
     NUMBER(velocity_error_bound, "bound on |v - v_min|_A, sqrt(J)"),
+    NUMBER(coulomb_error, "e_c, dimensionless; NaN for convex friction"),
     NUMBER(cost_gap_bound, "bound on the cost above its minimum, J"),
     NUMBER(cost, "l_p(v), J"),
     VALUE(symbolic_reused, T_BOOL, symbolic_reused, "the graph was that of the call before"),

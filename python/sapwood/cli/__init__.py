@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -47,7 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         tell("error: out of memory")
         return FAILURE
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        _take_apart(interrupt)
         tell("interrupted")
         return INTERRUPTED
     except OSError as error:
@@ -68,6 +70,13 @@ def _prepare_streams() -> None:
         elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             # names of files are no text in every language
             stream.reconfigure(errors="backslashreplace")
+
+
+def _take_apart(interrupt: KeyboardInterrupt) -> None:
+    """Let go of what was being made when Ctrl-C came: half-made objects may complain of it."""
+    hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+    traceback.clear_frames(interrupt.__traceback__)
+    sys.unraisablehook = hook
 
 
 def _close_output() -> None:
