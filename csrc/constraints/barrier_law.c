@@ -10,8 +10,9 @@
 #include "constraints/barrier.h"
 #include "constraints/contact_law.h"
 
-static int32_t claim(const sap_problem *problem, int32_t *law) {
+static int32_t claim(const sap_problem *problem, sap_friction friction, int32_t *law) {
   int32_t n = 0;
+  (void)friction;
   for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
     if (problem->barrier[i] != SAP_BARRIER_NONE) {
       ++n;
@@ -23,13 +24,17 @@ static int32_t claim(const sap_problem *problem, int32_t *law) {
   return n;
 }
 
-static sap_status check_given(const sap_problem *problem, const sap_parameters *parameters,
-                              sap_error *error) {
+static sap_status check_given(const sap_problem *problem, sap_friction friction,
+                              const sap_parameters *parameters, sap_error *error) {
   const int has_delta = parameters && parameters->delta;
   for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
     const int8_t barrier = problem->barrier[i];
     if (barrier < SAP_BARRIER_NONE || barrier > SAP_BARRIER_EXP) {
       return sap_invalid(error, "barrier", i, barrier, "must be a sap_barrier");
+    }
+    if (barrier != SAP_BARRIER_NONE && friction != SAP_FRICTION_CONVEX) {
+      return sap_invalid(error, "barrier", i, barrier,
+                         "needs convex friction: a core is one of the whole cone");
     }
     if (barrier != SAP_BARRIER_NONE && !problem->kappa && !has_delta) {
       return sap_invalid(error, "kappa", -1, NAN, "must be given where a contact has a core");

@@ -27,8 +27,8 @@ static void write_vectors(const int32_t *contact, int32_t begin, int32_t end, do
   }
 }
 
-static int32_t write(const struct sap_pool *pool, int32_t begin, int32_t end,
-                     const struct sap_origin *origin, const sap_solution *solution) {
+int32_t sap_contact_write(const struct sap_pool *pool, int32_t begin, int32_t end,
+                          const struct sap_origin *origin, const sap_solution *solution) {
   const int32_t *contact = origin->triple;
   write_vectors(contact, begin, end, pool->gamma, solution->gamma);
   write_vectors(contact, begin, end, pool->v_c, solution->v_c);
@@ -66,7 +66,7 @@ static double difference(const struct sap_pool *p, int32_t begin, int32_t end, d
   return sum;
 }
 
-static void stick(struct sap_pool *pool, int32_t begin, int32_t end) {
+void sap_contact_stick(struct sap_pool *pool, int32_t begin, int32_t end) {
   /* gamma = y and G = R^-1 for the touching contacts */
   for (int32_t i = begin; i < end; ++i) {
     const double sticks = pool->v_hat[2][i] > 0;
@@ -94,8 +94,8 @@ static void bound_impulse_error(const struct sap_contact *c, const double v_c[3]
   }
 }
 
-static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocity_error,
-                  double impulse_error) {
+void sap_contact_bound(struct sap_pool *p, int32_t begin, int32_t end, double velocity_error,
+                       double impulse_error) {
   double *const *error = p->dv_c;
   for (int32_t i = begin; i < end; ++i) {
     const double v_c[3] = {p->v_c[0][i], p->v_c[1][i], p->v_c[2][i]};
@@ -131,9 +131,9 @@ const struct sap_law sap_law_contact = {
     .loops = SAP_LOOPS(contact_loops),
     .projects = 1,
     .bind = bind,
-    .write = write,
+    .write = sap_contact_write,
     .difference = difference,
-    .stick = stick,
-    .bound = bound,
+    .stick = sap_contact_stick,
+    .bound = sap_contact_bound,
     .complementarity = complementarity,
 };

@@ -5,6 +5,13 @@
 
 #include "constraints/laws.h"
 
+/* what laws share whose impulses are projections in the norm of R: columns of sap_laws */
+int32_t sap_contact_write(const struct sap_pool *pool, int32_t begin, int32_t end,
+                          const struct sap_origin *origin, const sap_solution *solution);
+void sap_contact_stick(struct sap_pool *pool, int32_t begin, int32_t end);
+void sap_contact_bound(struct sap_pool *pool, int32_t begin, int32_t end, double velocity_error,
+                       double impulse_error);
+
 /* of one contact: the difference, and the costs at both ends */
 double sap_contact_difference(const struct sap_pool *pool, int32_t i, double alpha, double *cost_0,
                               double *cost_alpha);

@@ -25,6 +25,11 @@ struct sap_law_loops {
    * or a row is beyond its bounds, from the next y and dual */
   void (*predict)(struct sap_pool *pool, int32_t begin, int32_t end);
   void (*blend)(struct sap_pool *pool, int32_t begin, int32_t end);
+
+  /* Of laws that know Coulomb's friction, else NULL (coulomb.h): x_c <- U x_c, the unsymmetric part
+   * of -dgamma/dv_c; and the impulses of Coulomb's law at y minus those of the bounds held. */
+  void (*couple)(const struct sap_pool *pool, int32_t begin, int32_t end, double *const x_c[3]);
+  void (*depart)(const struct sap_pool *pool, int32_t begin, int32_t end, double *const gamma[3]);
 };
 
 struct sap_law {
@@ -38,15 +43,15 @@ struct sap_law {
    * round_off.c can bound its error without `bound` */
   int projects;
 
-  /* Contacts of the problem that are under it: marks them in law (n_contacts), which may be NULL,
+  /* Contacts of the problem that are under it, with such friction: marks them in law (n_contacts), which may be NULL,
    * and returns their number. NULL for laws of rows, and for the first one of the table, which has
    * the contacts that are left. */
-  int32_t (*claim)(const sap_problem *problem, int32_t *law);
+  int32_t (*claim)(const sap_problem *problem, sap_friction friction, int32_t *law);
 
   /* are the arrays of the problem that it alone reads there, kappa perhaps as delta of parameters
    * that are not NULL? And do their values obey its rules? NULL where it reads none. */
-  sap_status (*check_given)(const sap_problem *problem, const sap_parameters *parameters,
-                            sap_error *error);
+  sap_status (*check_given)(const sap_problem *problem, sap_friction friction,
+                            const sap_parameters *parameters, sap_error *error);
   sap_status (*check)(const sap_problem *problem, sap_error *error);
 
   /* its arrays in the pool, for n triples; NULL where it needs none */
@@ -80,7 +85,7 @@ struct sap_law {
   int32_t (*fit)(struct sap_pool *pool, int32_t begin, int32_t end, double least);
 };
 
-extern const struct sap_law sap_law_contact, sap_law_barrier, sap_law_clamp;
+extern const struct sap_law sap_law_contact, sap_law_disk, sap_law_barrier, sap_law_clamp;
 
 extern const struct sap_law *const sap_laws[SAP_N_LAWS];
 

@@ -9,6 +9,7 @@
 
 enum sap_law_name {
   SAP_LAW_CONTACT = 0, /* compliant friction: contact.h */
+  SAP_LAW_DISK,        /* friction with a bound of its own: disk.h */
   SAP_LAW_BARRIER,     /* the same with a rigid core: barrier.h */
   SAP_LAW_CLAMP,       /* clamped rows: clamp.h */
   SAP_N_LAWS

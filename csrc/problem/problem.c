@@ -147,12 +147,12 @@ sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t en
   return SAP_OK;
 }
 
-sap_status sap_check_laws_given(const sap_problem *problem, const sap_parameters *parameters,
-                                sap_error *error) {
+sap_status sap_check_laws_given(const sap_problem *problem, sap_friction friction,
+                                const sap_parameters *parameters, sap_error *error) {
   sap_status status = SAP_OK;
   for (int law = 0; law < SAP_N_LAWS && status == SAP_OK; ++law) {
     if (sap_laws[law]->check_given) {
-      status = sap_laws[law]->check_given(problem, parameters, error);
+      status = sap_laws[law]->check_given(problem, friction, parameters, error);
     }
   }
   return status;
@@ -245,7 +245,7 @@ sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *al
   }
   status = sap_check_groups_given(problem, error);
   if (status == SAP_OK) {
-    status = sap_check_laws_given(problem, NULL, error);
+    status = sap_check_laws_given(problem, SAP_FRICTION_CONVEX, NULL, error);
   }
   if (status == SAP_OK) {
     status = sap_check_constraints(problem, &sizes, error);

@@ -30,8 +30,8 @@ sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t en
 
 /* the arrays that the laws of contacts read are there: of rigid cores kappa, or delta of parameters
  * that are not NULL */
-sap_status sap_check_laws_given(const sap_problem *problem, const sap_parameters *parameters,
-                                sap_error *error);
+sap_status sap_check_laws_given(const sap_problem *problem, sap_friction friction,
+                                const sap_parameters *parameters, sap_error *error);
 
 /* A, v_star and the arrays of the contacts are there */
 sap_status sap_check_given(const sap_problem *problem, sap_error *error);

@@ -31,7 +31,8 @@ static void add(struct list *list, int32_t n_contacts, int32_t tree_a, int32_t t
   ++list->n;
 }
 
-static void add_contacts(const struct list *list, const sap_problem *problem) {
+static void add_contacts(const struct list *list, const sap_problem *problem,
+                         sap_friction friction) {
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
     list->tree_a[i] = problem->tree_a[i];
     list->tree_b[i] = problem->tree_b[i];
@@ -39,7 +40,7 @@ static void add_contacts(const struct list *list, const sap_problem *problem) {
   }
   for (int law = 0; law < SAP_N_LAWS; ++law) {
     if (sap_laws[law]->claim) {
-      sap_laws[law]->claim(problem, list->law);
+      sap_laws[law]->claim(problem, friction, list->law);
     }
   }
 }
@@ -92,9 +93,10 @@ static struct list carve(struct sap_arena *arena, size_t n, size_t n_rows) {
                        .rows = sap_arena_take(arena, n_rows, sizeof(struct sap_triple_rows))};
 }
 
-static void find_laws(struct sap_triples *triples, const sap_problem *problem) {
+static void find_laws(struct sap_triples *triples, const sap_problem *problem,
+                      sap_friction friction) {
   for (int law = 0; law < SAP_N_LAWS; ++law) {
-    triples->present[law] = sap_laws[law]->claim && sap_laws[law]->claim(problem, NULL) > 0;
+    triples->present[law] = sap_laws[law]->claim && sap_laws[law]->claim(problem, friction, NULL) > 0;
   }
   for (int32_t g = 0; g < problem->n_groups; ++g) {
     triples->present[sap_kinds[problem->groups[g].kind]->law] |= problem->groups[g].n > 0;
@@ -107,10 +109,10 @@ static void find_laws(struct sap_triples *triples, const sap_problem *problem) {
 }
 
 sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *problem,
-                            const sap_allocator *memory) {
+                            sap_friction friction, const sap_allocator *memory) {
   const int32_t n_contacts = problem->n_contacts;
   struct list list = {0};
-  find_laws(triples, problem);
+  find_laws(triples, problem, friction);
   add_groups(&list, problem);
   triples->n = n_contacts + list.n;
   triples->n_contacts = n_contacts;
@@ -132,7 +134,7 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   if (!list.tree_a || !list.tree_b || !list.law) {
     return SAP_OUT_OF_MEMORY; /* for the analyzer: there is room */
   }
-  add_contacts(&list, problem);
+  add_contacts(&list, problem, friction);
   add_groups(&list, problem);
   triples->tree_a = list.tree_a;
   triples->tree_b = list.tree_b;

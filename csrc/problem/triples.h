@@ -24,6 +24,6 @@ struct sap_triples {
 /* Lists the triples of a problem whose sizes have been checked; valid until the next call.
  * SAP_OUT_OF_MEMORY, or SAP_OK. */
 sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *problem,
-                            const sap_allocator *memory);
+                            sap_friction friction, const sap_allocator *memory);
 
 #endif

@@ -177,10 +177,11 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     status = sap_check_groups_given(problem, error);
   }
   if (status == SAP_OK) {
-    status = sap_check_laws_given(problem, physical ? physical->parameters : NULL, error);
+    status = sap_check_laws_given(problem, solver->settings.friction,
+                                  physical ? physical->parameters : NULL, error);
   }
   if (status == SAP_OK) {
-    status = sap_triples_list(&plan->triples, problem, &plan->memory);
+    status = sap_triples_list(&plan->triples, problem, solver->settings.friction, &plan->memory);
   }
   if (status == SAP_OK && reduce) {
     status = sap_reduction_find(&plan->reduction, problem, &plan->triples, plan->kernels,

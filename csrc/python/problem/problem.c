@@ -327,7 +327,7 @@ static int check_values(const sapwood_problem *self) {
   sap_error error = {0};
   sap_status status;
   Py_BEGIN_ALLOW_THREADS
-  status = sap_check_laws_given(&self->problem, NULL, &error);
+  status = sap_check_laws_given(&self->problem, SAP_FRICTION_CONVEX, NULL, &error);
   if (status == SAP_OK) {
     status = sap_check_constraints(&self->problem, &self->sizes, &error);
   }

@@ -1,0 +1,23 @@
+#include "constraints/disk.h"
+
+double sap_disk_cost_difference(const struct sap_contact *c, double b,
+                                const struct sap_contact_state *from,
+                                const struct sap_contact_state *to, const double dy[3]) {
+  /* x_b^2 - x_a^2 = (x_b - x_a)(x_b + x_a) */
+  const double gamma_n = from->gamma_n + to->gamma_n;
+  const double dgamma_n =
+      from->gamma_n > 0 && to->gamma_n > 0 ? dy[2] : to->gamma_n - from->gamma_n;
+  const double normal = 0.5 * c->R_n * dgamma_n * gamma_n;
+  const double y_t2 = dy[0] * (to->y[0] + from->y[0]) + dy[1] * (to->y[1] + from->y[1]);
+  if (from->y_r <= b && to->y_r <= b) {
+    return normal + 0.5 * c->R_t * y_t2;
+  }
+  if (from->y_r > b && to->y_r > b) {
+    const double y_r_sum = from->y_r + to->y_r;
+    return normal + c->R_t * b * y_t2 / y_r_sum;
+  }
+  /* b (y_r - b) beyond the bound, and (b^2 - y_r^2)/2 on the way to it: of the same sign */
+  const double inside = fmin(from->y_r, to->y_r), outside = fmax(from->y_r, to->y_r);
+  const double rise = b * (outside - b) + 0.5 * (b - inside) * (b + inside);
+  return normal + c->R_t * (to->y_r > b ? rise : -rise);
+}
