@@ -254,4 +254,4 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
 
 const struct sap_law_loops SAP_OF_ISA(sap_barrier_loops_);
 const struct sap_law_loops SAP_OF_ISA(sap_barrier_loops_) = {derive, evaluate, line, predict,
-                                                             blend};
+                                                             blend,  NULL,     NULL};

@@ -123,4 +123,5 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
 }
 
 const struct sap_law_loops SAP_OF_ISA(sap_clamp_loops_);
-const struct sap_law_loops SAP_OF_ISA(sap_clamp_loops_) = {derive, evaluate, line, predict, blend};
+const struct sap_law_loops SAP_OF_ISA(sap_clamp_loops_) = {derive, evaluate, line, predict,
+                                                           blend,  NULL,     NULL};

@@ -128,4 +128,4 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
 
 const struct sap_law_loops SAP_OF_ISA(sap_contact_loops_);
 const struct sap_law_loops SAP_OF_ISA(sap_contact_loops_) = {derive, evaluate, line, predict,
-                                                             blend};
+                                                             blend,  NULL,     NULL};
