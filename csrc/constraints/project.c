@@ -1,6 +1,7 @@
 #include <stddef.h>
 
 #include "constraints/barrier.h"
+#include "constraints/disk.h"
 
 /* G (3, 3) */
 static void write_hessian(const double g[SAP_G_ENTRIES], double *G) {
@@ -8,6 +9,23 @@ static void write_hessian(const double g[SAP_G_ENTRIES], double *G) {
                         SAP_G_2N, SAP_G_1N, SAP_G_2N, SAP_G_NN};
   for (int k = 0; k < 9; ++k) {
     G[k] = g[entry[k]];
+  }
+}
+
+/* results of contact i into the arrays that are not NULL */
+static void write_law(int64_t i, const double impulse[3], const double g[SAP_G_ENTRIES], double l,
+                      int8_t at, double *gamma, double *G, double *cost, int8_t *region) {
+  for (int r = 0; gamma && r < 3; ++r) {
+    gamma[3 * i + r] = impulse[r];
+  }
+  if (G) {
+    write_hessian(g, G + 9 * i);
+  }
+  if (cost) {
+    cost[i] = l;
+  }
+  if (region) {
+    region[i] = at;
   }
 }
 
@@ -46,22 +64,26 @@ void sap_project_barrier(int64_t n, const double *y, const double *mu, const dou
           barrier[i] == SAP_BARRIER_EXP ? barrier_lambda[i] : 0};
       l = apply_barrier(&shape, l, impulse, g);
     }
-    for (int r = 0; gamma && r < 3; ++r) {
-      gamma[3 * i + r] = impulse[r];
-    }
-    if (G) {
-      write_hessian(g, G + 9 * i);
-    }
-    if (cost) {
-      cost[i] = l;
-    }
-    if (region) {
-      region[i] = sap_contact_region(&at);
-    }
+    write_law(i, impulse, g, l, sap_contact_region(&at), gamma, G, cost, region);
   }
 }
 
 void sap_project(int64_t n, const double *y, const double *mu, const double *R_t, const double *R_n,
                  double soft_norm, double *gamma, double *G, double *cost, int8_t *region) {
   sap_project_barrier(n, y, mu, R_t, R_n, soft_norm, NULL, NULL, NULL, gamma, G, cost, region);
+}
+
+void sap_project_disk(int64_t n, const double *y, const double *bound, const double *R_t,
+                      const double *R_n, double soft_norm, double *gamma, double *G, double *cost,
+                      int8_t *region) {
+  for (int64_t i = 0; i < n; ++i) {
+    const struct sap_contact c = sap_contact_make(0, R_t[i], R_n[i], soft_norm, 0, 0, 0);
+    const struct sap_contact_state at =
+        sap_disk_at_impulse(&c, bound[i], y[3 * i], y[3 * i + 1], y[3 * i + 2]);
+    double impulse[3], g[SAP_G_ENTRIES];
+    sap_disk_impulse(&at, bound[i], impulse);
+    sap_disk_hessian(&c, &at, bound[i], g);
+    write_law(i, impulse, g, sap_disk_cost(&c, &at, bound[i]), sap_contact_region(&at), gamma, G,
+              cost, region);
+  }
 }

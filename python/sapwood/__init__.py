@@ -25,6 +25,7 @@ from sapwood.batch import solve_batch
 from sapwood.constraints.kinds import Bilaterals, Controllers, DryFrictions, JointLimits
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.contact import Projection, contact_cost, project
+from sapwood.laws.disk import disk_cost, project_disk
 from sapwood.laws.materials import ContactMaterial
 from sapwood.laws.rigid_core import CoreKind, RigidCore
 from sapwood.laws.rows import ClampedRows, clamp
@@ -57,9 +58,11 @@ __all__ = [
     "__version__",
     "clamp",
     "contact_cost",
+    "disk_cost",
     "factorizations",
     "load_problem",
     "project",
+    "project_disk",
     "save_problem",
     "solve",
     "solve_batch",

@@ -20,6 +20,9 @@ class _Projection(TypedDict):
     G: _Float
     regions: NDArray[np.int8]
 
+class _DiskProjection(_Projection):
+    cost: _Float
+
 class _Work(TypedDict):
     events: NDArray[np.int32]
     operations: _Float
@@ -59,6 +62,9 @@ def contact_cost(
     core_lambda: ArrayLike = ...,
     /,
 ) -> _Float: ...
+def project_disk(
+    y: ArrayLike, bound: ArrayLike, R_t: ArrayLike, R_n: ArrayLike, soft_norm: float, /
+) -> _DiskProjection: ...
 def clamp(
     y: ArrayLike, R: ArrayLike, lower: ArrayLike, upper: ArrayLike, /
 ) -> dict[str, _Float]: ...

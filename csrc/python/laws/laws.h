@@ -6,6 +6,7 @@
 
 /* Each adds its functions to the module. 0, or -1 with an exception. */
 int sapwood_add_contact_law(PyObject *module);
+int sapwood_add_disk_law(PyObject *module);
 int sapwood_add_row_law(PyObject *module);
 
 #endif

@@ -1,6 +1,7 @@
 """The laws of contacts and of clamped rows by themselves, and the materials they follow from."""
 
 from sapwood.laws.contact import Projection, contact_cost, project
+from sapwood.laws.disk import disk_cost, project_disk
 from sapwood.laws.materials import ContactMaterial, Geoms, custom_materials
 from sapwood.laws.rigid_core import CoreKind, RigidCore
 from sapwood.laws.rows import ClampedRows, clamp
@@ -15,5 +16,7 @@ __all__ = [
     "clamp",
     "contact_cost",
     "custom_materials",
+    "disk_cost",
     "project",
+    "project_disk",
 ]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.equality import equal_arrays
 from sapwood.laws.rigid_core import DEFAULT_LAMBDA, core_kinds
+from sapwood.laws.shapes import common_shape
 
 _Float = NDArray[np.float64]
 
@@ -153,14 +154,7 @@ def _broadcast(
         scalars["core"] = kinds
         scalars["kappa"] = _core.as_float64(kappa, "kappa", rule="positive")
         scalars["core_lambda"] = _core.as_float64(core_lambda, "core_lambda", rule="positive")
-    shape = y.shape[:-1]
-    for name, array in scalars.items():
-        try:
-            shape = np.broadcast_shapes(shape, array.shape)
-        except ValueError:
-            raise ValueError(
-                f"{name} has shape {array.shape}, which does not broadcast with {shape}"
-            ) from None
+    shape = common_shape(scalars, y.shape[:-1])
     flat = {name: np.broadcast_to(array, shape).reshape(-1) for name, array in scalars.items()}
     y = np.broadcast_to(y, (*shape, 3)).reshape(-1, 3)
     if not kinds.any():

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.equality import equal_arrays
+from sapwood.laws.shapes import common_shape
 
 _Float = NDArray[np.float64]
 
@@ -71,14 +72,7 @@ def clamp(y: ArrayLike, R: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Cla
         "lower": _core.as_float64(lower, "lower"),
         "upper": _core.as_float64(upper, "upper"),
     }
-    shape: tuple[int, ...] = ()
-    for name, array in arrays.items():
-        try:
-            shape = np.broadcast_shapes(shape, array.shape)
-        except ValueError:
-            raise ValueError(
-                f"{name} has shape {array.shape}, which does not broadcast with {shape}"
-            ) from None
+    shape = common_shape(arrays)
     y, R, lower, upper = (np.broadcast_to(x, shape) for x in arrays.values())
     _check_bounds(arrays["lower"], arrays["lower"] < np.inf, "lower", "must be below infinity")
     _check_bounds(arrays["upper"], arrays["upper"] > -np.inf, "upper", "must be above -infinity")

@@ -7,6 +7,7 @@ not to be fast.
 
     contact         projection, cost and Hessian of a contact                    (18), (29)-(33)
     barrier         barriers around them: the rigid core
+    disk            friction with a bound of its own, and without gliding
     clamp           impulse, cost and derivative of every other kind of constraint
     pools           what the objective asks of a kind
     regularization  physical parameters to R and v_hat                           (21), (22)
@@ -29,6 +30,8 @@ from .certificate import gradient_round_off, velocity_error_bound
 from .cholesky import BlockCholesky, NotPositiveDefinite
 from .clamp import clamp, clamp_cost_difference
 from .contact import contact_cost_difference
+from .disk import disk_cost, disk_cost_difference, project_disk
+from .disk_pool import DiskPool
 from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree, touching
 from .objective import Line, Objective, Part, Point
 from .pools import ContactPool, Patch, Pool, RowPool
@@ -45,6 +48,7 @@ __all__ = [
     "BlockCholesky",
     "Clique",
     "ContactPool",
+    "DiskPool",
     "Evaluation",
     "Line",
     "LineValues",
@@ -67,12 +71,15 @@ __all__ = [
     "contact_cost_difference",
     "contact_graph",
     "delassus_block",
+    "disk_cost",
+    "disk_cost_difference",
     "effective_inverse_mass",
     "gradient_round_off",
     "islands",
     "junction_tree",
     "minimum_degree",
     "project",
+    "project_disk",
     "regularize",
     "regularize_group",
     "solve",
