@@ -96,7 +96,8 @@ static struct list carve(struct sap_arena *arena, size_t n, size_t n_rows) {
 static void find_laws(struct sap_triples *triples, const sap_problem *problem,
                       sap_friction friction) {
   for (int law = 0; law < SAP_N_LAWS; ++law) {
-    triples->present[law] = sap_laws[law]->claim && sap_laws[law]->claim(problem, friction, NULL) > 0;
+    triples->present[law] =
+        sap_laws[law]->claim && sap_laws[law]->claim(problem, friction, NULL) > 0;
   }
   for (int32_t g = 0; g < problem->n_groups; ++g) {
     triples->present[sap_kinds[problem->groups[g].kind]->law] |= problem->groups[g].n > 0;
