@@ -7,6 +7,7 @@
 #include "base/finite.h"
 #include "sap/certificate.h"
 #include "sap/feasible.h"
+#include "sap/friction.h"
 #include "sap/results.h"
 
 /* Statistics are summed over so many neighbours, whoever solved them, then over all of these. */
@@ -19,7 +20,7 @@ struct sap_sums {
   int32_t iterations; /* of the island that took most */
   int32_t total_iterations, trials;
   double cost;
-  double gradient, momentum, impulse; /* squares */
+  double gradient, momentum, impulse, coulomb; /* squares */
   double bound, complementarity;
   double assembly_seconds, factor_seconds, line_search_seconds;
 };
@@ -43,7 +44,8 @@ static void carve(void *context, struct sap_arena *arena) {
 
 /* how long a history may be */
 static int64_t count_records(const struct sap_plan *plan, const sap_settings *settings) {
-  const int64_t guesses = plan->triples.has_walls ? SAP_MOST_STARTS : 1;
+  const int phases = plan->triples.has_walls || plan->friction != SAP_FRICTION_CONVEX;
+  const int64_t guesses = phases ? SAP_MOST_STARTS : 1;
   const int64_t all = settings->max_iterations + guesses, most = all < 1000 ? all : 1000;
   return settings->record_history ? plan->graph.n_islands * most : 0;
 }
@@ -95,7 +97,7 @@ static void solve_island(struct sap_workspace *w, const struct sap_island *islan
     return;
   }
   sap_workspace_gather(w, island, v_guess, w->v);
-  result->newton = sap_newton(w, island, job->settings);
+  result->newton = sap_solve_friction(w, island, job->settings);
   result->valid =
       began_finite(w, island, v_guess, result->newton.outcome) && !sap_interrupted(&w->lookout, 0);
   result->bound = sap_certificate(w, island);
@@ -117,6 +119,7 @@ static struct sap_sums sums_of(const struct sap_island_result *result) {
                            .gradient = last->gradient * last->gradient,
                            .momentum = last->momentum * last->momentum,
                            .impulse = last->impulse * last->impulse,
+                           .coulomb = newton->coulomb_gradient * newton->coulomb_gradient,
                            .bound = result->bound,
                            .complementarity = result->complementarity,
                            .assembly_seconds = newton->assembly_seconds,
@@ -139,6 +142,7 @@ static void add(struct sap_sums *sums, const struct sap_sums *part) {
   sums->gradient += part->gradient;
   sums->momentum += part->momentum;
   sums->impulse += part->impulse;
+  sums->coulomb += part->coulomb;
   sums->bound += part->bound;
   sums->complementarity += part->complementarity;
   sums->assembly_seconds += part->assembly_seconds;
@@ -181,7 +185,9 @@ static void sum_up(const struct sap_islands *islands, const struct sap_plan *pla
     solution->outcome = SAP_CONVERGED;
   }
   solution->momentum_error = sap_momentum_error(gradient, scale); /* (24) */
-  solution->complementarity_error =                               /* (25) */
+  solution->coulomb_error =
+      plan->friction == SAP_FRICTION_CONVEX ? NAN : sap_momentum_error(sqrt(all.coulomb), scale);
+  solution->complementarity_error = /* (25) */
       all.complementarity == 0
           ? 0
           : all.complementarity / (double)(plan->triples.n_contacts + plan->graph.sizes.n_rows) /

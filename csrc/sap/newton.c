@@ -3,46 +3,12 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "sap/certificate.h"
 #include "sap/direction.h"
 #include "sap/feasible.h"
+#include "sap/iterate.h"
 #include "sap/line_search.h"
-
-static void copy(double *to, const double *from, const struct sap_island *island) {
-  memcpy(to + island->scalar_begin, from + island->scalar_begin,
-         (size_t)(island->scalar_end - island->scalar_begin) * sizeof(double));
-}
-
-/* times the phases of an iteration, where asked to: reading the clock takes time too */
-struct stopwatch {
-  int on;
-  double since;
-};
-
-static struct stopwatch start_stopwatch(int on) {
-  return (struct stopwatch){on, on ? sap_seconds() : 0};
-}
-
-/* adds the time since the last lap to *sum */
-static void lap(struct stopwatch *watch, double *sum) {
-  if (watch->on) {
-    const double now = sap_seconds();
-    *sum += now - watch->since;
-    watch->since = now;
-  }
-}
-
-/* right side of (20). Where every island meets it with eps_r/sqrt(2), the whole problem meets it
- * with eps_r: |g|^2 <= eps^2 sum max(p^2, j^2) <= 2 eps^2 max(sum p^2, sum j^2). */
-static double tolerance(const struct sap_workspace *w, const sap_settings *settings,
-                        const struct sap_evaluation *now) {
-  const int32_t n = w->plan->graph.n_islands;
-  return settings->absolute_tolerance / sqrt(n) +
-         settings->relative_tolerance * (n > 1 ? sqrt(0.5) : 1) * now->scale;
-}
 
 /* below round-off costs cannot be compared, slopes still can */
 static struct sap_step search(const struct sap_line *line, int below_roundoff,
@@ -70,65 +36,9 @@ struct progress {
   enum sap_precision precision; /* of the next factorization */
 };
 
-static void record(struct sap_workspace *w, const struct sap_island *island, int32_t iteration,
-                   const struct progress *before, const struct sap_evaluation *now) {
-  if (w->records.n < w->records.capacity) {
-    w->records.first[w->records.n++] = (sap_iteration){
-        .island = island->index,
-        .iteration = w->records.before + iteration,
-        .trials = before->step.trials,
-        .step = iteration > 0 ? before->step.alpha : 0,
-        .cost = now->cost,
-        .decrease = before->decrease,
-        .momentum_error = sap_momentum_error(now->gradient, now->scale),
-    };
-  }
-}
-
-static int32_t factor_and_solve(struct sap_workspace *w, const struct sap_island *island,
-                                enum sap_precision precision, struct stopwatch *watch,
-                                struct sap_newton_result *result) {
-  sap_assemble(w, island, precision);
-  lap(watch, &result->assembly_seconds);
-  const int32_t node = sap_factor_run(&w->plan->factor, island->index, w->dv);
-  lap(watch, &result->factor_seconds);
-  return node;
-}
-
-/* x^T y over an island */
-static double dot(const struct sap_island *island, const double *x, const double *y) {
-  double sum = 0;
-  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
-    sum += x[i] * y[i];
-  }
-  return sum;
-}
-
-/* Is this b^T H^-1 b? */
-static int is_usable(double product) { return product > 0 && product < INFINITY; }
-
-/* dv = H^-1 dv; -1, or the position of the node at which H broke down. In single precision first,
- * where that is chosen; where it fails H is too close to singular, and double precision takes
- * over. */
-static int32_t solve_system(struct sap_workspace *w, const struct sap_island *island,
-                            struct progress *before, struct stopwatch *watch,
-                            struct sap_newton_result *result) {
-  if (before->precision == SAP_SINGLE) {
-    double *b = w->dp; /* not in use yet */
-    copy(b, w->dv, island);
-    if (factor_and_solve(w, island, SAP_SINGLE, watch, result) < 0 &&
-        is_usable(dot(island, b, w->dv))) {
-      return -1;
-    }
-    copy(w->dv, b, island);
-    before->precision = SAP_DOUBLE;
-  }
-  return factor_and_solve(w, island, SAP_DOUBLE, watch, result);
-}
-
 /* gradient^T dv < 0? The sticking quadratic is not l_p: its minimiser may lie uphill. */
 static int descends(const struct sap_workspace *w, const struct sap_island *island) {
-  return dot(island, w->gradient, w->dv) < 0;
+  return sap_dot(island, w->gradient, w->dv) < 0;
 }
 
 /* Does Newton's own H do better, near the end? */
@@ -147,14 +57,15 @@ static int factor_suffices(const struct progress *before, double gradient, doubl
  * they help */
 static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
                               const sap_settings *settings, struct progress *before,
-                              struct stopwatch *watch, struct sap_newton_result *result) {
+                              struct sap_stopwatch *watch, struct sap_newton_result *result) {
   const struct sap_evaluation *now = &result->last;
   const int first = result->iterations == 0;
-  if (settings->turning && factor_suffices(before, now->gradient, tolerance(w, settings, now))) {
+  if (settings->turning &&
+      factor_suffices(before, now->gradient, sap_tolerance(w, settings, now))) {
     sap_newton_system(w, island);
     sap_factor_solve(&w->plan->factor, island->index, w->dv);
-    lap(watch, &result->factor_seconds);
-    if (before->precision == SAP_DOUBLE || is_usable(-dot(island, w->gradient, w->dv))) {
+    sap_lap(watch, &result->factor_seconds);
+    if (before->precision == SAP_DOUBLE || sap_is_usable(-sap_dot(island, w->gradient, w->dv))) {
       return -1;
     }
     before->precision = SAP_DOUBLE;
@@ -165,13 +76,13 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
   if (settings->start == SAP_START_STICKING && first &&
       sap_momentum_error(now->gradient, now->scale) > settings->start_threshold) {
     sap_sticking_system(w, island);
-    if (solve_system(w, island, before, watch, result) < 0 && descends(w, island)) {
+    if (sap_solve_system(w, island, &before->precision, watch, result) < 0 && descends(w, island)) {
       return -1;
     }
     sap_evaluate(w, island);
   }
   sap_newton_system(w, island);
-  return solve_system(w, island, before, watch, result);
+  return sap_solve_system(w, island, &before->precision, watch, result);
 }
 
 /* has the iteration come to the end of double precision? */
@@ -194,37 +105,6 @@ static struct sap_evaluation retreat(struct sap_workspace *w, const struct sap_i
   return now;
 }
 
-/* Evaluates once more at the end, where sums of steps have gathered round-off: momentum is formed
- * anew from v, and so is v_c unless a bound on the round-off says that it makes no difference to
- * (20). Has that bound been found? */
-static int conclude(struct sap_workspace *w, const struct sap_island *island,
-                    const sap_settings *settings, struct sap_evaluation *last) {
-  static const double share = 1e-2; /* the round-off itself is hundreds of times smaller */
-  if (!sap_has_barrier(island) && last->gradient <= tolerance(w, settings, last)) {
-    *last = sap_verify_momentum(w, island, last->constraints);
-    const double most = tolerance(w, settings, last);
-    if (last->gradient <= most && sap_bound_error(w, island) <= share * most) {
-      return 1;
-    }
-  }
-  *last = sap_verify(w, island);
-  return 0;
-}
-
-/* May net momentum and net impulse be round-off of the impulses that cancel in them? As a rule the
- * round-off of J^T gamma is some u sqrt(W/R l_p). */
-static int is_faint(const struct sap_evaluation *now) {
-  return now->scale * now->scale <= DBL_EPSILON * fabs(now->cost);
-}
-
-/* Are they, and so all that there is of the gradient? Then nothing moves as far as double precision
- * can tell, and (24) compares round-off with round-off. */
-static int is_round_off(struct sap_workspace *w, const struct sap_island *island,
-                        const struct sap_evaluation *now) {
-  const double error = sap_bound_error(w, island);
-  return now->gradient <= error && now->scale <= error;
-}
-
 /* The minimiser with the present kappa; *raised: how many of them the start needed larger than they
  * should be. Gives up after `patience` steps without a break that were cut short. */
 static struct sap_newton_result minimize(struct sap_workspace *w, const struct sap_island *island,
@@ -232,14 +112,14 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
                                          int32_t *raised) {
   static const double short_step = 0.05;
   struct sap_newton_result result = {.outcome = SAP_ITERATION_LIMIT, .tree = -1};
-  struct stopwatch watch = start_stopwatch(settings->record_history);
+  struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
   struct progress before = {.step = {1, 0},
                             .cost = INFINITY,
                             .predicted = INFINITY,
                             .smallest = INFINITY,
                             .precision = sap_choose_precision(island, settings)};
   struct sap_line line = {0};
-  copy(w->best, w->v, island);
+  sap_copy(w->best, w->v, island);
   sap_refresh(w, island);
   int moved = w->plan->reduction.tree != NULL; /* are velocities other than formed from v? */
   int bounded = 0;
@@ -255,20 +135,20 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
       if (result.iterations == 0) {
         *raised = sap_start_inside(w, island);
         moved = 1;
-        copy(w->best, w->v, island);
+        sap_copy(w->best, w->v, island);
         result.last = sap_evaluate(w, island);
       } else {
         result.last = retreat(w, island, &line, before.step.alpha);
       }
     }
     const int at_end = before.predicted <= 1e-13 * fabs(result.last.cost) ||
-                       result.last.gradient <= tolerance(w, settings, &result.last) ||
-                       is_faint(&result.last);
+                       result.last.gradient <= sap_tolerance(w, settings, &result.last) ||
+                       sap_is_faint(&result.last);
     if (at_end && (result.iterations > 0 || moved)) {
-      bounded = conclude(w, island, settings, &result.last);
+      bounded = sap_conclude(w, island, settings, &result.last);
     }
-    record(w, island, result.iterations, &before, &result.last);
-    lap(&watch, &result.assembly_seconds);
+    sap_record(w, island, result.iterations, &before.step, before.decrease, &result.last);
+    sap_lap(&watch, &result.assembly_seconds);
     if (!isfinite(result.last.gradient) || !isfinite(result.last.scale) ||
         !isfinite(result.last.cost)) {
       result.outcome = SAP_NON_FINITE;
@@ -277,13 +157,13 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
     const int stalled = exhausted(&before, &result.last);
     if (result.last.gradient < before.smallest) {
       before.smallest = result.last.gradient;
-      copy(w->best, w->v, island);
+      sap_copy(w->best, w->v, island);
     }
-    if (result.last.gradient <= tolerance(w, settings, &result.last)) {
+    if (result.last.gradient <= sap_tolerance(w, settings, &result.last)) {
       result.outcome = SAP_CONVERGED;
       break;
     }
-    if (is_faint(&result.last) && is_round_off(w, island, &result.last)) {
+    if (sap_is_faint(&result.last) && sap_is_round_off(w, island, &result.last)) {
       result.outcome = SAP_CONVERGED;
       bounded = 1;
       break;
@@ -321,17 +201,17 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
     before.blocked = before.step.alpha < short_step ? before.blocked + 1 : 0;
     result.trials += before.step.trials;
     sap_line_advance(&line, before.step.alpha);
-    lap(&watch, &result.line_search_seconds);
+    sap_lap(&watch, &result.line_search_seconds);
   }
 
   /* away from convergence the best iterate counts, not the last, and nothing that steps have summed
    * up */
   if (result.outcome != SAP_CONVERGED) {
-    copy(w->v, w->best, island);
+    sap_copy(w->v, w->best, island);
     result.last = sap_verify(w, island);
     bounded = 0;
     if (result.outcome == SAP_STALLED &&
-        result.last.gradient <= tolerance(w, settings, &result.last)) {
+        result.last.gradient <= sap_tolerance(w, settings, &result.last)) {
       result.outcome = SAP_CONVERGED;
     }
   }

@@ -39,6 +39,7 @@ static void carve_numbers(void *context, struct sap_arena *arena) {
 static sap_status build(struct sap_plan *plan, const sap_problem *problem, const sap_sizes *sizes,
                         const sap_settings *settings) {
   struct sap_graph *graph = &plan->graph;
+  plan->friction = settings->friction;
   graph->n_trees = problem->n_trees;
   graph->n_triples = plan->triples.n;
   if (!sap_block_carve(&plan->graph_block, carve_graph, plan, &plan->memory)) {

@@ -26,6 +26,7 @@ struct sap_plan {
   const struct sap_vector_loops *vectors;
 
   /* what is solved, and in which order */
+  sap_friction friction;
   struct sap_triples triples;
   struct sap_reduction reduction;
   int has_graph; /* is all that depends on it alone there? */

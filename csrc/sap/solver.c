@@ -268,7 +268,6 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
     return status;
   }
   found.n_islands = graph->n_islands;
-  found.coulomb_error = NAN;
   const struct sap_job job = {&complete, v_guess, &solver->settings};
   if (!sap_islands_solve(&solver->islands, rouse(solver), &job, &found)) {
     return solver->interruption.wanted ? SAP_INTERRUPTED

@@ -24,6 +24,9 @@ void sap_workspace_carve(struct sap_workspace *w, struct sap_arena *arena) {
   for (size_t i = 0; i < sizeof by_scalar / sizeof *by_scalar; ++i) {
     *by_scalar[i] = sap_arena_take(arena, scalars, sizeof(double));
   }
+  const size_t coulomb = w->plan->friction == SAP_FRICTION_CONVEX ? 0 : scalars;
+  w->kept = sap_arena_take(arena, coulomb, sizeof(double));
+  w->krylov = sap_arena_take(arena, (SAP_KRYLOV + 1) * coulomb, sizeof(double));
 }
 
 /* ---- binding ---- */
@@ -74,6 +77,7 @@ int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
   const struct sap_jacobian_loops *loops = plan->jacobian_loops;
   int valid = (plan->reduction.tree ? loops->pack_reduced : loops->pack)(&w->J, island, problem->J);
   const struct sap_origin origin = sap_graph_origin(&plan->graph, &plan->triples);
+  w->pool.friction = plan->friction;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     sap_laws[law]->bind(&w->pool, range[0], range[1], &origin, problem);

@@ -12,6 +12,9 @@
 #include "sap/interruption.h"
 #include "sap/plan.h"
 
+/* vectors of krylov.h, beside the first */
+enum { SAP_KRYLOV = 12 };
+
 struct sap_records {
   sap_iteration *first;
   int32_t n, capacity;
@@ -53,6 +56,8 @@ struct sap_workspace {
   double *gradient;
   double *dv, *dp; /* direction, and A dv */
   double *error;   /* bound on that of gradient, as for a diagonal A: see certificate.h */
+  double *kept;    /* best iterate of coulomb.c, where friction is not convex; and so */
+  double *krylov;  /* (SAP_KRYLOV + 1, n_scalars) of krylov.h */
   double *reach;   /* |v| where v_c was formed from v, and |alpha dv| of every step since then */
 
   /* of the island at hand */

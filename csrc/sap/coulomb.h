@@ -1,0 +1,29 @@
+/* Coulomb's friction: b = mu gamma_n of the disk law (disk.h) at the velocity that is looked for.
+ *
+ * With the impulses gamma(v) of the disk law whose bounds follow from v, solves
+ *
+ *     r(v) = A (v - v*) - J^T gamma(v) = 0
+ *
+ * by a semismooth Newton method. There is no cost: where a contact slides, friction depends on the
+ * normal velocity and not the other way round, and the matrix H + J^T U J of krylov.h is not
+ * symmetric. A step is halved until |D r| falls by a tenth of the share that it is taken. Where no
+ * step does, the bounds are held at those of the best iterate for one convex solve: a step of the
+ * fixed point b = mu gamma_n(b), and on from there.
+ *
+ * The start is a rough solution with convex friction, unless the guess is close already, so that
+ * nothing but the velocity is remembered from one solve to the next. |D r| over the scale of (20) is
+ * e_c, and (20) the criterion.
+ *
+ * Nothing is proved of the existence, of the number or of the approach of solutions: with a large mu
+ * there may be none or several (Painleve). What is proved of the result is that it solves the convex
+ * problem with its bounds held, see certificate.h. */
+#ifndef SAPWOOD_SAP_COULOMB_H
+#define SAPWOOD_SAP_COULOMB_H
+
+#include "sap/newton.h"
+
+/* as sap_newton() */
+struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
+                                     const sap_settings *settings);
+
+#endif
