@@ -11,10 +11,10 @@
 /* what an iteration needs to know of those before it */
 struct progress {
   struct sap_step step;
-  double gradient; /* |D r| of the iterate before */
-  double best;     /* |D r| of w->kept */
-  int held;        /* solves with bounds held since it was smaller */
-  int turned;      /* does the last direction tell of the next one? */
+  double best; /* |D r| of w->kept */
+  int stale;   /* iterations since then */
+  int held;    /* solves with bounds held since then */
+  int turned;  /* does the last direction tell of the next one? */
   enum sap_precision precision;
 };
 
@@ -25,13 +25,6 @@ static double error_of(const struct sap_evaluation *now) {
 static struct sap_evaluation evaluate(struct sap_workspace *w, const struct sap_island *island) {
   w->pool.friction = SAP_FRICTION_COULOMB;
   return sap_evaluate(w, island);
-}
-
-static struct sap_evaluation evaluate_at(struct sap_workspace *w, const struct sap_island *island,
-                                         const double *v) {
-  sap_copy(w->v, v, island);
-  sap_refresh(w, island);
-  return evaluate(w, island);
 }
 
 /* (H + J^T U J) dv = -r; -1, or the position of the node at which H broke down */
@@ -50,39 +43,41 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
   return node;
 }
 
-/* Along dv: halves the step until |D r| falls; alpha is 0 where it does not */
-static struct sap_step descend(struct sap_workspace *w, const struct sap_island *island,
-                               struct sap_evaluation *now) {
-  enum { TRIALS = 8 };
-  static const double share = 0.1; /* of the decrease of a linear r */
-  const struct sap_line line = sap_line_make(w, island);
+/* The full step where |D r| falls by a tenth or more; else to the minimum along dv of the cost with
+ * the bounds held at those of the iterate. alpha is 0 where dv does not descend in it. */
+static struct sap_step advance(struct sap_workspace *w, const struct sap_island *island,
+                               const sap_settings *settings, struct sap_evaluation *now) {
+  static const double share = 0.9;
   const double before = now->gradient;
+  const struct sap_line line = sap_line_make(w, island);
   sap_dual_predict(w, island);
-  struct sap_step step = {.alpha = 1, .trials = 1};
-  sap_line_advance(&line, step.alpha);
-  for (;; ++step.trials) {
-    *now = evaluate(w, island);
-    if (now->gradient < (1 - share * step.alpha) * before) {
-      return step;
-    }
-    if (step.trials == TRIALS) {
-      step.alpha = 0;
-      return step;
-    }
-    step.alpha *= 0.5;
-    sap_line_advance(&line, -step.alpha);
+  sap_line_advance(&line, 1);
+  *now = evaluate(w, island);
+  if (now->gradient <= share * before) {
+    return (struct sap_step){1, 1};
   }
+  sap_line_advance(&line, -1);
+  *now = evaluate(w, island);
+  struct sap_step step = {0, 1};
+  if (line.product.slope < 0) {
+    w->pool.friction = SAP_FRICTION_LAGGED;
+    step = sap_search_exact(&line, settings);
+    ++step.trials;
+    sap_line_advance(&line, step.alpha);
+    *now = evaluate(w, island);
+  }
+  return step;
 }
 
-/* one solve with the bounds of the best iterate */
+/* one convex solve with the bounds of the iterate */
 static void hold_bounds(struct sap_workspace *w, const struct sap_island *island,
                         const sap_settings *settings, struct progress *before,
                         struct sap_newton_result *result) {
-  result->last = evaluate_at(w, island, w->v);
-  sap_solve_part(w, island, settings, SAP_FRICTION_LAGGED, 0.1 * error_of(&result->last), result);
+  static const double share = 0.1;
+  sap_solve_part(w, island, settings, SAP_FRICTION_LAGGED, share * error_of(&result->last), result);
   result->last = evaluate(w, island);
   result->outcome = SAP_FRICTION_LIMIT;
-  before->turned = 0;
+  before->turned = before->stale = 0;
   before->step = (struct sap_step){1, 0};
   ++before->held;
 }
@@ -93,8 +88,8 @@ static int is_finite(const struct sap_evaluation *now) {
 
 struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
                                      const sap_settings *settings) {
-  enum { MOST_HELD = 20 };
-  static const double rough = 1e-2;
+  enum { STALE = 8, MOST_HELD = 20 };
+  static const double rough = 0.3;
   struct sap_newton_result result = {.outcome = SAP_FRICTION_LIMIT, .tree = -1};
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
   struct progress before = {
@@ -144,11 +139,12 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
       result.tree = w->plan->graph.node_tree[node];
       break;
     }
-    before.step = descend(w, island, &result.last);
+    before.step = advance(w, island, settings, &result.last);
     before.turned = 1;
     result.trials += before.step.trials;
     sap_lap(&watch, &result.line_search_seconds);
-    if (before.step.alpha == 0) {
+    before.stale = result.last.gradient < before.best ? 0 : before.stale + 1;
+    if (before.step.alpha == 0 || before.stale == STALE) {
       hold_bounds(w, island, settings, &before, &result);
     }
   }

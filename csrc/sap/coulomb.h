@@ -6,9 +6,12 @@
  *
  * by a semismooth Newton method. There is no cost: where a contact slides, friction depends on the
  * normal velocity and not the other way round, and the matrix H + J^T U J of krylov.h is not
- * symmetric. A step is halved until |D r| falls by a tenth of the share that it is taken. Where no
- * step does, the bounds are held at those of the best iterate for one convex solve: a step of the
- * fixed point b = mu gamma_n(b), and on from there.
+ * symmetric. The full step is taken where |D r| falls; else the step goes to the minimum, along the
+ * same direction, of the convex cost with the bounds held at those of the iterate. So far from the
+ * solution costs are compared, which stiff contacts that come and go do not upset as they do
+ * gradients; near to it the steps are full, and converge fast. Where eight iterations find no smaller
+ * |D r|, or dv leads up, the bounds are held for one convex solve: a step of the fixed point b = mu
+ * gamma_n(b), and on from there.
  *
  * The start is a rough solution with convex friction, unless the guess is close already, so that
  * nothing but the velocity is remembered from one solve to the next. |D r| over the scale of (20) is
