@@ -1,0 +1,20 @@
+"""Problems of the FCLIB collection: reading, posing to our solver, and FCLIB's merit function.
+
+Needs h5py and SciPy: ``pip install 'sapwood[fclib]'``.
+"""
+
+from sapwood.studies.fclib.merit import merit, natural_map, relative_residual
+from sapwood.studies.fclib.posing import Posed, pose
+from sapwood.studies.fclib.problems import GlobalProblem, LocalProblem
+from sapwood.studies.fclib.reading import load
+
+__all__ = [
+    "GlobalProblem",
+    "LocalProblem",
+    "Posed",
+    "load",
+    "merit",
+    "natural_map",
+    "pose",
+    "relative_residual",
+]
