@@ -6,20 +6,15 @@
 #include "base/finite.h"
 #include "model/material.h"
 
-static const double *doubles_at(struct sap_field field, int32_t i) {
-  return (const double *)(const void *)(field.base + field.stride * i);
-}
-
-static const int32_t *int32s_at(struct sap_field field, int32_t i) {
-  return (const int32_t *)(const void *)(field.base + field.stride * i);
-}
-
 static void set_fault(struct sap_gather *gather, enum sap_fault fault, int64_t index) {
   gather->fault = fault;
   gather->fault_index = index;
   gather->problem.n_contacts = 0;
   gather->problem.n_groups = 0;
+  gather->problem.spin = NULL;
   gather->nJ = 0;
+  gather->spins.spin.n = 0;
+  gather->spins.nJ = 0;
 }
 
 /* ---- workspace ------------------------------------------------------------------------------ */
@@ -66,10 +61,11 @@ static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, siz
   gather->R_n = sap_arena_take(arena, count, sizeof(double));
   gather->v_hat_n = sap_arena_take(arena, count, sizeof(double));
   gather->v_hat_t = sap_arena_take(arena, count, 2 * sizeof(double));
-  gather->edge_friction = sap_arena_take(arena, count, 2 * sizeof(double));
+  gather->edge_friction = sap_arena_take(arena, count, SAP_FRICTIONS * sizeof(double));
   gather->gamma = sap_arena_take(arena, count, 3 * sizeof(double));
   gather->v_c = sap_arena_take(arena, count, 3 * sizeof(double));
   gather->regions = sap_arena_take(arena, count, sizeof(int8_t));
+  sap_spin_carve(&gather->spins, arena, count);
 }
 
 /* where the entries of M go in the blocks of A */
@@ -196,7 +192,7 @@ static void gather_free_motion(struct sap_gather *gather, const struct sap_model
 /* ---- contacts ------------------------------------------------------------------------------- */
 
 static int32_t rows_of(int32_t dim, enum sap_cone cone) {
-  return dim == 1 ? 1 : cone == SAP_CONE_ELLIPTIC ? 3 : 4;
+  return dim == 1 || cone == SAP_CONE_ELLIPTIC ? dim : 2 * (dim - 1);
 }
 
 /* why a contact of the list cannot be taken */
@@ -207,16 +203,17 @@ static enum sap_fault fault_of(const struct sap_listed_contact *contact,
       contact->geom[1] >= n_geoms) {
     return SAP_FAULT_GEOM;
   }
-  if (contact->dim != 1 && contact->dim != 3) {
+  const int32_t dim = contact->dim;
+  if (dim != 1 && dim != 3 && dim != 4 && dim != 6) {
     return SAP_FAULT_DIMENSION;
   }
   if (contact->row < 0) {
     return SAP_FAULT_OVERFLOW;
   }
-  if (contact->row > list->n_rows - rows_of(contact->dim, cone)) {
+  if (contact->row > list->n_rows - rows_of(dim, cone)) {
     return SAP_FAULT_ROWS;
   }
-  if (list->adhesion.base && *doubles_at(list->adhesion, contact->index) != 0.0) {
+  if (list->adhesion.base && *sap_doubles_at(list->adhesion, contact->index) != 0.0) {
     return SAP_FAULT_ADHESION;
   }
   return SAP_FAULT_NONE;
@@ -233,22 +230,22 @@ static void touch(struct sap_gather *gather, const struct sap_motion *motion, co
   }
 }
 
-/* Lists the contacts that act, with their trees, adds up the length of J, and returns the number of
- * their rows. */
+/* Lists the contacts that act, with their trees, adds up the lengths of J and of that of the spins,
+ * and returns the number of their rows. */
 static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_state *state,
                              const struct sap_contact_list *list, enum sap_cone cone) {
   const struct sap_forest *f = gather->forest;
-  int64_t n_rows = 0, nJ = 0;
+  int64_t n_rows = 0, nJ = 0, turning = 0;
   int32_t n = 0;
   memset(gather->touched, 0, (size_t)f->n_trees);
   for (int32_t i = 0; i < list->count; ++i) {
-    if (*int32s_at(list->exclude, i) != 0) {
+    if (*sap_int32s_at(list->exclude, i) != 0) {
       continue;
     }
-    const int32_t *geom = int32s_at(list->geom, i);
+    const int32_t *geom = sap_int32s_at(list->geom, i);
     const struct sap_listed_contact contact = {.index = i,
-                                               .row = *int32s_at(list->row, i),
-                                               .dim = *int32s_at(list->dim, i),
+                                               .row = *sap_int32s_at(list->row, i),
+                                               .dim = *sap_int32s_at(list->dim, i),
                                                .geom = {geom[0], geom[1]}};
     const enum sap_fault fault = fault_of(&contact, list, f->n_geoms, cone);
     if (fault != SAP_FAULT_NONE) {
@@ -268,11 +265,14 @@ static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_s
     }
     gather->tree_a[n] = a->tree;
     gather->tree_b[n] = other ? two->tree : -1;
-    nJ += 3 * (a->columns + (int64_t)(other ? two->columns : 0));
+    const int64_t length = 3 * (a->columns + (int64_t)(other ? two->columns : 0));
+    nJ += length;
+    turning += contact.dim > 3 ? length : 0;
     gather->contacts[n++] = contact;
   }
   gather->problem.n_contacts = n;
   gather->nJ = nJ;
+  gather->spins.nJ = turning;
   return n_rows;
 }
 
@@ -309,8 +309,8 @@ static int any_nonzero(const double *x, int64_t n) {
 static int64_t gather_jacobian(const struct sap_gather *gather, const struct sap_model_state *state,
                                const struct sap_contact_list *list,
                                const struct sap_listed_contact *contact, double *J) {
-  const double *frame = doubles_at(list->frame, contact->index);
-  const double *p = doubles_at(list->pos, contact->index);
+  const double *frame = sap_doubles_at(list->frame, contact->index);
+  const double *p = sap_doubles_at(list->pos, contact->index);
   const struct sap_motion *one = gather->motion + contact->geom[0];
   const struct sap_motion *two = gather->motion + contact->geom[1];
 
@@ -342,11 +342,13 @@ static int64_t gather_jacobian(const struct sap_gather *gather, const struct sap
  * out. */
 static sap_status gather_contacts(struct sap_gather *gather, const struct sap_model_state *state,
                                   const struct sap_contact_list *list, enum sap_cone cone) {
-  const size_t bytes = sizeof(double) * (size_t)gather->nJ;
+  const size_t bytes = sizeof(double) * (size_t)(gather->nJ + gather->spins.nJ);
   if (!sap_block_reserve(&gather->jacobian, bytes, &gather->allocator)) {
     return SAP_OUT_OF_MEMORY;
   }
   gather->J = (double *)(void *)gather->jacobian.base;
+  gather->spins.J = gather->J + gather->nJ;
+  gather->spins.nJ = 0;
   double *J = gather->J;
   int32_t kept = 0;
   struct sap_material pair = {0};
@@ -354,7 +356,7 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
   for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {
     const struct sap_listed_contact *contact = gather->contacts + c;
     const int64_t length = gather_jacobian(gather, state, list, contact, J);
-    const double phi0 = *doubles_at(list->dist, contact->index);
+    const double phi0 = *sap_doubles_at(list->dist, contact->index);
     if (length < 0 || !isfinite(phi0)) {
       set_fault(gather, SAP_FAULT_CONTACT, contact->index);
       return SAP_OK;
@@ -381,13 +383,27 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
     double *v_hat_t = gather->v_hat_t + 2 * (int64_t)kept;
     v_hat_t[0] = v_hat_t[1] = 0.0;
     if (list->surface_velocity.base) {
-      const double *velocity = doubles_at(list->surface_velocity, contact->index);
+      const double *velocity = sap_doubles_at(list->surface_velocity, contact->index);
       v_hat_t[0] = -velocity[0];
       v_hat_t[1] = -velocity[1];
     }
     if (cone == SAP_CONE_PYRAMIDAL) {
-      memcpy(gather->edge_friction + 2 * (int64_t)kept, doubles_at(list->friction, contact->index),
-             2 * sizeof(double));
+      memcpy(gather->edge_friction + SAP_FRICTIONS * (int64_t)kept,
+             sap_doubles_at(list->friction, contact->index),
+             sizeof(double) * (size_t)(contact->dim - 1));
+    }
+    if (contact->dim > 3 && pair.mu > 0.0) {
+      struct sap_spin_gather *spins = &gather->spins;
+      enum sap_fault fault =
+          sap_spin_add(spins, gather->forest, gather->motion, state->cdof, list, contact, kept);
+      const int32_t n = spins->spin.n;
+      if (n > 0 && spins->contact[n - 1] == kept && pair.barrier != SAP_BARRIER_NONE) {
+        fault = SAP_FAULT_DIMENSION; /* cores are for three components */
+      }
+      if (fault != SAP_FAULT_NONE) {
+        set_fault(gather, fault, contact->index);
+        return SAP_OK;
+      }
     }
     if (kept != c) {
       gather->contacts[kept] = *contact;
@@ -424,6 +440,8 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   problem->R_n = gather->R_n;
   problem->v_hat_n = gather->v_hat_n;
   problem->v_hat_t = gather->v_hat_t;
+  gather->spins.spin.J = gather->spins.J;
+  problem->spin = gather->spins.spin.n > 0 ? &gather->spins.spin : NULL;
   problem->barrier = gather->has_barriers ? gather->barrier : NULL;
   problem->barrier_lambda = gather->has_barriers ? gather->barrier_lambda : NULL;
   problem->n_groups = gather->elements.n_groups;

@@ -6,8 +6,8 @@
  *     v*     = v_0 + dt a*              (10)
  *     J_i    = axes (J_b2 - J_b1)       rows (t1, t2, n)
  *
- * and phi0, k, tau_d, mu, R_t, R_n, v_hat per contact; constraints of other kinds and the forces of
- * implicit controllers are those of constraints.h. Afterwards the velocity and the impulses found
+ * and phi0, k, tau_d, mu, R_t, R_n, v_hat per contact; torsional and rolling friction are those of
+ * spin.h, constraints of other kinds and the forces of implicit controllers those of constraints.h. Afterwards the velocity and the impulses found
  * by a solver are turned into accelerations and forces (sap_scatter).
  *
  * Ownership: a sap_gather owns its workspace, which grows as needed and is kept; what it points at
@@ -19,14 +19,10 @@
 #include "linalg/kernels.h"
 #include "model/constraints.h"
 #include "model/jacobian.h"
+#include "model/listed.h"
+#include "model/spin.h"
 
-/* one gathered contact, beside the arrays of the problem */
-struct sap_listed_contact {
-  int32_t index; /* in the engine's list */
-  int32_t row;
-  int32_t dim;
-  int32_t geom[2];
-};
+enum { SAP_FRICTIONS = 5 }; /* of one contact: two sliding, one torsional, two rolling */
 
 /* one stored entry of the mass matrix: M[from] goes to two places of the block of its tree */
 struct sap_mass_entry {
@@ -51,11 +47,12 @@ struct sap_gather {
   int has_barriers;      /* 1 where any geom has a core */
   double *v_0;           /* (nv) velocity before the step, the solver's guess */
   double *a_star;        /* (nv) free acceleration, until sap_scatter */
-  double *edge_friction; /* (n_contacts, 2) of the pyramid edges, where there are any */
+  double *edge_friction; /* (n_contacts, SAP_FRICTIONS) of pyramid edges, where there are any */
   double *v;             /* (nv) room for the solver's output, here and below */
   double *gamma;         /* (n_contacts, 3) */
   double *v_c;           /* (n_contacts, 3) */
   int8_t *regions;       /* (n_contacts) */
+  struct sap_spin_gather spins;       /* torsional and rolling friction */
   struct sap_element_gather elements; /* constraints other than contacts */
   enum sap_fault fault;               /* of the last call */
   int64_t fault_index;
@@ -65,7 +62,7 @@ struct sap_gather {
   sap_allocator allocator;
   struct sap_block fixed;              /* arrays whose length follows from the forest */
   struct sap_block listed;             /* arrays as long as the engine's list */
-  struct sap_block jacobian;           /* J */
+  struct sap_block jacobian;           /* J, and that of the spins */
   double *A;                           /* in `fixed` */
   double *panel;                       /* in `fixed`: factor of one damped block, and one column */
   double *transposed;                  /* in `fixed` (nv, 6): cdof of touched trees of six dofs */

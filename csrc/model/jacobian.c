@@ -48,6 +48,19 @@ void sap_jacobian_six(const double *restrict axes, const double *restrict r,
   }
 }
 
+void sap_jacobian_turn(const struct sap_forest *forest, const struct sap_motion *motion,
+                       const double *axes, const double *cdof, double *J) {
+  const int64_t columns = motion->columns;
+  for (int32_t i = motion->last; i >= 0; i = forest->dof_parentid[i]) {
+    const double *w = cdof + 6 * (int64_t)i;
+    double *column = J + (i - motion->first);
+    for (int row = 0; row < 3; ++row) {
+      const double *axis = axes + 3 * row;
+      column[row * columns] += axis[0] * w[0] + axis[1] * w[1] + axis[2] * w[2];
+    }
+  }
+}
+
 void sap_jacobian_add(const struct sap_forest *forest, const struct sap_motion *motion,
                       const double *axes, const double *p, const double *cdof,
                       const double *subtree_com, double *J) {

@@ -31,7 +31,11 @@ void sap_jacobian_add(const struct sap_forest *forest, const struct sap_motion *
                       const double *axes, const double *p, const double *cdof,
                       const double *subtree_com, double *J);
 
-/* J = the same for a geom that six dofs move, from their rows of cdof (6, 6), transposed: the rows
+/* J += axes * dw/dqdot of a moving geom, for its angular velocity w: arrays as above. */
+void sap_jacobian_turn(const struct sap_forest *forest, const struct sap_motion *motion,
+                       const double *axes, const double *cdof, double *J);
+
+/* J = the same as sap_jacobian_add for a geom that six dofs move, from their rows of cdof (6, 6), transposed: the rows
  * of J are then sums of vectors. r (3) is p - c. */
 void sap_jacobian_six(const double *axes, const double *r, const double *transposed, double *J);
 void sap_transpose_six(const double *cdof, double *transposed);

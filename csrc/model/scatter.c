@@ -6,21 +6,23 @@
 #include "constraints/kinds.h"
 #include "model/element_rows.h"
 
-/* rows of one contact from its force f (t1, t2, n) */
+/* rows of one contact from its wrench: force (n, t1, t2) and torque about (n, t1, t2) */
 static void write_rows(const struct sap_listed_contact *contact, enum sap_cone cone,
-                       const double *mu, const double *f, double *rows) {
+                       const double *mu, const double *wrench, double *rows) {
+  const int32_t dim = contact->dim;
   double *row = rows + contact->row;
-  if (contact->dim == 1) {
-    row[0] = f[2];
-  } else if (cone == SAP_CONE_ELLIPTIC) {
-    row[0] = f[2];
-    row[1] = f[0];
-    row[2] = f[1];
-  } else {
-    for (int j = 0; j < 2; ++j) {
-      row[2 * j] = 0.25 * f[2] + 0.5 * f[j] / mu[j];
-      row[2 * j + 1] = 0.25 * f[2] - 0.5 * f[j] / mu[j];
-    }
+  if (dim == 1 || cone == SAP_CONE_ELLIPTIC) {
+    memcpy(row, wrench, sizeof *row * (size_t)dim);
+    return;
+  }
+  double rest = wrench[0];
+  for (int32_t j = 0; j < dim - 1; ++j) {
+    rest -= fabs(wrench[1 + j]) / mu[j];
+  }
+  const double share = 0.5 * rest / (dim - 1);
+  for (int32_t j = 0; j < dim - 1; ++j) {
+    row[2 * j] = share + fmax(wrench[1 + j] / mu[j], 0.0);
+    row[2 * j + 1] = share + fmax(-wrench[1 + j] / mu[j], 0.0);
   }
 }
 
@@ -86,13 +88,26 @@ void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, do
   memcpy(qacc, a, bytes);
   memset(qfrc_constraint, 0, bytes);
   memset(rows, 0, sizeof(double) * (size_t)gather->n_rows);
-  const double *J = gather->J;
-  for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {
+  const struct sap_spin_gather *spins = &gather->spins;
+  const double *J = gather->J, *J_spin = spins->J;
+  for (int32_t c = 0, s = 0; c < gather->problem.n_contacts; ++c) {
+    const int32_t tree_a = gather->tree_a[c], tree_b = gather->tree_b[c];
     const double *gamma = gather->gamma + 3 * (int64_t)c;
     const double f[3] = {gamma[0] / dt, gamma[1] / dt, gamma[2] / dt};
-    J = add_tree(forest, gather->tree_a[c], J, f, qfrc_constraint);
-    J = add_tree(forest, gather->tree_b[c], J, f, qfrc_constraint);
-    write_rows(gather->contacts + c, cone, gather->edge_friction + 2 * (int64_t)c, f, rows);
+    J = add_tree(forest, tree_a, J, f, qfrc_constraint);
+    J = add_tree(forest, tree_b, J, f, qfrc_constraint);
+    double wrench[6] = {f[2], f[0], f[1]};
+    if (s < spins->spin.n && spins->contact[s] == c) {
+      const double *turn = spins->gamma + 3 * (int64_t)s++;
+      double *torque = wrench + 3;
+      for (int j = 0; j < 3; ++j) {
+        torque[j] = turn[j] / dt;
+      }
+      J_spin = add_tree(forest, tree_a, J_spin, torque, qfrc_constraint);
+      J_spin = add_tree(forest, tree_b, J_spin, torque, qfrc_constraint);
+    }
+    write_rows(gather->contacts + c, cone, gather->edge_friction + SAP_FRICTIONS * (int64_t)c,
+               wrench, rows);
   }
 }
 

@@ -1,12 +1,14 @@
 /* From the solution of a step back to a model's arrays.
  *
  *     qacc            = (v - v_0)/dt, exactly a* for trees without contact
- *     qfrc_constraint = J^T gamma/dt
- *     rows            = gamma/dt in the engine's row order (n, t1, t2), or as pyramid edges
+ *     qfrc_constraint = J^T gamma/dt + J_spin^T gamma_spin/dt
+ *     rows            = gamma/dt in the engine's row order, forces (n, t1, t2) and torques about
+ *                       them, or as pyramid edges
  *
- * The edges e_1..e_4 give back the force of the contact: f_n = sum e, f_t1 = mu_1 (e_1 - e_2), f_t2
- * = mu_2 (e_3 - e_4), with the normal force shared evenly, e_1 + e_2 = e_3 + e_4. An edge is
- * negative where the friction cone reaches outside the pyramid. */
+ * The edges e_k+ and e_k- of the components k but n give back force and torque: f_n is the sum of
+ * all, f_k = mu_k (e_k+ - e_k-). One of the two is f_k/mu_k, and what the components leave of f_n,
+ * rest = f_n - sum |f_k|/mu_k, is shared evenly by all. So edges are negative exactly where the
+ * friction cone reaches outside the pyramid. */
 #ifndef SAPWOOD_MODEL_SCATTER_H
 #define SAPWOOD_MODEL_SCATTER_H
 

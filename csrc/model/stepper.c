@@ -99,7 +99,9 @@ void sap_stepper_set_interrupt(sap_stepper *stepper, const sap_interrupt *interr
 /* a problem that was not finished must not be read */
 static void forget_contacts(struct sap_gather *gather) {
   gather->problem.n_contacts = gather->problem.n_groups = 0;
-  gather->nJ = 0;
+  gather->problem.spin = NULL;
+  gather->spins.spin.n = 0;
+  gather->nJ = gather->spins.nJ = 0;
 }
 
 /* 1 where there is a problem to go on with */
@@ -111,6 +113,9 @@ static int gather_problem(sap_stepper *stepper, const sap_step_arrays *arrays, s
   stepper->solved = stepper->took = 0;
   *status = sap_gather_run(&stepper->gather, &arrays->state, &arrays->contacts,
                            stepper->constrained ? &arrays->elements : NULL, s->cone, &parameters);
+  if (*status != SAP_OK) {
+    forget_contacts(&stepper->gather);
+  }
   return *status == SAP_OK && stepper->gather.fault == SAP_FAULT_NONE &&
          stepper->forest.n_trees > 0;
 }
@@ -134,6 +139,8 @@ static sap_solution solution_in(struct sap_gather *gather) {
                         .regions = gather->regions,
                         .group_gamma = gather->elements.gamma,
                         .group_v_c = gather->elements.v_c,
+                        .spin_gamma = gather->spins.gamma,
+                        .spin_v_c = gather->spins.v_c,
                         .barrier_scale = gather->has_barriers ? gather->barrier_scale : NULL};
 }
 
@@ -192,7 +199,8 @@ int sap_stepper_write(sap_stepper *stepper, const sap_step_arrays *arrays,
   /* rows of contacts and constraints were found to be in the list of that call */
   if (arrays->contacts.n_rows != gather->n_rows || found->n_v != stepper->forest.nv ||
       found->n_gamma != 3 * (int64_t)gather->problem.n_contacts ||
-      found->n_group_gamma != gather->elements.n_rows) {
+      found->n_group_gamma != gather->elements.n_rows ||
+      found->n_spin_gamma != 3 * (int64_t)gather->spins.spin.n) {
     return 0;
   }
   if (gather->fault != SAP_FAULT_NONE || stepper->forest.n_trees == 0) {
@@ -201,6 +209,7 @@ int sap_stepper_write(sap_stepper *stepper, const sap_step_arrays *arrays,
   copy(gather->v, found->v, found->n_v);
   copy(gather->gamma, found->gamma, found->n_gamma);
   copy(gather->elements.gamma, found->group_gamma, found->n_group_gamma);
+  copy(gather->spins.gamma, found->spin_gamma, found->n_spin_gamma);
   /* every tree has a new velocity, whether or not anything touches it */
   memset(gather->touched, 1, (size_t)stepper->forest.n_trees);
   scatter(stepper, arrays);

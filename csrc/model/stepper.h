@@ -30,10 +30,11 @@ static inline int sap_has_velocity(sap_outcome outcome) {
 /* what there is to tell of a step that was taken, but for its times */
 sap_step_record sap_stepper_record(const sap_stepper *stepper);
 
-/* a solution that was found elsewhere: v (nv), gamma (n_contacts, 3) and group_gamma (n_rows) */
+/* a solution that was found elsewhere: v (nv), gamma (n_contacts, 3), group_gamma (n_rows) and
+ * spin_gamma (n_spins, 3) */
 struct sap_found {
-  const double *v, *gamma, *group_gamma;
-  int64_t n_v, n_gamma, n_group_gamma; /* their lengths */
+  const double *v, *gamma, *group_gamma, *spin_gamma;
+  int64_t n_v, n_gamma, n_group_gamma, n_spin_gamma; /* their lengths */
 };
 
 /* The end of a step whose problem was gathered last: writes, as sap_stepper_solve() does, unless

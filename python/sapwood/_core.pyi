@@ -262,6 +262,7 @@ class ModelStepper:
         v: _Float,
         gamma: _Float,
         group_gamma: _Float,
+        spin_gamma: _Float,
         /,
     ) -> int: ...
     def accept_options(self, api: object, model: object, /) -> None: ...

@@ -193,7 +193,6 @@ static void forces_of_either_cone(void) {
       CHECK_CLOSE(e[0] + e[1] + e[2] + e[3], g.gamma[2] / 0.01, 1e-12);
       CHECK_CLOSE(0.5 * (e[0] - e[1]), g.gamma[0] / 0.01, 1e-12);
       CHECK_CLOSE(0.25 * (e[2] - e[3]), g.gamma[1] / 0.01, 1e-12);
-      CHECK_CLOSE(e[0] + e[1], e[2] + e[3], 1e-12);
     }
     CHECK_CLOSE(rows[2 * full], g.gamma[5] / 0.01, 0.0);
 
@@ -229,7 +228,7 @@ static void faults(void) {
     REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
     switch (kind) {
       case 0: c->row = -1; break;
-      case 1: c->dim = 4; break;
+      case 1: c->dim = 2; break;
       case 2: c->geom[0] = -1; break;
       case 3: c->geom[1] = GEOMS; break;
       case 4: c->adhesion = 1.0; break;

@@ -96,7 +96,7 @@ static void writing_is_the_end_of_a_step(void) {
   CHECK(memcmp(p->R_n, q->R_n, 3 * sizeof(double)) == 0);
   CHECK(memcmp(p->v_hat_n, q->v_hat_n, 3 * sizeof(double)) == 0);
 
-  const struct sap_found good = {s->v, s->gamma, NULL, NV, 9, 0};
+  const struct sap_found good = {s->v, s->gamma, NULL, NULL, NV, 9, 0, 0};
   struct sap_found wrong[3] = {good, good, good};
   wrong[0].n_v = NV - 1;
   wrong[1].n_gamma = 6;
@@ -221,6 +221,10 @@ static void memory_is_given_back(void) {
     }
     done = status == SAP_OK;
     CHECK(done || status == SAP_OUT_OF_MEMORY);
+    if (stepper && !done) {
+      /* nothing is left of a problem that was not finished */
+      CHECK_EQUAL(sap_stepper_problem(stepper)->n_contacts, 0);
+    }
     if (done) {
       const long before = counter.allocations;
       l.list.count = 1;

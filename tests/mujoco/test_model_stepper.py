@@ -57,22 +57,24 @@ def test_a_solution_from_elsewhere_is_written_like_the_own_one():
     assert other.gather(*groups) == 0
     for array in groups[2]:
         array[:] = np.nan
-    assert other.write(*groups, None, v, gamma, np.zeros(0)) == 0
+    assert other.write(*groups, None, v, gamma, np.zeros(0), np.zeros(0)) == 0
     for found, wanted in zip(groups[2], expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-9)
     # what is no solution of the problem, or no step
     wrong = "have another length than the problem has"
     for solution in ((v[1:], gamma), (v, gamma[1:])):
         with pytest.raises(ValueError, match=wrong):
-            other.write(*groups, None, *solution, np.zeros(0))
+            other.write(*groups, None, *solution, np.zeros(0), np.zeros(0))
     with pytest.raises(ValueError, match=wrong):
-        other.write(*groups, None, v, gamma, np.zeros(1))
+        other.write(*groups, None, v, gamma, np.zeros(1), np.zeros(0))
+    with pytest.raises(ValueError, match=wrong):
+        other.write(*groups, None, v, gamma, np.zeros(0), np.zeros(3))
     short = replaced(groups, 2, 2, groups[2][2][1:].copy())
     with pytest.raises(ValueError, match=wrong):
-        other.write(*short, None, v, gamma, np.zeros(0))
-    with pytest.raises(TypeError, match="write takes 7 arguments, not 3"):
+        other.write(*short, None, v, gamma, np.zeros(0), np.zeros(0))
+    with pytest.raises(TypeError, match="write takes 8 arguments, not 3"):
         other.write(*groups)
-    code = other.write(*groups, None, np.full_like(v, np.nan), gamma, np.zeros(0))
+    code = other.write(*groups, None, np.full_like(v, np.nan), gamma, np.zeros(0), np.zeros(0))
     assert _core.FAULTS[-code] == "acceleration"
     np.testing.assert_allclose(groups[2][0], expected[0], rtol=1e-12, atol=1e-9)
 

@@ -15,8 +15,8 @@ mujoco = pytest.importorskip("mujoco")
 
 import sapwood
 from mujoco_models import boxes_on_floor, mixed, urdf_on_floor
-from sapwood import scenes
-from sapwood.mujoco import NotSupported, StepError, Stepper
+from sapwood import RigidCore, scenes
+from sapwood.mujoco import ContactMaterial, NotSupported, StepError, Stepper
 from sapwood.mujoco.support import OLDEST, TOO_NEW, check_version
 
 
@@ -196,8 +196,9 @@ def test_condim_that_cannot_come_up_is_allowed():
 def test_condim_is_checked_at_contact_too():
     """Where the model changes after the stepper was made."""
     model = scenes.sphere_on_floor(-0.001).compile()
-    stepper, data = Stepper(model), mujoco.MjData(model)
-    stepper.model.geom_condim[1] = 6
+    stepper = Stepper(model, contact=ContactMaterial(1e4, core=RigidCore(0.01)))
+    data = mujoco.MjData(model)
+    stepper.model.geom_condim[1], stepper.model.geom_friction[1, 1] = 6, 0.01
     with pytest.raises(StepError, match=r"contact of geom 'floor' and geom 'sphere': condim 6"):
         stepper.step(data)
     with pytest.raises(StepError, match="condim 6"):

@@ -8,8 +8,8 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import boxes_on_floor, full_state, mixed
-from sapwood import scenes
-from sapwood.mujoco import StepError, Stepper
+from sapwood import RigidCore, scenes
+from sapwood.mujoco import ContactMaterial, StepError, Stepper
 
 
 @pytest.fixture
@@ -63,8 +63,9 @@ def test_a_failure_tells_its_step_and_keeps_those_before(field, index, value, me
 
 def test_faults_of_contacts_are_named():
     model = scenes.sphere_on_floor(0.001).compile()
-    stepper, data = Stepper(model), mujoco.MjData(model)
-    stepper.model.geom_condim[1] = 6
+    stepper = Stepper(model, contact=ContactMaterial(1e4, core=RigidCore(0.01)))
+    data = mujoco.MjData(model)
+    stepper.model.geom_condim[1], stepper.model.geom_friction[1, 1] = 6, 0.01
     with pytest.raises(StepError, match=r"contact of geom 'floor' and geom 'sphere': condim 6"):
         stepper.run(data, 1000)
     taken = stepper.last_run.steps

@@ -161,23 +161,26 @@ typedef struct sap_field {
 /* the engine's list of detected contacts */
 typedef struct sap_contact_list {
   int32_t count;
-  int32_t n_rows;             /* constraint rows of the engine, all kinds together */
-  sap_field dist;             /* double, m */
-  sap_field pos;              /* double (3) */
-  sap_field frame;            /* double (3, 3): normal from geom 1 to geom 2, t1, t2 */
-  sap_field friction;         /* double (>= 2) of t1 and t2, as the engine scales pyramid edges */
-  sap_field surface_velocity; /* double (2) along t1, t2, surface 2 minus 1; may be NULL */
-  sap_field adhesion;         /* double, N; may be NULL */
-  sap_field dim;              /* int32: 1 or 3 */
-  sap_field geom;             /* int32 (2) */
-  sap_field exclude;          /* int32: the contact acts iff 0 */
-  sap_field row;              /* int32: its first constraint row, -1 for none */
+  int32_t n_rows;  /* constraint rows of the engine, all kinds together */
+  sap_field dist;  /* double, m */
+  sap_field pos;   /* double (3) */
+  sap_field frame; /* double (3, 3): normal from geom 1 to geom 2, t1, t2 */
+  /* double (dim - 1): of t1 and t2, as the engine scales pyramid edges; torsional and of rolling
+   * about t1 and t2, m, 1e-5 or less for none */
+  sap_field friction;
+  /* double (2) along t1, t2, and where dim > 3 about n, surface 2 minus 1; may be NULL */
+  sap_field surface_velocity;
+  sap_field adhesion; /* double, N; may be NULL */
+  sap_field dim;      /* int32: 1, 3, 4 with torsional friction, 6 with rolling friction too */
+  sap_field geom;     /* int32 (2) */
+  sap_field exclude;  /* int32: the contact acts iff 0 */
+  sap_field row;      /* int32: its first constraint row, -1 for none */
 } sap_contact_list;
 
 /* how the engine writes the rows of a contact with friction */
 typedef enum sap_cone {
-  SAP_CONE_ELLIPTIC = 0, /* n, t1, t2 */
-  SAP_CONE_PYRAMIDAL     /* the four edges n +- mu t1, n +- mu t2 */
+  SAP_CONE_ELLIPTIC = 0, /* n, t1, t2, and torques about n, t1, t2 */
+  SAP_CONE_PYRAMIDAL     /* the edges n +- mu_k k, two for each component k but n */
 } sap_cone;
 
 /* types of the engine's rows before those of contacts */
@@ -232,13 +235,14 @@ typedef struct sap_element_state {
 typedef enum sap_fault {
   SAP_FAULT_NONE = 0,
   SAP_FAULT_OVERFLOW,     /* a contact acts but has no rows: the engine ran out of memory */
-  SAP_FAULT_DIMENSION,    /* neither frictionless nor sliding friction alone */
+  SAP_FAULT_DIMENSION,    /* of no known number of dimensions; or torsional or rolling friction of a
+                             contact with a rigid core or a surface that turns */
   SAP_FAULT_GEOM,         /* a side of the contact is no geom */
   SAP_FAULT_ADHESION,     /* adhesive contact */
   SAP_FAULT_ROWS,         /* rows of no known constraint, or rows out of range */
   SAP_FAULT_FORCE,        /* the free acceleration is not finite */
   SAP_FAULT_MASS,         /* a block of A is not positive definite */
-  SAP_FAULT_CONTACT,      /* position or frame of a contact is not finite */
+  SAP_FAULT_CONTACT,      /* position, frame or friction of a contact is not finite */
   SAP_FAULT_ACCELERATION, /* the new acceleration is not finite or larger than the engine allows */
   SAP_FAULT_EQUALITY,     /* an equality constraint of a kind that is not supported */
   SAP_FAULT_TENDON,       /* friction of a tendon that moves more than two trees */

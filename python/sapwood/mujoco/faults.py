@@ -103,9 +103,12 @@ def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjDat
         for geom, flex in zip(contact.geom, contact.flex, strict=True)
     )
     if fault == "dimension":
-        return dimension_text(f"contact of {sides}", int(contact.dim))
+        return (
+            f"contact of {sides}: condim {contact.dim}, torsional and rolling friction, goes with "
+            "no rigid core and no surface that turns about the normal; use condim 3"
+        )
     if fault == "geom":
         return f"contact of {sides}: flexes have no contact here"
     if fault == "adhesion":
         return f"contact of {sides}: adhesion is not supported"
-    return f"contact of {sides}: its position or frame is not finite"
+    return f"contact of {sides}: its position, frame or friction is not finite"

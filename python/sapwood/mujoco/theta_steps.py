@@ -211,6 +211,6 @@ class ThetaSteps(StagedSteps):
     def _write(self, bound: Bound, v_0: _Float, solution: Solution, group_gamma: _Float) -> None:
         """qacc, qfrc_constraint and efc_force, as after a step of the core."""
         arrays = self._arrays(bound, v_0)
-        code = self._core.write(*arrays, solution.v, solution.gamma, group_gamma)
+        code = self._core.write(*arrays, solution.v, solution.gamma, group_gamma, _NONE)
         if code < 0:
             stages.raise_fault(self._core, self._model, bound.data)
