@@ -239,6 +239,7 @@ sap_step_record sap_stepper_record(const sap_stepper *stepper) {
   const sap_solution *s = &stepper->solution;
   return (sap_step_record){.momentum_error = s->momentum_error,
                            .velocity_error_bound = s->velocity_error_bound,
+                           .coulomb_error = s->coulomb_error,
                            .solver_seconds = stepper->solve_seconds,
                            .contacts = stepper->gather.problem.n_contacts,
                            .iterations = s->iterations,

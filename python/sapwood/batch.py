@@ -10,7 +10,7 @@ from sapwood import _core
 from sapwood.checks import integer
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.processors import usable_processors
-from sapwood.settings import SapSettings
+from sapwood.settings import Friction, SapSettings, with_friction
 from sapwood.solution import Solution
 
 
@@ -19,6 +19,8 @@ def solve_batch(
     v_guesses: Sequence[ArrayLike | None] | None = None,
     settings: SapSettings | None = None,
     threads: int | None = None,
+    *,
+    friction: Friction | None = None,
 ) -> list[Solution]:
     """Solve many contact problems, of any sizes.
 
@@ -38,6 +40,8 @@ def solve_batch(
         Defaults where it is None.
     threads : int, optional
         Threads to use, at least 1; by default one per core that this process may run on.
+    friction : {"convex", "lagged", "coulomb"}, optional
+        The law of friction, in place of ``settings.friction``, which None leaves.
 
     Returns
     -------
@@ -57,6 +61,8 @@ def solve_batch(
     >>> solve_batch([])
     []
     """
+    if friction is not None:
+        settings = with_friction(settings, friction)
     problems = list(problems)
     for i, problem in enumerate(problems):
         if not isinstance(problem, ContactProblem):

@@ -127,6 +127,34 @@ DEFAULT_SETTINGS = SapSettings()
 _core.set_default_settings(DEFAULT_SETTINGS)
 
 
+def with_friction(settings: SapSettings | None, friction: Friction) -> SapSettings:
+    """Settings with this law of friction.
+
+    Parameters
+    ----------
+    settings : SapSettings or None
+        Defaults where it is None.
+    friction : {"convex", "lagged", "coulomb"}
+        The law.
+
+    Returns
+    -------
+    SapSettings
+        ``settings`` itself where there is nothing to change.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a wrong argument; the text names it.
+    """
+    settings = DEFAULT_SETTINGS if settings is None else settings
+    if not isinstance(settings, SapSettings):
+        raise TypeError(f"settings must be a SapSettings, not {type(settings).__name__}")
+    if friction == settings.friction:
+        return settings
+    return dataclasses.replace(settings, friction=friction)
+
+
 def factorizations() -> tuple[str, ...]:
     """Names of the factorizations this build offers.
 

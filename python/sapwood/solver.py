@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.equality import equal_arrays
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.settings import SapSettings
+from sapwood.settings import Friction, SapSettings, with_friction
 from sapwood.solution import Solution
 
 _Float = NDArray[np.float64]
@@ -70,6 +70,8 @@ class SapSolver(_core.Solver):
         where that saves time and the factorization is not "cholmod". No bit of a solution depends
         on them, which is why this is no setting. For many problems see
         :func:`sapwood.solve_batch`.
+    friction : {"convex", "lagged", "coulomb"}, optional
+        The law of friction, in place of ``settings.friction``, which None leaves.
 
     Raises
     ------
@@ -85,9 +87,23 @@ class SapSolver(_core.Solver):
     SapSolver(SapSettings(relative_tolerance=1e-09))
     >>> SapSolver(threads=2)
     SapSolver(SapSettings(), threads=2)
+    >>> SapSolver(friction="coulomb").settings
+    SapSettings(friction='coulomb')
     """
 
     __slots__ = ()
+
+    def __new__(
+        cls,
+        settings: SapSettings | None = None,
+        threads: int = 1,
+        *,
+        friction: Friction | None = None,
+    ) -> Self:
+        """See the class."""
+        if friction is not None:
+            settings = with_friction(settings, friction)
+        return super().__new__(cls, settings, threads)
 
     def solve(  # type: ignore[override]
         self, problem: ContactProblem, v_guess: ArrayLike | None = None
@@ -181,6 +197,8 @@ def solve(
     problem: ContactProblem,
     v_guess: ArrayLike | None = None,
     settings: SapSettings | None = None,
+    *,
+    friction: Friction | None = None,
 ) -> Solution:
     """Solve one contact problem.
 
@@ -192,6 +210,8 @@ def solve(
         Where to start; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
     settings : SapSettings, optional
         Defaults where it is None.
+    friction : {"convex", "lagged", "coulomb"}, optional
+        The law of friction, in place of ``settings.friction``, which None leaves.
 
     Returns
     -------
@@ -220,7 +240,7 @@ def solve(
     >>> print(solve(problem).v.round(1) + 0.0)
     [0. 0. 0.]
     """
-    return SapSolver(settings).solve(problem, v_guess)
+    return SapSolver(settings, friction=friction).solve(problem, v_guess)
 
 
 def _core_of(problem: ContactProblem) -> _core.Problem:

@@ -123,7 +123,7 @@ class Stalled:
         self.core.accept_options(*arguments)
 
     def counts(self):
-        return 0, self.stalls, 0
+        return 0, self.stalls, 0, 0
 
 
 @pytest.mark.parametrize("take", [take_step, take_halves, take_run])

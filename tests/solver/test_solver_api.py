@@ -160,6 +160,22 @@ def test_outcomes_are_values(settings, status, problem):
     assert sapwood.solve(problem, settings=settings).status is status
 
 
+def test_friction_comes_before_that_of_the_settings(problem):
+    settings = SapSettings(relative_tolerance=1e-9, friction="coulomb")
+    convex = SapSettings(relative_tolerance=1e-9)
+    assert SapSolver(settings, friction="convex").settings == convex
+    assert SapSolver(settings).settings is settings
+    assert SapSolver(friction="lagged").settings == SapSettings(friction="lagged")
+    expected = sapwood.solve(problem, settings=convex)
+    assert sapwood.solve(problem, settings=settings, friction="convex") == expected
+    assert sapwood.solve_batch([problem], settings=settings, friction="convex") == [expected]
+    for call in (SapSolver, lambda **options: sapwood.solve_batch([], **options)):
+        with pytest.raises(ValueError, match="friction = 'Coulomb'"):
+            call(friction="Coulomb")
+        with pytest.raises(TypeError, match="settings must be a SapSettings, not dict"):
+            call(settings={}, friction="convex")
+
+
 def test_symbolic_work_is_kept_while_the_graph_is_the_same(problem):
     solver = SapSolver()
     assert not solver.solve(problem).symbolic_reused

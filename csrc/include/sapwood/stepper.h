@@ -85,6 +85,7 @@ typedef struct sap_step_record {
   double time;                 /* at the end of the step, s */
   double momentum_error;       /* e_m (24) */
   double velocity_error_bound; /* sqrt(J) */
+  double coulomb_error;        /* e_c; NaN for convex friction */
   double solver_seconds;       /* gathering and writing back not included */
   double seconds;              /* of the whole step */
   int32_t contacts;

@@ -176,9 +176,11 @@ static PyObject *stepper_fault(PyObject *object, PyObject *Py_UNUSED(unused)) {
   return Py_BuildValue("iL", fault, index);
 }
 
-PyDoc_STRVAR(counts_doc,
-             "counts($self)\n--\n\n"
-             "How many contact parts left a velocity: converged, stalled, at the iteration limit.");
+PyDoc_STRVAR(
+    counts_doc,
+    "counts($self)\n--\n\n"
+    "How many contact parts left a velocity: converged, stalled, at the iteration limit, at\n"
+    "the limit of friction.");
 
 static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
   sapwood_stepper *self = (sapwood_stepper *)object;
@@ -191,8 +193,9 @@ static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
   memcpy(counts, self->core->counts, sizeof counts);
   sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
-  return Py_BuildValue("LLL", (long long)counts[SAP_CONVERGED], (long long)counts[SAP_STALLED],
-                       (long long)counts[SAP_ITERATION_LIMIT]);
+  return Py_BuildValue("LLLL", (long long)counts[SAP_CONVERGED], (long long)counts[SAP_STALLED],
+                       (long long)counts[SAP_ITERATION_LIMIT],
+                       (long long)counts[SAP_FRICTION_LIMIT]);
 }
 
 /* ---- type ----------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ from sapwood.mujoco.faults import failure_text, outcome_text
 from sapwood.mujoco.groups import constraint_groups
 from sapwood.mujoco.names import model_name
 from sapwood.mujoco.parameters import StepParameters
-from sapwood.mujoco.results import UNCONVERGED, StepError
+from sapwood.mujoco.results import UNCONVERGED, Counts, StepError
 from sapwood.mujoco.steps import Ended, StagedSteps
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution, Status
@@ -82,8 +82,8 @@ class CoreSteps(StagedSteps):
             delassus=parameters.delassus,
         )
 
-    def counts(self) -> tuple[int, int, int]:
-        """Steps that converged, stalled, and met the iteration limit."""
+    def counts(self) -> Counts:
+        """Steps by the status of their solve."""
         return self._core.counts()
 
     def contacts(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sapwood.mujoco.groups import step_constraints
 from sapwood.mujoco.parameters import StepParameters
-from sapwood.mujoco.results import StepConstraints, StepContacts
+from sapwood.mujoco.results import Counts, StepConstraints, StepContacts
 from sapwood.mujoco.steps import Steps
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
@@ -22,7 +22,7 @@ class LastStep:
 
     _parameters: StepParameters
     _steps: Steps
-    _earlier: tuple[int, int, int]
+    _earlier: Counts
     _contacts: StepContacts | None
     _constraints: tuple[StepConstraints, ...] | None
     _solution: Solution | None
@@ -105,10 +105,10 @@ class LastStep:
         """Depth of the overlap of each contact at the start of the last step, m."""
         return self.contacts.penetration
 
-    def _counts(self) -> tuple[int, int, int]:
-        """Steps that converged, stalled, and met the iteration limit."""
+    def _counts(self) -> Counts:
+        """Steps by the status of their solve, with those of the stepper this is a copy of."""
         now, before = self._steps.counts(), self._earlier
-        return now[0] + before[0], now[1] + before[1], now[2] + before[2]
+        return now[0] + before[0], now[1] + before[1], now[2] + before[2], now[3] + before[3]
 
     @property
     def steps(self) -> int:
@@ -124,3 +124,8 @@ class LastStep:
     def iteration_limit_steps(self) -> int:
         """Steps in which the solver met its iteration limit."""
         return self._counts()[Status.iteration_limit]
+
+    @property
+    def friction_limit_steps(self) -> int:
+        """Steps whose forces do not obey Coulomb's law: the solver found none that do."""
+        return self._counts()[Status.friction_limit]

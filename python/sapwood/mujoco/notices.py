@@ -8,12 +8,17 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.mujoco.results import UNCONVERGED
+from sapwood.mujoco.results import UNCONVERGED, Counts
 from sapwood.solution import Solution, Status
 
 
+def _error_of(status: Status) -> str:
+    """The error that a solve of this status did not bring below the tolerance."""
+    return "coulomb_error" if status == Status.friction_limit else "momentum_error"
+
+
 class Notices:
-    """Warns the first time that the solver stalls, and that it meets its iteration limit.
+    """Warns the first time that the solver ends in a way, other than at its tolerance.
 
     Parameters
     ----------
@@ -23,13 +28,13 @@ class Notices:
         Steps by status before now: of what came up then, nothing is told any more.
     """
 
-    def __init__(self, tolerance: float, counts: tuple[int, int, int]) -> None:
+    def __init__(self, tolerance: float, counts: Counts) -> None:
         self._tolerance = tolerance
         self._told = {status for status in UNCONVERGED if counts[status]}
 
     def of_last_step(
         self,
-        counts: tuple[int, int, int],
+        counts: Counts,
         solution: Solution | None,
         time: float,
         stacklevel: int,
@@ -47,9 +52,9 @@ class Notices:
         stacklevel : int
             Of the warning, seen from the caller.
         """
-        reached = math.nan if solution is None else solution.momentum_error
         for status in UNCONVERGED:
             if counts[status] and status not in self._told:
+                reached = math.nan if solution is None else getattr(solution, _error_of(status))
                 self._tell(status, time, reached, stacklevel + 2)
 
     def of_run(self, records: NDArray[np.void], start: float, stacklevel: int) -> None:
@@ -69,14 +74,15 @@ class Notices:
             if found.size and status not in self._told:
                 i = int(found[0])
                 time = start if i == 0 else float(records["time"][i - 1])
-                self._tell(status, time, float(records["momentum_error"][i]), stacklevel + 2)
+                self._tell(status, time, float(records[_error_of(status)][i]), stacklevel + 2)
 
     def _tell(self, status: Status, time: float, reached: float, stacklevel: int) -> None:
         self._told.add(status)
+        name = _error_of(status).replace("_", " ")
         warnings.warn(
-            f"step at time {time:.6g} s: the contact solver ended in {status} at a momentum error "
-            f"of {reached:.2g} (tolerance {self._tolerance:.2g}); the step was taken; further ones "
-            "are counted in stalled_steps and iteration_limit_steps",
+            f"step at time {time:.6g} s: the contact solver ended in {status} at a {name} of "
+            f"{reached:.2g} (tolerance {self._tolerance:.2g}); the step was taken; further ones "
+            f"are counted in {status}_steps",
             RuntimeWarning,
             stacklevel=stacklevel,
         )

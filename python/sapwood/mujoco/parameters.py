@@ -18,9 +18,10 @@ from sapwood.mujoco import options as model_options
 from sapwood.mujoco.arrays import forest_arrays
 from sapwood.mujoco.controllers import controllers, release_controllers
 from sapwood.mujoco.elements import element_arrays
+from sapwood.mujoco.friction import settings_of_steps
 from sapwood.mujoco.support import check_model, check_scheme_model
 from sapwood.problem.arrays import Delassus
-from sapwood.settings import DEFAULT_SETTINGS, SapSettings
+from sapwood.settings import Friction, SapSettings
 from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
 
 SYMPLECTIC_EULER = SCHEMES["symplectic_euler"]
@@ -37,7 +38,7 @@ class StepParameters:
     scheme : Scheme
         Scheme of the theta-method.
     settings : SapSettings
-        Settings of the solver.
+        Settings of the solver, with the law of friction of the steps.
     sigma, beta : float
         Tangential regularization and near-rigid parameter, Eqs. (21) and (22).
     delassus : {"block", "diagonal"}
@@ -73,6 +74,7 @@ class StepParameters:
         beta: float,
         delassus: Delassus,
         settings: SapSettings | None,
+        friction: Friction | None,
         ignore: Collection[str],
         constraint: ConstraintMaterial | None,
         constraints: Mapping[str, ConstraintMaterial] | None,
@@ -82,8 +84,6 @@ class StepParameters:
         """Check a model and read what belongs to its stepper; see :class:`Stepper`."""
         if not isinstance(model, mujoco.MjModel):
             raise TypeError(f"model must be a mujoco.MjModel, not {type(model).__name__}")
-        if settings is not None and not isinstance(settings, SapSettings):
-            raise TypeError(f"settings must be a SapSettings, not {type(settings).__name__}")
         if time_step is None:
             time_step = float(model.opt.timestep)
         time_step = float(_core.as_float64(time_step, "time_step", (), "positive"))
@@ -104,7 +104,7 @@ class StepParameters:
         return cls(
             model=own,
             scheme=found,
-            settings=DEFAULT_SETTINGS if settings is None else settings,
+            settings=settings_of_steps(settings, friction, own, forest["core"]),
             sigma=sigma,
             beta=beta,
             delassus=delassus,

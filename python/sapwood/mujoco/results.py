@@ -13,7 +13,10 @@ _Float = NDArray[np.float64]
 _Int = NDArray[np.int32]
 
 # ends of a solve after which the step is taken all the same
-UNCONVERGED = (Status.stalled, Status.iteration_limit)
+UNCONVERGED = (Status.stalled, Status.iteration_limit, Status.friction_limit)
+
+Counts = tuple[int, int, int, int]
+"""Steps that were taken, by the status of their solve: converged, and then UNCONVERGED."""
 
 
 class StepError(RuntimeError):
@@ -171,6 +174,11 @@ class RunResult:
     def velocity_error_bound(self) -> _Float:
         """Proved bound of the error of the velocity in the norm of A, sqrt(J)."""
         return self.records["velocity_error_bound"]
+
+    @property
+    def coulomb_error(self) -> _Float:
+        """e_c: how far the friction is from Coulomb's law; NaN for convex friction."""
+        return self.records["coulomb_error"]
 
     @property
     def solver_seconds(self) -> _Float:

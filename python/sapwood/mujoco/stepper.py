@@ -27,7 +27,7 @@ from sapwood.mujoco.support import check_version
 from sapwood.mujoco.theta_steps import ThetaSteps
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.settings import SapSettings
+from sapwood.settings import Friction, SapSettings
 from sapwood.stepping.schemes import Scheme
 
 check_version(mujoco.__version__)
@@ -113,7 +113,9 @@ class Stepper(LastStep):
     delassus : {"block", "diagonal"}
         Estimate of the Delassus blocks.
     settings : SapSettings, optional
-        Settings of the solver.
+        Settings of the solver; its law of friction is that of ``friction``.
+    friction : {"convex", "lagged", "coulomb"}, optional
+        The law of friction, whatever ``settings.friction`` says. None is "convex".
     ignore : collection of str
         Constraints to leave out, with a warning that names them, instead of refusing the model:
         any of "limit" (of joints and tendons), "equality", "frictionloss".
@@ -148,6 +150,7 @@ class Stepper(LastStep):
         beta: float = 1.0,
         delassus: Delassus = "block",
         settings: SapSettings | None = None,
+        friction: Friction | None = None,
         ignore: Collection[str] = (),
         constraint: ConstraintMaterial | None = None,
         constraints: Mapping[str, ConstraintMaterial] | None = None,
@@ -163,13 +166,14 @@ class Stepper(LastStep):
             beta=beta,
             delassus=delassus,
             settings=settings,
+            friction=friction,
             ignore=ignore,
             constraint=constraint,
             constraints=constraints,
             implicit_actuators=implicit_actuators,
             scheme=scheme,
         )
-        self._earlier = (0, 0, 0)
+        self._earlier = (0, 0, 0, 0)
         self._start()
 
     def _start(self) -> None:
@@ -209,8 +213,8 @@ class Stepper(LastStep):
         Warns
         -----
         RuntimeWarning
-            The first time that the solver stalls at round-off, and the first time that it meets its
-            iteration limit; every time is counted.
+            The first time that the solver stalls at round-off, meets its iteration limit, or finds
+            no forces that obey Coulomb's law; every time is counted.
         """
         bound, time = self._bind(data), data.time
         _, unconverged, failure = self._steps.run(bound, 1, None, signals=False)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sapwood.mujoco import stages
 from sapwood.mujoco.arrays import Bound
 from sapwood.mujoco.parameters import StepParameters
-from sapwood.mujoco.results import UNCONVERGED
+from sapwood.mujoco.results import UNCONVERGED, Counts
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution, Status
 
@@ -29,6 +29,7 @@ _RECORDED = (
     "line_search_trials",
     "momentum_error",
     "velocity_error_bound",
+    "coulomb_error",
 )
 
 
@@ -97,8 +98,8 @@ class Steps(Protocol):
             Where no step can be taken from this state.
         """
 
-    def counts(self) -> tuple[int, int, int]:
-        """Steps that converged, stalled, and met the iteration limit."""
+    def counts(self) -> Counts:
+        """Steps by the status of their solve."""
 
     def contacts(self) -> dict[str, Any]:
         """The contacts of the last step, as ``_core.ModelStepper.contacts``."""

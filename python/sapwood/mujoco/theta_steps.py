@@ -26,7 +26,7 @@ from sapwood.mujoco.free_model import FreeMujoco
 from sapwood.mujoco.groups import constraint_groups
 from sapwood.mujoco.names import model_name
 from sapwood.mujoco.parameters import StepParameters
-from sapwood.mujoco.results import StepError
+from sapwood.mujoco.results import UNCONVERGED, Counts, StepError
 from sapwood.mujoco.steps import StagedSteps
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution, Status
@@ -53,7 +53,7 @@ class ThetaSteps(StagedSteps):
     def __init__(self, parameters: StepParameters) -> None:
         super().__init__(parameters)
         self._solver = SapSolver(parameters.settings)
-        self._counts = {Status.converged: 0, Status.stalled: 0, Status.iteration_limit: 0}
+        self._counts = dict.fromkeys((Status.converged, *UNCONVERGED), 0)
         self._allocate()
         self._contacts: dict[str, Any] = self._core.contacts()
         self._groups: dict[str, Any] = self._core.groups()
@@ -75,10 +75,10 @@ class ThetaSteps(StagedSteps):
         else:
             self._allocate()
 
-    def counts(self) -> tuple[int, int, int]:
-        """Steps that converged, stalled, and met the iteration limit."""
-        converged, stalled, iteration_limit = self._counts.values()
-        return converged, stalled, iteration_limit
+    def counts(self) -> Counts:
+        """Steps by the status of their solve."""
+        converged, stalled, iteration_limit, friction_limit = self._counts.values()
+        return converged, stalled, iteration_limit, friction_limit
 
     def contacts(self) -> dict[str, Any]:
         """The contacts of the last step."""

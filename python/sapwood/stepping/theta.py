@@ -22,7 +22,7 @@ from sapwood.stepping.schemes import Scheme, scheme_of
 _Float = NDArray[np.float64]
 
 # ends of a solve that leave a velocity to go on with
-_USABLE = (Status.converged, Status.stalled, Status.iteration_limit)
+_USABLE = (Status.converged, Status.stalled, Status.iteration_limit, Status.friction_limit)
 
 
 class State(NamedTuple):
