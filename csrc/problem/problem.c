@@ -11,8 +11,37 @@
 #include "problem/groups.h"
 #include "problem/vectors.h"
 
+/* entries of J of three rows of contact i */
+static int64_t count_entries(const sap_problem *problem, int32_t i) {
+  const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
+  return 3 * ((int64_t)problem->tree_nv[a] + (b >= 0 ? problem->tree_nv[b] : 0));
+}
+
+/* nJ_spin, of contacts whose indices have been checked */
+static sap_status measure_spin(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
+  const sap_spin *spin = problem->spin;
+  if (spin && (spin->n < 0 || spin->n > problem->n_contacts)) {
+    return sap_invalid(error, "spin_contact", -1, spin->n,
+                       "must be from none to all of the contacts");
+  }
+  if (spin && spin->n > 0 && !spin->contact) {
+    return sap_invalid(error, "spin_contact", -1, NAN, "must be given");
+  }
+  for (int32_t k = 0; spin && k < spin->n; ++k) {
+    const int32_t i = spin->contact[k];
+    if (i < 0 || i >= problem->n_contacts) {
+      return sap_invalid(error, "spin_contact", k, i, "must be the index of a contact");
+    }
+    if (k > 0 && i <= spin->contact[k - 1]) {
+      return sap_invalid(error, "spin_contact", k, i, "must be ascending");
+    }
+    sizes->nJ_spin += count_entries(problem, i);
+  }
+  return SAP_OK;
+}
+
 sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
-  *sizes = (sap_sizes){0, 0, 0, 0};
+  *sizes = (sap_sizes){0};
   if (problem->n_trees < 0 || problem->n_trees > SAP_MOST_ENTRIES) {
     return sap_invalid(error, "n_trees", -1, problem->n_trees, "must be from 0 to 2^28");
   }
@@ -55,10 +84,10 @@ sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_e
       return sap_invalid(error, "tree_b", i, b,
                          "must differ from tree_a (-1 where both sides are one tree)");
     }
-    sizes->nJ += 3 * (int64_t)problem->tree_nv[a];
-    sizes->nJ += b >= 0 ? 3 * (int64_t)problem->tree_nv[b] : 0;
+    sizes->nJ += count_entries(problem, i);
   }
-  return sap_group_sizes(problem, sizes, error);
+  const sap_status status = measure_spin(problem, sizes, error);
+  return status == SAP_OK ? sap_group_sizes(problem, sizes, error) : status;
 }
 
 /* row-major and column-major are the same for a block that is symmetric but for round-off */
@@ -193,6 +222,7 @@ static sap_status check_contacts(const sap_problem *problem, const sap_sizes *si
       {"R_n", n, problem->R_n},
       {"v_hat_n", n, problem->v_hat_n},
       {"v_hat_t", problem->v_hat_t ? 2 * n : 0, problem->v_hat_t},
+      {"spin_J", sizes->nJ_spin, problem->spin ? problem->spin->J : NULL},
   };
   for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a) {
     const sap_status status = sap_check_finite(arrays[a].name, arrays[a].n, arrays[a].x, error);

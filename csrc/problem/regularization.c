@@ -208,6 +208,7 @@ sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem
                            sap_error *error) {
   sap_problem trees = *problem;
   trees.n_contacts = trees.n_groups = 0;
+  trees.spin = NULL;
   sap_sizes sizes;
   const sap_status status = sap_problem_sizes(&trees, &sizes, error);
   if (status != SAP_OK) {

@@ -48,11 +48,17 @@ def split_jacobian(
     J: _Float, tree_nv: _Index, size: _Index, name: str
 ) -> tuple[_Index, _Index, _Float]:
     """tree_a, tree_b and the flat blocks of J (sum(size), nv), size rows for each `name`."""
+    tree_a, tree_b = touched_trees(J, tree_nv, size, name)
+    return tree_a, tree_b, flat_blocks(J, tree_nv, size, tree_a, tree_b)
+
+
+def touched_trees(J: _Float, tree_nv: _Index, size: _Index, name: str) -> tuple[_Index, _Index]:
+    """tree_a and tree_b of J (sum(size), nv), size rows for each `name`."""
     n, n_trees = len(size), len(tree_nv)
     tree_a = np.zeros(n, np.int32)
     tree_b = np.full(n, -1, np.int32)
     if n_trees == 1 or n == 0:
-        return tree_a, tree_b, J.reshape(-1)
+        return tree_a, tree_b
     if n_trees == 0:
         raise ValueError(f"J: {name} 0 touches no tree, since there are none")
 
@@ -70,10 +76,16 @@ def split_jacobian(
     first = offsets(touched)[:-1]
     tree_a[touched > 0] = tree[first[touched > 0]]
     tree_b[touched == 2] = tree[first[touched == 2] + 1]
+    return tree_a, tree_b
 
+
+def flat_blocks(J: _Float, tree_nv: _Index, size: _Index, tree_a: _Index, tree_b: _Index) -> _Float:
+    """Blocks of J (sum(size), nv) of the trees of each constraint, flat."""
+    if len(tree_nv) == 1:
+        return J.reshape(-1)
     start, row = offsets(tree_nv).tolist(), offsets(size).tolist()
     blocks = [np.zeros(0)]
     for i, trees in enumerate(zip(tree_a.tolist(), tree_b.tolist(), strict=True)):
         rows_i = J[row[i] : row[i + 1]]
         blocks += [rows_i[:, start[t] : start[t + 1]].reshape(-1) for t in trees if t >= 0]
-    return tree_a, tree_b, np.concatenate(blocks)
+    return np.concatenate(blocks)

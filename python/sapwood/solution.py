@@ -125,6 +125,11 @@ class Solution(_core.SolutionValues):
     core_scale : ndarray (n_contacts,) or None
         delta of each core as it was used over that of the problem: above 1 for a contact that
         started too deep, or that a moving surface left no room. None where no contact has a core.
+    spin_gamma : ndarray (n_spins, 3) or None
+        Impulses about (n, t1, t2) of the contacts with torsional and rolling friction, N m s. None
+        where the problem has none, as ``spin_v_c``.
+    spin_v_c : ndarray (n_spins, 3) or None
+        Their relative angular velocities about the same axes, rad/s.
     """
 
     v: NDArray[np.float64]
@@ -148,6 +153,8 @@ class Solution(_core.SolutionValues):
     constraints: tuple[ConstraintSolution, ...] = ()
     coulomb_error: float = math.nan
     core_scale: NDArray[np.float64] | None = None
+    spin_gamma: NDArray[np.float64] | None = None
+    spin_v_c: NDArray[np.float64] | None = None
 
     @property
     def deepened(self) -> NDArray[np.intp]:

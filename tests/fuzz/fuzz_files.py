@@ -50,7 +50,7 @@ class Bytes:
 
 
 def sound_arrays() -> list[dict[str, np.ndarray]]:
-    """Arrays of the files that the damage begins with: with physical parameters, groups, cores."""
+    """Arrays of files that the damage begins with: physical parameters, groups, cores, spins."""
     n = 2
     common = {
         "tree_nv": np.array([3, 2], np.int32),
@@ -67,9 +67,12 @@ def sound_arrays() -> list[dict[str, np.ndarray]]:
     group = {"kind": np.array("dry_friction"), "J": np.ones(3), "f": np.ones(1)}
     group |= {"tree_a": np.zeros(1, np.int32), "tree_b": np.full(1, -1, np.int32)}
     cores = {"core": np.ones(n, np.int8), "delta": np.full(n, 1e-2)}
+    spins = {"spin_contact": np.ones(1, np.int32), "spin_J": np.linspace(-1.0, 1.0, 15)}
+    spins |= {"spin_mu": np.full((1, 3), 1e-2), "friction_bound": np.array([np.nan, 0.1])}
     return [
         {**common, **given},
         {**common, **physical, **cores, "delassus": np.array("diagonal")},
+        {**common, **given, **spins},
         {**common, **given, **{f"constraints.0.{key}": value for key, value in group.items()}},
     ]
 

@@ -180,7 +180,7 @@ def test_given_regularization_is_used_as_it_is():
 # ---- memory ------------------------------------------------------------------------------------
 
 IN_PLACE = ["A", "v_star", "J", "mu", "phi0", "k", "tau_d", "R_t", "R_n", "v_hat_n", "v_hat_t"]
-IN_PLACE += ["v_guess", "v_ref", "gamma_ref"]
+IN_PLACE += ["v_guess", "v_ref", "gamma_ref", "spin_J", "spin_mu", "friction_bound"]
 
 
 @pytest.mark.parametrize("name", IN_PLACE)

@@ -296,6 +296,25 @@ def random_problem(rng, sizes=(6, 6, 1, 9, 6, 3), contacts=20, *, touched=None, 
     return sapwood.ContactProblem(**arguments)
 
 
+def random_spinning_problem(rng, share=0.6, **options):
+    """A random problem; about this share of its contacts have torsional and rolling friction.
+
+    A third of the lengths mu_k are 0.
+    """
+    problem = random_problem(rng, **options)
+    contact = np.flatnonzero(rng.random(problem.n_contacts) < share).astype(np.int32)
+    mu = np.array(problem.mu)
+    mu[contact] = rng.choice([0.3, 0.5, 1.0, 1.7], len(contact))
+    blocks = [problem.J_blocks(i) for i in contact]
+    return rebuild(
+        problem,
+        mu=mu,
+        spin_contact=contact,
+        spin_J=rng.standard_normal(sum(J.size for pair in blocks for J in pair if J is not None)),
+        spin_mu=rng.uniform(0.01, 1.0, (len(contact), 3)) * (rng.random((len(contact), 3)) < 2 / 3),
+    )
+
+
 def seeded_problem(seed, **options):
     """A random problem and the generator that made it."""
     rng = np.random.default_rng(seed)
@@ -305,7 +324,7 @@ def seeded_problem(seed, **options):
 def arguments_of(problem) -> dict:
     """Arguments that make an equal problem, without the physical parameters and reference."""
     names = "tree_nv A v_star tree_a tree_b J mu dt R_t R_n v_hat_n v_hat_t v_guess".split()
-    names.append("constraints")
+    names += "constraints spin_contact spin_J spin_mu friction_bound".split()
     return {name: getattr(problem, name) for name in names}
 
 

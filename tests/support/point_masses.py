@@ -25,6 +25,12 @@ POINTS = {
     "tau_d": [0.01, 0.0],
 }
 GIVEN = {"R_t": [1e-3, 2e-3], "R_n": [1e-2, 2e-2], "v_hat_n": [0.0, 0.1]}
+# the contact between them resists turning
+SPIN = {
+    "spin_contact": [1],
+    "spin_J": np.linspace(-1.0, 1.0, 18),
+    "spin_mu": np.array([[1e-2, 0.0, 1e-3]]),
+}
 ALL = {
     **POINTS,
     **GIVEN,
@@ -32,6 +38,8 @@ ALL = {
     "v_guess": np.zeros(6),
     "v_ref": np.zeros(6),
     "gamma_ref": np.zeros((2, 3)),
+    "friction_bound": np.array([np.nan, 0.1]),
+    **SPIN,
 }
 REMOVED = object()
 

@@ -59,7 +59,7 @@ typedef struct sap_constraints {
  * with mu_k = 0 has no friction. */
 typedef struct sap_spin {
   int32_t n;              /* contacts that have it */
-  const int32_t *contact; /* (n) ascending; their mu must be > 0 */
+  const int32_t *contact; /* (n) ascending; with mu > 0 and no core */
   const double *J;        /* flat: rows about (n, t1, t2), rad/s, per contact as sap_problem.J */
   const double *mu;       /* (n, 3) >= 0: torsional, rolling about t1 and t2, m */
 } sap_spin;
@@ -97,14 +97,16 @@ typedef struct sap_problem {
 
 /* Lengths that follow from the index arrays of a problem. */
 typedef struct sap_sizes {
-  int64_t nv;     /* length of v_star */
-  int64_t nA;     /* length of A */
-  int64_t nJ;     /* length of J */
-  int64_t n_rows; /* of all groups */
+  int64_t nv;      /* length of v_star */
+  int64_t nA;      /* length of A */
+  int64_t nJ;      /* length of J */
+  int64_t n_rows;  /* of all groups */
+  int64_t nJ_spin; /* length of spin->J */
 } sap_sizes;
 
-/* Checks n_trees, n_contacts, tree_nv, tree_a, tree_b, and of the groups kind, n, size, tree_a and
- * tree_b (the only fields read), and computes the lengths of the other arrays. `error` may be NULL,
+/* Checks n_trees, n_contacts, tree_nv, tree_a, tree_b, of the groups kind, n, size, tree_a and
+ * tree_b, and n and contact of spin (the only fields read), and computes the lengths of the other
+ * arrays. `error` may be NULL,
  * here and below. */
 sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error);
 

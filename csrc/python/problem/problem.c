@@ -6,19 +6,51 @@
 
 #include "problem/problem.h"
 #include "python/errors.h"
+#include "python/problem/keep.h"
 
 static const char *const delassus_names[] = {"block", "diagonal", NULL};
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+/* arguments of the constructor as they came */
+typedef struct arguments {
+  PyObject *tree_nv, *A, *v_star, *tree_a, *tree_b, *J, *mu, *dt, *sigma, *beta, *delassus;
+  PyObject *phi0, *k, *tau_d, *R_t, *R_n, *v_hat_n, *v_hat_t, *groups;
+  PyObject *core, *kappa, *core_lambda, *delta, *v_guess, *friction_bound;
+  sapwood_spin_arguments spin;
+} arguments;
+
+static int parse(arguments *in, PyObject *args, PyObject *keywords) {
+  static char *names[] = {
+      "tree_nv",     "A",     "v_star",  "tree_a",         "tree_b",       "J",      "mu",
+      "dt",          "sigma", "beta",    "delassus",       "phi0",         "k",      "tau_d",
+      "R_t",         "R_n",   "v_hat_n", "v_hat_t",        "groups",       "core",   "kappa",
+      "core_lambda", "delta", "v_guess", "friction_bound", "spin_contact", "spin_J", "spin_mu",
+      NULL};
+  sapwood_spin_arguments *spin = &in->spin;
+  in->groups = NULL;
+  in->core = in->kappa = in->core_lambda = in->delta = in->v_guess = in->friction_bound = Py_None;
+  in->phi0 = in->k = in->tau_d = in->R_t = in->R_n = in->v_hat_n = in->v_hat_t = Py_None;
+  spin->contact = spin->J = spin->mu = Py_None;
+  return PyArg_ParseTupleAndKeywords(
+             args, keywords, "OOOOOOOOOOO|OOOOOOOOOOOOOOOOO:Problem", names, &in->tree_nv, &in->A,
+             &in->v_star, &in->tree_a, &in->tree_b, &in->J, &in->mu, &in->dt, &in->sigma, &in->beta,
+             &in->delassus, &in->phi0, &in->k, &in->tau_d, &in->R_t, &in->R_n, &in->v_hat_n,
+             &in->v_hat_t, &in->groups, &in->core, &in->kappa, &in->core_lambda, &in->delta,
+             &in->v_guess, &in->friction_bound, &spin->contact, &spin->J, &spin->mu)
+             ? 0
+             : -1;
+}
 
 /* ---- index arrays --------------------------------------------------------------------------- */
 
 /* checks the trees, copies them to private memory and fills the lengths that follow from them */
-static int read_trees(sapwood_problem *self, PyObject *tree_nv, PyObject *tree_a, PyObject *tree_b,
-                      PyObject *groups) {
+static int read_trees(sapwood_problem *self, const arguments *in, PyObject *groups) {
   int failed = -1;
   PyArrayObject *nv = NULL, *a = NULL, *b = NULL;
-  if ((nv = sapwood_as_int32(tree_nv, "tree_nv", -1)) == NULL ||
-      (a = sapwood_as_int32(tree_a, "tree_a", -1)) == NULL ||
-      (b = sapwood_as_int32(tree_b, "tree_b", PyArray_DIM(a, 0))) == NULL) {
+  if ((nv = sapwood_as_int32(in->tree_nv, "tree_nv", -1)) == NULL ||
+      (a = sapwood_as_int32(in->tree_a, "tree_a", -1)) == NULL ||
+      (b = sapwood_as_int32(in->tree_b, "tree_b", PyArray_DIM(a, 0))) == NULL) {
     goto done;
   }
   size_t n_trees = (size_t)PyArray_DIM(nv, 0), n_contacts = (size_t)PyArray_DIM(a, 0);
@@ -40,7 +72,8 @@ static int read_trees(sapwood_problem *self, PyObject *tree_nv, PyObject *tree_a
   self->problem.tree_nv = own_nv;
   self->problem.tree_a = own_a;
   self->problem.tree_b = own_b;
-  if (sapwood_groups_read_trees(&self->groups, groups, &self->problem) < 0) {
+  if (sapwood_spin_read_contacts(&self->spin, &in->spin, &self->problem) < 0 ||
+      sapwood_groups_read_trees(&self->groups, groups, &self->problem) < 0) {
     goto done;
   }
   sap_error error = {0};
@@ -52,56 +85,15 @@ done:
   return failed;
 }
 
-/* read-only array for Python with a copy of private indices */
-static PyObject *index_copy(const int32_t *indices, int32_t n) {
-  npy_intp length = n;
-  PyObject *copy = PyArray_SimpleNew(1, &length, NPY_INT32);
-  if (copy != NULL) {
-    memcpy(PyArray_DATA((PyArrayObject *)copy), indices, (size_t)n * sizeof *indices);
-    PyArray_CLEARFLAGS((PyArrayObject *)copy, NPY_ARRAY_WRITEABLE);
-  }
-  return copy;
-}
-
 static int copy_trees(sapwood_problem *self) {
   const sap_problem *p = &self->problem;
-  self->tree_nv = index_copy(p->tree_nv, p->n_trees);
-  self->tree_a = index_copy(p->tree_a, p->n_contacts);
-  self->tree_b = index_copy(p->tree_b, p->n_contacts);
+  self->tree_nv = sapwood_index_copy(p->tree_nv, p->n_trees);
+  self->tree_a = sapwood_index_copy(p->tree_a, p->n_contacts);
+  self->tree_b = sapwood_index_copy(p->tree_b, p->n_contacts);
   return self->tree_nv == NULL || self->tree_a == NULL || self->tree_b == NULL ? -1 : 0;
 }
 
 /* ---- float arrays --------------------------------------------------------------------------- */
-
-/* keeps a read-only view of the array in *slot and returns its data; steals the reference */
-static const double *keep(PyArrayObject *array, PyObject **slot) {
-  if (array == NULL) {
-    return NULL;
-  }
-  PyObject *view = PyArray_View(array, NULL, NULL);
-  Py_DECREF(array);
-  if (view == NULL) {
-    return NULL;
-  }
-  PyArray_CLEARFLAGS((PyArrayObject *)view, NPY_ARRAY_WRITEABLE);
-  Py_XSETREF(*slot, view);
-  return sapwood_doubles((PyArrayObject *)view);
-}
-
-static const double *keep_vector(PyObject *object, const char *name, int64_t length,
-                                 sapwood_rule rule, PyObject **slot) {
-  return keep(sapwood_as_vector(object, name, (npy_intp)length, rule), slot);
-}
-
-/* 1 when every object is given, 0 when none is, -1 with an exception when some are */
-static int all_or_none(const char *names, PyObject *a, PyObject *b, PyObject *c) {
-  int given = (a != Py_None) + (b != Py_None) + (c != Py_None);
-  if (given == 1 || given == 2) {
-    PyErr_Format(PyExc_TypeError, "%s must be given together", names);
-    return -1;
-  }
-  return given == 3;
-}
 
 /* R_t, R_n and v_hat_n from the physical parameters, into new arrays */
 static int regularize(sapwood_problem *self, const sap_parameters *parameters,
@@ -122,49 +114,27 @@ static int regularize(sapwood_problem *self, const sap_parameters *parameters,
     Py_END_ALLOW_THREADS
     failed = sapwood_raise(status, &error);
   }
-  self->problem.R_t = keep(R_t, &self->R_t);
-  self->problem.R_n = keep(R_n, &self->R_n);
-  self->problem.v_hat_n = keep(v_hat_n, &self->v_hat_n);
+  self->problem.R_t = sapwood_keep(R_t, &self->R_t);
+  self->problem.R_n = sapwood_keep(R_n, &self->R_n);
+  self->problem.v_hat_n = sapwood_keep(v_hat_n, &self->v_hat_n);
   return failed || self->R_t == NULL || self->R_n == NULL || self->v_hat_n == NULL ? -1 : 0;
 }
 
 /* ---- construction --------------------------------------------------------------------------- */
-
-/* arguments of the constructor as they came */
-typedef struct arguments {
-  PyObject *tree_nv, *A, *v_star, *tree_a, *tree_b, *J, *mu, *dt, *sigma, *beta, *delassus;
-  PyObject *phi0, *k, *tau_d, *R_t, *R_n, *v_hat_n, *v_hat_t, *groups;
-  PyObject *core, *kappa, *core_lambda, *delta, *v_guess;
-} arguments;
-
-static int parse(arguments *in, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"tree_nv",     "A",     "v_star",  "tree_a",   "tree_b", "J",    "mu",
-                          "dt",          "sigma", "beta",    "delassus", "phi0",   "k",    "tau_d",
-                          "R_t",         "R_n",   "v_hat_n", "v_hat_t",  "groups", "core", "kappa",
-                          "core_lambda", "delta", "v_guess", NULL};
-  in->groups = NULL;
-  in->core = in->kappa = in->core_lambda = in->delta = in->v_guess = Py_None;
-  in->phi0 = in->k = in->tau_d = in->R_t = in->R_n = in->v_hat_n = in->v_hat_t = Py_None;
-  return PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOOOOO|OOOOOOOOOOOOO:Problem", names,
-                                     &in->tree_nv, &in->A, &in->v_star, &in->tree_a, &in->tree_b,
-                                     &in->J, &in->mu, &in->dt, &in->sigma, &in->beta, &in->delassus,
-                                     &in->phi0, &in->k, &in->tau_d, &in->R_t, &in->R_n,
-                                     &in->v_hat_n, &in->v_hat_t, &in->groups, &in->core, &in->kappa,
-                                     &in->core_lambda, &in->delta, &in->v_guess)
-             ? 0
-             : -1;
-}
 
 /* mass, velocities, Jacobian, friction: everything but the regularization */
 static int read_dynamics(sapwood_problem *self, const arguments *in) {
   sap_problem *p = &self->problem;
   const sap_sizes *sizes = &self->sizes;
   int32_t n = p->n_contacts;
-  if ((p->A = keep_vector(in->A, "A", sizes->nA, SAPWOOD_ANY, &self->A)) == NULL ||
-      (p->v_star = keep_vector(in->v_star, "v_star", sizes->nv, SAPWOOD_ANY, &self->v_star)) ==
-          NULL ||
-      (p->J = keep_vector(in->J, "J", sizes->nJ, SAPWOOD_ANY, &self->J)) == NULL ||
-      (p->mu = keep_vector(in->mu, "mu", n, SAPWOOD_ANY, &self->mu)) == NULL) {
+  if ((p->A = sapwood_keep_vector(in->A, "A", sizes->nA, SAPWOOD_ANY, &self->A)) == NULL ||
+      (p->v_star = sapwood_keep_vector(in->v_star, "v_star", sizes->nv, SAPWOOD_ANY,
+                                       &self->v_star)) == NULL ||
+      (p->J = sapwood_keep_vector(in->J, "J", sizes->nJ, SAPWOOD_ANY, &self->J)) == NULL ||
+      (p->mu = sapwood_keep_vector(in->mu, "mu", n, SAPWOOD_ANY, &self->mu)) == NULL ||
+      sapwood_spin_read_values(&self->spin, &in->spin, sizes->nJ_spin) < 0 ||
+      sapwood_keep_optional(in->friction_bound, "friction_bound", n, &self->friction_bound,
+                            &p->friction_bound) < 0) {
     return -1;
   }
   if (in->v_hat_t == Py_None) {
@@ -172,8 +142,8 @@ static int read_dynamics(sapwood_problem *self, const arguments *in) {
     return 0;
   }
   npy_intp shape[2] = {n, 2};
-  p->v_hat_t =
-      keep(sapwood_as_float64(in->v_hat_t, "v_hat_t", 2, shape, SAPWOOD_FINITE), &self->v_hat_t);
+  p->v_hat_t = sapwood_keep(sapwood_as_float64(in->v_hat_t, "v_hat_t", 2, shape, SAPWOOD_FINITE),
+                            &self->v_hat_t);
   return p->v_hat_t == NULL ? -1 : 0;
 }
 
@@ -187,17 +157,18 @@ static int read_parameters(sapwood_problem *self, const arguments *in, sap_param
     return -1;
   }
   parameters->delassus = (sap_delassus)delassus;
-  int given = all_or_none("phi0, k and tau_d", in->phi0, in->k, in->tau_d);
+  int given = sapwood_all_or_none("phi0, k and tau_d", in->phi0, in->k, in->tau_d);
   if (given <= 0) {
     self->phi0 = Py_NewRef(Py_None);
     self->k = Py_NewRef(Py_None);
     self->tau_d = Py_NewRef(Py_None);
     return given;
   }
-  if ((parameters->phi0 = keep_vector(in->phi0, "phi0", n, SAPWOOD_FINITE, &self->phi0)) == NULL ||
-      (parameters->k = keep_vector(in->k, "k", n, SAPWOOD_POSITIVE, &self->k)) == NULL ||
-      (parameters->tau_d =
-           keep_vector(in->tau_d, "tau_d", n, SAPWOOD_NON_NEGATIVE, &self->tau_d)) == NULL) {
+  if ((parameters->phi0 = sapwood_keep_vector(in->phi0, "phi0", n, SAPWOOD_FINITE, &self->phi0)) ==
+          NULL ||
+      (parameters->k = sapwood_keep_vector(in->k, "k", n, SAPWOOD_POSITIVE, &self->k)) == NULL ||
+      (parameters->tau_d = sapwood_keep_vector(in->tau_d, "tau_d", n, SAPWOOD_NON_NEGATIVE,
+                                               &self->tau_d)) == NULL) {
     return -1;
   }
   return 1;
@@ -212,7 +183,7 @@ static int read_regularization(sapwood_problem *self, const arguments *in,
   if (physical < 0) {
     return -1;
   }
-  int given = all_or_none("R_t, R_n and v_hat_n", in->R_t, in->R_n, in->v_hat_n);
+  int given = sapwood_all_or_none("R_t, R_n and v_hat_n", in->R_t, in->R_n, in->v_hat_n);
   if (given < 0) {
     return -1;
   }
@@ -223,24 +194,13 @@ static int read_regularization(sapwood_problem *self, const arguments *in,
   if (given == 0) {
     return regularize(self, parameters, masses);
   }
-  if ((p->R_t = keep_vector(in->R_t, "R_t", n, SAPWOOD_ANY, &self->R_t)) == NULL ||
-      (p->R_n = keep_vector(in->R_n, "R_n", n, SAPWOOD_ANY, &self->R_n)) == NULL ||
-      (p->v_hat_n = keep_vector(in->v_hat_n, "v_hat_n", n, SAPWOOD_ANY, &self->v_hat_n)) == NULL) {
+  if ((p->R_t = sapwood_keep_vector(in->R_t, "R_t", n, SAPWOOD_ANY, &self->R_t)) == NULL ||
+      (p->R_n = sapwood_keep_vector(in->R_n, "R_n", n, SAPWOOD_ANY, &self->R_n)) == NULL ||
+      (p->v_hat_n = sapwood_keep_vector(in->v_hat_n, "v_hat_n", n, SAPWOOD_ANY, &self->v_hat_n)) ==
+          NULL) {
     return -1;
   }
   return 0;
-}
-
-/* keeps an optional vector; its data, or NULL where it is None */
-static int keep_optional(PyObject *object, const char *name, npy_intp length, PyObject **slot,
-                         const double **data) {
-  *data = NULL;
-  if (object == Py_None) {
-    *slot = Py_NewRef(Py_None);
-    return 0;
-  }
-  *data = keep_vector(object, name, length, SAPWOOD_ANY, slot);
-  return *data == NULL ? -1 : 0;
 }
 
 /* kappa from delta, into a new array */
@@ -253,7 +213,7 @@ static int find_energy(sapwood_problem *self, const sap_parameters *parameters) 
   sap_error error = {0};
   const sap_status status = sap_barrier_energy(&self->problem, parameters, self->problem.R_n,
                                                sapwood_doubles(kappa), &error);
-  self->problem.kappa = keep(kappa, &self->kappa);
+  self->problem.kappa = sapwood_keep(kappa, &self->kappa);
   return sapwood_raise(status, &error) < 0 || self->problem.kappa == NULL ? -1 : 0;
 }
 
@@ -262,10 +222,10 @@ static int find_energy(sapwood_problem *self, const sap_parameters *parameters) 
 static int read_cores(sapwood_problem *self, const arguments *in, sap_parameters *parameters) {
   sap_problem *p = &self->problem;
   npy_intp n = p->n_contacts;
-  if (keep_optional(in->core_lambda, "core_lambda", n, &self->core_lambda, &p->barrier_lambda) <
-          0 ||
-      keep_optional(in->delta, "delta", n, &self->delta, &parameters->delta) < 0 ||
-      keep_optional(in->kappa, "kappa", n, &self->kappa, &p->kappa) < 0) {
+  if (sapwood_keep_optional(in->core_lambda, "core_lambda", n, &self->core_lambda,
+                            &p->barrier_lambda) < 0 ||
+      sapwood_keep_optional(in->delta, "delta", n, &self->delta, &parameters->delta) < 0 ||
+      sapwood_keep_optional(in->kappa, "kappa", n, &self->kappa, &p->kappa) < 0) {
     return -1;
   }
   if (in->core == Py_None) {
@@ -273,7 +233,7 @@ static int read_cores(sapwood_problem *self, const arguments *in, sap_parameters
     return 0;
   }
   PyArrayObject *core = sapwood_in_place(in->core, "core", NPY_INT8, 1, &n, NPY_ARRAY_C_CONTIGUOUS);
-  p->barrier = (const int8_t *)keep(core, &self->core);
+  p->barrier = (const int8_t *)sapwood_keep(core, &self->core);
   if (p->barrier == NULL) {
     return -1;
   }
@@ -317,7 +277,8 @@ static int keep_guess(sapwood_problem *self, PyObject *v_guess) {
     self->v_guess = Py_NewRef(Py_None);
     return 0;
   }
-  return keep_vector(v_guess, "v_guess", self->sizes.nv, SAPWOOD_FINITE, &self->v_guess) == NULL
+  return sapwood_keep_vector(v_guess, "v_guess", self->sizes.nv, SAPWOOD_FINITE, &self->v_guess) ==
+                 NULL
              ? -1
              : 0;
 }
@@ -341,8 +302,8 @@ static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups
   struct sap_block block = {0};
   const sap_allocator memory = sap_allocator_or_default(NULL);
   const int failed =
-      read_trees(self, in->tree_nv, in->tree_a, in->tree_b, groups) < 0 || copy_trees(self) < 0 ||
-      read_dynamics(self, in) < 0 || find_masses(self, &masses, &block, &memory) < 0 ||
+      read_trees(self, in, groups) < 0 || copy_trees(self) < 0 || read_dynamics(self, in) < 0 ||
+      find_masses(self, &masses, &block, &memory) < 0 ||
       read_regularization(self, in, &parameters, &masses) < 0 ||
       read_cores(self, in, &parameters) < 0 ||
       sapwood_groups_read_values(&self->groups, groups, &self->problem, &parameters, &masses) < 0 ||
@@ -375,10 +336,12 @@ static void problem_dealloc(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   PyMem_Free(self->indices);
   sapwood_groups_clear(&self->groups);
-  PyObject *arrays[] = {self->tree_nv, self->tree_a, self->tree_b,      self->A,      self->v_star,
-                        self->J,       self->mu,     self->R_t,         self->R_n,    self->v_hat_n,
-                        self->v_hat_t, self->phi0,   self->k,           self->tau_d,  self->core,
-                        self->kappa,   self->delta,  self->core_lambda, self->v_guess};
+  sapwood_spin_clear(&self->spin);
+  PyObject *arrays[] = {self->tree_nv, self->tree_a,      self->tree_b,  self->A,
+                        self->v_star,  self->J,           self->mu,      self->R_t,
+                        self->R_n,     self->v_hat_n,     self->v_hat_t, self->phi0,
+                        self->k,       self->tau_d,       self->core,    self->kappa,
+                        self->delta,   self->core_lambda, self->v_guess, self->friction_bound};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     Py_XDECREF(arrays[i]);
   }
@@ -388,7 +351,9 @@ static void problem_dealloc(PyObject *object) {
 
 /* ---- type ----------------------------------------------------------------------------------- */
 
-#define ARRAY(name, text) {#name, T_OBJECT_EX, offsetof(sapwood_problem, name), READONLY, text}
+#define PART(name, place, text) \
+  {#name, T_OBJECT_EX, offsetof(sapwood_problem, place), READONLY, text}
+#define ARRAY(name, text) PART(name, name, text)
 
 static PyMemberDef members[] = {
     ARRAY(tree_nv, "velocities per tree (n_trees)"),
@@ -410,8 +375,12 @@ static PyMemberDef members[] = {
     ARRAY(core_lambda, "exponent of the core (n_contacts), or None"),
     ARRAY(delta, "depth of the core, m (n_contacts), or None"),
     ARRAY(v_guess, "where a solve starts (nv), or None"),
-    {"groups", T_OBJECT_EX, offsetof(sapwood_problem, groups.bounds), READONLY,
-     "R, v_hat, lower and upper of each group of constraints"},
+    ARRAY(friction_bound, "bound of the friction, N s, or NaN (n_contacts), or None"),
+    PART(spin_contact, spin.contact,
+         "contacts with torsional and rolling friction (n_spins), or None"),
+    PART(spin_J, spin.J, "their Jacobians about (n, t1, t2), flat, or None"),
+    PART(spin_mu, spin.mu, "their lengths mu_k, m (n_spins, 3), or None"),
+    PART(groups, groups.bounds, "R, v_hat, lower and upper of each group of constraints"),
     {"nv", T_LONGLONG, offsetof(sapwood_problem, sizes.nv), READONLY, "number of velocities"},
     {NULL, 0, 0, 0, NULL}};
 
@@ -421,7 +390,8 @@ PyDoc_STRVAR(
     problem_doc,
     "Problem(tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus, phi0=None, "
     "k=None, tau_d=None, R_t=None, R_n=None, v_hat_n=None, v_hat_t=None, groups=[], "
-    "core=None, kappa=None, core_lambda=None, delta=None, v_guess=None)\n--\n\n"
+    "core=None, kappa=None, core_lambda=None, delta=None, v_guess=None, friction_bound=None, "
+    "spin_contact=None, spin_J=None, spin_mu=None)\n--\n\n"
     "Arrays of one contact problem, checked. See sapwood.ContactProblem.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)problem_doc},

@@ -8,6 +8,7 @@
 #define SAPWOOD_PYTHON_PROBLEM_H
 
 #include "python/problem/groups.h"
+#include "python/problem/spin.h"
 #include "python/state.h"
 
 typedef struct sapwood_problem {
@@ -19,8 +20,9 @@ typedef struct sapwood_problem {
   PyObject *A, *v_star, *J, *mu, *R_t, *R_n;      /* read-only views */
   PyObject *v_hat_n, *v_hat_t, *phi0, *k, *tau_d; /* read-only views or None */
   PyObject *core, *kappa, *core_lambda, *delta;   /* read-only views or None */
-  PyObject *v_guess;                              /* read-only view or None */
+  PyObject *v_guess, *friction_bound;             /* read-only views or None */
   sapwood_groups groups;
+  sapwood_spin spin;
 } sapwood_problem;
 
 /* Where a solve starts (nv): at *guess, an object of Python, at the problem's own guess where that

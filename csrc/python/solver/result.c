@@ -37,6 +37,17 @@ int sapwood_result_allocate(sapwood_result *result, const sap_problem *problem,
     }
     result->solution.barrier_scale = sapwood_doubles(result->core_scale);
   }
+  if (problem->spin != NULL) {
+    npy_intp spins[2] = {problem->spin->n, 3};
+    result->spin_gamma = (PyArrayObject *)PyArray_ZEROS(2, spins, NPY_DOUBLE, 0);
+    result->spin_v_c = (PyArrayObject *)PyArray_ZEROS(2, spins, NPY_DOUBLE, 0);
+    if (result->spin_gamma == NULL || result->spin_v_c == NULL) {
+      sapwood_result_clear(result);
+      return -1;
+    }
+    result->solution.spin_gamma = sapwood_doubles(result->spin_gamma);
+    result->solution.spin_v_c = sapwood_doubles(result->spin_v_c);
+  }
   result->solution.v = sapwood_doubles(result->v);
   result->solution.gamma = sapwood_doubles(result->gamma);
   result->solution.v_c = sapwood_doubles(result->v_c);
@@ -52,6 +63,8 @@ void sapwood_result_clear(sapwood_result *result) {
   Py_CLEAR(result->group_gamma);
   Py_CLEAR(result->group_v_c);
   Py_CLEAR(result->core_scale);
+  Py_CLEAR(result->spin_gamma);
+  Py_CLEAR(result->spin_v_c);
 }
 
 /* ---- history -------------------------------------------------------------------------------- */

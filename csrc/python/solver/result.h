@@ -13,6 +13,8 @@ typedef struct sapwood_result {
   PyArrayObject *group_gamma; /* (n_rows) of all groups; NULL where there are none, as group_v_c */
   PyArrayObject *group_v_c;   /* (n_rows) */
   PyArrayObject *core_scale;  /* (n_contacts); NULL where no contact has a core */
+  PyArrayObject *spin_gamma;  /* (n_spins, 3); NULL where the problem has no spin, as spin_v_c */
+  PyArrayObject *spin_v_c;    /* (n_spins, 3) */
   sap_solution solution;      /* points into the arrays above */
 } sapwood_result;
 

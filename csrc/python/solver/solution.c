@@ -13,7 +13,8 @@
 
 typedef struct solution_values {
   PyObject_HEAD
-  PyObject *v, *gamma, *v_c, *regions, *status, *history, *constraints, *core_scale;
+  PyObject *v, *gamma, *v_c, *regions, *status, *history, *constraints, *core_scale, *spin_gamma,
+      *spin_v_c;
   PyObject *timing; /* NULL until it is read */
   sap_solution s;   /* its numbers */
   double seconds;
@@ -88,6 +89,8 @@ PyObject *sapwood_solution(const sapwood_state *state, const sapwood_result *res
   self->history = Py_NewRef(history);
   self->constraints = groups;
   self->core_scale = object_or_none(result->core_scale);
+  self->spin_gamma = object_or_none(result->spin_gamma);
+  self->spin_v_c = object_or_none(result->spin_v_c);
   self->s = result->solution;
   self->seconds = seconds;
   self->symbolic_reused = result->solution.symbolic_reused != 0;
@@ -122,6 +125,8 @@ static int values_clear(PyObject *object) {
   Py_CLEAR(self->history);
   Py_CLEAR(self->constraints);
   Py_CLEAR(self->core_scale);
+  Py_CLEAR(self->spin_gamma);
+  Py_CLEAR(self->spin_v_c);
   Py_CLEAR(self->timing);
   return 0;
 }
@@ -137,6 +142,8 @@ static int values_traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->history);
   Py_VISIT(self->constraints);
   Py_VISIT(self->core_scale);
+  Py_VISIT(self->spin_gamma);
+  Py_VISIT(self->spin_v_c);
   Py_VISIT(self->timing);
   return 0;
 }
@@ -166,6 +173,8 @@ static PyMemberDef members[] = {
     ARRAY(history, "a record per iteration, or None"),
     ARRAY(constraints, "impulses of each group of constraints"),
     ARRAY(core_scale, "delta used over that given (n_contacts), or None"),
+    ARRAY(spin_gamma, "impulses about (n, t1, t2) (n_spins, 3), or None"),
+    ARRAY(spin_v_c, "angular velocities about (n, t1, t2) (n_spins, 3), or None"),
     COUNT(iterations, "of the island that took most"),
     COUNT(total_iterations, "of all islands"),
     COUNT(line_search_trials, "evaluations of all line searches"),

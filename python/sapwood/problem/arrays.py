@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any, Literal, SupportsIndex, cast
 
 import numpy as np
@@ -16,6 +17,8 @@ from sapwood.laws.rigid_core import deep_contacts
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
+_Blocks = tuple[_Float, _Float | None]
+_Rows = int | Literal["contacts", "spins"]  # of a group by its number
 Delassus = Literal["block", "diagonal"]
 
 
@@ -26,10 +29,9 @@ class ProblemArrays:
 
     _core: _core.Problem
     _fields: dict[str, Any]
-    # found when first asked for: first velocities, and where each constraint begins in J, of the
-    # contacts by None, of a group by its number
+    # found when first asked for: first velocities, and where each constraint begins in its J
     _tree_offsets: NDArray[np.int64] | None
-    _J_offsets: dict[int | None, NDArray[np.int64]]
+    _J_offsets: dict[_Rows, NDArray[np.int64]]
     _constraints: tuple[ConstraintGroup, ...]
 
     # ---- arrays ------------------------------------------------------------------------------
@@ -133,6 +135,26 @@ class ProblemArrays:
         return deep_contacts(self.core, self.kappa, self.core_lambda, self.v_hat_n, self.R_n)
 
     @property
+    def spin_contact(self) -> _Index | None:
+        """Contacts with torsional and rolling friction (n_spins,), or None where there are none."""
+        return self._core.spin_contact
+
+    @property
+    def spin_J(self) -> _Float | None:
+        """Blocks of their Jacobians about (n, t1, t2), flat, or None; see :meth:`spin_blocks`."""
+        return self._core.spin_J
+
+    @property
+    def spin_mu(self) -> _Float | None:
+        """Lengths mu_k of their friction about (n, t1, t2) (n_spins, 3), m, or None."""
+        return self._core.spin_mu
+
+    @property
+    def friction_bound(self) -> _Float | None:
+        """Bound of the friction of each contact (n_contacts,), N s, NaN unknown; or None."""
+        return self._core.friction_bound
+
+    @property
     def v_guess(self) -> _Float | None:
         """Where a solve starts (nv,), or None for v_star."""
         return self._core.v_guess
@@ -194,6 +216,11 @@ class ProblemArrays:
         """Number of contacts."""
         return len(self.mu)
 
+    @property
+    def n_spins(self) -> int:
+        """Number of contacts with torsional and rolling friction."""
+        return 0 if self.spin_contact is None else len(self.spin_contact)
+
     # ---- blocks ------------------------------------------------------------------------------
 
     @property
@@ -207,13 +234,34 @@ class ProblemArrays:
         """Where the velocities of each tree lie."""
         return [slice(a, b) for a, b in itertools.pairwise(self.tree_offsets)]
 
-    def _first_entries(self, k: int | None) -> NDArray[np.int64]:
-        """Where the constraints of group k, or the contacts, begin in their J."""
-        if k not in self._J_offsets:
-            of: ProblemArrays | ConstraintGroup = self if k is None else self.constraints[k]
-            size = 3 if k is None else self.constraints[k].size
-            self._J_offsets[k] = jacobian_offsets(self.tree_nv, of.tree_a, of.tree_b, size)
-        return self._J_offsets[k]
+    def _trees_of(self, rows: _Rows) -> tuple[_Index, _Index, _Index | int]:
+        """First and second tree, and rows, of each contact, spin, or constraint of a group."""
+        if rows == "contacts":
+            return self.tree_a, self.tree_b, 3
+        if rows == "spins":
+            contact: Any = [] if self.spin_contact is None else self.spin_contact
+            return self.tree_a[contact], self.tree_b[contact], 3
+        group = self.constraints[rows]
+        return group.tree_a, group.tree_b, group.size
+
+    def _first_entries(self, rows: _Rows) -> NDArray[np.int64]:
+        """Where each of them begins in its J."""
+        if rows not in self._J_offsets:
+            self._J_offsets[rows] = jacobian_offsets(self.tree_nv, *self._trees_of(rows))
+        return self._J_offsets[rows]
+
+    def _dense(self, rows: _Rows, blocks: Callable[[int], _Blocks]) -> _Float:
+        """Jacobian (rows, nv) of them all from the blocks of each."""
+        tree_a, tree_b, _ = self._trees_of(rows)
+        parts, made = self._parts(), []
+        for i, (a, b) in enumerate(zip(tree_a, tree_b, strict=True)):
+            J_a, J_b = blocks(i)
+            J = np.zeros((len(J_a), self.nv))
+            J[:, parts[a]] = J_a
+            if J_b is not None:
+                J[:, parts[b]] = J_b
+            made.append(J)
+        return np.concatenate([np.zeros((0, self.nv)), *made])
 
     def A_block(self, t: SupportsIndex) -> _Float:
         """Mass matrix of one tree.
@@ -264,8 +312,52 @@ class ProblemArrays:
             Where `i` is no integer.
         """
         i = _checked_index(i, self.n_contacts, "contact")
-        start, end = self._first_entries(None)[i : i + 2]
+        start, end = self._first_entries("contacts")[i : i + 2]
         return _blocks(self.J[start:end], 3, int(self.tree_nv[self.tree_a[i]]), self.tree_b[i] >= 0)
+
+    def spin_blocks(self, k: SupportsIndex) -> tuple[_Float, _Float | None]:
+        """Jacobian of the angular velocities of one contact, rows about (n, t1, t2).
+
+        Parameters
+        ----------
+        k : int
+            The contact in spin_contact, from 0; negative numbers do not count from the end.
+
+        Returns
+        -------
+        J_a : ndarray (3, n_a)
+            Block of the first tree, a read-only view.
+        J_b : ndarray (3, n_b) or None
+            Block of the second tree, a read-only view; None where there is none.
+
+        Raises
+        ------
+        IndexError
+            Where there is no such contact.
+        TypeError
+            Where `k` is no integer.
+        """
+        k = _checked_index(k, self.n_spins, "contact with spin")
+        contact, J = cast(_Index, self.spin_contact), cast(_Float, self.spin_J)
+        start, end = self._first_entries("spins")[k : k + 2]
+        i = contact[k]
+        n_a = int(self.tree_nv[self.tree_a[i]])
+        return _blocks(J[start:end], 3, n_a, self.tree_b[i] >= 0)
+
+    def spin_jacobian(self) -> _Float:
+        """Jacobian of torsional and rolling friction as a dense matrix.
+
+        Returns
+        -------
+        ndarray (3 n_spins, nv)
+            A new array.
+
+        Raises
+        ------
+        MemoryError
+            Where there is no room for it.
+        """
+        return self._dense("spins", self.spin_blocks)
 
     def constraint_blocks(self, k: SupportsIndex, i: SupportsIndex) -> tuple[_Float, _Float | None]:
         """Jacobian of one constraint of a group.
@@ -320,19 +412,8 @@ class ProblemArrays:
         MemoryError
             Where there is no room for it.
         """
-        k = _checked_index(k, len(self.constraints), "group")
-        group = self.constraints[k]
-        J = np.zeros((group.n_rows, self.nv))
-        parts = self._parts()
-        row = 0
-        trees = zip(group.tree_a, group.tree_b, group.size, strict=True)
-        for i, (a, b, size) in enumerate(trees):
-            J_a, J_b = self.constraint_blocks(k, i)
-            J[row : row + size, parts[a]] = J_a
-            if J_b is not None:
-                J[row : row + size, parts[b]] = J_b
-            row += size
-        return J
+        group = _checked_index(k, len(self.constraints), "group")
+        return self._dense(group, lambda i: self.constraint_blocks(group, i))
 
     def to_dense(self) -> tuple[_Float, _Float]:
         """Mass matrix and Jacobian as dense matrices.
@@ -350,18 +431,11 @@ class ProblemArrays:
             Where there is no room for them.
         """
         A = np.zeros((self.nv, self.nv))
-        J = np.zeros((3 * self.n_contacts, self.nv))
-        parts = self._parts()
         start = 0
-        for part, n in zip(parts, self.tree_nv.tolist(), strict=True):
+        for part, n in zip(self._parts(), self.tree_nv.tolist(), strict=True):
             A[part, part] = self.A[start : start + n * n].reshape(n, n)
             start += n * n
-        for i, (a, b) in enumerate(zip(self.tree_a, self.tree_b, strict=True)):
-            J_a, J_b = self.J_blocks(i)
-            J[3 * i : 3 * i + 3, parts[a]] = J_a
-            if J_b is not None:
-                J[3 * i : 3 * i + 3, parts[b]] = J_b
-        return A, J
+        return A, self._dense("contacts", self.J_blocks)
 
 
 def _blocks(flat: _Float, rows: int, n_a: int, two: bool) -> tuple[_Float, _Float | None]:

@@ -11,16 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import placed_groups
-from sapwood.dense import diagonal_blocks, split_jacobian
+from sapwood.dense import diagonal_blocks, flat_blocks, touched_trees
+from sapwood.equality import equal_values
 from sapwood.laws.rigid_core import DEFAULT_LAMBDA, core_arrays
 from sapwood.problem.arrays import Delassus, ProblemArrays
 
 _Float = NDArray[np.float64]
+_Index = NDArray[np.int32]
 
 # arrays of a problem that need not be there
 _OPTIONAL = (
     "phi0", "k", "tau_d", "v_hat_t", "v_guess", "v_ref", "gamma_ref",
     "core", "kappa", "delta", "core_lambda",
+    "spin_contact", "spin_J", "spin_mu", "friction_bound",
 )  # fmt: skip
 _ARRAYS = ("tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu", "R_t", "R_n", "v_hat_n")
 
@@ -84,6 +87,18 @@ class ContactProblem(ProblemArrays):
         Energy of the core, J, > 0 where there is one. When given, delta is information only.
     core_lambda : float or array_like (n_contacts,)
         Exponent > 0 of "exp", dimensionless.
+    spin_contact : array_like of int (n_spins,), optional
+        Contacts with torsional and rolling friction, ascending; their mu must be > 0, and they have
+        no core. Their cone is sqrt(|gamma_t|^2/mu^2 + sum_k gamma_k^2/mu_k^2) <= gamma_n over the
+        impulses gamma_k about the axes (n, t1, t2), N m s.
+    spin_J : array_like, optional
+        Their Jacobians, flat, per contact as in J; rows about (n, t1, t2), rad/s.
+    spin_mu : array_like (n_spins, 3), optional
+        Lengths mu_k >= 0 of torsional friction and of rolling friction about t1 and t2, m; about an
+        axis with 0 there is no friction.
+    friction_bound : array_like (n_contacts,), optional
+        Bound of the friction of each contact, N s, >= 0, or NaN where it is not known: read for
+        lagged friction, usually mu gamma_n of the step before.
 
     Raises
     ------
@@ -133,6 +148,10 @@ class ContactProblem(ProblemArrays):
         delta: ArrayLike | None = None,
         kappa: ArrayLike | None = None,
         core_lambda: ArrayLike = DEFAULT_LAMBDA,
+        spin_contact: ArrayLike | None = None,
+        spin_J: ArrayLike | None = None,
+        spin_mu: ArrayLike | None = None,
+        friction_bound: ArrayLike | None = None,
     ) -> None:
         if not isinstance(source, str):
             raise TypeError(f"source must be a str, not {type(source).__name__}")
@@ -143,6 +162,8 @@ class ContactProblem(ProblemArrays):
             tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus,
             phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n, v_hat_n=v_hat_n, v_hat_t=v_hat_t,
             groups=[group.for_core(dt) for group in groups], v_guess=v_guess,
+            spin_contact=spin_contact, spin_J=spin_J, spin_mu=spin_mu,
+            friction_bound=friction_bound,
             **core_arrays(core, delta, kappa, core_lambda, np.shape(mu)),
         )  # fmt: skip
         n_contacts = len(held.mu)
@@ -191,6 +212,10 @@ class ContactProblem(ProblemArrays):
         delta: ArrayLike | None = None,
         kappa: ArrayLike | None = None,
         core_lambda: ArrayLike = DEFAULT_LAMBDA,
+        spin_contact: ArrayLike | None = None,
+        spin_J: ArrayLike | None = None,
+        spin_mu: ArrayLike | None = None,
+        friction_bound: ArrayLike | None = None,
     ) -> ContactProblem:
         """Make a problem from one dense mass matrix and one dense Jacobian.
 
@@ -211,6 +236,10 @@ class ContactProblem(ProblemArrays):
         phi0, k, tau_d, sigma, beta, R_t, R_n, v_hat_n, v_hat_t, delassus
             As for the class.
         v_guess, v_ref, gamma_ref, source, constraints, core, delta, kappa, core_lambda
+            As for the class.
+        spin_J : array_like (3 n_spins, nv), optional
+            Three rows about (n, t1, t2) per contact of `spin_contact`, which move its trees alone.
+        spin_contact, spin_mu, friction_bound
             As for the class.
 
         Returns
@@ -239,15 +268,15 @@ class ContactProblem(ProblemArrays):
             raise ValueError(f"trees[{t}] = {tree_nv[t]}: must be >= 1")
         if tree_nv.sum(dtype=np.int64) != nv:
             raise ValueError(f"trees sum to {tree_nv.sum(dtype=np.int64)}, expected {nv} as A has")
-        tree_a, tree_b, flat_J = split_jacobian(
-            dense_J, tree_nv, np.full(len(dense_J) // 3, 3, np.int32), "contact"
-        )
+        tree_a, tree_b, flat_J, flat_spin_J = _split(dense_J, tree_nv, spin_contact, spin_J)
         return cls(
             tree_nv, diagonal_blocks(dense_A, tree_nv), v_star, tree_a, tree_b, flat_J,
             () if mu is None else mu, dt=dt, phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n,
             v_hat_n=v_hat_n, v_hat_t=v_hat_t, sigma=sigma, beta=beta, delassus=delassus,
             v_guess=v_guess, v_ref=v_ref, gamma_ref=gamma_ref, source=source,
             constraints=constraints, core=core, delta=delta, kappa=kappa, core_lambda=core_lambda,
+            spin_contact=spin_contact, spin_J=flat_spin_J, spin_mu=spin_mu,
+            friction_bound=friction_bound,
         )  # fmt: skip
 
     # ---- as a value --------------------------------------------------------------------------
@@ -269,7 +298,7 @@ class ContactProblem(ProblemArrays):
         groups, their_groups = mine.pop("constraints", ()), theirs.pop("constraints", ())
         return (
             mine.keys() == theirs.keys()
-            and all(np.array_equal(value, theirs[name]) for name, value in mine.items())
+            and all(equal_values(value, theirs[name]) for name, value in mine.items())
             and bool(groups == their_groups)
         )
 
@@ -278,14 +307,42 @@ class ContactProblem(ProblemArrays):
     def __repr__(self) -> str:
         source = f", source={self.source!r}" if self.source else ""
         groups = f", constraints={list(self.constraints)}" if self.constraints else ""
+        spins = f", n_spins={self.n_spins}" if self.n_spins else ""
         return (
             f"ContactProblem(n_trees={self.n_trees}, nv={self.nv}, "
-            f"n_contacts={self.n_contacts}{groups}, dt={self.dt}{source})"
+            f"n_contacts={self.n_contacts}{spins}{groups}, dt={self.dt}{source})"
         )
 
 
 def _rebuild(cls: type[ContactProblem], arguments: dict[str, Any]) -> ContactProblem:
     return cls(**arguments)
+
+
+def _split(
+    J: _Float, tree_nv: _Index, spin_contact: ArrayLike | None, spin_J: ArrayLike | None
+) -> tuple[_Index, _Index, _Float, ArrayLike | None]:
+    """tree_a, tree_b, and flat blocks of J and spin_J; what is given alone is left as it is."""
+    n = len(J) // 3
+    size = np.full(n, 3, np.int32)
+    if spin_contact is None or spin_J is None:
+        tree_a, tree_b = touched_trees(J, tree_nv, size, "contact")
+        return tree_a, tree_b, flat_blocks(J, tree_nv, size, tree_a, tree_b), spin_J
+    contact = _core.as_int32(spin_contact, "spin_contact")
+    for k in np.flatnonzero((contact < 0) | (contact >= n)):
+        raise ValueError(f"spin_contact[{k}] = {contact[k]}: must be the index of a contact")
+    shape = (3 * len(contact), J.shape[1])
+    spin = _core.as_float64(spin_J, "spin_J", shape, rule="finite")
+    # all rows of a contact behind each other: a tree may be touched by those that turn alone
+    of = np.repeat(np.concatenate([np.arange(n), contact]), 3)
+    rows = np.concatenate([J, spin])[np.argsort(of, kind="stable")]
+    every = np.bincount(of, minlength=n).astype(np.int32)
+    tree_a, tree_b = touched_trees(rows, tree_nv, every, "contact")
+    return (
+        tree_a,
+        tree_b,
+        flat_blocks(J, tree_nv, size, tree_a, tree_b),
+        flat_blocks(spin, tree_nv, size[contact], tree_a[contact], tree_b[contact]),
+    )
 
 
 def _information(value: ArrayLike | None, name: str, shape: tuple[int, ...]) -> _Float | None:

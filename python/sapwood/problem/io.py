@@ -2,7 +2,8 @@
 
 Keys are the arguments of :class:`sapwood.ContactProblem`; a file holds at least ``dt``,
 ``tree_nv``, ``A``, ``v_star``, ``tree_a``, ``tree_b``, ``J``, ``mu``, and either ``phi0``, ``k``,
-``tau_d`` or ``R_t``, ``R_n``, ``v_hat_n``. Groups of other constraints follow as
+``tau_d`` or ``R_t``, ``R_n``, ``v_hat_n``. ``spin_contact``, ``spin_J`` and ``spin_mu`` are there
+where contacts have torsional or rolling friction. Groups of other constraints follow as
 ``constraints.0.kind``, ``constraints.0.J`` and so on, with the arguments of their classes.
 """
 
@@ -128,7 +129,10 @@ def _read(archive: Archive) -> tuple[dict[str, Any], list[_Group]]:
     arguments: dict[str, Any] = {key: archive.read(key) for key in ("tree_nv", "tree_a", "tree_b")}
     blocks = Blocks(arguments["tree_nv"], headers["v_star"].size)
     blocks.check_A(headers["A"])
-    blocks.check_J("J", headers["J"], arguments["tree_a"], arguments["tree_b"], 3)
+    for name in ("J", "spin_J"):
+        # no more contacts turn than there are
+        if name in headers:
+            blocks.check_J(name, headers[name], arguments["tree_a"], arguments["tree_b"], 3)
 
     for key in keys:
         if key not in arguments:

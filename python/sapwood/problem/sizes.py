@@ -20,8 +20,9 @@ _Sizes = NDArray[np.int64]
 
 _SCALARS = ("dt", "sigma", "beta", "delassus", "source")
 _OF_VELOCITIES = ("tree_nv", "v_star", "v_guess", "v_ref")
-_OF_CONTACTS = {"v_hat_t": 2, "gamma_ref": 3}  # numbers per contact where it is not one
-_BLOCKS = ("A", "J")
+# numbers per contact where it is not one, at most
+_OF_CONTACTS = {"v_hat_t": 2, "gamma_ref": 3, "spin_mu": 3}
+_BLOCKS = ("A", "J", "spin_J")
 MOST_ROWS = 6  #: Rows of one constraint, at most.
 
 

@@ -104,9 +104,10 @@ def contacts_alone(problem: ContactProblem) -> None:
     Raises
     ------
     PeerError
-        There are constraints of other kinds, or contacts with rigid cores.
+        There are constraints of other kinds, or contacts with rigid cores or friction that resists
+        turning.
     """
-    if problem.constraints or problem.core is not None:
+    if problem.constraints or problem.core is not None or problem.n_spins > 0:
         raise PeerError("this solver is given compliant contacts only, and there is more")
 
 
