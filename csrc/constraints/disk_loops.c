@@ -102,15 +102,20 @@ INLINE double coupling(const struct sap_pool *p, int32_t i) {
   return follows ? p->contact.mu[i] * p->contact.inverse_R_n[i] : 0;
 }
 
-static void couple(const struct sap_pool *pool, int32_t begin, int32_t end, double *const x_c[3]) {
+static int32_t couple(const struct sap_pool *pool, int32_t begin, int32_t end,
+                      double *const x_c[3]) {
   const struct sap_pool p = *pool;
+  int32_t n = 0;
 #pragma GCC ivdep
   for (int32_t i = begin; i < end; ++i) {
-    const double x = coupling(&p, i) * x_c[2][i];
-    x_c[0][i] = p.contact.slip[0][i] * x;
-    x_c[1][i] = p.contact.slip[1][i] * x;
+    const double t_1 = p.contact.slip[0][i], t_2 = p.contact.slip[1][i];
+    const double share = coupling(&p, i), x = share * x_c[2][i];
+    n += share * (fabs(t_1) + fabs(t_2)) > 0;
+    x_c[0][i] = t_1 * x;
+    x_c[1][i] = t_2 * x;
     x_c[2][i] = 0;
   }
+  return n;
 }
 
 static void depart(const struct sap_pool *pool, int32_t begin, int32_t end,

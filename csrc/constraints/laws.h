@@ -27,8 +27,8 @@ struct sap_law_loops {
   void (*blend)(struct sap_pool *pool, int32_t begin, int32_t end);
 
   /* Of laws that know Coulomb's friction, else NULL (coulomb.h): x_c <- U x_c, the unsymmetric part
-   * of -dgamma/dv_c; and the impulses of Coulomb's law at y minus those of the bounds held. */
-  void (*couple)(const struct sap_pool *pool, int32_t begin, int32_t end, double *const x_c[3]);
+   * of -dgamma/dv_c, which returns of how many contacts it is not 0; and the impulses of Coulomb's law at y minus those of the bounds held. */
+  int32_t (*couple)(const struct sap_pool *pool, int32_t begin, int32_t end, double *const x_c[3]);
   void (*depart)(const struct sap_pool *pool, int32_t begin, int32_t end, double *const gamma[3]);
 };
 

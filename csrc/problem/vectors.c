@@ -122,6 +122,17 @@ static struct sap_balance balance(int32_t begin, int32_t end, const double *dw,
                               simd_sum(gradients)};
 }
 
+static double inner(int32_t begin, int32_t end, const double *weight, const double *x,
+                    const double *y) {
+  simd sum = simd_zero();
+  for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, end);
+    const simd x_i = simd_load_part(x + i, part), y_i = simd_load_part(y + i, part);
+    sum += simd_load_part(weight + i, part) * x_i * y_i;
+  }
+  return simd_sum(sum);
+}
+
 static struct sap_products products(int32_t begin, int32_t end, const double *dv, const double *dp,
                                     const double *dw, const double *gradient) {
   simd linear = simd_zero(), quadratic = linear, slope = linear;
@@ -299,7 +310,7 @@ static void advance(int32_t begin, int32_t end, double alpha, const double *dx, 
 
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_);
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
-    is_diagonal, asymmetry,          inverse_roots, multiply_mass, balance,
-    products,    add_columns,        invert_lower,  add_absolute,  add_magnitudes,
-    add_norms,   add_diagonal_norms, step,          advance,
+    is_diagonal,    asymmetry, inverse_roots,      multiply_mass, balance,
+    inner,          products,  add_columns,        invert_lower,  add_absolute,
+    add_magnitudes, add_norms, add_diagonal_norms, step,          advance,
 };

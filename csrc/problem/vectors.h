@@ -45,6 +45,10 @@ struct sap_vector_loops {
                                 const double *momentum, const double *momentum_star,
                                 const double *impulse, const double *scale, double *gradient);
 
+  /* x^T diag(weight) y for the scalars [begin, end) */
+  double (*inner)(int32_t begin, int32_t end, const double *weight, const double *x,
+                  const double *y);
+
   struct sap_products (*products)(int32_t begin, int32_t end, const double *dv, const double *dp,
                                   const double *dw, const double *gradient);
 

@@ -1,22 +1,18 @@
 #include "sap/krylov.h"
 
 #include <math.h>
+#include <string.h>
 
 /* x^T diag(A) y */
 static double product(const struct sap_workspace *w, const struct sap_island *island,
                       const double *x, const double *y) {
-  double sum = 0;
-  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
-    sum += w->diagonal[i] * x[i] * y[i];
-  }
-  return sum;
+  return w->plan->vectors->inner(island->scalar_begin, island->scalar_end, w->diagonal, x, y);
 }
 
 /* y += a x */
-static void add(const struct sap_island *island, double a, const double *x, double *y) {
-  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
-    y[i] += a * x[i];
-  }
+static void add(const struct sap_workspace *w, const struct sap_island *island, double a,
+                const double *x, double *y) {
+  w->plan->vectors->advance(island->scalar_begin, island->scalar_end, a, x, y);
 }
 
 static void scale(const struct sap_island *island, double a, const double *x, double *y) {
@@ -25,25 +21,29 @@ static void scale(const struct sap_island *island, double a, const double *x, do
   }
 }
 
+/* x_c <- U x_c; returns how many contacts slide and touch: of others, and of other laws, it is 0 */
+static int32_t couple(const struct sap_workspace *w, const struct sap_island *island,
+                      double *const x_c[3]) {
+  int32_t n = 0;
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
+    const int32_t begin = island->law_begin[law], end = island->law_begin[law + 1];
+    if (w->plan->laws[law]->couple) {
+      n += w->plan->laws[law]->couple(&w->pool, begin, end, x_c);
+      continue;
+    }
+    for (int r = 0; r < 3; ++r) {
+      memset(x_c[r] + begin, 0, (size_t)(end - begin) * sizeof(double));
+    }
+  }
+  return n;
+}
+
 /* y = H^-1 J^T U J x */
 static void apply(struct sap_workspace *w, const struct sap_island *island, const double *x,
                   double *y) {
   double *const *x_c = w->pool.dv_c;
   w->plan->jacobian_loops->multiply(&w->J, island, x, x_c);
-  double most = 0;
-  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
-    const int32_t *range = &island->law_begin[law];
-    if (w->plan->laws[law]->couple) {
-      w->plan->laws[law]->couple(&w->pool, range[0], range[1], x_c);
-    }
-    for (int r = 0; r < 3; ++r) {
-      for (int32_t i = range[0]; i < range[1]; ++i) {
-        x_c[r][i] = w->plan->laws[law]->couple ? x_c[r][i] : 0;
-        most = fmax(most, fabs(x_c[r][i]));
-      }
-    }
-  }
-  if (most == 0) { /* no contact slides */
+  if (couple(w, island, x_c) == 0) {
     scale(island, 0, x, y);
     return;
   }
@@ -76,10 +76,10 @@ void sap_couple_direction(struct sap_workspace *w, const struct sap_island *isla
   while (n < SAP_KRYLOV && fabs(s[n]) > enough * begin) {
     double *h = R[n], *next = q[n + 1];
     apply(w, island, q[n], next);
-    add(island, 1, q[n], next);
+    add(w, island, 1, q[n], next);
     for (int k = 0; k <= n; ++k) {
       h[k] = product(w, island, q[k], next);
-      add(island, -h[k], q[k], next);
+      add(w, island, -h[k], q[k], next);
     }
     h[n + 1] = sqrt(product(w, island, next, next));
     scale(island, h[n + 1] > 0 ? 1 / h[n + 1] : 0, next, next);
@@ -109,6 +109,6 @@ void sap_couple_direction(struct sap_workspace *w, const struct sap_island *isla
   }
   scale(island, y[0], q[0], w->dv);
   for (int k = 1; k < n; ++k) {
-    add(island, y[k], q[k], w->dv);
+    add(w, island, y[k], q[k], w->dv);
   }
 }
