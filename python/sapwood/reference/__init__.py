@@ -18,6 +18,8 @@ not to be fast.
     line_search     exact search and backtracking                                VIII-B
     certificate     proved bounds on the error                                   lemma 2
     newton          algorithm 1, stopping rule (20)
+    coulomb         lagged and Coulomb's friction, around it
+    krylov          GMRES for directions that are not of a cost
     solver          island by island, errors (24), (25)
 """
 

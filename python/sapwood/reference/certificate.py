@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .barrier_pool import BarrierPool
 from .cholesky import factor_dense, solve_lower
 from .objective import Objective, Point
 from .pools import ContactPool, Patch, Pool
@@ -28,7 +29,8 @@ def _magnitudes(pool: Pool, patch: Patch) -> list[Array]:
     column in place of those of each contact: nothing of J need be read again then.
     """
     magnitudes = [np.abs(J) for J in patch.J]
-    if type(pool) is ContactPool and all(J.shape[1] <= 8 for J in patch.J):
+    projects = isinstance(pool, ContactPool) and not isinstance(pool, BarrierPool)
+    if projects and all(J.shape[1] <= 8 for J in patch.J):
         n = len(patch.members)
         magnitudes = [np.tile(J.reshape(n, 3, -1).max(axis=0), (n, 1)) for J in magnitudes]
     return magnitudes

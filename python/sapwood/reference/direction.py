@@ -96,6 +96,11 @@ def solve_hessian(
 
     cholesky = symbolic(objective) if cholesky is None else cholesky
     cholesky.factor(objective.hessian_blocks(G))
+    return solve_factored(objective, cholesky, b)
+
+
+def solve_factored(objective: Objective, cholesky: BlockCholesky, b: Array) -> Array:
+    """x with H x = b, H as it was factored last."""
     x = cholesky.solve({t: b[objective.at[t]] for t in objective.trees})
     return np.concatenate([x[t] for t in objective.trees]) if x else np.zeros(0)
 

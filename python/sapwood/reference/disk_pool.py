@@ -16,27 +16,38 @@ Array = NDArray[np.float64]
 
 
 class DiskPool(ContactPool):
-    """Frictional contacts of a problem under the disk law; parameters as of ContactPool.
+    """Frictional contacts of a problem under the disk law.
 
-    `friction` says how they act at present: by the convex law, which finds a start and bounds; with
-    `bound` held ("lagged"); or with b = mu gamma_n at every y ("coulomb").
+    Parameters
+    ----------
+    problem, chosen, soft_norm
+        As of ContactPool.
+    friction : {"convex", "lagged", "coulomb"}
+        How friction acts at present: by the law of ContactPool, which finds a start and bounds;
+        with `bound` held, NaN where the problem does not know it; or with b = mu gamma_n at every
+        y.
     """
 
     def __init__(
-        self, problem: ContactProblem, chosen: NDArray[np.bool_], soft_norm: float = 0.0
+        self,
+        problem: ContactProblem,
+        chosen: NDArray[np.bool_],
+        soft_norm: float = 0.0,
+        friction: Friction = "lagged",
     ) -> None:
         super().__init__(problem, chosen, soft_norm)
         self.members = np.flatnonzero(chosen[problem.tree_a])
-        self.friction: Friction = "convex"
-        self.bound = np.full(self.members.size, np.nan)
+        self.friction = friction
+        known = problem.friction_bound
+        self.bound = np.full(self.members.size, np.nan) if known is None else known[self.members]
 
     def coulomb_bound(self, y: Array) -> Array:
         """mu gamma_n (n) at y."""
         return np.asarray(self.mu * np.maximum(y[:, 2], 0.0))
 
-    def hold(self, bound: Array) -> None:
-        """Hold the friction by these bounds (n) from now on."""
-        self.friction, self.bound = "lagged", bound
+    def hold(self, y: Array) -> None:
+        """Hold the bounds at mu gamma_n of y from now on."""
+        self.friction, self.bound = "lagged", self.coulomb_bound(y)
 
     def _parameters(self, y: Array) -> tuple[Array, Array, Array, float]:
         """Arguments of the disk law at y."""

@@ -16,7 +16,15 @@ from sapwood.solution import Status
 from .barrier_pool import BarrierPool
 from .certificate import gradient_round_off
 from .cholesky import NotPositiveDefinite
-from .direction import blend, predict, prefers_single, solve_hessian, sticking_system, symbolic
+from .direction import (
+    blend,
+    predict,
+    prefers_single,
+    solve_factored,
+    solve_hessian,
+    sticking_system,
+    symbolic,
+)
 from .feasible import fit_barriers, start_inside
 from .line_search import backtracking, exact
 from .objective import Line, Objective, Point
@@ -163,6 +171,12 @@ class Newton:
                     return x
             self.cholesky.single = False  # H is too close to singular
         return solve_hessian(self.objective, G, b, self.settings.factorization, self.cholesky)
+
+    def solve_again(self, G: Sequence[Array], b: Array) -> Array:
+        """H^-1 b with the G, and by the factorization, of the last solve."""
+        if self.settings.factorization == "supernodal":
+            return solve_factored(self.objective, self.cholesky, b)
+        return solve_hessian(self.objective, G, b, self.settings.factorization)
 
     def factor_suffices(self, point: Point) -> bool:
         """Whether the factorization of the iteration before will do for the last step.

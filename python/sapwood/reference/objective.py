@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood.problem.contact_problem import ContactProblem
+from sapwood.settings import Friction
 
 from .barrier_pool import BarrierPool
+from .disk_pool import DiskPool
 from .pools import ContactPool, Pool, RowPool, State
 
 Array = NDArray[np.float64]
@@ -63,6 +65,22 @@ class Point:
         return all(bool(np.all(np.isfinite(x))) for x in values)
 
 
+def contacts_of(
+    problem: ContactProblem, chosen: NDArray[np.bool_], soft_norm: float, friction: Friction
+) -> ContactPool:
+    """The contacts of a problem under their law."""
+    if problem.core is None:
+        if friction == "convex":
+            return ContactPool(problem, chosen, soft_norm)
+        return DiskPool(problem, chosen, soft_norm, friction)
+    if friction != "convex":
+        i = int(np.flatnonzero(problem.core)[0])
+        raise ValueError(
+            f"core[{i}] = {problem.core[i]}: needs convex friction: a core is one of the whole cone"
+        )
+    return BarrierPool(problem, chosen, soft_norm)
+
+
 class Objective:
     """l_p restricted to some trees of a problem, which must be closed under constraints.
 
@@ -76,6 +94,13 @@ class Objective:
         Default: all trees.
     soft_norm : float
         eps_s of the contact law, N s.
+    friction : {"convex", "lagged", "coulomb"}
+        The law of friction: where it is not convex, contacts are under the disk law.
+
+    Raises
+    ------
+    ValueError
+        Where a contact has a rigid core and friction is not convex.
     """
 
     def __init__(
@@ -83,14 +108,17 @@ class Objective:
         problem: ContactProblem,
         trees: ArrayLike | None = None,
         soft_norm: float = 0.0,
+        friction: Friction = "convex",
     ) -> None:
         every = np.arange(problem.n_trees)
         self.trees = tuple(int(t) for t in (every if trees is None else np.asarray(trees)))
         chosen = np.zeros(problem.n_trees, dtype=bool)
         chosen[list(self.trees)] = True
         rows = [RowPool(problem, k, chosen) for k in range(len(problem.constraints))]
-        contact_pool = ContactPool if problem.core is None else BarrierPool
-        self.pools: tuple[Pool, ...] = (contact_pool(problem, chosen, soft_norm), *rows)
+        self.pools: tuple[Pool, ...] = (
+            contacts_of(problem, chosen, soft_norm, friction),
+            *rows,
+        )
 
         # where the velocities of each tree lie here and in the problem
         self.at: dict[int, slice] = {}

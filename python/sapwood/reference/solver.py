@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import cast
 
@@ -15,7 +16,9 @@ from sapwood.solver import Evaluation, LineValues
 
 from .barrier_pool import BarrierPool
 from .certificate import velocity_error_bound
+from .coulomb import minimize_coulomb, minimize_lagged
 from .direction import solve_hessian
+from .disk_pool import DiskPool
 from .graph import islands, touching
 from .newton import minimize_with_barriers
 from .objective import Objective, Point
@@ -31,6 +34,12 @@ HISTORY_DTYPE = np.dtype(
         ("momentum_error", np.float64),
     ]
 )
+
+MINIMIZE = {
+    "convex": minimize_with_barriers,
+    "lagged": minimize_lagged,
+    "coulomb": minimize_coulomb,
+}
 
 
 def solve(
@@ -57,25 +66,32 @@ def solve(
 
     v = np.array(problem.v_star, dtype=float)
     kappa = np.full(problem.n_contacts, np.inf)
+    friction_bound = np.full(problem.n_contacts, np.nan)
     runs, bounds = [], []
     # overflow is an outcome, not a warning
     with np.errstate(over="ignore", invalid="ignore"):
         for k, trees in enumerate(groups):
-            objective = Objective(problem, trees, settings.soft_norm)
+            objective = Objective(problem, trees, settings.soft_norm, settings.friction)
             start_v = guess[objective.velocities]
-            run = minimize_with_barriers(objective, start_v, settings, k, len(groups))
+            run = MINIMIZE[settings.friction](objective, start_v, settings, k, len(groups))
             v[objective.velocities] = run.point.v
             runs.append(run)
             bounds.append(velocity_error_bound(objective, run.point))
             if isinstance(objective.pools[0], BarrierPool):
                 kappa[objective.pools[0].members] = objective.pools[0].barrier.kappa
+            if isinstance(objective.pools[0], DiskPool):
+                friction_bound[objective.pools[0].members] = objective.pools[0].bound
 
-        whole = Objective(problem, np.flatnonzero(island >= 0), settings.soft_norm)
+        touched = np.flatnonzero(island >= 0)
+        whole = Objective(problem, touched, settings.soft_norm, settings.friction)
         core_scale = None
         if isinstance(whole.pools[0], BarrierPool):
             whole.pools[0].use(kappa)
             core_scale = whole.pools[0].core_scale
+        if isinstance(whole.pools[0], DiskPool):
+            whole.pools[0].bound = friction_bound[whole.pools[0].members]
         point = whole.point(v[whole.velocities])
+        e_c = coulomb_error(whole, point)
         e_mu = complementarity_error(whole, point)
     contacts, *rows = point.parts
     bound = float(np.linalg.norm(bounds))
@@ -111,6 +127,7 @@ def solve(
         symbolic_reused=False,
         momentum_error=point.momentum_error,
         complementarity_error=e_mu,
+        coulomb_error=e_c,
         velocity_error_bound=bound,
         cost_gap_bound=bound**2 / 2.0,
         cost=point.cost,
@@ -132,6 +149,17 @@ def complementarity_error(objective: Objective, point: Point) -> float:
     return float(np.mean(every) / abs(point.cost))
 
 
+def coulomb_error(objective: Objective, point: Point) -> float:
+    """e_c: the r of Coulomb's law in place of the gradient of e_m; NaN where friction is convex."""
+    pool = objective.pools[0]
+    if not isinstance(pool, DiskPool):
+        return float("nan")
+    given, pool.friction = pool.friction, "coulomb"
+    r = objective.point(point.v).gradient_norm
+    pool.friction = given
+    return dataclasses.replace(point, gradient_norm=r).momentum_error
+
+
 class SapSolver:
     """The reference behind the interface of `sapwood.SapSolver`; keeps nothing between calls."""
 
@@ -142,9 +170,14 @@ class SapSolver:
         """See `solve`."""
         return solve(problem, v_guess, self.settings)
 
+    def _objective(self, problem: ContactProblem) -> Objective:
+        """On all trees."""
+        settings = self.settings
+        return Objective(problem, soft_norm=settings.soft_norm, friction=settings.friction)
+
     def evaluate(self, problem: ContactProblem, v: ArrayLike) -> Evaluation:
         """Cost, gradient (nv), Hessian (nv, nv) and Newton direction (nv) at v, of all trees."""
-        objective = Objective(problem, soft_norm=self.settings.soft_norm)
+        objective = self._objective(problem)
         point = objective.point(v)
         return Evaluation(
             cost=point.cost,
@@ -158,9 +191,15 @@ class SapSolver:
     def along_line(
         self, problem: ContactProblem, v: ArrayLike, dv: ArrayLike, alpha: ArrayLike
     ) -> LineValues:
-        """l(v + alpha dv) - l(v) and its first two derivatives in alpha, at each alpha (...)."""
-        objective = Objective(problem, soft_norm=self.settings.soft_norm)
-        line = objective.line(objective.point(v), dv)
+        """l(v + alpha dv) - l(v) and its first two derivatives in alpha, at each alpha (...).
+
+        With Coulomb's friction the bounds are held at those of v.
+        """
+        objective = self._objective(problem)
+        point = objective.point(v)
+        if isinstance(objective.pools[0], DiskPool) and self.settings.friction == "coulomb":
+            objective.pools[0].hold(point.parts[0].y)
+        line = objective.line(point, dv)
         alpha = np.asarray(alpha, dtype=float)
         values = [(line.difference(a), *line.derivatives(a)) for a in alpha.ravel()]
         columns = np.array(values).reshape(-1, 3).T

@@ -1,0 +1,225 @@
+"""Coulomb's friction: b = mu gamma_n of the disk law at the velocity that is looked for.
+
+With the impulses gamma(v) of the disk law (`disk`) whose bounds follow from v, solves
+
+    r(v) = A (v - v*) - J^T gamma(v) = 0
+
+by a semismooth Newton method. There is no cost: where a contact slides, friction depends on the
+normal velocity and not the other way round, and of -dgamma/dv_c
+
+    U_tn = -dgamma_t/dv_n = mu t/R_n    of contacts that slide, y_n > 0
+
+comes to G, unsymmetric. (A + J^T (G + U) J) dv = -r is solved by GMRES, with the Cholesky factor of
+A + J^T G J as its preconditioner. The full step is taken where |D r| falls; else the step goes to
+the minimum, along the same direction, of the convex cost with the bounds held at those of the
+iterate. Where eight iterations find no smaller |D r|, or dv leads up, the bounds are held for one
+convex solve: a step of the fixed point b = mu gamma_n(b), and on from there.
+
+The start is a rough solution with convex friction, unless the guess is close already. |D r| over
+the scale of (20) is e_c, and (20) the criterion. Nothing is proved of the number or of the approach
+of solutions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.settings import SapSettings
+from sapwood.solution import Status
+
+from .cholesky import NotPositiveDefinite
+from .direction import blend, predict
+from .disk_pool import DiskPool
+from .krylov import gmres
+from .line_search import exact
+from .newton import Newton, Run, nothing_moves
+from .objective import Objective, Point
+from .pools import Dual
+
+Array = NDArray[np.float64]
+
+LAGGED_ROUGH = 1e-2
+"""e_m of the convex solve that finds the bounds of contacts that have none."""
+
+ROUGH = 0.3
+"""e_m of the convex solve that finds a start."""
+
+TURNING_ABOVE = 1e-2
+"""e_c above which the curvature is that of primal-dual friction."""
+
+DESCENT = 0.9
+"""A full step leaves no more of |D r| than this."""
+
+SHARE = 0.1
+"""Of e_c: e_m of a convex solve with bounds held."""
+
+STALE, MOST_HELD = 8, 20
+"""Iterations without a smaller |D r| before bounds are held, and how often in a row."""
+
+KRYLOV, KRYLOV_TOLERANCE = 12, 1e-2
+"""Products and accuracy of a direction: an inexact Newton method."""
+
+
+def minimize_lagged(
+    objective: Objective, v: Array, settings: SapSettings, island: int = 0, n_islands: int = 1
+) -> Run:
+    """One convex solve with the bounds held; those that are not known from a rough one before."""
+    parts = Parts(objective, settings, island, n_islands)
+    pool, bound = parts.pool, parts.pool.bound
+    unknown = np.isnan(bound)
+    if np.any(unknown):
+        pool.friction = "convex"
+        parts.solve(v, LAGGED_ROUGH)
+        bound = np.where(unknown, pool.mu * parts.run.point.gamma[0][:, 2], bound)
+        v = parts.run.point.v
+    pool.friction, pool.bound = "lagged", bound
+    parts.solve(v)
+    return parts.run
+
+
+def minimize_coulomb(
+    objective: Objective, v: Array, settings: SapSettings, island: int = 0, n_islands: int = 1
+) -> Run:
+    """Solve r(v) = 0 from v; short of convergence the iterate with the smallest |D r|."""
+    return Coulomb(objective, settings, island, n_islands).solve(v)
+
+
+class Parts:
+    """Convex solves one after the other, which share the limit of iterations."""
+
+    def __init__(
+        self, objective: Objective, settings: SapSettings, island: int, n_islands: int
+    ) -> None:
+        pool = objective.pools[0]
+        if not isinstance(pool, DiskPool):
+            raise TypeError("the contacts of the objective are under another law")
+        self.objective, self.pool, self.settings = objective, pool, settings
+        self.island, self.n_islands = island, n_islands
+        self.run = Run(objective.point(objective.v_star), Status.converged, -1, 0, 0, [], 0)
+
+    def solve(self, v: Array, tolerance: float = 0.0) -> None:
+        """Minimise with friction as the pool has it, to e_m <= tolerance at least."""
+        run, settings = self.run, self.settings
+        rest = dataclasses.replace(
+            settings,
+            relative_tolerance=max(settings.relative_tolerance, tolerance),
+            max_iterations=settings.max_iterations - run.iterations,
+            start=settings.start if run.iterations == 0 else "newton",
+        )
+        part = Newton(self.objective, rest, self.n_islands).minimize(v, self.island)
+        run.records += [(r[0], run.iterations + r[1], *r[2:]) for r in part.records]
+        run.iterations += part.iterations
+        run.trials += part.trials
+        run.point, run.status, run.tree = part.point, part.status, part.tree
+
+
+class Coulomb:
+    """The iteration on one objective, and what it needs to know of the iterates before."""
+
+    def __init__(
+        self, objective: Objective, settings: SapSettings, island: int = 0, n_islands: int = 1
+    ) -> None:
+        self.parts = Parts(objective, settings, island, n_islands)
+        self.objective, self.pool, self.run = objective, self.parts.pool, self.parts.run
+        self.settings = settings
+        self.newton = Newton(objective, settings, n_islands)  # its stopping rule and factor
+        self.dual: tuple[Dual | None, ...] = (None,) * len(objective.pools)
+        self.turned = False  # does the last direction tell of the next one?
+        self.stale = self.held = 0  # iterations and held solves since the best iterate
+
+    def at(self, v: Array) -> Point:
+        """r and the impulses of Coulomb's law at v."""
+        self.pool.friction = "coulomb"
+        return self.objective.point(v)
+
+    def solve(self, v: Array) -> Run:
+        """Iterate from v."""
+        run, point = self.run, self.at(v)
+        if point.momentum_error > self.settings.start_threshold:
+            self.pool.friction = "convex"
+            self.parts.solve(v, ROUGH)
+            point = self.at(run.point.v)
+
+        best, alpha, trials = point, 1.0, 0
+        while True:
+            step = alpha if run.iterations > 0 else 0.0
+            run.records.append((self.parts.island, run.iterations, trials, step, point.cost, 0.0,
+                                point.momentum_error))  # fmt: skip
+            if point.gradient_norm < best.gradient_norm:
+                best, self.held = point, 0
+            status = self.outcome(point)
+            if status is not None:
+                break
+            try:
+                dv = self.direction(point)
+            except NotPositiveDefinite as error:
+                status, run.tree = Status.breakdown, error.tree
+                break
+            point, alpha, trials = self.advance(point, dv)
+            run.trials += trials
+            self.stale = 0 if point.gradient_norm < best.gradient_norm else self.stale + 1
+            if alpha == 0.0 or self.stale == STALE:
+                point, alpha, trials = self.hold(point), 1.0, 0
+            run.iterations += 1
+        run.status, run.point = status, point if status == Status.converged else best
+        return run
+
+    def outcome(self, point: Point) -> Status | None:
+        """How the iterations end at this point; None where they go on."""
+        if not point.finite:
+            return Status.non_finite
+        if point.gradient_norm <= self.newton.tolerance(point):
+            return Status.converged
+        if nothing_moves(self.objective, point):
+            return Status.converged
+        if self.run.iterations >= self.settings.max_iterations or self.held == MOST_HELD:
+            return Status.friction_limit
+        return None
+
+    def direction(self, point: Point) -> Array:
+        """(A + J^T (G + U) J) dv = -r; and what the law linearized at the full step says."""
+        objective, newton = self.objective, self.newton
+        turning = self.settings.turning and self.turned and point.momentum_error > TURNING_ABOVE
+        G = blend(objective, point, self.dual) if turning else point.G
+        U = self.pool.coupling(point.parts[0].y)
+        rows = [np.zeros_like(gamma) for gamma in point.gamma[1:]]
+
+        def times(x: Array) -> Array:
+            """(I + H^-1 J^T U J) x."""
+            coupled = np.einsum("ijk,ik->ij", U, objective.times_J(x)[0])
+            if not np.any(coupled):
+                return x
+            return x + newton.solve_again(G, objective.times_J_transposed([coupled, *rows]))
+
+        dv = newton.solve_system(G, -point.gradient)
+        dv = gmres(times, dv, objective.D**-2, KRYLOV_TOLERANCE, KRYLOV)
+        self.dual = predict(objective, point.gamma, [G[0] + U, *G[1:]], objective.times_J(dv))
+        self.turned = True
+        return dv
+
+    def advance(self, point: Point, dv: Array) -> tuple[Point, float, int]:
+        """The point after a step, its length and the evaluations that it took.
+
+        The full step where |D r| falls by a tenth or more; else to the minimum along dv of the cost
+        with the bounds held at those of the point. The length is 0 where dv does not descend in it.
+        """
+        after = self.at(point.v + dv)
+        if after.gradient_norm <= DESCENT * point.gradient_norm:
+            return after, 1.0, 1
+        self.pool.hold(point.parts[0].y)
+        line = self.objective.line(point, dv)
+        slope, _ = line.derivatives(0.0)
+        if not slope < 0.0:
+            return point, 0.0, 1
+        alpha, trials = exact(line, slope, self.settings)
+        return self.at(point.v + alpha * dv), alpha, 1 + trials
+
+    def hold(self, point: Point) -> Point:
+        """The minimiser with bounds held at those of the point."""
+        self.pool.hold(point.parts[0].y)
+        self.parts.solve(point.v, SHARE * point.momentum_error)
+        self.turned, self.stale, self.held = False, 0, self.held + 1
+        return self.at(self.run.point.v)
