@@ -36,6 +36,7 @@ def add(commands: Any) -> None:
     _add_scaling(commands)
     _add_limit(commands)
     _add_noise(commands)
+    _add_fclib(commands)
 
 
 def _parser(commands: Any, name: str, summary: str, description: str) -> argparse.ArgumentParser:
@@ -346,3 +347,65 @@ def _sites(arguments: argparse.Namespace, folder: Path) -> tuple[dict[str, Path]
         "B": noise.build(noise.ROOT, folder / "B"),
     }
     return sites, {"A": name, "B": "the working tree"}
+
+
+# ---- fclib -------------------------------------------------------------------------------------
+
+
+def _add_fclib(commands: Any) -> None:
+    question = _parser(
+        commands,
+        "fclib",
+        "rigid contact with Coulomb friction, beside Siconos",
+        "Iterations and time to the same residual on files of the FCLIB collection, ours and those "
+        "of Siconos where it is installed. Writes fclib.csv, fclib.txt (the table), fclib.png and "
+        "fclib.json (the machine).",
+    )
+    question.add_argument("folder", type=Path, metavar="FOLDER", help="folder of FCLIB files")
+    question.add_argument("--files", default="*.hdf5", metavar="GLOB", help="which of them")
+    question.add_argument("--repeat", type=whole, default=10, help="samples of each solver")
+    question.add_argument(
+        "--budget",
+        type=positive,
+        default=5.0,
+        metavar="SECONDS",
+        help="time for the samples of one solver on one problem",
+    )
+    question.add_argument(
+        "--siconos",
+        metavar="PYTHON",
+        default="/usr/bin/python3",
+        help="interpreter that Siconos is installed for",
+    )
+    question.set_defaults(command=_fclib)
+
+
+def _fclib(arguments: argparse.Namespace) -> int:
+    try:
+        from benchmarks import fclib, fclib_report, rows
+    except ImportError as error:
+        raise CommandError(f"{error}: pip install 'sapwood[fclib]'") from error
+    files = _files(arguments)
+    plan = fclib.Plan(repeat=arguments.repeat, budget=arguments.budget)
+    if arguments.quick:
+        files = files[:1]
+        plan = fclib.Plan((1e-4,), ("NSGS",), repeat=2, budget=1.0)
+    try:
+        siconos = fclib.Siconos(arguments.siconos)
+    except ImportError as error:
+        siconos = None
+        print(f"skipped: {error}", file=sys.stderr)
+    target, facts = begin(arguments, "fclib", dataclasses.asdict(plan) | {"files": arguments.files})
+    _print_facts(facts)
+    path = target.with_suffix(".csv")
+    try:
+        code = _carry_out(
+            "fclib", len(files), lambda progress: fclib.run(files, siconos, path, plan, progress)
+        )
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    measured = rows.read(path, fclib.Row)
+    if measured:
+        _write(fclib_report.table(measured), target.with_suffix(".txt"))
+        _draw(fclib_report.figure, measured, target.with_suffix(".png"))
+    return code

@@ -7,8 +7,10 @@ from sapwood.studies.fclib.merit import merit, natural_map, relative_residual
 from sapwood.studies.fclib.posing import Posed, pose
 from sapwood.studies.fclib.problems import GlobalProblem, LocalProblem
 from sapwood.studies.fclib.reading import load
+from sapwood.studies.fclib.solving import Answer, solve
 
 __all__ = [
+    "Answer",
     "GlobalProblem",
     "LocalProblem",
     "Posed",
@@ -17,4 +19,5 @@ __all__ = [
     "natural_map",
     "pose",
     "relative_residual",
+    "solve",
 ]

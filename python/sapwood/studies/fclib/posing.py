@@ -3,12 +3,12 @@
 The unknown is the change of velocity: v* = 0, and what contacts approach with is in v_hat = -q.
 So impulses are those of
 
-    u = W r + q,   r = law((J A^-1 J^T r - u)/R)
+    r = law((v_hat - J A^-1 J^T r)/R)
 
-with W = J A^-1 J^T where W is symmetric and positive semidefinite. What a file's W has beside that,
-and R itself, are put right by `shifted`: with v_hat moved by R gamma of an earlier solve, the
-spring of a contact has its rest position where it is needed. That is the method of multipliers,
-and at its fixed point R has no influence.
+with J A^-1 J^T = W where W is symmetric and positive semidefinite. What W has beside that, and R
+itself, are put right by v_hat = -q - (W - J A^-1 J^T) gamma + R gamma with the impulses gamma of an
+earlier solve: the spring of a contact then has its rest position where it is needed. That is the
+method of multipliers, and where it ends R has no influence.
 """
 
 from __future__ import annotations
@@ -26,31 +26,62 @@ from sapwood.studies.fclib.problems import Array, GlobalProblem, LocalProblem
 
 # components (t1, t2, n), as here, of (n, t1, t2), as in the files; and the other way round
 _OURS, _THEIRS = [1, 2, 0], [2, 0, 1]
-# eigenvalues of a block of W below this, relative to its largest, are left to `shifted`
+# eigenvalues of a block of W below this, relative to its largest, are left to `rest`
 _RANK = 1e-12
+
+
+class Trees(NamedTuple):
+    """Arrays of a ContactProblem."""
+
+    tree_nv: NDArray[np.int32]
+    A: Array
+    tree_a: NDArray[np.int32]
+    tree_b: NDArray[np.int32]
+    J: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Posed:
-    """A problem, and what its solutions mean for the file's."""
+    """A problem in our form, for any R."""
 
-    problem: ContactProblem
+    trees: Trees
     local: LocalProblem
     rest: sparse.csr_array
     """W - J A^-1 J^T, rows (n, t1, t2) of each contact."""
+    scale: Array
+    """w = |W_ii|_F/3 of each contact (n_contacts,), 1/kg."""
+
+    def at(self, sigma_t: float, sigma_n: float, gamma: Array | None = None) -> ContactProblem:
+        """The problem with R_t = sigma_t w and R_n = sigma_n w, beside earlier impulses.
+
+        Parameters
+        ----------
+        sigma_t, sigma_n
+            Dimensionless, > 0.
+        gamma
+            Impulses (n_contacts, 3), rows (t1, t2, n), N s; by default none. If they are the
+            solution again, it has no error of R and of what W has beside J A^-1 J^T.
+        """
+        R_t, R_n = sigma_t * self.scale, sigma_n * self.scale
+        u = self.local.q
+        if gamma is not None:
+            u = u + self.rest @ self.impulses(gamma)
+        v_hat = -u.reshape(-1, 3)[:, _OURS]
+        if gamma is not None:
+            v_hat = v_hat + np.column_stack([R_t, R_t, R_n]) * gamma
+        tree_nv, A, tree_a, tree_b, J = self.trees
+        return ContactProblem(
+            tree_nv, A, np.zeros(tree_nv.sum()), tree_a, tree_b, J, self.local.mu, dt=1.0,
+            R_t=R_t, R_n=R_n, v_hat_n=v_hat[:, 2], v_hat_t=v_hat[:, :2],
+            source=f"FCLIB: {self.local.title}",
+        )  # fmt: skip
 
     def impulses(self, gamma: Array) -> Array:
         """r (3 n_contacts,) of impulses (n_contacts, 3), rows (t1, t2, n)."""
         return np.ravel(gamma[:, _THEIRS])
 
-    def shifted(self, gamma: Array) -> ContactProblem:
-        """The problem whose solution has no error of R and `rest`, should it be gamma again."""
-        R = np.column_stack([self.problem.R_t, self.problem.R_t, self.problem.R_n])
-        v_hat = (-self.local.q - self.rest @ self.impulses(gamma)).reshape(-1, 3)[:, _OURS]
-        return _with_bias(self.problem, v_hat + R * gamma)
 
-
-def pose(problem: GlobalProblem | LocalProblem, regularization: float) -> Posed:
+def pose(problem: GlobalProblem | LocalProblem) -> Posed:
     """Convert a problem.
 
     In global form the velocities are cut into trees of equal size, as small as M and contacts that
@@ -61,8 +92,6 @@ def pose(problem: GlobalProblem | LocalProblem, regularization: float) -> Posed:
     ----------
     problem
         As read from the file.
-    regularization
-        R_n and R_t of each contact over |W_ii|_F/3.
 
     Raises
     ------
@@ -74,30 +103,11 @@ def pose(problem: GlobalProblem | LocalProblem, regularization: float) -> Posed:
     for i in np.flatnonzero(scale == 0.0):
         raise ValueError(f"contact {i} moves nothing: its block of W is 0")
     if isinstance(problem, GlobalProblem):
-        trees, rest = _trees_of_bodies(problem), sparse.csr_array(local.W.shape)
-    else:
-        trees, rest = _trees_of_islands(local)
-    R = regularization * scale
-    v_hat = -local.q.reshape(-1, 3)[:, _OURS]
-    posed = ContactProblem(
-        trees.tree_nv, trees.A, np.zeros(trees.tree_nv.sum()), trees.tree_a, trees.tree_b, trees.J,
-        local.mu, dt=1.0, R_t=R, R_n=R, v_hat_n=v_hat[:, 2], v_hat_t=v_hat[:, :2],
-        source=f"FCLIB: {local.title}",
-    )  # fmt: skip
-    return Posed(posed, local, rest)
+        return Posed(_trees_of_bodies(problem), local, sparse.csr_array(local.W.shape), scale)
+    return Posed(*_trees_of_islands(local), scale)
 
 
-class _Trees(NamedTuple):
-    """Arrays of a ContactProblem."""
-
-    tree_nv: NDArray[np.int32]
-    A: Array
-    tree_a: NDArray[np.int32]
-    tree_b: NDArray[np.int32]
-    J: Array
-
-
-def _trees_of_bodies(problem: GlobalProblem) -> _Trees:
+def _trees_of_bodies(problem: GlobalProblem) -> Trees:
     """The smallest trees of one size."""
     nv = problem.M.shape[0]
     for size in (size for size in range(1, nv + 1) if nv % size == 0):
@@ -109,7 +119,7 @@ def _trees_of_bodies(problem: GlobalProblem) -> _Trees:
     first = J.indptr[:-1]
     # a second tree is where the next block is of the same contact
     second = np.where(touched == 2, J.indices[np.minimum(first + 1, len(J.indices) - 1)], -1)
-    return _Trees(
+    return Trees(
         tree_nv=np.full(nv // size, size, np.int32),
         A=np.ravel(A.data),
         tree_a=J.indices[first],
@@ -118,8 +128,8 @@ def _trees_of_bodies(problem: GlobalProblem) -> _Trees:
     )
 
 
-def _trees_of_islands(local: LocalProblem) -> tuple[_Trees, sparse.csr_array]:
-    """Trees with A = I, and what J J^T lacks of W."""
+def _trees_of_islands(local: LocalProblem) -> tuple[Trees, LocalProblem, sparse.csr_array]:
+    """Trees with A = I, the problem, and what J J^T lacks of W."""
     n = len(local.mu)
     blocks = sparse.bsr_array(local.W, blocksize=(3, 3))
     graph = sparse.csr_array((np.ones(len(blocks.indices)), blocks.indices, blocks.indptr), (n, n))
@@ -138,14 +148,14 @@ def _trees_of_islands(local: LocalProblem) -> tuple[_Trees, sparse.csr_array]:
         sizes.append(int(kept.sum()))
         for k, contact in enumerate(contacts):
             J[contact] = factor[3 * k : 3 * k + 3][_OURS]
-    trees = _Trees(
+    trees = Trees(
         tree_nv=np.array(sizes, np.int32),
         A=np.concatenate([np.eye(size).ravel() for size in sizes]),
         tree_a=island.astype(np.int32),
         tree_b=np.full(n, -1, np.int32),
         J=np.concatenate([block.ravel() for block in J]),
     )
-    return trees, sparse.csr_array(rest)
+    return trees, local, sparse.csr_array(rest)
 
 
 def _diagonal_blocks(W: sparse.csr_array) -> Array:
@@ -157,12 +167,3 @@ def _diagonal_blocks(W: sparse.csr_array) -> Array:
     W_ii = np.zeros((n, 3, 3))
     W_ii[row[on_diagonal]] = blocks.data[on_diagonal]
     return W_ii
-
-
-def _with_bias(problem: ContactProblem, v_hat: Array) -> ContactProblem:
-    """The same problem with another v_hat (n_contacts, 3)."""
-    return ContactProblem(
-        problem.tree_nv, problem.A, problem.v_star, problem.tree_a, problem.tree_b, problem.J,
-        problem.mu, dt=problem.dt, R_t=problem.R_t, R_n=problem.R_n, v_hat_n=v_hat[:, 2],
-        v_hat_t=v_hat[:, :2], source=problem.source,
-    )  # fmt: skip
