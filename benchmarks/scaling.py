@@ -141,7 +141,7 @@ def _simulate(label: str, scene: str, size: int, plan: Plan) -> Iterator[Row]:
 
 def _run(model: mujoco.MjModel, steps: int) -> tuple[np.ndarray, Steps]:
     """CPU seconds of each chunk of a run from the start, and how its steps went."""
-    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper, data = Stepper(model, friction="convex"), mujoco.MjData(model)
     seconds, taken = [], []
     for _ in range(steps // _CHUNK):
         start = time.thread_time()
@@ -177,7 +177,7 @@ def settled_problem(scene: str) -> ContactProblem:
     """The contact problem of a scene that has settled."""
     kind, size = parse(scene)
     model = kind.make(size).compile()
-    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper, data = Stepper(model, friction="convex"), mujoco.MjData(model)
     advance(stepper, data, math.ceil(kind.late(size) / stepper.time_step))
     return stepper.problem(data)
 
@@ -186,7 +186,7 @@ def problems_of(scene: str, count: int) -> list[ContactProblem]:
     """The contact problems of consecutive steps of a scene, from the impact on."""
     kind, size = parse(scene)
     model = kind.make(size).compile()
-    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper, data = Stepper(model, friction="convex"), mujoco.MjData(model)
     problems: list[ContactProblem] = []
     while len(problems) < count:
         if data.time >= kind.early(size):

@@ -71,7 +71,8 @@ class Window:
     def __init__(self, kind: Kind, size: int, steps: int) -> None:
         self.steps = steps
         self.model = kind.make(size).compile()
-        self.stepper = Stepper(self.model)
+        # the law of the paper: what it costs is followed from version to version
+        self.stepper = Stepper(self.model, friction="convex")
         self.data = mujoco.MjData(self.model)
         if self.model.nkey:
             mujoco.mj_resetDataKeyframe(self.model, self.data, 0)

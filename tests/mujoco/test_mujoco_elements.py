@@ -301,7 +301,7 @@ def test_a_step_solves_the_problem_it_shows(rng):
     for _ in range(5):
         data = random_state(model, rng)
         problem = stepper.problem(data)
-        expected = sapwood.solve(problem, settings=settings)
+        expected = sapwood.solve(problem, settings=stepper.settings)
         stepper.step(data)
         assert stepper.solution == expected
         assert len(stepper.solution.constraints) == len(stepper.constraints) == 4

@@ -417,7 +417,7 @@ class Failing:
         return None
 
     def counts(self):
-        return 0, 0, 0
+        return 0, 0, 0, 0
 
 
 @pytest.mark.parametrize("status", [sapwood.Status.breakdown, sapwood.Status.non_finite])

@@ -171,7 +171,7 @@ def test_a_step_solves_the_problem_it_shows(rng):
     for _ in range(5):
         data = random_state(model, rng, spread=0.05)
         problem = stepper.problem(data)
-        expected = sapwood.solve(problem, settings=settings)
+        expected = sapwood.solve(problem, settings=stepper.settings)
         velocity = data.qvel.copy()
         stepper.step(data)
         assert stepper.solution == expected

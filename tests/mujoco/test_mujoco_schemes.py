@@ -64,13 +64,20 @@ class MujocoCylinder(SpringCylinder):
         return dataclasses.replace(found, J=J)
 
 
+@pytest.mark.parametrize("friction", ["convex", "coulomb"])
 @all_schemes
-def test_spring_cylinder_is_the_analytic_one(scheme):
+def test_spring_cylinder_is_the_analytic_one(scheme, friction):
     """A sphere that moves in a plane has the point of contact of the cylinder."""
+    settings = dataclasses.replace(TIGHT, friction=friction)
     # two equal materials in series
     material = sapwood.ContactMaterial(stiffness=2e4, dissipation_time=0.02, friction=1.0)
     stepper = Stepper(
-        compiled(CYLINDER), time_step=0.01, contact=material, scheme=scheme, settings=TIGHT
+        compiled(CYLINDER),
+        time_step=0.01,
+        contact=material,
+        scheme=scheme,
+        settings=settings,
+        friction=friction,
     )
     model = MujocoCylinder()
     state = model.start()
@@ -79,7 +86,7 @@ def test_spring_cylinder_is_the_analytic_one(scheme):
         data.qpos[:] = state.q - [0.0, 0.05, 0.0]
 
     data = moved(stepper, 100, start)
-    exact = advance(ThetaStepper(model, 0.01, scheme, settings=TIGHT), state, 100)
+    exact = advance(ThetaStepper(model, 0.01, scheme, settings=settings), state, 100)
     np.testing.assert_allclose(data.qpos + [0.0, 0.05, 0.0], exact.q, rtol=0, atol=1e-9)
     np.testing.assert_allclose(data.qvel, exact.v, rtol=0, atol=1e-8)
     assert data.time == pytest.approx(1.0)

@@ -299,7 +299,9 @@ def test_full_memory_in_one_world(tmp_path, monkeypatch):
 def test_steps_that_did_not_converge_are_in_the_records(rng):
     model = scenes.clutter(6, seed=2).compile()
     settings = SapSettings(max_iterations=0)
-    result = rollout(model, worlds_of(model, 3, rng), nstep=80, settings=settings)
+    result = rollout(
+        model, worlds_of(model, 3, rng), nstep=80, settings=settings, friction="convex"
+    )
     assert not result.converged
     assert result.failures == ()
     assert (result.records["status"] == 2).any()

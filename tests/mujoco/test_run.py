@@ -171,7 +171,7 @@ def test_the_result_as_text():
     text = str(Stepper(model).run(mujoco.MjData(model), 200))
     for part in ("200 steps to time 2 s: 200 converged", "contacts", "iterations", "e_m", "solver"):
         assert part in text
-    limited = Stepper(model, settings=sapwood.SapSettings(max_iterations=0))
+    limited = Stepper(model, settings=sapwood.SapSettings(max_iterations=0), friction="convex")
     with pytest.warns(RuntimeWarning, match="iteration_limit"):
         result = limited.run(mujoco.MjData(model), 200)
     assert not result.converged
@@ -182,7 +182,7 @@ def test_the_result_as_text():
 
 def test_the_warning_names_the_step():
     model = scenes.clutter(4, seed=1).compile()
-    stepper = Stepper(model, settings=sapwood.SapSettings(max_iterations=0))
+    stepper = Stepper(model, settings=sapwood.SapSettings(max_iterations=0), friction="convex")
     with pytest.warns(RuntimeWarning, match="ended in iteration_limit") as record:
         result = stepper.run(mujoco.MjData(model), 100)
     first = np.flatnonzero(result.status)[0]

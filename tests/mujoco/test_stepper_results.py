@@ -61,7 +61,7 @@ def test_results_are_copies():
 
 def test_steps_that_did_not_converge_are_counted_and_told_once():
     model = scenes.clutter(8, seed=2).compile()
-    stepper = Stepper(model, settings=sapwood.SapSettings(max_iterations=0))
+    stepper = Stepper(model, settings=sapwood.SapSettings(max_iterations=0), friction="convex")
     data = mujoco.MjData(model)
     with pytest.warns(RuntimeWarning, match="ended in iteration_limit") as record:
         run(stepper, data, 30)
@@ -87,7 +87,7 @@ def take_halves(stepper, data):
 @pytest.mark.parametrize("take", [take_step, take_halves, take_run])
 def test_warning_points_at_the_line_that_steps(take):
     model = scenes.sphere_on_floor(-0.001).compile()
-    stepper = Stepper(model, settings=sapwood.SapSettings(max_iterations=0))
+    stepper = Stepper(model, settings=sapwood.SapSettings(max_iterations=0), friction="convex")
     with pytest.warns(RuntimeWarning, match="ended in iteration_limit") as record:
         take(stepper, mujoco.MjData(model))
     lines, first = inspect.getsourcelines(take)

@@ -41,7 +41,7 @@ def settings_of_steps(
     """
     cores = np.flatnonzero(core)
     if friction is None:
-        friction = "convex"
+        friction = "convex" if cores.size else "coulomb"
     found = with_friction(settings, friction)
     if friction != "convex" and cores.size:
         name = name_of(model, mujoco.mjtObj.mjOBJ_GEOM, int(cores[0]))

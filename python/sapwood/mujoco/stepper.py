@@ -115,7 +115,8 @@ class Stepper(LastStep):
     settings : SapSettings, optional
         Settings of the solver; its law of friction is that of ``friction``.
     friction : {"convex", "lagged", "coulomb"}, optional
-        The law of friction, whatever ``settings.friction`` says. None is "convex".
+        The law of friction, whatever ``settings.friction`` says. None is "coulomb", but
+        "convex" where the model has rigid cores, which know no other.
     ignore : collection of str
         Constraints to leave out, with a warning that names them, instead of refusing the model:
         any of "limit" (of joints and tendons), "equality", "frictionloss".

@@ -99,7 +99,7 @@ class SapSimulation:
     sigma, beta
         Regularization parameters of (22) and (21).
     settings
-        Settings of the solver.
+        Settings of the solver, whose law of friction is that of the paper unless it says otherwise.
     """
 
     def __init__(
@@ -112,7 +112,9 @@ class SapSimulation:
         self.name = "sapwood"
         self.model = model
         self.data = mujoco.MjData(model)
-        self.stepper = Stepper(model, sigma=sigma, beta=beta, settings=settings)
+        self.stepper = Stepper(
+            model, sigma=sigma, beta=beta, settings=settings, friction=settings.friction
+        )
         self._bodies = FreeBodies(model)
 
     def step(self, record: np.void) -> None:

@@ -122,7 +122,8 @@ def simulation(scene: str, core: str, dt: float) -> tuple[mujoco.MjModel, Steppe
         core=RigidCore(delta, "log" if core == "log" else "exp") if core != "none" else None,
     )
     rigid = {} if scene == "tower" else {model.geom(0).name: ContactMaterial(math.inf, tau_d, 0.5)}
-    return model, Stepper(model, contact=layer, materials=rigid)
+    # what has no core keeps the law of the cores
+    return model, Stepper(model, contact=layer, materials=rigid, friction="convex")
 
 
 def simulate(scene: str, core: str, dt: float, seconds: float) -> NDArray[np.void]:
@@ -202,8 +203,9 @@ def cost(core: str, delta: float, bodies: int, seconds: float, repeat: int) -> N
     # layers that sink by micrometres under the weight of a pile
     layer = ContactMaterial(1e6, DT)
     data = mujoco.MjData(model)
-    Stepper(model, contact=layer).run(data, round(seconds / DT))
-    stepper = Stepper(model, contact=dataclasses.replace(layer, core=barrier))
+    Stepper(model, contact=layer, friction="convex").run(data, round(seconds / DT))
+    layer = dataclasses.replace(layer, core=barrier)
+    stepper = Stepper(model, contact=layer, friction="convex")
     n_steps, runs = round(seconds / DT / 10), []
     stepper.run(data, n_steps)
     qpos, qvel = data.qpos.copy(), data.qvel.copy()
