@@ -88,7 +88,7 @@ static int is_finite(const struct sap_evaluation *now) {
 
 struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
                                      const sap_settings *settings) {
-  enum { STALE = 8, MOST_HELD = 20 };
+  enum { STALE = 8, MOST_HELD = 8 };
   static const double rough = 0.3;
   struct sap_newton_result result = {.outcome = SAP_FRICTION_LIMIT, .tree = -1};
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
