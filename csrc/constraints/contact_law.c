@@ -2,17 +2,20 @@
 
 #include <float.h>
 
+void sap_contact_bind(struct sap_pool *pool, int32_t place, int64_t i, const sap_problem *problem) {
+  const struct sap_contacts *contact = &pool->contact;
+  contact->mu[place] = problem->mu[i];
+  contact->R_t[place] = problem->R_t[i];
+  contact->R_n[place] = problem->R_n[i];
+  pool->v_hat[0][place] = problem->v_hat_t ? problem->v_hat_t[2 * i] : 0;
+  pool->v_hat[1][place] = problem->v_hat_t ? problem->v_hat_t[2 * i + 1] : 0;
+  pool->v_hat[2][place] = problem->v_hat_n[i];
+}
+
 static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct sap_origin *origin,
                  const sap_problem *problem) {
-  const struct sap_contacts *contact = &pool->contact;
   for (int32_t place = begin; place < end; ++place) {
-    const int64_t i = origin->triple[place];
-    contact->mu[place] = problem->mu[i];
-    contact->R_t[place] = problem->R_t[i];
-    contact->R_n[place] = problem->R_n[i];
-    pool->v_hat[0][place] = problem->v_hat_t ? problem->v_hat_t[2 * i] : 0;
-    pool->v_hat[1][place] = problem->v_hat_t ? problem->v_hat_t[2 * i + 1] : 0;
-    pool->v_hat[2][place] = problem->v_hat_n[i];
+    sap_contact_bind(pool, place, origin->triple[place], problem);
   }
 }
 

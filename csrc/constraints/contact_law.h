@@ -5,6 +5,9 @@
 
 #include "constraints/laws.h"
 
+/* constants of contact i at a place */
+void sap_contact_bind(struct sap_pool *pool, int32_t place, int64_t i, const sap_problem *problem);
+
 /* what laws share whose impulses are projections in the norm of R: columns of sap_laws */
 int32_t sap_contact_write(const struct sap_pool *pool, int32_t begin, int32_t end,
                           const struct sap_origin *origin, const sap_solution *solution);

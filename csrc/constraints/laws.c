@@ -1,9 +1,8 @@
 #include "constraints/laws.h"
 
 const struct sap_law *const sap_laws[SAP_N_LAWS] = {
-    [SAP_LAW_CONTACT] = &sap_law_contact,
-    [SAP_LAW_DISK] = &sap_law_disk,
-    [SAP_LAW_BARRIER] = &sap_law_barrier,
+    [SAP_LAW_CONTACT] = &sap_law_contact, [SAP_LAW_DISK] = &sap_law_disk,
+    [SAP_LAW_WIDE] = &sap_law_wide,       [SAP_LAW_BARRIER] = &sap_law_barrier,
     [SAP_LAW_CLAMP] = &sap_law_clamp,
 };
 

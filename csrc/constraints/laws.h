@@ -39,6 +39,10 @@ struct sap_law {
   /* 1: of rows of groups, whose kinds name it (kinds.h); 0: of contacts, rows (t1, t2, n) */
   int takes_rows;
 
+  /* 1: each of its contacts has a second triple of rows (triples.h), at the place behind its own:
+   * places go by pairs, and wide.cross of the pool is the part of G between the two */
+  int takes_pairs;
+
   /* 1: gamma is the projection of y onto a convex set in the norm of diag(R_t, R_t, R_n), so that
    * round_off.c can bound its error without `bound` */
   int projects;
@@ -85,7 +89,8 @@ struct sap_law {
   int32_t (*fit)(struct sap_pool *pool, int32_t begin, int32_t end, double least);
 };
 
-extern const struct sap_law sap_law_contact, sap_law_disk, sap_law_barrier, sap_law_clamp;
+extern const struct sap_law sap_law_contact, sap_law_disk, sap_law_wide, sap_law_barrier,
+    sap_law_clamp;
 
 extern const struct sap_law *const sap_laws[SAP_N_LAWS];
 

@@ -10,7 +10,8 @@
 enum sap_law_name {
   SAP_LAW_CONTACT = 0, /* compliant friction: contact.h */
   SAP_LAW_DISK,        /* friction with a bound of its own: disk.h */
-  SAP_LAW_BARRIER,     /* the same with a rigid core: barrier.h */
+  SAP_LAW_WIDE,        /* either with torsional and rolling friction: wide.h */
+  SAP_LAW_BARRIER,     /* compliant friction with a rigid core: barrier.h */
   SAP_LAW_CLAMP,       /* clamped rows: clamp.h */
   SAP_N_LAWS
 };
@@ -22,6 +23,13 @@ struct sap_contacts {
   double *bound;   /* b of the friction, where it is not convex: disk.h */
   double *slip[2]; /* t where a contact slides, else 0 */
   int8_t *region;
+};
+
+/* contacts with torsional and rolling friction (n), by the place of their own triple */
+struct sap_wides {
+  double *scale[3]; /* mu_k/mu */
+  double *slip[3];  /* t of the angular components where a contact slides, else 0 */
+  double *cross[9]; /* G between both triples: by row of the own one */
 };
 
 /* contacts with a rigid core (n) */
@@ -56,7 +64,8 @@ struct sap_pool {
   double *dual[3]; /* (n): w and gamma_n' of direction.h; w of each clamped row */
 
   struct sap_contacts contact; /* of contacts under any law */
-  struct sap_barriers barrier; /* these are empty where no triple is under their law */
+  struct sap_wides wide;       /* these are empty where no triple is under their law */
+  struct sap_barriers barrier;
   struct sap_clamps clamp;
 };
 

@@ -7,25 +7,8 @@
  * zero. Panels are cleared one by one, since one that has just been cleared is still in the cache
  * when the blocks of its columns come. */
 #include "linalg/flush.h"
+#include "problem/weights.h"
 #include "problem/rows.h"
-
-INLINE int acts(const struct sap_pool *pool, int32_t i) {
-  return pool->G[SAP_G_11][i] + pool->G[SAP_G_22][i] + pool->G[SAP_G_NN][i] > 0;
-}
-
-/* G of triple i in registers */
-INLINE void load_G(const struct sap_pool *pool, int32_t i, simd G[SAP_G_ENTRIES]) {
-  for (int e = 0; e < SAP_G_ENTRIES; ++e) {
-    G[e] = simd_all(pool->G[e][i]);
-  }
-}
-
-/* G J for one vector of the rows of a triple */
-INLINE void multiply_block(const simd G[SAP_G_ENTRIES], const simd J[3], simd GJ[3]) {
-  GJ[0] = G[SAP_G_11] * J[0] + G[SAP_G_12] * J[1] + G[SAP_G_1N] * J[2];
-  GJ[1] = G[SAP_G_12] * J[0] + G[SAP_G_22] * J[1] + G[SAP_G_2N] * J[2];
-  GJ[2] = G[SAP_G_1N] * J[0] + G[SAP_G_2N] * J[1] + G[SAP_G_NN] * J[2];
-}
 
 /* free bodies: their 6 x 6 blocks stay in registers */
 enum { BODY = 6, BODY_STRIDE = 8, BODY_VECTORS = (BODY + SIMD_WIDTH - 1) / SIMD_WIDTH };
@@ -72,6 +55,35 @@ INLINE void add_body_edge(const struct sap_pool *pool, int32_t begin, int32_t en
         for (int j = 0; j < BODY; ++j) {
           diagonal[j][k] += GJ[r] * simd_all(row[r * BODY_STRIDE + j]);
           edge[j][k] += GJ[r] * simd_all(low[r * BODY_STRIDE + j]);
+        }
+      }
+    }
+  }
+}
+
+/* the same for pairs of triples, which need no edge where there is no J_low */
+INLINE void add_body_pairs(const struct sap_pool *pool, int32_t begin, int32_t end, const double *J,
+                           const double *J_low, simd diagonal[BODY][BODY_VECTORS],
+                           simd edge[BODY][BODY_VECTORS]) {
+  for (int32_t i = begin; i < end; i += 2) {
+    const int64_t first = (int64_t)(i - begin) * (3 * BODY_STRIDE);
+    struct pair_G G;
+    if (!acts(pool, i)) {
+      continue;
+    }
+    load_pair_G(pool, i, &G);
+    for (int k = 0; k < BODY_VECTORS; ++k) {
+      simd x[6], GJ[6];
+      for (int r = 0; r < 6; ++r) {
+        x[r] = simd_load(J + first + r * BODY_STRIDE + k * SIMD_WIDTH);
+      }
+      multiply_pair_block(&G, x, GJ);
+      for (int r = 0; r < 6; ++r) {
+        for (int j = 0; j < BODY; ++j) {
+          diagonal[j][k] += GJ[r] * simd_all(J[first + r * BODY_STRIDE + j]);
+          if (J_low) {
+            edge[j][k] += GJ[r] * simd_all(J_low[first + r * BODY_STRIDE + j]);
+          }
         }
       }
     }
@@ -154,8 +166,12 @@ INLINE void assemble_body_edge(const int single, const struct sap_jacobian *J,
       }
     }
   }
-  add_body_edge(pool, patch->begin, patch->end, J->values + patch->J_high, J->values + patch->J_low,
-                diagonal, edge);
+  const double *rows = J->values + patch->J_high, *low = J->values + patch->J_low;
+  if (patch->pairs) {
+    add_body_pairs(pool, patch->begin, patch->end, rows, low, diagonal, edge);
+  } else {
+    add_body_edge(pool, patch->begin, patch->end, rows, low, diagonal, edge);
+  }
   store_body_block(single, values, place, edge);
 }
 
@@ -171,6 +187,8 @@ INLINE void assemble_body(const int single, const struct sap_jacobian *J, int32_
     const struct sap_patch *patch = &graph->patch[graph->incidence[k].patch];
     if (patch->high == node && is_body(J, patch->low)) {
       assemble_body_edge(single, J, patch, pool, factor, values, diagonal);
+    } else if (patch->pairs) {
+      add_body_pairs(pool, patch->begin, patch->end, rows, NULL, diagonal, NULL);
     } else {
       add_body_rows(pool, patch->begin, patch->end, rows, diagonal);
     }
@@ -298,14 +316,14 @@ static void add_terms(const struct block *block, int lower) {
   }
 }
 
-/* one more triple: of the run before, or the first of a new one */
+/* one more triple or pair: of the run before, or the first of a new one */
 INLINE int32_t add_term(struct sap_term *terms, int32_t n_terms, struct sap_term term,
                         int32_t row_stride, int32_t column_stride) {
   struct sap_term *last = &terms[n_terms - 1];
   if (n_terms > 0 && last->rows == term.rows && last->columns == term.columns &&
       last->GJ + last->n_rows * row_stride == term.GJ &&
       last->J + last->n_rows * column_stride == term.J) {
-    last->n_rows += 3;
+    last->n_rows += term.n_rows;
     return n_terms;
   }
   terms[n_terms] = term;
@@ -333,6 +351,39 @@ INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, u
   }
 }
 
+/* the same for the six rows of triples i and i + 1, whose chunks are the same */
+INLINE void multiply_pair(const struct sap_pool *pool, int32_t i, int32_t n, uint64_t chunks,
+                          const double *J, double *GJ) {
+  const int64_t stride = sap_stride(n);
+  struct pair_G G;
+  load_pair_G(pool, i, &G);
+  for (uint64_t left = chunks; left != 0; left &= left - 1) {
+    const int32_t c = __builtin_ctzll(left);
+    for (int32_t k = first_vector(n, c); k < last_vector(n, c); ++k) {
+      simd row[6], product[6];
+      for (int r = 0; r < 6; ++r) {
+        row[r] = simd_load(J + r * stride + k * SIMD_WIDTH);
+      }
+      multiply_pair_block(&G, row, product);
+      for (int r = 0; r < 6; ++r) {
+        simd_store(GJ + r * stride + k * SIMD_WIDTH, product[r]);
+      }
+    }
+  }
+}
+
+/* what is taken together of a patch: triples, or pairs of them */
+INLINE int32_t step_of(const struct sap_patch *patch) { return patch->pairs ? 2 : 1; }
+
+INLINE void multiply_step(const struct sap_patch *patch, const struct sap_pool *pool, int32_t i,
+                          int32_t n, uint64_t chunks, const double *J, double *GJ) {
+  if (patch->pairs) {
+    multiply_pair(pool, i, n, chunks, J, GJ);
+  } else {
+    multiply_triple(pool, i, n, chunks, J, GJ);
+  }
+}
+
 /* the block of a patch, from G J of its higher side, which is found first where it is not `ready`;
  * returns what is behind it */
 INLINE double *assemble_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
@@ -341,18 +392,20 @@ INLINE double *assemble_edge(const struct sap_jacobian *J, const struct sap_patc
                              struct panels panels) {
   const struct side low = side_of(J, patch, 0), high = side_of(J, patch, 1);
   const struct sap_place place = factor->edge[patch->edge];
+  const int32_t step = step_of(patch), n_rows = 3 * step;
   int32_t n_terms = 0;
-  for (int32_t i = patch->begin; i < patch->end; ++i) {
+  for (int32_t i = patch->begin; i < patch->end; i += step) {
     const int32_t k = i - patch->begin;
     if (acts(pool, i)) {
       if (!ready) {
-        multiply_triple(pool, i, high.n, high.chunks[k], high.J + 3 * (int64_t)k * high.stride, GJ);
+        multiply_step(patch, pool, i, high.n, high.chunks[k], high.J + 3 * (int64_t)k * high.stride,
+                      GJ);
       }
       n_terms = add_term(terms, n_terms,
                          (struct sap_term){GJ, low.J + 3 * (int64_t)k * low.stride, high.chunks[k],
-                                           low.chunks[k], 3},
+                                           low.chunks[k], n_rows},
                          high.stride, low.stride);
-      GJ += 3 * high.stride;
+      GJ += n_rows * high.stride;
     }
   }
   const struct block block = {terms, n_terms, high.n, low.n, NULL, panels, place};
@@ -367,18 +420,20 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
   const struct sap_graph *graph = J->graph;
   const struct sap_incidence *begin = &graph->incidence[graph->incidence_start[node]];
   const struct sap_incidence *end = &graph->incidence[graph->incidence_start[node + 1]];
-  const int32_t n = sap_node_size(&graph->tree, node), width = 3 * sap_stride(n);
+  const int32_t n = sap_node_size(&graph->tree, node), stride = sap_stride(n);
   const double *row = J->values + graph->node_J[node];
   double *GJ = scratch.GJ;
   int32_t n_terms = 0;
   for (const struct sap_incidence *incidence = begin; incidence < end; ++incidence) {
+    const struct sap_patch *patch = &graph->patch[incidence->patch];
     const uint64_t *chunks = chunks_of(J, node, incidence);
-    for (int32_t i = incidence->begin; i < incidence->end; ++i, row += width) {
+    const int32_t step = step_of(patch), n_rows = 3 * step, width = n_rows * stride;
+    for (int32_t i = incidence->begin; i < incidence->end; i += step, row += width) {
       if (acts(pool, i)) {
-        multiply_triple(pool, i, n, chunks[i], row, GJ);
+        multiply_step(patch, pool, i, n, chunks[i], row, GJ);
         n_terms =
-            add_term(scratch.terms, n_terms, (struct sap_term){GJ, row, chunks[i], chunks[i], 3},
-                     width / 3, width / 3);
+            add_term(scratch.terms, n_terms,
+                     (struct sap_term){GJ, row, chunks[i], chunks[i], n_rows}, stride, stride);
         GJ += width;
       }
     }
@@ -393,8 +448,9 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
       GJ = assemble_edge(J, patch, pool, scratch.terms, GJ, 1, factor, panels);
       continue;
     }
-    for (int32_t i = incidence->begin; i < incidence->end; ++i) {
-      GJ += acts(pool, i) ? width : 0;
+    const int32_t step = step_of(patch);
+    for (int32_t i = incidence->begin; i < incidence->end; i += step) {
+      GJ += acts(pool, i) ? 3 * step * stride : 0;
     }
   }
 }

@@ -154,8 +154,13 @@ static void find_patches(struct sap_graph *graph) {
       continue;
     }
     struct sap_patch *patch = &graph->unsorted[graph->n_patches++];
-    *patch = (struct sap_patch){
-        .low = low, .high = high, .begin = k, .end = k + 1, .edge = -1, .law = law};
+    *patch = (struct sap_patch){.low = low,
+                                .high = high,
+                                .begin = k,
+                                .end = k + 1,
+                                .edge = -1,
+                                .law = law,
+                                .pairs = sap_laws[law]->takes_pairs};
     if (high >= 0 && shares) {
       patch->edge = last->edge;
       patch->shares = 1;
@@ -199,6 +204,14 @@ static const int32_t *sort_patches(struct sap_graph *graph) {
   return to;
 }
 
+/* from all first triples of pairs, and then as many second ones, to pair after pair */
+static void pair_up(int32_t n, int32_t *triple, int32_t *scratch) {
+  memcpy(scratch, triple, (size_t)n * sizeof *triple);
+  for (int32_t k = 0; k < n; ++k) {
+    triple[k] = scratch[k / 2 + (k % 2) * (n / 2)];
+  }
+}
+
 /* from nodes to positions; from runs to triples, which follow their patches */
 static void order_patches(struct sap_graph *graph) {
   const int32_t *position = graph->tree.position;
@@ -226,6 +239,9 @@ static void order_patches(struct sap_graph *graph) {
     }
     patch->begin = first;
     patch->end = place;
+    if (patch->pairs) {
+      pair_up(place - first, graph->triple + first, graph->sorted);
+    }
   }
 }
 

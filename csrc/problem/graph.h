@@ -5,7 +5,7 @@
  * two trees (or one tree and the world) form a patch; patches are sorted by island, law and lower
  * position, so that an island is one contiguous range of positions, scalars, patches and triples,
  * and each law one range of the triples of an island. Within a patch triples keep the order they
- * were given in.
+ * were given in, but that the second triple of a pair follows the first.
  *
  * Of a tree that has been reduced (reduction.h) only the velocities that stay are scalars. The
  * graph depends on tree_nv, the trees and laws of the triples and the number of velocities that
@@ -21,6 +21,7 @@ struct sap_patch {
   int32_t begin, end;    /* its triples, as places in patch order */
   int32_t edge;          /* edge of the junction tree, -1 for the world */
   int32_t law;           /* of its triples */
+  int32_t pairs;         /* 1 where its law takes them: the triples of each follow each other */
   int32_t shares;        /* 1 where a patch of another law before it has the same two trees */
   int64_t J_low, J_high; /* first row of each side in the packed J, see jacobian.h */
 };

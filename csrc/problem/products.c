@@ -77,12 +77,19 @@ INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, struct rows fr
   return chunks;
 }
 
+/* where the rows of the triples of a patch are: `from`, for each somewhere else, or by turns */
+enum source { CONTACTS, LISTED, PAIRED };
+
+INLINE int is_listed(const enum source source, const struct sap_patch *patch, int32_t place) {
+  return source == PAIRED ? (place - patch->begin) % 2 : source == LISTED;
+}
+
 /* rows of the side of a triple that has n velocities, behind those of its tree_a, which has `skip`,
  * 0 where it is that side itself */
-INLINE struct rows rows_at(const struct sap_jacobian *J, int32_t place, const int in_group,
+INLINE struct rows rows_at(const struct sap_jacobian *J, int32_t place, const int listed,
                            const double *from, int64_t n, int64_t skip) {
   const struct sap_graph *graph = J->graph;
-  if (!in_group) {
+  if (!listed) {
     return (struct rows){from + graph->contact_J[place] + 3 * skip, n, 3};
   }
   const struct sap_triple_rows *triple =
@@ -95,7 +102,7 @@ INLINE struct rows rows_at(const struct sap_jacobian *J, int32_t place, const in
  * without */
 INLINE void pack_side(const struct sap_jacobian *J, const struct sap_patch *patch, const int high,
                       const struct sap_reduced_tree *reduced, int32_t n, int32_t other_n,
-                      const double *from, const int in_group, simd *bad) {
+                      const double *from, const enum source source, simd *bad) {
   const struct sap_graph *graph = J->graph;
   const int32_t tree = graph->node_tree[high ? patch->high : patch->low];
   const int64_t width = 3 * (int64_t)sap_stride(reduced ? reduced->n_t : n);
@@ -106,8 +113,8 @@ INLINE void pack_side(const struct sap_jacobian *J, const struct sap_patch *patc
   }
   for (int32_t i = patch->begin; i < patch->end; ++i, to += width) {
     const int32_t skip = graph->tree_a[graph->triple[i]] == tree ? 0 : other_n;
-    const struct rows rows = rows_at(J, i, in_group, from, n, skip);
-    const int n_rows = in_group ? rows.n : 3;
+    const struct rows rows = rows_at(J, i, is_listed(source, patch, i), from, n, skip);
+    const int n_rows = source == LISTED ? rows.n : 3;
     J->chunks[high][i] = 1;
     if (reduced) {
       J->chunks[high][i] = pack_columns(reduced, rows, to);
@@ -117,6 +124,9 @@ INLINE void pack_side(const struct sap_jacobian *J, const struct sap_patch *patc
       J->chunks[high][i] = pack_rows(n, n_rows, rows, to, bad);
     }
   }
+  for (int32_t i = patch->begin; source == PAIRED && i < patch->end; i += 2) {
+    J->chunks[high][i] = J->chunks[high][i + 1] |= J->chunks[high][i];
+  }
   double *to_peak = peak_of(J, patch, high);
   for (int k = 0; k < SHORT_VECTORS; ++k) {
     simd_store(to_peak + k * SIMD_WIDTH, peak[0][k]);
@@ -125,7 +135,8 @@ INLINE void pack_side(const struct sap_jacobian *J, const struct sap_patch *patc
 }
 
 INLINE void pack_patch(const struct sap_jacobian *J, const struct sap_patch *patch,
-                       const double *from, const int any_reduced, const int in_group, simd *bad) {
+                       const double *from, const int any_reduced, const enum source source,
+                       simd *bad) {
   const int32_t node[2] = {patch->low, patch->high};
   const struct sap_reduced_tree *reduced[2] = {NULL, NULL};
   int32_t n[2] = {0, 0};
@@ -134,9 +145,9 @@ INLINE void pack_patch(const struct sap_jacobian *J, const struct sap_patch *pat
     reduced[s] = any_reduced ? J->reduced[node[s]] : NULL;
     n[s] = reduced[s] ? reduced[s]->n : sap_node_size(&J->graph->tree, node[s]);
   }
-  pack_side(J, patch, 0, reduced[0], n[0], n[1], from, in_group, bad);
+  pack_side(J, patch, 0, reduced[0], n[0], n[1], from, source, bad);
   if (n_sides == 2) {
-    pack_side(J, patch, 1, reduced[1], n[1], n[0], from, in_group, bad);
+    pack_side(J, patch, 1, reduced[1], n[1], n[0], from, source, bad);
   }
 }
 
@@ -145,10 +156,12 @@ INLINE int pack_any(const struct sap_jacobian *J, const struct sap_island *islan
   simd bad = simd_zero();
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
     const struct sap_patch *patch = &J->graph->patch[p];
-    if (sap_laws[patch->law]->takes_rows) {
-      pack_patch(J, patch, from, any_reduced, 1, &bad);
+    if (patch->pairs) {
+      pack_patch(J, patch, from, any_reduced, PAIRED, &bad);
+    } else if (sap_laws[patch->law]->takes_rows) {
+      pack_patch(J, patch, from, any_reduced, LISTED, &bad);
     } else {
-      pack_patch(J, patch, from, any_reduced, 0, &bad);
+      pack_patch(J, patch, from, any_reduced, CONTACTS, &bad);
     }
   }
   return simd_sum(bad) == 0;

@@ -20,12 +20,12 @@ struct list {
   int32_t n; /* behind the contacts */
 };
 
-static void add(struct list *list, int32_t n_contacts, int32_t tree_a, int32_t tree_b,
+static void add(struct list *list, int32_t n_contacts, int32_t tree_a, int32_t tree_b, int32_t law,
                 struct sap_triple_rows rows) {
   if (list->rows) {
     list->tree_a[n_contacts + list->n] = tree_a;
     list->tree_b[n_contacts + list->n] = tree_b;
-    list->law[n_contacts + list->n] = (int32_t)sap_kinds[rows.group->kind]->law;
+    list->law[n_contacts + list->n] = law;
     list->rows[list->n] = rows;
   }
   ++list->n;
@@ -45,8 +45,23 @@ static void add_contacts(const struct list *list, const sap_problem *problem,
   }
 }
 
+/* the second triples, in the order of their contacts: `law` (n_contacts) may be NULL where triples
+ * are only counted */
+static void add_spin(struct list *list, const sap_problem *problem, const int32_t *law) {
+  const double *J = problem->spin ? problem->spin->J : NULL;
+  for (int32_t k = 0; problem->spin && k < problem->spin->n; ++k) {
+    const int32_t i = problem->spin->contact[k], a = problem->tree_a[i], b = problem->tree_b[i];
+    const int64_t n_a = problem->tree_nv[a], n_b = b < 0 ? 0 : problem->tree_nv[b];
+    add(list, problem->n_contacts, a, b, law ? law[i] : 0,
+        (struct sap_triple_rows){
+            .J = J, .a_step = n_a, .b = 3 * n_a, .b_step = n_b, .row = k, .n = 3});
+    J += 3 * (n_a + n_b);
+  }
+}
+
 static void add_group(struct list *list, const sap_problem *problem, const sap_constraints *group,
                       int64_t place) {
+  const int32_t law = (int32_t)sap_kinds[group->kind]->law;
   const double *J = group->J;
   int64_t row = 0;
   for (int32_t i = 0; i < group->n;) {
@@ -66,7 +81,7 @@ static void add_group(struct list *list, const sap_problem *problem, const sap_c
       if (size == 1) {
         rows.a_step = rows.b_step = n_a + n_b; /* from one constraint to the next */
       }
-      add(list, problem->n_contacts, a, b, rows);
+      add(list, problem->n_contacts, a, b, law, rows);
     }
     J += n_rows * (n_a + n_b);
     row += n_rows;
@@ -76,7 +91,6 @@ static void add_group(struct list *list, const sap_problem *problem, const sap_c
 
 static void add_groups(struct list *list, const sap_problem *problem) {
   int64_t place = 0;
-  list->n = 0;
   for (int32_t g = 0; g < problem->n_groups; ++g) {
     const sap_constraints *group = &problem->groups[g];
     add_group(list, problem, group, place);
@@ -114,6 +128,7 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   const int32_t n_contacts = problem->n_contacts;
   struct list list = {0};
   find_laws(triples, problem, friction);
+  add_spin(&list, problem, NULL);
   add_groups(&list, problem);
   triples->n = n_contacts + list.n;
   triples->n_contacts = n_contacts;
@@ -136,6 +151,7 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
     return SAP_OUT_OF_MEMORY; /* for the analyzer: there is room */
   }
   add_contacts(&list, problem, friction);
+  add_spin(&list, problem, list.law);
   add_groups(&list, problem);
   triples->tree_a = list.tree_a;
   triples->tree_b = list.tree_b;

@@ -1,6 +1,7 @@
 /* What the solver iterates over: all constraints as triples of rows.
  *
- * A frictional contact is a triple (t1, t2, n). The rows of the other kinds, which do not know of
+ * A frictional contact is a triple (t1, t2, n), and one with torsional and rolling friction a pair
+ * of them: a second one for its rows about (n, t1, t2), with the trees and the law of the first. The rows of the other kinds, which do not know of
  * each other, are taken three at a time: those of one constraint, or of single-row constraints that
  * follow each other and move the same trees. Rows that a triple lacks are zero. So products with J,
  * the assembly of H and the graph know one size only, and a law is all that tells triples apart. */
@@ -12,7 +13,7 @@
 
 struct sap_triples {
   struct sap_block block;
-  int32_t n, n_contacts;          /* contacts come first */
+  int32_t n, n_contacts;          /* contacts come first, then second triples, then groups */
   int8_t present[SAP_N_LAWS];     /* is any under this law? not asked of the first one */
   int has_laws;                   /* is any of them present? */
   int has_walls;                  /* is any of them infinite outside of a domain? */

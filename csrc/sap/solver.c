@@ -167,7 +167,7 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
   const int has_contacts = plan->has_graph && sap_graph_has_contacts(&plan->graph, problem);
   sap_status status = SAP_OK;
   if (has_contacts && problem->n_contacts == plan->graph.n_triples &&
-      plan->graph.sizes.n_rows == 0 && problem->n_groups == 0) {
+      plan->graph.sizes.n_rows == 0 && problem->n_groups == 0 && !problem->spin) {
     sizes = plan->graph.sizes;
   } else {
     status = sap_problem_sizes(problem, &sizes, error);

@@ -190,6 +190,10 @@ sap_status sap_work_count(const sap_problem *problem, const int8_t *regions,
     status = sap_fail(error, SAP_INVALID_ARGUMENT, "groups", -1, NAN,
                       "must be empty: operations are counted for the law of contacts alone");
   }
+  if (status == SAP_OK && sizes.nJ_spin > 0) {
+    status = sap_fail(error, SAP_INVALID_ARGUMENT, "spin_contact", -1, NAN,
+                      "must be empty: operations are counted for contacts of three rows");
+  }
   for (int32_t i = 0; problem->barrier && i < problem->n_contacts && status == SAP_OK; ++i) {
     if (problem->barrier[i] != SAP_BARRIER_NONE) {
       status = sap_fail(error, SAP_INVALID_ARGUMENT, "barrier", i, NAN,
