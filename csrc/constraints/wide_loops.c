@@ -153,20 +153,30 @@ INLINE double coupling(const struct sap_pool *p, int32_t i) {
   return follows ? p->contact.mu[i] * p->contact.inverse_R_n[i] : 0;
 }
 
-/* t times x, by row */
-INLINE void store_along_slip(const struct sap_pool *p, int32_t i, double x, double *const x_c[3]) {
-  x_c[0][i] = p->contact.slip[0][i] * x;
-  x_c[1][i] = p->contact.slip[1][i] * x;
-  x_c[2][i] = 0;
+INLINE void load_slip(const struct sap_pool *p, int32_t i, double t[SAP_WIDE]) {
+  t[0] = p->contact.slip[0][i];
+  t[1] = p->contact.slip[1][i];
   for (int r = 0; r < 3; ++r) {
-    x_c[r][i + 1] = p->wide.scale[r][i] * (p->wide.slip[r][i] * x);
+    t[2 + r] = p->wide.slip[r][i];
   }
 }
 
-static void couple(const struct sap_pool *pool, int32_t begin, int32_t end, double *const x_c[3]) {
+static int32_t couple(const struct sap_pool *pool, int32_t begin, int32_t end,
+                      double *const x_c[3]) {
+  int32_t n = 0;
   for (int32_t i = begin; i < end; i += 2) {
-    store_along_slip(pool, i, coupling(pool, i) * x_c[2][i], x_c);
+    double t[SAP_WIDE];
+    const double share = coupling(pool, i), x = share * x_c[2][i];
+    load_slip(pool, i, t);
+    n += share * sap_wide_dot(t, t) > 0;
+    x_c[0][i] = t[0] * x;
+    x_c[1][i] = t[1] * x;
+    x_c[2][i] = 0;
+    for (int r = 0; r < 3; ++r) {
+      x_c[r][i + 1] = pool->wide.scale[r][i] * (t[2 + r] * x);
+    }
   }
+  return n;
 }
 
 static void depart(const struct sap_pool *pool, int32_t begin, int32_t end,
@@ -241,8 +251,8 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
   const struct sap_pool *p = pool;
   const int cone = p->friction == SAP_FRICTION_CONVEX;
   for (int32_t i = begin; i < end; i += 2) {
-    const double t[SAP_WIDE] = {p->contact.slip[0][i], p->contact.slip[1][i], p->wide.slip[0][i],
-                                p->wide.slip[1][i], p->wide.slip[2][i]};
+    double t[SAP_WIDE];
+    load_slip(p, i, t);
     if (!(sap_wide_dot(t, t) > 0)) {
       continue;
     }

@@ -20,12 +20,18 @@ struct scene {
   double A[TREES * MOST_NV * MOST_NV], v_star[NV], v[NV];
   double J[CONTACTS * 6 * MOST_NV];
   double mu[CONTACTS], R_t[CONTACTS], R_n[CONTACTS], v_hat_n[CONTACTS], v_hat_t[2 * CONTACTS];
-  double dense_A[NV][NV], dense_J[3 * CONTACTS][NV];
+
+  /* of add_spin() */
+  sap_spin spin;
+  int32_t spin_contact[CONTACTS];
+  double spin_J[CONTACTS * 6 * MOST_NV], spin_mu[3 * CONTACTS];
+
+  double dense_A[NV][NV], dense_J[6 * CONTACTS][NV]; /* rows by triple */
 };
 
 static struct scene scene;
 
-/* rows of one side: chunks of columns are zero at random, and now and then the first or the last
+/* rows of one side of triple i: chunks of columns are zero at random, and now and then the first or the last
  * ones */
 static inline double *make_rows(double *J, int32_t i, int32_t t, uint64_t *seed) {
   const int32_t n = sizes_of_trees[t];
@@ -93,6 +99,25 @@ static inline void make_scene(uint64_t seed) {
                                 .v_hat_t = scene.v_hat_t};
 }
 
+/* torsional and rolling friction of two contacts of three, some of it about one axis alone */
+static inline void add_spin(uint64_t seed) {
+  int32_t n = 0;
+  double *J = scene.spin_J;
+  for (int32_t i = 0; i < CONTACTS; ++i) {
+    if (check_random(&seed, 0, 1) < 0.67) {
+      J = make_rows(J, CONTACTS + n, scene.tree_a[i], &seed);
+      J = scene.tree_b[i] < 0 ? J : make_rows(J, CONTACTS + n, scene.tree_b[i], &seed);
+      for (int k = 0; k < 3; ++k) {
+        scene.spin_mu[3 * n + k] = check_random(&seed, -0.2, 0.8);
+        scene.spin_mu[3 * n + k] = fmax(0, scene.spin_mu[3 * n + k]);
+      }
+      scene.spin_contact[n++] = i;
+    }
+  }
+  scene.spin = (sap_spin){n, scene.spin_contact, scene.spin_J, scene.spin_mu};
+  scene.problem.spin = &scene.spin;
+}
+
 /* a solver of one instruction set, with the scene loaded and its velocity set; NULL without the
  * set */
 static inline sap_solver *load(int32_t set) {
@@ -110,10 +135,10 @@ static inline sap_solver *load(int32_t set) {
   return solver;
 }
 
-/* the check on a scene, with each instruction set */
-static inline void for_all_sets(uint64_t seed, void (*check)(struct sap_workspace *w,
-                                                             const struct sap_island *island)) {
-  make_scene(seed);
+typedef void scene_check(struct sap_workspace *w, const struct sap_island *island);
+
+/* the check on the scene as it is, with each instruction set */
+static inline void for_sets(scene_check *check) {
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     sap_solver *solver = load(set);
     if (solver) {
@@ -121,6 +146,18 @@ static inline void for_all_sets(uint64_t seed, void (*check)(struct sap_workspac
       sap_solver_destroy(solver);
     }
   }
+}
+
+/* on a scene that is made for it */
+static inline void for_all_sets(uint64_t seed, scene_check *check) {
+  make_scene(seed);
+  for_sets(check);
+}
+
+static inline void for_all_sets_with_spin(uint64_t seed, scene_check *check) {
+  make_scene(seed);
+  add_spin(seed + 1);
+  for_sets(check);
 }
 
 /* scalar of a velocity of the problem, or -1 where its tree takes no part */

@@ -20,7 +20,26 @@ struct heap {
   int32_t tree_nv[BODIES], tree_a[MOST_CONTACTS], tree_b[MOST_CONTACTS];
   double A[36 * BODIES], v_star[NV], J[36 * MOST_CONTACTS];
   double mu[MOST_CONTACTS], R_t[MOST_CONTACTS], R_n[MOST_CONTACTS], v_hat_n[MOST_CONTACTS];
+
+  /* of every other contact, where a problem points at it */
+  sap_spin spin;
+  int32_t spin_contact[MOST_CONTACTS];
+  double spin_J[36 * MOST_CONTACTS], spin_mu[3 * MOST_CONTACTS];
 };
+
+static void make_spin(struct heap *h, uint64_t *seed) {
+  double *J = h->spin_J;
+  h->spin = (sap_spin){0, h->spin_contact, h->spin_J, h->spin_mu};
+  for (int32_t i = 0; i < h->problem.n_contacts; i += 2) {
+    for (int32_t k = 0; k < (h->tree_b[i] < 0 ? 18 : 36); ++k) {
+      *J++ = check_random(seed, -1, 1);
+    }
+    for (int k = 0; k < 3; ++k) {
+      h->spin_mu[3 * h->spin.n + k] = check_random(seed, 0, 0.1);
+    }
+    h->spin_contact[h->spin.n++] = i;
+  }
+}
 
 /* strips of some rows and `length` columns */
 static void make_heaps(struct heap *h, int32_t rows, int32_t length, uint64_t *seed) {
@@ -67,11 +86,13 @@ static void make_heaps(struct heap *h, int32_t rows, int32_t length, uint64_t *s
                              .R_t = h->R_t,
                              .R_n = h->R_n,
                              .v_hat_n = h->v_hat_n};
+  make_spin(h, seed);
 }
 
 struct results {
   sap_solution solution;
   double v[NV], gamma[3 * MOST_CONTACTS], v_c[3 * MOST_CONTACTS];
+  double spin_gamma[3 * MOST_CONTACTS], spin_v_c[3 * MOST_CONTACTS];
   int8_t regions[MOST_CONTACTS];
   double R_t[MOST_CONTACTS], R_n[MOST_CONTACTS], v_hat_n[MOST_CONTACTS];
 };
@@ -79,7 +100,12 @@ struct results {
 static sap_status solve(sap_solver *solver, const sap_problem *problem, int physical,
                         struct results *r) {
   static double phi0[MOST_CONTACTS], k[MOST_CONTACTS], tau_d[MOST_CONTACTS];
-  r->solution = (sap_solution){.v = r->v, .gamma = r->gamma, .v_c = r->v_c, .regions = r->regions};
+  r->solution = (sap_solution){.v = r->v,
+                               .gamma = r->gamma,
+                               .v_c = r->v_c,
+                               .regions = r->regions,
+                               .spin_gamma = r->spin_gamma,
+                               .spin_v_c = r->spin_v_c};
   if (!physical) {
     return sap_solver_solve(solver, problem, NULL, &r->solution, NULL);
   }
@@ -100,6 +126,8 @@ static int equal_bits(const sap_problem *problem, const struct results *a,
   const sap_solution *s = &a->solution, *t = &b->solution;
   const size_t n = (size_t)problem->n_contacts;
   return memcmp(a->v, b->v, sizeof a->v) == 0 && memcmp(a->gamma, b->gamma, 3 * n * 8) == 0 &&
+         memcmp(a->spin_gamma, b->spin_gamma, sizeof a->spin_gamma) == 0 &&
+         memcmp(a->spin_v_c, b->spin_v_c, sizeof a->spin_v_c) == 0 &&
          memcmp(a->v_c, b->v_c, 3 * n * 8) == 0 && memcmp(a->regions, b->regions, n) == 0 &&
          s->outcome == t->outcome && s->tree == t->tree && s->iterations == t->iterations &&
          s->total_iterations == t->total_iterations &&
@@ -129,7 +157,9 @@ static void same_bits_for_any_number_of_threads(void) {
   int32_t shared = 0;
   for (size_t shape = 0; shape < CHECK_COUNT(shapes); ++shape) {
     make_heaps(&heap, shapes[shape][0], shapes[shape][1], &seed);
-    for (int32_t physical = 0; physical < 2; ++physical) {
+    for (int32_t variant = 0; variant < 3; ++variant) {
+      const int physical = variant == 1;
+      heap.problem.spin = variant == 2 ? &heap.spin : NULL;
       sap_solver *alone = make_solver(1);
       REQUIRE(alone);
       REQUIRE(solve(alone, &heap.problem, physical, &results[0]) == SAP_OK);

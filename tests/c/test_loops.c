@@ -6,9 +6,10 @@
 #include "dense.h"
 
 static void check_products(struct sap_workspace *w, const struct sap_island *island) {
-  double x_c[3 * CONTACTS], sums[NV] = {0};
+  double x_c[6 * CONTACTS], sums[NV] = {0};
+  const int32_t n_triples = w->plan->graph.n_triples;
   w->plan->jacobian_loops->multiply(&w->J, island, w->v, w->pool.v_c);
-  for (int32_t place = 0; place < CONTACTS; ++place) {
+  for (int32_t place = 0; place < n_triples; ++place) {
     for (int r = 0; r < 3; ++r) {
       const int32_t row = 3 * w->plan->graph.triple[place] + r;
       double sum = 0;
@@ -19,7 +20,7 @@ static void check_products(struct sap_workspace *w, const struct sap_island *isl
       x_c[row] = sum;
     }
   }
-  for (int32_t row = 0; row < 3 * CONTACTS; ++row) {
+  for (int32_t row = 0; row < 3 * n_triples; ++row) {
     for (int32_t j = 0; j < NV; ++j) {
       sums[j] += scene.dense_J[row][j] * x_c[row];
     }
@@ -33,7 +34,10 @@ static void check_products(struct sap_workspace *w, const struct sap_island *isl
   }
 }
 
-static void products_with_J(void) { for_all_sets(1, check_products); }
+static void products_with_J(void) {
+  for_all_sets(1, check_products);
+  for_all_sets_with_spin(1, check_products);
+}
 
 /* entry (i, j), i of the later position, of the assembled H */
 static double entry(const struct sap_workspace *w, int32_t i, int32_t j) {
@@ -59,6 +63,14 @@ static double entry(const struct sap_workspace *w, int32_t i, int32_t j) {
                                                     : ((const double *)values)[index];
 }
 
+/* H += J^T G J of the rows of two triples, with the part of G between them */
+static void add_block(double H[NV][NV], int32_t a, int32_t b, const double G[3][3]) {
+  for (int32_t k = 0; k < 9 * NV * NV; ++k) {
+    const int32_t r = k / (3 * NV * NV), c = k / (NV * NV) % 3, i = k / NV % NV, j = k % NV;
+    H[i][j] += scene.dense_J[3 * a + r][i] * G[r][c] * scene.dense_J[3 * b + c][j];
+  }
+}
+
 static void check_hessian_in(enum sap_precision precision, double tolerance,
                              struct sap_workspace *w, const struct sap_island *island) {
   static double H[NV][NV];
@@ -67,22 +79,30 @@ static void check_hessian_in(enum sap_precision precision, double tolerance,
   sap_assemble(w, island, precision);
   volatile double tiny = DBL_MIN;
   CHECK(tiny / 4 > 0);
-  /* A + J^T G J, one contact after the other */
+  /* A + J^T G J, one triple after the other */
   memcpy(H, scene.dense_A, sizeof H);
-  int32_t acting = 0;
-  for (int32_t place = 0; place < CONTACTS; ++place) {
+  int32_t acting = 0, crossing = 0;
+  const int32_t *triple = w->plan->graph.triple, n_triples = w->plan->graph.n_triples;
+  for (int32_t place = 0; place < n_triples; ++place) {
     double *const *g = w->pool.G;
     const double G[3][3] = {{g[SAP_G_11][place], g[SAP_G_12][place], g[SAP_G_1N][place]},
                             {g[SAP_G_12][place], g[SAP_G_22][place], g[SAP_G_2N][place]},
                             {g[SAP_G_1N][place], g[SAP_G_2N][place], g[SAP_G_NN][place]}};
-    const int32_t row = 3 * w->plan->graph.triple[place];
     acting += G[2][2] > 0;
-    for (int32_t k = 0; k < 9 * NV * NV; ++k) {
-      const int32_t r = k / (3 * NV * NV), c = k / (NV * NV) % 3, i = k / NV % NV, j = k % NV;
-      H[i][j] += scene.dense_J[row + r][i] * G[r][c] * scene.dense_J[row + c][j];
+    add_block(H, triple[place], triple[place], G);
+    if (triple[place] >= CONTACTS) {
+      double cross[3][3], transposed[3][3];
+      for (int e = 0; e < 9; ++e) {
+        cross[e / 3][e % 3] = transposed[e % 3][e / 3] = w->pool.wide.cross[e][place - 1];
+        crossing += cross[e / 3][e % 3] != 0;
+      }
+      CHECK_EQUAL(triple[place - 1], scene.spin_contact[triple[place] - CONTACTS]);
+      add_block(H, triple[place - 1], triple[place], cross);
+      add_block(H, triple[place], triple[place - 1], transposed);
     }
   }
-  CHECK(acting > 0 && acting < CONTACTS);
+  CHECK(acting > 0 && acting < n_triples);
+  CHECK(crossing > 0 || !scene.problem.spin);
   for (int32_t i = 0; i < NV; ++i) {
     for (int32_t j = 0; j <= i; ++j) {
       const int32_t a = scalar_of(w, i), b = scalar_of(w, j);
@@ -98,7 +118,10 @@ static void check_hessian(struct sap_workspace *w, const struct sap_island *isla
   check_hessian_in(SAP_SINGLE, 1e-5, w, island);
 }
 
-static void hessian(void) { for_all_sets(1, check_hessian); }
+static void hessian(void) {
+  for_all_sets(1, check_hessian);
+  for_all_sets_with_spin(1, check_hessian);
+}
 
 static void vectors(void) {
   enum { MOST = 37 };

@@ -1,5 +1,6 @@
 /* Bounds on the rounding errors of J^T gamma, for every instruction set there is: against their
- * formulas in long double, from both sides, and against errors that are made. */
+ * formulas in long double, from both sides, and against errors that are made; with torsional and
+ * rolling friction against these. */
 #include <string.h>
 
 #include "dense.h"
@@ -156,7 +157,10 @@ static void check_errors(struct sap_workspace *w, const struct sap_island *islan
   }
 }
 
-static void bound_holds_for_errors_of_velocities(void) { for_all_sets(1, check_errors); }
+static void bound_holds_for_errors_of_velocities(void) {
+  for_all_sets(1, check_errors);
+  for_all_sets_with_spin(1, check_errors);
+}
 
 /* v_c that steps far away and back have summed up: its J^T gamma and that of J v differ by less
  * than the bound of the sums, and by more than what J v alone may be wrong by */
@@ -189,7 +193,10 @@ static void check_bound_of_sums(struct sap_workspace *w, const struct sap_island
   CHECK(most > 2);
 }
 
-static void bound_holds_for_sums_of_steps(void) { for_all_sets(2, check_bound_of_sums); }
+static void bound_holds_for_sums_of_steps(void) {
+  for_all_sets(2, check_bound_of_sums);
+  for_all_sets_with_spin(2, check_bound_of_sums);
+}
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
