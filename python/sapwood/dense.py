@@ -6,7 +6,9 @@ import itertools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -89,3 +91,31 @@ def flat_blocks(J: _Float, tree_nv: _Index, size: _Index, tree_a: _Index, tree_b
         rows_i = J[row[i] : row[i + 1]]
         blocks += [rows_i[:, start[t] : start[t + 1]].reshape(-1) for t in trees if t >= 0]
     return np.concatenate(blocks)
+
+
+def split_contacts(
+    J: _Float, tree_nv: _Index, spin_contact: ArrayLike | None, spin_J: ArrayLike | None
+) -> tuple[_Index, _Index, _Float, _Float | None]:
+    """tree_a, tree_b, and flat blocks of J and spin_J; what is given alone is left as it is."""
+    n = len(J) // 3
+    size = np.full(n, 3, np.int32)
+    if spin_contact is None or spin_J is None:
+        tree_a, tree_b = touched_trees(J, tree_nv, size, "contact")
+        alone = None if spin_J is None else _core.as_float64(spin_J, "spin_J")
+        return tree_a, tree_b, flat_blocks(J, tree_nv, size, tree_a, tree_b), alone
+    contact = _core.as_int32(spin_contact, "spin_contact")
+    for k in np.flatnonzero((contact < 0) | (contact >= n)):
+        raise ValueError(f"spin_contact[{k}] = {contact[k]}: must be the index of a contact")
+    shape = (3 * len(contact), J.shape[1])
+    spin = _core.as_float64(spin_J, "spin_J", shape, rule="finite")
+    # all rows of a contact behind each other: a tree may be touched by those that turn alone
+    of = np.repeat(np.concatenate([np.arange(n), contact]), 3)
+    rows = np.concatenate([J, spin])[np.argsort(of, kind="stable")]
+    every = np.bincount(of, minlength=n).astype(np.int32)
+    tree_a, tree_b = touched_trees(rows, tree_nv, every, "contact")
+    return (
+        tree_a,
+        tree_b,
+        flat_blocks(J, tree_nv, size, tree_a, tree_b),
+        flat_blocks(spin, tree_nv, size[contact], tree_a[contact], tree_b[contact]),
+    )

@@ -96,13 +96,16 @@ REFUSED = {
         "equality.*equality 'hold' moves more than two trees",
     ),
     "equality of a flex": (stiff_cloth, "equality.*is of kind flex"),
-    "torsion": (lambda: model_of(geom="condim='4'"), "geom 'ball': condim 4"),
-    "rolling": (lambda: model_of(geom="condim='6'"), "geom 'ball': condim 6"),
-    "pair": (
+    "torsion of a belt that turns": (
+        lambda: model_of(geom="condim='4' surfacevel='0 0 0 0 0 1'"),
+        "geom 'ball': condim 4, .* goes with no .*: geom 'ball' has a surface that turns",
+    ),
+    "anisotropic pair that rolls": (
         lambda: model_of(
-            after="<contact><pair name='touch' geom1='floor' geom2='ball' condim='6'/></contact>"
+            after="<contact><pair name='roll' geom1='floor' geom2='ball' condim='6' "
+            "friction='1 .5 0 0 0'/></contact>"
         ),
-        "pair 'touch': condim 6",
+        "pair 'roll': friction that differs",
     ),
     "anisotropic pair": (
         lambda: model_of(
@@ -171,13 +174,38 @@ def test_flexes_that_collide_are_refused_by_name(tmp_path, monkeypatch):
     assert np.isfinite(data.qpos).all()
 
 
+def with_core(model):
+    return Stepper(model, contact=ContactMaterial(1e5, core=RigidCore(0.01)))
+
+
+@pytest.mark.parametrize(
+    ("label", "elements"),
+    [
+        ("geom 'ball': condim 4", {"geom": "condim='4'"}),
+        ("geom 'ball': condim 6", {"geom": "condim='6'"}),
+        (
+            "pair 'touch': condim 6",
+            {
+                "after": "<contact><pair name='touch' geom1='floor' geom2='ball' condim='6'/>"
+                "</contact>"
+            },
+        ),
+    ],
+)
+def test_rigid_cores_have_no_torsional_friction(label, elements):
+    Stepper(model_of(**elements))
+    message = f"{label}, torsional and rolling friction.*: geom '(floor|ball)' has a rigid core"
+    with pytest.raises(NotSupported, match=message):
+        with_core(model_of(**elements))
+
+
 def test_condim_that_cannot_come_up_is_allowed():
     """Without collisions, or where a pair or a neighbour's priority sets the condim."""
-    Stepper(model_of(geom="condim='6' contype='0' conaffinity='0'"))
+    with_core(model_of(geom="condim='6' contype='0' conaffinity='0'"))
     model = model_of(geom="condim='6'")
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
-    Stepper(model)
-    Stepper(
+    with_core(model)
+    with_core(
         model_of(
             geom="condim='6'",
             after="<contact><pair geom1='floor' geom2='ball' condim='3'/></contact>",
@@ -188,7 +216,7 @@ def test_condim_that_cannot_come_up_is_allowed():
       <body pos="0 0 .09"><freejoint/><geom name="ball" size=".1" condim="6"/></body>
       </worldbody></mujoco>"""
     model = mujoco.MjModel.from_xml_string(xml)
-    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper, data = with_core(model), mujoco.MjData(model)
     stepper.step(data)
     assert stepper.n_contacts == 1
 
@@ -196,8 +224,7 @@ def test_condim_that_cannot_come_up_is_allowed():
 def test_condim_is_checked_at_contact_too():
     """Where the model changes after the stepper was made."""
     model = scenes.sphere_on_floor(-0.001).compile()
-    stepper = Stepper(model, contact=ContactMaterial(1e4, core=RigidCore(0.01)))
-    data = mujoco.MjData(model)
+    stepper, data = with_core(model), mujoco.MjData(model)
     stepper.model.geom_condim[1], stepper.model.geom_friction[1, 1] = 6, 0.01
     with pytest.raises(StepError, match=r"contact of geom 'floor' and geom 'sphere': condim 6"):
         stepper.step(data)

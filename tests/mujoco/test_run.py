@@ -377,13 +377,14 @@ def test_the_page_runs(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = Path(__file__).resolve().parents[2] / "docs" / "stepper.md"
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     names = {}
     for block in blocks:
         exec(compile(block, page.name, "exec"), names)
     printed = capsys.readouterr().out
     assert "500 steps to time 5.01 s: 500 converged" in printed
     assert "qvel[3] = nan: must be finite" in printed
+    assert re.search(r"^10\.1\d* \[\[.* -0\.0981", printed, re.MULTILINE)
     # the harder the push the further the ball, from where the hand reaches it
     gone = names["result"].state[:, -1, 1]
     assert gone[-1] > gone[0]

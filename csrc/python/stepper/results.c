@@ -137,6 +137,9 @@ static int describe_problem(const sap_stepper *stepper, output *table) {
   table[i++] = vector("R_n", n, g->R_n);
   table[i++] = vector("v_hat_n", n, g->v_hat_n);
   table[i++] = columns("v_hat_t", n, 2, g->v_hat_t);
+  table[i++] = integers("spin_contact", g->spins.spin.n, g->spins.contact);
+  table[i++] = vector("spin_J", (npy_intp)g->spins.nJ, g->spins.J);
+  table[i++] = columns("spin_mu", g->spins.spin.n, 3, g->spins.mu);
   if (g->has_barriers) {
     table[i++] = (output){"core", NPY_INT8, n, 0, g->barrier, sizeof *g->barrier};
     table[i++] = vector("delta", n, g->delta);
@@ -159,7 +162,7 @@ PyObject *sapwood_stepper_problem(PyObject *self, PyObject *Py_UNUSED(unused)) {
 static int describe_contacts(const sap_stepper *stepper, output *table) {
   const struct sap_gather *g = &stepper->gather;
   const npy_intp n = g->problem.n_contacts;
-  const npy_intp solved = stepper->solved ? n : 0;
+  const npy_intp solved = stepper->solved ? n : 0, spins = g->spins.spin.n;
   int i = 0;
   table[i++] = integers("index", n, n > 0 ? &g->contacts[0].index : NULL);
   table[i - 1].stride = sizeof(struct sap_listed_contact);
@@ -168,13 +171,16 @@ static int describe_contacts(const sap_stepper *stepper, output *table) {
   table[i++] = columns("v_c", solved, 3, g->v_c);
   table[i++] = columns("gamma", solved, 3, g->gamma);
   table[i++] = vector("core_scale", g->has_barriers ? solved : 0, g->barrier_scale);
+  table[i++] = integers("spin_contact", spins, g->spins.contact);
+  table[i++] = columns("spin_gamma", stepper->solved ? spins : 0, 3, g->spins.gamma);
   return i;
 }
 
 const char sapwood_stepper_contacts_doc[] =
     "contacts($self)\n--\n\n"
     "Dict of copies: index in the engine's list, phi0, v_hat_t, v_c, gamma and core_scale (none\n"
-    "where no geom has a core) of the contacts of the last step.";
+    "where no geom has a core) of the contacts of the last step; those with torsional and rolling\n"
+    "friction are spin_contact, and spin_gamma its impulses.";
 
 PyObject *sapwood_stepper_contacts(PyObject *self, PyObject *Py_UNUSED(unused)) {
   return copy_out_as_dict((sapwood_stepper *)self, describe_contacts);
@@ -238,6 +244,8 @@ enum {
   RESULT_GROUP_GAMMA,
   RESULT_GROUP_V_C,
   RESULT_CORE_SCALE,
+  RESULT_SPIN_GAMMA,
+  RESULT_SPIN_V_C,
   RESULT_LOWER,
   RESULT_UPPER,
   RESULT_ENDS, /* rows up to the end of each group */
@@ -256,6 +264,8 @@ static int describe_result(const sap_stepper *stepper, output *table) {
   table[RESULT_GROUP_GAMMA] = vector("group_gamma", rows, e->gamma);
   table[RESULT_GROUP_V_C] = vector("group_v_c", rows, e->v_c);
   table[RESULT_CORE_SCALE] = vector("core_scale", g->has_barriers ? n : 0, g->barrier_scale);
+  table[RESULT_SPIN_GAMMA] = columns("spin_gamma", g->spins.spin.n, 3, g->spins.gamma);
+  table[RESULT_SPIN_V_C] = columns("spin_v_c", g->spins.spin.n, 3, g->spins.v_c);
   table[RESULT_LOWER] = vector("lower", rows, e->lower);
   table[RESULT_UPPER] = vector("upper", rows, e->upper);
   table[RESULT_ENDS] =
@@ -302,6 +312,14 @@ static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solv
   return complete;
 }
 
+/* the array, or NULL in its place where there is nothing to tell; takes the reference */
+static PyArrayObject *take_if(int told, PyArrayObject *array) {
+  if (!told) {
+    Py_DECREF(array);
+  }
+  return told ? array : NULL;
+}
+
 const char sapwood_stepper_result_doc[] =
     "result($self)\n--\n\n"
     "The Solution of the last step, with copies of its arrays, or None when it has none.";
@@ -333,11 +351,10 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
     result.regions = arrays[RESULT_REGIONS];
     result.group_gamma = arrays[RESULT_GROUP_GAMMA];
     result.group_v_c = arrays[RESULT_GROUP_V_C];
-    if (self->core->gather.has_barriers) {
-      result.core_scale = arrays[RESULT_CORE_SCALE];
-    } else {
-      Py_DECREF(arrays[RESULT_CORE_SCALE]);
-    }
+    result.core_scale = take_if(self->core->gather.has_barriers, arrays[RESULT_CORE_SCALE]);
+    const int spins = PyArray_SIZE(arrays[RESULT_SPIN_GAMMA]) > 0;
+    result.spin_gamma = take_if(spins, arrays[RESULT_SPIN_GAMMA]);
+    result.spin_v_c = take_if(spins, arrays[RESULT_SPIN_V_C]);
     sap_problem problem;
     sap_constraints groups[SAP_ELEMENT_GROUPS];
     describe_bounds(arrays, groups, &problem);

@@ -103,6 +103,16 @@ def contact_arrays(data: mujoco.MjData) -> tuple[NDArray[Any] | None, ...]:
     )
 
 
+def problem_arrays(core: _core.ModelStepper) -> dict[str, NDArray[Any]]:
+    """The problem gathered last, by the names of :class:`sapwood.ContactProblem`."""
+    arrays = core.problem()
+    # of rigid pairs the largest finite number
+    np.minimum(arrays["k"], np.finfo(np.float64).max, out=arrays["k"])
+    if not len(arrays["spin_contact"]):
+        arrays = {name: array for name, array in arrays.items() if not name.startswith("spin_")}
+    return arrays
+
+
 def _damping(model: mujoco.MjModel) -> _Float:
     """Coefficients (nv, 3) of the damping forces -(c_0 + c_1 |v| + c_2 v^2) v of the dofs."""
     damping = np.zeros((model.nv, 3))

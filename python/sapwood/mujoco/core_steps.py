@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.mujoco import stages
-from sapwood.mujoco.arrays import Bound, contact_arrays
+from sapwood.mujoco.arrays import Bound, contact_arrays, problem_arrays
 from sapwood.mujoco.faults import failure_text, outcome_text
 from sapwood.mujoco.groups import constraint_groups
 from sapwood.mujoco.names import model_name
@@ -69,9 +69,7 @@ class CoreSteps(StagedSteps):
             raise StepError(str(error), data.time) from None
         if code < 0:
             stages.raise_fault(core, model, scratch)
-        arrays = core.problem()
-        # of rigid pairs the largest finite number
-        np.minimum(arrays["k"], np.finfo(np.float64).max, out=arrays["k"])
+        arrays = problem_arrays(core)
         return ContactProblem(
             **arrays,
             constraints=constraint_groups(core.groups()),

@@ -34,10 +34,10 @@ MORE_MEMORY = (
 
 
 def dimension_text(label: str, condim: int) -> str:
-    """Text for a contact with more than sliding friction."""
+    """Text for torsional and rolling friction where there is none."""
     return (
-        f"{label}: condim {condim}, torsional and rolling friction; use condim 3, or 1 for a "
-        "contact without friction"
+        f"{label}: condim {condim}, torsional and rolling friction, goes with no rigid core and no "
+        "surface that turns; use condim 3"
     )
 
 
@@ -103,10 +103,7 @@ def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjDat
         for geom, flex in zip(contact.geom, contact.flex, strict=True)
     )
     if fault == "dimension":
-        return (
-            f"contact of {sides}: condim {contact.dim}, torsional and rolling friction, goes with "
-            "no rigid core and no surface that turns about the normal; use condim 3"
-        )
+        return dimension_text(f"contact of {sides}", int(contact.dim))
     if fault == "geom":
         return f"contact of {sides}: flexes have no contact here"
     if fault == "adhesion":

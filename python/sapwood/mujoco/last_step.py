@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,14 @@ from sapwood.solution import Solution, Status
 from sapwood.stepping.schemes import Scheme
 
 _Float = NDArray[np.float64]
+
+
+def _torques(arrays: dict[str, Any]) -> _Float:
+    """Angular impulses (n, 3) about (t1, t2, n) of all contacts, N m s."""
+    found = np.zeros(arrays["gamma"].shape)
+    if found.size:
+        found[arrays["spin_contact"]] = np.roll(arrays["spin_gamma"].reshape(-1, 3), -1, axis=1)
+    return found
 
 
 class LastStep:
@@ -75,6 +85,7 @@ class LastStep:
                 distance=arrays["phi0"],
                 slip_speed=np.hypot(slip[:, 0], slip[:, 1]),
                 force=arrays["gamma"] / self.time_step,
+                torque=_torques(arrays) / self.time_step,
                 core_scale=arrays["core_scale"] if len(arrays["core_scale"]) else ones,
             )
         return self._contacts

@@ -19,7 +19,7 @@ from sapwood.mujoco.arrays import forest_arrays
 from sapwood.mujoco.controllers import controllers, release_controllers
 from sapwood.mujoco.elements import element_arrays
 from sapwood.mujoco.friction import settings_of_steps
-from sapwood.mujoco.support import check_model, check_scheme_model
+from sapwood.mujoco.support import check_model, check_scheme_model, check_wide_contacts
 from sapwood.problem.arrays import Delassus
 from sapwood.settings import Friction, SapSettings
 from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
@@ -96,8 +96,10 @@ class StepParameters:
         found = scheme_of(scheme)
         symplectic = found == SYMPLECTIC_EULER
         forest = forest_arrays(own, contact, materials, time_step)
+        cores = np.flatnonzero(forest["core"])
+        check_wide_contacts(own, cores)
         if not symplectic:
-            check_scheme_model(own, found, np.flatnonzero(forest["core"]))
+            check_scheme_model(own, found, cores)
         implicit = controllers(own) if implicit_actuators and symplectic else []
         elements = element_arrays(own, constraint, constraints, time_step, implicit)
         release_controllers(own, implicit)

@@ -60,6 +60,8 @@ class StepContacts:
         Tangential speed of the surfaces against each other at the end of the step, m/s.
     force : ndarray (n, 3)
         Mean force (t1, t2, n) over the step that the first geom exerts on the second, N.
+    torque : ndarray (n, 3)
+        Mean torque about (t1, t2, n) of torsional and rolling friction, N m; 0 without any.
     core_scale : ndarray (n,)
         Depth of each rigid core in this step over what it should be: above 1 for a contact that
         started deeper than that, 1 for the others and without a core.
@@ -69,6 +71,7 @@ class StepContacts:
     distance: _Float
     slip_speed: _Float
     force: _Float
+    torque: _Float
     core_scale: _Float
 
     @property

@@ -49,11 +49,13 @@ class Stepper(LastStep):
     The contact law is that of the paper with physical parameters: stiffness, dissipation time and
     friction of each pair of geoms, see :mod:`sapwood.laws`. MuJoCo's own contact parameters
     (solref, solimp, solmix, priority, impratio) are not used, but for: margin and gap, which decide
-    what is a contact; condim, 1 (frictionless) or 3; the sliding friction of geoms, where the
-    material gives none; the friction of an explicit ``<pair>``, which then takes the place of the
-    geoms'; and ``surfacevel``. Joint damping, also by actuators and of higher order, is implicit: A
-    = M + dt D with the slopes D of the damping forces at the start of the step, as MuJoCo does it;
-    other velocity-dependent forces are explicit.
+    what is a contact; condim, 1 (frictionless), 3, 4 (with torsional friction) or 6 (with rolling
+    friction); the sliding friction of geoms, where the material gives none; the friction of an
+    explicit ``<pair>``, which then takes the place of the geoms'; the coefficients of torsional and
+    rolling friction that MuJoCo finds for a contact, lengths in m; and ``surfacevel``. Joint
+    damping, also by actuators and of higher order, is implicit: A = M + dt D with the slopes D of
+    the damping forces at the start of the step, as MuJoCo does it; other velocity-dependent forces
+    are explicit.
 
     Limits of joints and tendons, equality constraints (connect, weld, joint, tendon), friction loss
     of joints and tendons, and actuators with a spring or a damper are constraints too, of the kinds
@@ -83,9 +85,10 @@ class Stepper(LastStep):
     contact within it acts if the gap would close.
 
     After a step ``data`` is as after ``mj_step``: time, state, warm start, qacc, qfrc_constraint,
-    efc_force and sensors. efc_force has the rows (n, t1, t2) of each contact where the model's cone
-    is elliptic, and edge forces that give the same contact force where it is pyramidal, so that
-    ``mj_contactForce`` and viewers show the force. qacc is (v - v_0)/dt: with damping, M qacc =
+    efc_force and sensors. efc_force has the force (n, t1, t2) of each contact, and for condim 4 and
+    6 its torque about n or all three, where the model's cone is elliptic, and edge forces that give
+    the same force and torque where it is pyramidal, so that ``mj_contactForce`` and viewers show
+    them. qacc is (v - v_0)/dt: with damping, M qacc =
     qfrc_smooth + qfrc_constraint - dt D qacc. Forces of implicit actuators are in actuator_force,
     qfrc_actuator and qfrc_smooth, as they were in the step; qfrc_constraint has all other
     constraints, and efc_force those that MuJoCo lists, which limits are only once they are passed.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import mujoco
 import numpy as np
@@ -157,22 +157,14 @@ def _collides(model: mujoco.MjModel, geom: int) -> NDArray[np.intp]:
 
 
 def _check_contacts(model: mujoco.MjModel) -> None:
-    """Refuse what contacts would need beyond sliding friction, where it can be seen beforehand."""
+    """Refuse what contacts would need and have not, where it can be seen beforehand."""
     if model.opt.disableflags & _DISABLE.mjDSBL_CONTACT:
         return
     for pair in range(model.npair):
-        label = name_of(model, _OBJECT.mjOBJ_PAIR, pair)
-        if model.pair_dim[pair] > 3:
-            raise NotSupported(dimension_text(label, int(model.pair_dim[pair])))
         first, second = model.pair_friction[pair, :2]
-        if model.pair_dim[pair] == 3 and first != second:
+        if model.pair_dim[pair] >= 3 and first != second:
+            label = name_of(model, _OBJECT.mjOBJ_PAIR, pair)
             raise NotSupported(f"{label}: friction that differs between the two directions")
-    for geom in np.flatnonzero(model.geom_condim > 3):
-        # the condim of the higher priority counts, else the larger one
-        others = _collides(model, int(geom))
-        if np.any(model.geom_priority[others] <= model.geom_priority[geom]):
-            label = name_of(model, _OBJECT.mjOBJ_GEOM, int(geom))
-            raise NotSupported(dimension_text(label, int(model.geom_condim[geom])))
     moving = np.flatnonzero(np.any(model.geom_surfacevel, axis=1))
     if moving.size and not hasattr(mujoco.MjContact, "surfacevel"):
         names = _listed(_named(model, _OBJECT.mjOBJ_GEOM, moving))
@@ -184,6 +176,50 @@ def _check_contacts(model: mujoco.MjModel) -> None:
         sticky = np.flatnonzero(getattr(model, field, ()))
         if sticky.size:
             raise NotSupported(f"adhesion of contacts: {_listed(_named(model, kind, sticky))}")
+
+
+def _wide_contacts(model: mujoco.MjModel) -> Iterator[tuple[str, int, NDArray[np.intp]]]:
+    """What asks for torsional friction: its name, its condim, and pairs of geoms (n, 2)."""
+    for pair in np.flatnonzero(model.pair_dim > 3).tolist():
+        geoms = np.array([[model.pair_geom1[pair], model.pair_geom2[pair]]], np.intp)
+        yield name_of(model, _OBJECT.mjOBJ_PAIR, pair), int(model.pair_dim[pair]), geoms
+    for geom in np.flatnonzero(model.geom_condim > 3).tolist():
+        # the condim of the higher priority counts, else the larger one
+        others = _collides(model, geom)
+        others = others[model.geom_priority[others] <= model.geom_priority[geom]]
+        pairs = np.column_stack([np.full_like(others, geom), others])
+        yield name_of(model, _OBJECT.mjOBJ_GEOM, geom), int(model.geom_condim[geom]), pairs
+
+
+def check_wide_contacts(model: mujoco.MjModel, cores: NDArray[np.intp]) -> None:
+    """Refuse torsional and rolling friction where a geom has a rigid core or its surface turns.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    cores : ndarray of int
+        Geoms with a rigid core.
+
+    Raises
+    ------
+    NotSupported
+        With the name of the element.
+    """
+    if model.opt.disableflags & _DISABLE.mjDSBL_CONTACT:
+        return
+    kinds = {"a rigid core": cores, "a surface that turns": _turning(model)}
+    kinds = {what: geoms for what, geoms in kinds.items() if len(geoms)}
+    for label, condim, pairs in _wide_contacts(model) if kinds else ():
+        for what, geoms in kinds.items():
+            for geom in pairs[np.isin(pairs, geoms)][:1].tolist():
+                other = name_of(model, _OBJECT.mjOBJ_GEOM, geom)
+                raise NotSupported(f"{dimension_text(label, condim)}: {other} has {what}")
+
+
+def _turning(model: mujoco.MjModel) -> NDArray[np.intp]:
+    """Geoms whose surface velocity has an angular part."""
+    return np.flatnonzero(np.any(model.geom_surfacevel[:, 3:], axis=1))
 
 
 def check_model(model: mujoco.MjModel, ignore: Collection[str], stacklevel: int) -> int:

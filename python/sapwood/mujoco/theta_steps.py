@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.mujoco import stages
-from sapwood.mujoco.arrays import Bound, contact_arrays
+from sapwood.mujoco.arrays import Bound, contact_arrays, problem_arrays
 from sapwood.mujoco.faults import MORE_MEMORY, mujoco_error_text, outcome_text
 from sapwood.mujoco.forks import free_in_children
 from sapwood.mujoco.free_model import FreeMujoco
@@ -125,7 +125,8 @@ class ThetaSteps(StagedSteps):
         found = solution.constraints
         groups["gamma"] = np.concatenate([_NONE, *(group.gamma for group in found)])
         groups["v_c"] = np.concatenate([_NONE, *(group.v_c for group in found)])
-        self._write(bound, v_0, solution, groups["gamma"])
+        spin_gamma = _NONE if solution.spin_gamma is None else solution.spin_gamma
+        self._write(bound, v_0, solution, groups["gamma"], spin_gamma)
         data.flg_rnepost = 0
         mujoco.mj_sensorAcc(model, data)
 
@@ -141,6 +142,7 @@ class ThetaSteps(StagedSteps):
             "phi0": problem.phi0,
             "v_c": solution.v_c,
             "gamma": solution.gamma,
+            "spin_gamma": spin_gamma,
         }
         return solution.status
 
@@ -173,18 +175,20 @@ class ThetaSteps(StagedSteps):
             raise StepError(str(error), now) from None
         if code < 0:
             stages.raise_fault(core, model, data)
-        arrays = core.problem()
+        arrays = problem_arrays(core)
         contacts = Contacts(
             arrays["tree_a"],
             arrays["tree_b"],
             arrays["J"],
             arrays["phi0"],
-            # of rigid pairs the largest finite number
-            np.minimum(arrays["k"], np.finfo(np.float64).max),
+            arrays["k"],
             arrays["tau_d"],
             arrays["mu"],
             arrays["v_hat_t"],
             constraint_groups(core.groups(), regularized=False),
+            arrays.get("spin_contact"),
+            arrays.get("spin_J"),
+            arrays.get("spin_mu"),
         )
         try:
             return contact_problem(
@@ -208,9 +212,17 @@ class ThetaSteps(StagedSteps):
         state = v_0, *bound.inputs[1:]
         return state, contact_arrays(bound.data), bound.outputs(), elements
 
-    def _write(self, bound: Bound, v_0: _Float, solution: Solution, group_gamma: _Float) -> None:
+    def _write(
+        self,
+        bound: Bound,
+        v_0: _Float,
+        solution: Solution,
+        group_gamma: _Float,
+        spin_gamma: _Float,
+    ) -> None:
         """qacc, qfrc_constraint and efc_force, as after a step of the core."""
         arrays = self._arrays(bound, v_0)
-        code = self._core.write(*arrays, solution.v, solution.gamma, group_gamma, _NONE)
+        impulses = solution.gamma, group_gamma, spin_gamma
+        code = self._core.write(*arrays, solution.v, *impulses)
         if code < 0:
             stages.raise_fault(self._core, self._model, bound.data)

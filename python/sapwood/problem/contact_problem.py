@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import placed_groups
-from sapwood.dense import diagonal_blocks, flat_blocks, touched_trees
+from sapwood.dense import diagonal_blocks, split_contacts
 from sapwood.equality import equal_values
 from sapwood.laws.rigid_core import DEFAULT_LAMBDA, core_arrays
 from sapwood.problem.arrays import Delassus, ProblemArrays
 
 _Float = NDArray[np.float64]
-_Index = NDArray[np.int32]
 
 # arrays of a problem that need not be there
 _OPTIONAL = (
@@ -268,7 +267,7 @@ class ContactProblem(ProblemArrays):
             raise ValueError(f"trees[{t}] = {tree_nv[t]}: must be >= 1")
         if tree_nv.sum(dtype=np.int64) != nv:
             raise ValueError(f"trees sum to {tree_nv.sum(dtype=np.int64)}, expected {nv} as A has")
-        tree_a, tree_b, flat_J, flat_spin_J = _split(dense_J, tree_nv, spin_contact, spin_J)
+        tree_a, tree_b, flat_J, flat_spin_J = split_contacts(dense_J, tree_nv, spin_contact, spin_J)
         return cls(
             tree_nv, diagonal_blocks(dense_A, tree_nv), v_star, tree_a, tree_b, flat_J,
             () if mu is None else mu, dt=dt, phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n,
@@ -316,33 +315,6 @@ class ContactProblem(ProblemArrays):
 
 def _rebuild(cls: type[ContactProblem], arguments: dict[str, Any]) -> ContactProblem:
     return cls(**arguments)
-
-
-def _split(
-    J: _Float, tree_nv: _Index, spin_contact: ArrayLike | None, spin_J: ArrayLike | None
-) -> tuple[_Index, _Index, _Float, ArrayLike | None]:
-    """tree_a, tree_b, and flat blocks of J and spin_J; what is given alone is left as it is."""
-    n = len(J) // 3
-    size = np.full(n, 3, np.int32)
-    if spin_contact is None or spin_J is None:
-        tree_a, tree_b = touched_trees(J, tree_nv, size, "contact")
-        return tree_a, tree_b, flat_blocks(J, tree_nv, size, tree_a, tree_b), spin_J
-    contact = _core.as_int32(spin_contact, "spin_contact")
-    for k in np.flatnonzero((contact < 0) | (contact >= n)):
-        raise ValueError(f"spin_contact[{k}] = {contact[k]}: must be the index of a contact")
-    shape = (3 * len(contact), J.shape[1])
-    spin = _core.as_float64(spin_J, "spin_J", shape, rule="finite")
-    # all rows of a contact behind each other: a tree may be touched by those that turn alone
-    of = np.repeat(np.concatenate([np.arange(n), contact]), 3)
-    rows = np.concatenate([J, spin])[np.argsort(of, kind="stable")]
-    every = np.bincount(of, minlength=n).astype(np.int32)
-    tree_a, tree_b = touched_trees(rows, tree_nv, every, "contact")
-    return (
-        tree_a,
-        tree_b,
-        flat_blocks(J, tree_nv, size, tree_a, tree_b),
-        flat_blocks(spin, tree_nv, size[contact], tree_a[contact], tree_b[contact]),
-    )
 
 
 def _information(value: ArrayLike | None, name: str, shape: tuple[int, ...]) -> _Float | None:

@@ -82,8 +82,11 @@ def contact_problem(
         rows = row_velocities(J, threes, tree_a, tree_b, tree_nv, moved)
         phi_0 = phi_0 - rows[2::3]
         groups = [_moved_back(group, tree_nv, moved) for group in groups]
+    spin_contact, spin_J = contacts.spin_contact, contacts.spin_J
     merged = _Merged(free.A, tree_nv) if len(tree_nv) > 1 else None
     if merged is not None and merged.coupled:
+        if spin_contact is not None and spin_J is not None:
+            spin_J = merged.spins(spin_contact, spin_J, tree_a, tree_b)
         tree_a, tree_b, J = merged.blocks(J, threes, tree_a, tree_b)
         groups = [merged.group(group) for group in groups]
         tree_nv = merged.tree_nv
@@ -106,6 +109,9 @@ def contact_problem(
         v_guess=v_0,
         constraints=groups,
         source=source,
+        spin_contact=spin_contact,
+        spin_J=spin_J,
+        spin_mu=contacts.spin_mu,
     )
 
 
@@ -231,6 +237,15 @@ class _Merged:
             blocks += [part.ravel() for part in parts.values()]
             second[i] = [*parts, -1][1]
         return self._group[tree_a].astype(np.int32), second, np.concatenate(blocks)
+
+    def spins(self, contact: _Index, J: _Float, tree_a: _Index, tree_b: _Index) -> _Float:
+        """Blocks of torsional and rolling friction in the merged trees; `contact` is checked."""
+        contact = _core.as_int32(contact, "spin_contact")
+        for k in np.flatnonzero((contact < 0) | (contact >= len(tree_a))):
+            raise ValueError(f"spin_contact[{k}] = {contact[k]}: must be the index of a contact")
+        of = np.full(len(contact), 3, np.int32), tree_a[contact], tree_b[contact]
+        J = _checked_blocks(J, *of, self._old_nv, "spin_")
+        return self.blocks(J, *of)[2]
 
     def group(self, group: ConstraintGroup) -> ConstraintGroup:
         """Constraints with their blocks in the merged trees."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.constraints.group import ConstraintGroup
-from sapwood.dense import split_jacobian
+from sapwood.dense import split_contacts
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -52,6 +52,12 @@ class Contacts:
         Velocity of moving surfaces, m/s.
     constraints : sequence of ConstraintGroup
         Constraints of other kinds, with blocks of J by trees or a matrix over all velocities.
+    spin_contact : ndarray of int (n_spins,), optional
+        Contacts with torsional and rolling friction, see :class:`sapwood.ContactProblem`.
+    spin_J : ndarray, optional
+        Their blocks of the Jacobian, flat, rows about (n, t1, t2), rad/s.
+    spin_mu : ndarray (n_spins, 3), optional
+        Their lengths mu_k, m.
     """
 
     tree_a: _Index
@@ -63,6 +69,9 @@ class Contacts:
     mu: _Float
     v_hat_t: _Float | None = None
     constraints: Sequence[ConstraintGroup] = ()
+    spin_contact: _Index | None = None
+    spin_J: _Float | None = None
+    spin_mu: _Float | None = None
 
     @classmethod
     def from_dense(
@@ -75,6 +84,9 @@ class Contacts:
         mu: _Float,
         v_hat_t: _Float | None = None,
         constraints: Sequence[ConstraintGroup] = (),
+        spin_contact: _Index | None = None,
+        spin_J: _Float | None = None,
+        spin_mu: _Float | None = None,
     ) -> Contacts:
         """Make contacts from a dense Jacobian.
 
@@ -84,8 +96,10 @@ class Contacts:
             Contact Jacobian, three rows (t1, t2, n) per contact.
         tree_nv : ndarray of int (n_trees,)
             Velocities of each tree of the model.
-        phi, k, tau_d, mu, v_hat_t, constraints
+        phi, k, tau_d, mu, v_hat_t, constraints, spin_contact, spin_mu
             As for the class.
+        spin_J : ndarray (3 n_spins, nv), optional
+            Three rows about (n, t1, t2) per contact of `spin_contact`.
 
         Returns
         -------
@@ -95,11 +109,13 @@ class Contacts:
         Raises
         ------
         ValueError
-            Where a contact touches more than two trees.
+            Where a contact touches more than two trees, or `spin_contact` names no contact.
         """
-        threes = np.full(len(J) // 3, 3, np.int32)
-        tree_a, tree_b, flat = split_jacobian(J, tree_nv, threes, "contact")
-        return cls(tree_a, tree_b, flat, phi, k, tau_d, mu, v_hat_t, constraints)
+        tree_a, tree_b, flat, turning = split_contacts(J, tree_nv, spin_contact, spin_J)
+        return cls(
+            tree_a, tree_b, flat, phi, k, tau_d, mu, v_hat_t, constraints,
+            spin_contact, turning, spin_mu,
+        )  # fmt: skip
 
 
 @runtime_checkable
