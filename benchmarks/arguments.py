@@ -1,13 +1,17 @@
-"""What the commands of all questions share: exit codes, argument types, the beginning of a run."""
+"""What the commands of all questions share: exit codes, arguments, how a run begins and ends."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from benchmarks import machine
 from sapwood.files import write_file
+from sapwood.studies.experiments.recording import ProgressBar
 
 SUCCESS, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
 RESULTS = Path(__file__).parent / "results"
@@ -37,6 +41,69 @@ def begin(
     record = {"machine": facts, "settings": settings}
     write_file(target.with_suffix(".json"), json.dumps(record, indent=2) + "\n")
     return target, facts
+
+
+# ---- what questions do ------------------------------------------------------------------------
+
+
+def new_question(
+    commands: Any, name: str, summary: str, description: str
+) -> argparse.ArgumentParser:
+    """The parser of a question, with the arguments that all take and `--quick`."""
+    question: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=description,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    question.add_argument("--quick", action="store_true", help="small, to see that it runs")
+    add_common(question)
+    return question
+
+
+def add_files(question: argparse.ArgumentParser, pattern: str = "*.npz") -> None:
+    """Arguments that name problem files."""
+    question.add_argument("folder", type=Path, metavar="FOLDER", help="folder of problem files")
+    question.add_argument("--files", default=pattern, metavar="GLOB", help="which of them")
+
+
+def files_of(arguments: argparse.Namespace) -> list[Path]:
+    """Problem files that the arguments name."""
+    files: list[Path] = sorted(arguments.folder.glob(arguments.files))
+    if not files:
+        raise CommandError(f"{arguments.folder} holds no {arguments.files}")
+    return files
+
+
+def print_facts(facts: dict[str, str]) -> None:
+    """Print where and how a question runs."""
+    for name, value in facts.items():
+        print(f"{name}: {value}")
+
+
+def carry_out(label: str, total: int, measure: Callable[[Callable[[str], None]], None]) -> int:
+    """Measure behind a progress bar; Ctrl-C ends it, and what was measured is kept."""
+    try:
+        with ProgressBar(label, total, shown=True) as bar:
+            measure(bar.update)
+    except KeyboardInterrupt:
+        print("benchmarks: interrupted; here is what was measured", file=sys.stderr)
+        return INTERRUPTED
+    return SUCCESS
+
+
+def write_table(text: str, path: Path) -> None:
+    """Print a table and keep it."""
+    write_file(path, text + "\n")
+    print(f"\n{text}")
+
+
+def draw(figure: Callable[..., None], *arguments: object) -> None:
+    """Draw a figure where matplotlib is installed."""
+    try:
+        figure(*arguments)
+    except ImportError as error:
+        print(f"no figure: {error}", file=sys.stderr)
 
 
 # ---- types -------------------------------------------------------------------------------------

@@ -6,23 +6,26 @@ import argparse
 import dataclasses
 import sys
 import tempfile
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks import friction_questions
 from benchmarks.arguments import (
-    INTERRUPTED,
     SUCCESS,
     CommandError,
-    add_common,
+    add_files,
     begin,
+    carry_out,
+    draw,
+    files_of,
+    new_question,
     positive,
+    print_facts,
     sizes,
     whole,
+    write_table,
 )
-from sapwood.files import write_file
-from sapwood.studies.experiments.recording import ProgressBar
 
 STEP_SCENES = (
     "clutter-10,clutter-40,clutter-100,clutter-200,clutter-400,open-400,open-1000,"
@@ -36,69 +39,14 @@ def add(commands: Any) -> None:
     _add_scaling(commands)
     _add_limit(commands)
     _add_noise(commands)
-    _add_fclib(commands)
-
-
-def _parser(commands: Any, name: str, summary: str, description: str) -> argparse.ArgumentParser:
-    question: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=summary,
-        description=description,
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    question.add_argument("--quick", action="store_true", help="small, to see that it runs")
-    add_common(question)
-    return question
-
-
-def _add_files(question: argparse.ArgumentParser) -> None:
-    question.add_argument("folder", type=Path, metavar="FOLDER", help="folder of problem files")
-    question.add_argument("--files", default="*.npz", metavar="GLOB", help="which of them")
-
-
-def _files(arguments: argparse.Namespace) -> list[Path]:
-    """Problem files that the arguments name."""
-    files: list[Path] = sorted(arguments.folder.glob(arguments.files))
-    if not files:
-        raise CommandError(f"{arguments.folder} holds no {arguments.files}")
-    return files
-
-
-def _print_facts(facts: dict[str, str]) -> None:
-    for name, value in facts.items():
-        print(f"{name}: {value}")
-
-
-def _carry_out(label: str, total: int, measure: Callable[[Callable[[str], None]], None]) -> int:
-    """Measure behind a progress bar; Ctrl-C ends it, and what was measured is kept."""
-    try:
-        with ProgressBar(label, total, shown=True) as bar:
-            measure(bar.update)
-    except KeyboardInterrupt:
-        print("benchmarks: interrupted; here is what was measured", file=sys.stderr)
-        return INTERRUPTED
-    return SUCCESS
-
-
-def _write(text: str, path: Path) -> None:
-    """Print a table and keep it."""
-    write_file(path, text + "\n")
-    print(f"\n{text}")
-
-
-def _draw(figure: Callable[..., None], *arguments: object) -> None:
-    """Draw a figure where matplotlib is installed."""
-    try:
-        figure(*arguments)
-    except ImportError as error:
-        print(f"no figure: {error}", file=sys.stderr)
+    friction_questions.add(commands)
 
 
 # ---- steps -------------------------------------------------------------------------------------
 
 
 def _add_steps(commands: Any) -> None:
-    question = _parser(
+    question = new_question(
         commands,
         "steps",
         "what a simulation step costs, ours against MuJoCo's",
@@ -125,18 +73,16 @@ def _steps(arguments: argparse.Namespace) -> int:
         raise CommandError(f"{error}: pip install 'sapwood[mujoco]'") from error
     if arguments.quick:
         arguments.scenes, arguments.length, arguments.repeat = "clutter-4,quadrupeds-1", 3, 2
-    names = list(dict.fromkeys(name.strip() for name in arguments.scenes.split(",")))
     try:
-        for name in names:
-            scenes.parse(name)
+        names = scenes.names_of(arguments.scenes)
     except ValueError as error:
         raise CommandError(f"--scenes: {error}") from error
     options = ("length", "repeat", "budget")
     settings = {name: getattr(arguments, name) for name in options} | {"scenes": names}
     target, facts = begin(arguments, "steps", settings)
-    _print_facts(facts)
+    print_facts(facts)
     path = target.with_suffix(".csv")
-    code = _carry_out(
+    code = carry_out(
         "steps",
         len(names),
         lambda progress: steps.run(
@@ -145,8 +91,8 @@ def _steps(arguments: argparse.Namespace) -> int:
     )
     measured = rows.read(path, steps.Row)
     if measured:
-        _write(steps_report.table(measured), target.with_suffix(".txt"))
-        _draw(steps_report.figure, measured, target.with_suffix(".png"))
+        write_table(steps_report.table(measured), target.with_suffix(".txt"))
+        draw(steps_report.figure, measured, target.with_suffix(".png"))
     return code
 
 
@@ -154,7 +100,7 @@ def _steps(arguments: argparse.Namespace) -> int:
 
 
 def _add_scaling(commands: Any) -> None:
-    question = _parser(
+    question = new_question(
         commands,
         "scaling",
         "how cost grows with bodies, contacts, threads and batches",
@@ -191,19 +137,19 @@ def _scaling(arguments: argparse.Namespace) -> int:
     plan = dataclasses.replace(plan, **{k: v for k, v in given.items() if v is not None})
     settings = dataclasses.asdict(plan) | {"parts": parts}
     target, facts = begin(arguments, "scaling", settings)
-    _print_facts(facts)
+    print_facts(facts)
     for part in parts:
         stem = target.with_name(f"scaling_{part}")
         path = stem.with_suffix(".csv")
-        code = _carry_out(
+        code = carry_out(
             part,
             scaling.count(part, plan),
             partial(scaling.run, part, plan, path),
         )
         measured = rows.read(path, scaling.Row)
         if measured:
-            _write(scaling_report.table(measured), stem.with_suffix(".txt"))
-            _draw(scaling_report.figure, measured, stem.with_suffix(".png"))
+            write_table(scaling_report.table(measured), stem.with_suffix(".txt"))
+            draw(scaling_report.figure, measured, stem.with_suffix(".png"))
         if code != SUCCESS:
             return code
     return SUCCESS
@@ -213,7 +159,7 @@ def _scaling(arguments: argparse.Namespace) -> int:
 
 
 def _add_limit(commands: Any) -> None:
-    question = _parser(
+    question = new_question(
         commands,
         "limit",
         "how far the solver is from the least time that its work could take",
@@ -221,7 +167,7 @@ def _add_limit(commands: Any) -> None:
         "part first. Writes limit.csv, limit_peaks.csv, limit.txt (the table), limit.png and "
         "limit.json (the machine).",
     )
-    _add_files(question)
+    add_files(question)
     question.add_argument("--repeat", type=whole, default=50, help="samples of everything")
     question.add_argument(
         "--budget", type=positive, default=5.0, metavar="SECONDS", help="time for one file"
@@ -233,7 +179,7 @@ def _add_limit(commands: Any) -> None:
 def _limit(arguments: argparse.Namespace) -> int:
     from benchmarks import limit, limit_report, native, peaks, rows
 
-    files = _files(arguments)
+    files = files_of(arguments)
     if arguments.quick:
         files, arguments.repeat = files[:3], 2
     samples = 3 if arguments.quick else 50
@@ -243,11 +189,11 @@ def _limit(arguments: argparse.Namespace) -> int:
         library = native.Native(arguments.build or native.BUILD)
     except native.BuildError as error:
         raise CommandError(f"the compiled part was not built: {error}") from error
-    _print_facts(facts | {"instruction set": library.instruction_set})
+    print_facts(facts | {"instruction set": library.instruction_set})
     peaks_path, path = target.with_name("limit_peaks.csv"), target.with_suffix(".csv")
     peaks.measure(library, peaks_path, samples)
     found = peaks.Peaks(rows.read(peaks_path, peaks.Row))
-    code = _carry_out(
+    code = carry_out(
         "limit",
         len(files),
         lambda progress: limit.run(
@@ -263,8 +209,8 @@ def _limit(arguments: argparse.Namespace) -> int:
     )
     measured = rows.read(path, limit.Row)
     if measured:
-        _write(limit_report.table(measured, found), target.with_suffix(".txt"))
-        _draw(limit_report.figure, measured, found, target.with_suffix(".png"))
+        write_table(limit_report.table(measured, found), target.with_suffix(".txt"))
+        draw(limit_report.figure, measured, found, target.with_suffix(".png"))
     return code
 
 
@@ -272,7 +218,7 @@ def _limit(arguments: argparse.Namespace) -> int:
 
 
 def _add_noise(commands: Any) -> None:
-    question = _parser(
+    question = new_question(
         commands,
         "noise",
         "is the working tree faster than another commit?",
@@ -280,7 +226,7 @@ def _add_noise(commands: Any) -> None:
         "take turns. Writes noise.csv, noise.txt (the verdict), noise.png and noise.json (the "
         "machine).",
     )
-    _add_files(question)
+    add_files(question)
     question.add_argument(
         "--against",
         metavar="REV",
@@ -301,7 +247,7 @@ def _add_noise(commands: Any) -> None:
 def _noise(arguments: argparse.Namespace) -> int:
     from benchmarks import noise, noise_report, rows
 
-    files = _files(arguments)
+    files = files_of(arguments)
     if arguments.quick:
         files, arguments.blocks, arguments.samples = files[:3], 2, 2
     try:
@@ -309,9 +255,9 @@ def _noise(arguments: argparse.Namespace) -> int:
             sites, names = _sites(arguments, Path(folder))
             settings = {name: getattr(arguments, name) for name in ("files", "blocks", "samples")}
             target, facts = begin(arguments, "noise", settings | names)
-            _print_facts(facts)
+            print_facts(facts)
             path = target.with_suffix(".csv")
-            code = _carry_out(
+            code = carry_out(
                 "noise",
                 len(noise.BLOCK) * arguments.blocks,
                 lambda progress: noise.run(
@@ -322,10 +268,12 @@ def _noise(arguments: argparse.Namespace) -> int:
         raise CommandError(str(error)) from error
     measured = rows.read(path, noise.Row)
     try:
-        _write(noise_report.table(measured, names["A"], names["B"]), target.with_suffix(".txt"))
+        write_table(
+            noise_report.table(measured, names["A"], names["B"]), target.with_suffix(".txt")
+        )
     except ValueError as error:
         raise CommandError(f"nothing to compare: {error}") from error
-    _draw(noise_report.figure, measured, target.with_suffix(".png"))
+    draw(noise_report.figure, measured, target.with_suffix(".png"))
     return code
 
 
@@ -347,65 +295,3 @@ def _sites(arguments: argparse.Namespace, folder: Path) -> tuple[dict[str, Path]
         "B": noise.build(noise.ROOT, folder / "B"),
     }
     return sites, {"A": name, "B": "the working tree"}
-
-
-# ---- fclib -------------------------------------------------------------------------------------
-
-
-def _add_fclib(commands: Any) -> None:
-    question = _parser(
-        commands,
-        "fclib",
-        "rigid contact with Coulomb friction, beside Siconos",
-        "Iterations and time to the same residual on files of the FCLIB collection, ours and those "
-        "of Siconos where it is installed. Writes fclib.csv, fclib.txt (the table), fclib.png and "
-        "fclib.json (the machine).",
-    )
-    question.add_argument("folder", type=Path, metavar="FOLDER", help="folder of FCLIB files")
-    question.add_argument("--files", default="*.hdf5", metavar="GLOB", help="which of them")
-    question.add_argument("--repeat", type=whole, default=10, help="samples of each solver")
-    question.add_argument(
-        "--budget",
-        type=positive,
-        default=5.0,
-        metavar="SECONDS",
-        help="time for the samples of one solver on one problem",
-    )
-    question.add_argument(
-        "--siconos",
-        metavar="PYTHON",
-        default="/usr/bin/python3",
-        help="interpreter that Siconos is installed for",
-    )
-    question.set_defaults(command=_fclib)
-
-
-def _fclib(arguments: argparse.Namespace) -> int:
-    try:
-        from benchmarks import fclib, fclib_report, rows
-    except ImportError as error:
-        raise CommandError(f"{error}: pip install 'sapwood[fclib]'") from error
-    files = _files(arguments)
-    plan = fclib.Plan(repeat=arguments.repeat, budget=arguments.budget)
-    if arguments.quick:
-        files = files[:1]
-        plan = fclib.Plan((1e-4,), ("NSGS",), repeat=2, budget=1.0)
-    try:
-        siconos = fclib.Siconos(arguments.siconos)
-    except ImportError as error:
-        siconos = None
-        print(f"skipped: {error}", file=sys.stderr)
-    target, facts = begin(arguments, "fclib", dataclasses.asdict(plan) | {"files": arguments.files})
-    _print_facts(facts)
-    path = target.with_suffix(".csv")
-    try:
-        code = _carry_out(
-            "fclib", len(files), lambda progress: fclib.run(files, siconos, path, plan, progress)
-        )
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-    measured = rows.read(path, fclib.Row)
-    if measured:
-        _write(fclib_report.table(measured), target.with_suffix(".txt"))
-        _draw(fclib_report.figure, measured, target.with_suffix(".png"))
-    return code

@@ -151,3 +151,17 @@ def parse(name: str) -> tuple[Kind, int]:
         known = ", ".join(f"{kind}-N" for kind in KINDS)
         raise ValueError(f"{name!r} is none of {known}")
     return KINDS[word], int(number)
+
+
+def names_of(text: str) -> list[str]:
+    """Names between commas, each once.
+
+    Raises
+    ------
+    ValueError
+        As for `parse`.
+    """
+    names = list(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in names:
+        parse(name)
+    return names

@@ -1,0 +1,119 @@
+"""The benchmark of Coulomb's friction: its rows, ratios and files."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+import helpers
+import row_groups
+from sapwood import save_problem
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import arguments, command, coulomb, coulomb_report, rows
+
+FILE = helpers.DATA / "clutter_12_impact_block.npz"
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return coulomb.measure(FILE, repeat=2, budget=1.0)
+
+
+def test_rows_of_a_problem(measured):
+    assert [(row.law, row.tolerance) for row in measured] == list(coulomb.CASES)
+    convex, rough, fine = measured
+    assert math.isnan(convex.momentum)
+    assert convex.glide > 1e-4
+    assert rough.error <= 1e-3
+    assert fine.error <= 1e-6
+    for row in (rough, fine):
+        assert row.status == "converged"
+        assert row.glide <= 1e-9
+        assert row.law_error <= 1e-9
+        assert row.momentum <= row.error * 1.01 + 1e-12
+    for row in measured:
+        assert 0.0 < row.cpu_min <= row.cpu_median
+        assert row.total_iterations >= row.iterations >= 1
+        assert row.samples == 2
+
+
+def test_table_has_geometric_means_of_ratios(measured):
+    """Two files, of which the second takes four times the convex law's iterations and time."""
+    four = [dataclasses.replace(row, file="four") for row in measured]
+    base = dataclasses.replace(four[0], total_iterations=10, cpu_min=1e-5)
+    slow = [dataclasses.replace(row, total_iterations=40, cpu_min=4e-5) for row in four[1:]]
+    one = [dataclasses.replace(row, total_iterations=0, cpu_min=1e-5) for row in measured]
+    one[0] = dataclasses.replace(one[0], total_iterations=1)
+    text = coulomb_report.problem_table([*one, base, *slow])
+    summary = text.splitlines()[-2:]
+    for line, target in zip(summary, ("0.001", "1e-06"), strict=True):
+        words = line.split()
+        assert words[:5] == ["e_c", "<=", target, "2", "2"]
+        assert words[-6:] == ["2.00", "2.50", "4.00"] * 2
+
+
+def test_unfinished_files_are_left_out_and_failures_marked(measured):
+    failed = [dataclasses.replace(row, status="friction_limit") for row in measured]
+    text = coulomb_report.problem_table([*failed, dataclasses.replace(measured[0], file="half")])
+    assert "half" not in text
+    assert f"{measured[2].total_iterations}!" in text
+    assert text.splitlines()[-1].split()[3:5] == ["1", "0"]
+
+
+def test_files_with_more_than_compliant_contacts_are_left_out(tmp_path, rng, capsys):
+    save_problem(tmp_path / "rows.npz", row_groups.CASES["limit"](rng))
+    save_problem(tmp_path / "core.npz", helpers.random_problem(rng, core="log", kappa=1.0))
+    line = ["coulomb", str(tmp_path), "--out", str(tmp_path), "--scenes", "none"]
+    assert command.main(line) == 0
+    error = capsys.readouterr().err
+    assert "left out: core" in error
+    assert "left out: rows" in error
+    assert rows.read(tmp_path / "coulomb.csv", coulomb.Row) == []
+
+
+def test_steps_of_each_law():
+    pytest.importorskip("mujoco")
+    from benchmarks import coulomb_steps
+
+    measured = coulomb_steps.measure("open-4", seconds=0.4, repeat=2)
+    cases = [(row.law, row.part) for row in measured]
+    assert cases == [(law, part) for law in coulomb_steps.LAWS for part in ("all", "settled")]
+    for row in measured:
+        assert row.steps == 40
+        assert row.contacts > 0.0
+        assert 0.0 < row.solve < row.step
+        assert row.unconverged == 0
+        assert math.isnan(row.error) == (row.law == "convex")
+    lines = coulomb_report.step_table(measured).splitlines()
+    assert len(lines) == 7
+    assert lines[1].split()[-5:] == ["1.00", "1.00", "1.00", "0", "-"]
+
+
+@pytest.mark.parametrize("scenes", ["clutter", "heap-3,open-4"])
+def test_unknown_scenes_are_refused(scenes, tmp_path, capsys):
+    pytest.importorskip("mujoco")
+    line = ["coulomb", str(helpers.DATA), "--out", str(tmp_path), "--scenes", scenes]
+    assert command.main(line) == arguments.USAGE
+    assert "--scenes" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_quick_run(tmp_path, capsys):
+    pytest.importorskip("mujoco")
+    line = ["coulomb", str(helpers.DATA), "--quick", "--out", str(tmp_path)]
+    assert command.main(line) == 0
+    files = {row.file for row in rows.read(tmp_path / "coulomb.csv", coulomb.Row)}
+    assert len(files) == 3
+    out = capsys.readouterr().out
+    assert (tmp_path / "coulomb.txt").read_text(encoding="utf-8") in out
+    assert "clutter-4" in out
+    assert (tmp_path / "coulomb_steps.csv").exists()
+    if sys.modules.get("matplotlib"):
+        assert (tmp_path / "coulomb.png").stat().st_size > 1000
