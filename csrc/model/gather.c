@@ -90,6 +90,7 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
                              const struct sap_elements *elements, const sap_allocator *allocator) {
   memset(gather, 0, sizeof *gather);
   gather->forest = forest;
+  gather->open_tau_d = INFINITY;
   gather->kernels = sap_kernels_best();
   gather->allocator = sap_allocator_or_default(allocator);
 
@@ -373,7 +374,7 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
     }
     gather->phi0[kept] = phi0;
     gather->k[kept] = pair.k;
-    gather->tau_d[kept] = pair.tau_d;
+    gather->tau_d[kept] = phi0 > 0.0 ? fmin(pair.tau_d, gather->open_tau_d) : pair.tau_d;
     gather->barrier[kept] = pair.barrier;
     gather->delta[kept] = pair.delta;
     gather->barrier_lambda[kept] = pair.barrier_lambda;

@@ -30,12 +30,19 @@ struct sap_mass_entry {
   int32_t from;
 };
 
+/* Most dissipation time of an open contact, phi0 > 0, in time steps. With v_hat_n = -phi0/(dt +
+ * tau_d) a damper acts before there is an overlap, (dt + tau_d) |v_n| ahead. With this little of it
+ * the contact brakes where its gap would close within the step, or just after: a fifth of the gap
+ * remains, which is more than the near-rigid compliance yields, 1/(4 pi^2) of what was braked. */
+#define SAP_OPEN_TIME 0.25
+
 struct sap_gather {
   sap_problem problem;       /* what the solver is called with; R_t, R_n and v_hat_n are */
   sap_parameters parameters; /* yet to be found from these */
   int32_t n_rows;            /* rows of the engine */
   int64_t nA, nJ;            /* lengths of A and J */
   double dt;
+  double open_tau_d; /* most dissipation time of an open contact, s; INFINITY for any */
   struct sap_listed_contact *contacts; /* (n_contacts) */
   double *phi0;                        /* (n_contacts) m */
   double *k;                           /* (n_contacts) N/m */

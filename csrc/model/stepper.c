@@ -70,6 +70,9 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   }
   status = sap_gather_create(&made->gather, &made->forest, elements ? &made->elements : NULL,
                              &made->memory);
+  if (step->speculative) {
+    made->gather.open_tau_d = SAP_OPEN_TIME * step->dt;
+  }
   if (status == SAP_OK) {
     status = sap_solver_create(&made->solver, settings, &made->memory, error);
   }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "mujoco/fields.h"
 #include "mujoco/guard.h"
+#include "mujoco/margins.h"
 #include "mujoco/world.h"
 
 /* 1 when every entry is a number within the limit; without a branch per entry */
@@ -69,6 +70,64 @@ static int take_contact_part(sap_mujoco_world *world) {
   return world->failure == SAP_STEP_TAKEN;
 }
 
+/* of MuJoCo's enums */
+enum { NO_ACTUATION = 1 << 11, ENERGY = 1 << 1 };
+
+static int flag_at(const void *data, ptrdiff_t offset) {
+  return ((const unsigned char *)data)[offset] != 0;
+}
+
+/* mj_step1 of a state that was checked, whose position stage finds what may close in the step. All
+ * else is handed the model itself, as Python's callbacks know no copy of it. */
+static void start_stages(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  void *d = world->data;
+  a->mj_markStack(d);
+  a->mj_fwdPosition(sap_mujoco_with_margins(world), d);
+  a->mj_freeStack(d);
+  a->mj_sensorPos(m, d);
+  const int energy = sap_int_at(m, a->model.enableflags) & ENERGY;
+  if (!flag_at(d, a->data.flg_energypos)) {
+    if (energy) {
+      a->mj_energyPos(m, d);
+    } else {
+      memset((char *)d + a->data.energy, 0, 2 * sizeof(double));
+    }
+  }
+  a->mj_fwdVelocity(m, d);
+  a->mj_sensorVel(m, d);
+  if (energy && !flag_at(d, a->data.flg_energyvel)) {
+    a->mj_energyVel(m, d);
+  }
+  if (*a->mjcb_control && !(sap_int_at(m, a->model.disableflags) & NO_ACTUATION)) {
+    (*a->mjcb_control)(m, d);
+  }
+}
+
+/* Checks the state, and MuJoCo's stages up to the velocity-dependent ones; 0 with the failure in the
+ * world. A filter of contacts is handed the model by the position stage: there margins stay. */
+static int start_step(sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  void *d = world->data;
+  if (!check_state(world)) {
+    return 0;
+  }
+  const int contacts_full = sap_int_at(d, a->data.contacts_full);
+  const int rows_full = sap_int_at(d, a->data.rows_full);
+  if (world->stepper->settings.speculative && !*a->mjcb_contactfilter) {
+    start_stages(world);
+  } else {
+    a->mj_step1(world->model, d);
+  }
+  if (sap_int_at(d, a->data.contacts_full) != contacts_full ||
+      sap_int_at(d, a->data.rows_full) != rows_full) {
+    sap_mujoco_fail(world, SAP_STEP_MEMORY, 0, -1);
+    return 0;
+  }
+  return 1;
+}
+
 static void take_step(void *context) {
   sap_mujoco_world *world = context;
   const sap_mujoco *a = world->api;
@@ -79,15 +138,7 @@ static void take_step(void *context) {
     sap_mujoco_fail(world, SAP_STEP_OPTIONS, 0, -1);
     return;
   }
-  if (!check_state(world)) {
-    return;
-  }
-  const int contacts_full = sap_int_at(d, a->data.contacts_full);
-  const int rows_full = sap_int_at(d, a->data.rows_full);
-  a->mj_step1(m, d);
-  if (sap_int_at(d, a->data.contacts_full) != contacts_full ||
-      sap_int_at(d, a->data.rows_full) != rows_full) {
-    sap_mujoco_fail(world, SAP_STEP_MEMORY, 0, -1);
+  if (!start_step(world)) {
     return;
   }
   a->mj_fwdActuation(m, d);
@@ -102,18 +153,30 @@ static void take_step(void *context) {
   world->record.time = sap_double_at(d, a->data.time);
 }
 
-sap_step_failure sap_mujoco_step(sap_mujoco_world *world) {
+/* calls body(world), which notes a failure in the world; an error of MuJoCo is one too */
+static void guarded(sap_mujoco_world *world, void (*body)(void *)) {
   const sap_mujoco *a = world->api;
   char *d = world->data;
   const void *const pstack = sap_pointer_at(d, a->data.pstack);
   const void *const pbase = sap_pointer_at(d, a->data.pbase);
   world->failure = SAP_STEP_TAKEN;
-  if (sap_mujoco_call(a, take_step, world, world->message) < 0) {
+  if (sap_mujoco_call(a, body, world, world->message) < 0) {
     sap_mujoco_fail(world, SAP_STEP_MUJOCO, 0, -1);
     /* give back what the functions that were left had taken of MuJoCo's stack */
     memcpy(d + a->data.pstack, &pstack, sizeof pstack);
     memcpy(d + a->data.pbase, &pbase, sizeof pbase);
   }
+}
+
+static void take_first_half(void *context) { start_step(context); }
+
+sap_step_failure sap_mujoco_start(sap_mujoco_world *world) {
+  guarded(world, take_first_half);
+  return world->failure;
+}
+
+sap_step_failure sap_mujoco_step(sap_mujoco_world *world) {
+  guarded(world, take_step);
   const double now = sap_seconds();
   world->record.seconds = now - world->started;
   world->started = now;

@@ -12,6 +12,10 @@ int sap_mujoco_same_options(const sap_mujoco_options *a, const sap_mujoco_option
 sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap_stepper *stepper,
                              const void *model, void *data, sap_error *error);
 
+/* The first half of a step, up to the velocity-dependent quantities, whatever the options are.
+ * Returns world->failure. */
+sap_step_failure sap_mujoco_start(sap_mujoco_world *world);
+
 /* What the contact part of a step reads and writes. Contacts and rows lie in memory that MuJoCo
  * hands out anew in each step. */
 sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world);

@@ -12,7 +12,8 @@ __version__: str
 
 _Float = NDArray[np.float64]
 _Arrays = tuple[NDArray[Any] | None, ...]
-_Ended = tuple[int, int, tuple[str, int, int, str] | BaseException | None]
+_Failure = tuple[str, int, int, str] | BaseException | None
+_Ended = tuple[int, int, _Failure]
 _Rule = Literal["any", "finite", "non-negative", "positive"]
 
 class _Projection(TypedDict):
@@ -252,6 +253,7 @@ class ModelStepper:
         acceleration_limit: float,
         settings: object,
         elements: Mapping[str, Any] | None = None,
+        speculative: bool = False,
     ) -> Self: ...
     def solve(
         self,
@@ -282,6 +284,7 @@ class ModelStepper:
         /,
     ) -> int: ...
     def accept_options(self, api: object, model: object, /) -> None: ...
+    def start(self, api: object, model: object, data: object, /) -> _Failure: ...
     def run(
         self,
         api: object,

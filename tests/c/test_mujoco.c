@@ -10,31 +10,40 @@ enum { EULER_AND_ISLANDS = 1 << 15 | 1 << 18, PYRAMIDAL = 0, ELLIPTIC = 1, ERROR
 
 /* ---- an engine ------------------------------------------------------------------------------ */
 
-struct engine_model {
-  int64_t nq, nv, nu, na, nbody, ngeom, ntree, nC, nmocap, nsensordata, neq, ntendon, nout;
-  double timestep;
-  int integrator, cone, disableflags, enableflags, disableactuator;
-};
-
 #define COUNT(name) +1
-enum { MOST_ARRAYS = 0 SAP_MUJOCO_ARRAYS(COUNT) };
+enum { MOST_ARRAYS = 0 SAP_MUJOCO_ARRAYS(COUNT), MOST_CONSTANTS = 0 SAP_MUJOCO_CONSTANTS(COUNT) };
 #undef COUNT
 
+/* positions in SAP_MUJOCO_CONSTANTS */
+#define PLACE(name) AT_##name,
+enum { SAP_MUJOCO_CONSTANTS(PLACE) N_CONSTANTS };
+#undef PLACE
+
+struct engine_model {
+  int64_t nq, nv, nu, na, nbody, ngeom, ntree, nC, nmocap, nsensordata, neq, ntendon, npair, nout;
+  double timestep, gravity[3];
+  int integrator, cone, disableflags, enableflags, disableactuator;
+  const void *constant[MOST_CONSTANTS]; /* in the order of SAP_MUJOCO_CONSTANTS */
+};
+
 struct engine_data {
-  double time;
+  double time, energy[2];
   size_t pstack, pbase;
   int ncon, nefc, contacts_full, rows_full;
-  unsigned char flg_rnepost;
+  unsigned char flg_energypos, flg_energyvel, flg_rnepost;
   void *array[MOST_ARRAYS]; /* in the order of SAP_MUJOCO_ARRAYS */
 };
 
 /* what the engine does, beside moving on */
 static struct {
-  char stages[16]; /* first letters */
+  char stages[64]; /* first letters */
   int n_stages;
-  const char *error, *warning; /* of step1 */
-  int full;                    /* step1 finds no room */
-  int warnings;                /* that came to the global handler */
+  const char *error, *warning; /* of the position stage, or of step1 */
+  int full;                    /* it finds no room */
+  const struct engine_model *model;
+  double geom_margin[GEOMS], body_margin[BODIES], pair_margin[1]; /* that it found */
+  int frames;                                                     /* of the stack that are open */
+  int warnings; /* that came to the global handler */
 } engine;
 
 struct message {
@@ -74,10 +83,7 @@ static void note(char stage) {
   }
 }
 
-static void step1(const void *model, void *data) {
-  struct engine_data *d = data;
-  (void)model;
-  note('1');
+static void find_contacts(struct engine_data *d) {
   d->pstack += 64;
   if (engine.warning) {
     say(WARNING, engine.warning);
@@ -87,6 +93,59 @@ static void step1(const void *model, void *data) {
   }
   d->pstack -= 64;
   d->contacts_full += engine.full;
+}
+
+static void step1(const void *model, void *data) {
+  CHECK(model == engine.model);
+  note('1');
+  find_contacts(data);
+}
+
+static void position(const void *model, void *data) {
+  const struct engine_model *m = model;
+  CHECK(m != engine.model && m->nv == NV && engine.frames == 1);
+  note('p');
+  memcpy(engine.geom_margin, m->constant[AT_geom_margin], sizeof engine.geom_margin);
+  memcpy(engine.body_margin, m->constant[AT_body_margin], sizeof engine.body_margin);
+  memcpy(engine.pair_margin, m->constant[AT_pair_margin], sizeof engine.pair_margin);
+  find_contacts(data);
+}
+
+#define STAGE(name, letter)                         \
+  static void name(const void *model, void *data) { \
+    (void)data;                                     \
+    CHECK(model == engine.model && !engine.frames); \
+    note(letter);                                   \
+  }
+STAGE(position_sensors, 'q')
+STAGE(position_energy, 'E')
+STAGE(velocity_stage, 'v')
+STAGE(velocity_sensors, 'w')
+STAGE(velocity_energy, 'K')
+STAGE(control, 'c')
+
+static sap_mujoco_stage *control_callback, *filter_callback;
+
+static void mark(void *data) {
+  (void)data;
+  engine.frames++;
+}
+
+static void free_frame(void *data) {
+  (void)data;
+  engine.frames--;
+}
+
+static void *take(void *data, size_t bytes, size_t alignment) {
+  static double memory[1 << 12];
+  static size_t used;
+  (void)data;
+  CHECK(engine.frames > 0 && alignment <= sizeof(double));
+  const size_t n = (bytes + sizeof(double) - 1) / sizeof(double);
+  used = used + n > sizeof memory / sizeof *memory ? 0 : used;
+  void *taken = memory + used;
+  used += n;
+  return taken;
 }
 
 static void actuation(const void *model, void *data) {
@@ -142,6 +201,17 @@ static void set_state(const void *model, void *data, const double *state, int sp
 
 static sap_mujoco table(void) {
   sap_mujoco api = {.mj_step1 = step1,
+                    .mj_fwdPosition = position,
+                    .mj_sensorPos = position_sensors,
+                    .mj_energyPos = position_energy,
+                    .mj_fwdVelocity = velocity_stage,
+                    .mj_sensorVel = velocity_sensors,
+                    .mj_energyVel = velocity_energy,
+                    .mjcb_control = &control_callback,
+                    .mjcb_contactfilter = &filter_callback,
+                    .mj_markStack = mark,
+                    .mj_freeStack = free_frame,
+                    .mj_stackAllocByte = take,
                     .mj_fwdActuation = actuation,
                     .mj_fwdAcceleration = acceleration,
                     .mj_sensorAcc = sensors,
@@ -157,6 +227,12 @@ static sap_mujoco table(void) {
   SAP_MUJOCO_SIZES(OFFSET)
   SAP_MUJOCO_OPTIONS(OFFSET)
 #undef OFFSET
+  api.model.size = (ptrdiff_t)sizeof(struct engine_model);
+  ptrdiff_t *const constants = &api.model.qpos0;
+  for (int i = 0; i < MOST_CONSTANTS; ++i) {
+    constants[i] =
+        (ptrdiff_t)(offsetof(struct engine_model, constant) + (size_t)i * sizeof(void *));
+  }
 #define OFFSET(name) api.data.name = (ptrdiff_t)offsetof(struct engine_data, name);
   SAP_MUJOCO_NUMBERS(OFFSET)
   SAP_MUJOCO_WARNINGS(OFFSET)
@@ -184,11 +260,53 @@ struct setting {
   struct model m;
   struct list l;
   double qpos[NV], qacc[NV], force[NV], rows[3 * MOST], none[1];
+  double body_pos[3 * BODIES], body_margin[BODIES], jnt_pos[3 * NV], geom_pos[3 * GEOMS];
+  double geom_rbound[GEOMS], geom_margin[GEOMS], geom_gap[GEOMS], pair_margin[1];
+  int body_parentid[BODIES], body_jntnum[BODIES], body_jntadr[BODIES], jnt_type[NV];
+  int jnt_adr[NV], geom_type[GEOMS], pair_geom1[1], pair_geom2[1];
   struct engine_model model;
   struct engine_data data;
   sap_mujoco api;
   sap_stepper *stepper;
 };
+
+/* joints and geoms of the model of model.h; q is 0 */
+static void make_constants(struct setting *s) {
+  static const int parents[BODIES] = {0, 0, 0, 2, 3, 0}, first[BODIES] = {-1, 0, 3, 4, -1, -1};
+  static const int joints[BODIES] = {0, 3, 1, 1, 0, 0}, slide = 2, hinge = 3, capsule = 3;
+  memcpy(s->body_parentid, parents, sizeof parents);
+  memcpy(s->body_jntadr, first, sizeof first);
+  memcpy(s->body_jntnum, joints, sizeof joints);
+  for (int i = 0; i < NV; ++i) {
+    s->jnt_type[i] = i < 3 ? slide : hinge;
+    s->jnt_adr[i] = i;
+  }
+  for (int g = 0; g < GEOMS; ++g) {
+    s->geom_type[g] = capsule;
+    s->geom_rbound[g] = 0.1;
+  }
+  const void *const constants[N_CONSTANTS] = {
+      [AT_qpos0] = s->qpos,
+      [AT_body_pos] = s->body_pos,
+      [AT_body_margin] = s->body_margin,
+      [AT_jnt_pos] = s->jnt_pos,
+      [AT_geom_pos] = s->geom_pos,
+      [AT_geom_rbound] = s->geom_rbound,
+      [AT_geom_margin] = s->geom_margin,
+      [AT_geom_gap] = s->geom_gap,
+      [AT_pair_margin] = s->pair_margin,
+      [AT_body_parentid] = s->body_parentid,
+      [AT_body_jntnum] = s->body_jntnum,
+      [AT_body_jntadr] = s->body_jntadr,
+      [AT_jnt_type] = s->jnt_type,
+      [AT_jnt_qposadr] = s->jnt_adr,
+      [AT_jnt_dofadr] = s->jnt_adr,
+      [AT_geom_type] = s->geom_type,
+      [AT_pair_geom1] = s->pair_geom1,
+      [AT_pair_geom2] = s->pair_geom2,
+  };
+  memcpy(s->model.constant, constants, sizeof constants);
+}
 
 static void make(struct setting *s) {
   uint64_t seed = 3;
@@ -204,7 +322,9 @@ static void make(struct setting *s) {
                                    .ngeom = GEOMS,
                                    .ntree = 2,
                                    .nC = NM,
+                                   .npair = 1,
                                    .timestep = 0.01,
+                                   .gravity = {0.0, -3.0, 4.0},
                                    .cone = ELLIPTIC,
                                    .disableflags = EULER_AND_ISLANDS};
   void *const arrays[N_USED] = {s->qpos,          s->m.qvel,        s->none,          s->none,
@@ -212,11 +332,14 @@ static void make(struct setting *s) {
                                 s->m.subtree_com, s->m.qfrc_smooth, s->m.qacc_smooth, s->qacc,
                                 s->force,         s->none,          s->l.contacts,    s->rows};
   memcpy(s->data.array, arrays, sizeof arrays);
+  make_constants(s);
+  engine.model = &s->model;
   s->data.ncon = s->l.list.count;
   s->data.nefc = s->l.list.n_rows;
   s->data.flg_rnepost = 1;
   s->api = table();
-  const sap_step_settings step = sap_step_settings_default(0.01);
+  sap_step_settings step = sap_step_settings_default(0.01);
+  step.speculative = 1;
   CHECK_EQUAL(sap_stepper_create(&s->stepper, &s->m.forest, NULL, &step, NULL, NULL, NULL), SAP_OK);
 }
 
@@ -252,7 +375,7 @@ static void a_step_is_that_of_the_stepper(void) {
   make(&s);
   open_world(&s, &world);
   REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
-  CHECK_STRING(engine.stages, "1uase");
+  CHECK_STRING(engine.stages, "pqvwuase");
   CHECK(memcmp(s.qacc, qacc, sizeof qacc) == 0 && memcmp(s.force, force, sizeof force) == 0);
   CHECK(memcmp(s.rows, rows, sizeof rows) == 0);
   CHECK_EQUAL(world.record.contacts, 2);
@@ -262,6 +385,94 @@ static void a_step_is_that_of_the_stepper(void) {
   }
   sap_stepper_destroy(s.stepper);
   sap_stepper_destroy(other.stepper);
+}
+
+/* energy where it is asked for and no sensor has found it, the callback unless actuation is off */
+static void stages_are_those_of_step1(void) {
+  static const struct {
+    int enable, disable, found, control;
+    const char *stages;
+  } cases[] = {{0, 0, 0, 0, "pqvwuase"},
+               {2, 0, 0, 0, "pqEvwKuase"},
+               {2, 0, 1, 0, "pqvwuase"},
+               {0, 0, 0, 1, "pqvwcuase"},
+               {0, 1 << 11, 0, 1, "pqvwuase"}};
+  for (int i = 0; i < 5; ++i) {
+    struct setting s;
+    sap_mujoco_world world;
+    make(&s);
+    s.model.enableflags = cases[i].enable;
+    s.model.disableflags |= cases[i].disable;
+    open_world(&s, &world);
+    s.data.flg_energypos = s.data.flg_energyvel = (unsigned char)cases[i].found;
+    s.data.energy[0] = s.data.energy[1] = 1;
+    control_callback = cases[i].control ? control : NULL;
+    REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+    CHECK_STRING(engine.stages, cases[i].stages);
+    const double energy = cases[i].enable || cases[i].found;
+    CHECK(s.data.energy[0] == energy && s.data.energy[1] == energy);
+    control_callback = NULL;
+    sap_stepper_destroy(s.stepper);
+  }
+}
+
+static void margins_stay_where_they_are_not_asked_for(void) {
+  struct setting s;
+  sap_mujoco_world world;
+  make(&s);
+  open_world(&s, &world);
+  filter_callback = step1;
+  REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+  filter_callback = NULL;
+  s.stepper->settings.speculative = 0;
+  REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+  CHECK_STRING(engine.stages, "1uase1uase");
+  sap_stepper_destroy(s.stepper);
+}
+
+/* by hand, at 5/4 of a step of 10 ms under a gravity of 5 m/s^2, half of it for each geom */
+static void margins_hold_what_geoms_travel(void) {
+  const double time = 0.0125, fall = 0.5 * 0.01 * 5.0;
+  struct setting s;
+  sap_mujoco_world world;
+  make(&s);
+  open_world(&s, &world);
+  const double v[NV] = {3, 4, -12, -2, 5};
+  memcpy(s.m.qvel, v, sizeof v);
+  s.body_pos[3 * 3] = 0.5;  /* from body 2 to body 3 */
+  s.body_pos[3 * 4] = 0.25; /* on to body 4 */
+  s.jnt_pos[3 * 4] = -0.1;  /* of the second hinge, which moves body 3 by 0.2 m at most */
+  s.geom_pos[3 * 4] = 0.3;
+  s.geom_type[1] = 2;      /* a sphere */
+  s.geom_margin[2] = 7.0;  /* as it is the more */
+  s.geom_margin[3] = -0.1; /* on purpose */
+  s.geom_gap[4] = 0.01;
+  s.body_margin[5] = 0.6;
+  s.pair_margin[0] = 0.01;
+  s.pair_geom1[0] = 1;
+  s.pair_geom2[0] = 4;
+  REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+
+  const double body3 = 2 * (0.5 + 0.2) + 5 * 0.2, body4 = body3 + 7 * 0.25;
+  const double one = time * (3 + 4 + 12 + fall), four = time * (body4 + 7 * (0.3 + 0.1) + fall);
+  const double expected[GEOMS] = {time * fall, one, 7.0, -0.1, four, time * fall};
+  for (int g = 0; g < GEOMS; ++g) {
+    CHECK_CLOSE(engine.geom_margin[g], expected[g], 1e-14);
+  }
+  CHECK_CLOSE(engine.body_margin[4], four + 0.01, 1e-14);
+  CHECK_CLOSE(engine.body_margin[5], 0.6, 0);
+  CHECK_CLOSE(engine.pair_margin[0], one + four, 1e-14);
+  CHECK(s.geom_margin[1] == 0 && s.pair_margin[0] == 0.01);
+
+  /* a slide that is far from its reference, and a hinge that carries the body with it */
+  s.jnt_type[1] = 3;
+  s.qpos[1] = 0.0;
+  memcpy(s.m.qvel, v, sizeof v);
+  const double zero[NV] = {-0.4, 0, 0, 0, 0};
+  s.model.constant[AT_qpos0] = zero;
+  REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+  CHECK_CLOSE(engine.geom_margin[1], time * (3 + 12 + 4 * 0.4 + fall), 1e-14);
+  sap_stepper_destroy(s.stepper);
 }
 
 static void failures_leave_the_state(void) {
@@ -280,6 +491,7 @@ static void failures_leave_the_state(void) {
   CHECK(s.data.pstack == 7 && local == NULL);
   CHECK_EQUAL(engine.warnings, 1);
   engine.error = engine.warning = NULL;
+  engine.frames = 0;
 
   engine.full = 1;
   CHECK_EQUAL(sap_mujoco_step(&world), SAP_STEP_MEMORY);
@@ -311,7 +523,7 @@ static void failures_leave_the_state(void) {
   CHECK_STRING(sap_step_failure_name(world.failure), "state");
   s.m.qvel[2] = 0;
   CHECK_EQUAL(sap_mujoco_step(&world), SAP_STEP_TAKEN);
-  CHECK_STRING(engine.stages + engine.n_stages - 5, "1uase");
+  CHECK_STRING(engine.stages + engine.n_stages - 8, "pqvwuase");
   sap_stepper_destroy(s.stepper);
 }
 
@@ -432,9 +644,15 @@ static void worlds_do_not_know_each_other(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(errors_come_back),         CHECK_TEST(a_step_is_that_of_the_stepper),
-      CHECK_TEST(failures_leave_the_state), CHECK_TEST(wrong_models_are_refused),
-      CHECK_TEST(a_run_is_its_steps),       CHECK_TEST(worlds_do_not_know_each_other),
+      CHECK_TEST(errors_come_back),
+      CHECK_TEST(a_step_is_that_of_the_stepper),
+      CHECK_TEST(stages_are_those_of_step1),
+      CHECK_TEST(margins_stay_where_they_are_not_asked_for),
+      CHECK_TEST(margins_hold_what_geoms_travel),
+      CHECK_TEST(failures_leave_the_state),
+      CHECK_TEST(wrong_models_are_refused),
+      CHECK_TEST(a_run_is_its_steps),
+      CHECK_TEST(worlds_do_not_know_each_other),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

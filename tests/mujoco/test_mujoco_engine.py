@@ -19,7 +19,7 @@ from sapwood.mujoco import engine as mujoco_engine
 
 def test_without_an_engine_steps_are_taken_from_python(monkeypatch):
     model = mixed()
-    ordinary, a, b = Stepper(model), mujoco.MjData(model), mujoco.MjData(model)
+    ordinary, a, b = Stepper(model, speculative=False), mujoco.MjData(model), mujoco.MjData(model)
 
     def read_layout():
         raise mujoco_engine.EngineError("nothing is where it was")

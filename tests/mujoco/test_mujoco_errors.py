@@ -129,7 +129,7 @@ def test_unsupported_elements_are_refused_by_name(kind):
         Stepper(make())
 
 
-@pytest.mark.parametrize("flag", ["override", "sleep", "ipc"])
+@pytest.mark.parametrize("flag", ["override", "sleep", "speculative", "ipc"])
 def test_unsupported_flags_are_refused_by_name(flag):
     model = model_of()
     bit = getattr(mujoco.mjtEnableBit, f"mjENBL_{flag.upper()}", None)
@@ -433,6 +433,9 @@ class Failing:
 
     def __init__(self, status):
         self.status = int(status)
+
+    def start(self, _, model, data):
+        mujoco.mj_step1(model, data)
 
     def solve(self, *_):
         return self.status

@@ -168,6 +168,7 @@ def test_the_default_in_python_is_the_default(name):
         "contact": sapwood.ContactMaterial(stiffness=1e5),
         "settings": TIGHT,
         "implicit_actuators": False,
+        "speculative": False,
     }
     steppers = [Stepper(model, scheme=s, **options) for s in ("symplectic_euler", SAME_THETAS)]
 

@@ -26,17 +26,31 @@ extern "C" {
 
 #define SAP_MUJOCO_FUNCTIONS(X)  \
   X(mj_step1)                    \
+  X(mj_fwdPosition)              \
+  X(mj_sensorPos)                \
+  X(mj_energyPos)                \
+  X(mj_fwdVelocity)              \
+  X(mj_sensorVel)                \
+  X(mj_energyVel)                \
   X(mj_fwdActuation)             \
   X(mj_fwdAcceleration)          \
   X(mj_sensorAcc)                \
   X(mj_Euler)                    \
   X(mj_isSparse)                 \
+  X(mj_markStack)                \
+  X(mj_freeStack)                \
+  X(mj_stackAllocByte)           \
   X(mj_stateSize)                \
   X(mj_getState)                 \
   X(mj_setState)                 \
   X(mju_error)                   \
   X(_mjPRIVATE_setTlsLogHandler) \
   X(_mjPRIVATE_getGlobalLogHandler)
+
+/* global variables: callbacks, NULL where none is registered */
+#define SAP_MUJOCO_CALLBACKS(X) \
+  X(mjcb_control)               \
+  X(mjcb_contactfilter)
 
 /* int64 fields of mjModel */
 #define SAP_MUJOCO_SIZES(X) \
@@ -52,24 +66,50 @@ extern "C" {
   X(nsensordata)            \
   X(neq)                    \
   X(ntendon)                \
+  X(npair)                  \
   X(nout)
 
-/* fields of mjModel.opt: double timestep, then int */
+/* pointers in mjModel to arrays of double, and of int */
+#define SAP_MUJOCO_CONSTANTS(X) \
+  X(qpos0)                      \
+  X(body_pos)                   \
+  X(body_margin)                \
+  X(jnt_pos)                    \
+  X(geom_pos)                   \
+  X(geom_rbound)                \
+  X(geom_margin)                \
+  X(geom_gap)                   \
+  X(pair_margin)                \
+  X(body_parentid)              \
+  X(body_jntnum)                \
+  X(body_jntadr)                \
+  X(jnt_type)                   \
+  X(jnt_qposadr)                \
+  X(jnt_dofadr)                 \
+  X(geom_type)                  \
+  X(pair_geom1)                 \
+  X(pair_geom2)
+
+/* fields of mjModel.opt: double timestep and gravity (3), then int */
 #define SAP_MUJOCO_OPTIONS(X) \
   X(timestep)                 \
+  X(gravity)                  \
   X(integrator)               \
   X(cone)                     \
   X(disableflags)             \
   X(enableflags)              \
   X(disableactuator)
 
-/* fields of mjData: double time, size_t pstack and pbase, int, and the byte flg_rnepost */
+/* fields of mjData: double time and energy (2), size_t pstack and pbase, int, and bytes */
 #define SAP_MUJOCO_NUMBERS(X) \
   X(time)                     \
+  X(energy)                   \
   X(pstack)                   \
   X(pbase)                    \
   X(ncon)                     \
   X(nefc)                     \
+  X(flg_energypos)            \
+  X(flg_energyvel)            \
   X(flg_rnepost)
 
 /* int fields of mjData: how often the warnings mjWARN_CONTACTFULL and mjWARN_CNSTRFULL came */
@@ -135,7 +175,13 @@ typedef void sap_mujoco_log(const void *message);
 /* Functions of the engine and offsets of its fields in bytes. */
 typedef struct sap_mujoco {
   sap_mujoco_stage *mj_step1, *mj_fwdActuation, *mj_fwdAcceleration, *mj_sensorAcc, *mj_Euler;
+  sap_mujoco_stage *mj_fwdPosition, *mj_sensorPos, *mj_energyPos; /* of mj_step1, and those below */
+  sap_mujoco_stage *mj_fwdVelocity, *mj_sensorVel, *mj_energyVel;
+  sap_mujoco_stage *const *mjcb_control, *const *mjcb_contactfilter;
   int (*mj_isSparse)(const void *model);
+  void (*mj_markStack)(void *data);
+  void (*mj_freeStack)(void *data);
+  void *(*mj_stackAllocByte)(void *data, size_t bytes, size_t alignment);
   int (*mj_stateSize)(const void *model, int spec);
   void (*mj_getState)(const void *model, const void *data, double *state, int spec);
   void (*mj_setState)(const void *model, void *data, const double *state, int spec);
@@ -144,7 +190,9 @@ typedef struct sap_mujoco {
   sap_mujoco_log *(*_mjPRIVATE_getGlobalLogHandler)(void);
 #define SAP_MUJOCO_OFFSET(name) ptrdiff_t name;
   struct {
+    ptrdiff_t size; /* of an mjModel */
     SAP_MUJOCO_SIZES(SAP_MUJOCO_OFFSET)
+    SAP_MUJOCO_CONSTANTS(SAP_MUJOCO_OFFSET)
     SAP_MUJOCO_OPTIONS(SAP_MUJOCO_OFFSET)
   } model;
   struct {
@@ -275,8 +323,16 @@ static inline void sap_mujoco_fill(sap_mujoco *api) {
   }
   SAP_MUJOCO_FUNCTIONS(SAP_MUJOCO_ADDRESS)
 #undef SAP_MUJOCO_ADDRESS
+#define SAP_MUJOCO_ADDRESS(name)                          \
+  {                                                       \
+    const void *address = (const void *)&name;            \
+    memcpy((void *)&api->name, &address, sizeof address); \
+  }
+  SAP_MUJOCO_CALLBACKS(SAP_MUJOCO_ADDRESS)
+#undef SAP_MUJOCO_ADDRESS
 #define SAP_MUJOCO_OFFSET(name) api->model.name = (ptrdiff_t)offsetof(mjModel, name);
   SAP_MUJOCO_SIZES(SAP_MUJOCO_OFFSET)
+  SAP_MUJOCO_CONSTANTS(SAP_MUJOCO_OFFSET)
 #undef SAP_MUJOCO_OFFSET
 #define SAP_MUJOCO_OFFSET(name) api->model.name = (ptrdiff_t)offsetof(mjModel, opt.name);
   SAP_MUJOCO_OPTIONS(SAP_MUJOCO_OFFSET)
@@ -293,6 +349,7 @@ static inline void sap_mujoco_fill(sap_mujoco *api) {
   const ptrdiff_t size = (ptrdiff_t)sizeof(mjWarningStat);
   api->data.contacts_full = warning + mjWARN_CONTACTFULL * size;
   api->data.rows_full = warning + mjWARN_CNSTRFULL * size;
+  api->model.size = (ptrdiff_t)sizeof(mjModel);
   api->contact.size = (ptrdiff_t)sizeof(mjContact);
 }
 

@@ -26,6 +26,9 @@ typedef struct sap_step_settings {
   sap_delassus delassus;     /* block */
   sap_cone cone;             /* of the engine's rows: elliptic */
   double acceleration_limit; /* of the engine, m/s^2 and rad/s^2, > 0: 1e10 */
+  int speculative;           /* 1: contacts that are open act where they would close in the step,
+                                and steps of sapwood/mujoco.h list all that may; for friction that
+                                is not convex, by which open contacts slide: 0 */
 } sap_step_settings;
 
 sap_step_settings sap_step_settings_default(double dt);

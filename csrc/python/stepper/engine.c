@@ -18,16 +18,18 @@ typedef struct entry {
 #define DATA(name) {"data." #name, offsetof(sap_mujoco, data.name)},
 #define CONTACT(name) {"contact." #name, offsetof(sap_mujoco, contact.name)},
 
-static const entry functions[] = {SAP_MUJOCO_FUNCTIONS(FUNCTION)};
+static const entry functions[] = {SAP_MUJOCO_FUNCTIONS(FUNCTION) SAP_MUJOCO_CALLBACKS(FUNCTION)};
 
 /* clang-format off */
 static const entry offsets[] = {
     SAP_MUJOCO_SIZES(MODEL)
+    SAP_MUJOCO_CONSTANTS(MODEL)
     SAP_MUJOCO_OPTIONS(MODEL)
     SAP_MUJOCO_NUMBERS(DATA)
     SAP_MUJOCO_WARNINGS(DATA)
     SAP_MUJOCO_ARRAYS(DATA)
     SAP_MUJOCO_CONTACT(CONTACT)
+    MODEL(size)
     CONTACT(size)
 };
 /* clang-format on */
@@ -90,8 +92,9 @@ static int read_table(sap_mujoco *api, PyObject *addresses, PyObject *layout) {
 
 const char sapwood_mujoco_api_doc[] =
     "mujoco_api(functions, layout, model_type, data_type, /)\n--\n\n"
-    "Capsule for ModelStepper.run and rollout. functions: addresses of MuJoCo's functions by\n"
-    "name; layout: offsets of fields of its structs by names like 'data.time'. Addresses and\n"
+    "Capsule for ModelStepper.run and rollout. functions: addresses of MuJoCo's functions and\n"
+    "callbacks by name; layout: offsets of fields of its structs by names like 'data.time'. "
+    "Addresses and\n"
     "offsets are believed. RuntimeError where an error of MuJoCo cannot be caught.";
 
 PyObject *sapwood_mujoco_api(PyObject *Py_UNUSED(module), PyObject *args) {

@@ -27,6 +27,26 @@ PyObject *sapwood_stepper_accept_options(PyObject *object, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+const char sapwood_stepper_start_doc[] =
+    "start($self, api, model, data, /)\n--\n\n"
+    "First half of a step of `data`, up to the velocity-dependent quantities. Returns None, or "
+    "why\n"
+    "the step cannot be taken, as `run` does. Options of the model are not looked at.";
+
+PyObject *sapwood_stepper_start(PyObject *object, PyObject *args) {
+  PyObject *api, *model, *data;
+  sap_mujoco_world world;
+  sapwood_watch watch;
+  if (!PyArg_ParseTuple(args, "OOO:start", &api, &model, &data) ||
+      sapwood_world_open(&world, &watch, (sapwood_stepper *)object, api, model, data, 0) < 0) {
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  sap_mujoco_start(&world);
+  Py_END_ALLOW_THREADS
+  return sapwood_world_failure(&world);
+}
+
 const char sapwood_stepper_run_doc[] =
     "run($self, api, model, data, steps, records, signals, /)\n--\n\n"
     "Take steps of `data`. Returns the number of steps taken, how many of them did not converge,\n"

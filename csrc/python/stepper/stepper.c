@@ -48,14 +48,15 @@ static int read_parameters(sap_step_settings *step, PyObject *dt, PyObject *sigm
 
 static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
   static char *names[] = {
-      "forest",   "dt",       "sigma", "beta", "delassus", "cone", "acceleration_limit",
-      "settings", "elements", NULL};
+      "forest",   "dt",       "sigma",       "beta", "delassus", "cone", "acceleration_limit",
+      "settings", "elements", "speculative", NULL};
   PyObject *forest_object, *dt, *sigma, *beta, *delassus, *cone, *limit, *object;
   PyObject *elements_object = Py_None;
+  int speculative = 0;
   sap_settings settings;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|O:ModelStepper", names, &forest_object,
-                                   &dt, &sigma, &beta, &delassus, &cone, &limit, &object,
-                                   &elements_object) ||
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|Op:ModelStepper", names,
+                                   &forest_object, &dt, &sigma, &beta, &delassus, &cone, &limit,
+                                   &object, &elements_object, &speculative) ||
       sapwood_read_settings(object, &settings) < 0) {
     return NULL;
   }
@@ -65,7 +66,7 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   }
   self->settings = settings;
   sapwood_state *state = sapwood_state_of_type(type);
-  sap_step_settings step;
+  sap_step_settings step = {.speculative = speculative};
   sap_forest forest = {0};
   sap_elements elements = {0};
   sap_error error = {0};
@@ -208,6 +209,7 @@ static PyMethodDef methods[] = {
     {"write", FAST(sapwood_stepper_write), METH_FASTCALL, sapwood_stepper_write_doc},
     {"accept_options", sapwood_stepper_accept_options, METH_VARARGS,
      sapwood_stepper_accept_options_doc},
+    {"start", sapwood_stepper_start, METH_VARARGS, sapwood_stepper_start_doc},
     {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
     {"rollout", (PyCFunction)(void (*)(void))sapwood_stepper_rollout, METH_VARARGS | METH_KEYWORDS,
      sapwood_stepper_rollout_doc},
@@ -227,7 +229,7 @@ static PyMethodDef functions[] = {
 PyDoc_STRVAR(
     stepper_doc,
     "ModelStepper(forest, dt, sigma, beta, delassus, cone, acceleration_limit, settings,\n"
-    "             elements=None)\n"
+    "             elements=None, speculative=False)\n"
     "--\n\n"
     "Contact part of the time steps of one model. `forest` and `elements` map the names of\n"
     "constant arrays to arrays. See sapwood.mujoco.Stepper.");

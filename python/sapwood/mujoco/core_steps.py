@@ -59,7 +59,7 @@ class CoreSteps(StagedSteps):
         parameters, model, scratch = self._parameters, self._model, mujoco.MjData(self._model)
         mujoco.mj_copyData(scratch, model, data)
         bound, core = Bound.of(model, scratch), parameters.make_core()
-        stages.start_step(model, bound)
+        self.start(bound)
         mujoco.mj_fwdActuation(model, scratch)
         mujoco.mj_fwdAcceleration(model, scratch)
         try:
@@ -111,6 +111,15 @@ class EngineSteps(CoreSteps):
     def __init__(self, parameters: StepParameters, engine: object) -> None:
         super().__init__(parameters)
         self._engine = engine
+
+    def start(self, bound: Bound) -> None:
+        """First half of a step; see :class:`Steps`."""
+        failure = self._core.start(self._engine, self._model, bound.data)
+        if isinstance(failure, BaseException):
+            raise failure
+        if failure is not None:
+            text = failure_text(failure, self._model, bound.data)
+            raise StepError(text, bound.data.time)
 
     def run(
         self, bound: Bound, steps: int, records: NDArray[np.void] | None, *, signals: bool

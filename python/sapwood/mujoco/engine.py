@@ -21,18 +21,29 @@ from sapwood import _core
 _FUNCTIONS = (
     "mj_step1", "mj_fwdActuation", "mj_fwdAcceleration", "mj_sensorAcc", "mj_Euler", "mj_isSparse",
     "mj_stateSize", "mj_getState", "mj_setState", "mju_error", "_mjPRIVATE_setTlsLogHandler",
-    "_mjPRIVATE_getGlobalLogHandler",
+    "_mjPRIVATE_getGlobalLogHandler", "mj_fwdPosition", "mj_sensorPos", "mj_energyPos",
+    "mj_fwdVelocity", "mj_sensorVel", "mj_energyVel", "mj_markStack", "mj_freeStack",
+    "mj_stackAllocByte",
 )  # fmt: skip
+_CALLBACKS = ("mjcb_control", "mjcb_contactfilter")
 
 # fields by their type in C
 _MODEL_SIZES = (
     "nq", "nv", "nu", "na", "nbody", "ngeom", "ntree", "nC", "nmocap", "nsensordata", "neq",
-    "ntendon", "nout",
+    "ntendon", "npair", "nout",
 )  # fmt: skip
+# what margins follow from
+_MODEL_ARRAYS = {
+    **dict.fromkeys(("qpos0", "body_pos", "body_margin", "jnt_pos", "geom_pos", "geom_rbound",
+                     "geom_margin", "geom_gap", "pair_margin"), "mjtNum *"),
+    **dict.fromkeys(("body_parentid", "body_jntnum", "body_jntadr", "jnt_type", "jnt_qposadr",
+                     "jnt_dofadr", "geom_type", "pair_geom1", "pair_geom2"), "int *"),
+}  # fmt: skip
 _OPTIONS = {"timestep": "mjtNum", "integrator": "int", "cone": "int", "disableflags": "int",
             "enableflags": "int", "disableactuator": "int"}  # fmt: skip
 _DATA_NUMBERS = {"time": "mjtNum", "pstack": "size_t", "pbase": "size_t", "ncon": "int",
-                 "nefc": "int", "flg_rnepost": "mjtBool"}  # fmt: skip
+                 "nefc": "int", "flg_energypos": "mjtBool", "flg_energyvel": "mjtBool",
+                 "flg_rnepost": "mjtBool"}  # fmt: skip
 _DATA_ARRAYS = (
     "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "M", "cdof", "subtree_com",
     "qfrc_smooth", "qacc_smooth", "qacc", "qfrc_constraint", "efc_force", "sensordata",
@@ -51,6 +62,7 @@ _SCALARS = {
     "mjtSize": ctypes.c_int64,
     "mjtBool": ctypes.c_uint8,
     "int": ctypes.c_int,
+    "float": ctypes.c_float,
     "size_t": ctypes.c_size_t,
     "uintptr_t": ctypes.c_size_t,
     "uint64_t": ctypes.c_uint64,
@@ -61,13 +73,15 @@ _TRIAL = """
 <mujoco>
   <size nuserdata="3"/>
   <worldbody>
-    <geom type="plane" size="1 1 1"/>
+    <geom name="floor" type="plane" size="1 1 1"/>
     <body mocap="true" pos="0 0 2"><geom size=".1"/></body>
-    <body pos="0 0 .09"><freejoint/><geom size=".1"/><geom size=".02" pos="0 0 .2"/></body>
+    <body pos="0 0 .09"><freejoint/><geom size=".1"/>
+      <geom name="mast" size=".02" pos="0 0 .2"/></body>
     <body pos="1 0 1"><joint name="hinge"/><geom size=".1" pos=".2 0 0"/>
       <body pos=".3 0 0"><joint name="ball" type="ball"/><geom size=".05" pos=".2 0 0"/></body>
     </body>
   </worldbody>
+  <contact><pair geom1="floor" geom2="mast"/></contact>
   <equality><joint joint1="hinge"/></equality>
   <tendon><fixed><joint joint="hinge" coef="2"/></fixed></tendon>
   <actuator>
@@ -98,7 +112,7 @@ def _description() -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class _Struct:
-    """Offsets and declared types of the fields of a struct, and its size if all were read."""
+    """Offsets and declared types of the fields of a struct, and its size."""
 
     offsets: dict[str, int]
     types: dict[str, str]
@@ -112,22 +126,22 @@ def _type_of(kind: Any) -> type[Any]:
         return array
     if hasattr(kind, "inner_type"):
         return ctypes.c_void_p
-    if kind.name in _SCALARS:
-        return _SCALARS[kind.name]
-    members = [(field.name, _type_of(field.type)) for field in _description()[kind.name].fields]
-    return type(kind.name, (ctypes.Structure,), {"_fields_": members})
+    name = getattr(kind, "name", "")
+    if name in _SCALARS:
+        return _SCALARS[name]
+    # an unnamed struct has its fields at hand
+    fields = _description()[name].fields if name else kind.fields
+    members = [(field.name, _type_of(field.type)) for field in fields]
+    return type(name, (ctypes.Structure,), {"_fields_": members})
 
 
-def _read_struct(name: str, until: str | None = None) -> _Struct:
-    """Lay out a struct as a C compiler does, up to and with the field `until`."""
-    members, types = [], {}
-    for field in _description()[name].fields:
-        members.append((field.name, _type_of(field.type)))
-        types[field.name] = str(field.type)
-        if field.name == until:
-            break
+def _read_struct(name: str) -> _Struct:
+    """Lay out a struct as a C compiler does."""
+    fields = _description()[name].fields
+    members = [(field.name, _type_of(field.type)) for field in fields]
     laid_out = type(name, (ctypes.Structure,), {"_fields_": members})
     offsets = {member: getattr(laid_out, member).offset for member, _ in members}
+    types = {field.name: str(field.type) for field in fields}
     return _Struct(offsets, types, ctypes.sizeof(laid_out))
 
 
@@ -153,20 +167,23 @@ def read_layout() -> dict[str, int]:
         Where a field is missing or of another type.
     """
     try:
-        model, data = _read_struct("mjModel", until="opt"), _read_struct("mjData")
+        model, data = _read_struct("mjModel"), _read_struct("mjData")
         option, contact = _read_struct("mjOption"), _read_struct("mjContact")
         warning = _read_struct("mjWarningStat")
     except (KeyError, AttributeError, TypeError) as error:
         raise EngineError(f"the description of MuJoCo's structs is not as known: {error}") from None
     found = {
-        "model": _take(model, dict.fromkeys(_MODEL_SIZES, "mjtSize")),
+        "model": _take(model, dict.fromkeys(_MODEL_SIZES, "mjtSize") | _MODEL_ARRAYS)
+        | {"size": model.size},
         "data": _take(
             data, _DATA_NUMBERS | dict.fromkeys(_DATA_ARRAYS, "mjtNum *") | _ELEMENT_ARRAYS
-        ),
+        )
+        | _take(data, {"energy": "mjtNum [2]"}),
         "contact": _take(contact, _CONTACT) | {"size": contact.size},
     }
     opt = _take(model, {"opt": "mjOption"})["opt"]
-    found["model"] |= {name: opt + at for name, at in _take(option, _OPTIONS).items()}
+    options = _OPTIONS | {"gravity": "mjtNum [3]"}
+    found["model"] |= {name: opt + at for name, at in _take(option, options).items()}
     found["data"] |= _take(data, {"contact": "mjContact *"})
     number = _take(warning, {"number": "int"})["number"]
     for name, kind in (
@@ -191,12 +208,14 @@ def _try_layout(layout: dict[str, int]) -> None:
     model.opt.timestep, model.opt.cone = 0.0123, mujoco.mjtCone.mjCONE_ELLIPTIC
     model.opt.disableactuator, model.opt.jacobian = 5, mujoco.mjtJacobian.mjJAC_SPARSE
     model.opt.disableflags, model.opt.enableflags = 1 << 9, 1 << 1
+    model.opt.gravity[0] = 0.321
     data = mujoco.MjData(model)
     data.time = 0.789
     mujoco.mj_step1(model, data)
     data.warning[mujoco.mjtWarning.mjWARN_CONTACTFULL].number = 17
     data.warning[mujoco.mjtWarning.mjWARN_CNSTRFULL].number = 19
     data.flg_rnepost = 1
+    data.flg_energypos, data.flg_energyvel, data.energy[0] = 0, 1, 0.654
 
     def at(name: str, kind: Any) -> Any:
         owner = model if name.startswith("model.") else data
@@ -206,6 +225,10 @@ def _try_layout(layout: dict[str, int]) -> None:
         **{f"model.{name}": (ctypes.c_int64, getattr(model, name)) for name in _MODEL_SIZES},
         **{f"model.{name}": (_SCALARS[kind], getattr(model.opt, name))
            for name, kind in _OPTIONS.items()},
+        **{f"model.{name}": (ctypes.c_size_t, getattr(model, name).ctypes.data)
+           for name in _MODEL_ARRAYS},
+        "model.gravity": (ctypes.c_double, 0.321),
+        "data.energy": (ctypes.c_double, 0.654),
         **{f"data.{name}": (_SCALARS[kind], getattr(data, name))
            for name, kind in _DATA_NUMBERS.items()},
         **{f"data.{name}": (ctypes.c_size_t, getattr(data, name).ctypes.data)
@@ -216,6 +239,10 @@ def _try_layout(layout: dict[str, int]) -> None:
     for name, (kind, value) in expected.items():
         if at(name, kind) != value:
             raise EngineError(f"{name} does not lie where MuJoCo's own description puts it")
+    # the last field
+    ends = model._address + layout["model.size"] - ctypes.sizeof(ctypes.c_uint64)
+    if ctypes.c_uint64.from_address(ends).value != model.signature:
+        raise EngineError("mjModel is not as long as MuJoCo's own description has it")
     first = at("data.contact", ctypes.c_size_t)
     if data.ncon == 0 or data.contact.dist.strides != (layout["contact.size"],):
         raise EngineError("contacts are not as MuJoCo's own description has them")
@@ -225,7 +252,7 @@ def _try_layout(layout: dict[str, int]) -> None:
 
 
 def read_addresses() -> dict[str, int]:
-    """Addresses of the functions that the C core calls, in the library that is loaded.
+    """Addresses of the functions and callbacks that the C core calls, in the loaded library.
 
     Returns
     -------
@@ -241,9 +268,12 @@ def read_addresses() -> dict[str, int]:
     library = ctypes.CDLL(mujoco._functions.__file__)
     try:
         functions = [ctypes.cast(getattr(library, name), ctypes.c_void_p) for name in _FUNCTIONS]
-    except AttributeError as error:
+        callbacks = {
+            name: ctypes.addressof(ctypes.c_void_p.in_dll(library, name)) for name in _CALLBACKS
+        }
+    except (AttributeError, ValueError) as error:
         raise EngineError(f"a function is missing: {error}") from None
-    return {name: f.value or 0 for name, f in zip(_FUNCTIONS, functions, strict=True)}
+    return callbacks | {name: f.value or 0 for name, f in zip(_FUNCTIONS, functions, strict=True)}
 
 
 @functools.cache

@@ -50,6 +50,8 @@ class StepParameters:
         struct sap_elements; None where the model has none.
     options : tuple
         The options of the model that the steps stand on.
+    speculative : bool
+        Whether contacts that would close within a step are listed, where the engine allows it.
     """
 
     model: mujoco.MjModel
@@ -61,6 +63,7 @@ class StepParameters:
     forest: dict[str, NDArray[Any]]
     elements: dict[str, Any] | None
     options: model_options.Options
+    speculative: bool
 
     @classmethod
     def of(
@@ -80,6 +83,7 @@ class StepParameters:
         constraints: Mapping[str, ConstraintMaterial] | None,
         implicit_actuators: bool,
         scheme: str | Scheme,
+        speculative: bool | None,
     ) -> StepParameters:
         """Check a model and read what belongs to its stepper; see :class:`Stepper`."""
         if not isinstance(model, mujoco.MjModel):
@@ -103,16 +107,20 @@ class StepParameters:
         implicit = controllers(own) if implicit_actuators and symplectic else []
         elements = element_arrays(own, constraint, constraints, time_step, implicit)
         release_controllers(own, implicit)
+        settings = settings_of_steps(settings, friction, own, forest["core"])
+        if speculative is None:
+            speculative = settings.friction != "convex"
         return cls(
             model=own,
             scheme=found,
-            settings=settings_of_steps(settings, friction, own, forest["core"]),
+            settings=settings,
             sigma=sigma,
             beta=beta,
             delassus=delassus,
             forest=forest,
             elements=elements,
             options=model_options.options_of(own),
+            speculative=bool(speculative) and symplectic,
         )
 
     @property
@@ -148,4 +156,5 @@ class StepParameters:
             mujoco.mjMAXVAL,
             self.settings,
             self.elements,
+            self.speculative,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -13,7 +14,6 @@ from sapwood import _core
 from sapwood.checks import integer
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
-from sapwood.mujoco import stages
 from sapwood.mujoco.arrays import Bound
 from sapwood.mujoco.core_steps import CoreSteps, EngineSteps
 from sapwood.mujoco.engine import EngineError, engine
@@ -40,7 +40,7 @@ def _steps_of(parameters: StepParameters) -> Steps:
     try:
         return EngineSteps(parameters, engine())
     except EngineError:
-        return CoreSteps(parameters)
+        return CoreSteps(dataclasses.replace(parameters, speculative=False))
 
 
 class Stepper(LastStep):
@@ -80,9 +80,14 @@ class Stepper(LastStep):
     stepper itself (materials, damping, limits, gains of implicit actuators, topology, time step) is
     read once, when it is made.
 
-    MuJoCo lists a contact while the geoms overlap. Where contacts near their friction limit or
-    without much load shall stay, give the geoms a ``margin`` of about what opens in a step: a
-    contact within it acts if the gap would close.
+    MuJoCo lists a contact while the geoms overlap, so that a body that hits something is thrown
+    back by as much as it happened to pass into it. With ``speculative`` the margin of each geom
+    holds in every step what its surface can travel, and a contact that is open acts where its gap
+    would close: with the dissipation time of a damper that is not there yet, dt/4 at most. Contacts
+    that would not close have no force, but are in ``data.contact``, as a contact sensor sees them.
+    Margins and gaps of the model are the least. Contacts that come by an acceleration other than
+    gravity's are found a step later. Without ``speculative`` a contact within the model's own
+    margin acts with its whole dissipation time.
 
     After a step ``data`` is as after ``mj_step``: time, state, warm start, qacc, qfrc_constraint,
     efc_force and sensors. efc_force has the force (n, t1, t2) of each contact, and for condim 4 and
@@ -135,6 +140,12 @@ class Stepper(LastStep):
         Scheme of the theta-method. All but "symplectic_euler" run in stages from Python and take
         springs, dampers and actuators as implicit as they are; see :mod:`sapwood.stepping`.
 
+    speculative : bool, optional
+        Whether contacts that would close within a step are found before it; None: where friction is
+        not convex. With convex friction, by which bodies glide, a body that slides past another at
+        a small distance would be lifted off it. Only where MuJoCo can be driven from C, by the
+        default scheme, and while no filter of contacts is registered with MuJoCo.
+
     Raises
     ------
     NotSupported
@@ -160,6 +171,7 @@ class Stepper(LastStep):
         constraints: Mapping[str, ConstraintMaterial] | None = None,
         implicit_actuators: bool = True,
         scheme: str | Scheme = "symplectic_euler",
+        speculative: bool | None = None,
     ) -> None:
         self._parameters = StepParameters.of(
             model,
@@ -176,6 +188,7 @@ class Stepper(LastStep):
             constraints=constraints,
             implicit_actuators=implicit_actuators,
             scheme=scheme,
+            speculative=speculative,
         )
         self._earlier = (0, 0, 0, 0)
         self._start()
@@ -336,7 +349,7 @@ class Stepper(LastStep):
             As :meth:`step` does.
         """
         self._parameters.check_options()
-        stages.start_step(self.model, self._bind(data))
+        self._steps.start(self._bind(data))
 
     def step2(self, data: mujoco.MjData) -> None:
         """Second half of a step: forces, contact, sensors and integration, as ``mj_step2``.

@@ -60,6 +60,20 @@ class Steps(Protocol):
             What ended the run early; Ctrl-C too.
         """
 
+    def start(self, bound: Bound) -> None:
+        """First half of a step, up to the velocity-dependent quantities.
+
+        Parameters
+        ----------
+        bound : Bound
+            The data.
+
+        Raises
+        ------
+        StepError
+            Where no step can be taken from this state.
+        """
+
     def finish(self, bound: Bound) -> Status:
         """Take the step whose first half, up to the velocities, is done.
 
@@ -143,11 +157,15 @@ class StagedSteps(ABC):
     def _step(self, bound: Bound, record: np.void | None) -> Status:
         with self._whole(bound.data):
             self._parameters.check_options()
-            stages.start_step(self._model, bound)
+            self.start(bound)
             status = self._finish(bound)
         if record is not None and (solution := self.result()) is not None:
             fill_record(record, float(bound.data.time), solution)
         return status
+
+    def start(self, bound: Bound) -> None:
+        """First half of a step; see :class:`Steps`."""
+        stages.start_step(self._model, bound)
 
     def finish(self, bound: Bound) -> Status:
         """Take the step whose first half is done; see :class:`Steps`."""

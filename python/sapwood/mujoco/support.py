@@ -33,6 +33,7 @@ _REFUSED_FLAGS = {
     for flag, text in (
         ("mjENBL_OVERRIDE", "override: contact parameters of the whole model"),
         ("mjENBL_SLEEP", "sleep: sleeping trees (disable it before MjData is made)"),
+        ("mjENBL_SPECULATIVE", "speculative: MuJoCo's own contacts ahead of time; see Stepper"),
         ("mjENBL_IPC", "ipc: MuJoCo's incremental potential contact"),
     )
     if hasattr(_ENABLE, flag)

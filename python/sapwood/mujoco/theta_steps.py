@@ -100,7 +100,7 @@ class ThetaSteps(StagedSteps):
         mujoco.mj_copyData(scratch, self._model, data)
         bound = Bound.of(self._model, scratch)
         with self._lock:
-            stages.start_step(self._model, bound)
+            self.start(bound)
             return self._stage(bound)
 
     @contextmanager

@@ -1,0 +1,387 @@
+"""Contacts that would close within a step: listed before there is an overlap, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+import threading
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+import sapwood
+from mujoco_models import full_state, mixed, set_controls
+from sapwood import scenes
+from sapwood.mujoco import Stepper, rollout
+
+# falling shapes, and how far the lowest point of each is below its origin
+SHAPES = {
+    "sphere": ('size=".05"', 0.05),
+    "box on a face": ('type="box" size=".05 .06 .04"', 0.04),
+    "capsule, lying": ('type="capsule" size=".03 .08" euler="0 90 0"', 0.03),
+    "capsule, upright": ('type="capsule" size=".03 .08"', 0.11),
+    "ellipsoid": ('type="ellipsoid" size=".03 .08 .05"', 0.05),
+    "cylinder": ('type="cylinder" size=".03 .08"', 0.08),
+}
+FLOORS = {"plane": 'type="plane" size="5 5 1"', "box": 'type="box" size="2 2 .5" pos="0 0 -.5"'}
+
+
+def compiled(bodies: str, dt: float, more: str = "", gravity: str = "0 0 -9.81"):
+    return mujoco.MjModel.from_xml_string(
+        f'<mujoco><option timestep="{dt}" gravity="{gravity}"/><worldbody>{bodies}</worldbody>'
+        f"{more}</mujoco>"
+    )
+
+
+def dropped(shape: str, floor: str, dt: float, height: float, **options):
+    """Velocities of a body that falls from a height, up to 0.25 s after it has touched."""
+    geom, below = SHAPES[shape]
+    model = compiled(
+        f"<geom {FLOORS[floor]}/>"
+        f'<body pos="0 0 {height + below}"><freejoint/><geom {geom}/></body>',
+        dt,
+    )
+    stepper, data, speeds = Stepper(model, **options), mujoco.MjData(model), []
+    steps = round((np.sqrt(2 * height / 9.81) + 0.25) / dt)
+    stepper.run(data, steps, lambda data: speeds.append(data.qvel[2]))
+    return np.array(speeds), data.qpos[2] - below
+
+
+def restitution(speeds: np.ndarray) -> float:
+    fastest = speeds.argmin()
+    return speeds[fastest:].max() / -speeds[fastest]
+
+
+# ---- rebound -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dt", [0.002, 0.01])
+@pytest.mark.parametrize(
+    ("shape", "floor"),
+    [*((shape, "plane") for shape in SHAPES), ("sphere", "box"), ("box on a face", "box")],
+)
+def test_nothing_rebounds_at_dissipation_time_dt(shape, floor, dt):
+    heights = np.linspace(0.5, 1.0, 40)
+    found = [dropped(shape, floor, dt, height) for height in heights]
+    assert max(restitution(speeds) for speeds, _ in found) < 0.01
+    # and it came down: at rest on the floor
+    assert max(abs(height) for _, height in found) < 2e-4
+    assert max(abs(speeds[-1]) for speeds, _ in found) < 0.01
+
+
+def test_without_it_the_rebound_is_a_matter_of_chance():
+    heights = np.linspace(0.5, 1.0, 20)
+    found = [
+        restitution(dropped("sphere", "plane", 0.01, h, speculative=False)[0]) for h in heights
+    ]
+    assert min(found) < 0.1
+    assert max(found) > 0.3
+
+
+def test_an_impact_is_that_of_the_exact_step():
+    """The gap is closed by the end of the step that would pass it, but for a fifth, and not before:
+    until then the fall is free."""
+    dt, height = 0.01, 0.7
+    speeds, _ = dropped("sphere", "plane", dt, height)
+    free = -9.81 * dt * np.arange(1, len(speeds) + 1)
+    gaps = height + dt * np.cumsum(free)
+    hit = np.flatnonzero(gaps < 0)[0]
+    np.testing.assert_allclose(speeds[: hit - 1], free[: hit - 1], rtol=1e-12)
+    gap = height + dt * np.cumsum(speeds)
+    assert -1e-3 < gap[hit] < 0.2 * gaps[hit - 1] + 1e-4
+    assert abs(gap[hit + 3]) < 3e-4
+
+
+def test_a_stiff_spring_with_little_damping_still_bounces():
+    """What the material says holds: an elastic ball comes back to nearly its first height."""
+    model = compiled(
+        '<geom type="plane" size="5 5 1"/>'
+        '<body pos="0 0 .55"><freejoint/><geom size=".05" mass="1"/></body>',
+        1e-4,
+    )
+    material = sapwood.ContactMaterial(stiffness=1e5, dissipation_time=0.0)
+    highest = []
+    for speculative in (True, False):
+        stepper = Stepper(model, contact=material, speculative=speculative)
+        data, heights = mujoco.MjData(model), []
+        stepper.run(data, 6500, lambda data, heights=heights: heights.append(data.qpos[2]))
+        lowest = int(np.argmin(heights))
+        highest.append(max(heights[lowest:]) - 0.05)
+    assert highest[0] == pytest.approx(highest[1], rel=5e-3)
+    assert highest[0] > 0.45
+
+
+# ---- what is listed ----------------------------------------------------------------------------
+
+
+def random_start(model, rng, speed):
+    """A configuration from its reference, and random velocities."""
+    data = mujoco.MjData(model)
+    data.qvel[:] = rng.normal(0.0, 1.0, model.nv)
+    mujoco.mj_integratePos(model, data.qpos, data.qvel, 0.4)
+    mujoco.mj_normalizeQuat(model, data.qpos)
+    data.qvel[:] = speed * rng.normal(0.0, 1.0, model.nv)
+    return data
+
+
+def pairs_of(data):
+    return {tuple(sorted(pair)) for pair in data.contact.geom.tolist()}
+
+
+ARM = """<mujoco><option timestep="0.01" gravity="0 0 -9.81"/><worldbody>
+  <geom type="plane" size="9 9 1"/><geom type="box" size=".2 .2 .2" pos=".6 0 .3"/>
+  <body pos="0 0 .5"><joint type="slide" axis="1 0 0"/><joint pos="0 0 .1" axis="0 1 0"/>
+    <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/>
+    <body pos=".3 0 0"><joint pos="-.1 0 0" axis="0 1 0"/><joint pos=".05 0 0" axis="0 0 1"/>
+      <geom type="capsule" fromto="0 0 0 .2 0 0" size=".02"/>
+      <body pos=".2 0 0"><joint type="ball" pos=".02 0 0"/>
+        <geom type="box" size=".05 .03 .02" pos=".06 0 0"/></body></body></body>
+  <body pos="0 .2 .3"><freejoint/><geom type="box" size=".04 .05 .3"/></body>
+</worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "make", [mixed, lambda: mujoco.MjModel.from_xml_string(ARM)], ids=["mixed", "arm"]
+)
+def test_whatever_closes_in_a_step_is_listed(make, rng):
+    """Pairs that are apart and overlap at the end of a step of free motion, by MuJoCo's distances:
+    bodies on hinges, slides, balls and free joints."""
+    model = make()
+    stepper = Stepper(model, time_step=0.01, contact=sapwood.ContactMaterial(stiffness=1e5))
+    wide = copy.copy(stepper.model)
+    wide.geom_margin[:] = 100.0
+    mujoco.mj_setConst(wide, mujoco.MjData(wide))
+    closed = 0
+    for _ in range(300):
+        data = random_start(model, rng, 3.0)
+        start, end = mujoco.MjData(wide), mujoco.MjData(wide)
+        for other, dt in ((start, 0.0), (end, stepper.time_step)):
+            other.qpos[:], other.qvel[:] = data.qpos, data.qvel
+            mujoco.mj_integratePos(wide, other.qpos, other.qvel, dt)
+            mujoco.mj_fwdPosition(wide, other)
+        stepper.step1(data)
+        listed = pairs_of(data)
+        for pair in pairs_of(start):
+            gaps = [mujoco.mj_geomDistance(wide, d, *pair, 10.0, None) for d in (start, end)]
+            if gaps[0] > 0 > gaps[1]:
+                closed += 1
+                assert pair in listed, (pair, gaps)
+    assert closed > 15
+
+
+def test_a_geom_without_speed_keeps_its_margin():
+    """But for what gravity does in a step."""
+    model = compiled(
+        '<geom type="plane" size="1 1 1"/>'
+        '<body pos="0 0 .1015"><freejoint/><geom size=".1"/></body>'
+        '<body pos="1 0 .1005"><freejoint/><geom size=".1"/></body>',
+        0.01,
+    )
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper.step1(data)
+    assert data.contact.geom.tolist() == [[0, 2]]
+    assert stepper.model.geom_margin.tolist() == model.geom_margin.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_margins_of_the_user_are_the_least():
+    """Contacts within them are listed as before; they act where they would close in the step."""
+    model = compiled(
+        '<geom type="plane" size="1 1 1" margin=".02"/>'
+        '<body pos="0 0 .11"><freejoint/><geom size=".1"/></body>',
+        0.01,
+        gravity="0 0 0",
+    )
+    for speed, after in ((-0.2, -0.2), (-0.7, -0.7), (-0.81, -0.8), (-2.0, -0.8)):
+        stepper, data = Stepper(model, beta=0.1), mujoco.MjData(model)
+        data.qvel[2] = speed
+        stepper.step(data)
+        assert stepper.contacts.distance == pytest.approx([0.01])
+        # 0.01 m in 5/4 of a step
+        assert data.qvel[2] == pytest.approx(after, abs=2e-3)
+        assert (stepper.contacts.force[0, 2] > 0) == (speed < -0.8)
+
+
+def test_explicit_pairs_and_exclusions():
+    bodies = (
+        '<geom name="floor" type="plane" size="1 1 1" contype="0" conaffinity="0"/>'
+        '<body name="a" pos="0 0 .12"><freejoint/><geom name="a" size=".1" contype="0"'
+        ' conaffinity="0"/></body>'
+        '<body name="b" pos="0 0 .35"><freejoint/><geom name="b" size=".1"/></body>'
+        '<body name="c" pos=".21 0 .35"><freejoint/><geom name="c" size=".1"/></body>'
+    )
+    more = (
+        '<contact><pair geom1="floor" geom2="a" condim="1"/>'
+        '<exclude body1="b" body2="c"/></contact>'
+    )
+    model = compiled(bodies, 0.01, more)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[2] = data.qvel[8] = -5.0
+    data.qvel[12] = -5.0
+    stepper.step(data)
+    assert data.contact.geom[stepper.contacts.index].tolist() == [[0, 1]]
+    assert data.qvel[2] == pytest.approx(-0.02 / 0.0125, rel=0.15)
+
+
+# ---- what is not stopped -----------------------------------------------------------------------
+
+
+def test_bodies_that_slide_past_each_other_do_not_notice():
+    """Two boxes and a floor, with gaps of a tenth of a millimetre, at 5 m/s."""
+    model = compiled(
+        '<geom type="plane" size="9 9 1"/>'
+        '<body pos="0 0 .0501"><freejoint/><geom type="box" size=".05 .05 .05"/></body>'
+        '<body pos=".3 .1001 .0501"><freejoint/><geom type="box" size=".05 .05 .05"/></body>',
+        0.01,
+        gravity="0 0 0",
+    )
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[0] = 5.0
+    before, listed = data.qvel.copy(), 0
+    for _ in range(20):
+        stepper.step(data)
+        listed = max(listed, stepper.n_contacts)
+        np.testing.assert_allclose(data.qvel, before, rtol=0, atol=1e-12)
+    assert listed >= 8
+
+
+# ---- what it leaves as it was ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["box", "mesh", "sphere", "stack"])
+def test_at_rest_it_changes_nothing(name):
+    """The same penetration under the same weight."""
+    box = '<geom type="box" size=".05 .05 .05"/>'
+    corners = " ".join(
+        f"{x} {y} {z}" for x in (-0.05, 0.05) for y in (-0.05, 0.05) for z in (-0.05, 0.05)
+    )
+    geoms = {"box": box, "mesh": '<geom type="mesh" mesh="cube"/>', "sphere": '<geom size=".05"/>'}
+    bodies = "".join(
+        f'<body pos="0 0 {0.05 + 0.1 * i}"><freejoint/>{geoms.get(name, box)}</body>'
+        for i in range(4 if name == "stack" else 1)
+    )
+    more = f'<asset><mesh name="cube" vertex="{corners}"/></asset>' if name == "mesh" else ""
+    model = compiled(f'<geom type="plane" size="1 1 1"/>{bodies}', 0.01, more)
+    depth = []
+    for speculative in (True, False):
+        stepper, data = Stepper(model, speculative=speculative), mujoco.MjData(model)
+        stepper.run(data, 200)
+        assert np.abs(data.qvel).max() < 1e-5
+        depth.append(np.sort(stepper.penetration[stepper.contacts.force[:, 2] > 0]))
+    np.testing.assert_allclose(depth[0], depth[1], rtol=0.05 if name == "stack" else 1e-3)
+
+
+def test_the_first_half_of_a_step_is_mj_step1():
+    """Where nothing comes near: sensors, energies and the control callback too."""
+    model = mixed()
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
+    stepper = Stepper(model)
+    ours, theirs = mujoco.MjData(model), mujoco.MjData(model)
+    seen = []
+    mujoco.set_mjcb_control(lambda model, data: seen.append((model.nv, data.time)))
+    try:
+        for i in range(20):
+            for data in (ours, theirs):
+                set_controls(model, data, i)
+                data.qvel[:] = np.sin(i + np.arange(model.nv))
+                mujoco.mj_integratePos(model, data.qpos, data.qvel, 0.01)
+            stepper.step1(ours)
+            mujoco.mj_step1(stepper.model, theirs)
+            for field in ("sensordata", "energy", "xpos", "cvel", "qfrc_bias", "qfrc_passive",
+                          "ten_length", "actuator_velocity", "efc_J", "efc_pos"):  # fmt: skip
+                np.testing.assert_array_equal(getattr(ours, field), getattr(theirs, field), field)
+            assert len(seen) == 2 * (i + 1)
+            assert seen[-1] == seen[-2]
+        mujoco.set_mjcb_control(None)
+        before = ours.energy.copy()
+        model.opt.enableflags = stepper.model.opt.enableflags = 0
+        stepper.step1(ours)
+        assert before.any()
+        assert not ours.energy.any()
+    finally:
+        mujoco.set_mjcb_control(None)
+
+
+def test_with_a_filter_of_contacts_margins_stay():
+    model = compiled(
+        '<geom type="plane" size="1 1 1"/><body pos="0 0 .11"><freejoint/><geom size=".1"/></body>',
+        0.01,
+    )
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[2] = -3.0
+    stepper.step1(data)
+    assert data.ncon == 1
+    asked = []
+    mujoco.set_mjcb_contactfilter(lambda *arguments: asked.append(arguments[2:]) or False)
+    try:
+        stepper.step1(data)
+        assert (data.ncon, asked) == (0, [(0, 1)])
+    finally:
+        mujoco.set_mjcb_contactfilter(None)
+
+
+# ---- reproducible ------------------------------------------------------------------------------
+
+
+def falling_clutter():
+    """By the law that knows no limit of friction, at any state: steps that end there warn."""
+    model = scenes.clutter(12, walls=True, seed=4).compile()
+    return model, Stepper(model, friction="convex", speculative=True)
+
+
+def test_a_step_is_a_function_of_the_state():
+    """Whatever the data went through before, and in halves too."""
+    model, stepper = falling_clutter()
+    data, other = mujoco.MjData(model), mujoco.MjData(model)
+    for _ in range(60):
+        state = full_state(model, data)
+        fresh = mujoco.MjData(model)
+        for target in (fresh, other):
+            mujoco.mj_setState(model, target, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+        stepper.step(data)
+        stepper.step(fresh)
+        stepper.step1(other)
+        stepper.step2(other)
+        np.testing.assert_array_equal(full_state(model, fresh), full_state(model, data))
+        np.testing.assert_array_equal(full_state(model, other), full_state(model, data))
+
+
+@pytest.mark.parametrize("nthread", [1, 3])
+def test_rollouts_are_runs(nthread):
+    model, stepper = falling_clutter()
+    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    starts = []
+    for seed in range(6):
+        data = mujoco.MjData(model)
+        data.qvel[:] = np.random.default_rng(seed).normal(0.0, 1.0, model.nv)
+        starts.append(np.empty(mujoco.mj_stateSize(model, spec)))
+        mujoco.mj_getState(model, data, starts[-1], spec)
+    result = rollout(stepper, np.array(starts), nstep=60, nthread=nthread, chunk_size=1)
+    for world, start in enumerate(starts):
+        data = mujoco.MjData(model)
+        mujoco.mj_setState(model, data, start, spec)
+        stepper.run(data, 60)
+        last = np.empty_like(start)
+        mujoco.mj_getState(model, data, last, spec)
+        np.testing.assert_array_equal(result.state[world, -1], last)
+
+
+def test_threads_that_share_a_stepper():
+    """Each with its own data: none sees the margins of another."""
+    model, stepper = falling_clutter()
+    alone, shared = [], []
+    for seed in range(4):
+        data = mujoco.MjData(model)
+        data.qvel[:] = np.random.default_rng(seed).normal(0.0, 1.0, model.nv)
+        alone.append(data)
+        shared.append(copy.copy(data))
+    for data in alone:
+        stepper.run(data, 80)
+    threads = [threading.Thread(target=stepper.run, args=(data, 80)) for data in shared]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one, other in zip(alone, shared, strict=True):
+        np.testing.assert_array_equal(full_state(model, one), full_state(model, other))
