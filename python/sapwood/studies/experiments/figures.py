@@ -154,6 +154,11 @@ FIGURES: dict[str, Entry] = {
         "rigid cores: penetration against load, a tower, an impact",
         _MUJOCO,
     ),
+    "sliding": Entry(
+        "sapwood.studies.experiments.sliding:figure",
+        "a box that slides and a weight that is held, under every law of friction",
+        _MUJOCO,
+    ),
 }
 
 

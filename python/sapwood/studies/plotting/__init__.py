@@ -10,6 +10,7 @@ from sapwood.studies.plotting.clutter_scenes import clutter_scenes_figure
 from sapwood.studies.plotting.constraints import constraints_figure
 from sapwood.studies.plotting.convergence import convergence_figure
 from sapwood.studies.plotting.rigid_core import rigid_core_figure
+from sapwood.studies.plotting.sliding import sliding_figure
 from sapwood.studies.plotting.slip_parameter import conditioning_figure, moving, slip_figure
 from sapwood.studies.plotting.solvers import solver_error_figure, speedup_figure
 from sapwood.studies.plotting.spring_cylinder import energy_figure, position_error_figure
@@ -30,6 +31,7 @@ __all__ = [
     "read_steps",
     "rigid_core_figure",
     "select",
+    "sliding_figure",
     "slip_figure",
     "solver_error_figure",
     "speedup_figure",

@@ -1,0 +1,110 @@
+"""A box that slides and a weight that is held, under every law of friction."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.studies.plotting.style import COLOURS, draw_grid, save_figure
+from sapwood.studies.plotting.tables import read_steps, select
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_Rows = NDArray[np.void]
+
+#: Colour, line and name of every law.
+_LAWS = {
+    "convex": (COLOURS[1], "-", "convex"),
+    "mujoco": ("0.5", "-", "mj_step"),
+    "lagged": (COLOURS[2], "-", "lagged"),
+    "coulomb": (COLOURS[0], "--", "Coulomb"),
+}
+_STEP = 0.002
+_WEIGHT = 2.0 * 9.81
+
+
+def sliding_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
+    """Draw the scenes of `sapwood.experiments.sliding`.
+
+    Parameters
+    ----------
+    csv
+        File with the columns ``scene``, ``law``, ``dt`` (s), ``time`` (s), ``clearance`` (m),
+        ``speed`` (m/s) and ``force`` (N).
+    path
+        Image file to write; the suffix sets the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        The file holds no rows of one of the scenes.
+    """
+    from matplotlib.figure import Figure
+
+    rows = read_steps(csv)
+    runs = {}
+    for scene in ("push", "brake", "grip"):
+        for law in _LAWS:
+            run = select(rows, scene=scene, law=law, dt=_STEP)
+            if run.size == 0:
+                raise ValueError(f"nothing to draw: no rows of scene {scene}, law {law} in {csv}")
+            runs[scene, law] = run
+    figure = Figure(figsize=(10.0, 7.5), layout="constrained")
+    (clearance, force), (brake, grip) = figure.subplots(2, 2)
+    for law, (colour, line, name) in _LAWS.items():
+        style = {"color": colour, "linestyle": line, "label": name, "linewidth": 1.2}
+        run = runs["push", law]
+        clearance.plot(run["time"], 1e3 * run["clearance"], **style)
+        force.plot(run["time"], run["force"], **style)
+        run = runs["brake", law]
+        brake.plot(run["time"], 1e3 * run["clearance"], **style)
+    _finish(clearance, "time [s]", "clearance [mm]", "A box pushed by 12 N, $\\mu$ = 0.5")
+    clearance.legend(frameon=False, fontsize="small", loc="upper left")
+    _finish(force, "time [s]", "normal force [N]", "The same: normal force in each step")
+    force.set_ylim(-5.0, 5 * _WEIGHT)
+    force.axhline(_WEIGHT, color="0.2", linewidth=0.8, linestyle=":", label="weight")
+    force.legend(frameon=False, fontsize="small", loc="upper right")
+    _finish(brake, "time [s]", "clearance [mm]", "The box at 2 m/s, $\\mu$ = 0.8, comes to rest")
+    _draw_creep(grip, rows)
+    save_figure(figure, path)
+    return figure
+
+
+def _finish(axes: Axes, x: str, y: str, title: str) -> None:
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.set_title(title, fontsize="medium")
+    draw_grid(axes)
+
+
+def _draw_creep(axes: Axes, rows: _Rows) -> None:
+    """Speed at which a held weight creeps, of every law and time step."""
+    steps = list(dict.fromkeys(select(rows, scene="grip")["dt"].tolist()))
+    width = 0.8 / len(_LAWS)
+    for k, (law, (colour, _, name)) in enumerate(_LAWS.items()):
+        speeds = []
+        for dt in steps:
+            run = select(rows, scene="grip", law=law, dt=dt)
+            late = run["time"] > 0.5 * run["time"][-1]
+            speeds.append(1e6 * abs(run["speed"][late].mean()))
+        axes.bar(np.arange(len(steps)) + (k - 1.5) * width, speeds, width, color=colour, label=name)
+    for k, dt in enumerate(steps):
+        bound = 1e6 * 1e-3 * dt * 9.81
+        label = r"$\sigma \mu\, \delta t\, g$" if k == 0 else None
+        axes.plot([k - 0.5, k + 0.5], [bound, bound], color="0.2", linestyle=":", label=label)
+    axes.set_yscale("log")
+    axes.set_xticks(np.arange(len(steps)), [f"$\\delta t$ = {1e3 * dt:g} ms" for dt in steps])
+    axes.set_ylabel("creep [um/s]")
+    axes.set_title("A weight of 0.2 kg held by friction", fontsize="medium")
+    axes.legend(frameon=False, fontsize="small")
+    draw_grid(axes)
