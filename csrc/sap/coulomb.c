@@ -12,8 +12,10 @@
 struct progress {
   struct sap_step step;
   double best; /* |D r| of w->kept */
-  int stale;   /* iterations since then */
-  int held;    /* solves with bounds held since then */
+  double mark; /* |D r| when it had last fallen by a tenth, */
+  int stale;   /* iterations since then, */
+  int held;    /* and solves with bounds held */
+  int bounded; /* has the round-off of the last evaluation been bounded? */
   int turned;  /* does the last direction tell of the next one? */
   enum sap_precision precision;
 };
@@ -69,6 +71,14 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
   return step;
 }
 
+/* after an iteration that led to this |D r| */
+static void note(struct progress *before, double gradient) {
+  const int falls = gradient < 0.9 * before->mark;
+  before->mark = falls ? gradient : before->mark;
+  before->stale = falls ? 0 : before->stale + 1;
+  before->held = falls ? 0 : before->held;
+}
+
 /* one convex solve with the bounds of the iterate */
 static void hold_bounds(struct sap_workspace *w, const struct sap_island *island,
                         const sap_settings *settings, struct progress *before,
@@ -76,24 +86,71 @@ static void hold_bounds(struct sap_workspace *w, const struct sap_island *island
   static const double share = 0.1;
   sap_solve_part(w, island, settings, SAP_FRICTION_LAGGED, share * error_of(&result->last), result);
   result->last = evaluate(w, island);
-  result->outcome = SAP_FRICTION_LIMIT;
+  result->tree = -1;
   before->turned = before->stale = 0;
   before->step = (struct sap_step){1, 0};
   ++before->held;
 }
 
-static int is_finite(const struct sap_evaluation *now) {
-  return isfinite(now->gradient) && isfinite(now->scale) && isfinite(now->cost);
+/* Is the iterate the last one? Keeps it where it is the best. */
+static int is_over(struct sap_workspace *w, const struct sap_island *island,
+                   const sap_settings *settings, struct progress *before,
+                   struct sap_newton_result *result) {
+  enum { MOST_HELD = 8 };
+  struct sap_evaluation *now = &result->last;
+  if (now->gradient <= sap_tolerance(w, settings, now)) {
+    before->bounded = sap_conclude(w, island, settings, now);
+  }
+  sap_record(w, island, result->iterations, &before->step, 0, now);
+  if (!(isfinite(now->gradient) && isfinite(now->scale) && isfinite(now->cost))) {
+    result->outcome = SAP_NON_FINITE;
+    return 1;
+  }
+  if (now->gradient < before->best) {
+    before->best = now->gradient;
+    sap_copy(w->kept, w->v, island);
+  }
+  if (now->gradient <= sap_tolerance(w, settings, now)) {
+    result->outcome = SAP_CONVERGED;
+    return 1;
+  }
+  if (sap_is_faint(now) && sap_is_round_off(w, island, now)) {
+    result->outcome = SAP_CONVERGED;
+    before->bounded = 1;
+    return 1;
+  }
+  result->outcome = SAP_FRICTION_LIMIT;
+  return result->iterations >= settings->max_iterations || before->held == MOST_HELD;
+}
+
+/* away from convergence the best iterate counts, and nothing that steps have summed up */
+static void conclude(struct sap_workspace *w, const struct sap_island *island,
+                     const sap_settings *settings, const struct progress *before,
+                     struct sap_newton_result *result) {
+  if (result->outcome != SAP_CONVERGED) {
+    sap_copy(w->v, w->kept, island);
+    w->pool.friction = SAP_FRICTION_COULOMB;
+    result->last = sap_verify(w, island);
+  }
+  if (result->outcome == SAP_STALLED &&
+      result->last.gradient <= sap_tolerance(w, settings, &result->last)) {
+    result->outcome = SAP_CONVERGED;
+  } else if (result->outcome == SAP_CONVERGED && before->bounded) {
+    return;
+  }
+  sap_bound_error(w, island);
 }
 
 struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
                                      const sap_settings *settings) {
-  enum { STALE = 8, MOST_HELD = 8 };
+  enum { STALE = 8 };
   static const double rough = 0.3;
   struct sap_newton_result result = {.outcome = SAP_FRICTION_LIMIT, .tree = -1};
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
-  struct progress before = {
-      .step = {1, 0}, .best = INFINITY, .precision = sap_choose_precision(island, settings)};
+  struct progress before = {.step = {1, 0},
+                            .best = INFINITY,
+                            .mark = INFINITY,
+                            .precision = sap_choose_precision(island, settings)};
   const int32_t work =
       island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
   sap_refresh(w, island);
@@ -101,38 +158,14 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   if (error_of(&result.last) > settings->start_threshold) {
     sap_solve_part(w, island, settings, SAP_FRICTION_CONVEX, rough, &result);
     result.last = evaluate(w, island);
+    result.tree = -1;
   }
-  int bounded = 0;
-  for (result.outcome = SAP_FRICTION_LIMIT;; ++result.iterations) {
-    if (sap_interrupted(&w->lookout, work)) {
+  sap_copy(w->kept, w->v, island);
+  for (; !sap_interrupted(&w->lookout, work); ++result.iterations) {
+    if (is_over(w, island, settings, &before, &result)) {
       break;
     }
-    if (result.last.gradient <= sap_tolerance(w, settings, &result.last)) {
-      bounded = sap_conclude(w, island, settings, &result.last);
-    }
-    sap_record(w, island, result.iterations, &before.step, 0, &result.last);
     sap_lap(&watch, &result.assembly_seconds);
-    if (!is_finite(&result.last)) {
-      result.outcome = SAP_NON_FINITE;
-      break;
-    }
-    if (result.last.gradient < before.best) {
-      before.best = result.last.gradient;
-      before.held = 0;
-      sap_copy(w->kept, w->v, island);
-    }
-    if (result.last.gradient <= sap_tolerance(w, settings, &result.last)) {
-      result.outcome = SAP_CONVERGED;
-      break;
-    }
-    if (sap_is_faint(&result.last) && sap_is_round_off(w, island, &result.last)) {
-      result.outcome = SAP_CONVERGED;
-      bounded = 1;
-      break;
-    }
-    if (result.iterations >= settings->max_iterations || before.held == MOST_HELD) {
-      break;
-    }
     const int32_t node = find_direction(w, island, settings, &before, &watch, &result);
     if (node >= 0) {
       result.outcome = SAP_BREAKDOWN;
@@ -143,20 +176,17 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
     before.turned = 1;
     result.trials += before.step.trials;
     sap_lap(&watch, &result.line_search_seconds);
-    before.stale = result.last.gradient < before.best ? 0 : before.stale + 1;
-    if (before.step.alpha == 0 || before.stale == STALE) {
-      hold_bounds(w, island, settings, &before, &result);
+    note(&before, result.last.gradient);
+    if (before.step.alpha > 0 && before.stale < STALE) {
+      continue;
     }
+    if (before.best <= sap_bound_error(w, island)) {
+      result.outcome = SAP_STALLED;
+      break;
+    }
+    hold_bounds(w, island, settings, &before, &result);
   }
-  if (result.outcome != SAP_CONVERGED) {
-    sap_copy(w->v, w->kept, island);
-    w->pool.friction = SAP_FRICTION_COULOMB;
-    result.last = sap_verify(w, island);
-    bounded = 0;
-  }
-  if (!bounded) {
-    sap_bound_error(w, island);
-  }
+  conclude(w, island, settings, &before, &result);
   result.coulomb_gradient = result.last.gradient;
   return result;
 }
