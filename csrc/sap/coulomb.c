@@ -180,7 +180,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
     if (before.step.alpha > 0 && before.stale < STALE) {
       continue;
     }
-    if (before.best <= sap_bound_error(w, island)) {
+    if (before.held > 0 && before.best <= sap_bound_error(w, island)) {
       result.outcome = SAP_STALLED;
       break;
     }

@@ -9,9 +9,9 @@
  * symmetric. The full step is taken where |D r| falls; else the step goes to the minimum, along the
  * same direction, of the convex cost with the bounds held at those of the iterate. So far from the
  * solution costs are compared, which stiff contacts that come and go do not upset as they do
- * gradients; near to it the steps are full, and converge fast. Where eight iterations find no smaller
- * |D r|, or dv leads up, the bounds are held for one convex solve: a step of the fixed point b = mu
- * gamma_n(b), and on from there.
+ * gradients; near to it the steps are full, and converge fast. Where eight iterations do not lower |D r|
+ * by a tenth, or dv leads up, the bounds are held for one convex solve: a step of the fixed point b =
+ * mu gamma_n(b), and on from there.
  *
  * The start is a rough solution with convex friction, unless the guess is close already, so that
  * nothing but the velocity is remembered from one solve to the next. |D r| over the scale of (20) is

@@ -12,8 +12,8 @@ normal velocity and not the other way round, and of -dgamma/dv_c
 comes to G, unsymmetric. (A + J^T (G + U) J) dv = -r is solved by GMRES, with the Cholesky factor of
 A + J^T G J as its preconditioner. The full step is taken where |D r| falls; else the step goes to
 the minimum, along the same direction, of the convex cost with the bounds held at those of the
-iterate. Where eight iterations find no smaller |D r|, or dv leads up, the bounds are held for one
-convex solve: a step of the fixed point b = mu gamma_n(b), and on from there.
+iterate. Where eight iterations do not lower |D r| by a tenth, or dv leads up, the bounds are held
+for one convex solve: a step of the fixed point b = mu gamma_n(b), and on from there.
 
 The start is a rough solution with convex friction, unless the guess is close already. |D r| over
 the scale of (20) is e_c, and (20) the criterion. Nothing is proved of the number or of the approach
@@ -35,7 +35,7 @@ from .direction import blend, predict
 from .disk_pool import DiskPool
 from .krylov import gmres
 from .line_search import exact
-from .newton import Newton, Run, nothing_moves
+from .newton import Newton, Run, nothing_moves, round_off
 from .objective import Objective, Point
 from .pools import Dual
 
@@ -56,8 +56,8 @@ DESCENT = 0.9
 SHARE = 0.1
 """Of e_c: e_m of a convex solve with bounds held."""
 
-STALE, MOST_HELD = 8, 20
-"""Iterations without a smaller |D r| before bounds are held, and how often in a row."""
+STALE, MOST_HELD = 8, 8
+"""Iterations that do not lower |D r| by a tenth before bounds are held, and how often in a row."""
 
 KRYLOV, KRYLOV_TOLERANCE = 12, 1e-2
 """Products and accuracy of a direction: an inexact Newton method."""
@@ -128,7 +128,8 @@ class Coulomb:
         self.newton = Newton(objective, settings, n_islands)  # its stopping rule and factor
         self.dual: tuple[Dual | None, ...] = (None,) * len(objective.pools)
         self.turned = False  # does the last direction tell of the next one?
-        self.stale = self.held = 0  # iterations and held solves since the best iterate
+        self.mark = np.inf  # |D r| when it had last fallen by a tenth
+        self.stale = self.held = 0  # iterations and held solves since then
 
     def at(self, v: Array) -> Point:
         """r and the impulses of Coulomb's law at v."""
@@ -149,7 +150,7 @@ class Coulomb:
             run.records.append((self.parts.island, run.iterations, trials, step, point.cost, 0.0,
                                 point.momentum_error))  # fmt: skip
             if point.gradient_norm < best.gradient_norm:
-                best, self.held = point, 0
+                best = point
             status = self.outcome(point)
             if status is not None:
                 break
@@ -160,12 +161,24 @@ class Coulomb:
                 break
             point, alpha, trials = self.advance(point, dv)
             run.trials += trials
-            self.stale = 0 if point.gradient_norm < best.gradient_norm else self.stale + 1
+            self.note(point)
             if alpha == 0.0 or self.stale == STALE:
+                if self.held > 0 and best.gradient_norm <= round_off(self.objective, point):
+                    status = Status.stalled
+                    break
                 point, alpha, trials = self.hold(point), 1.0, 0
             run.iterations += 1
+        if status == Status.stalled and best.gradient_norm <= self.newton.tolerance(best):
+            status = Status.converged
         run.status, run.point = status, point if status == Status.converged else best
         return run
+
+    def note(self, point: Point) -> None:
+        """Count the iteration that led to this point."""
+        if point.gradient_norm < DESCENT * self.mark:
+            self.mark, self.stale, self.held = point.gradient_norm, 0, 0
+        else:
+            self.stale += 1
 
     def outcome(self, point: Point) -> Status | None:
         """How the iterations end at this point; None where they go on."""

@@ -66,8 +66,12 @@ def nothing_moves(objective: Objective, point: Point) -> bool:
     """
     if point.scale**2 > EPS * abs(point.cost):
         return False
-    error = np.linalg.norm(objective.D * gradient_round_off(objective, point))
-    return bool(max(point.gradient_norm, point.scale) <= error)
+    return max(point.gradient_norm, point.scale) <= round_off(objective, point)
+
+
+def round_off(objective: Objective, point: Point) -> float:
+    """Bound on the rounding errors of |D grad|."""
+    return float(np.linalg.norm(objective.D * gradient_round_off(objective, point)))
 
 
 class Newton:
