@@ -47,8 +47,8 @@ _BOX = """<mujoco><option timestep="{dt}" cone="elliptic"/><worldbody>
   <geom name="moved" type="box" size=".05 .05 .01" mass="2" friction="{mu}"/></body>
   </worldbody></mujoco>"""
 
-_GRIP = """<mujoco><option timestep="{dt}" cone="elliptic"/><default><geom friction="{mu}"/></default>
-  <worldbody>
+_GRIP = """<mujoco><option timestep="{dt}" cone="elliptic"/>
+  <default><geom friction="{mu}"/></default><worldbody>
   <body name="left" pos="-.04 0 0"><joint name="left" type="slide" axis="1 0 0"/>
     <geom type="box" size=".02 .03 .03" mass=".5"/></body>
   <body name="right" pos=".04 0 0"><joint name="right" type="slide" axis="-1 0 0"/>
