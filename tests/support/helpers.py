@@ -299,7 +299,8 @@ def random_problem(rng, sizes=(6, 6, 1, 9, 6, 3), contacts=20, *, touched=None, 
 def random_spinning_problem(rng, share=0.6, **options):
     """A random problem; about this share of its contacts have torsional and rolling friction.
 
-    A third of the lengths mu_k are 0.
+    A third of the lengths mu_k are 0. Half of the contacts are pressed together, so that some of
+    them stick in all that they resist.
     """
     problem = random_problem(rng, **options)
     contact = np.flatnonzero(rng.random(problem.n_contacts) < share).astype(np.int32)
@@ -309,6 +310,7 @@ def random_spinning_problem(rng, share=0.6, **options):
     return rebuild(
         problem,
         mu=mu,
+        v_hat_n=problem.v_hat_n + 3.0 * (rng.random(problem.n_contacts) < 0.5),
         spin_contact=contact,
         spin_J=rng.standard_normal(sum(J.size for pair in blocks for J in pair if J is not None)),
         spin_mu=rng.uniform(0.01, 1.0, (len(contact), 3)) * (rng.random((len(contact), 3)) < 2 / 3),

@@ -39,8 +39,8 @@ int sapwood_result_allocate(sapwood_result *result, const sap_problem *problem,
   }
   if (problem->spin != NULL) {
     npy_intp spins[2] = {problem->spin->n, 3};
-    result->spin_gamma = (PyArrayObject *)PyArray_ZEROS(2, spins, NPY_DOUBLE, 0);
-    result->spin_v_c = (PyArrayObject *)PyArray_ZEROS(2, spins, NPY_DOUBLE, 0);
+    result->spin_gamma = (PyArrayObject *)PyArray_SimpleNew(2, spins, NPY_DOUBLE);
+    result->spin_v_c = (PyArrayObject *)PyArray_SimpleNew(2, spins, NPY_DOUBLE);
     if (result->spin_gamma == NULL || result->spin_v_c == NULL) {
       sapwood_result_clear(result);
       return -1;

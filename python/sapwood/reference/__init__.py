@@ -8,6 +8,7 @@ not to be fast.
     contact         projection, cost and Hessian of a contact                    (18), (29)-(33)
     barrier         barriers around them: the rigid core
     disk            friction with a bound of its own, and without gliding
+    wide            both with torsional and rolling friction
     clamp           impulse, cost and derivative of every other kind of constraint
     pools           what the objective asks of a kind
     regularization  physical parameters to R and v_hat                           (21), (22)
@@ -45,6 +46,8 @@ from .regularization import (
     regularize_group,
 )
 from .solver import SapSolver, solve
+from .wide import lift_impulse, lift_matrix, radial, radial_step
+from .wide_pool import WidePool
 
 __all__ = [
     "BlockCholesky",
@@ -66,6 +69,7 @@ __all__ = [
     "SapSolver",
     "Solution",
     "Status",
+    "WidePool",
     "clamp",
     "clamp_cost_difference",
     "constraint_inverse_mass",
@@ -79,9 +83,13 @@ __all__ = [
     "gradient_round_off",
     "islands",
     "junction_tree",
+    "lift_impulse",
+    "lift_matrix",
     "minimum_degree",
     "project",
     "project_disk",
+    "radial",
+    "radial_step",
     "regularize",
     "regularize_group",
     "solve",

@@ -24,12 +24,11 @@ class BarrierPool(ContactPool):
     """
 
     def __init__(
-        self, problem: ContactProblem, chosen: NDArray[np.bool_], soft_norm: float = 0.0
+        self, problem: ContactProblem, members: NDArray[np.intp], soft_norm: float = 0.0
     ) -> None:
-        super().__init__(problem, chosen, soft_norm)
+        super().__init__(problem, members, soft_norm)
         if problem.core is None or problem.kappa is None or problem.core_lambda is None:
             raise ValueError("no contact of the problem has a core")
-        self.members = np.flatnonzero(chosen[problem.tree_a])
         n, kappa = len(self.members), problem.kappa[self.members]
         of = barrier(problem.core[self.members], kappa, problem.core_lambda[self.members], (n,))
         self.kappa_problem = of.kappa

@@ -38,6 +38,7 @@ from .line_search import exact
 from .newton import Newton, Run, nothing_moves, round_off
 from .objective import Objective, Point
 from .pools import Dual
+from .wide_pool import WidePool
 
 Array = NDArray[np.float64]
 
@@ -68,14 +69,16 @@ def minimize_lagged(
 ) -> Run:
     """One convex solve with the bounds held; those that are not known from a rough one before."""
     parts = Parts(objective, settings, island, n_islands)
-    pool, bound = parts.pool, parts.pool.bound
-    unknown = np.isnan(bound)
-    if np.any(unknown):
-        pool.friction = "convex"
+    disks = objective.disks
+    bounds = [law.bound for law in disks]
+    if any(np.any(np.isnan(bound)) for bound in bounds):
+        objective.let_act("convex")
         parts.solve(v, LAGGED_ROUGH)
-        bound = np.where(unknown, pool.mu * parts.run.point.gamma[0][:, 2], bound)
-        v = parts.run.point.v
-    pool.friction, pool.bound = "lagged", bound
+        v, contacts = parts.run.point.v, objective.contact_parts(parts.run.point)
+        found = [law.mu * part.state.gamma[:, 2] for law, part in zip(disks, contacts, strict=True)]
+        bounds = [np.where(np.isnan(b), f, b) for b, f in zip(bounds, found, strict=True)]
+    for law, bound in zip(disks, bounds, strict=True):
+        law.friction, law.bound = "lagged", bound
     parts.solve(v)
     return parts.run
 
@@ -87,21 +90,30 @@ def minimize_coulomb(
     return Coulomb(objective, settings, island, n_islands).solve(v)
 
 
+def coupling(objective: Objective, point: Point) -> tuple[Array, ...]:
+    """U (n, r, r) of each pool, which is 0 for rows."""
+    return tuple(
+        pool.coupling(part.y)
+        if isinstance(pool, DiskPool | WidePool)
+        else np.zeros(part.state.G.shape)
+        for pool, part in zip(objective.pools, point.parts, strict=True)
+    )
+
+
 class Parts:
     """Convex solves one after the other, which share the limit of iterations."""
 
     def __init__(
         self, objective: Objective, settings: SapSettings, island: int, n_islands: int
     ) -> None:
-        pool = objective.pools[0]
-        if not isinstance(pool, DiskPool):
+        if not objective.disks:
             raise TypeError("the contacts of the objective are under another law")
-        self.objective, self.pool, self.settings = objective, pool, settings
+        self.objective, self.settings = objective, settings
         self.island, self.n_islands = island, n_islands
         self.run = Run(objective.point(objective.v_star), Status.converged, -1, 0, 0, [], 0)
 
     def solve(self, v: Array, tolerance: float = 0.0) -> None:
-        """Minimise with friction as the pool has it, to e_m <= tolerance at least."""
+        """Minimise with friction as it acts at present, to e_m <= tolerance at least."""
         run, settings = self.run, self.settings
         rest = dataclasses.replace(
             settings,
@@ -123,7 +135,7 @@ class Coulomb:
         self, objective: Objective, settings: SapSettings, island: int = 0, n_islands: int = 1
     ) -> None:
         self.parts = Parts(objective, settings, island, n_islands)
-        self.objective, self.pool, self.run = objective, self.parts.pool, self.parts.run
+        self.objective, self.run = objective, self.parts.run
         self.settings = settings
         self.newton = Newton(objective, settings, n_islands)  # its stopping rule and factor
         self.dual: tuple[Dual | None, ...] = (None,) * len(objective.pools)
@@ -133,14 +145,14 @@ class Coulomb:
 
     def at(self, v: Array) -> Point:
         """r and the impulses of Coulomb's law at v."""
-        self.pool.friction = "coulomb"
+        self.objective.let_act("coulomb")
         return self.objective.point(v)
 
     def solve(self, v: Array) -> Run:
         """Iterate from v."""
         run, point = self.run, self.at(v)
         if point.momentum_error > self.settings.start_threshold:
-            self.pool.friction = "convex"
+            self.objective.let_act("convex")
             self.parts.solve(v, ROUGH)
             point = self.at(run.point.v)
 
@@ -197,19 +209,22 @@ class Coulomb:
         objective, newton = self.objective, self.newton
         turning = self.settings.turning and self.turned and point.momentum_error > TURNING_ABOVE
         G = blend(objective, point, self.dual) if turning else point.G
-        U = self.pool.coupling(point.parts[0].y)
-        rows = [np.zeros_like(gamma) for gamma in point.gamma[1:]]
+        U = coupling(objective, point)
 
         def times(x: Array) -> Array:
             """(I + H^-1 J^T U J) x."""
-            coupled = np.einsum("ijk,ik->ij", U, objective.times_J(x)[0])
-            if not np.any(coupled):
+            coupled = [
+                np.einsum("ijk,ik->ij", U_k, x_c)
+                for U_k, x_c in zip(U, objective.times_J(x), strict=True)
+            ]
+            if not any(np.any(gamma) for gamma in coupled):
                 return x
-            return x + newton.solve_again(G, objective.times_J_transposed([coupled, *rows]))
+            return x + newton.solve_again(G, objective.times_J_transposed(coupled))
 
         dv = newton.solve_system(G, -point.gradient)
         dv = gmres(times, dv, objective.D**-2, KRYLOV_TOLERANCE, KRYLOV)
-        self.dual = predict(objective, point.gamma, [G[0] + U, *G[1:]], objective.times_J(dv))
+        both = [G_k + U_k for G_k, U_k in zip(G, U, strict=True)]
+        self.dual = predict(objective, point.gamma, both, objective.times_J(dv))
         self.turned = True
         return dv
 
@@ -222,7 +237,7 @@ class Coulomb:
         after = self.at(point.v + dv)
         if after.gradient_norm <= DESCENT * point.gradient_norm:
             return after, 1.0, 1
-        self.pool.hold(point.parts[0].y)
+        self.objective.hold(point)
         line = self.objective.line(point, dv)
         slope, _ = line.derivatives(0.0)
         if not slope < 0.0:
@@ -232,7 +247,7 @@ class Coulomb:
 
     def hold(self, point: Point) -> Point:
         """The minimiser with bounds held at those of the point."""
-        self.pool.hold(point.parts[0].y)
+        self.objective.hold(point)
         self.parts.solve(point.v, SHARE * point.momentum_error)
         self.turned, self.stale, self.held = False, 0, self.held + 1
         return self.at(self.run.point.v)

@@ -20,7 +20,7 @@ class DiskPool(ContactPool):
 
     Parameters
     ----------
-    problem, chosen, soft_norm
+    problem, members, soft_norm
         As of ContactPool.
     friction : {"convex", "lagged", "coulomb"}
         How friction acts at present: by the law of ContactPool, which finds a start and bounds;
@@ -31,15 +31,14 @@ class DiskPool(ContactPool):
     def __init__(
         self,
         problem: ContactProblem,
-        chosen: NDArray[np.bool_],
+        members: NDArray[np.intp],
         soft_norm: float = 0.0,
         friction: Friction = "lagged",
     ) -> None:
-        super().__init__(problem, chosen, soft_norm)
-        self.members = np.flatnonzero(chosen[problem.tree_a])
+        super().__init__(problem, members, soft_norm)
         self.friction = friction
         known = problem.friction_bound
-        self.bound = np.full(self.members.size, np.nan) if known is None else known[self.members]
+        self.bound = np.full(members.size, np.nan) if known is None else known[members]
 
     def coulomb_bound(self, y: Array) -> Array:
         """mu gamma_n (n) at y."""

@@ -14,6 +14,7 @@ from sapwood.settings import Friction
 from .barrier_pool import BarrierPool
 from .disk_pool import DiskPool
 from .pools import ContactPool, Pool, RowPool, State
+from .wide_pool import WidePool
 
 Array = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ class Point:
     """Everything the solver wants to know at one velocity."""
 
     v: Array  # (nv)
-    parts: tuple[Part, ...]  # the contacts, then every group of constraints
+    parts: tuple[Part, ...]  # the contacts in one or two pools, then every group of constraints
     cost: float
     gradient: Array  # (nv)
     gradient_norm: float  # |D grad|, root joules
@@ -65,20 +66,37 @@ class Point:
         return all(bool(np.all(np.isfinite(x))) for x in values)
 
 
+def law_of(
+    problem: ContactProblem, members: NDArray[np.intp], soft_norm: float, friction: Friction
+) -> ContactPool:
+    """Some contacts of a problem under their law of three rows."""
+    if friction == "convex":
+        return ContactPool(problem, members, soft_norm)
+    return DiskPool(problem, members, soft_norm, friction)
+
+
 def contacts_of(
     problem: ContactProblem, chosen: NDArray[np.bool_], soft_norm: float, friction: Friction
-) -> ContactPool:
-    """The contacts of a problem under their law."""
-    if problem.core is None:
-        if friction == "convex":
-            return ContactPool(problem, chosen, soft_norm)
-        return DiskPool(problem, chosen, soft_norm, friction)
-    if friction != "convex":
+) -> tuple[ContactPool | WidePool, ...]:
+    """The contacts of a problem under their laws; those that resist turning come last."""
+    spins = np.zeros(problem.n_contacts, dtype=bool)
+    if problem.spin_contact is not None:
+        spins[problem.spin_contact] = True
+    here = chosen[problem.tree_a]
+    plain, wide = np.flatnonzero(here & ~spins), np.flatnonzero(here & spins)
+    if problem.core is not None and friction != "convex":
         i = int(np.flatnonzero(problem.core)[0])
         raise ValueError(
             f"core[{i}] = {problem.core[i]}: needs convex friction: a core is one of the whole cone"
         )
-    return BarrierPool(problem, chosen, soft_norm)
+    first = (
+        law_of(problem, plain, soft_norm, friction)
+        if problem.core is None
+        else BarrierPool(problem, plain, soft_norm)
+    )
+    if not wide.size:
+        return (first,)
+    return first, WidePool(problem, law_of(problem, wide, soft_norm, friction))
 
 
 class Objective:
@@ -115,10 +133,8 @@ class Objective:
         chosen = np.zeros(problem.n_trees, dtype=bool)
         chosen[list(self.trees)] = True
         rows = [RowPool(problem, k, chosen) for k in range(len(problem.constraints))]
-        self.pools: tuple[Pool, ...] = (
-            contacts_of(problem, chosen, soft_norm, friction),
-            *rows,
-        )
+        self.contacts = contacts_of(problem, chosen, soft_norm, friction)
+        self.pools: tuple[Pool, ...] = (*self.contacts, *rows)
 
         # where the velocities of each tree lie here and in the problem
         self.at: dict[int, slice] = {}
@@ -136,6 +152,26 @@ class Objective:
         self.v_star = np.asarray(problem.v_star)[self.velocities]
         diagonals = [np.diag(A) for A in self.A.values()]
         self.D = 1.0 / np.sqrt(np.concatenate(diagonals)) if diagonals else np.zeros(0)  # (19)
+
+    @property
+    def disks(self) -> tuple[DiskPool, ...]:
+        """The laws of contacts, pool by pool, where friction is not convex; else none."""
+        laws = (pool.law if isinstance(pool, WidePool) else pool for pool in self.contacts)
+        return tuple(law for law in laws if isinstance(law, DiskPool))
+
+    def let_act(self, friction: Friction) -> None:
+        """Let friction act so from now on, where it is not convex for good."""
+        for law in self.disks:
+            law.friction = friction
+
+    def hold(self, point: Point) -> None:
+        """Hold the bounds of friction at mu gamma_n of a point from now on."""
+        for law, part in zip(self.disks, self.contact_parts(point), strict=True):
+            law.hold(part.y)
+
+    def contact_parts(self, point: Point) -> tuple[Part, ...]:
+        """The contacts of a point, pool by pool."""
+        return point.parts[: len(self.contacts)]
 
     def times_A(self, x: Array) -> Array:
         """A x."""

@@ -129,23 +129,30 @@ class Everywhere:
         return 0
 
 
+def projection_error(y: Array, e: Array, R: Array) -> Array:
+    """Bound (n, r) the error of gamma, from errors e (n, r) of v_hat - v_c and from round-off.
+
+    The projection is nonexpansive in the norm of R (16): |e|_{R^-1} + a few eps |y|_R.
+    """
+    norm = np.sqrt(np.sum(e**2 / R, axis=1))
+    norm += 8.0 * EPS * np.sqrt(np.sum(y**2 * R, axis=1))
+    return np.asarray(norm[:, None] / np.sqrt(R))
+
+
 class ContactPool(Everywhere):
-    """Frictional contacts of a problem on the chosen trees, (18) and (29)-(33).
+    """Frictional contacts of a problem, (18) and (29)-(33).
 
     Parameters
     ----------
     problem : ContactProblem
-    chosen : (n_trees) bool array
-        Trees that take part; a contact takes part with its first one.
+    members : array of int (n)
+        Which of its contacts.
     soft_norm : float
         eps_s, N s.
     """
 
-    def __init__(
-        self, problem: ContactProblem, chosen: NDArray[np.bool_], soft_norm: float = 0.0
-    ) -> None:
-        members = np.flatnonzero(chosen[problem.tree_a])
-        self.soft_norm = soft_norm
+    def __init__(self, problem: ContactProblem, members: Index, soft_norm: float = 0.0) -> None:
+        self.members, self.soft_norm = members, soft_norm
         self.mu = np.asarray(problem.mu)[members]
         self.R_t = np.asarray(problem.R_t)[members]
         self.R_n = np.asarray(problem.R_n)[members]
@@ -202,11 +209,9 @@ class ContactPool(Everywhere):
         return G
 
     def impulse_error(self, y: Array, state: State, e: Array) -> Array:
-        """The projection is nonexpansive in the norm of R (16): |e|_{R^-1} + a few eps |y|_R."""
+        """See `projection_error`."""
         del state
-        norm = np.sqrt(np.sum(e**2 / self.R, axis=1))
-        norm += 8.0 * EPS * np.sqrt(np.sum(y**2 * self.R, axis=1))
-        return np.asarray(norm[:, None] / np.sqrt(self.R))
+        return projection_error(y, e, self.R)
 
     def complementarity(self, y: Array, state: State) -> Array:
         """|g . gamma| with g = R (gamma - y)."""

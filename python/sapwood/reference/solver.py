@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +18,10 @@ from .barrier_pool import BarrierPool
 from .certificate import velocity_error_bound
 from .coulomb import minimize_coulomb, minimize_lagged
 from .direction import solve_hessian
-from .disk_pool import DiskPool
 from .graph import islands, touching
 from .newton import minimize_with_barriers
 from .objective import Objective, Point
+from .wide_pool import WidePool
 
 HISTORY_DTYPE = np.dtype(
     [
@@ -79,21 +79,23 @@ def solve(
             bounds.append(velocity_error_bound(objective, run.point))
             if isinstance(objective.pools[0], BarrierPool):
                 kappa[objective.pools[0].members] = objective.pools[0].barrier.kappa
-            if isinstance(objective.pools[0], DiskPool):
-                friction_bound[objective.pools[0].members] = objective.pools[0].bound
+            for law in objective.disks:
+                friction_bound[law.members] = law.bound
 
         touched = np.flatnonzero(island >= 0)
         whole = Objective(problem, touched, settings.soft_norm, settings.friction)
         core_scale = None
         if isinstance(whole.pools[0], BarrierPool):
             whole.pools[0].use(kappa)
-            core_scale = whole.pools[0].core_scale
-        if isinstance(whole.pools[0], DiskPool):
-            whole.pools[0].bound = friction_bound[whole.pools[0].members]
+            core_scale = np.ones(problem.n_contacts)
+            core_scale[whole.pools[0].members] = whole.pools[0].core_scale
+        for law in whole.disks:
+            law.bound = friction_bound[law.members]
         point = whole.point(v[whole.velocities])
         e_c = coulomb_error(whole, point)
         e_mu = complementarity_error(whole, point)
-    contacts, *rows = point.parts
+    contacts = gather_contacts(problem, whole, point)
+    rows = point.parts[len(whole.contacts) :]
     bound = float(np.linalg.norm(bounds))
     worst = max(runs, key=lambda run: int(run.status), default=None)
     status = Status.converged if worst is None else worst.status
@@ -107,9 +109,7 @@ def solve(
         history = np.array([r for run in runs for r in run.records], dtype=HISTORY_DTYPE)
     return Solution(
         v=v,
-        gamma=contacts.state.gamma,
-        v_c=contacts.v_c,
-        regions=cast("NDArray[np.int8]", contacts.state.regions),
+        **contacts,
         constraints=tuple(
             ConstraintSolution(
                 part.state.gamma[:, 0],
@@ -137,6 +137,31 @@ def solve(
     )
 
 
+def gather_contacts(problem: ContactProblem, objective: Objective, point: Point) -> dict[str, Any]:
+    """What a solution says of contacts, in the order of the problem."""
+    n = problem.n_contacts
+    gamma, v_c, regions = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n, dtype=np.int8)
+    spin_gamma = None if problem.spin_contact is None else np.zeros((problem.n_spins, 3))
+    for pool, part in zip(objective.contacts, objective.contact_parts(point), strict=True):
+        gamma[pool.members] = part.state.gamma[:, :3]
+        v_c[pool.members] = part.v_c[:, :3]
+        regions[pool.members] = cast("NDArray[np.int8]", part.state.regions)
+        if isinstance(pool, WidePool) and spin_gamma is not None:
+            spin_gamma[pool.spins] = pool.own(part.state.gamma)
+    spin_v_c = None
+    if spin_gamma is not None:
+        v = np.array(problem.v_star)
+        v[objective.velocities] = point.v
+        spin_v_c = (problem.spin_jacobian() @ v).reshape(-1, 3)
+    return {
+        "gamma": gamma,
+        "v_c": v_c,
+        "regions": regions,
+        "spin_gamma": spin_gamma,
+        "spin_v_c": spin_v_c,
+    }
+
+
 def complementarity_error(objective: Objective, point: Point) -> float:
     """e_mu (25): the mean over contacts and rows of |g_i . gamma_i|, over |l_p|."""
     products = [
@@ -151,12 +176,12 @@ def complementarity_error(objective: Objective, point: Point) -> float:
 
 def coulomb_error(objective: Objective, point: Point) -> float:
     """e_c: the r of Coulomb's law in place of the gradient of e_m; NaN where friction is convex."""
-    pool = objective.pools[0]
-    if not isinstance(pool, DiskPool):
+    if not objective.disks:
         return float("nan")
-    given, pool.friction = pool.friction, "coulomb"
+    given = objective.disks[0].friction
+    objective.let_act("coulomb")
     r = objective.point(point.v).gradient_norm
-    pool.friction = given
+    objective.let_act(given)
     return dataclasses.replace(point, gradient_norm=r).momentum_error
 
 
@@ -197,8 +222,8 @@ class SapSolver:
         """
         objective = self._objective(problem)
         point = objective.point(v)
-        if isinstance(objective.pools[0], DiskPool) and self.settings.friction == "coulomb":
-            objective.pools[0].hold(point.parts[0].y)
+        if self.settings.friction == "coulomb":
+            objective.hold(point)
         line = objective.line(point, dv)
         alpha = np.asarray(alpha, dtype=float)
         values = [(line.difference(a), *line.derivatives(a)) for a in alpha.ravel()]

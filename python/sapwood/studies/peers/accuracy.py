@@ -37,7 +37,7 @@ class Accuracy:
     def __init__(self, problem: ContactProblem) -> None:
         self._objective = Objective(problem, touched_trees(problem).tolist())
         self._v_ref = problem.v_ref
-        self._core = problem.core is not None
+        self._more = problem.core is not None or problem.n_spins > 0
 
     def momentum_error(self, v: Array) -> float:
         """e_m (24) of v (nv,) with the impulses of the laws; 0 where nothing is touched."""
@@ -67,7 +67,8 @@ class Accuracy:
         Raises
         ------
         ValueError
-            Impulses of contacts with rigid cores, which have another law than (15).
+            Impulses where contacts have rigid cores, whose law is another than (15), or resist
+            turning.
         """
         o = self._objective
         point = o.point(v[o.velocities])
@@ -78,8 +79,8 @@ class Accuracy:
             for pool, part in zip(o.pools, point.parts, strict=True)
         ]
         if gamma is not None:
-            if self._core:
-                raise ValueError("gamma: (25) is for contacts without a rigid core")
+            if self._more:
+                raise ValueError("gamma: (25) is for contacts without rigid core and spin")
             R, y = o.pools[0].R, point.parts[0].y
             impulses[0] = gamma
             costs[0] = np.sum(R * gamma**2, axis=1) / 2.0
