@@ -75,20 +75,22 @@ def _ratios(rows: Sequence[Row], base: Sequence[Row], value: Callable[[Row], flo
 
 
 def step_table(rows: Sequence[coulomb_steps.Row]) -> str:
-    """Iterations and time per step, and over those of the convex law."""
+    """Iterations and time per step, and over those of the convex law with contacts so listed."""
     lines = [
         [
-            "per step", "part", "law", "steps", "contacts", "iterations", "solve us", "step us",
+            "per step", "listed", "part", "law", "steps", "contacts", "islands", "iterations",
+            "solve us", "step us",
             "iterations/convex", "solve/convex", "step/convex", "unconverged", "largest e_c",
         ]
     ]  # fmt: skip
-    convex = {(row.scene, row.part): row for row in rows if row.law == CONVEX}
+    convex = {(row.scene, row.listed, row.part): row for row in rows if row.law == CONVEX}
     for row in rows:
-        base = convex[row.scene, row.part]
+        base = convex[row.scene, row.listed, row.part]
         lines.append(
             [
-                row.scene, row.part, row.law, str(row.steps), digits(row.contacts),
-                digits(row.total_iterations), digits(1e6 * row.solve), digits(1e6 * row.step),
+                row.scene, row.listed, row.part, row.law, str(row.steps), digits(row.contacts),
+                digits(row.islands), digits(row.total_iterations), digits(1e6 * row.solve),
+                digits(1e6 * row.step),
                 digits(_over(row.total_iterations, base.total_iterations)),
                 digits(_over(row.solve, base.solve)), digits(_over(row.step, base.step)),
                 str(row.unconverged), "-" if math.isnan(row.error) else f"{row.error:.1e}",

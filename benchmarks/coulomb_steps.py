@@ -22,6 +22,7 @@ from sapwood.mujoco import Stepper
 from sapwood.settings import Friction
 
 LAWS: tuple[Friction, ...] = ("convex", "lagged", "coulomb")
+LISTED = {"overlapping": False, "speculative": True}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,11 +30,14 @@ class Row:
     """One law in one scene over one part of the simulation; means per step."""
 
     scene: str
+    listed: str
+    """which contacts there are: overlapping ones, or speculative, that would close in the step"""
     law: str
     part: str
     """all of it, or settled: the last second"""
     steps: int
     contacts: float
+    islands: float
     total_iterations: float
     """summed over islands"""
     solve: float
@@ -47,7 +51,7 @@ class Row:
 
 
 def measure(scene: str, seconds: float | None, repeat: int) -> list[Row]:
-    """Simulate with every law.
+    """Simulate with every law and list of contacts.
 
     Parameters
     ----------
@@ -62,36 +66,42 @@ def measure(scene: str, seconds: float | None, repeat: int) -> list[Row]:
     model = kind.make(size).compile()
     last = math.ceil(1.0 / model.opt.timestep)
     steps = math.ceil((kind.late(size) + 1.0 if seconds is None else seconds) / model.opt.timestep)
-    taken: dict[str, list[NDArray[np.void]]] = {law: [] for law in LAWS}
+    cases = [(listed, law) for listed in LISTED for law in LAWS]
+    taken: dict[tuple[str, str], list[NDArray[np.void]]] = {case: [] for case in cases}
     for _ in range(repeat):
-        for law in LAWS:
-            taken[law].append(_run(model, law, steps))
+        for listed, law in cases:
+            taken[listed, law].append(_run(model, law, LISTED[listed], steps))
     return [
-        _row(scene, law, part, taken[law], slice(first, None))
-        for law in LAWS
+        _row(scene, *case, part, taken[case], slice(first, None))
+        for case in cases
         for part, first in (("all", 0), ("settled", max(0, steps - last)))
     ]
 
 
-def _run(model: mujoco.MjModel, law: Friction, steps: int) -> NDArray[np.void]:
+def _run(model: mujoco.MjModel, law: Friction, speculative: bool, steps: int) -> NDArray[np.void]:
     data = mujoco.MjData(model)
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
     with warnings.catch_warnings():
         # steps without a solution are counted
         warnings.simplefilter("ignore", RuntimeWarning)
-        records: NDArray[np.void] = Stepper(model, friction=law).run(data, steps).records
+        stepper = Stepper(model, friction=law, speculative=speculative)
+        records: NDArray[np.void] = stepper.run(data, steps).records
     return records
 
 
-def _row(scene: str, law: str, part: str, runs: Sequence[NDArray[np.void]], of: slice) -> Row:
+def _row(
+    scene: str, listed: str, law: str, part: str, runs: Sequence[NDArray[np.void]], of: slice
+) -> Row:
     records = runs[0][of]
     return Row(
         scene=scene,
+        listed=listed,
         law=law,
         part=part,
         steps=len(records),
         contacts=float(records["contacts"].mean()),
+        islands=float(records["islands"].mean()),
         total_iterations=float(records["total_iterations"].mean()),
         solve=float(_least(runs, "solver_seconds")[of].mean()),
         step=float(_least(runs, "seconds")[of].mean()),

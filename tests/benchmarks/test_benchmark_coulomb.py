@@ -83,16 +83,22 @@ def test_steps_of_each_law():
     from benchmarks import coulomb_steps
 
     measured = coulomb_steps.measure("open-4", seconds=0.4, repeat=2)
-    cases = [(row.law, row.part) for row in measured]
-    assert cases == [(law, part) for law in coulomb_steps.LAWS for part in ("all", "settled")]
+    assert [(row.listed, row.law, row.part) for row in measured] == [
+        (listed, law, part)
+        for listed in ("overlapping", "speculative")
+        for law in coulomb_steps.LAWS
+        for part in ("all", "settled")
+    ]
     for row in measured:
         assert row.steps == 40
         assert row.contacts > 0.0
         assert 0.0 < row.solve < row.step
         assert row.unconverged == 0
         assert math.isnan(row.error) == (row.law == "convex")
+    contacts = {(row.listed, row.law): row.contacts for row in measured if row.part == "all"}
+    assert contacts["speculative", "convex"] > contacts["overlapping", "convex"]
     lines = coulomb_report.step_table(measured).splitlines()
-    assert len(lines) == 7
+    assert len(lines) == 13
     assert lines[1].split()[-5:] == ["1.00", "1.00", "1.00", "0", "-"]
 
 
