@@ -72,8 +72,8 @@ def count_work(problem: ContactProblem, solution: Solution) -> Work:
     TypeError
         `problem` is no ContactProblem.
     ValueError
-        The solution has no history, or is not one of this problem; or the problem has rigid cores
-        or groups of constraints, whose laws are not counted.
+        The solution has no history, or is not one of this problem; or the problem has rigid cores,
+        contacts that resist turning or groups of constraints, whose laws are not counted.
     MemoryError
         Where there is no room for the graph.
     """

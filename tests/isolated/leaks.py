@@ -36,6 +36,7 @@ ARRAYS |= {"J": J, "mu": mu, "phi0": np.zeros(N_TREES), "k": np.full(N_TREES, 1e
 ARRAYS |= {"tau_d": np.zeros(N_TREES)}
 PROBLEM = sapwood.ContactProblem(**ARRAYS, dt=0.01)
 ROWS = {"J": np.tile(np.eye(1, 10).ravel(), N_TREES), "tree_a": tree_a, "tree_b": tree_b}
+SPINS = {"spin_contact": tree_a, "spin_J": J, "spin_mu": np.full((N_TREES, 3), 1e-2)}
 SETTINGS = sapwood.SapSettings(record_history=True)
 SOLVER = sapwood.SapSolver(SETTINGS)
 FEW = dict(list(ARRAYS.items())[:7])
@@ -108,6 +109,24 @@ def construct_groups_wrongly() -> None:
     refused(lambda: SOLVER.solve(problem))
     refused(lambda: sapwood.clamp(mu, mu, 2.0, 1.0))
     sapwood.clamp(mu, mu, -1.0, 1.0)
+
+
+def construct_spins() -> None:
+    """Contacts that resist turning, and bounds: copied, solved, and refused at every point."""
+    problem = sapwood.ContactProblem(**ARRAYS, **SPINS, dt=0.01, friction_bound=mu)
+    solution = SOLVER.solve(pickle.loads(pickle.dumps(problem)))
+    pickle.loads(pickle.dumps(solution))
+    for name, array in SPINS.items():
+        wrong = np.full_like(array, -1 if array.dtype == np.int32 else np.nan)
+        for value in ("x", array[:-1], wrong, None):
+            refused(lambda n=name, v=value: with_spins(**{n: v}))
+    refused(lambda: with_spins(friction_bound=-mu))
+    refused(lambda: with_spins(mu=0.0 * mu))
+
+
+def with_spins(**changes: object) -> sapwood.ContactProblem:
+    """The problem with contacts that resist turning."""
+    return sapwood.ContactProblem(**{**ARRAYS, **SPINS, **changes}, dt=0.01)
 
 
 def with_groups(*groups: object) -> sapwood.ContactProblem:
@@ -208,7 +227,7 @@ def leak_on_purpose(kept: list[object] = []) -> None:  # noqa: B006
 def main() -> int:
     """Run all scenarios."""
     scenarios = [construct, construct_wrongly, construct_groups, construct_groups_wrongly]
-    scenarios += [solve, solve_wrongly, solve_many, evaluate]
+    scenarios += [construct_spins, solve, solve_wrongly, solve_many, evaluate]
     found = [line for scenario in scenarios for line in leaks_of(scenario)]
     if len(leaks_of(leak_on_purpose)) < 2:
         found.append("the counts did not see a leak on purpose")

@@ -28,14 +28,15 @@ ARRAYS = {
     "mu": np.full(N, 0.5),
 }
 PHYSICAL = {"phi0": np.zeros(N), "k": np.full(N, 1e5), "tau_d": np.zeros(N)}
+SPINS = {"spin_contact": [1], "spin_J": np.ones(9), "spin_mu": [[0.1, 0.0, 0.1]]}
 WHEELS = sapwood.DryFrictions(J=[1.0, 0.0, 0.0], tree_a=[0], tree_b=[-1], f=[1.0])
 SETTINGS = {"record_history": True, "line_search": "backtracking"}
 
 
 def make_problem() -> sapwood.ContactProblem:
-    """Lists and arrays, in place and converted, physical parameters, a group."""
+    """Lists and arrays, in place and converted, physical parameters, a spin, a group."""
     return sapwood.ContactProblem(
-        **ARRAYS, **PHYSICAL, dt=0.01, delassus="diagonal", constraints=[WHEELS]
+        **ARRAYS, **PHYSICAL, **SPINS, dt=0.01, delassus="diagonal", constraints=[WHEELS]
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import helpers
 import sapwood
 from helpers import EPS, assert_same_solution, implementations, seeds
 from sapwood import DryFrictions, Region, SapSettings, Status, reference
+from sapwood.work import count_work
 from spins import FRICTIONS, balance
 
 TIGHT = SapSettings(relative_tolerance=1e-12)
@@ -427,3 +429,50 @@ def test_arrays_are_checked_again_by_a_solve():
     J[4], lengths[0, 0] = 0.0, -1.0
     with pytest.raises(ValueError, match=r"^spin_mu\[0\] = -1: must be finite and >= 0"):
         sapwood.solve(problem)
+
+
+def test_work_is_not_counted():
+    problem, _ = spinning_problem(1)
+    solution = sapwood.solve(problem, settings=SapSettings(record_history=True))
+    with pytest.raises(ValueError, match=r"^spin_contact: must be empty"):
+        count_work(problem, solution)
+
+
+def test_solutions_are_pickled_and_compared_with_it():
+    problem, _ = spinning_problem(1)
+    solution = sapwood.solve(problem)
+    again = pickle.loads(pickle.dumps(solution))
+    assert again == solution
+    again.spin_gamma[0, 0] += 1.0
+    assert again != solution
+
+
+@seeds
+@frictions
+def test_velocities_that_only_turn_a_contact_are_moved_by_it(seed, friction):
+    """A tree of which J moves few velocities, spin_J others and the rest is eliminated."""
+    rng = np.random.default_rng(seed)
+    problem = helpers.random_spinning_problem(
+        rng, sizes=(20, 6, 14), contacts=9, mu=np.full(9, 0.5)
+    )
+    contact = problem.spin_contact
+    moved, turned = np.zeros(40, bool), np.zeros(40, bool)
+    moved[[0, 1, 2, 3, *range(20, 26), 30, 31, 32]] = True
+    turned[[4, 9, 22, 33]] = True
+    A, J = problem.to_dense()
+    problem = sapwood.ContactProblem.from_dense(
+        A, problem.v_star, J * moved, mu=problem.mu, dt=0.01, trees=problem.tree_nv,
+        R_t=problem.R_t, R_n=problem.R_n, v_hat_n=problem.v_hat_n, spin_contact=contact,
+        spin_J=problem.spin_jacobian() * turned, spin_mu=problem.spin_mu,
+        friction_bound=np.full(9, 0.5),
+    )  # fmt: skip
+    whole, reduced = (
+        sapwood.solve(problem, settings=settings_of(friction, islands=islands))
+        for islands in (False, True)
+    )
+    mirror = reference.solve(problem, settings=settings_of(friction))
+    assert np.abs(reduced.v - problem.v_star)[turned].min() > 0.0
+    for other in (whole, mirror):
+        for name in ("v", "gamma", "spin_gamma", "spin_v_c"):
+            one, two = getattr(reduced, name), getattr(other, name)
+            np.testing.assert_allclose(one, two, atol=1e-8 * np.abs(two).max(), err_msg=name)
