@@ -29,7 +29,8 @@ static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct
   sap_law_contact.bind(pool, begin, end, origin, problem);
   for (int32_t place = begin; place < end; ++place) {
     const int64_t i = origin->triple[place];
-    pool->contact.bound[place] = problem->friction_bound ? problem->friction_bound[i] : NAN;
+    pool->contact.given[place] = pool->contact.bound[place] =
+        problem->friction_bound ? problem->friction_bound[i] : NAN;
   }
 }
 

@@ -17,7 +17,7 @@ void sap_pool_carve_common(struct sap_pool *pool, struct sap_arena *arena, int32
       &pool->gamma[1],       &pool->gamma[2],  &contact->slip[0], &contact->slip[1],
       &pool->G[0],           &pool->G[1],      &pool->G[2],       &pool->G[3],
       &pool->G[4],           &pool->G[5],      &pool->dual[0],    &pool->dual[1],
-      &pool->dual[2],        &contact->bound,
+      &pool->dual[2],        &contact->bound,  &contact->given,
   };
   sap_pool_take(arena, n, sizeof arrays / sizeof *arrays, arrays);
   contact->region = sap_arena_take(arena, (size_t)n, sizeof(int8_t));

@@ -20,7 +20,8 @@ enum sap_law_name {
 struct sap_contacts {
   double *mu, *R_t, *R_n;
   double *inverse_R_t, *inverse_R_n, *mu_hat, *share;
-  double *bound;   /* b of the friction, where it is not convex: disk.h */
+  double *given;   /* b of the friction as the problem has it, NaN where it does not, */
+  double *bound;   /* and as it is at present: disk.h */
   double *slip[2]; /* t where a contact slides, else 0 */
   int8_t *region;
 };

@@ -68,8 +68,9 @@ static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct
     const double *mu = problem->spin->mu + 3 * sap_rows_at(origin, place + 1)->row;
     sap_contact_bind(pool, place, i, problem);
     sap_contact_bind(pool, place + 1, i, problem);
-    pool->contact.bound[place] = problem->friction_bound ? problem->friction_bound[i] : NAN;
-    pool->contact.bound[place + 1] = 0; /* the contact has one */
+    pool->contact.given[place] = pool->contact.bound[place] =
+        problem->friction_bound ? problem->friction_bound[i] : NAN;
+    pool->contact.given[place + 1] = pool->contact.bound[place + 1] = 0; /* the contact has one */
     for (int r = 0; r < 3; ++r) {
       pool->v_hat[r][place + 1] = 0;
       pool->wide.scale[r][place] = mu[r] / problem->mu[i];

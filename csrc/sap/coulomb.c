@@ -161,10 +161,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
     result.tree = -1;
   }
   sap_copy(w->kept, w->v, island);
-  for (; !sap_interrupted(&w->lookout, work); ++result.iterations) {
-    if (is_over(w, island, settings, &before, &result)) {
-      break;
-    }
+  while (!sap_interrupted(&w->lookout, work) && !is_over(w, island, settings, &before, &result)) {
     sap_lap(&watch, &result.assembly_seconds);
     const int32_t node = find_direction(w, island, settings, &before, &watch, &result);
     if (node >= 0) {
@@ -175,6 +172,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
     before.step = advance(w, island, settings, &result.last);
     before.turned = 1;
     result.trials += before.step.trials;
+    ++result.iterations;
     sap_lap(&watch, &result.line_search_seconds);
     note(&before, result.last.gradient);
     if (before.step.alpha > 0 && before.stale < STALE) {

@@ -23,28 +23,21 @@ void sap_solve_part(struct sap_workspace *w, const struct sap_island *island,
   *sum = part;
 }
 
-/* how many bounds are not known */
-static int32_t count_unknown(const struct sap_workspace *w, const struct sap_island *island) {
-  int32_t n = 0;
-  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
-    for (int32_t i = island->law_begin[law];
-         w->plan->laws[law]->depart && i < island->law_begin[law + 1]; ++i) {
-      n += isnan(w->pool.contact.bound[i]);
-    }
+/* is there a contact whose bound the problem does not have? */
+static int knows_too_little(const struct sap_workspace *w, int32_t i, int32_t end) {
+  while (i < end && !isnan(w->pool.contact.given[i])) {
+    ++i;
   }
-  return n;
+  return i < end;
 }
 
-/* b = mu gamma_n for those */
-static void find_unknown(struct sap_workspace *w, const struct sap_island *island) {
-  const struct sap_contacts *contact = &w->pool.contact;
+/* places of contacts, which come before those of rows */
+static int32_t contacts_end(const struct sap_workspace *w, const struct sap_island *island) {
+  int32_t end = island->triple_begin;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
-    for (int32_t i = island->law_begin[law];
-         w->plan->laws[law]->depart && i < island->law_begin[law + 1]; ++i) {
-      contact->bound[i] =
-          isnan(contact->bound[i]) ? contact->mu[i] * w->pool.gamma[2][i] : contact->bound[i];
-    }
+    end = w->plan->laws[law]->depart ? island->law_begin[law + 1] : end;
   }
+  return end;
 }
 
 /* |D grad| with Coulomb's friction in place of that of the bounds held */
@@ -73,10 +66,16 @@ static double coulomb_gradient(struct sap_workspace *w, const struct sap_island 
 static struct sap_newton_result lagged(struct sap_workspace *w, const struct sap_island *island,
                                        const sap_settings *settings) {
   static const double rough = 1e-2;
+  const struct sap_contacts *contact = &w->pool.contact;
+  const int32_t end = contacts_end(w, island);
   struct sap_newton_result result = {.outcome = SAP_CONVERGED, .tree = -1};
-  if (count_unknown(w, island) > 0) {
-    sap_solve_part(w, island, settings, SAP_FRICTION_CONVEX, rough, &result);
-    find_unknown(w, island);
+  if (knows_too_little(w, island->triple_begin, end)) {
+    sap_settings rest = *settings;
+    rest.relative_tolerance = fmax(settings->relative_tolerance, rough);
+    result = sap_coulomb(w, island, &rest);
+    for (int32_t k = island->triple_begin; k < end; ++k) {
+      contact->bound[k] = isnan(contact->given[k]) ? contact->bound[k] : contact->given[k];
+    }
   }
   sap_solve_part(w, island, settings, SAP_FRICTION_LAGGED, 0, &result);
   result.coulomb_gradient = coulomb_gradient(w, island);

@@ -5,7 +5,7 @@
 #include "sap/newton.h"
 
 /* Convex friction is one minimisation (newton.h). Lagged friction is one with bounds of the step
- * before; for contacts where they are not known, those of a rough solution with convex friction.
+ * before; for contacts where they are not known, those of a rough solution with Coulomb's.
  * Coulomb's is in coulomb.h. */
 struct sap_newton_result sap_solve_friction(struct sap_workspace *w,
                                             const struct sap_island *island,

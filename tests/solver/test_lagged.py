@@ -210,9 +210,10 @@ def test_bounds_of_coulombs_solution_reproduce_it(solver, seed):
 @seeds
 @pytest.mark.parametrize("known", ["none", "some"])
 def test_bounds_that_are_not_known(solver, seed, known):
-    """They are mu gamma_n of a convex solution to e_m <= 0.01."""
+    """They are mu gamma_n of a solution with Coulomb's friction to e_c <= 0.01."""
     problem, rng = bounded_problem(seed)
-    rough = solver.solve(problem, settings=SapSettings(relative_tolerance=1e-2))
+    settings = SapSettings(relative_tolerance=1e-2, friction="coulomb")
+    rough = solver.solve(problem, settings=settings)
     bound = problem.mu * rough.gamma[:, 2]
     given = np.full(problem.n_contacts, np.nan)
     if known == "some":

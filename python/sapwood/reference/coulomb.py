@@ -43,7 +43,7 @@ from .wide_pool import WidePool
 Array = NDArray[np.float64]
 
 LAGGED_ROUGH = 1e-2
-"""e_m of the convex solve that finds the bounds of contacts that have none."""
+"""e_c of the solve that finds the bounds of contacts that have none."""
 
 ROUGH = 0.3
 """e_m of the convex solve that finds a start."""
@@ -72,8 +72,9 @@ def minimize_lagged(
     disks = objective.disks
     bounds = [law.bound for law in disks]
     if any(np.any(np.isnan(bound)) for bound in bounds):
-        objective.let_act("convex")
-        parts.solve(v, LAGGED_ROUGH)
+        tolerance = max(settings.relative_tolerance, LAGGED_ROUGH)
+        rough = dataclasses.replace(settings, relative_tolerance=tolerance)
+        parts.run = minimize_coulomb(objective, v, rough, island, n_islands)
         v, contacts = parts.run.point.v, objective.contact_parts(parts.run.point)
         found = [law.mu * part.state.gamma[:, 2] for law, part in zip(disks, contacts, strict=True)]
         bounds = [np.where(np.isnan(b), f, b) for b, f in zip(bounds, found, strict=True)]
@@ -173,13 +174,13 @@ class Coulomb:
                 break
             point, alpha, trials = self.advance(point, dv)
             run.trials += trials
+            run.iterations += 1
             self.note(point)
             if alpha == 0.0 or self.stale == STALE:
                 if self.held > 0 and best.gradient_norm <= round_off(self.objective, point):
                     status = Status.stalled
                     break
                 point, alpha, trials = self.hold(point), 1.0, 0
-            run.iterations += 1
         if status == Status.stalled and best.gradient_norm <= self.newton.tolerance(best):
             status = Status.converged
         run.status, run.point = status, point if status == Status.converged else best
