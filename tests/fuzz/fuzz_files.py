@@ -72,8 +72,8 @@ def sound_arrays() -> list[dict[str, np.ndarray]]:
     return [
         {**common, **given},
         {**common, **physical, **cores, "delassus": np.array("diagonal")},
-        {**common, **given, **spins},
         {**common, **given, **{f"constraints.0.{key}": value for key, value in group.items()}},
+        {**common, **given, **spins},
     ]
 
 
