@@ -83,6 +83,16 @@ static void bound_speeds(const sap_mujoco_world *world, struct speed *speed) {
 
 /* ---- margins -------------------------------------------------------------------------------- */
 
+/* What gravity adds to the speed of a body, m/s, in a step that it starts with `speed`: of one at
+ * rest, which is likely to be held, a tenth. If that one falls after all it may be thrown back, but
+ * not as high as it came from. */
+static double gain_of(const sap_mujoco_world *world, double speed) {
+  double gravity[3];
+  memcpy(gravity, (const char *)world->model + world->api->model.gravity, sizeof gravity);
+  const double gain = world->stepper->settings.dt * length(gravity);
+  return fmin(gain, 0.1 * gain + 4.0 * speed);
+}
+
 /* the most that the surface of a geom moves within the step, and a little more */
 static double travel_of(const sap_mujoco_world *world, const struct speed *speed, int32_t geom) {
   const sap_mujoco *a = world->api;
@@ -92,14 +102,14 @@ static double travel_of(const sap_mujoco_world *world, const struct speed *speed
   ARRAY(double, geom_rbound);
   const sap_forest *forest = &world->stepper->forest;
   const int32_t body = forest->geom_bodyid[geom];
+  if (forest->body_treeid[body] < 0) {
+    return 0.0;
+  }
   /* a sphere brings no point closer by turning about its centre */
   const double radius = geom_type[geom] == GEOM_SPHERE ? 0.0 : geom_rbound[geom];
   const double lever = length(geom_pos + 3 * (int64_t)geom) + radius;
-  const double dt = world->stepper->settings.dt;
-  double gravity[3];
-  memcpy(gravity, (const char *)m + a->model.gravity, sizeof gravity);
-  return (1.0 + SAP_OPEN_TIME) * dt *
-         (speed[body].linear + speed[body].angular * lever + 0.5 * dt * length(gravity));
+  const double v = speed[body].linear + speed[body].angular * lever;
+  return (1.0 + SAP_OPEN_TIME) * world->stepper->settings.dt * (v + gain_of(world, v));
 }
 
 /* A negative margin shrinks a geom: its contacts are those that the user wants to be found late. */

@@ -3,7 +3,7 @@
  * MuJoCo lists a contact while the distance of two geoms is below the sum of their margins. In the
  * position stage of a step the margin of a geom is its own or, where that is more,
  *
- *     (1 + SAP_OPEN_TIME) dt (V + W r + dt |g|)
+ *     (1 + SAP_OPEN_TIME) dt (v + min(dt |g|, dt |g|/10 + 4 v)),  v = V + W r
  *
  * V: bound of the speed of its body's origin, W: of its angular speed, both from the joint
  * velocities and the lengths of the model alone; r: the most that a point of the geom that can come

@@ -430,9 +430,9 @@ static void margins_stay_where_they_are_not_asked_for(void) {
   sap_stepper_destroy(s.stepper);
 }
 
-/* by hand, at 5/4 of a step of 10 ms under a gravity of 5 m/s^2, half of it for each geom */
+/* by hand, at 5/4 of a step of 10 ms under a gravity of 5 m/s^2 */
 static void margins_hold_what_geoms_travel(void) {
-  const double time = 0.0125, fall = 0.5 * 0.01 * 5.0;
+  const double time = 0.0125, fall = 0.01 * 5.0;
   struct setting s;
   sap_mujoco_world world;
   make(&s);
@@ -455,7 +455,7 @@ static void margins_hold_what_geoms_travel(void) {
 
   const double body3 = 2 * (0.5 + 0.2) + 5 * 0.2, body4 = body3 + 7 * 0.25;
   const double one = time * (3 + 4 + 12 + fall), four = time * (body4 + 7 * (0.3 + 0.1) + fall);
-  const double expected[GEOMS] = {time * fall, one, 7.0, -0.1, four, time * fall};
+  const double expected[GEOMS] = {0, one, 7.0, -0.1, four, 0};
   for (int g = 0; g < GEOMS; ++g) {
     CHECK_CLOSE(engine.geom_margin[g], expected[g], 1e-14);
   }
@@ -463,6 +463,15 @@ static void margins_hold_what_geoms_travel(void) {
   CHECK_CLOSE(engine.body_margin[5], 0.6, 0);
   CHECK_CLOSE(engine.pair_margin[0], one + four, 1e-14);
   CHECK(s.geom_margin[1] == 0 && s.pair_margin[0] == 0.01);
+
+  /* at rest, and at a hundredth of what a step of gravity makes */
+  memset(s.m.qvel, 0, sizeof s.m.qvel);
+  REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+  CHECK_CLOSE(engine.geom_margin[1], time * 0.1 * fall, 1e-14);
+  memset(s.m.qvel, 0, sizeof s.m.qvel);
+  s.m.qvel[1] = 0.01 * fall;
+  REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+  CHECK_CLOSE(engine.geom_margin[1], time * (0.01 + 0.1 + 0.04) * fall, 1e-14);
 
   /* a slide that is far from its reference, and a hinge that carries the body with it */
   s.jnt_type[1] = 3;

@@ -4,6 +4,11 @@
  *     gather, solve, write back,
  *     mj_sensorAcc, mj_Euler
  *
+ * Where the stepper is speculative the stages of mj_step1 are called one by one, and mj_fwdPosition
+ * finds what may close within the step: it is handed a copy of struct mjModel, in the stack of
+ * mjData, with other margins. A filter of contacts, which would see that copy, is handed the model,
+ * and margins stay as they are.
+ *
  * The library links no MuJoCo and reads no header of it: it calls the functions and reads the
  * fields that a table names, so that one build serves every version whose fields have these names
  * and types. A program that includes <mujoco/mujoco.h> before this header (MuJoCo 4.0 or later)

@@ -27,8 +27,8 @@ typedef struct sap_step_settings {
   sap_cone cone;             /* of the engine's rows: elliptic */
   double acceleration_limit; /* of the engine, m/s^2 and rad/s^2, > 0: 1e10 */
   int speculative;           /* 1: contacts that are open act where they would close in the step,
-                                and steps of sapwood/mujoco.h list all that may; for friction that
-                                is not convex, by which open contacts slide: 0 */
+                                and steps of sapwood/mujoco.h list all that may; for Coulomb's
+                                friction, as others may give open contacts a force: 0 */
 } sap_step_settings;
 
 sap_step_settings sap_step_settings_default(double dt);

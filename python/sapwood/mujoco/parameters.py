@@ -109,7 +109,7 @@ class StepParameters:
         release_controllers(own, implicit)
         settings = settings_of_steps(settings, friction, own, forest["core"])
         if speculative is None:
-            speculative = settings.friction != "convex"
+            speculative = settings.friction == "coulomb"
         return cls(
             model=own,
             scheme=found,

@@ -141,10 +141,11 @@ class Stepper(LastStep):
         springs, dampers and actuators as implicit as they are; see :mod:`sapwood.stepping`.
 
     speculative : bool, optional
-        Whether contacts that would close within a step are found before it; None: where friction is
-        not convex. With convex friction, by which bodies glide, a body that slides past another at
-        a small distance would be lifted off it. Only where MuJoCo can be driven from C, by the
-        default scheme, and while no filter of contacts is registered with MuJoCo.
+        Whether contacts that would close within a step are found before it; None: with Coulomb's
+        friction. The other laws may give an open contact a force: by the convex one, with which
+        bodies glide, and by lagged friction, whose new contacts start from it, a body that slides
+        past another at a small distance is lifted and braked. Only where MuJoCo can be driven from
+        C, by the default scheme, and while no filter of contacts is registered with MuJoCo.
 
     Raises
     ------
