@@ -13,7 +13,7 @@ struct progress {
   struct sap_step step;
   double best; /* |D r| of w->kept */
   double mark; /* |D r| when it had last fallen by a tenth, */
-  int stale;   /* iterations since then, */
+  int stale;   /* iterations since then, as many as may be where dv led up, */
   int held;    /* and solves with bounds held */
   int bounded; /* has the round-off of the last evaluation been bounded? */
   int turned;  /* does the last direction tell of the next one? */
@@ -88,7 +88,7 @@ static void hold_bounds(struct sap_workspace *w, const struct sap_island *island
   result->last = evaluate(w, island);
   result->tree = -1;
   before->turned = before->stale = 0;
-  before->step = (struct sap_step){1, 0};
+  before->step = (struct sap_step){0};
   ++before->held;
 }
 
@@ -120,7 +120,7 @@ static int is_over(struct sap_workspace *w, const struct sap_island *island,
     return 1;
   }
   result->outcome = SAP_FRICTION_LIMIT;
-  return result->iterations >= settings->max_iterations || before->held == MOST_HELD;
+  return result->iterations == settings->max_iterations || before->held == MOST_HELD;
 }
 
 /* away from convergence the best iterate counts, and nothing that steps have summed up */
@@ -146,11 +146,8 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   enum { STALE = 8 };
   static const double rough = 0.3;
   struct sap_newton_result result = {.outcome = SAP_FRICTION_LIMIT, .tree = -1};
-  struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
-  struct progress before = {.step = {1, 0},
-                            .best = INFINITY,
-                            .mark = INFINITY,
-                            .precision = sap_choose_precision(island, settings)};
+  struct progress before = {
+      .best = INFINITY, .mark = INFINITY, .precision = sap_choose_precision(island, settings)};
   const int32_t work =
       island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
   sap_refresh(w, island);
@@ -161,8 +158,18 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
     result.tree = -1;
   }
   sap_copy(w->kept, w->v, island);
+  struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
   while (!sap_interrupted(&w->lookout, work) && !is_over(w, island, settings, &before, &result)) {
     sap_lap(&watch, &result.assembly_seconds);
+    if (before.stale == STALE) {
+      if (before.held > 0 && before.best <= sap_bound_error(w, island)) {
+        result.outcome = SAP_STALLED;
+        break;
+      }
+      hold_bounds(w, island, settings, &before, &result);
+      watch = sap_stopwatch_start(settings->record_history);
+      continue;
+    }
     const int32_t node = find_direction(w, island, settings, &before, &watch, &result);
     if (node >= 0) {
       result.outcome = SAP_BREAKDOWN;
@@ -175,14 +182,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
     ++result.iterations;
     sap_lap(&watch, &result.line_search_seconds);
     note(&before, result.last.gradient);
-    if (before.step.alpha > 0 && before.stale < STALE) {
-      continue;
-    }
-    if (before.held > 0 && before.best <= sap_bound_error(w, island)) {
-      result.outcome = SAP_STALLED;
-      break;
-    }
-    hold_bounds(w, island, settings, &before, &result);
+    before.stale = before.step.alpha > 0 ? before.stale : STALE;
   }
   conclude(w, island, settings, &before, &result);
   result.coulomb_gradient = result.last.gradient;

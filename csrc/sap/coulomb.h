@@ -17,9 +17,12 @@
  * nothing but the velocity is remembered from one solve to the next. |D r| over the scale of (20) is
  * e_c, and (20) the criterion.
  *
- * Nothing is proved of the existence, of the number or of the approach of solutions: with a large mu
- * there may be none or several (Painleve). What is proved of the result is that it solves the convex
- * problem with its bounds held, see certificate.h. */
+ * A solution exists. The minimiser v(b) with bounds b held follows them continuously, and since l_t
+ * <= R_t |y_t|^2/2 for every b, its cost is bounded, and with it gamma_n: b -> mu gamma_n(v(b)) takes
+ * a box into itself, and has a fixed point (Brouwer). With R -> 0 gamma_n may grow without bound: the
+ * rigid problem may have no solution (Painleve). There may be several, and nothing is proved of the
+ * approach to one of them. What is proved of the result is that it solves the convex problem with its
+ * bounds held, see certificate.h. */
 #ifndef SAPWOOD_SAP_COULOMB_H
 #define SAPWOOD_SAP_COULOMB_H
 

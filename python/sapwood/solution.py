@@ -24,8 +24,8 @@ class Status(enum.IntEnum):
     iteration_limit = 2
     """The iteration limit came first."""
     friction_limit = 3
-    """No forces were found that obey Coulomb's law, of which there may be none: the best iterate is
-    kept, and ``solution.coulomb_error`` says how far off it is."""
+    """Forces that obey Coulomb's law were not found: the best iterate is kept, and
+    ``solution.coulomb_error`` says how far off it is."""
     breakdown = 4
     """The Hessian lost positive definiteness to round-off; ``solution.tree`` says where."""
     non_finite = 5
@@ -108,9 +108,9 @@ class Solution(_core.SolutionValues):
     history : structured ndarray or None
         One record per iteration with the fields island, iteration, trials, step, cost, decrease and
         momentum_error; island after island. Record 0 of an island is where its solve began. Where
-        rigid cores were changed on the way, the next record is what the iterations before ended
-        with, evaluated anew: its iteration is that of the record before, its step 0. None unless
-        the settings ask for it.
+        rigid cores, or the way that friction acts, were changed, the next record is what the
+        iterations before ended with, evaluated anew: its iteration is that of the record before,
+        its step 0. None unless the settings ask for it.
     timing : dict of str to float
         Seconds spent in assembly, factor, line_search, symbolic, and in the whole call (seconds);
         the first three are summed over the threads of the solver.

@@ -346,6 +346,40 @@ def test_the_best_iterate_is_kept(solver, seed):
 
 
 @implementations
+@pytest.mark.parametrize("R", [1e-6, 1e-8])
+def test_the_end_of_double_precision_is_found(solver, R):
+    """As good as rigid: where r is round-off, the iterations end as those of a convex solve do."""
+    problem = point_mass(**SLIDES, R_t=R, R_n=R)
+    solution = solver.solve(problem, settings=TIGHT)
+    assert solution.status == Status.stalled
+    assert solution.iterations < 40
+    np.testing.assert_allclose(solution.gamma[0], point_mass_impulse(problem), rtol=1e-6)
+
+
+@implementations
+@pytest.mark.parametrize("most", [5, 20, 40, 60])
+def test_the_limit_of_iterations_counts_all_solves(solver, most):
+    """With much friction, where bounds are held on the way; what the history says of it."""
+    problem, _ = seeded_problem(47)
+    problem = helpers.rebuild(problem, mu=np.full(problem.n_contacts, 3.0))
+    settings = dataclasses.replace(COULOMB, max_iterations=most, record_history=True)
+    solution = solver.solve(problem, settings=settings)
+    assert solution.status == Status.friction_limit
+    assert solution.n_islands == 1
+    assert solution.iterations == most
+    history = solution.history
+    advance = np.diff(history["iteration"])
+    assert set(advance) <= {0, 1}
+    assert history["iteration"][[0, -1]].tolist() == [0, most]
+    # what the solve before ended with, by another law
+    again = np.append(True, advance == 0)
+    assert np.count_nonzero(again) >= 2
+    assert np.all(history["step"][again] == 0.0)
+    assert np.all(history["trials"][again] == 0)
+    assert history["trials"].sum() == solution.line_search_trials
+
+
+@implementations
 @seeds
 def test_certificate(solver, seed):
     """The bound is proved for the convex problem with the bounds of the result held."""

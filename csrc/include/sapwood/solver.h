@@ -77,8 +77,7 @@ typedef enum sap_outcome {
   SAP_CONVERGED = 0,
   SAP_STALLED, /* no decrease left at machine precision before (20) held */
   SAP_ITERATION_LIMIT,
-  SAP_FRICTION_LIMIT, /* no forces were found that obey Coulomb's law, of which there may be none:
-                         the best iterate */
+  SAP_FRICTION_LIMIT, /* forces that obey Coulomb's law were not found: the best iterate */
   SAP_BREAKDOWN,      /* the Hessian lost positive definiteness to round-off; `tree` says where */
   SAP_NON_FINITE      /* overflow: a velocity, an impulse, the cost or a norm is infinite or NaN */
 } sap_outcome;
@@ -86,9 +85,9 @@ typedef enum sap_outcome {
 const char *sap_outcome_text(sap_outcome outcome);
 
 /* One Newton iterate of one island. Record 0 of an island is where its solve began: the guess, or a
- * point inside of the barriers where the guess was outside. Where barriers were changed on the way
- * (sap_problem.kappa), the next record is what the iterations before ended with, evaluated anew: it
- * has the number of the iteration before it, and step, trials and decrease 0. */
+ * point inside of the barriers where the guess was outside. Where barriers (sap_problem.kappa) or the
+ * way that friction acts were changed, the next record is what the iterations before ended with,
+ * evaluated anew: it has the number of the iteration before it, and step, trials and decrease 0. */
 typedef struct sap_iteration {
   int32_t island;
   int32_t iteration; /* directions that were taken so far: from 0 on */

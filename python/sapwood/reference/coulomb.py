@@ -16,8 +16,8 @@ iterate. Where eight iterations do not lower |D r| by a tenth, or dv leads up, t
 for one convex solve: a step of the fixed point b = mu gamma_n(b), and on from there.
 
 The start is a rough solution with convex friction, unless the guess is close already. |D r| over
-the scale of (20) is e_c, and (20) the criterion. Nothing is proved of the number or of the approach
-of solutions.
+the scale of (20) is e_c, and (20) the criterion. A solution exists (csrc/sap/coulomb.h), perhaps
+several; nothing is proved of the approach.
 """
 
 from __future__ import annotations
@@ -142,7 +142,8 @@ class Coulomb:
         self.dual: tuple[Dual | None, ...] = (None,) * len(objective.pools)
         self.turned = False  # does the last direction tell of the next one?
         self.mark = np.inf  # |D r| when it had last fallen by a tenth
-        self.stale = self.held = 0  # iterations and held solves since then
+        # since then: iterations, STALE where dv led up, and solves with bounds held
+        self.stale = self.held = 0
 
     def at(self, v: Array) -> Point:
         """r and the impulses of Coulomb's law at v."""
@@ -157,16 +158,21 @@ class Coulomb:
             self.parts.solve(v, ROUGH)
             point = self.at(run.point.v)
 
-        best, alpha, trials = point, 1.0, 0
+        best, alpha, trials = point, 0.0, 0
         while True:
-            step = alpha if run.iterations > 0 else 0.0
-            run.records.append((self.parts.island, run.iterations, trials, step, point.cost, 0.0,
+            run.records.append((self.parts.island, run.iterations, trials, alpha, point.cost, 0.0,
                                 point.momentum_error))  # fmt: skip
             if point.gradient_norm < best.gradient_norm:
                 best = point
             status = self.outcome(point)
             if status is not None:
                 break
+            if self.stale == STALE:
+                if self.held > 0 and best.gradient_norm <= round_off(self.objective, point):
+                    status = Status.stalled
+                    break
+                point, alpha, trials = self.hold(point), 0.0, 0
+                continue
             try:
                 dv = self.direction(point)
             except NotPositiveDefinite as error:
@@ -176,11 +182,7 @@ class Coulomb:
             run.trials += trials
             run.iterations += 1
             self.note(point)
-            if alpha == 0.0 or self.stale == STALE:
-                if self.held > 0 and best.gradient_norm <= round_off(self.objective, point):
-                    status = Status.stalled
-                    break
-                point, alpha, trials = self.hold(point), 1.0, 0
+            self.stale = self.stale if alpha > 0.0 else STALE
         if status == Status.stalled and best.gradient_norm <= self.newton.tolerance(best):
             status = Status.converged
         run.status, run.point = status, point if status == Status.converged else best
@@ -201,7 +203,7 @@ class Coulomb:
             return Status.converged
         if nothing_moves(self.objective, point):
             return Status.converged
-        if self.run.iterations >= self.settings.max_iterations or self.held == MOST_HELD:
+        if self.run.iterations == self.settings.max_iterations or self.held == MOST_HELD:
             return Status.friction_limit
         return None
 
