@@ -61,6 +61,7 @@ static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, siz
   gather->R_n = sap_arena_take(arena, count, sizeof(double));
   gather->v_hat_n = sap_arena_take(arena, count, sizeof(double));
   gather->v_hat_t = sap_arena_take(arena, count, 2 * sizeof(double));
+  gather->friction_bound = sap_arena_take(arena, count, sizeof(double));
   gather->edge_friction = sap_arena_take(arena, count, SAP_FRICTIONS * sizeof(double));
   gather->gamma = sap_arena_take(arena, count, 3 * sizeof(double));
   gather->v_c = sap_arena_take(arena, count, 3 * sizeof(double));
@@ -441,6 +442,7 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   problem->R_n = gather->R_n;
   problem->v_hat_n = gather->v_hat_n;
   problem->v_hat_t = gather->v_hat_t;
+  problem->friction_bound = NULL;
   gather->spins.spin.J = gather->spins.J;
   problem->spin = gather->spins.spin.n > 0 ? &gather->spins.spin : NULL;
   problem->barrier = gather->has_barriers ? gather->barrier : NULL;

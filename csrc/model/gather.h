@@ -50,15 +50,16 @@ struct sap_gather {
   double *R_t, *R_n, *v_hat_n;         /* (n_contacts) room for the regularization */
   int8_t *barrier;                /* (n_contacts) sap_barrier; of the problem where has_barriers */
   double *delta, *barrier_lambda; /* (n_contacts) m, dimensionless */
-  double *barrier_scale; /* (n_contacts) room for the solver's output, where has_barriers */
-  int has_barriers;      /* 1 where any geom has a core */
-  double *v_0;           /* (nv) velocity before the step, the solver's guess */
-  double *a_star;        /* (nv) free acceleration, until sap_scatter */
-  double *edge_friction; /* (n_contacts, SAP_FRICTIONS) of pyramid edges, where there are any */
-  double *v;             /* (nv) room for the solver's output, here and below */
-  double *gamma;         /* (n_contacts, 3) */
-  double *v_c;           /* (n_contacts, 3) */
-  int8_t *regions;       /* (n_contacts) */
+  double *barrier_scale;  /* (n_contacts) room for the solver's output, where has_barriers */
+  int has_barriers;       /* 1 where any geom has a core */
+  double *v_0;            /* (nv) velocity before the step, the solver's guess */
+  double *a_star;         /* (nv) free acceleration, until sap_scatter */
+  double *friction_bound; /* (n_contacts) room for the bounds of lagged friction */
+  double *edge_friction;  /* (n_contacts, SAP_FRICTIONS) of pyramid edges, where there are any */
+  double *v;              /* (nv) room for the solver's output, here and below */
+  double *gamma;          /* (n_contacts, 3) */
+  double *v_c;            /* (n_contacts, 3) */
+  int8_t *regions;        /* (n_contacts) */
   struct sap_spin_gather spins;       /* torsional and rolling friction */
   struct sap_element_gather elements; /* constraints other than contacts */
   enum sap_fault fault;               /* of the last call */

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "model/friction_memory.h"
 #include "model/scatter.h"
 #include "problem/regularization.h"
 
@@ -64,6 +65,7 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
     return SAP_OUT_OF_MEMORY;
   }
   *made = (sap_stepper){.forest = *forest, .settings = *step, .memory = memory};
+  made->lags = settings && settings->friction == SAP_FRICTION_LAGGED;
   if (elements) {
     made->elements = *elements;
     made->constrained = 1;
@@ -107,6 +109,10 @@ static void forget_contacts(struct sap_gather *gather) {
   gather->nJ = gather->spins.nJ = 0;
 }
 
+static int remembers(const sap_stepper *stepper, const sap_step_arrays *arrays) {
+  return stepper->lags && arrays->memory;
+}
+
 /* 1 where there is a problem to go on with */
 static int gather_problem(sap_stepper *stepper, const sap_step_arrays *arrays, sap_status *status) {
   const sap_step_settings *s = &stepper->settings;
@@ -116,11 +122,14 @@ static int gather_problem(sap_stepper *stepper, const sap_step_arrays *arrays, s
   stepper->solved = stepper->took = 0;
   *status = sap_gather_run(&stepper->gather, &arrays->state, &arrays->contacts,
                            stepper->constrained ? &arrays->elements : NULL, s->cone, &parameters);
+  const int fault = stepper->gather.fault != SAP_FAULT_NONE;
+  if (*status == SAP_OK && !fault && remembers(stepper, arrays)) {
+    *status = sap_friction_memory_recall(arrays->memory, &stepper->gather, &arrays->contacts);
+  }
   if (*status != SAP_OK) {
     forget_contacts(&stepper->gather);
   }
-  return *status == SAP_OK && stepper->gather.fault == SAP_FAULT_NONE &&
-         stepper->forest.n_trees > 0;
+  return *status == SAP_OK && !fault && stepper->forest.n_trees > 0;
 }
 
 /* velocity and impulses of the gather to the outputs, unless that is a fault */
@@ -170,6 +179,9 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
     scatter(stepper, arrays);
     stepper->took = gather->fault == SAP_FAULT_NONE;
     stepper->counts[stepper->solution.outcome] += stepper->took;
+    if (stepper->took && remembers(stepper, arrays)) {
+      sap_friction_memory_keep(arrays->memory, gather);
+    }
   }
   return status;
 }

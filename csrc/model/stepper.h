@@ -11,6 +11,7 @@ struct sap_stepper {
   sap_forest forest;
   sap_elements elements; /* where `constrained` */
   int constrained;       /* by more than contacts */
+  int lags;              /* friction is bounded by what a memory has of the step before */
   sap_step_settings settings;
   sap_allocator memory;
   sap_solver *solver;

@@ -80,6 +80,10 @@ static int run_world(struct sap_rollout *r, int64_t w) {
       !set_state(world, entry_of(&r->initial, w, 0), r->state_spec)) {
     return 0;
   }
+  if (world->memory) {
+    /* the world before may have ended where this one starts */
+    sap_friction_memory_forget(world->memory);
+  }
   world->started = sap_seconds();
   for (int64_t t = 0; t < r->steps && !*r->stop; ++t) {
     if (r->control.base && !set_state(world, entry_of(&r->control, w, t), r->control_spec)) {

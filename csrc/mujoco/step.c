@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "model/friction_memory.h"
 #include "mujoco/fields.h"
 #include "mujoco/guard.h"
 #include "mujoco/margins.h"
@@ -50,6 +51,47 @@ static void explain(sap_mujoco_world *world) {
   }
 }
 
+/* ---- what is remembered ---------------------------------------------------------------------- */
+
+enum { STATE_PARTS = 4 };
+
+/* what a step leaves that is there unchanged when the next one starts */
+static void list_state(const sap_mujoco_world *world, struct sap_state_part *parts) {
+  const sap_mujoco *a = world->api;
+  const char *d = world->data;
+  const ptrdiff_t places[] = {a->data.qpos, a->data.qvel, a->data.act};
+  parts[0] = (struct sap_state_part){(const double *)(const void *)(d + a->data.time), 1};
+  for (int i = 1; i < STATE_PARTS; ++i) {
+    parts[i] =
+        (struct sap_state_part){sap_pointer_at(d, places[i - 1]), world->state_length[i - 1]};
+  }
+}
+
+static void check_memory(const sap_mujoco_world *world) {
+  if (world->memory) {
+    struct sap_state_part parts[STATE_PARTS];
+    list_state(world, parts);
+    sap_friction_memory_check(world->memory, parts, STATE_PARTS);
+  }
+}
+
+static void mark_memory(const sap_mujoco_world *world) {
+  const sap_step_hooks *hooks = &world->hooks;
+  if (world->memory) {
+    struct sap_state_part parts[STATE_PARTS];
+    list_state(world, parts);
+    if (hooks->lock) {
+      hooks->lock(hooks->context);
+    }
+    sap_friction_memory_mark(world->memory, parts, STATE_PARTS);
+    if (hooks->unlock) {
+      hooks->unlock(hooks->context);
+    }
+  }
+}
+
+/* ---- a step --------------------------------------------------------------------------------- */
+
 /* gather, solve, write back, and what there is to tell of it */
 static int take_contact_part(sap_mujoco_world *world) {
   const sap_step_hooks *hooks = &world->hooks;
@@ -57,6 +99,7 @@ static int take_contact_part(sap_mujoco_world *world) {
   if (hooks->lock) {
     hooks->lock(hooks->context);
   }
+  check_memory(world);
   world->error = (sap_error){0};
   world->status = sap_stepper_solve(world->stepper, &arrays, &world->error);
   if (world->stepper->took) {
@@ -151,6 +194,7 @@ static void take_step(void *context) {
   a->mj_sensorAcc(m, d);
   a->mj_Euler(m, d);
   world->record.time = sap_double_at(d, a->data.time);
+  mark_memory(world);
 }
 
 /* calls body(world), which notes a failure in the world; an error of MuJoCo is one too */

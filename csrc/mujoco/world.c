@@ -166,7 +166,8 @@ sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world) {
                    .row = field_at(contacts, a->contact.efc_address, size)},
       .qacc = sap_pointer_at(d, a->data.qacc),
       .qfrc_constraint = sap_pointer_at(d, a->data.qfrc_constraint),
-      .efc_force = sap_pointer_at(d, a->data.efc_force)};
+      .efc_force = sap_pointer_at(d, a->data.efc_force),
+      .memory = world->memory};
   if (world->stepper->constrained) {
     arrays.elements = elements_of(world);
   }

@@ -17,6 +17,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->problem_type);
   Py_VISIT(state->solver_type);
   Py_VISIT(state->model_stepper_type);
+  Py_VISIT(state->memory_type);
   Py_VISIT(state->iteration_dtype);
   Py_VISIT(state->values_type);
   Py_VISIT(state->solution_type);
@@ -32,6 +33,7 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->problem_type);
   Py_CLEAR(state->solver_type);
   Py_CLEAR(state->model_stepper_type);
+  Py_CLEAR(state->memory_type);
   Py_CLEAR(state->iteration_dtype);
   Py_CLEAR(state->values_type);
   Py_CLEAR(state->solution_type);

@@ -22,6 +22,7 @@ typedef struct sapwood_state {
   PyTypeObject *problem_type;               /* _core.Problem, problem.c */
   PyTypeObject *solver_type;                /* _core.Solver, solver.c */
   PyTypeObject *model_stepper_type;         /* _core.ModelStepper, stepper.c */
+  PyTypeObject *memory_type;                /* _core.FrictionMemory, memory.c */
   PyArray_Descr *iteration_dtype;           /* the layout of sap_iteration */
   PyTypeObject *values_type;                /* _core.SolutionValues, solution.c */
   PyTypeObject *solution_type, *group_type; /* sapwood.Solution and ConstraintSolution */

@@ -261,6 +261,7 @@ class ModelStepper:
         contacts: _Arrays,
         outputs: _Arrays,
         elements: tuple[Any, ...] | None = None,
+        memory: FrictionMemory | None = None,
         /,
     ) -> int: ...
     def gather(
@@ -269,6 +270,7 @@ class ModelStepper:
         contacts: _Arrays,
         outputs: _Arrays,
         elements: tuple[Any, ...] | None = None,
+        memory: FrictionMemory | None = None,
         /,
     ) -> int: ...
     def write(
@@ -293,6 +295,7 @@ class ModelStepper:
         steps: int,
         records: NDArray[np.void] | None,
         signals: bool,
+        memory: FrictionMemory | None = None,
         /,
     ) -> _Ended: ...
     def rollout(
@@ -315,6 +318,7 @@ class ModelStepper:
         taken: NDArray[np.int64],
         stop: NDArray[np.uint8],
         signals: bool,
+        memory: FrictionMemory | None = None,
     ) -> _Ended: ...
     def counts(self) -> tuple[int, int, int, int]: ...
     def fault(self) -> tuple[int, int]: ...
@@ -322,3 +326,9 @@ class ModelStepper:
     def groups(self) -> dict[str, NDArray[Any]]: ...
     def contacts(self) -> dict[str, Any]: ...
     def result(self) -> Solution | None: ...
+
+@final
+class FrictionMemory:
+    def __new__(cls, stepper: ModelStepper) -> Self: ...
+    def check(self, time: float, qpos: _Float, qvel: _Float, act: _Float, /) -> None: ...
+    def mark(self, time: float, qpos: _Float, qvel: _Float, act: _Float, /) -> None: ...

@@ -259,6 +259,10 @@ typedef struct sap_mujoco_world {
   const void *model;
   void *data;
   sap_step_hooks hooks; /* to be set, if at all, after sap_mujoco_open() */
+  /* The same; NULL: as in sap_step_arrays. What is remembered holds while time, qpos, qvel and act
+   * are what the step before left: none of MuJoCo's states carries it, so that mj_setState(),
+   * mj_resetData() and copies forget it. */
+  sap_friction_memory *memory;
   int64_t state_length[SAP_STATE_ARRAYS];
   int64_t nsensordata;
   sap_mujoco_options options; /* that were accepted */

@@ -34,6 +34,15 @@ typedef struct sap_step_settings {
 sap_step_settings sap_step_settings_default(double dt);
 sap_status sap_step_settings_check(const sap_step_settings *settings, sap_error *error);
 
+/* What lagged friction remembers of the step before: the normal forces of contacts, by their geoms
+ * and positions. It goes with one simulation, whatever stepper takes its steps; where that starts
+ * anew from some other state, forget. */
+typedef struct sap_friction_memory sap_friction_memory;
+
+sap_status sap_friction_memory_create(sap_friction_memory **memory, const sap_allocator *allocator);
+void sap_friction_memory_destroy(sap_friction_memory *memory); /* NULL is allowed */
+void sap_friction_memory_forget(sap_friction_memory *memory);
+
 /* What a step reads, and where it writes. */
 typedef struct sap_step_arrays {
   sap_model_state state;
@@ -42,6 +51,8 @@ typedef struct sap_step_arrays {
   double *qacc;               /* (nv) written, here and below */
   double *qfrc_constraint;    /* (nv) */
   double *efc_force;          /* (contacts.n_rows) */
+  /* used where friction lags; NULL: the bounds of friction are found anew in each step */
+  sap_friction_memory *memory;
 } sap_step_arrays;
 
 typedef struct sap_stepper sap_stepper;

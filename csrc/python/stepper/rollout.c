@@ -54,32 +54,33 @@ static void *take_vector(PyObject *object, const char *name, int typenum, npy_in
 const char sapwood_stepper_rollout_doc[] =
     "rollout($self, /, api, model, data, first, last, steps, neutral_spec, state_spec,\n"
     "        control_spec, neutral, initial_state, control, state, sensordata, records, taken,\n"
-    "        stop, signals)\n--\n\n"
+    "        stop, signals, memory=None)\n--\n\n"
     "Roll out worlds first to last - 1 on `data`. Returns the world that was reached, how many\n"
     "steps did not converge, and why: None at the end, else as `run`. A further call may go on\n"
     "with the next world. neutral (nneutral) is what a world starts from, but for its\n"
     "initial_state. initial_state (worlds, nstate) and control (worlds, steps, ncontrol)\n"
     "may have length 1 for worlds and steps; control and the outputs state (worlds, steps,\n"
     "nstate), sensordata (worlds, steps, nsensordata) and records (worlds, steps) may be None.\n"
-    "taken (worlds) int64 counts steps; all stop when stop[0], uint8, is not 0.";
+    "taken (worlds) int64 counts steps; all stop when stop[0], uint8, is not 0. memory: as `run`\n"
+    "has it.";
 
 PyObject *sapwood_stepper_rollout(PyObject *self, PyObject *args, PyObject *keywords) {
-  static char *names[] = {
-      "api",        "model",        "data",    "first",         "last",    "steps", "neutral_spec",
-      "state_spec", "control_spec", "neutral", "initial_state", "control", "state", "sensordata",
-      "records",    "taken",        "stop",    "signals",       NULL};
+  static char *names[] = {"api",           "model",        "data",       "first",        "last",
+                          "steps",         "neutral_spec", "state_spec", "control_spec", "neutral",
+                          "initial_state", "control",      "state",      "sensordata",   "records",
+                          "taken",         "stop",         "signals",    "memory",       NULL};
   struct sap_rollout r = {0};
   sapwood_watch watch;
   Py_ssize_t first, last, n_steps;
   int signals, nneutral, nstate, ncontrol;
   PyObject *api, *model, *data, *neutral, *initial, *control, *state, *sensordata, *records, *taken,
-      *stop;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOnnniiiOOOOOOOOp:rollout", names, &api,
-                                   &model, &data, &first, &last, &n_steps, &r.neutral_spec,
-                                   &r.state_spec, &r.control_spec, &neutral, &initial, &control,
-                                   &state, &sensordata, &records, &taken, &stop, &signals) ||
-      sapwood_world_open(&r.world, &watch, (sapwood_stepper *)self, api, model, data, signals) <
-          0) {
+      *stop, *memory = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(
+          args, keywords, "OOOnnniiiOOOOOOOOp|O:rollout", names, &api, &model, &data, &first, &last,
+          &n_steps, &r.neutral_spec, &r.state_spec, &r.control_spec, &neutral, &initial, &control,
+          &state, &sensordata, &records, &taken, &stop, &signals, &memory) ||
+      sapwood_world_open(&r.world, &watch, (sapwood_stepper *)self, api, model, data, memory,
+                         signals) < 0) {
     return NULL;
   }
   if (sap_rollout_lengths(&r, &nneutral, &nstate, &ncontrol) < 0) {

@@ -38,7 +38,8 @@ PyObject *sapwood_stepper_start(PyObject *object, PyObject *args) {
   sap_mujoco_world world;
   sapwood_watch watch;
   if (!PyArg_ParseTuple(args, "OOO:start", &api, &model, &data) ||
-      sapwood_world_open(&world, &watch, (sapwood_stepper *)object, api, model, data, 0) < 0) {
+      sapwood_world_open(&world, &watch, (sapwood_stepper *)object, api, model, data, Py_None, 0) <
+          0) {
     return NULL;
   }
   Py_BEGIN_ALLOW_THREADS
@@ -48,15 +49,16 @@ PyObject *sapwood_stepper_start(PyObject *object, PyObject *args) {
 }
 
 const char sapwood_stepper_run_doc[] =
-    "run($self, api, model, data, steps, records, signals, /)\n--\n\n"
+    "run($self, api, model, data, steps, records, signals, memory=None, /)\n--\n\n"
     "Take steps of `data`. Returns the number of steps taken, how many of them did not converge,\n"
     "and why the next one could not be taken: None, an exception, or a tuple (kind, array,\n"
     "index, message). records: array of STEP_RECORD with room for all steps, or None; signals:\n"
-    "whether to let signals in between steps, which only the main thread can.";
+    "whether to let signals in between steps, which only the main thread can; memory: as `solve`\n"
+    "has it, for these data alone.";
 
 PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-  if (n_args != 6) {
-    PyErr_SetString(PyExc_TypeError, "takes api, model, data, steps, records and signals");
+  if (n_args != 6 && n_args != 7) {
+    PyErr_SetString(PyExc_TypeError, "takes api, model, data, steps, records, signals and memory");
     return NULL;
   }
   const Py_ssize_t steps = PyLong_AsSsize_t(args[3]);
@@ -75,7 +77,7 @@ PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t 
   sapwood_watch watch;
   if ((args[4] != Py_None && (records = sapwood_take_records(args[4], steps)) == NULL) ||
       sapwood_world_open(&world, &watch, (sapwood_stepper *)self, args[0], args[1], args[2],
-                         signals) < 0) {
+                         n_args == 7 ? args[6] : Py_None, signals) < 0) {
     return NULL;
   }
   int64_t taken, unconverged;

@@ -18,6 +18,7 @@
 #include "python/stepper/constants.h"
 #include "python/stepper/elements.h"
 #include "python/stepper/engine.h"
+#include "python/stepper/memory.h"
 #include "python/stepper/ready.h"
 #include "python/stepper/results.h"
 #include "python/stepper/rollout.h"
@@ -109,7 +110,8 @@ static PyObject *call_step(sapwood_stepper *self, PyObject *const *args, Py_ssiz
   PyObject *answer = NULL;
   sapwood_step_arrays arrays = {0};
   if (sapwood_stepper_be_ready(self) < 0 ||
-      sapwood_step_arrays_take(&arrays, self, args, n_args) < 0) {
+      sapwood_step_arrays_take(&arrays, self, args, n_args < 5 ? n_args : n_args - 1) < 0 ||
+      (n_args == 5 && sapwood_memory_of(self, args[4], &arrays.into.memory) < 0)) {
     goto done;
   }
   sap_error error = {0};
@@ -133,7 +135,7 @@ done:
 
 PyDoc_STRVAR(
     solve_doc,
-    "solve($self, state, contacts, outputs, elements=None, /)\n--\n\n"
+    "solve($self, state, contacts, outputs, elements=None, memory=None, /)\n--\n\n"
     "Take the contact part of one step: gather, solve, write back. Returns the outcome of the\n"
     "solver, or minus a fault code (see `fault`) with the outputs untouched.\n\n"
     "state: qvel, M, cdof, subtree_com, qfrc_smooth, qacc_smooth.\n"
@@ -142,14 +144,15 @@ PyDoc_STRVAR(
     "efc_address.\n"
     "outputs: qacc, qfrc_constraint, efc_force.\n"
     "elements, of a stepper with any: the arrays ELEMENT_ARRAYS of the module, the rows of efc_J\n"
-    "None where it is dense, and the groups of actuators that are disabled, as bits.");
+    "None where it is dense, and the groups of actuators that are disabled, as bits.\n"
+    "memory: FrictionMemory of this stepper, used where friction lags.");
 
 static PyObject *stepper_solve(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
   return call_step((sapwood_stepper *)self, args, n_args, sap_stepper_solve);
 }
 
 PyDoc_STRVAR(gather_doc,
-             "gather($self, state, contacts, outputs, elements=None, /)\n--\n\n"
+             "gather($self, state, contacts, outputs, elements=None, memory=None, /)\n--\n\n"
              "The same without solving and writing: for `problem`.");
 
 static PyObject *stepper_gather(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
@@ -268,7 +271,7 @@ int sapwood_add_stepper(PyObject *module) {
   if (state->model_stepper_type == NULL ||
       PyModule_AddType(module, state->model_stepper_type) < 0 ||
       PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
-      sapwood_add_elements(module) < 0) {
+      sapwood_add_elements(module) < 0 || sapwood_add_memory(module) < 0) {
     return -1;
   }
   return add_faults(module);

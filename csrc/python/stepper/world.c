@@ -7,6 +7,7 @@
 #include "python/errors.h"
 #include "python/signals.h"
 #include "python/stepper/engine.h"
+#include "python/stepper/memory.h"
 #include "python/stepper/ready.h"
 
 /* ---- hooks ---------------------------------------------------------------------------------- */
@@ -34,7 +35,8 @@ static int look_for_signals(void *context, double now) {
 /* ---- opening -------------------------------------------------------------------------------- */
 
 int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, sapwood_stepper *stepper,
-                       PyObject *api, PyObject *model, PyObject *data, int signals) {
+                       PyObject *api, PyObject *model, PyObject *data, PyObject *memory,
+                       int signals) {
   const sapwood_engine *engine = NULL;
   const void *m = NULL;
   void *d = NULL;
@@ -46,6 +48,9 @@ int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, sapwood_st
   sap_error error = {0};
   if (sap_mujoco_attach(world, &engine->api, stepper->core, m, d, &error) != SAP_OK) {
     PyErr_Format(PyExc_ValueError, "%s %s", error.argument, error.rule);
+    return -1;
+  }
+  if (sapwood_memory_of(stepper, memory, &world->memory) < 0) {
     return -1;
   }
   *watch = (sapwood_watch){&stepper->lock, stepper->state, world->started};

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sapwood.mujoco import stages
 from sapwood.mujoco.arrays import Bound, contact_arrays, problem_arrays
 from sapwood.mujoco.faults import failure_text, outcome_text
+from sapwood.mujoco.friction import FrictionMemories
 from sapwood.mujoco.groups import constraint_groups
 from sapwood.mujoco.names import model_name
 from sapwood.mujoco.parameters import StepParameters
@@ -32,14 +33,20 @@ class CoreSteps(StagedSteps):
     def __init__(self, parameters: StepParameters) -> None:
         super().__init__(parameters)
         self._core = parameters.make_core()
+        self._memories = FrictionMemories(self._core, parameters.settings)
 
     def _finish(self, bound: Bound) -> Status:
         data, model = bound.data, self._model
+        memory = self._memories.of(data)
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
+        if memory is not None:
+            memory.check(data.time, data.qpos, data.qvel, data.act)
         try:
             elements = bound.elements(model) if self._parameters.constrained else None
-            code = self._core.solve(bound.inputs, contact_arrays(data), bound.outputs(), elements)
+            code = self._core.solve(
+                bound.inputs, contact_arrays(data), bound.outputs(), elements, memory
+            )
         except ValueError as error:
             raise StepError(str(error), data.time) from None
         if code < 0:
@@ -52,6 +59,8 @@ class CoreSteps(StagedSteps):
         data.flg_rnepost = 0
         mujoco.mj_sensorAcc(model, data)
         mujoco.mj_Euler(model, data)
+        if memory is not None:
+            memory.mark(data.time, data.qpos, data.qvel, data.act)
         return status
 
     def problem(self, data: mujoco.MjData) -> ContactProblem:
@@ -126,10 +135,11 @@ class EngineSteps(CoreSteps):
     ) -> Ended:
         """Take some steps without the GIL; see :class:`Steps`."""
         data, model, taken, unconverged = bound.data, self._model, 0, 0
+        memory = self._memories.of(data)
         while True:
             rest = None if records is None else records[taken:]
             n, n_unconverged, failure = self._core.run(
-                self._engine, model, data, steps - taken, rest, signals
+                self._engine, model, data, steps - taken, rest, signals, memory
             )
             taken += n
             unconverged += n_unconverged

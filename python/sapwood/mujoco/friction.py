@@ -1,13 +1,18 @@
-"""Which law of friction the steps of a model have."""
+"""Which law of friction the steps of a model have, and what it remembers of each data."""
 
 from __future__ import annotations
+
+import weakref
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.mujoco.names import name_of
+from sapwood.mujoco.support import NotSupported
 from sapwood.settings import Friction, SapSettings, with_friction
+from sapwood.stepping.schemes import SCHEMES, Scheme
 
 
 def settings_of_steps(
@@ -15,6 +20,7 @@ def settings_of_steps(
     friction: Friction | None,
     model: mujoco.MjModel,
     core: NDArray[np.int8],
+    scheme: Scheme,
 ) -> SapSettings:
     """Settings of the solver, with the law of friction of the steps.
 
@@ -28,6 +34,8 @@ def settings_of_steps(
         For the text.
     core : ndarray of int8 (ngeom,)
         :class:`sapwood.CoreKind` of each geom.
+    scheme : Scheme
+        Of the steps.
 
     Returns
     -------
@@ -38,6 +46,8 @@ def settings_of_steps(
     ------
     TypeError, ValueError
         For a wrong argument; the text names it.
+    NotSupported
+        Where this scheme or a rigid core has no such friction.
     """
     cores = np.flatnonzero(core)
     if friction is None:
@@ -45,5 +55,35 @@ def settings_of_steps(
     found = with_friction(settings, friction)
     if friction != "convex" and cores.size:
         name = name_of(model, mujoco.mjtObj.mjOBJ_GEOM, int(cores[0]))
-        raise ValueError(f"friction = '{friction}': {name} has a rigid core, which takes 'convex'")
+        raise NotSupported(
+            f"friction = '{friction}': {name} has a rigid core, which takes 'convex'"
+        )
+    if friction == "lagged" and scheme != SCHEMES["symplectic_euler"]:
+        raise NotSupported(f"friction = 'lagged': scheme {scheme.name} takes 'convex' or 'coulomb'")
     return found
+
+
+class FrictionMemories:
+    """What lagged friction remembers of the last step of each data, as long as these live.
+
+    Parameters
+    ----------
+    core : _core.ModelStepper
+        Takes the steps.
+    settings : SapSettings
+        Of the steps; nothing is remembered where their friction does not lag.
+    """
+
+    def __init__(self, core: _core.ModelStepper, settings: SapSettings) -> None:
+        self._core, self._lags = core, settings.friction == "lagged"
+        self._of: weakref.WeakKeyDictionary[mujoco.MjData, _core.FrictionMemory]
+        self._of = weakref.WeakKeyDictionary()
+
+    def of(self, data: mujoco.MjData) -> _core.FrictionMemory | None:
+        """What is remembered of these data; None where nothing ever is."""
+        if not self._lags:
+            return None
+        memory = self._of.get(data)
+        if memory is None:
+            memory = self._of.setdefault(data, _core.FrictionMemory(self._core))
+        return memory

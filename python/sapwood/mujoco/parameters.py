@@ -107,7 +107,7 @@ class StepParameters:
         implicit = controllers(own) if implicit_actuators and symplectic else []
         elements = element_arrays(own, constraint, constraints, time_step, implicit)
         release_controllers(own, implicit)
-        settings = settings_of_steps(settings, friction, own, forest["core"])
+        settings = settings_of_steps(settings, friction, own, forest["core"], found)
         if speculative is None:
             speculative = settings.friction == "coulomb"
         return cls(

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sapwood import _core
 from sapwood.checks import integer
 from sapwood.mujoco.engine import EngineError, engine
 from sapwood.mujoco.forks import free_in_children
@@ -118,14 +119,17 @@ class Rollout:
         with self._lock:
             self._parameters.check_options()
             while len(self._workers) < n_threads:
-                self._workers.append((self._parameters.make_core(), mujoco.MjData(model)))
+                core = self._parameters.make_core()
+                lags = self._parameters.settings.friction == "lagged"
+                memory = _core.FrictionMemory(core) if lags else None
+                self._workers.append((core, mujoco.MjData(model), memory))
             workers = self._workers[:n_threads]
             # what a world starts from where its initial state says nothing
             data = workers[0][1]
             mujoco.mj_resetData(model, data)
             neutral = np.empty(mujoco.mj_stateSize(model, WHOLE_STATE))
             mujoco.mj_getState(model, data, neutral, WHOLE_STATE)
-            for core, _ in workers:
+            for core, *_ in workers:
                 core.accept_options(self._engine, model)
             failures = worlds.run(self._engine, model, neutral, workers, chunk_size)
         if failures:

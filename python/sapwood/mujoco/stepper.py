@@ -123,8 +123,12 @@ class Stepper(LastStep):
     settings : SapSettings, optional
         Settings of the solver; its law of friction is that of ``friction``.
     friction : {"convex", "lagged", "coulomb"}, optional
-        The law of friction, whatever ``settings.friction`` says. None is "coulomb", but
-        "convex" where the model has rigid cores, which know no other.
+        The law of friction, whatever ``settings.friction`` says. None is "coulomb", but "convex"
+        where the model has rigid cores, which know no other. With "convex" and "coulomb" the same
+        state gives the same next state. "lagged", of the default scheme alone, remembers the normal
+        forces of the step before, of each data by itself: while time, qpos, qvel and act are what
+        the last step by this stepper left. ``mj_setState``, ``mj_resetData`` and copies, of the
+        data or of the stepper, forget them, as none of MuJoCo's states carries them.
     ignore : collection of str
         Constraints to leave out, with a warning that names them, instead of refusing the model:
         any of "limit" (of joints and tendons), "equality", "frictionloss".

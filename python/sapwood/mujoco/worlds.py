@@ -18,8 +18,8 @@ from sapwood.mujoco.results import StepError
 
 _Float = NDArray[np.float64]
 
-Worker = tuple[_core.ModelStepper, mujoco.MjData]
-"""What a thread steps its worlds in."""
+Worker = tuple[_core.ModelStepper, mujoco.MjData, _core.FrictionMemory | None]
+"""What a thread steps its worlds in, and what it remembers of the step before."""
 
 WHOLE_STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
@@ -200,7 +200,7 @@ class Worlds:
         failed: list[StepError] = []
 
         def work(worker: Worker, signals: bool) -> None:
-            core, data = worker
+            core, data, memory = worker
             while (world := next(starts)) < self.n_worlds and not self._stop[0]:
                 last = min(world + chunk, self.n_worlds)
                 while world < last:
@@ -212,6 +212,7 @@ class Worlds:
                         last=last,
                         neutral=neutral,
                         signals=signals,
+                        memory=memory,
                         **self._arguments,
                     )
                     if failure is None:
