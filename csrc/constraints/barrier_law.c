@@ -224,7 +224,8 @@ static int32_t fit(struct sap_pool *p, int32_t begin, int32_t end, double least)
     const struct sap_barrier_shape barrier = barrier_of(p, i);
     const double most = sap_barrier_most(&barrier);
     const double s = distance_of(p, i, 1 / p->barrier.kappa_given[i]);
-    const double factor = s <= least * most ? least : s / (0.9 * fmin(most, 1));
+    /* after overflow s is no number, and kappa stays one */
+    const double factor = s > least * most ? s / (0.9 * fmin(most, 1)) : least;
     p->barrier.kappa[i] = p->barrier.kappa_given[i] * factor * factor;
     p->barrier.inverse_kappa[i] = 1 / p->barrier.kappa[i];
     raised += factor > 1;

@@ -152,11 +152,12 @@ static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocit
     const double inverse_R_t = p->contact.inverse_R_t[i], inverse_R_n = p->contact.inverse_R_n[i];
     double dy_R = 0;
     for (int r = 0; r < 3; ++r) {
-      const double sizes = fabs(p->v_c[r][i]) + fabs(p->v_hat[r][i]);
-      const double own = velocity_error * error[r][i] + 4 * DBL_EPSILON * sizes;
+      const double own = velocity_error * error[r][i] +
+                         4 * DBL_EPSILON * (fabs(p->v_c[r][i]) + fabs(p->v_hat[r][i]));
       /* mu_k/mu is rounded too */
-      const double spin = p->wide.scale[r][i] * (velocity_error * error[r][i + 1] +
-                                                 8 * DBL_EPSILON * fabs(p->v_c[r][i + 1]));
+      const double rate = velocity_error * error[r][i + 1] +
+                          8 * DBL_EPSILON * (fabs(p->v_c[r][i + 1]) + fabs(p->v_hat[r][i + 1]));
+      const double spin = p->wide.scale[r][i] * rate;
       dy_R += own * own * (r < 2 ? inverse_R_t : inverse_R_n) + spin * spin * inverse_R_t;
     }
     const double tangential = sqrt(dy_R * inverse_R_t), normal = sqrt(dy_R * inverse_R_n);
@@ -176,17 +177,14 @@ static double complementarity(const struct sap_pool *p, int32_t begin, int32_t e
   for (int32_t i = begin; i < end; i += 2) {
     const double R_t = p->contact.R_t[i], gamma_n = p->gamma[2][i];
     const double g_n = p->v_c[2][i] - p->v_hat[2][i] + p->contact.R_n[i] * gamma_n;
-    double gamma[SAP_WIDE], g[SAP_WIDE];
-    sap_wide_gather(p, i, p->v_c, g);
-    for (int r = 0; r < 2; ++r) {
-      gamma[r] = p->gamma[r][i];
-      g[r] -= p->v_hat[r][i];
-    }
+    double gamma[SAP_WIDE] = {p->gamma[0][i], p->gamma[1][i]}, g[SAP_WIDE], v_hat[SAP_WIDE];
     for (int r = 0; r < 3; ++r) {
       gamma[2 + r] = sap_wide_unscale(p->wide.scale[r][i], p->gamma[r][i + 1]);
     }
+    sap_wide_gather(p, i, p->v_c, g);
+    sap_wide_gather(p, i, p->v_hat, v_hat);
     for (int k = 0; k < SAP_WIDE; ++k) {
-      g[k] += R_t * gamma[k];
+      g[k] += R_t * gamma[k] - v_hat[k];
     }
     const double tangential = sap_wide_dot(g, gamma);
     const double slip = sqrt(sap_wide_dot(g, g));

@@ -74,7 +74,8 @@ INLINE void find_impulse(const struct sap_pool *p, int32_t i) {
   }
   p->y[2][i] = (p->v_hat[2][i] - p->v_c[2][i]) * p->contact.inverse_R_n[i];
   for (int r = 0; r < 3; ++r) {
-    p->y[r][i + 1] = -(p->wide.scale[r][i] * p->v_c[r][i + 1]) * inverse_R_t;
+    const double speed = p->v_hat[r][i + 1] - p->v_c[r][i + 1];
+    p->y[r][i + 1] = p->wide.scale[r][i] * speed * inverse_R_t;
   }
   if (p->friction == SAP_FRICTION_COULOMB) {
     p->contact.bound[i] = p->y[2][i] > 0 ? p->contact.mu[i] * p->y[2][i] : 0;

@@ -2,6 +2,7 @@
  * clamped rows: against the law in long double, and what must not change them. */
 #include "counter.h"
 #include "groups.h"
+#include "sap/solver.h"
 #include "wide.h"
 
 enum { NV = SCENE_TREES * SCENE_MOST_NV };
@@ -390,6 +391,73 @@ static void units_do_not_matter(void) {
   }
 }
 
+/* velocities that the angular rows of a contact alone move are not eliminated: the last three of each
+ * tree that is wide, of which the last but one moves nothing */
+static void angular_rows_move_their_velocities(void) {
+  uint64_t seed = 92;
+  int fewer = 0;
+  for (int trial = 0; trial < 10; ++trial) {
+    make(2 + trial, 6 + trial, 0, &seed);
+    double *const rows[2] = {scene.J, spin_J};
+    for (int is_spin = 0; is_spin < 2; ++is_spin) {
+      double *J = rows[is_spin];
+      for (int32_t k = 0; k < (is_spin ? spin.n : scene.problem.n_contacts); ++k) {
+        const int32_t i = is_spin ? contact[k] : k;
+        const int32_t trees[2] = {scene.tree_a[i], scene.tree_b[i]};
+        for (int s = 0; s < 2 && trees[s] >= 0; ++s) {
+          const int32_t n = scene.tree_nv[trees[s]];
+          for (int32_t j = 0; j < 3 * n; ++j, ++J) {
+            const int32_t left = n - j % n;
+            *J *= n > 6 && (left == 2 || left == 4 || (!is_spin && left <= 3)) ? 0 : 1;
+          }
+        }
+      }
+    }
+    sap_settings settings = sap_settings_default();
+    settings.relative_tolerance = 1e-11;
+    const sap_solution reduced = solve_with(&settings, &first);
+    sap_solver *solver = NULL;
+    REQUIRE(sap_solver_create(&solver, &settings, NULL, NULL) == SAP_OK);
+    sap_solution again = solution_in(&second);
+    REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &again, NULL) == SAP_OK);
+    fewer += solver->plan.reduction.tree != NULL;
+    sap_solver_destroy(solver);
+    settings.islands = 0;
+    const sap_solution whole = solve_with(&settings, &second);
+    CHECK(energy_norm(first.common.v, second.common.v) <=
+          reduced.velocity_error_bound + whole.velocity_error_bound);
+    check_impulses(&first, NULL);
+  }
+  CHECK(fewer > 3);
+}
+
+/* with physical parameters in one call, and in two */
+static void physical_parameters_are_those_of_contacts(void) {
+  uint64_t seed = 93;
+  make(12, 20, 0, &seed);
+  double phi0[SCENE_CONTACTS], k[SCENE_CONTACTS], tau_d[SCENE_CONTACTS];
+  for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
+    phi0[i] = check_random(&seed, -1e-3, 1e-3);
+    k[i] = 1e4;
+    tau_d[i] = 0.01;
+  }
+  const sap_parameters parameters = {
+      .dt = 0.01, .sigma = 1e-3, .beta = 1, .phi0 = phi0, .k = k, .tau_d = tau_d};
+  REQUIRE(sap_regularize(&scene.problem, &parameters, scene.R_t, scene.R_n, scene.v_hat_n, NULL,
+                         NULL) == SAP_OK);
+  const sap_solution parts = solve_with(NULL, &first);
+  CHECK_EQUAL(parts.outcome, SAP_CONVERGED);
+  memset(scene.R_t, 0, sizeof scene.R_t);
+  sap_solver *solver = NULL;
+  REQUIRE(sap_solver_create(&solver, NULL, NULL, NULL) == SAP_OK);
+  sap_solution solution = solution_in(&second);
+  CHECK_EQUAL(sap_solver_solve_physical(solver, &scene.problem, &parameters, scene.R_t, scene.R_n,
+                                        scene.v_hat_n, NULL, &solution, NULL),
+              SAP_OK);
+  CHECK(memcmp(&first, &second, sizeof first) == 0);
+  sap_solver_destroy(solver);
+}
+
 /* one solver for problems that differ in which contacts have spin alone */
 static void graphs_are_kept_while_the_same_contacts_have_spin(void) {
   uint64_t seed = 89;
@@ -504,6 +572,8 @@ int main(int argc, char **argv) {
       CHECK_TEST(without_lengths_nothing_changes),
       CHECK_TEST(order_of_contacts_does_not_matter),
       CHECK_TEST(units_do_not_matter),
+      CHECK_TEST(angular_rows_move_their_velocities),
+      CHECK_TEST(physical_parameters_are_those_of_contacts),
       CHECK_TEST(graphs_are_kept_while_the_same_contacts_have_spin),
       CHECK_TEST(every_failed_allocation_is_a_clean_error),
       CHECK_TEST(bad_input_is_named),

@@ -219,6 +219,46 @@ static void lines_are_those_of_the_cost(void) { for_all_sets(check_line); }
 
 /* ---- Newton's method ------------------------------------------------------------------------- */
 
+/* gamma' = gamma - (G + U) dv_c, and of its five slips the share of the bound that is next */
+static void check_dual(const struct sap_law_loops *loops, sap_friction friction) {
+  uint64_t seed = 90;
+  fill(loops, friction, &seed);
+  loops->evaluate(&pool, 0, PLACES);
+  double columns[3][PLACES];
+  double *const x_c[3] = {columns[0], columns[1], columns[2]};
+  for (int r = 0; r < 3; ++r) {
+    memcpy(x_c[r], pool.dv_c[r], sizeof columns[r]);
+  }
+  loops->couple(&pool, 0, PLACES, x_c);
+  loops->predict(&pool, 0, PLACES);
+  for (int32_t i = 0; i < PLACES; i += 2) {
+    double G[6][6], next[6], dv_c[6], coupled[6], length2 = 0;
+    gather_G(i, G);
+    gather(i, pool.gamma, next);
+    gather(i, pool.dv_c, dv_c);
+    gather(i, x_c, coupled);
+    for (int r = 0; r < 6; ++r) {
+      next[r] -= coupled[r];
+      for (int c = 0; c < 6; ++c) {
+        next[r] -= G[r][c] * dv_c[c];
+      }
+      const double scale = r < 3 ? 1 : pool.wide.scale[r - 3][i];
+      next[r] = scale > 0 ? next[r] / scale : 0;
+      length2 += r == 2 ? 0 : next[r] * next[r];
+    }
+    const double gamma_n = fmax(next[2], 0), held = pool.contact.bound[i];
+    const double bound = friction == SAP_FRICTION_LAGGED ? held : pool.contact.mu[i] * gamma_n;
+    const double most = fmax(bound, sqrt(length2));
+    CHECK_CLOSE(pool.dual[2][i], gamma_n, 1e-12 * (gamma_n + most));
+    for (int r = 0; r < 6; ++r) {
+      const double share = most > 0 ? next[r] / most : 0;
+      CHECK_CLOSE(pool.dual[r % 3][i + r / 3], r == 2 ? pool.dual[2][i] : share, 1e-11);
+    }
+  }
+}
+
+static void dual_is_the_law_at_the_full_step(void) { for_all_sets(check_dual); }
+
 /* whatever the dual: semidefinite, and at most as stiff across the slip as in stiction, which comes to
  * what there is along it */
 static void check_blend(const struct sap_law_loops *loops, sap_friction friction) {
@@ -460,6 +500,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(law_is_its_definition),
       CHECK_TEST(impulses_obey_the_conditions_of_a_projection),
       CHECK_TEST(lines_are_those_of_the_cost),
+      CHECK_TEST(dual_is_the_law_at_the_full_step),
       CHECK_TEST(blended_hessians_lie_between_zero_and_stiction),
       CHECK_TEST(a_dual_that_is_right_changes_nothing),
       CHECK_TEST(coupling_is_what_the_moving_bound_adds),

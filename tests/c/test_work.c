@@ -74,6 +74,12 @@ static void what_is_not_of_the_solve_is_refused(void) {
   expect(&(struct sap_work_records){3, below, trials}, 1, "island", 1);
   expect(&(struct sap_work_records){3, island, fewer}, 1, "trials", 2);
   expect(&records, 2, "n_islands", -1);
+  const int32_t first = 0;
+  const double length = 0.1;
+  const sap_spin spin = {1, &first, scene.J, &length};
+  scene.problem.spin = &spin;
+  expect(&records, 1, "spin_contact", -1);
+  scene.problem.spin = NULL;
   const int8_t barrier[2] = {SAP_BARRIER_NONE, SAP_BARRIER_LOG};
   scene.problem.barrier = barrier;
   expect(&records, 1, "barrier", 1);

@@ -29,8 +29,8 @@ struct outputs {
 
 static struct outputs make_outputs(const struct made *m) {
   const size_t nv = (size_t)m->sizes.nv, n = (size_t)m->problem.n_contacts,
-               n_rows = (size_t)m->sizes.n_rows;
-  const size_t numbers = nv + 7 * n + 2 * n_rows;
+               n_rows = (size_t)m->sizes.n_rows, n_spins = (size_t)m->spin.n;
+  const size_t numbers = nv + 7 * n + 2 * n_rows + 6 * n_spins;
   struct outputs o = {.size = numbers * sizeof(double) + n};
   o.bytes = malloc(o.size);
   if (!o.bytes) {
@@ -44,7 +44,9 @@ static struct outputs make_outputs(const struct made *m) {
   o.solution.barrier_scale = x += 3 * n;
   o.solution.group_gamma = x += n;
   o.solution.group_v_c = x += n_rows;
-  o.solution.regions = (int8_t *)(x + n_rows);
+  o.solution.spin_gamma = x += n_rows;
+  o.solution.spin_v_c = x += 3 * n_spins;
+  o.solution.regions = (int8_t *)(x + 3 * n_spins);
   return o;
 }
 
@@ -90,6 +92,7 @@ static void check_solution(const struct made *m, const sap_solution *s) {
     HOLDS(all_finite(m->sizes.nv, s->v));
     HOLDS(all_finite(3 * n, s->gamma));
     HOLDS(all_finite(m->sizes.n_rows, s->group_gamma));
+    HOLDS(all_finite(3 * (int64_t)m->spin.n, s->spin_gamma));
   }
   if (s->outcome == SAP_CONVERGED) {
     HOLDS(isfinite(s->momentum_error) && isfinite(s->cost));
@@ -247,7 +250,9 @@ static void call_all(const struct made *m, struct input *in) {
   const sap_settings settings = made_settings(in);
   const sap_status checked = sap_problem_check(&m->problem, NULL, &error);
   check_status(checked, 0, &error);
-  const int is_sound = checked == SAP_OK && (!m->guess || all_finite(m->sizes.nv, m->guess));
+  const int fits = settings.friction == SAP_FRICTION_CONVEX || !m->problem.barrier;
+  const int is_sound =
+      checked == SAP_OK && fits && (!m->guess || all_finite(m->sizes.nv, m->guess));
   if (checked == SAP_OK) {
     project(m, in);
   }

@@ -11,6 +11,13 @@ struct input {
   const uint8_t *at, *end;
 };
 
+/* is the last byte this one? then it is taken: what inputs without it mean stays what it was */
+static inline int take_mark(struct input *in, uint8_t mark) {
+  const int is_marked = in->at < in->end && in->end[-1] == mark;
+  in->end -= is_marked;
+  return is_marked;
+}
+
 static inline uint8_t take_byte(struct input *in) { return in->at < in->end ? *in->at++ : 0; }
 
 /* from 0 to `most` */

@@ -56,7 +56,23 @@ static void add_pairs(struct made *m, int32_t n, const int32_t **tree_a, const i
   *tree_b = b;
 }
 
-static void take_indices(struct made *m, struct input *in) {
+/* of about every other contact; numbers follow */
+static void add_spin(struct made *m) {
+  int32_t chosen[MOST_CONTACTS];
+  for (int32_t i = 0; i < m->problem.n_contacts; ++i) {
+    if (check_random_bits(&m->random) % 2) {
+      chosen[m->spin.n++] = i;
+    }
+  }
+  int32_t *contact = add_array(m, m->spin.n, sizeof *contact, NULL);
+  for (int32_t k = 0; k < m->spin.n; ++k) {
+    contact[k] = chosen[k];
+  }
+  m->spin.contact = contact;
+  m->problem.spin = &m->spin;
+}
+
+static void take_indices(struct made *m, struct input *in, int has_spin) {
   sap_problem *p = &m->problem;
   p->n_trees = take_up_to(in, MOST_TREES);
   p->n_contacts = p->n_trees > 0 ? take_up_to(in, MOST_CONTACTS) : 0;
@@ -70,6 +86,9 @@ static void take_indices(struct made *m, struct input *in) {
     group->n = p->n_trees > 0 ? take_up_to(in, MOST_CONSTRAINTS) : 0;
     group->size = take_byte(in) % 2 ? add_indices(m, group->n, 1, 6) : NULL;
     add_pairs(m, group->n, &group->tree_a, &group->tree_b);
+  }
+  if (has_spin) {
+    add_spin(m);
   }
   for (int left = take_up_to(in, 8) - 5; left > 0; --left) {
     const struct made_array *array = &m->arrays[take_up_to(in, m->n_arrays - 1)];
@@ -189,13 +208,14 @@ static void replace_numbers(struct made *m, struct input *in, int first) {
 }
 
 sap_status made_take(struct made *m, struct input *in) {
+  const int has_spin = take_mark(in, 'S');
   *m = (struct made){.random = take_byte(in)};
-  take_indices(m, in);
+  take_indices(m, in, has_spin);
   const sap_status status = sap_problem_sizes(&m->problem, &m->sizes, NULL);
   if (status != SAP_OK) {
     return status;
   }
-  const int64_t entries = m->sizes.nA + m->sizes.nJ;
+  const int64_t entries = m->sizes.nA + m->sizes.nJ + m->sizes.nJ_spin;
   if (entries > MOST_ENTRIES || m->sizes.nv > MOST_ENTRIES || m->sizes.n_rows > MOST_ENTRIES) {
     return SAP_OUT_OF_MEMORY;
   }
@@ -205,6 +225,10 @@ sap_status made_take(struct made *m, struct input *in) {
   add_contacts(m, in);
   for (int32_t g = 0; g < m->problem.n_groups; ++g) {
     add_group(m, g);
+  }
+  if (has_spin) {
+    add_numbers(m, m->sizes.nJ_spin, -1, 1, &m->spin.J);
+    add_numbers(m, 3 * (int64_t)m->spin.n, 0, 0.1, &m->spin.mu);
   }
   if (take_byte(in) % 2) {
     add_numbers(m, m->sizes.nv, -1, 1, &m->guess);
@@ -239,6 +263,7 @@ sap_settings made_settings(struct input *in) {
       *integers[field - N] = take_int32(in);
     }
   }
+  s.friction = (sap_friction)(take_byte(in) % 7 / 2);
   /* more threads than cores find no more, and cost time to start */
   s.threads = s.threads > 3 && s.threads <= 256 ? 3 : s.threads;
   return s;

@@ -12,6 +12,7 @@ enum { MADE_MOST_GROUPS = 3, MADE_MOST_ARRAYS = 128, MADE_MOST_VALUES = 10 };
 struct made {
   sap_problem problem;
   sap_sizes sizes;
+  sap_spin spin;
   sap_constraints groups[MADE_MOST_GROUPS];
   int64_t n_rows[MADE_MOST_GROUPS];
   sap_parameters parameters;
