@@ -4,9 +4,9 @@
 
 #include "sap/certificate.h"
 #include "sap/direction.h"
-#include "sap/friction.h"
 #include "sap/iterate.h"
 #include "sap/krylov.h"
+#include "sap/part.h"
 
 /* what an iteration needs to know of those before it */
 struct progress {

@@ -3,7 +3,16 @@
 #define SAPWOOD_SAP_ITERATE_H
 
 #include "sap/line_search.h"
-#include "sap/newton.h"
+
+struct sap_newton_result {
+  sap_outcome outcome;
+  int32_t tree; /* of the problem, for SAP_BREAKDOWN */
+  int32_t iterations;
+  int32_t trials;
+  struct sap_evaluation last; /* at the velocity that is returned */
+  double coulomb_gradient;    /* |D grad| of it with Coulomb's friction; NaN for convex friction */
+  double assembly_seconds, factor_seconds, line_search_seconds;
+};
 
 /* times the phases of an iteration, where asked to: reading the clock takes time too */
 struct sap_stopwatch {

@@ -2,20 +2,10 @@
 #ifndef SAPWOOD_SAP_NEWTON_H
 #define SAPWOOD_SAP_NEWTON_H
 
-#include "sap/objective.h"
+#include "sap/iterate.h"
 
 /* minimisations that an island with barriers may take, each with a record of its guess */
 enum { SAP_MOST_ROUNDS = 20, SAP_MOST_STARTS = SAP_MOST_ROUNDS + 2 };
-
-struct sap_newton_result {
-  sap_outcome outcome;
-  int32_t tree; /* of the problem, for SAP_BREAKDOWN */
-  int32_t iterations;
-  int32_t trials;
-  struct sap_evaluation last; /* at the velocity that is returned */
-  double coulomb_gradient;    /* |D grad| of it with Coulomb's friction; NaN for convex friction */
-  double assembly_seconds, factor_seconds, line_search_seconds;
-};
 
 /* Starts from w->v and leaves the result there, with v_c, gamma, region and gradient to match. */
 struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,

@@ -26,6 +26,8 @@ _LAWS = {
 }
 _STEP = 0.002
 _WEIGHT = 2.0 * 9.81
+#: What the normal force is drawn of, s.
+_WINDOW = (0.6, 0.7)
 
 
 def sliding_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
@@ -65,15 +67,16 @@ def sliding_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figur
         style = {"color": colour, "linestyle": line, "label": name, "linewidth": 1.2}
         run = runs["push", law]
         clearance.plot(run["time"], 1e3 * run["clearance"], **style)
-        force.plot(run["time"], run["force"], **style)
+        part = run[(run["time"] > _WINDOW[0]) & (run["time"] < _WINDOW[1])]
+        force.plot(part["time"], part["force"], **style)
         run = runs["brake", law]
         brake.plot(run["time"], 1e3 * run["clearance"], **style)
     _finish(clearance, "time [s]", "clearance [mm]", "A box pushed by 12 N, $\\mu$ = 0.5")
     clearance.legend(frameon=False, fontsize="small", loc="upper left")
-    _finish(force, "time [s]", "normal force [N]", "The same: normal force in each step")
-    force.set_ylim(-5.0, 5 * _WEIGHT)
+    _finish(force, "time [s]", "normal force [N]", "The same: normal force, a tenth of a second")
     force.axhline(_WEIGHT, color="0.2", linewidth=0.8, linestyle=":", label="weight")
-    force.legend(frameon=False, fontsize="small", loc="upper right")
+    force.set_ylim(top=1.3 * force.get_ylim()[1])
+    force.legend(frameon=False, fontsize="small", ncols=3, loc="upper right")
     _finish(brake, "time [s]", "clearance [mm]", "The box at 2 m/s, $\\mu$ = 0.8, comes to rest")
     _draw_creep(grip, rows)
     save_figure(figure, path)

@@ -1,0 +1,73 @@
+"""What the figure of sliding contacts must show, on the CSV file of its quick version."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("mujoco")
+
+from sapwood.studies.experiments.figures import FIGURES, make_figure
+from sapwood.studies.experiments.sliding import GRAVITY, LAWS, MASS, MU, SIGMA, exact_speed
+from sapwood.studies.plotting import read_steps, select
+
+pytestmark = pytest.mark.slow
+
+STEPS = (0.002, 0.01)
+WEIGHT = MASS * GRAVITY
+
+
+@pytest.fixture(scope="module")
+def result(quick_results):
+    return make_figure("sliding", quick_results, quick=True, progress=False)
+
+
+@pytest.fixture
+def run(result):
+    """Rows of one scene under one law."""
+    rows = read_steps(result.sweeps[0].csv)
+    return lambda scene, law, dt: select(rows, scene=scene, law=law, dt=dt)
+
+
+def test_the_figure_is_drawn_from_its_file_alone(result, tmp_path):
+    assert not any(sweep.failures or sweep.missing for sweep in result.sweeps)
+    plan = FIGURES["sliding"].plan(quick=True)
+    plan.draw({"sliding": result.sweeps[0].csv}, tmp_path / "again.png")
+    assert (tmp_path / "again.png").read_bytes() == result.image.read_bytes()
+    assert "steps without contact" in result.report
+
+
+@pytest.mark.parametrize("dt", STEPS)
+@pytest.mark.parametrize("scene", ["push", "brake"])
+def test_exact_friction_keeps_the_box_on_the_floor(run, scene, dt):
+    """Neither hop nor gap; the weight is carried in every step but the first, in which the box sinks
+    into the floor; and the speed is Coulomb's.
+    """
+    rows = run(scene, "coulomb", dt)
+    assert rows["clearance"].max() < 1e-4
+    assert not rows["unconverged"].any()
+    assert np.abs(rows["force"][1:] / WEIGHT - 1).max() < 0.01
+    exact = exact_speed(scene, rows["time"])
+    slides = exact > 0.0
+    assert np.abs(rows["speed"] - exact)[slides].max() < 1e-3 * exact.max()
+
+
+@pytest.mark.parametrize("dt", STEPS)
+@pytest.mark.parametrize("scene", ["push", "brake"])
+def test_the_convex_law_hops(run, scene, dt):
+    rows = run(scene, "convex", dt)
+    assert rows["clearance"].max() > 1e-3
+    assert np.mean(rows["force"] == 0.0) > 0.2
+
+
+@pytest.mark.parametrize("dt", STEPS)
+def test_creep_of_a_held_weight_is_bounded(run, dt):
+    """(23) for every law of ours; MuJoCo's own contacts creep a hundred times as fast."""
+    bound = SIGMA * MU["grip"] * dt * GRAVITY
+    for law in LAWS[:-1]:
+        rows = run("grip", law, dt)
+        late = rows["speed"][rows["time"] > 1.0]
+        assert 0.0 < late.mean() < bound, law
+        assert late.std() < 1e-3 * bound
+    assert run("grip", "mujoco", dt)["speed"][-1] > 20 * bound
