@@ -4,6 +4,7 @@
 
 #include "sap/line_search.h"
 
+/* what comes of the iterations of an island */
 struct sap_newton_result {
   sap_outcome outcome;
   int32_t tree; /* of the problem, for SAP_BREAKDOWN */
