@@ -41,8 +41,8 @@ def test_the_figure_is_drawn_from_its_file_alone(result, tmp_path):
 @pytest.mark.parametrize("dt", STEPS)
 @pytest.mark.parametrize("scene", ["push", "brake"])
 def test_exact_friction_keeps_the_box_on_the_floor(run, scene, dt):
-    """Neither hop nor gap; the weight is carried in every step but the first, in which the box sinks
-    into the floor; and the speed is Coulomb's.
+    """Neither hop nor gap; the weight is carried in every step but the first, in which the box
+    sinks into the floor; and the speed is Coulomb's.
     """
     rows = run(scene, "coulomb", dt)
     assert rows["clearance"].max() < 1e-4
