@@ -64,10 +64,14 @@ int main(void) {
   sap_mujoco_prepare(model);
   sap_forest forest = sap_mujoco_forest(model);
   double *materials = make_materials(model, &forest);
-  const sap_step_settings step = sap_step_settings_default(model->opt.timestep);
+  /* Coulomb's friction, with contacts looked for ahead */
+  sap_settings settings = sap_settings_default();
+  settings.friction = SAP_FRICTION_COULOMB;
+  sap_step_settings step = sap_step_settings_default(model->opt.timestep);
+  step.speculative = 1;
   sap_error error = {.argument = "step", .rule = "out of memory"};
   sap_mujoco_world world;
-  if (!materials || sap_stepper_create(&stepper, &forest, NULL, &step, NULL, NULL, &error) ||
+  if (!materials || sap_stepper_create(&stepper, &forest, NULL, &step, &settings, NULL, &error) ||
       sap_mujoco_open(&world, &api, stepper, model, data, &error)) {
     fprintf(stderr, "%s: %s\n", error.argument, error.rule);
     goto done;
