@@ -8,6 +8,9 @@
 #include "sap/krylov.h"
 #include "sap/part.h"
 
+/* iterations that bring too little before the bounds are held, and how often in a row they are */
+enum { STALE = 8, MOST_HELD = 8 };
+
 /* what an iteration needs to know of those before it */
 struct progress {
   struct sap_step step;
@@ -16,6 +19,7 @@ struct progress {
   int stale;   /* iterations since then, as many as may be where dv led up, */
   int held;    /* and solves with bounds held */
   int bounded; /* has the round-off of the last evaluation been bounded? */
+  int anew;    /* has it begun anew? */
   int turned;  /* does the last direction tell of the next one? */
   enum sap_precision precision;
 };
@@ -92,11 +96,23 @@ static void hold_bounds(struct sap_workspace *w, const struct sap_island *island
   ++before->held;
 }
 
+/* from the minimiser with convex friction, found as exactly as the solution is wanted */
+static void begin_anew(struct sap_workspace *w, const struct sap_island *island,
+                       const sap_settings *settings, struct progress *before,
+                       struct sap_newton_result *result) {
+  sap_solve_part(w, island, settings, SAP_FRICTION_CONVEX, 0, result);
+  result->last = evaluate(w, island);
+  result->tree = -1;
+  before->turned = before->stale = before->held = 0;
+  before->mark = INFINITY;
+  before->step = (struct sap_step){0};
+  before->anew = 1;
+}
+
 /* Is the iterate the last one? Keeps it where it is the best. */
 static int is_over(struct sap_workspace *w, const struct sap_island *island,
                    const sap_settings *settings, struct progress *before,
                    struct sap_newton_result *result) {
-  enum { MOST_HELD = 8 };
   struct sap_evaluation *now = &result->last;
   if (now->gradient <= sap_tolerance(w, settings, now)) {
     before->bounded = sap_conclude(w, island, settings, now);
@@ -120,7 +136,8 @@ static int is_over(struct sap_workspace *w, const struct sap_island *island,
     return 1;
   }
   result->outcome = SAP_FRICTION_LIMIT;
-  return result->iterations == settings->max_iterations || before->held == MOST_HELD;
+  return result->iterations == settings->max_iterations ||
+         (before->held == MOST_HELD && before->anew);
 }
 
 /* away from convergence the best iterate counts, and nothing that steps have summed up */
@@ -143,7 +160,6 @@ static void conclude(struct sap_workspace *w, const struct sap_island *island,
 
 struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
                                      const sap_settings *settings) {
-  enum { STALE = 8 };
   static const double rough = 0.3;
   struct sap_newton_result result = {.outcome = SAP_FRICTION_LIMIT, .tree = -1};
   struct progress before = {
@@ -166,7 +182,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
         result.outcome = SAP_STALLED;
         break;
       }
-      hold_bounds(w, island, settings, &before, &result);
+      (before.held < MOST_HELD ? hold_bounds : begin_anew)(w, island, settings, &before, &result);
       watch = sap_stopwatch_start(settings->record_history);
       continue;
     }

@@ -11,7 +11,8 @@
  * solution costs are compared, which stiff contacts that come and go do not upset as they do
  * gradients; near to it the steps are full, and converge fast. Where eight iterations do not lower |D r|
  * by a tenth, or dv leads up, the bounds are held for one convex solve: a step of the fixed point b =
- * mu gamma_n(b), and on from there.
+ * mu gamma_n(b), and on from there; after eight that bring nothing, once, from the minimiser with
+ * convex friction.
  *
  * The start is a rough solution with convex friction, unless the guess is close already, so that
  * nothing but the velocity is remembered from one solve to the next. |D r| over the scale of (20) is

@@ -13,7 +13,8 @@ comes to G, unsymmetric. (A + J^T (G + U) J) dv = -r is solved by GMRES, with th
 A + J^T G J as its preconditioner. The full step is taken where |D r| falls; else the step goes to
 the minimum, along the same direction, of the convex cost with the bounds held at those of the
 iterate. Where eight iterations do not lower |D r| by a tenth, or dv leads up, the bounds are held
-for one convex solve: a step of the fixed point b = mu gamma_n(b), and on from there.
+for one convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight
+that bring nothing, once, from the minimiser with convex friction.
 
 The start is a rough solution with convex friction, unless the guess is close already. |D r| over
 the scale of (20) is e_c, and (20) the criterion. A solution exists (csrc/sap/coulomb.h), perhaps
@@ -144,6 +145,7 @@ class Coulomb:
         self.mark = np.inf  # |D r| when it had last fallen by a tenth
         # since then: iterations, STALE where dv led up, and solves with bounds held
         self.stale = self.held = 0
+        self.anew = False  # has it begun anew?
 
     def at(self, v: Array) -> Point:
         """r and the impulses of Coulomb's law at v."""
@@ -171,7 +173,8 @@ class Coulomb:
                 if self.held > 0 and best.gradient_norm <= round_off(self.objective, point):
                     status = Status.stalled
                     break
-                point, alpha, trials = self.hold(point), 0.0, 0
+                on = self.hold(point) if self.held < MOST_HELD else self.begin_anew(point)
+                point, alpha, trials = on, 0.0, 0
                 continue
             try:
                 dv = self.direction(point)
@@ -203,7 +206,8 @@ class Coulomb:
             return Status.converged
         if nothing_moves(self.objective, point):
             return Status.converged
-        if self.run.iterations == self.settings.max_iterations or self.held == MOST_HELD:
+        over = self.held == MOST_HELD and self.anew
+        if self.run.iterations == self.settings.max_iterations or over:
             return Status.friction_limit
         return None
 
@@ -253,4 +257,12 @@ class Coulomb:
         self.objective.hold(point)
         self.parts.solve(point.v, SHARE * point.momentum_error)
         self.turned, self.stale, self.held = False, 0, self.held + 1
+        return self.at(self.run.point.v)
+
+    def begin_anew(self, point: Point) -> Point:
+        """The minimiser with convex friction, as exact as the solution is wanted."""
+        self.objective.let_act("convex")
+        self.parts.solve(point.v)
+        self.turned, self.stale, self.held, self.anew = False, 0, 0, True
+        self.mark = np.inf
         return self.at(self.run.point.v)
