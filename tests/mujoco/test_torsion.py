@@ -273,11 +273,13 @@ def test_sliding_and_spinning_share_a_cone(friction):
     start = np.array([0.6, 0.8]), 30.0
     stepper, data = started(model, friction, np.hypot(0.5 * 1.0, 0.02 * 30.0))
     data.qvel[:2], data.qvel[3] = start
+    # lagged friction may come a step late, of 0.075 rad/s
+    late = 0.08 if friction == "lagged" else 0.0
     for _ in range(3):
         stepper.run(data, 100)
         v, omega = slide_and_turn(0.5, 0.02, INERTIA / MASS, 1.0, start[1], data.time)
         np.testing.assert_allclose(data.qvel[:2], v * start[0], atol=2e-3)
-        assert data.qvel[3] == pytest.approx(omega, abs=0.06)
+        assert data.qvel[3] == pytest.approx(omega, abs=0.06 + late)
         force, torque = stepper.contacts.force[0], stepper.contacts.torque[0]
         size = np.hypot(np.hypot(*force[:2]) / 0.5, torque[2] / 0.02)
         assert size == pytest.approx(force[2], rel=1e-3)
