@@ -8,6 +8,13 @@
 /* constants of contact i at a place */
 void sap_contact_bind(struct sap_pool *pool, int32_t place, int64_t i, const sap_problem *problem);
 
+/* b of contact i, NaN where it is not known or follows from v */
+static inline double sap_contact_bound_given(const struct sap_pool *pool, int64_t i,
+                                             const sap_problem *problem) {
+  const int given = pool->friction == SAP_FRICTION_LAGGED && problem->friction_bound;
+  return given ? problem->friction_bound[i] : NAN;
+}
+
 /* what laws share whose impulses are projections in the norm of R: columns of sap_laws */
 int32_t sap_contact_write(const struct sap_pool *pool, int32_t begin, int32_t end,
                           const struct sap_origin *origin, const sap_solution *solution);

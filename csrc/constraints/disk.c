@@ -12,12 +12,9 @@ double sap_disk_cost_difference(const struct sap_contact *c, double b,
   if (from->y_r <= b && to->y_r <= b) {
     return normal + 0.5 * c->R_t * y_t2;
   }
-  if (from->y_r > b && to->y_r > b) {
-    const double y_r_sum = from->y_r + to->y_r;
-    return normal + c->R_t * b * y_t2 / y_r_sum;
-  }
-  /* b (y_r - b) beyond the bound, and (b^2 - y_r^2)/2 on the way to it: of the same sign */
-  const double inside = fmin(from->y_r, to->y_r), outside = fmax(from->y_r, to->y_r);
-  const double rise = b * (outside - b) + 0.5 * (b - inside) * (b + inside);
-  return normal + c->R_t * (to->y_r > b ? rise : -rise);
+  /* the cost is that of sliding, b y_r - b^2/2, and (b - y_r)^2/2 more where it sticks: at one end at
+   * most, and half of the difference at most */
+  const double slides = b * (y_t2 / (from->y_r + to->y_r));
+  const double at_from = fmax(b - from->y_r, 0), at_to = fmax(b - to->y_r, 0);
+  return normal + c->R_t * (slides + 0.5 * (at_to * at_to - at_from * at_from));
 }

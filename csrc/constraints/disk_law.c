@@ -28,9 +28,8 @@ static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct
                  const sap_problem *problem) {
   sap_law_contact.bind(pool, begin, end, origin, problem);
   for (int32_t place = begin; place < end; ++place) {
-    const int64_t i = origin->triple[place];
     pool->contact.given[place] = pool->contact.bound[place] =
-        problem->friction_bound ? problem->friction_bound[i] : NAN;
+        sap_contact_bound_given(pool, origin->triple[place], problem);
   }
 }
 

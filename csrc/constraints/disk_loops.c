@@ -6,7 +6,8 @@
 extern const struct sap_law_loops SAP_OF_ISA(sap_contact_loops_);
 
 static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
-  return SAP_OF_ISA(sap_contact_loops_).derive(pool, begin, end);
+  return SAP_OF_ISA(sap_contact_loops_).derive(pool, begin, end) &&
+         sap_pool_bounds_hold(pool, begin, end);
 }
 
 /* y, and the bounds where they follow it */

@@ -4,6 +4,8 @@
 #ifndef SAPWOOD_CONSTRAINTS_POOL_H
 #define SAPWOOD_CONSTRAINTS_POOL_H
 
+#include <float.h>
+
 #include "base/memory.h"
 #include "constraints/contact.h"
 
@@ -89,6 +91,15 @@ static inline struct sap_contact sap_pool_get(const struct sap_pool *pool, int32
       .soft = pool->soft,
       .v_hat = {pool->v_hat[0][i], pool->v_hat[1][i], pool->v_hat[2][i]},
   };
+}
+
+/* are the bounds of friction finite and >= 0, or NaN where they are not known? */
+static inline int sap_pool_bounds_hold(const struct sap_pool *pool, int32_t begin, int32_t end) {
+  int wrong = 0;
+  for (int32_t i = begin; i < end; ++i) {
+    wrong |= (pool->contact.bound[i] < 0) | (pool->contact.bound[i] > DBL_MAX);
+  }
+  return !wrong;
 }
 
 /* where y lies at v_c + alpha dv_c */

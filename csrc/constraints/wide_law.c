@@ -69,7 +69,7 @@ static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct
     sap_contact_bind(pool, place, i, problem);
     sap_contact_bind(pool, place + 1, i, problem);
     pool->contact.given[place] = pool->contact.bound[place] =
-        problem->friction_bound ? problem->friction_bound[i] : NAN;
+        sap_contact_bound_given(pool, i, problem);
     pool->contact.given[place + 1] = pool->contact.bound[place + 1] = 0; /* the contact has one */
     for (int r = 0; r < 3; ++r) {
       pool->v_hat[r][place + 1] = 0;

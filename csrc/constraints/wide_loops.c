@@ -9,7 +9,8 @@ extern const struct sap_law_loops SAP_OF_ISA(sap_contact_loops_);
 
 /* both triples of a pair have the constants of the contact */
 static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
-  int valid = SAP_OF_ISA(sap_contact_loops_).derive(pool, begin, end);
+  int valid = SAP_OF_ISA(sap_contact_loops_).derive(pool, begin, end) &&
+              sap_pool_bounds_hold(pool, begin, end);
   for (int32_t i = begin; i < end; i += 2) {
     for (int r = 0; r < 3; ++r) {
       const double scale = pool->wide.scale[r][i];

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "problem/problem.h"
 #include "sap/direction.h"
+#include "sap/friction.h"
 #include "sap/linearize.h"
 #include "sap/solver.h"
 
@@ -176,7 +177,7 @@ sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem,
     sap_workspace_gather(w, island, v, w->v);
     sap_workspace_gather(w, island, dv, w->dv);
     sap_refresh(w, island);
-    sap_evaluate(w, island);
+    sap_evaluate_bounded(w, island);
     const struct sap_line line = sap_line_make(w, island);
     for (int32_t k = 0; k < n; ++k) {
       const struct sap_line_point point = sap_line_at(&line, alpha[k]);

@@ -22,6 +22,26 @@ static int32_t contacts_end(const struct sap_workspace *w, const struct sap_isla
   return end;
 }
 
+/* from bounds that follow v, to those of the problem where it has them */
+static void take_given(struct sap_workspace *w, int32_t begin, int32_t end) {
+  const struct sap_contacts *contact = &w->pool.contact;
+  for (int32_t i = begin; i < end; ++i) {
+    contact->bound[i] = isnan(contact->given[i]) ? contact->bound[i] : contact->given[i];
+  }
+}
+
+struct sap_evaluation sap_evaluate_bounded(struct sap_workspace *w,
+                                           const struct sap_island *island) {
+  const int32_t begin = island->triple_begin, end = contacts_end(w, island);
+  if (w->pool.friction == SAP_FRICTION_LAGGED && knows_too_little(w, begin, end)) {
+    w->pool.friction = SAP_FRICTION_COULOMB;
+    sap_evaluate(w, island);
+    take_given(w, begin, end);
+    w->pool.friction = SAP_FRICTION_LAGGED;
+  }
+  return sap_evaluate(w, island);
+}
+
 /* |D grad| with Coulomb's friction in place of that of the bounds held */
 static double coulomb_gradient(struct sap_workspace *w, const struct sap_island *island) {
   double *const *gamma = w->pool.dv_c;
@@ -48,16 +68,13 @@ static double coulomb_gradient(struct sap_workspace *w, const struct sap_island 
 static struct sap_newton_result lagged(struct sap_workspace *w, const struct sap_island *island,
                                        const sap_settings *settings) {
   static const double rough = 1e-2;
-  const struct sap_contacts *contact = &w->pool.contact;
   const int32_t end = contacts_end(w, island);
   struct sap_newton_result result = {.outcome = SAP_CONVERGED, .tree = -1};
   if (knows_too_little(w, island->triple_begin, end)) {
     sap_settings rest = *settings;
     rest.relative_tolerance = fmax(settings->relative_tolerance, rough);
     result = sap_coulomb(w, island, &rest);
-    for (int32_t k = island->triple_begin; k < end; ++k) {
-      contact->bound[k] = isnan(contact->given[k]) ? contact->bound[k] : contact->given[k];
-    }
+    take_given(w, island->triple_begin, end);
   }
   sap_solve_part(w, island, settings, SAP_FRICTION_LAGGED, 0, &result);
   result.coulomb_gradient = coulomb_gradient(w, island);

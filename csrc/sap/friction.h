@@ -11,4 +11,9 @@ struct sap_newton_result sap_solve_friction(struct sap_workspace *w,
                                             const struct sap_island *island,
                                             const sap_settings *settings);
 
+/* sap_evaluate() where nothing was solved: lagged friction whose bounds are not known has those of
+ * Coulomb's law at v */
+struct sap_evaluation sap_evaluate_bounded(struct sap_workspace *w,
+                                           const struct sap_island *island);
+
 #endif

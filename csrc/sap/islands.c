@@ -44,9 +44,13 @@ static void carve(void *context, struct sap_arena *arena) {
 
 /* how long a history may be */
 static int64_t count_records(const struct sap_plan *plan, const sap_settings *settings) {
-  const int phases = plan->triples.has_walls || plan->friction != SAP_FRICTION_CONVEX;
-  const int64_t guesses = phases ? SAP_MOST_STARTS : 1;
-  const int64_t all = settings->max_iterations + guesses, most = all < 1000 ? all : 1000;
+  const int64_t n = settings->max_iterations;
+  /* any direction of coulomb.c may be followed by a convex solve, with a record before and after it;
+   * so may the guess, and the last of them before it begins anew */
+  const int64_t guesses = plan->friction != SAP_FRICTION_CONVEX ? 2 * n + 5
+                          : plan->triples.has_walls             ? SAP_MOST_STARTS
+                                                                : 1;
+  const int64_t most = n + guesses < 1000 ? n + guesses : 1000;
   return settings->record_history ? plan->graph.n_islands * most : 0;
 }
 

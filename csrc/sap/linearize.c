@@ -1,5 +1,7 @@
 #include "sap/linearize.h"
 
+#include "sap/friction.h"
+
 int sap_linearize(struct sap_workspace *w, const struct sap_island *island,
                   const sap_problem *problem, const double *v,
                   struct sap_linearization *linearization) {
@@ -8,7 +10,7 @@ int sap_linearize(struct sap_workspace *w, const struct sap_island *island,
   }
   sap_workspace_gather(w, island, v, w->v);
   sap_refresh(w, island);
-  linearization->at = sap_evaluate(w, island);
+  linearization->at = sap_evaluate_bounded(w, island);
   sap_assemble(w, island, SAP_DOUBLE);
   const int32_t node = sap_factor_run(&w->plan->factor, island->index, NULL);
   linearization->tree = node < 0 ? -1 : w->plan->graph.node_tree[node];

@@ -136,6 +136,10 @@ class SapSolver(_core.Solver):
     ) -> Evaluation:
         """Cost, gradient, dense Hessian and Newton direction at v (section VIII-A).
 
+        Friction that is not convex has bounds: ``problem.friction_bound`` where it is lagged, and
+        mu gamma_n at v where they are not known or it is Coulomb's. Their change with v is in no
+        derivative.
+
         Parameters
         ----------
         problem : ContactProblem

@@ -179,13 +179,16 @@ const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_rec
 /* Cost (17), gradient, dense Hessian H = A + J^T G J (nv, nv) and Newton direction -H^-1 grad (nv)
  * at v (nv), NaN in an island where H is not positive definite to round-off. Any output may be
  * NULL. Trees without constraints take part too. Outside of the domain of a core the cost is
- * infinite and the rest NaN. */
+ * infinite and the rest NaN.
+ * Friction that is not convex has bounds: those of the problem where it is lagged, and b = mu gamma_n
+ * at v where they are not known or it is Coulomb's. Their change with v is in no derivative. */
 sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
                                double *cost, double *gradient, double *hessian, double *direction,
                                sap_error *error);
 
 /* l(v + alpha dv) - l(v) and its first two derivatives in alpha (VIII-C) at n values of alpha:
- * writes three arrays (n), infinite beyond the domain of a core; v must be inside. */
+ * writes three arrays (n), infinite beyond the domain of a core; v must be inside. Bounds of
+ * friction are those at v of sap_solver_evaluate(), held along the line. */
 sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem, const double *v,
                                  const double *dv, int32_t n, const double *alpha,
                                  double *difference, double *slope, double *curvature,

@@ -48,6 +48,10 @@ class DiskPool(ContactPool):
         """Hold the bounds at mu gamma_n of y from now on."""
         self.friction, self.bound = "lagged", self.coulomb_bound(y)
 
+    def find_unknown(self, y: Array) -> None:
+        """Bounds that are not known become mu gamma_n of y."""
+        self.bound = np.where(np.isnan(self.bound), self.coulomb_bound(y), self.bound)
+
     def _parameters(self, y: Array) -> tuple[Array, Array, Array, float]:
         """Arguments of the disk law at y."""
         bound = self.coulomb_bound(y) if self.friction == "coulomb" else self.bound

@@ -169,6 +169,11 @@ class Objective:
         for law, part in zip(self.disks, self.contact_parts(point), strict=True):
             law.hold(part.y)
 
+    def find_unknown(self, point: Point) -> None:
+        """Bounds of lagged friction that are not known become mu gamma_n of a point."""
+        for law, part in zip(self.disks, self.contact_parts(point), strict=True):
+            law.find_unknown(part.y)
+
     def contact_parts(self, point: Point) -> tuple[Part, ...]:
         """The contacts of a point, pool by pool."""
         return point.parts[: len(self.contacts)]

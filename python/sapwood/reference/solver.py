@@ -195,15 +195,22 @@ class SapSolver:
         """See `solve`."""
         return solve(problem, v_guess, self.settings)
 
-    def _objective(self, problem: ContactProblem) -> Objective:
-        """On all trees."""
+    def _at(self, problem: ContactProblem, v: ArrayLike) -> tuple[Objective, Point]:
+        """The objective on all trees, at v."""
         settings = self.settings
-        return Objective(problem, soft_norm=settings.soft_norm, friction=settings.friction)
+        objective = Objective(problem, soft_norm=settings.soft_norm, friction=settings.friction)
+        point = objective.point(v)
+        if settings.friction == "lagged":
+            objective.find_unknown(point)
+            point = objective.point(v)
+        return objective, point
 
     def evaluate(self, problem: ContactProblem, v: ArrayLike) -> Evaluation:
-        """Cost, gradient (nv), Hessian (nv, nv) and Newton direction (nv) at v, of all trees."""
-        objective = self._objective(problem)
-        point = objective.point(v)
+        """Cost, gradient (nv), Hessian (nv, nv) and Newton direction (nv) at v, of all trees.
+
+        Bounds of lagged friction that are not known are mu gamma_n at v.
+        """
+        objective, point = self._at(problem, v)
         return Evaluation(
             cost=point.cost,
             gradient=point.gradient,
@@ -220,8 +227,7 @@ class SapSolver:
 
         With Coulomb's friction the bounds are held at those of v.
         """
-        objective = self._objective(problem)
-        point = objective.point(v)
+        objective, point = self._at(problem, v)
         if self.settings.friction == "coulomb":
             objective.hold(point)
         line = objective.line(point, dv)
