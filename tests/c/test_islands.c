@@ -133,6 +133,7 @@ static int equal_bits(const sap_problem *problem, const struct results *a,
          s->total_iterations == t->total_iterations &&
          s->line_search_trials == t->line_search_trials && s->n_islands == t->n_islands &&
          s->momentum_error == t->momentum_error &&
+         memcmp(&s->coulomb_error, &t->coulomb_error, sizeof s->coulomb_error) == 0 &&
          s->complementarity_error == t->complementarity_error &&
          s->velocity_error_bound == t->velocity_error_bound &&
          s->cost_gap_bound == t->cost_gap_bound && s->cost == t->cost;
@@ -143,8 +144,9 @@ static struct results results[2];
 /* rows, columns: few large islands, many small ones, one that others are done long before */
 static const int32_t shapes[][2] = {{3, 20}, {7, 12}, {6, 1}, {1, 1}, {3, 100}};
 
-static sap_solver *make_solver(int32_t threads) {
+static sap_solver *make_solver_of(int32_t threads, sap_friction friction) {
   sap_settings settings = sap_settings_default();
+  settings.friction = friction;
   settings.threads = threads;
   settings.record_history = 1;
   sap_solver *solver = NULL;
@@ -152,22 +154,29 @@ static sap_solver *make_solver(int32_t threads) {
   return solver;
 }
 
+static sap_solver *make_solver(int32_t threads) {
+  return make_solver_of(threads, SAP_FRICTION_CONVEX);
+}
+
 static void same_bits_for_any_number_of_threads(void) {
   uint64_t seed = 71;
   int32_t shared = 0;
   for (size_t shape = 0; shape < CHECK_COUNT(shapes); ++shape) {
     make_heaps(&heap, shapes[shape][0], shapes[shape][1], &seed);
-    for (int32_t variant = 0; variant < 3; ++variant) {
+    for (int32_t variant = 0; variant < 5; ++variant) {
       const int physical = variant == 1;
-      heap.problem.spin = variant == 2 ? &heap.spin : NULL;
-      sap_solver *alone = make_solver(1);
+      const sap_friction friction = variant == 3   ? SAP_FRICTION_LAGGED
+                                    : variant == 4 ? SAP_FRICTION_COULOMB
+                                                   : SAP_FRICTION_CONVEX;
+      heap.problem.spin = variant % 2 == 0 && variant > 0 ? &heap.spin : NULL;
+      sap_solver *alone = make_solver_of(1, friction);
       REQUIRE(alone);
       REQUIRE(solve(alone, &heap.problem, physical, &results[0]) == SAP_OK);
       CHECK_EQUAL(results[0].solution.outcome, SAP_CONVERGED);
       int32_t n_records;
       const sap_iteration *records = sap_solver_history(alone, &n_records);
       for (int32_t threads = 2; threads <= 5; threads += 3) {
-        sap_solver *solver = make_solver(threads);
+        sap_solver *solver = make_solver_of(threads, friction);
         REQUIRE(solver);
         for (int32_t repeat = 0; repeat < 2; ++repeat) {
           REQUIRE(solve(solver, &heap.problem, physical, &results[1]) == SAP_OK);

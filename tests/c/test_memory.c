@@ -67,10 +67,13 @@ static void nothing_is_allocated_once_the_workspace_stands(void) {
   uint64_t seed = 41;
   struct counter counter = {0, 0, -1};
   const sap_allocator allocator = {counting_allocate, counting_release, &counter};
-  for (int variant = 0; variant < 8; ++variant) {
-    const int with_groups = variant / 2 % 2, with_barriers = variant / 4;
+  for (int variant = 0; variant < 16; ++variant) {
+    const int with_groups = variant / 2 % 2, with_barriers = variant / 4 == 1;
     sap_settings settings = sap_settings_default();
     settings.record_history = variant % 2;
+    settings.friction = variant / 4 == 2   ? SAP_FRICTION_LAGGED
+                        : variant / 4 == 3 ? SAP_FRICTION_COULOMB
+                                           : SAP_FRICTION_CONVEX;
     sap_solver *solver = NULL;
     REQUIRE(sap_solver_create(&solver, &settings, &allocator, NULL) == SAP_OK);
     sap_solution solution = scene_solution(&outputs);
@@ -156,7 +159,9 @@ static void a_renewed_solver_is_like_a_new_one(void) {
 }
 
 /* how many allocations there are to fail */
-static long fail_each_allocation(void) {
+static long fail_each_allocation(sap_friction friction) {
+  sap_settings settings = sap_settings_default();
+  settings.friction = friction;
   double phi0[20] = {0}, k[20], tau_d[20] = {0}, R_t[20], R_n[20], v_hat_n[20];
   for (int i = 0; i < 20; ++i) {
     k[i] = 1e4;
@@ -173,7 +178,7 @@ static long fail_each_allocation(void) {
       status = sap_regularize(&scene.problem, &parameters, R_t, R_n, v_hat_n, &allocator, NULL);
     }
     if (status == SAP_OK) {
-      status = sap_solver_create(&solver, NULL, &allocator, NULL);
+      status = sap_solver_create(&solver, &settings, &allocator, NULL);
     }
     if (status == SAP_OK) {
       status = sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL);
@@ -201,14 +206,18 @@ static void every_failed_allocation_is_a_clean_error(void) {
   scene_make(&scene, 12, 20, &seed);
   /* check, regularize, solver, the blocks of the plan (reduction, graph, rows, numbers), and that
    * of the islands */
-  CHECK_EQUAL(fail_each_allocation(), 8);
-  /* the triples that rows of groups are put into */
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX), 8);
+  /* the triples that are under another law */
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_LAGGED), 9);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB), 9);
+  /* or that rows of groups are put into */
   add_groups();
-  CHECK_EQUAL(fail_each_allocation(), 9);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX), 9);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB), 9);
   /* or that tell contacts with cores from others */
   scene_make(&scene, 12, 20, &seed);
   add_barriers();
-  CHECK_EQUAL(fail_each_allocation(), 9);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX), 9);
 }
 
 static void failed_allocation_of_a_group_is_a_clean_error(void) {
