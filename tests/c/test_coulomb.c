@@ -387,6 +387,7 @@ static void histories_count_all_parts(void) {
             records[k].step == 0);
       CHECK(!before || records[k].iteration >= before->iteration);
       CHECK(records[k].iteration <= settings.max_iterations);
+      CHECK(records[k].trials > 0 || records[k].step == 0);
       total += before ? records[k].iteration - before->iteration : 0;
       restarts = before ? restarts + (records[k].step == 0) : 0;
       held += restarts == 2;
