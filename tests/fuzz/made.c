@@ -183,6 +183,15 @@ static void add_contacts(struct made *m, struct input *in) {
   }
 }
 
+/* bounds of friction, some of them unknown */
+static void add_bounds(struct made *m) {
+  const int32_t n = m->problem.n_contacts;
+  double *bound = add_numbers(m, n, 0, 1, &m->problem.friction_bound);
+  for (int32_t i = 0; i < n; ++i) {
+    bound[i] = check_random_bits(&m->random) % 3 ? bound[i] : NAN;
+  }
+}
+
 /* entries, whole arrays, and arrays that are not there */
 static void replace_numbers(struct made *m, struct input *in, int first) {
   for (int left = take_up_to(in, 12) - 4; left > 0; --left) {
@@ -210,6 +219,7 @@ static void replace_numbers(struct made *m, struct input *in, int first) {
 sap_status made_take(struct made *m, struct input *in) {
   const int has_spin = take_mark(in, 'S');
   *m = (struct made){.random = take_byte(in)};
+  const int has_bounds = m->random % 2;
   take_indices(m, in, has_spin);
   const sap_status status = sap_problem_sizes(&m->problem, &m->sizes, NULL);
   if (status != SAP_OK) {
@@ -236,6 +246,9 @@ sap_status made_take(struct made *m, struct input *in) {
   const double *ignored;
   m->dv = add_numbers(m, m->sizes.nv, -1, 1, &ignored);
   m->arrays[m->n_arrays - 1].member = NULL;
+  if (has_bounds) {
+    add_bounds(m);
+  }
   replace_numbers(m, in, first);
   return SAP_OK;
 }

@@ -74,7 +74,8 @@ def minimize_lagged(
     bounds = [law.bound for law in disks]
     if any(np.any(np.isnan(bound)) for bound in bounds):
         tolerance = max(settings.relative_tolerance, LAGGED_ROUGH)
-        rough = dataclasses.replace(settings, relative_tolerance=tolerance)
+        most = settings.max_iterations - settings.max_iterations // 2
+        rough = dataclasses.replace(settings, relative_tolerance=tolerance, max_iterations=most)
         parts.run = minimize_coulomb(objective, v, rough, island, n_islands)
         v, contacts = parts.run.point.v, objective.contact_parts(parts.run.point)
         found = [law.mu * part.state.gamma[:, 2] for law, part in zip(disks, contacts, strict=True)]
