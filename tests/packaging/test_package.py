@@ -30,7 +30,9 @@ def test_names_of_the_contract():
     assert list(inspect.signature(sapwood.ContactProblem.from_dense).parameters)[:11] == (
         "A v_star J phi0 k tau_d mu dt sigma beta trees".split()
     )
-    assert list(inspect.signature(sapwood.solve).parameters) == ["problem", "v_guess", "settings"]
+    assert list(inspect.signature(sapwood.solve).parameters) == [
+        "problem", "v_guess", "settings", "friction",
+    ]  # fmt: skip
     assert list(inspect.signature(sapwood.SapSolver.solve).parameters)[1:] == ["problem", "v_guess"]
     assert list(inspect.signature(sapwood.project).parameters)[:4] == ["y", "mu", "R_t", "R_n"]
     assert list(inspect.signature(sapwood.save_problem).parameters) == ["path", "problem"]

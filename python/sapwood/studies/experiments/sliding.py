@@ -136,14 +136,14 @@ def figure(quick: bool) -> Plan:
     Parameters
     ----------
     quick
-        The box is pushed for 1 s in place of 3 s.
+        The box is pushed for 1 s in place of 3 s, the weight held for 1 s in place of 4 s.
 
     Returns
     -------
     Plan
         One sweep, ``sliding``.
     """
-    seconds = {"push": 1.0 if quick else 3.0, "brake": 0.5, "grip": 2.0}
+    seconds = {"push": 1.0 if quick else 3.0, "brake": 0.5, "grip": 1.0 if quick else 4.0}
     points: list[Point] = [
         {"scene": scene, "law": law, "dt": dt, "seconds": duration}
         for scene, duration in seconds.items()
