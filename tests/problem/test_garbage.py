@@ -108,6 +108,14 @@ def test_garbage_groups_are_refused_or_solved(kind, data):
         assert len(sapwood.solve(problem).constraints[0].gamma) == group.n_rows
 
 
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_a_controller_without_gains_is_refused_by_its_gain(zero):
+    with pytest.raises(ValueError, match=r"^constraints\[0\]\.Kp\[0\]"):
+        sapwood.ContactProblem(
+            **POINTS, constraints=[sapwood.Controllers(np.eye(2, 6), Kp=zero, Kd=zero, effort=2.0)]
+        )
+
+
 @given(kind=st.sampled_from(KINDS), data=st.data())
 def test_wild_numbers_of_groups_are_refused_or_solved(kind, data):
     names = [name for name in inspect.signature(kind).parameters if name in FINE and name != "J"]
