@@ -83,30 +83,34 @@ static void note(struct progress *before, double gradient) {
   before->held = falls ? 0 : before->held;
 }
 
-/* one convex solve with the bounds of the iterate */
-static void hold_bounds(struct sap_workspace *w, const struct sap_island *island,
-                        const sap_settings *settings, struct progress *before,
-                        struct sap_newton_result *result) {
-  static const double share = 0.1;
-  sap_solve_part(w, island, settings, SAP_FRICTION_LAGGED, share * error_of(&result->last), result);
+/* a convex solve as a part of the search, and on from where it ends */
+static void solve_part(struct sap_workspace *w, const struct sap_island *island,
+                       const sap_settings *settings, sap_friction friction, double tolerance,
+                       struct progress *before, struct sap_newton_result *result) {
+  sap_solve_part(w, island, settings, friction, tolerance, result);
   result->last = evaluate(w, island);
   result->tree = -1;
   before->turned = before->stale = 0;
   before->step = (struct sap_step){0};
-  ++before->held;
 }
 
-/* from the minimiser with convex friction, found as exactly as the solution is wanted */
-static void begin_anew(struct sap_workspace *w, const struct sap_island *island,
-                       const sap_settings *settings, struct progress *before,
-                       struct sap_newton_result *result) {
-  sap_solve_part(w, island, settings, SAP_FRICTION_CONVEX, 0, result);
-  result->last = evaluate(w, island);
-  result->tree = -1;
-  before->turned = before->stale = before->held = 0;
-  before->mark = INFINITY;
-  before->step = (struct sap_step){0};
-  before->anew = 1;
+/* Where iterations bring too little: one convex solve with the bounds of the iterate or, where
+ * these bring nothing, once, the minimiser with convex friction, as exact as the solution is
+ * wanted. */
+static void detour(struct sap_workspace *w, const struct sap_island *island,
+                   const sap_settings *settings, struct progress *before,
+                   struct sap_newton_result *result) {
+  static const double share = 0.1;
+  if (before->held < MOST_HELD) {
+    solve_part(w, island, settings, SAP_FRICTION_LAGGED, share * error_of(&result->last), before,
+               result);
+    ++before->held;
+  } else {
+    solve_part(w, island, settings, SAP_FRICTION_CONVEX, 0, before, result);
+    before->held = 0;
+    before->mark = INFINITY;
+    before->anew = 1;
+  }
 }
 
 /* Is the iterate the last one? Keeps it where it is the best. */
@@ -169,9 +173,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   sap_refresh(w, island);
   result.last = evaluate(w, island);
   if (error_of(&result.last) > settings->start_threshold) {
-    sap_solve_part(w, island, settings, SAP_FRICTION_CONVEX, rough, &result);
-    result.last = evaluate(w, island);
-    result.tree = -1;
+    solve_part(w, island, settings, SAP_FRICTION_CONVEX, rough, &before, &result);
   }
   sap_copy(w->kept, w->v, island);
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
@@ -182,7 +184,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
         result.outcome = SAP_STALLED;
         break;
       }
-      (before.held < MOST_HELD ? hold_bounds : begin_anew)(w, island, settings, &before, &result);
+      detour(w, island, settings, &before, &result);
       watch = sap_stopwatch_start(settings->record_history);
       continue;
     }

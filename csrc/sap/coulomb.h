@@ -4,26 +4,26 @@
  *
  *     r(v) = A (v - v*) - J^T gamma(v) = 0
  *
- * by a semismooth Newton method. There is no cost: where a contact slides, friction depends on the
- * normal velocity and not the other way round, and the matrix H + J^T U J of krylov.h is not
- * symmetric. The full step is taken where |D r| falls; else the step goes to the minimum, along the
- * same direction, of the convex cost with the bounds held at those of the iterate. So far from the
- * solution costs are compared, which stiff contacts that come and go do not upset as they do
- * gradients; near to it the steps are full, and converge fast. Where eight iterations do not lower |D r|
- * by a tenth, or dv leads up, the bounds are held for one convex solve: a step of the fixed point b =
- * mu gamma_n(b), and on from there; after eight that bring nothing, once, from the minimiser with
- * convex friction.
+ * by a semismooth Newton method. There is no cost: where a contact slides, friction depends on
+ * the normal velocity and not the other way round, and the matrix H + J^T U J of krylov.h is
+ * not symmetric. The full step is taken where |D r| falls; else the step goes to the minimum,
+ * along the same direction, of the convex cost with the bounds held at those of the iterate. So
+ * far from the solution costs are compared, which stiff contacts that come and go do not upset
+ * as they do gradients; near to it the steps are full, and converge fast. Where eight
+ * iterations do not lower |D r| by a tenth, or dv leads up, the bounds are held for one convex
+ * solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight that bring
+ * nothing, once, from the minimiser with convex friction.
  *
- * The start is a rough solution with convex friction, unless the guess is close already, so that
- * nothing but the velocity is remembered from one solve to the next. |D r| over the scale of (20) is
- * e_c, and (20) the criterion.
+ * The start is a rough solution with convex friction, unless the guess is close already, so
+ * that nothing but the velocity is remembered from one solve to the next. |D r| over the scale
+ * of (20) is e_c, and (20) the criterion.
  *
- * A solution exists. The minimiser v(b) with bounds b held follows them continuously, and since l_t
- * <= R_t |y_t|^2/2 for every b, its cost is bounded, and with it gamma_n: b -> mu gamma_n(v(b)) takes
- * a box into itself, and has a fixed point (Brouwer). With R -> 0 gamma_n may grow without bound: the
- * rigid problem may have no solution (Painleve). There may be several, and nothing is proved of the
- * approach to one of them. What is proved of the result is that it solves the convex problem with its
- * bounds held, see certificate.h. */
+ * A solution exists. The minimiser v(b) with bounds b held follows them continuously, and since
+ * l_t <= R_t |y_t|^2/2 for every b, its cost is bounded, and with it gamma_n: b -> mu
+ * gamma_n(v(b)) takes a box into itself, and has a fixed point (Brouwer). With R -> 0 gamma_n
+ * may grow without bound: the rigid problem may have no solution (Painleve). There may be
+ * several, and nothing is proved of the approach to one of them. What is proved of the result
+ * is that it solves the convex problem with its bounds held, see certificate.h. */
 #ifndef SAPWOOD_SAP_COULOMB_H
 #define SAPWOOD_SAP_COULOMB_H
 
