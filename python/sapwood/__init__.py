@@ -8,7 +8,8 @@ package finds it and proves how accurate it is::
     solution = sapwood.solve(problem)
     print(solution)
 
-``sapwood.mujoco`` steps MuJoCo models with it; ``sapwood.reference`` is the same algorithm in plain
+``sapwood.mujoco`` steps MuJoCo models with it; ``sapwood.invdyn`` is inverse dynamics with contact;
+``sapwood.reference`` is the same algorithm in plain
 NumPy; ``sapwood.stepping`` is the theta-method for models of your own; ``sapwood.work`` counts the
 operations of a solve; ``sapwood.scenes``, ``sapwood.experiments``, ``sapwood.plotting`` and
 ``sapwood.peers`` are what the studies in ``sapwood.studies`` are made of. These are loaded when
@@ -69,6 +70,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from sapwood import invdyn as invdyn
     from sapwood import mujoco as mujoco
     from sapwood import reference as reference
     from sapwood import stepping as stepping
@@ -80,7 +82,15 @@ if TYPE_CHECKING:
     from sapwood.studies import scenes as scenes
 
 _LOADED = ("constraints", "laws", "problem")
-_LOADED_WHEN_USED = ("mujoco", "reference", "stepping", "studies", "work", *_aliases.STUDIES)
+_LOADED_WHEN_USED = (
+    "invdyn",
+    "mujoco",
+    "reference",
+    "stepping",
+    "studies",
+    "work",
+    *_aliases.STUDIES,
+)
 _aliases.install()
 
 

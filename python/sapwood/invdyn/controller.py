@@ -1,0 +1,161 @@
+"""Inverse dynamics with rigid contact and friction."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+
+from .options import Controller, InvdynOptions, OnInconsistent, StageOne
+from .result import InverseDynamicsResult
+from .selection import selected
+
+Array = NDArray[np.float64]
+
+
+class InverseDynamics:
+    """Torques that realise desired accelerations of a system in contact, and the contact forces.
+
+    Neither the forces nor the motion of what no motor moves (a floating base, an object in a hand)
+    has to be known: both are found. One object serves one system through time; it keeps what the
+    next call can begin from.
+
+    Parameters
+    ----------
+    controller : str
+        ``"lcp_noslip"``: complementarity, contacts hold or open. ``"lcp_coulomb"``: complementarity
+        with Coulomb friction. ``"qp_coulomb"``: the convex model, in two stages, the second of
+        which finds the least torques among equal motions, so that torques do not chatter.
+        ``"qp_noslip"``: the same with contacts that hold. ``"one_stage"``: its first stage alone.
+    actuated : array_like
+        Velocities with a motor: indices (n_q,), a mask (m,) of bools, or a selection matrix (n_q,
+        m). All others are free; there may be none.
+    dt : float
+        Time step, s.
+    edges : int
+        Edges of the friction pyramid, even and at least 4.
+    stage_one : str
+        ``"contact_consistent"``, the convex twin of the complementarity problem, or ``"paper"``.
+    torque_limit : array_like, optional
+        Largest torques (n_q,), N m; infinity where there is none. For the convex controllers.
+    torque_regularization, force_regularization : float
+        Weights of the squares of motors' and contact impulses: in the objective of ``"one_stage"``,
+        and the latter in that of Stage II, where it spreads forces that torques do not determine.
+    on_inconsistent : str
+        ``"nearest"`` solves for the nearest accelerations where the desired ones cannot be had and
+        reports ``slack``; ``"report"`` returns no contact forces. The status says so in both.
+
+    Raises
+    ------
+    ValueError, TypeError
+        An argument is wrong; the text names it.
+    """
+
+    def __init__(
+        self,
+        controller: Controller = "qp_coulomb",
+        *,
+        actuated: ArrayLike,
+        dt: float,
+        edges: int = 4,
+        stage_one: StageOne = "contact_consistent",
+        torque_limit: ArrayLike | None = None,
+        torque_regularization: float = 0.0,
+        force_regularization: float = 0.0,
+        on_inconsistent: OnInconsistent = "nearest",
+    ) -> None:
+        self._actuated = selected(actuated)
+        self._dt = float(_core.as_float64(dt, "dt", (), "positive"))
+        limit = None
+        if torque_limit is not None:
+            limit = _core.as_float64(torque_limit, "torque_limit", (len(self._actuated),))
+            if not (limit > 0.0).all():
+                raise ValueError("torque_limit: must be > 0")
+        self._options = InvdynOptions(
+            controller, edges, stage_one, limit, torque_regularization, force_regularization,
+            on_inconsistent,
+        )  # fmt: skip
+
+    @property
+    def actuated(self) -> NDArray[np.intp]:
+        """Velocities with a motor, in the order of torques and desired accelerations."""
+        return self._actuated
+
+    @property
+    def dt(self) -> float:
+        """Time step, s."""
+        return self._dt
+
+    @property
+    def options(self) -> InvdynOptions:
+        """What the controller was asked to be."""
+        return self._options
+
+    def solve(
+        self,
+        M: ArrayLike,
+        h: ArrayLike,
+        v: ArrayLike,
+        qdd_desired: ArrayLike,
+        J_n: ArrayLike,
+        J_t: ArrayLike,
+        mu: ArrayLike,
+        phi: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+    ) -> InverseDynamicsResult:
+        """Torques and forces of one instant.
+
+        Parameters
+        ----------
+        M : (m, m) array_like
+            Mass matrix.
+        h : (m,) array_like
+            Bias force: M a + h = S^T tau + J^T f, so Coriolis forces and gravity as MuJoCo's
+            ``qfrc_bias``, less all other forces that act.
+        v : (m,) array_like
+            Velocity.
+        qdd_desired : (n_q,) array_like
+            Desired accelerations of the actuated velocities.
+        J_n : (n, m) array_like
+            Jacobian of the contacts' normal velocities, positive where they open.
+        J_t : (n, 2, m) array_like
+            Jacobian of their tangential velocities, along two directions at right angles.
+        mu : (n,) array_like
+            Friction coefficients; controllers without slip do not use them.
+        phi : (n,) array_like, optional
+            Gaps, m, negative where bodies overlap: normal velocities are at least -phi/dt. Without
+            them, nothing approaches.
+        ids : (n,) array_like of int, optional
+            Names of the contacts, by which they are found again in the next call.
+
+        Returns
+        -------
+        InverseDynamicsResult
+            Never NaN, and never silent: its status says where something is amiss.
+
+        Raises
+        ------
+        ValueError, TypeError
+            An argument is wrong; the text names it.
+        """
+        if ids is not None:
+            _core.as_int32(ids, "ids")
+        from sapwood.reference.invdyn import solve
+        from sapwood.reference.invdyn_reduction import System
+
+        m = _core.as_float64(v, "v", (-1,), "finite").size
+        n = _core.as_float64(mu, "mu", (-1,), "non-negative").size
+        system = System(
+            _core.as_float64(M, "M", (m, m), "finite"),
+            _core.as_float64(h, "h", (m,), "finite"),
+            _core.as_float64(v, "v", (m,), "finite"),
+            _core.as_float64(qdd_desired, "qdd_desired", (len(self._actuated),), "finite"),
+            _core.as_float64(J_n, "J_n", (n, m), "finite"),
+            _core.as_float64(J_t, "J_t", (n, 2, m), "finite"),
+            _core.as_float64(mu, "mu", (n,), "non-negative"),
+            np.zeros(n) if phi is None else _core.as_float64(phi, "phi", (n,), "finite"),
+            self._dt,
+            self._actuated,
+        )
+        return solve(system, self._options)

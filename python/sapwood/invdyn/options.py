@@ -1,0 +1,73 @@
+"""What a controller of inverse dynamics is asked to be."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core
+from sapwood.checks import integer
+
+Controller = Literal["lcp_noslip", "lcp_coulomb", "qp_noslip", "qp_coulomb", "one_stage"]
+StageOne = Literal["contact_consistent", "paper"]
+OnInconsistent = Literal["nearest", "report"]
+
+_OF_CONES = ("qp_noslip", "qp_coulomb", "one_stage")
+# options of these alone, and what means that they are not used
+_OF_QPS = {"torque_limit": None, "torque_regularization": 0.0, "force_regularization": 0.0}
+
+
+def choice(value: object, name: str, among: object) -> None:
+    """See that a value is one of a Literal's."""
+    names = get_args(among)
+    if value not in names:
+        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(map(repr, names))}")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class InvdynOptions:
+    """Options of :class:`sapwood.invdyn.InverseDynamics`, which describes them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        One is wrong; the text names it.
+    """
+
+    controller: Controller = "qp_coulomb"
+    edges: int = 4
+    stage_one: StageOne = "contact_consistent"
+    torque_limit: NDArray[np.float64] | None = None
+    torque_regularization: float = 0.0
+    force_regularization: float = 0.0
+    on_inconsistent: OnInconsistent = "nearest"
+
+    def __post_init__(self) -> None:
+        choice(self.controller, "controller", Controller)
+        choice(self.stage_one, "stage_one", StageOne)
+        choice(self.on_inconsistent, "on_inconsistent", OnInconsistent)
+        if integer(self.edges, "edges", 4) % 2:
+            raise ValueError(f"edges = {self.edges}: must be even")
+        for name in ("torque_regularization", "force_regularization"):
+            _core.as_float64(getattr(self, name), name, (), "non-negative")
+        if self.controller not in _OF_CONES:
+            given = [
+                name
+                for name, none in _OF_QPS.items()
+                if not (getattr(self, name) is none or getattr(self, name) == none)
+            ]
+            if given:
+                raise ValueError(f"{given[0]}: only for {', '.join(_OF_CONES)}")
+
+    @property
+    def noslip(self) -> bool:
+        """Whether contacts are held from slipping in place of having friction."""
+        return self.controller in ("lcp_noslip", "qp_noslip")
+
+    @property
+    def one_stage(self) -> bool:
+        """Whether Stage I is all."""
+        return self.controller == "one_stage"

@@ -1,0 +1,134 @@
+"""What inverse dynamics returns."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class InvdynStatus(enum.IntEnum):
+    """How inverse dynamics ended."""
+
+    solved = 0
+    """Torques and forces that realise the desired accelerations."""
+    inconsistent_accelerations = 1
+    """No contact forces go with the desired accelerations. With ``on_inconsistent="nearest"`` the
+    result is that of the nearest ones, and ``slack`` says how far off they are."""
+    degenerate_noslip = 2
+    """Tangential forces without bound carry all the load: the normal ones are not determined, as on
+    tilted ground without slip."""
+    torque_limited = 3
+    """The torque limits cannot be held; ``residuals.torque`` says by how much they are passed."""
+    ray = 4
+    """Lemke's method ended on a ray though impulses exist: forces are zero."""
+    iteration_limit = 5
+    """The limit of pivots came first: forces are zero."""
+    singular = 6
+    """The mass matrix of the unactuated velocities is not positive definite: all is zero."""
+    inaccurate = 7
+    """A residual is larger than the tolerance."""
+    non_finite = 8
+    """A number overflowed: all is zero."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ContactState(enum.IntEnum):
+    """What a contact does in the predicted step."""
+
+    separate = 0
+    """No force."""
+    stick = 1
+    """Force, and no tangential velocity."""
+    slip = 2
+    """Force and tangential velocity."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Residuals(NamedTuple):
+    """How far each condition is from being met; zero where it is."""
+
+    dynamics: float
+    """Largest |M (v+ - v) + dt h - J^T z - S^T lambda_tau|, N s or N m s."""
+    acceleration: float
+    """Largest |v_q+ - (v_q + dt qdd_desired)|, rad/s or m/s."""
+    penetration: float
+    """Largest -(v_n+ + phi/dt), m/s."""
+    complementarity: float
+    """Largest f_n |v_n+ + phi/dt|, N s times m/s: that of controllers without normal
+    complementarity may be anything."""
+    tension: float
+    """Largest pull of a normal impulse, N s."""
+    cone: float
+    """Largest impulse beyond the friction pyramid, N s; 0 for no-slip contacts."""
+    slip: float
+    """Largest tangential velocity of a no-slip contact, m/s; 0 with friction."""
+    friction: float
+    """Largest lack of a sliding contact's friction to dissipate what it could, J."""
+    torque: float
+    """Largest torque beyond its limit, N m."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class InverseDynamicsResult:
+    """Torques, forces, and what they make of the system.
+
+    Attributes
+    ----------
+    status : InvdynStatus
+        How it ended. Nothing here is ever NaN.
+    tau : ndarray (n_q,)
+        Torques of the motors, N m (N for sliding joints), in the order of the actuated velocities.
+    forces : ndarray (n, 3)
+        Contact forces, N: along both tangents, then the normal.
+    v_plus : ndarray (m,)
+        Velocity at the end of the step.
+    slack : ndarray (n_q,)
+        What was added to the desired accelerations, where none of them could be had.
+    states : ndarray (n,) of int8
+        A :class:`ContactState` of each contact.
+    residuals : Residuals
+    pivots : int
+        Pivots of all solvers.
+    regularization : float
+        What was added to the diagonal of a complementarity problem; 0 most often.
+    dt : float
+        Time step, s.
+    """
+
+    status: InvdynStatus
+    tau: Array
+    forces: Array
+    v_plus: Array
+    slack: Array
+    states: NDArray[np.int8]
+    residuals: Residuals
+    pivots: int
+    regularization: float
+    dt: float
+
+    @property
+    def impulses(self) -> Array:
+        """Contact impulses (n, 3), N s."""
+        return self.forces * self.dt
+
+    @property
+    def success(self) -> bool:
+        """Whether the desired accelerations are realised by forces that are determined."""
+        return self.status == InvdynStatus.solved
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{int(np.sum(self.states == state))} {state}" for state in ContactState)
+        return (
+            f"InverseDynamicsResult({self.status}: |tau| = {np.linalg.norm(self.tau):.4g}, "
+            f"{len(self.states)} contacts ({counts}), {self.pivots} pivots)"
+        )

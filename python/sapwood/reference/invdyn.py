@@ -1,0 +1,159 @@
+"""Inverse dynamics with rigid contact, all controllers, in plain NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.invdyn.options import InvdynOptions
+from sapwood.invdyn.result import ContactState, InvdynStatus, InverseDynamicsResult, Residuals
+
+from .invdyn_coulomb import directions, solve_coulomb
+from .invdyn_noslip import solve_noslip
+from .invdyn_reduction import Reduction, System
+from .invdyn_stages import edges_of, nearest_velocity, stage_one, stage_two
+
+Array = NDArray[np.float64]
+
+
+class _Found:
+    """Impulses of a controller, and how they were found."""
+
+    def __init__(self, z: Array | None, status: InvdynStatus, pivots: int) -> None:
+        self.z, self.status, self.pivots = z, status, pivots
+
+
+def solve(system: System, options: InvdynOptions) -> InverseDynamicsResult:
+    """Torques and forces of one instant; see :class:`sapwood.invdyn.InverseDynamics`."""
+    n, n_q = len(system.J_n), len(system.actuated)
+    try:
+        reduction = Reduction(system)
+    except np.linalg.LinAlgError:
+        zero = Residuals(*np.zeros(9))
+        return InverseDynamicsResult(
+            InvdynStatus.singular, np.zeros(n_q), np.zeros((n, 3)), np.zeros(len(system.v)),
+            np.zeros(n_q), np.zeros(n, dtype=np.int8), zero, 0, 0.0, system.dt,
+        )  # fmt: skip
+    wanted = reduction.v_q
+    found = _impulses(reduction, options)
+    if found.z is None and options.on_inconsistent == "nearest":
+        nearest = nearest_velocity(reduction, *_edges(reduction, options))
+        if nearest is not None:
+            reduction.v_q = nearest
+            again = _impulses(reduction, options)
+            found = _Found(again.z, found.status, found.pivots + again.pivots)
+    z = np.zeros((n, 3)) if found.z is None else found.z
+    return _result(reduction, options, z, wanted, found)
+
+
+def _edges(reduction: Reduction, options: InvdynOptions) -> tuple[Array, NDArray[np.bool_]]:
+    return edges_of(reduction, options.edges, options.noslip)
+
+
+def _impulses(reduction: Reduction, options: InvdynOptions) -> _Found:
+    """Impulses of the controller for the joint velocities as they are."""
+    if options.controller == "lcp_noslip":
+        return _noslip(reduction)
+    if options.controller == "lcp_coulomb":
+        z, pivots = solve_coulomb(reduction, options.edges)
+        status = InvdynStatus.inconsistent_accelerations if z is None else InvdynStatus.solved
+        return _Found(z, status, pivots)
+    return _stages(reduction, options)
+
+
+def _noslip(reduction: Reduction) -> _Found:
+    z, degenerate, pivots = solve_noslip(reduction)
+    if z is not None and _slip(reduction, z) <= 1e-8 * reduction.velocity_scale:
+        status = InvdynStatus.degenerate_noslip if degenerate else InvdynStatus.solved
+        return _Found(z, status, pivots)
+    return _Found(None, InvdynStatus.inconsistent_accelerations, pivots)
+
+
+def _slip(reduction: Reduction, z: Array) -> float:
+    """Largest tangential velocity after impulses."""
+    v = reduction.contact_velocity(reduction.y_free + reduction.base_change(z))
+    return float(np.abs(v[:, :2]).max(initial=0.0))
+
+
+def _stages(reduction: Reduction, options: InvdynOptions) -> _Found:
+    edges, free = _edges(reduction, options)
+    limit = options.torque_limit
+    limit = None if limit is None else limit * reduction.system.dt
+    first = stage_one(
+        reduction, edges, free, paper=options.stage_one == "paper", torque_limit=limit,
+        torque_regularization=options.torque_regularization if options.one_stage else 0.0,
+        force_regularization=options.force_regularization if options.one_stage else 0.0,
+    )  # fmt: skip
+    if first.z is None:
+        return _Found(None, InvdynStatus.inconsistent_accelerations, first.pivots)
+    if options.one_stage:
+        return _Found(first.z, InvdynStatus.solved, first.pivots)
+    second = stage_two(
+        reduction, edges, free, first, paper=options.stage_one == "paper", torque_limit=limit,
+        force_regularization=options.force_regularization,
+    )  # fmt: skip
+    z = first.z if second.z is None else second.z
+    return _Found(z, InvdynStatus.solved, first.pivots + second.pivots)
+
+
+def _result(
+    reduction: Reduction, options: InvdynOptions, z: Array, wanted: Array, found: _Found
+) -> InverseDynamicsResult:
+    """All that follows from the impulses."""
+    system, dt = reduction.system, reduction.system.dt
+    v_plus, motors = reduction.recover(z)
+    u = reduction.J @ v_plus
+    opening = u[:, 2] + reduction.gap_rate
+    d = directions(options.edges)
+    # facets of the pyramid lie between its edges
+    facets = directions(2 * options.edges)[1::2]
+    radius = system.mu * np.maximum(z[:, 2], 0.0) * np.cos(np.pi / options.edges)
+    beyond = (z[:, :2] @ facets.T - radius[:, None]).max(axis=1, initial=0.0)
+    left = np.einsum("ci,ci->c", z[:, :2], u[:, :2]) + system.mu * z[:, 2] * (u[:, :2] @ d.T).max(
+        axis=1, initial=0.0
+    )
+    balance = (
+        system.M @ (v_plus - system.v) + dt * system.h - np.einsum("cij,ci->j", reduction.J, z)
+    )
+    balance[reduction.q] -= motors
+    tau, slack = motors / dt, (reduction.v_q - wanted) / dt
+    limit = np.inf if options.torque_limit is None else options.torque_limit
+    noslip = options.noslip
+    residuals = Residuals(
+        dynamics=float(np.abs(balance).max(initial=0.0)),
+        acceleration=float(np.abs(v_plus[reduction.q] - wanted).max(initial=0.0)),
+        penetration=float((-opening).max(initial=0.0)),
+        complementarity=float(np.abs(z[:, 2] * opening).max(initial=0.0)),
+        tension=max(0.0, -float(z[:, 2].min(initial=0.0))),
+        cone=0.0 if noslip else float(beyond.max(initial=0.0)),
+        slip=float(np.abs(u[:, :2]).max(initial=0.0)) if noslip else 0.0,
+        friction=0.0 if noslip else float(left.max(initial=0.0)),
+        torque=float((np.abs(tau) - limit).max(initial=0.0)),
+    )
+    status = found.status
+    velocity = reduction.velocity_scale
+    if status == InvdynStatus.solved and residuals.torque > 1e-6 * np.max(np.abs(tau), initial=0.0):
+        status = InvdynStatus.torque_limited
+    if status == InvdynStatus.solved and residuals.penetration > 1e-6 * velocity:
+        status = InvdynStatus.inconsistent_accelerations
+    return InverseDynamicsResult(
+        status,
+        tau,
+        z / dt,
+        v_plus,
+        slack,
+        _states(z, u, velocity),
+        residuals,
+        found.pivots,
+        0.0,
+        dt,
+    )
+
+
+def _states(z: Array, u: Array, velocity: float) -> NDArray[np.int8]:
+    """What contacts do: no force below 1e-9 of the largest, no slip below 1e-7 of velocities."""
+    force = np.linalg.norm(z, axis=1)
+    pushed = force > 1e-9 * force.max(initial=0.0)
+    slips = np.linalg.norm(u[:, :2], axis=1) > 1e-7 * velocity
+    states = np.where(pushed, np.where(slips, ContactState.slip, ContactState.stick), 0)
+    return states.astype(np.int8)

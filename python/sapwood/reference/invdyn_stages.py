@@ -1,0 +1,241 @@
+"""Convex inverse dynamics in two stages, ID_QP: what happens, then by which forces.
+
+Impulses are combinations z = sum_j lambda_j e_j of the edges of the friction cones, lambda >= 0,
+or of a normal with two tangents of either sign. Both stages minimise
+
+    1/2 |X lambda - t|^2 + c^T lambda,  with  E lambda = e  and  F lambda + f >= 0
+
+whose dual is the nearest point of a polyhedron, in as many unknowns as X, E and F have rows. Rows
+of E, and of F with slack variables, count with a large weight, and the method of multipliers makes
+them exact.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .invdyn_coulomb import directions
+from .invdyn_distance import DistanceStatus, nearest_point
+from .invdyn_reduction import Reduction
+
+Array = NDArray[np.float64]
+
+#: weight of rows that are equalities, beside rows that are minimised
+WEIGHT = 1e3
+#: of the largest velocity of a contact, by which the nearest joint velocities open them
+MARGIN = 1e-8
+#: of what velocities are like, above which an edge opens
+OPEN = 1e-8
+
+
+class StageResult(NamedTuple):
+    """Impulses of a stage."""
+
+    z: Array | None
+    """(n, 3), None where its conditions contradict each other."""
+    edges: Array
+    """What each edge contributes (n, c)."""
+    pivots: int
+
+
+@dataclasses.dataclass
+class _Rows:
+    """Rows of X, E and F, as they are added."""
+
+    X: list[Array]  # (rows, n_lambda)
+    t: list[Array]
+    E: list[Array]
+    e: list[Array]
+    F: list[Array]
+    f: list[Array]
+
+    @staticmethod
+    def empty() -> _Rows:
+        return _Rows([], [], [], [], [], [])
+
+
+def edges_of(reduction: Reduction, edges: int, noslip: bool) -> tuple[Array, NDArray[np.bool_]]:
+    """Edges (n, c, 3) that span the impulses of each contact, and which of the c have any sign."""
+    n = len(reduction.J)
+    if noslip:
+        return np.broadcast_to(np.eye(3)[[2, 0, 1]], (n, 3, 3)), np.array([False, True, True])
+    cone = np.ones((n, edges, 3))
+    cone[:, :, :2] = reduction.system.mu[:, None, None] * directions(edges)
+    return cone, np.zeros(edges, dtype=bool)
+
+
+def _columns(edges: Array, J: Array) -> Array:
+    """Rows (d, n c) that say what the combination of edges does: J (n, 3, d)."""
+    n, c, _ = edges.shape
+    return np.asarray(np.einsum("cki,cij->jck", edges, J).reshape(J.shape[2], n * c))
+
+
+def _solve(rows: _Rows, c: Array, free: NDArray[np.bool_]) -> tuple[Array | None, int]:
+    """Minimise, by the dual: lambda, or None, and the pivots."""
+    n_lambda, n_F = len(c), sum(map(len, rows.F))
+    X = np.vstack([np.zeros((0, n_lambda)), *rows.X])
+    t = np.concatenate([np.zeros(0), *rows.t])
+    E = np.vstack([np.zeros((0, n_lambda)), *rows.E])
+    e = np.concatenate([np.zeros(0), *rows.e])
+    F = np.vstack([np.zeros((0, n_lambda)), *rows.F])
+    f = np.concatenate([np.zeros(0), *rows.f])
+    held = np.block([[E, np.zeros((len(E), n_F))], [F, -np.eye(n_F)]])
+    target = np.concatenate([e, -f])
+    size = np.linalg.norm(held[:, :n_lambda])
+    weight = WEIGHT * (np.linalg.norm(X) / size if size and X.any() else 1.0)
+    A = np.vstack([np.hstack([X, np.zeros((len(X), n_F))]), weight * held]).T
+    b = np.concatenate([-c, np.zeros(n_F)])
+    equal = np.concatenate([free, np.zeros(n_F, dtype=bool)])
+    pivots, reached, found = 0, target.copy(), None
+    for _ in range(3 if len(target) else 1):
+        nearest = nearest_point(A, b, np.concatenate([-t, -weight * reached]), equal)
+        pivots += nearest.pivots
+        if nearest.status != DistanceStatus.solved:
+            return None, pivots
+        found = nearest.u[:n_lambda]
+        reached = reached + target - held @ nearest.u
+    return found, pivots
+
+
+def _impulses(edges: Array, combination: Array) -> Array:
+    n, c, _ = edges.shape
+    return np.asarray(np.einsum("ck,cki->ci", combination.reshape(n, c), edges))
+
+
+def _limit_rows(rows: _Rows, X: Array, offset: Array, limit: Array | None) -> None:
+    """-limit <= offset - X lambda <= limit, where there is one."""
+    if limit is not None:
+        has = np.isfinite(limit)
+        rows.F += [X[has], -X[has]]
+        rows.f += [(limit - offset)[has], (limit + offset)[has]]
+
+
+def stage_one(
+    reduction: Reduction,
+    edges: Array,
+    free: NDArray[np.bool_],
+    *,
+    paper: bool,
+    torque_limit: Array | None = None,
+    torque_regularization: float = 0.0,
+    force_regularization: float = 0.0,
+) -> StageResult:
+    """What happens: the contact impulses of Stage I, not unique.
+
+    In the contact-consistent form 1/2 |y+ - y_free|^2 + z^T (velocity of the contacts without
+    impulses, phi/dt added to the normal one) is minimised: the convex twin of the complementarity
+    problem. In the paper's form, Eqs. (75)-(78), 1/2 v+^T M v+ is, and the normals must open.
+
+    Parameters
+    ----------
+    reduction : Reduction
+    edges, free
+        As :func:`edges_of` gives them.
+    paper : bool
+    torque_limit : (n_q) array, optional
+        Motors' impulses at most, N m s.
+    torque_regularization, force_regularization : float
+        What 1/2 |lambda_tau|^2 and 1/2 |z|^2 count, 1/kg or 1/(kg m^2).
+    """
+    n, c, _ = edges.shape
+    G = _columns(edges, reduction.J_y)
+    offset, map_ = reduction.motor_map()
+    X = _columns(edges, map_)
+    rows = _Rows.empty()
+    velocity = reduction.contact_velocity(reduction.y_free)
+    velocity[:, 2] += reduction.gap_rate
+    linear = np.zeros(n * c)
+    rows.X.append(G)
+    if paper:
+        rows.t.append(-reduction.y_c)
+    else:
+        rows.t.append(np.zeros(len(G)))
+        linear = np.einsum("cki,ci->ck", edges, velocity).ravel()
+    if torque_regularization > 0.0:
+        rows.X.append(np.sqrt(torque_regularization) * X)
+        rows.t.append(np.sqrt(torque_regularization) * offset)
+    if force_regularization > 0.0:
+        rows.X.append(np.sqrt(force_regularization) * _spread(edges))
+        rows.t.append(np.zeros(3 * n))
+    if paper or torque_limit is not None:  # otherwise no edge of a cone approaches
+        rows.F.append(reduction.J_y[:, 2] @ G)
+        rows.f.append(velocity[:, 2])
+    _limit_rows(rows, X, offset, torque_limit)
+    found, pivots = _solve(rows, linear, np.tile(free, n))
+    return _stage_result(edges, found, pivots)
+
+
+def _stage_result(edges: Array, found: Array | None, pivots: int) -> StageResult:
+    n, c, _ = edges.shape
+    if found is None:
+        return StageResult(None, np.zeros((n, c)), pivots)
+    return StageResult(_impulses(edges, found), found.reshape(n, c), pivots)
+
+
+def _spread(edges: Array) -> Array:
+    """Rows (3n, n c) of z itself."""
+    n, c, _ = edges.shape
+    return np.asarray(np.einsum("cki,cd->dick", edges, np.eye(n)).reshape(3 * n, n * c))
+
+
+def stage_two(
+    reduction: Reduction,
+    edges: Array,
+    free: NDArray[np.bool_],
+    first: StageResult,
+    *,
+    paper: bool,
+    torque_limit: Array | None = None,
+    force_regularization: float = 0.0,
+) -> StageResult:
+    """By which forces: the least torques among the impulses that Stage I finds as good.
+
+    min 1/2 |lambda_tau|^2 with R_b (z' - z) = 0 and z' in the cones. The paper's objective depends
+    on R_b z alone, Eq. (104) is vacuous; the contact-consistent one asks besides that edges which
+    open have no impulse.
+    """
+    n, c, _ = edges.shape
+    z = first.z
+    assert z is not None
+    if not paper:
+        velocity = reduction.contact_velocity(reduction.y_free + reduction.base_change(z))
+        velocity[:, 2] += reduction.gap_rate
+        opening = np.einsum("cki,ci->ck", edges, velocity)
+        closed = free | (opening <= OPEN * reduction.velocity_scale) | (first.edges > 0.0)
+        edges = edges * closed[:, :, None]
+    offset = reduction.recover(z)[1] + np.einsum("cij,ci->j", reduction.J_q, z)
+    X = _columns(edges, reduction.J_q)
+    rows = _Rows.empty()
+    rows.X.append(X)
+    rows.t.append(offset)
+    rows.E.append(_columns(edges, reduction.J_y))
+    rows.e.append(reduction.base_change(z))
+    if force_regularization > 0.0:
+        rows.X.append(np.sqrt(force_regularization) * _spread(edges))
+        rows.t.append(np.zeros(3 * n))
+    _limit_rows(rows, X, offset, torque_limit)
+    found, pivots = _solve(rows, np.zeros(n * c), np.tile(free, n))
+    return _stage_result(edges, found, pivots)
+
+
+def nearest_velocity(reduction: Reduction, edges: Array, free: NDArray[np.bool_]) -> Array | None:
+    """Joint velocities nearest to v_q* at which impulses exist; None where there are none.
+
+    They exist where some base velocity lets no edge of a cone approach: by Farkas' lemma no
+    impulses that cancel on the base then do work. For no-slip contacts it holds the tangents.
+    """
+    n = len(edges)
+    velocity = reduction.contact_velocity(reduction.y_free)
+    velocity[:, 2] += reduction.gap_rate
+    rows = np.vstack([WEIGHT * _columns(edges, reduction.J_y), _columns(edges, reduction.J_q)]).T
+    b = -np.einsum("cki,ci->ck", edges, velocity).ravel()
+    # a little inside, so that what is found stays feasible after rounding
+    b += np.where(np.tile(free, n), 0.0, MARGIN * np.abs(b).max(initial=0.0))
+    nearest = nearest_point(rows, b, np.zeros(rows.shape[1]), np.tile(free, n))
+    if nearest.status != DistanceStatus.solved:
+        return None
+    return reduction.v_q + nearest.x[len(reduction.b) :]
