@@ -37,6 +37,7 @@ static void carve_fixed(struct sap_gather *gather, struct sap_arena *arena) {
   gather->v_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   gather->a_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   gather->v = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
+  gather->guess = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   gather->transposed = sap_arena_take(arena, (size_t)f->nv, SAP_SIX * sizeof(double));
   gather->motion = sap_arena_take(arena, (size_t)f->n_geoms, sizeof(struct sap_motion));
   gather->mass_entries = sap_arena_take(arena, n_entries, sizeof(struct sap_mass_entry));
@@ -67,6 +68,7 @@ static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, siz
   gather->v_c = sap_arena_take(arena, count, 3 * sizeof(double));
   gather->regions = sap_arena_take(arena, count, sizeof(int8_t));
   sap_spin_carve(&gather->spins, arena, count);
+  sap_waiting_carve(&gather->waiting, arena, count);
 }
 
 /* where the entries of M go in the blocks of A */
@@ -344,12 +346,14 @@ static int64_t gather_jacobian(const struct sap_gather *gather, const struct sap
  * out. */
 static sap_status gather_contacts(struct sap_gather *gather, const struct sap_model_state *state,
                                   const struct sap_contact_list *list, enum sap_cone cone) {
-  const size_t bytes = sizeof(double) * (size_t)(gather->nJ + gather->spins.nJ);
+  const size_t bytes = sizeof(double) * (size_t)(gather->nJ / 3 * 4 + gather->spins.nJ);
   if (!sap_block_reserve(&gather->jacobian, bytes, &gather->allocator)) {
     return SAP_OUT_OF_MEMORY;
   }
   gather->J = (double *)(void *)gather->jacobian.base;
   gather->spins.J = gather->J + gather->nJ;
+  gather->waiting.J = gather->spins.J + gather->spins.nJ;
+  gather->waiting.nJ = gather->waiting.n = 0;
   gather->spins.nJ = 0;
   double *J = gather->J;
   int32_t kept = 0;
@@ -366,16 +370,27 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
     if (length == 0) {
       continue;
     }
-    J += length;
 
     /* contacts of two geoms lie side by side in the list */
     if (memcmp(pair_of, contact->geom, sizeof pair_of) != 0) {
       pair = sap_material_of_pair(gather->forest, contact->geom[0], contact->geom[1]);
       memcpy(pair_of, contact->geom, sizeof pair_of);
     }
+    const double tau_d = phi0 > 0.0 ? fmin(pair.tau_d, gather->open_tau_d) : pair.tau_d;
+    if (gather->waits && phi0 > 0.0 && pair.barrier == SAP_BARRIER_NONE) {
+      const struct sap_waiting_contact open = {.index = contact->index,
+                                               .tree = {gather->tree_a[c], gather->tree_b[c]},
+                                               .phi0 = phi0,
+                                               .h = gather->dt + tau_d};
+      if (sap_waiting_take(&gather->waiting, gather->forest, &open, J, gather->v_0,
+                           gather->v_star)) {
+        continue;
+      }
+    }
+    J += length;
     gather->phi0[kept] = phi0;
     gather->k[kept] = pair.k;
-    gather->tau_d[kept] = phi0 > 0.0 ? fmin(pair.tau_d, gather->open_tau_d) : pair.tau_d;
+    gather->tau_d[kept] = tau_d;
     gather->barrier[kept] = pair.barrier;
     gather->delta[kept] = pair.delta;
     gather->barrier_lambda[kept] = pair.barrier_lambda;
@@ -471,10 +486,6 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
                           const struct sap_contact_list *list,
                           const struct sap_element_state *elements, enum sap_cone cone,
                           const sap_step_parameters *parameters) {
-  set_fault(gather, SAP_FAULT_NONE, -1);
-  gather->dt = parameters->dt;
-  gather->n_rows = list->n_rows;
-
   struct sap_arena arena = {NULL, 0};
   carve_listed(gather, &arena, (size_t)list->count);
   if (!sap_block_reserve(&gather->listed, arena.used, &gather->allocator)) {
@@ -482,6 +493,19 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
   }
   arena = (struct sap_arena){gather->listed.base, 0};
   carve_listed(gather, &arena, (size_t)list->count);
+  if (list->count > 0) {
+    memset(gather->waiting.must_act, 0, (size_t)list->count);
+  }
+  return sap_gather_again(gather, state, list, elements, cone, parameters);
+}
+
+sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_state *state,
+                            const struct sap_contact_list *list,
+                            const struct sap_element_state *elements, enum sap_cone cone,
+                            const sap_step_parameters *parameters) {
+  set_fault(gather, SAP_FAULT_NONE, -1);
+  gather->dt = parameters->dt;
+  gather->n_rows = list->n_rows;
 
   const int64_t n_contact_rows = list_contacts(gather, state, list, cone);
   sap_status status = SAP_OK;

@@ -21,6 +21,7 @@
 #include "model/jacobian.h"
 #include "model/listed.h"
 #include "model/spin.h"
+#include "model/waiting.h"
 
 enum { SAP_FRICTIONS = 5 }; /* of one contact: two sliding, one torsional, two rolling */
 
@@ -56,11 +57,14 @@ struct sap_gather {
   double *a_star;         /* (nv) free acceleration, until sap_scatter */
   double *friction_bound; /* (n_contacts) room for the bounds of lagged friction */
   double *edge_friction;  /* (n_contacts, SAP_FRICTIONS) of pyramid edges, where there are any */
+  double *guess;          /* (nv) of a solve with more contacts than the one before */
   double *v;              /* (nv) room for the solver's output, here and below */
   double *gamma;          /* (n_contacts, 3) */
   double *v_c;            /* (n_contacts, 3) */
   int8_t *regions;        /* (n_contacts) */
-  struct sap_spin_gather spins;       /* torsional and rolling friction */
+  struct sap_spin_gather spins; /* torsional and rolling friction */
+  int waits;                    /* 1 where contacts that are open may wait */
+  struct sap_waiting waiting;
   struct sap_element_gather elements; /* constraints other than contacts */
   enum sap_fault fault;               /* of the last call */
   int64_t fault_index;
@@ -99,5 +103,11 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
                           const struct sap_contact_list *list,
                           const struct sap_element_state *elements, enum sap_cone cone,
                           const sap_step_parameters *parameters);
+
+/* The same, after sap_waiting_check has marked contacts that must act. */
+sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_state *state,
+                            const struct sap_contact_list *list,
+                            const struct sap_element_state *elements, enum sap_cone cone,
+                            const sap_step_parameters *parameters);
 
 #endif

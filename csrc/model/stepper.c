@@ -66,6 +66,7 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   }
   *made = (sap_stepper){.forest = *forest, .settings = *step, .memory = memory};
   made->lags = settings && settings->friction == SAP_FRICTION_LAGGED;
+  made->waits = step->speculative && settings && settings->friction != SAP_FRICTION_CONVEX;
   if (elements) {
     made->elements = *elements;
     made->constrained = 1;
@@ -113,15 +114,21 @@ static int remembers(const sap_stepper *stepper, const sap_step_arrays *arrays) 
   return stepper->lags && arrays->memory;
 }
 
+typedef sap_status gather_function(struct sap_gather *, const struct sap_model_state *,
+                                   const struct sap_contact_list *,
+                                   const struct sap_element_state *, enum sap_cone,
+                                   const sap_step_parameters *);
+
 /* 1 where there is a problem to go on with */
-static int gather_problem(sap_stepper *stepper, const sap_step_arrays *arrays, sap_status *status) {
+static int gather_problem(sap_stepper *stepper, const sap_step_arrays *arrays,
+                          gather_function *gather_step, sap_status *status) {
   const sap_step_settings *s = &stepper->settings;
   const sap_step_parameters parameters = {
       .dt = s->dt, .sigma = s->sigma, .beta = s->beta, .delassus = s->delassus};
   memset(&stepper->solution, 0, sizeof stepper->solution);
   stepper->solved = stepper->took = 0;
-  *status = sap_gather_run(&stepper->gather, &arrays->state, &arrays->contacts,
-                           stepper->constrained ? &arrays->elements : NULL, s->cone, &parameters);
+  *status = gather_step(&stepper->gather, &arrays->state, &arrays->contacts,
+                        stepper->constrained ? &arrays->elements : NULL, s->cone, &parameters);
   const int fault = stepper->gather.fault != SAP_FAULT_NONE;
   if (*status == SAP_OK && !fault && remembers(stepper, arrays)) {
     *status = sap_friction_memory_recall(arrays->memory, &stepper->gather, &arrays->contacts);
@@ -156,23 +163,53 @@ static sap_solution solution_in(struct sap_gather *gather) {
                         .barrier_scale = gather->has_barriers ? gather->barrier_scale : NULL};
 }
 
+static sap_status solve_problem(sap_stepper *stepper, const double *guess, sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
+  stepper->solution = solution_in(gather);
+  const sap_status status =
+      sap_solver_solve_physical(stepper->solver, &gather->problem, &gather->parameters, gather->R_t,
+                                gather->R_n, gather->v_hat_n, guess, &stepper->solution, error);
+  stepper->solved = status == SAP_OK;
+  return status;
+}
+
+/* the work of a solve that had too few contacts */
+static void add_work(sap_solution *solution, const sap_solution *before) {
+  solution->iterations += before->iterations;
+  solution->total_iterations += before->total_iterations;
+  solution->line_search_trials += before->line_search_trials;
+}
+
+/* 1 where a contact that waited has to act at the velocity found */
+static int misses_contacts(sap_stepper *stepper) {
+  struct sap_gather *gather = &stepper->gather;
+  return stepper->solved && sap_has_velocity(stepper->solution.outcome) &&
+         sap_waiting_check(&gather->waiting, gather->forest, gather->v) > 0;
+}
+
 sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays,
                              sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
   sap_status status;
-  if (!gather_problem(stepper, arrays, &status)) {
+  gather->waits = stepper->waits;
+  if (!gather_problem(stepper, arrays, sap_gather_run, &status)) {
     /* nothing can move: nothing to write */
     stepper->took = status == SAP_OK && gather->fault == SAP_FAULT_NONE;
     stepper->counts[SAP_CONVERGED] += stepper->took;
     return status;
   }
-  stepper->solution = solution_in(gather);
   const double start = sap_seconds();
-  status = sap_solver_solve_physical(stepper->solver, &gather->problem, &gather->parameters,
-                                     gather->R_t, gather->R_n, gather->v_hat_n, gather->v_0,
-                                     &stepper->solution, error);
+  status = solve_problem(stepper, gather->v_0, error);
+  while (misses_contacts(stepper)) {
+    const sap_solution before = stepper->solution;
+    memcpy(gather->guess, gather->v, (size_t)stepper->forest.nv * sizeof *gather->guess);
+    if (!gather_problem(stepper, arrays, sap_gather_again, &status)) {
+      break;
+    }
+    status = solve_problem(stepper, gather->guess, error);
+    add_work(&stepper->solution, &before);
+  }
   stepper->solve_seconds = sap_seconds() - start;
-  stepper->solved = status == SAP_OK;
   if (!stepper->solved) {
     forget_contacts(gather);
   } else if (sap_has_velocity(stepper->solution.outcome)) {
@@ -190,7 +227,8 @@ sap_status sap_stepper_gather(sap_stepper *stepper, const sap_step_arrays *array
                               sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
   sap_status status;
-  if (gather_problem(stepper, arrays, &status)) {
+  gather->waits = 0;
+  if (gather_problem(stepper, arrays, sap_gather_run, &status)) {
     status = sap_regularize(&gather->problem, &gather->parameters, gather->R_t, gather->R_n,
                             gather->v_hat_n, &stepper->memory, error);
     if (status != SAP_OK) {

@@ -12,6 +12,7 @@ struct sap_stepper {
   sap_elements elements; /* where `constrained` */
   int constrained;       /* by more than contacts */
   int lags;              /* friction is bounded by what a memory has of the step before */
+  int waits;             /* open contacts may stay outside of the problem, see waiting.h */
   sap_step_settings settings;
   sap_allocator memory;
   sap_solver *solver;

@@ -84,7 +84,8 @@ class Stepper(LastStep):
     back by as much as it happened to pass into it. With ``speculative`` the margin of each geom
     holds in every step what its surface can travel, and a contact that is open acts where its gap
     would close: with the dissipation time of a damper that is not there yet, dt/4 at most. Contacts
-    that would not close have no force, but are in ``data.contact``, as a contact sensor sees them.
+    that would not close have no force, but are in ``data.contact``, as a contact sensor sees them;
+    most of them are not in ``contacts`` and ``solution``, as the solver was not asked about them.
     Margins and gaps of the model are the least. Contacts that come by an acceleration other than
     gravity's are found a step later. Without ``speculative`` a contact within the model's own
     margin acts with its whole dissipation time.
@@ -394,7 +395,8 @@ class Stepper(LastStep):
         -------
         ContactProblem
             With copies of all arrays and the velocity before the step as ``v_guess``; the stiffness
-            of a rigid pair is the largest finite number.
+            of a rigid pair is the largest finite number. With ``speculative`` it has every contact
+            that is listed, while a step leaves out those that cannot act.
 
         Raises
         ------

@@ -1,0 +1,64 @@
+#include "model/waiting.h"
+
+#include <math.h>
+#include <string.h>
+
+/* how much sooner than at the present velocities a gap may close and the contact still waits */
+static const double margin = 2.0;
+
+void sap_waiting_carve(struct sap_waiting *waiting, struct sap_arena *arena, size_t count) {
+  waiting->contacts = sap_arena_take(arena, count, sizeof *waiting->contacts);
+  waiting->must_act = sap_arena_take(arena, count, sizeof *waiting->must_act);
+}
+
+static double dot(int32_t n, const double *x, const double *y) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < n; ++i) {
+    sum += x[i] * y[i];
+  }
+  return sum;
+}
+
+int sap_waiting_take(struct sap_waiting *waiting, const sap_forest *forest,
+                     const struct sap_waiting_contact *contact, const double *J, const double *v_0,
+                     const double *v_star) {
+  if (waiting->must_act[contact->index]) {
+    return 0;
+  }
+  double *row = waiting->J + waiting->nJ;
+  double before = 0.0, free = 0.0;
+  for (int side = 0; side < 2 && contact->tree[side] >= 0; ++side) {
+    const int32_t first = forest->tree_dofadr[contact->tree[side]];
+    const int32_t n = forest->tree_dofnum[contact->tree[side]];
+    memcpy(row, J + 2 * (int64_t)n, (size_t)n * sizeof *row);
+    before += dot(n, row, v_0 + first);
+    free += dot(n, row, v_star + first);
+    J += 3 * (int64_t)n;
+    row += n;
+  }
+  if (!(contact->phi0 + margin * contact->h * fmin(before, free) > 0.0)) {
+    return 0;
+  }
+  waiting->contacts[waiting->n++] = *contact;
+  waiting->nJ = row - waiting->J;
+  return 1;
+}
+
+int32_t sap_waiting_check(struct sap_waiting *waiting, const sap_forest *forest, const double *v) {
+  const double *row = waiting->J;
+  int32_t acting = 0;
+  for (int32_t i = 0; i < waiting->n; ++i) {
+    const struct sap_waiting_contact *contact = waiting->contacts + i;
+    double v_n = 0.0;
+    for (int side = 0; side < 2 && contact->tree[side] >= 0; ++side) {
+      const int32_t n = forest->tree_dofnum[contact->tree[side]];
+      v_n += dot(n, row, v + forest->tree_dofadr[contact->tree[side]]);
+      row += n;
+    }
+    if (contact->phi0 + contact->h * v_n < 0.0) {
+      waiting->must_act[contact->index] = 1;
+      ++acting;
+    }
+  }
+  return acting;
+}
