@@ -1,0 +1,203 @@
+"""Quality over a folder of models: does each run, is anything fired, what overlaps and creeps.
+
+Each model runs from its first keyframe with zero controls, with random ones, and free of all that
+dissipates, by our stepper at its defaults and by `mj_step` with the integrator of the model. What
+each column is, is said at :class:`Row`; a pair NAME, NAME_mj holds ours and MuJoCo's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from benchmarks.models import files
+from benchmarks.models.processes import DIED, LATE, Workers
+from benchmarks.models.trials import CONTROLS, FREE, RAN, REFUSED, Course, Trial
+from benchmarks.rows import Table, read
+from sapwood import Status
+
+#: A file that is no model.
+UNREADABLE = "unreadable"
+
+# kinetic energies below that of all bodies at this speed, m/s, count as this one's
+_SLOW = 0.01
+_LATER = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One model under one way of controls."""
+
+    file: str
+    group: str
+    """its class"""
+    controls: str
+    """zero, random, free"""
+    nv: int
+    trees: int
+    integrator: str
+    status: str
+    """ran, refused, failed (a step was not taken), late, died, unreadable"""
+    reason: str
+    status_mj: str
+    """ran, unstable (MuJoCo met what is not finite, or too large)"""
+    steps: int
+    kinetic: float
+    """largest kinetic energy, J"""
+    kinetic_mj: float
+    ratio: float
+    """kinetic over MuJoCo's, or over that of all bodies at 1 cm/s where that is more"""
+    penetration_start: float
+    """deepest contact at the start, m"""
+    penetration: float
+    """the same in the second half of the steps"""
+    penetration_mj: float
+    limit_start: float
+    """worst violation of a range, rad or m"""
+    limit: float
+    limit_mj: float
+    equality_start: float
+    """largest residual of an equality constraint, m or rad"""
+    equality: float
+    equality_mj: float
+    creep: float
+    """speed of the fastest body that rests, m/s"""
+    creep_mj: float
+    drift: float
+    """of free: change of energy, from the mean of the second tenth of the steps to that of the
+    last, over the largest kinetic energy"""
+    drift_mj: float
+    stalled: int
+    iteration_limit: int
+    friction_limit: int
+    """steps whose solve ended so"""
+    iterations: int
+    """most in a step"""
+
+
+def measure(path: str, controls: str, steps: int) -> Row:
+    """Simulate a model; to be called in a process of its own."""
+    file = Path(path)
+    try:
+        model = files.load(file)
+    except Exception as error:  # of many kinds, by what is wrong with the file
+        return _empty(file, controls, UNREADABLE, str(error))
+    trial = Trial(model, files.name_of(file), controls, steps)
+    ours, mujocos = trial.ours(), trial.mujocos()
+    row = dataclasses.replace(
+        _empty(file, controls, ours.status, ours.reason),
+        group=files.class_of(files.name_of(file), model),
+        nv=int(model.nv),
+        trees=int(model.ntree),
+        integrator=mujoco.mjtIntegrator(model.opt.integrator).name.removeprefix("mjINT_").lower(),
+        status_mj=mujocos.status,
+        steps=max(0, ours.steps),
+    )
+    if ours.status == REFUSED:
+        return row
+    return dataclasses.replace(row, **_compared(trial, ours, mujocos, free=controls == FREE))
+
+
+def _compared(trial: Trial, ours: Course, mujocos: Course, free: bool) -> dict[str, float]:
+    found: dict[str, float] = {
+        "stalled": ours.count(Status.stalled),
+        "iteration_limit": ours.count(Status.iteration_limit),
+        "friction_limit": ours.count(Status.friction_limit),
+        "iterations": int(ours.iterations.max(initial=0)),
+    }
+    least = 0.5 * float(trial.model.body_mass.sum()) * _SLOW**2
+    kinetic, kinetic_mj = (course.series("kinetic").max() for course in (ours, mujocos))
+    found |= {
+        "kinetic": kinetic,
+        "kinetic_mj": kinetic_mj,
+        "ratio": max(kinetic, least) / max(kinetic_mj, least),
+    }
+    for name in ("penetration", "limit", "equality"):
+        found[f"{name}_start"] = ours.series(name)[0]
+        found[name], found[f"{name}_mj"] = (
+            _later(course, name, trial.steps) for course in (ours, mujocos)
+        )
+    found["creep"], found["creep_mj"] = trial.creep(ours, mujocos)
+    if free:
+        found["drift"], found["drift_mj"] = _drift(ours, least), _drift(mujocos, least)
+    return {
+        name: value if isinstance(value, int) else float(f"{value:.4g}")
+        for name, value in found.items()
+    }
+
+
+def _later(course: Course, name: str, steps: int) -> float:
+    """Largest value in the second half of a simulation that was finished."""
+    if course.status != RAN:
+        return math.nan
+    return float(course.series(name)[int(_LATER * steps) :].max())
+
+
+def _drift(course: Course, least: float) -> float:
+    if course.status != RAN:
+        return math.nan
+    kinetic = course.series("kinetic")
+    total = kinetic + course.series("potential")
+    tenth = max(1, len(total) // 10)
+    change = np.mean(total[-tenth:]) - np.mean(total[tenth : 2 * tenth])
+    return float(change / max(kinetic.max(), least))
+
+
+def _empty(file: Path, controls: str, status: str, reason: str) -> Row:
+    """A row of what nothing is known of; CSV files are read line by line."""
+    nothing: dict[str, object] = {
+        field.name: {"int": 0, "float": math.nan, "str": ""}[str(field.type)]
+        for field in dataclasses.fields(Row)
+    }
+    nothing |= {"file": files.name_of(file), "controls": controls, "status": status}
+    return Row(**nothing | {"reason": " ".join(reason.split())})  # type: ignore[arg-type]
+
+
+def run(
+    paths: Sequence[Path],
+    table_path: Path,
+    steps: int,
+    seconds: float,
+    resume: bool,
+    progress: Callable[[str], None],
+) -> None:
+    """Measure models, writing each row to a CSV file as it comes.
+
+    Parameters
+    ----------
+    paths
+        Files of models.
+    table_path
+        CSV file to write.
+    steps
+        Of each simulation.
+    seconds
+        After which a trial is given up.
+    resume
+        Whether rows that the CSV file has already are kept.
+    progress
+        Called with the name of each model once it is done.
+    """
+    before = read(table_path, Row) if resume and table_path.exists() else []
+    done = {(row.file, row.controls): row for row in before}
+    with Table(table_path, Row) as table, Workers(seconds) as workers:
+        for row in done.values():
+            table.add(row)
+        table.take_name()
+        for path in paths:
+            for controls in CONTROLS:
+                if (files.name_of(path), controls) in done:
+                    continue
+                point = {"path": str(path), "controls": controls, "steps": steps}
+                outcome = workers.call(measure, point)
+                if outcome.value is None:
+                    status = LATE if outcome.late else DIED
+                    table.add(_empty(path, controls, status, outcome.error))
+                else:
+                    table.add(outcome.value)
+            progress(files.name_of(path))

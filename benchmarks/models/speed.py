@@ -1,0 +1,195 @@
+"""Time of a whole step over that of `mj_step`, model by model, as a ratio within one run.
+
+From states that our simulation reaches with zero or with random controls, windows of a few steps
+are taken again and again, by `Stepper.run` and by `mj_step` of the same model with its own
+integrator, in turn; the least times count, on the CPU clock of the thread.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.models import files
+from benchmarks.models.processes import DIED, LATE, Workers
+from benchmarks.models.trials import FAILED, RAN, RANDOM, REFUSED, ZERO, controls_of
+from benchmarks.rows import Table, read
+from sapwood.mujoco import NotSupported, StepError, Stepper
+from sapwood.studies.experiments.timing import Times, no_garbage_collection
+
+_STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+# parts of the simulation at which windows begin, steps of a window, seconds for the samples of one
+_PLACES, _WINDOW, _BUDGET = (0.1, 0.5, 0.9), 10, 0.4
+_LEAST_SAMPLES, _MOST_SAMPLES = 3, 200
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One model under one way of controls; times in microseconds per step, mean of the windows."""
+
+    file: str
+    group: str
+    controls: str
+    """zero or random"""
+    nv: int
+    integrator: str
+    status: str
+    """ran, refused, failed, late, died"""
+    step: float
+    solve: float
+    """of it regularization and solve, as the core times them, on the wall clock"""
+    step_mj: float
+    speed: float
+    """step_mj/step: above 1 we are faster"""
+    contacts: float
+    samples: int
+
+
+def measure(path: str, controls: str, steps: int) -> Row:
+    """Time one model; to be called in a process of its own."""
+    file = Path(path)
+    name = files.name_of(file)
+    model = files.load(file)
+    row = dataclasses.replace(
+        _empty(file, controls, RAN),
+        group=files.class_of(name, model),
+        nv=int(model.nv),
+        integrator=mujoco.mjtIntegrator(model.opt.integrator).name.removeprefix("mjINT_").lower(),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            stepper = Stepper(model)
+        except NotSupported:
+            return dataclasses.replace(row, status=REFUSED)
+        try:
+            values = controls_of(model, name, controls, steps)
+            states = _states(model, stepper, values)
+            windows = [_Window(model, stepper, state) for state in states]
+            with no_garbage_collection():
+                for window in windows:
+                    window.sample()
+        except StepError:
+            return dataclasses.replace(row, status=FAILED)
+    step, step_mj = (
+        1e6 * float(np.mean([times.cpu_min for times in column])) / _WINDOW
+        for column in zip(*((w.ours, w.mujocos) for w in windows), strict=True)
+    )
+    return dataclasses.replace(
+        row,
+        step=round(step, 2),
+        solve=round(1e6 * float(np.mean([w.solve for w in windows])) / _WINDOW, 2),
+        step_mj=round(step_mj, 2),
+        speed=round(step_mj / step, 3),
+        contacts=round(float(np.mean([w.contacts for w in windows])), 1),
+        samples=min(len(w.ours.cpu) for w in windows),
+    )
+
+
+class _Window:
+    """A few steps from one state, taken again and again by both."""
+
+    def __init__(self, model: mujoco.MjModel, stepper: Stepper, state: NDArray[np.float64]) -> None:
+        self._model, self._stepper, self._state = model, stepper, state
+        self._data = mujoco.MjData(stepper.model)
+        self._data_mj = mujoco.MjData(model)
+        self.ours, self.mujocos = Times(), Times()
+        self.solve = math.inf
+        self.contacts = 0.0
+
+    def sample(self) -> None:
+        """Take samples of both in turn, until their time is over."""
+        self._step()
+        self._step_mj()
+        spent = 0.0
+        while len(self.ours.cpu) < _MOST_SAMPLES and (
+            spent < _BUDGET or len(self.ours.cpu) < _LEAST_SAMPLES
+        ):
+            for times, call in ((self.ours, self._step), (self.mujocos, self._step_mj)):
+                call()  # caches as the same function leaves them
+                times.sample(call)
+                spent += 2.0 * times.wall[-1]
+
+    def _step(self) -> None:
+        mujoco.mj_setState(self._stepper.model, self._data, self._state, _STATE)
+        records = self._stepper.run(self._data, _WINDOW).records
+        self.solve = min(self.solve, float(records["solver_seconds"].sum()))
+        self.contacts = float(records["contacts"].mean())
+
+    def _step_mj(self) -> None:
+        mujoco.mj_setState(self._model, self._data_mj, self._state, _STATE)
+        mujoco.mj_step(self._model, self._data_mj, nstep=_WINDOW)
+
+
+def _states(
+    model: mujoco.MjModel, stepper: Stepper, controls: NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """States, with their controls, that our simulation passes."""
+    data, taken = files.start(model), 0
+    data.ctrl[:] = controls[0]
+
+    def control(data: mujoco.MjData) -> None:
+        nonlocal taken
+        taken += 1
+        data.ctrl[:] = controls[min(taken, len(controls) - 1)]
+
+    found = []
+    for place in _PLACES:
+        stepper.run(data, int(place * len(controls)) - taken, control)
+        state = np.empty(mujoco.mj_stateSize(model, _STATE))
+        mujoco.mj_getState(model, data, state, _STATE)
+        found.append(state)
+    return found
+
+
+def _empty(file: Path, controls: str, status: str) -> Row:
+    return Row(files.name_of(file), "", controls, 0, "", status, *(math.nan,) * 5, samples=0)
+
+
+def run(
+    paths: Sequence[Path],
+    table_path: Path,
+    steps: int,
+    seconds: float,
+    resume: bool,
+    progress: Callable[[str], None],
+) -> None:
+    """Time models, writing each row to a CSV file as it comes.
+
+    Parameters
+    ----------
+    paths
+        Files of models.
+    table_path
+        CSV file to write.
+    steps
+        Of the simulation that the windows are taken from.
+    seconds
+        After which a model is given up.
+    resume
+        Whether rows that the CSV file has already are kept.
+    progress
+        Called with the name of each model once it is done.
+    """
+    before = read(table_path, Row) if resume and table_path.exists() else []
+    done = {(row.file, row.controls): row for row in before}
+    with Table(table_path, Row) as table, Workers(seconds) as workers:
+        for row in done.values():
+            table.add(row)
+        table.take_name()
+        for path in paths:
+            for controls in (ZERO, RANDOM):
+                if (files.name_of(path), controls) in done:
+                    continue
+                point = {"path": str(path), "controls": controls, "steps": steps}
+                answer = workers.call(measure, point)
+                status = LATE if answer.late else DIED
+                table.add(answer.value or _empty(path, controls, status))
+            progress(files.name_of(path))

@@ -1,0 +1,343 @@
+"""The benchmark over a folder of models: files, measures, trials, tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import lzma
+import math
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import arguments, command, rows
+from benchmarks.models import files, processes, quality, report, speed, trials
+from benchmarks.models.measures import Gauge
+from sapwood.mujoco import NotSupported, StepError
+
+BALL = """
+<mujoco model="ball"><option timestep="0.002"/><worldbody><geom type="plane" size="1 1 1"/>
+  <body pos="0 0 .1"><freejoint/><geom size=".1" mass="2"/></body></worldbody>
+  <keyframe><key qpos="0 0 .09 1 0 0 0" qvel="3 0 0 0 0 0"/></keyframe></mujoco>"""
+
+ARM = """
+<mujoco model="arm"><option timestep="0.002"/>
+  <worldbody>
+    <body><joint name="a" axis="0 1 0" range="-20 60" limited="true"/>
+      <geom type="capsule" fromto="0 0 0 .5 0 0" size=".03" contype="0"/>
+      <body pos=".5 0 0"><joint type="ball" range="0 30" limited="true"/>
+        <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03" contype="0"/></body></body>
+    <body pos="0 1 0"><joint type="slide" axis="1 0 0" damping="2"/>
+      <geom size=".1" contype="0"/></body>
+  </worldbody>
+  <equality><joint joint1="a" polycoef=".1 0 0 0 0" active="false"/></equality>
+  <actuator><motor joint="a" ctrlrange="2 3" ctrllimited="true"/><motor joint="a"/></actuator>
+</mujoco>"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The same ball in all formats, and an arm below it."""
+    (tmp_path / "more").mkdir()
+    (tmp_path / "a.xml").write_text(BALL)
+    (tmp_path / "more" / "arm.xml").write_text(ARM)
+    (tmp_path / "notes.txt").write_text("no model")
+    mujoco.mj_saveModel(mujoco.MjModel.from_xml_string(BALL), str(tmp_path / "b.mjb"))
+    packed = lzma.compress((tmp_path / "b.mjb").read_bytes())
+    (tmp_path / "c.mjb.xz").write_bytes(packed)
+    return tmp_path
+
+
+def test_files_of_all_formats_are_found_and_read(folder):
+    found = files.find(folder)
+    assert [files.name_of(path) for path in found] == ["a", "b", "c", "arm"]
+    for path in found[:3]:
+        model = files.load(path)
+        assert (model.nv, model.nkey) == (6, 1)
+        assert files.start(model).qpos[2] == 0.09
+    assert files.start(files.load(found[3])).time == 0.0
+
+
+def test_classes():
+    model = mujoco.MjModel.from_xml_string(BALL)
+    for name, group in (
+        ("menagerie__unitree_h1_scene", "humanoid"),
+        ("menagerie__unitree_go2_scene", "quadruped"),
+        ("menagerie__shadow_hand_scene_left", "hand"),
+        ("robosuite_models__grippers_yumi_left_gripper", "hand"),
+        ("metaworld__sawyer_xyz_sawyer_box", "arm"),
+        ("dm_control_suite__suite_cheetah", "other"),
+        ("anything", "other"),
+    ):
+        assert files.class_of(name, model) == group
+
+
+def test_measures_of_a_state():
+    model = mujoco.MjModel.from_xml_string(ARM)
+    gauge, data = Gauge(model), mujoco.MjData(model)
+    data.qpos[0] = np.deg2rad(70.0)
+    half = np.deg2rad(100.0) / 2
+    data.qpos[1:5] = -np.cos(half), 0.0, np.sin(half), 0.0
+    data.eq_active[0] = 1
+    data.qvel[-1] = 4.0
+    before = data.qpos.copy()
+    reading = gauge.read(data)
+    np.testing.assert_array_equal(data.qpos, before)
+    np.testing.assert_allclose(reading.limit, np.deg2rad(70.0))  # of the ball joint
+    np.testing.assert_allclose(reading.equality, np.deg2rad(70.0) - 0.1)
+    np.testing.assert_allclose(reading.kinetic, 0.5 * model.body_mass[3] * 16.0)
+    assert reading.penetration == 0.0
+    data.qpos[1:5] = 1.0, 0.0, 0.0, 0.0
+    np.testing.assert_allclose(gauge.read(data).limit, np.deg2rad(10.0))
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
+    assert Gauge(model).read(data).limit == 0.0
+
+
+def test_overlap_and_what_touches():
+    model = mujoco.MjModel.from_xml_string(BALL)
+    gauge, data = Gauge(model), files.start(model)
+    reading = gauge.read(data)
+    np.testing.assert_allclose(reading.penetration, 0.01)
+    np.testing.assert_allclose(reading.potential, 2.0 * 9.81 * 0.09)
+    assert gauge.touching().tolist() == [True, True]
+    data.qpos[2] = 0.2
+    assert gauge.read(data).penetration == 0.0
+    assert gauge.touching().tolist() == [False, False]
+
+
+def test_tendons_have_limits_too():
+    model = mujoco.MjModel.from_xml_string("""
+    <mujoco><worldbody><site name="o"/><body pos="1 0 0"><joint type="slide" axis="1 0 0"/>
+      <geom size=".1"/><site name="s"/></body></worldbody>
+    <tendon><spatial range="0 .7" limited="true"><site site="o"/><site site="s"/></spatial></tendon>
+    </mujoco>""")
+    np.testing.assert_allclose(Gauge(model).read(mujoco.MjData(model)).limit, 0.3)
+
+
+def test_random_controls_keep_their_ranges_and_are_the_same_again():
+    model = mujoco.MjModel.from_xml_string(ARM)
+    controls = trials.random_controls(model, 5, 25)
+    assert controls.shape == (25, 2)
+    assert 2.0 <= controls[:, 0].min() < controls[:, 0].max() <= 3.0
+    assert np.abs(controls[:, 1]).max() <= 1.0
+    np.testing.assert_array_equal(controls[0], controls[9])
+    assert (controls[9] != controls[10]).all()
+    np.testing.assert_array_equal(controls, trials.random_controls(model, 5, 25))
+
+
+def test_free_model_neither_loses_nor_gains():
+    """The slide's damper is off; a free arm keeps its energy but for what its integrator does."""
+    model = mujoco.MjModel.from_xml_string(ARM)
+    trial = trials.Trial(model, "arm", trials.FREE, 200)
+    for course in (trial.ours(), trial.mujocos()):
+        assert course.status == trials.RAN
+        assert course.steps == 200
+        total = course.series("kinetic") + course.series("potential")
+        assert course.series("kinetic").max() > 0.1
+        assert np.ptp(total) < 0.02 * course.series("kinetic").max()
+    assert not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT
+
+
+def test_creep_is_that_of_what_rests():
+    model = mujoco.MjModel.from_xml_string(BALL)
+    trial = trials.Trial(model, "ball", trials.ZERO, 10)
+    here = trials.Course(readings=[None] * 11, touched=[np.array([True, True])] * 3)
+    there = dataclasses.replace(here)
+
+    def moves(course, per_step):
+        course.positions = [np.array([[0.0, 0, 0], [per_step * i, 0, 0]]) for i in range(3)]
+
+    moves(here, 1e-6)
+    moves(there, 4e-6)
+    np.testing.assert_allclose(trial.creep(here, there), (5e-4, 2e-3))
+    moves(there, 1e-4)  # 5 cm/s: no longer at rest
+    assert all(map(math.isnan, trial.creep(here, there)))
+    moves(there, 4e-6)
+    there.touched = [np.array([True, False])] * 3
+    assert all(map(math.isnan, trial.creep(here, there)))
+    there.touched = here.touched
+    here.readings = here.readings[:-1]
+    assert all(map(math.isnan, trial.creep(here, there)))
+
+
+def test_row_of_a_model(folder):
+    row = quality.measure(str(folder / "c.mjb.xz"), trials.ZERO, 100)
+    assert (row.file, row.nv, row.trees, row.integrator) == ("c", 6, 1, "euler")
+    assert (row.status, row.status_mj, row.steps) == ("ran", "ran", 100)
+    np.testing.assert_allclose(row.penetration_start, 0.01)
+    assert row.penetration < row.penetration_start
+    assert row.kinetic >= 9.0
+    np.testing.assert_allclose(row.ratio, row.kinetic / row.kinetic_mj, rtol=1e-3)
+    assert math.isnan(row.drift)
+    assert row.iterations >= 1
+    free = quality.measure(str(folder / "c.mjb.xz"), trials.FREE, 100)
+    assert abs(free.drift) < 0.01
+    assert free.penetration == 0.0
+
+
+def test_what_does_not_run_is_a_row(folder, monkeypatch):
+    path = str(folder / "a.xml")
+
+    def refuse(_model):
+        raise NotSupported("two\nlines")
+
+    monkeypatch.setattr(trials, "Stepper", refuse)
+    row = quality.measure(path, trials.ZERO, 5)
+    assert (row.status, row.reason, row.status_mj, row.steps) == ("refused", "two lines", "ran", 0)
+    assert math.isnan(row.kinetic)
+    monkeypatch.undo()
+
+    def fail(_stepper, _data, _steps, _callback):
+        raise StepError("a step", 0.0)
+
+    monkeypatch.setattr(trials.Stepper, "run", fail)
+    assert quality.measure(path, trials.ZERO, 5).status == "failed"
+    monkeypatch.undo()
+    (folder / "a.xml").write_text("<mujoco><nonsense/></mujoco>")
+    assert quality.measure(path, trials.ZERO, 5).status == "unreadable"
+
+
+def test_mujoco_that_breaks_down_is_told():
+    model = mujoco.MjModel.from_xml_string(BALL)
+    model.key_qvel[0, 2] = 1e11
+    trial = trials.Trial(model, "ball", trials.ZERO, 5)
+    assert trial.mujocos().status == trials.UNSTABLE
+
+
+def test_calls_that_are_late_or_die():
+    with processes.Workers(60.0) as workers:
+        assert workers.call(math.dist, {}).error.startswith("TypeError")
+        died = workers.call(os._exit, {"status": 3})
+        assert "exit code 3" in died.error
+        assert not died.late
+        assert workers.call(dict, {"a": 1}).value == {"a": 1}
+    with processes.Workers(0.5) as workers:
+        assert workers.call(signal.pause, {}).late
+
+
+ROW = quality.Row(
+    "x__robot", "arm", "zero", 7, 1, "euler", "ran", "", "ran", 500, 2.0, 1.0, 2.0, 0.01, 1e-5,
+    1e-3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1e-6, 1e-4, math.nan, math.nan, 0, 0, 1, 5,
+)  # fmt: skip
+
+
+def test_tables():
+    others = [
+        dataclasses.replace(ROW, file="y", penetration=3e-5, penetration_mj=3e-3),
+        dataclasses.replace(ROW, file="z", status="refused", reason="a | b", steps=0),
+        dataclasses.replace(ROW, file="z", controls="random", status="refused", reason="a | b"),
+        dataclasses.replace(ROW, file="w", ratio=7.0, penetration=5e-5, penetration_mj=2e-3),
+        dataclasses.replace(ROW, file="v", ratio=9.0, status_mj="unstable"),
+        dataclasses.replace(ROW, file="u", controls="free", drift=-0.02, drift_mj=0.01),
+    ]
+    timed = [
+        speed.Row("x", "arm", "zero", 7, "euler", "ran", 10.0, 5.0, 5.0, 0.5, 1.0, 9),
+        speed.Row("y", "hand", "zero", 7, "euler", "ran", 10.0, 5.0, 15.0, 1.5, 1.0, 9),
+        speed.Row("z", "hand", "zero", 7, "euler", "refused", *[math.nan] * 5, samples=0),
+    ]
+    text = report.tables([ROW, *others], timed)
+    lines = [line.split() for line in text.splitlines()]
+    words = {(line[0], line[1]): line for line in lines if len(line) > 1}
+    # controls, models, refused, no run, unstable, fired, unconverged
+    assert words["zero", "5"][2:] == ["1", "(20.0", "%)", "0", "(0.0", "%)", "1", "1", "(25.0",
+                                      "%)", "0.20", "%"]  # fmt: skip
+    depth = next(line for line in lines if line[:2] == ["deepest", "contact,"])
+    assert depth[3:] == ["zero", "3", "0.03", "2", "0.05", "3", "0.05", "3"]
+    drift = next(line for line in lines if line[:2] == ["energy", "drift,"])
+    assert drift[3:6] == ["free", "1", "2"]
+    assert ["z", "zero,", "random", "refused", "a", "|", "b"] in lines
+    assert "7x" in words["w", "zero"]
+    assert not any(line[:1] == ["v"] for line in lines)
+    assert words["all", "zero"][2:] == ["2", "1.00", "0.50", "0.50", "x"]
+    assert words["hand", "zero"][2:] == ["1", "1.50", "1.50", "1.50", "y"]
+
+
+def test_tables_of_a_page_are_renewed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("above\n<!-- tables: begin -->\nold\n<!-- tables: end -->\nbelow\n")
+    for _ in range(2):
+        report.renew(page, [ROW], [])
+    text = page.read_text()
+    assert text.startswith("above\n<!-- tables: begin -->\n\n| controls |")
+    assert text.endswith("\n\n<!-- tables: end -->\nbelow\n")
+    assert "old" not in text
+    assert text.count("| zero | 1 | 0 (0.0 %)") == 1
+    page.write_text("no marks")
+    with pytest.raises(ValueError, match="has no line"):
+        report.renew(page, [ROW], [])
+
+
+def test_folders_without_models_are_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("SAPWOOD_DATA", raising=False)
+    assert command.main(["models", "--out", str(tmp_path)]) == arguments.USAGE
+    assert "no FOLDER" in capsys.readouterr().err
+    monkeypatch.setenv("SAPWOOD_DATA", str(tmp_path))
+    assert files.default_folder() is None
+    assert command.main(["models", str(tmp_path), "--out", str(tmp_path)]) == arguments.USAGE
+    assert "holds no models" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_quick_runs_and_what_they_resume(folder, tmp_path, capsys):
+    line = ["models", str(folder), "--quick", "--out", str(tmp_path / "out")]
+    assert command.main(line) == 0
+    assert command.main([*line, "--speed"]) == 0
+    path = tmp_path / "out" / "models.csv"
+    before = path.read_text()
+    measured = rows.read(path, quality.Row)
+    assert [(row.file, row.controls) for row in measured] == [
+        (name, controls) for name in "ab" for controls in trials.CONTROLS
+    ]
+    assert {row.status for row in measured} == {"ran"}
+    timed = rows.read(tmp_path / "out" / "models_speed.csv", speed.Row)
+    assert [(row.file, row.controls) for row in timed] == [
+        (name, controls) for name in "ab" for controls in (trials.ZERO, trials.RANDOM)
+    ]
+    for row in timed:
+        assert row.solve > 0.0
+        assert row.step > 0.0
+        np.testing.assert_allclose(row.speed, row.step_mj / row.step, rtol=0.01)
+    # half of it is kept, the rest is measured again
+    path.write_text("".join(before.splitlines(keepends=True)[:4]))
+    assert command.main([*line, "--resume"]) == 0
+    again = rows.read(path, quality.Row)
+    assert [(row.file, row.controls) for row in again] == [
+        (row.file, row.controls) for row in measured
+    ]
+    text = (tmp_path / "out" / "models.txt").read_text(encoding="utf-8")
+    assert "speed over mj_step" in text
+    assert text in capsys.readouterr().out
+    if sys.modules.get("matplotlib"):
+        assert (tmp_path / "out" / "models.png").stat().st_size > 1000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(files.default_folder() is None, reason="SAPWOOD_DATA names no models")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "brax__assets_humanoid",
+        "dm_control_suite__suite_cheetah",
+        "menagerie__shadow_hand_scene_left",
+        "menagerie__unitree_h1_scene",
+        "mujoco_model__replicate_newton_cradle",
+        "robosuite__ur5e_robot",
+    ],
+)
+def test_models_of_the_folder_run_and_are_not_fired(name):
+    path = files.default_folder() / f"{name}.mjb.xz"
+    for controls in trials.CONTROLS:
+        row = quality.measure(str(path), controls, 500)
+        assert (row.status, row.steps) == ("ran", 500)
+        assert not report.fired(row)
+        if controls != trials.FREE:
+            assert row.penetration <= max(row.penetration_mj, 1e-4)
+            assert row.limit <= max(row.limit_mj, 1e-4)
