@@ -1,0 +1,302 @@
+/* Solves of complementarity problems: which method, matrix and start are tried one after the other,
+ * and what their ends are worth. */
+#include "sapwood/lcp.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/finite.h"
+#include "base/status.h"
+#include "lcp/lemke.h"
+#include "lcp/principal.h"
+#include "lcp/scaling.h"
+
+/* times that a method goes on from where round-off has ended it, on a dictionary made anew */
+enum { MOST_RENEWALS = 3 };
+/* steps of iterative refinement */
+enum { MOST_REFINEMENTS = 3 };
+
+struct lcp_solver {
+  sap_allocator allocator;
+  struct sap_block block;
+  int32_t n_max;
+  struct lcp_tableau tableau;
+  double *M, *q;         /* (n, n), (n) scaled, with the regularization of the attempt */
+  double *D;             /* (n) of scaling.h */
+  double *z, *v;         /* (n) of the attempt, scaled: v = M z + q */
+  double *defect, *best; /* (n) scratch of the refinement */
+  int8_t *start;         /* (n) basis that an attempt begins at */
+};
+
+/* what an attempt has to do, and what came of it */
+struct attempt {
+  const lcp_settings *settings;
+  lcp_method method;
+  int32_t n;
+  double lambda;
+  lcp_outcome outcome;
+  int32_t pivots;
+  double residual; /* relative, of the matrix with lambda */
+};
+
+/* ---- memory ---- */
+
+static void carve(void *context, struct sap_arena *arena) {
+  lcp_solver *s = context;
+  const size_t n = (size_t)s->n_max;
+  lcp_tableau_carve(&s->tableau, arena, s->n_max);
+  s->M = sap_arena_take(arena, n * n, sizeof *s->M);
+  double **const vectors[] = {&s->q, &s->D, &s->z, &s->v, &s->defect, &s->best};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
+    *vectors[i] = sap_arena_take(arena, n, sizeof(double));
+  }
+  s->start = sap_arena_take(arena, n, sizeof *s->start);
+}
+
+sap_status lcp_create(lcp_solver **solver, int32_t n_max, const sap_allocator *allocator,
+                      sap_error *error) {
+  *solver = NULL;
+  if (n_max < 0) {
+    return sap_invalid(error, "n_max", -1, n_max, "must be >= 0");
+  }
+  const sap_allocator memory = sap_allocator_or_default(allocator);
+  lcp_solver *s = memory.allocate(sizeof *s, memory.context);
+  if (!s) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  *s = (lcp_solver){.allocator = memory, .n_max = n_max};
+  s->tableau.kernels = sap_kernels_best();
+  if (!sap_block_carve(&s->block, carve, s, &memory)) {
+    memory.release(s, memory.context);
+    return SAP_OUT_OF_MEMORY;
+  }
+  *solver = s;
+  return SAP_OK;
+}
+
+void lcp_destroy(lcp_solver *solver) {
+  if (solver) {
+    const sap_allocator memory = solver->allocator;
+    sap_block_release(&solver->block, &memory);
+    memory.release(solver, memory.context);
+  }
+}
+
+/* ---- one attempt, in scaled variables ---- */
+
+/* v = M z + q; returns the natural residual max_i |min(z_i, v_i)|, infinite after an overflow */
+static double evaluate(lcp_solver *s, int32_t n) {
+  double residual = 0;
+  for (int32_t i = 0; i < n; ++i) {
+    double sum = s->q[i];
+    for (int32_t j = 0; j < n; ++j) {
+      sum += s->M[(int64_t)i * n + j] * s->z[j];
+    }
+    s->v[i] = sum;
+    residual = isfinite(sum) ? fmax(residual, fabs(fmin(s->z[i], sum))) : INFINITY;
+  }
+  return residual;
+}
+
+/* z of the dictionary, which is >= 0 but for round-off */
+static void read_basic(lcp_solver *s, int32_t n) {
+  const struct lcp_tableau *t = &s->tableau;
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t row = t->row[lcp_z(t, i)];
+    s->z[i] = row >= 0 && t->q[row] > 0 ? t->q[row] : 0;
+  }
+}
+
+/* One step of iterative refinement: the dictionary says how basic variables answer to v_i, which is
+ * to be zero where z_i is basic. */
+static void refine(lcp_solver *s, int32_t n) {
+  const struct lcp_tableau *t = &s->tableau;
+  memset(s->defect, 0, (size_t)n * sizeof(double));
+  for (int32_t j = 0; j < n; ++j) {
+    if (t->row[lcp_z(t, j)] < 0 || t->column[lcp_w(j)] < 0) {
+      continue;
+    }
+    const double *column = lcp_column(t, t->column[lcp_w(j)]);
+    for (int32_t i = 0; i < n; ++i) {
+      s->defect[i] += column[i] * s->v[j];
+    }
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t row = t->row[lcp_z(t, i)];
+    if (row >= 0) {
+      s->z[i] = fmax(s->z[i] - s->defect[row], 0);
+    }
+  }
+}
+
+/* the solution of the dictionary's basis, as accurate as refinement makes it */
+static double read_solution(lcp_solver *s, int32_t n) {
+  read_basic(s, n);
+  double residual = evaluate(s, n);
+  for (int k = 0; k < MOST_REFINEMENTS && residual > 0; ++k) {
+    memcpy(s->best, s->z, (size_t)n * sizeof(double));
+    refine(s, n);
+    const double refined = evaluate(s, n);
+    if (!(refined < residual / 2)) {
+      if (!(refined < residual)) {
+        memcpy(s->z, s->best, (size_t)n * sizeof(double));
+        residual = evaluate(s, n);
+      }
+      break;
+    }
+    residual = refined;
+  }
+  return residual;
+}
+
+static void read_basis(const struct lcp_tableau *t, int8_t *basis) {
+  for (int32_t i = 0; i < t->n; ++i) {
+    basis[i] = t->row[lcp_z(t, i)] >= 0;
+  }
+}
+
+static lcp_outcome pivot(lcp_solver *s, struct attempt *a) {
+  const lcp_settings *settings = a->settings;
+  const int32_t many = 50 * a->n < 1000 ? 1000 : 50 * a->n;
+  const struct lcp_limits limits = {
+      .max_pivots = settings->max_pivots > 0 ? settings->max_pivots : many,
+      .least_index_after =
+          settings->least_index_after > 0 ? settings->least_index_after : a->n + 10,
+      .feasible = fmax(settings->tolerance / 100, 1e-13)};
+  int32_t pivots = lcp_tableau_enter(&s->tableau, s->start, 1e-10);
+  const lcp_outcome outcome = a->method == LCP_LEMKE ? lcp_lemke(&s->tableau, &limits, &pivots)
+                                                     : lcp_principal(&s->tableau, &limits, &pivots);
+  a->pivots += pivots;
+  return outcome;
+}
+
+/* from s->start; where round-off has spoilt the dictionary, on from the basis that it ended with */
+static void try_once(lcp_solver *s, struct attempt *a) {
+  for (int renewals = 0; renewals < MOST_RENEWALS; ++renewals) {
+    lcp_tableau_load(&s->tableau, a->n, s->M, s->q);
+    a->outcome = pivot(s, a);
+    a->residual = read_solution(s, a->n);
+    if (!(a->residual < INFINITY)) {
+      a->outcome = LCP_NON_FINITE;
+      return;
+    }
+    if (a->outcome != LCP_SOLVED || a->residual <= a->settings->tolerance) {
+      return;
+    }
+    a->outcome = LCP_INACCURATE;
+    read_basis(&s->tableau, s->start);
+  }
+}
+
+/* ---- attempts ---- */
+
+static void regularize(lcp_solver *s, const lcp_problem *p, double lambda) {
+  for (int32_t i = 0; i < p->n; ++i) {
+    const int64_t diagonal = (int64_t)i * (p->n + 1);
+    s->M[diagonal] = (p->M[diagonal] + lambda) * s->D[i] * s->D[i];
+  }
+}
+
+/* this method on this matrix, from the start and then without it; 1 where that solves it */
+static int try_method(lcp_solver *s, struct attempt *a, const int8_t *start,
+                      lcp_solution *solution) {
+  const size_t n = (size_t)a->n;
+  for (int with_start = start != NULL; with_start >= 0; --with_start) {
+    memset(s->start, 0, n);
+    if (with_start) {
+      memcpy(s->start, start, n);
+    }
+    try_once(s, a);
+    ++solution->attempts;
+    if (a->outcome == LCP_SOLVED) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int try_methods(lcp_solver *s, struct attempt *a, const int8_t *start,
+                       lcp_solution *solution) {
+  const lcp_method asked = a->settings->method;
+  a->method = asked == LCP_LEMKE ? LCP_LEMKE : LCP_PPM;
+  if (try_method(s, a, start, solution)) {
+    return 1;
+  }
+  if (asked != LCP_AUTO || a->outcome == LCP_INFEASIBLE) {
+    return 0;
+  }
+  a->method = LCP_LEMKE;
+  return try_method(s, a, start, solution);
+}
+
+static double largest_entry(const lcp_problem *p) {
+  double largest = 0;
+  for (int64_t i = 0; i < (int64_t)p->n * p->n; ++i) {
+    largest = fmax(largest, fabs(p->M[i]));
+  }
+  return largest;
+}
+
+/* z back in the units of the problem, and w of the matrix that was given */
+static void report(const lcp_solver *s, const struct attempt *a, const lcp_problem *p,
+                   double scale_q, lcp_solution *solution) {
+  const int finite = a->outcome != LCP_NON_FINITE;
+  for (int32_t i = 0; i < p->n; ++i) {
+    solution->z[i] = finite ? s->z[i] * s->D[i] * scale_q : 0;
+  }
+  solution->residual = 0;
+  for (int32_t i = 0; i < p->n; ++i) {
+    double sum = p->q[i];
+    for (int32_t j = 0; j < p->n; ++j) {
+      sum += p->M[(int64_t)i * p->n + j] * solution->z[j];
+    }
+    solution->w[i] = sum;
+    solution->residual = fmax(solution->residual, fabs(fmin(solution->z[i], sum)));
+  }
+  if (solution->basis) {
+    read_basis(&s->tableau, solution->basis);
+  }
+  solution->outcome = a->outcome;
+  solution->method = a->method;
+  solution->pivots = a->pivots;
+  solution->relative_residual = a->residual;
+  solution->regularization = a->lambda;
+}
+
+static sap_status check(const lcp_solver *s, const lcp_settings *settings, const lcp_problem *p,
+                        sap_error *error) {
+  sap_status status = lcp_settings_check(settings, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  if (p->n < 0 || p->n > s->n_max) {
+    return sap_invalid(error, "n", -1, p->n, "must be from 0 to n_max of lcp_create()");
+  }
+  status = sap_check_finite("M", (int64_t)p->n * p->n, p->M, error);
+  return status == SAP_OK ? sap_check_finite("q", p->n, p->q, error) : status;
+}
+
+sap_status lcp_solve(lcp_solver *s, const lcp_settings *settings, const lcp_problem *problem,
+                     const int8_t *start, lcp_solution *solution, sap_error *error) {
+  const sap_status status = check(s, settings, problem, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  const double scale_q = lcp_scale(problem->n, problem->M, problem->q, s->D, s->M, s->q);
+  struct attempt a = {.settings = settings, .n = problem->n};
+  solution->attempts = 0;
+  int solved = try_methods(s, &a, start, solution);
+  if (!solved && settings->regularization_first > 0) {
+    const double largest = largest_entry(problem);
+    const double scale_M = largest > 0 ? largest : 1;
+    double level = settings->regularization_first;
+    while (!solved && level <= settings->regularization_last * (1 + 1e-12)) {
+      a.lambda = level * scale_M;
+      regularize(s, problem, a.lambda);
+      solved = try_methods(s, &a, start, solution);
+      level *= settings->regularization_factor;
+    }
+  }
+  report(s, &a, problem, scale_q, solution);
+  return SAP_OK;
+}

@@ -1,0 +1,232 @@
+/* Complementarity problems: Lemke's method, the principal pivoting method, and what surrounds them. */
+#include "check.h"
+#include "counter.h"
+#include "sapwood.h"
+
+enum { MOST = 40 };
+
+static struct {
+  double M[MOST * MOST], q[MOST], z[MOST], w[MOST];
+  int8_t basis[MOST], start[MOST];
+} at;
+
+static const lcp_method methods[] = {LCP_LEMKE, LCP_PPM, LCP_AUTO};
+
+/* with a solver of its own; the outcome, or -1 for a status other than SAP_OK */
+static lcp_solution solve(int32_t n, const lcp_settings *settings, const int8_t *start) {
+  lcp_solver *solver;
+  sap_error error;
+  lcp_solution solution = {.z = at.z, .w = at.w, .basis = at.basis, .outcome = -1};
+  if (CHECK_EQUAL(lcp_create(&solver, n, NULL, &error), SAP_OK)) {
+    const lcp_problem problem = {n, at.M, at.q};
+    CHECK_EQUAL(lcp_solve(solver, settings, &problem, start, &solution, &error), SAP_OK);
+    lcp_destroy(solver);
+  }
+  return solution;
+}
+
+static lcp_settings by(lcp_method method) {
+  lcp_settings settings = lcp_settings_default();
+  settings.method = method;
+  return settings;
+}
+
+/* w = M z + q, both >= 0 and complementary */
+static void check_solution(int32_t n, double tolerance) {
+  for (int32_t i = 0; i < n; ++i) {
+    double w = at.q[i];
+    for (int32_t j = 0; j < n; ++j) {
+      w += at.M[i * n + j] * at.z[j];
+    }
+    CHECK_CLOSE(at.w[i], w, tolerance);
+    CHECK(at.z[i] >= 0);
+    CHECK_CLOSE(fmin(at.z[i], w), 0, tolerance);
+  }
+}
+
+/* unit lower triangle, 2 below the diagonal: Murty */
+static void load_murty(int32_t n) {
+  for (int32_t i = 0; i < n; ++i) {
+    for (int32_t j = 0; j < n; ++j) {
+      at.M[i * n + j] = i == j ? 1 : i > j ? 2 : 0;
+    }
+    at.q[i] = -1;
+  }
+}
+
+/* M = G G^T of rank r, q = G u + s, s >= 0: a solution exists */
+static void load_solvable(int32_t n, int32_t r, uint64_t *seed) {
+  static double G[MOST * MOST];
+  double u[MOST];
+  for (int32_t i = 0; i < n * r; ++i) {
+    G[i] = check_random(seed, -1, 1);
+  }
+  for (int32_t k = 0; k < r; ++k) {
+    u[k] = check_random(seed, -1, 1);
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    at.q[i] = check_random_bits(seed) % 2 ? 0 : check_random(seed, 0, 1);
+    for (int32_t k = 0; k < r; ++k) {
+      at.q[i] += G[i * r + k] * u[k];
+    }
+    for (int32_t j = 0; j < n; ++j) {
+      at.M[i * n + j] = 0;
+      for (int32_t k = 0; k < r; ++k) {
+        at.M[i * n + j] += G[i * r + k] * G[j * r + k];
+      }
+    }
+  }
+}
+
+static void solutions_of_murty(void) {
+  for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
+    load_murty(8);
+    const lcp_settings settings = by(methods[k]);
+    const lcp_solution solution = solve(8, &settings, NULL);
+    CHECK_EQUAL(solution.outcome, LCP_SOLVED);
+    CHECK_CLOSE(at.z[0], 1, 1e-12);
+    for (int32_t i = 1; i < 8; ++i) {
+      CHECK_CLOSE(at.z[i], 0, 1e-12);
+    }
+    check_solution(8, 1e-12);
+  }
+}
+
+static void semidefinite_problems(void) {
+  uint64_t seed = 1;
+  for (int trial = 0; trial < 300; ++trial) {
+    const int32_t n = 1 + (int32_t)(check_random_bits(&seed) % MOST);
+    const int32_t rank = 1 + (int32_t)(check_random_bits(&seed) % 6);
+    load_solvable(n, rank, &seed);
+    for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
+      const lcp_settings settings = by(methods[k]);
+      const lcp_solution solution = solve(n, &settings, NULL);
+      CHECK_EQUAL(solution.outcome, LCP_SOLVED);
+      CHECK(solution.relative_residual <= settings.tolerance);
+      check_solution(n, 1e-6);
+    }
+  }
+}
+
+/* from the basis of its own solution a problem takes no more than the pivots that enter it */
+static void starts(void) {
+  uint64_t seed = 2;
+  for (int trial = 0; trial < 100; ++trial) {
+    load_solvable(20, 6, &seed);
+    for (size_t k = 0; k < 2; ++k) {
+      const lcp_settings settings = by(methods[k]);
+      solve(20, &settings, NULL);
+      int32_t basic = 0;
+      for (int32_t i = 0; i < 20; ++i) {
+        at.start[i] = at.basis[i];
+        basic += at.basis[i];
+      }
+      const lcp_solution again = solve(20, &settings, at.start);
+      CHECK_EQUAL(again.outcome, LCP_SOLVED);
+      CHECK(again.pivots <= basic + 1);
+    }
+  }
+}
+
+/* -z_0 >= 1 has no solution */
+static void problems_without_solution(void) {
+  const lcp_outcome outcome[] = {LCP_RAY, LCP_INFEASIBLE, LCP_INFEASIBLE};
+  for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
+    memset(at.M, 0, sizeof at.M);
+    at.q[0] = -1;
+    at.q[1] = 1;
+    const lcp_settings settings = by(methods[k]);
+    CHECK_EQUAL(solve(2, &settings, NULL).outcome, outcome[k]);
+    CHECK_CLOSE(at.z[0], 0, 0);
+  }
+}
+
+/* a regularization is tried where there is no solution, and told */
+static void regularized(void) {
+  for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
+    memset(at.M, 0, sizeof at.M);
+    at.q[0] = -1;
+    at.M[3] = 10;
+    lcp_settings settings = by(methods[k]);
+    settings.regularization_first = 1e-8;
+    const lcp_solution solution = solve(2, &settings, NULL);
+    CHECK_EQUAL(solution.outcome, LCP_SOLVED);
+    CHECK_CLOSE(solution.regularization, 1e-7, 1e-20);
+    CHECK_CLOSE(at.z[0], 1e7, 1e-3);
+    CHECK_CLOSE(solution.residual, 1, 1e-6);
+  }
+}
+
+static void rules(void) {
+  lcp_solver *solver;
+  sap_error error;
+  const lcp_settings settings = lcp_settings_default();
+  CHECK_EQUAL(lcp_create(&solver, -1, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "n_max");
+  REQUIRE(lcp_create(&solver, 2, NULL, &error) == SAP_OK);
+  double M[] = {1, 0, 0, 1}, q[] = {1, 2};
+  lcp_solution solution = {.z = at.z, .w = at.w};
+  const struct {
+    lcp_problem problem;
+    const char *argument;
+    int64_t index;
+  } wrong[] = {{{3, M, q}, "n", -1},
+               {{-1, M, q}, "n", -1},
+               {{2, NULL, q}, "M", -1},
+               {{2, M, NULL}, "q", -1}};
+  for (size_t i = 0; i < CHECK_COUNT(wrong); ++i) {
+    CHECK_EQUAL(lcp_solve(solver, &settings, &wrong[i].problem, NULL, &solution, &error),
+                SAP_INVALID_ARGUMENT);
+    CHECK_STRING(error.argument, wrong[i].argument);
+    CHECK_EQUAL(error.index, wrong[i].index);
+  }
+  M[2] = NAN;
+  CHECK_EQUAL(lcp_solve(solver, &settings, &(lcp_problem){2, M, q}, NULL, &solution, &error),
+              SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "M");
+  CHECK_EQUAL(error.index, 2);
+  lcp_destroy(solver);
+  lcp_destroy(NULL);
+
+  lcp_settings bad = settings;
+  bad.tolerance = NAN;
+  CHECK_EQUAL(lcp_settings_check(&bad, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "tolerance");
+}
+
+/* two allocations when it is made, none in a solve; each may fail */
+static void memory(void) {
+  for (long fail_at = -1; fail_at < 2; ++fail_at) {
+    struct counter counter = {.fail_at = fail_at};
+    const sap_allocator allocator = {counting_allocate, counting_release, &counter};
+    lcp_solver *solver;
+    sap_error error;
+    const sap_status status = lcp_create(&solver, MOST, &allocator, &error);
+    if (fail_at >= 0) {
+      CHECK_EQUAL(status, SAP_OUT_OF_MEMORY);
+      CHECK(solver == NULL);
+    } else {
+      uint64_t seed = 3;
+      load_solvable(MOST, 6, &seed);
+      lcp_solution solution = {.z = at.z, .w = at.w};
+      const lcp_settings settings = lcp_settings_default();
+      CHECK_EQUAL(
+          lcp_solve(solver, &settings, &(lcp_problem){MOST, at.M, at.q}, NULL, &solution, &error),
+          SAP_OK);
+      CHECK_EQUAL(counter.allocations, 2);
+    }
+    lcp_destroy(solver);
+    CHECK_EQUAL(counter.live, 0);
+  }
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {CHECK_TEST(solutions_of_murty),
+                              CHECK_TEST(semidefinite_problems),
+                              CHECK_TEST(starts),
+                              CHECK_TEST(problems_without_solution),
+                              CHECK_TEST(regularized),
+                              CHECK_TEST(rules),
+                              CHECK_TEST(memory)};
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
