@@ -50,6 +50,8 @@ static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, siz
   gather->contacts = sap_arena_take(arena, count, sizeof(struct sap_listed_contact));
   gather->tree_a = sap_arena_take(arena, count, sizeof(int32_t));
   gather->tree_b = sap_arena_take(arena, count, sizeof(int32_t));
+  gather->position = sap_arena_take(arena, count, 3 * sizeof(double));
+  gather->frame = sap_arena_take(arena, count, 9 * sizeof(double));
   gather->mu = sap_arena_take(arena, count, sizeof(double));
   gather->phi0 = sap_arena_take(arena, count, sizeof(double));
   gather->k = sap_arena_take(arena, count, sizeof(double));
@@ -308,22 +310,23 @@ static int any_nonzero(const double *x, int64_t n) {
   return i < n;
 }
 
-/* J = axes (J_b2 - J_b1) of a contact, the block of each tree after the other; its length, 0 when
- * it is zero, or -1 when the geometry is not finite */
+/* Position and axes of a contact, number `kept` so far, and J = axes (J_b2 - J_b1), the block of each
+ * tree after the other; its length, 0 when it is zero, or -1 when the geometry is not finite */
 static int64_t gather_jacobian(const struct sap_gather *gather, const struct sap_model_state *state,
                                const struct sap_contact_list *list,
-                               const struct sap_listed_contact *contact, double *J) {
+                               const struct sap_listed_contact *contact, int32_t kept, double *J) {
   const double *frame = sap_doubles_at(list->frame, contact->index);
   const double *p = sap_doubles_at(list->pos, contact->index);
   const struct sap_motion *one = gather->motion + contact->geom[0];
   const struct sap_motion *two = gather->motion + contact->geom[1];
 
   /* directions (t1, t2, n), and against them for the first geom */
-  double axes[9], against[9], sums[3];
+  double *axes = gather->frame + 9 * (int64_t)kept, against[9], sums[3];
   for (int j = 0; j < 9; ++j) {
     axes[j] = frame[j < 6 ? 3 + j : j - 6];
     against[j] = -axes[j];
   }
+  memcpy(gather->position + 3 * (int64_t)kept, p, 3 * sizeof *p);
   for (int j = 0; j < 3; ++j) {
     sums[j] = (axes[j] + axes[3 + j]) + (axes[6 + j] + p[j]);
   }
@@ -361,7 +364,7 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
   int32_t pair_of[2] = {-1, -1};
   for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {
     const struct sap_listed_contact *contact = gather->contacts + c;
-    const int64_t length = gather_jacobian(gather, state, list, contact, J);
+    const int64_t length = gather_jacobian(gather, state, list, contact, kept, J);
     const double phi0 = *sap_doubles_at(list->dist, contact->index);
     if (length < 0 || !isfinite(phi0)) {
       set_fault(gather, SAP_FAULT_CONTACT, contact->index);

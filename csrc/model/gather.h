@@ -45,6 +45,8 @@ struct sap_gather {
   double dt;
   double open_tau_d; /* most dissipation time of an open contact, s; INFINITY for any */
   struct sap_listed_contact *contacts; /* (n_contacts) */
+  double *position;                    /* (n_contacts, 3) m, in the world */
+  double *frame;                       /* (n_contacts, 9) axes t1, t2, n in the world */
   double *phi0;                        /* (n_contacts) m */
   double *k;                           /* (n_contacts) N/m */
   double *tau_d;                       /* (n_contacts) s */

@@ -24,6 +24,7 @@ typedef struct sapwood_state {
   PyTypeObject *model_stepper_type;         /* _core.ModelStepper, stepper.c */
   PyTypeObject *memory_type;                /* _core.FrictionMemory, memory.c */
   PyArray_Descr *iteration_dtype;           /* the layout of sap_iteration */
+  PyArray_Descr *contact_dtype;             /* the layout of sap_contact_record */
   PyTypeObject *values_type;                /* _core.SolutionValues, solution.c */
   PyTypeObject *solution_type, *group_type; /* sapwood.Solution and ConstraintSolution */
   PyObject *statuses;                       /* tuple of sapwood.Status, by sap_outcome */

@@ -114,6 +114,47 @@ static void writing_is_the_end_of_a_step(void) {
   sap_stepper_destroy(second);
 }
 
+/* places from the list, forces as in the rows of the engine; of a problem that was not solved none */
+static void contacts_are_told(void) {
+  uint64_t seed = 6;
+  struct model m;
+  struct list l;
+  static struct outputs o;
+  static const double none[3];
+  sap_contact_record records[2], gathered[2];
+  make_model(&m, &seed);
+  make_list(&l);
+  add_contact(&l, 0, 5, 3, 3, &seed); /* two static bodies: left out */
+  add_contact(&l, 0, 1, 3, 3, &seed)->dist = -0.01;
+  add_contact(&l, 1, 4, 3, 3, &seed)->dist = -0.01;
+  sap_stepper *stepper = stepper_of(&m, NULL);
+  const sap_step_arrays arrays = arrays_of(&m, &l, &o);
+  REQUIRE(sap_stepper_gather(stepper, &arrays, NULL) == SAP_OK);
+  REQUIRE(sap_stepper_problem(stepper)->n_contacts == 2);
+  sap_stepper_contacts(stepper, gathered);
+  REQUIRE(sap_stepper_solve(stepper, &arrays, NULL) == SAP_OK && sap_stepper_took(stepper));
+  sap_stepper_contacts(stepper, records);
+  for (int c = 0; c < 2; ++c) {
+    const sap_contact_record *told = &records[c];
+    const struct engine_contact *listed = &l.contacts[c + 1];
+    CHECK_EQUAL(told->index, c + 1);
+    CHECK_EQUAL(told->dim, 3);
+    CHECK(memcmp(told->geom, listed->geom, sizeof told->geom) == 0);
+    CHECK(memcmp(told->position, listed->pos, sizeof told->position) == 0);
+    CHECK(memcmp(told->frame, listed->frame + 3, 6 * sizeof(double)) == 0);
+    CHECK(memcmp(told->frame + 6, listed->frame, 3 * sizeof(double)) == 0);
+    CHECK(told->distance == listed->dist);
+    const double *row = o.efc_force + listed->row;
+    CHECK(told->force[2] > 0);
+    CHECK(told->force[0] == row[1] && told->force[1] == row[2] && told->force[2] == row[0]);
+    CHECK(memcmp(told->torque, none, sizeof none) == 0);
+    CHECK_EQUAL(gathered[c].region, SAP_NO_CONTACT);
+    CHECK(memcmp(gathered[c].force, none, sizeof none) == 0);
+    CHECK(memcmp(gathered[c].frame, told->frame, sizeof told->frame) == 0);
+  }
+  sap_stepper_destroy(stepper);
+}
+
 static void faults_write_nothing(void) {
   uint64_t seed = 3;
   struct model m;
@@ -243,9 +284,9 @@ static void memory_is_given_back(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(a_step_is_its_parts),  CHECK_TEST(writing_is_the_end_of_a_step),
-      CHECK_TEST(faults_write_nothing), CHECK_TEST(wrong_arguments_are_named),
-      CHECK_TEST(memory_is_given_back),
+      CHECK_TEST(a_step_is_its_parts),       CHECK_TEST(writing_is_the_end_of_a_step),
+      CHECK_TEST(contacts_are_told),         CHECK_TEST(faults_write_nothing),
+      CHECK_TEST(wrong_arguments_are_named), CHECK_TEST(memory_is_given_back),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

@@ -93,6 +93,26 @@ const sap_problem *sap_stepper_problem(const sap_stepper *stepper);
 /* NULL where the step got to none */
 const sap_solution *sap_stepper_solution(const sap_stepper *stepper);
 
+/* One contact of a step. Components are along the axes of its frame: t1, t2, n. */
+typedef struct sap_contact_record {
+  double position[3]; /* at the start of the step, as frame and distance, m, in the world */
+  double frame[9];    /* rows t1, t2, n in the world; n from the first geom to the second */
+  double distance;    /* m, negative for an overlap */
+  double force[3];    /* mean over the step, of the first geom on the second, N */
+  double torque[3];   /* of torsional and rolling friction, N m */
+  double slip_speed;  /* of the surfaces against each other at the end of the step, m/s */
+  double friction;    /* mu */
+  double core_scale;  /* depth of its rigid core over what it should be; 1 without */
+  int32_t geom[2];
+  int32_t index; /* in the list of contacts of the engine */
+  int32_t dim;
+  int32_t region; /* sap_region */
+} sap_contact_record;
+
+/* The contacts of the problem, in its order, into records (problem->n_contacts). Where it was
+ * gathered alone, none of them acts. */
+void sap_stepper_contacts(const sap_stepper *stepper, sap_contact_record *records);
+
 /* ---- what there is to tell of steps --------------------------------------------------------- */
 
 typedef struct sap_step_record {

@@ -157,35 +157,6 @@ PyObject *sapwood_stepper_problem(PyObject *self, PyObject *Py_UNUSED(unused)) {
   return copy_out_as_dict((sapwood_stepper *)self, describe_problem);
 }
 
-/* ---- contacts ------------------------------------------------------------------------------- */
-
-static int describe_contacts(const sap_stepper *stepper, output *table) {
-  const struct sap_gather *g = &stepper->gather;
-  const npy_intp n = g->problem.n_contacts;
-  const npy_intp solved = stepper->solved ? n : 0, spins = g->spins.spin.n;
-  int i = 0;
-  table[i++] = integers("index", n, n > 0 ? &g->contacts[0].index : NULL);
-  table[i - 1].stride = sizeof(struct sap_listed_contact);
-  table[i++] = vector("phi0", n, g->phi0);
-  table[i++] = columns("v_hat_t", n, 2, g->v_hat_t);
-  table[i++] = columns("v_c", solved, 3, g->v_c);
-  table[i++] = columns("gamma", solved, 3, g->gamma);
-  table[i++] = vector("core_scale", g->has_barriers ? solved : 0, g->barrier_scale);
-  table[i++] = integers("spin_contact", spins, g->spins.contact);
-  table[i++] = columns("spin_gamma", stepper->solved ? spins : 0, 3, g->spins.gamma);
-  return i;
-}
-
-const char sapwood_stepper_contacts_doc[] =
-    "contacts($self)\n--\n\n"
-    "Dict of copies: index in the engine's list, phi0, v_hat_t, v_c, gamma and core_scale (none\n"
-    "where no geom has a core) of the contacts of the last step; those with torsional and rolling\n"
-    "friction are spin_contact, and spin_gamma its impulses.";
-
-PyObject *sapwood_stepper_contacts(PyObject *self, PyObject *Py_UNUSED(unused)) {
-  return copy_out_as_dict((sapwood_stepper *)self, describe_contacts);
-}
-
 /* ---- groups --------------------------------------------------------------------------------- */
 
 static const char *const values[SAP_ELEMENT_VALUES] = {"value_0", "value_1", "value_2", "value_3",

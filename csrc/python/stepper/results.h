@@ -6,11 +6,9 @@
 
 /* methods of ModelStepper */
 extern const char sapwood_stepper_problem_doc[];
-extern const char sapwood_stepper_contacts_doc[];
 extern const char sapwood_stepper_groups_doc[];
 extern const char sapwood_stepper_result_doc[];
 PyObject *sapwood_stepper_problem(PyObject *self, PyObject *unused);
-PyObject *sapwood_stepper_contacts(PyObject *self, PyObject *unused);
 PyObject *sapwood_stepper_groups(PyObject *self, PyObject *unused);
 PyObject *sapwood_stepper_result(PyObject *self, PyObject *unused);
 

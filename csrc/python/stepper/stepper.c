@@ -16,6 +16,7 @@
 #include "python/state.h"
 #include "python/stepper/arrays.h"
 #include "python/stepper/constants.h"
+#include "python/stepper/contacts.h"
 #include "python/stepper/elements.h"
 #include "python/stepper/engine.h"
 #include "python/stepper/memory.h"
@@ -271,7 +272,8 @@ int sapwood_add_stepper(PyObject *module) {
   if (state->model_stepper_type == NULL ||
       PyModule_AddType(module, state->model_stepper_type) < 0 ||
       PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
-      sapwood_add_elements(module) < 0 || sapwood_add_memory(module) < 0) {
+      sapwood_add_contact_record(module) < 0 || sapwood_add_elements(module) < 0 ||
+      sapwood_add_memory(module) < 0) {
     return -1;
   }
   return add_faults(module);

@@ -16,11 +16,11 @@ integration; the contact forces and the next velocity are those of this package:
 
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
+from sapwood.mujoco.contacts import StepContacts
 from sapwood.mujoco.results import (
     RolloutResult,
     RunResult,
     StepConstraints,
-    StepContacts,
     StepError,
 )
 from sapwood.mujoco.rollout import Rollout, rollout

@@ -93,7 +93,7 @@ class CoreSteps(StagedSteps):
         """Steps by the status of their solve."""
         return self._core.counts()
 
-    def contacts(self) -> dict[str, Any]:
+    def contacts(self) -> NDArray[np.void]:
         """The contacts of the last step."""
         return self._core.contacts()
 

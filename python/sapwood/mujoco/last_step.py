@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.mujoco.contacts import StepContacts
 from sapwood.mujoco.groups import step_constraints
 from sapwood.mujoco.parameters import StepParameters
-from sapwood.mujoco.results import Counts, StepConstraints, StepContacts
+from sapwood.mujoco.results import Counts, StepConstraints
 from sapwood.mujoco.steps import Steps
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
 from sapwood.stepping.schemes import Scheme
 
 _Float = NDArray[np.float64]
-
-
-def _torques(arrays: dict[str, Any]) -> _Float:
-    """Angular impulses (n, 3) about (t1, t2, n) of all contacts, N m s."""
-    found = np.zeros(arrays["gamma"].shape)
-    if found.size:
-        found[arrays["spin_contact"]] = np.roll(arrays["spin_gamma"].reshape(-1, 3), -1, axis=1)
-    return found
 
 
 class LastStep:
@@ -77,17 +68,7 @@ class LastStep:
     def contacts(self) -> StepContacts:
         """The contacts of the last step; none before the first one."""
         if self._contacts is None:
-            arrays = self._steps.contacts()
-            ones = np.ones(len(arrays["v_c"]))
-            slip = arrays["v_c"][:, :2] - arrays["v_hat_t"][: len(arrays["v_c"])]
-            self._contacts = StepContacts(
-                index=arrays["index"],
-                distance=arrays["phi0"],
-                slip_speed=np.hypot(slip[:, 0], slip[:, 1]),
-                force=arrays["gamma"] / self.time_step,
-                torque=_torques(arrays) / self.time_step,
-                core_scale=arrays["core_scale"] if len(arrays["core_scale"]) else ones,
-            )
+            self._contacts = StepContacts(self._steps.contacts(), self._parameters.geom_names)
         return self._contacts
 
     @property

@@ -20,6 +20,7 @@ def name_of(model: mujoco.MjModel, kind: mujoco.mjtObj, index: int) -> str:
 def names_of(model: mujoco.MjModel, kind: mujoco.mjtObj) -> list[str]:
     """Names of all elements of a kind, empty for none."""
     counts = {
+        mujoco.mjtObj.mjOBJ_BODY: model.nbody,
         mujoco.mjtObj.mjOBJ_GEOM: model.ngeom,
         mujoco.mjtObj.mjOBJ_JOINT: model.njnt,
         mujoco.mjtObj.mjOBJ_TENDON: model.ntendon,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco import options as model_options
 from sapwood.mujoco.arrays import forest_arrays
+from sapwood.mujoco.contacts import GeomNames
 from sapwood.mujoco.controllers import controllers, release_controllers
 from sapwood.mujoco.elements import element_arrays
 from sapwood.mujoco.friction import settings_of_steps
@@ -127,6 +129,11 @@ class StepParameters:
     def time_step(self) -> float:
         """Time step, s."""
         return float(self.model.opt.timestep)
+
+    @functools.cached_property
+    def geom_names(self) -> GeomNames:
+        """Names of the geoms and of their bodies."""
+        return GeomNames.of(self.model)
 
     @property
     def constrained(self) -> bool:

@@ -1,4 +1,4 @@
-"""What steps of a MuJoCo model leave: contacts, records of a run, and errors."""
+"""What steps of a MuJoCo model leave: constraints, records of a run, and errors."""
 
 from __future__ import annotations
 
@@ -47,45 +47,6 @@ class StepError(RuntimeError):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class StepContacts:
-    """The contacts of one step.
-
-    Attributes
-    ----------
-    index : ndarray of int (n,)
-        Position of each contact in ``data.contact``.
-    distance : ndarray (n,)
-        Signed distance at the start of the step, m.
-    slip_speed : ndarray (n,)
-        Tangential speed of the surfaces against each other at the end of the step, m/s.
-    force : ndarray (n, 3)
-        Mean force (t1, t2, n) over the step that the first geom exerts on the second, N.
-    torque : ndarray (n, 3)
-        Mean torque about (t1, t2, n) of torsional and rolling friction, N m; 0 without any.
-    core_scale : ndarray (n,)
-        Depth of each rigid core in this step over what it should be: above 1 for a contact that
-        started deeper than that, 1 for the others and without a core.
-    """
-
-    index: NDArray[np.int32]
-    distance: _Float
-    slip_speed: _Float
-    force: _Float
-    torque: _Float
-    core_scale: _Float
-
-    @property
-    def deepened(self) -> NDArray[np.intp]:
-        """Positions here of the contacts that started deeper than their rigid core."""
-        return np.flatnonzero(self.core_scale > 1.0)
-
-    @property
-    def penetration(self) -> _Float:
-        """Depth of the overlap at the start of the step, m."""
-        return np.maximum(-self.distance, 0.0)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class StepConstraints:
     """The constraints of one kind in one step, other than contacts.
 
@@ -109,6 +70,19 @@ class StepConstraints:
     position: _Float
     velocity: _Float
     force: _Float
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"StepConstraints({self.kind}, {len(self)} rows)"
+
+    def __str__(self) -> str:
+        width = max(len(self.kind), *map(len, self.names))
+        lines = [f"{self.kind:{width}}    position    velocity       force"]
+        columns = zip(self.names, self.position, self.velocity, self.force, strict=True)
+        lines += [f"{name:{width}}  {x:10.4g}  {v:10.4g}  {f:10.4g}" for name, x, v, f in columns]
+        return "\n".join(lines)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -198,15 +172,21 @@ class RunResult:
         """Whether every step met the tolerance of the solver."""
         return bool(np.all(self.status == Status.converged))
 
+    def _ends(self) -> str:
+        """How many steps ended in which way."""
+        counts = {status: int(np.sum(self.status == status)) for status in Status}
+        return ", ".join(f"{count} {status.name}" for status, count in counts.items() if count)
+
+    def __repr__(self) -> str:
+        return f"RunResult({self.steps} steps{': ' if self.steps else ''}{self._ends()})"
+
     def __str__(self) -> str:
         if self.steps == 0:
             return "no steps"
-        counts = {status: int(np.sum(self.status == status)) for status in Status}
-        ends = ", ".join(f"{count} {status.name}" for status, count in counts.items() if count)
         total = float(self.seconds.sum())
         share = float(self.solver_seconds.sum()) / total
         return (
-            f"{self.steps} steps to time {self.time[-1]:.6g} s: {ends}\n"
+            f"{self.steps} steps to time {self.time[-1]:.6g} s: {self._ends()}\n"
             f"contacts    {self.contacts.mean():.1f} on average, at most {self.contacts.max()}\n"
             f"iterations  {self.iterations.mean():.1f} on average, at most "
             f"{self.iterations.max()}\n"
@@ -244,3 +224,7 @@ class RolloutResult:
     def converged(self) -> bool:
         """Whether all worlds took all steps, and each met the tolerance of the solver."""
         return not self.failures and bool(np.all(self.records["status"] == Status.converged))
+
+    def __repr__(self) -> str:
+        worlds, steps = self.records.shape
+        return f"RolloutResult({worlds} worlds, {steps} steps, {len(self.failures)} failures)"

@@ -423,6 +423,7 @@ class Stepper(LastStep):
 
     def __repr__(self) -> str:
         return (
-            f"Stepper(model='{model_name(self.model)}', time_step={self.time_step:g}, "
-            f"steps={self.steps})"
+            f"Stepper({model_name(self.model)!r}, nv={self.model.nv}, "
+            f"time_step={self.time_step:g}, friction={self.settings.friction!r}, "
+            f"scheme={self.scheme.name!r}, steps={self.steps})"
         )

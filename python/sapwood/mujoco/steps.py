@@ -115,8 +115,8 @@ class Steps(Protocol):
     def counts(self) -> Counts:
         """Steps by the status of their solve."""
 
-    def contacts(self) -> dict[str, Any]:
-        """The contacts of the last step, as ``_core.ModelStepper.contacts``."""
+    def contacts(self) -> NDArray[np.void]:
+        """The contacts of the last step, an array of ``_core.CONTACT_RECORD``."""
 
     def groups(self) -> dict[str, Any]:
         """The other constraints of the last step, as ``_core.ModelStepper.groups``."""

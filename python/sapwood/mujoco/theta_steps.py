@@ -41,6 +41,22 @@ _CoreArrays = tuple[_Arrays, _Arrays, _Arrays, tuple[Any, ...] | None]
 _NONE = np.zeros(0)
 
 
+def _with_solution(
+    contacts: NDArray[np.void], problem: ContactProblem, solution: Solution
+) -> NDArray[np.void]:
+    """Contacts that were gathered alone, as what was solved tells of them."""
+    dt = problem.dt
+    slip = solution.v_c[:, :2] - (0.0 if problem.v_hat_t is None else problem.v_hat_t)
+    contacts["distance"] = problem.phi0
+    contacts["force"] = solution.gamma / dt
+    contacts["slip_speed"] = np.hypot(slip[:, 0], slip[:, 1])
+    contacts["region"] = solution.regions
+    if solution.spin_gamma is not None:
+        # about (n, t1, t2)
+        contacts["torque"][problem.spin_contact] = np.roll(solution.spin_gamma, -1, axis=1) / dt
+    return contacts
+
+
 class ThetaSteps(StagedSteps):
     """Steps of one model by one scheme, in place of those that the C core takes by itself.
 
@@ -55,7 +71,7 @@ class ThetaSteps(StagedSteps):
         self._solver = SapSolver(parameters.settings)
         self._counts = dict.fromkeys((Status.converged, *UNCONVERGED), 0)
         self._allocate()
-        self._contacts: dict[str, Any] = self._core.contacts()
+        self._contacts = self._core.contacts()
         self._groups: dict[str, Any] = self._core.groups()
         self._solution: Solution | None = None
         free_in_children(self, ThetaSteps._free)
@@ -80,7 +96,7 @@ class ThetaSteps(StagedSteps):
         converged, stalled, iteration_limit, friction_limit = self._counts.values()
         return converged, stalled, iteration_limit, friction_limit
 
-    def contacts(self) -> dict[str, Any]:
+    def contacts(self) -> NDArray[np.void]:
         """The contacts of the last step."""
         return self._contacts
 
@@ -138,12 +154,7 @@ class ThetaSteps(StagedSteps):
         data.qpos[:], data.qvel[:] = q, solution.v
         self._counts[solution.status] += 1
         self._solution, self._groups = solution, groups
-        self._contacts = contacts | {
-            "phi0": problem.phi0,
-            "v_c": solution.v_c,
-            "gamma": solution.gamma,
-            "spin_gamma": spin_gamma,
-        }
+        self._contacts = _with_solution(contacts, problem, solution)
         return solution.status
 
     # ---- parts of a step ------------------------------------------------------------------------

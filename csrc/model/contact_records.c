@@ -1,0 +1,59 @@
+/* What there is to tell of the contacts of a step. */
+#include <math.h>
+#include <string.h>
+
+#include "model/stepper.h"
+
+/* where it lies, and between which geoms */
+static sap_contact_record where_it_lies(const struct sap_gather *gather, int32_t c) {
+  const struct sap_listed_contact *contact = gather->contacts + c;
+  sap_contact_record record = {.distance = gather->phi0[c],
+                               .friction = gather->mu[c],
+                               .core_scale = 1.0,
+                               .geom = {contact->geom[0], contact->geom[1]},
+                               .index = contact->index,
+                               .dim = contact->dim,
+                               .region = SAP_NO_CONTACT};
+  memcpy(record.position, gather->position + 3 * (int64_t)c, sizeof record.position);
+  memcpy(record.frame, gather->frame + 9 * (int64_t)c, sizeof record.frame);
+  return record;
+}
+
+/* what the solver found */
+static void add_solution(const struct sap_gather *gather, int32_t c, sap_contact_record *record) {
+  const double *gamma = gather->gamma + 3 * (int64_t)c, *v_c = gather->v_c + 3 * (int64_t)c;
+  const double *v_hat_t = gather->v_hat_t + 2 * (int64_t)c;
+  for (int j = 0; j < 3; ++j) {
+    record->force[j] = gamma[j] / gather->dt;
+  }
+  record->slip_speed = hypot(v_c[0] - v_hat_t[0], v_c[1] - v_hat_t[1]);
+  record->region = (uint8_t)gather->regions[c];
+  if (gather->has_barriers) {
+    record->core_scale = gather->barrier_scale[c];
+  }
+}
+
+/* impulses about (n, t1, t2) to torques about (t1, t2, n) */
+static void add_torques(const struct sap_gather *gather, sap_contact_record *records) {
+  const struct sap_spin_gather *spins = &gather->spins;
+  for (int32_t s = 0; s < spins->spin.n; ++s) {
+    const double *gamma = spins->gamma + 3 * (int64_t)s;
+    double *torque = records[spins->contact[s]].torque;
+    for (int j = 0; j < 3; ++j) {
+      torque[j] = gamma[(j + 1) % 3] / gather->dt;
+    }
+  }
+}
+
+void sap_stepper_contacts(const sap_stepper *stepper, sap_contact_record *records) {
+  const struct sap_gather *gather = &stepper->gather;
+  for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {
+    records[c] = where_it_lies(gather, c);
+    if (stepper->solved) {
+      add_solution(gather, c, records + c);
+    }
+  }
+  if (stepper->solved) {
+    add_torques(gather, records);
+  }
+}
