@@ -11,8 +11,9 @@ int64_t sap_pair_key(const struct sap_forest *forest, int32_t geom1, int32_t geo
 }
 
 static sap_status check_lengths(const struct sap_forest *f, sap_error *error) {
-  static const char *const names[] = {"n_trees", "nv", "n_bodies", "n_geoms", "nM", "n_pairs"};
-  const int32_t lengths[] = {f->n_trees, f->nv, f->n_bodies, f->n_geoms, f->nM, f->n_pairs};
+  static const char *const names[] = {"n_trees", "nv",      "n_bodies", "n_geoms",
+                                      "nM",      "n_pairs", "nD"};
+  const int32_t lengths[] = {f->n_trees, f->nv, f->n_bodies, f->n_geoms, f->nM, f->n_pairs, f->nD};
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i) {
     if (lengths[i] < 0) {
       return sap_invalid(error, names[i], -1, lengths[i], "must be >= 0");
@@ -46,7 +47,10 @@ static sap_status check_given(const struct sap_forest *f, sap_error *error) {
                 {"pair_key", f->pair_key, f->n_pairs},
                 {"pair_friction", f->pair_friction, f->n_pairs},
                 {"delta", f->delta, f->barrier ? f->n_geoms : 0},
-                {"barrier_lambda", f->barrier_lambda, f->barrier ? f->n_geoms : 0}};
+                {"barrier_lambda", f->barrier_lambda, f->barrier ? f->n_geoms : 0},
+                {"D_rownnz", f->D_rownnz, f->nD > 0 ? f->nv : 0},
+                {"D_rowadr", f->D_rowadr, f->nD > 0 ? f->nv : 0},
+                {"D_colind", f->D_colind, f->nD}};
   for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a) {
     if (arrays[a].n > 0 && !arrays[a].array) {
       return sap_invalid(error, arrays[a].name, -1, NAN, "must be given");
@@ -107,6 +111,28 @@ static sap_status check_mass_pattern(const struct sap_forest *f, sap_error *erro
       if (f->M_colind[start + count - 1] != i) {
         return sap_invalid(error, "M_colind", start + count - 1, f->M_colind[start + count - 1],
                            "must be the diagonal at the end of a row");
+      }
+    }
+  }
+  return SAP_OK;
+}
+
+/* each row of D stays inside its tree */
+static sap_status check_slope_pattern(const struct sap_forest *f, sap_error *error) {
+  for (int32_t t = 0; t < f->n_trees && f->nD > 0; ++t) {
+    const int32_t first = f->tree_dofadr[t], last = first + f->tree_dofnum[t];
+    for (int32_t i = first; i < last; ++i) {
+      const int32_t start = f->D_rowadr[i], count = f->D_rownnz[i];
+      if (start < 0 || start > f->nD) {
+        return sap_invalid(error, "D_rowadr", i, start, "must be an index into D");
+      }
+      if (count < 0 || count > f->nD - start) {
+        return sap_invalid(error, "D_rownnz", i, count, "must be >= 0 and end inside D");
+      }
+      for (int32_t p = start; p < start + count; ++p) {
+        if (f->D_colind[p] < first || f->D_colind[p] >= last) {
+          return sap_invalid(error, "D_colind", p, f->D_colind[p], "must be a dof of the tree");
+        }
       }
     }
   }
@@ -191,6 +217,9 @@ sap_status sap_forest_check(const struct sap_forest *forest, sap_error *error) {
   }
   if (status == SAP_OK) {
     status = check_mass_pattern(forest, error);
+  }
+  if (status == SAP_OK) {
+    status = check_slope_pattern(forest, error);
   }
   if (status == SAP_OK) {
     status = check_bodies(forest, error);

@@ -44,6 +44,7 @@ static void carve_fixed(struct sap_gather *gather, struct sap_arena *arena) {
   gather->mass_begin = sap_arena_take(arena, (size_t)f->n_trees + 1, sizeof(int64_t));
   gather->touched = sap_arena_take(arena, (size_t)f->n_trees, 1);
   gather->damped = sap_arena_take(arena, (size_t)f->n_trees, 1);
+  sap_slopes_carve(&gather->slopes, arena);
 }
 
 static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, size_t count) {
@@ -94,7 +95,7 @@ static void list_mass_entries(struct sap_gather *gather) {
 sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest *forest,
                              const struct sap_elements *elements, const sap_allocator *allocator) {
   memset(gather, 0, sizeof *gather);
-  gather->forest = forest;
+  gather->forest = gather->slopes.forest = forest;
   gather->open_tau_d = INFINITY;
   gather->kernels = sap_kernels_best();
   gather->allocator = sap_allocator_or_default(allocator);
@@ -107,7 +108,7 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
   arena = (struct sap_arena){gather->fixed.base, 0};
   carve_fixed(gather, &arena);
 
-  /* entries outside the pattern of M stay zero from here on */
+  /* entries outside the pattern of M stay zero from here on, where there is no D */
   memset(gather->fixed.base, 0, arena.used);
   list_mass_entries(gather);
   for (int32_t t = 0; t < forest->n_trees; ++t) {
@@ -158,7 +159,35 @@ static int solve_free_motion(const struct sap_gather *gather, int32_t n, const d
   return 1;
 }
 
-static void gather_free_motion(struct sap_gather *gather, const struct sap_model_state *state) {
+/* A = M of a tree */
+static void set_mass(const struct sap_gather *gather, int32_t tree, const double *M, double *A) {
+  if (gather->forest->nD > 0) {
+    /* D has entries outside the pattern of M */
+    const size_t n = (size_t)gather->forest->tree_dofnum[tree];
+    memset(A, 0, sizeof(double) * n * n);
+  }
+  const struct sap_mass_entry *end = gather->mass_entries + gather->mass_begin[tree + 1];
+  for (const struct sap_mass_entry *e = gather->mass_entries + gather->mass_begin[tree]; e < end;
+       ++e) {
+    A[e->lower] = A[e->upper] = M[e->from];
+  }
+}
+
+/* Adds all smooth forces to A and finds a*; 0, with the mass matrix alone in A, where that is not
+ * positive definite. */
+static int take_slopes(const struct sap_gather *gather, int32_t tree, const double *M,
+                       const double *force, double *A, double *a_star) {
+  const int32_t n = gather->forest->tree_dofnum[tree];
+  sap_slopes_add(&gather->slopes, tree, gather->dt, A);
+  const int solved = solve_free_motion(gather, n, A, force, a_star);
+  if (!solved) {
+    set_mass(gather, tree, M, A);
+  }
+  return solved;
+}
+
+static void gather_free_motion(struct sap_gather *gather, const struct sap_model_state *state,
+                               const struct sap_element_state *element_state) {
   const struct sap_forest *f = gather->forest;
   const size_t bytes = sizeof(double) * (size_t)f->nv;
   memcpy(gather->v_0, state->qvel, bytes);
@@ -166,23 +195,26 @@ static void gather_free_motion(struct sap_gather *gather, const struct sap_model
   const struct sap_element_gather *elements = &gather->elements;
   const int controllers = elements->elements != NULL && elements->elements->n_controllers > 0;
   const double *force = controllers ? elements->smooth : state->qfrc_smooth;
+  if (f->nD > 0) {
+    sap_slopes_find(&gather->slopes, state->qDeriv, elements, element_state);
+  }
   double *A = gather->A;
-  for (int32_t t = 0; t < f->n_trees; ++t) {
-    const struct sap_mass_entry *end = gather->mass_entries + gather->mass_begin[t + 1];
-    for (const struct sap_mass_entry *e = gather->mass_entries + gather->mass_begin[t]; e < end;
-         ++e) {
-      A[e->lower] = A[e->upper] = state->M[e->from];
-    }
+  for (int32_t t = 0; t < f->n_trees; A += (int64_t)f->tree_dofnum[t] * f->tree_dofnum[t], ++t) {
     const int32_t first = f->tree_dofadr[t], n = f->tree_dofnum[t];
+    double *a_star = gather->a_star + first;
+    set_mass(gather, t, state->M, A);
+    if (f->nD > 0 && gather->slopes.act[t] &&
+        take_slopes(gather, t, state->M, force + first, A, a_star)) {
+      continue;
+    }
     if (gather->damped[t]) {
       add_damping(f, t, gather->dt, state->qvel, A);
     }
     const int solved = gather->damped[t] || (controllers && elements->controlled[t]);
-    if (solved && !solve_free_motion(gather, n, A, force + first, gather->a_star + first)) {
+    if (solved && !solve_free_motion(gather, n, A, force + first, a_star)) {
       set_fault(gather, SAP_FAULT_MASS, t);
       return;
     }
-    A += (int64_t)n * n;
   }
   const double dt = gather->dt, *restrict a_star = gather->a_star, *restrict v_0 = gather->v_0;
   double *restrict v_star = gather->v_star;
@@ -516,7 +548,7 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
     status = gather_elements(gather, elements, n_contact_rows);
   }
   if (status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
-    gather_free_motion(gather, state);
+    gather_free_motion(gather, state, elements);
   }
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;

@@ -1,7 +1,8 @@
 /* The contact problem of one simulation step, gathered from a model's arrays in O(contacts *
  * depth).
  *
- *     A_t    = M_t + dt D_t             D_t: slopes of the joint damping forces at v_0
+ *     A_t    = M_t + dt D_t             D_t: slopes of the joint damping forces at v_0, or those of
+ *                                       all smooth forces (slopes.h)
  *     a*     = A^-1 f                   f: all smooth forces, damping -D v_0 included
  *     v*     = v_0 + dt a*              (10)
  *     J_i    = axes (J_b2 - J_b1)       rows (t1, t2, n)
@@ -20,6 +21,7 @@
 #include "model/constraints.h"
 #include "model/jacobian.h"
 #include "model/listed.h"
+#include "model/slopes.h"
 #include "model/spin.h"
 #include "model/waiting.h"
 
@@ -53,17 +55,18 @@ struct sap_gather {
   double *R_t, *R_n, *v_hat_n;         /* (n_contacts) room for the regularization */
   int8_t *barrier;                /* (n_contacts) sap_barrier; of the problem where has_barriers */
   double *delta, *barrier_lambda; /* (n_contacts) m, dimensionless */
-  double *barrier_scale;  /* (n_contacts) room for the solver's output, where has_barriers */
-  int has_barriers;       /* 1 where any geom has a core */
-  double *v_0;            /* (nv) velocity before the step, the solver's guess */
-  double *a_star;         /* (nv) free acceleration, until sap_scatter */
-  double *friction_bound; /* (n_contacts) room for the bounds of lagged friction */
-  double *edge_friction;  /* (n_contacts, SAP_FRICTIONS) of pyramid edges, where there are any */
-  double *guess;          /* (nv) of a solve with more contacts than the one before */
-  double *v;              /* (nv) room for the solver's output, here and below */
-  double *gamma;          /* (n_contacts, 3) */
-  double *v_c;            /* (n_contacts, 3) */
-  int8_t *regions;        /* (n_contacts) */
+  double *barrier_scale;    /* (n_contacts) room for the solver's output, where has_barriers */
+  int has_barriers;         /* 1 where any geom has a core */
+  double *v_0;              /* (nv) velocity before the step, the solver's guess */
+  double *a_star;           /* (nv) free acceleration, until sap_scatter */
+  double *friction_bound;   /* (n_contacts) room for the bounds of lagged friction */
+  double *edge_friction;    /* (n_contacts, SAP_FRICTIONS) of pyramid edges, where there are any */
+  double *guess;            /* (nv) of a solve with more contacts than the one before */
+  double *v;                /* (nv) room for the solver's output, here and below */
+  double *gamma;            /* (n_contacts, 3) */
+  double *v_c;              /* (n_contacts, 3) */
+  int8_t *regions;          /* (n_contacts) */
+  struct sap_slopes slopes; /* of smooth forces, where the forest has a pattern of them */
   struct sap_spin_gather spins; /* torsional and rolling friction */
   int waits;                    /* 1 where contacts that are open may wait */
   struct sap_waiting waiting;

@@ -171,6 +171,13 @@ static int start_step(sap_mujoco_world *world) {
   return 1;
 }
 
+static void find_slopes(void *context) {
+  const sap_mujoco_world *world = context;
+  if (world->stepper->forest.nD > 0) {
+    world->api->mjd_smooth_vel(world->model, world->data, 0);
+  }
+}
+
 static void take_step(void *context) {
   sap_mujoco_world *world = context;
   const sap_mujoco *a = world->api;
@@ -186,6 +193,7 @@ static void take_step(void *context) {
   }
   a->mj_fwdActuation(m, d);
   a->mj_fwdAcceleration(m, d);
+  find_slopes(world);
   if (!take_contact_part(world)) {
     return;
   }
@@ -216,6 +224,11 @@ static void take_first_half(void *context) { start_step(context); }
 
 sap_step_failure sap_mujoco_start(sap_mujoco_world *world) {
   guarded(world, take_first_half);
+  return world->failure;
+}
+
+sap_step_failure sap_mujoco_find_slopes(sap_mujoco_world *world) {
+  guarded(world, find_slopes);
   return world->failure;
 }
 

@@ -7,7 +7,8 @@
 #include "mujoco/fields.h"
 
 /* of MuJoCo's enums */
-enum { INTEGRATOR_EULER = 0, CONE_PYRAMIDAL = 0, CONE_ELLIPTIC = 1 };
+enum { INTEGRATOR_EULER = 0, INTEGRATOR_IMPLICIT = 2, INTEGRATOR_IMPLICITFAST = 3 };
+enum { CONE_PYRAMIDAL = 0, CONE_ELLIPTIC = 1 };
 enum { NO_ACTUATION = 1 << 11, NO_EULER_DAMPING = 1 << 15, NO_ISLANDS = 1 << 18 };
 
 /* ---- options -------------------------------------------------------------------------------- */
@@ -30,15 +31,21 @@ static sap_status refuse(sap_error *error, const char *argument, double value, c
 }
 
 /* MuJoCo and the stepper would do the same step */
-static sap_status check_options(const sap_mujoco_options *o, const sap_step_settings *settings,
+static sap_status check_options(const sap_mujoco_options *o, const sap_stepper *stepper,
                                 sap_error *error) {
+  const sap_step_settings *settings = &stepper->settings;
   const int cone = settings->cone == SAP_CONE_PYRAMIDAL ? CONE_PYRAMIDAL : CONE_ELLIPTIC;
   const int flags = NO_EULER_DAMPING | NO_ISLANDS;
   if (o->timestep != settings->dt) {
     return refuse(error, "model.opt.timestep", o->timestep, "must be that of the stepper");
   }
-  if (o->integrator != INTEGRATOR_EULER) {
+  if (stepper->forest.nD == 0 && o->integrator != INTEGRATOR_EULER) {
     return refuse(error, "model.opt.integrator", o->integrator, "must be mjINT_EULER");
+  }
+  if (stepper->forest.nD > 0 && o->integrator != INTEGRATOR_IMPLICIT &&
+      o->integrator != INTEGRATOR_IMPLICITFAST) {
+    return refuse(error, "model.opt.integrator", o->integrator,
+                  "must be mjINT_IMPLICIT or mjINT_IMPLICITFAST");
   }
   if (o->cone != cone) {
     return refuse(error, "model.opt.cone", o->cone, "must be that of the stepper");
@@ -59,6 +66,7 @@ static int fits(const sap_mujoco *a, const void *m, const sap_stepper *stepper) 
          sap_int64_at(m, a->model.nbody) == f->n_bodies &&
          sap_int64_at(m, a->model.ngeom) == f->n_geoms &&
          sap_int64_at(m, a->model.ntree) == f->n_trees &&
+         (f->nD == 0 || sap_int64_at(m, a->model.nD) == f->nD) &&
          (!stepper->constrained || (sap_int64_at(m, a->model.nq) == e->nq &&
                                     sap_int64_at(m, a->model.neq) == e->n_equalities &&
                                     sap_int64_at(m, a->model.ntendon) == e->n_tendons &&
@@ -92,7 +100,7 @@ sap_status sap_mujoco_open(sap_mujoco_world *world, const sap_mujoco *api, sap_s
   sap_status status = sap_mujoco_attach(world, api, stepper, model, data, error);
   if (status == SAP_OK) {
     world->options = sap_mujoco_read_options(api, model);
-    status = check_options(&world->options, &stepper->settings, error);
+    status = check_options(&world->options, stepper, error);
     world->options_known = status == SAP_OK;
   }
   return status;
@@ -151,7 +159,8 @@ sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world) {
                 .cdof = sap_pointer_at(d, a->data.cdof),
                 .subtree_com = sap_pointer_at(d, a->data.subtree_com),
                 .qfrc_smooth = sap_pointer_at(d, a->data.qfrc_smooth),
-                .qacc_smooth = sap_pointer_at(d, a->data.qacc_smooth)},
+                .qacc_smooth = sap_pointer_at(d, a->data.qacc_smooth),
+                .qDeriv = sap_pointer_at(d, a->data.qDeriv)},
       .contacts = {.count = sap_int_at(d, a->data.ncon),
                    .n_rows = sap_int_at(d, a->data.nefc),
                    .dist = field_at(contacts, a->contact.dist, size),

@@ -16,6 +16,10 @@ sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap
  * Returns world->failure. */
 sap_step_failure sap_mujoco_start(sap_mujoco_world *world);
 
+/* The derivative of the smooth forces, where the stepper takes them implicitly, after
+ * mj_fwdAcceleration. Returns world->failure. */
+sap_step_failure sap_mujoco_find_slopes(sap_mujoco_world *world);
+
 /* What the contact part of a step reads and writes. Contacts and rows lie in memory that MuJoCo
  * hands out anew in each step. */
 sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world);

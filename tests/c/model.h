@@ -11,11 +11,12 @@
 #include "check.h"
 #include "model/gather.h"
 
-enum { NV = 5, BODIES = 6, GEOMS = 6, NM = 6, MOST = 8 };
+enum { NV = 5, BODIES = 6, GEOMS = 6, NM = 6, ND = 13, MOST = 8 };
 
 struct model {
   int32_t tree_dofadr[2], tree_dofnum[2], dof_parentid[NV];
   int32_t M_rownnz[NV], M_rowadr[NV], M_colind[NM];
+  int32_t D_rownnz[NV], D_rowadr[NV], D_colind[ND];
   int32_t body_weldid[BODIES], body_rootid[BODIES], body_dofadr[BODIES], body_dofnum[BODIES];
   int32_t body_treeid[BODIES], geom_bodyid[GEOMS];
   double damping[NV * SAP_DAMPING_TERMS], stiffness[GEOMS], dissipation_time[GEOMS];
@@ -25,9 +26,18 @@ struct model {
   struct sap_forest forest;
 
   double qvel[NV], M[NM], cdof[6 * NV], subtree_com[3 * BODIES], qfrc_smooth[NV], qacc_smooth[NV];
+  double qDeriv[ND];
   double q1[3], q2[3];
   struct sap_model_state state;
 };
+
+/* gives the forest the pattern of D, all of both trees */
+static inline void give_slopes(struct model *m) {
+  m->forest.nD = ND;
+  m->forest.D_rownnz = m->D_rownnz;
+  m->forest.D_rowadr = m->D_rowadr;
+  m->forest.D_colind = m->D_colind;
+}
 
 /* one entry of the engine's list, with fields in an order of their own */
 struct engine_contact {
@@ -55,6 +65,9 @@ static inline void make_model(struct model *m, uint64_t *seed) {
       .M_rownnz = {1, 1, 1, 1, 2},
       .M_rowadr = {0, 1, 2, 3, 4},
       .M_colind = {0, 1, 2, 3, 3, 4},
+      .D_rownnz = {3, 3, 3, 2, 2},
+      .D_rowadr = {0, 3, 6, 9, 11},
+      .D_colind = {0, 1, 2, 0, 1, 2, 0, 1, 2, 3, 4, 3, 4},
       .body_weldid = {0, 1, 2, 3, 3, 0},
       .body_rootid = {0, 1, 2, 2, 2, 5},
       .body_dofadr = {-1, 0, 3, 4, -1, -1},
@@ -97,7 +110,11 @@ static inline void make_model(struct model *m, uint64_t *seed) {
                                   m->pair_friction,
                                   m->barrier,
                                   m->delta,
-                                  m->barrier_lambda};
+                                  m->barrier_lambda,
+                                  0,
+                                  NULL,
+                                  NULL,
+                                  NULL};
   for (int i = 0; i < NV; ++i) {
     m->qvel[i] = check_random(seed, -1, 1);
     m->qfrc_smooth[i] = check_random(seed, -9, 9);
@@ -119,8 +136,8 @@ static inline void make_model(struct model *m, uint64_t *seed) {
     memcpy(m->cdof + 6 * dof, y, sizeof y);
     cross(y, arm, m->cdof + 6 * dof + 3);
   }
-  m->state = (struct sap_model_state){m->qvel,        m->M,           m->cdof,
-                                      m->subtree_com, m->qfrc_smooth, m->qacc_smooth};
+  m->state = (struct sap_model_state){m->qvel,        m->M,           m->cdof,  m->subtree_com,
+                                      m->qfrc_smooth, m->qacc_smooth, m->qDeriv};
 }
 
 #define FIELD(member) {(const char *)&l->contacts[0].member, sizeof(struct engine_contact)}

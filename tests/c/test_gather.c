@@ -33,6 +33,80 @@ static void mass_and_free_motion(void) {
   sap_gather_release(&g);
 }
 
+static void fill_slopes(struct model *m, double from, double to, uint64_t *seed) {
+  for (int i = 0; i < ND; ++i) {
+    m->qDeriv[i] = check_random(seed, from, to);
+  }
+}
+
+/* A = M - dt sym(D) and A a* = f, whatever an earlier step left in A */
+static void smooth_forces_are_implicit(void) {
+  uint64_t seed = 10;
+  struct model m;
+  struct list l;
+  struct sap_gather g;
+  make_model(&m, &seed);
+  make_list(&l);
+  give_slopes(&m);
+  m.damping[4 * SAP_DAMPING_TERMS] = 7.0; /* D has it */
+  REQUIRE(sap_forest_check(&m.forest, NULL) == SAP_OK);
+  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+  for (int step = 0; step < 3; ++step) {
+    fill_slopes(&m, -9.0, 9.0, &seed);
+    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+    REQUIRE(g.fault == SAP_FAULT_NONE);
+    const double *D = m.qDeriv, *E = D + 9, *f = m.qfrc_smooth;
+    const double M[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, N[4] = {5, 1, 1, 3};
+    double A[13];
+    for (int i = 0; i < 9; ++i) {
+      A[i] = M[i] - 0.005 * (D[i] + D[i % 3 * 3 + i / 3]);
+    }
+    for (int i = 0; i < 4; ++i) {
+      A[9 + i] = N[i] - 0.005 * (E[i] + E[i % 2 * 2 + i / 2]);
+    }
+    CHECK_ALL_CLOSE(g.problem.A, A, 13, 1e-15);
+    for (int i = 0; i < 3; ++i) {
+      CHECK_CLOSE(A[3 * i] * g.a_star[0] + A[3 * i + 1] * g.a_star[1] + A[3 * i + 2] * g.a_star[2],
+                  f[i], 1e-13);
+    }
+    for (int i = 0; i < 2; ++i) {
+      CHECK_CLOSE(A[9 + 2 * i] * g.a_star[3] + A[10 + 2 * i] * g.a_star[4], f[3 + i], 1e-13);
+    }
+  }
+
+  /* without any force that depends on the velocity the engine's a* is taken */
+  memset(m.qDeriv, 0, sizeof(double) * 9);
+  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+  const double mass[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2};
+  CHECK_ALL_CLOSE(g.problem.A, mass, 9, 0.0);
+  CHECK_ALL_CLOSE(g.a_star, m.qacc_smooth, 3, 0.0);
+  sap_gather_release(&g);
+}
+
+/* where A would not be positive definite a tree keeps the damping of its joints, and that alone */
+static void forces_that_drive_motion_on_are_explicit(void) {
+  uint64_t seed = 11;
+  struct model m;
+  struct list l;
+  struct sap_gather g;
+  make_model(&m, &seed);
+  make_list(&l);
+  give_slopes(&m);
+  m.damping[4 * SAP_DAMPING_TERMS] = 7.0;
+  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+  fill_slopes(&m, -9.0, 9.0, &seed);
+  m.qDeriv[4] = 250.0;  /* 2 - 0.01 250 < 0 */
+  m.qDeriv[12] = 400.0; /* 3 - 0.01 400 < 0 */
+  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+  REQUIRE(g.fault == SAP_FAULT_NONE);
+  const double A[13] = {2, 0, 0, 0, 2, 0, 0, 0, 2, 5, 1, 1, 3.07};
+  CHECK_ALL_CLOSE(g.problem.A, A, 13, 1e-15);
+  CHECK_ALL_CLOSE(g.a_star, m.qacc_smooth, 3, 0.0);
+  CHECK_CLOSE(5 * g.a_star[3] + g.a_star[4], m.qfrc_smooth[3], 1e-13);
+  CHECK_CLOSE(g.a_star[3] + 3.07 * g.a_star[4], m.qfrc_smooth[4], 1e-13);
+  sap_gather_release(&g);
+}
+
 /* trees, Jacobians and materials of contacts of every kind */
 static void contacts_of_every_kind(void) {
   uint64_t seed = 2;
@@ -256,12 +330,14 @@ static void wrong_forests(void) {
       "M_colind",    "body_weldid",   "body_rootid", "body_dofadr",  "body_dofnum",
       "body_treeid", "geom_bodyid",   "stiffness",   "stiffness",    "dissipation_time",
       "friction",    "pair_friction", "barrier",     "delta",        "barrier_lambda",
-      "pair_key"};
+      "D_rowadr",    "D_rowadr",      "D_rownnz",    "D_rownnz",     "D_colind",
+      "D_colind",    "pair_key"};
   uint64_t seed = 5;
   for (size_t kind = 0; kind < CHECK_COUNT(names); ++kind) {
     struct model m;
     sap_error error = {0};
     make_model(&m, &seed);
+    give_slopes(&m);
     REQUIRE(sap_forest_check(&m.forest, &error) == SAP_OK);
     int64_t keys[2] = {7, 7};
     double frictions[2] = {0.5, 0.5};
@@ -291,6 +367,12 @@ static void wrong_forests(void) {
       case 22: m.barrier[3] = 3; break;
       case 23: m.delta[1] = 0; break;
       case 24: m.barrier_lambda[2] = NAN; break;
+      case 25: m.D_rowadr[2] = -1; break;
+      case 26: m.D_rowadr[1] = ND + 1; break;
+      case 27: m.D_rownnz[3] = -1; break;
+      case 28: m.D_rownnz[4] = 3; break;
+      case 29: m.D_colind[2] = 3; break;
+      case 30: m.D_colind[9] = 2; break;
       default:
         m.forest.n_pairs = 2;
         m.forest.pair_key = keys;
@@ -316,16 +398,18 @@ static void arrays_that_are_missing_are_named(void) {
   static const struct {
     const char *name;
     size_t offset;
-  } arrays[] = {MEMBER(tree_dofadr), MEMBER(tree_dofnum),   MEMBER(dof_parentid),
-                MEMBER(damping),     MEMBER(M_rownnz),      MEMBER(M_rowadr),
-                MEMBER(M_colind),    MEMBER(body_weldid),   MEMBER(body_rootid),
-                MEMBER(body_dofadr), MEMBER(body_dofnum),   MEMBER(body_treeid),
-                MEMBER(geom_bodyid), MEMBER(stiffness),     MEMBER(dissipation_time),
-                MEMBER(friction),    MEMBER(pair_key),      MEMBER(pair_friction),
-                MEMBER(delta),       MEMBER(barrier_lambda)};
+  } arrays[] = {MEMBER(tree_dofadr), MEMBER(tree_dofnum),    MEMBER(dof_parentid),
+                MEMBER(damping),     MEMBER(M_rownnz),       MEMBER(M_rowadr),
+                MEMBER(M_colind),    MEMBER(body_weldid),    MEMBER(body_rootid),
+                MEMBER(body_dofadr), MEMBER(body_dofnum),    MEMBER(body_treeid),
+                MEMBER(geom_bodyid), MEMBER(stiffness),      MEMBER(dissipation_time),
+                MEMBER(friction),    MEMBER(pair_key),       MEMBER(pair_friction),
+                MEMBER(delta),       MEMBER(barrier_lambda), MEMBER(D_rownnz),
+                MEMBER(D_rowadr),    MEMBER(D_colind)};
   uint64_t seed = 9;
   struct model m;
   make_model(&m, &seed);
+  give_slopes(&m);
   m.forest.barrier = m.barrier;
   m.forest.delta = m.delta;
   m.forest.barrier_lambda = m.barrier_lambda;
@@ -344,6 +428,8 @@ static void arrays_that_are_missing_are_named(void) {
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(mass_and_free_motion),
+      CHECK_TEST(smooth_forces_are_implicit),
+      CHECK_TEST(forces_that_drive_motion_on_are_explicit),
       CHECK_TEST(contacts_of_every_kind),
       CHECK_TEST(contacts_behind_one_left_out),
       CHECK_TEST(forces_of_either_cone),

@@ -20,7 +20,8 @@ enum { SAP_MUJOCO_CONSTANTS(PLACE) N_CONSTANTS };
 #undef PLACE
 
 struct engine_model {
-  int64_t nq, nv, nu, na, nbody, ngeom, ntree, nC, nmocap, nsensordata, neq, ntendon, npair, nout;
+  int64_t nq, nv, nu, na, nbody, ngeom, ntree, nC, nD, nmocap, nsensordata, neq, ntendon, npair,
+      nout;
   double timestep, gravity[3];
   int integrator, cone, disableflags, enableflags, disableactuator;
   const void *constant[MOST_CONSTANTS]; /* in the order of SAP_MUJOCO_CONSTANTS */
@@ -165,7 +166,22 @@ static void sensors(const void *model, void *data) {
 
 static void *array_of(const struct engine_data *d, int i) { return d->array[i]; }
 
-enum { QPOS, QVEL, ACT, CTRL, MOCAP_POS, MOCAP_QUAT, MASS, CDOF, COM, SMOOTH, FREE, QACC, FORCE };
+enum {
+  QPOS,
+  QVEL,
+  ACT,
+  CTRL,
+  MOCAP_POS,
+  MOCAP_QUAT,
+  MASS,
+  CDOF,
+  COM,
+  SMOOTH,
+  FREE,
+  QDERIV,
+  QACC,
+  FORCE
+};
 enum { SENSORS = FORCE + 1, CONTACTS, ROWS_OF_CONTACTS, N_USED };
 
 static void integrate(const void *model, void *data) {
@@ -176,6 +192,12 @@ static void integrate(const void *model, void *data) {
     ((double *)array_of(d, QVEL))[i] += dt * ((double *)array_of(d, QACC))[i];
   }
   d->time += dt;
+}
+
+static void slopes(const void *model, void *data, int with_bias) {
+  (void)model, (void)data;
+  CHECK(!with_bias);
+  note('d');
 }
 
 static int is_sparse(const void *model) {
@@ -216,6 +238,7 @@ static sap_mujoco table(void) {
                     .mj_fwdAcceleration = acceleration,
                     .mj_sensorAcc = sensors,
                     .mj_Euler = integrate,
+                    .mjd_smooth_vel = slopes,
                     .mj_isSparse = is_sparse,
                     .mj_stateSize = state_size,
                     .mj_getState = get_state,
@@ -327,10 +350,10 @@ static void make(struct setting *s) {
                                    .gravity = {0.0, -3.0, 4.0},
                                    .cone = ELLIPTIC,
                                    .disableflags = EULER_AND_ISLANDS};
-  void *const arrays[N_USED] = {s->qpos,          s->m.qvel,        s->none,          s->none,
-                                s->none,          s->none,          s->m.M,           s->m.cdof,
-                                s->m.subtree_com, s->m.qfrc_smooth, s->m.qacc_smooth, s->qacc,
-                                s->force,         s->none,          s->l.contacts,    s->rows};
+  void *const arrays[N_USED] = {
+      s->qpos, s->m.qvel, s->none,          s->none,          s->none,          s->none,
+      s->m.M,  s->m.cdof, s->m.subtree_com, s->m.qfrc_smooth, s->m.qacc_smooth, s->m.qDeriv,
+      s->qacc, s->force,  s->none,          s->l.contacts,    s->rows};
   memcpy(s->data.array, arrays, sizeof arrays);
   make_constants(s);
   engine.model = &s->model;
@@ -414,6 +437,40 @@ static void stages_are_those_of_step1(void) {
     control_callback = NULL;
     sap_stepper_destroy(s.stepper);
   }
+}
+
+/* the derivative is found after the accelerations, where the forest has its pattern */
+static void smooth_forces_of_implicit_integrators(void) {
+  static const int implicit[] = {2, 3}, explicit[] = {0, 1, 4};
+  struct setting s;
+  sap_mujoco_world world;
+  sap_error error;
+  make(&s);
+  sap_stepper_destroy(s.stepper);
+  give_slopes(&s.m);
+  s.model.nD = ND;
+  const sap_step_settings step = sap_step_settings_default(0.01);
+  REQUIRE(sap_stepper_create(&s.stepper, &s.m.forest, NULL, &step, NULL, NULL, NULL) == SAP_OK);
+  for (size_t i = 0; i < CHECK_COUNT(implicit); ++i) {
+    s.model.integrator = implicit[i];
+    open_world(&s, &world);
+    REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+    CHECK_STRING(engine.stages + engine.n_stages - 6, "1uadse");
+  }
+  CHECK_EQUAL(sap_mujoco_find_slopes(&world), SAP_STEP_TAKEN);
+  CHECK_STRING(engine.stages + engine.n_stages - 2, "ed");
+  for (size_t i = 0; i < CHECK_COUNT(explicit); ++i) {
+    s.model.integrator = explicit[i];
+    CHECK_EQUAL(sap_mujoco_open(&world, &s.api, s.stepper, &s.model, &s.data, &error),
+                SAP_INVALID_ARGUMENT);
+    CHECK_STRING(error.argument, "model.opt.integrator");
+  }
+  s.model.integrator = 2;
+  s.model.nD = ND - 1;
+  CHECK_EQUAL(sap_mujoco_open(&world, &s.api, s.stepper, &s.model, &s.data, &error),
+              SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "model");
+  sap_stepper_destroy(s.stepper);
 }
 
 static void margins_stay_where_they_are_not_asked_for(void) {
@@ -656,6 +713,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(errors_come_back),
       CHECK_TEST(a_step_is_that_of_the_stepper),
       CHECK_TEST(stages_are_those_of_step1),
+      CHECK_TEST(smooth_forces_of_implicit_integrators),
       CHECK_TEST(margins_stay_where_they_are_not_asked_for),
       CHECK_TEST(margins_hold_what_geoms_travel),
       CHECK_TEST(failures_leave_the_state),

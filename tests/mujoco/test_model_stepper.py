@@ -18,9 +18,9 @@ from sapwood.mujoco.controllers import controllers
 from sapwood.mujoco.elements import element_arrays
 
 MODEL = mixed()
-FOREST = forest_arrays(MODEL, None, None, 0.004)
+FOREST = forest_arrays(MODEL, None, None, 0.004, True)
 INDICES = [name for name, array in FOREST.items() if array.dtype == np.int32]
-STATE = ("qvel", "M", "cdof", "subtree_com", "qfrc_smooth", "qacc_smooth")
+STATE = ("qvel", "M", "cdof", "subtree_com", "qfrc_smooth", "qacc_smooth", "qDeriv")
 CONTACT = (
     "dist", "pos", "frame", "friction", "surfacevel", "adhesion", "dim", "geom", "exclude",
     "efc_address",
@@ -249,7 +249,7 @@ OF_STEP = _core.ELEMENT_ARRAYS
 
 
 def constrained_core(others=OTHERS):
-    forest = forest_arrays(CONSTRAINED, None, None, 0.004)
+    forest = forest_arrays(CONSTRAINED, None, None, 0.004, False)
     return _core.ModelStepper(
         forest, 0.004, 1e-3, 1.0, "block", "elliptic", 1e10, SapSettings(), others
     )

@@ -114,11 +114,6 @@ REFUSED = {
         ),
         "pair 'touch': friction that differs",
     ),
-    "RK4": (lambda: model_of(option="integrator='RK4'"), "integrator RK4"),
-    "implicit": (lambda: model_of(option="integrator='implicit'"), "integrator IMPLICIT"),
-    "implicitfast": (
-        lambda: model_of(option="integrator='implicitfast'"), "integrator IMPLICITFAST",
-    ),
 }  # fmt: skip
 
 

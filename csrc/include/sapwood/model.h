@@ -67,6 +67,13 @@ typedef struct sap_forest {
   const int8_t *barrier;        /* sap_barrier */
   const double *delta;          /* m, > 0 where there is a core */
   const double *barrier_lambda; /* > 0 where there is a core */
+
+  /* pattern of the derivative D of all smooth forces by the velocity: rows of entries (nD), each of
+   * two dofs of one tree. nD 0: joint damping alone is implicit, and no other is read */
+  int32_t nD;
+  const int32_t *D_rownnz; /* (nv) */
+  const int32_t *D_rowadr; /* (nv) */
+  const int32_t *D_colind; /* (nD) */
 } sap_forest;
 
 /* key of an unordered pair of geoms */
@@ -150,6 +157,7 @@ typedef struct sap_model_state {
   const double *subtree_com; /* (n_bodies, 3) */
   const double *qfrc_smooth; /* (nv) f */
   const double *qacc_smooth; /* (nv) M^-1 f, taken for trees without damping */
+  const double *qDeriv;      /* (nD) df/dv, damping and actuators included */
 } sap_model_state;
 
 /* one field of an array of structs: entry i of a contact lies at base + i * stride (bytes) */

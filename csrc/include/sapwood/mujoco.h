@@ -1,8 +1,11 @@
 /* Steps of MuJoCo models in C: MuJoCo's stages around the stepper of sapwood/stepper.h.
  *
- *     check state, mj_step1, mj_fwdActuation, mj_fwdAcceleration,
+ *     check state, mj_step1, mj_fwdActuation, mj_fwdAcceleration, [mjd_smooth_vel,]
  *     gather, solve, write back,
  *     mj_sensorAcc, mj_Euler
+ *
+ * mjd_smooth_vel finds the derivative of the smooth forces where the forest has its pattern, which
+ * it has for the integrators implicit and implicitfast. mj_Euler integrates qacc as they do.
  *
  * Where the stepper is speculative the stages of mj_step1 are called one by one, and mj_fwdPosition
  * finds what may close within the step: it is handed a copy of struct mjModel, in the stack of
@@ -48,6 +51,7 @@ extern "C" {
   X(mj_stateSize)                \
   X(mj_getState)                 \
   X(mj_setState)                 \
+  X(mjd_smooth_vel)              \
   X(mju_error)                   \
   X(_mjPRIVATE_setTlsLogHandler) \
   X(_mjPRIVATE_getGlobalLogHandler)
@@ -67,6 +71,7 @@ extern "C" {
   X(ngeom)                  \
   X(ntree)                  \
   X(nC)                     \
+  X(nD)                     \
   X(nmocap)                 \
   X(nsensordata)            \
   X(neq)                    \
@@ -136,6 +141,7 @@ extern "C" {
   X(subtree_com)             \
   X(qfrc_smooth)             \
   X(qacc_smooth)             \
+  X(qDeriv)                  \
   X(qacc)                    \
   X(qfrc_constraint)         \
   X(sensordata)              \
@@ -190,6 +196,7 @@ typedef struct sap_mujoco {
   int (*mj_stateSize)(const void *model, int spec);
   void (*mj_getState)(const void *model, const void *data, double *state, int spec);
   void (*mj_setState)(const void *model, void *data, const double *state, int spec);
+  void (*mjd_smooth_vel)(const void *model, void *data, int with_bias);
   void (*mju_error)(const char *format, ...);
   sap_mujoco_log *(*_mjPRIVATE_setTlsLogHandler)(sap_mujoco_log *handler);
   sap_mujoco_log *(*_mjPRIVATE_getGlobalLogHandler)(void);
@@ -280,8 +287,8 @@ typedef struct sap_mujoco_world {
 } sap_mujoco_world;
 
 /* Prepares steps of an mjData by a stepper that was made for its mjModel: sizes must agree, time
- * step and cone too, the integrator must be Euler, with the flags mjDSBL_EULERDAMP and
- * mjDSBL_ISLAND. The options must stay as they are. SAP_INVALID_ARGUMENT names what is wrong. */
+ * step and cone too, the integrator must be implicit or implicitfast where the forest has a pattern
+ * of D and Euler where it has none, with the flags mjDSBL_EULERDAMP and mjDSBL_ISLAND. The options must stay as they are. SAP_INVALID_ARGUMENT names what is wrong. */
 sap_status sap_mujoco_open(sap_mujoco_world *world, const sap_mujoco *api, sap_stepper *stepper,
                            const void *model, void *data, sap_error *error);
 
@@ -316,6 +323,7 @@ int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *
 extern "C" {
 #endif
 /* exported by MuJoCo, but in none of its headers */
+MJAPI void mjd_smooth_vel(const mjModel *m, mjData *d, int flg_bias);
 MJAPI mjfLogHandler _mjPRIVATE_setTlsLogHandler(mjfLogHandler handler);
 MJAPI mjfLogHandler _mjPRIVATE_getGlobalLogHandler(void);
 #ifdef __cplusplus
@@ -370,7 +378,7 @@ static inline void sap_mujoco_prepare(mjModel *model) {
 
 /* A forest in the arrays of the model, without what follows from no single array of it: damping,
  * and stiffness, dissipation_time and friction of the geoms, are NULL and yet to be set. Without
- * the friction of explicit pairs. */
+ * the friction of explicit pairs. With the pattern of D where the integrator is implicit. */
 static inline sap_forest sap_mujoco_forest(const mjModel *model) {
   sap_forest forest;
   memset(&forest, 0, sizeof forest);
@@ -391,6 +399,12 @@ static inline sap_forest sap_mujoco_forest(const mjModel *model) {
   forest.body_dofnum = model->body_dofnum;
   forest.body_treeid = model->body_treeid;
   forest.geom_bodyid = model->geom_bodyid;
+  if (model->opt.integrator == mjINT_IMPLICIT || model->opt.integrator == mjINT_IMPLICITFAST) {
+    forest.nD = (int32_t)model->nD;
+    forest.D_rownnz = model->D_rownnz;
+    forest.D_rowadr = model->D_rowadr;
+    forest.D_colind = model->D_colind;
+  }
   return forest;
 }
 

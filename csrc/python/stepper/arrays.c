@@ -4,7 +4,7 @@
 
 /* ---- positions in the tuples --------------------------------------------------------------- */
 
-enum { QVEL, MASS, CDOF, SUBTREE_COM, QFRC_SMOOTH, QACC_SMOOTH, N_STATE };
+enum { QVEL, MASS, CDOF, SUBTREE_COM, QFRC_SMOOTH, QACC_SMOOTH, QDERIV, N_STATE };
 enum { DIST, POS, FRAME, FRICTION, SURFACEVEL, ADHESION, DIM, GEOM, EXCLUDE, ROW, N_CONTACT };
 enum { QACC, QFRC_CONSTRAINT, EFC_FORCE, N_OUTPUT };
 _Static_assert(N_STATE + N_CONTACT + N_OUTPUT + SAPWOOD_ELEMENT_ARRAYS == SAPWOOD_STEP_ARRAYS,
@@ -70,6 +70,10 @@ static int take_state(sapwood_step_arrays *arrays, const struct sap_forest *f, P
           NULL ||
       (s->qacc_smooth = take_doubles(arrays, entry[QACC_SMOOTH], "qacc_smooth", f->nv, 0, 0)) ==
           NULL) {
+    return -1;
+  }
+  if (f->nD > 0 &&
+      (s->qDeriv = take_doubles(arrays, entry[QDERIV], "qDeriv", f->nD, 0, 0)) == NULL) {
     return -1;
   }
   return 0;

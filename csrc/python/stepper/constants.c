@@ -12,6 +12,7 @@ typedef enum length_of {
   BODIES,
   GEOMS,
   PAIRS,
+  SLOPES,
   LIMITS,
   TENDONS,
   TENDON_ENTRIES,
@@ -55,6 +56,9 @@ static const constant forest_constants[] = {
     FOREST_AS(barrier, "core", NPY_INT8, GEOMS, 0),
     FOREST(delta, NPY_DOUBLE, GEOMS, 0),
     FOREST_AS(barrier_lambda, "core_lambda", NPY_DOUBLE, GEOMS, 0),
+    FOREST(D_rownnz, NPY_INT32, DOFS, 0),
+    FOREST(D_rowadr, NPY_INT32, DOFS, 0),
+    FOREST(D_colind, NPY_INT32, SLOPES, 0),
 };
 
 #define ELEMENT(name, typenum, length, columns) \
@@ -168,6 +172,7 @@ int sapwood_read_constants(sapwood_stepper *self, PyObject *forest_object,
   forest->n_geoms = (int32_t)lengths[GEOMS];
   forest->nM = (int32_t)lengths[ENTRIES];
   forest->n_pairs = (int32_t)lengths[PAIRS];
+  forest->nD = (int32_t)lengths[SLOPES];
   if (elements_object == Py_None) {
     return 0;
   }

@@ -33,19 +33,34 @@ const char sapwood_stepper_start_doc[] =
     "why\n"
     "the step cannot be taken, as `run` does. Options of the model are not looked at.";
 
-PyObject *sapwood_stepper_start(PyObject *object, PyObject *args) {
+/* sap_mujoco_start() or sap_mujoco_find_slopes() */
+typedef sap_step_failure step_part(sap_mujoco_world *world);
+
+static PyObject *call_part(PyObject *object, PyObject *args, step_part *part) {
   PyObject *api, *model, *data;
   sap_mujoco_world world;
   sapwood_watch watch;
-  if (!PyArg_ParseTuple(args, "OOO:start", &api, &model, &data) ||
+  if (!PyArg_ParseTuple(args, "OOO", &api, &model, &data) ||
       sapwood_world_open(&world, &watch, (sapwood_stepper *)object, api, model, data, Py_None, 0) <
           0) {
     return NULL;
   }
   Py_BEGIN_ALLOW_THREADS
-  sap_mujoco_start(&world);
+  part(&world);
   Py_END_ALLOW_THREADS
   return sapwood_world_failure(&world);
+}
+
+PyObject *sapwood_stepper_start(PyObject *object, PyObject *args) {
+  return call_part(object, args, sap_mujoco_start);
+}
+
+const char sapwood_stepper_find_slopes_doc[] =
+    "find_slopes($self, api, model, data, /)\n--\n\n"
+    "Find qDeriv where the forest has its pattern, after the accelerations. Returns as `start`.";
+
+PyObject *sapwood_stepper_find_slopes(PyObject *object, PyObject *args) {
+  return call_part(object, args, sap_mujoco_find_slopes);
 }
 
 const char sapwood_stepper_run_doc[] =

@@ -139,7 +139,8 @@ PyDoc_STRVAR(
     "solve($self, state, contacts, outputs, elements=None, memory=None, /)\n--\n\n"
     "Take the contact part of one step: gather, solve, write back. Returns the outcome of the\n"
     "solver, or minus a fault code (see `fault`) with the outputs untouched.\n\n"
-    "state: qvel, M, cdof, subtree_com, qfrc_smooth, qacc_smooth.\n"
+    "state: qvel, M, cdof, subtree_com, qfrc_smooth, qacc_smooth, qDeriv, which is read where the\n"
+    "forest has its pattern.\n"
     "contacts: dist, pos, frame, friction, surfacevel or None, adhesion or None, dim, geom, "
     "exclude,\n"
     "efc_address.\n"
@@ -214,6 +215,7 @@ static PyMethodDef methods[] = {
     {"accept_options", sapwood_stepper_accept_options, METH_VARARGS,
      sapwood_stepper_accept_options_doc},
     {"start", sapwood_stepper_start, METH_VARARGS, sapwood_stepper_start_doc},
+    {"find_slopes", sapwood_stepper_find_slopes, METH_VARARGS, sapwood_stepper_find_slopes_doc},
     {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
     {"rollout", (PyCFunction)(void (*)(void))sapwood_stepper_rollout, METH_VARARGS | METH_KEYWORDS,
      sapwood_stepper_rollout_doc},

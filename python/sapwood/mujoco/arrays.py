@@ -67,7 +67,15 @@ class Bound:
         return cls(
             data,
             tuple(getattr(data, name) for name in STATE_NAMES),
-            (data.qvel, data.M, data.cdof, data.subtree_com, data.qfrc_smooth, data.qacc_smooth),
+            (
+                data.qvel,
+                data.M,
+                data.cdof,
+                data.subtree_com,
+                data.qfrc_smooth,
+                data.qacc_smooth,
+                data.qDeriv,
+            ),
             data.qacc,
             data.qfrc_constraint,
             data.warning[mujoco.mjtWarning.mjWARN_CONTACTFULL],
@@ -150,8 +158,12 @@ def forest_arrays(
     contact: ContactMaterial | None,
     materials: Mapping[str | int, ContactMaterial] | None,
     time_step: float,
+    implicit: bool,
 ) -> dict[str, NDArray[Any]]:
-    """The constant arrays that the C core gathers from, by the names of its struct sap_forest."""
+    """The constant arrays that the C core gathers from, by the names of its struct sap_forest.
+
+    With the pattern of the derivative of the smooth forces where these are `implicit`.
+    """
     geoms = geom_materials(_geoms(model), contact, materials, time_step)
     # explicit pairs by the key of the C core; of two for the same geoms the first one counts
     low = np.minimum(model.pair_geom1, model.pair_geom2).astype(np.int64)
@@ -167,4 +179,7 @@ def forest_arrays(
         **geoms._asdict(),
         "pair_key": pair_key,
         "pair_friction": np.ascontiguousarray(model.pair_friction[first, 0]),
+        "D_rownnz": model.D_rownnz,
+        "D_rowadr": model.D_rowadr,
+        "D_colind": model.D_colind if implicit else model.D_colind[:0],
     }

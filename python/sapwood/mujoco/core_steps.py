@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import mujoco
@@ -40,6 +41,7 @@ class CoreSteps(StagedSteps):
         memory = self._memories.of(data)
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
+        self._find_slopes(data)
         if memory is not None:
             memory.check(data.time, data.qpos, data.qvel, data.act)
         try:
@@ -71,6 +73,7 @@ class CoreSteps(StagedSteps):
         self.start(bound)
         mujoco.mj_fwdActuation(model, scratch)
         mujoco.mj_fwdAcceleration(model, scratch)
+        self._find_slopes(scratch)
         try:
             elements = bound.elements(model) if parameters.constrained else None
             code = core.gather(bound.inputs, contact_arrays(scratch), bound.outputs(), elements)
@@ -88,6 +91,9 @@ class CoreSteps(StagedSteps):
             beta=parameters.beta,
             delassus=parameters.delassus,
         )
+
+    def _find_slopes(self, data: mujoco.MjData) -> None:
+        """Find the derivative of the smooth forces; joint damping alone is implicit without it."""
 
     def counts(self) -> Counts:
         """Steps by the status of their solve."""
@@ -123,12 +129,19 @@ class EngineSteps(CoreSteps):
 
     def start(self, bound: Bound) -> None:
         """First half of a step; see :class:`Steps`."""
-        failure = self._core.start(self._engine, self._model, bound.data)
+        self._call(self._core.start, bound.data)
+
+    def _find_slopes(self, data: mujoco.MjData) -> None:
+        """As :meth:`CoreSteps._find_slopes`, by MuJoCo's function that Python does not have."""
+        if self._parameters.implicit:
+            self._call(self._core.find_slopes, data)
+
+    def _call(self, part: Callable[[object, object, object], Any], data: mujoco.MjData) -> None:
+        failure = part(self._engine, self._model, data)
         if isinstance(failure, BaseException):
             raise failure
         if failure is not None:
-            text = failure_text(failure, self._model, bound.data)
-            raise StepError(text, bound.data.time)
+            raise StepError(failure_text(failure, self._model, data), data.time)
 
     def run(
         self, bound: Bound, steps: int, records: NDArray[np.void] | None, *, signals: bool

@@ -23,13 +23,13 @@ _FUNCTIONS = (
     "mj_stateSize", "mj_getState", "mj_setState", "mju_error", "_mjPRIVATE_setTlsLogHandler",
     "_mjPRIVATE_getGlobalLogHandler", "mj_fwdPosition", "mj_sensorPos", "mj_energyPos",
     "mj_fwdVelocity", "mj_sensorVel", "mj_energyVel", "mj_markStack", "mj_freeStack",
-    "mj_stackAllocByte",
+    "mj_stackAllocByte", "mjd_smooth_vel",
 )  # fmt: skip
 _CALLBACKS = ("mjcb_control", "mjcb_contactfilter")
 
 # fields by their type in C
 _MODEL_SIZES = (
-    "nq", "nv", "nu", "na", "nbody", "ngeom", "ntree", "nC", "nmocap", "nsensordata", "neq",
+    "nq", "nv", "nu", "na", "nbody", "ngeom", "ntree", "nC", "nD", "nmocap", "nsensordata", "neq",
     "ntendon", "npair", "nout",
 )  # fmt: skip
 # what margins follow from
@@ -46,7 +46,7 @@ _DATA_NUMBERS = {"time": "mjtNum", "pstack": "size_t", "pbase": "size_t", "ncon"
                  "flg_rnepost": "mjtBool"}  # fmt: skip
 _DATA_ARRAYS = (
     "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "M", "cdof", "subtree_com",
-    "qfrc_smooth", "qacc_smooth", "qacc", "qfrc_constraint", "efc_force", "sensordata",
+    "qfrc_smooth", "qacc_smooth", "qDeriv", "qacc", "qfrc_constraint", "efc_force", "sensordata",
 )  # fmt: skip
 # what constrained elements are gathered from; qfrc_smooth among them
 _ELEMENT_ARRAYS = {

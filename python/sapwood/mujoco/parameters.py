@@ -21,6 +21,7 @@ from sapwood.mujoco.contacts import GeomNames
 from sapwood.mujoco.controllers import controllers, release_controllers
 from sapwood.mujoco.elements import element_arrays
 from sapwood.mujoco.friction import settings_of_steps
+from sapwood.mujoco.integrators import choose_integrator
 from sapwood.mujoco.support import check_model, check_scheme_model, check_wide_contacts
 from sapwood.problem.arrays import Delassus
 from sapwood.settings import Friction, SapSettings
@@ -47,6 +48,8 @@ class StepParameters:
         Estimate of the Delassus blocks.
     forest : dict
         Constant arrays of trees, bodies and geoms, by the names of struct sap_forest of the C core.
+    implicit : bool
+        Whether all smooth forces are implicit, as the integrator of the model has them.
     elements : dict or None
         Those of limits, equality constraints, friction loss and implicit actuators, by the names of
         struct sap_elements; None where the model has none.
@@ -63,6 +66,7 @@ class StepParameters:
     beta: float
     delassus: Delassus
     forest: dict[str, NDArray[Any]]
+    implicit: bool
     elements: dict[str, Any] | None
     options: model_options.Options
     speculative: bool
@@ -101,14 +105,15 @@ class StepParameters:
         own.opt.disableflags |= model_options.DISABLED | left_out
         found = scheme_of(scheme)
         symplectic = found == SYMPLECTIC_EULER
-        forest = forest_arrays(own, contact, materials, time_step)
+        implicit = symplectic and choose_integrator(own, stacklevel=4)
+        forest = forest_arrays(own, contact, materials, time_step, implicit)
         cores = np.flatnonzero(forest["core"])
         check_wide_contacts(own, cores)
         if not symplectic:
             check_scheme_model(own, found, cores)
-        implicit = controllers(own) if implicit_actuators and symplectic else []
-        elements = element_arrays(own, constraint, constraints, time_step, implicit)
-        release_controllers(own, implicit)
+        controlled = controllers(own) if implicit_actuators and symplectic else []
+        elements = element_arrays(own, constraint, constraints, time_step, controlled)
+        release_controllers(own, controlled)
         settings = settings_of_steps(settings, friction, own, forest["core"], found)
         if speculative is None:
             speculative = settings.friction == "coulomb"
@@ -120,6 +125,7 @@ class StepParameters:
             beta=beta,
             delassus=delassus,
             forest=forest,
+            implicit=implicit,
             elements=elements,
             options=model_options.options_of(own),
             speculative=bool(speculative) and symplectic,

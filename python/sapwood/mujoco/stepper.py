@@ -23,7 +23,7 @@ from sapwood.mujoco.notices import Notices
 from sapwood.mujoco.parameters import SYMPLECTIC_EULER, StepParameters
 from sapwood.mujoco.results import UNCONVERGED, RunResult, StepError
 from sapwood.mujoco.steps import Steps
-from sapwood.mujoco.support import check_version
+from sapwood.mujoco.support import NotSupported, check_version
 from sapwood.mujoco.theta_steps import ThetaSteps
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
@@ -39,7 +39,12 @@ def _steps_of(parameters: StepParameters) -> Steps:
         return ThetaSteps(parameters)
     try:
         return EngineSteps(parameters, engine())
-    except EngineError:
+    except EngineError as error:
+        if parameters.implicit:
+            raise NotSupported(
+                f"an implicit integrator with MuJoCo {mujoco.__version__}: {error}; set "
+                "model.opt.integrator to mujoco.mjtIntegrator.mjINT_EULER"
+            ) from error
         return CoreSteps(dataclasses.replace(parameters, speculative=False))
 
 
@@ -56,6 +61,14 @@ class Stepper(LastStep):
     damping, also by actuators and of higher order, is implicit: A = M + dt D with the slopes D of
     the damping forces at the start of the step, as MuJoCo does it; other velocity-dependent forces
     are explicit.
+
+    That is the integrator Euler. With ``implicitfast`` and ``implicit`` all smooth forces are
+    implicit but gyroscopic ones: A = M - dt (D + D^T)/2 with MuJoCo's derivative D of drag,
+    muscles, damped tendons and actuators; without constraints that is MuJoCo's ``implicitfast``,
+    but for gyroscopic forces of free bodies. What couples two trees or two branches of a tree is
+    explicit. Where A would not be positive definite, by a force that drives motion on, that tree
+    steps as with Euler. Models with another integrator (``RK4``, ``discrete``) step like
+    ``implicitfast``, with a warning.
 
     Limits of joints and tendons, equality constraints (connect, weld, joint, tendon), friction loss
     of joints and tendons, and actuators with a spring or a damper are constraints too, of the kinds
@@ -74,11 +87,11 @@ class Stepper(LastStep):
     ``mj_step``.
 
     The stepper works on a private copy of the model, ``stepper.model``, which differs in
-    opt.timestep, in the flags eulerdamp, island and, with ``ignore``, limit, equality and
-    frictionloss (all disabled), and in the flags by which MuJoCo would bound the forces of implicit
-    actuators (cleared). Change physical values there, not on the model given; what belongs to the
-    stepper itself (materials, damping, limits, gains of implicit actuators, topology, time step) is
-    read once, when it is made.
+    opt.timestep, in opt.integrator where it is replaced, in the flags eulerdamp, island and, with
+    ``ignore``, limit, equality and frictionloss (all disabled), and in the flags by which MuJoCo
+    would bound the forces of implicit actuators (cleared). Change physical values there, not on the
+    model given; what belongs to the stepper itself (materials, damping, limits, gains of implicit
+    actuators, topology, time step) is read once, when it is made.
 
     MuJoCo lists a contact while the geoms overlap, so that a body that hits something is thrown
     back by as much as it happened to pass into it. With ``speculative`` the margin of each geom

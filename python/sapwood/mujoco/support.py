@@ -112,16 +112,6 @@ def check_flags(model: mujoco.MjModel) -> None:
                 raise NotSupported(f"option flag {text}")
 
 
-def _check_options(model: mujoco.MjModel) -> None:
-    if model.opt.integrator != mujoco.mjtIntegrator.mjINT_EULER:
-        name = mujoco.mjtIntegrator(model.opt.integrator).name.removeprefix("mjINT_")
-        raise NotSupported(
-            f"integrator {name}: steps are by symplectic Euler; set model.opt.integrator to "
-            "mujoco.mjtIntegrator.mjINT_EULER"
-        )
-    check_flags(model)
-
-
 def _check_flexes(model: mujoco.MjModel) -> None:
     # flex_internal went with MuJoCo 4.0
     fields = ("flex_contype", "flex_conaffinity", "flex_internal", "flex_selfcollide")
@@ -257,7 +247,7 @@ def check_model(model: mujoco.MjModel, ignore: Collection[str], stacklevel: int)
     for word in ignore:
         if word not in _IGNORABLE:
             raise ValueError(f"ignore: {word!r} must be one of {', '.join(_IGNORABLE)}")
-    _check_options(model)
+    check_flags(model)
     refused = _refused(model)
     for word, names in _ignorable(model).items():
         if word not in ignore:
