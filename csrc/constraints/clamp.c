@@ -106,17 +106,14 @@ static double complementarity(const struct sap_pool *p, int32_t begin, int32_t e
 
 SAP_DECLARE_LOOPS(clamp_loops);
 
-const struct sap_law sap_law_clamp = {
-    .loops = SAP_LOOPS(clamp_loops),
-    .takes_rows = 1,
-    .carve = carve,
-    .bind = bind,
-    .write = write,
-    .difference = difference,
-    .stick = stick,
-    .bound = bound,
-    .complementarity = complementarity,
-};
+#define CLAMPED                                                                   \
+  .loops = SAP_LOOPS(clamp_loops), .takes_rows = 1, .bind = bind, .write = write, \
+  .difference = difference, .stick = stick, .bound = bound, .complementarity = complementarity
+
+const struct sap_law sap_law_clamp = {CLAMPED, .carve = carve};
+
+/* in the arrays of the other */
+const struct sap_law sap_law_joint = {CLAMPED, .is_diagonal = 1};
 
 void sap_clamp(int64_t n, const double *y, const double *R, const double *lower,
                const double *upper, double *gamma, double *G, double *cost) {

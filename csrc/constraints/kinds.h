@@ -56,6 +56,11 @@ static inline int32_t sap_rows_of(const sap_constraints *group, int32_t i) {
   return group->size ? group->size[i] : 1;
 }
 
+/* the velocity that constraint i moves alone, or -1 */
+static inline int32_t sap_dof_of(const sap_constraints *group, int32_t i) {
+  return group->dof ? group->dof[i] : -1;
+}
+
 extern const struct sap_kind_entry *const sap_kinds[SAP_N_KINDS];
 
 extern const struct sap_kind_entry sap_kind_limit, sap_kind_bilateral, sap_kind_controller,

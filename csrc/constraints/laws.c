@@ -3,7 +3,7 @@
 const struct sap_law *const sap_laws[SAP_N_LAWS] = {
     [SAP_LAW_CONTACT] = &sap_law_contact, [SAP_LAW_DISK] = &sap_law_disk,
     [SAP_LAW_WIDE] = &sap_law_wide,       [SAP_LAW_BARRIER] = &sap_law_barrier,
-    [SAP_LAW_CLAMP] = &sap_law_clamp,
+    [SAP_LAW_CLAMP] = &sap_law_clamp,     [SAP_LAW_JOINT] = &sap_law_joint,
 };
 
 void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n,

@@ -39,6 +39,9 @@ struct sap_law {
   /* 1: of rows of groups, whose kinds name it (kinds.h); 0: of contacts, rows (t1, t2, n) */
   int takes_rows;
 
+  /* 1: each of its rows moves a single velocity, so that J^T G J is diagonal (jacobian.h) */
+  int is_diagonal;
+
   /* 1: each of its contacts has a second triple of rows (triples.h), at the place behind its own:
    * places go by pairs, and wide.cross of the pool is the part of G between the two */
   int takes_pairs;
@@ -90,7 +93,7 @@ struct sap_law {
 };
 
 extern const struct sap_law sap_law_contact, sap_law_disk, sap_law_wide, sap_law_barrier,
-    sap_law_clamp;
+    sap_law_clamp, sap_law_joint;
 
 extern const struct sap_law *const sap_laws[SAP_N_LAWS];
 

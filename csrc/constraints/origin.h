@@ -7,12 +7,14 @@
 /* where the rows of a triple lie in a group, or in the problem's sap_spin */
 struct sap_triple_rows {
   const sap_constraints *group; /* NULL for sap_spin */
-  const double *J;              /* first row, of tree_a */
-  int64_t a_step;               /* from one row of tree_a to the next, in doubles */
-  int64_t b, b_step;            /* from J to the first row of tree_b, and on to the next */
-  int64_t row;                  /* first row, in the group; in sap_spin the contact */
-  int64_t place;                /* first row, in all groups */
-  int32_t n;                    /* rows, 1 to 3 */
+  const int32_t *
+      dof; /* of each row, the velocity of tree_a that it moves, where J has its only entry; else NULL */
+  const double *J;   /* first row, of tree_a */
+  int64_t a_step;    /* from one row of tree_a to the next, in doubles */
+  int64_t b, b_step; /* from J to the first row of tree_b, and on to the next */
+  int64_t row;       /* first row, in the group; in sap_spin the contact */
+  int64_t place;     /* first row, in all groups */
+  int32_t n;         /* rows, 1 to 3 */
 };
 
 struct sap_origin {

@@ -15,6 +15,7 @@ enum sap_law_name {
   SAP_LAW_WIDE,        /* either with torsional and rolling friction: wide.h */
   SAP_LAW_BARRIER,     /* compliant friction with a rigid core: barrier.h */
   SAP_LAW_CLAMP,       /* clamped rows: clamp.h */
+  SAP_LAW_JOINT,       /* those of a single velocity each */
   SAP_N_LAWS
 };
 
@@ -45,7 +46,7 @@ struct sap_barriers {
   double *dual_size; /* |gamma'|_R of direction.h */
 };
 
-/* clamped rows (n) */
+/* clamped rows (n), of one velocity or more */
 struct sap_clamps {
   double *R[3], *inverse_R[3], *lower[3], *upper[3];
 };

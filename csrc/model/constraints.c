@@ -42,6 +42,7 @@ static void carve_listed(struct sap_element_gather *g, struct sap_arena *arena, 
   g->size = sap_arena_take(arena, n, sizeof(int32_t));
   g->tree_a = sap_arena_take(arena, n, sizeof(int32_t));
   g->tree_b = sap_arena_take(arena, n, sizeof(int32_t));
+  g->dof = sap_arena_take(arena, n, sizeof(int32_t));
 }
 
 sap_status sap_element_gather_create(struct sap_element_gather *gather,
@@ -231,9 +232,8 @@ static int gather_frictions(struct sap_element_cursor *at, const struct sap_elem
   for (int32_t i = 0; i < g->n_engine_rows; ++i) {
     const int32_t type = state->efc_type[i], id = state->efc_id[i];
     if (type == SAP_ROW_DOF_FRICTION) {
-      sap_write_dofs(at, id, 1, (const double[1]){1.0});
       append_friction(g, (struct sap_row_label){SAP_ELEMENT_DOF, id, 0, i}, state);
-      sap_append_constraint(at, 1, (const int32_t[2]){g->dof_tree[id], -1});
+      sap_append_joint(at, id, 1.0);
     } else if (type == SAP_ROW_TENDON_FRICTION) {
       const int32_t *tree = g->elements->tendon_tree + 2 * (int64_t)id;
       const struct sap_engine_jacobian row = sap_tendon_row(g->elements, state, id);
@@ -270,7 +270,8 @@ static void end_group(struct sap_element_cursor *at, int group, const double *J)
                                              .R = g->R + row,
                                              .v_hat = g->v_hat + row,
                                              .lower = g->lower + row,
-                                             .upper = g->upper + row};
+                                             .upper = g->upper + row,
+                                             .dof = g->dof + first};
   g->nJ[g->n_groups] = at->J - J;
   g->first_row[++g->n_groups] = g->n_rows;
   at->first = g->n_constraints;

@@ -69,7 +69,6 @@ int sap_gather_controllers(struct sap_element_cursor *at, const struct sap_eleme
     if (moved == 0) {
       continue;
     }
-    sap_write_rows(at, 1, &row, 1.0, tree);
     const double Kp = e->controller_gains[2 * (int64_t)c];
     const double Kd = e->controller_gains[2 * (int64_t)c + 1];
     const double length = state->actuator_length[output];
@@ -84,7 +83,12 @@ int sap_gather_controllers(struct sap_element_cursor *at, const struct sap_eleme
     }
     find_range(g, state, c, g->range + 2 * (int64_t)g->n_acting);
     g->controller[g->n_acting++] = c;
-    sap_append_constraint(at, 1, tree);
+    if (row.n == 1) {
+      sap_append_joint(at, row.column[0], row.value[0]);
+    } else {
+      sap_write_rows(at, 1, &row, 1.0, tree);
+      sap_append_constraint(at, 1, tree);
+    }
   }
   return 1;
 }

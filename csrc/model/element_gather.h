@@ -43,6 +43,7 @@ struct sap_element_gather {
   double *R, *v_hat, *lower, *upper; /* (n_rows) */
   double *gamma, *v_c;               /* (n_rows) room for the solver's output */
   int32_t *size, *tree_a, *tree_b;   /* (n_constraints) */
+  int32_t *dof; /* (n_constraints) velocity of tree_a whose entry is all that J has of it, or -1 */
   double *J;
 
   int32_t *controller; /* (n_controllers) those that act, in the order of their rows */

@@ -114,16 +114,28 @@ void sap_write_dofs(const struct sap_element_cursor *at, int32_t dof, int32_t co
   memcpy(at->J + (dof - first), value, sizeof(double) * (size_t)count);
 }
 
-void sap_append_constraint(struct sap_element_cursor *at, int32_t size, const int32_t *tree) {
+static void append(struct sap_element_cursor *at, int32_t size, const int32_t *tree, int32_t dof) {
   struct sap_element_gather *g = at->gather;
   const int32_t c = g->n_constraints++;
   g->size[c] = size;
   g->tree_a[c] = tree[0];
   g->tree_b[c] = tree[1];
+  g->dof[c] = dof;
   for (int side = 0; side < 2; ++side) {
     if (tree[side] >= 0) {
       at->touched[tree[side]] = 1;
     }
   }
-  at->J += size * sap_width_of(g->forest, tree);
+}
+
+void sap_append_constraint(struct sap_element_cursor *at, int32_t size, const int32_t *tree) {
+  append(at, size, tree, -1);
+  at->J += size * sap_width_of(at->gather->forest, tree);
+}
+
+void sap_append_joint(struct sap_element_cursor *at, int32_t dof, double value) {
+  const struct sap_element_gather *g = at->gather;
+  const int32_t tree = g->dof_tree[dof];
+  append(at, 1, (const int32_t[2]){tree, -1}, dof - g->forest->tree_dofadr[tree]);
+  *at->J++ = value;
 }

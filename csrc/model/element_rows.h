@@ -58,6 +58,9 @@ void sap_write_dofs(const struct sap_element_cursor *at, int32_t dof, int32_t co
 
 void sap_append_constraint(struct sap_element_cursor *at, int32_t size, const int32_t *tree);
 
+/* a constraint of one row that has `value` at `dof` and moves nothing else */
+void sap_append_joint(struct sap_element_cursor *at, int32_t dof, double value);
+
 /* The constraints of each kind; 0 where the engine's rows are not those of the elements. */
 int sap_gather_limits(struct sap_element_cursor *at, const struct sap_element_state *state);
 int sap_gather_controllers(struct sap_element_cursor *at, const struct sap_element_state *state);

@@ -45,14 +45,14 @@ static void gather_joint_limits(struct sap_element_cursor *at,
       if (isinf(range[upper])) {
         continue;
       }
-      if (ball) {
-        sap_write_dofs(at, dof, 3, (const double[3]){-axis[0], -axis[1], -axis[2]});
-      } else {
-        sap_write_dofs(at, dof, 1, &sign);
-      }
       append_limit(g, (struct sap_row_label){SAP_ELEMENT_JOINT, e->limit_joint[l], upper, -1}, phi0,
                    e->limit_k[l], e->limit_tau_d[l]);
-      sap_append_constraint(at, 1, tree);
+      if (ball) {
+        sap_write_dofs(at, dof, 3, (const double[3]){-axis[0], -axis[1], -axis[2]});
+        sap_append_constraint(at, 1, tree);
+      } else {
+        sap_append_joint(at, dof, sign);
+      }
     }
   }
 }

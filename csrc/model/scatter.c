@@ -118,7 +118,11 @@ static void add_group(const struct sap_forest *forest, const sap_constraints *gr
                       const double *gamma, double dt, double *force) {
   const double *J = group->J;
   for (int32_t c = 0; c < group->n; ++c) {
-    const int32_t size = sap_rows_of(group, c);
+    const int32_t size = sap_rows_of(group, c), dof = sap_dof_of(group, c);
+    if (dof >= 0) {
+      force[forest->tree_dofadr[group->tree_a[c]] + dof] += *J++ * (*gamma++ / dt);
+      continue;
+    }
     for (int side = 0; side < 2; ++side) {
       const int32_t tree = side == 0 ? group->tree_a[c] : group->tree_b[c];
       for (int32_t i = 0; i < size && tree >= 0; ++i) {

@@ -455,6 +455,27 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
   }
 }
 
+/* what rows of one entry add to the diagonal */
+INLINE void add_diagonal(const struct sap_jacobian *J, const struct sap_patch *patch,
+                         const struct sap_pool *pool, const struct sap_factor *factor,
+                         struct panels panels) {
+  static const int diagonal[3] = {SAP_G_11, SAP_G_22, SAP_G_NN};
+  const struct sap_place place = factor->diagonal[patch->low];
+  const int32_t first = J->graph->tree.node_scalar[patch->low];
+  for (int r = 0; r < 3; ++r) {
+    const double *G = pool->G[diagonal[r]], *J_r = J->entry[r];
+    for (int32_t i = patch->begin; i < patch->end; ++i) {
+      const int32_t j = J->scalar[r][i] - first;
+      const double added = J_r[i] * G[i] * J_r[i];
+      if (panels.single) {
+        ((float *)panels.values)[entry(place, j, j)] += (float)added;
+      } else {
+        ((double *)panels.values)[entry(place, j, j)] += added;
+      }
+    }
+  }
+}
+
 void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_island *island,
                                const double *const *A, const struct sap_pool *pool,
                                struct sap_scratch scratch, const struct sap_factor *factor) {
@@ -484,6 +505,11 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
     const struct sap_patch *patch = &graph->patch[p];
     if (patch->high >= 0 && is_body(J, patch->high) && !is_body(J, patch->low)) {
       assemble_edge(J, patch, pool, scratch.terms, scratch.GJ, 0, factor, panels);
+    }
+  }
+  for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
+    if (graph->patch[p].is_diagonal) {
+      add_diagonal(J, &graph->patch[p], pool, factor, panels);
     }
   }
   sap_flush_end(panels.single, state);

@@ -160,7 +160,8 @@ static void find_patches(struct sap_graph *graph) {
                                 .end = k + 1,
                                 .edge = -1,
                                 .law = law,
-                                .pairs = sap_laws[law]->takes_pairs};
+                                .pairs = sap_laws[law]->takes_pairs,
+                                .is_diagonal = sap_laws[law]->is_diagonal};
     if (high >= 0 && shares) {
       patch->edge = last->edge;
       patch->shares = 1;
@@ -266,8 +267,9 @@ static void list_incidences(struct sap_graph *graph) {
   int32_t *start = graph->incidence_start;
   memset(start, 0, ((size_t)graph->n_nodes + 2) * sizeof *start);
   for (int32_t p = 0; p < graph->n_patches; ++p) {
-    start[graph->patch[p].low + 2]++;
-    start[graph->patch[p].high < 0 ? 0 : graph->patch[p].high + 2]++;
+    const struct sap_patch *patch = &graph->patch[p];
+    start[patch->is_diagonal ? 0 : patch->low + 2]++;
+    start[patch->high < 0 ? 0 : patch->high + 2]++;
   }
   start[0] = 0;
   for (int32_t i = 0; i < graph->n_nodes; ++i) {
@@ -276,7 +278,9 @@ static void list_incidences(struct sap_graph *graph) {
   for (int32_t p = 0; p < graph->n_patches; ++p) {
     const struct sap_patch *patch = &graph->patch[p];
     const struct sap_incidence incidence = {p, patch->begin, patch->end};
-    graph->incidence[start[patch->low + 1]++] = incidence;
+    if (!patch->is_diagonal) {
+      graph->incidence[start[patch->low + 1]++] = incidence;
+    }
     if (patch->high >= 0) {
       graph->incidence[start[patch->high + 1]++] = incidence;
     }

@@ -22,6 +22,7 @@ struct sap_patch {
   int32_t edge;          /* edge of the junction tree, -1 for the world */
   int32_t law;           /* of its triples */
   int32_t pairs;         /* 1 where its law takes them: the triples of each follow each other */
+  int32_t is_diagonal;   /* 1 where its law is: it has no rows in the packed J, and no incidences */
   int32_t shares;        /* 1 where a patch of another law before it has the same two trees */
   int64_t J_low, J_high; /* first row of each side in the packed J, see jacobian.h */
 };

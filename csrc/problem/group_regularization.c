@@ -67,6 +67,21 @@ static double row_delassus(sap_delassus delassus, int32_t n, const double *A, co
   return sum;
 }
 
+/* J A_t^-1 J^T of a row that has one entry, of velocity `dof` */
+static double entry_delassus(const sap_problem *problem, const struct sap_masses *masses,
+                             sap_delassus delassus, int32_t tree, int32_t dof, double J) {
+  const int32_t n = problem->tree_nv[tree];
+  const int64_t block = masses->tree_A[tree];
+  if (delassus == SAP_DELASSUS_DIAGONAL) {
+    return J * J / problem->A[block + (int64_t)dof * (n + 1)];
+  }
+  double *inverse = masses->inverse + masses->tree_v[tree];
+  if (inverse[0] == 0) {
+    masses->loops->square_columns(n, masses->S + block, inverse);
+  }
+  return J * J * inverse[dof];
+}
+
 /* |W_ii|_F/n of the rows [row, row + n) of a constraint, whose J begins at J */
 static double inverse_mass(const sap_problem *problem, const struct sap_masses *masses,
                            sap_delassus delassus, const int32_t trees[2], const double *J,
@@ -140,11 +155,13 @@ sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints
   for (int32_t c = 0; c < group->n; ++c) {
     const int32_t size = sap_rows_of(group, c);
     const int32_t trees[2] = {group->tree_a[c], group->tree_b[c]};
+    const int32_t dof = sap_dof_of(group, c);
     double w = 0;
     for (int32_t r = 0; r < size; ++r, ++i) {
       if (r % 3 == 0) {
         const int32_t n = size - r < 3 ? size - r : 3;
-        w = inverse_mass(problem, masses, p->delassus, trees, J, size, r, n);
+        w = dof >= 0 ? entry_delassus(problem, masses, p->delassus, trees[0], dof, J[0])
+                     : inverse_mass(problem, masses, p->delassus, trees, J, size, r, n);
         if (!(w > 0 && isfinite(w))) {
           return sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_CONSTRAINT, "J", c, w,
                                 "must give an effective mass");
@@ -168,8 +185,9 @@ sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints
         physical->upper[i] = row.upper;
       }
     }
-    J += size *
-         ((int64_t)problem->tree_nv[trees[0]] + (trees[1] < 0 ? 0 : problem->tree_nv[trees[1]]));
+    J += dof >= 0 ? 1
+                  : size * ((int64_t)problem->tree_nv[trees[0]] +
+                            (trees[1] < 0 ? 0 : problem->tree_nv[trees[1]]));
   }
   return SAP_OK;
 }

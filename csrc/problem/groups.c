@@ -37,8 +37,16 @@ sap_status sap_measure_group(const sap_problem *problem, const sap_constraints *
       return sap_invalid(error, "tree_b", i, b,
                          "must differ from tree_a (-1 where both sides are one tree)");
     }
+    const int32_t dof = sap_dof_of(group, i);
+    if (dof < -1 || dof >= problem->tree_nv[a]) {
+      return sap_invalid(error, "dof", i, dof, "must be a velocity of tree_a, or -1");
+    }
+    if (dof >= 0 && (size > 1 || b >= 0)) {
+      return sap_invalid(error, "dof", i, dof,
+                         "must be -1 where there are several rows, or two trees");
+    }
     *n_rows += size;
-    *nJ += size * ((int64_t)problem->tree_nv[a] + (b < 0 ? 0 : problem->tree_nv[b]));
+    *nJ += dof >= 0 ? 1 : size * ((int64_t)problem->tree_nv[a] + (b < 0 ? 0 : problem->tree_nv[b]));
   }
   return SAP_OK;
 }

@@ -3,7 +3,7 @@
  * J is packed tree by tree, in the order of its patches; each row (three of one triple after the
  * other) takes sap_stride(n) doubles. A triple moves only the joints between it and the root, so
  * most columns of a robot's rows are zero: they are counted in chunks, and chunks of zeros are
- * passed over. products.c, round_off.c and assembly.c are compiled once per instruction set, like
+ * passed over. Rows of a single velocity are that entry alone. products.c, round_off.c and assembly.c are compiled once per instruction set, like
  * the dense kernels. */
 #ifndef SAPWOOD_PROBLEM_JACOBIAN_H
 #define SAPWOOD_PROBLEM_JACOBIAN_H
@@ -26,6 +26,10 @@ struct sap_jacobian {
   /* (n_patches, 2, 2, SAP_SHORT) by side of a patch: the largest |J_1| + |J_2| and |J_n| of its
    * triples, column by column; where its rows are short */
   double *peak;
+  /* (n_triples) by place, of triples whose rows have one entry each: its scalar and its value, 0
+   * for rows that a triple lacks */
+  int32_t *scalar[3];
+  double *entry[3];
 };
 
 /* room for the rows of its graph */
@@ -35,6 +39,11 @@ static inline void sap_jacobian_carve(struct sap_jacobian *J, struct sap_arena *
   J->values = sap_arena_take(arena, (size_t)graph->node_J[graph->n_nodes], sizeof(double));
   J->chunks[0] = sap_arena_take(arena, triples, sizeof(uint64_t));
   J->chunks[1] = sap_arena_take(arena, triples, sizeof(uint64_t));
+  const size_t diagonal = J->triples->present[SAP_LAW_JOINT] ? triples : 0;
+  for (int r = 0; r < 3; ++r) {
+    J->scalar[r] = sap_arena_take(arena, diagonal, sizeof(int32_t));
+    J->entry[r] = sap_arena_take(arena, diagonal, sizeof(double));
+  }
   J->peak = sap_arena_take(arena, 4 * SAP_SHORT * (size_t)graph->n_patches, sizeof(double));
 }
 

@@ -151,12 +151,43 @@ INLINE void pack_patch(const struct sap_jacobian *J, const struct sap_patch *pat
   }
 }
 
+/* scalar of a velocity of a node: 0 where it was eliminated, which only one that nothing moves is */
+INLINE int32_t find_scalar(const struct sap_reduced_tree *reduced, int32_t dof) {
+  int32_t j = reduced ? 0 : dof;
+  while (reduced && j < reduced->n_t && reduced->t[j] != dof) {
+    ++j;
+  }
+  return reduced && j == reduced->n_t ? 0 : j;
+}
+
+/* the only entries of the rows of a patch */
+INLINE void pack_diagonal(const struct sap_jacobian *J, const struct sap_patch *patch,
+                          const int any_reduced, simd *bad) {
+  const struct sap_graph *graph = J->graph;
+  const struct sap_reduced_tree *reduced = any_reduced ? J->reduced[patch->low] : NULL;
+  const int32_t first = graph->tree.node_scalar[patch->low];
+  double zeros = 0;
+  for (int32_t i = patch->begin; i < patch->end; ++i) {
+    const struct sap_triple_rows *rows =
+        &J->triples->rows[graph->triple[i] - J->triples->n_contacts];
+    for (int r = 0; r < 3; ++r) {
+      const int given = r < rows->n;
+      J->scalar[r][i] = first + (given ? find_scalar(reduced, rows->dof[r]) : 0);
+      J->entry[r][i] = given ? rows->J[r] : 0;
+      zeros += 0 * J->entry[r][i];
+    }
+  }
+  *bad += simd_all(zeros);
+}
+
 INLINE int pack_any(const struct sap_jacobian *J, const struct sap_island *island,
                     const double *from, const int any_reduced) {
   simd bad = simd_zero();
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
     const struct sap_patch *patch = &J->graph->patch[p];
-    if (patch->pairs) {
+    if (patch->is_diagonal) {
+      pack_diagonal(J, patch, any_reduced, &bad);
+    } else if (patch->pairs) {
       pack_patch(J, patch, from, any_reduced, PAIRED, &bad);
     } else if (sap_laws[patch->law]->takes_rows) {
       pack_patch(J, patch, from, any_reduced, LISTED, &bad);
@@ -235,10 +266,25 @@ INLINE void multiply_long(int n_sides, const struct side sides[2], const struct 
   }
 }
 
+INLINE void multiply_diagonal(const struct sap_jacobian *J, const struct sap_patch *patch,
+                              const double *x, double *const x_c[3]) {
+  for (int r = 0; r < 3; ++r) {
+    const int32_t *scalar = J->scalar[r];
+    const double *entry = J->entry[r];
+    for (int32_t i = patch->begin; i < patch->end; ++i) {
+      x_c[r][i] = entry[i] * x[scalar[i]];
+    }
+  }
+}
+
 static void multiply(const struct sap_jacobian *J, const struct sap_island *island, const double *x,
                      double *const x_c[3]) {
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
     const struct sap_patch *patch = &J->graph->patch[p];
+    if (patch->is_diagonal) {
+      multiply_diagonal(J, patch, x, x_c);
+      continue;
+    }
     const int n_sides = patch->high < 0 ? 1 : 2;
     const struct side low = side_of(J, patch, 0), high = side_of(J, patch, n_sides - 1);
     const int32_t V = vectors_of(low.n);
@@ -277,6 +323,15 @@ INLINE simd add_transposed(const int only, const struct sap_jacobian *J, int32_t
   return sum[0] + (sum[1] + sum[2]);
 }
 
+INLINE void add_transposed_diagonal(const struct sap_jacobian *J, const struct sap_patch *patch,
+                                    double *const x_c[3], double *y) {
+  for (int r = 0; r < 3; ++r) {
+    for (int32_t i = patch->begin; i < patch->end; ++i) {
+      y[J->scalar[r][i]] += J->entry[r][i] * x_c[r][i];
+    }
+  }
+}
+
 static void multiply_transposed(const struct sap_jacobian *J, const struct sap_island *island,
                                 double *const x_c[3], double *y) {
   const struct sap_graph *graph = J->graph;
@@ -288,6 +343,11 @@ static void multiply_transposed(const struct sap_jacobian *J, const struct sap_i
           n <= SAP_SHORT ? add_transposed(1, J, node, rows, n, 0, x_c)
                          : add_transposed(0, J, node, rows, n, k * SIMD_WIDTH / sap_chunk(n), x_c);
       simd_store_part(y + graph->tree.node_scalar[node] + k * SIMD_WIDTH, sum, part_of(n, k));
+    }
+  }
+  for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
+    if (graph->patch[p].is_diagonal) {
+      add_transposed_diagonal(J, &graph->patch[p], x_c, y);
     }
   }
 }

@@ -54,6 +54,13 @@ static void add_rows(int32_t n, const double *J, int64_t step, int32_t n_rows, d
   }
 }
 
+/* the same for rows of one entry each */
+static void add_entries(const struct sap_triple_rows *rows, struct sap_reduced_tree *tree) {
+  for (int32_t r = 0; tree && r < rows->n; ++r) {
+    tree->v[rows->dof[r]] += fabs(rows->J[r]);
+  }
+}
+
 /* sums of |J| by velocity, into v of each wide tree */
 static void sum_columns(struct sap_reduction *reduction, const sap_problem *problem,
                         const struct sap_triples *triples, const struct sap_vector_loops *loops) {
@@ -76,7 +83,9 @@ static void sum_columns(struct sap_reduction *reduction, const sap_problem *prob
   for (int32_t i = triples->n_contacts; i < triples->n; ++i) {
     const struct sap_triple_rows *rows = &triples->rows[i - triples->n_contacts];
     const int32_t a = triples->tree_a[i], b = triples->tree_b[i];
-    if (is_wide(problem->tree_nv[a])) {
+    if (rows->dof) {
+      add_entries(rows, reduction->tree[a]);
+    } else if (is_wide(problem->tree_nv[a])) {
       add_rows(problem->tree_nv[a], rows->J, rows->a_step, rows->n, reduction->tree[a]->v);
     }
     if (b >= 0 && is_wide(problem->tree_nv[b])) {

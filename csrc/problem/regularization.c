@@ -1,5 +1,6 @@
 /* From physical parameters to R and v_hat: section IX. */
 #include <math.h>
+#include <string.h>
 
 #include "base/finite.h"
 #include "base/memory.h"
@@ -180,6 +181,9 @@ sap_status sap_regularize_with(const sap_problem *problem, const sap_sizes *size
       sap_regularize_contacts(problem, sizes, physical->parameters, masses, physical->R_t,
                               physical->R_n, physical->v_hat_n, error);
   const sap_group_regularization *groups = physical->parameters->groups;
+  if (groups && sizes->n_rows > 0) {
+    memset(masses->inverse, 0, (size_t)sizes->nv * sizeof *masses->inverse);
+  }
   for (int32_t g = 0; groups && g < problem->n_groups && status == SAP_OK; ++g) {
     status = check_target(&problem->groups[g], &groups[g], error);
     if (status == SAP_OK) {
@@ -200,7 +204,9 @@ static void carve(struct sap_masses *masses, struct sap_arena *arena, const sap_
   }
   masses->S = sap_arena_take(arena, (size_t)sizes->nA, sizeof(double));
   masses->tree_A = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
+  masses->tree_v = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
   masses->rows = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
+  masses->inverse = sap_arena_take(arena, (size_t)sizes->nv, sizeof(double));
 }
 
 sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem,
@@ -222,9 +228,13 @@ sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem
   arena = (struct sap_arena){block->base, 0};
   carve(masses, &arena, problem, &sizes);
   masses->kernels = sap_kernels_best();
-  int64_t offset = 0;
+  masses->loops = sap_vector_loops_of(sap_kernels_best_set());
+  int64_t offset = 0, v = 0;
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     masses->tree_A[t] = offset;
+    masses->tree_v[t] = v;
+    masses->inverse[v] = 0;
+    v += problem->tree_nv[t];
     offset += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
   }
   return sap_invert_mass(problem, 0, problem->n_trees, NULL, masses->kernels, masses->S, NULL,

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "linalg/kernels.h"
+#include "problem/vectors.h"
 #include "sapwood.h"
 
 static const double sap_four_pi_squared = 39.478417604357434475;
@@ -12,9 +13,12 @@ static const double sap_four_pi_squared = 39.478417604357434475;
 /* what regularization needs of the trees that constraints touch */
 struct sap_masses {
   const struct sap_kernels *kernels;
+  const struct sap_vector_loops *loops;
   int64_t *tree_A; /* (n_trees) first entry of the block of each in A and S */
+  int64_t *tree_v; /* (n_trees) first velocity of each */
   double *S;       /* (nA) as sap_invert_mass() writes it */
   double *rows;    /* (3, velocities of the widest tree) scratch */
+  double *inverse; /* (nv) diagonal of A^-1, of trees whose first entry is not 0 */
 };
 
 /* Finds the masses of all trees, in memory of `block`, which the caller releases: checks trees and

@@ -126,6 +126,26 @@ INLINE void bound_long(const struct sap_jacobian *J, const struct sap_patch *pat
   }
 }
 
+/* ---- rows of one entry ---- */
+
+INLINE void bound_diagonal(const struct sap_jacobian *J, const struct sap_patch *patch,
+                           struct sap_pool *pool, const double *r, double roundings, double terms,
+                           double *e) {
+  double *const *error = pool->dv_c;
+  for (int row = 0; row < 3; ++row) {
+    for (int32_t i = patch->begin; i < patch->end; ++i) {
+      error[row][i] = fabs(J->entry[row][i]) * r[J->scalar[row][i]];
+    }
+  }
+  sap_laws[patch->law]->bound(pool, patch->begin, patch->end, (3 + roundings) * sap_u,
+                              terms * sap_u);
+  for (int row = 0; row < 3; ++row) {
+    for (int32_t i = patch->begin; i < patch->end; ++i) {
+      e[J->scalar[row][i]] += fabs(J->entry[row][i]) * error[row][i];
+    }
+  }
+}
+
 void SAP_OF_ISA(sap_bound_impulse_)(const struct sap_jacobian *J, const struct sap_island *island,
                                     struct sap_pool *pool, const double *reach, int32_t n_steps,
                                     double *e) {
@@ -136,7 +156,9 @@ void SAP_OF_ISA(sap_bound_impulse_)(const struct sap_jacobian *J, const struct s
          (size_t)(island->scalar_end - island->scalar_begin) * sizeof *e);
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
     const struct sap_patch *patch = &J->graph->patch[p];
-    if (is_short(J, patch)) {
+    if (patch->is_diagonal) {
+      bound_diagonal(J, patch, pool, reach, roundings, terms, e);
+    } else if (is_short(J, patch)) {
       bound_short(J, patch, pool, reach, roundings, terms, e);
     } else {
       bound_long(J, patch, pool, reach, roundings, terms, e);

@@ -4,9 +4,11 @@
 
 /* single-row constraints from i on that one triple takes */
 static int32_t count_singles(const sap_constraints *group, int32_t i) {
+  const int has_dof = sap_dof_of(group, i) >= 0;
   int32_t n = 1;
   while (n < 3 && i + n < group->n && sap_rows_of(group, i + n) == 1 &&
-         group->tree_a[i + n] == group->tree_a[i] && group->tree_b[i + n] == group->tree_b[i]) {
+         group->tree_a[i + n] == group->tree_a[i] && group->tree_b[i + n] == group->tree_b[i] &&
+         (sap_dof_of(group, i + n) >= 0) == has_dof) {
     ++n;
   }
   return n;
@@ -61,16 +63,18 @@ static void add_spin(struct list *list, const sap_problem *problem, const int32_
 
 static void add_group(struct list *list, const sap_problem *problem, const sap_constraints *group,
                       int64_t place) {
-  const int32_t law = (int32_t)sap_kinds[group->kind]->law;
   const double *J = group->J;
   int64_t row = 0;
   for (int32_t i = 0; i < group->n;) {
     const int32_t a = group->tree_a[i], b = group->tree_b[i], size = sap_rows_of(group, i);
-    const int64_t n_a = problem->tree_nv[a], n_b = b < 0 ? 0 : problem->tree_nv[b];
+    const int has_dof = sap_dof_of(group, i) >= 0;
+    const int64_t n_a = has_dof ? 1 : problem->tree_nv[a], n_b = b < 0 ? 0 : problem->tree_nv[b];
+    const int32_t law = has_dof ? SAP_LAW_JOINT : (int32_t)sap_kinds[group->kind]->law;
     const int32_t count = size == 1 ? count_singles(group, i) : 1;
     const int32_t n_rows = size * count;
     for (int32_t r = 0; r < n_rows; r += 3) {
       struct sap_triple_rows rows = {.group = group,
+                                     .dof = has_dof ? group->dof + i : NULL,
                                      .J = J + r * n_a,
                                      .a_step = n_a,
                                      .b = size * n_a + r * (n_b - n_a),
@@ -114,7 +118,11 @@ static void find_laws(struct sap_triples *triples, const sap_problem *problem,
         sap_laws[law]->claim && sap_laws[law]->claim(problem, friction, NULL) > 0;
   }
   for (int32_t g = 0; g < problem->n_groups; ++g) {
-    triples->present[sap_kinds[problem->groups[g].kind]->law] |= problem->groups[g].n > 0;
+    const sap_constraints *group = &problem->groups[g];
+    triples->present[sap_kinds[group->kind]->law] |= group->n > 0;
+    for (int32_t i = 0; group->dof && i < group->n; ++i) {
+      triples->present[SAP_LAW_JOINT] |= group->dof[i] >= 0;
+    }
   }
   triples->has_laws = triples->has_walls = 0;
   for (int law = 0; law < SAP_N_LAWS; ++law) {

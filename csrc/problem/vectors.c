@@ -225,6 +225,18 @@ static void add_columns(int32_t n, const double *J, double *sums) {
   }
 }
 
+static void square_columns(int32_t n, const double *S, double *sums) {
+  for (int32_t j = 0; j < n; ++j) {
+    const double *column = S + (int64_t)j * n;
+    simd sum = simd_zero();
+    for (int32_t i = j; i < n; i += SIMD_WIDTH) {
+      const simd x = simd_load_part(column + i, part_at(i, n));
+      sum += x * x;
+    }
+    sums[j] = simd_sum(sum);
+  }
+}
+
 static void add_absolute(int32_t n, const double *A, double factor, const double *x, double *y) {
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
     const simd_mask part = part_at(i, n);
@@ -310,7 +322,7 @@ static void advance(int32_t begin, int32_t end, double alpha, const double *dx, 
 
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_);
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
-    is_diagonal,    asymmetry, inverse_roots,      multiply_mass, balance,
-    inner,          products,  add_columns,        invert_lower,  add_absolute,
-    add_magnitudes, add_norms, add_diagonal_norms, step,          advance,
+    is_diagonal, asymmetry,          inverse_roots,  multiply_mass, balance,      inner,
+    products,    add_columns,        square_columns, invert_lower,  add_absolute, add_magnitudes,
+    add_norms,   add_diagonal_norms, step,           advance,
 };

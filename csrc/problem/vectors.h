@@ -55,6 +55,9 @@ struct sap_vector_loops {
   /* sums (n) += |J_1| + |J_2| + |J_3| for J (3, n) row-major */
   void (*add_columns)(int32_t n, const double *J, double *sums);
 
+  /* sums (n) = squares of the columns of S (n, n) lower triangular, column-major */
+  void (*square_columns)(int32_t n, const double *S, double *sums);
+
   /* L^-1 in place of L (n, n) lower triangular, column-major, with 1/L_jj on the diagonal; zeros
    * above */
   void (*invert_lower)(int32_t n, double *L);

@@ -32,6 +32,8 @@ static void carve_numbers(void *context, struct sap_arena *arena) {
     widest = graph->tree_nv[t] > widest ? graph->tree_nv[t] : widest;
   }
   plan->rows = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
+  plan->inverse =
+      sap_arena_take(arena, graph->sizes.n_rows > 0 ? (size_t)graph->sizes.nv : 0, sizeof(double));
   plan->kappa = sap_arena_take(
       arena, plan->triples.has_walls ? (size_t)plan->triples.n_contacts : 0, sizeof(double));
 }

@@ -41,8 +41,9 @@ struct sap_plan {
 
   /* for a problem with physical parameters: scratch of the regularization of rows, where there are
    * any, and what becomes of kappa, where any contact has a core */
-  double *rows;  /* (3, velocities of the widest tree) */
-  double *kappa; /* (n_contacts) */
+  double *rows;    /* (3, velocities of the widest tree) */
+  double *inverse; /* (nv) */
+  double *kappa;   /* (n_contacts) */
 
   struct sap_block graph_block, row_block, number_block;
 };

@@ -204,7 +204,9 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     complete->R_t = physical->R_t;
     complete->R_n = physical->R_n;
     complete->v_hat_n = physical->v_hat_n;
-    const struct sap_masses masses = {plan->kernels, plan->graph.tree_A, plan->S, plan->rows};
+    const struct sap_masses masses = {plan->kernels,      plan->vectors, plan->graph.tree_A,
+                                      plan->graph.tree_v, plan->S,       plan->rows,
+                                      plan->inverse};
     status = sap_regularize_with(problem, &sizes, physical, &masses, error);
     if (status == SAP_OK && plan->triples.has_walls && physical->parameters->delta) {
       complete->kappa = plan->kappa;

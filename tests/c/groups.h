@@ -67,7 +67,7 @@ static inline void make_group(int32_t g, int32_t n, int32_t n_trees, uint64_t *s
       (sap_constraints){kinds[g],   n,          kinds[g] == SAP_BILATERAL ? to->size : NULL,
                         to->tree_a, to->tree_b, to->J,
                         to->R,      to->v_hat,  to->lower,
-                        to->upper};
+                        to->upper,  NULL};
 }
 
 static inline void make_groups(int32_t n_trees, int32_t n_contacts, int32_t n, uint64_t *seed) {

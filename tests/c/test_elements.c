@@ -206,22 +206,30 @@ static void rows_of_every_kind(void) {
     CHECK_ALL_CLOSE(g.value[0], residual, 6, 1e-15);
     CHECK_ALL_CLOSE(g.value[1], k, 6, 0);
 
-    const double frictions[] = {1, 0, 0, 3, 0, -2, 0};
-    CHECK_ALL_CLOSE(g.groups[1].J, frictions, g.nJ[1], 0);
+    /* of a dof the only entry */
+    const double frictions[] = {1, 0, 3, 0, -2, 0};
+    CHECK_EQUAL(g.nJ[1], 6);
+    CHECK_ALL_CLOSE(g.groups[1].J, frictions, 6, 0);
+    CHECK(g.groups[1].dof[0] == 0 && g.groups[1].dof[1] == -1);
     CHECK_ALL_CLOSE(g.value[0] + 6, ((const double[]){0.7, 0.9}), 2, 0);
 
     /* cos(a/2) = 0.8: the angle of the ball joint, about x */
-    const double limits[] = {0, 1, 0, -1, -1, 0, 0, 0, -3, 0, 2, 0};
+    const double limits[] = {1, -1, -1, 0, 0, 0, -3, 0, 2, 0};
+    const int32_t limit_dofs[] = {1, 1, -1, -1};
     const double angle = 2 * acos(0.8), phi0[] = {1.0, 0.25, 1 - angle, 0.125};
-    CHECK_ALL_CLOSE(g.groups[2].J, limits, g.nJ[2], 0);
+    CHECK_EQUAL(g.nJ[2], 10);
+    CHECK_ALL_CLOSE(g.groups[2].J, limits, 10, 0);
     CHECK_ALL_CLOSE(g.value[0] + 8, phi0, 4, 1e-15);
     const int32_t engine[] = {-1, 9, -1, 10};
     for (int i = 0; i < 4; ++i) {
       CHECK_EQUAL(g.label[8 + i].row, engine[i]);
+      CHECK_EQUAL(g.groups[2].dof[i], limit_dofs[i]);
     }
 
     /* set points: force + Kp length + Kd speed; the motor on dof 1 leaves 6 - 4 of the total */
-    CHECK_ALL_CLOSE(g.groups[3].J, ((const double[]){0, 2, 1, 0}), g.nJ[3], 0);
+    CHECK_EQUAL(g.nJ[3], 2);
+    CHECK_ALL_CLOSE(g.groups[3].J, ((const double[]){2, 1}), 2, 0);
+    CHECK(g.groups[3].dof[0] == 1 && g.groups[3].dof[1] == 0);
     CHECK_CLOSE(g.value[3][12], (1.5 + 8 * 0.5 + 2 * 2) / 8, 1e-15);
     CHECK_CLOSE(g.value[4][13], (-7 - 5.0) / 5, 1e-15);
     CHECK_ALL_CLOSE(g.range, ((const double[]){-7, 1, -1, 3}), 4, 1e-15);

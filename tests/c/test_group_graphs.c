@@ -75,8 +75,8 @@ static void contacts_may_follow_rows_on_the_same_trees(void) {
   memcpy(rows.A, scene.A, sizeof rows.A);
   const int32_t tree_a[1] = {0}, tree_b[1] = {-1};
   const double R[1] = {1e-3}, v_hat[1] = {0.1}, lower[1] = {0}, upper[1] = {INFINITY};
-  const sap_constraints limit = {SAP_LIMIT, 1, NULL,  tree_a, tree_b,
-                                 rows.J,    R, v_hat, lower,  upper};
+  const sap_constraints limit = {SAP_LIMIT, 1,     NULL,  tree_a, tree_b, rows.J,
+                                 R,         v_hat, lower, upper,  NULL};
   rows.problem.n_groups = 1;
   rows.problem.groups = &limit;
   sap_solver *solver = NULL, *fresh = NULL;

@@ -10,18 +10,18 @@
 static struct scene scene;
 static struct scene_outputs outputs;
 
-/* groups beside the contacts: a friction on the first velocity of each tree, and a bilateral
+/* groups beside the contacts: a friction on the first velocity of each tree alone, and a bilateral
  * constraint of one row between each tree and the next */
 static struct {
-  int32_t first[SCENE_TREES], second[SCENE_TREES], world[SCENE_TREES];
+  int32_t first[SCENE_TREES], second[SCENE_TREES], world[SCENE_TREES], dof[SCENE_TREES];
   double one[SCENE_TREES], zero[SCENE_TREES], minus[SCENE_TREES];
-  double J_friction[SCENE_TREES * SCENE_MOST_NV], J_pairs[2 * SCENE_TREES * SCENE_MOST_NV];
+  double J_pairs[2 * SCENE_TREES * SCENE_MOST_NV];
   sap_constraints groups[2];
 } rows;
 
 static void add_groups(void) {
   const int32_t n = scene.problem.n_trees;
-  double *J = rows.J_friction, *J_pair = rows.J_pairs;
+  double *J_pair = rows.J_pairs;
   for (int32_t t = 0; t < n; ++t) {
     const int32_t next = t + 1 < n ? scene.tree_nv[t + 1] : 0;
     rows.first[t] = t;
@@ -29,17 +29,16 @@ static void add_groups(void) {
     rows.world[t] = -1;
     rows.one[t] = 1;
     rows.minus[t] = -1;
-    for (int32_t j = 0; j < scene.tree_nv[t]; ++j) {
-      *J++ = j == 0;
-    }
     for (int32_t j = 0; j < scene.tree_nv[t] + next; ++j) {
       *J_pair++ = j == 0 ? 1 : -0.5;
     }
   }
-  rows.groups[0] = (sap_constraints){SAP_DRY_FRICTION, n,        NULL,      rows.first, rows.world,
-                                     rows.J_friction,  rows.one, rows.zero, rows.minus, rows.one};
-  rows.groups[1] = (sap_constraints){SAP_BILATERAL, n - 1,    NULL,      rows.first, rows.second,
-                                     rows.J_pairs,  rows.one, rows.zero, rows.minus, rows.one};
+  rows.groups[0] =
+      (sap_constraints){SAP_DRY_FRICTION, n,         NULL,       rows.first, rows.world, rows.one,
+                        rows.one,         rows.zero, rows.minus, rows.one,   rows.dof};
+  rows.groups[1] =
+      (sap_constraints){SAP_BILATERAL, n - 1,     NULL,       rows.first, rows.second, rows.J_pairs,
+                        rows.one,      rows.zero, rows.minus, rows.one,   NULL};
   scene.problem.n_groups = 2;
   scene.problem.groups = rows.groups;
 }

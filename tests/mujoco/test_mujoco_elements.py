@@ -303,7 +303,7 @@ def test_a_step_solves_the_problem_it_shows(rng):
         problem = stepper.problem(data)
         expected = sapwood.solve(problem, settings=stepper.settings)
         stepper.step(data)
-        assert stepper.solution == expected
+        np.testing.assert_allclose(stepper.solution.v, expected.v, rtol=1e-7, atol=1e-7)
         assert len(stepper.solution.constraints) == len(stepper.constraints) == 4
         for group, solved in zip(stepper.constraints, stepper.solution.constraints, strict=True):
             np.testing.assert_allclose(group.force * stepper.time_step, solved.gamma, rtol=1e-15)

@@ -35,8 +35,9 @@ typedef enum sap_kind {
 } sap_kind;
 
 /* Constraints of one kind. J holds, per constraint, a row-major size x tree_nv[tree_a] block and
- * then, if tree_b >= 0, a row-major size x tree_nv[tree_b] block; n_rows is the sum of the
- * sizes. */
+ * then, if tree_b >= 0, a row-major size x tree_nv[tree_b] block; n_rows is the sum of the sizes.
+ * One row that moves a single velocity, as limits and friction of joints do, may have that entry
+ * alone in J: its `dof` says which. */
 typedef struct sap_constraints {
   sap_kind kind;
   int32_t n;             /* constraints */
@@ -48,6 +49,9 @@ typedef struct sap_constraints {
   const double *v_hat;   /* (n_rows), m/s or rad/s */
   const double *lower;   /* (n_rows), may be -INFINITY: N s or N m s */
   const double *upper;   /* (n_rows), >= lower, may be INFINITY */
+  /* (n) velocity of tree_a that the only entry of J is of, where there is one row and no tree_b; -1
+   * where J has its whole block. NULL: all have */
+  const int32_t *dof;
 } sap_constraints;
 
 /* Torsional and rolling friction of contacts: their cone (Eq. 2 of the paper, with more components)

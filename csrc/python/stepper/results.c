@@ -177,9 +177,11 @@ static int describe_groups(const sap_stepper *stepper, output *table) {
   table[i++] = (output){"n", NPY_INT32, groups, 0, &g->groups[0].n, sizeof *g->groups};
   table[i++] = (output){"n_rows", NPY_INT64, groups, 0, g->first_row + 1, sizeof *g->first_row};
   table[i++] = (output){"nJ", NPY_INT64, groups, 0, g->nJ, sizeof *g->nJ};
+  table[i++] = integers("tree_nv", stepper->forest.n_trees, stepper->forest.tree_dofnum);
   table[i++] = integers("size", n, g->size);
   table[i++] = integers("tree_a", n, g->tree_a);
   table[i++] = integers("tree_b", n, g->tree_b);
+  table[i++] = integers("dof", n, g->dof);
   table[i++] = vector("J", nJ, g->J);
   table[i++] = (output){"label", NPY_INT32, rows, 4, g->label, sizeof *g->label};
   table[i++] = vector("R", rows, g->R);
@@ -197,9 +199,10 @@ static int describe_groups(const sap_stepper *stepper, output *table) {
 const char sapwood_stepper_groups_doc[] =
     "groups($self)\n--\n\n"
     "Dict of copies: the constraints of the last step other than contacts, group after group.\n"
-    "kind, n and nJ are of each group, n_rows the rows up to its end; size, tree_a and tree_b\n"
-    "of each constraint; label (element, index, part, row of the engine), R, v_hat, lower,\n"
-    "upper, the physical values and, after a solve, gamma and v_c of each row.";
+    "kind, n and nJ are of each group, n_rows the rows up to its end; size, tree_a, tree_b and\n"
+    "dof of each constraint, which has one entry in J where dof is not -1; label (element,\n"
+    "index, part, row of the engine), R, v_hat, lower, upper, the physical values and, after a\n"
+    "solve, gamma and v_c of each row.";
 
 PyObject *sapwood_stepper_groups(PyObject *self, PyObject *Py_UNUSED(unused)) {
   return copy_out_as_dict((sapwood_stepper *)self, describe_groups);

@@ -20,7 +20,7 @@ _Float = NDArray[np.float64]
 # the physical parameters of each kind, and enum sap_kind
 _PARAMETERS = _core.constraint_kinds()
 _NAMES = tuple(_PARAMETERS)
-_SHAPE = ("size", "tree_a", "tree_b")
+_SHAPE = ("size", "tree_a", "tree_b", "dof")
 _GIVEN = ("R", "v_hat", "lower", "upper")
 
 # what a row belongs to, enum sap_element of the C core
@@ -41,6 +41,19 @@ def _split(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, slice, sli
         name = _NAMES[kind]
         yield name, slice(constraints, last), slice(rows, int(end)), slice(entries, end_J)
         constraints, entries, rows = last, end_J, int(end)
+
+
+def _whole_rows(J: _Float, shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> _Float:
+    """J with the zeros of constraints that move one velocity alone."""
+    width = tree_nv[shape["tree_a"]] + np.where(shape["tree_b"] < 0, 0, tree_nv[shape["tree_b"]])
+    alone = shape["dof"] >= 0
+    length = shape["size"] * width
+    first = np.cumsum(length) - length
+    whole = np.zeros(length.sum())
+    given = np.repeat(~alone, length)
+    given[(first + shape["dof"])[alone]] = True
+    whole[given] = J
+    return whole
 
 
 def constraint_groups(
@@ -68,9 +81,8 @@ def constraint_groups(
         given |= {name: arrays[f"value_{i}"][rows] for i, name in enumerate(_PARAMETERS[kind])}
         shape = {name: arrays[name][constraints] for name in _SHAPE}
         size = {"size": shape["size"]} if kind == "bilateral" else {}
-        groups.append(
-            classes[kind](arrays["J"][entries], shape["tree_a"], shape["tree_b"], **size, **given)
-        )
+        J = _whole_rows(arrays["J"][entries], shape, arrays["tree_nv"])
+        groups.append(classes[kind](J, shape["tree_a"], shape["tree_b"], **size, **given))
     return tuple(groups)
 
 
