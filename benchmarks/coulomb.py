@@ -42,7 +42,7 @@ class Row:
     iterations: int
     """of the island that took most"""
     total_iterations: int
-    """summed over islands; of Coulomb's law all of them, rough convex ones too"""
+    """summed over islands; of Coulomb's law all of them, with bounds held too"""
     error: float
     """e_m of the convex law, e_c of Coulomb's"""
     momentum: float

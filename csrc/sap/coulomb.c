@@ -75,6 +75,29 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
   return step;
 }
 
+/* The first step, where the guess is poor: all the way to the minimiser of the quadratic in which
+ * every touching contact sticks. 0 where it is not taken. */
+static int start_sticking(struct sap_workspace *w, const struct sap_island *island,
+                          const sap_settings *settings, struct progress *before,
+                          struct sap_stopwatch *watch, struct sap_newton_result *result) {
+  if (result->iterations > 0 || settings->start != SAP_START_STICKING ||
+      error_of(&result->last) <= settings->start_threshold) {
+    return 0;
+  }
+  sap_sticking_system(w, island);
+  if (sap_solve_system(w, island, &before->precision, watch, result) >= 0) {
+    result->last = evaluate(w, island);
+    return 0;
+  }
+  const struct sap_line line = sap_line_make(w, island);
+  w->pool.friction = SAP_FRICTION_CONVEX; /* what sticks is not coupled */
+  sap_dual_predict(w, island);
+  sap_line_advance(&line, 1);
+  result->last = evaluate(w, island);
+  before->step = (struct sap_step){1, 1};
+  return 1;
+}
+
 /* after an iteration that led to this |D r| */
 static void note(struct progress *before, double gradient) {
   const int falls = gradient < 0.9 * before->mark;
@@ -164,7 +187,6 @@ static void conclude(struct sap_workspace *w, const struct sap_island *island,
 
 struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
                                      const sap_settings *settings) {
-  static const double rough = 0.3;
   struct sap_newton_result result = {.outcome = SAP_FRICTION_LIMIT, .tree = -1};
   struct progress before = {
       .best = INFINITY, .mark = INFINITY, .precision = sap_choose_precision(island, settings)};
@@ -172,9 +194,6 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
       island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
   sap_refresh(w, island);
   result.last = evaluate(w, island);
-  if (error_of(&result.last) > settings->start_threshold) {
-    solve_part(w, island, settings, SAP_FRICTION_CONVEX, rough, &before, &result);
-  }
   sap_copy(w->kept, w->v, island);
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
   while (!sap_interrupted(&w->lookout, work) && !is_over(w, island, settings, &before, &result)) {
@@ -188,13 +207,15 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
       watch = sap_stopwatch_start(settings->record_history);
       continue;
     }
-    const int32_t node = find_direction(w, island, settings, &before, &watch, &result);
-    if (node >= 0) {
-      result.outcome = SAP_BREAKDOWN;
-      result.tree = w->plan->graph.node_tree[node];
-      break;
+    if (!start_sticking(w, island, settings, &before, &watch, &result)) {
+      const int32_t node = find_direction(w, island, settings, &before, &watch, &result);
+      if (node >= 0) {
+        result.outcome = SAP_BREAKDOWN;
+        result.tree = w->plan->graph.node_tree[node];
+        break;
+      }
+      before.step = advance(w, island, settings, &result.last);
     }
-    before.step = advance(w, island, settings, &result.last);
     before.turned = 1;
     result.trials += before.step.trials;
     ++result.iterations;

@@ -14,9 +14,10 @@
  * solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight that bring
  * nothing, once, from the minimiser with convex friction.
  *
- * The start is a rough solution with convex friction, unless the guess is close already, so
- * that nothing but the velocity is remembered from one solve to the next. |D r| over the scale
- * of (20) is e_c, and (20) the criterion.
+ * The first step is the whole of Newton's sticking start (newton.c), unless the guess is close
+ * already: where contacts stick all laws of friction are one, and what is predicted of friction
+ * there turns the next direction. Nothing but the velocity is remembered from one solve to the
+ * next. |D r| over the scale of (20) is e_c, and (20) the criterion.
  *
  * A solution exists. The minimiser v(b) with bounds b held follows them continuously, and since
  * l_t <= R_t |y_t|^2/2 for every b, its cost is bounded, and with it gamma_n: b -> mu

@@ -309,19 +309,17 @@ static void any_guess_will_do(void) {
 
 /* ---- where nothing is found ------------------------------------------------------------------ */
 
-/* Has it come beyond the rough start, and no bounds been held? An iteration that begins anew has a
- * record without a step. */
+/* Have no bounds been held? An iteration that begins anew has a record without a step. */
 static int is_simple(sap_solver *solver) {
   int32_t n, restarts = 0;
   const sap_iteration *records = sap_solver_history(solver, &n);
   for (int32_t k = 1; k < n; ++k) {
     restarts += records[k].step == 0;
   }
-  return restarts == 1 && records[n - 1].step > 0;
+  return restarts == 0;
 }
 
-/* Iterations behind the rough start are the same for any limit: a larger one leaves no larger
- * residual. */
+/* Iterations are the same for any limit: a larger one leaves no larger residual. */
 static void the_limit_leaves_the_best_iterate(void) {
   int32_t limited = 0, compared = 0, kept = 0;
   for (int32_t number = 0; number < SCENES; ++number) {
@@ -390,7 +388,7 @@ static void histories_count_all_parts(void) {
       CHECK(records[k].trials > 0 || records[k].step == 0);
       total += before ? records[k].iteration - before->iteration : 0;
       restarts = before ? restarts + (records[k].step == 0) : 0;
-      held += restarts == 2;
+      held += restarts == 1;
     }
     CHECK_EQUAL(total, solution.total_iterations);
     sap_solver_destroy(solver);

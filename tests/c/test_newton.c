@@ -174,7 +174,7 @@ static void the_best_iterate_is_returned(void) {
 /* ---- directions ---- */
 
 /* Masses land obliquely: at the guess they slide, at the end they stick. The sticking start leads
- * there in one step. */
+ * there in one step, whatever the law of friction. */
 static void a_landing_takes_one_sticking_step(void) {
   static struct masses masses;
   double v[MASSES_NV], gamma[MASSES_NV];
@@ -187,9 +187,11 @@ static void a_landing_takes_one_sticking_step(void) {
     masses.v_guess[3 * i] = 0.5; /* where the momentum is not 0 */
     masses.v_guess[3 * i + 2] = -0.2;
   }
-  for (int start = 0; start < 2; ++start) {
+  for (int way = 0; way < 4; ++way) {
+    const int start = way % 2;
     sap_settings settings = sap_settings_default();
     settings.start = start == 0 ? SAP_START_STICKING : SAP_START_NEWTON;
+    settings.friction = way < 2 ? SAP_FRICTION_CONVEX : SAP_FRICTION_COULOMB;
     sap_solver *solver = make(&settings);
     int8_t regions[MASSES];
     sap_solution solution = {.v = v, .gamma = gamma, .regions = regions};

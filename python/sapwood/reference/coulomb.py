@@ -16,9 +16,10 @@ iterate. Where eight iterations do not lower |D r| by a tenth, or dv leads up, t
 for one convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight
 that bring nothing, once, from the minimiser with convex friction.
 
-The start is a rough solution with convex friction, unless the guess is close already. |D r| over
-the scale of (20) is e_c, and (20) the criterion. A solution exists (csrc/sap/coulomb.h), perhaps
-several; nothing is proved of the approach.
+The first step is the whole of the sticking start of `direction`, unless the guess is close already:
+no law of friction differs from another where contacts stick. |D r| over the scale of (20) is e_c,
+and (20) the criterion. A solution exists (csrc/sap/coulomb.h), perhaps several; nothing is proved
+of the approach.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from sapwood.settings import SapSettings
 from sapwood.solution import Status
 
 from .cholesky import NotPositiveDefinite
-from .direction import blend, predict
+from .direction import blend, predict, sticking_system
 from .disk_pool import DiskPool
 from .krylov import gmres
 from .line_search import exact
@@ -45,9 +46,6 @@ Array = NDArray[np.float64]
 
 LAGGED_ROUGH = 1e-2
 """e_c of the solve that finds the bounds of contacts that have none."""
-
-ROUGH = 0.3
-"""e_m of the convex solve that finds a start."""
 
 TURNING_ABOVE = 1e-2
 """e_c above which the curvature is that of primal-dual friction."""
@@ -156,11 +154,8 @@ class Coulomb:
     def solve(self, v: Array) -> Run:
         """Iterate from v."""
         run, point = self.run, self.at(v)
-        if point.momentum_error > self.settings.start_threshold:
-            self.objective.let_act("convex")
-            self.parts.solve(v, ROUGH)
-            point = self.at(run.point.v)
-
+        poor = point.momentum_error > self.settings.start_threshold
+        sticks = poor and self.settings.start == "sticking"
         best, alpha, trials = point, 0.0, 0
         while True:
             run.records.append((self.parts.island, run.iterations, trials, alpha, point.cost, 0.0,
@@ -178,11 +173,13 @@ class Coulomb:
                 point, alpha, trials = on, 0.0, 0
                 continue
             try:
-                dv = self.direction(point)
+                if run.iterations == 0 and sticks:
+                    point, alpha, trials = self.stick(point), 1.0, 1
+                else:
+                    point, alpha, trials = self.advance(point, self.direction(point))
             except NotPositiveDefinite as error:
                 status, run.tree = Status.breakdown, error.tree
                 break
-            point, alpha, trials = self.advance(point, dv)
             run.trials += trials
             run.iterations += 1
             self.note(point)
@@ -211,6 +208,16 @@ class Coulomb:
         if self.run.iterations == self.settings.max_iterations or over:
             return Status.friction_limit
         return None
+
+    def stick(self, point: Point) -> Point:
+        """The minimiser of the quadratic in which every touching contact sticks."""
+        objective = self.objective
+        G, gamma, b = sticking_system(objective, point)
+        dv = self.newton.solve_system(G, b)
+        objective.let_act("convex")  # what sticks is not coupled
+        self.dual = predict(objective, gamma, G, objective.times_J(dv))
+        self.turned = True
+        return self.at(point.v + dv)
 
     def direction(self, point: Point) -> Array:
         """(A + J^T (G + U) J) dv = -r; and what the law linearized at the full step says."""

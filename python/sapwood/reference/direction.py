@@ -107,13 +107,15 @@ def solve_factored(objective: Objective, cholesky: BlockCholesky, b: Array) -> A
 
 def sticking_system(
     objective: Objective, point: Point
-) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    """G (n, r, r) and impulses (n, r) of each pool for the sticking start at a point."""
+) -> tuple[tuple[Array, ...], tuple[Array, ...], Array]:
+    """G (n, r, r) and impulses (n, r) of each pool, and the right side, of the sticking start."""
     systems = [
         pool.sticking(part.y, part.state)
         for pool, part in zip(objective.pools, point.parts, strict=True)
     ]
-    return tuple(G for G, _ in systems), tuple(gamma for _, gamma in systems)
+    G, gamma = tuple(G for G, _ in systems), tuple(gamma for _, gamma in systems)
+    momentum = objective.times_A(point.v - objective.v_star)
+    return G, gamma, objective.times_J_transposed(gamma) - momentum
 
 
 def predict(

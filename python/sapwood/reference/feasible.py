@@ -40,9 +40,7 @@ def step_inside(line: Line) -> float:
 
 def follow_surfaces(objective: Objective, rest: Point, cholesky: BlockCholesky) -> Point:
     """Where contacts stick to their surfaces, however these move; `rest` where H breaks down."""
-    G, gamma = sticking_system(objective, rest)
-    momentum = objective.times_A(rest.v - objective.v_star)
-    b = objective.times_J_transposed(gamma) - momentum
+    G, _, b = sticking_system(objective, rest)
     try:
         return objective.point(rest.v + solve_hessian(objective, G, b, cholesky=cholesky))
     except NotPositiveDefinite:

@@ -201,9 +201,8 @@ class Newton:
             return self.solve_system(self.factored, -point.gradient), point.G, point.gamma
         poor = first and point.momentum_error > settings.start_threshold
         if settings.start == "sticking" and poor:
-            G, gamma = sticking_system(objective, point)
-            momentum = objective.times_A(point.v - objective.v_star)
-            dv = self.solve_system(G, objective.times_J_transposed(gamma) - momentum)
+            G, gamma, b = sticking_system(objective, point)
+            dv = self.solve_system(G, b)
             # the sticking quadratic is not l_p: its minimiser may lie uphill
             if point.gradient @ dv < 0.0:
                 self.factored = G
