@@ -22,6 +22,7 @@
 #include "sapwood/lcp.h"
 #include "sapwood/model.h"
 #include "sapwood/problem.h"
+#include "sapwood/qp.h"
 #include "sapwood/solver.h"
 #include "sapwood/status.h"
 #include "sapwood/stepper.h"

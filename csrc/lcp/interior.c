@@ -1,0 +1,296 @@
+#include "lcp/interior.h"
+
+#include <math.h>
+#include <string.h>
+
+/* regularization of the linear systems */
+static const double epsilon = 1e-10;
+/* a residual, over what it proves, that a proof of infeasibility may leave */
+static const double proof = 1e-9;
+/* how far towards the boundary a step may go */
+static const double to_boundary = 0.99;
+/* iterations without a better one, and the shortest steps, that end the search */
+enum { MOST_IDLE = 12, REFINEMENTS = 3 };
+static const double shortest_step = 1e-9;
+
+void qp_interior_carve(struct qp_interior *w, struct sap_arena *arena,
+                       const struct qp_sizes *most) {
+  const size_t n = (size_t)most->n;
+  const size_t rows = (size_t)most->n_equalities + (size_t)most->n_inequalities + 2 * n;
+  double **const by_column[] = {&w->x,   &w->r_x, &w->Hx, &w->Rl,    &w->x_2,
+                                &w->x_1, &w->dx,  &w->f,  &w->best_x};
+  double **const by_row[] = {&w->s,  &w->l,  &w->r_s, &w->l_2,    &w->l_1,
+                             &w->dl, &w->ds, &w->h,   &w->target, &w->best_l};
+  for (size_t i = 0; i < sizeof by_column / sizeof *by_column; ++i) {
+    *by_column[i] = sap_arena_take(arena, n, sizeof(double));
+  }
+  for (size_t i = 0; i < sizeof by_row / sizeof *by_row; ++i) {
+    *by_row[i] = sap_arena_take(arena, rows, sizeof(double));
+  }
+}
+
+/* ---- residuals ---- */
+
+static void evaluate(struct qp_interior *w) {
+  const struct qp_program *p = w->program;
+  memset(w->Hx, 0, (size_t)p->n * sizeof(double));
+  memset(w->Rl, 0, (size_t)p->n * sizeof(double));
+  qp_add_hessian(p, 1, w->x, w->Hx);
+  qp_add_rows(p, 1, w->l, w->Rl);
+  for (int32_t i = 0; i < p->n; ++i) {
+    w->r_x[i] = w->Hx[i] - w->Rl[i] + w->tau * p->g[i];
+  }
+  qp_rows(p, w->x, w->r_s);
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    w->r_s[i] -= w->s[i] + w->tau * p->r[i];
+  }
+  w->r_tau = qp_dot(p->n, p->g, w->x) - qp_dot(p->n_rows, p->r, w->l) +
+             qp_dot(p->n, w->x, w->Hx) / w->tau + w->kappa;
+  w->mu = (qp_dot(p->n_rows, w->s, w->l) + w->tau * w->kappa) / (w->n_inequalities + 1);
+}
+
+double qp_relative_residual(struct qp_interior *w, const double *x, const double *l) {
+  const struct qp_program *p = w->program;
+  double *Hx = w->f, *Rl = w->dx, *rows = w->h;
+  memset(Hx, 0, (size_t)p->n * sizeof(double));
+  memset(Rl, 0, (size_t)p->n * sizeof(double));
+  qp_add_hessian(p, 1, x, Hx);
+  qp_add_rows(p, 1, l, Rl);
+  qp_rows(p, x, rows);
+  double dual = 0, primal = 0, gap = 0;
+  for (int32_t i = 0; i < p->n; ++i) {
+    const double r = Hx[i] + p->g[i] - Rl[i];
+    dual = isfinite(r) ? fmax(dual, fabs(r)) : INFINITY;
+  }
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    const double r = p->r[i] - rows[i];
+    const double violation = p->equality[i] ? fabs(r) : fmax(r, 0);
+    primal = isfinite(r) ? fmax(primal, violation) : INFINITY;
+    gap += fabs(l[i] * r);
+  }
+  const double cost = 0.5 * qp_dot(p->n, x, Hx) + qp_dot(p->n, p->g, x);
+  const double largest =
+      fmax(dual / (1 + fmax(qp_largest(p->n, Hx), qp_largest(p->n, Rl))),
+           fmax(primal / (1 + qp_largest(p->n_rows, rows)), gap / (1 + fabs(cost))));
+  return isfinite(gap) && isfinite(cost) ? largest : INFINITY;
+}
+
+/* l proves that R x >= r has no solution: R^T l = 0, r^T l > 0 */
+static int proves_infeasible(const struct qp_interior *w) {
+  const double by = qp_dot(w->program->n_rows, w->program->r, w->l);
+  return by > 0 && qp_largest(w->program->n, w->Rl) <= proof * by;
+}
+
+/* x is a direction of R x >= 0 along which the cost falls without end: H x = 0, g^T x < 0 */
+static int proves_unbounded(struct qp_interior *w) {
+  const struct qp_program *p = w->program;
+  const double by = -qp_dot(p->n, p->g, w->x);
+  if (!(by > 0) || qp_largest(p->n, w->Hx) > proof * by) {
+    return 0;
+  }
+  qp_rows(p, w->x, w->h);
+  double violation = 0;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    violation = fmax(violation, p->equality[i] ? fabs(w->h[i]) : -w->h[i]);
+  }
+  return violation <= proof * by;
+}
+
+/* ---- directions ---- */
+
+/* the direction of f = -g, h = r, which every other one contains dtau times */
+static void solve_constant(struct qp_interior *w) {
+  const struct qp_program *p = w->program;
+  for (int32_t i = 0; i < p->n; ++i) {
+    w->f[i] = -p->g[i];
+  }
+  qp_condensed_solve(w->condensed, p, w->f, p->r, REFINEMENTS, w->x_2, w->l_2);
+  double *difference = w->f, *product = w->x_1;
+  for (int32_t i = 0; i < p->n; ++i) {
+    difference[i] = w->x_2[i] - w->x[i] / w->tau;
+    product[i] = 0;
+  }
+  qp_add_hessian(p, 1, difference, product);
+  w->curvature = fmax(qp_dot(p->n, difference, product), 0) + w->kappa / w->tau;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    w->curvature += p->equality[i] ? 0 : w->l_2[i] * w->l_2[i] * w->s[i] / w->l[i];
+  }
+}
+
+/* Newton's direction to (1 - rest) of the residuals less, s l = -target, tau kappa = -target_tau
+ * from s l and tau kappa as they are */
+static void solve_direction(struct qp_interior *w, double rest, double target_tau) {
+  const struct qp_program *p = w->program;
+  for (int32_t i = 0; i < p->n; ++i) {
+    w->f[i] = -rest * w->r_x[i];
+  }
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    w->h[i] = -rest * w->r_s[i] - (p->equality[i] ? 0 : w->target[i] / w->l[i]);
+  }
+  qp_condensed_solve(w->condensed, p, w->f, w->h, REFINEMENTS, w->x_1, w->l_1);
+  const double along = qp_dot(p->n, p->g, w->x_1) - qp_dot(p->n_rows, p->r, w->l_1) +
+                       2 * qp_dot(p->n, w->Hx, w->x_1) / w->tau;
+  w->dtau = (rest * w->r_tau - target_tau / w->tau + along) / w->curvature;
+  w->dkappa = -(target_tau + w->kappa * w->dtau) / w->tau;
+  for (int32_t i = 0; i < p->n; ++i) {
+    w->dx[i] = w->x_1[i] + w->dtau * w->x_2[i];
+  }
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    w->dl[i] = w->l_1[i] + w->dtau * w->l_2[i];
+    w->ds[i] = p->equality[i] ? 0 : -(w->target[i] + w->s[i] * w->dl[i]) / w->l[i];
+  }
+}
+
+/* the longest step, at most 1 after `shorten`, that keeps s, l, tau and kappa positive */
+static double step_length(const struct qp_interior *w, double shorten) {
+  double most = fmax(-w->dtau / w->tau, -w->dkappa / w->kappa);
+  for (int32_t i = 0; i < w->program->n_rows; ++i) {
+    if (!w->program->equality[i]) {
+      most = fmax(most, fmax(-w->ds[i] / w->s[i], -w->dl[i] / w->l[i]));
+    }
+  }
+  return shorten < most ? shorten / most : 1;
+}
+
+/* predictor and corrector (Mehrotra 1992); the step they allow */
+static double find_direction(struct qp_interior *w) {
+  const struct qp_program *p = w->program;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    w->target[i] = w->s[i] * w->l[i];
+  }
+  solve_direction(w, 1, w->tau * w->kappa);
+  const double short_of = 1 - step_length(w, 1);
+  const double sigma = short_of * short_of * short_of;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    w->target[i] += w->ds[i] * w->dl[i] - sigma * w->mu;
+  }
+  solve_direction(w, 1 - sigma, w->tau * w->kappa + w->dtau * w->dkappa - sigma * w->mu);
+  return step_length(w, to_boundary);
+}
+
+static void take_step(struct qp_interior *w, double step) {
+  const struct qp_program *p = w->program;
+  for (int32_t i = 0; i < p->n; ++i) {
+    w->x[i] += step * w->dx[i];
+  }
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    w->s[i] += step * w->ds[i];
+    w->l[i] += step * w->dl[i];
+  }
+  w->tau += step * w->dtau;
+  w->kappa += step * w->dkappa;
+}
+
+static int factor(struct qp_interior *w) {
+  const struct qp_program *p = w->program;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    w->condensed->W[i] = p->equality[i] ? INFINITY : w->l[i] / w->s[i];
+  }
+  return qp_condensed_factor(w->condensed, p, epsilon);
+}
+
+/* ---- iterations ---- */
+
+/* values that least squares give, moved to the positive side */
+static void shift(const struct qp_program *p, double *values) {
+  double least = INFINITY;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    least = p->equality[i] ? least : fmin(least, values[i]);
+  }
+  const double by = least > 1e-3 ? 0 : 1 - least;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    values[i] += p->equality[i] ? 0 : by;
+  }
+}
+
+/* the solution of the program whose inequalities are springs, l = -s */
+static int begin(struct qp_interior *w) {
+  const struct qp_program *p = w->program;
+  w->n_inequalities = 0;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    w->n_inequalities += !p->equality[i];
+    w->s[i] = p->equality[i] ? 0 : 1;
+    w->l[i] = 1;
+  }
+  if (!factor(w)) {
+    return 0;
+  }
+  for (int32_t i = 0; i < p->n; ++i) {
+    w->f[i] = -p->g[i];
+  }
+  qp_condensed_solve(w->condensed, p, w->f, p->r, REFINEMENTS, w->x, w->l);
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    w->s[i] = p->equality[i] ? 0 : -w->l[i];
+  }
+  shift(p, w->s);
+  shift(p, w->l);
+  w->tau = w->kappa = 1;
+  return 1;
+}
+
+/* keeps the iterate where it is the best one so far; its residual */
+static double keep_best(struct qp_interior *w, double best) {
+  const struct qp_program *p = w->program;
+  for (int32_t i = 0; i < p->n; ++i) {
+    w->x_1[i] = w->x[i] / w->tau;
+  }
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    w->l_1[i] = w->l[i] / w->tau;
+  }
+  const double residual = qp_relative_residual(w, w->x_1, w->l_1);
+  if (residual < best) {
+    memcpy(w->best_x, w->x_1, (size_t)p->n * sizeof(double));
+    memcpy(w->best_l, w->l_1, (size_t)p->n_rows * sizeof(double));
+  }
+  return residual;
+}
+
+static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, int32_t *iterations) {
+  double best = INFINITY, least_mu = INFINITY;
+  for (int idle = 0; idle < MOST_IDLE; ++idle, ++*iterations) {
+    evaluate(w);
+    const double residual = keep_best(w, best);
+    /* towards a solution, or towards a proof that there is none */
+    if (residual < best / 2 || (w->tau < w->kappa && w->mu < least_mu / 2)) {
+      idle = 0;
+    }
+    best = fmin(best, residual);
+    least_mu = fmin(least_mu, w->mu);
+    if (residual <= settings->tolerance) {
+      return QP_SOLVED;
+    }
+    if (proves_infeasible(w)) {
+      return QP_INFEASIBLE;
+    }
+    if (proves_unbounded(w)) {
+      return QP_UNBOUNDED;
+    }
+    if (*iterations == settings->max_iterations) {
+      return QP_ITERATION_LIMIT;
+    }
+    if (!factor(w)) {
+      break;
+    }
+    solve_constant(w);
+    const double step = find_direction(w);
+    if (!(step > shortest_step)) {
+      break;
+    }
+    take_step(w, step);
+  }
+  return best < INFINITY ? QP_INACCURATE : QP_NON_FINITE;
+}
+
+qp_outcome qp_interior_solve(struct qp_interior *w, const qp_settings *settings,
+                             int32_t *iterations) {
+  const struct qp_program *p = w->program;
+  if (!begin(w)) {
+    return QP_NOT_CONVEX;
+  }
+  const qp_outcome outcome = iterate(w, settings, iterations);
+  if (outcome != QP_INFEASIBLE && outcome != QP_UNBOUNDED && outcome != QP_NON_FINITE) {
+    memcpy(w->x, w->best_x, (size_t)p->n * sizeof(double));
+    memcpy(w->l, w->best_l, (size_t)p->n_rows * sizeof(double));
+  }
+  return outcome;
+}

@@ -1,0 +1,47 @@
+/* Primal-dual interior point method on the homogeneous embedding of a quadratic program (Andersen and
+ * Ye 1999; the quadratic cost as in Clarabel, Goulart and Chen 2024):
+ *
+ *     H x - R^T l + g tau = 0,   R x - s - r tau = 0,   g^T x - r^T l + x^T H x/tau + kappa = 0,
+ *     s, l >= 0 of inequalities, s = 0 of equalities,   s_i l_i = 0,   tau kappa = 0.
+ *
+ * It has solutions whatever the program: with tau > 0, x/tau and l/tau are optimal; with kappa > 0
+ * either l proves that nothing is feasible, or x is a direction without end. */
+#ifndef SAPWOOD_LCP_INTERIOR_H
+#define SAPWOOD_LCP_INTERIOR_H
+
+#include "lcp/condensed.h"
+
+struct qp_interior {
+  struct qp_program *program;
+  struct qp_condensed *condensed;
+  int32_t n_inequalities;
+
+  /* iterate */
+  double *x;     /* (n) */
+  double *s, *l; /* (n_rows) */
+  double tau, kappa;
+
+  /* residuals of the three equations, H x and R^T l of the iterate, and s l + tau kappa by its terms */
+  double *r_x, *Hx, *Rl; /* (n) */
+  double *r_s;           /* (n_rows) */
+  double r_tau, mu;
+
+  /* directions: of the constant right side, of the rest of it, and their sum */
+  double *x_2, *x_1, *dx;         /* (n) */
+  double *l_2, *l_1, *dl, *ds;    /* (n_rows) */
+  double dtau, dkappa, curvature; /* curvature: of the third equation, along l_2 */
+  double *f, *h, *target;         /* (n), (n_rows), (n_rows) right sides: see interior.c */
+  double *best_x, *best_l;        /* iterate of the smallest residual, over tau */
+};
+
+void qp_interior_carve(struct qp_interior *w, struct sap_arena *arena, const struct qp_sizes *most);
+
+/* Leaves the best iterate, or the proof that there is none, in x (n) and l (n_rows); returns how it
+ * ended and adds its iterations. */
+qp_outcome qp_interior_solve(struct qp_interior *w, const qp_settings *settings,
+                             int32_t *iterations);
+
+/* How far x (n) and l (n_rows), l >= 0 of inequalities, are from optimal, see qp_solution. */
+double qp_relative_residual(struct qp_interior *w, const double *x, const double *l);
+
+#endif

@@ -1,0 +1,68 @@
+/* A quadratic program as the solver works on it: scaled, with all of its constraints as rows
+ *
+ *     R x = r   or   R x >= r,
+ *
+ * dense ones, ones with few entries, and bounds, which are unit vectors. Scaling is by powers of two
+ * alone:
+ *
+ *     x = beta E x',   H' = k E H E,   g' = (k/beta) E g,   R' = F R E,   r' = F r/beta,
+ *     multipliers = (beta/k) F multipliers'
+ *
+ * with the largest entries of each row and column of [H' R'^T; R' 0], and of (g', r'), about 1. */
+#ifndef SAPWOOD_LCP_PROGRAM_H
+#define SAPWOOD_LCP_PROGRAM_H
+
+#include "base/memory.h"
+#include "linalg/kernels.h"
+
+/* the most that a solver has room for */
+struct qp_sizes {
+  int32_t n, n_equalities, n_inequalities;
+};
+
+struct qp_program {
+  const struct sap_kernels *kernels;
+  int32_t n, ld; /* ld: of columns with n entries */
+  double *H;     /* (n, ld) column-major, symmetric */
+  double *g;     /* (n) */
+
+  /* rows: dense ones first, then sparse ones, then bounds */
+  int32_t n_rows, n_dense, n_sparse, n_bounds;
+  double *dense;    /* (n_dense, ld) row-major */
+  double *columns;  /* (n, ld_dense) the same, column-major */
+  int32_t ld_dense; /* n_dense in whole vectors */
+  int32_t *begin;   /* (n_sparse + 1) entries of sparse rows */
+  int32_t *index;   /* their columns */
+  double *value;    /* their values */
+  int32_t *bound;   /* (n_bounds) column */
+  double *sign;     /* (n_bounds) 1 for a lower bound, -1 for an upper one */
+  double *r;        /* (n_rows) */
+  int8_t *equality; /* (n_rows) */
+  int32_t *source;  /* (n_rows) its place among A, C, lower and upper, one after the other */
+
+  double *E;       /* (n) */
+  double *F;       /* (n_rows) */
+  double *F_given; /* (n_equalities + n_inequalities) scratch: F by source */
+  double k, beta;
+};
+
+void qp_program_carve(struct qp_program *p, struct sap_arena *arena, const struct qp_sizes *most);
+
+/* scales and sorts what is given, whose numbers have been checked */
+void qp_program_load(struct qp_program *p, const qp_problem *given);
+
+/* y (n) += factor H x */
+void qp_add_hessian(const struct qp_program *p, double factor, const double *x, double *y);
+
+/* rows (n_rows) = R x */
+void qp_rows(const struct qp_program *p, const double *x, double *rows);
+
+/* y (n) += factor R^T rows */
+void qp_add_rows(const struct qp_program *p, double factor, const double *rows, double *y);
+
+/* largest |x_i|; infinite where one is not finite */
+double qp_largest(int32_t n, const double *x);
+
+double qp_dot(int32_t n, const double *x, const double *y);
+
+#endif

@@ -1,0 +1,283 @@
+/* Quadratic programs: checks, the order of the parts, and results in the units of the problem. */
+#include "sapwood/qp.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/finite.h"
+#include "base/status.h"
+#include "lcp/polish.h"
+
+/* a negative eigenvalue of H that passes for round-off, over its largest entry */
+static const double convexity = 1e-9;
+
+struct qp_solver {
+  sap_allocator allocator;
+  struct sap_block block;
+  struct qp_sizes most;
+  struct qp_program program;
+  struct qp_condensed condensed;
+  struct qp_interior interior;
+};
+
+/* ---- settings ---- */
+
+qp_settings qp_settings_default(void) {
+  return (qp_settings){.tolerance = 1e-9, .max_iterations = 100, .polish = 1, .check_convex = 1};
+}
+
+sap_status qp_settings_check(const qp_settings *s, sap_error *error) {
+  if (!(s->tolerance > 0 && s->tolerance < 1)) {
+    return sap_invalid(error, "tolerance", -1, s->tolerance, "must be in (0, 1)");
+  }
+  if (s->max_iterations < 0) {
+    return sap_invalid(error, "max_iterations", -1, s->max_iterations, "must be >= 0");
+  }
+  if (s->polish != 0 && s->polish != 1) {
+    return sap_invalid(error, "polish", -1, s->polish, "must be 0 or 1");
+  }
+  if (s->check_convex != 0 && s->check_convex != 1) {
+    return sap_invalid(error, "check_convex", -1, s->check_convex, "must be 0 or 1");
+  }
+  return SAP_OK;
+}
+
+static const char *const outcome_text[] = {
+    "solved",     "infeasible", "unbounded",  "iteration_limit",
+    "inaccurate", "not_convex", "non_finite",
+};
+_Static_assert(sizeof outcome_text / sizeof *outcome_text == QP_NON_FINITE + 1,
+               "one text per outcome");
+
+const char *qp_outcome_text(qp_outcome outcome) {
+  return outcome <= QP_NON_FINITE ? outcome_text[outcome] : "unknown outcome";
+}
+
+/* ---- memory ---- */
+
+static void carve(void *context, struct sap_arena *arena) {
+  qp_solver *s = context;
+  qp_program_carve(&s->program, arena, &s->most);
+  qp_condensed_carve(&s->condensed, arena, &s->most);
+  qp_interior_carve(&s->interior, arena, &s->most);
+}
+
+sap_status qp_create(qp_solver **solver, int32_t n_max, int32_t n_equalities_max,
+                     int32_t n_inequalities_max, const sap_allocator *allocator, sap_error *error) {
+  *solver = NULL;
+  if (n_max < 0) {
+    return sap_invalid(error, "n_max", -1, n_max, "must be >= 0");
+  }
+  if (n_equalities_max < 0) {
+    return sap_invalid(error, "n_equalities_max", -1, n_equalities_max, "must be >= 0");
+  }
+  if (n_inequalities_max < 0) {
+    return sap_invalid(error, "n_inequalities_max", -1, n_inequalities_max, "must be >= 0");
+  }
+  const sap_allocator memory = sap_allocator_or_default(allocator);
+  qp_solver *s = memory.allocate(sizeof *s, memory.context);
+  if (!s) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  *s = (qp_solver){.allocator = memory, .most = {n_max, n_equalities_max, n_inequalities_max}};
+  s->program.kernels = sap_kernels_best();
+  s->interior.program = &s->program;
+  s->interior.condensed = &s->condensed;
+  if (!sap_block_carve(&s->block, carve, s, &memory)) {
+    memory.release(s, memory.context);
+    return SAP_OUT_OF_MEMORY;
+  }
+  *solver = s;
+  return SAP_OK;
+}
+
+void qp_destroy(qp_solver *solver) {
+  if (solver) {
+    const sap_allocator memory = solver->allocator;
+    sap_block_release(&solver->block, &memory);
+    memory.release(solver, memory.context);
+  }
+}
+
+/* ---- checks ---- */
+
+/* no NaN, and not infinite in the direction of `wrong` */
+static sap_status check_bound(const char *argument, int32_t n, const double *x, double wrong,
+                              const char *rule, sap_error *error) {
+  for (int32_t i = 0; i < n; ++i) {
+    if (isnan(x[i]) || x[i] == wrong) {
+      return sap_invalid(error, argument, i, x[i], rule);
+    }
+  }
+  return SAP_OK;
+}
+
+static sap_status check_sizes(const qp_solver *s, const qp_problem *p, sap_error *error) {
+  const struct {
+    const char *name;
+    int32_t value, most;
+  } sizes[] = {{"n", p->n, s->most.n},
+               {"n_equalities", p->n_equalities, s->most.n_equalities},
+               {"n_inequalities", p->n_inequalities, s->most.n_inequalities}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    if (sizes[i].value < 0 || sizes[i].value > sizes[i].most) {
+      return sap_invalid(error, sizes[i].name, -1, sizes[i].value,
+                         "must be from 0 to what qp_create() has made room for");
+    }
+  }
+  return SAP_OK;
+}
+
+static sap_status check(const qp_solver *s, const qp_problem *p, sap_error *error) {
+  const int64_t n = p->n;
+  const struct {
+    const char *name;
+    int64_t n;
+    const double *x;
+  } finite[] = {{"H", n * n, p->H},
+                {"g", n, p->g},
+                {"A", n * p->n_equalities, p->A},
+                {"b", p->n_equalities, p->b},
+                {"C", n * p->n_inequalities, p->C}};
+  sap_status status = check_sizes(s, p, error);
+  for (size_t i = 0; i < sizeof finite / sizeof *finite && status == SAP_OK; ++i) {
+    status = sap_check_finite(finite[i].name, finite[i].n, finite[i].x, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  if (p->n_inequalities > 0 && !p->d) {
+    return sap_invalid(error, "d", -1, NAN, "must be given");
+  }
+  status = check_bound("d", p->n_inequalities, p->d, INFINITY, "must be finite or -inf", error);
+  if (status == SAP_OK && p->lower) {
+    status = check_bound("lower", p->n, p->lower, INFINITY, "must be finite or -inf", error);
+  }
+  if (status == SAP_OK && p->upper) {
+    status = check_bound("upper", p->n, p->upper, -INFINITY, "must be finite or inf", error);
+  }
+  for (int32_t i = 0; i < p->n && status == SAP_OK && p->lower && p->upper; ++i) {
+    if (p->lower[i] > p->upper[i]) {
+      return sap_invalid(error, "upper", i, p->upper[i], "must be >= lower");
+    }
+  }
+  return status;
+}
+
+/* ---- results ---- */
+
+/* what belongs to rows, to where they came from */
+static void scatter(const qp_solver *s, const qp_problem *q, double scale, double *y,
+                    double *lambda, double *bounds) {
+  const struct qp_program *p = &s->program;
+  const int32_t given = q->n_equalities + q->n_inequalities;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    const double multiplier = scale * p->F[i] * s->interior.l[i];
+    const int32_t source = p->source[i];
+    if (source < q->n_equalities && y) {
+      y[source] = multiplier;
+    } else if (source >= q->n_equalities && source < given && lambda) {
+      lambda[source - q->n_equalities] = multiplier;
+    } else if (source >= given && bounds) {
+      bounds[(source - given) % q->n] += p->sign[i - p->n_dense - p->n_sparse] * multiplier;
+    }
+  }
+}
+
+static void write_multipliers(const qp_solver *s, const qp_problem *q, double scale,
+                              qp_solution *out) {
+  double *const array[] = {out->y, out->lambda, out->bounds};
+  const int32_t length[] = {q->n_equalities, q->n_inequalities, q->n};
+  for (size_t i = 0; i < sizeof array / sizeof *array; ++i) {
+    if (array[i]) {
+      memset(array[i], 0, (size_t)length[i] * sizeof(double));
+    }
+  }
+  scatter(s, q, scale, out->y, out->lambda, out->bounds);
+}
+
+/* the residuals of x and l, in the units of the problem */
+static void write_residuals(qp_solver *s, qp_solution *out) {
+  struct qp_interior *w = &s->interior;
+  const struct qp_program *p = &s->program;
+  const double of_cost = p->beta * p->beta / p->k;
+  out->relative_residual = qp_relative_residual(w, w->x, w->l);
+  memset(w->Hx, 0, (size_t)p->n * sizeof(double));
+  qp_add_hessian(p, 1, w->x, w->Hx);
+  out->objective = of_cost * (0.5 * qp_dot(p->n, w->x, w->Hx) + qp_dot(p->n, p->g, w->x));
+  memcpy(w->r_x, p->g, (size_t)p->n * sizeof(double));
+  qp_add_hessian(p, 1, w->x, w->r_x);
+  qp_add_rows(p, -1, w->l, w->r_x);
+  qp_rows(p, w->x, w->r_s);
+  out->primal_residual = out->dual_residual = 0;
+  for (int32_t i = 0; i < p->n; ++i) {
+    const double scale = p->beta / (p->k * p->E[i]);
+    out->dual_residual = fmax(out->dual_residual, scale * fabs(w->r_x[i]));
+  }
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    const double r = p->r[i] - w->r_s[i];
+    out->primal_residual =
+        fmax(out->primal_residual, p->beta / p->F[i] * (p->equality[i] ? fabs(r) : r));
+  }
+  out->gap = of_cost *
+             (qp_dot(p->n, w->x, w->Hx) + qp_dot(p->n, p->g, w->x) - qp_dot(p->n_rows, p->r, w->l));
+}
+
+static void write_solution(qp_solver *s, const qp_problem *q, qp_solution *out) {
+  struct qp_interior *w = &s->interior;
+  const struct qp_program *p = &s->program;
+  double scale_x = p->beta, scale_l = p->beta / p->k;
+  if (out->outcome == QP_INFEASIBLE) {
+    /* multipliers with r^T l = 1 */
+    memset(w->x, 0, (size_t)p->n * sizeof(double));
+    scale_l = 1 / (p->beta * qp_dot(p->n_rows, p->r, w->l));
+  } else if (out->outcome == QP_UNBOUNDED) {
+    /* a direction with g^T x = -1 */
+    memset(w->l, 0, (size_t)p->n_rows * sizeof(double));
+    scale_x = -p->k / (p->beta * qp_dot(p->n, p->g, w->x));
+  } else if (out->outcome == QP_NON_FINITE || out->outcome == QP_NOT_CONVEX) {
+    memset(w->x, 0, (size_t)p->n * sizeof(double));
+    memset(w->l, 0, (size_t)p->n_rows * sizeof(double));
+  }
+  write_residuals(s, out);
+  for (int32_t i = 0; i < p->n; ++i) {
+    out->x[i] = scale_x * p->E[i] * w->x[i];
+  }
+  write_multipliers(s, q, scale_l, out);
+}
+
+static int is_convex(qp_solver *s) {
+  const struct qp_program *p = &s->program;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    s->condensed.W[i] = 0;
+  }
+  return qp_condensed_factor(&s->condensed, p, convexity / 2700);
+}
+
+sap_status qp_solve(qp_solver *s, const qp_settings *settings, const qp_problem *problem,
+                    qp_solution *solution, sap_error *error) {
+  sap_status status = qp_settings_check(settings, error);
+  if (status == SAP_OK) {
+    status = check(s, problem, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  qp_program_load(&s->program, problem);
+  solution->iterations = 0;
+  solution->polished = 0;
+  if (settings->check_convex && !is_convex(s)) {
+    solution->outcome = QP_NOT_CONVEX;
+    write_solution(s, problem, solution);
+    return SAP_OK;
+  }
+  solution->outcome = qp_interior_solve(&s->interior, settings, &solution->iterations);
+  if (settings->polish && (solution->outcome == QP_SOLVED || solution->outcome == QP_INACCURATE ||
+                           solution->outcome == QP_ITERATION_LIMIT)) {
+    double residual = qp_relative_residual(&s->interior, s->interior.x, s->interior.l);
+    solution->polished = qp_polish(&s->interior, &residual);
+    solution->outcome = residual <= settings->tolerance ? QP_SOLVED : solution->outcome;
+  }
+  write_solution(s, problem, solution);
+  return SAP_OK;
+}

@@ -1,0 +1,302 @@
+/* Quadratic programs: optimality, degenerate ones, and those without a solution. */
+#include "check.h"
+#include "counter.h"
+#include "sapwood.h"
+
+enum { MOST = 24, ROWS = 30 };
+
+static struct {
+  double H[MOST * MOST], g[MOST], A[ROWS * MOST], b[ROWS], C[ROWS * MOST], d[ROWS];
+  double lower[MOST], upper[MOST];
+  double x[MOST], y[ROWS], lambda[ROWS], bounds[MOST];
+  qp_problem problem;
+  qp_solution solution;
+} at;
+
+/* H of this rank, random rows; x_0 is feasible, and multipliers exist */
+static void load(int32_t n, int32_t rank, int32_t n_equalities, int32_t n_inequalities,
+                 int has_bounds, uint64_t *seed) {
+  static double G[MOST * MOST];
+  double x_0[MOST], u[MOST];
+  for (int32_t i = 0; i < n * rank; ++i) {
+    G[i] = check_random(seed, -1, 1);
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    x_0[i] = check_random(seed, -1, 1);
+    u[i] = check_random(seed, -2, 2);
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    at.g[i] = 0;
+    for (int32_t j = 0; j < n; ++j) {
+      at.H[i * n + j] = 0;
+      for (int32_t k = 0; k < rank; ++k) {
+        at.H[i * n + j] += G[i * rank + k] * G[j * rank + k];
+      }
+      at.g[i] += at.H[i * n + j] * u[j];
+    }
+  }
+  for (int32_t i = 0; i < n_equalities; ++i) {
+    at.b[i] = 0;
+    for (int32_t j = 0; j < n; ++j) {
+      at.A[i * n + j] = check_random(seed, -1, 1);
+      at.b[i] += at.A[i * n + j] * x_0[j];
+    }
+  }
+  for (int32_t i = 0; i < n_inequalities; ++i) {
+    at.d[i] = i % 3 ? -check_random(seed, 0, 1) : 0;
+    const double l = check_random(seed, 0, 1);
+    for (int32_t j = 0; j < n; ++j) {
+      at.C[i * n + j] = i % 2 && j % 3 ? 0 : check_random(seed, -1, 1);
+      at.d[i] += at.C[i * n + j] * x_0[j];
+      at.g[j] += i % 3 ? 0 : l * at.C[i * n + j];
+    }
+  }
+  for (int32_t j = 0; j < n; ++j) {
+    at.lower[j] = j % 2 ? x_0[j] - check_random(seed, 0, 1) : -INFINITY;
+    at.upper[j] = j % 3 ? INFINITY : x_0[j] + check_random(seed, 0, 1);
+  }
+  at.problem =
+      (qp_problem){n, n_equalities, n_inequalities, at.H, at.g, at.A, at.b, at.C, at.d, NULL, NULL};
+  if (has_bounds) {
+    at.problem.lower = at.lower;
+    at.problem.upper = at.upper;
+  }
+}
+
+static void solve(void) {
+  qp_solver *solver;
+  sap_error error;
+  const qp_settings settings = qp_settings_default();
+  at.solution =
+      (qp_solution){.x = at.x, .y = at.y, .lambda = at.lambda, .bounds = at.bounds, .outcome = -1};
+  if (CHECK_EQUAL(qp_create(&solver, MOST, ROWS, ROWS, NULL, &error), SAP_OK)) {
+    CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, &at.solution, &error), SAP_OK);
+    qp_destroy(solver);
+  }
+}
+
+static double row(const double *matrix, int32_t i) {
+  double sum = 0;
+  for (int32_t j = 0; j < at.problem.n; ++j) {
+    sum += matrix[i * at.problem.n + j] * at.x[j];
+  }
+  return sum;
+}
+
+/* the conditions of Karush, Kuhn and Tucker */
+static void check_optimal(double tolerance) {
+  const qp_problem *p = &at.problem;
+  for (int32_t i = 0; i < p->n; ++i) {
+    double r = at.g[i] + row(p->H, i) - at.bounds[i];
+    for (int32_t k = 0; k < p->n_equalities; ++k) {
+      r -= p->A[k * p->n + i] * at.y[k];
+    }
+    for (int32_t k = 0; k < p->n_inequalities; ++k) {
+      r -= p->C[k * p->n + i] * at.lambda[k];
+    }
+    CHECK_CLOSE(r, 0, tolerance);
+    const double lower = p->lower ? p->lower[i] : -INFINITY;
+    const double upper = p->upper ? p->upper[i] : INFINITY;
+    CHECK(at.x[i] >= lower - tolerance && at.x[i] <= upper + tolerance);
+    CHECK(at.bounds[i] <= tolerance || at.x[i] - lower <= 1e-5);
+    CHECK(at.bounds[i] >= -tolerance || upper - at.x[i] <= 1e-5);
+  }
+  for (int32_t k = 0; k < p->n_equalities; ++k) {
+    CHECK_CLOSE(row(p->A, k), p->b[k], tolerance);
+  }
+  for (int32_t k = 0; k < p->n_inequalities; ++k) {
+    const double slack = row(p->C, k) - p->d[k];
+    CHECK(slack >= -tolerance && at.lambda[k] >= 0);
+    CHECK_CLOSE(slack * at.lambda[k], 0, tolerance);
+  }
+}
+
+static void optimal_points(void) {
+  uint64_t seed = 1;
+  for (int trial = 0; trial < 400; ++trial) {
+    const int32_t n = 1 + (int32_t)(check_random_bits(&seed) % MOST);
+    const int32_t rank = (int32_t)(check_random_bits(&seed) % (uint64_t)(n + 1));
+    const int32_t n_equalities = (int32_t)(check_random_bits(&seed) % (uint64_t)n) / 3;
+    const int32_t n_inequalities = (int32_t)(check_random_bits(&seed) % ROWS);
+    load(n, rank, n_equalities, n_inequalities, trial % 2, &seed);
+    solve();
+    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+    check_optimal(1e-6);
+  }
+}
+
+/* each row twice, and bounds that leave no room */
+static void dependent_rows(void) {
+  uint64_t seed = 2;
+  for (int trial = 0; trial < 100; ++trial) {
+    const int32_t n = 12;
+    load(n, 6, 3, 8, 1, &seed);
+    memcpy(at.A + 36, at.A, 36 * sizeof(double));
+    memcpy(at.b + 3, at.b, 3 * sizeof(double));
+    memcpy(at.C + 96, at.C, 96 * sizeof(double));
+    memcpy(at.d + 8, at.d, 8 * sizeof(double));
+    at.problem.n_equalities = 6;
+    at.problem.n_inequalities = 16;
+    solve();
+    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+    check_optimal(1e-6);
+    at.lower[1] = at.upper[1] = at.x[1];
+    solve();
+    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+    CHECK_CLOSE(at.x[1], at.lower[1], 1e-8);
+  }
+}
+
+/* C x >= d and -C x >= 1 - d: multipliers prove that there is none */
+static void infeasible_programs(void) {
+  uint64_t seed = 3;
+  for (int trial = 0; trial < 100; ++trial) {
+    const int32_t n = 10;
+    load(n, 4, 2, 6, 0, &seed);
+    for (int32_t j = 0; j < n; ++j) {
+      at.C[6 * n + j] = -at.C[3 * n + j];
+    }
+    at.d[6] = 1 - at.d[3];
+    at.problem.n_inequalities = 7;
+    solve();
+    CHECK_EQUAL(at.solution.outcome, QP_INFEASIBLE);
+    double value = at.b[0] * at.y[0] + at.b[1] * at.y[1];
+    for (int32_t k = 0; k < 7; ++k) {
+      value += at.d[k] * at.lambda[k];
+      CHECK(at.lambda[k] >= 0);
+    }
+    CHECK_CLOSE(value, 1, 1e-9);
+    for (int32_t j = 0; j < n; ++j) {
+      double sum = at.A[j] * at.y[0] + at.A[n + j] * at.y[1];
+      for (int32_t k = 0; k < 7; ++k) {
+        sum += at.C[k * n + j] * at.lambda[k];
+      }
+      CHECK_CLOSE(sum, 0, 1e-6);
+    }
+  }
+}
+
+/* a variable without cost but for its slope, and with no bound on that side */
+static void unbounded_programs(void) {
+  uint64_t seed = 4;
+  for (int trial = 0; trial < 100; ++trial) {
+    const int32_t n = 10;
+    load(n, 4, 2, 6, 0, &seed);
+    for (int32_t j = 0; j < n; ++j) {
+      at.H[j] = at.H[j * n] = 0;
+    }
+    at.A[0] = at.A[n] = 0;
+    for (int32_t k = 0; k < 6; ++k) {
+      at.C[k * n] = fabs(at.C[k * n]);
+    }
+    at.g[0] = -1;
+    solve();
+    CHECK_EQUAL(at.solution.outcome, QP_UNBOUNDED);
+    double slope = 0;
+    for (int32_t j = 0; j < n; ++j) {
+      slope += at.g[j] * at.x[j];
+      CHECK_CLOSE(row(at.H, j), 0, 1e-6);
+    }
+    CHECK_CLOSE(slope, -1, 1e-9);
+    for (int32_t k = 0; k < 6; ++k) {
+      CHECK(row(at.C, k) >= -1e-6);
+    }
+  }
+}
+
+static void programs_that_are_not_convex(void) {
+  uint64_t seed = 5;
+  load(8, 8, 0, 4, 1, &seed);
+  at.H[0] = -1;
+  solve();
+  CHECK_EQUAL(at.solution.outcome, QP_NOT_CONVEX);
+  CHECK_CLOSE(at.x[0], 0, 0);
+}
+
+/* without variables, and without anything else */
+static void empty_programs(void) {
+  at.problem = (qp_problem){0};
+  solve();
+  CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+  at.problem.n_equalities = 1;
+  at.problem.b = at.b;
+  at.problem.A = at.A;
+  at.b[0] = 1;
+  solve();
+  CHECK_EQUAL(at.solution.outcome, QP_INFEASIBLE);
+}
+
+static void rules(void) {
+  qp_solver *solver;
+  sap_error error;
+  const qp_settings settings = qp_settings_default();
+  CHECK_EQUAL(qp_create(&solver, 1, -1, 0, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "n_equalities_max");
+  REQUIRE(qp_create(&solver, 2, 1, 1, NULL, &error) == SAP_OK);
+  double H[] = {1, 0, 0, 1}, two[] = {1, NAN}, inf[] = {-INFINITY, INFINITY};
+  double zero[] = {0, 0}, one[] = {1, 1};
+  qp_solution solution = {.x = at.x};
+  const struct {
+    qp_problem problem;
+    const char *argument;
+    int64_t index;
+  } wrong[] = {
+      {{.n = 3, .H = H, .g = zero}, "n", -1},
+      {{.n = 2, .n_inequalities = 2, .H = H, .g = zero}, "n_inequalities", -1},
+      {{.n = 2, .g = zero}, "H", -1},
+      {{.n = 2, .H = H, .g = two}, "g", 1},
+      {{.n = 2, .H = H, .g = zero, .n_inequalities = 1, .C = one}, "d", -1},
+      {{.n = 2, .H = H, .g = zero, .n_inequalities = 1, .C = one, .d = inf + 1}, "d", 0},
+      {{.n = 2, .H = H, .g = zero, .lower = inf}, "lower", 1},
+      {{.n = 2, .H = H, .g = zero, .upper = inf}, "upper", 0},
+      {{.n = 2, .H = H, .g = zero, .lower = one, .upper = zero}, "upper", 0},
+  };
+  for (size_t i = 0; i < CHECK_COUNT(wrong); ++i) {
+    CHECK_EQUAL(qp_solve(solver, &settings, &wrong[i].problem, &solution, &error),
+                SAP_INVALID_ARGUMENT);
+    CHECK_STRING(error.argument, wrong[i].argument);
+    CHECK_EQUAL(error.index, wrong[i].index);
+  }
+  qp_destroy(solver);
+  qp_destroy(NULL);
+  qp_settings bad = settings;
+  bad.tolerance = 0;
+  CHECK_EQUAL(qp_settings_check(&bad, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "tolerance");
+}
+
+/* two allocations when it is made, none in a solve; each may fail */
+static void memory(void) {
+  for (long fail_at = -1; fail_at < 2; ++fail_at) {
+    struct counter counter = {.fail_at = fail_at};
+    const sap_allocator allocator = {counting_allocate, counting_release, &counter};
+    qp_solver *solver;
+    sap_error error;
+    const sap_status status = qp_create(&solver, MOST, ROWS, ROWS, &allocator, &error);
+    if (fail_at >= 0) {
+      CHECK_EQUAL(status, SAP_OUT_OF_MEMORY);
+      CHECK(solver == NULL);
+    } else {
+      uint64_t seed = 6;
+      load(MOST, 6, 2, ROWS, 1, &seed);
+      const qp_settings settings = qp_settings_default();
+      qp_solution solution = {.x = at.x};
+      CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, &solution, &error), SAP_OK);
+      CHECK_EQUAL(counter.allocations, 2);
+    }
+    qp_destroy(solver);
+    CHECK_EQUAL(counter.live, 0);
+  }
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {CHECK_TEST(optimal_points),
+                              CHECK_TEST(dependent_rows),
+                              CHECK_TEST(infeasible_programs),
+                              CHECK_TEST(unbounded_programs),
+                              CHECK_TEST(empty_programs),
+                              CHECK_TEST(programs_that_are_not_convex),
+                              CHECK_TEST(rules),
+                              CHECK_TEST(memory)};
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
