@@ -5,9 +5,9 @@
 
 #include "model/stepper.h"
 #include "mujoco/fields.h"
+#include "mujoco/twists.h"
 
 /* of MuJoCo's enums */
-enum { JOINT_FREE = 0, JOINT_BALL = 1, JOINT_SLIDE = 2 };
 enum { GEOM_SPHERE = 2 };
 
 static double length(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
@@ -16,70 +16,6 @@ static double more(double a, double b) { return a > b ? a : b; }
 
 /* an array of the model */
 #define ARRAY(type, name) const type *name = sap_pointer_at(m, a->model.name)
-
-/* ---- bounds of speeds ----------------------------------------------------------------------- */
-
-/* what is known of a moving body */
-struct speed {
-  double linear;  /* of its origin, m/s */
-  double angular; /* rad/s */
-};
-
-/* what the joints of a body add to the motion of its parent */
-struct joint_motion {
-  double slide, turn; /* their speeds, m/s and rad/s */
-  double reach;       /* the most that they move the origin of the body, m */
-};
-
-static struct joint_motion motion_of_joints(const sap_mujoco_world *world, int64_t first,
-                                            int64_t last) {
-  const sap_mujoco *a = world->api;
-  const void *m = world->model;
-  ARRAY(int, jnt_type);
-  ARRAY(int, jnt_qposadr);
-  ARRAY(int, jnt_dofadr);
-  ARRAY(double, jnt_pos);
-  ARRAY(double, qpos0);
-  const double *qpos = sap_pointer_at(world->data, a->data.qpos);
-  const double *qvel = sap_pointer_at(world->data, a->data.qvel);
-  struct joint_motion sum = {0.0, 0.0, 0.0};
-  for (int64_t j = first; j < last; ++j) {
-    const double *v = qvel + jnt_dofadr[j];
-    const int q = jnt_qposadr[j];
-    if (jnt_type[j] == JOINT_FREE) {
-      sum.slide += length(v);
-      sum.turn += length(v + 3);
-    } else if (jnt_type[j] == JOINT_SLIDE) {
-      sum.slide += fabs(v[0]);
-      sum.reach += fabs(qpos[q] - qpos0[q]);
-    } else {
-      /* about an anchor: from one side of it to the other */
-      sum.turn += jnt_type[j] == JOINT_BALL ? length(v) : fabs(v[0]);
-      sum.reach += 2.0 * length(jnt_pos + 3 * j);
-    }
-  }
-  return sum;
-}
-
-/* speeds (nbody); lengths along a chain add up, so they hold in any configuration */
-static void bound_speeds(const sap_mujoco_world *world, struct speed *speed) {
-  const sap_mujoco *a = world->api;
-  const void *m = world->model;
-  ARRAY(int, body_parentid);
-  ARRAY(int, body_jntnum);
-  ARRAY(int, body_jntadr);
-  ARRAY(double, body_pos);
-  const int64_t n_bodies = sap_int64_at(m, a->model.nbody);
-  speed[0] = (struct speed){0.0, 0.0};
-  for (int64_t b = 1; b < n_bodies; ++b) {
-    const struct speed parent = speed[body_parentid[b]];
-    const int64_t first = body_jntadr[b];
-    const struct joint_motion own = motion_of_joints(world, first, first + body_jntnum[b]);
-    const double lever = length(body_pos + 3 * b) + own.reach;
-    speed[b].linear = parent.linear + parent.angular * lever + own.slide + own.turn * own.reach;
-    speed[b].angular = parent.angular + own.turn;
-  }
-}
 
 /* ---- margins -------------------------------------------------------------------------------- */
 
@@ -93,23 +29,31 @@ static double gain_of(const sap_mujoco_world *world, double speed) {
   return fmin(gain, 0.1 * gain + 4.0 * speed);
 }
 
-/* the most that the surface of a geom moves within the step, and a little more */
-static double travel_of(const sap_mujoco_world *world, const struct speed *speed, int32_t geom) {
+/* the farthest that a point which can come closer by a turn is away from the centre: none of a sphere */
+static double reach_of(const sap_mujoco_world *world, int32_t geom) {
   const sap_mujoco *a = world->api;
   const void *m = world->model;
   ARRAY(int, geom_type);
-  ARRAY(double, geom_pos);
   ARRAY(double, geom_rbound);
+  return geom_type[geom] == GEOM_SPHERE ? 0.0 : geom_rbound[geom];
+}
+
+/* bound of the speed of its surface, m/s */
+static double speed_of(const sap_mujoco_world *world, const struct sap_twist *twist, int32_t geom) {
+  const double *xpos = sap_pointer_at(world->data, world->api->data.geom_xpos);
+  const int32_t body = world->stepper->forest.geom_bodyid[geom];
+  double v[3];
+  sap_mujoco_point_velocity(world, twist, body, xpos + 3 * (int64_t)geom, v);
+  return length(v) + length(twist[body].angular) * reach_of(world, geom);
+}
+
+static double travel_in(const sap_mujoco_world *world, double speed) {
+  return (1.0 + SAP_OPEN_TIME) * world->stepper->settings.dt * speed;
+}
+
+static int moves(const sap_mujoco_world *world, int32_t geom) {
   const sap_forest *forest = &world->stepper->forest;
-  const int32_t body = forest->geom_bodyid[geom];
-  if (forest->body_treeid[body] < 0) {
-    return 0.0;
-  }
-  /* a sphere brings no point closer by turning about its centre */
-  const double radius = geom_type[geom] == GEOM_SPHERE ? 0.0 : geom_rbound[geom];
-  const double lever = length(geom_pos + 3 * (int64_t)geom) + radius;
-  const double v = speed[body].linear + speed[body].angular * lever;
-  return (1.0 + SAP_OPEN_TIME) * world->stepper->settings.dt * (v + gain_of(world, v));
+  return forest->body_treeid[forest->geom_bodyid[geom]] >= 0;
 }
 
 /* A negative margin shrinks a geom: its contacts are those that the user wants to be found late. */
@@ -151,7 +95,8 @@ static void set_pointer(char *base, ptrdiff_t offset, const double *pointer) {
   memcpy(base + offset, (const void *)&pointer, sizeof pointer);
 }
 
-const void *sap_mujoco_with_margins(const sap_mujoco_world *world) {
+/* valid until the frame of the stack of mjData that is open now is freed */
+static const void *with_margins(const sap_mujoco_world *world, const double *speed) {
   const sap_mujoco *a = world->api;
   const sap_forest *forest = &world->stepper->forest;
   const size_t n_bodies = (size_t)forest->n_bodies, n_geoms = (size_t)forest->n_geoms;
@@ -160,10 +105,8 @@ const void *sap_mujoco_with_margins(const sap_mujoco_world *world) {
   const size_t size = (size_t)a->model.size;
   char *copy = a->mj_stackAllocByte(world->data, size, sizeof(double));
   double *travel = a->mj_stackAllocByte(world->data, n_numbers * sizeof *travel, sizeof *travel);
-  struct speed *speed = a->mj_stackAllocByte(world->data, n_bodies * sizeof *speed, sizeof(double));
-  bound_speeds(world, speed);
   for (int32_t g = 0; g < forest->n_geoms; ++g) {
-    travel[g] = travel_of(world, speed, g);
+    travel[g] = moves(world, g) ? travel_in(world, speed[g] + gain_of(world, speed[g])) : 0.0;
   }
   double *const geom = travel + n_geoms, *const body = geom + n_geoms;
   const struct margins margins = {geom, body, body + n_bodies};
@@ -174,4 +117,96 @@ const void *sap_mujoco_with_margins(const sap_mujoco_world *world) {
   set_pointer(copy, a->model.body_margin, margins.body);
   set_pointer(copy, a->model.pair_margin, margins.pair);
   return copy;
+}
+
+/* ---- what leaves the list ------------------------------------------------------------------- */
+
+/* the distance up to which the model itself lists a contact of two geoms */
+static double own_reach(const sap_mujoco_world *world, const int *geom) {
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  ARRAY(double, geom_margin);
+  ARRAY(double, geom_gap);
+  ARRAY(double, pair_margin);
+  ARRAY(double, pair_gap);
+  ARRAY(int, pair_geom1);
+  ARRAY(int, pair_geom2);
+  double reach =
+      geom_margin[geom[0]] + geom_margin[geom[1]] + geom_gap[geom[0]] + geom_gap[geom[1]];
+  const int64_t n_pairs = sap_int64_at(m, a->model.npair);
+  for (int64_t p = 0; p < n_pairs; ++p) {
+    if ((pair_geom1[p] == geom[0] && pair_geom2[p] == geom[1]) ||
+        (pair_geom1[p] == geom[1] && pair_geom2[p] == geom[0])) {
+      reach = more(reach, pair_margin[p] + pair_gap[p]);
+    }
+  }
+  return reach;
+}
+
+/* 1 where a contact may close within the step, or is one of the model's own list */
+static int may_close(const sap_mujoco_world *world, const struct sap_twist *twist,
+                     const double *speed, const char *contact) {
+  const sap_mujoco *a = world->api;
+  const double dist = sap_double_at(contact, a->contact.dist);
+  const int geom[2] = {sap_int_at(contact, a->contact.geom),
+                       sap_int_at(contact, a->contact.geom + (ptrdiff_t)sizeof(int))};
+  if (!(dist > 0.0) || geom[0] < 0 || geom[1] < 0 || dist < own_reach(world, geom)) {
+    return 1;
+  }
+  double p[3], n[3], v[2][3], turn[3], gain = 0.0, reach = INFINITY;
+  memcpy(p, contact + a->contact.pos, sizeof p);
+  memcpy(n, contact + a->contact.frame, sizeof n);
+  const int32_t *body_of = world->stepper->forest.geom_bodyid;
+  for (int side = 0; side < 2; ++side) {
+    sap_mujoco_point_velocity(world, twist, body_of[geom[side]], p, v[side]);
+    if (moves(world, geom[side])) {
+      gain += gain_of(world, speed[geom[side]]);
+      reach = fmin(reach, reach_of(world, geom[side]));
+    }
+  }
+  double closing = 0.0;
+  for (int j = 0; j < 3; ++j) {
+    closing -= n[j] * (v[1][j] - v[0][j]);
+    turn[j] = twist[body_of[geom[1]]].angular[j] - twist[body_of[geom[0]]].angular[j];
+  }
+  if (reach < INFINITY) {
+    closing += length(turn) * reach;
+  }
+  return dist < travel_in(world, 2.0 * more(closing, 0.0) + gain);
+}
+
+static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twist,
+                      const double *speed) {
+  const sap_mujoco *a = world->api;
+  char *contacts = sap_pointer_at(world->data, a->data.contact);
+  const size_t size = (size_t)a->contact.size;
+  const int n = sap_int_at(world->data, a->data.ncon);
+  int kept = 0;
+  for (int i = 0; i < n; ++i) {
+    const char *contact = contacts + (size_t)i * size;
+    if (may_close(world, twist, speed, contact)) {
+      if (kept < i) {
+        memcpy(contacts + (size_t)kept * size, contact, size);
+      }
+      ++kept;
+    }
+  }
+  memcpy((char *)world->data + a->data.ncon, &kept, sizeof kept);
+}
+
+void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const sap_forest *forest = &world->stepper->forest;
+  const size_t n_bodies = (size_t)forest->n_bodies, n_geoms = (size_t)forest->n_geoms;
+  a->mj_markStack(world->data);
+  struct sap_twist *twist =
+      a->mj_stackAllocByte(world->data, n_bodies * sizeof *twist, sizeof(double));
+  double *speed = a->mj_stackAllocByte(world->data, n_geoms * sizeof *speed, sizeof *speed);
+  sap_mujoco_twists(world, twist);
+  for (int32_t g = 0; g < forest->n_geoms; ++g) {
+    speed[g] = moves(world, g) ? speed_of(world, twist, g) : 0.0;
+  }
+  a->mj_collision(with_margins(world, speed), world->data);
+  leave_out(world, twist, speed);
+  a->mj_freeStack(world->data);
 }

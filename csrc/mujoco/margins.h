@@ -1,14 +1,19 @@
-/* Margins of geoms that hold what may close within a step.
+/* Contacts that may close within a step.
  *
- * MuJoCo lists a contact while the distance of two geoms is below the sum of their margins. In the
- * position stage of a step the margin of a geom is its own or, where that is more,
+ * MuJoCo lists a contact while the distance of two geoms is below the sum of their margins. For the
+ * search of a step the margin of a geom is its own or, where that is more,
  *
- *     (1 + SAP_OPEN_TIME) dt (v + min(dt |g|, dt |g|/10 + 4 v)),  v = V + W r
+ *     (1 + SAP_OPEN_TIME) dt (v + g(v)),     v = |V| + |W| r,     g(v) = min(dt |g|, dt |g|/10 + 4 v)
  *
- * V: bound of the speed of its body's origin, W: of its angular speed, both from the joint
- * velocities and the lengths of the model alone; r: the most that a point of the geom that can come
- * closer by a rotation is away from that origin. Geoms without a dof keep their own margin. This
- * decides what is listed; what acts is for sap_gather_run().
+ * V: velocity of the centre of the geom, W: its angular velocity; r: the most that a point of it that
+ * can come closer by a rotation is away from there; g: what gravity adds. Geoms without a dof keep
+ * their own margin. Such margins know nothing of the directions, and geoms that move together are
+ * near to each other: what they alone have brought into the list leaves it again unless
+ *
+ *     dist < (1 + SAP_OPEN_TIME) dt (2 (|W_2 - W_1| r - v_n) + g_1 + g_2)
+ *
+ * where v_n is the normal velocity of the two points, and r = 0 for spheres. This decides what is
+ * listed; what acts is for sap_gather_run().
  *
  * Threads share a model, so none of them may write to it: MuJoCo is handed a copy of struct mjModel
  * alone, whose margins lie elsewhere, in memory of the stack of mjData. */
@@ -17,8 +22,7 @@
 
 #include "sapwood/mujoco.h"
 
-/* The copy, to be used until the frame of the stack of mjData that was open in the call is freed.
- * It is read-only, and so is all that it shares with the model. */
-const void *sap_mujoco_with_margins(const sap_mujoco_world *world);
+/* MuJoCo's collision stage with such margins, for a state whose kinematics are known. */
+void sap_mujoco_find_contacts(const sap_mujoco_world *world);
 
 #endif

@@ -120,15 +120,51 @@ static int flag_at(const void *data, ptrdiff_t offset) {
   return ((const unsigned char *)data)[offset] != 0;
 }
 
-/* mj_step1 of a state that was checked, whose position stage finds what may close in the step. All
- * else is handed the model itself, as Python's callbacks know no copy of it. */
+/* how often MuJoCo had no room, for contacts and for rows */
+struct shortage {
+  int contacts, rows;
+};
+
+static struct shortage shortage_of(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  return (struct shortage){sap_int_at(world->data, a->data.contacts_full),
+                           sap_int_at(world->data, a->data.rows_full)};
+}
+
+static int is_short(const sap_mujoco_world *world, const struct shortage *before) {
+  const struct shortage now = shortage_of(world);
+  return now.contacts != before->contacts || now.rows != before->rows;
+}
+
+/* Contacts that may close in the step, and rows; where that is more than there is room for, those
+ * that the model lists. */
+static void find_contacts(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  char *d = world->data;
+  const struct shortage before = shortage_of(world);
+  sap_mujoco_find_contacts(world);
+  a->mj_makeConstraint(world->model, d);
+  if (is_short(world, &before)) {
+    memcpy(d + a->data.contacts_full, &before.contacts, sizeof before.contacts);
+    memcpy(d + a->data.rows_full, &before.rows, sizeof before.rows);
+    a->mj_collision(world->model, d);
+    a->mj_makeConstraint(world->model, d);
+  }
+}
+
+/* mj_step1 of a state that was checked, with a collision stage that finds what may close in the
+ * step. All else is handed the model itself, as Python's callbacks know no copy of it. */
 static void start_stages(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const void *m = world->model;
   void *d = world->data;
-  a->mj_markStack(d);
-  a->mj_fwdPosition(sap_mujoco_with_margins(world), d);
-  a->mj_freeStack(d);
+  /* mj_fwdPosition, whose first act is to forget the energy */
+  memset((char *)d + a->data.flg_energypos, 0, 1);
+  a->mj_fwdKinematics(m, d);
+  a->mj_makeM(m, d);
+  a->mj_factorM(m, d);
+  find_contacts(world);
+  a->mj_transmission(m, d);
   a->mj_sensorPos(m, d);
   const int energy = sap_int_at(m, a->model.enableflags) & ENERGY;
   if (!flag_at(d, a->data.flg_energypos)) {
@@ -156,15 +192,13 @@ static int start_step(sap_mujoco_world *world) {
   if (!check_state(world)) {
     return 0;
   }
-  const int contacts_full = sap_int_at(d, a->data.contacts_full);
-  const int rows_full = sap_int_at(d, a->data.rows_full);
+  const struct shortage before = shortage_of(world);
   if (world->stepper->settings.speculative && !*a->mjcb_contactfilter) {
     start_stages(world);
   } else {
     a->mj_step1(world->model, d);
   }
-  if (sap_int_at(d, a->data.contacts_full) != contacts_full ||
-      sap_int_at(d, a->data.rows_full) != rows_full) {
+  if (is_short(world, &before)) {
     sap_mujoco_fail(world, SAP_STEP_MEMORY, 0, -1);
     return 0;
   }

@@ -40,7 +40,9 @@ static struct {
   char stages[64]; /* first letters */
   int n_stages;
   const char *error, *warning; /* of the position stage, or of step1 */
-  int full;                    /* it finds no room */
+  int full, full_of_margins;   /* it finds no room, with its own margins or with others */
+  int found;                   /* contacts */
+  int finds_energy;            /* while it finds the values of sensors */
   const struct engine_model *model;
   double geom_margin[GEOMS], body_margin[BODIES], pair_margin[1]; /* that it found */
   int frames;                                                     /* of the stack that are open */
@@ -102,14 +104,18 @@ static void step1(const void *model, void *data) {
   find_contacts(data);
 }
 
-static void position(const void *model, void *data) {
+/* with margins in a copy of the model, or with the model itself */
+static void collision(const void *model, void *data) {
   const struct engine_model *m = model;
-  CHECK(m != engine.model && m->nv == NV && engine.frames == 1);
-  note('p');
+  struct engine_data *d = data;
+  CHECK(m->nv == NV && engine.frames == (m != engine.model));
+  note(m == engine.model ? 'n' : 'p');
   memcpy(engine.geom_margin, m->constant[AT_geom_margin], sizeof engine.geom_margin);
   memcpy(engine.body_margin, m->constant[AT_body_margin], sizeof engine.body_margin);
   memcpy(engine.pair_margin, m->constant[AT_pair_margin], sizeof engine.pair_margin);
-  find_contacts(data);
+  d->ncon = engine.found;
+  find_contacts(d);
+  d->contacts_full += engine.full_of_margins && m != engine.model;
 }
 
 #define STAGE(name, letter)                         \
@@ -118,12 +124,24 @@ static void position(const void *model, void *data) {
     CHECK(model == engine.model && !engine.frames); \
     note(letter);                                   \
   }
-STAGE(position_sensors, 'q')
+STAGE(kinematics, 'k')
+STAGE(make_mass, 'm')
+STAGE(factor_mass, 'f')
+STAGE(make_rows, 'r')
+STAGE(transmission, 't')
 STAGE(position_energy, 'E')
 STAGE(velocity_stage, 'v')
 STAGE(velocity_sensors, 'w')
 STAGE(velocity_energy, 'K')
 STAGE(control, 'c')
+
+/* sensors of energy find it */
+static void position_sensors(const void *model, void *data) {
+  struct engine_data *d = data;
+  CHECK(model == engine.model && !d->flg_energypos);
+  note('q');
+  d->flg_energypos = (unsigned char)engine.finds_energy;
+}
 
 static sap_mujoco_stage *control_callback, *filter_callback;
 
@@ -176,6 +194,7 @@ enum {
   MASS,
   CDOF,
   COM,
+  XPOS,
   SMOOTH,
   FREE,
   QDERIV,
@@ -223,7 +242,12 @@ static void set_state(const void *model, void *data, const double *state, int sp
 
 static sap_mujoco table(void) {
   sap_mujoco api = {.mj_step1 = step1,
-                    .mj_fwdPosition = position,
+                    .mj_fwdKinematics = kinematics,
+                    .mj_makeM = make_mass,
+                    .mj_factorM = factor_mass,
+                    .mj_collision = collision,
+                    .mj_makeConstraint = make_rows,
+                    .mj_transmission = transmission,
                     .mj_sensorPos = position_sensors,
                     .mj_energyPos = position_energy,
                     .mj_fwdVelocity = velocity_stage,
@@ -251,7 +275,7 @@ static sap_mujoco table(void) {
   SAP_MUJOCO_OPTIONS(OFFSET)
 #undef OFFSET
   api.model.size = (ptrdiff_t)sizeof(struct engine_model);
-  ptrdiff_t *const constants = &api.model.qpos0;
+  ptrdiff_t *const constants = &api.model.body_margin;
   for (int i = 0; i < MOST_CONSTANTS; ++i) {
     constants[i] =
         (ptrdiff_t)(offsetof(struct engine_model, constant) + (size_t)i * sizeof(void *));
@@ -283,10 +307,9 @@ struct setting {
   struct model m;
   struct list l;
   double qpos[NV], qacc[NV], force[NV], rows[3 * MOST], none[1];
-  double body_pos[3 * BODIES], body_margin[BODIES], jnt_pos[3 * NV], geom_pos[3 * GEOMS];
-  double geom_rbound[GEOMS], geom_margin[GEOMS], geom_gap[GEOMS], pair_margin[1];
-  int body_parentid[BODIES], body_jntnum[BODIES], body_jntadr[BODIES], jnt_type[NV];
-  int jnt_adr[NV], geom_type[GEOMS], pair_geom1[1], pair_geom2[1];
+  double body_margin[BODIES], geom_xpos[3 * GEOMS], geom_rbound[GEOMS], geom_margin[GEOMS];
+  double geom_gap[GEOMS], pair_margin[1], pair_gap[1];
+  int body_parentid[BODIES], geom_type[GEOMS], pair_geom1[1], pair_geom2[1];
   struct engine_model model;
   struct engine_data data;
   sap_mujoco api;
@@ -295,38 +318,18 @@ struct setting {
 
 /* joints and geoms of the model of model.h; q is 0 */
 static void make_constants(struct setting *s) {
-  static const int parents[BODIES] = {0, 0, 0, 2, 3, 0}, first[BODIES] = {-1, 0, 3, 4, -1, -1};
-  static const int joints[BODIES] = {0, 3, 1, 1, 0, 0}, slide = 2, hinge = 3, capsule = 3;
+  static const int parents[BODIES] = {0, 0, 0, 2, 3, 0}, capsule = 3;
   memcpy(s->body_parentid, parents, sizeof parents);
-  memcpy(s->body_jntadr, first, sizeof first);
-  memcpy(s->body_jntnum, joints, sizeof joints);
-  for (int i = 0; i < NV; ++i) {
-    s->jnt_type[i] = i < 3 ? slide : hinge;
-    s->jnt_adr[i] = i;
-  }
   for (int g = 0; g < GEOMS; ++g) {
     s->geom_type[g] = capsule;
     s->geom_rbound[g] = 0.1;
   }
   const void *const constants[N_CONSTANTS] = {
-      [AT_qpos0] = s->qpos,
-      [AT_body_pos] = s->body_pos,
-      [AT_body_margin] = s->body_margin,
-      [AT_jnt_pos] = s->jnt_pos,
-      [AT_geom_pos] = s->geom_pos,
-      [AT_geom_rbound] = s->geom_rbound,
-      [AT_geom_margin] = s->geom_margin,
-      [AT_geom_gap] = s->geom_gap,
-      [AT_pair_margin] = s->pair_margin,
-      [AT_body_parentid] = s->body_parentid,
-      [AT_body_jntnum] = s->body_jntnum,
-      [AT_body_jntadr] = s->body_jntadr,
-      [AT_jnt_type] = s->jnt_type,
-      [AT_jnt_qposadr] = s->jnt_adr,
-      [AT_jnt_dofadr] = s->jnt_adr,
-      [AT_geom_type] = s->geom_type,
-      [AT_pair_geom1] = s->pair_geom1,
-      [AT_pair_geom2] = s->pair_geom2,
+      [AT_body_margin] = s->body_margin,     [AT_geom_rbound] = s->geom_rbound,
+      [AT_geom_margin] = s->geom_margin,     [AT_geom_gap] = s->geom_gap,
+      [AT_pair_margin] = s->pair_margin,     [AT_pair_gap] = s->pair_gap,
+      [AT_body_parentid] = s->body_parentid, [AT_geom_type] = s->geom_type,
+      [AT_pair_geom1] = s->pair_geom1,       [AT_pair_geom2] = s->pair_geom2,
   };
   memcpy(s->model.constant, constants, sizeof constants);
 }
@@ -337,8 +340,8 @@ static void make(struct setting *s) {
   memset(&engine, 0, sizeof engine);
   make_model(&s->m, &seed);
   make_list(&s->l);
-  add_contact(&s->l, 0, 1, 3, 3, &seed);
-  add_contact(&s->l, 1, 4, 3, 3, &seed);
+  add_contact(&s->l, 0, 1, 3, 3, &seed)->dist = -0.001;
+  add_contact(&s->l, 1, 4, 3, 3, &seed)->dist = -0.002;
   s->model = (struct engine_model){.nq = NV,
                                    .nv = NV,
                                    .nbody = BODIES,
@@ -351,13 +354,13 @@ static void make(struct setting *s) {
                                    .cone = ELLIPTIC,
                                    .disableflags = EULER_AND_ISLANDS};
   void *const arrays[N_USED] = {
-      s->qpos, s->m.qvel, s->none,          s->none,          s->none,          s->none,
-      s->m.M,  s->m.cdof, s->m.subtree_com, s->m.qfrc_smooth, s->m.qacc_smooth, s->m.qDeriv,
-      s->qacc, s->force,  s->none,          s->l.contacts,    s->rows};
+      s->qpos,     s->m.qvel, s->none,          s->none,      s->none,          s->none,
+      s->m.M,      s->m.cdof, s->m.subtree_com, s->geom_xpos, s->m.qfrc_smooth, s->m.qacc_smooth,
+      s->m.qDeriv, s->qacc,   s->force,         s->none,      s->l.contacts,    s->rows};
   memcpy(s->data.array, arrays, sizeof arrays);
   make_constants(s);
   engine.model = &s->model;
-  s->data.ncon = s->l.list.count;
+  s->data.ncon = engine.found = s->l.list.count;
   s->data.nefc = s->l.list.n_rows;
   s->data.flg_rnepost = 1;
   s->api = table();
@@ -398,7 +401,7 @@ static void a_step_is_that_of_the_stepper(void) {
   make(&s);
   open_world(&s, &world);
   REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
-  CHECK_STRING(engine.stages, "pqvwuase");
+  CHECK_STRING(engine.stages, "kmfprtqvwuase");
   CHECK(memcmp(s.qacc, qacc, sizeof qacc) == 0 && memcmp(s.force, force, sizeof force) == 0);
   CHECK(memcmp(s.rows, rows, sizeof rows) == 0);
   CHECK_EQUAL(world.record.contacts, 2);
@@ -415,11 +418,11 @@ static void stages_are_those_of_step1(void) {
   static const struct {
     int enable, disable, found, control;
     const char *stages;
-  } cases[] = {{0, 0, 0, 0, "pqvwuase"},
-               {2, 0, 0, 0, "pqEvwKuase"},
-               {2, 0, 1, 0, "pqvwuase"},
-               {0, 0, 0, 1, "pqvwcuase"},
-               {0, 1 << 11, 0, 1, "pqvwuase"}};
+  } cases[] = {{0, 0, 0, 0, "kmfprtqvwuase"},
+               {2, 0, 0, 0, "kmfprtqEvwKuase"},
+               {2, 0, 1, 0, "kmfprtqvwuase"},
+               {0, 0, 0, 1, "kmfprtqvwcuase"},
+               {0, 1 << 11, 0, 1, "kmfprtqvwuase"}};
   for (int i = 0; i < 5; ++i) {
     struct setting s;
     sap_mujoco_world world;
@@ -427,7 +430,9 @@ static void stages_are_those_of_step1(void) {
     s.model.enableflags = cases[i].enable;
     s.model.disableflags |= cases[i].disable;
     open_world(&s, &world);
-    s.data.flg_energypos = s.data.flg_energyvel = (unsigned char)cases[i].found;
+    engine.finds_energy = cases[i].found;
+    s.data.flg_energypos = 1;
+    s.data.flg_energyvel = (unsigned char)cases[i].found;
     s.data.energy[0] = s.data.energy[1] = 1;
     control_callback = cases[i].control ? control : NULL;
     REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
@@ -496,10 +501,7 @@ static void margins_hold_what_geoms_travel(void) {
   open_world(&s, &world);
   const double v[NV] = {3, 4, -12, -2, 5};
   memcpy(s.m.qvel, v, sizeof v);
-  s.body_pos[3 * 3] = 0.5;  /* from body 2 to body 3 */
-  s.body_pos[3 * 4] = 0.25; /* on to body 4 */
-  s.jnt_pos[3 * 4] = -0.1;  /* of the second hinge, which moves body 3 by 0.2 m at most */
-  s.geom_pos[3 * 4] = 0.3;
+  s.geom_xpos[3 * 4] = 0.3;
   s.geom_type[1] = 2;      /* a sphere */
   s.geom_margin[2] = 7.0;  /* as it is the more */
   s.geom_margin[3] = -0.1; /* on purpose */
@@ -508,10 +510,13 @@ static void margins_hold_what_geoms_travel(void) {
   s.pair_margin[0] = 0.01;
   s.pair_geom1[0] = 1;
   s.pair_geom2[0] = 4;
+  double of_four[3];
+  velocity(&s.m, 4, s.geom_xpos + 3 * 4, of_four);
+  const double speed =
+      sqrt(of_four[0] * of_four[0] + of_four[1] * of_four[1] + of_four[2] * of_four[2]);
   REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
 
-  const double body3 = 2 * (0.5 + 0.2) + 5 * 0.2, body4 = body3 + 7 * 0.25;
-  const double one = time * (3 + 4 + 12 + fall), four = time * (body4 + 7 * (0.3 + 0.1) + fall);
+  const double one = time * (13 + fall), four = time * (speed + 3 * 0.1 + fall);
   const double expected[GEOMS] = {0, one, 7.0, -0.1, four, 0};
   for (int g = 0; g < GEOMS; ++g) {
     CHECK_CLOSE(engine.geom_margin[g], expected[g], 1e-14);
@@ -529,15 +534,46 @@ static void margins_hold_what_geoms_travel(void) {
   s.m.qvel[1] = 0.01 * fall;
   REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
   CHECK_CLOSE(engine.geom_margin[1], time * (0.01 + 0.1 + 0.04) * fall, 1e-14);
+  sap_stepper_destroy(s.stepper);
+}
 
-  /* a slide that is far from its reference, and a hinge that carries the body with it */
-  s.jnt_type[1] = 3;
-  s.qpos[1] = 0.0;
-  memcpy(s.m.qvel, v, sizeof v);
-  const double zero[NV] = {-0.4, 0, 0, 0, 0};
-  s.model.constant[AT_qpos0] = zero;
+/* a sphere that moves along the normal of its only contact, at 1 m/s */
+static void what_cannot_close_leaves_the_list(void) {
+  static const struct {
+    double speed, dist, margin;
+    int kept;
+  } cases[] = {{-1, 0.0125 * 2.04, 0, 1}, {-1, 0.0125 * 2.06, 0, 0}, {1, 0.0125 * 0.04, 0, 1},
+               {1, 0.0125 * 0.06, 0, 0},  {1, 0.01, 0.02, 1},        {1, -0.01, 0, 1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct setting s;
+    sap_mujoco_world world;
+    make(&s);
+    open_world(&s, &world);
+    s.geom_type[1] = 2;
+    s.geom_margin[1] = cases[i].margin;
+    struct engine_contact *contact = s.l.contacts;
+    contact->dist = cases[i].dist;
+    for (int j = 0; j < 3; ++j) {
+      s.m.qvel[j] = cases[i].speed * contact->frame[j];
+    }
+    CHECK_EQUAL(sap_mujoco_start(&world), SAP_STEP_TAKEN);
+    CHECK_EQUAL(s.data.ncon, 1 + cases[i].kept);
+    CHECK_EQUAL(s.l.contacts[s.data.ncon - 1].geom[1], 4);
+    sap_stepper_destroy(s.stepper);
+  }
+}
+
+/* what is looked for ahead needs more room than the model's own contacts */
+static void without_room_margins_are_the_models(void) {
+  struct setting s;
+  sap_mujoco_world world;
+  make(&s);
+  open_world(&s, &world);
+  engine.full_of_margins = 1;
   REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
-  CHECK_CLOSE(engine.geom_margin[1], time * (3 + 12 + 4 * 0.4 + fall), 1e-14);
+  CHECK_STRING(engine.stages, "kmfprnrtqvwuase");
+  CHECK_EQUAL(s.data.contacts_full, 0);
+  CHECK_EQUAL(world.record.contacts, 2);
   sap_stepper_destroy(s.stepper);
 }
 
@@ -589,7 +625,7 @@ static void failures_leave_the_state(void) {
   CHECK_STRING(sap_step_failure_name(world.failure), "state");
   s.m.qvel[2] = 0;
   CHECK_EQUAL(sap_mujoco_step(&world), SAP_STEP_TAKEN);
-  CHECK_STRING(engine.stages + engine.n_stages - 8, "pqvwuase");
+  CHECK_STRING(engine.stages + engine.n_stages - 13, "kmfprtqvwuase");
   sap_stepper_destroy(s.stepper);
 }
 
@@ -716,6 +752,8 @@ int main(int argc, char **argv) {
       CHECK_TEST(smooth_forces_of_implicit_integrators),
       CHECK_TEST(margins_stay_where_they_are_not_asked_for),
       CHECK_TEST(margins_hold_what_geoms_travel),
+      CHECK_TEST(what_cannot_close_leaves_the_list),
+      CHECK_TEST(without_room_margins_are_the_models),
       CHECK_TEST(failures_leave_the_state),
       CHECK_TEST(wrong_models_are_refused),
       CHECK_TEST(a_run_is_its_steps),

@@ -251,12 +251,11 @@ def test_bodies_that_slide_past_each_other_do_not_notice():
     )
     stepper, data = Stepper(model), mujoco.MjData(model)
     data.qvel[0] = 5.0
-    before, listed = data.qvel.copy(), 0
+    before = data.qvel.copy()
     for _ in range(20):
         stepper.step(data)
-        listed = max(listed, data.ncon)
+        assert data.ncon == 0
         np.testing.assert_allclose(data.qvel, before, rtol=0, atol=1e-12)
-    assert listed >= 8
 
 
 @pytest.mark.parametrize(("dt", "speed"), [(0.002, 4.4), (0.01, 1.0), (0.01, 4.4)])
@@ -275,11 +274,7 @@ def test_a_sphere_that_passes_an_edge(dt, speed):
         )
         stepper, data = Stepper(model), mujoco.MjData(model)
         data.qvel[2] = -speed
-        listed = []
-        stepper.run(
-            data, round(0.6 / (speed * dt)), lambda data, listed=listed: listed.append(data.ncon)
-        )
-        assert max(listed) == 1
+        stepper.run(data, round(0.6 / (speed * dt)))
         assert data.qvel.tolist() == [0, 0, -speed, 0, 0, 0]
 
 

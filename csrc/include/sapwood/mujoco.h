@@ -7,10 +7,10 @@
  * mjd_smooth_vel finds the derivative of the smooth forces where the forest has its pattern, which
  * it has for the integrators implicit and implicitfast. mj_Euler integrates qacc as they do.
  *
- * Where the stepper is speculative the stages of mj_step1 are called one by one, and mj_fwdPosition
+ * Where the stepper is speculative the stages of mj_step1 are called one by one, and mj_collision
  * finds what may close within the step: it is handed a copy of struct mjModel, in the stack of
  * mjData, with other margins. A filter of contacts, which would see that copy, is handed the model,
- * and margins stay as they are.
+ * and margins stay as they are; so they do where the contacts found are more than mjData has room for.
  *
  * The library links no MuJoCo and reads no header of it: it calls the functions and reads the
  * fields that a table names, so that one build serves every version whose fields have these names
@@ -34,7 +34,12 @@ extern "C" {
 
 #define SAP_MUJOCO_FUNCTIONS(X)  \
   X(mj_step1)                    \
-  X(mj_fwdPosition)              \
+  X(mj_fwdKinematics)            \
+  X(mj_makeM)                    \
+  X(mj_factorM)                  \
+  X(mj_collision)                \
+  X(mj_makeConstraint)           \
+  X(mj_transmission)             \
   X(mj_sensorPos)                \
   X(mj_energyPos)                \
   X(mj_fwdVelocity)              \
@@ -81,21 +86,13 @@ extern "C" {
 
 /* pointers in mjModel to arrays of double, and of int */
 #define SAP_MUJOCO_CONSTANTS(X) \
-  X(qpos0)                      \
-  X(body_pos)                   \
   X(body_margin)                \
-  X(jnt_pos)                    \
-  X(geom_pos)                   \
   X(geom_rbound)                \
   X(geom_margin)                \
   X(geom_gap)                   \
   X(pair_margin)                \
+  X(pair_gap)                   \
   X(body_parentid)              \
-  X(body_jntnum)                \
-  X(body_jntadr)                \
-  X(jnt_type)                   \
-  X(jnt_qposadr)                \
-  X(jnt_dofadr)                 \
   X(geom_type)                  \
   X(pair_geom1)                 \
   X(pair_geom2)
@@ -139,6 +136,7 @@ extern "C" {
   X(M)                       \
   X(cdof)                    \
   X(subtree_com)             \
+  X(geom_xpos)               \
   X(qfrc_smooth)             \
   X(qacc_smooth)             \
   X(qDeriv)                  \
@@ -186,7 +184,9 @@ typedef void sap_mujoco_log(const void *message);
 /* Functions of the engine and offsets of its fields in bytes. */
 typedef struct sap_mujoco {
   sap_mujoco_stage *mj_step1, *mj_fwdActuation, *mj_fwdAcceleration, *mj_sensorAcc, *mj_Euler;
-  sap_mujoco_stage *mj_fwdPosition, *mj_sensorPos, *mj_energyPos; /* of mj_step1, and those below */
+  /* of mj_step1, and those below */
+  sap_mujoco_stage *mj_fwdKinematics, *mj_makeM, *mj_factorM, *mj_collision, *mj_makeConstraint;
+  sap_mujoco_stage *mj_transmission, *mj_sensorPos, *mj_energyPos;
   sap_mujoco_stage *mj_fwdVelocity, *mj_sensorVel, *mj_energyVel;
   sap_mujoco_stage *const *mjcb_control, *const *mjcb_contactfilter;
   int (*mj_isSparse)(const void *model);

@@ -21,9 +21,10 @@ from sapwood import _core
 _FUNCTIONS = (
     "mj_step1", "mj_fwdActuation", "mj_fwdAcceleration", "mj_sensorAcc", "mj_Euler", "mj_isSparse",
     "mj_stateSize", "mj_getState", "mj_setState", "mju_error", "_mjPRIVATE_setTlsLogHandler",
-    "_mjPRIVATE_getGlobalLogHandler", "mj_fwdPosition", "mj_sensorPos", "mj_energyPos",
-    "mj_fwdVelocity", "mj_sensorVel", "mj_energyVel", "mj_markStack", "mj_freeStack",
-    "mj_stackAllocByte", "mjd_smooth_vel",
+    "_mjPRIVATE_getGlobalLogHandler", "mj_fwdKinematics", "mj_makeM", "mj_factorM", "mj_collision",
+    "mj_makeConstraint", "mj_transmission", "mj_sensorPos", "mj_energyPos", "mj_fwdVelocity",
+    "mj_sensorVel", "mj_energyVel", "mj_markStack", "mj_freeStack", "mj_stackAllocByte",
+    "mjd_smooth_vel",
 )  # fmt: skip
 _CALLBACKS = ("mjcb_control", "mjcb_contactfilter")
 
@@ -34,10 +35,9 @@ _MODEL_SIZES = (
 )  # fmt: skip
 # what margins follow from
 _MODEL_ARRAYS = {
-    **dict.fromkeys(("qpos0", "body_pos", "body_margin", "jnt_pos", "geom_pos", "geom_rbound",
-                     "geom_margin", "geom_gap", "pair_margin"), "mjtNum *"),
-    **dict.fromkeys(("body_parentid", "body_jntnum", "body_jntadr", "jnt_type", "jnt_qposadr",
-                     "jnt_dofadr", "geom_type", "pair_geom1", "pair_geom2"), "int *"),
+    **dict.fromkeys(("body_margin", "geom_rbound", "geom_margin", "geom_gap", "pair_margin",
+                     "pair_gap"), "mjtNum *"),
+    **dict.fromkeys(("body_parentid", "geom_type", "pair_geom1", "pair_geom2"), "int *"),
 }  # fmt: skip
 _OPTIONS = {"timestep": "mjtNum", "integrator": "int", "cone": "int", "disableflags": "int",
             "enableflags": "int", "disableactuator": "int"}  # fmt: skip
@@ -46,7 +46,8 @@ _DATA_NUMBERS = {"time": "mjtNum", "pstack": "size_t", "pbase": "size_t", "ncon"
                  "flg_rnepost": "mjtBool"}  # fmt: skip
 _DATA_ARRAYS = (
     "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "M", "cdof", "subtree_com",
-    "qfrc_smooth", "qacc_smooth", "qDeriv", "qacc", "qfrc_constraint", "efc_force", "sensordata",
+    "geom_xpos", "qfrc_smooth", "qacc_smooth", "qDeriv", "qacc", "qfrc_constraint", "efc_force",
+    "sensordata",
 )  # fmt: skip
 # what constrained elements are gathered from; qfrc_smooth among them
 _ELEMENT_ARRAYS = {

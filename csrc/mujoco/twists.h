@@ -1,0 +1,21 @@
+/* Velocities of bodies, once the kinematics of a state are known:
+ *
+ *     v(p) = V + W x (p - c)       V, W: sums of cdof times qvel up the tree; c: subtree_com of its root
+ */
+#ifndef SAPWOOD_MUJOCO_TWISTS_H
+#define SAPWOOD_MUJOCO_TWISTS_H
+
+#include "sapwood/mujoco.h"
+
+struct sap_twist {
+  double angular[3], linear[3]; /* rad/s; m/s of the point of the body that is at its c */
+};
+
+/* twist (n_bodies) */
+void sap_mujoco_twists(const sap_mujoco_world *world, struct sap_twist *twist);
+
+/* v, of the point p of a body */
+void sap_mujoco_point_velocity(const sap_mujoco_world *world, const struct sap_twist *twist,
+                               int32_t body, const double *p, double *v);
+
+#endif
