@@ -57,3 +57,22 @@ void sap_stepper_contacts(const sap_stepper *stepper, sap_contact_record *record
     add_torques(gather, records);
   }
 }
+
+void sap_stepper_body_forces(const sap_stepper *stepper, double *force) {
+  const struct sap_gather *gather = &stepper->gather;
+  const sap_forest *forest = &stepper->forest;
+  const int32_t n = stepper->solved ? gather->problem.n_contacts : 0;
+  memset(force, 0, 3 * sizeof *force * (size_t)forest->n_bodies);
+  for (int32_t c = 0; c < n; ++c) {
+    const double *gamma = gather->gamma + 3 * (int64_t)c, *frame = gather->frame + 9 * (int64_t)c;
+    const int32_t *geom = gather->contacts[c].geom;
+    double *on_first = force + 3 * (int64_t)forest->geom_bodyid[geom[0]];
+    double *on_second = force + 3 * (int64_t)forest->geom_bodyid[geom[1]];
+    for (int j = 0; j < 3; ++j) {
+      const double along =
+          (gamma[0] * frame[j] + gamma[1] * frame[3 + j] + gamma[2] * frame[6 + j]) / gather->dt;
+      on_first[j] -= along;
+      on_second[j] += along;
+    }
+  }
+}

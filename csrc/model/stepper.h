@@ -32,6 +32,9 @@ static inline int sap_has_velocity(sap_outcome outcome) {
 /* what there is to tell of a step that was taken, but for its times */
 sap_step_record sap_stepper_record(const sap_stepper *stepper);
 
+/* sums of the forces of all contacts on each body (n_bodies, 3), N, in the world */
+void sap_stepper_body_forces(const sap_stepper *stepper, double *force);
+
 /* a solution that was found elsewhere: v (nv), gamma (n_contacts, 3), group_gamma (n_rows) and
  * spin_gamma (n_spins, 3) */
 struct sap_found {

@@ -8,6 +8,7 @@
 #include "mujoco/fields.h"
 #include "mujoco/guard.h"
 #include "mujoco/margins.h"
+#include "mujoco/recording.h"
 #include "mujoco/world.h"
 
 /* 1 when every entry is a number within the limit; without a branch per entry */
@@ -102,10 +103,14 @@ static int take_contact_part(sap_mujoco_world *world) {
   check_memory(world);
   world->error = (sap_error){0};
   world->status = sap_stepper_solve(world->stepper, &arrays, &world->error);
-  if (world->stepper->took) {
-    world->record = sap_stepper_record(world->stepper);
-  } else {
+  if (!world->stepper->took) {
     explain(world);
+  } else {
+    world->record = sap_stepper_record(world->stepper);
+    if (world->recording && !sap_recording_note(world->recording, world)) {
+      world->status = SAP_OUT_OF_MEMORY;
+      sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
+    }
   }
   if (hooks->unlock) {
     hooks->unlock(hooks->context);
@@ -283,6 +288,9 @@ int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *
     missed += world->record.status != SAP_CONVERGED;
     if (records) {
       records[taken] = world->record;
+    }
+    if (world->recording) {
+      sap_recording_keep(world->recording, world);
     }
     ++taken;
     stopped = taken < steps && hooks->stop && hooks->stop(hooks->context, world->started);

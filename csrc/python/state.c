@@ -18,6 +18,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->solver_type);
   Py_VISIT(state->model_stepper_type);
   Py_VISIT(state->memory_type);
+  Py_VISIT(state->contact_log_type);
   Py_VISIT(state->iteration_dtype);
   Py_VISIT(state->contact_dtype);
   Py_VISIT(state->values_type);
@@ -35,6 +36,7 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->solver_type);
   Py_CLEAR(state->model_stepper_type);
   Py_CLEAR(state->memory_type);
+  Py_CLEAR(state->contact_log_type);
   Py_CLEAR(state->iteration_dtype);
   Py_CLEAR(state->contact_dtype);
   Py_CLEAR(state->values_type);

@@ -23,6 +23,7 @@ typedef struct sapwood_state {
   PyTypeObject *solver_type;                /* _core.Solver, solver.c */
   PyTypeObject *model_stepper_type;         /* _core.ModelStepper, stepper.c */
   PyTypeObject *memory_type;                /* _core.FrictionMemory, memory.c */
+  PyTypeObject *contact_log_type;           /* _core.ContactLog, recording.c */
   PyArray_Descr *iteration_dtype;           /* the layout of sap_iteration */
   PyArray_Descr *contact_dtype;             /* the layout of sap_contact_record */
   PyTypeObject *values_type;                /* _core.SolutionValues, solution.c */

@@ -32,6 +32,7 @@ class _Work(TypedDict):
 CONTACT_RECORD: np.dtype[np.void]
 ELEMENT_ARRAYS: tuple[str, ...]
 FAULTS: tuple[str, ...]
+RECORDED: tuple[str, ...]
 STEP_RECORD: np.dtype[np.void]
 
 def as_float64(
@@ -298,6 +299,7 @@ class ModelStepper:
         records: NDArray[np.void] | None,
         signals: bool,
         memory: FrictionMemory | None = None,
+        recording: dict[str, Any] | None = None,
         /,
     ) -> _Ended: ...
     def rollout(
@@ -328,6 +330,12 @@ class ModelStepper:
     def groups(self) -> dict[str, NDArray[Any]]: ...
     def contacts(self) -> NDArray[np.void]: ...
     def result(self) -> Solution | None: ...
+
+@final
+class ContactLog:
+    def __new__(cls) -> Self: ...
+    def append(self, contacts: NDArray[np.void], /) -> None: ...
+    def array(self) -> NDArray[np.void]: ...
 
 @final
 class FrictionMemory:

@@ -18,10 +18,12 @@ from leaks import leaks_of
 from sapwood import SapSettings, _core, scenes
 from sapwood.mujoco import Rollout, StepError, Stepper, rollout
 from sapwood.mujoco import engine as mujoco_engine
+from sapwood.mujoco.recording import NAMES
 
 MODEL = scenes.clutter(4, seed=1).compile()
 DATA = mujoco.MjData(MODEL)
 STEPPER = Stepper(MODEL)
+MIDPOINT = Stepper(MODEL, scheme="midpoint")
 SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS
 START = np.empty(mujoco.mj_stateSize(MODEL, SPEC))
 mujoco.mj_getState(MODEL, DATA, START, SPEC)
@@ -93,6 +95,18 @@ def step() -> None:
     STEPPER.run(mujoco.MjData(MODEL), 1)
 
 
+def record() -> None:
+    """Runs that record everything, to their end and not."""
+    result = STEPPER.run(DATA, 5, record=NAMES)
+    assert len(result.contacts_of(4)) == result.contacts[4]
+    fails(Stop, STEPPER.run, DATA, 3, stop, record=NAMES)
+    fails(ValueError, STEPPER.run, DATA, 3, record=["nothing"])
+    fails(TypeError, _core.ContactLog().append, None)
+    MIDPOINT.run(DATA, 2, record=NAMES)
+    str(STEPPER.contacts)
+    STEPPER.contacts.to_dict()
+
+
 def step_held() -> None:
     """A model that is constrained beside contacts, with all results."""
     HELD_STEPPER.run(HELD_DATA, 3)
@@ -162,7 +176,7 @@ def main() -> int:
     """Run all scenarios."""
     warnings.simplefilter("ignore")
     scenarios = [construct, bind, step, step_wrongly, roll_out, roll_out_wrongly]
-    scenarios += [step_held, step_held_wrongly]
+    scenarios += [step_held, step_held_wrongly, record]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # MuJoCo leaves a log file
         found = [line for scenario in scenarios for line in leaks_of(scenario)]

@@ -274,7 +274,8 @@ typedef struct sap_mujoco_world {
   int64_t nsensordata;
   sap_mujoco_options options; /* that were accepted */
   int options_known;
-  double started; /* end of the step before, by a steady clock, s */
+  struct sap_recording *recording; /* of a run, see csrc/mujoco/recording.h; NULL: of none */
+  double started;                  /* end of the step before, by a steady clock, s */
 
   /* of the last step */
   sap_step_record record;

@@ -3,6 +3,7 @@
 
 #include "mujoco/world.h"
 #include "python/stepper/engine.h"
+#include "python/stepper/recording.h"
 #include "python/stepper/world.h"
 
 const char sapwood_stepper_accept_options_doc[] =
@@ -64,16 +65,20 @@ PyObject *sapwood_stepper_find_slopes(PyObject *object, PyObject *args) {
 }
 
 const char sapwood_stepper_run_doc[] =
-    "run($self, api, model, data, steps, records, signals, memory=None, /)\n--\n\n"
+    "run($self, api, model, data, steps, records, signals, memory=None, recording=None, /)\n--\n\n"
     "Take steps of `data`. Returns the number of steps taken, how many of them did not converge,\n"
     "and why the next one could not be taken: None, an exception, or a tuple (kind, array,\n"
     "index, message). records: array of STEP_RECORD with room for all steps, or None; signals:\n"
     "whether to let signals in between steps, which only the main thread can; memory: as `solve`\n"
-    "has it, for these data alone.";
+    "has it, for these data alone. recording: dict of what else to tell of each step, arrays\n"
+    "(steps, length) of `RECORDED`, `force` (steps, 3 nbody), `state` with an int `state_spec`, "
+    "and\n"
+    "a ContactLog `contacts`.";
 
 PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-  if (n_args != 6 && n_args != 7) {
-    PyErr_SetString(PyExc_TypeError, "takes api, model, data, steps, records, signals and memory");
+  if (n_args < 6 || n_args > 8) {
+    PyErr_SetString(PyExc_TypeError,
+                    "takes api, model, data, steps, records, signals, memory and recording");
     return NULL;
   }
   const Py_ssize_t steps = PyLong_AsSsize_t(args[3]);
@@ -90,9 +95,11 @@ PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t 
   sap_step_record *records = NULL;
   sap_mujoco_world world;
   sapwood_watch watch;
+  struct sap_recording recording;
   if ((args[4] != Py_None && (records = sapwood_take_records(args[4], steps)) == NULL) ||
       sapwood_world_open(&world, &watch, (sapwood_stepper *)self, args[0], args[1], args[2],
-                         n_args == 7 ? args[6] : Py_None, signals) < 0) {
+                         n_args > 6 ? args[6] : Py_None, signals) < 0 ||
+      (n_args > 7 && sapwood_recording_open(&recording, &world, watch.state, args[7], steps) < 0)) {
     return NULL;
   }
   int64_t taken, unconverged;

@@ -21,6 +21,7 @@
 #include "python/stepper/engine.h"
 #include "python/stepper/memory.h"
 #include "python/stepper/ready.h"
+#include "python/stepper/recording.h"
 #include "python/stepper/results.h"
 #include "python/stepper/rollout.h"
 #include "python/stepper/run.h"
@@ -275,7 +276,7 @@ int sapwood_add_stepper(PyObject *module) {
       PyModule_AddType(module, state->model_stepper_type) < 0 ||
       PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
       sapwood_add_contact_record(module) < 0 || sapwood_add_elements(module) < 0 ||
-      sapwood_add_memory(module) < 0) {
+      sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0) {
     return -1;
   }
   return add_faults(module);

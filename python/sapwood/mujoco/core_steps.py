@@ -16,6 +16,7 @@ from sapwood.mujoco.friction import FrictionMemories
 from sapwood.mujoco.groups import constraint_groups
 from sapwood.mujoco.names import model_name
 from sapwood.mujoco.parameters import StepParameters
+from sapwood.mujoco.recording import Recording
 from sapwood.mujoco.results import UNCONVERGED, Counts, StepError
 from sapwood.mujoco.steps import Ended, StagedSteps
 from sapwood.problem.contact_problem import ContactProblem
@@ -144,17 +145,26 @@ class EngineSteps(CoreSteps):
             raise StepError(failure_text(failure, self._model, data), data.time)
 
     def run(
-        self, bound: Bound, steps: int, records: NDArray[np.void] | None, *, signals: bool
+        self,
+        bound: Bound,
+        steps: int,
+        records: NDArray[np.void] | None,
+        *,
+        signals: bool,
+        recording: Recording | None = None,
     ) -> Ended:
         """Take some steps without the GIL; see :class:`Steps`."""
         data, model, taken, unconverged = bound.data, self._model, 0, 0
         memory = self._memories.of(data)
         while True:
             rest = None if records is None else records[taken:]
+            room = None if recording is None else recording.room(steps - taken)
             n, n_unconverged, failure = self._core.run(
-                self._engine, model, data, steps - taken, rest, signals, memory
+                self._engine, model, data, steps - taken, rest, signals, memory, room
             )
             taken += n
+            if recording is not None:
+                recording.taken += n
             unconverged += n_unconverged
             if not isinstance(failure, tuple):
                 return taken, unconverged, failure

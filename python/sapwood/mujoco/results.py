@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.mujoco.contacts import StepContacts
+from sapwood.mujoco.recording import Recording
 from sapwood.solution import Status
 
 _Float = NDArray[np.float64]
@@ -87,15 +90,19 @@ class StepConstraints:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RunResult:
-    """How the steps of a run went, one entry per step.
+    """How the steps of a run went, one entry per step, and what was recorded of them.
 
     Attributes
     ----------
     records : structured ndarray (steps,)
-        All of the columns below; also for ``numpy.save`` or a data frame.
+        How the steps went, in columns; also for ``numpy.save`` or a data frame.
+    recording : Recording or None
+        What ``record`` of :meth:`Stepper.run` asked for, in properties of the same names here.
+        Those that it did not ask for raise AttributeError.
     """
 
     records: NDArray[np.void]
+    recording: Recording | None = None
 
     @property
     def steps(self) -> int:
@@ -171,6 +178,104 @@ class RunResult:
     def converged(self) -> bool:
         """Whether every step met the tolerance of the solver."""
         return bool(np.all(self.status == Status.converged))
+
+    # ---- what was recorded ----------------------------------------------------------------------
+
+    def _asked_for(self, name: str) -> Recording:
+        """The recording that has this."""
+        if self.recording is None or name not in self.recording:
+            raise AttributeError(f"{name} was not recorded: run(..., record=[{name!r}]) does it")
+        return self.recording
+
+    def _array(self, name: str) -> _Float:
+        return self._asked_for(name).array(name)[: self.steps]
+
+    @property
+    def qpos(self) -> _Float:
+        """Positions after each step (steps, nq)."""
+        return self._array("qpos")
+
+    @property
+    def qvel(self) -> _Float:
+        """Velocities after each step (steps, nv)."""
+        return self._array("qvel")
+
+    @property
+    def act(self) -> _Float:
+        """Activations of actuators after each step (steps, na)."""
+        return self._array("act")
+
+    @property
+    def qacc(self) -> _Float:
+        """Mean acceleration over each step (steps, nv)."""
+        return self._array("qacc")
+
+    @property
+    def ctrl(self) -> _Float:
+        """Controls of each step (steps, nu)."""
+        return self._array("ctrl")
+
+    @property
+    def actuator_force(self) -> _Float:
+        """Forces of actuators in each step, in their own coordinates (steps, nu)."""
+        return self._array("actuator_force")
+
+    @property
+    def qfrc_constraint(self) -> _Float:
+        """Generalized forces of contacts and other constraints in each step (steps, nv)."""
+        return self._array("qfrc_constraint")
+
+    @property
+    def sensordata(self) -> _Float:
+        """Sensors after each step, as ``data.sensordata`` (steps, nsensordata)."""
+        return self._array("sensordata")
+
+    @property
+    def state(self) -> _Float:
+        """State after each step (steps, nstate), for ``mj_setState``: ``mjSTATE_FULLPHYSICS``."""
+        return self._array("state")
+
+    @property
+    def force(self) -> _Float:
+        """Sum of the contact forces on each body (steps, nbody, 3), N, in the world."""
+        return self._array("force")
+
+    @property
+    def contact_offsets(self) -> NDArray[np.int64]:
+        """Where the contacts of each step begin among all of them, and the end (steps + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.contacts, dtype=np.int64)])
+
+    @property
+    def all_contacts(self) -> StepContacts:
+        """The contacts of all steps, one after the other."""
+        last = int(self.contacts.sum(dtype=np.int64))
+        return self._asked_for("contacts").contacts(0, last)
+
+    def contacts_of(self, step: int) -> StepContacts:
+        """The contacts of one step.
+
+        Parameters
+        ----------
+        step : int
+            Position in the run, from 0; negative ones count from its end.
+
+        Returns
+        -------
+        StepContacts
+            As ``stepper.contacts`` after that step.
+
+        Raises
+        ------
+        IndexError
+            Where the run has no such step.
+        """
+        recording, i = self._asked_for("contacts"), operator.index(step)
+        if not -self.steps <= i < self.steps:
+            raise IndexError(f"step = {i}: the run has {self.steps} steps")
+        first, last = self.contact_offsets[[i % self.steps, i % self.steps + 1]].tolist()
+        return recording.contacts(first, last)
+
+    # ---- as text --------------------------------------------------------------------------------
 
     def _ends(self) -> str:
         """How many steps ended in which way."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.checks import integer
@@ -21,6 +22,7 @@ from sapwood.mujoco.last_step import LastStep
 from sapwood.mujoco.names import model_name
 from sapwood.mujoco.notices import Notices
 from sapwood.mujoco.parameters import SYMPLECTIC_EULER, StepParameters
+from sapwood.mujoco.recording import Recording, check_names
 from sapwood.mujoco.results import UNCONVERGED, RunResult, StepError
 from sapwood.mujoco.steps import Steps
 from sapwood.mujoco.support import NotSupported, check_version
@@ -266,6 +268,7 @@ class Stepper(LastStep):
         steps: int,
         callback: Callable[[mujoco.MjData], object] | None = None,
         every: int = 1,
+        record: Collection[str] = (),
     ) -> RunResult:
         """Take many steps, with the loop in C: the same bits as that many calls of :meth:`step`.
 
@@ -288,6 +291,13 @@ class Stepper(LastStep):
             (controls, applied forces) and use this stepper; it ends the run by returning True.
         every : int
             Steps from one call of ``callback`` to the next.
+        record : collection of str
+            What to keep of each step, in arrays of the result with the same names: "qpos", "qvel",
+            "act", "qacc", "ctrl", "actuator_force", "qfrc_constraint" and "sensordata" as they are
+            in ``data`` after the step; "state", that of ``mj_getState`` with
+            ``mjSTATE_FULLPHYSICS``; "force", the sum of the contact forces on each body; and
+            "contacts", all that :attr:`contacts` tells, one by one, see
+            :meth:`RunResult.contacts_of`.
 
         Returns
         -------
@@ -320,25 +330,49 @@ class Stepper(LastStep):
         >>> result = stepper.run(data, 100, lambda data: heights.append(data.qpos[2]), every=10)
         >>> len(heights)
         10
+        >>> result = stepper.run(data, 50, record=("qpos", "contacts"))
+        >>> result.qpos.shape, len(result.contacts_of(-1)) == result.contacts[-1]
+        ((50, 28), True)
         """
         self._last_run = None
         steps, every = integer(steps, "steps", 0), integer(every, "every", 1)
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, not {type(callback).__name__}")
-        signals = threading.current_thread() is threading.main_thread()
+        names = check_names(record)
         records = np.empty(steps, dtype=_core.STEP_RECORD)
-        taken, at_once = 0, steps if callback is None else every
-        result = self._last_run = RunResult(records[:0])
         bound = self._bind(data)
+        if not names:
+            return self._run(bound, records, None, callback, every)
+        recording = Recording(self.model, self._parameters.geom_names, data, names, steps)
+        try:
+            return self._run(bound, records, recording, callback, every)
+        finally:
+            recording.close()
+
+    def _run(
+        self,
+        bound: Bound,
+        records: NDArray[np.void],
+        recording: Recording | None,
+        callback: Callable[[mujoco.MjData], object] | None,
+        every: int,
+    ) -> RunResult:
+        """Take as many steps as there are records; the warnings point at the caller's caller."""
+        signals = threading.current_thread() is threading.main_thread()
+        data, steps = bound.data, len(records)
+        taken, at_once = 0, steps if callback is None else every
+        result = self._last_run = RunResult(records[:0], recording)
         while taken < steps:
             start = data.time
             rest = records[taken : taken + at_once]
-            done, unconverged, failure = self._steps.run(bound, len(rest), rest, signals=signals)
+            done, unconverged, failure = self._steps.run(
+                bound, len(rest), rest, signals=signals, recording=recording
+            )
             self._forget()
             taken += done
-            result = self._last_run = RunResult(records[:taken])
+            result = self._last_run = RunResult(records[:taken], recording)
             if unconverged:
-                self._notices.of_run(rest[:done], start, stacklevel=2)
+                self._notices.of_run(rest[:done], start, stacklevel=3)
             if failure is not None:
                 if isinstance(failure, StepError):
                     failure.step = taken

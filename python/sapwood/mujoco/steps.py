@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sapwood.mujoco import stages
 from sapwood.mujoco.arrays import Bound
 from sapwood.mujoco.parameters import StepParameters
+from sapwood.mujoco.recording import Recording
 from sapwood.mujoco.results import UNCONVERGED, Counts
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution, Status
@@ -37,7 +38,13 @@ class Steps(Protocol):
     """Takes the steps of one model, counts them, and keeps what the last one left."""
 
     def run(
-        self, bound: Bound, steps: int, records: NDArray[np.void] | None, *, signals: bool
+        self,
+        bound: Bound,
+        steps: int,
+        records: NDArray[np.void] | None,
+        *,
+        signals: bool,
+        recording: Recording | None = None,
     ) -> Ended:
         """Take some steps.
 
@@ -51,6 +58,8 @@ class Steps(Protocol):
             Where to tell of each step.
         signals : bool
             Whether to let signals in between steps, which only the main thread can.
+        recording : Recording, optional
+            What else to keep of each step.
 
         Returns
         -------
@@ -138,7 +147,13 @@ class StagedSteps(ABC):
         self._parameters, self._model = parameters, parameters.model
 
     def run(
-        self, bound: Bound, steps: int, records: NDArray[np.void] | None, *, signals: bool
+        self,
+        bound: Bound,
+        steps: int,
+        records: NDArray[np.void] | None,
+        *,
+        signals: bool,
+        recording: Recording | None = None,
     ) -> Ended:
         """Take some steps; see :class:`Steps`."""
         del signals  # Python looks for them
@@ -147,6 +162,8 @@ class StagedSteps(ABC):
             while taken < steps:
                 start, record = time.perf_counter(), None if records is None else records[taken]
                 unconverged += self._step(bound, record) in UNCONVERGED
+                if recording is not None:
+                    recording.keep(bound.data, self.contacts())
                 if record is not None:
                     record["seconds"] = time.perf_counter() - start
                 taken += 1
@@ -180,6 +197,10 @@ class StagedSteps(ABC):
     @abstractmethod
     def _finish(self, bound: Bound) -> Status:
         """Second half of a step."""
+
+    @abstractmethod
+    def contacts(self) -> NDArray[np.void]:
+        """The contacts of the last step; see :class:`Steps`."""
 
     @abstractmethod
     def result(self) -> Solution | None:
