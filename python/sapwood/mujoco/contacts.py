@@ -69,7 +69,7 @@ class GeomNames:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StepContacts:
-    """The contacts of one step.
+    """The contacts of one step: those of its problem, which open ones far from closing are not in.
 
     A contact has a frame of its own: the normal n from its first geom to its second, and two
     tangents. Components along it are always in the order (t1, t2, n), here as in
