@@ -5,7 +5,7 @@
 /* arguments that have another name in C */
 static const struct {
   const char *in_c, *in_python;
-} renamed[] = {{"barrier", "core"}, {"barrier_lambda", "core_lambda"}};
+} renamed[] = {{"barrier", "core"}, {"barrier_lambda", "core_lambda"}, {"qdd", "qdd_desired"}};
 
 static const char *name_of(const sap_error *error, char text[SAPWOOD_NAME_LENGTH]) {
   if (error->group >= 0) {

@@ -243,6 +243,37 @@ class Solver:
     ) -> dict[str, Any]: ...
 
 @final
+class InverseDynamics:
+    def __new__(
+        cls,
+        actuated: ArrayLike,
+        dt: float,
+        controller: str,
+        stage_one: str,
+        edges: int,
+        nearest: int,
+        torque_limit: ArrayLike | None,
+        torque_regularization: float,
+        force_regularization: float,
+        /,
+    ) -> Self: ...
+    def solve(
+        self,
+        M: ArrayLike,
+        h: ArrayLike,
+        v: ArrayLike,
+        qdd_desired: ArrayLike,
+        J_n: ArrayLike,
+        J_t: ArrayLike,
+        mu: ArrayLike,
+        phi: ArrayLike | None,
+        ids: ArrayLike | None,
+        /,
+    ) -> tuple[
+        int, _Float, _Float, _Float, _Float, NDArray[np.int8], tuple[float, ...], int, float
+    ]: ...
+
+@final
 class ModelStepper:
     def __new__(
         cls,

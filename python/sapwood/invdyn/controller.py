@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 
 from .options import Controller, InvdynOptions, OnInconsistent, StageOne
-from .result import InverseDynamicsResult
+from .result import InvdynStatus, InverseDynamicsResult, Residuals
 from .selection import selected
 
 Array = NDArray[np.float64]
@@ -76,6 +76,10 @@ class InverseDynamics:
             controller, edges, stage_one, limit, torque_regularization, force_regularization,
             on_inconsistent,
         )  # fmt: skip
+        self._core = _core.InverseDynamics(
+            self._actuated, self._dt, controller, stage_one, edges, on_inconsistent == "nearest",
+            limit, torque_regularization, force_regularization,
+        )  # fmt: skip
 
     @property
     def actuated(self) -> NDArray[np.intp]:
@@ -139,23 +143,10 @@ class InverseDynamics:
         ValueError, TypeError
             An argument is wrong; the text names it.
         """
-        if ids is not None:
-            _core.as_int32(ids, "ids")
-        from sapwood.reference.invdyn import solve
-        from sapwood.reference.invdyn_reduction import System
-
-        m = _core.as_float64(v, "v", (-1,), "finite").size
-        n = _core.as_float64(mu, "mu", (-1,), "non-negative").size
-        system = System(
-            _core.as_float64(M, "M", (m, m), "finite"),
-            _core.as_float64(h, "h", (m,), "finite"),
-            _core.as_float64(v, "v", (m,), "finite"),
-            _core.as_float64(qdd_desired, "qdd_desired", (len(self._actuated),), "finite"),
-            _core.as_float64(J_n, "J_n", (n, m), "finite"),
-            _core.as_float64(J_t, "J_t", (n, 2, m), "finite"),
-            _core.as_float64(mu, "mu", (n,), "non-negative"),
-            np.zeros(n) if phi is None else _core.as_float64(phi, "phi", (n,), "finite"),
-            self._dt,
-            self._actuated,
+        outcome, tau, forces, v_plus, slack, states, residuals, pivots, added = self._core.solve(
+            M, h, v, qdd_desired, J_n, J_t, mu, phi, ids
         )
-        return solve(system, self._options)
+        return InverseDynamicsResult(
+            InvdynStatus(outcome), tau, forces, v_plus, slack, states, Residuals(*residuals),
+            pivots, added, self._dt,
+        )  # fmt: skip

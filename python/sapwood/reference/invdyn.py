@@ -36,14 +36,33 @@ def solve(system: System, options: InvdynOptions) -> InverseDynamicsResult:
         )  # fmt: skip
     wanted = reduction.v_q
     found = _impulses(reduction, options)
-    if found.z is None and options.on_inconsistent == "nearest":
-        nearest = nearest_velocity(reduction, *_edges(reduction, options))
-        if nearest is not None:
-            reduction.v_q = nearest
-            again = _impulses(reduction, options)
-            found = _Found(again.z, found.status, found.pivots + again.pivots)
+    if found.z is None:
+        found = _nearest(reduction, options, found)
     z = np.zeros((n, 3)) if found.z is None else found.z
     return _result(reduction, options, z, wanted, found)
+
+
+def _nearest(reduction: Reduction, options: InvdynOptions, found: _Found) -> _Found:
+    """Impulses of the nearest joint velocities that have some.
+
+    Where these are the same but for round-off, the controller has failed.
+    """
+    nearest = nearest_velocity(reduction, *_edges(reduction, options))
+    if nearest is None:
+        return found
+    change = np.abs(nearest - reduction.v_q).max(initial=0.0)
+    fastest = np.abs(reduction.v_q).max(initial=0.0)
+    moved = bool(change > 1e-6 * fastest + 1e-7 * min(reduction.free_scale, 1.0))
+    if moved and options.on_inconsistent == "report":
+        return found
+    reduction.v_q = nearest
+    again = _impulses(reduction, options)
+    status = again.status
+    if again.z is None:
+        status = InvdynStatus.ray
+    elif moved:
+        status = InvdynStatus.inconsistent_accelerations
+    return _Found(again.z, status, found.pivots + again.pivots)
 
 
 def _edges(reduction: Reduction, options: InvdynOptions) -> tuple[Array, NDArray[np.bool_]]:
@@ -63,16 +82,18 @@ def _impulses(reduction: Reduction, options: InvdynOptions) -> _Found:
 
 def _noslip(reduction: Reduction) -> _Found:
     z, degenerate, pivots = solve_noslip(reduction)
-    if z is not None and _slip(reduction, z) <= 1e-8 * reduction.velocity_scale:
+    if z is not None and _holds(reduction, z, slice(2)):
         status = InvdynStatus.degenerate_noslip if degenerate else InvdynStatus.solved
         return _Found(z, status, pivots)
     return _Found(None, InvdynStatus.inconsistent_accelerations, pivots)
 
 
-def _slip(reduction: Reduction, z: Array) -> float:
-    """Largest tangential velocity after impulses."""
-    v = reduction.contact_velocity(reduction.y_free + reduction.base_change(z))
-    return float(np.abs(v[:, :2]).max(initial=0.0))
+def _holds(reduction: Reduction, z: Array, rows: slice) -> bool:
+    """Whether tangents hold, or normals open, after impulses, as far as round-off lets them."""
+    u = reduction.contact_velocity(reduction.y_free + reduction.base_change(z))
+    u[:, 2] += reduction.gap_rate
+    wrong = np.abs(u) if rows == slice(2) else -u
+    return bool(wrong[:, rows].max(initial=0.0) <= reduction.allowed_velocity(u))
 
 
 def _stages(reduction: Reduction, options: InvdynOptions) -> _Found:
@@ -87,12 +108,20 @@ def _stages(reduction: Reduction, options: InvdynOptions) -> _Found:
     if first.z is None:
         return _Found(None, InvdynStatus.inconsistent_accelerations, first.pivots)
     if options.one_stage:
+        if (
+            options.stage_one == "paper"
+            and limit is None
+            and not _holds(reduction, first.z, slice(2, 3))
+        ):
+            return _Found(None, InvdynStatus.inconsistent_accelerations, first.pivots)
         return _Found(first.z, InvdynStatus.solved, first.pivots)
     second = stage_two(
         reduction, edges, free, first, paper=options.stage_one == "paper", torque_limit=limit,
         force_regularization=options.force_regularization,
     )  # fmt: skip
     z = first.z if second.z is None else second.z
+    if options.stage_one == "paper" and limit is None and not _holds(reduction, z, slice(2, 3)):
+        return _Found(None, InvdynStatus.inconsistent_accelerations, first.pivots + second.pivots)
     return _Found(z, InvdynStatus.solved, first.pivots + second.pivots)
 
 
@@ -131,23 +160,45 @@ def _result(
         torque=float((np.abs(tau) - limit).max(initial=0.0)),
     )
     status = found.status
-    velocity = reduction.velocity_scale
-    if status == InvdynStatus.solved and residuals.torque > 1e-6 * np.max(np.abs(tau), initial=0.0):
-        status = InvdynStatus.torque_limited
-    if status == InvdynStatus.solved and residuals.penetration > 1e-6 * velocity:
-        status = InvdynStatus.inconsistent_accelerations
+    if status == InvdynStatus.solved:
+        status = _judged(reduction, options, residuals, tau, z, u)
     return InverseDynamicsResult(
         status,
         tau,
         z / dt,
         v_plus,
         slack,
-        _states(z, u, velocity),
+        _states(z, u, reduction.velocity_scale),
         residuals,
         found.pivots,
         0.0,
         dt,
     )
+
+
+def _judged(
+    reduction: Reduction,
+    options: InvdynOptions,
+    residuals: Residuals,
+    tau: Array,
+    z: Array,
+    u: Array,
+) -> InvdynStatus:
+    """Solved, or what is wrong with impulses that a controller has found."""
+    if residuals.torque > 1e-6 * np.abs(tau).max(initial=0.0):
+        return InvdynStatus.torque_limited
+    allowed = reduction.allowed_velocity(
+        u + np.stack([0 * reduction.gap_rate, 0 * reduction.gap_rate, reduction.gap_rate], axis=1)
+    )
+    if residuals.penetration > allowed:
+        limited = options.torque_limit is not None
+        return InvdynStatus.torque_limited if limited else InvdynStatus.inaccurate
+    force = np.abs(z).max(initial=0.0)
+    if max(residuals.cone, residuals.tension) > 1e-6 * force:
+        return InvdynStatus.inaccurate
+    paper = options.controller == "qp_noslip" and options.stage_one == "paper"
+    slips = not paper and residuals.slip > allowed
+    return InvdynStatus.inaccurate if slips else InvdynStatus.solved
 
 
 def _states(z: Array, u: Array, velocity: float) -> NDArray[np.int8]:

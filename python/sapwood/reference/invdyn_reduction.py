@@ -72,18 +72,20 @@ class Reduction:
         self.A, self.B, self.C = M[np.ix_(b, b)], M[np.ix_(b, q)], M[np.ix_(q, q)]
         self.c = M @ system.v - system.dt * system.h
         self.v_q = system.v[q] + system.dt * system.qdd
-        self.L = np.linalg.cholesky(self.A) if len(b) else np.zeros((0, 0))
+        self.L = np.linalg.cholesky(self.A)
+        condition = np.diag(self.A) * np.sum(np.linalg.inv(self.L) ** 2, axis=0)
+        if condition.max(initial=0.0) >= 1e10:
+            raise np.linalg.LinAlgError("A is nearly singular")
         #: rows (n, 3, m) of each contact: two tangents, then the normal
         self.J = np.concatenate([system.J_t, system.J_n[:, None, :]], axis=1)
         self.gap_rate = system.phi / system.dt
         #: rows in base space, whitened: J_b L^-T
         n = len(self.J)
         J_b = self.J[:, :, b].reshape(3 * n, len(b))
-        self.J_y = np.linalg.solve(self.L, J_b.T).T.reshape(n, 3, len(b)) if len(b) else J_b
-        self.J_y = self.J_y.reshape(n, 3, len(b))
+        self.J_y = np.linalg.solve(self.L, J_b.T).T.reshape(n, 3, len(b))
         self.J_q = self.J[:, :, q]
-        self.y_c = np.linalg.solve(self.L, self.c[b]) if len(b) else np.zeros(0)
-        self.B_y = np.linalg.solve(self.L, self.B) if len(b) else np.zeros((0, len(q)))
+        self.y_c = np.linalg.solve(self.L, self.c[b])
+        self.B_y = np.linalg.solve(self.L, self.B)
 
     @property
     def y_free(self) -> Array:
@@ -95,11 +97,25 @@ class Reduction:
         return np.asarray(self.J_y @ y + self.J_q @ self.v_q)
 
     @property
+    def free_scale(self) -> float:
+        """What velocities of the contacts are like without impulses, m/s."""
+        return float(np.abs(self.contact_velocity(self.y_free)).max(initial=0.0))
+
+    @property
+    def given_scale(self) -> float:
+        """What joints and gaps give to them, m/s."""
+        parts = (self.J_q @ self.v_q, self.gap_rate)
+        return float(sum(np.abs(part).max(initial=0.0) for part in parts))
+
+    @property
     def velocity_scale(self) -> float:
         """What velocities of the contacts are like, m/s."""
-        free = self.contact_velocity(self.y_free)
-        parts = (free, self.J_q @ self.v_q, self.gap_rate)
-        return float(sum(np.abs(part).max(initial=0.0) for part in parts))
+        return self.free_scale + self.given_scale
+
+    def allowed_velocity(self, u: Array) -> float:
+        """What velocities u (n, 3) of the contacts may be wrong by, m/s."""
+        fastest = float(np.abs(u).max(initial=0.0))
+        return 1e-6 * (fastest + self.given_scale) + 1e-8 * min(self.free_scale, 1e3)
 
     def base_change(self, z: Array) -> Array:
         """Change L^-1 R_b z of y by impulses z (n, 3)."""
@@ -112,7 +128,7 @@ class Reduction:
         """
         y = self.y_free + self.base_change(z)
         v = np.zeros(len(self.c))
-        v[self.b] = np.linalg.solve(self.L.T, y) if len(self.b) else y
+        v[self.b] = np.linalg.solve(self.L.T, y)
         v[self.q] = self.v_q
         motors = self.B_y.T @ y + self.C @ self.v_q - self.c[self.q]
         return v, motors - np.einsum("cij,ci->j", self.J_q, z)

@@ -1,0 +1,40 @@
+/* Contacts that hold or open, ID_LCP,inf: Eqs. (44), (45) without a choice of rows. Tangential
+ * impulses act on the base in the span of the tangential rows T, and hold it there at y_held; what
+ * normal impulses do beside it is left,
+ *
+ *     Q = N P N^T,   r = N (y_held + P y_free) + J_q,n v_q+ + phi/dt,   P = I - span span^T
+ *
+ * and the tangential impulses are those of least norm, in place of loading the first rows that
+ * FIND-INDICES keeps. */
+#ifndef SAPWOOD_INVDYN_NOSLIP_H
+#define SAPWOOD_INVDYN_NOSLIP_H
+
+#include "invdyn/answer.h"
+#include "invdyn/reduction.h"
+
+struct invdyn_noslip {
+  double *Q, *r, *z, *w; /* (n, n) and (n) */
+  int8_t *basis;         /* (n) */
+  double *rest;          /* (2n, n_b) of the rows of T, what lies beside the span */
+  double *span;          /* (rank, n_b) orthonormal rows */
+  double *across;        /* (rank, 2n) orthonormal rows: T span^T = across^T upper */
+  double *upper;         /* (rank, rank) by columns */
+  double *NP;            /* (n, n_b) */
+  double *y, *s;         /* (n_b) */
+  int32_t rank;
+  int degenerate; /* normal impulses do nothing that tangential ones do not undo: Q = 0 */
+
+  /* of the last call, where the next one begins */
+  int64_t *seen;     /* (n_seen) names of contacts */
+  int8_t *was_basic; /* (n_seen) */
+  int32_t n_seen;
+};
+
+void invdyn_noslip_carve(struct invdyn_noslip *of, const invdyn_problem *most,
+                         struct sap_arena *arena);
+
+/* z (n, 3) for the joints' velocities as they are */
+struct invdyn_answer invdyn_noslip_solve(struct invdyn_noslip *of, lcp_solver *lcp,
+                                         const struct invdyn_reduction *reduction, double *z);
+
+#endif

@@ -1,0 +1,45 @@
+/* Convex inverse dynamics in two stages: what happens, then by which forces.
+ *
+ * Impulses z are combinations of the edges of friction pyramids, with shares lambda >= 0; or, of
+ * no-slip contacts, of a normal with two tangents of any sign. Both stages minimise
+ *
+ *     1/2 |X lambda - t|^2 + c^T lambda   with  E lambda = e,  F lambda + f >= 0
+ *
+ * through the dual: the nearest point (distance.h) in as many unknowns as X, E and F have rows, with
+ * a row for each edge, and one for each slack variable of F. E and F count with a large weight, and
+ * the method of multipliers makes them exact. */
+#ifndef SAPWOOD_INVDYN_STAGES_H
+#define SAPWOOD_INVDYN_STAGES_H
+
+#include "invdyn/distance.h"
+#include "invdyn/reduction.h"
+
+struct invdyn_stages {
+  const invdyn_settings *settings;
+  int32_t n_edges; /* of a contact */
+  double *edge;    /* (n, n_edges, 3) */
+  double *share;   /* (n, n_edges) */
+  double *map;     /* (n, 3, n_q) how impulses lower lambda, the base's motion with it */
+  double *offset;  /* (n_q) lambda without impulses */
+  double *y;       /* (n_b) */
+  double *u;       /* (n, 3) */
+  double *target;  /* (d) of rows of X, E and F */
+  double *reached; /* (d) targets, moved by the method of multipliers */
+  struct invdyn_distance distance;
+};
+
+void invdyn_stages_carve(struct invdyn_stages *of, const invdyn_settings *settings,
+                         const invdyn_problem *most, struct sap_arena *arena);
+
+/* Both stages for the joints' velocities as they are: z (n, 3). INVDYN_NO_POINT where no impulses
+ * go with them. Where Stage II meets a limit z is that of Stage I. */
+enum invdyn_distance_end invdyn_stages_solve(struct invdyn_stages *of,
+                                             const struct invdyn_reduction *reduction, double *z);
+
+/* Writes the joints' velocities v_q (n_q) that are nearest to those of the reduction among those
+ * that have impulses. They have where some velocity of the base lets no edge of a cone approach: by
+ * Farkas' lemma no impulses that cancel on the base then do work. 0 where there are none. */
+int invdyn_nearest_joints(struct invdyn_stages *of, const struct invdyn_reduction *reduction,
+                          double *v_q);
+
+#endif

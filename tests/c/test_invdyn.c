@@ -1,0 +1,282 @@
+/* Inverse dynamics: a table on four legs in closed form, what is refused, memory. */
+#include "check.h"
+#include "counter.h"
+#include "sapwood/invdyn.h"
+
+/* A base that moves in a plane, x z and the turn about y, over two feet with a vertical and a
+ * horizontal slider each: mass m, inertia 1, feet at x = -1 and 1, everything at rest. */
+enum { M = 7, Q = 4, N = 2 };
+static const double mass = 10.0, gravity = 9.81, dt = 1e-3;
+
+struct table {
+  double A[M * M], h[M], v[M], qdd[Q], J_n[N * M], J_t[N * 2 * M], mu[N], limit[Q];
+  double tau[Q], forces[3 * N], v_plus[M], slack[Q];
+  int8_t states[N];
+  int32_t actuated[Q];
+  int64_t ids[N];
+  invdyn_problem problem;
+  invdyn_solution solution;
+};
+
+static void set_table(struct table *t) {
+  memset(t, 0, sizeof *t);
+  t->A[0] = t->A[M + 1] = mass;
+  t->A[2 * M + 2] = 1.0;
+  t->h[1] = mass * gravity;
+  for (int i = 0; i < N; ++i) {
+    const double x = i ? 1.0 : -1.0;
+    t->J_n[i * M + 1] = 1.0;
+    t->J_n[i * M + 2] = -x;
+    t->J_n[i * M + 3 + 2 * i] = -1.0; /* a leg that grows pushes its foot down */
+    t->J_t[2 * i * M] = 1.0;
+    t->J_t[2 * i * M + 2] = -1.0;
+    t->J_t[2 * i * M + 4 + 2 * i] = 1.0;
+    t->mu[i] = 0.5;
+    t->ids[i] = 10 + i;
+  }
+  for (int i = 0; i < Q; ++i) {
+    t->actuated[i] = 3 + i;
+    t->A[(3 + i) * (M + 1)] = 0.1;
+    t->limit[i] = 1e3;
+  }
+  t->problem = (invdyn_problem){.m = M,
+                                .n_q = Q,
+                                .n = N,
+                                .dt = dt,
+                                .actuated = t->actuated,
+                                .M = t->A,
+                                .h = t->h,
+                                .v = t->v,
+                                .qdd = t->qdd,
+                                .J_n = t->J_n,
+                                .J_t = t->J_t,
+                                .mu = t->mu,
+                                .ids = t->ids};
+  t->solution = (invdyn_solution){.tau = t->tau,
+                                  .forces = t->forces,
+                                  .v_plus = t->v_plus,
+                                  .slack = t->slack,
+                                  .states = t->states};
+}
+
+static const invdyn_controller all[] = {INVDYN_LCP_NOSLIP, INVDYN_LCP_COULOMB, INVDYN_QP_NOSLIP,
+                                        INVDYN_QP_COULOMB, INVDYN_ONE_STAGE};
+
+static struct table table;
+
+static sap_status solve(const invdyn_settings *settings, const sap_allocator *allocator,
+                        sap_error *error) {
+  invdyn_solver *solver = NULL;
+  sap_status status = invdyn_create(&solver, allocator, error);
+  if (status == SAP_OK) {
+    status = invdyn_solve(solver, settings, &table.problem, &table.solution, error);
+    invdyn_destroy(solver);
+  }
+  return status;
+}
+
+/* ---- closed forms ---------------------------------------------------------------------------- */
+
+static void every_controller_carries_the_weight(void) {
+  set_table(&table);
+  invdyn_settings settings = invdyn_settings_default();
+  for (size_t c = 0; c < CHECK_COUNT(all); ++c) {
+    settings.controller = all[c];
+    REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+    CHECK_STRING(invdyn_outcome_text(table.solution.outcome), "solved");
+    for (int i = 0; i < N; ++i) {
+      CHECK_CLOSE(table.forces[3 * i + 2], 0.5 * mass * gravity, 1e-6);
+      CHECK_CLOSE(table.tau[2 * i], 0.5 * mass * gravity, 1e-6);
+      CHECK_EQUAL(table.states[i], INVDYN_STICK);
+    }
+    CHECK_CLOSE(table.solution.residuals.dynamics, 0.0, 1e-12);
+    for (int i = 0; i < M; ++i) {
+      CHECK_CLOSE(table.v_plus[i], 0.0, 1e-10);
+    }
+  }
+}
+
+/* feet whose tangents may squeeze the ground with any force: the second stage leaves them alone */
+static void least_torques_squeeze_nothing(void) {
+  set_table(&table);
+  const invdyn_settings settings = invdyn_settings_default();
+  REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+  CHECK_CLOSE(table.tau[1], 0.0, 1e-6);
+  CHECK_CLOSE(table.tau[3], 0.0, 1e-6);
+}
+
+/* feet that slide apart, as far as friction lets the horizontal sliders */
+static void sliding_feet_feel_friction(void) {
+  set_table(&table);
+  table.qdd[1] = -1.0;
+  table.qdd[3] = 1.0;
+  invdyn_settings settings = invdyn_settings_default();
+  for (size_t c = 0; c < CHECK_COUNT(all); ++c) {
+    settings.controller = all[c];
+    REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+    const int holds = all[c] == INVDYN_LCP_NOSLIP || all[c] == INVDYN_QP_NOSLIP;
+    CHECK_EQUAL(table.solution.outcome, holds ? INVDYN_INCONSISTENT_ACCELERATIONS : INVDYN_SOLVED);
+    if (holds) { /* the nearest accelerations part the feet not at all */
+      CHECK_CLOSE(table.qdd[3] + table.slack[3], table.qdd[1] + table.slack[1], 1e-6);
+    } else if (all[c] == INVDYN_LCP_COULOMB) {
+      CHECK_CLOSE(table.forces[0], 0.5 * table.forces[2], 1e-9);
+      CHECK_CLOSE(table.forces[3], -0.5 * table.forces[5], 1e-9);
+      CHECK_EQUAL(table.states[0], INVDYN_SLIP);
+    }
+  }
+}
+
+static void a_known_start_needs_no_pivots_again(void) {
+  set_table(&table);
+  invdyn_settings settings = invdyn_settings_default();
+  settings.controller = INVDYN_LCP_NOSLIP;
+  invdyn_solver *solver = NULL;
+  REQUIRE(invdyn_create(&solver, NULL, NULL) == SAP_OK);
+  CHECK_EQUAL(invdyn_solve(solver, &settings, &table.problem, &table.solution, NULL), SAP_OK);
+  const int32_t first = table.solution.pivots;
+  CHECK_EQUAL(invdyn_solve(solver, &settings, &table.problem, &table.solution, NULL), SAP_OK);
+  CHECK(table.solution.pivots <= first);
+  CHECK_EQUAL(table.solution.outcome, INVDYN_SOLVED);
+  invdyn_destroy(solver);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void a_second_call_allocates_nothing(void) {
+  for (size_t c = 0; c < CHECK_COUNT(all); ++c) {
+    set_table(&table);
+    invdyn_settings settings = invdyn_settings_default();
+    settings.controller = all[c];
+    struct counter counter = {.fail_at = -1};
+    const sap_allocator allocator = {counting_allocate, counting_release, &counter};
+    invdyn_solver *solver = NULL;
+    REQUIRE(invdyn_create(&solver, &allocator, NULL) == SAP_OK);
+    CHECK_EQUAL(invdyn_reserve(solver, &settings, &table.problem, NULL), SAP_OK);
+    const long reserved = counter.allocations;
+    for (int32_t n = N; n >= 0; --n) {
+      table.problem.n = n;
+      CHECK_EQUAL(invdyn_solve(solver, &settings, &table.problem, &table.solution, NULL), SAP_OK);
+    }
+    CHECK_EQUAL(counter.allocations, reserved);
+    invdyn_destroy(solver);
+    CHECK_EQUAL(counter.live, 0);
+  }
+}
+
+static void every_allocation_may_fail(void) {
+  for (size_t c = 0; c < CHECK_COUNT(all); ++c) {
+    set_table(&table);
+    invdyn_settings settings = invdyn_settings_default();
+    settings.controller = all[c];
+    sap_status status = SAP_OUT_OF_MEMORY;
+    int32_t failures = -1;
+    for (long at = 0; status != SAP_OK && at < 20; ++at) {
+      struct counter counter = {.fail_at = at};
+      const sap_allocator allocator = {counting_allocate, counting_release, &counter};
+      status = solve(&settings, &allocator, NULL);
+      CHECK(status == SAP_OK || status == SAP_OUT_OF_MEMORY);
+      CHECK_EQUAL(counter.live, 0);
+      ++failures;
+    }
+    CHECK_EQUAL(status, SAP_OK);
+    CHECK(failures >= 2);
+  }
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static void refuses(const char *argument, int64_t index) {
+  sap_error error = {0};
+  const invdyn_settings settings = invdyn_settings_default();
+  CHECK_EQUAL(solve(&settings, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, argument);
+  CHECK_EQUAL(error.index, index);
+  set_table(&table);
+}
+
+static void wrong_problems_are_named(void) {
+  set_table(&table);
+  table.A[3] = NAN;
+  refuses("M", 3);
+  table.mu[1] = -1.0;
+  refuses("mu", 1);
+  table.problem.dt = 0.0;
+  refuses("dt", -1);
+  table.actuated[2] = M;
+  refuses("actuated", 2);
+  table.actuated[2] = table.actuated[0];
+  refuses("actuated", 2);
+  table.problem.n_q = M + 1;
+  refuses("n_q", -1);
+  table.problem.m = -1;
+  refuses("m", -1);
+  table.problem.n = INT32_MAX;
+  refuses("n", -1);
+  table.problem.torque_limit = table.limit;
+  table.limit[1] = 0.0;
+  refuses("torque_limit", 1);
+}
+
+static void wrong_settings_are_named(void) {
+  const struct {
+    const char *name;
+    invdyn_settings settings;
+  } cases[] = {{"edges", {.edges = 5}},
+               {"edges", {.edges = 2}},
+               {"torque_regularization", {.edges = 4, .torque_regularization = -1.0}},
+               {"force_regularization", {.edges = 4, .force_regularization = NAN}}};
+  set_table(&table);
+  for (size_t i = 0; i < CHECK_COUNT(cases); ++i) {
+    sap_error error = {0};
+    CHECK_EQUAL(solve(&cases[i].settings, NULL, &error), SAP_INVALID_ARGUMENT);
+    CHECK_STRING(error.argument, cases[i].name);
+  }
+  invdyn_settings settings = invdyn_settings_default();
+  sap_error error = {0};
+  const int none = 99;
+  memcpy(&settings.controller, &none, sizeof none);
+  CHECK_EQUAL(solve(&settings, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "controller");
+  settings = invdyn_settings_default();
+  memcpy(&settings.stage_one, &none, sizeof none);
+  CHECK_EQUAL(solve(&settings, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "stage_one");
+  settings = invdyn_settings_default();
+  settings.controller = INVDYN_LCP_COULOMB;
+  table.problem.torque_limit = table.limit;
+  CHECK_EQUAL(solve(&settings, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "torque_limit");
+  CHECK_STRING(invdyn_outcome_text(INVDYN_NON_FINITE), "non_finite");
+  CHECK_STRING(invdyn_outcome_text((invdyn_outcome)(INVDYN_NON_FINITE + 1)), "unknown outcome");
+}
+
+static void overflow_leaves_zeros(void) {
+  set_table(&table);
+  invdyn_settings settings = invdyn_settings_default();
+  for (size_t c = 0; c < CHECK_COUNT(all); ++c) {
+    settings.controller = all[c];
+    for (int i = 0; i < M; ++i) {
+      table.h[i] = 1e308;
+      table.v[i] = -1e308;
+    }
+    REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+    CHECK_EQUAL(table.solution.outcome, INVDYN_NON_FINITE);
+    CHECK_CLOSE(table.tau[0], 0.0, 0.0);
+    CHECK_CLOSE(table.v_plus[0], 0.0, 0.0);
+  }
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(every_controller_carries_the_weight),
+      CHECK_TEST(least_torques_squeeze_nothing),
+      CHECK_TEST(sliding_feet_feel_friction),
+      CHECK_TEST(a_known_start_needs_no_pivots_again),
+      CHECK_TEST(a_second_call_allocates_nothing),
+      CHECK_TEST(every_allocation_may_fail),
+      CHECK_TEST(wrong_problems_are_named),
+      CHECK_TEST(wrong_settings_are_named),
+      CHECK_TEST(overflow_leaves_zeros),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
