@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("sapwood", "numpy", "scipy", "clarabel", "mujoco", "matplotlib")
+PACKAGES = ("sapwood", "numpy", "scipy", "clarabel", "mujoco", "drake", "pybullet", "matplotlib")
 
 # cores that this process was given, before it pins itself
 _GIVEN = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from benchmarks import pages
 from benchmarks.arguments import (
     RESULTS,
     CommandError,
@@ -19,7 +20,7 @@ from benchmarks.arguments import (
     write_table,
 )
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
+PAGE = pages.DOCS / "models.md"
 
 
 def add(commands: Any) -> None:
@@ -89,9 +90,12 @@ def _models(arguments: argparse.Namespace) -> int:
     write_table(text, arguments.out / "models.txt")
     draw(report.figure, measured, timed, arguments.out / "models.png")
     if arguments.out.resolve() == RESULTS.resolve():
-        report.renew(PAGE, measured, timed)
+        pages.renew(PAGE, "models", report.page_tables(measured, timed))
     return code
 
 
 def _read(rows: Any, kind: type, path: Path) -> list[Any]:
-    return rows.read(path, kind) if path.exists() else []
+    try:
+        return rows.read(path, kind) if path.exists() else []
+    except ValueError as error:
+        raise CommandError(str(error)) from error

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import friction_questions, model_questions
+from benchmarks import engine_questions, friction_questions, model_questions
 from benchmarks.arguments import (
     SUCCESS,
     CommandError,
@@ -41,6 +41,7 @@ def add(commands: Any) -> None:
     _add_noise(commands)
     friction_questions.add(commands)
     model_questions.add(commands)
+    engine_questions.add(commands)
 
 
 # ---- steps -------------------------------------------------------------------------------------

@@ -144,22 +144,27 @@ class Window:
         return model
 
     def matched_model(self, sigma: float = 1e-3, beta: float = 1.0) -> mujoco.MjModel:
-        """MuJoCo's Newton with contact parameters that give our regularization.
+        """The scene as :func:`matched_model` poses it."""
+        return matched_model(self.model, sigma, beta)
 
-        With the estimate A of the effective mass, R_n = beta^2/(4 pi^2) A and R_t = sigma A, Eqs.
-        (21) and (22) for near-rigid contact: constant impedance d = A/(A + R_n), impratio =
-        R_n/R_t, and the reference -phi0/(dt + tau_d) with tau_d = dt. A is MuJoCo's own estimate.
-        """
-        model = copy.copy(self.model)
-        dt = model.opt.timestep
-        ratio = beta**2 / (4.0 * math.pi**2)
-        d = 1.0 / (1.0 + ratio)
-        model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-        model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
-        model.opt.impratio = ratio / sigma
-        model.geom_solref[:] = (-d / (2.0 * dt * dt), -d / dt)
-        model.geom_solimp[:, :3] = (d, d, 0.001)
-        return model
+
+def matched_model(given: mujoco.MjModel, sigma: float = 1e-3, beta: float = 1.0) -> mujoco.MjModel:
+    """A copy of a model whose contact parameters give MuJoCo's Newton our regularization.
+
+    With the estimate A of the effective mass, R_n = beta^2/(4 pi^2) A and R_t = sigma A, Eqs. (21)
+    and (22) for near-rigid contact: constant impedance d = A/(A + R_n), impratio = R_n/R_t, and the
+    reference -phi0/(dt + tau_d) with tau_d = dt. A is MuJoCo's own estimate.
+    """
+    model = copy.copy(given)
+    dt = model.opt.timestep
+    ratio = beta**2 / (4.0 * math.pi**2)
+    d = 1.0 / (1.0 + ratio)
+    model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    model.opt.impratio = ratio / sigma
+    model.geom_solref[:] = (-d / (2.0 * dt * dt), -d / dt)
+    model.geom_solimp[:, :3] = (d, d, 0.001)
+    return model
 
 
 def _state(model: mujoco.MjModel, data: mujoco.MjData) -> NDArray[np.float64]:

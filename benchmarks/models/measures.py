@@ -83,6 +83,21 @@ class Gauge:
         found[self._model.geom_bodyid[geoms[geoms >= 0]]] = True
         return found
 
+    def slip(self) -> float:
+        """Mean tangential speed of overlapping contacts in that state, m/s; NaN where none is."""
+        model, data = self._model, self._data
+        mujoco.mj_fwdVelocity(model, data)
+        which = self._overlapping()
+        if not which.any():
+            return np.nan
+        places, frames = data.contact.pos[which], data.contact.frame[which].reshape(-1, 3, 3)
+        bodies = model.geom_bodyid[data.contact.geom[which]]
+        # spatial velocities are at the centre of mass of the tree
+        arms = places[:, None] - data.subtree_com[model.body_rootid[bodies]]
+        speeds = data.cvel[bodies, 3:] + np.cross(data.cvel[bodies, :3], arms)
+        across = np.einsum("kij,kj->ki", frames[:, 1:], speeds[:, 1] - speeds[:, 0])
+        return float(np.linalg.norm(across, axis=1).mean())
+
     def _overlapping(self) -> NDArray[np.bool_]:
         contact = self._data.contact
         return (contact.dist < 0.0) & (contact.exclude == 0)

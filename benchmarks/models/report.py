@@ -12,14 +12,12 @@ from typing import Any
 from benchmarks.models import quality, speed
 from benchmarks.models.files import CLASSES
 from benchmarks.models.trials import CONTROLS, FREE, RAN, REFUSED, UNSTABLE, ZERO
+from benchmarks.pages import markdown
 from benchmarks.rows import aligned
-from sapwood.files import write_file
 from sapwood.studies.plotting.style import save_figure
 
 #: Kinetic energy over MuJoCo's from which a model counts as fired.
 FIRED = 5.0
-
-_BEGIN, _END = "<!-- tables: begin -->", "<!-- tables: end -->"
 
 _MEASURES = (
     ("penetration", "deepest contact, mm", 1e3),
@@ -38,24 +36,8 @@ def tables(rows: Sequence[quality.Row], timed: Sequence[speed.Row]) -> str:
 
 def page_tables(rows: Sequence[quality.Row], timed: Sequence[speed.Row]) -> str:
     """The same in Markdown."""
-    parts = [_markdown(part) if isinstance(part, list) else part for part in _parts(rows, timed)]
+    parts = [markdown(part) if isinstance(part, list) else part for part in _parts(rows, timed)]
     return "\n\n".join(parts)
-
-
-def renew(page: Path, rows: Sequence[quality.Row], timed: Sequence[speed.Row]) -> None:
-    """Put the tables between the marks of a page.
-
-    Raises
-    ------
-    ValueError
-        The page lacks the marks.
-    """
-    text = page.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise ValueError(f"{page} has no line {_BEGIN} and {_END} after it")
-    write_file(page, f"{before}{begin}\n\n{page_tables(rows, timed)}\n\n{end}{after}")
 
 
 def _parts(rows: Sequence[quality.Row], timed: Sequence[speed.Row]) -> list[list[list[str]] | str]:
@@ -65,13 +47,6 @@ def _parts(rows: Sequence[quality.Row], timed: Sequence[speed.Row]) -> list[list
     if timed:
         parts += [_speeds(timed)]
     return [part for part in parts if part]
-
-
-def _markdown(lines: list[list[str]]) -> str:
-    def line(words: list[str]) -> str:
-        return f"| {' | '.join(word.replace('|', '/') for word in words)} |"
-
-    return "\n".join([line(lines[0]), line(["---"] * len(lines[0])), *map(line, lines[1:])])
 
 
 # ---- quality -----------------------------------------------------------------------------------

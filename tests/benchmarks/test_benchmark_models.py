@@ -18,7 +18,7 @@ mujoco = pytest.importorskip("mujoco")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import arguments, command, rows
+from benchmarks import arguments, command, pages, rows
 from benchmarks.models import files, processes, quality, report, speed, trials
 from benchmarks.models.measures import Gauge
 from sapwood.mujoco import NotSupported, StepError
@@ -262,17 +262,27 @@ def test_tables():
 
 def test_tables_of_a_page_are_renewed(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("above\n<!-- tables: begin -->\nold\n<!-- tables: end -->\nbelow\n")
+    page.write_text("above\n<!-- models: begin -->\nold\n<!-- models: end -->\nbelow\n")
     for _ in range(2):
-        report.renew(page, [ROW], [])
+        pages.renew(page, "models", report.page_tables([ROW], []))
     text = page.read_text()
-    assert text.startswith("above\n<!-- tables: begin -->\n\n| controls |")
-    assert text.endswith("\n\n<!-- tables: end -->\nbelow\n")
+    assert text.startswith("above\n<!-- models: begin -->\n\n| controls |")
+    assert text.endswith("\n\n<!-- models: end -->\nbelow\n")
     assert "old" not in text
     assert text.count("| zero | 1 | 0 (0.0 %)") == 1
-    page.write_text("no marks")
-    with pytest.raises(ValueError, match="has no line"):
-        report.renew(page, [ROW], [])
+    with pytest.raises(ValueError, match="has no line <!-- engines: begin -->"):
+        pages.renew(page, "engines", "new")
+    assert page.read_text() == text
+
+
+def test_pages_have_their_marks():
+    for name, mark in (("models", "models"), ("speed", "engines")):
+        text = (pages.DOCS / f"{name}.md").read_text(encoding="utf-8")
+        assert text.count(f"<!-- {mark}: begin -->") == text.count(f"<!-- {mark}: end -->") == 1
+
+
+def test_a_table_in_markdown():
+    assert pages.markdown([["a", "b"], ["1|2", "3"]]) == "| a | b |\n| --- | --- |\n| 1/2 | 3 |"
 
 
 def test_folders_without_models_are_refused(tmp_path, monkeypatch, capsys):

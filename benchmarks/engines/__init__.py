@@ -1,0 +1,1 @@
+"""Whole simulations of the same scenes in several engines: time per step beside quality."""

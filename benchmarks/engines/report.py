@@ -1,0 +1,71 @@
+"""Table and figure of the comparison of engines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.engines.comparison import CANNOT, ENGINES, RAN, Row
+from sapwood.studies.plotting.style import save_figure
+
+#: The engine whose time the others are compared with.
+OURS = "sapwood"
+
+_COLOURS = {
+    "sapwood": "#1f5fa8", "sapwood-convex": "#7fa8d8", "mujoco": "#d1661c",
+    "mujoco-matched": "#e8a87c", "drake-sap": "#3d8b4a", "drake-lagged": "#8fc49a",
+    "bullet": "#8a5fa8",
+}  # fmt: skip
+
+
+def table(rows: Sequence[Row]) -> list[list[str]]:
+    """Time per step, its ratio to ours, and quality; head and lines."""
+    lines = [
+        ["scene", "engine", "us per step", "over ours", "depth um", "slip um/s", "energy gain J",
+         "clearance mm", "speed error mm/s", ""]
+    ]  # fmt: skip
+    ours = {row.scene: row.step for row in rows if row.engine == OURS and row.status == RAN}
+    for row in rows:
+        if row.status == CANNOT:
+            lines.append([row.scene, row.engine, *["-"] * 7, f"{CANNOT}: {row.detail}"])
+            continue
+        numbers = (
+            row.step, row.step / ours.get(row.scene, float("nan")), 1e6 * row.penetration,
+            1e6 * row.slip, row.gain, 1e3 * row.clearance, 1e3 * row.speed_error,
+        )  # fmt: skip
+        note = "" if row.status == RAN else f"{row.status}: {row.detail}"
+        lines.append([row.scene, row.engine, *map(_digits, numbers), note])
+    return lines
+
+
+def _digits(value: float) -> str:
+    return "-" if value != value else f"{value:.3g}"
+
+
+def figure(rows: Sequence[Row], path: Path) -> None:
+    """Time per step of every engine, scene by scene.
+
+    Raises
+    ------
+    ImportError
+        matplotlib is not installed.
+    """
+    from matplotlib.figure import Figure
+
+    scenes = list(dict.fromkeys(row.scene for row in rows))
+    canvas = Figure(figsize=(9.0, 1.2 + 0.8 * len(scenes)), layout="constrained")
+    axis = canvas.subplots()
+    for k, engine in enumerate(ENGINES):
+        here = [row for row in rows if row.engine == engine and row.step == row.step]
+        places = [scenes.index(row.scene) + 0.1 * (k - len(ENGINES) / 2) for row in here]
+        axis.plot([row.step for row in here], places, "o", color=_COLOURS[engine], label=engine)
+        broken = [(row.step, y) for row, y in zip(here, places, strict=True) if row.status != RAN]
+        for x, y in broken:
+            axis.annotate(" ended early", (x, y), fontsize=7, va="center")
+    axis.set_xscale("log")
+    axis.set_xlabel("time per step [µs]")
+    axis.set_yticks(range(len(scenes)), scenes)
+    axis.invert_yaxis()
+    axis.grid(True, axis="x", linewidth=0.5, alpha=0.4)
+    axis.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, frameon=False)
+    save_figure(canvas, path)
