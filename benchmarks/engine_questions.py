@@ -31,8 +31,8 @@ def add(commands: Any) -> None:
         "whole simulations beside MuJoCo, Drake and Bullet",
         "The same scenes from the same start in several engines: time per step and quality. "
         "Engines that are not installed are left out. Writes engines.csv, engines.txt (the table), "
-        "engines.png and engines.json (the machine), and the table of docs/speed.md where results go "
-        "to benchmarks/results.",
+        "engines.png and engines.json (the machine); where results go to benchmarks/results, the "
+        "table of docs/speed.md.",
     )
     question.add_argument("--scenes", default=SCENES, metavar="A,B", help="by name")
     question.add_argument("--engines", metavar="A,B", help="by name; all by default")
