@@ -27,6 +27,7 @@ static void carve_fixed(struct sap_element_gather *g, struct sap_arena *arena) {
   g->controlled = sap_arena_take(arena, (size_t)g->forest->n_trees, 1);
   g->controller = sap_arena_take(arena, n, sizeof(int32_t));
   g->range = sap_arena_take(arena, n, 2 * sizeof(double));
+  sap_open_limits_carve(&g->open, arena, (size_t)g->elements->n_limits);
 }
 
 static void carve_listed(struct sap_element_gather *g, struct sap_arena *arena, size_t n) {
@@ -145,6 +146,10 @@ static int measure(struct sap_element_gather *g, const struct sap_element_state 
 }
 
 static int reserve(struct sap_element_gather *g, size_t n, size_t nJ) {
+  if (n < g->room && nJ <= g->room_J) {
+    return 1;
+  }
+  g->room = 0;
   struct sap_arena arena = {NULL, 0};
   carve_listed(g, &arena, n);
   if (!sap_block_reserve(&g->listed, arena.used, &g->allocator) ||
@@ -154,6 +159,8 @@ static int reserve(struct sap_element_gather *g, size_t n, size_t nJ) {
   arena = (struct sap_arena){g->listed.base, 0};
   carve_listed(g, &arena, n);
   g->J = (double *)(void *)g->jacobian.base;
+  g->room = n + 1;
+  g->room_J = nJ;
   return 1;
 }
 
@@ -293,7 +300,7 @@ sap_status sap_element_gather_run(struct sap_element_gather *gather,
   *fault = SAP_FAULT_NONE;
   *index = -1;
   gather->n_groups = gather->n_rows = gather->n_constraints = gather->n_acting = 0;
-  gather->n_engine_rows = 0;
+  gather->n_engine_rows = gather->open.n = 0;
   gather->first_row[0] = 0;
   if (gather->elements == NULL) {
     return SAP_OK;

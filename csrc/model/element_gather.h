@@ -5,6 +5,7 @@
 #define SAPWOOD_MODEL_ELEMENT_GATHER_H
 
 #include "base/memory.h"
+#include "model/open_limits.h"
 #include "sapwood.h"
 
 enum sap_element {
@@ -13,15 +14,6 @@ enum sap_element {
   SAP_ELEMENT_JOINT,
   SAP_ELEMENT_TENDON,
   SAP_ELEMENT_OUTPUT
-};
-
-/* what a row belongs to */
-struct sap_row_label {
-  int32_t element; /* enum sap_element */
-  int32_t index;   /* the engine's number */
-  int32_t
-      part; /* of an equality constraint its row; of a limit 0 for the lower one, 1 for the upper */
-  int32_t row; /* the engine's row, -1 for none */
 };
 
 enum { SAP_ELEMENT_GROUPS = 4, SAP_ELEMENT_VALUES = 7 };
@@ -52,6 +44,9 @@ struct sap_element_gather {
   double *change;      /* (nv) from the engine's smooth forces to those without controllers */
   double *smooth;      /* (nv) smooth forces without controllers, where there are any */
   uint8_t *controlled; /* (n_trees) */
+
+  struct sap_open_limits open;
+  size_t room, room_J; /* one more row, and entries of J, that there is room for; 0: for none */
 
   const struct sap_elements *elements; /* NULL where the model has none: then all else is 0 */
   const struct sap_forest *forest;

@@ -503,10 +503,14 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
 }
 
 /* constraints other than contacts; together they must have all rows of the engine */
-static sap_status gather_elements(struct sap_gather *gather, const struct sap_element_state *state,
-                                  int64_t n_contact_rows) {
+static sap_status gather_elements(struct sap_gather *gather, const struct sap_model_state *motion,
+                                  const struct sap_element_state *state, int64_t n_contact_rows) {
   enum sap_fault fault;
   int64_t index;
+  struct sap_open_limits *open = &gather->elements.open;
+  open->dt = gather->dt;
+  open->v_0 = motion->qvel;
+  open->a_star = motion->qacc_smooth;
   const sap_status status =
       sap_element_gather_run(&gather->elements, state, gather->touched, &fault, &index);
   if (fault != SAP_FAULT_NONE) {
@@ -517,19 +521,35 @@ static sap_status gather_elements(struct sap_gather *gather, const struct sap_el
   return status;
 }
 
+/* room for so many contacts, laid out anew where there are more than ever before */
+static int make_room(struct sap_gather *gather, int32_t count) {
+  if (count < gather->room) {
+    return 1;
+  }
+  struct sap_arena arena = {NULL, 0};
+  carve_listed(gather, &arena, (size_t)count);
+  gather->room = 0;
+  if (!sap_block_reserve(&gather->listed, arena.used, &gather->allocator)) {
+    return 0;
+  }
+  arena = (struct sap_arena){gather->listed.base, 0};
+  carve_listed(gather, &arena, (size_t)count);
+  gather->room = count + 1;
+  return 1;
+}
+
 sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_state *state,
                           const struct sap_contact_list *list,
                           const struct sap_element_state *elements, enum sap_cone cone,
                           const sap_step_parameters *parameters) {
-  struct sap_arena arena = {NULL, 0};
-  carve_listed(gather, &arena, (size_t)list->count);
-  if (!sap_block_reserve(&gather->listed, arena.used, &gather->allocator)) {
+  if (!make_room(gather, list->count)) {
     return SAP_OUT_OF_MEMORY;
   }
-  arena = (struct sap_arena){gather->listed.base, 0};
-  carve_listed(gather, &arena, (size_t)list->count);
   if (list->count > 0) {
     memset(gather->waiting.must_act, 0, (size_t)list->count);
+  }
+  if (gather->elements.elements) {
+    memset(gather->elements.open.must_act, 0, 2 * (size_t)gather->elements.elements->n_limits);
   }
   return sap_gather_again(gather, state, list, elements, cone, parameters);
 }
@@ -545,7 +565,7 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
   const int64_t n_contact_rows = list_contacts(gather, state, list, cone);
   sap_status status = SAP_OK;
   if (gather->fault == SAP_FAULT_NONE) {
-    status = gather_elements(gather, elements, n_contact_rows);
+    status = gather_elements(gather, state, elements, n_contact_rows);
   }
   if (status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
     gather_free_motion(gather, state, elements);

@@ -68,7 +68,8 @@ struct sap_gather {
   int8_t *regions;          /* (n_contacts) */
   struct sap_slopes slopes; /* of smooth forces, where the forest has a pattern of them */
   struct sap_spin_gather spins; /* torsional and rolling friction */
-  int waits;                    /* 1 where contacts that are open may wait */
+  int32_t room; /* one more contact than the arrays have room for; 0: there are none */
+  int waits;    /* 1 where contacts that are open may wait */
   struct sap_waiting waiting;
   struct sap_element_gather elements; /* constraints other than contacts */
   enum sap_fault fault;               /* of the last call */

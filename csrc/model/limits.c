@@ -45,8 +45,13 @@ static void gather_joint_limits(struct sap_element_cursor *at,
       if (isinf(range[upper])) {
         continue;
       }
-      append_limit(g, (struct sap_row_label){SAP_ELEMENT_JOINT, e->limit_joint[l], upper, -1}, phi0,
-                   e->limit_k[l], e->limit_tau_d[l]);
+      const struct sap_row_label label = {SAP_ELEMENT_JOINT, e->limit_joint[l], upper, -1};
+      const struct sap_limit_side side = {label, 2 * l + upper, dof,
+                                          sign,  phi0,          g->open.dt + e->limit_tau_d[l]};
+      if (!ball && sap_open_limits_take(&g->open, &side)) {
+        continue;
+      }
+      append_limit(g, label, phi0, e->limit_k[l], e->limit_tau_d[l]);
       if (ball) {
         sap_write_dofs(at, dof, 3, (const double[3]){-axis[0], -axis[1], -axis[2]});
         sap_append_constraint(at, 1, tree);

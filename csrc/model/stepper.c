@@ -66,6 +66,8 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   }
   *made = (sap_stepper){.forest = *forest, .settings = *step, .memory = memory};
   made->lags = settings && settings->friction == SAP_FRICTION_LAGGED;
+  made->is_convex = !settings || settings->friction == SAP_FRICTION_CONVEX;
+  made->keeps_history = settings && settings->record_history;
   made->waits = step->speculative && settings && settings->friction != SAP_FRICTION_CONVEX;
   if (elements) {
     made->elements = *elements;
@@ -163,9 +165,23 @@ static sap_solution solution_in(struct sap_gather *gather) {
                         .barrier_scale = gather->has_barriers ? gather->barrier_scale : NULL};
 }
 
+/* what the solver makes of a problem without constraints */
+static void move_freely(sap_stepper *stepper) {
+  struct sap_gather *gather = &stepper->gather;
+  memcpy(gather->v, gather->v_star, (size_t)stepper->forest.nv * sizeof *gather->v);
+  stepper->solution.tree = -1;
+  stepper->solution.outcome = SAP_CONVERGED;
+  stepper->solution.coulomb_error = stepper->is_convex ? NAN : 0.0;
+  stepper->solved = 1;
+}
+
 static sap_status solve_problem(sap_stepper *stepper, const double *guess, sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
   stepper->solution = solution_in(gather);
+  if (gather->problem.n_contacts + gather->problem.n_groups == 0 && !stepper->keeps_history) {
+    move_freely(stepper);
+    return SAP_OK;
+  }
   const sap_status status =
       sap_solver_solve_physical(stepper->solver, &gather->problem, &gather->parameters, gather->R_t,
                                 gather->R_n, gather->v_hat_n, guess, &stepper->solution, error);
@@ -173,18 +189,21 @@ static sap_status solve_problem(sap_stepper *stepper, const double *guess, sap_e
   return status;
 }
 
-/* the work of a solve that had too few contacts */
+/* the work of a solve that had too few constraints */
 static void add_work(sap_solution *solution, const sap_solution *before) {
   solution->iterations += before->iterations;
   solution->total_iterations += before->total_iterations;
   solution->line_search_trials += before->line_search_trials;
 }
 
-/* 1 where a contact that waited has to act at the velocity found */
-static int misses_contacts(sap_stepper *stepper) {
+/* 1 where a contact or a limit that waited has to act at the velocity found */
+static int misses_constraints(sap_stepper *stepper) {
   struct sap_gather *gather = &stepper->gather;
-  return stepper->solved && sap_has_velocity(stepper->solution.outcome) &&
-         sap_waiting_check(&gather->waiting, gather->forest, gather->v) > 0;
+  if (!stepper->solved || !sap_has_velocity(stepper->solution.outcome)) {
+    return 0;
+  }
+  const int32_t contacts = sap_waiting_check(&gather->waiting, gather->forest, gather->v);
+  return contacts + sap_open_limits_check(&gather->elements.open, gather->v) > 0;
 }
 
 sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays,
@@ -192,6 +211,7 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
   struct sap_gather *gather = &stepper->gather;
   sap_status status;
   gather->waits = stepper->waits;
+  gather->elements.open.waits = 1;
   if (!gather_problem(stepper, arrays, sap_gather_run, &status)) {
     /* nothing can move: nothing to write */
     stepper->took = status == SAP_OK && gather->fault == SAP_FAULT_NONE;
@@ -200,7 +220,7 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
   }
   const double start = sap_seconds();
   status = solve_problem(stepper, gather->v_0, error);
-  while (misses_contacts(stepper)) {
+  while (misses_constraints(stepper)) {
     const sap_solution before = stepper->solution;
     memcpy(gather->guess, gather->v, (size_t)stepper->forest.nv * sizeof *gather->guess);
     if (!gather_problem(stepper, arrays, sap_gather_again, &status)) {
@@ -227,7 +247,7 @@ sap_status sap_stepper_gather(sap_stepper *stepper, const sap_step_arrays *array
                               sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
   sap_status status;
-  gather->waits = 0;
+  gather->waits = gather->elements.open.waits = 0;
   if (gather_problem(stepper, arrays, sap_gather_run, &status)) {
     status = sap_regularize(&gather->problem, &gather->parameters, gather->R_t, gather->R_n,
                             gather->v_hat_n, &stepper->memory, error);

@@ -12,6 +12,8 @@ struct sap_stepper {
   sap_elements elements; /* where `constrained` */
   int constrained;       /* by more than contacts */
   int lags;              /* friction is bounded by what a memory has of the step before */
+  int is_convex;         /* its law of friction is the convex one */
+  int keeps_history;     /* of every solve */
   int waits;             /* open contacts may stay outside of the problem, see waiting.h */
   sap_step_settings settings;
   sap_allocator memory;

@@ -193,6 +193,11 @@ static int describe_groups(const sap_stepper *stepper, output *table) {
   }
   table[i++] = vector("gamma", solved, g->gamma);
   table[i++] = vector("v_c", solved, g->v_c);
+  const npy_intp open = stepper->solved ? g->open.n : 0;
+  const struct sap_limit_side *limits = g->open.limits;
+  table[i++] = (output){"open_label", NPY_INT32, open, 4, &limits->label, sizeof *limits};
+  table[i++] = (output){"open_position", NPY_DOUBLE, open, 0, &limits->phi0, sizeof *limits};
+  table[i++] = vector("open_velocity", open, g->open.velocity);
   return i;
 }
 
@@ -202,7 +207,8 @@ const char sapwood_stepper_groups_doc[] =
     "kind, n and nJ are of each group, n_rows the rows up to its end; size, tree_a, tree_b and\n"
     "dof of each constraint, which has one entry in J where dof is not -1; label (element,\n"
     "index, part, row of the engine), R, v_hat, lower, upper, the physical values and, after a\n"
-    "solve, gamma and v_c of each row.";
+    "solve, gamma and v_c of each row. open_label, open_position and open_velocity are of limits\n"
+    "that were far from closing and had no row.";
 
 PyObject *sapwood_stepper_groups(PyObject *self, PyObject *Py_UNUSED(unused)) {
   return copy_out_as_dict((sapwood_stepper *)self, describe_groups);

@@ -23,6 +23,9 @@ _NAMES = tuple(_PARAMETERS)
 _SHAPE = ("size", "tree_a", "tree_b", "dof")
 _GIVEN = ("R", "v_hat", "lower", "upper")
 
+# kinds in the order of their groups
+_ORDER = ("bilateral", "dry_friction", "limit", "controller")
+
 # what a row belongs to, enum sap_element of the C core
 _EQUALITY, _DOF, _JOINT, _TENDON, _OUTPUT = range(5)
 _AXES = ("x", "y", "z", "rotation x", "rotation y", "rotation z")
@@ -121,14 +124,25 @@ def step_constraints(
     Returns
     -------
     tuple of StepConstraints
-        One for each group, in the order of ``Solution.constraints``.
+        One for each kind, limits that had no row in the problem among them.
     """
     place = {"limit": 0, "bilateral": 0, "controller": 2}
+    slices = {kind: rows for kind, _, rows, _ in _split(arrays)}
+    opened = len(arrays["open_label"])
+    if opened:
+        slices.setdefault("limit", slice(0, 0))
     found = []
-    for kind, _, rows, _ in _split(arrays):
-        gamma = arrays["gamma"][rows]
+    for kind in sorted(slices, key=_ORDER.index):
+        rows = slices[kind]
+        gamma, velocity, labels = (arrays[name][rows] for name in ("gamma", "v_c", "label"))
         position = arrays[f"value_{place[kind]}"][rows] if kind in place else np.zeros(len(gamma))
-        names = tuple(_row_name(model, kind, label) for label in arrays["label"][rows])
-        velocity = arrays["v_c"][rows]
+        if kind == "limit" and opened:
+            labels = np.concatenate([labels, arrays["open_label"]])
+            order = np.lexsort(labels.T[2::-1])
+            labels = labels[order]
+            gamma = np.concatenate([gamma, np.zeros(opened)])[order]
+            velocity = np.concatenate([velocity, arrays["open_velocity"]])[order]
+            position = np.concatenate([position, arrays["open_position"]])[order]
+        names = tuple(_row_name(model, kind, label) for label in labels)
         found.append(StepConstraints(kind, names, position, velocity, gamma / time_step))
     return tuple(found)

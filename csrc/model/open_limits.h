@@ -1,0 +1,55 @@
+/* Limits of joints that are far from closing wait outside of the problem, as open contacts do
+ * (waiting.h): of the two sides of a limit one at most acts, and mostly none. A side waits while
+ *
+ *     phi0 + 2 h v > 0      h = dt + tau_d, for its rate v at v_0 and at v_0 + dt a*
+ *
+ * At the velocity found it is checked whether it was rightly left out: gamma = 0 where phi0 + h v
+ * >= 0, whatever else acts and by any law of friction. Else it must act, and the step is gathered
+ * and solved anew: what is found is what all limits together give.
+ *
+ * Ownership: arrays are in blocks of the gather. */
+#ifndef SAPWOOD_MODEL_OPEN_LIMITS_H
+#define SAPWOOD_MODEL_OPEN_LIMITS_H
+
+#include "base/memory.h"
+#include "sapwood.h"
+
+/* what a row belongs to */
+struct sap_row_label {
+  int32_t element; /* enum sap_element */
+  int32_t index;   /* the engine's number */
+  int32_t
+      part; /* of an equality constraint its row; of a limit 0 for the lower one, 1 for the upper */
+  int32_t row; /* the engine's row, -1 for none */
+};
+
+/* one side of a limit of a joint of one dof */
+struct sap_limit_side {
+  struct sap_row_label label;
+  int32_t side; /* twice the limit, one more for the upper side */
+  int32_t dof;
+  double sign; /* of its rate against the velocity of the dof */
+  double phi0; /* m or rad */
+  double h;    /* s */
+};
+
+struct sap_open_limits {
+  int waits; /* 0: all limits act; and the rest is not read */
+  double dt;
+  const double *v_0, *a_star; /* (nv) velocity and free acceleration at the start of the step */
+
+  int32_t n;
+  struct sap_limit_side *limits; /* (2 n_limits) those that wait */
+  double *velocity;              /* (2 n_limits) their rates as they were checked */
+  uint8_t *must_act;             /* (2 n_limits) by side */
+};
+
+void sap_open_limits_carve(struct sap_open_limits *open, struct sap_arena *arena, size_t n_limits);
+
+/* Takes a side where it can wait; 0 where it acts. */
+int sap_open_limits_take(struct sap_open_limits *open, const struct sap_limit_side *limit);
+
+/* Marks those that must act at v, and returns their number. */
+int32_t sap_open_limits_check(struct sap_open_limits *open, const double *v);
+
+#endif

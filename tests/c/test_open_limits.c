@@ -1,0 +1,85 @@
+/* Limits that wait outside of the problem: which may, and which are called in. */
+#include <math.h>
+
+#include "check.h"
+#include "model/open_limits.h"
+
+enum { DOFS = 3, LIMITS = 3 };
+
+static struct sap_limit_side limits[2 * LIMITS];
+static double velocity[2 * LIMITS], v_0[DOFS], a_star[DOFS];
+static uint8_t must_act[2 * LIMITS];
+
+static struct sap_open_limits make(void) {
+  memset(must_act, 0, sizeof must_act);
+  return (struct sap_open_limits){.waits = 1,
+                                  .dt = 0.1,
+                                  .v_0 = v_0,
+                                  .a_star = a_star,
+                                  .limits = limits,
+                                  .velocity = velocity,
+                                  .must_act = must_act};
+}
+
+static struct sap_limit_side side_of(int32_t dof, double sign, double phi0) {
+  return (struct sap_limit_side){
+      .side = 2 * dof + (sign < 0), .dof = dof, .sign = sign, .phi0 = phi0, .h = 0.2};
+}
+
+/* within twice 0.2 s at -1, or at -1 + 0.1 (-10), m/s */
+static void those_that_are_far_from_closing_wait(void) {
+  struct sap_open_limits open = make();
+  const struct {
+    double v, a, sign, phi0;
+    int waits;
+  } cases[] = {
+      {-1, 0, 1, 0.41, 1},  {-1, 0, 1, 0.39, 0},   {1, 0, 1, 0.01, 1},    {1, 0, -1, 0.39, 0},
+      {1, 0, -1, 0.41, 1},  {-1, -10, 1, 0.79, 0}, {-1, -10, 1, 0.81, 1}, {-1, 10, 1, 0.39, 0},
+      {1, -20, 1, 0.39, 0}, {0, 0, 1, 1e-9, 1},    {0, 0, 1, 0, 0},       {1, 0, 1, -0.1, 0},
+      {NAN, 0, 1, 1, 0},    {0, NAN, 1, 1, 0},     {0, 0, 1, NAN, 0},
+  };
+  for (size_t c = 0; c < CHECK_COUNT(cases); ++c) {
+    v_0[1] = cases[c].v;
+    a_star[1] = cases[c].a;
+    const struct sap_limit_side side = side_of(1, cases[c].sign, cases[c].phi0);
+    open.n = 0;
+    CHECK_EQUAL(sap_open_limits_take(&open, &side), cases[c].waits);
+    CHECK_EQUAL(open.n, cases[c].waits);
+  }
+  open.waits = 0;
+  v_0[1] = a_star[1] = 0;
+  const struct sap_limit_side far = side_of(1, 1, 1);
+  CHECK_EQUAL(sap_open_limits_take(&open, &far), 0);
+}
+
+static void those_that_close_at_the_velocity_found_must_act(void) {
+  struct sap_open_limits open = make();
+  memset(v_0, 0, sizeof v_0);
+  memset(a_star, 0, sizeof a_star);
+  for (int32_t dof = 0; dof < DOFS; ++dof) {
+    for (int side = 0; side < 2; ++side) {
+      const struct sap_limit_side limit = side_of(dof, side ? -1 : 1, 0.1);
+      CHECK_EQUAL(sap_open_limits_take(&open, &limit), 1);
+    }
+  }
+  /* 0.1 + 0.2 v: at -1/2 it is just not closed */
+  CHECK_EQUAL(sap_open_limits_check(&open, (const double[]){-0.499, 0.501, -0.6}), 2);
+  const uint8_t expected[] = {0, 0, 0, 1, 1, 0};
+  for (int i = 0; i < 2 * LIMITS; ++i) {
+    CHECK_EQUAL(must_act[i], expected[i]);
+  }
+  CHECK(velocity[2] == 0.501 && velocity[3] == -0.501);
+  /* they do not wait again in this step */
+  open.n = 0;
+  const struct sap_limit_side upper = side_of(1, -1, 0.1), lower = side_of(1, 1, 0.1);
+  CHECK_EQUAL(sap_open_limits_take(&open, &upper), 0);
+  CHECK_EQUAL(sap_open_limits_take(&open, &lower), 1);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(those_that_are_far_from_closing_wait),
+      CHECK_TEST(those_that_close_at_the_velocity_found_must_act),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}

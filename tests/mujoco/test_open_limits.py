@@ -1,0 +1,60 @@
+"""Limits that are far from closing wait outside of the problem of a step, and change nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+import sapwood
+from mujoco_models import elements
+from sapwood.mujoco import Stepper
+
+# b drags a, which rests, into its limit: nothing foretells it
+COUPLED = """
+<mujoco>
+  <option timestep="0.01" gravity="0 0 0"/>
+  <worldbody>
+    <body><joint name="a" type="slide" range="-0.005 1" limited="true"/><geom size=".1"/></body>
+    <body pos="0 0 2"><joint name="b" type="slide"/><geom size=".1"/></body>
+  </worldbody>
+  <equality><joint joint1="a" joint2="b" polycoef="0 1 0 0 0"/></equality>
+</mujoco>
+"""
+TIGHT = sapwood.SapSettings(relative_tolerance=1e-10)
+
+
+@pytest.mark.parametrize("friction", ["convex", "lagged", "coulomb"])
+def test_a_limit_that_closes_unforeseen_is_called_in(friction):
+    model = mujoco.MjModel.from_xml_string(COUPLED)
+    stepper, data = Stepper(model, settings=TIGHT, friction=friction), mujoco.MjData(model)
+    data.qvel[1] = -4.0
+    expected = sapwood.solve(stepper.problem(data), settings=stepper.settings)
+    stepper.step(data)
+    np.testing.assert_allclose(data.qvel, expected.v, rtol=1e-8)
+    assert data.qvel[0] == pytest.approx(-0.25, rel=0.05)  # 5 mm in dt + tau_d
+    limit = next(group for group in stepper.constraints if group.kind == "limit")
+    assert limit.names == ("joint 'a' lower limit", "joint 'a' upper limit")
+    assert limit.force[0] > 0.0
+    assert limit.force[1] == 0.0
+    np.testing.assert_allclose(limit.position, [0.005, 1.0])
+    np.testing.assert_allclose(limit.velocity, [data.qvel[0], -data.qvel[0]])
+
+
+def test_steps_are_those_with_all_limits(rng):
+    """Along a run, in which joints reach their limits, leave them and stay away."""
+    model = elements()
+    stepper, data = Stepper(model, settings=TIGHT), mujoco.MjData(model)
+    data.qvel[:] = 3.0 * rng.standard_normal(model.nv)
+    waited = 0
+    for _ in range(60):
+        problem = stepper.problem(data)
+        expected = sapwood.solve(problem, settings=stepper.settings)
+        stepper.step(data)
+        np.testing.assert_allclose(stepper.solution.v, expected.v, rtol=1e-6, atol=1e-6)
+        rows = sum(len(group.gamma) for group in stepper.solution.constraints)
+        told = sum(len(group.force) for group in stepper.constraints)
+        assert told == sum(len(group.R) for group in problem.constraints)
+        waited += told - rows
+    assert waited > 0
