@@ -305,7 +305,8 @@ def test_a_step_solves_the_problem_it_shows(rng):
         stepper.step(data)
         np.testing.assert_allclose(stepper.solution.v, expected.v, rtol=1e-7, atol=1e-7)
         kinds = [group.kind for group in problem.constraints]
-        assert [group.kind for group in stepper.constraints] == kinds and len(kinds) == 4
+        assert [group.kind for group in stepper.constraints] == kinds
+        assert len(kinds) == 4
         for group, shown in zip(stepper.constraints, expected.constraints, strict=True):
             # limits that wait outside of what is solved have their row, without a force
             found = group.force * stepper.time_step

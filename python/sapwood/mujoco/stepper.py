@@ -76,11 +76,12 @@ class Stepper(LastStep):
     of joints and tendons, and actuators with a spring or a damper are constraints too, of the kinds
     of :mod:`sapwood.constraints`; MuJoCo's constraint parameters are not used for them either.
     Limits and equality constraints are near-rigid unless a :class:`ConstraintMaterial` says
-    otherwise. A joint stops in the step that would pass a limit: sides that
-    are far from closing are left out of what is solved, and called in where the velocity found would
-    pass them, so that the step is that with all of them; ``stepper.constraints`` has them with a
-    force of 0, ``stepper.solution`` does not. Friction loss and the residuals of equality constraints are taken from MuJoCo in each
-    step, so that ``data.eq_active`` and mocap bodies work; ranges and gains are read once.
+    otherwise. A joint stops in the step that would pass a limit: sides that are far from closing
+    are left out of what is solved, and called in where the velocity found would pass them, so that
+    the step is that with all of them; ``stepper.constraints`` has them with a force of 0,
+    ``stepper.solution`` does not. Friction loss and the residuals of equality constraints are taken
+    from MuJoCo in each step, so that ``data.eq_active`` and mocap bodies work; ranges and gains are
+    read once.
 
     Actuators act implicitly where their force is Kp (q_d - q) - Kd v with constant gains
     (``position``, ``velocity``, ``intvelocity``, ``pid``, and ``general`` with an affine bias), on
