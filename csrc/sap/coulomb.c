@@ -21,6 +21,7 @@ struct progress {
   int bounded; /* has the round-off of the last evaluation been bounded? */
   int anew;    /* has it begun anew? */
   int turned;  /* does the last direction tell of the next one? */
+  double last; /* |D r| of the iterate before the last step */
   enum sap_precision precision;
 };
 
@@ -33,10 +34,24 @@ static struct sap_evaluation evaluate(struct sap_workspace *w, const struct sap_
   return sap_evaluate(w, island);
 }
 
+/* Will the factorization of the iteration before do for the last step, as in newton.c? */
+static int factor_suffices(const struct progress *before, double gradient, double tolerance) {
+  return before->turned && before->step.alpha == 1 &&
+         gradient * gradient <= 0.5 * tolerance * before->last;
+}
+
 /* (H + J^T U J) dv = -r; -1, or the position of the node at which H broke down */
 static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
                               const sap_settings *settings, struct progress *before,
                               struct sap_stopwatch *watch, struct sap_newton_result *result) {
+  if (settings->turning &&
+      factor_suffices(before, result->last.gradient, sap_tolerance(w, settings, &result->last))) {
+    sap_newton_system(w, island);
+    sap_factor_solve(&w->plan->factor, island->index, w->dv);
+    sap_couple_direction(w, island);
+    sap_lap(watch, &result->factor_seconds);
+    return -1;
+  }
   if (settings->turning && before->turned && error_of(&result->last) > 1e-2) {
     sap_dual_blend(w, island);
   }
@@ -76,10 +91,11 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
 }
 
 /* The first step, where the guess is poor: all the way to the minimiser of the quadratic in which
- * every touching contact sticks. 0 where it is not taken. */
+ * every touching contact sticks. 0 where it is not taken, or leads away from a guess that is fair. */
 static int start_sticking(struct sap_workspace *w, const struct sap_island *island,
                           const sap_settings *settings, struct progress *before,
                           struct sap_stopwatch *watch, struct sap_newton_result *result) {
+  static const double fair = 0.3;
   if (result->iterations > 0 || settings->start != SAP_START_STICKING ||
       error_of(&result->last) <= settings->start_threshold) {
     return 0;
@@ -89,11 +105,17 @@ static int start_sticking(struct sap_workspace *w, const struct sap_island *isla
     result->last = evaluate(w, island);
     return 0;
   }
+  const struct sap_evaluation guess = result->last;
   const struct sap_line line = sap_line_make(w, island);
   w->pool.friction = SAP_FRICTION_CONVEX; /* what sticks is not coupled */
   sap_dual_predict(w, island);
   sap_line_advance(&line, 1);
   result->last = evaluate(w, island);
+  if (error_of(&guess) < fair && result->last.gradient > guess.gradient) {
+    sap_line_advance(&line, -1);
+    result->last = evaluate(w, island);
+    return 0;
+  }
   before->step = (struct sap_step){1, 1};
   return 1;
 }
@@ -198,6 +220,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
   while (!sap_interrupted(&w->lookout, work) && !is_over(w, island, settings, &before, &result)) {
     sap_lap(&watch, &result.assembly_seconds);
+    const double gradient = result.last.gradient;
     if (before.stale == STALE) {
       if (before.held > 0 && before.best <= sap_bound_error(w, island)) {
         result.outcome = SAP_STALLED;
@@ -217,6 +240,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
       before.step = advance(w, island, settings, &result.last);
     }
     before.turned = 1;
+    before.last = gradient;
     result.trials += before.step.trials;
     ++result.iterations;
     sap_lap(&watch, &result.line_search_seconds);

@@ -16,15 +16,17 @@ iterate. Where eight iterations do not lower |D r| by a tenth, or dv leads up, t
 for one convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight
 that bring nothing, once, from the minimiser with convex friction.
 
-The first step is the whole of the sticking start of `direction`, unless the guess is close already:
-no law of friction differs from another where contacts stick. |D r| over the scale of (20) is e_c,
-and (20) the criterion. A solution exists (csrc/sap/coulomb.h), perhaps several; nothing is proved
-of the approach.
+The first step is the whole of the sticking start of `direction`, unless the guess is close already,
+or fair and that leads away: no law of friction differs from another where contacts stick. Where the
+last step leaves a share of |D r| that is small enough, its factorization serves for the next one.
+|D r| over the scale of (20) is e_c, and (20) the criterion. A solution exists (csrc/sap/coulomb.h),
+perhaps several; nothing is proved of the approach.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +48,9 @@ Array = NDArray[np.float64]
 
 LAGGED_ROUGH = 1e-2
 """e_c of the solve that finds the bounds of contacts that have none."""
+
+FAIR = 0.3
+"""e_c of a guess from which the sticking start must not lead away."""
 
 TURNING_ABOVE = 1e-2
 """e_c above which the curvature is that of primal-dual friction."""
@@ -141,6 +146,9 @@ class Coulomb:
         self.newton = Newton(objective, settings, n_islands)  # its stopping rule and factor
         self.dual: tuple[Dual | None, ...] = (None,) * len(objective.pools)
         self.turned = False  # does the last direction tell of the next one?
+        self.factored: Sequence[Array] = ()  # G of the last factorization
+        # of the last step: its length, and |D r| before it
+        self.alpha, self.before = 0.0, 0.0
         self.mark = np.inf  # |D r| when it had last fallen by a tenth
         # since then: iterations, STALE where dv led up, and solves with bounds held
         self.stale = self.held = 0
@@ -173,13 +181,16 @@ class Coulomb:
                 point, alpha, trials = on, 0.0, 0
                 continue
             try:
-                if run.iterations == 0 and sticks:
-                    point, alpha, trials = self.stick(point), 1.0, 1
+                before, stuck = point, self.stick(point) if sticks else None
+                if stuck:
+                    point, alpha, trials = stuck, 1.0, 1
                 else:
                     point, alpha, trials = self.advance(point, self.direction(point))
             except NotPositiveDefinite as error:
                 status, run.tree = Status.breakdown, error.tree
                 break
+            sticks = False
+            self.alpha, self.before = alpha, before.gradient_norm
             run.trials += trials
             run.iterations += 1
             self.note(point)
@@ -209,21 +220,38 @@ class Coulomb:
             return Status.friction_limit
         return None
 
-    def stick(self, point: Point) -> Point:
-        """The minimiser of the quadratic in which every touching contact sticks."""
+    def stick(self, point: Point) -> Point | None:
+        """The minimiser of the quadratic in which every touching contact sticks.
+
+        None where that leads away from a point that is fair, or H breaks down.
+        """
         objective = self.objective
         G, gamma, b = sticking_system(objective, point)
-        dv = self.newton.solve_system(G, b)
+        try:
+            dv = self.newton.solve_system(G, b)
+        except NotPositiveDefinite:
+            return None
         objective.let_act("convex")  # what sticks is not coupled
         self.dual = predict(objective, gamma, G, objective.times_J(dv))
-        self.turned = True
-        return self.at(point.v + dv)
+        after = self.at(point.v + dv)
+        if point.momentum_error < FAIR and after.gradient_norm > point.gradient_norm:
+            return None
+        self.factored, self.turned = G, True
+        return after
+
+    def factor_suffices(self, point: Point) -> bool:
+        """Whether the factorization of the iteration before will do for the last step."""
+        most = self.newton.tolerance(point) * self.before / 2.0
+        return self.turned and self.alpha == 1.0 and point.gradient_norm**2 <= most
 
     def direction(self, point: Point) -> Array:
         """(A + J^T (G + U) J) dv = -r; and what the law linearized at the full step says."""
         objective, newton = self.objective, self.newton
         turning = self.settings.turning and self.turned and point.momentum_error > TURNING_ABOVE
-        G = blend(objective, point, self.dual) if turning else point.G
+        again = self.settings.turning and self.factor_suffices(point)
+        if not again:
+            self.factored = blend(objective, point, self.dual) if turning else point.G
+        G = self.factored
         U = coupling(objective, point)
 
         def times(x: Array) -> Array:
@@ -236,8 +264,10 @@ class Coulomb:
                 return x
             return x + newton.solve_again(G, objective.times_J_transposed(coupled))
 
-        dv = newton.solve_system(G, -point.gradient)
+        solve = newton.solve_again if again else newton.solve_system
+        dv = solve(G, -point.gradient)
         dv = gmres(times, dv, objective.D**-2, KRYLOV_TOLERANCE, KRYLOV)
+        G = point.G if again else G
         both = [G_k + U_k for G_k, U_k in zip(G, U, strict=True)]
         self.dual = predict(objective, point.gamma, both, objective.times_J(dv))
         self.turned = True
