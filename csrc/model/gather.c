@@ -251,9 +251,6 @@ static enum sap_fault fault_of(const struct sap_listed_contact *contact,
   if (contact->row > list->n_rows - rows_of(dim, cone)) {
     return SAP_FAULT_ROWS;
   }
-  if (list->adhesion.base && *sap_doubles_at(list->adhesion, contact->index) != 0.0) {
-    return SAP_FAULT_ADHESION;
-  }
   return SAP_FAULT_NONE;
 }
 

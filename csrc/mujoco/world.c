@@ -168,7 +168,6 @@ sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world) {
                    .frame = field_at(contacts, a->contact.frame, size),
                    .friction = field_at(contacts, a->contact.friction, size),
                    .surface_velocity = field_at(contacts, a->contact.surfacevel, size),
-                   .adhesion = field_at(contacts, a->contact.adhesion, size),
                    .dim = field_at(contacts, a->contact.dim, size),
                    .geom = field_at(contacts, a->contact.geom, size),
                    .exclude = field_at(contacts, a->contact.exclude, size),

@@ -42,7 +42,7 @@ static inline void give_slopes(struct model *m) {
 /* one entry of the engine's list, with fields in an order of their own */
 struct engine_contact {
   int32_t exclude, row;
-  double frame[9], pos[3], unused, dist, friction[5], surface_velocity[3], adhesion;
+  double frame[9], pos[3], unused, dist, friction[5], surface_velocity[3];
   int32_t dim, geom[2];
 };
 
@@ -149,7 +149,6 @@ static inline void make_list(struct list *l) {
                                       .frame = FIELD(frame),
                                       .friction = FIELD(friction),
                                       .surface_velocity = FIELD(surface_velocity),
-                                      .adhesion = FIELD(adhesion),
                                       .dim = FIELD(dim),
                                       .geom = FIELD(geom),
                                       .exclude = FIELD(exclude),

@@ -284,11 +284,11 @@ static void forces_of_either_cone(void) {
 
 /* every fault is found, named, and leaves a problem without contacts */
 static void faults(void) {
-  static const enum sap_fault expected[] = {SAP_FAULT_OVERFLOW, SAP_FAULT_DIMENSION, SAP_FAULT_GEOM,
-                                            SAP_FAULT_GEOM,     SAP_FAULT_ADHESION,  SAP_FAULT_ROWS,
-                                            SAP_FAULT_ROWS,     SAP_FAULT_FORCE,     SAP_FAULT_MASS,
-                                            SAP_FAULT_CONTACT,  SAP_FAULT_CONTACT};
-  static const int64_t where[] = {1, 1, 1, 1, 1, 1, -1, 2, 1, 1, 1};
+  static const enum sap_fault expected[] = {
+      SAP_FAULT_OVERFLOW, SAP_FAULT_DIMENSION, SAP_FAULT_GEOM,  SAP_FAULT_GEOM,
+      SAP_FAULT_ROWS,     SAP_FAULT_ROWS,      SAP_FAULT_FORCE, SAP_FAULT_MASS,
+      SAP_FAULT_CONTACT,  SAP_FAULT_CONTACT};
+  static const int64_t where[] = {1, 1, 1, 1, 1, -1, 2, 1, 1, 1};
   uint64_t seed = 4;
   for (size_t kind = 0; kind < CHECK_COUNT(expected); ++kind) {
     struct model m;
@@ -305,12 +305,11 @@ static void faults(void) {
       case 1: c->dim = 2; break;
       case 2: c->geom[0] = -1; break;
       case 3: c->geom[1] = GEOMS; break;
-      case 4: c->adhesion = 1.0; break;
-      case 5: c->row = 4; break;
-      case 6: l.list.n_rows += 2; break;
-      case 7: m.qacc_smooth[2] = INFINITY; break;
-      case 8: m.M[3] = -5.0; break;
-      case 9: c->pos[1] = NAN; break;
+      case 4: c->row = 4; break;
+      case 5: l.list.n_rows += 2; break;
+      case 6: m.qacc_smooth[2] = INFINITY; break;
+      case 7: m.M[3] = -5.0; break;
+      case 8: c->pos[1] = NAN; break;
       default: c->frame[8] = INFINITY; break;
     }
     REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);

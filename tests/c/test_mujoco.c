@@ -293,7 +293,7 @@ static sap_mujoco table(void) {
   api.contact.pos = (ptrdiff_t)offsetof(struct engine_contact, pos);
   api.contact.frame = (ptrdiff_t)offsetof(struct engine_contact, frame);
   api.contact.friction = (ptrdiff_t)offsetof(struct engine_contact, friction);
-  api.contact.surfacevel = api.contact.adhesion = -1;
+  api.contact.surfacevel = -1;
   api.contact.dim = (ptrdiff_t)offsetof(struct engine_contact, dim);
   api.contact.geom = (ptrdiff_t)offsetof(struct engine_contact, geom);
   api.contact.exclude = (ptrdiff_t)offsetof(struct engine_contact, exclude);
@@ -396,7 +396,7 @@ static void a_step_is_that_of_the_stepper(void) {
                                   .qfrc_constraint = force,
                                   .efc_force = rows};
   sap_step_arrays still = arrays;
-  still.contacts.surface_velocity.base = still.contacts.adhesion.base = NULL;
+  still.contacts.surface_velocity.base = NULL;
   REQUIRE(sap_stepper_solve(other.stepper, &still, NULL) == SAP_OK);
   make(&s);
   open_world(&s, &world);

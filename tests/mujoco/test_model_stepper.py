@@ -22,7 +22,7 @@ FOREST = forest_arrays(MODEL, None, None, 0.004, True)
 INDICES = [name for name, array in FOREST.items() if array.dtype == np.int32]
 STATE = ("qvel", "M", "cdof", "subtree_com", "qfrc_smooth", "qacc_smooth", "qDeriv")
 CONTACT = (
-    "dist", "pos", "frame", "friction", "surfacevel", "adhesion", "dim", "geom", "exclude",
+    "dist", "pos", "frame", "friction", "surfacevel", "dim", "geom", "exclude",
     "efc_address",
 )  # fmt: skip
 OUTPUTS = ("qacc", "qfrc_constraint", "efc_force")
@@ -53,7 +53,8 @@ def test_a_solution_from_elsewhere_is_written_like_the_own_one():
     groups, core, other = step_arrays(), make_core(), make_core()
     assert core.solve(*groups) == 0
     expected = [np.array(a) for a in groups[2]]
-    v, gamma = core.result().v, core.contacts()["gamma"]
+    result = core.result()
+    v, gamma = result.v, result.gamma
     assert other.gather(*groups) == 0
     for array in groups[2]:
         array[:] = np.nan
@@ -169,7 +170,7 @@ def test_wrong_arrays_are_refused_by_name(group, names, garbage):
     groups = step_arrays()
     core = make_core()
     for position, name in enumerate(names):
-        if garbage is None and name in ("surfacevel", "adhesion"):
+        if garbage is None and name == "surfacevel":
             continue
         with pytest.raises((TypeError, ValueError), match=name):
             core.solve(*replaced(groups, group, position, garbage))

@@ -71,6 +71,11 @@ def three_trees(cord="", equality=""):
     )
 
 
+CLOTH = """<mujoco><worldbody><body name="cloth" pos="0 0 1">
+  <flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2">
+  {}<edge equality="{}"/></flexcomp></body></worldbody></mujoco>"""
+
+
 def stiff_cloth():
     """A flex whose edges are held by equality constraints."""
     return mujoco.MjModel.from_xml_string(
@@ -100,20 +105,6 @@ REFUSED = {
         lambda: model_of(geom="condim='4' surfacevel='0 0 0 0 0 1'"),
         "geom 'ball': condim 4, .* goes with no .*: geom 'ball' has a surface that turns",
     ),
-    "anisotropic pair that rolls": (
-        lambda: model_of(
-            after="<contact><pair name='roll' geom1='floor' geom2='ball' condim='6' "
-            "friction='1 .5 0 0 0'/></contact>"
-        ),
-        "pair 'roll': friction that differs",
-    ),
-    "anisotropic pair": (
-        lambda: model_of(
-            after="<contact><pair name='touch' geom1='floor' geom2='ball' friction='1 .5 0 0 0'/>"
-            "</contact>"
-        ),
-        "pair 'touch': friction that differs",
-    ),
 }  # fmt: skip
 
 
@@ -124,49 +115,129 @@ def test_unsupported_elements_are_refused_by_name(kind):
         Stepper(make())
 
 
+def test_all_reasons_are_told_at_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
+    model = mujoco.MjModel.from_xml_string(CLOTH.format("", "true"))
+    with pytest.raises(NotSupported) as caught:
+        Stepper(model)
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        equality, contacts = error.reasons
+        assert "is of kind flex; ignore=['equality'] leaves" in equality
+        assert "contacts of flexes: flex 'cloth'; ignore=['flex'] leaves" in contacts
+        assert str(error) == f"2 reasons:\n- {equality}\n- {contacts}"
+    # and what they name lets it run
+    with pytest.warns(UserWarning, match="are left out") as warned:
+        stepper = Stepper(model, ignore=["equality", "flex"])
+    assert [str(w.message).split(":")[0] for w in warned] == [
+        "equality constraints are left out", "contacts of flexes are left out",
+    ]  # fmt: skip
+    stepper.run(mujoco.MjData(model), 5)
+    assert model.flex_contype[0] == 1
+
+
+def test_one_reason_is_the_whole_text():
+    assert str(NotSupported("no springs")) == "no springs"
+    assert NotSupported("no springs").reasons == ("no springs",)
+
+
 @pytest.mark.parametrize("flag", ["override", "sleep", "speculative", "ipc"])
-def test_unsupported_flags_are_refused_by_name(flag):
-    model = model_of()
+def test_flags_of_mujocos_own_contact_are_cleared(flag):
+    model, plain = model_of(), model_of()
     bit = getattr(mujoco.mjtEnableBit, f"mjENBL_{flag.upper()}", None)
     if bit is None:
         pytest.skip(f"MuJoCo {mujoco.__version__} has no flag {flag}")
     model.opt.enableflags |= int(bit)
-    with pytest.raises(NotSupported, match=f"option flag {flag}"):
-        Stepper(model)
+    data = mujoco.MjData(model)  # made with the flag set
+    with pytest.warns(UserWarning, match=f"option flag {flag} is cleared: ") as warned:
+        stepper = Stepper(model)
+    assert warned[0].filename == __file__
+    assert model.opt.enableflags == int(bit)
+    reference = mujoco.MjData(plain)
+    stepper.run(data, 200)
+    Stepper(plain).run(reference, 200)
+    np.testing.assert_array_equal(data.qpos, reference.qpos)
     # set later, on the copy that is simulated
-    model.opt.enableflags = 0
-    stepper, data = Stepper(model), mujoco.MjData(model)
-    stepper.step(data)
     stepper.model.opt.enableflags |= int(bit)
     for call in (stepper.step, stepper.step1, stepper.problem):
-        with pytest.raises(NotSupported, match=f"option flag {flag}"):
+        with pytest.raises(NotSupported, match=f"option flag {flag}: .*; clear it"):
             call(data)
-    assert stepper.steps == 1
+    assert stepper.steps == 200
 
 
-def test_adhesion_is_refused_by_name():
+def test_pairs_have_the_geometric_mean_of_their_frictions():
+    """A box on a tilted plane: held or not by the mean, in either direction."""
+    xml = """<mujoco><option gravity="{} {} -9.81"/><worldbody>
+      <geom name="floor" type="plane" size="5 5 1"/>
+      <body pos="0 0 .1"><freejoint/><geom name="box" type="box" size=".2 .2 .1"/></body>
+      </worldbody><contact><pair name="slide" geom1="floor" geom2="box" friction=".9 .4 0 0 0"/>
+      </contact></mujoco>"""
+    for along in ((1, 0), (0, 1)):
+        for slope, slides in ((0.58, False), (0.62, True)):
+            model = mujoco.MjModel.from_xml_string(xml.format(*(9.81 * slope * x for x in along)))
+            with pytest.warns(UserWarning, match="geometric mean in both: pair 'slide'"):
+                stepper = Stepper(model)
+            data = mujoco.MjData(model)
+            stepper.run(data, 200)
+            assert (np.linalg.norm(data.qvel[:2]) > 0.05) == slides
+    model.pair_friction[0, :2] = 0.6
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Stepper(model)
+
+
+def sticky(adhesion):
+    """A ball below a ceiling that it weighs 9.81 N on."""
+    return mujoco.MjModel.from_xml_string(
+        f"""<mujoco><worldbody><geom type="box" size="1 1 .1" pos="0 0 2"/>
+        <body pos="0 0 1.8"><freejoint/>
+          <geom name="ball" type="sphere" size=".1" mass="1" adhesion="{adhesion}"/></body>
+        </worldbody></mujoco>"""
+    )
+
+
+def test_adhesion_holds_up_to_its_force():
     try:
-        model = model_of(geom="adhesion='2'")
+        model = sticky(0)
     except ValueError:
         pytest.skip(f"MuJoCo {mujoco.__version__} has no adhesion")
-    with pytest.raises(NotSupported, match="adhesion of contacts: geom 'ball'"):
-        Stepper(model)
+    for force, holds in ((9.5, False), (10.5, True)):
+        model = sticky(force)
+        stepper, data = Stepper(model), mujoco.MjData(model)
+        stepper.run(data, 300)
+        assert (data.qpos[2] > 1.799) == holds
+        if holds:
+            # what presses is what adheres without the weight
+            np.testing.assert_allclose(data.efc_force.sum(), force - 9.81, rtol=1e-3)
+    with pytest.raises(NotSupported, match="scheme midpoint cannot take adhesion of geom 'ball'; "):
+        Stepper(model, scheme="midpoint")
+
+
+def test_adhesion_actuators_pull_at_their_body():
+    xml = """<mujoco><worldbody><geom type="box" size="1 1 .1" pos="0 0 2"/>
+      <body name="ball" pos="0 0 1.8"><freejoint/><geom type="sphere" size=".1" mass="1"/></body>
+      </worldbody><actuator><adhesion body="ball" ctrlrange="0 1" gain="20"/></actuator></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(xml)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.ctrl[0] = 1.0
+    stepper.run(data, 300)
+    assert data.qpos[2] > 1.799
+    np.testing.assert_allclose(data.efc_force.sum(), 20 - 9.81, rtol=1e-3)
+    data.ctrl[0] = 0.0
+    stepper.run(data, 100)
+    assert data.qpos[2] < 1.7
 
 
 def test_flexes_that_collide_are_refused_by_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
-    xml = """<mujoco><worldbody><body name="cloth" pos="0 0 1">
-      <flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2">
-      {}</flexcomp></body></worldbody></mujoco>"""
-    colliding = mujoco.MjModel.from_xml_string(xml.format(""))
+    colliding = mujoco.MjModel.from_xml_string(CLOTH.format("", "false"))
     with pytest.raises(NotSupported, match="contacts of flexes: flex 'cloth'"):
         Stepper(colliding)
-    apart = xml.format("<contact contype='0' conaffinity='0' selfcollide='none'/>")
-    model = mujoco.MjModel.from_xml_string(apart)
-    stepper, data = Stepper(model), mujoco.MjData(model)
-    for _ in range(5):
-        stepper.step(data)
-    assert np.isfinite(data.qpos).all()
+    apart = CLOTH.format("<contact contype='0' conaffinity='0' selfcollide='none'/>", "false")
+    for model in (mujoco.MjModel.from_xml_string(apart), colliding):
+        model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) * (model is colliding)
+        stepper, data = Stepper(model), mujoco.MjData(model)
+        stepper.run(data, 5)
+        assert np.isfinite(data.qpos).all()
 
 
 def with_core(model):

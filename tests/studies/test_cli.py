@@ -30,7 +30,9 @@ def test_version_is_that_of_the_package():
     assert done.stdout == f"sapwood {sapwood.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [(), ("clutter",), ("figure",), ("solve",), ("info",)])
+@pytest.mark.parametrize(
+    "arguments", [(), ("clutter",), ("figure",), ("solve",), ("check",), ("info",)]
+)
 def test_help_names_every_option_of_the_command(arguments):
     done = command(*arguments, "--help")
     assert done.returncode == 0
@@ -60,6 +62,7 @@ def test_help_names_every_option_of_the_command(arguments):
         (("figure", "9", "--workers", "0"), "--workers: 0: must be >= 1"),
         (("figure", "9", "--workers", "1", "--scheduler", "a:1"), "not allowed with"),
         (("solve",), "FILES"),
+        (("check",), "FILES"),
         (("solve", "x.npz", "--repeat", "0"), "--repeat: 0: must be >= 1"),
         (("solve", "x.npz", "--factorization", "lu"), "--factorization"),
     ],

@@ -178,11 +178,10 @@ typedef struct sap_contact_list {
   sap_field friction;
   /* double (2) along t1, t2, and where dim > 3 about n, surface 2 minus 1; may be NULL */
   sap_field surface_velocity;
-  sap_field adhesion; /* double, N; may be NULL */
-  sap_field dim;      /* int32: 1, 3, 4 with torsional friction, 6 with rolling friction too */
-  sap_field geom;     /* int32 (2) */
-  sap_field exclude;  /* int32: the contact acts iff 0 */
-  sap_field row;      /* int32: its first constraint row, -1 for none */
+  sap_field dim;     /* int32: 1, 3, 4 with torsional friction, 6 with rolling friction too */
+  sap_field geom;    /* int32 (2) */
+  sap_field exclude; /* int32: the contact acts iff 0 */
+  sap_field row;     /* int32: its first constraint row, -1 for none */
 } sap_contact_list;
 
 /* how the engine writes the rows of a contact with friction */
@@ -246,7 +245,6 @@ typedef enum sap_fault {
   SAP_FAULT_DIMENSION,    /* of no known number of dimensions; or torsional or rolling friction of a
                              contact with a rigid core or a surface that turns */
   SAP_FAULT_GEOM,         /* a side of the contact is no geom */
-  SAP_FAULT_ADHESION,     /* adhesive contact */
   SAP_FAULT_ROWS,         /* rows of no known constraint, or rows out of range */
   SAP_FAULT_FORCE,        /* the free acceleration is not finite */
   SAP_FAULT_MASS,         /* a block of A is not positive definite */

@@ -164,15 +164,13 @@ extern "C" {
   X(actuator_force)          \
   X(qfrc_actuator)
 
-/* fields of mjContact: double up to adhesion, then int; -1 for surfacevel and adhesion where there
- * are none */
+/* fields of mjContact: double up to surfacevel, which is -1 where there is none, then int */
 #define SAP_MUJOCO_CONTACT(X) \
   X(dist)                     \
   X(pos)                      \
   X(frame)                    \
   X(friction)                 \
   X(surfacevel)               \
-  X(adhesion)                 \
   X(dim)                      \
   X(geom)                     \
   X(exclude)                  \

@@ -5,7 +5,7 @@
 /* ---- positions in the tuples --------------------------------------------------------------- */
 
 enum { QVEL, MASS, CDOF, SUBTREE_COM, QFRC_SMOOTH, QACC_SMOOTH, QDERIV, N_STATE };
-enum { DIST, POS, FRAME, FRICTION, SURFACEVEL, ADHESION, DIM, GEOM, EXCLUDE, ROW, N_CONTACT };
+enum { DIST, POS, FRAME, FRICTION, SURFACEVEL, DIM, GEOM, EXCLUDE, ROW, N_CONTACT };
 enum { QACC, QFRC_CONSTRAINT, EFC_FORCE, N_OUTPUT };
 _Static_assert(N_STATE + N_CONTACT + N_OUTPUT + SAPWOOD_ELEMENT_ARRAYS == SAPWOOD_STEP_ARRAYS,
                "room for every array");
@@ -21,7 +21,6 @@ static const struct {
     [FRAME] = {"contact.frame", NPY_DOUBLE, 9},
     [FRICTION] = {"contact.friction", NPY_DOUBLE, 5},
     [SURFACEVEL] = {"contact.surfacevel", NPY_DOUBLE, 3},
-    [ADHESION] = {"contact.adhesion", NPY_DOUBLE, 0},
     [DIM] = {"contact.dim", NPY_INT32, 0},
     [GEOM] = {"contact.geom", NPY_INT32, 2},
     [EXCLUDE] = {"contact.exclude", NPY_INT32, 0},
@@ -91,7 +90,6 @@ static int take_contacts(sapwood_step_arrays *arrays, PyObject *tuple) {
       [FRAME] = &list->frame,
       [FRICTION] = &list->friction,
       [SURFACEVEL] = &list->surface_velocity,
-      [ADHESION] = &list->adhesion,
       [DIM] = &list->dim,
       [GEOM] = &list->geom,
       [EXCLUDE] = &list->exclude,
@@ -99,7 +97,7 @@ static int take_contacts(sapwood_step_arrays *arrays, PyObject *tuple) {
   };
   npy_intp count = -1;
   for (int i = 0; i < N_CONTACT; i++) {
-    if (entry[i] == Py_None && (i == SURFACEVEL || i == ADHESION)) {
+    if (entry[i] == Py_None && i == SURFACEVEL) {
       continue;
     }
     const npy_intp columns = contact_fields[i].columns;

@@ -79,8 +79,7 @@ static int read_table(sap_mujoco *api, PyObject *addresses, PyObject *layout) {
     memcpy((char *)api + functions[i].offset, &address, sizeof address);
   }
   for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
-    const int optional = offsets[i].offset == offsetof(sap_mujoco, contact.surfacevel) ||
-                         offsets[i].offset == offsetof(sap_mujoco, contact.adhesion);
+    const int optional = offsets[i].offset == offsetof(sap_mujoco, contact.surfacevel);
     ptrdiff_t offset;
     if (read_offset(layout, offsets[i].name, optional, &offset) < 0) {
       return -1;

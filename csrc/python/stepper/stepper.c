@@ -142,7 +142,7 @@ PyDoc_STRVAR(
     "solver, or minus a fault code (see `fault`) with the outputs untouched.\n\n"
     "state: qvel, M, cdof, subtree_com, qfrc_smooth, qacc_smooth, qDeriv, which is read where the\n"
     "forest has its pattern.\n"
-    "contacts: dist, pos, frame, friction, surfacevel or None, adhesion or None, dim, geom, "
+    "contacts: dist, pos, frame, friction, surfacevel or None, dim, geom, "
     "exclude,\n"
     "efc_address.\n"
     "outputs: qacc, qfrc_constraint, efc_force.\n"

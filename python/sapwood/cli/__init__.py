@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import sapwood
-from sapwood.cli import info, solve
+from sapwood.cli import check, info, solve
 from sapwood.cli.command import FAILURE, INTERRUPTED, USAGE, CommandError, Parser, tell
 from sapwood.studies.commands import clutter, figure
 
-_COMMANDS = (clutter, figure, solve, info)
+_COMMANDS = (clutter, figure, solve, check, info)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -103,7 +103,6 @@ def contact_arrays(data: mujoco.MjData) -> tuple[NDArray[Any] | None, ...]:
         contact.friction,
         # from MuJoCo 4.0 on
         getattr(contact, "surfacevel", None),
-        getattr(contact, "adhesion", None),
         contact.dim,
         contact.geom,
         contact.exclude,

@@ -56,7 +56,7 @@ _ELEMENT_ARRAYS = {
 }
 _CONTACT = {"dist": "mjtNum", "pos": "mjtNum [3]", "frame": "mjtNum [9]", "friction": "mjtNum [5]",
             "dim": "int", "geom": "int [2]", "exclude": "int", "efc_address": "int"}  # fmt: skip
-_CONTACT_SINCE_4 = {"surfacevel": "mjtNum [3]", "adhesion": "mjtNum"}
+_CONTACT_SINCE_4 = {"surfacevel": "mjtNum [3]"}
 
 _SCALARS = {
     "mjtNum": ctypes.c_double,

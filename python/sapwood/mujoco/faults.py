@@ -106,6 +106,4 @@ def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjDat
         return dimension_text(f"contact of {sides}", int(contact.dim))
     if fault == "geom":
         return f"contact of {sides}: flexes have no contact here"
-    if fault == "adhesion":
-        return f"contact of {sides}: adhesion is not supported"
     return f"contact of {sides}: its position, frame or friction is not finite"

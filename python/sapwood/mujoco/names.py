@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import mujoco
+import numpy as np
+from numpy.typing import NDArray
 
 
 def model_name(model: mujoco.MjModel) -> str:
@@ -27,3 +31,16 @@ def names_of(model: mujoco.MjModel, kind: mujoco.mjtObj) -> list[str]:
         mujoco.mjtObj.mjOBJ_EQUALITY: model.neq,
     }
     return [mujoco.mj_id2name(model, kind, i) or "" for i in range(counts[kind])]
+
+
+def named(
+    model: mujoco.MjModel, kind: mujoco.mjtObj, indices: Iterable[int] | NDArray[np.integer]
+) -> list[str]:
+    """Elements as messages name them."""
+    return [name_of(model, kind, int(i)) for i in indices]
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

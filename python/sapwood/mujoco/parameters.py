@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -16,13 +17,19 @@ from sapwood import _core
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco import options as model_options
+from sapwood.mujoco.adaptations import (
+    choose_integrator,
+    clear_flags,
+    is_implicit,
+    leave_out,
+    make_isotropic,
+)
 from sapwood.mujoco.arrays import forest_arrays
 from sapwood.mujoco.contacts import GeomNames
 from sapwood.mujoco.controllers import controllers, release_controllers
 from sapwood.mujoco.elements import element_arrays
 from sapwood.mujoco.friction import settings_of_steps
-from sapwood.mujoco.integrators import choose_integrator
-from sapwood.mujoco.support import check_model, check_scheme_model, check_wide_contacts
+from sapwood.mujoco.support import check_ignore, check_model
 from sapwood.problem.arrays import Delassus
 from sapwood.settings import Friction, SapSettings
 from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
@@ -97,20 +104,23 @@ class StepParameters:
         if time_step is None:
             time_step = float(model.opt.timestep)
         time_step = float(_core.as_float64(time_step, "time_step", (), "positive"))
-        # warns at the caller of Stepper
-        left_out = check_model(model, ignore, stacklevel=4)
+        check_ignore(ignore)
+        found = scheme_of(scheme)
+        symplectic = found == SYMPLECTIC_EULER
 
         own = copy.copy(model)
         own.opt.timestep = time_step
-        own.opt.disableflags |= model_options.DISABLED | left_out
-        found = scheme_of(scheme)
-        symplectic = found == SYMPLECTIC_EULER
-        implicit = symplectic and choose_integrator(own, stacklevel=4)
+        own.opt.disableflags |= model_options.DISABLED
+        changes = [*leave_out(own, ignore), *clear_flags(own), *make_isotropic(own)]
+        if symplectic:
+            changes += choose_integrator(own)
+        for text in changes:
+            # at the caller of Stepper
+            warnings.warn(text, stacklevel=3)
+        implicit = symplectic and is_implicit(own)
         forest = forest_arrays(own, contact, materials, time_step, implicit)
         cores = np.flatnonzero(forest["core"])
-        check_wide_contacts(own, cores)
-        if not symplectic:
-            check_scheme_model(own, found, cores)
+        check_model(own, None if symplectic else found, cores)
         controlled = controllers(own) if implicit_actuators and symplectic else []
         elements = element_arrays(own, constraint, constraints, time_step, controlled)
         release_controllers(own, controlled)

@@ -92,9 +92,9 @@ class Stepper(LastStep):
     ``mj_step``.
 
     The stepper works on a private copy of the model, ``stepper.model``, which differs in
-    opt.timestep, in opt.integrator where it is replaced, in the flags eulerdamp, island and, with
-    ``ignore``, limit, equality and frictionloss (all disabled), and in the flags by which MuJoCo
-    would bound the forces of implicit actuators (cleared). Change physical values there, not on the
+    opt.timestep, in the flags eulerdamp, island and, with ``ignore``, limit, equality and
+    frictionloss (all disabled), in the flags by which MuJoCo would bound the forces of implicit
+    actuators (cleared), and in what a warning tells of. Change physical values there, not on the
     model given; what belongs to the stepper itself (materials, damping, limits, gains of implicit
     actuators, topology, time step) is read once, when it is made.
 
@@ -150,7 +150,8 @@ class Stepper(LastStep):
         data or of the stepper, forget them, as none of MuJoCo's states carries them.
     ignore : collection of str
         Constraints to leave out, with a warning that names them, instead of refusing the model:
-        any of "limit" (of joints and tendons), "equality", "frictionloss".
+        any of "limit" (of joints and tendons), "equality", "frictionloss", "flex" (contacts of
+        flexes).
     constraint : ConstraintMaterial, optional
         Material of all limits and equality constraints that nothing more special speaks of. None is
         the model's own default, or else as rigid as the time step allows.
@@ -173,7 +174,8 @@ class Stepper(LastStep):
     Raises
     ------
     NotSupported
-        Where the model needs what this package does not do; the text names the element.
+        Where the model needs what this package does not do: for all reasons at once, with the names
+        of the elements and with what lets it run without each, see its ``reasons``.
     TypeError, ValueError
         For wrong arguments; the text names the argument.
     """

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.mujoco.faults import dimension_text
-from sapwood.mujoco.names import name_of
+from sapwood.mujoco.names import listed, name_of, named
 from sapwood.mujoco.trees import is_supported, trees_of_equality, trees_of_tendon
 from sapwood.stepping.schemes import Scheme
 
@@ -20,29 +19,54 @@ OLDEST, TOO_NEW = (3, 12), (5, 0)
 
 _DISABLE, _ENABLE, _OBJECT = mujoco.mjtDisableBit, mujoco.mjtEnableBit, mujoco.mjtObj
 
-# constraints that may be left out on request: the flag that disables them
-_IGNORABLE = {
-    "limit": _DISABLE.mjDSBL_LIMIT,
-    "equality": _DISABLE.mjDSBL_EQUALITY,
-    "frictionloss": _DISABLE.mjDSBL_FRICTIONLOSS,
+# what may be left out on request: the flag that disables it, 0 for contacts of flexes
+IGNORABLE = {
+    "limit": int(_DISABLE.mjDSBL_LIMIT),
+    "equality": int(_DISABLE.mjDSBL_EQUALITY),
+    "frictionloss": int(_DISABLE.mjDSBL_FRICTIONLOSS),
+    "flex": 0,
 }
 
-# flags that change what contact means; not every version of MuJoCo has all of them
-_REFUSED_FLAGS = {
-    int(getattr(_ENABLE, flag)): text
-    for flag, text in (
-        ("mjENBL_OVERRIDE", "override: contact parameters of the whole model"),
-        ("mjENBL_SLEEP", "sleep: sleeping trees (disable it before MjData is made)"),
-        ("mjENBL_SPECULATIVE", "speculative: MuJoCo's own contacts ahead of time; see Stepper"),
-        ("mjENBL_IPC", "ipc: MuJoCo's incremental potential contact"),
+# flags that change what contact or a step means, and what is done in their place; not every version
+# of MuJoCo has all of them
+FLAGS = {
+    int(getattr(_ENABLE, f"mjENBL_{name.upper()}")): (name, instead)
+    for name, instead in (
+        ("override", "contacts have the parameters of their geoms"),
+        ("sleep", "trees never sleep"),
+        ("speculative", "the stepper finds contacts ahead of time itself; see its argument"),
+        ("ipc", "contacts are those of the stepper"),
     )
-    if hasattr(_ENABLE, flag)
+    if hasattr(_ENABLE, f"mjENBL_{name.upper()}")
 }
-_ALL_REFUSED = sum(_REFUSED_FLAGS)
+_ALL_FLAGS = sum(FLAGS)
+
+# flex_internal went with MuJoCo 4.0
+FLEX_CONTACT = tuple(
+    name
+    for name in ("flex_contype", "flex_conaffinity", "flex_internal", "flex_selfcollide")
+    if hasattr(mujoco.MjModel, name)
+)
 
 
 class NotSupported(ValueError):
-    """The model needs something that this package does not simulate; the text names it."""
+    """The model needs something that this package does not simulate; the text names it.
+
+    Parameters
+    ----------
+    *reasons : str
+        Why, each with the names of the elements and with what lets the model run without them.
+    """
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why, one text for each."""
+        return tuple(map(str, self.args))
+
+    def __str__(self) -> str:
+        if len(self.args) == 1:
+            return self.reasons[0]
+        return "".join((f"{len(self.args)} reasons:", *(f"\n- {text}" for text in self.reasons)))
 
 
 def check_version(version: str) -> None:
@@ -56,72 +80,73 @@ def check_version(version: str) -> None:
         )
 
 
-def _listed(names: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
-def _named(
-    model: mujoco.MjModel, kind: mujoco.mjtObj, indices: Iterable[int] | NDArray[np.integer]
-) -> list[str]:
-    return [name_of(model, kind, int(i)) for i in indices]
-
-
-def _ignorable(model: mujoco.MjModel) -> dict[str, list[str]]:
-    """Elements of the model by the word that leaves them out."""
-    limits = _named(model, _OBJECT.mjOBJ_JOINT, np.flatnonzero(model.jnt_limited))
-    limits += _named(model, _OBJECT.mjOBJ_TENDON, np.flatnonzero(model.tendon_limited))
-    lossy = np.unique(model.dof_jntid[model.dof_frictionloss > 0])
-    losses = _named(model, _OBJECT.mjOBJ_JOINT, lossy)
-    losses += _named(model, _OBJECT.mjOBJ_TENDON, np.flatnonzero(model.tendon_frictionloss > 0))
-    equalities = _named(model, _OBJECT.mjOBJ_EQUALITY, np.flatnonzero(model.eq_active0))
-    found = {"limit": limits, "equality": equalities, "frictionloss": losses}
-    return {
-        word: names
-        for word, names in found.items()
-        if names and not model.opt.disableflags & _IGNORABLE[word]
-    }
-
-
-def _refused(model: mujoco.MjModel) -> dict[str, list[str]]:
-    """Constraints that the C core lacks, with the reason, by the word that leaves them out."""
-    many = "moves more than two trees"
-    reasons: dict[str, list[str]] = {word: [] for word in _IGNORABLE}
-    for tendon in range(model.ntendon):
-        if trees_of_tendon(model, tendon) is None:
-            label = name_of(model, _OBJECT.mjOBJ_TENDON, tendon)
-            if model.tendon_limited[tendon]:
-                reasons["limit"].append(f"{label} {many}")
-            if model.tendon_frictionloss[tendon] > 0:
-                reasons["frictionloss"].append(f"{label} {many}")
-    for equality in np.flatnonzero(model.eq_active0).tolist():
-        label = name_of(model, _OBJECT.mjOBJ_EQUALITY, equality)
-        if not is_supported(model, equality):
-            kind = mujoco.mjtEq(model.eq_type[equality]).name.removeprefix("mjEQ_").lower()
-            reasons["equality"].append(f"{label} is of kind {kind}")
-        elif trees_of_equality(model, equality) is None:
-            reasons["equality"].append(f"{label} {many}")
-    return reasons
+def check_ignore(ignore: Collection[str]) -> None:
+    """Raise TypeError or ValueError for what names nothing that can be left out."""
+    if isinstance(ignore, str) or not isinstance(ignore, Collection):
+        raise TypeError(f"ignore must be a collection of str, not {type(ignore).__name__}")
+    for word in ignore:
+        if word not in IGNORABLE:
+            raise ValueError(f"ignore: {word!r} must be one of {', '.join(IGNORABLE)}")
 
 
 def check_flags(model: mujoco.MjModel) -> None:
     """Raise NotSupported where an option flag is set that changes what contact means."""
-    if model.opt.enableflags & _ALL_REFUSED:
-        for bit, text in _REFUSED_FLAGS.items():
-            if model.opt.enableflags & bit:
-                raise NotSupported(f"option flag {text}")
-
-
-def _check_flexes(model: mujoco.MjModel) -> None:
-    # flex_internal went with MuJoCo 4.0
-    fields = ("flex_contype", "flex_conaffinity", "flex_internal", "flex_selfcollide")
-    settings = [np.asarray(getattr(model, name)) for name in fields if hasattr(model, name)]
-    colliding = np.flatnonzero(np.any(settings, axis=0))
-    if colliding.size:
-        names = _listed(_named(model, _OBJECT.mjOBJ_FLEX, colliding))
+    if model.opt.enableflags & _ALL_FLAGS:
         raise NotSupported(
-            f"contacts of flexes: {names}; switch off contype, conaffinity and self-collision "
-            "to simulate them without contact"
+            *(
+                f"option flag {name}: {instead}; clear it"
+                for bit, (name, instead) in FLAGS.items()
+                if model.opt.enableflags & bit
+            )
+        )
+
+
+# ---- reasons -------------------------------------------------------------------------------------
+
+
+def _constraints(model: mujoco.MjModel) -> Iterator[str]:
+    """Constraints that the C core lacks, those that are disabled left out."""
+    many = "moves more than two trees"
+    found: dict[str, list[str]] = {"limit": [], "frictionloss": [], "equality": []}
+    for tendon in range(model.ntendon):
+        if trees_of_tendon(model, tendon) is None:
+            label = name_of(model, _OBJECT.mjOBJ_TENDON, tendon)
+            if model.tendon_limited[tendon]:
+                found["limit"].append(f"{label} {many}")
+            if model.tendon_frictionloss[tendon] > 0:
+                found["frictionloss"].append(f"{label} {many}")
+    for equality in np.flatnonzero(model.eq_active0).tolist():
+        label = name_of(model, _OBJECT.mjOBJ_EQUALITY, equality)
+        if not is_supported(model, equality):
+            kind = mujoco.mjtEq(model.eq_type[equality]).name.removeprefix("mjEQ_").lower()
+            found["equality"].append(f"{label} is of kind {kind}")
+        elif trees_of_equality(model, equality) is None:
+            found["equality"].append(f"{label} {many}")
+    for word, names in found.items():
+        if names and not model.opt.disableflags & IGNORABLE[word]:
+            yield f"{word} constraints: {listed(names)}; ignore=['{word}'] leaves all of them out"
+
+
+def colliding_flexes(model: mujoco.MjModel) -> NDArray[np.intp]:
+    """Flexes that may have contacts."""
+    settings = [np.asarray(getattr(model, name)) for name in FLEX_CONTACT]
+    return np.flatnonzero(np.any(settings, axis=0))
+
+
+def _contacts(model: mujoco.MjModel) -> Iterator[str]:
+    """What contacts would need and have not, where it can be seen beforehand."""
+    if model.opt.disableflags & _DISABLE.mjDSBL_CONTACT:
+        return
+    flexes = colliding_flexes(model)
+    if flexes.size:
+        names = listed(named(model, _OBJECT.mjOBJ_FLEX, flexes))
+        yield f"contacts of flexes: {names}; ignore=['flex'] leaves all of them out"
+    moving = np.flatnonzero(np.any(model.geom_surfacevel, axis=1))
+    if moving.size and not hasattr(mujoco.MjContact, "surfacevel"):
+        names = listed(named(model, _OBJECT.mjOBJ_GEOM, moving))
+        yield (
+            f"surfacevel: {names}; MuJoCo tells contacts of it from version 4.0 on, and "
+            "model.geom_surfacevel[:] = 0 stops it"
         )
 
 
@@ -147,28 +172,6 @@ def _collides(model: mujoco.MjModel, geom: int) -> NDArray[np.intp]:
     return np.flatnonzero(may)
 
 
-def _check_contacts(model: mujoco.MjModel) -> None:
-    """Refuse what contacts would need and have not, where it can be seen beforehand."""
-    if model.opt.disableflags & _DISABLE.mjDSBL_CONTACT:
-        return
-    for pair in range(model.npair):
-        first, second = model.pair_friction[pair, :2]
-        if model.pair_dim[pair] >= 3 and first != second:
-            label = name_of(model, _OBJECT.mjOBJ_PAIR, pair)
-            raise NotSupported(f"{label}: friction that differs between the two directions")
-    moving = np.flatnonzero(np.any(model.geom_surfacevel, axis=1))
-    if moving.size and not hasattr(mujoco.MjContact, "surfacevel"):
-        names = _listed(_named(model, _OBJECT.mjOBJ_GEOM, moving))
-        raise NotSupported(f"surfacevel: {names}; MuJoCo tells contacts of it from version 4.0 on")
-    for kind, field in (
-        (_OBJECT.mjOBJ_GEOM, "geom_adhesion"),
-        (_OBJECT.mjOBJ_PAIR, "pair_adhesion"),
-    ):
-        sticky = np.flatnonzero(getattr(model, field, ()))
-        if sticky.size:
-            raise NotSupported(f"adhesion of contacts: {_listed(_named(model, kind, sticky))}")
-
-
 def _wide_contacts(model: mujoco.MjModel) -> Iterator[tuple[str, int, NDArray[np.intp]]]:
     """What asks for torsional friction: its name, its condim, and pairs of geoms (n, 2)."""
     for pair in np.flatnonzero(model.pair_dim > 3).tolist():
@@ -182,21 +185,8 @@ def _wide_contacts(model: mujoco.MjModel) -> Iterator[tuple[str, int, NDArray[np
         yield name_of(model, _OBJECT.mjOBJ_GEOM, geom), int(model.geom_condim[geom]), pairs
 
 
-def check_wide_contacts(model: mujoco.MjModel, cores: NDArray[np.intp]) -> None:
-    """Refuse torsional and rolling friction where a geom has a rigid core or its surface turns.
-
-    Parameters
-    ----------
-    model : mujoco.MjModel
-        The model.
-    cores : ndarray of int
-        Geoms with a rigid core.
-
-    Raises
-    ------
-    NotSupported
-        With the name of the element.
-    """
+def _torsion(model: mujoco.MjModel, cores: NDArray[np.intp]) -> Iterator[str]:
+    """Torsional and rolling friction where a geom has a rigid core or its surface turns."""
     if model.opt.disableflags & _DISABLE.mjDSBL_CONTACT:
         return
     kinds = {"a rigid core": cores, "a surface that turns": _turning(model)}
@@ -205,7 +195,7 @@ def check_wide_contacts(model: mujoco.MjModel, cores: NDArray[np.intp]) -> None:
         for what, geoms in kinds.items():
             for geom in pairs[np.isin(pairs, geoms)][:1].tolist():
                 other = name_of(model, _OBJECT.mjOBJ_GEOM, geom)
-                raise NotSupported(f"{dimension_text(label, condim)}: {other} has {what}")
+                yield f"{dimension_text(label, condim)}: {other} has {what}"
 
 
 def _turning(model: mujoco.MjModel) -> NDArray[np.intp]:
@@ -213,80 +203,46 @@ def _turning(model: mujoco.MjModel) -> NDArray[np.intp]:
     return np.flatnonzero(np.any(model.geom_surfacevel[:, 3:], axis=1))
 
 
-def check_model(model: mujoco.MjModel, ignore: Collection[str], stacklevel: int) -> int:
-    """Refuse a model that cannot be simulated.
+def _scheme(model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp]) -> Iterator[str]:
+    """Rigid cores, and what the stages of a step would change or find another time."""
+    kinds = {"jnt": "JOINT", "tendon": "TENDON", "flex": "FLEX"}
+    found = [
+        f"plastic springs: {name_of(model, getattr(mujoco.mjtObj, f'mjOBJ_{word}'), int(i))}"
+        for kind, word in kinds.items()
+        for i in np.flatnonzero(np.asarray(getattr(model, f"{kind}_plasticadr", ())) >= 0)
+    ]
+    found += [name_of(model, _OBJECT.mjOBJ_PLUGIN, i) for i in range(model.nplugin)]
+    found += [f"the rigid core of {name}" for name in named(model, _OBJECT.mjOBJ_GEOM, cores)]
+    # a force of contacts, which the free motion does not know
+    for kind, field in (
+        (_OBJECT.mjOBJ_GEOM, "geom_adhesion"),
+        (_OBJECT.mjOBJ_PAIR, "pair_adhesion"),
+    ):
+        sticky = np.flatnonzero(getattr(model, field, ()))
+        found += [f"adhesion of {name}" for name in named(model, kind, sticky)]
+    if found:
+        yield (f"scheme {scheme.name} cannot take {listed(found)}; scheme='symplectic_euler' can")
+
+
+def check_model(model: mujoco.MjModel, scheme: Scheme | None, cores: NDArray[np.intp]) -> None:
+    """Refuse a model that cannot be simulated, for all reasons at once.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        The model.
-    ignore : collection of str
-        Constraints to leave out with a warning: "limit", "equality", "frictionloss".
-    stacklevel : int
-        Of the warning, seen from here.
-
-    Returns
-    -------
-    int
-        Disable flags of the constraints to leave out.
-
-    Raises
-    ------
-    NotSupported
-        With the name of the element.
-    TypeError, ValueError
-        For a wrong ``ignore``.
-
-    Warns
-    -----
-    UserWarning
-        With the names of the elements that are left out.
-    """
-    if isinstance(ignore, str) or not isinstance(ignore, Collection):
-        raise TypeError(f"ignore must be a collection of str, not {type(ignore).__name__}")
-    for word in ignore:
-        if word not in _IGNORABLE:
-            raise ValueError(f"ignore: {word!r} must be one of {', '.join(_IGNORABLE)}")
-    check_flags(model)
-    refused = _refused(model)
-    for word, names in _ignorable(model).items():
-        if word not in ignore:
-            if refused[word]:
-                raise NotSupported(
-                    f"{word} constraints: {_listed(refused[word])}; ignore=['{word}'] leaves all "
-                    "of them out"
-                )
-            continue
-        warnings.warn(f"{word} constraints are left out: {_listed(names)}", stacklevel=stacklevel)
-    _check_flexes(model)
-    _check_contacts(model)
-    return sum(int(_IGNORABLE[word]) for word in set(ignore))
-
-
-def check_scheme_model(model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp]) -> None:
-    """Refuse rigid cores, and what has a state of its own that the stages of a step would change.
-
-    Parameters
-    ----------
-    model : mujoco.MjModel
-        The model.
-    scheme : Scheme
-        For the text.
+        The model, without what is left out.
+    scheme : Scheme or None
+        None is the default one.
     cores : ndarray of int
         Geoms with a rigid core.
 
     Raises
     ------
     NotSupported
-        With the name of the element.
+        With the names of the elements, and what lets the model run without each.
     """
-    kinds = {"jnt": "JOINT", "tendon": "TENDON", "flex": "FLEX"}
-    refused = [
-        f"plastic springs: {name_of(model, getattr(mujoco.mjtObj, f'mjOBJ_{word}'), int(i))}"
-        for kind, word in kinds.items()
-        for i in np.flatnonzero(np.asarray(getattr(model, f"{kind}_plasticadr", ())) >= 0)
-    ]
-    refused += [name_of(model, mujoco.mjtObj.mjOBJ_PLUGIN, i) for i in range(model.nplugin)]
-    refused += [f"the rigid core of {name}" for name in _named(model, _OBJECT.mjOBJ_GEOM, cores)]
-    if refused:
-        raise NotSupported(f"scheme {scheme.name} cannot take {refused[0]}")
+    reasons = [*_constraints(model), *_contacts(model), *_torsion(model, cores)]
+    if scheme is not None:
+        reasons += _scheme(model, scheme, cores)
+    if reasons:
+        raise NotSupported(*reasons)

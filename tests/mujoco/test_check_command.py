@@ -1,0 +1,55 @@
+"""`sapwood check`: all that stands between a model and its simulation, from a file."""
+
+from __future__ import annotations
+
+import lzma
+
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+from sapwood.cli import main
+
+FINE = """<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+  <body pos="0 0 .1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
+URDF = """<robot name="r"><link name="l"><inertial><mass value="1"/>
+  <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
+REFUSED = """<mujoco><option integrator="RK4"/><worldbody><body name="cloth" pos="0 0 1">
+  <flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2">
+  <edge equality="true"/></flexcomp></body></worldbody></mujoco>"""
+
+
+def test_every_kind_of_file_is_read(tmp_path, capsys):
+    names = ["fine.xml", "robot.urdf", "fine.mjb", "fine.mjb.xz"]
+    paths = [tmp_path / name for name in names]
+    paths[0].write_text(FINE)
+    paths[1].write_text(URDF)
+    mujoco.mj_saveModel(mujoco.MjModel.from_xml_string(FINE), str(paths[2]))
+    paths[3].write_bytes(lzma.compress(paths[2].read_bytes()))
+    assert main(["check", *map(str, paths)]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{path}: runs" for path in paths]
+
+
+def test_all_reasons_and_warnings_are_printed(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
+    path = tmp_path / "cloth.xml"
+    path.write_text(REFUSED)
+    assert main(["check", str(path)]) == 1
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title == f"{path}: refused"
+    assert [line.split(":")[0] for line in lines] == ["  refused", "  refused", "  warning"]
+    for line, switch in zip(lines, ("['equality']", "['flex']", "mjINT_EULER"), strict=True):
+        assert switch in line
+
+
+def test_files_that_are_no_models_are_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fine, *wrong = (tmp_path / name for name in ("fine.xml", "a.xml", "b.mjb", "c.mjb.xz", "d.xml"))
+    fine.write_text(FINE)
+    for path in wrong[:-1]:
+        path.write_bytes(b"garbage")
+    assert main(["check", *map(str, wrong), str(fine)]) == 1
+    output = capsys.readouterr()
+    assert output.out == f"{fine}: runs\n"
+    errors = [line for line in output.err.splitlines() if line.startswith("sapwood: error: ")]
+    assert [line.split(": ")[2] for line in errors] == [str(path) for path in wrong]
