@@ -44,7 +44,7 @@ def modules():
 
 
 # pages with examples, and how many at least
-EXAMPLES = {"README.md": 4, "docs/constraints.md": 4}
+EXAMPLES = {"README.md": 4, "docs/constraints.md": 4, "docs/environments.md": 2}
 
 
 @pytest.mark.parametrize("page", EXAMPLES)
@@ -52,8 +52,9 @@ def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
     """Run the Python blocks of a page one after the other, as a reader would."""
     monkeypatch.chdir(tmp_path)
     text = (ROOT / page).read_text()
-    if "import mujoco" in text:
-        pytest.importorskip("mujoco")
+    for package in ("mujoco", "gymnasium"):
+        if f"import {package}" in text:
+            pytest.importorskip(package)
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert len(blocks) >= EXAMPLES[page]
     names = {"__name__": "page"}

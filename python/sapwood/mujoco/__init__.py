@@ -11,12 +11,14 @@ integration; the contact forces and the next velocity are those of this package:
     print(stepper.solution)
     print(stepper.run(data, steps=1000))  # the same with the loop in C
 
-:func:`rollout` steps many worlds on all cores.
+:func:`rollout` steps many worlds on all cores, :func:`patch` those of an environment of Gymnasium
+or dm_control.
 """
 
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.contacts import StepContacts
+from sapwood.mujoco.environments import Patch, patch
 from sapwood.mujoco.results import (
     RolloutResult,
     RunResult,
@@ -31,6 +33,7 @@ __all__ = [
     "ConstraintMaterial",
     "ContactMaterial",
     "NotSupported",
+    "Patch",
     "Rollout",
     "RolloutResult",
     "RunResult",
@@ -38,5 +41,6 @@ __all__ = [
     "StepContacts",
     "StepError",
     "Stepper",
+    "patch",
     "rollout",
 ]

@@ -1,0 +1,237 @@
+"""Environments of Gymnasium and dm_control whose physics are stepped here.
+
+An environment calls ``mujoco.mj_step`` in one method of its own. :func:`patch` puts another one in
+its place, on that one object: neither the classes nor the packages change.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.mujoco.results import StepError
+from sapwood.mujoco.stepper import Stepper
+
+# of a model, what says nothing of its motion, or is too long to be looked at in each step
+_UNWATCHED = (
+    "bvh_", "cam_", "key_", "light_", "mat_", "mesh_", "name", "oct_", "path", "skin_", "tex_",
+    "text_", "tuple_",
+)  # fmt: skip
+_UNWATCHED_ENDS = ("_group", "_matid", "_rgba", "_user")
+
+
+# options of a model by which it moves
+_OPTIONS = (
+    "timestep", "impratio", "density", "viscosity", "integrator", "cone", "disableflags",
+    "enableflags", "disableactuator",
+)  # fmt: skip
+_VECTORS = ("gravity", "wind", "magnetic")
+
+# arrays of a model lie in one block; between two of them there may be this much padding, bytes
+_PADDING = 64
+
+
+def _spans(model: mujoco.MjModel) -> list[NDArray[np.uint8]]:
+    """The memory of all arrays that are watched, those side by side as one."""
+    ends: list[list[int]] = []
+    arrays = (
+        getattr(model, name)
+        for name in dir(model)
+        if not name.startswith(("_", *_UNWATCHED)) and not name.endswith(_UNWATCHED_ENDS)
+    )
+    found = [array for array in arrays if isinstance(array, np.ndarray) and array.size]
+    for begin, end in sorted((a.ctypes.data, a.ctypes.data + a.nbytes) for a in found):
+        if ends and begin - ends[-1][1] <= _PADDING:
+            ends[-1][1] = max(end, ends[-1][1])
+        else:
+            ends.append([begin, end])
+    return [
+        np.ctypeslib.as_array((ctypes.c_uint8 * (end - begin)).from_address(begin))
+        for begin, end in ends
+    ]
+
+
+class ModelWatch:
+    """Tells whether anything that the steps of a model follow from has changed.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    """
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self._model = model  # which the spans do not keep
+        self._spans = _spans(model)
+        self._before = [span.copy() for span in self._spans]
+        self._options = self._read_options()
+
+    def _read_options(self) -> tuple[Any, ...]:
+        opt = self._model.opt
+        scalars = [getattr(opt, name) for name in _OPTIONS]
+        return *scalars, *(getattr(opt, name).tobytes() for name in _VECTORS)
+
+    def changed(self) -> bool:
+        """Whether it has, since this watch was made."""
+        same = all(map(np.array_equal, self._spans, self._before))
+        return not same or self._read_options() != self._options
+
+
+class Patch:
+    """An environment whose steps are taken by a :class:`Stepper`, as :func:`patch` makes it.
+
+    As a context manager it is undone at the end of the block.
+
+    Parameters
+    ----------
+    env : object
+        See :func:`patch`.
+    options : dict
+        Of :class:`Stepper`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`patch`.
+    """
+
+    def __init__(self, env: Any, options: dict[str, Any]) -> None:
+        self._options = options
+        self._target, self._name, step = self._find(env)
+        if isinstance(getattr(vars(self._target).get(self._name), "__self__", None), Patch):
+            raise ValueError("env has a stepper already: undo that patch first")
+        self._stepper: Stepper | None = None
+        self._watch: ModelWatch | None = None
+        self._model: mujoco.MjModel | None = None
+        self._make(self._model_of(self._target))
+        setattr(self._target, self._name, step)
+
+    def _find(self, env: Any) -> tuple[Any, str, Callable[..., None]]:
+        """The object whose method steps, the name of that method, and what takes its place."""
+        if hasattr(env, "_recompile_physics_and_update_observables"):
+            raise TypeError(
+                "env compiles its model anew in each reset: patch env.physics after each of them"
+            )
+        if hasattr(env, "envs") or hasattr(env, "num_envs"):
+            raise TypeError("env holds several environments: patch each of them where it is made")
+        physics = getattr(env, "physics", env)
+        if hasattr(physics, "check_invalid_state") and hasattr(physics, "legacy_step"):
+            return physics, "step", self._step_physics
+        base = getattr(env, "unwrapped", env)
+        if isinstance(getattr(base, "model", None), mujoco.MjModel):
+            if hasattr(base, "_step_mujoco_simulation"):
+                return base, "_step_mujoco_simulation", self._step_gymnasium
+            if hasattr(base, "_mujoco_step"):
+                return base, "_mujoco_step", self._step_robot
+        raise TypeError(
+            "env must be a MuJoCo environment of gymnasium or gymnasium_robotics, a dm_control "
+            f"environment, or its physics, not {type(env).__name__}"
+        )
+
+    @staticmethod
+    def _model_of(target: Any) -> mujoco.MjModel:
+        """The model of an environment, or that behind the wrapper of a physics."""
+        return getattr(target.model, "ptr", target.model)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a copy watches the model of its own environment
+        return {**self.__dict__, "_stepper": None, "_watch": None, "_model": None}
+
+    # ---- the steps ------------------------------------------------------------------------------
+
+    def _make(self, model: mujoco.MjModel) -> Stepper:
+        self._stepper = Stepper(model, **self._options)
+        self._watch, self._model = ModelWatch(model), model
+        return self._stepper
+
+    @property
+    def stepper(self) -> Stepper:
+        """What takes the steps: made anew once the environment has changed its model."""
+        model = self._model_of(self._target)
+        if self._stepper is None or self._watch is None or model is not self._model:
+            return self._make(model)
+        return self._make(model) if self._watch.changed() else self._stepper
+
+    def _step_gymnasium(self, ctrl: Any, n_frames: int) -> None:
+        env = self._target
+        env.data.ctrl[:] = ctrl
+        self.stepper.run(env.data, n_frames)
+        # cfrc_ext and others, which environments observe
+        mujoco.mj_rnePostConstraint(env.model, env.data)
+
+    def _step_robot(self, action: Any) -> None:
+        del action  # it was applied
+        self.stepper.run(self._target.data, self._target.n_substeps)
+
+    def _step_physics(self, nstep: int = 1) -> None:
+        physics = self._target
+        model, data = physics.model.ptr, physics.data.ptr
+        with physics.check_invalid_state():
+            try:
+                self.stepper.run(data, nstep)
+            except StepError as error:
+                from dm_control.rl.control import PhysicsError
+
+                raise PhysicsError(str(error)) from error
+            if physics.legacy_step:
+                # what follows from positions and velocities is up to date
+                mujoco.mj_step1(model, data)
+
+    # ---- the end --------------------------------------------------------------------------------
+
+    def undo(self) -> None:
+        """Let the environment step by itself again; twice is as good as once."""
+        if getattr(vars(self._target).get(self._name), "__self__", None) is self:
+            delattr(self._target, self._name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.undo()
+
+    def __repr__(self) -> str:
+        return f"Patch({type(self._target).__name__}, {self._stepper!r})"
+
+
+def patch(env: Any, **options: Any) -> Patch:
+    """Let a :class:`Stepper` take the steps of an environment.
+
+    Observations, rewards, resets, rendering and all else stay as they are. A model that the
+    environment changes (at resets, most often) is seen, and the stepper made anew; what is looked
+    at are all numbers of the model but for meshes and what is for the eye alone.
+
+    Parameters
+    ----------
+    env : object
+        A MuJoCo environment of Gymnasium or Gymnasium-Robotics, wrapped or not; an environment of
+        dm_control's suite, or any ``Physics`` of dm_control. Only this object changes.
+    **options
+        Of :class:`Stepper`.
+
+    Returns
+    -------
+    Patch
+        With the ``stepper``, and ``undo()``; also a context manager.
+
+    Raises
+    ------
+    TypeError
+        Where the environment is of another kind.
+    ValueError
+        Where it is patched already.
+    NotSupported
+        As for :class:`Stepper`.
+    """
+    return Patch(env, options)

@@ -1,0 +1,277 @@
+"""Environments of Gymnasium and dm_control that are patched: 1000 steps of the same random actions,
+returns near MuJoCo's, model changes seen, and all as it was behind them.
+
+Seeds are fixed: a random policy's return has a spread, and these are compared for near equality.
+"""
+
+from __future__ import annotations
+
+import copy
+import types
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+gym = pytest.importorskip("gymnasium")
+
+from sapwood.mujoco import StepError, Stepper, patch
+from sapwood.mujoco.environments import ModelWatch
+
+pytestmark = [
+    # of the packages themselves
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*integrator.*"),
+    pytest.mark.filterwarnings("ignore:.*friction_limit.*"),
+]
+
+STEPS = 1000
+
+# reward per step, and how far it may be from MuJoCo's: the standard deviation of one episode's
+# rewards is of the size of the tolerance
+GYMNASIUM = {"Ant-v5": 0.3, "HalfCheetah-v5": 0.2, "Humanoid-v5": 0.5, "Hopper-v5": 0.3}
+
+
+def rewards_of(env, seed, steps=STEPS):
+    """Rewards of a random policy; every number that is observed is finite."""
+    env.action_space.seed(seed)
+    env.reset(seed=seed)
+    rewards = []
+    for i in range(steps):
+        observed, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+        for value in observed.values() if isinstance(observed, dict) else [observed]:
+            assert np.all(np.isfinite(value))
+        rewards.append(reward)
+        if terminated or truncated:
+            env.reset(seed=seed + i)
+    return np.array(rewards)
+
+
+@pytest.mark.parametrize("name", GYMNASIUM)
+def test_returns_are_near_those_of_mujoco(name):
+    env = gym.make(name)
+    theirs = rewards_of(env, seed=1)
+    with patch(env) as patched:
+        ours = rewards_of(env, seed=1)
+        assert patched.stepper.steps == STEPS * env.unwrapped.frame_skip
+    assert not np.array_equal(ours, theirs)
+    assert abs(ours.mean() - theirs.mean()) < GYMNASIUM[name]
+    # undone
+    np.testing.assert_array_equal(rewards_of(env, seed=1, steps=20), theirs[:20])
+
+
+class Numbers:
+    """The module mujoco, with numbers in the place of two enums.
+
+    gymnasium_robotics compares them with entries of arrays, which are no longer equal to them.
+    """
+
+    mjtJoint = types.SimpleNamespace(
+        **{name: int(kind) for name, kind in mujoco.mjtJoint.__members__.items()}
+    )
+    mjtEq = types.SimpleNamespace(
+        **{name: int(kind) for name, kind in mujoco.mjtEq.__members__.items()}
+    )
+
+    def __getattr__(self, name):
+        return getattr(mujoco, name)
+
+
+@pytest.fixture
+def fetch(monkeypatch):
+    """The arm that reaches."""
+    robotics = pytest.importorskip("gymnasium_robotics")
+    from gymnasium_robotics.utils import mujoco_utils
+
+    monkeypatch.setattr(mujoco_utils, "mujoco", Numbers())
+    gym.register_envs(robotics)
+    return gym.make("FetchReach-v4", reward_type="dense")
+
+
+def test_an_arm_that_is_led_by_a_mocap_body_reaches(fetch):
+    theirs = rewards_of(fetch, seed=2)
+    with patch(fetch) as patched:
+        ours = rewards_of(fetch, seed=2)
+        assert patched.stepper.steps == STEPS * fetch.unwrapped.n_substeps
+    # rewards are distances, m: the weld gives way less, so that random actions lead further away
+    assert abs(ours.mean() - theirs.mean()) < 0.08
+
+
+@pytest.fixture
+def suite():
+    """The suite of dm_control, where it can load a model."""
+    module = pytest.importorskip("dm_control.suite")
+    try:
+        module.load("cheetah", "run")
+    except AttributeError as error:
+        pytest.skip(f"dm_control does not go with MuJoCo {mujoco.__version__}: {error}")
+    return module
+
+
+def suite_rewards(env, seed):
+    """Rewards of a random policy of dm_control."""
+    generator, spec, rewards = np.random.default_rng(seed), env.action_spec(), []
+    step = env.reset()
+    for _ in range(STEPS):
+        step = env.step(generator.uniform(spec.minimum, spec.maximum))
+        assert all(np.all(np.isfinite(value)) for value in step.observation.values())
+        rewards.append(step.reward or 0.0)
+    return np.array(rewards)
+
+
+@pytest.mark.parametrize(("domain", "task"), [("cheetah", "run"), ("finger", "spin")])
+def test_tasks_of_dm_control(suite, domain, task):
+    theirs = suite_rewards(suite.load(domain, task, task_kwargs={"random": 3}), seed=3)
+    env = suite.load(domain, task, task_kwargs={"random": 3})
+    with patch(env) as patched:
+        ours = suite_rewards(env, seed=3)
+        assert patched.stepper.time_step == env.physics.timestep()
+        # what follows from positions is up to date
+        xpos = env.physics.data.xpos.copy()
+        mujoco.mj_kinematics(env.physics.model.ptr, env.physics.data.ptr)
+        np.testing.assert_array_equal(env.physics.data.xpos, xpos)
+    assert abs(ours.mean() - theirs.mean()) < 0.1
+    env.physics.step()
+    assert "step" not in vars(env.physics)
+
+
+def test_a_step_that_fails_is_an_error_of_the_physics(suite):
+    control = pytest.importorskip("dm_control.rl.control")
+    env = suite.load("cheetah", "run")
+    env.reset()
+    patch(env.physics)
+    env.physics.data.qfrc_applied[0] = np.inf
+    with pytest.raises(control.PhysicsError, match="not finite"):
+        env.physics.step(2)
+
+
+# ---- one environment ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hopper():
+    """An environment after a reset."""
+    env = gym.make("Hopper-v5")
+    env.reset(seed=1)
+    return env
+
+
+def test_steps_are_those_of_the_stepper(hopper):
+    model, data = hopper.unwrapped.model, copy.copy(hopper.unwrapped.data)
+    patch(hopper, friction="convex")
+    action = hopper.action_space.sample()
+    hopper.step(action)
+    data.ctrl[:] = action
+    Stepper(model, friction="convex").run(data, hopper.unwrapped.frame_skip)
+    np.testing.assert_array_equal(hopper.unwrapped.data.qpos, data.qpos)
+
+
+def test_changes_of_the_model_are_seen(hopper):
+    patched = patch(hopper)
+    first = patched.stepper
+    assert patched.stepper is first
+    model = hopper.unwrapped.model
+    model.geom_rgba[:] = 0.5
+    assert patched.stepper is first
+    model.geom_friction[:, 0] = 0.123
+    second = patched.stepper
+    assert second is not first
+    assert second.model.geom_friction[0, 0] == 0.123
+    model.opt.gravity[2] = -1.62
+    assert patched.stepper.model.opt.gravity[2] == -1.62
+    model.opt.timestep = 0.001
+    assert patched.stepper.time_step == 0.001
+    hopper.unwrapped.model = copy.copy(model)
+    assert patched.stepper is not second
+
+
+def test_watched_are_all_numbers_of_the_motion():
+    env = gym.make("Ant-v5")
+    model = env.unwrapped.model
+    for name in ("body_mass", "dof_damping", "jnt_range", "actuator_gear", "geom_size", "qpos0"):
+        watch, array = ModelWatch(model), getattr(model, name)
+        assert not watch.changed()
+        array.flat[-1] += 1.0
+        assert watch.changed(), name
+
+
+class Plain:
+    """An environment of its own kind, that copies as it is."""
+
+    def __init__(self):
+        self.model = gym.make("Hopper-v5").unwrapped.model
+        self.data = mujoco.MjData(self.model)
+
+    def _step_mujoco_simulation(self, ctrl, n_frames):
+        self.data.ctrl[:] = ctrl
+        mujoco.mj_step(self.model, self.data, n_frames)
+
+
+def test_copies_step_their_own_data():
+    env = Plain()
+    patched = patch(env)
+    twin = copy.deepcopy(env)
+    before = env.data.qpos.copy()
+    twin._step_mujoco_simulation(0.3, 4)
+    np.testing.assert_array_equal(env.data.qpos, before)
+    env._step_mujoco_simulation(0.3, 4)
+    np.testing.assert_array_equal(env.data.qpos, twin.data.qpos)
+    # each sees changes of its own model
+    other, first = twin._step_mujoco_simulation.__self__, patched.stepper
+    second = other.stepper
+    assert second is not first
+    twin.model.geom_friction[:] = 0.2
+    assert other.stepper is not second
+    assert patched.stepper is first
+
+
+def test_undoing(hopper):
+    patched = patch(hopper)
+    with pytest.raises(ValueError, match="env has a stepper already: undo that patch first"):
+        patch(hopper)
+    assert repr(patched).startswith("Patch(HopperEnv, Stepper('hopper'")
+    patched.undo()
+    patched.undo()
+    assert "_step_mujoco_simulation" not in vars(hopper.unwrapped)
+    with patch(hopper):
+        patched.undo()  # of another patch
+        assert "_step_mujoco_simulation" in vars(hopper.unwrapped)
+
+
+def test_what_is_no_environment_is_refused():
+    for wrong in (None, gym.make("CartPole-v1") if "CartPole-v1" in gym.registry else 3, object()):
+        with pytest.raises(TypeError, match="env must be a MuJoCo environment of gymnasium"):
+            patch(wrong)
+    many = gym.vector.SyncVectorEnv([lambda: gym.make("Hopper-v5")])
+    with pytest.raises(TypeError, match="patch each of them where it is made"):
+        patch(many)
+
+
+def test_steps_that_cannot_be_taken_are_errors(hopper):
+    patch(hopper)
+    hopper.unwrapped.data.qfrc_applied[0] = np.inf
+    with pytest.raises(StepError, match="not finite"):
+        hopper.step(hopper.action_space.sample())
+
+
+def make_hopper():
+    """An environment that is patched where it is made."""
+    env = gym.make("Hopper-v5")
+    patch(env)
+    return env
+
+
+@pytest.mark.parametrize("kind", ["SyncVectorEnv", "AsyncVectorEnv"])
+def test_many_environments(kind):
+    many = getattr(gym.vector, kind)([make_hopper] * 2)
+    alone = make_hopper()
+    try:
+        many.reset(seed=[4, 5])
+        alone.reset(seed=5)
+        actions = np.full(many.action_space.shape, 0.3, dtype=np.float32)
+        for _ in range(10):
+            observed, *_ = many.step(actions)
+            expected, *_ = alone.step(actions[1])
+            np.testing.assert_array_equal(observed[1], expected)
+    finally:
+        many.close()
