@@ -10,7 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import engine_questions, friction_questions, model_questions
+from benchmarks import (
+    complementarity_questions,
+    engine_questions,
+    friction_questions,
+    model_questions,
+)
 from benchmarks.arguments import (
     SUCCESS,
     CommandError,
@@ -42,6 +47,7 @@ def add(commands: Any) -> None:
     friction_questions.add(commands)
     model_questions.add(commands)
     engine_questions.add(commands)
+    complementarity_questions.add(commands)
 
 
 # ---- steps -------------------------------------------------------------------------------------

@@ -5,8 +5,9 @@
 
 /* regularization of the linear systems */
 static const double epsilon = 1e-10;
-/* a residual, over what it proves, that a proof of infeasibility may leave */
-static const double proof = 1e-9;
+/* residuals, over what they prove, that a proof that there is no solution may leave: while there is
+ * progress, and in the end */
+static const double strict_proof = 1e-9, last_proof = 1e-6;
 /* how far towards the boundary a step may go */
 static const double to_boundary = 0.99;
 /* iterations without a better one, and the shortest steps, that end the search */
@@ -76,13 +77,13 @@ double qp_relative_residual(struct qp_interior *w, const double *x, const double
 }
 
 /* l proves that R x >= r has no solution: R^T l = 0, r^T l > 0 */
-static int proves_infeasible(const struct qp_interior *w) {
+static int proves_infeasible(const struct qp_interior *w, double proof) {
   const double by = qp_dot(w->program->n_rows, w->program->r, w->l);
   return by > 0 && qp_largest(w->program->n, w->Rl) <= proof * by;
 }
 
 /* x is a direction of R x >= 0 along which the cost falls without end: H x = 0, g^T x < 0 */
-static int proves_unbounded(struct qp_interior *w) {
+static int proves_unbounded(struct qp_interior *w, double proof) {
   const struct qp_program *p = w->program;
   const double by = -qp_dot(p->n, p->g, w->x);
   if (!(by > 0) || qp_largest(p->n, w->Hx) > proof * by) {
@@ -94,6 +95,14 @@ static int proves_unbounded(struct qp_interior *w) {
     violation = fmax(violation, p->equality[i] ? fabs(w->h[i]) : -w->h[i]);
   }
   return violation <= proof * by;
+}
+
+/* QP_INFEASIBLE, QP_UNBOUNDED, or QP_SOLVED where neither is */
+static qp_outcome what_is_proved(struct qp_interior *w, double proof) {
+  if (proves_infeasible(w, proof)) {
+    return QP_INFEASIBLE;
+  }
+  return proves_unbounded(w, proof) ? QP_UNBOUNDED : QP_SOLVED;
 }
 
 /* ---- directions ---- */
@@ -259,11 +268,9 @@ static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, in
     if (residual <= settings->tolerance) {
       return QP_SOLVED;
     }
-    if (proves_infeasible(w)) {
-      return QP_INFEASIBLE;
-    }
-    if (proves_unbounded(w)) {
-      return QP_UNBOUNDED;
+    const qp_outcome proved = what_is_proved(w, strict_proof);
+    if (proved != QP_SOLVED) {
+      return proved;
     }
     if (*iterations == settings->max_iterations) {
       return QP_ITERATION_LIMIT;
@@ -278,7 +285,21 @@ static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, in
     }
     take_step(w, step);
   }
-  return best < INFINITY ? QP_INACCURATE : QP_NON_FINITE;
+  if (!(best < INFINITY)) {
+    return QP_NON_FINITE;
+  }
+  const qp_outcome proved = what_is_proved(w, last_proof);
+  return proved == QP_SOLVED ? QP_INACCURATE : proved;
+}
+
+/* Where round-off has ended the search from there, it begins anew at x = 0, s = l = 1. */
+static void begin_anew(struct qp_interior *w) {
+  const struct qp_program *p = w->program;
+  memset(w->x, 0, (size_t)p->n * sizeof(double));
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    w->s[i] = w->l[i] = p->equality[i] ? 0 : 1;
+  }
+  w->tau = w->kappa = 1;
 }
 
 qp_outcome qp_interior_solve(struct qp_interior *w, const qp_settings *settings,
@@ -287,7 +308,11 @@ qp_outcome qp_interior_solve(struct qp_interior *w, const qp_settings *settings,
   if (!begin(w)) {
     return QP_NOT_CONVEX;
   }
-  const qp_outcome outcome = iterate(w, settings, iterations);
+  qp_outcome outcome = iterate(w, settings, iterations);
+  if (outcome == QP_INACCURATE) {
+    begin_anew(w);
+    outcome = iterate(w, settings, iterations);
+  }
   if (outcome != QP_INFEASIBLE && outcome != QP_UNBOUNDED && outcome != QP_NON_FINITE) {
     memcpy(w->x, w->best_x, (size_t)p->n * sizeof(double));
     memcpy(w->l, w->best_l, (size_t)p->n_rows * sizeof(double));

@@ -15,6 +15,8 @@
 enum { MOST_RENEWALS = 3 };
 /* steps of iterative refinement */
 enum { MOST_REFINEMENTS = 3 };
+/* artificial columns that Lemke's method tries before a ray counts */
+enum { MOST_COVERS = 4 };
 
 struct lcp_solver {
   sap_allocator allocator;
@@ -155,13 +157,14 @@ static void read_basis(const struct lcp_tableau *t, int8_t *basis) {
   }
 }
 
-static lcp_outcome pivot(lcp_solver *s, struct attempt *a) {
+static lcp_outcome pivot(lcp_solver *s, struct attempt *a, int32_t cover) {
   const lcp_settings *settings = a->settings;
   const int32_t many = 50 * a->n < 1000 ? 1000 : 50 * a->n;
   const struct lcp_limits limits = {
       .max_pivots = settings->max_pivots > 0 ? settings->max_pivots : many,
       .least_index_after =
           settings->least_index_after > 0 ? settings->least_index_after : a->n + 10,
+      .cover = cover,
       .feasible = fmax(settings->tolerance / 100, 1e-13)};
   int32_t pivots = lcp_tableau_enter(&s->tableau, s->start, 1e-10);
   const lcp_outcome outcome = a->method == LCP_LEMKE ? lcp_lemke(&s->tableau, &limits, &pivots)
@@ -171,20 +174,35 @@ static lcp_outcome pivot(lcp_solver *s, struct attempt *a) {
 }
 
 /* from s->start; where round-off has spoilt the dictionary, on from the basis that it ended with */
-static void try_once(lcp_solver *s, struct attempt *a) {
+static void try_cover(lcp_solver *s, struct attempt *a, int32_t cover) {
   for (int renewals = 0; renewals < MOST_RENEWALS; ++renewals) {
     lcp_tableau_load(&s->tableau, a->n, s->M, s->q);
-    a->outcome = pivot(s, a);
+    a->outcome = pivot(s, a, cover);
     a->residual = read_solution(s, a->n);
     if (!(a->residual < INFINITY)) {
       a->outcome = LCP_NON_FINITE;
       return;
     }
-    if (a->outcome != LCP_SOLVED || a->residual <= a->settings->tolerance) {
+    if (a->residual <= a->settings->tolerance) {
+      /* a path may end beside a solution where the artificial variable is round-off */
+      a->outcome = LCP_SOLVED;
+      return;
+    }
+    if (a->outcome != LCP_SOLVED) {
       return;
     }
     a->outcome = LCP_INACCURATE;
     read_basis(&s->tableau, s->start);
+  }
+}
+
+/* Lemke's path ends on a ray for want of a solution, or because of where it began. */
+static void try_once(lcp_solver *s, struct attempt *a) {
+  for (int32_t cover = 0; cover < MOST_COVERS; ++cover) {
+    try_cover(s, a, cover);
+    if (a->outcome != LCP_RAY) {
+      return;
+    }
   }
 }
 
@@ -237,6 +255,33 @@ static double largest_entry(const lcp_problem *p) {
   return largest;
 }
 
+/* A solution of M + lambda I is none of M where lambda z is as large as q: without one of M, z grows
+ * like 1/lambda. */
+static int is_near_solution(const lcp_solver *s, const struct attempt *a) {
+  double off = 0;
+  for (int32_t i = 0; i < a->n; ++i) {
+    off = fmax(off, a->lambda * s->D[i] * s->D[i] * s->z[i]);
+  }
+  return off <= sqrt(a->settings->tolerance);
+}
+
+/* M + lambda I with lambda larger and larger; 1 where one has a solution that is near one of M */
+static int try_regularized(lcp_solver *s, struct attempt *a, const lcp_problem *p,
+                           const int8_t *start, lcp_solution *solution) {
+  const lcp_settings *settings = a->settings;
+  const double largest = largest_entry(p), scale = largest > 0 ? largest : 1;
+  for (double level = settings->regularization_first;
+       level <= settings->regularization_last * (1 + 1e-12);
+       level *= settings->regularization_factor) {
+    a->lambda = level * scale;
+    regularize(s, p, a->lambda);
+    if (try_methods(s, a, start, solution) && is_near_solution(s, a)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* z back in the units of the problem, and w of the matrix that was given */
 static void report(const lcp_solver *s, const struct attempt *a, const lcp_problem *p,
                    double scale_q, lcp_solution *solution) {
@@ -285,17 +330,12 @@ sap_status lcp_solve(lcp_solver *s, const lcp_settings *settings, const lcp_prob
   const double scale_q = lcp_scale(problem->n, problem->M, problem->q, s->D, s->M, s->q);
   struct attempt a = {.settings = settings, .n = problem->n};
   solution->attempts = 0;
-  int solved = try_methods(s, &a, start, solution);
-  if (!solved && settings->regularization_first > 0) {
-    const double largest = largest_entry(problem);
-    const double scale_M = largest > 0 ? largest : 1;
-    double level = settings->regularization_first;
-    while (!solved && level <= settings->regularization_last * (1 + 1e-12)) {
-      a.lambda = level * scale_M;
-      regularize(s, problem, a.lambda);
-      solved = try_methods(s, &a, start, solution);
-      level *= settings->regularization_factor;
-    }
+  if (!try_methods(s, &a, start, solution) && settings->regularization_first > 0 &&
+      !try_regularized(s, &a, problem, start, solution)) {
+    /* what became of M itself is what counts */
+    a.lambda = 0;
+    regularize(s, problem, 0);
+    try_methods(s, &a, start, solution);
   }
   report(s, &a, problem, scale_q, solution);
   return SAP_OK;

@@ -74,13 +74,14 @@ static int32_t least_ratio(const struct lcp_tableau *t, struct candidates *c) {
   return c->row[best];
 }
 
-/* the row that the artificial variable enters by: where q is most negative; -1 for q >= 0 */
+/* the row that the artificial variable enters by: where q/d is most negative; -1 for q >= 0 */
 static int32_t first_row(const struct lcp_tableau *t, double feasible, struct candidates *c) {
+  const double *d = lcp_column(t, t->n);
   c->n = 0;
   for (int32_t i = 0; i < t->n; ++i) {
     if (t->q[i] < -feasible) {
       c->row[c->n] = i;
-      c->divisor[c->n++] = 1;
+      c->divisor[c->n++] = d[i];
     }
   }
   return c->n > 0 ? least_ratio(t, c) : -1;
@@ -106,7 +107,7 @@ static int32_t leaving_row(const struct lcp_tableau *t, int32_t s, struct candid
 lcp_outcome lcp_lemke(struct lcp_tableau *t, const struct lcp_limits *limits, int32_t *pivots) {
   struct candidates c = {t->candidate, t->divisor, 0};
   const int32_t artificial = lcp_artificial(t);
-  lcp_tableau_add_artificial(t);
+  lcp_tableau_add_artificial(t, limits->cover);
   int32_t s = t->n, r = first_row(t, limits->feasible, &c);
   if (r < 0) {
     return LCP_SOLVED;

@@ -93,10 +93,12 @@ int32_t lcp_tableau_enter(struct lcp_tableau *t, const int8_t *start, double tol
   }
 }
 
-void lcp_tableau_add_artificial(struct lcp_tableau *t) {
+void lcp_tableau_add_artificial(struct lcp_tableau *t, int32_t k) {
+  const double golden_ratio = 0.6180339887498949;
   double *column = lcp_column(t, t->n);
   for (int32_t i = 0; i < t->n; ++i) {
-    column[i] = 1;
+    const double turns = golden_ratio * k * (i + 1);
+    column[i] = 1 + 3 * (turns - floor(turns));
   }
   t->n_columns = t->n + 1;
   t->nonbasic[t->n] = lcp_artificial(t);

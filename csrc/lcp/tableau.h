@@ -34,6 +34,7 @@ struct lcp_tableau {
 struct lcp_limits {
   int32_t max_pivots;
   int32_t least_index_after; /* pivots of PPM I */
+  int32_t cover;             /* Lemke: number of the artificial variable's column */
   double feasible;           /* values above minus this count as >= 0 */
 };
 
@@ -63,7 +64,8 @@ void lcp_pivot(struct lcp_tableau *t, int32_t r, int32_t s);
  * beyond the tolerance. Of a dictionary as loaded. Returns the number of pivots. */
 int32_t lcp_tableau_enter(struct lcp_tableau *t, const int8_t *start, double tolerance);
 
-/* gives the artificial variable, which must be nonbasic or have no column yet, a column of ones */
-void lcp_tableau_add_artificial(struct lcp_tableau *t);
+/* Gives the artificial variable, which has none yet, a column d > 0: of ones, or the k-th of others
+ * that have little in common. */
+void lcp_tableau_add_artificial(struct lcp_tableau *t, int32_t k);
 
 #endif

@@ -9,6 +9,7 @@ package finds it and proves how accurate it is::
     print(solution)
 
 ``sapwood.mujoco`` steps MuJoCo models with it; ``sapwood.invdyn`` is inverse dynamics with contact;
+``sapwood.lcp`` and ``sapwood.qp`` solve complementarity problems and quadratic programs;
 ``sapwood.reference`` is the same algorithm in plain
 NumPy; ``sapwood.stepping`` is the theta-method for models of your own; ``sapwood.work`` counts the
 operations of a solve; ``sapwood.scenes``, ``sapwood.experiments``, ``sapwood.plotting`` and
@@ -71,7 +72,9 @@ __all__ = [
 
 if TYPE_CHECKING:
     from sapwood import invdyn as invdyn
+    from sapwood import lcp as lcp
     from sapwood import mujoco as mujoco
+    from sapwood import qp as qp
     from sapwood import reference as reference
     from sapwood import stepping as stepping
     from sapwood import studies as studies
@@ -84,7 +87,9 @@ if TYPE_CHECKING:
 _LOADED = ("constraints", "laws", "problem")
 _LOADED_WHEN_USED = (
     "invdyn",
+    "lcp",
     "mujoco",
+    "qp",
     "reference",
     "stepping",
     "studies",

@@ -82,6 +82,22 @@ def solve_batch(
     threads: int,
     /,
 ) -> list[Solution]: ...
+def solve_lcps(
+    M: ArrayLike,
+    q: ArrayLike,
+    basis: NDArray[np.int8] | None,
+    settings: tuple[int, float, int, int, float, float, float],
+    batched: bool,
+    threads: int,
+    /,
+) -> tuple[_Float, _Float, NDArray[np.int8], NDArray[np.int32], _Float]: ...
+def solve_qps(
+    arrays: tuple[ArrayLike | None, ...],
+    settings: tuple[float, int, bool, bool],
+    batched: bool,
+    threads: int,
+    /,
+) -> tuple[_Float, _Float, _Float, _Float, NDArray[np.int32], _Float]: ...
 def set_solution_types(
     solution: type[Solution],
     constraint_solution: type[ConstraintSolution],

@@ -38,6 +38,31 @@ def integer(value: object, name: str, least: int | None = None) -> int:
     return number
 
 
+def real(value: object, name: str) -> float:
+    """Return a real number as a float.
+
+    Parameters
+    ----------
+    value : object
+        An int or a float, or what can stand for one; no bool.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    TypeError
+        Where it is no real number.
+    """
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} must be a real number, not {type(value).__name__}")
+    return float(value)
+
+
 def file_name(path: object, name: str) -> str:
     """Return a path as a str.
 

@@ -141,19 +141,24 @@ static void problems_without_solution(void) {
   }
 }
 
-/* a regularization is tried where there is no solution, and told */
+/* w_0 + w_1 = q_0 + q_1 < 0 by little: a regularization makes up for it, and is told */
 static void regularized(void) {
   for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
-    memset(at.M, 0, sizeof at.M);
+    const double M[] = {1, -1, -1, 1};
+    memcpy(at.M, M, sizeof M);
     at.q[0] = -1;
-    at.M[3] = 10;
+    at.q[1] = 1 - 1e-7;
     lcp_settings settings = by(methods[k]);
-    settings.regularization_first = 1e-8;
+    CHECK(solve(2, &settings, NULL).outcome != LCP_SOLVED);
+    settings.regularization_first = 1e-10;
     const lcp_solution solution = solve(2, &settings, NULL);
     CHECK_EQUAL(solution.outcome, LCP_SOLVED);
-    CHECK_CLOSE(solution.regularization, 1e-7, 1e-20);
-    CHECK_CLOSE(at.z[0], 1e7, 1e-3);
-    CHECK_CLOSE(solution.residual, 1, 1e-6);
+    CHECK_CLOSE(solution.regularization, 1e-10, 1e-20);
+    CHECK(solution.residual > 1e-9 && solution.residual < 1e-6);
+
+    /* where there is nothing near a solution none is invented */
+    at.q[1] = -1;
+    CHECK(solve(2, &settings, NULL).outcome != LCP_SOLVED);
   }
 }
 

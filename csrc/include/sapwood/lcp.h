@@ -46,7 +46,8 @@ typedef struct lcp_settings {
   int32_t max_pivots; /* of one method on one matrix; 0: 1000, or 50 n where that is more: 0 */
   int32_t least_index_after; /* PPM: pivots before the least-index rule; 0: n + 10: 0 */
   /* Tikhonov: where M gives no solution, M + lambda I is solved for lambda of `first` times the
-   * largest |M_ij|, growing by `factor` up to `last`; first = 0: M alone */
+   * largest |M_ij|, growing by `factor` up to `last`, until lambda z is below sqrt(tolerance) q, for
+   * both scaled as for relative_residual; first = 0: M alone */
   double regularization_first;  /* >= 0: 0 */
   double regularization_factor; /* > 1: 1e4 */
   double regularization_last;   /* >= first, finite: 1 */

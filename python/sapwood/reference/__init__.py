@@ -22,6 +22,7 @@ not to be fast.
     coulomb         lagged and Coulomb's friction, around it
     krylov          GMRES for directions that are not of a cost
     solver          island by island, errors (24), (25)
+    complementarity Lemke's method and principal pivoting
 """
 
 from sapwood.settings import SapSettings
@@ -32,6 +33,7 @@ from .barrier import contact_cost, project
 from .certificate import gradient_round_off, velocity_error_bound
 from .cholesky import BlockCholesky, NotPositiveDefinite
 from .clamp import clamp, clamp_cost_difference
+from .complementarity import solve_lcp
 from .contact import contact_cost_difference
 from .disk import disk_cost, disk_cost_difference, project_disk
 from .disk_pool import DiskPool
@@ -93,6 +95,7 @@ __all__ = [
     "regularize",
     "regularize_group",
     "solve",
+    "solve_lcp",
     "touching",
     "velocity_error_bound",
 ]

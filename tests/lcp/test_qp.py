@@ -1,0 +1,142 @@
+"""Quadratic programs: optimality, proofs that there is none, other solvers."""
+
+import clarabel
+import numpy as np
+import pytest
+import scipy.sparse
+
+import sapwood
+from sapwood.qp import QpStatus
+
+
+def random_program(rng, n, rank, n_equalities, n_inequalities):
+    """A program that has a minimiser: x_0 is feasible and multipliers exist."""
+    G = rng.normal(size=(rank, n))
+    x_0 = rng.normal(size=n)
+    A, C = rng.normal(size=(n_equalities, n)), rng.normal(size=(n_inequalities, n))
+    slack = np.where(rng.random(n_inequalities) < 0.5, 0.0, rng.random(n_inequalities))
+    lower = np.where(rng.random(n) < 0.5, x_0 - rng.random(n), -np.inf)
+    g = G.T @ rng.normal(size=rank) + C.T @ (rng.random(n_inequalities) * (slack == 0))
+    return {
+        "H": G.T @ G,
+        "g": g,
+        "A": A,
+        "b": A @ x_0,
+        "C": C,
+        "d": C @ x_0 - slack,
+        "lower": lower,
+    }
+
+
+def check_optimal(p, s, tolerance):
+    gradient = p["H"] @ s.x + p["g"]
+    np.testing.assert_allclose(
+        gradient, p["A"].T @ s.y + p["C"].T @ s.lam + s.bounds, atol=tolerance
+    )
+    np.testing.assert_allclose(p["A"] @ s.x, p["b"], atol=tolerance)
+    slack = p["C"] @ s.x - p["d"]
+    assert slack.min(initial=0.0) >= -tolerance
+    assert s.lam.min(initial=0.0) >= 0
+    np.testing.assert_allclose(slack * s.lam, 0, atol=tolerance)
+    assert (s.x >= p["lower"] - tolerance).all()
+    assert (s.bounds >= 0).all()
+    assert (s.bounds[np.isinf(p["lower"])] == 0).all()
+
+
+def test_optimality(rng):
+    for _ in range(200):
+        n = int(rng.integers(1, 30))
+        sizes = int(rng.integers(0, n // 3 + 1)), int(rng.integers(0, 40))
+        program = random_program(rng, n, int(rng.integers(0, n + 1)), *sizes)
+        solution = sapwood.qp.solve(**program)
+        assert solution.status is QpStatus.SOLVED, solution
+        check_optimal(program, solution, 1e-6 * (1 + np.abs(solution.x).max()))
+
+
+def by_clarabel(p):
+    """The objective at the minimiser of another interior point solver."""
+    n, bounded = len(p["g"]), np.isfinite(p["lower"])
+    rows = np.vstack([p["A"], -p["C"], -np.eye(n)[bounded]])
+    right = np.concatenate([p["b"], -p["d"], -p["lower"][bounded]])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    cones = [clarabel.ZeroConeT(len(p["b"])), clarabel.NonnegativeConeT(len(right) - len(p["b"]))]
+    H, rows = scipy.sparse.csc_matrix(np.triu(p["H"])), scipy.sparse.csc_matrix(rows)
+    return clarabel.DefaultSolver(H, p["g"], rows, right, cones, settings).solve().obj_val
+
+
+def test_objective_is_that_of_another_solver(rng):
+    for _ in range(30):
+        program = random_program(rng, 20, int(rng.integers(1, 20)), 3, 25)
+        solution = sapwood.qp.solve(**program)
+        expected = by_clarabel(program)
+        assert solution.objective == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_infeasible_programs_come_with_a_proof(rng):
+    for _ in range(50):
+        p = random_program(rng, 8, 4, 2, 6)
+        p["C"] = np.vstack([p["C"], -p["C"][:1]])
+        p["d"] = np.append(p["d"], 1 - p["d"][0])
+        s = sapwood.qp.solve(**p)
+        assert s.status is QpStatus.INFEASIBLE
+        np.testing.assert_allclose(p["A"].T @ s.y + p["C"].T @ s.lam + s.bounds, 0, atol=1e-4)
+        bounded = np.isfinite(p["lower"])
+        value = p["b"] @ s.y + p["d"] @ s.lam + p["lower"][bounded] @ s.bounds[bounded]
+        assert value == pytest.approx(1)
+
+
+def test_unbounded_programs_come_with_a_direction(rng):
+    for _ in range(50):
+        p = random_program(rng, 8, 4, 2, 6)
+        p["H"][0], p["H"][:, 0], p["A"][:, 0] = 0.0, 0.0, 0.0
+        p["C"][:, 0], p["g"][0], p["lower"][:] = np.abs(p["C"][:, 0]), -1.0, -np.inf
+        s = sapwood.qp.solve(**p)
+        assert s.status is QpStatus.UNBOUNDED
+        assert p["g"] @ s.x == pytest.approx(-1)
+        np.testing.assert_allclose(p["H"] @ s.x, 0, atol=1e-6)
+        assert (p["C"] @ s.x).min() >= -1e-6
+
+
+def test_programs_that_are_not_convex():
+    assert sapwood.qp.solve(-np.eye(3), np.ones(3), lower=0.0).status is QpStatus.NOT_CONVEX
+
+
+def test_batches_have_the_bits_of_single_solves(rng):
+    programs = [random_program(rng, 10, 4, 2, 8) for _ in range(20)]
+    singles = [sapwood.qp.solve(**p) for p in programs]
+    stacked = {name: np.array([p[name] for p in programs]) for name in programs[0]}
+    for threads in (1, 2):
+        batch = sapwood.qp.solve_batch(**stacked, threads=threads)
+        assert all((a.x == b.x).all() for a, b in zip(batch, singles, strict=True))
+
+
+def test_the_kkt_conditions_as_a_complementarity_problem(rng):
+    for _ in range(30):
+        p = random_program(rng, 6, 6, 0, 6)
+        p["lower"] = np.zeros(6)
+        p["d"] -= np.maximum(p["d"] - p["C"] @ np.ones(6), 0)
+        M = np.block([[p["H"], -p["C"].T], [p["C"], np.zeros((6, 6))]])
+        solution = sapwood.qp.solve(p["H"], p["g"], C=p["C"], d=p["d"], lower=0.0)
+        by_lcp = sapwood.lcp.solve(M, np.concatenate([p["g"], -p["d"]]))
+        assert solution.solved
+        assert by_lcp.solved
+        np.testing.assert_allclose(by_lcp.z[:6], solution.x, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"H": [[1.0, 0.0], [0.0, np.nan]]}, r"H\[1, 1\] = nan: must be finite"),
+        ({"C": [[1.0, 0.0]]}, "C and d must be given together"),
+        ({"C": [[1.0, 0.0]], "d": [np.inf]}, r"d\[0\] = inf: must be finite or -inf"),
+        ({"lower": 1.0, "upper": [2.0, 0.0]}, r"upper\[1\] = 0: must be >= lower"),
+        ({"A": [[1.0]], "b": [0.0]}, r"A has shape \(1, 1\), expected \(1, 2\)"),
+        ({"tolerance": 1.0}, r"tolerance = 1: must be in \(0, 1\)"),
+    ],
+)
+def test_errors(arguments, text):
+    given = {"H": np.eye(2), "g": [1.0, 1.0]} | arguments
+    with pytest.raises(ValueError, match=text):
+        sapwood.qp.solve(**given)
