@@ -7,6 +7,8 @@
 static const double dependent = 1e-9;
 /* what a row may be violated by, divided by its length, of the largest distance at hand */
 static const double violation = 1e-11;
+/* and by a row of zeros whatever the others are: a velocity, m/s */
+static const double nothing = 1e-13;
 
 void invdyn_distance_carve(struct invdyn_distance *of, int32_t n_max, int32_t d_max,
                            struct sap_arena *arena) {
@@ -84,7 +86,7 @@ static void measure(struct invdyn_distance *of) {
   }
   for (int32_t j = 0; j < of->n; ++j) {
     const int is_long = of->length[j] > 1e-14 * longest;
-    of->allowed[j] = violation * (is_long ? scale * of->length[j] : largest);
+    of->allowed[j] = is_long ? violation * scale * of->length[j] : violation * largest + nothing;
     of->length[j] = is_long ? of->length[j] : 1.0;
   }
 }

@@ -131,6 +131,7 @@ int invdyn_reduce(struct invdyn_reduction *of, const invdyn_problem *problem) {
     return 0;
   }
   const int32_t m = problem->m, n_q = problem->n_q, n_b = of->n_b;
+  of->no_impulse = 0.0;
   for (int32_t i = 0; i < m; ++i) {
     of->c[i] = -problem->dt * problem->h[i];
     for (int32_t j = 0; j < m; ++j) {
@@ -138,6 +139,7 @@ int invdyn_reduce(struct invdyn_reduction *of, const invdyn_problem *problem) {
     }
   }
   for (int32_t i = 0; i < n_b; ++i) {
+    of->no_impulse = fmax(of->no_impulse, 1e-12 * fabs(of->c[of->b[i]]));
     of->y_c[i] = of->c[of->b[i]];
     for (int32_t j = 0; j < n_q; ++j) {
       of->B_y[(int64_t)i * n_q + j] = entry(problem, of->b[i], problem->actuated[j]);

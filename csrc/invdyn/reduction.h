@@ -26,6 +26,7 @@ struct invdyn_reduction {
   double *free_velocity; /* (n, 3) of contacts without impulses, with phi/dt in the normal one */
   /* what velocities of contacts are like, m/s: without impulses; of joints and gaps alone */
   double free_scale, given_scale;
+  double no_impulse; /* round-off of momenta, N s */
 };
 
 void invdyn_reduction_carve(struct invdyn_reduction *of, const invdyn_problem *most,

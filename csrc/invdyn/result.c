@@ -97,7 +97,7 @@ static void write_states(const struct invdyn_result *of, const struct invdyn_red
   for (int32_t i = 0; i < n; ++i) {
     const double force = hypot(hypot(z[3 * i], z[3 * i + 1]), z[3 * i + 2]);
     const double slip = hypot(of->u[3 * i], of->u[3 * i + 1]);
-    if (!(force > no_force * largest)) {
+    if (!(force > no_force * largest + reduction->no_impulse)) {
       states[i] = INVDYN_SEPARATE;
     } else {
       states[i] = slip > no_slip * invdyn_velocity_scale(reduction) ? INVDYN_SLIP : INVDYN_STICK;
@@ -151,7 +151,7 @@ invdyn_outcome invdyn_judge(const struct invdyn_result *of,
   for (int32_t i = 0; i < 3 * reduction->problem->n; ++i) {
     force = fmax(force, fabs(solution->forces[i]) * reduction->problem->dt);
   }
-  if (fmax(residuals->cone, residuals->tension) > force_tolerance * force) {
+  if (fmax(residuals->cone, residuals->tension) > force_tolerance * force + reduction->no_impulse) {
     return INVDYN_INACCURATE;
   }
   const int holds = settings->controller == INVDYN_LCP_NOSLIP ||

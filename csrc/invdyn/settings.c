@@ -9,6 +9,7 @@ invdyn_settings invdyn_settings_default(void) {
       .stage_one = INVDYN_CONTACT_CONSISTENT,
       .edges = 4,
       .nearest = 1,
+      .smoothing = 1e-2,
   };
 }
 
@@ -17,7 +18,8 @@ sap_status invdyn_settings_check(const invdyn_settings *settings, sap_error *err
     const char *name;
     double value;
   } weight[] = {{"torque_regularization", settings->torque_regularization},
-                {"force_regularization", settings->force_regularization}};
+                {"force_regularization", settings->force_regularization},
+                {"smoothing", settings->smoothing}};
   if (settings->controller < INVDYN_LCP_NOSLIP || settings->controller > INVDYN_ONE_STAGE) {
     return sap_invalid(error, "controller", -1, settings->controller, "must be a controller");
   }
@@ -27,7 +29,7 @@ sap_status invdyn_settings_check(const invdyn_settings *settings, sap_error *err
   if (settings->edges < 4 || settings->edges > 1024 || settings->edges % 2) {
     return sap_invalid(error, "edges", -1, settings->edges, "must be even, from 4 to 1024");
   }
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 3; ++i) {
     if (!(weight[i].value >= 0.0 && weight[i].value < INFINITY)) {
       return sap_invalid(error, weight[i].name, -1, weight[i].value, "must be finite and >= 0");
     }

@@ -9,8 +9,11 @@
 static const double weight_of_held = 1e3;
 /* of the largest velocity of a contact, by which the nearest joint velocities open them */
 static const double margin = 1e-8;
-/* of what velocities are like, above which an edge opens */
-static const double open_beyond = 1e-8;
+/* of what velocities are like, what is no opening of an edge, whatever the smoothing */
+static const double closed = 1e-8;
+/* steps of the method of multipliers */
+enum { MOST_PASSES = 6 };
+static const double round_off = 1e-15;
 
 static int is_noslip(const invdyn_settings *settings) {
   return settings->controller == INVDYN_LCP_NOSLIP || settings->controller == INVDYN_QP_NOSLIP;
@@ -161,6 +164,24 @@ static void add_limit_rows(struct invdyn_stages *of, const invdyn_problem *probl
   }
 }
 
+/* Moves the targets of held rows by what they miss; 0 where that is round-off. */
+static int multiply(struct invdyn_stages *of, int32_t first_held, double weight) {
+  const struct invdyn_distance *distance = &of->distance;
+  double largest = 0.0, most = 0.0;
+  for (int32_t i = first_held; i < distance->d; ++i) {
+    const double *row = distance->At + (int64_t)i * distance->ld;
+    double missing = of->target[i], size = fabs(missing);
+    for (int32_t j = 0; j < distance->n; ++j) {
+      missing -= row[j] * distance->u[j] / weight;
+      size = fmax(size, fabs(row[j] * distance->u[j] / weight));
+    }
+    of->reached[i] += missing;
+    largest = fmax(largest, size);
+    most = fmax(most, fabs(missing));
+  }
+  return most > round_off * largest;
+}
+
 /* Solves; rows from `first_held` on are equalities. Shares are written. */
 static enum invdyn_distance_end solve_rows(struct invdyn_stages *of, int32_t first_held,
                                            int32_t n_shares) {
@@ -182,24 +203,15 @@ static enum invdyn_distance_end solve_rows(struct invdyn_stages *of, int32_t fir
   }
   memcpy(of->reached, of->target, (size_t)distance->d * sizeof(double));
   enum invdyn_distance_end end = INVDYN_NEAREST;
-  int32_t pivots = 0;
-  for (int32_t pass = 0; pass < (first_held < distance->d ? 3 : 1); ++pass) {
+  for (int32_t pass = 0; pass < MOST_PASSES && end == INVDYN_NEAREST; ++pass) {
+    if (pass > 0 && !multiply(of, first_held, weight)) {
+      break;
+    }
     for (int32_t i = 0; i < distance->d; ++i) {
-      const double *row = distance->At + (int64_t)i * distance->ld;
-      double missing = pass == 0 || i < first_held ? 0.0 : of->target[i];
-      for (int32_t j = 0; j < distance->n && pass > 0 && i >= first_held; ++j) {
-        missing -= row[j] * distance->u[j] / weight;
-      }
-      of->reached[i] += missing;
       distance->x0[i] = -of->reached[i] * (i < first_held ? 1.0 : weight);
     }
     end = pass == 0 ? invdyn_distance_solve(distance) : invdyn_distance_resume(distance);
-    pivots = distance->pivots;
-    if (end != INVDYN_NEAREST) {
-      break;
-    }
   }
-  distance->pivots = pivots;
   if (end == INVDYN_NEAREST) {
     memcpy(of->share, distance->u, (size_t)n_shares * sizeof(double));
   }
@@ -262,10 +274,11 @@ static enum invdyn_distance_end stage_one(struct invdyn_stages *of,
  * without impulse. */
 static void leave_out_open_edges(struct invdyn_stages *of,
                                  const struct invdyn_reduction *reduction) {
+  const double beyond = fmax(closed * invdyn_velocity_scale(reduction),
+                             of->settings->smoothing * reduction->free_scale);
   invdyn_contact_velocity(reduction, of->y, of->u);
   for (int32_t j = 0; j < reduction->problem->n * of->n_edges; ++j) {
-    if (!is_free(of, j % of->n_edges) && of->share[j] <= 0.0 &&
-        along(of, j, of->u) > open_beyond * invdyn_velocity_scale(reduction)) {
+    if (!is_free(of, j % of->n_edges) && of->share[j] <= 0.0 && along(of, j, of->u) > beyond) {
       memset(of->edge + 3 * (int64_t)j, 0, 3 * sizeof(double));
     }
   }

@@ -271,6 +271,7 @@ class InverseDynamics:
         torque_limit: ArrayLike | None,
         torque_regularization: float,
         force_regularization: float,
+        smoothing: float,
         /,
     ) -> Self: ...
     def solve(

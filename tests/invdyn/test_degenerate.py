@@ -73,6 +73,7 @@ def check(rng, count):
         controller = str(rng.choice(CONTROLLERS))
         if "lcp" not in controller and rng.random() < 0.3:
             options["torque_limit"] = 10.0 ** rng.uniform(-3, 3, size=len(case.actuated))
+            options["smoothing"] = float(rng.choice([0.0, 1e-2]))
             options["force_regularization"] = float(rng.choice([0.0, 1e-6]))
         made = InverseDynamics(controller, actuated=case.actuated, dt=case.dt, **options)
         with np.errstate(all="ignore"):

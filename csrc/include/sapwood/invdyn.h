@@ -66,6 +66,10 @@ typedef struct invdyn_settings {
   /* what 1/2 |lambda|^2 and 1/2 |z|^2 count, >= 0: 0. In the objective of ONE_STAGE, and the latter
    * in that of Stage II */
   double torque_regularization, force_regularization;
+  /* of the velocities that contacts would have without impulses: what an edge of a cone may open
+   * with and still have an impulse in contact-consistent Stage II. 0 keeps the motion that a forward
+   * step has; more keeps torques smooth where velocities are noise. >= 0: 1e-2 */
+  double smoothing;
 } invdyn_settings;
 
 invdyn_settings invdyn_settings_default(void);

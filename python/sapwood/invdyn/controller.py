@@ -42,6 +42,10 @@ class InverseDynamics:
     torque_regularization, force_regularization : float
         Weights of the squares of motors' and contact impulses: in the objective of ``"one_stage"``,
         and the latter in that of Stage II, where it spreads forces that torques do not determine.
+    smoothing : float
+        Part of the velocity that contacts would have without forces, with which an edge of a
+        friction cone may open and still carry force in contact-consistent Stage II. 0 keeps
+        exactly the motion of the forward step; more keeps torques smooth where feet creep.
     on_inconsistent : str
         ``"nearest"`` solves for the nearest accelerations where the desired ones cannot be had and
         reports ``slack``; ``"report"`` returns no contact forces. The status says so in both.
@@ -63,6 +67,7 @@ class InverseDynamics:
         torque_limit: ArrayLike | None = None,
         torque_regularization: float = 0.0,
         force_regularization: float = 0.0,
+        smoothing: float = 1e-2,
         on_inconsistent: OnInconsistent = "nearest",
     ) -> None:
         self._actuated = selected(actuated)
@@ -74,11 +79,11 @@ class InverseDynamics:
                 raise ValueError("torque_limit: must be > 0")
         self._options = InvdynOptions(
             controller, edges, stage_one, limit, torque_regularization, force_regularization,
-            on_inconsistent,
+            on_inconsistent, smoothing,
         )  # fmt: skip
         self._core = _core.InverseDynamics(
             self._actuated, self._dt, controller, stage_one, edges, on_inconsistent == "nearest",
-            limit, torque_regularization, force_regularization,
+            limit, torque_regularization, force_regularization, smoothing,
         )  # fmt: skip
 
     @property

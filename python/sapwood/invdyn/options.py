@@ -44,6 +44,7 @@ class InvdynOptions:
     torque_regularization: float = 0.0
     force_regularization: float = 0.0
     on_inconsistent: OnInconsistent = "nearest"
+    smoothing: float = 1e-2
 
     def __post_init__(self) -> None:
         choice(self.controller, "controller", Controller)
@@ -51,7 +52,7 @@ class InvdynOptions:
         choice(self.on_inconsistent, "on_inconsistent", OnInconsistent)
         if integer(self.edges, "edges", 4) % 2:
             raise ValueError(f"edges = {self.edges}: must be even")
-        for name in ("torque_regularization", "force_regularization"):
+        for name in ("torque_regularization", "force_regularization", "smoothing"):
             _core.as_float64(getattr(self, name), name, (), "non-negative")
         if self.controller not in _OF_CONES:
             given = [

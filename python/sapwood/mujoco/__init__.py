@@ -12,7 +12,7 @@ integration; the contact forces and the next velocity are those of this package:
     print(stepper.run(data, steps=1000))  # the same with the loop in C
 
 :func:`rollout` steps many worlds on all cores, :func:`patch` those of an environment of Gymnasium
-or dm_control.
+or dm_control. :func:`inverse_dynamics` finds torques that realise desired accelerations in contact.
 """
 
 from sapwood.constraints.materials import ConstraintMaterial
@@ -28,6 +28,7 @@ from sapwood.mujoco.results import (
 from sapwood.mujoco.rollout import Rollout, rollout
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.support import NotSupported
+from sapwood.mujoco.torques import actuated_dofs, inverse_dynamics
 
 __all__ = [
     "ConstraintMaterial",
@@ -41,6 +42,8 @@ __all__ = [
     "StepContacts",
     "StepError",
     "Stepper",
+    "actuated_dofs",
+    "inverse_dynamics",
     "patch",
     "rollout",
 ]

@@ -117,7 +117,7 @@ def _stages(reduction: Reduction, options: InvdynOptions) -> _Found:
         return _Found(first.z, InvdynStatus.solved, first.pivots)
     second = stage_two(
         reduction, edges, free, first, paper=options.stage_one == "paper", torque_limit=limit,
-        force_regularization=options.force_regularization,
+        force_regularization=options.force_regularization, smoothing=options.smoothing,
     )  # fmt: skip
     z = first.z if second.z is None else second.z
     if options.stage_one == "paper" and limit is None and not _holds(reduction, z, slice(2, 3)):
@@ -168,7 +168,7 @@ def _result(
         z / dt,
         v_plus,
         slack,
-        _states(z, u, reduction.velocity_scale),
+        _states(reduction, z, u),
         residuals,
         found.pivots,
         0.0,
@@ -194,17 +194,17 @@ def _judged(
         limited = options.torque_limit is not None
         return InvdynStatus.torque_limited if limited else InvdynStatus.inaccurate
     force = np.abs(z).max(initial=0.0)
-    if max(residuals.cone, residuals.tension) > 1e-6 * force:
+    if max(residuals.cone, residuals.tension) > 1e-6 * force + reduction.no_impulse:
         return InvdynStatus.inaccurate
     paper = options.controller == "qp_noslip" and options.stage_one == "paper"
     slips = not paper and residuals.slip > allowed
     return InvdynStatus.inaccurate if slips else InvdynStatus.solved
 
 
-def _states(z: Array, u: Array, velocity: float) -> NDArray[np.int8]:
+def _states(reduction: Reduction, z: Array, u: Array) -> NDArray[np.int8]:
     """What contacts do: no force below 1e-9 of the largest, no slip below 1e-7 of velocities."""
     force = np.linalg.norm(z, axis=1)
-    pushed = force > 1e-9 * force.max(initial=0.0)
-    slips = np.linalg.norm(u[:, :2], axis=1) > 1e-7 * velocity
+    pushed = force > 1e-9 * force.max(initial=0.0) + reduction.no_impulse
+    slips = np.linalg.norm(u[:, :2], axis=1) > 1e-7 * reduction.velocity_scale
     states = np.where(pushed, np.where(slips, ContactState.slip, ContactState.stick), 0)
     return states.astype(np.int8)

@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 DEPENDENT = 1e-9
 #: what a row may be violated by, divided by its length, as part of the largest distance at hand
 VIOLATION = 1e-11
+#: and by a row of zeros whatever the others are: a velocity, m/s
+NOTHING = 1e-13
 
 
 class DistanceStatus(enum.IntEnum):
@@ -61,7 +63,8 @@ def nearest_point(A: Array, b: Array, x0: Array, equal: NDArray[np.bool_]) -> Ne
     away = np.abs(b[long]) / lengths[long]
     scale = max(float(away.max(initial=0.0)), float(np.linalg.norm(x0)))
     # a row of zeros says nothing, or what cannot be
-    tolerance = np.where(long, VIOLATION * scale * lengths, VIOLATION * np.abs(b).max(initial=0.0))
+    zero = VIOLATION * float(np.abs(b).max(initial=0.0)) + NOTHING
+    tolerance = np.where(long, VIOLATION * scale * lengths, zero)
     u = np.zeros(len(b))
     x = x0.astype(float).copy()
     active: list[int] = []

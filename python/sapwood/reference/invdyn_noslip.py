@@ -34,7 +34,7 @@ class NoSlip(NamedTuple):
 def tangents(reduction: Reduction) -> tuple[Array, Array]:
     """Tangential rows (2n, n_b), whitened, and what the joints add to their velocities (2n)."""
     n_b = len(reduction.b)
-    rows = reduction.J_y[:, :2].reshape(-1, n_b)
+    rows = reduction.J_y[:, :2].reshape(2 * len(reduction.J), n_b)
     return rows, (reduction.J_q[:, :2] @ reduction.v_q).ravel()
 
 

@@ -71,6 +71,8 @@ class Reduction:
         self.system, self.b, self.q = system, b, q
         self.A, self.B, self.C = M[np.ix_(b, b)], M[np.ix_(b, q)], M[np.ix_(q, q)]
         self.c = M @ system.v - system.dt * system.h
+        #: round-off of momenta, N s
+        self.no_impulse = 1e-12 * float(np.abs(self.c[b]).max(initial=0.0))
         self.v_q = system.v[q] + system.dt * system.qdd
         self.L = np.linalg.cholesky(self.A)
         condition = np.diag(self.A) * np.sum(np.linalg.inv(self.L) ** 2, axis=0)

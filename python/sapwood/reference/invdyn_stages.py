@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 WEIGHT = 1e3
 #: of the largest velocity of a contact, by which the nearest joint velocities open them
 MARGIN = 1e-8
-#: of what velocities are like, above which an edge opens
+#: of what velocities are like, what is no opening of an edge, whatever the smoothing
 OPEN = 1e-8
 
 
@@ -191,6 +191,7 @@ def stage_two(
     paper: bool,
     torque_limit: Array | None = None,
     force_regularization: float = 0.0,
+    smoothing: float = 0.0,
 ) -> StageResult:
     """By which forces: the least torques among the impulses that Stage I finds as good.
 
@@ -204,8 +205,9 @@ def stage_two(
     if not paper:
         velocity = reduction.contact_velocity(reduction.y_free + reduction.base_change(z))
         velocity[:, 2] += reduction.gap_rate
+        beyond = max(OPEN * reduction.velocity_scale, smoothing * reduction.free_scale)
         opening = np.einsum("cki,ci->ck", edges, velocity)
-        closed = free | (opening <= OPEN * reduction.velocity_scale) | (first.edges > 0.0)
+        closed = free | (opening <= beyond) | (first.edges > 0.0)
         edges = edges * closed[:, :, None]
     offset = reduction.recover(z)[1] + np.einsum("cij,ci->j", reduction.J_q, z)
     X = _columns(edges, reduction.J_q)

@@ -1,0 +1,146 @@
+"""Inverse dynamics with contact of MuJoCo models."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood.invdyn.controller import InverseDynamics
+from sapwood.invdyn.options import Controller
+from sapwood.invdyn.result import InverseDynamicsResult
+
+Array = NDArray[np.float64]
+
+_JOINT = mujoco.mjtJoint
+
+
+def actuated_dofs(model: mujoco.MjModel) -> NDArray[np.intp]:
+    """Velocities of hinges and sliders that an actuator drives; of all of them where none does.
+
+    Free and ball joints, and joints without an actuator, move as the contacts and the rest let
+    them.
+    """
+    single = np.isin(model.jnt_type, (_JOINT.mjJNT_HINGE, _JOINT.mjJNT_SLIDE))
+    driven = np.zeros(model.njnt, dtype=bool)
+    by_joint = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
+    driven[model.actuator_trnid[by_joint, 0]] = True
+    chosen = single & driven if model.nu else single
+    return np.asarray(model.jnt_dofadr[chosen], dtype=np.intp)
+
+
+def mass_matrix(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Mass matrix (nv, nv) of the positions in `data`, armature with it."""
+    M, units = np.zeros((model.nv, model.nv)), np.eye(model.nv)
+    for column, unit in zip(M, units, strict=True):
+        mujoco.mj_mulM(model, data, column, unit)
+    return M
+
+
+def bias_force(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Force h (nv) of M a + h = S^T tau + J^T f.
+
+    Coriolis forces and gravity, less springs, dampers, ``qfrc_applied`` and ``xfrc_applied``.
+    """
+    applied = np.zeros(model.nv)
+    for body in np.flatnonzero(data.xfrc_applied.any(axis=1)):
+        mujoco.mj_applyFT(
+            model, data, data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:],
+            data.xipos[body], int(body), applied,
+        )  # fmt: skip
+    h: Array = data.qfrc_bias - data.qfrc_passive - data.qfrc_applied - applied
+    return h
+
+
+def contact_jacobians(
+    model: mujoco.MjModel, data: mujoco.MjData
+) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Contacts of `data` as rows.
+
+    Returns
+    -------
+    J_n : (n, nv) array
+        Of the velocity of the second geom relative to the first along the contact's normal, which
+        points from the first to the second: positive where they part.
+    J_t : (n, 2, nv) array
+        Along the second and third axis of the contact's frame.
+    ids : (n,) array
+        Names that stay the same while two geoms touch in the same order.
+    """
+    n = data.ncon
+    J_n, J_t = np.zeros((n, model.nv)), np.zeros((n, 2, model.nv))
+    ids = np.zeros(n, dtype=np.int64)
+    touched: Counter[tuple[int, int]] = Counter()
+    first, second = np.zeros((3, model.nv)), np.zeros((3, model.nv))
+    for i, contact in enumerate(data.contact):
+        one, two = (int(geom) for geom in contact.geom)
+        mujoco.mj_jac(model, data, first, None, contact.pos, int(model.geom_bodyid[one]))
+        mujoco.mj_jac(model, data, second, None, contact.pos, int(model.geom_bodyid[two]))
+        rows = contact.frame.reshape(3, 3) @ (second - first)
+        J_n[i], J_t[i] = rows[0], rows[1:]
+        ids[i] = (one * model.ngeom + two) * 64 + touched[one, two] % 64
+        touched[one, two] += 1
+    return J_n, J_t, ids
+
+
+def inverse_dynamics(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    qdd_desired: ArrayLike,
+    controller: Controller | InverseDynamics = "qp_coulomb",
+    *,
+    actuated: ArrayLike | None = None,
+    gaps: bool = False,
+    **options: Any,
+) -> InverseDynamicsResult:
+    """Torques that realise desired accelerations of a model in contact, and the contact forces.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    data : mujoco.MjData
+        After ``mujoco.mj_forward`` or ``mj_step1``: positions, velocities, contacts. Not changed.
+    qdd_desired : (n_q,) array_like
+        Accelerations of the actuated velocities.
+    controller : str or InverseDynamics
+        Name of one, or one made before: that begins where its last call ended, and allocates
+        nothing.
+    actuated : array_like, optional
+        Velocities with a motor, as for :class:`sapwood.invdyn.InverseDynamics`; without it those of
+        :func:`actuated_dofs`.
+    gaps : bool
+        Whether bodies may close the gaps there are, and have to leave overlaps: phi is the
+        contact's ``dist``. Otherwise nothing approaches.
+    **options
+        Of :class:`sapwood.invdyn.InverseDynamics`; ``dt`` is the model's time step where it is not
+        among them.
+
+    Returns
+    -------
+    InverseDynamicsResult
+        ``tau`` acts on the actuated velocities as ``qfrc_applied`` does (N m at hinges, N at
+        sliders): what an actuator is told follows from its gear and gain. ``forces`` (n, 3) act on
+        the second geom, along axes 2 and 3 of the contact's frame, then along its normal.
+
+    Raises
+    ------
+    ValueError, TypeError
+        An argument is wrong; the text names it.
+    """
+    if isinstance(controller, InverseDynamics):
+        if options or actuated is not None:
+            raise ValueError("options are those of the controller that was made before")
+        made = controller
+    else:
+        chosen = actuated_dofs(model) if actuated is None else actuated
+        made = InverseDynamics(controller, actuated=chosen, **{"dt": model.opt.timestep, **options})
+    J_n, J_t, ids = contact_jacobians(model, data)
+    # a contact of one dimension has no friction
+    mu = np.where(data.contact.dim > 1, data.contact.friction[:, 0], 0.0)
+    return made.solve(
+        mass_matrix(model, data), bias_force(model, data), data.qvel, qdd_desired, J_n, J_t, mu,
+        data.contact.dist if gaps else None, ids,
+    )  # fmt: skip

@@ -1,0 +1,46 @@
+"""The C core and its NumPy mirror agree."""
+
+import numpy as np
+import pytest
+
+from invdyn_systems import legged, random_case
+from sapwood.invdyn import InverseDynamics
+from sapwood.reference.invdyn import solve
+from sapwood.reference.invdyn_reduction import System
+
+CASES = {
+    "standing": lambda rng: legged(rng),
+    "slippery": lambda rng: legged(rng, mu=0.02),
+    "sliding": lambda rng: random_case(rng, 2, 6, 5),
+    "inconsistent": lambda rng: random_case(rng, 4, 6, 5),
+    "fixed base": lambda rng: random_case(rng, 1, 0, 5),
+}
+
+
+@pytest.mark.parametrize("stage_one", ["contact_consistent", "paper"])
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "controller", ["lcp_noslip", "lcp_coulomb", "qp_noslip", "qp_coulomb", "one_stage"]
+)
+def test_mirror(rng, controller, name, stage_one):
+    case = CASES[name](rng)
+    made = InverseDynamics(
+        controller, actuated=case.actuated, dt=case.dt, stage_one=stage_one, edges=6
+    )
+    a = case.arguments()
+    ours = made.solve(**a)
+    mirror = solve(
+        System(
+            a["M"], a["h"], a["v"], a["qdd_desired"], a["J_n"], a["J_t"], a["mu"], a["phi"],
+            case.dt, case.actuated,
+        ),
+        made.options,
+    )  # fmt: skip
+    assert ours.status == mirror.status
+    scale = 1.0 + np.abs(mirror.v_plus).max()
+    assert np.allclose(ours.slack, mirror.slack, atol=1e-4 * (1 + np.abs(mirror.slack).max()))
+    if controller == "lcp_coulomb":
+        return  # which of several motions is found may depend on rounding
+    assert np.allclose(ours.v_plus, mirror.v_plus, atol=1e-5 * scale)
+    if controller.startswith("qp") and "standing" in name:  # the least torques are unique
+        assert np.allclose(ours.tau, mirror.tau, atol=1e-5 * (1 + np.abs(mirror.tau).max()))
