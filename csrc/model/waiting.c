@@ -55,10 +55,10 @@ int32_t sap_waiting_check(struct sap_waiting *waiting, const sap_forest *forest,
       v_n += dot(n, row, v + forest->tree_dofadr[contact->tree[side]]);
       row += n;
     }
-    if (contact->phi0 + contact->h * v_n < 0.0) {
-      waiting->must_act[contact->index] = 1;
-      ++acting;
-    }
+    acting += contact->phi0 + contact->h * v_n < 0.0;
+  }
+  for (int32_t i = 0; i < waiting->n && acting > 0; ++i) {
+    waiting->must_act[waiting->contacts[i].index] = 1;
   }
   return acting;
 }

@@ -4,8 +4,8 @@
  *     phi0 + 2 h v_n > 0      h = dt + tau_d, for v_n of v_0 and of v*
  *
  * With the velocity found it is checked whether it would have been rightly left out: gamma_n = 0
- * where phi0 + h v_n >= 0. Else it must act, and the step is gathered and solved anew; so what is
- * found is what all contacts together give. Convex friction, where gamma_n depends on what slides,
+ * where phi0 + h v_n >= 0. Else something pushed it, which goes on to push others: the step is gathered
+ * and solved anew with all contacts. So what is found is what all of them together give. Convex friction, where gamma_n depends on what slides,
  * lets none wait.
  *
  * Ownership: arrays are in blocks of the gather. */
@@ -39,7 +39,7 @@ int sap_waiting_take(struct sap_waiting *waiting, const sap_forest *forest,
                      const struct sap_waiting_contact *contact, const double *J, const double *v_0,
                      const double *v_star);
 
-/* Marks those that must act at v, and returns their number. */
+/* The number of those that have to act at v; where there is one, all are marked. */
 int32_t sap_waiting_check(struct sap_waiting *waiting, const sap_forest *forest, const double *v);
 
 #endif
