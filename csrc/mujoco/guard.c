@@ -15,6 +15,7 @@ struct guard {
   jmp_buf place;
   char *message;
   sap_mujoco_log *outer; /* handler before the outermost call */
+  int quiet;             /* its warnings go nowhere */
   struct guard *previous;
 };
 
@@ -25,7 +26,9 @@ static void handle_message(const void *object) {
   const struct log_message *message = object;
   struct guard *now = innermost;
   if (message->level != LEVEL_ERROR) {
-    now->outer(object);
+    if (!now->quiet) {
+      now->outer(object);
+    }
     return;
   }
   memcpy(now->message, message->subject, SAP_MUJOCO_MESSAGE);
@@ -33,9 +36,10 @@ static void handle_message(const void *object) {
   longjmp(now->place, 1);
 }
 
-int sap_mujoco_call(const sap_mujoco *api, void (*body)(void *), void *context, char *message) {
+static int call(const sap_mujoco *api, void (*body)(void *), void *context, char *message,
+                int quiet) {
   sap_mujoco_log *const before = api->_mjPRIVATE_setTlsLogHandler(handle_message);
-  struct guard now = {.message = message, .previous = innermost};
+  struct guard now = {.message = message, .quiet = quiet, .previous = innermost};
   /* where warnings go: past all nested calls, as a handler in between may hand them to us again */
   now.outer = innermost != NULL ? innermost->outer : before;
   if (now.outer == NULL) {
@@ -50,6 +54,15 @@ int sap_mujoco_call(const sap_mujoco *api, void (*body)(void *), void *context, 
   innermost = now.previous;
   api->_mjPRIVATE_setTlsLogHandler(before);
   return answer;
+}
+
+int sap_mujoco_call(const sap_mujoco *api, void (*body)(void *), void *context, char *message) {
+  return call(api, body, context, message, 0);
+}
+
+int sap_mujoco_try(const sap_mujoco *api, void (*body)(void *), void *context) {
+  char message[SAP_MUJOCO_MESSAGE];
+  return call(api, body, context, message, 1);
 }
 
 static const char probe[] = "sapwood looks for the way errors take";

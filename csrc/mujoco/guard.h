@@ -11,4 +11,7 @@
  * with its text in `message` (SAP_MUJOCO_MESSAGE). Calls may be nested. */
 int sap_mujoco_call(const sap_mujoco *api, void (*body)(void *), void *context, char *message);
 
+/* The same for what is done otherwise where it fails: nobody is told of errors and warnings. */
+int sap_mujoco_try(const sap_mujoco *api, void (*body)(void *), void *context);
+
 #endif

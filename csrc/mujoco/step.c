@@ -125,6 +125,24 @@ static int flag_at(const void *data, ptrdiff_t offset) {
   return ((const unsigned char *)data)[offset] != 0;
 }
 
+/* MuJoCo's stack, as its functions should leave it */
+struct stack {
+  const void *pstack, *pbase;
+};
+
+static struct stack stack_of(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  return (struct stack){sap_pointer_at(world->data, a->data.pstack),
+                        sap_pointer_at(world->data, a->data.pbase)};
+}
+
+/* gives back what functions that were left by an error had taken */
+static void restore_stack(const sap_mujoco_world *world, const struct stack *stack) {
+  char *d = world->data;
+  memcpy(d + world->api->data.pstack, &stack->pstack, sizeof stack->pstack);
+  memcpy(d + world->api->data.pbase, &stack->pbase, sizeof stack->pbase);
+}
+
 /* how often MuJoCo had no room, for contacts and for rows */
 struct shortage {
   int contacts, rows;
@@ -141,15 +159,21 @@ static int is_short(const sap_mujoco_world *world, const struct shortage *before
   return now.contacts != before->contacts || now.rows != before->rows;
 }
 
+static void look_ahead(void *context) {
+  const sap_mujoco_world *world = context;
+  sap_mujoco_find_contacts(world);
+  world->api->mj_makeConstraint(world->model, world->data);
+}
+
 /* Contacts that may close in the step, and rows; where that is more than there is room for, those
  * that the model lists. */
-static void find_contacts(const sap_mujoco_world *world) {
+static void find_contacts(sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   char *d = world->data;
   const struct shortage before = shortage_of(world);
-  sap_mujoco_find_contacts(world);
-  a->mj_makeConstraint(world->model, d);
-  if (is_short(world, &before)) {
+  const struct stack stack = stack_of(world);
+  if (sap_mujoco_try(a, look_ahead, world) < 0 || is_short(world, &before)) {
+    restore_stack(world, &stack);
     memcpy(d + a->data.contacts_full, &before.contacts, sizeof before.contacts);
     memcpy(d + a->data.rows_full, &before.rows, sizeof before.rows);
     a->mj_collision(world->model, d);
@@ -159,7 +183,7 @@ static void find_contacts(const sap_mujoco_world *world) {
 
 /* mj_step1 of a state that was checked, with a collision stage that finds what may close in the
  * step. All else is handed the model itself, as Python's callbacks know no copy of it. */
-static void start_stages(const sap_mujoco_world *world) {
+static void start_stages(sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const void *m = world->model;
   void *d = world->data;
@@ -247,15 +271,11 @@ static void take_step(void *context) {
 /* calls body(world), which notes a failure in the world; an error of MuJoCo is one too */
 static void guarded(sap_mujoco_world *world, void (*body)(void *)) {
   const sap_mujoco *a = world->api;
-  char *d = world->data;
-  const void *const pstack = sap_pointer_at(d, a->data.pstack);
-  const void *const pbase = sap_pointer_at(d, a->data.pbase);
+  const struct stack stack = stack_of(world);
   world->failure = SAP_STEP_TAKEN;
   if (sap_mujoco_call(a, body, world, world->message) < 0) {
     sap_mujoco_fail(world, SAP_STEP_MUJOCO, 0, -1);
-    /* give back what the functions that were left had taken of MuJoCo's stack */
-    memcpy(d + a->data.pstack, &pstack, sizeof pstack);
-    memcpy(d + a->data.pbase, &pbase, sizeof pbase);
+    restore_stack(world, &stack);
   }
 }
 

@@ -92,6 +92,7 @@ static void find_contacts(struct engine_data *d) {
     say(WARNING, engine.warning);
   }
   if (engine.error) {
+    engine.frames = 0; /* they lie in the stack that the caller gives back */
     say(ERROR, engine.error);
   }
   d->pstack -= 64;
