@@ -14,6 +14,7 @@ from benchmarks import (
     complementarity_questions,
     engine_questions,
     friction_questions,
+    invdyn_questions,
     model_questions,
 )
 from benchmarks.arguments import (
@@ -46,6 +47,7 @@ def add(commands: Any) -> None:
     _add_noise(commands)
     friction_questions.add(commands)
     model_questions.add(commands)
+    invdyn_questions.add(commands)
     engine_questions.add(commands)
     complementarity_questions.add(commands)
 

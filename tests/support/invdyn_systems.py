@@ -85,6 +85,9 @@ def random_case(rng, n, n_b, n_q, mu=None):
     X = rng.normal(size=(m, m))
     J = rng.normal(size=(n, 3, m))
     order = rng.permutation(m)
+    if 3 * n <= n_b:  # what contacts do to the base is well conditioned
+        base = np.linalg.qr(rng.normal(size=(n_b, 3 * n)))[0].T.reshape(n, 3, n_b)
+        J[:, :, np.sort(order[n_q:])] = base
     return Case(
         X @ X.T / m + 0.5 * np.eye(m), rng.normal(size=m), rng.normal(size=m), rng.normal(size=n_q),
         J[:, 2], J[:, :2], rng.uniform(0.1, 1.0, n) if mu is None else np.full(n, mu),

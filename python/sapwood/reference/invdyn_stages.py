@@ -91,7 +91,7 @@ def _solve(rows: _Rows, c: Array, free: NDArray[np.bool_]) -> tuple[Array | None
     b = np.concatenate([-c, np.zeros(n_F)])
     equal = np.concatenate([free, np.zeros(n_F, dtype=bool)])
     pivots, reached, found = 0, target.copy(), None
-    for _ in range(3 if len(target) else 1):
+    for _ in range(6 if len(target) else 1):
         nearest = nearest_point(A, b, np.concatenate([-t, -weight * reached]), equal)
         pivots += nearest.pivots
         if nearest.status != DistanceStatus.solved:

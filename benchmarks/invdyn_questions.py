@@ -1,0 +1,54 @@
+"""The command of the question about inverse dynamics."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from benchmarks.arguments import (
+    begin,
+    carry_out,
+    draw,
+    new_question,
+    print_facts,
+    sizes,
+    whole,
+    write_table,
+)
+
+
+def add(commands: Any) -> None:
+    """Add the parser to the subparsers of the command line."""
+    question = new_question(
+        commands,
+        "invdyn",
+        "time of inverse dynamics against the number of contacts",
+        "Time of a call of every controller of inverse dynamics, against the number of contacts. "
+        "Writes invdyn.csv, invdyn.txt (the table), invdyn.png and invdyn.json (the machine).",
+    )
+    question.add_argument(
+        "--contacts", type=sizes, default="1,4,10,20,30,40,60", metavar="A,B", help="how many"
+    )
+    question.add_argument("--samples", type=whole, default=1000, help="calls of each")
+    question.set_defaults(command=_invdyn)
+
+
+def _invdyn(arguments: argparse.Namespace) -> int:
+    from benchmarks import invdyn
+
+    if arguments.quick:
+        arguments.contacts, arguments.samples = [1, 4], 5
+    settings = {name: getattr(arguments, name) for name in ("contacts", "samples")}
+    target, facts = begin(arguments, "invdyn", settings)
+    print_facts(facts)
+    rows: list[invdyn.Row] = []
+    code = carry_out(
+        "inverse dynamics",
+        len(arguments.contacts) * len(invdyn.CONTROLLERS),
+        lambda progress: rows.extend(
+            invdyn.run(arguments.contacts, arguments.samples, target.with_suffix(".csv"), progress)
+        ),
+    )
+    write_table(invdyn.table(rows), target.with_suffix(".txt"))
+    draw(invdyn.figure, rows, target.with_suffix(".png"))
+    return code
