@@ -3,9 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-/* a residual that refinement leaves alone, relative to the right side */
-static const double round_off = 1e-14;
-
 void qp_condensed_carve(struct qp_condensed *c, struct sap_arena *arena,
                         const struct qp_sizes *most) {
   const size_t n = (size_t)most->n, ld = (n + 7) / 8 * 8;
@@ -53,7 +50,7 @@ static void assemble(struct qp_condensed *c, const struct qp_program *p, double 
 int qp_condensed_factor(struct qp_condensed *c, const struct qp_program *p, double epsilon) {
   for (int tries = 0; tries < 4; ++tries, epsilon *= 30) {
     for (int32_t i = 0; i < p->n_rows; ++i) {
-      c->cut[i] = fmin(c->W[i], 1 / epsilon);
+      c->cut[i] = c->W[i] < 1 / epsilon ? c->W[i] : 1 / epsilon;
     }
     assemble(c, p, epsilon);
     if (p->kernels->factor(p->n, p->n, c->K, p->ld) == p->n) {
@@ -104,7 +101,7 @@ void qp_condensed_solve(struct qp_condensed *c, const struct qp_program *p, cons
   double before = INFINITY;
   for (int k = 0; k < refinements; ++k) {
     const double now = residual(c, p, f, h, dx, dl);
-    if (!(now > round_off * size) || !(now < before / 2)) {
+    if (!(now > c->accuracy * size) || !(now < before / 2)) {
       return;
     }
     before = now;

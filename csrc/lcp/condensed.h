@@ -20,6 +20,7 @@ struct qp_condensed {
   double *f, *dx;  /* (n) scratch of refinement */
   double *h, *dl;  /* (n_rows) scratch of refinement */
   double *product; /* (n_rows) scratch */
+  double accuracy; /* of the caller: a residual that refinement leaves alone, over the right side */
 };
 
 void qp_condensed_carve(struct qp_condensed *c, struct sap_arena *arena,

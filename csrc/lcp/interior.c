@@ -11,7 +11,9 @@ static const double strict_proof = 1e-9, last_proof = 1e-6;
 /* how far towards the boundary a step may go */
 static const double to_boundary = 0.99;
 /* iterations without a better one, and the shortest steps, that end the search */
-enum { MOST_IDLE = 12, REFINEMENTS = 3 };
+enum { MOST_IDLE = 12, REFINEMENTS = 5 };
+/* of directions towards a solution, and towards a proof that there is none */
+static const double accuracy = 1e-10, accuracy_of_proofs = 1e-15;
 static const double shortest_step = 1e-9;
 
 void qp_interior_carve(struct qp_interior *w, struct sap_arena *arena,
@@ -61,12 +63,12 @@ double qp_relative_residual(struct qp_interior *w, const double *x, const double
   double dual = 0, primal = 0, gap = 0;
   for (int32_t i = 0; i < p->n; ++i) {
     const double r = Hx[i] + p->g[i] - Rl[i];
-    dual = isfinite(r) ? fmax(dual, fabs(r)) : INFINITY;
+    dual = isfinite(r) ? qp_larger(dual, fabs(r)) : INFINITY;
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {
     const double r = p->r[i] - rows[i];
-    const double violation = p->equality[i] ? fabs(r) : fmax(r, 0);
-    primal = isfinite(r) ? fmax(primal, violation) : INFINITY;
+    const double violation = p->equality[i] ? fabs(r) : qp_larger(r, 0);
+    primal = isfinite(r) ? qp_larger(primal, violation) : INFINITY;
     gap += fabs(l[i] * r);
   }
   const double cost = 0.5 * qp_dot(p->n, x, Hx) + qp_dot(p->n, p->g, x);
@@ -155,7 +157,7 @@ static double step_length(const struct qp_interior *w, double shorten) {
   double most = fmax(-w->dtau / w->tau, -w->dkappa / w->kappa);
   for (int32_t i = 0; i < w->program->n_rows; ++i) {
     if (!w->program->equality[i]) {
-      most = fmax(most, fmax(-w->ds[i] / w->s[i], -w->dl[i] / w->l[i]));
+      most = qp_larger(qp_larger(-w->ds[i] / w->s[i], -w->dl[i] / w->l[i]), most);
     }
   }
   return shorten < most ? shorten / most : 1;
@@ -195,6 +197,7 @@ static int factor(struct qp_interior *w) {
   for (int32_t i = 0; i < p->n_rows; ++i) {
     w->condensed->W[i] = p->equality[i] ? INFINITY : w->l[i] / w->s[i];
   }
+  w->condensed->accuracy = w->tau < w->kappa ? accuracy_of_proofs : accuracy;
   return qp_condensed_factor(w->condensed, p, epsilon);
 }
 
@@ -221,6 +224,7 @@ static int begin(struct qp_interior *w) {
     w->s[i] = p->equality[i] ? 0 : 1;
     w->l[i] = 1;
   }
+  w->tau = w->kappa = 1;
   if (!factor(w)) {
     return 0;
   }
@@ -233,7 +237,6 @@ static int begin(struct qp_interior *w) {
   }
   shift(p, w->s);
   shift(p, w->l);
-  w->tau = w->kappa = 1;
   return 1;
 }
 
@@ -288,6 +291,7 @@ static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, in
   if (!(best < INFINITY)) {
     return QP_NON_FINITE;
   }
+  evaluate(w);
   const qp_outcome proved = what_is_proved(w, last_proof);
   return proved == QP_SOLVED ? QP_INACCURATE : proved;
 }

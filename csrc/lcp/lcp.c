@@ -270,14 +270,14 @@ static int try_regularized(lcp_solver *s, struct attempt *a, const lcp_problem *
                            const int8_t *start, lcp_solution *solution) {
   const lcp_settings *settings = a->settings;
   const double largest = largest_entry(p), scale = largest > 0 ? largest : 1;
-  for (double level = settings->regularization_first;
-       level <= settings->regularization_last * (1 + 1e-12);
-       level *= settings->regularization_factor) {
+  double level = settings->regularization_first;
+  while (level <= settings->regularization_last * (1 + 1e-12)) {
     a->lambda = level * scale;
     regularize(s, p, a->lambda);
     if (try_methods(s, a, start, solution) && is_near_solution(s, a)) {
       return 1;
     }
+    level *= settings->regularization_factor;
   }
   return 0;
 }

@@ -4,10 +4,13 @@
 #include <string.h>
 
 /* rounds of scaling; each takes the root of how far the largest entries are from 1 */
-enum { ROUNDS = 5 };
+enum { ROUNDS = 4 };
 
 /* a row with more than n/SPARSE entries is dense */
 enum { SPARSE = 4 };
+
+/* sums and maxima side by side */
+enum { LANES = 8 };
 
 static int32_t whole_vectors(int32_t n) { return (n + 7) / 8 * 8; }
 
@@ -44,6 +47,24 @@ static const double *row_of(const qp_problem *q, int32_t i) {
                              : q->C + (int64_t)(i - q->n_equalities) * q->n;
 }
 
+/* largest x_i |y_i|, x >= 0; lanes keep the loop in vectors */
+static double largest_product(int32_t n, const double *x, const double *y) {
+  double largest[LANES] = {0};
+  int32_t i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    for (int lane = 0; lane < LANES; ++lane) {
+      largest[lane] = qp_larger(x[i + lane] * fabs(y[i + lane]), largest[lane]);
+    }
+  }
+  for (; i < n; ++i) {
+    largest[0] = qp_larger(x[i] * fabs(y[i]), largest[0]);
+  }
+  for (int lane = 1; lane < LANES; ++lane) {
+    largest[0] = qp_larger(largest[lane], largest[0]);
+  }
+  return largest[0];
+}
+
 /* E and F_given, by turns from what the other makes of rows and columns; H holds (H + H^T)/2 */
 static void equilibrate(struct qp_program *p, const qp_problem *q) {
   const int32_t n = q->n, given = q->n_equalities + q->n_inequalities;
@@ -52,23 +73,16 @@ static void equilibrate(struct qp_program *p, const qp_problem *q) {
     p->E[j] = 1;
   }
   for (int round = 0; round < ROUNDS; ++round) {
-    memset(largest, 0, (size_t)n * sizeof *largest);
+    for (int32_t j = 0; j < n; ++j) {
+      largest[j] = largest_product(n, p->E, p->H + (int64_t)j * p->ld);
+    }
     for (int32_t i = 0; i < given; ++i) {
       const double *row = row_of(q, i);
-      double most = 0;
+      const double F = 1 / power_of_two(largest_product(n, p->E, row));
       for (int32_t j = 0; j < n; ++j) {
-        most = fmax(most, p->E[j] * fabs(row[j]));
+        largest[j] = qp_larger(F * fabs(row[j]), largest[j]);
       }
-      p->F_given[i] = 1 / power_of_two(most);
-      for (int32_t j = 0; j < n; ++j) {
-        largest[j] = fmax(largest[j], p->F_given[i] * fabs(row[j]));
-      }
-    }
-    for (int32_t j = 0; j < n; ++j) {
-      const double *column = p->H + (int64_t)j * p->ld;
-      for (int32_t i = 0; i < n; ++i) {
-        largest[j] = fmax(largest[j], p->E[i] * fabs(column[i]));
-      }
+      p->F_given[i] = F;
     }
     for (int32_t j = 0; j < n; ++j) {
       p->E[j] *= inverse_root(p->E[j] * largest[j]);
@@ -93,7 +107,7 @@ static void scale_hessian(struct qp_program *p, const qp_problem *q) {
     double *column = p->H + (int64_t)j * p->ld;
     for (int32_t i = 0; i < p->n; ++i) {
       column[i] *= p->E[i] * p->E[j];
-      largest = fmax(largest, fabs(column[i]));
+      largest = qp_larger(fabs(column[i]), largest);
     }
   }
   p->k = 1 / power_of_two(largest);
@@ -192,7 +206,7 @@ void qp_program_load(struct qp_program *p, const qp_problem *q) {
   load_rows(p, q, 0);
   load_bounds(p, q);
   transpose_dense(p);
-  p->beta = power_of_two(fmax(qp_largest(p->n, p->g), qp_largest(p->n_rows, p->r)));
+  p->beta = power_of_two(fmax(1e-3 * qp_largest(p->n, p->g), qp_largest(p->n_rows, p->r)));
   for (int32_t j = 0; j < p->n; ++j) {
     p->g[j] /= p->beta;
   }
@@ -239,11 +253,24 @@ void qp_add_rows(const struct qp_program *p, double factor, const double *rows, 
 }
 
 double qp_largest(int32_t n, const double *x) {
-  double largest = 0;
-  for (int32_t i = 0; i < n; ++i) {
-    largest = isfinite(x[i]) ? fmax(largest, fabs(x[i])) : INFINITY;
+  /* 0 x is NaN exactly where x is not finite */
+  double largest[LANES] = {0}, zero[LANES] = {0};
+  int32_t i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    for (int lane = 0; lane < LANES; ++lane) {
+      largest[lane] = qp_larger(fabs(x[i + lane]), largest[lane]);
+      zero[lane] += 0 * x[i + lane];
+    }
   }
-  return largest;
+  for (; i < n; ++i) {
+    largest[0] = qp_larger(fabs(x[i]), largest[0]);
+    zero[0] += 0 * x[i];
+  }
+  for (int lane = 1; lane < LANES; ++lane) {
+    largest[0] = qp_larger(largest[lane], largest[0]);
+    zero[0] += zero[lane];
+  }
+  return zero[0] == 0 ? largest[0] : INFINITY;
 }
 
 double qp_dot(int32_t n, const double *x, const double *y) {

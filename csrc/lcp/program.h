@@ -8,7 +8,9 @@
  *     x = beta E x',   H' = k E H E,   g' = (k/beta) E g,   R' = F R E,   r' = F r/beta,
  *     multipliers = (beta/k) F multipliers'
  *
- * with the largest entries of each row and column of [H' R'^T; R' 0], and of (g', r'), about 1. */
+ * with the largest entries of each row and column of [H' R'^T; R' 0], and of (g'/1000, r'), about 1:
+ * x' is measured by the constraints, unless they are very near the origin beside the minimum without
+ * them. */
 #ifndef SAPWOOD_LCP_PROGRAM_H
 #define SAPWOOD_LCP_PROGRAM_H
 
@@ -62,6 +64,9 @@ void qp_add_rows(const struct qp_program *p, double factor, const double *rows, 
 
 /* largest |x_i|; infinite where one is not finite */
 double qp_largest(int32_t n, const double *x);
+
+/* fmax() of the library costs a call, and minds NaN */
+static inline double qp_larger(double a, double b) { return a > b ? a : b; }
 
 double qp_dot(int32_t n, const double *x, const double *y);
 

@@ -131,7 +131,9 @@ def test_garbage_has_a_named_status(rng, method):
         if solution.solved:
             scale = 1 + np.abs(q).max() + np.abs(M).max() * solution.z.max()
             w = np.minimum(M @ solution.z + q, 0.0)
-            assert np.abs(w).max() <= 1e-6 * scale
+            assert solution.relative_residual <= 1e-9
+            # rows differ in size by 16 orders, and tolerances hold for rows of size 1
+            assert np.abs(w).max() <= 1e-3 * scale
 
 
 def test_a_regularization_is_told():

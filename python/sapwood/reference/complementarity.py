@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood.lcp import LcpSolution, LcpStatus, Method
 
 _Array = NDArray[np.float64]
-_ZERO, _TIE, _FEASIBLE = 1e-11, 1e-12, 1e-11
+_ZERO, _TIE, _FEASIBLE, _SOLVED = 1e-11, 1e-12, 1e-11, 1e-9
 
 
 class Dictionary:
@@ -240,5 +240,8 @@ def solve_lcp(M: ArrayLike, q: ArrayLike, method: Method = "lemke") -> LcpSoluti
     w = M @ z + q
     residual = float(np.abs(np.minimum(z, w)).max(initial=0.0))
     relative = residual / float(np.abs(q).max(initial=0.0) or 1.0)
+    if relative <= _SOLVED:
+        # a path may end beside a solution where the artificial variable is round-off
+        status = LcpStatus.SOLVED
     basis = np.isin(np.arange(t.n, 2 * t.n), t.basic)
     return LcpSolution(z, w, status, used, basis, pivots, attempts, residual, relative, 0.0)
