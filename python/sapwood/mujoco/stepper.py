@@ -336,7 +336,7 @@ class Stepper(LastStep):
         >>> len(heights)
         10
         >>> result = stepper.run(data, 50, record=("qpos", "contacts"))
-        >>> result.qpos.shape, len(result.contacts_of(-1)) == result.contacts[-1]
+        >>> result.qpos.shape, len(result.contacts_of(-1)) == int(result.contacts[-1])
         ((50, 28), True)
         """
         self._last_run = None
