@@ -23,6 +23,16 @@ def actuated_dofs(model: mujoco.MjModel) -> NDArray[np.intp]:
 
     Free and ball joints, and joints without an actuator, move as the contacts and the rest let
     them.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+
+    Returns
+    -------
+    ndarray of int
+        Indices of velocities, ascending.
     """
     single = np.isin(model.jnt_type, (_JOINT.mjJNT_HINGE, _JOINT.mjJNT_SLIDE))
     driven = np.zeros(model.njnt, dtype=bool)
