@@ -410,10 +410,8 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
     }
     const double tau_d = phi0 > 0.0 ? fmin(pair.tau_d, gather->open_tau_d) : pair.tau_d;
     if (gather->waits && phi0 > 0.0 && pair.barrier == SAP_BARRIER_NONE) {
-      const struct sap_waiting_contact open = {.index = contact->index,
-                                               .tree = {gather->tree_a[c], gather->tree_b[c]},
-                                               .phi0 = phi0,
-                                               .h = gather->dt + tau_d};
+      const struct sap_waiting_contact open = {
+          .tree = {gather->tree_a[c], gather->tree_b[c]}, .phi0 = phi0, .h = gather->dt + tau_d};
       if (sap_waiting_take(&gather->waiting, gather->forest, &open, J, gather->v_0,
                            gather->v_star)) {
         continue;
@@ -542,9 +540,7 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
   if (!make_room(gather, list->count)) {
     return SAP_OUT_OF_MEMORY;
   }
-  if (list->count > 0) {
-    memset(gather->waiting.must_act, 0, (size_t)list->count);
-  }
+  gather->waiting.all_act = 0;
   if (gather->elements.elements) {
     memset(gather->elements.open.must_act, 0, 2 * (size_t)gather->elements.elements->n_limits);
   }

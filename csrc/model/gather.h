@@ -110,7 +110,7 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
                           const struct sap_element_state *elements, enum sap_cone cone,
                           const sap_step_parameters *parameters);
 
-/* The same, after sap_waiting_check has marked contacts that must act. */
+/* The same, after sap_waiting_check or sap_open_limits_check found some that must act. */
 sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_state *state,
                             const struct sap_contact_list *list,
                             const struct sap_element_state *elements, enum sap_cone cone,

@@ -202,7 +202,7 @@ static int misses_constraints(sap_stepper *stepper) {
   if (!stepper->solved || !sap_has_velocity(stepper->solution.outcome)) {
     return 0;
   }
-  const int32_t contacts = sap_waiting_check(&gather->waiting, gather->forest, gather->v);
+  const int contacts = sap_waiting_check(&gather->waiting, gather->forest, gather->v);
   return contacts + sap_open_limits_check(&gather->elements.open, gather->v) > 0;
 }
 

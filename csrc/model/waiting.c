@@ -8,7 +8,6 @@ static const double margin = 2.0;
 
 void sap_waiting_carve(struct sap_waiting *waiting, struct sap_arena *arena, size_t count) {
   waiting->contacts = sap_arena_take(arena, count, sizeof *waiting->contacts);
-  waiting->must_act = sap_arena_take(arena, count, sizeof *waiting->must_act);
 }
 
 static double dot(int32_t n, const double *x, const double *y) {
@@ -22,7 +21,7 @@ static double dot(int32_t n, const double *x, const double *y) {
 int sap_waiting_take(struct sap_waiting *waiting, const sap_forest *forest,
                      const struct sap_waiting_contact *contact, const double *J, const double *v_0,
                      const double *v_star) {
-  if (waiting->must_act[contact->index]) {
+  if (waiting->all_act) {
     return 0;
   }
   double *row = waiting->J + waiting->nJ;
@@ -44,7 +43,7 @@ int sap_waiting_take(struct sap_waiting *waiting, const sap_forest *forest,
   return 1;
 }
 
-int32_t sap_waiting_check(struct sap_waiting *waiting, const sap_forest *forest, const double *v) {
+int sap_waiting_check(struct sap_waiting *waiting, const sap_forest *forest, const double *v) {
   const double *row = waiting->J;
   int32_t acting = 0;
   for (int32_t i = 0; i < waiting->n; ++i) {
@@ -57,8 +56,6 @@ int32_t sap_waiting_check(struct sap_waiting *waiting, const sap_forest *forest,
     }
     acting += contact->phi0 + contact->h * v_n < 0.0;
   }
-  for (int32_t i = 0; i < waiting->n && acting > 0; ++i) {
-    waiting->must_act[waiting->contacts[i].index] = 1;
-  }
-  return acting;
+  waiting->all_act |= acting > 0;
+  return acting > 0;
 }

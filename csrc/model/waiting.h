@@ -17,7 +17,6 @@
 
 /* a contact that waits; its row of J_n follows that of the one before */
 struct sap_waiting_contact {
-  int32_t index;   /* in the engine's list */
   int32_t tree[2]; /* the second -1 for none */
   double phi0;     /* m */
   double h;        /* s */
@@ -28,7 +27,7 @@ struct sap_waiting {
   struct sap_waiting_contact *contacts;
   double *J; /* normal rows of the contacts that wait, compact */
   int64_t nJ;
-  uint8_t *must_act; /* by the engine's index */
+  int all_act; /* none may wait: one that did had to act */
 };
 
 /* `count` contacts of the engine's list */
@@ -39,7 +38,7 @@ int sap_waiting_take(struct sap_waiting *waiting, const sap_forest *forest,
                      const struct sap_waiting_contact *contact, const double *J, const double *v_0,
                      const double *v_star);
 
-/* The number of those that have to act at v; where there is one, all are marked. */
-int32_t sap_waiting_check(struct sap_waiting *waiting, const sap_forest *forest, const double *v);
+/* 1 where one of them has to act at v: from then on all do. */
+int sap_waiting_check(struct sap_waiting *waiting, const sap_forest *forest, const double *v);
 
 #endif
