@@ -1,26 +1,22 @@
 """Time of inverse dynamics against the number of contacts, for every controller.
 
-A quadruped of twelve joints with its contacts spread over four feet; bias forces vary from sample
-to sample. A time is that of one call from Python, its conversions with it.
+The robot and the calls are those of `sapwood figure id-19`; times are on the wall clock.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.rows import Table
-from sapwood.invdyn import InverseDynamics
+from sapwood.studies.experiments.invdyn_times import CONTROLLERS, measure
 
-Array = NDArray[np.float64]
-
-CONTROLLERS = ("lcp_noslip", "qp_noslip", "qp_coulomb", "one_stage", "lcp_coulomb")
-_FEET = np.array([[0.2, 0.1], [0.2, -0.1], [-0.2, 0.1], [-0.2, -0.1]])
+if TYPE_CHECKING:
+    from sapwood.invdyn.options import Controller
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,45 +33,13 @@ class Row:
     solved: int  # samples with the status `solved`
 
 
-def quadruped(n: int, rng: np.random.Generator) -> dict[str, Array]:
-    """Mass, bias, Jacobians and friction of a robot that stands on `n` points."""
-    legs = 0.1 * rng.normal(size=(4, 3, 3)) + 0.2 * np.eye(3)
-    J = np.zeros((n, 3, 18))
-    for i in range(n):
-        leg = i % 4
-        x, y = _FEET[leg] + 0.02 * rng.normal(size=2)
-        z = -0.3
-        J[i, :, :3] = np.eye(3)
-        J[i, :, 3:6] = [[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]]
-        J[i, :, 6 + 3 * leg : 9 + 3 * leg] = legs[leg] + 0.05 * rng.normal(size=(3, 3))
-    root = 0.1 * rng.normal(size=(18, 18))
-    M = root @ root.T / 18 + np.diag([5.0] * 3 + [0.2] * 3 + [0.02] * 12)
-    h = 0.1 * rng.normal(size=18)
-    h[2] += 9.81 * M[2, 2]
-    return {"M": M, "h": h, "J_n": J[:, 2], "J_t": J[:, :2], "mu": np.full(n, 0.7)}
-
-
-def measure(controller: str, n: int, samples: int) -> Row:
+def summary(controller: Controller, n: int, samples: int) -> Row:
     """Time `samples` calls at `n` contacts."""
-    rng = np.random.default_rng(n)
-    system = quadruped(n, rng)
-    made = InverseDynamics(controller, actuated=range(6, 18), dt=1e-3)  # type: ignore[arg-type]
-    times, pivots, solved = np.zeros(samples), 0, 0
-    ids = np.arange(n)
-    for k in range(-3, samples):  # three to warm up
-        h = system["h"] * (1.0 + 0.05 * rng.normal(size=18))
-        begin = time.perf_counter()
-        result = made.solve(
-            system["M"], h, np.zeros(18), np.zeros(12), system["J_n"], system["J_t"],
-            system["mu"], None, ids,
-        )  # fmt: skip
-        if k >= 0:
-            times[k] = time.perf_counter() - begin
-            pivots += result.pivots
-            solved += result.success
+    rows = measure(controller, n, samples)
+    times = rows["wall_seconds"]
     return Row(
         controller, n, samples, float(np.median(times)), float(np.quantile(times, 0.99)),
-        float(times.max()), pivots / samples, solved,
+        float(times.max()), float(rows["pivots"].mean()), int(rows["solved"].sum()),
     )  # fmt: skip
 
 
@@ -87,7 +51,7 @@ def run(
     with Table(path, Row) as table:
         for n in contacts:
             for controller in CONTROLLERS:
-                row = measure(controller, n, samples)
+                row = summary(controller, n, samples)
                 table.add(row)
                 rows.append(row)
                 progress(f"{controller} {n}")

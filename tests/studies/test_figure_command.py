@@ -38,7 +38,7 @@ def test_figures_share_files_only_where_they_share_the_sweep(quick):
 
 def size(plan):
     """Bodies times simulated seconds or steps, summed over the points."""
-    factors = ("bodies", "seconds", "duration", "steps", "repeat")
+    factors = ("bodies", "seconds", "duration", "steps", "repeat", "samples")
     return sum(
         math.prod(point.get(name, 1) for name in factors)
         for each in plan.sweeps
@@ -88,6 +88,21 @@ def test_a_failing_point_is_named_and_the_rest_is_drawn(mine, tmp_path, capsys):
     assert (tmp_path / "mine.png").read_text() == "3 rows"
     names = {"mine.csv", "mine.jsonl", "mine_quick.csv", "mine_quick.jsonl", "mine_quick.png"}
     assert names < {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "image"),
+    [
+        ("0", "figure 0: a title", "figure0.png"),
+        ("id-0", "id-0: a title", "id-0.png"),
+        ("id-table-0", "id-table-0: a title", "id-table-0.png"),
+    ],
+)
+def test_names_of_figures_and_tables(name, title, image, monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(FIGURES, name, Entry("sweep_functions:plan", "a title"))
+    assert cli.main(["figure", name, "--out", str(tmp_path)]) == 1  # a point of it fails
+    assert capsys.readouterr().out.splitlines()[0] == title
+    assert (tmp_path / image).read_text() == "3 rows"
 
 
 def test_a_figure_without_a_single_point_is_an_error(monkeypatch, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""``sapwood figure``: the figures of the paper."""
+"""``sapwood figure``: the figures of the papers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ def add(commands: Any) -> None:
     table = "\n".join(f"  {name:<12} {entry.title}" for name, entry in FIGURES.items())
     parser = commands.add_parser(
         "figure",
-        help="make a figure of the paper",
+        help="make a figure of the papers",
         description=textwrap.fill(
-            "Compute what figures of the paper show, write it to CSV files, and draw the figures "
-            "from them. A run that was stopped goes on where it was.",
+            "Compute what figures of the papers show, write it to CSV files, and draw the figures "
+            "from them. A run that was stopped goes on where it was. Numbers alone are those of "
+            "the paper on contact, id-N and id-table-N those of the paper on inverse dynamics.",
             width=79,
         ),
         epilog=f"figures:\n{table}\n  {'all':<12} all of them",
@@ -40,7 +41,7 @@ def add(commands: Any) -> None:
         nargs="+",
         metavar="N",
         choices=[*FIGURES, "all"],
-        help="number in the paper, or name",
+        help="number in its paper, or name",
     )
     parser.add_argument(
         "--quick", action="store_true", help="small versions, seconds in place of minutes"

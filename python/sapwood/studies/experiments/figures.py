@@ -1,7 +1,9 @@
-"""The figures of the paper, and others, by number or name.
+"""The figures of the papers, and others, by number or name.
 
-One table says where each comes from; its module is imported when the figure is made. A figure is a
-`Plan`: sweeps that write CSV files, and a drawing made from these files alone.
+Numbers are those of Castro, Permenter and Han; ``id-19`` is Figure 19 and ``id-table-5`` Table 5 of
+Zapolsky and Drumwright, "Inverse Dynamics with Rigid Contact and Friction". One table says where
+each comes from; its module is imported when the figure is made. A figure is a `Plan`: sweeps that
+write CSV files, and a drawing made from these files alone.
 
 >>> FIGURES["9"].title
 'clutter: contacts, iterations and time per step'
@@ -90,7 +92,7 @@ class Entry:
 
 _MUJOCO = (("mujoco", "mujoco"),)
 
-#: Number in the paper, or name, of every figure.
+#: Number in its paper, or name, of every figure.
 FIGURES: dict[str, Entry] = {
     "5": Entry(
         "sapwood.studies.experiments.spring_cylinder:figure_5",
@@ -159,6 +161,10 @@ FIGURES: dict[str, Entry] = {
         "a box that slides and a weight that is held, under every law of friction",
         _MUJOCO,
     ),
+    "id-19": Entry(
+        "sapwood.studies.experiments.invdyn_times:figure_19",
+        "inverse dynamics: time of every controller against the number of contacts",
+    ),
 }
 
 
@@ -208,7 +214,7 @@ def make_figure(
     Parameters
     ----------
     name
-        Number in the paper, or name in `FIGURES`.
+        Number in its paper, or name in `FIGURES`.
     out
         Folder for the CSV files and for ``figureN.png`` or ``NAME.png``.
     quick

@@ -1,0 +1,40 @@
+"""How the controllers of inverse dynamics look in figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# name in the paper's notation, colour and line
+_CONTROLLERS = {
+    "qp_coulomb": (r"ID QP,$\mu$", "#1f5fa8", "-"),
+    "qp_noslip": (r"ID QP,$\infty$", "#6fa8dc", "-."),
+    "lcp_coulomb": (r"ID LCP,$\mu$", "#d1661c", "-"),
+    "lcp_noslip": (r"ID LCP,$\infty$", "#e3a36b", "-."),
+    "one_stage": (r"ID QP,$\mu$, one stage", "#3d8b4a", "--"),
+    "sensed_1": (r"ID($t_{i-1}$)", "#8a4fa3", "-"),
+    "sensed_2": (r"ID($t_{i-2}$)", "#b98fc9", "--"),
+    "pid": ("PID", "0.35", "-"),
+}
+
+
+def controller_style(controller: str) -> dict[str, Any]:
+    """Label, colour and line of a controller, as arguments of matplotlib's ``plot``.
+
+    Parameters
+    ----------
+    controller
+        Name of one of `sapwood.invdyn.InverseDynamics`; ``"sensed_1"`` and ``"sensed_2"`` use
+        forces that are one and two steps old, ``"pid"`` none.
+
+    Returns
+    -------
+    dict
+        ``label``, ``color``, ``linestyle`` and ``linewidth``.
+
+    Raises
+    ------
+    KeyError
+        There is no such controller.
+    """
+    label, colour, line = _CONTROLLERS[controller]
+    return {"label": label, "color": colour, "linestyle": line, "linewidth": 1.2}
