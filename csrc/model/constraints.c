@@ -112,12 +112,6 @@ static int measure(struct sap_element_gather *g, const struct sap_element_state 
     if (type < 0 || id < 0 || id >= last) {
       return set_fault(SAP_FAULT_ROWS, i, fault, index);
     }
-    if (type == SAP_ROW_EQUALITY && e->equality_kind[id] == SAP_EQUALITY_REFUSED) {
-      return set_fault(SAP_FAULT_EQUALITY, id, fault, index);
-    }
-    if (type == SAP_ROW_TENDON_FRICTION && e->tendon_tree[2 * (int64_t)id] < -1) {
-      return set_fault(SAP_FAULT_TENDON, id, fault, index);
-    }
     if (type <= SAP_ROW_TENDON_FRICTION) {
       rows += 1;
       entries += type == SAP_ROW_EQUALITY ? sap_width_of(f, e->equality_tree + 2 * (int64_t)id)
@@ -205,7 +199,7 @@ static int gather_equality(struct sap_element_cursor *at, const struct sap_eleme
 static int gather_equalities(struct sap_element_cursor *at, const struct sap_element_state *state) {
   const struct sap_element_gather *g = at->gather;
   for (int32_t i = 0; i < g->n_engine_rows;) {
-    if (state->efc_type[i] != SAP_ROW_EQUALITY) {
+    if (state->efc_type[i] != SAP_ROW_EQUALITY || sap_is_ahead_row(g->elements, state, i)) {
       ++i;
       continue;
     }
@@ -241,7 +235,7 @@ static int gather_frictions(struct sap_element_cursor *at, const struct sap_elem
     if (type == SAP_ROW_DOF_FRICTION) {
       append_friction(g, (struct sap_row_label){SAP_ELEMENT_DOF, id, 0, i}, state);
       sap_append_joint(at, id, 1.0);
-    } else if (type == SAP_ROW_TENDON_FRICTION) {
+    } else if (type == SAP_ROW_TENDON_FRICTION && !sap_is_ahead_row(g->elements, state, i)) {
       const int32_t *tree = g->elements->tendon_tree + 2 * (int64_t)id;
       const struct sap_engine_jacobian row = sap_tendon_row(g->elements, state, id);
       const int moved = sap_row_moves(g, &row, tree);

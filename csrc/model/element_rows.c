@@ -1,6 +1,5 @@
 #include "model/element_rows.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- rows of the engine --------------------------------------------------------------------- */
@@ -38,10 +37,6 @@ struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
                                       elements->ten_J_colind + start, state->ten_J + start};
 }
 
-/* m or rad: entries that round-off leaves of none, such as those of a point on the axis of a
- * hinge */
-static const double negligible = 1e-13;
-
 int sap_row_moves(const struct sap_element_gather *gather, const struct sap_engine_jacobian *row,
                   const int32_t *tree) {
   int any = 0;
@@ -54,7 +49,7 @@ int sap_row_moves(const struct sap_element_gather *gather, const struct sap_engi
       if (gather->dof_tree[dof] != tree[0] && gather->dof_tree[dof] != tree[1]) {
         return -1;
       }
-      any |= fabs(row->value[i]) > negligible;
+      any |= sap_entry_moves(row->value[i]);
     }
   }
   return any;

@@ -3,6 +3,8 @@
 #ifndef SAPWOOD_MODEL_ELEMENT_ROWS_H
 #define SAPWOOD_MODEL_ELEMENT_ROWS_H
 
+#include <math.h>
+
 #include "model/element_gather.h"
 
 /* one row of a Jacobian: n entries in the columns `column`, or in the first n where that is NULL */
@@ -21,10 +23,25 @@ int sap_moment_row(const struct sap_element_state *state, int32_t output,
 struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
                                           const struct sap_element_state *state, int32_t tendon);
 
+/* 1 where an entry is more than what round-off leaves of none, such as that of a point on the axis
+ * of a hinge: 1e-13 m or rad */
+static inline int sap_entry_moves(double value) { return fabs(value) > 1e-13; }
+
 /* 1 where the row moves something by more than round-off, 0 where not, -1 where it moves a dof
  * outside the two trees or has a column that is no dof */
 int sap_row_moves(const struct sap_element_gather *gather, const struct sap_engine_jacobian *row,
                   const int32_t *tree);
+
+/* 1 where a row of the engine, or the limit of a tendon, is held ahead of the problem (ahead.h) */
+static inline int sap_is_ahead_limit(const struct sap_elements *elements, int32_t tendon) {
+  return elements->tendon_limited[tendon] && elements->tendon_tree[2 * (int64_t)tendon] < -1;
+}
+static inline int sap_is_ahead_row(const struct sap_elements *elements,
+                                   const struct sap_element_state *state, int32_t i) {
+  const int32_t type = state->efc_type[i], id = state->efc_id[i];
+  return (type == SAP_ROW_EQUALITY && elements->equality_kind[id] == SAP_EQUALITY_AHEAD) ||
+         (type == SAP_ROW_TENDON_FRICTION && elements->tendon_tree[2 * (int64_t)id] < -1);
+}
 
 /* x (nv) += factor * row, of a sparse row whose columns are dofs */
 static inline void sap_add_row(const struct sap_engine_jacobian *row, double factor, double *x) {

@@ -119,10 +119,6 @@ static sap_status check_tendons(const struct sap_elements *e, const struct sap_f
     if (count < 0 || count > e->n_tendon_entries - start) {
       return sap_invalid(error, "ten_J_rownnz", i, count, "must be >= 0 and end inside ten_J");
     }
-    if (e->tendon_limited[i] && e->tendon_tree[2 * (int64_t)i] < -1) {
-      return sap_invalid(error, "tendon_limited", i, e->tendon_limited[i],
-                         "must be 0 for more than two trees");
-    }
   }
   sap_status status = check_trees("tendon_tree", e->n_tendons, e->tendon_tree, -2, forest, error);
   if (status == SAP_OK) {
@@ -141,7 +137,7 @@ static sap_status check_equalities(const struct sap_elements *e, const struct sa
                                    sap_error *error) {
   for (int32_t i = 0; i < e->n_equalities; ++i) {
     const int32_t kind = e->equality_kind[i];
-    if (kind < SAP_EQUALITY_REFUSED || kind > SAP_EQUALITY_SCALAR) {
+    if (kind < SAP_EQUALITY_AHEAD || kind > SAP_EQUALITY_SCALAR) {
       return sap_invalid(error, "equality_kind", i, kind, "must be a known kind");
     }
   }

@@ -122,10 +122,13 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
     gather->has_barriers |= forest->barrier && forest->barrier[g] != SAP_BARRIER_NONE;
     gather->motion[g] = sap_motion_of_geom(forest, g);
   }
-  return sap_element_gather_create(&gather->elements, elements, forest, allocator);
+  const sap_status status =
+      sap_element_gather_create(&gather->elements, elements, forest, allocator);
+  return status == SAP_OK ? sap_ahead_create(&gather->ahead, &gather->elements, allocator) : status;
 }
 
 void sap_gather_release(struct sap_gather *gather) {
+  sap_ahead_release(&gather->ahead);
   sap_element_gather_release(&gather->elements);
   sap_block_release(&gather->fixed, &gather->allocator);
   sap_block_release(&gather->listed, &gather->allocator);
@@ -533,6 +536,17 @@ static int make_room(struct sap_gather *gather, int32_t count) {
   return 1;
 }
 
+/* constraints that the problem cannot hold move the free motion */
+static sap_status run_ahead(struct sap_gather *gather, const struct sap_element_state *state) {
+  const sap_status status = sap_ahead_run(&gather->ahead, state, gather->kernels, gather->A,
+                                          gather->v_0, gather->dt, gather->v_star, gather->a_star);
+  if (status != SAP_INVALID_ARGUMENT) {
+    return status;
+  }
+  set_fault(gather, SAP_FAULT_ROWS, -1);
+  return SAP_OK;
+}
+
 sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_state *state,
                           const struct sap_contact_list *list,
                           const struct sap_element_state *elements, enum sap_cone cone,
@@ -562,6 +576,9 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
   }
   if (status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
     gather_free_motion(gather, state, elements);
+  }
+  if (status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
+    status = run_ahead(gather, elements);
   }
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;

@@ -18,6 +18,7 @@
 
 #include "base/memory.h"
 #include "linalg/kernels.h"
+#include "model/ahead.h"
 #include "model/constraints.h"
 #include "model/jacobian.h"
 #include "model/listed.h"
@@ -71,6 +72,7 @@ struct sap_gather {
   int32_t room; /* one more contact than the arrays have room for; 0: there are none */
   int waits;    /* 1 where contacts that are open may wait */
   struct sap_waiting waiting;
+  struct sap_ahead ahead;             /* constraints that the problem cannot hold */
   struct sap_element_gather elements; /* constraints other than contacts */
   enum sap_fault fault;               /* of the last call */
   int64_t fault_index;

@@ -235,6 +235,9 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
   } else if (sap_has_velocity(stepper->solution.outcome)) {
     scatter(stepper, arrays);
     stepper->took = gather->fault == SAP_FAULT_NONE;
+    if (stepper->took) {
+      sap_ahead_scatter(&gather->ahead, gather->dt, arrays->qfrc_constraint, arrays->efc_force);
+    }
     stepper->counts[stepper->solution.outcome] += stepper->took;
     if (stepper->took && remembers(stepper, arrays)) {
       sap_friction_memory_keep(arrays->memory, gather);
@@ -324,9 +327,8 @@ sap_step_record sap_stepper_record(const sap_stepper *stepper) {
 }
 
 const char *sap_fault_name(sap_fault fault) {
-  static const char *const names[] = {"none",         "overflow", "dimension", "geom",
-                                      "rows",         "force",    "mass",      "contact",
-                                      "acceleration", "equality", "tendon"};
+  static const char *const names[] = {"none",  "overflow", "dimension", "geom",        "rows",
+                                      "force", "mass",     "contact",   "acceleration"};
   _Static_assert(sizeof names / sizeof *names == SAP_FAULTS, "one name per fault");
   return (unsigned)fault < SAP_FAULTS ? names[fault] : "unknown";
 }

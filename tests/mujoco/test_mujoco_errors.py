@@ -58,49 +58,12 @@ LEFT_OUT = {
 }  # fmt: skip
 
 
-def three_trees(cord="", equality=""):
-    """A tendon over three sliders, which are trees of their own."""
-    sliders = "".join(
-        f"<body pos='{i} 0 0'><joint name='s{i}' type='slide'/><geom size='.1'/></body>"
-        for i in range(3)
-    )
-    over = "".join(f"<joint joint='s{i}' coef='1'/>" for i in range(3))
-    return mujoco.MjModel.from_xml_string(
-        f"<mujoco><worldbody>{sliders}</worldbody><tendon><fixed name='cord' {cord}>{over}</fixed>"
-        f"</tendon>{equality}</mujoco>"
-    )
-
-
 CLOTH = """<mujoco><worldbody><body name="cloth" pos="0 0 1">
   <flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2">
   {}<edge equality="{}"/></flexcomp></body></worldbody></mujoco>"""
 
 
-def stiff_cloth():
-    """A flex whose edges are held by equality constraints."""
-    return mujoco.MjModel.from_xml_string(
-        """<mujoco><worldbody><body name="cloth" pos="0 0 1">
-        <flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2">
-        <contact contype='0' conaffinity='0' selfcollide='none'/><edge equality="true"/>
-        </flexcomp></body></worldbody></mujoco>"""
-    )
-
-
 REFUSED = {
-    "limit of three trees": (
-        lambda: three_trees("limited='true' range='-1 1'"),
-        "limit.*tendon 'cord' moves more than two trees; ignore=\\['limit'\\]",
-    ),
-    "friction of three trees": (
-        lambda: three_trees("frictionloss='1'"), "frictionloss.*tendon 'cord' moves more than two",
-    ),
-    "equality of three trees": (
-        lambda: three_trees(
-            equality="<equality><tendon name='hold' tendon1='cord'/></equality>"
-        ),
-        "equality.*equality 'hold' moves more than two trees",
-    ),
-    "equality of a flex": (stiff_cloth, "equality.*is of kind flex"),
     "torsion of a belt that turns": (
         lambda: model_of(geom="condim='4' surfacevel='0 0 0 0 0 1'"),
         "geom 'ball': condim 4, .* goes with no .*: geom 'ball' has a surface that turns",
@@ -117,20 +80,24 @@ def test_unsupported_elements_are_refused_by_name(kind):
 
 def test_all_reasons_are_told_at_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
-    model = mujoco.MjModel.from_xml_string(CLOTH.format("", "true"))
+    belt = '<geom type="sphere" size=".1" condim="4" surfacevel="0 0 0 0 0 1"/>'
+    model = mujoco.MjModel.from_xml_string(
+        CLOTH.format("", "false").replace(
+            "<worldbody>",
+            f"<worldbody>{belt}<body pos='0 0 9'><freejoint/><geom size=\".1\"/></body>",
+        )
+    )
     with pytest.raises(NotSupported) as caught:
         Stepper(model)
     for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
-        equality, contacts = error.reasons
-        assert "is of kind flex; ignore=['equality'] leaves" in equality
+        contacts, torsion = error.reasons
         assert "contacts of flexes: flex 'cloth'; ignore=['flex'] leaves" in contacts
-        assert str(error) == f"2 reasons:\n- {equality}\n- {contacts}"
+        assert "condim 4" in torsion
+        assert str(error) == f"2 reasons:\n- {contacts}\n- {torsion}"
     # and what they name lets it run
-    with pytest.warns(UserWarning, match="are left out") as warned:
-        stepper = Stepper(model, ignore=["equality", "flex"])
-    assert [str(w.message).split(":")[0] for w in warned] == [
-        "equality constraints are left out", "contacts of flexes are left out",
-    ]  # fmt: skip
+    model.geom_condim[:] = 3
+    with pytest.warns(UserWarning, match="contacts of flexes are left out: flex 'cloth'"):
+        stepper = Stepper(model, ignore=["flex"])
     stepper.run(mujoco.MjData(model), 5)
     assert model.flex_contype[0] == 1
 
@@ -318,16 +285,8 @@ def test_step_errors_survive_pickling():
     assert str(error) == "world 3, step 17 at time 0.25 s: too far"
 
 
-def test_constraints_that_are_refused_are_found_when_they_are_switched_on():
-    """By name, where they were inactive when the stepper was made."""
-    hold = "<equality><tendon name='hold' tendon1='cord' active='false'/></equality>"
-    model = three_trees(equality=hold)
-    stepper, data = Stepper(model), mujoco.MjData(model)
-    stepper.step(data)
-    data.eq_active[0] = 1
-    unchanged_after(stepper, data, "equality 'hold' is of a kind that is not supported, or moves")
-    # friction loss of a model that had none of the elements
-    model = three_trees()
+def test_constraints_that_are_switched_on_later_are_named():
+    model = model_of()
     stepper, data = Stepper(model), mujoco.MjData(model)
     stepper.step(data)
     stepper.model.dof_frictionloss[1] = 1.0

@@ -85,10 +85,10 @@ sap_status sap_forest_check(const sap_forest *forest, sap_error *error);
 
 /* what an equality constraint keeps at zero, by its rows */
 typedef enum sap_equality {
-  SAP_EQUALITY_REFUSED = 0,
-  SAP_EQUALITY_POINT, /* 3: the distance of two points, m */
-  SAP_EQUALITY_POSE,  /* 3 + 3: the same, and the rotation of two frames */
-  SAP_EQUALITY_SCALAR /* 1: a function of two joint positions or tendon lengths, rad or m */
+  SAP_EQUALITY_AHEAD = 0, /* any rows: of other kinds, or of more trees than two */
+  SAP_EQUALITY_POINT,     /* 3: the distance of two points, m */
+  SAP_EQUALITY_POSE,      /* 3 + 3: the same, and the rotation of two frames */
+  SAP_EQUALITY_SCALAR     /* 1: a function of two joint positions or tendon lengths, rad or m */
 } sap_equality;
 
 /* Elements that constrain a model beside contacts: limits of joints and tendons, equality
@@ -237,8 +237,7 @@ typedef struct sap_element_state {
 /* ---- what a step cannot take --------------------------------------------------------------- */
 
 /* The index beside a fault is the contact, or the dof of SAP_FAULT_FORCE and
- * SAP_FAULT_ACCELERATION, the tree of SAP_FAULT_MASS, the equality constraint of
- * SAP_FAULT_EQUALITY, the tendon of SAP_FAULT_TENDON. */
+ * SAP_FAULT_ACCELERATION, the tree of SAP_FAULT_MASS. */
 typedef enum sap_fault {
   SAP_FAULT_NONE = 0,
   SAP_FAULT_OVERFLOW,     /* a contact acts but has no rows: the engine ran out of memory */
@@ -250,8 +249,6 @@ typedef enum sap_fault {
   SAP_FAULT_MASS,         /* a block of A is not positive definite */
   SAP_FAULT_CONTACT,      /* position, frame or friction of a contact is not finite */
   SAP_FAULT_ACCELERATION, /* the new acceleration is not finite or larger than the engine allows */
-  SAP_FAULT_EQUALITY,     /* an equality constraint of a kind that is not supported */
-  SAP_FAULT_TENDON,       /* friction of a tendon that moves more than two trees */
   SAP_FAULTS
 } sap_fault;
 

@@ -8,7 +8,13 @@ import mujoco
 import numpy as np
 
 from sapwood.mujoco.names import listed, named
-from sapwood.mujoco.support import FLAGS, FLEX_CONTACT, IGNORABLE, colliding_flexes
+from sapwood.mujoco.support import (
+    FLAGS,
+    FLEX_CONTACT,
+    IGNORABLE,
+    ahead_of_contact,
+    colliding_flexes,
+)
 
 _OBJECT, _INTEGRATOR = mujoco.mjtObj, mujoco.mjtIntegrator
 _IMPLICIT = {int(_INTEGRATOR.mjINT_IMPLICIT), int(_INTEGRATOR.mjINT_IMPLICITFAST)}
@@ -133,3 +139,21 @@ def choose_integrator(model: mujoco.MjModel) -> Iterator[str]:
             "mujoco.mjtIntegrator.mjINT_IMPLICITFAST asks for them, mjINT_EULER for explicit "
             "forces"
         )
+
+
+def hold_ahead(model: mujoco.MjModel) -> Iterator[str]:
+    """Tell of constraints that contacts do not know.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The private copy of the stepper.
+
+    Yields
+    ------
+    str
+        The names of the elements.
+    """
+    names = ahead_of_contact(model)
+    if names:
+        yield f"constraints are held ahead of contact, not together with it: {listed(names)}"

@@ -82,10 +82,6 @@ def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjDat
             "there are constraints that were switched on after the stepper was made: limits, "
             "friction loss or equality constraints; make a new one"
         )
-    if fault in ("equality", "tendon"):
-        object_type = _OBJECT.mjOBJ_EQUALITY if fault == "equality" else _OBJECT.mjOBJ_TENDON
-        label = name_of(model, object_type, index)
-        return f"{label} is of a kind that is not supported, or moves more than two trees"
     if fault == "mass":
         return f"mass matrix and damping of kinematic tree {index} are not positive definite"
     if fault in ("force", "acceleration"):

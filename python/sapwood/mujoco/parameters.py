@@ -20,6 +20,7 @@ from sapwood.mujoco import options as model_options
 from sapwood.mujoco.adaptations import (
     choose_integrator,
     clear_flags,
+    hold_ahead,
     is_implicit,
     leave_out,
     make_isotropic,
@@ -113,7 +114,7 @@ class StepParameters:
         own.opt.disableflags |= model_options.DISABLED
         changes = [*leave_out(own, ignore), *clear_flags(own), *make_isotropic(own)]
         if symplectic:
-            changes += choose_integrator(own)
+            changes += [*choose_integrator(own), *hold_ahead(own)]
         for text in changes:
             # at the caller of Stepper
             warnings.warn(text, stacklevel=3)

@@ -104,27 +104,29 @@ def check_flags(model: mujoco.MjModel) -> None:
 # ---- reasons -------------------------------------------------------------------------------------
 
 
-def _constraints(model: mujoco.MjModel) -> Iterator[str]:
-    """Constraints that the C core lacks, those that are disabled left out."""
-    many = "moves more than two trees"
-    found: dict[str, list[str]] = {"limit": [], "frictionloss": [], "equality": []}
+def ahead_of_contact(model: mujoco.MjModel) -> list[str]:
+    """Names of the constraints that no contact problem can hold, but for those that are disabled.
+
+    They move more trees than two, or are equality constraints of flexes, or other ones of which
+    the C core knows no kind; those that are not active count.
+    """
+    found: dict[str, list[int]] = {"limit": [], "frictionloss": []}
     for tendon in range(model.ntendon):
         if trees_of_tendon(model, tendon) is None:
-            label = name_of(model, _OBJECT.mjOBJ_TENDON, tendon)
             if model.tendon_limited[tendon]:
-                found["limit"].append(f"{label} {many}")
+                found["limit"].append(tendon)
             if model.tendon_frictionloss[tendon] > 0:
-                found["frictionloss"].append(f"{label} {many}")
-    for equality in np.flatnonzero(model.eq_active0).tolist():
-        label = name_of(model, _OBJECT.mjOBJ_EQUALITY, equality)
-        if not is_supported(model, equality):
-            kind = mujoco.mjtEq(model.eq_type[equality]).name.removeprefix("mjEQ_").lower()
-            found["equality"].append(f"{label} is of kind {kind}")
-        elif trees_of_equality(model, equality) is None:
-            found["equality"].append(f"{label} {many}")
-    for word, names in found.items():
-        if names and not model.opt.disableflags & IGNORABLE[word]:
-            yield f"{word} constraints: {listed(names)}; ignore=['{word}'] leaves all of them out"
+                found["frictionloss"].append(tendon)
+    off = model.opt.disableflags
+    tendons = {t for word, some in found.items() if not off & IGNORABLE[word] for t in some}
+    equalities = [
+        i
+        for i in range(0 if off & IGNORABLE["equality"] else model.neq)
+        if not is_supported(model, i) or trees_of_equality(model, i) is None
+    ]
+    return named(model, _OBJECT.mjOBJ_TENDON, sorted(tendons)) + named(
+        model, _OBJECT.mjOBJ_EQUALITY, equalities
+    )
 
 
 def colliding_flexes(model: mujoco.MjModel) -> NDArray[np.intp]:
@@ -220,6 +222,7 @@ def _scheme(model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp]) -> I
     ):
         sticky = np.flatnonzero(getattr(model, field, ()))
         found += [f"adhesion of {name}" for name in named(model, kind, sticky)]
+    found += [f"{name}, held ahead of contact" for name in ahead_of_contact(model)]
     if found:
         yield (f"scheme {scheme.name} cannot take {listed(found)}; scheme='symplectic_euler' can")
 
@@ -241,7 +244,7 @@ def check_model(model: mujoco.MjModel, scheme: Scheme | None, cores: NDArray[np.
     NotSupported
         With the names of the elements, and what lets the model run without each.
     """
-    reasons = [*_constraints(model), *_contacts(model), *_torsion(model, cores)]
+    reasons = [*_contacts(model), *_torsion(model, cores)]
     if scheme is not None:
         reasons += _scheme(model, scheme, cores)
     if reasons:

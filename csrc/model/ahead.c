@@ -1,0 +1,295 @@
+#include "model/ahead.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_SWEEPS = 100 };
+
+/* of the largest correction of the first sweep */
+static const double enough = 1e-9;
+
+/* ---- workspace ------------------------------------------------------------------------------ */
+
+static void carve_fixed(struct sap_ahead *ahead, struct sap_arena *arena) {
+  const struct sap_forest *f = ahead->elements->forest;
+  size_t widest = 0;
+  for (int32_t t = 0; t < f->n_trees; ++t) {
+    const size_t n = (size_t)f->tree_dofnum[t];
+    widest = n > widest ? n : widest;
+  }
+  ahead->block = sap_arena_take(arena, (size_t)f->n_trees + 1, sizeof(int64_t));
+  ahead->trees = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int32_t));
+  ahead->is_in = sap_arena_take(arena, (size_t)f->n_trees, 1);
+  ahead->panel = sap_arena_take(arena, widest * widest, sizeof(double));
+  ahead->none = sap_arena_take(arena, widest, sizeof(double));
+}
+
+static void carve_listed(struct sap_ahead *ahead, struct sap_arena *arena) {
+  ahead->row = sap_arena_take(arena, (size_t)ahead->n + 1, sizeof *ahead->row);
+  ahead->part = sap_arena_take(arena, (size_t)ahead->n_parts, sizeof *ahead->part);
+  ahead->response = sap_arena_take(arena, (size_t)ahead->n_response, sizeof(double));
+}
+
+/* 1 where there is anything to hold in any step */
+static int is_needed(const struct sap_elements *e) {
+  int needed = 0;
+  for (int32_t t = 0; e && t < e->n_tendons; ++t) {
+    needed |= e->tendon_tree[2 * (int64_t)t] < -1;
+  }
+  for (int32_t i = 0; e && i < e->n_equalities; ++i) {
+    needed |= e->equality_kind[i] == SAP_EQUALITY_AHEAD;
+  }
+  return needed;
+}
+
+sap_status sap_ahead_create(struct sap_ahead *ahead, const struct sap_element_gather *elements,
+                            const sap_allocator *allocator) {
+  memset(ahead, 0, sizeof *ahead);
+  ahead->allocator = sap_allocator_or_default(allocator);
+  ahead->elements = elements;
+  ahead->needed = is_needed(elements->elements);
+  if (!ahead->needed) {
+    return SAP_OK;
+  }
+  struct sap_arena arena = {NULL, 0};
+  carve_fixed(ahead, &arena);
+  if (!sap_block_reserve(&ahead->fixed, arena.used, &ahead->allocator)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  arena = (struct sap_arena){ahead->fixed.base, 0};
+  carve_fixed(ahead, &arena);
+  memset(ahead->fixed.base, 0, arena.used);
+  const struct sap_forest *f = elements->forest;
+  for (int32_t t = 0; t < f->n_trees; ++t) {
+    ahead->block[t + 1] = ahead->block[t] + (int64_t)f->tree_dofnum[t] * f->tree_dofnum[t];
+  }
+  return SAP_OK;
+}
+
+void sap_ahead_release(struct sap_ahead *ahead) {
+  sap_block_release(&ahead->fixed, &ahead->allocator);
+  sap_block_release(&ahead->listed, &ahead->allocator);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static int32_t dof_of(const struct sap_engine_jacobian *J, int32_t i) {
+  return J->column == NULL ? i : J->column[i];
+}
+
+/* Lists the trees that a row moves and returns how many, or -1 for a column that is no dof. */
+static int32_t list_trees(struct sap_ahead *ahead, const struct sap_engine_jacobian *J) {
+  const struct sap_element_gather *g = ahead->elements;
+  int32_t n = 0, known = 1;
+  for (int32_t i = 0; i < J->n; ++i) {
+    const int32_t dof = dof_of(J, i);
+    if (dof < 0 || dof >= g->forest->nv) {
+      known = 0;
+    } else if (sap_entry_moves(J->value[i]) && !ahead->is_in[g->dof_tree[dof]]) {
+      ahead->is_in[g->dof_tree[dof]] = 1;
+      ahead->trees[n++] = g->dof_tree[dof];
+    }
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    ahead->is_in[ahead->trees[i]] = 0;
+  }
+  return known ? n : -1;
+}
+
+/* counts a row, and keeps it where there is room by now; 0 where it is not of this forest */
+static int add(struct sap_ahead *ahead, struct sap_ahead_row row, int keep) {
+  const int32_t n = list_trees(ahead, &row.J);
+  if (n <= 0) {
+    return n == 0;
+  }
+  row.part = ahead->n_parts;
+  for (int32_t i = 0; i < n; ++i) {
+    if (keep) {
+      ahead->part[ahead->n_parts] = (struct sap_ahead_part){ahead->trees[i], ahead->n_response};
+    }
+    ahead->n_parts += 1;
+    ahead->n_response += ahead->elements->forest->tree_dofnum[ahead->trees[i]];
+  }
+  if (keep) {
+    ahead->row[ahead->n] = row;
+  }
+  ahead->n += 1;
+  return 1;
+}
+
+/* the engine's row of a limit whose distance is nearest to phi0, or -1 */
+static int32_t engine_row_of(const struct sap_element_state *state, int32_t tendon, double phi0) {
+  int32_t best = -1;
+  for (int32_t i = 0; i < state->n_rows && state->efc_type[i] < SAP_ROW_CONTACT; ++i) {
+    if (state->efc_type[i] == SAP_ROW_TENDON_LIMIT && state->efc_id[i] == tendon &&
+        fabs(state->efc_pos[i] - phi0) <= 1e-9 + 1e-9 * fabs(phi0)) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+static int add_limits(struct sap_ahead *ahead, const struct sap_element_state *state, double dt,
+                      int keep) {
+  const struct sap_elements *e = ahead->elements->elements;
+  for (int32_t t = 0; t < e->n_tendons; ++t) {
+    const double *range = e->tendon_range + 2 * (int64_t)t;
+    for (int upper = 0; upper < 2 && sap_is_ahead_limit(e, t); ++upper) {
+      const double sign = upper ? -1.0 : 1.0, phi0 = sign * (state->ten_length[t] - range[upper]);
+      const struct sap_ahead_row row = {.J = sap_tendon_row(e, state, t),
+                                        .sign = sign,
+                                        .velocity = -phi0 / (phi0 > 0.0 ? dt : SAP_AHEAD_TIME),
+                                        .upper = INFINITY,
+                                        .engine_row = engine_row_of(state, t, phi0)};
+      if (isfinite(phi0) && !add(ahead, row, keep)) {
+        return 0;
+      }
+    }
+  }
+  return 1;
+}
+
+static int add_engine_rows(struct sap_ahead *ahead, const struct sap_element_state *state,
+                           double dt, int keep) {
+  const struct sap_elements *e = ahead->elements->elements;
+  for (int32_t i = 0; i < ahead->elements->n_engine_rows; ++i) {
+    if (!sap_is_ahead_row(e, state, i)) {
+      continue;
+    }
+    const int holds = state->efc_type[i] == SAP_ROW_EQUALITY;
+    const double bound = holds ? INFINITY : dt * state->efc_frictionloss[i];
+    struct sap_ahead_row row = {.sign = 1.0,
+                                .velocity = holds ? -state->efc_pos[i] / SAP_AHEAD_TIME : 0.0,
+                                .lower = -bound,
+                                .upper = bound,
+                                .engine_row = i};
+    if (!sap_constraint_row(state, ahead->elements->forest->nv, i, &row.J) ||
+        !add(ahead, row, keep)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static int add_rows(struct sap_ahead *ahead, const struct sap_element_state *state, double dt,
+                    int keep) {
+  ahead->n = ahead->n_parts = ahead->n_response = 0;
+  return add_engine_rows(ahead, state, dt, keep) && add_limits(ahead, state, dt, keep);
+}
+
+/* ---- impulses ------------------------------------------------------------------------------- */
+
+/* A^-1 J^T and w of a row; a block that cannot be factored does not move */
+static void find_response(struct sap_ahead *ahead, struct sap_ahead_row *row, int64_t end,
+                          const struct sap_kernels *kernels, const double *A) {
+  const struct sap_forest *f = ahead->elements->forest;
+  for (int64_t p = row->part; p < end; ++p) {
+    const int32_t tree = ahead->part[p].tree, n = f->tree_dofnum[tree];
+    const int32_t first = f->tree_dofadr[tree];
+    double *U = ahead->response + ahead->part[p].at;
+    memset(U, 0, sizeof *U * (size_t)n);
+    memcpy(ahead->panel, A + ahead->block[tree], sizeof(double) * (size_t)n * (size_t)n);
+    if (kernels->factor(n, n, ahead->panel, n) != n) {
+      continue;
+    }
+    for (int32_t i = 0; i < row->J.n; ++i) {
+      const int32_t j = dof_of(&row->J, i) - first;
+      if (j >= 0 && j < n) {
+        U[j] = row->sign * row->J.value[i];
+      }
+    }
+    kernels->solve_forward(n, n, ahead->panel, n, U, ahead->none);
+    for (int32_t j = 0; j < n; ++j) {
+      row->w += U[j] * U[j];
+    }
+    kernels->solve_backward(n, n, ahead->panel, n, U, ahead->none);
+  }
+}
+
+static double speed_of(const struct sap_ahead_row *row, const double *v) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < row->J.n; ++i) {
+    sum += row->J.value[i] * v[dof_of(&row->J, i)];
+  }
+  return row->sign * sum;
+}
+
+/* the largest change of a row's velocity by its own impulse */
+static double sweep(struct sap_ahead *ahead, double *v) {
+  const struct sap_forest *f = ahead->elements->forest;
+  double most = 0.0;
+  for (int64_t r = 0; r < ahead->n; ++r) {
+    struct sap_ahead_row *row = ahead->row + r;
+    if (!(row->w > 0.0)) {
+      continue;
+    }
+    const double wanted = row->impulse + (row->velocity - speed_of(row, v)) / row->w;
+    const double impulse = fmin(fmax(wanted, row->lower), row->upper);
+    const double change = impulse - row->impulse;
+    row->impulse = impulse;
+    most = fmax(most, fabs(change) * row->w);
+    for (int64_t p = row->part; p < row[1].part; ++p) {
+      const int32_t tree = ahead->part[p].tree;
+      const double *U = ahead->response + ahead->part[p].at;
+      for (int32_t j = 0; j < f->tree_dofnum[tree]; ++j) {
+        v[f->tree_dofadr[tree] + j] += U[j] * change;
+      }
+    }
+  }
+  return most;
+}
+
+sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state *state,
+                         const struct sap_kernels *kernels, const double *A, const double *v_0,
+                         double dt, double *v_star, double *a_star) {
+  if (!ahead->needed) {
+    return SAP_OK;
+  }
+  if (!add_rows(ahead, state, dt, 0)) {
+    ahead->n = 0;
+    return SAP_INVALID_ARGUMENT;
+  }
+  if (ahead->n == 0) {
+    return SAP_OK;
+  }
+  struct sap_arena arena = {NULL, 0};
+  carve_listed(ahead, &arena);
+  if (!sap_block_reserve(&ahead->listed, arena.used, &ahead->allocator)) {
+    ahead->n = 0;
+    return SAP_OUT_OF_MEMORY;
+  }
+  arena = (struct sap_arena){ahead->listed.base, 0};
+  carve_listed(ahead, &arena);
+  add_rows(ahead, state, dt, 1);
+  ahead->row[ahead->n].part = ahead->n_parts;
+  for (int64_t r = 0; r < ahead->n; ++r) {
+    find_response(ahead, ahead->row + r, ahead->row[r + 1].part, kernels, A);
+  }
+  const double first = sweep(ahead, v_star);
+  double last = first;
+  for (int i = 1; i < MOST_SWEEPS && last > enough * first; ++i) {
+    last = sweep(ahead, v_star);
+  }
+  const struct sap_forest *f = ahead->elements->forest;
+  for (int64_t p = 0; p < ahead->n_parts; ++p) {
+    const int32_t tree = ahead->part[p].tree, begin = f->tree_dofadr[tree];
+    for (int32_t i = begin; i < begin + f->tree_dofnum[tree]; ++i) {
+      a_star[i] = (v_star[i] - v_0[i]) / dt;
+    }
+  }
+  return SAP_OK;
+}
+
+void sap_ahead_scatter(const struct sap_ahead *ahead, double dt, double *qfrc_constraint,
+                       double *rows) {
+  for (int64_t r = 0; r < ahead->n; ++r) {
+    const struct sap_ahead_row *row = ahead->row + r;
+    const double force = row->impulse / dt;
+    for (int32_t i = 0; i < row->J.n; ++i) {
+      qfrc_constraint[dof_of(&row->J, i)] += row->sign * force * row->J.value[i];
+    }
+    if (row->engine_row >= 0) {
+      rows[row->engine_row] = force;
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/* Constraints that a contact problem cannot hold, ahead of it.
+ *
+ * A problem knows constraints of one or two trees. Those of tendons that move more, and equality
+ * constraints that sap_equality has not, act on the free motion instead, by impulses lambda,
+ *
+ *     v* += A^-1 J^T lambda,     lower <= lambda <= upper,
+ *
+ * with which J v* stops a limit where it would be passed within the step, lets a violation decay in
+ * SAP_AHEAD_TIME, and holds or brakes what has dry friction: projected Gauss-Seidel over the rows.
+ * Contacts and all other constraints come after, and what they do to these shows in the next step.
+ * No impulse is more than what stops its row, so that none gives energy but by that decay.
+ *
+ * Ownership: a sap_ahead owns its workspace, which grows as needed and is kept. */
+#ifndef SAPWOOD_MODEL_AHEAD_H
+#define SAPWOOD_MODEL_AHEAD_H
+
+#include "linalg/kernels.h"
+#include "model/element_rows.h"
+
+#define SAP_AHEAD_TIME 0.05 /* s, in which violations decay */
+
+/* one row: the engine's times `sign`, and what it asks of its velocity */
+struct sap_ahead_row {
+  struct sap_engine_jacobian J;
+  double sign;
+  double velocity; /* that it wants, or the least that it lets be */
+  double lower, upper;
+  int32_t engine_row; /* -1 for none */
+  int64_t part;       /* the first of its parts */
+  double w;           /* J A^-1 J^T */
+  double impulse;
+};
+
+/* A^-1 J^T of a row in one tree */
+struct sap_ahead_part {
+  int32_t tree;
+  int64_t at; /* in `response` */
+};
+
+struct sap_ahead {
+  int64_t n, n_parts, n_response; /* of this step */
+  struct sap_ahead_row *row;      /* (n + 1), the last one to end the parts */
+  struct sap_ahead_part *part;    /* (n_parts) */
+  double *response;               /* (n_response) */
+
+  int needed; /* 0: no element is ever held here, and nothing below is there */
+  const struct sap_element_gather *elements;
+  sap_allocator allocator;
+  struct sap_block fixed, listed;
+  int64_t *block;       /* (n_trees + 1) where the block of A of a tree begins */
+  int32_t *trees;       /* (n_trees) of one row */
+  uint8_t *is_in;       /* (n_trees) 1 for these, else 0 */
+  double *panel, *none; /* room for one factor and one column */
+};
+
+/* `elements` must outlive it; without elements there is nothing to be done. */
+sap_status sap_ahead_create(struct sap_ahead *ahead, const struct sap_element_gather *elements,
+                            const sap_allocator *allocator);
+void sap_ahead_release(struct sap_ahead *ahead);
+
+/* Finds the rows and moves v* and a* (nv). Blocks of A as in sap_problem; 0 rows leave everything as
+ * it is. SAP_INVALID_ARGUMENT: a row has columns that are no dofs. */
+sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state *state,
+                         const struct sap_kernels *kernels, const double *A, const double *v_0,
+                         double dt, double *v_star, double *a_star);
+
+/* Adds the forces to qfrc_constraint (nv) and to the engine's rows, which must still lie where
+ * sap_ahead_run found them. */
+void sap_ahead_scatter(const struct sap_ahead *ahead, double dt, double *qfrc_constraint,
+                       double *rows);
+
+#endif
