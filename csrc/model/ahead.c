@@ -12,16 +12,9 @@ static const double enough = 1e-9;
 
 static void carve_fixed(struct sap_ahead *ahead, struct sap_arena *arena) {
   const struct sap_forest *f = ahead->elements->forest;
-  size_t widest = 0;
-  for (int32_t t = 0; t < f->n_trees; ++t) {
-    const size_t n = (size_t)f->tree_dofnum[t];
-    widest = n > widest ? n : widest;
-  }
   ahead->block = sap_arena_take(arena, (size_t)f->n_trees + 1, sizeof(int64_t));
   ahead->trees = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int32_t));
   ahead->is_in = sap_arena_take(arena, (size_t)f->n_trees, 1);
-  ahead->panel = sap_arena_take(arena, widest * widest, sizeof(double));
-  ahead->none = sap_arena_take(arena, widest, sizeof(double));
 }
 
 static void carve_listed(struct sap_ahead *ahead, struct sap_arena *arena) {
@@ -181,15 +174,17 @@ static int add_rows(struct sap_ahead *ahead, const struct sap_element_state *sta
 
 /* A^-1 J^T and w of a row; a block that cannot be factored does not move */
 static void find_response(struct sap_ahead *ahead, struct sap_ahead_row *row, int64_t end,
-                          const struct sap_kernels *kernels, const double *A) {
+                          const struct sap_free_motion *motion) {
   const struct sap_forest *f = ahead->elements->forest;
+  const struct sap_kernels *kernels = motion->kernels;
   for (int64_t p = row->part; p < end; ++p) {
     const int32_t tree = ahead->part[p].tree, n = f->tree_dofnum[tree];
     const int32_t first = f->tree_dofadr[tree];
     double *U = ahead->response + ahead->part[p].at;
+    double *L = motion->panel, *none = motion->panel + (int64_t)n * n;
     memset(U, 0, sizeof *U * (size_t)n);
-    memcpy(ahead->panel, A + ahead->block[tree], sizeof(double) * (size_t)n * (size_t)n);
-    if (kernels->factor(n, n, ahead->panel, n) != n) {
+    memcpy(L, motion->A + ahead->block[tree], sizeof(double) * (size_t)n * (size_t)n);
+    if (kernels->factor(n, n, L, n) != n) {
       continue;
     }
     for (int32_t i = 0; i < row->J.n; ++i) {
@@ -198,11 +193,11 @@ static void find_response(struct sap_ahead *ahead, struct sap_ahead_row *row, in
         U[j] = row->sign * row->J.value[i];
       }
     }
-    kernels->solve_forward(n, n, ahead->panel, n, U, ahead->none);
+    kernels->solve_forward(n, n, L, n, U, none);
     for (int32_t j = 0; j < n; ++j) {
       row->w += U[j] * U[j];
     }
-    kernels->solve_backward(n, n, ahead->panel, n, U, ahead->none);
+    kernels->solve_backward(n, n, L, n, U, none);
   }
 }
 
@@ -239,9 +234,8 @@ static double sweep(struct sap_ahead *ahead, double *v) {
   return most;
 }
 
-sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state *state,
-                         const struct sap_kernels *kernels, const double *A, const double *v_0,
-                         double dt, double *v_star, double *a_star) {
+sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state *state, double dt,
+                         struct sap_free_motion *motion) {
   if (!ahead->needed) {
     return SAP_OK;
   }
@@ -263,18 +257,18 @@ sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state
   add_rows(ahead, state, dt, 1);
   ahead->row[ahead->n].part = ahead->n_parts;
   for (int64_t r = 0; r < ahead->n; ++r) {
-    find_response(ahead, ahead->row + r, ahead->row[r + 1].part, kernels, A);
+    find_response(ahead, ahead->row + r, ahead->row[r + 1].part, motion);
   }
-  const double first = sweep(ahead, v_star);
+  const double first = sweep(ahead, motion->v_star);
   double last = first;
   for (int i = 1; i < MOST_SWEEPS && last > enough * first; ++i) {
-    last = sweep(ahead, v_star);
+    last = sweep(ahead, motion->v_star);
   }
   const struct sap_forest *f = ahead->elements->forest;
   for (int64_t p = 0; p < ahead->n_parts; ++p) {
     const int32_t tree = ahead->part[p].tree, begin = f->tree_dofadr[tree];
     for (int32_t i = begin; i < begin + f->tree_dofnum[tree]; ++i) {
-      a_star[i] = (v_star[i] - v_0[i]) / dt;
+      motion->a_star[i] = (motion->v_star[i] - motion->v_0[i]) / dt;
     }
   }
   return SAP_OK;

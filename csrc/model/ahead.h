@@ -14,8 +14,8 @@
 #ifndef SAPWOOD_MODEL_AHEAD_H
 #define SAPWOOD_MODEL_AHEAD_H
 
-#include "linalg/kernels.h"
 #include "model/element_rows.h"
+#include "model/free_motion.h"
 
 #define SAP_AHEAD_TIME 0.05 /* s, in which violations decay */
 
@@ -47,10 +47,9 @@ struct sap_ahead {
   const struct sap_element_gather *elements;
   sap_allocator allocator;
   struct sap_block fixed, listed;
-  int64_t *block;       /* (n_trees + 1) where the block of A of a tree begins */
-  int32_t *trees;       /* (n_trees) of one row */
-  uint8_t *is_in;       /* (n_trees) 1 for these, else 0 */
-  double *panel, *none; /* room for one factor and one column */
+  int64_t *block; /* (n_trees + 1) where the block of A of a tree begins */
+  int32_t *trees; /* (n_trees) of one row */
+  uint8_t *is_in; /* (n_trees) 1 for these, else 0 */
 };
 
 /* `elements` must outlive it; without elements there is nothing to be done. */
@@ -58,11 +57,10 @@ sap_status sap_ahead_create(struct sap_ahead *ahead, const struct sap_element_ga
                             const sap_allocator *allocator);
 void sap_ahead_release(struct sap_ahead *ahead);
 
-/* Finds the rows and moves v* and a* (nv). Blocks of A as in sap_problem; 0 rows leave everything as
- * it is. SAP_INVALID_ARGUMENT: a row has columns that are no dofs. */
-sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state *state,
-                         const struct sap_kernels *kernels, const double *A, const double *v_0,
-                         double dt, double *v_star, double *a_star);
+/* Finds the rows and moves v* and a*; without rows everything stays as it is. SAP_INVALID_ARGUMENT: a
+ * row has columns that are no dofs. */
+sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state *state, double dt,
+                         struct sap_free_motion *motion);
 
 /* Adds the forces to qfrc_constraint (nv) and to the engine's rows, which must still lie where
  * sap_ahead_run found them. */

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/finite.h"
 #include "model/material.h"
 
 static void set_fault(struct sap_gather *gather, enum sap_fault fault, int64_t index) {
@@ -21,30 +20,12 @@ static void set_fault(struct sap_gather *gather, enum sap_fault fault, int64_t i
 
 static void carve_fixed(struct sap_gather *gather, struct sap_arena *arena) {
   const struct sap_forest *f = gather->forest;
-  size_t widest = 0, n_entries = 0;
-  gather->nA = 0;
-  for (int32_t i = 0; i < f->nv; ++i) {
-    n_entries += (size_t)f->M_rownnz[i];
-  }
-  for (int32_t t = 0; t < f->n_trees; ++t) {
-    const size_t n = (size_t)f->tree_dofnum[t];
-    gather->nA += (int64_t)(n * n);
-    widest = n > widest ? n : widest;
-  }
-  gather->A = sap_arena_take(arena, (size_t)gather->nA, sizeof(double));
-  gather->panel = sap_arena_take(arena, widest * (widest + 1), sizeof(double));
-  gather->v_0 = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
-  gather->v_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
-  gather->a_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
+  sap_free_motion_carve(&gather->free_motion, arena);
   gather->v = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   gather->guess = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   gather->transposed = sap_arena_take(arena, (size_t)f->nv, SAP_SIX * sizeof(double));
   gather->motion = sap_arena_take(arena, (size_t)f->n_geoms, sizeof(struct sap_motion));
-  gather->mass_entries = sap_arena_take(arena, n_entries, sizeof(struct sap_mass_entry));
-  gather->mass_begin = sap_arena_take(arena, (size_t)f->n_trees + 1, sizeof(int64_t));
   gather->touched = sap_arena_take(arena, (size_t)f->n_trees, 1);
-  gather->damped = sap_arena_take(arena, (size_t)f->n_trees, 1);
-  sap_slopes_carve(&gather->slopes, arena);
 }
 
 static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, size_t count) {
@@ -74,31 +55,13 @@ static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, siz
   sap_waiting_carve(&gather->waiting, arena, count);
 }
 
-/* where the entries of M go in the blocks of A */
-static void list_mass_entries(struct sap_gather *gather) {
-  const struct sap_forest *f = gather->forest;
-  struct sap_mass_entry *entry = gather->mass_entries;
-  for (int32_t t = 0; t < f->n_trees; ++t) {
-    const int32_t first = f->tree_dofadr[t];
-    const int64_t n = f->tree_dofnum[t];
-    for (int32_t row = 0; row < n; ++row) {
-      const int32_t start = f->M_rowadr[first + row], end = start + f->M_rownnz[first + row];
-      for (int32_t p = start; p < end; ++p) {
-        const int64_t column = f->M_colind[p] - first;
-        *entry++ = (struct sap_mass_entry){row * n + column, column * n + row, p};
-      }
-    }
-    gather->mass_begin[t + 1] = entry - gather->mass_entries;
-  }
-}
-
 sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest *forest,
                              const struct sap_elements *elements, const sap_allocator *allocator) {
   memset(gather, 0, sizeof *gather);
-  gather->forest = gather->slopes.forest = forest;
+  gather->forest = forest;
   gather->open_tau_d = INFINITY;
-  gather->kernels = sap_kernels_best();
   gather->allocator = sap_allocator_or_default(allocator);
+  sap_free_motion_create(&gather->free_motion, forest);
 
   struct sap_arena arena = {NULL, 0};
   carve_fixed(gather, &arena);
@@ -108,16 +71,8 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
   arena = (struct sap_arena){gather->fixed.base, 0};
   carve_fixed(gather, &arena);
 
-  /* entries outside the pattern of M stay zero from here on, where there is no D */
   memset(gather->fixed.base, 0, arena.used);
-  list_mass_entries(gather);
-  for (int32_t t = 0; t < forest->n_trees; ++t) {
-    const int64_t first = (int64_t)forest->tree_dofadr[t] * SAP_DAMPING_TERMS;
-    const int64_t last = first + (int64_t)forest->tree_dofnum[t] * SAP_DAMPING_TERMS;
-    for (int64_t i = first; i < last; ++i) {
-      gather->damped[t] |= forest->damping[i] != 0.0;
-    }
-  }
+  sap_free_motion_prepare(&gather->free_motion);
   for (int32_t g = 0; g < forest->n_geoms; ++g) {
     gather->has_barriers |= forest->barrier && forest->barrier[g] != SAP_BARRIER_NONE;
     gather->motion[g] = sap_motion_of_geom(forest, g);
@@ -133,101 +88,6 @@ void sap_gather_release(struct sap_gather *gather) {
   sap_block_release(&gather->fixed, &gather->allocator);
   sap_block_release(&gather->listed, &gather->allocator);
   sap_block_release(&gather->jacobian, &gather->allocator);
-}
-
-/* ---- free motion ---------------------------------------------------------------------------- */
-
-/* adds dt times the slopes of the damping forces to the diagonal of a block of A */
-static void add_damping(const struct sap_forest *f, int32_t tree, double dt, const double *qvel,
-                        double *A) {
-  const int32_t first = f->tree_dofadr[tree], n = f->tree_dofnum[tree];
-  for (int32_t row = 0; row < n; ++row) {
-    const double *c = f->damping + (int64_t)(first + row) * SAP_DAMPING_TERMS;
-    const double speed = fabs(qvel[first + row]);
-    A[(int64_t)row * (n + 1)] += dt * (c[0] + speed * (2.0 * c[1] + speed * 3.0 * c[2]));
-  }
-}
-
-/* a* = A^-1 f of a damped tree; 0 when A is not positive definite */
-static int solve_free_motion(const struct sap_gather *gather, int32_t n, const double *A,
-                             const double *force, double *a_star) {
-  double *L = gather->panel, *none = gather->panel + (int64_t)n * n;
-  memcpy(L, A, sizeof(double) * (size_t)n * (size_t)n);
-  if (gather->kernels->factor(n, n, L, n) != n) {
-    return 0;
-  }
-  memcpy(a_star, force, sizeof(double) * (size_t)n);
-  gather->kernels->solve_forward(n, n, L, n, a_star, none);
-  gather->kernels->solve_backward(n, n, L, n, a_star, none);
-  return 1;
-}
-
-/* A = M of a tree */
-static void set_mass(const struct sap_gather *gather, int32_t tree, const double *M, double *A) {
-  if (gather->forest->nD > 0) {
-    /* D has entries outside the pattern of M */
-    const size_t n = (size_t)gather->forest->tree_dofnum[tree];
-    memset(A, 0, sizeof(double) * n * n);
-  }
-  const struct sap_mass_entry *end = gather->mass_entries + gather->mass_begin[tree + 1];
-  for (const struct sap_mass_entry *e = gather->mass_entries + gather->mass_begin[tree]; e < end;
-       ++e) {
-    A[e->lower] = A[e->upper] = M[e->from];
-  }
-}
-
-/* Adds all smooth forces to A and finds a*; 0, with the mass matrix alone in A, where that is not
- * positive definite. */
-static int take_slopes(const struct sap_gather *gather, int32_t tree, const double *M,
-                       const double *force, double *A, double *a_star) {
-  const int32_t n = gather->forest->tree_dofnum[tree];
-  sap_slopes_add(&gather->slopes, tree, gather->dt, A);
-  const int solved = solve_free_motion(gather, n, A, force, a_star);
-  if (!solved) {
-    set_mass(gather, tree, M, A);
-  }
-  return solved;
-}
-
-static void gather_free_motion(struct sap_gather *gather, const struct sap_model_state *state,
-                               const struct sap_element_state *element_state) {
-  const struct sap_forest *f = gather->forest;
-  const size_t bytes = sizeof(double) * (size_t)f->nv;
-  memcpy(gather->v_0, state->qvel, bytes);
-  memcpy(gather->a_star, state->qacc_smooth, bytes);
-  const struct sap_element_gather *elements = &gather->elements;
-  const int controllers = elements->elements != NULL && elements->elements->n_controllers > 0;
-  const double *force = controllers ? elements->smooth : state->qfrc_smooth;
-  if (f->nD > 0) {
-    sap_slopes_find(&gather->slopes, state->qDeriv, elements, element_state);
-  }
-  double *A = gather->A;
-  for (int32_t t = 0; t < f->n_trees; A += (int64_t)f->tree_dofnum[t] * f->tree_dofnum[t], ++t) {
-    const int32_t first = f->tree_dofadr[t], n = f->tree_dofnum[t];
-    double *a_star = gather->a_star + first;
-    set_mass(gather, t, state->M, A);
-    if (f->nD > 0 && gather->slopes.act[t] &&
-        take_slopes(gather, t, state->M, force + first, A, a_star)) {
-      continue;
-    }
-    if (gather->damped[t]) {
-      add_damping(f, t, gather->dt, state->qvel, A);
-    }
-    const int solved = gather->damped[t] || (controllers && elements->controlled[t]);
-    if (solved && !solve_free_motion(gather, n, A, force + first, a_star)) {
-      set_fault(gather, SAP_FAULT_MASS, t);
-      return;
-    }
-  }
-  const double dt = gather->dt, *restrict a_star = gather->a_star, *restrict v_0 = gather->v_0;
-  double *restrict v_star = gather->v_star;
-  for (int32_t i = 0; i < f->nv; ++i) {
-    v_star[i] = v_0[i] + dt * a_star[i];
-  }
-  const int64_t bad = sap_first_non_finite(f->nv, v_star);
-  if (bad >= 0) {
-    set_fault(gather, SAP_FAULT_FORCE, bad);
-  }
 }
 
 /* ---- contacts ------------------------------------------------------------------------------- */
@@ -415,8 +275,8 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
     if (gather->waits && phi0 > 0.0 && pair.barrier == SAP_BARRIER_NONE) {
       const struct sap_waiting_contact open = {
           .tree = {gather->tree_a[c], gather->tree_b[c]}, .phi0 = phi0, .h = gather->dt + tau_d};
-      if (sap_waiting_take(&gather->waiting, gather->forest, &open, J, gather->v_0,
-                           gather->v_star)) {
+      if (sap_waiting_take(&gather->waiting, gather->forest, &open, J, gather->free_motion.v_0,
+                           gather->free_motion.v_star)) {
         continue;
       }
     }
@@ -480,8 +340,8 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   sap_problem *problem = &gather->problem;
   problem->n_trees = gather->forest->n_trees;
   problem->tree_nv = gather->forest->tree_dofnum;
-  problem->A = gather->A;
-  problem->v_star = gather->v_star;
+  problem->A = gather->free_motion.A;
+  problem->v_star = gather->free_motion.v_star;
   problem->tree_a = gather->tree_a;
   problem->tree_b = gather->tree_b;
   problem->J = gather->J;
@@ -536,15 +396,23 @@ static int make_room(struct sap_gather *gather, int32_t count) {
   return 1;
 }
 
-/* constraints that the problem cannot hold move the free motion */
-static sap_status run_ahead(struct sap_gather *gather, const struct sap_element_state *state) {
-  const sap_status status = sap_ahead_run(&gather->ahead, state, gather->kernels, gather->A,
-                                          gather->v_0, gather->dt, gather->v_star, gather->a_star);
-  if (status != SAP_INVALID_ARGUMENT) {
-    return status;
+/* v*, moved by the constraints that the problem cannot hold */
+static sap_status gather_free_motion(struct sap_gather *gather, const struct sap_model_state *state,
+                                     const struct sap_element_state *elements) {
+  int64_t index;
+  const enum sap_fault fault = sap_free_motion_find(&gather->free_motion, gather->dt, state,
+                                                    &gather->elements, elements, &index);
+  if (fault != SAP_FAULT_NONE) {
+    set_fault(gather, fault, index);
+    return SAP_OK;
   }
-  set_fault(gather, SAP_FAULT_ROWS, -1);
-  return SAP_OK;
+  const sap_status status =
+      sap_ahead_run(&gather->ahead, elements, gather->dt, &gather->free_motion);
+  if (status == SAP_INVALID_ARGUMENT) {
+    set_fault(gather, SAP_FAULT_ROWS, -1);
+    return SAP_OK;
+  }
+  return status;
 }
 
 sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_state *state,
@@ -575,10 +443,7 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
     status = gather_elements(gather, state, elements, n_contact_rows);
   }
   if (status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
-    gather_free_motion(gather, state, elements);
-  }
-  if (status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
-    status = run_ahead(gather, elements);
+    status = gather_free_motion(gather, state, elements);
   }
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;

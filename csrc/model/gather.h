@@ -1,15 +1,12 @@
 /* The contact problem of one simulation step, gathered from a model's arrays in O(contacts *
  * depth).
  *
- *     A_t    = M_t + dt D_t             D_t: slopes of the joint damping forces at v_0, or those of
- *                                       all smooth forces (slopes.h)
- *     a*     = A^-1 f                   f: all smooth forces, damping -D v_0 included
- *     v*     = v_0 + dt a*              (10)
- *     J_i    = axes (J_b2 - J_b1)       rows (t1, t2, n)
+ *     J_i = axes (J_b2 - J_b1)     rows (t1, t2, n)
  *
- * and phi0, k, tau_d, mu, R_t, R_n, v_hat per contact; torsional and rolling friction are those of
- * spin.h, constraints of other kinds and the forces of implicit controllers those of constraints.h. Afterwards the velocity and the impulses found
- * by a solver are turned into accelerations and forces (sap_scatter).
+ * and phi0, k, tau_d, mu, R_t, R_n, v_hat per contact. A and v* are those of free_motion.h, moved by
+ * ahead.h, torsional and rolling friction those of spin.h, constraints of other kinds and the forces
+ * of implicit controllers those of constraints.h. Afterwards the velocity and the impulses found by
+ * a solver are turned into accelerations and forces (sap_scatter).
  *
  * Ownership: a sap_gather owns its workspace, which grows as needed and is kept; what it points at
  * stays valid until the next sap_gather_run. Inputs are read in place during the call only. */
@@ -17,22 +14,15 @@
 #define SAPWOOD_MODEL_GATHER_H
 
 #include "base/memory.h"
-#include "linalg/kernels.h"
 #include "model/ahead.h"
 #include "model/constraints.h"
+#include "model/free_motion.h"
 #include "model/jacobian.h"
 #include "model/listed.h"
-#include "model/slopes.h"
 #include "model/spin.h"
 #include "model/waiting.h"
 
 enum { SAP_FRICTIONS = 5 }; /* of one contact: two sliding, one torsional, two rolling */
-
-/* one stored entry of the mass matrix: M[from] goes to two places of the block of its tree */
-struct sap_mass_entry {
-  int64_t lower, upper;
-  int32_t from;
-};
 
 /* Most dissipation time of an open contact, phi0 > 0, in time steps. With v_hat_n = -phi0/(dt +
  * tau_d) a damper acts before there is an overlap, (dt + tau_d) |v_n| ahead. With this little of it
@@ -44,7 +34,7 @@ struct sap_gather {
   sap_problem problem;       /* what the solver is called with; R_t, R_n and v_hat_n are */
   sap_parameters parameters; /* yet to be found from these */
   int32_t n_rows;            /* rows of the engine */
-  int64_t nA, nJ;            /* lengths of A and J */
+  int64_t nJ;                /* length of J */
   double dt;
   double open_tau_d; /* most dissipation time of an open contact, s; INFINITY for any */
   struct sap_listed_contact *contacts; /* (n_contacts) */
@@ -56,42 +46,34 @@ struct sap_gather {
   double *R_t, *R_n, *v_hat_n;         /* (n_contacts) room for the regularization */
   int8_t *barrier;                /* (n_contacts) sap_barrier; of the problem where has_barriers */
   double *delta, *barrier_lambda; /* (n_contacts) m, dimensionless */
-  double *barrier_scale;    /* (n_contacts) room for the solver's output, where has_barriers */
-  int has_barriers;         /* 1 where any geom has a core */
-  double *v_0;              /* (nv) velocity before the step, the solver's guess */
-  double *a_star;           /* (nv) free acceleration, until sap_scatter */
-  double *friction_bound;   /* (n_contacts) room for the bounds of lagged friction */
-  double *edge_friction;    /* (n_contacts, SAP_FRICTIONS) of pyramid edges, where there are any */
-  double *guess;            /* (nv) of a solve with more contacts than the one before */
-  double *v;                /* (nv) room for the solver's output, here and below */
-  double *gamma;            /* (n_contacts, 3) */
-  double *v_c;              /* (n_contacts, 3) */
-  int8_t *regions;          /* (n_contacts) */
-  struct sap_slopes slopes; /* of smooth forces, where the forest has a pattern of them */
+  double *barrier_scale;  /* (n_contacts) room for the solver's output, where has_barriers */
+  int has_barriers;       /* 1 where any geom has a core */
+  double *friction_bound; /* (n_contacts) room for the bounds of lagged friction */
+  double *edge_friction;  /* (n_contacts, SAP_FRICTIONS) of pyramid edges, where there are any */
+  double *guess;          /* (nv) of a solve with more contacts than the one before */
+  double *v;              /* (nv) room for the solver's output, here and below */
+  double *gamma;          /* (n_contacts, 3) */
+  double *v_c;            /* (n_contacts, 3) */
+  int8_t *regions;        /* (n_contacts) */
   struct sap_spin_gather spins; /* torsional and rolling friction */
   int32_t room; /* one more contact than the arrays have room for; 0: there are none */
   int waits;    /* 1 where contacts that are open may wait */
   struct sap_waiting waiting;
+  struct sap_free_motion free_motion; /* A and v*, in `fixed` */
   struct sap_ahead ahead;             /* constraints that the problem cannot hold */
   struct sap_element_gather elements; /* constraints other than contacts */
   enum sap_fault fault;               /* of the last call */
   int64_t fault_index;
 
   const struct sap_forest *forest;
-  const struct sap_kernels *kernels;
   sap_allocator allocator;
-  struct sap_block fixed;              /* arrays whose length follows from the forest */
-  struct sap_block listed;             /* arrays as long as the engine's list */
-  struct sap_block jacobian;           /* J, and that of the spins */
-  double *A;                           /* in `fixed` */
-  double *panel;                       /* in `fixed`: factor of one damped block, and one column */
-  double *transposed;                  /* in `fixed` (nv, 6): cdof of touched trees of six dofs */
-  struct sap_motion *motion;           /* in `fixed` (n_geoms) */
-  struct sap_mass_entry *mass_entries; /* in `fixed`, tree by tree */
-  int64_t *mass_begin;                 /* in `fixed` (n_trees + 1) */
-  uint8_t *touched;                    /* in `fixed` (n_trees) */
-  uint8_t *damped;                     /* in `fixed` (n_trees) */
-  double *v_star, *mu, *v_hat_t, *J;
+  struct sap_block fixed;    /* arrays whose length follows from the forest */
+  struct sap_block listed;   /* arrays as long as the engine's list */
+  struct sap_block jacobian; /* J, and that of the spins */
+  double *transposed;        /* in `fixed` (nv, 6): cdof of touched trees of six dofs */
+  struct sap_motion *motion; /* in `fixed` (n_geoms) */
+  uint8_t *touched;          /* in `fixed` (n_trees) */
+  double *mu, *v_hat_t, *J;
   int32_t *tree_a, *tree_b;
 };
 

@@ -53,8 +53,8 @@ static const double *add_tree(const struct sap_forest *forest, int32_t tree, con
 /* the new acceleration in place of a* where a contact touches the tree */
 static void find_acceleration(struct sap_gather *gather) {
   const struct sap_forest *forest = gather->forest;
-  const double dt = gather->dt, *restrict v = gather->v, *restrict v_0 = gather->v_0;
-  double *restrict a = gather->a_star;
+  const double dt = gather->dt, *restrict v = gather->v, *restrict v_0 = gather->free_motion.v_0;
+  double *restrict a = gather->free_motion.a_star;
   for (int32_t t = 0, i = 0; t < forest->n_trees; ++t) {
     const int32_t end = i + forest->tree_dofnum[t];
     if (!gather->touched[t]) {
@@ -69,7 +69,7 @@ static void find_acceleration(struct sap_gather *gather) {
 void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, double *qacc,
                  double *qfrc_constraint, double *rows) {
   const struct sap_forest *forest = gather->forest;
-  const double dt = gather->dt, *a = gather->a_star;
+  const double dt = gather->dt, *a = gather->free_motion.a_star;
   const size_t bytes = sizeof(double) * (size_t)forest->nv;
   find_acceleration(gather);
   int32_t outside = 0;

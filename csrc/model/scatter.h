@@ -17,7 +17,7 @@
 
 /* Reads gather->v and gather->gamma; writes qacc (nv), qfrc_constraint (nv) and rows (n_rows).
  * Checks every acceleration first: with |qacc| > limit or not finite it writes nothing and sets
- * SAP_FAULT_ACCELERATION. Overwrites gather->a_star. */
+ * SAP_FAULT_ACCELERATION. Overwrites a* of the free motion. */
 void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, double *qacc,
                  double *qfrc_constraint, double *rows);
 

@@ -168,7 +168,7 @@ static sap_solution solution_in(struct sap_gather *gather) {
 /* what the solver makes of a problem without constraints */
 static void move_freely(sap_stepper *stepper) {
   struct sap_gather *gather = &stepper->gather;
-  memcpy(gather->v, gather->v_star, (size_t)stepper->forest.nv * sizeof *gather->v);
+  memcpy(gather->v, gather->free_motion.v_star, (size_t)stepper->forest.nv * sizeof *gather->v);
   stepper->solution.tree = -1;
   stepper->solution.outcome = SAP_CONVERGED;
   stepper->solution.coulomb_error = stepper->is_convex ? NAN : 0.0;
@@ -219,7 +219,7 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
     return status;
   }
   const double start = sap_seconds();
-  status = solve_problem(stepper, gather->v_0, error);
+  status = solve_problem(stepper, gather->free_motion.v_0, error);
   while (misses_constraints(stepper)) {
     const sap_solution before = stepper->solution;
     memcpy(gather->guess, gather->v, (size_t)stepper->forest.nv * sizeof *gather->guess);

@@ -23,12 +23,12 @@ static void mass_and_free_motion(void) {
   const double v = m.qvel[4], slope = c[0] + 2 * c[1] * fabs(v) + 3 * c[2] * v * v;
   const double A[13] = {2, 0, 0, 0, 2, 0, 0, 0, 2, 5, 1, 1, 3 + 0.01 * slope};
   CHECK_ALL_CLOSE(g.problem.A, A, 13, 1e-15);
-  CHECK_ALL_CLOSE(g.a_star, m.qacc_smooth, 3, 0.0);
-  CHECK_CLOSE(5 * g.a_star[3] + g.a_star[4], m.qfrc_smooth[3], 1e-13);
-  CHECK_CLOSE(g.a_star[3] + A[12] * g.a_star[4], m.qfrc_smooth[4], 1e-13);
+  CHECK_ALL_CLOSE(g.free_motion.a_star, m.qacc_smooth, 3, 0.0);
+  CHECK_CLOSE(5 * g.free_motion.a_star[3] + g.free_motion.a_star[4], m.qfrc_smooth[3], 1e-13);
+  CHECK_CLOSE(g.free_motion.a_star[3] + A[12] * g.free_motion.a_star[4], m.qfrc_smooth[4], 1e-13);
   for (int i = 0; i < NV; ++i) {
-    CHECK_CLOSE(g.problem.v_star[i], m.qvel[i] + 0.01 * g.a_star[i], 1e-16);
-    CHECK_CLOSE(g.v_0[i], m.qvel[i], 0.0);
+    CHECK_CLOSE(g.problem.v_star[i], m.qvel[i] + 0.01 * g.free_motion.a_star[i], 1e-16);
+    CHECK_CLOSE(g.free_motion.v_0[i], m.qvel[i], 0.0);
   }
   sap_gather_release(&g);
 }
@@ -66,11 +66,13 @@ static void smooth_forces_are_implicit(void) {
     }
     CHECK_ALL_CLOSE(g.problem.A, A, 13, 1e-15);
     for (int i = 0; i < 3; ++i) {
-      CHECK_CLOSE(A[3 * i] * g.a_star[0] + A[3 * i + 1] * g.a_star[1] + A[3 * i + 2] * g.a_star[2],
+      CHECK_CLOSE(A[3 * i] * g.free_motion.a_star[0] + A[3 * i + 1] * g.free_motion.a_star[1] +
+                      A[3 * i + 2] * g.free_motion.a_star[2],
                   f[i], 1e-13);
     }
     for (int i = 0; i < 2; ++i) {
-      CHECK_CLOSE(A[9 + 2 * i] * g.a_star[3] + A[10 + 2 * i] * g.a_star[4], f[3 + i], 1e-13);
+      CHECK_CLOSE(A[9 + 2 * i] * g.free_motion.a_star[3] + A[10 + 2 * i] * g.free_motion.a_star[4],
+                  f[3 + i], 1e-13);
     }
   }
 
@@ -79,7 +81,7 @@ static void smooth_forces_are_implicit(void) {
   REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
   const double mass[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2};
   CHECK_ALL_CLOSE(g.problem.A, mass, 9, 0.0);
-  CHECK_ALL_CLOSE(g.a_star, m.qacc_smooth, 3, 0.0);
+  CHECK_ALL_CLOSE(g.free_motion.a_star, m.qacc_smooth, 3, 0.0);
   sap_gather_release(&g);
 }
 
@@ -101,9 +103,9 @@ static void forces_that_drive_motion_on_are_explicit(void) {
   REQUIRE(g.fault == SAP_FAULT_NONE);
   const double A[13] = {2, 0, 0, 0, 2, 0, 0, 0, 2, 5, 1, 1, 3.07};
   CHECK_ALL_CLOSE(g.problem.A, A, 13, 1e-15);
-  CHECK_ALL_CLOSE(g.a_star, m.qacc_smooth, 3, 0.0);
-  CHECK_CLOSE(5 * g.a_star[3] + g.a_star[4], m.qfrc_smooth[3], 1e-13);
-  CHECK_CLOSE(g.a_star[3] + 3.07 * g.a_star[4], m.qfrc_smooth[4], 1e-13);
+  CHECK_ALL_CLOSE(g.free_motion.a_star, m.qacc_smooth, 3, 0.0);
+  CHECK_CLOSE(5 * g.free_motion.a_star[3] + g.free_motion.a_star[4], m.qfrc_smooth[3], 1e-13);
+  CHECK_CLOSE(g.free_motion.a_star[3] + 3.07 * g.free_motion.a_star[4], m.qfrc_smooth[4], 1e-13);
   sap_gather_release(&g);
 }
 

@@ -49,7 +49,7 @@ static void step_by_hand(const struct model *m, const struct list *l, struct out
   g.problem.kappa = kappa;
   sap_solution solution = {.v = g.v, .gamma = g.gamma};
   REQUIRE(sap_solver_create(&solver, NULL, NULL, NULL) == SAP_OK);
-  REQUIRE(sap_solver_solve(solver, &g.problem, g.v_0, &solution, NULL) == SAP_OK);
+  REQUIRE(sap_solver_solve(solver, &g.problem, g.free_motion.v_0, &solution, NULL) == SAP_OK);
   REQUIRE(solution.outcome == SAP_CONVERGED);
   sap_scatter(&g, SAP_CONE_ELLIPTIC, 1e10, o->qacc, o->qfrc_constraint, o->efc_force);
   REQUIRE(g.fault == SAP_FAULT_NONE);

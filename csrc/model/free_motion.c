@@ -1,0 +1,164 @@
+#include "model/free_motion.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/finite.h"
+
+/* ---- workspace ------------------------------------------------------------------------------ */
+
+void sap_free_motion_create(struct sap_free_motion *motion, const struct sap_forest *forest) {
+  memset(motion, 0, sizeof *motion);
+  motion->forest = motion->slopes.forest = forest;
+  motion->kernels = sap_kernels_best();
+}
+
+void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *arena) {
+  const struct sap_forest *f = motion->forest;
+  size_t widest = 0, n_entries = 0;
+  motion->nA = 0;
+  for (int32_t i = 0; i < f->nv; ++i) {
+    n_entries += (size_t)f->M_rownnz[i];
+  }
+  for (int32_t t = 0; t < f->n_trees; ++t) {
+    const size_t n = (size_t)f->tree_dofnum[t];
+    motion->nA += (int64_t)(n * n);
+    widest = n > widest ? n : widest;
+  }
+  motion->A = sap_arena_take(arena, (size_t)motion->nA, sizeof(double));
+  motion->panel = sap_arena_take(arena, widest * (widest + 1), sizeof(double));
+  motion->v_0 = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
+  motion->v_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
+  motion->a_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
+  motion->mass_entries = sap_arena_take(arena, n_entries, sizeof(struct sap_mass_entry));
+  motion->mass_begin = sap_arena_take(arena, (size_t)f->n_trees + 1, sizeof(int64_t));
+  motion->damped = sap_arena_take(arena, (size_t)f->n_trees, 1);
+  sap_slopes_carve(&motion->slopes, arena);
+}
+
+/* where the entries of M go in the blocks of A */
+static void list_mass_entries(struct sap_free_motion *motion) {
+  const struct sap_forest *f = motion->forest;
+  struct sap_mass_entry *entry = motion->mass_entries;
+  for (int32_t t = 0; t < f->n_trees; ++t) {
+    const int32_t first = f->tree_dofadr[t];
+    const int64_t n = f->tree_dofnum[t];
+    for (int32_t row = 0; row < n; ++row) {
+      const int32_t start = f->M_rowadr[first + row], end = start + f->M_rownnz[first + row];
+      for (int32_t p = start; p < end; ++p) {
+        const int64_t column = f->M_colind[p] - first;
+        *entry++ = (struct sap_mass_entry){row * n + column, column * n + row, p};
+      }
+    }
+    motion->mass_begin[t + 1] = entry - motion->mass_entries;
+  }
+}
+
+void sap_free_motion_prepare(struct sap_free_motion *motion) {
+  /* entries of A outside the pattern of M stay zero from here on, where there is no D */
+  const struct sap_forest *f = motion->forest;
+  list_mass_entries(motion);
+  for (int32_t t = 0; t < f->n_trees; ++t) {
+    const int64_t first = (int64_t)f->tree_dofadr[t] * SAP_DAMPING_TERMS;
+    const int64_t last = first + (int64_t)f->tree_dofnum[t] * SAP_DAMPING_TERMS;
+    for (int64_t i = first; i < last; ++i) {
+      motion->damped[t] |= f->damping[i] != 0.0;
+    }
+  }
+}
+
+/* ---- one tree ------------------------------------------------------------------------------- */
+
+/* adds dt times the slopes of the damping forces to the diagonal of a block of A */
+static void add_damping(const struct sap_forest *f, int32_t tree, double dt, const double *qvel,
+                        double *A) {
+  const int32_t first = f->tree_dofadr[tree], n = f->tree_dofnum[tree];
+  for (int32_t row = 0; row < n; ++row) {
+    const double *c = f->damping + (int64_t)(first + row) * SAP_DAMPING_TERMS;
+    const double speed = fabs(qvel[first + row]);
+    A[(int64_t)row * (n + 1)] += dt * (c[0] + speed * (2.0 * c[1] + speed * 3.0 * c[2]));
+  }
+}
+
+/* a* = A^-1 f of a damped tree; 0 when A is not positive definite */
+static int solve(const struct sap_free_motion *motion, int32_t n, const double *A,
+                 const double *force, double *a_star) {
+  double *L = motion->panel, *none = motion->panel + (int64_t)n * n;
+  memcpy(L, A, sizeof(double) * (size_t)n * (size_t)n);
+  if (motion->kernels->factor(n, n, L, n) != n) {
+    return 0;
+  }
+  memcpy(a_star, force, sizeof(double) * (size_t)n);
+  motion->kernels->solve_forward(n, n, L, n, a_star, none);
+  motion->kernels->solve_backward(n, n, L, n, a_star, none);
+  return 1;
+}
+
+/* A = M of a tree */
+static void set_mass(const struct sap_free_motion *motion, int32_t tree, const double *M,
+                     double *A) {
+  if (motion->forest->nD > 0) {
+    /* D has entries outside the pattern of M */
+    const size_t n = (size_t)motion->forest->tree_dofnum[tree];
+    memset(A, 0, sizeof(double) * n * n);
+  }
+  const struct sap_mass_entry *end = motion->mass_entries + motion->mass_begin[tree + 1];
+  for (const struct sap_mass_entry *e = motion->mass_entries + motion->mass_begin[tree]; e < end;
+       ++e) {
+    A[e->lower] = A[e->upper] = M[e->from];
+  }
+}
+
+/* Adds all smooth forces to A and finds a*; 0, with the mass matrix alone in A, where that is not
+ * positive definite. */
+static int take_slopes(const struct sap_free_motion *motion, int32_t tree, double dt,
+                       const double *M, const double *force, double *A, double *a_star) {
+  sap_slopes_add(&motion->slopes, tree, dt, A);
+  const int solved = solve(motion, motion->forest->tree_dofnum[tree], A, force, a_star);
+  if (!solved) {
+    set_mass(motion, tree, M, A);
+  }
+  return solved;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
+                                    const struct sap_model_state *state,
+                                    const struct sap_element_gather *elements,
+                                    const struct sap_element_state *element_state, int64_t *index) {
+  const struct sap_forest *f = motion->forest;
+  const size_t bytes = sizeof(double) * (size_t)f->nv;
+  memcpy(motion->v_0, state->qvel, bytes);
+  memcpy(motion->a_star, state->qacc_smooth, bytes);
+  const int controllers = elements->elements != NULL && elements->elements->n_controllers > 0;
+  const double *force = controllers ? elements->smooth : state->qfrc_smooth;
+  if (f->nD > 0) {
+    sap_slopes_find(&motion->slopes, state->qDeriv, elements, element_state);
+  }
+  double *A = motion->A;
+  for (int32_t t = 0; t < f->n_trees; A += (int64_t)f->tree_dofnum[t] * f->tree_dofnum[t], ++t) {
+    const int32_t first = f->tree_dofadr[t], n = f->tree_dofnum[t];
+    double *a_star = motion->a_star + first;
+    set_mass(motion, t, state->M, A);
+    if (f->nD > 0 && motion->slopes.act[t] &&
+        take_slopes(motion, t, dt, state->M, force + first, A, a_star)) {
+      continue;
+    }
+    if (motion->damped[t]) {
+      add_damping(f, t, dt, state->qvel, A);
+    }
+    const int solved = motion->damped[t] || (controllers && elements->controlled[t]);
+    if (solved && !solve(motion, n, A, force + first, a_star)) {
+      *index = t;
+      return SAP_FAULT_MASS;
+    }
+  }
+  const double *restrict a_star = motion->a_star, *restrict v_0 = motion->v_0;
+  double *restrict v_star = motion->v_star;
+  for (int32_t i = 0; i < f->nv; ++i) {
+    v_star[i] = v_0[i] + dt * a_star[i];
+  }
+  *index = sap_first_non_finite(f->nv, v_star);
+  return *index >= 0 ? SAP_FAULT_FORCE : SAP_FAULT_NONE;
+}

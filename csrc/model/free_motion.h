@@ -1,0 +1,54 @@
+/* The motion of a step without contacts and other constraints.
+ *
+ *     A_t = M_t + dt D_t     D_t: slopes of the joint damping forces at v_0, or those of all smooth
+ *                            forces (slopes.h)
+ *     a*  = A^-1 f           f: all smooth forces but those of implicit controllers, damping -D v_0
+ *                            included
+ *     v*  = v_0 + dt a*      (10)
+ *
+ * The a* of the engine stays where a tree has neither damping nor such controllers.
+ *
+ * Ownership: arrays lie in the block that sap_free_motion_carve() is given. */
+#ifndef SAPWOOD_MODEL_FREE_MOTION_H
+#define SAPWOOD_MODEL_FREE_MOTION_H
+
+#include "linalg/kernels.h"
+#include "model/slopes.h"
+
+/* one stored entry of the mass matrix: M[from] goes to two places of the block of its tree */
+struct sap_mass_entry {
+  int64_t lower, upper;
+  int32_t from;
+};
+
+struct sap_free_motion {
+  int64_t nA;     /* length of A */
+  double *A;      /* blocks of the trees, one after the other */
+  double *v_0;    /* (nv) velocity before the step, the solver's guess */
+  double *a_star; /* (nv) free acceleration, until sap_scatter */
+  double *v_star; /* (nv) */
+
+  const struct sap_forest *forest;
+  const struct sap_kernels *kernels;
+  struct sap_slopes slopes; /* of smooth forces, where the forest has a pattern of them */
+  double *panel;            /* room for the factor of one block, and one column */
+  struct sap_mass_entry *mass_entries; /* tree by tree */
+  int64_t *mass_begin;                 /* (n_trees + 1) */
+  uint8_t *damped;                     /* (n_trees) 1 where a joint has damping */
+};
+
+/* `forest` must outlive it. */
+void sap_free_motion_create(struct sap_free_motion *motion, const struct sap_forest *forest);
+void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *arena);
+
+/* fills what follows from the forest, once the arrays lie in memory that is zero */
+void sap_free_motion_prepare(struct sap_free_motion *motion);
+
+/* Finds A, v_0, a* and v* of a step, after the elements were gathered; `element_state` is read where
+ * there are controllers. SAP_FAULT_MASS with the tree or SAP_FAULT_FORCE with the dof in *index. */
+enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
+                                    const struct sap_model_state *state,
+                                    const struct sap_element_gather *elements,
+                                    const struct sap_element_state *element_state, int64_t *index);
+
+#endif
