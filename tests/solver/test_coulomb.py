@@ -360,8 +360,8 @@ def test_the_end_of_double_precision_is_found(solver, R):
 @pytest.mark.parametrize("most", [5, 20, 40, 60])
 def test_the_limit_of_iterations_counts_all_solves(solver, most):
     """With much friction, where bounds are held on the way; what the history says of it."""
-    problem, _ = seeded_problem(40)
-    problem = helpers.rebuild(problem, mu=np.full(problem.n_contacts, 3.0))
+    problem, _ = seeded_problem(43)
+    problem = helpers.rebuild(problem, mu=np.full(problem.n_contacts, 10.0))
     settings = dataclasses.replace(COULOMB, max_iterations=most, record_history=True)
     solution = solver.solve(problem, settings=settings)
     assert solution.status == Status.friction_limit

@@ -64,7 +64,7 @@ SHARE = 0.1
 STALE, MOST_HELD = 8, 8
 """Iterations that do not lower |D r| by a tenth before bounds are held, and how often in a row."""
 
-KRYLOV, KRYLOV_TOLERANCE = 12, 1e-2
+KRYLOV, KRYLOV_TOLERANCE = 5, 1e-2
 """Products and accuracy of a direction: an inexact Newton method."""
 
 
