@@ -161,6 +161,11 @@ FIGURES: dict[str, Entry] = {
         "a box that slides and a weight that is held, under every law of friction",
         _MUJOCO,
     ),
+    "id-18": Entry(
+        "sapwood.studies.grasping.figure:figure_18",
+        "inverse dynamics: an arm swings with a box in its hand, by every controller",
+        _MUJOCO,
+    ),
     "id-19": Entry(
         "sapwood.studies.experiments.invdyn_times:figure_19",
         "inverse dynamics: time of every controller against the number of contacts",

@@ -11,8 +11,10 @@ _CONTROLLERS = {
     "lcp_coulomb": (r"ID LCP,$\mu$", "#d1661c", "-"),
     "lcp_noslip": (r"ID LCP,$\infty$", "#e3a36b", "-."),
     "one_stage": (r"ID QP,$\mu$, one stage", "#3d8b4a", "--"),
+    "qp_paper": (r"ID QP,$\mu$, as printed", "#17a2a2", "-"),
     "sensed_1": (r"ID($t_{i-1}$)", "#8a4fa3", "-"),
     "sensed_2": (r"ID($t_{i-2}$)", "#b98fc9", "--"),
+    "blind": ("ID without contact", "#b8860b", "--"),
     "pid": ("PID", "0.35", "-"),
 }
 
@@ -23,8 +25,9 @@ def controller_style(controller: str) -> dict[str, Any]:
     Parameters
     ----------
     controller
-        Name of one of `sapwood.invdyn.InverseDynamics`; ``"sensed_1"`` and ``"sensed_2"`` use
-        forces that are one and two steps old, ``"pid"`` none.
+        Name of one of `sapwood.invdyn.InverseDynamics`; ``"qp_paper"`` has Stage I as printed,
+        ``"sensed_1"`` and ``"sensed_2"`` use forces that are one and two steps old, ``"blind"``
+        knows of no contact, ``"pid"`` is feedback alone.
 
     Returns
     -------
