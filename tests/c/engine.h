@@ -1,0 +1,387 @@
+/* An engine of our own that looks like MuJoCo from the table, and a world on it: it notes in what
+ * order its stages are called, and fails where it is told to. */
+#ifndef SAPWOOD_TESTS_ENGINE_H
+#define SAPWOOD_TESTS_ENGINE_H
+
+#include "model.h"
+#include "mujoco/guard.h"
+#include "mujoco/world.h"
+
+enum { EULER_AND_ISLANDS = 1 << 15 | 1 << 18, PYRAMIDAL = 0, ELLIPTIC = 1, ERROR = 3, WARNING = 2 };
+
+/* ---- an engine ------------------------------------------------------------------------------ */
+
+#define COUNT(name) +1
+enum { MOST_ARRAYS = 0 SAP_MUJOCO_ARRAYS(COUNT), MOST_CONSTANTS = 0 SAP_MUJOCO_CONSTANTS(COUNT) };
+#undef COUNT
+
+/* positions in SAP_MUJOCO_CONSTANTS */
+#define PLACE(name) AT_##name,
+enum { SAP_MUJOCO_CONSTANTS(PLACE) N_CONSTANTS };
+#undef PLACE
+
+struct engine_model {
+  int64_t nq, nv, nu, na, nbody, ngeom, ntree, nC, nD, nmocap, nsensordata, neq, ntendon, npair,
+      nout;
+  double timestep, gravity[3];
+  int integrator, cone, disableflags, enableflags, disableactuator;
+  const void *constant[MOST_CONSTANTS]; /* in the order of SAP_MUJOCO_CONSTANTS */
+};
+
+struct engine_data {
+  double time, energy[2];
+  size_t pstack, pbase;
+  int ncon, nefc, contacts_full, rows_full;
+  unsigned char flg_energypos, flg_energyvel, flg_rnepost;
+  void *array[MOST_ARRAYS]; /* in the order of SAP_MUJOCO_ARRAYS */
+};
+
+/* what the engine does, beside moving on */
+static struct {
+  char stages[64]; /* first letters */
+  int n_stages;
+  const char *error, *warning; /* of the position stage, or of step1 */
+  const char *late_error;      /* of the sensors of accelerations */
+  const char *size_error;      /* where it is asked for the length of a state */
+  int full, full_of_margins;   /* it finds no room, with its own margins or with others */
+  int found;                   /* contacts */
+  int finds_energy;            /* while it finds the values of sensors */
+  const struct engine_model *model;
+  double geom_margin[GEOMS], body_margin[BODIES], pair_margin[1]; /* that it found */
+  int frames;                                                     /* of the stack that are open */
+  int warnings; /* that came to the global handler */
+} engine;
+
+struct message {
+  int level, topic;
+  char subject[SAP_MUJOCO_MESSAGE];
+};
+
+static sap_mujoco_log *local;
+
+static inline sap_mujoco_log *set_local(sap_mujoco_log *handler) {
+  sap_mujoco_log *before = local;
+  local = handler;
+  return before;
+}
+
+static inline void global(const void *message) {
+  engine.warnings += ((const struct message *)message)->level == WARNING;
+}
+
+static inline sap_mujoco_log *get_global(void) { return global; }
+
+static inline void say(int level, const char *text) {
+  struct message m = {.level = level};
+  (void)snprintf(m.subject, sizeof m.subject, "%s", text);
+  (local ? local : global)(&m);
+}
+
+static inline void engine_error(const char *format, ...) {
+  (void)format;
+  say(ERROR, "sapwood looks for the way errors take");
+}
+
+static inline void note(char stage) {
+  if (engine.n_stages < (int)sizeof engine.stages - 1) {
+    engine.stages[engine.n_stages++] = stage;
+    engine.stages[engine.n_stages] = '\0';
+  }
+}
+
+static inline void find_contacts(struct engine_data *d) {
+  d->pstack += 64;
+  if (engine.warning) {
+    say(WARNING, engine.warning);
+  }
+  if (engine.error) {
+    engine.frames = 0; /* they lie in the stack that the caller gives back */
+    say(ERROR, engine.error);
+  }
+  d->pstack -= 64;
+  d->contacts_full += engine.full;
+}
+
+static inline void step1(const void *model, void *data) {
+  CHECK(model == engine.model);
+  note('1');
+  find_contacts(data);
+}
+
+/* with margins in a copy of the model, or with the model itself */
+static inline void collision(const void *model, void *data) {
+  const struct engine_model *m = model;
+  struct engine_data *d = data;
+  CHECK(m->nv == NV && engine.frames == (m != engine.model));
+  note(m == engine.model ? 'n' : 'p');
+  memcpy(engine.geom_margin, m->constant[AT_geom_margin], sizeof engine.geom_margin);
+  memcpy(engine.body_margin, m->constant[AT_body_margin], sizeof engine.body_margin);
+  memcpy(engine.pair_margin, m->constant[AT_pair_margin], sizeof engine.pair_margin);
+  d->ncon = engine.found;
+  find_contacts(d);
+  d->contacts_full += engine.full_of_margins && m != engine.model;
+}
+
+#define STAGE(name, letter)                                \
+  static inline void name(const void *model, void *data) { \
+    (void)data;                                            \
+    CHECK(model == engine.model && !engine.frames);        \
+    note(letter);                                          \
+  }
+STAGE(kinematics, 'k')
+STAGE(make_mass, 'm')
+STAGE(factor_mass, 'f')
+STAGE(make_rows, 'r')
+STAGE(transmission, 't')
+STAGE(position_energy, 'E')
+STAGE(velocity_stage, 'v')
+STAGE(velocity_sensors, 'w')
+STAGE(velocity_energy, 'K')
+STAGE(control, 'c')
+
+/* sensors of energy find it */
+static inline void position_sensors(const void *model, void *data) {
+  struct engine_data *d = data;
+  CHECK(model == engine.model && !d->flg_energypos);
+  note('q');
+  d->flg_energypos = (unsigned char)engine.finds_energy;
+}
+
+static sap_mujoco_stage *control_callback, *filter_callback;
+
+static inline void mark(void *data) {
+  (void)data;
+  engine.frames++;
+}
+
+static inline void free_frame(void *data) {
+  (void)data;
+  engine.frames--;
+}
+
+static inline void *take(void *data, size_t bytes, size_t alignment) {
+  static double memory[1 << 12];
+  static size_t used;
+  (void)data;
+  CHECK(engine.frames > 0 && alignment <= sizeof(double));
+  const size_t n = (bytes + sizeof(double) - 1) / sizeof(double);
+  used = used + n > sizeof memory / sizeof *memory ? 0 : used;
+  void *taken = memory + used;
+  used += n;
+  return taken;
+}
+
+static inline void actuation(const void *model, void *data) {
+  (void)model, (void)data;
+  note('u');
+}
+
+static inline void acceleration(const void *model, void *data) {
+  (void)model, (void)data;
+  note('a');
+}
+
+static inline void sensors(const void *model, void *data) {
+  (void)model;
+  note(((struct engine_data *)data)->flg_rnepost ? 'x' : 's');
+  if (engine.late_error) {
+    say(ERROR, engine.late_error);
+  }
+}
+
+static inline void *array_of(const struct engine_data *d, int i) { return d->array[i]; }
+
+enum {
+  QPOS,
+  QVEL,
+  ACT,
+  CTRL,
+  MOCAP_POS,
+  MOCAP_QUAT,
+  MASS,
+  CDOF,
+  COM,
+  XPOS,
+  SMOOTH,
+  FREE,
+  QDERIV,
+  QACC,
+  FORCE
+};
+enum { SENSORS = FORCE + 1, CONTACTS, ROWS_OF_CONTACTS, N_USED };
+
+static inline void integrate(const void *model, void *data) {
+  struct engine_data *d = data;
+  const double dt = ((const struct engine_model *)model)->timestep;
+  note('e');
+  for (int i = 0; i < NV; ++i) {
+    ((double *)array_of(d, QVEL))[i] += dt * ((double *)array_of(d, QACC))[i];
+  }
+  d->time += dt;
+}
+
+static inline void slopes(const void *model, void *data, int with_bias) {
+  (void)model, (void)data;
+  CHECK(!with_bias);
+  note('d');
+}
+
+static inline int is_sparse(const void *model) {
+  (void)model;
+  return 0;
+}
+
+/* a state is qvel, and spec times as long as it seems */
+static inline int state_size(const void *model, int spec) {
+  (void)model, (void)spec;
+  if (engine.size_error) {
+    say(ERROR, engine.size_error);
+  }
+  return NV;
+}
+
+static inline void get_state(const void *model, const void *data, double *state, int spec) {
+  (void)model, (void)spec;
+  memcpy(state, array_of(data, QVEL), sizeof(double) * NV);
+}
+
+static inline void set_state(const void *model, void *data, const double *state, int spec) {
+  (void)model, (void)spec;
+  memcpy(array_of(data, QVEL), state, sizeof(double) * NV);
+}
+
+static inline sap_mujoco table(void) {
+  sap_mujoco api = {.mj_step1 = step1,
+                    .mj_fwdKinematics = kinematics,
+                    .mj_makeM = make_mass,
+                    .mj_factorM = factor_mass,
+                    .mj_collision = collision,
+                    .mj_makeConstraint = make_rows,
+                    .mj_transmission = transmission,
+                    .mj_sensorPos = position_sensors,
+                    .mj_energyPos = position_energy,
+                    .mj_fwdVelocity = velocity_stage,
+                    .mj_sensorVel = velocity_sensors,
+                    .mj_energyVel = velocity_energy,
+                    .mjcb_control = &control_callback,
+                    .mjcb_contactfilter = &filter_callback,
+                    .mj_markStack = mark,
+                    .mj_freeStack = free_frame,
+                    .mj_stackAllocByte = take,
+                    .mj_fwdActuation = actuation,
+                    .mj_fwdAcceleration = acceleration,
+                    .mj_sensorAcc = sensors,
+                    .mj_Euler = integrate,
+                    .mjd_smooth_vel = slopes,
+                    .mj_isSparse = is_sparse,
+                    .mj_stateSize = state_size,
+                    .mj_getState = get_state,
+                    .mj_setState = set_state,
+                    .mju_error = engine_error,
+                    ._mjPRIVATE_setTlsLogHandler = set_local,
+                    ._mjPRIVATE_getGlobalLogHandler = get_global};
+#define OFFSET(name) api.model.name = (ptrdiff_t)offsetof(struct engine_model, name);
+  SAP_MUJOCO_SIZES(OFFSET)
+  SAP_MUJOCO_OPTIONS(OFFSET)
+#undef OFFSET
+  api.model.size = (ptrdiff_t)sizeof(struct engine_model);
+  ptrdiff_t *const constants = &api.model.body_margin;
+  for (int i = 0; i < MOST_CONSTANTS; ++i) {
+    constants[i] =
+        (ptrdiff_t)(offsetof(struct engine_model, constant) + (size_t)i * sizeof(void *));
+  }
+#define OFFSET(name) api.data.name = (ptrdiff_t)offsetof(struct engine_data, name);
+  SAP_MUJOCO_NUMBERS(OFFSET)
+  SAP_MUJOCO_WARNINGS(OFFSET)
+#undef OFFSET
+  ptrdiff_t *const arrays = &api.data.qpos;
+  for (int i = 0; i < MOST_ARRAYS; ++i) {
+    arrays[i] = (ptrdiff_t)(offsetof(struct engine_data, array) + (size_t)i * sizeof(void *));
+  }
+  api.contact.size = (ptrdiff_t)sizeof(struct engine_contact);
+  api.contact.dist = (ptrdiff_t)offsetof(struct engine_contact, dist);
+  api.contact.pos = (ptrdiff_t)offsetof(struct engine_contact, pos);
+  api.contact.frame = (ptrdiff_t)offsetof(struct engine_contact, frame);
+  api.contact.friction = (ptrdiff_t)offsetof(struct engine_contact, friction);
+  api.contact.surfacevel = -1;
+  api.contact.dim = (ptrdiff_t)offsetof(struct engine_contact, dim);
+  api.contact.geom = (ptrdiff_t)offsetof(struct engine_contact, geom);
+  api.contact.exclude = (ptrdiff_t)offsetof(struct engine_contact, exclude);
+  api.contact.efc_address = (ptrdiff_t)offsetof(struct engine_contact, row);
+  return api;
+}
+
+/* ---- a world on it -------------------------------------------------------------------------- */
+
+struct setting {
+  struct model m;
+  struct list l;
+  double qpos[NV], qacc[NV], force[NV], rows[3 * MOST], none[1];
+  double body_margin[BODIES], geom_xpos[3 * GEOMS], geom_rbound[GEOMS], geom_margin[GEOMS];
+  double geom_gap[GEOMS], pair_margin[1], pair_gap[1];
+  int body_parentid[BODIES], geom_type[GEOMS], pair_geom1[1], pair_geom2[1];
+  struct engine_model model;
+  struct engine_data data;
+  sap_mujoco api;
+  sap_stepper *stepper;
+};
+
+/* joints and geoms of the model of model.h; q is 0 */
+static inline void make_constants(struct setting *s) {
+  static const int parents[BODIES] = {0, 0, 0, 2, 3, 0}, capsule = 3;
+  memcpy(s->body_parentid, parents, sizeof parents);
+  for (int g = 0; g < GEOMS; ++g) {
+    s->geom_type[g] = capsule;
+    s->geom_rbound[g] = 0.1;
+  }
+  const void *const constants[N_CONSTANTS] = {
+      [AT_body_margin] = s->body_margin,     [AT_geom_rbound] = s->geom_rbound,
+      [AT_geom_margin] = s->geom_margin,     [AT_geom_gap] = s->geom_gap,
+      [AT_pair_margin] = s->pair_margin,     [AT_pair_gap] = s->pair_gap,
+      [AT_body_parentid] = s->body_parentid, [AT_geom_type] = s->geom_type,
+      [AT_pair_geom1] = s->pair_geom1,       [AT_pair_geom2] = s->pair_geom2,
+  };
+  memcpy(s->model.constant, constants, sizeof constants);
+}
+
+static inline void make(struct setting *s) {
+  uint64_t seed = 3;
+  memset(s, 0, sizeof *s);
+  memset(&engine, 0, sizeof engine);
+  make_model(&s->m, &seed);
+  make_list(&s->l);
+  add_contact(&s->l, 0, 1, 3, 3, &seed)->dist = -0.001;
+  add_contact(&s->l, 1, 4, 3, 3, &seed)->dist = -0.002;
+  s->model = (struct engine_model){.nq = NV,
+                                   .nv = NV,
+                                   .nbody = BODIES,
+                                   .ngeom = GEOMS,
+                                   .ntree = 2,
+                                   .nC = NM,
+                                   .npair = 1,
+                                   .timestep = 0.01,
+                                   .gravity = {0.0, -3.0, 4.0},
+                                   .cone = ELLIPTIC,
+                                   .disableflags = EULER_AND_ISLANDS};
+  void *const arrays[N_USED] = {
+      s->qpos,     s->m.qvel, s->none,          s->none,      s->none,          s->none,
+      s->m.M,      s->m.cdof, s->m.subtree_com, s->geom_xpos, s->m.qfrc_smooth, s->m.qacc_smooth,
+      s->m.qDeriv, s->qacc,   s->force,         s->none,      s->l.contacts,    s->rows};
+  memcpy(s->data.array, arrays, sizeof arrays);
+  make_constants(s);
+  engine.model = &s->model;
+  s->data.ncon = engine.found = s->l.list.count;
+  s->data.nefc = s->l.list.n_rows;
+  s->data.flg_rnepost = 1;
+  s->api = table();
+  sap_step_settings step = sap_step_settings_default(0.01);
+  step.speculative = 1;
+  CHECK_EQUAL(sap_stepper_create(&s->stepper, &s->m.forest, NULL, &step, NULL, NULL, NULL), SAP_OK);
+}
+
+static inline void open_world(struct setting *s, sap_mujoco_world *world) {
+  sap_error error;
+  CHECK_EQUAL(sap_mujoco_open(world, &s->api, s->stepper, &s->model, &s->data, &error), SAP_OK);
+}
+
+#endif
