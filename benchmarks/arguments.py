@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,14 @@ def add_files(question: argparse.ArgumentParser, pattern: str = "*.npz") -> None
     question.add_argument("--files", default=pattern, metavar="GLOB", help="which of them")
 
 
+def add_samples(
+    question: argparse.ArgumentParser, repeat: int, of: str, budget: float, limit: str
+) -> None:
+    """Arguments that bound samples, by number and by time, with their defaults and meanings."""
+    question.add_argument("--repeat", type=whole, default=repeat, help=of)
+    question.add_argument("--budget", type=positive, default=budget, metavar="SECONDS", help=limit)
+
+
 def files_of(arguments: argparse.Namespace) -> list[Path]:
     """Problem files that the arguments name."""
     files: list[Path] = sorted(arguments.folder.glob(arguments.files))
@@ -107,6 +115,19 @@ def draw(figure: Callable[..., None], *arguments: object) -> None:
 
 
 # ---- types -------------------------------------------------------------------------------------
+
+
+def publish(
+    measured: Sequence[object],
+    target: Path,
+    table: Callable[..., str],
+    figure: Callable[..., None],
+    *more: object,
+) -> None:
+    """Write and print the table, and draw the figure, of what was measured, if anything was."""
+    if measured:
+        write_table(table(measured, *more), target.with_suffix(".txt"))
+        draw(figure, measured, *more, target.with_suffix(".png"))
 
 
 def sizes(text: str) -> list[int]:

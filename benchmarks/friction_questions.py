@@ -12,6 +12,7 @@ from benchmarks.arguments import (
     SUCCESS,
     CommandError,
     add_files,
+    add_samples,
     begin,
     carry_out,
     draw,
@@ -19,6 +20,7 @@ from benchmarks.arguments import (
     new_question,
     positive,
     print_facts,
+    publish,
     whole,
     write_table,
 )
@@ -43,10 +45,7 @@ def _add_coulomb(commands: Any) -> None:
         "(the tables), coulomb.png and coulomb.json (the machine).",
     )
     add_files(question)
-    question.add_argument("--repeat", type=whole, default=20, help="samples of each law")
-    question.add_argument(
-        "--budget", type=positive, default=1.0, metavar="SECONDS", help="time for them, by file"
-    )
+    add_samples(question, 20, "samples of each law", 1.0, "time for them, by file")
     question.add_argument(
         "--scenes", default="clutter-40,open-40", metavar="A,B", help="by name and size; or none"
     )
@@ -136,14 +135,10 @@ def _add_fclib(commands: Any) -> None:
         "fclib.json (the machine).",
     )
     add_files(question, "*.hdf5")
-    question.add_argument("--repeat", type=whole, default=10, help="samples of each solver")
-    question.add_argument(
-        "--budget",
-        type=positive,
-        default=5.0,
-        metavar="SECONDS",
-        help="time for the samples of one solver on one problem",
-    )
+    add_samples(
+        question, 10, "samples of each solver",
+        5.0, "time for the samples of one solver on one problem",
+    )  # fmt: skip
     question.add_argument(
         "--siconos",
         metavar="PYTHON",
@@ -177,8 +172,5 @@ def _fclib(arguments: argparse.Namespace) -> int:
         )
     except ValueError as error:
         raise CommandError(str(error)) from error
-    measured = rows.read(path, fclib.Row)
-    if measured:
-        write_table(fclib_report.table(measured), target.with_suffix(".txt"))
-        draw(fclib_report.figure, measured, target.with_suffix(".png"))
+    publish(rows.read(path, fclib.Row), target, fclib_report.table, fclib_report.figure)
     return code

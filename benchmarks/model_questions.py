@@ -55,7 +55,7 @@ def add(commands: Any) -> None:
 def _models(arguments: argparse.Namespace) -> int:
     try:
         from benchmarks import rows
-        from benchmarks.models import files, quality, report, speed
+        from benchmarks.models import files, quality, report, speed, survey
     except ImportError as error:
         raise CommandError(f"{error}: pip install 'sapwood[mujoco]'") from error
     folder = arguments.folder or files.default_folder()
@@ -66,7 +66,7 @@ def _models(arguments: argparse.Namespace) -> int:
         raise CommandError(f"{folder} holds no models of such a name")
     if arguments.quick:
         found, arguments.steps = found[:2], 20
-    part = speed if arguments.speed else quality
+    asked = speed.SURVEY if arguments.speed else quality.SURVEY
     stem = "models_speed" if arguments.speed else "models"
     options = ("match", "steps", "limit")
     settings = {name: getattr(arguments, name) for name in options}
@@ -75,7 +75,8 @@ def _models(arguments: argparse.Namespace) -> int:
     code = carry_out(
         stem,
         len(found),
-        lambda progress: part.run(
+        lambda progress: survey.run(
+            asked,
             found,
             target.with_suffix(".csv"),
             arguments.steps,

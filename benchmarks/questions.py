@@ -21,13 +21,14 @@ from benchmarks.arguments import (
     SUCCESS,
     CommandError,
     add_files,
+    add_samples,
     begin,
     carry_out,
     draw,
     files_of,
     new_question,
-    positive,
     print_facts,
+    publish,
     sizes,
     whole,
     write_table,
@@ -65,14 +66,10 @@ def _add_steps(commands: Any) -> None:
     )
     question.add_argument("--scenes", default=STEP_SCENES, metavar="A,B", help="by name and size")
     question.add_argument("--length", type=whole, default=10, help="steps of a window")
-    question.add_argument("--repeat", type=whole, default=20, help="samples of each function")
-    question.add_argument(
-        "--budget",
-        type=positive,
-        default=5.0,
-        metavar="SECONDS",
-        help="time for the samples of one function in one window",
-    )
+    add_samples(
+        question, 20, "samples of each function",
+        5.0, "time for the samples of one function in one window",
+    )  # fmt: skip
     question.set_defaults(command=_steps)
 
 
@@ -99,10 +96,7 @@ def _steps(arguments: argparse.Namespace) -> int:
             names, path, arguments.length, arguments.repeat, arguments.budget, progress
         ),
     )
-    measured = rows.read(path, steps.Row)
-    if measured:
-        write_table(steps_report.table(measured), target.with_suffix(".txt"))
-        draw(steps_report.figure, measured, target.with_suffix(".png"))
+    publish(rows.read(path, steps.Row), target, steps_report.table, steps_report.figure)
     return code
 
 
@@ -156,10 +150,7 @@ def _scaling(arguments: argparse.Namespace) -> int:
             scaling.count(part, plan),
             partial(scaling.run, part, plan, path),
         )
-        measured = rows.read(path, scaling.Row)
-        if measured:
-            write_table(scaling_report.table(measured), stem.with_suffix(".txt"))
-            draw(scaling_report.figure, measured, stem.with_suffix(".png"))
+        publish(rows.read(path, scaling.Row), stem, scaling_report.table, scaling_report.figure)
         if code != SUCCESS:
             return code
     return SUCCESS
@@ -178,10 +169,7 @@ def _add_limit(commands: Any) -> None:
         "limit.json (the machine).",
     )
     add_files(question)
-    question.add_argument("--repeat", type=whole, default=50, help="samples of everything")
-    question.add_argument(
-        "--budget", type=positive, default=5.0, metavar="SECONDS", help="time for one file"
-    )
+    add_samples(question, 50, "samples of everything", 5.0, "time for one file")
     question.add_argument("--build", type=Path, metavar="DIR", help="where the compiled part goes")
     question.set_defaults(command=_limit)
 
@@ -217,10 +205,7 @@ def _limit(arguments: argparse.Namespace) -> int:
             lambda text: print(f"left out: {text}", file=sys.stderr),
         ),
     )
-    measured = rows.read(path, limit.Row)
-    if measured:
-        write_table(limit_report.table(measured, found), target.with_suffix(".txt"))
-        draw(limit_report.figure, measured, found, target.with_suffix(".png"))
+    publish(rows.read(path, limit.Row), target, limit_report.table, limit_report.figure, found)
     return code
 
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import mujoco
 import numpy as np
 
 from benchmarks.models import files
-from benchmarks.models.processes import DIED, LATE, Workers
+from benchmarks.models.survey import Survey
 from benchmarks.models.trials import CONTROLS, FREE, RAN, REFUSED, Course, Trial
-from benchmarks.rows import Table, read
 from sapwood import Status
 
 #: A file that is no model.
@@ -158,46 +156,5 @@ def _empty(file: Path, controls: str, status: str, reason: str) -> Row:
     return Row(**nothing | {"reason": " ".join(reason.split())})  # type: ignore[arg-type]
 
 
-def run(
-    paths: Sequence[Path],
-    table_path: Path,
-    steps: int,
-    seconds: float,
-    resume: bool,
-    progress: Callable[[str], None],
-) -> None:
-    """Measure models, writing each row to a CSV file as it comes.
-
-    Parameters
-    ----------
-    paths
-        Files of models.
-    table_path
-        CSV file to write.
-    steps
-        Of each simulation.
-    seconds
-        After which a trial is given up.
-    resume
-        Whether rows that the CSV file has already are kept.
-    progress
-        Called with the name of each model once it is done.
-    """
-    before = read(table_path, Row) if resume and table_path.exists() else []
-    done = {(row.file, row.controls): row for row in before}
-    with Table(table_path, Row) as table, Workers(seconds) as workers:
-        for row in done.values():
-            table.add(row)
-        table.take_name()
-        for path in paths:
-            for controls in CONTROLS:
-                if (files.name_of(path), controls) in done:
-                    continue
-                point = {"path": str(path), "controls": controls, "steps": steps}
-                outcome = workers.call(measure, point)
-                if outcome.value is None:
-                    status = LATE if outcome.late else DIED
-                    table.add(_empty(path, controls, status, outcome.error))
-                else:
-                    table.add(outcome.value)
-            progress(files.name_of(path))
+#: What the command asks of each model.
+SURVEY = Survey(Row, CONTROLS, measure, _empty)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import mujoco
@@ -18,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.models import files
-from benchmarks.models.processes import DIED, LATE, Workers
+from benchmarks.models.survey import Survey
 from benchmarks.models.trials import FAILED, RAN, RANDOM, REFUSED, ZERO, controls_of
-from benchmarks.rows import Table, read
 from sapwood.mujoco import NotSupported, StepError, Stepper
 from sapwood.studies.experiments.timing import Times, no_garbage_collection
 
@@ -149,47 +147,9 @@ def _states(
     return found
 
 
-def _empty(file: Path, controls: str, status: str) -> Row:
+def _empty(file: Path, controls: str, status: str, _reason: str = "") -> Row:
     return Row(files.name_of(file), "", controls, 0, "", status, *(math.nan,) * 5, samples=0)
 
 
-def run(
-    paths: Sequence[Path],
-    table_path: Path,
-    steps: int,
-    seconds: float,
-    resume: bool,
-    progress: Callable[[str], None],
-) -> None:
-    """Time models, writing each row to a CSV file as it comes.
-
-    Parameters
-    ----------
-    paths
-        Files of models.
-    table_path
-        CSV file to write.
-    steps
-        Of the simulation that the windows are taken from.
-    seconds
-        After which a model is given up.
-    resume
-        Whether rows that the CSV file has already are kept.
-    progress
-        Called with the name of each model once it is done.
-    """
-    before = read(table_path, Row) if resume and table_path.exists() else []
-    done = {(row.file, row.controls): row for row in before}
-    with Table(table_path, Row) as table, Workers(seconds) as workers:
-        for row in done.values():
-            table.add(row)
-        table.take_name()
-        for path in paths:
-            for controls in (ZERO, RANDOM):
-                if (files.name_of(path), controls) in done:
-                    continue
-                point = {"path": str(path), "controls": controls, "steps": steps}
-                answer = workers.call(measure, point)
-                status = LATE if answer.late else DIED
-                table.add(answer.value or _empty(path, controls, status))
-            progress(files.name_of(path))
+#: What the command asks of each model.
+SURVEY = Survey(Row, (ZERO, RANDOM), measure, _empty)

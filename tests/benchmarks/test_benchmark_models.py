@@ -351,3 +351,25 @@ def test_models_of_the_folder_run_and_are_not_fired(name):
         if controls != trials.FREE:
             assert row.penetration <= max(row.penetration_mj, 1e-4)
             assert row.limit <= max(row.limit_mj, 1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=files.name_of(path)) for path in files.find(files.default_folder())]
+    if files.default_folder()
+    else [],
+)
+def test_every_model_of_the_folder_runs(path, tmp_path, monkeypatch):
+    """With zero and random controls, to the end; what is refused has contacts of flexes."""
+    monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
+    model = files.load(path)
+    for controls in (trials.ZERO, trials.RANDOM):
+        course = trials.Trial(model, files.name_of(path), controls, 500).ours()
+        if course.status == trials.REFUSED:
+            assert course.reason.startswith("contacts of flexes: ")
+            assert "ignore=['flex']" in course.reason
+        else:
+            assert course.status == trials.RAN, course.reason
+            assert course.steps == 500
+            assert np.isfinite(course.series("kinetic")).all()
