@@ -72,7 +72,20 @@ static void add_spin(struct made *m) {
   m->problem.spin = &m->spin;
 }
 
-static void take_indices(struct made *m, struct input *in, int has_spin) {
+/* of rows of one tree alone, about every other has one entry */
+static void add_dofs(struct made *m, sap_constraints *group) {
+  int32_t *dof = add_indices(m, group->n, -1, -1);
+  for (int32_t i = 0; i < group->n; ++i) {
+    if ((!group->size || group->size[i] == 1) && group->tree_b[i] < 0) {
+      const uint64_t nv = (uint64_t)m->problem.tree_nv[group->tree_a[i]];
+      dof[i] = (int32_t)(check_random_bits(&m->random) % (2 * nv)) - (int32_t)nv;
+      dof[i] = dof[i] < 0 ? -1 : dof[i];
+    }
+  }
+  group->dof = dof;
+}
+
+static void take_indices(struct made *m, struct input *in, int has_spin, int has_dofs) {
   sap_problem *p = &m->problem;
   p->n_trees = take_up_to(in, MOST_TREES);
   p->n_contacts = p->n_trees > 0 ? take_up_to(in, MOST_CONTACTS) : 0;
@@ -86,6 +99,9 @@ static void take_indices(struct made *m, struct input *in, int has_spin) {
     group->n = p->n_trees > 0 ? take_up_to(in, MOST_CONSTRAINTS) : 0;
     group->size = take_byte(in) % 2 ? add_indices(m, group->n, 1, 6) : NULL;
     add_pairs(m, group->n, &group->tree_a, &group->tree_b);
+    if (has_dofs) {
+      add_dofs(m, group);
+    }
   }
   if (has_spin) {
     add_spin(m);
@@ -140,6 +156,10 @@ static int64_t entries_of(const sap_problem *p, const sap_constraints *group, in
   for (int32_t i = 0; i < group->n; ++i) {
     const int32_t size = group->size ? group->size[i] : 1;
     *n_rows += size;
+    if (group->dof && group->dof[i] >= 0) {
+      entries += 1;
+      continue;
+    }
     entries += size * p->tree_nv[group->tree_a[i]];
     entries += group->tree_b[i] < 0 ? 0 : size * p->tree_nv[group->tree_b[i]];
   }
@@ -217,10 +237,10 @@ static void replace_numbers(struct made *m, struct input *in, int first) {
 }
 
 sap_status made_take(struct made *m, struct input *in) {
-  const int has_spin = take_mark(in, 'S');
+  const int has_spin = take_mark(in, 'S'), has_dofs = take_mark(in, 'D');
   *m = (struct made){.random = take_byte(in)};
   const int has_bounds = m->random % 2;
-  take_indices(m, in, has_spin);
+  take_indices(m, in, has_spin, has_dofs);
   const sap_status status = sap_problem_sizes(&m->problem, &m->sizes, NULL);
   if (status != SAP_OK) {
     return status;
