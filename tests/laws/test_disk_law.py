@@ -12,6 +12,14 @@ from hypothesis import strategies as st
 
 import helpers
 import sapwood
+from law_checks import (
+    assert_broadcasts,
+    assert_change_of_units,
+    assert_mirrored,
+    assert_rotation,
+    diagonal,
+    norm_R,
+)
 from sapwood import Region, reference
 
 SEED = 20261122
@@ -30,16 +38,6 @@ def random_contacts(n=4000, seed=SEED):
     R_t, R_n = 10.0 ** rng.uniform(-3, 1, n), 10.0 ** rng.uniform(-3, 1, n)
     y = rng.standard_normal((n, 3)) * 10.0 ** rng.uniform(-1, 1, (n, 1))
     return y, bound, R_t, R_n
-
-
-def diagonal(R_t, R_n):
-    """R as rows (R_t, R_t, R_n)."""
-    return np.stack([R_t, R_t, R_n], axis=-1)
-
-
-def norm_R(x, R_t, R_n):
-    """|x|_R of each row of x (n, 3)."""
-    return np.sqrt(np.sum(diagonal(R_t, R_n) * x**2, axis=-1))
 
 
 def smooth_neighbourhood(y, bound, soft_norm, h):
@@ -230,33 +228,14 @@ def test_in_stiction_the_disk_and_the_cone_are_one_law(law):
 @implementations
 @soft_norms
 def test_change_of_units(law, soft_norm):
-    """Mass and speed in other units (powers of two, so that the results are equal to the bit)."""
-    y, bound, R_t, R_n = random_contacts()
-    mass, speed = 4.0, 0.125
-    gamma, G, regions = law.project_disk(y, bound, R_t, R_n, soft_norm)
-    cost = law.disk_cost(y, bound, R_t, R_n, soft_norm)
-    impulse = mass * speed
-    scaled = (impulse * y, impulse * bound, R_t / mass, R_n / mass, impulse * soft_norm)
-    gamma_2, G_2, regions_2 = law.project_disk(*scaled)
-    np.testing.assert_array_equal(gamma_2, impulse * gamma)
-    np.testing.assert_array_equal(G_2, mass * G)
-    np.testing.assert_array_equal(regions_2, regions)
-    np.testing.assert_array_equal(law.disk_cost(*scaled), mass * speed**2 * cost)
+    contacts = random_contacts()
+    assert_change_of_units(law.project_disk, law.disk_cost, contacts, soft_norm, is_impulse=True)
 
 
 @implementations
 @soft_norms
 def test_rotation_about_the_normal(law, soft_norm):
-    y, bound, R_t, R_n = random_contacts()
-    angle = 0.7
-    Q = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
-    gamma, G, _ = law.project_disk(y, bound, R_t, R_n, soft_norm)
-    gamma_Q, G_Q, _ = law.project_disk(y @ Q.T, bound, R_t, R_n, soft_norm)
-    distance = norm_R(gamma_Q - gamma @ Q.T, R_t, R_n)
-    assert np.all(distance <= 1e-14 * norm_R(y, R_t, R_n)), f"seed {SEED}"
-    root = np.sqrt(diagonal(R_t, R_n))
-    scaled = root[:, :, None] * (G_Q - Q @ G @ Q.T) * root[:, None, :]
-    assert np.max(np.abs(scaled)) < 1e-12, f"seed {SEED}"
+    assert_rotation(law.project_disk, random_contacts(), soft_norm)
 
 
 # ---- interface ---------------------------------------------------------------------------------
@@ -264,27 +243,7 @@ def test_rotation_about_the_normal(law, soft_norm):
 
 @implementations
 def test_leading_axes_broadcast(law):
-    rng = np.random.default_rng(SEED)
-    y = rng.standard_normal((4, 5, 3))
-    bound, R_t = rng.uniform(0.1, 1.0, (4, 1)), rng.uniform(0.1, 1.0, 5)
-    gamma, G, regions = law.project_disk(y, bound, R_t, 0.5)
-    cost = law.disk_cost(y, bound, R_t, 0.5)
-    assert (gamma.shape, G.shape) == ((4, 5, 3), (4, 5, 3, 3))
-    assert regions.shape == cost.shape == (4, 5)
-    for i, j in np.ndindex(4, 5):
-        one = law.project_disk(y[i, j], bound[i, 0], R_t[j], 0.5)
-        np.testing.assert_array_equal(gamma[i, j], one[0])
-        np.testing.assert_array_equal(G[i, j], one[1])
-        assert regions[i, j] == one[2]
-        assert cost[i, j] == law.disk_cost(y[i, j], bound[i, 0], R_t[j], 0.5)
-
-
-@implementations
-def test_no_contacts_give_empty_arrays(law):
-    empty = np.zeros(0)
-    gamma, G, regions = law.project_disk(np.zeros((0, 3)), empty, empty, empty)
-    assert (gamma.shape, G.shape, regions.shape) == ((0, 3), (0, 3, 3), (0,))
-    assert law.disk_cost(np.zeros((0, 3)), empty, empty, empty).shape == (0,)
+    assert_broadcasts(law.project_disk, law.disk_cost, np.random.default_rng(SEED))
 
 
 @pytest.mark.parametrize("function", [sapwood.project_disk, sapwood.disk_cost])
@@ -324,22 +283,9 @@ bounds = st.one_of(st.just(0.0), st.floats(1e-6, 1e3))
     soft_norm=st.one_of(st.just(0.0), st.floats(1e-6, 1.0)),
 )
 def test_core_equals_its_mirror(y, bound, R_t, R_n, soft_norm):
-    """Same impulse, cost and Hessian to round-off, for any contact.
-
-    Where y lies within round-off of the circle the two may choose different regions; the impulse
-    and the cost are continuous there, G is not.
-    """
-    y = np.array(y)
-    gamma, G, region = sapwood.project_disk(y, bound, R_t, R_n, soft_norm)
-    gamma_2, G_2, region_2 = reference.project_disk(y, bound, R_t, R_n, soft_norm)
-    size = norm_R(y, R_t, R_n) + np.sqrt(R_t) * soft_norm
-    assert norm_R(gamma - gamma_2, R_t, R_n) <= 8 * helpers.EPS * size
-    cost = sapwood.disk_cost(y, bound, R_t, R_n, soft_norm)
-    cost_2 = reference.disk_cost(y, bound, R_t, R_n, soft_norm)
-    assert abs(cost - cost_2) <= 8 * helpers.EPS * size**2
-    if region == region_2:
-        root = np.sqrt(diagonal(R_t, R_n))
-        assert np.max(np.abs(root[:, None] * (G - G_2) * root)) <= 16 * helpers.EPS
+    core, mirror = ((law.project_disk, law.disk_cost) for law in (sapwood, reference))
+    contact = (np.array(y), bound, R_t, R_n)
+    assert_mirrored(core, mirror, contact, soft_norm, 8 * helpers.EPS)
 
 
 @given(

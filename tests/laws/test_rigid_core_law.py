@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sapwood
+from law_checks import diagonal, norm_R
 from sapwood import CoreKind, reference
 from sapwood.reference import barrier as mirror
 from sapwood.reference import contact as compliant
@@ -22,16 +23,6 @@ implementations = pytest.mark.parametrize(
 )
 kinds = pytest.mark.parametrize("kind", KINDS, ids=str)
 soft_norms = pytest.mark.parametrize("soft_norm", [0.0, 0.02])
-
-
-def diagonal(R_t, R_n):
-    """R as rows (R_t, R_t, R_n)."""
-    return np.stack([R_t, R_t, R_n], axis=-1)
-
-
-def norm_R(x, R_t, R_n):
-    """|x|_R of each row of x (n, 3)."""
-    return np.sqrt(R_t * (x[..., 0] ** 2 + x[..., 1] ** 2) + R_n * x[..., 2] ** 2)
 
 
 def random_contacts(kind, n=3000, soft_norm=0.0):

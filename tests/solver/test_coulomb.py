@@ -15,6 +15,7 @@ import helpers
 import sapwood
 from friction import assert_coulomb, balance
 from helpers import all_files, implementations, seeded_problem, seeds, small_files
+from rewritten import in_other_units, reordered
 from sapwood import Region, SapSettings, Status, reference
 
 COULOMB = SapSettings(friction="coulomb")
@@ -217,24 +218,7 @@ def test_without_friction_it_is_the_convex_law(solver, seed):
 @seeds
 def test_order_of_trees_and_contacts_does_not_matter(solver, seed):
     problem, rng = moderate_problem(seed)
-    trees, contacts = rng.permutation(problem.n_trees), rng.permutation(problem.n_contacts)
-    at = helpers.sections(problem)
-    columns = np.concatenate([np.arange(at[t].start, at[t].stop) for t in trees])
-    new_index = np.append(np.argsort(trees), -1)
-    blocks = helpers.jacobian_blocks(problem)
-    other = helpers.rebuild(
-        problem,
-        tree_nv=problem.tree_nv[trees],
-        A=np.concatenate([problem.A_block(t).ravel() for t in trees]),
-        v_star=problem.v_star[columns],
-        tree_a=new_index[problem.tree_a[contacts]],
-        tree_b=new_index[problem.tree_b[contacts]],
-        J=helpers.pack_J([blocks[i] for i in contacts]),
-        mu=problem.mu[contacts],
-        R_t=problem.R_t[contacts],
-        R_n=problem.R_n[contacts],
-        v_hat_n=problem.v_hat_n[contacts],
-    )
+    other, columns, _ = reordered(problem, rng)
     one, two = (solver.solve(p, settings=TIGHT) for p in (problem, other))
     back = np.empty(problem.nv)
     back[columns] = two.v
@@ -248,21 +232,7 @@ def test_change_of_units(solver, seed):
     """Other units of mass and of every velocity leave the iterates the same, to the bit."""
     problem, rng = seeded_problem(seed)
     settings = dataclasses.replace(COULOMB, relative_tolerance=1e-9, absolute_tolerance=0.0)
-    mass, S = 16.0, 2.0 ** rng.integers(-3, 4, problem.nv)
-    at = helpers.sections(problem)
-    scaled_A = [mass * problem.A_block(t) / np.outer(S[here], S[here]) for t, here in enumerate(at)]
-    blocks = []
-    for i in range(problem.n_contacts):
-        scaled = [J / S[at[t]] for t, J in helpers.contact_jacobian(problem, i)]
-        blocks.append((scaled[0], scaled[1] if len(scaled) == 2 else None))
-    other = helpers.rebuild(
-        problem,
-        A=np.concatenate([A.ravel() for A in scaled_A]),
-        v_star=S * problem.v_star,
-        J=helpers.pack_J(blocks),
-        R_t=problem.R_t / mass,
-        R_n=problem.R_n / mass,
-    )
+    other, mass, S = in_other_units(problem, rng)
     one, two = (solver.solve(p, settings=settings) for p in (problem, other))
     assert one.status == two.status == Status.converged
     assert one.iterations == two.iterations

@@ -10,7 +10,9 @@ import pytest
 import friction
 import helpers
 import sapwood
+from derivatives import assert_derivatives, assert_line, assert_small_differences
 from helpers import WIDE, assert_same_solution, implementations, seeded_problem, seeds
+from rewritten import in_other_units
 from sapwood import Region, SapSettings, Status
 
 LAGGED = SapSettings(friction="lagged")
@@ -57,18 +59,7 @@ def test_gradient_and_hessian(solver, seed, soft_norm):
     v = smooth_velocity(problem, rng, soft_norm, h)
     sap = solver.SapSolver(dataclasses.replace(LAGGED, soft_norm=soft_norm))
     at = sap.evaluate(problem, v)
-    gradient, hessian = np.empty(problem.nv), np.empty((problem.nv, problem.nv))
-    for j in range(problem.nv):
-        step = np.zeros(problem.nv)
-        step[j] = h
-        plus, minus = sap.evaluate(problem, v + step), sap.evaluate(problem, v - step)
-        gradient[j] = (plus.cost - minus.cost) / (2.0 * h)
-        hessian[:, j] = (plus.gradient - minus.gradient) / (2.0 * h)
-    rounding = helpers.EPS * abs(at.cost) / h
-    largest = np.abs(at.gradient).max()
-    np.testing.assert_allclose(at.gradient, gradient, atol=1e-9 * largest + 10 * rounding)
-    np.testing.assert_allclose(at.hessian, hessian, atol=1e-6 * np.abs(at.hessian).max())
-    np.testing.assert_allclose(at.hessian, at.hessian.T, atol=1e-14 * np.abs(at.hessian).max())
+    assert_derivatives(sap, problem, v, at, h)
 
 
 @implementations
@@ -99,33 +90,15 @@ def test_along_a_line(solver, seed, soft_norm):
     v, dv = rng.standard_normal((2, problem.nv))
     sap = solver.SapSolver(dataclasses.replace(LAGGED, soft_norm=soft_norm))
     alpha = np.array([0.0, 1e-3, 0.3, 1.0, 1.5, -0.7])
-    difference, slope, curvature = sap.along_line(problem, v, dv, alpha)
-    start = sap.evaluate(problem, v)
-    assert difference[0] == 0.0
-    for k, a in enumerate(alpha):
-        there = sap.evaluate(problem, v + a * dv)
-        scale = abs(start.cost) + abs(there.cost)
-        np.testing.assert_allclose(difference[k], there.cost - start.cost, atol=1e-13 * scale)
-        np.testing.assert_allclose(
-            slope[k], there.gradient @ dv, atol=1e-12 * np.abs(there.gradient) @ np.abs(dv)
-        )
-        np.testing.assert_allclose(curvature[k], dv @ there.hessian @ dv, rtol=1e-11)
+    line = sap.along_line(problem, v, dv, alpha)
+    assert_line(line, alpha, sap, problem, v, dv)
 
 
 @implementations
 @seeds
 def test_differences_keep_their_digits(solver, seed):
-    """Close to the minimiser, where costs agree to the last bit, their difference still counts."""
     problem, rng = bounded_problem(seed)
-    sap = solver.SapSolver(TIGHT)
-    v = sap.solve(problem).v + 1e-10 * rng.standard_normal(problem.nv)
-    at = sap.evaluate(problem, v)
-    alpha = np.array([0.5, 1.0, 1.5])
-    difference, _, _ = sap.along_line(problem, v, at.direction, alpha)
-    slope, curvature = (x[0] for x in sap.along_line(problem, v, at.direction, [0.0])[1:])
-    assert abs(slope) < helpers.EPS * at.cost
-    expected = alpha * slope + alpha**2 / 2.0 * curvature
-    np.testing.assert_allclose(difference, expected, rtol=1e-4)
+    assert_small_differences(solver.SapSolver(TIGHT), problem, rng)
 
 
 @implementations
@@ -263,22 +236,7 @@ def test_change_of_units(solver, seed):
     """Other units of mass and of every velocity, to the bit."""
     problem, rng = bounded_problem(seed)
     settings = SapSettings(friction="lagged", relative_tolerance=1e-9, absolute_tolerance=0.0)
-    mass, S = 16.0, 2.0 ** rng.integers(-3, 4, problem.nv)
-    at = helpers.sections(problem)
-    scaled_A = [mass * problem.A_block(t) / np.outer(S[here], S[here]) for t, here in enumerate(at)]
-    blocks = []
-    for i in range(problem.n_contacts):
-        scaled = [J / S[at[t]] for t, J in helpers.contact_jacobian(problem, i)]
-        blocks.append((scaled[0], scaled[1] if len(scaled) == 2 else None))
-    other = helpers.rebuild(
-        problem,
-        A=np.concatenate([A.ravel() for A in scaled_A]),
-        v_star=S * problem.v_star,
-        J=helpers.pack_J(blocks),
-        R_t=problem.R_t / mass,
-        R_n=problem.R_n / mass,
-        friction_bound=mass * problem.friction_bound,
-    )
+    other, mass, S = in_other_units(problem, rng)
     one, two = (solver.solve(p, settings=settings) for p in (problem, other))
     assert one.status == two.status == Status.converged
     assert (one.iterations, one.line_search_trials) == (two.iterations, two.line_search_trials)

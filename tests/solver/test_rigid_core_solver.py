@@ -13,6 +13,7 @@ import pytest
 
 import helpers
 import sapwood
+from derivatives import assert_derivatives
 from helpers import TIGHT, WIDE, implementations, rebuild, seeded_problem, seeds, small_files
 from point_masses import points
 from sapwood import CoreKind, SapSettings, Status, reference
@@ -200,17 +201,7 @@ def test_derivatives(solver, kind, seed):
     sap, h = solver.SapSolver(), 1e-6
     at = sap.evaluate(problem, v)
     assert np.isfinite(at.cost)
-    gradient, hessian = np.empty(problem.nv), np.empty((problem.nv, problem.nv))
-    for j in range(problem.nv):
-        step = np.zeros(problem.nv)
-        step[j] = h
-        plus, minus = sap.evaluate(problem, v + step), sap.evaluate(problem, v - step)
-        gradient[j] = (plus.cost - minus.cost) / (2.0 * h)
-        hessian[:, j] = (plus.gradient - minus.gradient) / (2.0 * h)
-    rounding = helpers.EPS * abs(at.cost) / h
-    scale = np.abs(at.gradient).max()
-    np.testing.assert_allclose(at.gradient, gradient, atol=1e-8 * scale + 10 * rounding)
-    np.testing.assert_allclose(at.hessian, hessian, atol=1e-5 * np.abs(at.hessian).max())
+    assert_derivatives(sap, problem, v, at, h, gradient_digits=1e-8, hessian_digits=1e-5)
 
 
 @implementations

@@ -11,7 +11,9 @@ import pytest
 
 import helpers
 import sapwood
+from derivatives import assert_derivatives, assert_line, assert_small_differences
 from helpers import TIGHT, assert_same_solution, implementations, seeded_problem, seeds, small_files
+from rewritten import in_other_units, reordered
 from sapwood import SapSettings, Status, reference
 
 soft_norms = pytest.mark.parametrize("soft_norm", [0.0, 0.05])
@@ -48,19 +50,7 @@ def test_gradient_and_hessian(solver, seed, soft_norm):
     v = smooth_velocity(problem, rng, soft_norm, h)
     sap = solver.SapSolver(SapSettings(soft_norm=soft_norm))
     at = sap.evaluate(problem, v)
-    gradient, hessian = np.empty(problem.nv), np.empty((problem.nv, problem.nv))
-    for j in range(problem.nv):
-        step = np.zeros(problem.nv)
-        step[j] = h
-        plus, minus = sap.evaluate(problem, v + step), sap.evaluate(problem, v - step)
-        gradient[j] = (plus.cost - minus.cost) / (2.0 * h)
-        hessian[:, j] = (plus.gradient - minus.gradient) / (2.0 * h)
-    rounding = helpers.EPS * abs(at.cost) / h
-    np.testing.assert_allclose(
-        at.gradient, gradient, atol=1e-9 * np.abs(at.gradient).max() + 10 * rounding
-    )
-    np.testing.assert_allclose(at.hessian, hessian, atol=1e-6 * np.abs(at.hessian).max())
-    np.testing.assert_allclose(at.hessian, at.hessian.T, atol=1e-14 * np.abs(at.hessian).max())
+    assert_derivatives(sap, problem, v, at, h)
 
 
 @implementations
@@ -129,33 +119,15 @@ def test_along_a_line(solver, seed, soft_norm):
     v, dv = rng.standard_normal((2, problem.nv))
     sap = solver.SapSolver(SapSettings(soft_norm=soft_norm))
     alpha = np.array([0.0, 1e-3, 0.3, 1.0, 1.5, -0.7])
-    difference, slope, curvature = sap.along_line(problem, v, dv, alpha)
-    start = sap.evaluate(problem, v)
-    assert difference[0] == 0.0
-    for k, a in enumerate(alpha):
-        there = sap.evaluate(problem, v + a * dv)
-        scale = abs(start.cost) + abs(there.cost)
-        np.testing.assert_allclose(difference[k], there.cost - start.cost, atol=1e-13 * scale)
-        np.testing.assert_allclose(
-            slope[k], there.gradient @ dv, atol=1e-12 * np.abs(there.gradient) @ np.abs(dv)
-        )
-        np.testing.assert_allclose(curvature[k], dv @ there.hessian @ dv, rtol=1e-11)
+    line = sap.along_line(problem, v, dv, alpha)
+    assert_line(line, alpha, sap, problem, v, dv)
 
 
 @implementations
 @seeds
 def test_differences_keep_their_digits(solver, seed):
-    """Close to the minimiser, where costs agree to the last bit, their difference still counts."""
     problem, rng = seeded_problem(seed)
-    sap = solver.SapSolver(TIGHT)
-    v = sap.solve(problem).v + 1e-10 * rng.standard_normal(problem.nv)
-    at = sap.evaluate(problem, v)
-    alpha = np.array([0.5, 1.0, 1.5])
-    difference, _, _ = sap.along_line(problem, v, at.direction, alpha)
-    slope, curvature = (x[0] for x in sap.along_line(problem, v, at.direction, [0.0])[1:])
-    assert abs(slope) < helpers.EPS * at.cost
-    expected = alpha * slope + alpha**2 / 2.0 * curvature
-    np.testing.assert_allclose(difference, expected, rtol=1e-4)
+    assert_small_differences(solver.SapSolver(TIGHT), problem, rng)
 
 
 # ---- symmetries --------------------------------------------------------------------------------
@@ -165,25 +137,7 @@ def test_differences_keep_their_digits(solver, seed):
 @seeds
 def test_order_of_trees_and_contacts_does_not_matter(solver, seed):
     problem, rng = seeded_problem(seed)
-    trees = rng.permutation(problem.n_trees)  # new tree k is old tree trees[k]
-    contacts = rng.permutation(problem.n_contacts)
-    at = helpers.sections(problem)
-    columns = np.concatenate([np.arange(at[t].start, at[t].stop) for t in trees])
-    new_index = np.append(np.argsort(trees), -1)  # tree_b = -1 stays -1
-    blocks = helpers.jacobian_blocks(problem)
-    other = helpers.rebuild(
-        problem,
-        tree_nv=problem.tree_nv[trees],
-        A=np.concatenate([problem.A_block(t).ravel() for t in trees]),
-        v_star=problem.v_star[columns],
-        tree_a=new_index[problem.tree_a[contacts]],
-        tree_b=new_index[problem.tree_b[contacts]],
-        J=helpers.pack_J([blocks[i] for i in contacts]),
-        mu=problem.mu[contacts],
-        R_t=problem.R_t[contacts],
-        R_n=problem.R_n[contacts],
-        v_hat_n=problem.v_hat_n[contacts],
-    )
+    other, columns, contacts = reordered(problem, rng)
     one, two = (solver.solve(p, settings=TIGHT) for p in (problem, other))
     back = np.empty(problem.nv)
     back[columns] = two.v
@@ -211,29 +165,10 @@ def test_order_of_the_two_trees_does_not_matter(solver, seed):
 @implementations
 @seeds
 def test_change_of_units(solver, seed):
-    """Other units of mass and of every velocity leave the iterates the same.
-
-    All factors are powers of two (of four for the mass, whose root is taken), so every operation
-    scales exactly. The absolute tolerance has units and is switched off.
-    """
+    """Other units of mass and of every velocity leave the iterates the same, to the bit."""
     problem, rng = seeded_problem(seed)
     settings = SapSettings(relative_tolerance=1e-9, absolute_tolerance=0.0)
-    mass = 16.0
-    S = 2.0 ** rng.integers(-3, 4, problem.nv)
-    at = helpers.sections(problem)
-    scaled_A = [mass * problem.A_block(t) / np.outer(S[here], S[here]) for t, here in enumerate(at)]
-    blocks = []
-    for i in range(problem.n_contacts):
-        scaled = [J / S[at[t]] for t, J in helpers.contact_jacobian(problem, i)]
-        blocks.append((scaled[0], scaled[1] if len(scaled) == 2 else None))
-    other = helpers.rebuild(
-        problem,
-        A=np.concatenate([A.ravel() for A in scaled_A]),
-        v_star=S * problem.v_star,
-        J=helpers.pack_J(blocks),
-        R_t=problem.R_t / mass,
-        R_n=problem.R_n / mass,
-    )
+    other, mass, S = in_other_units(problem, rng)
     one, two = (solver.solve(p, settings=settings) for p in (problem, other))
     assert one.status == two.status == Status.converged
     assert one.iterations == two.iterations

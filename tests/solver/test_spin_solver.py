@@ -10,7 +10,8 @@ import pytest
 
 import helpers
 import sapwood
-from helpers import EPS, assert_same_solution, implementations, seeds
+from derivatives import assert_derivatives, assert_line, assert_small_differences
+from helpers import assert_same_solution, implementations, seeds
 from sapwood import DryFrictions, Region, SapSettings, Status, reference
 from sapwood.work import count_work
 from spins import FRICTIONS, balance
@@ -70,18 +71,7 @@ def test_gradient_and_hessian_by_central_differences(solver, seed, size, frictio
         bound = problem.mu * balance(problem, v, friction).gamma[:, 2].astype(float)
         problem = helpers.rebuild(problem, friction_bound=bound)
         sap = solver.SapSolver(SapSettings(friction="lagged", soft_norm=soft_norm))
-    gradient, hessian = np.empty(problem.nv), np.empty((problem.nv, problem.nv))
-    for j in range(problem.nv):
-        step = np.zeros(problem.nv)
-        step[j] = h
-        plus, minus = sap.evaluate(problem, v + step), sap.evaluate(problem, v - step)
-        gradient[j] = (plus.cost - minus.cost) / (2.0 * h)
-        hessian[:, j] = (plus.gradient - minus.gradient) / (2.0 * h)
-    largest = np.abs(at.gradient).max()
-    rounding = EPS * abs(at.cost) / h
-    np.testing.assert_allclose(at.gradient, gradient, atol=1e-8 * largest + 10 * rounding)
-    np.testing.assert_allclose(at.hessian, hessian, atol=1e-6 * np.abs(at.hessian).max())
-    np.testing.assert_allclose(at.hessian, at.hessian.T, atol=1e-14 * np.abs(at.hessian).max())
+    assert_derivatives(sap, problem, v, at, h, gradient_digits=1e-8)
 
 
 @implementations
@@ -98,31 +88,15 @@ def test_along_a_line(solver, seed, friction):
         bound = problem.mu * balance(problem, v, friction).gamma[:, 2].astype(float)
         problem = helpers.rebuild(problem, friction_bound=bound)
         sap = solver.SapSolver(SapSettings(friction="lagged"))
-    start = sap.evaluate(problem, v)
-    assert line.difference[0] == 0.0
-    for k, a in enumerate(alpha):
-        there = sap.evaluate(problem, v + a * dv)
-        scale = abs(start.cost) + abs(there.cost)
-        np.testing.assert_allclose(line.difference[k], there.cost - start.cost, atol=1e-13 * scale)
-        slope = np.abs(there.gradient) @ np.abs(dv)
-        np.testing.assert_allclose(line.slope[k], there.gradient @ dv, atol=1e-12 * slope)
-        np.testing.assert_allclose(line.curvature[k], dv @ there.hessian @ dv, rtol=1e-10)
+    assert_line(line, alpha, sap, problem, v, dv, rtol=1e-10)
 
 
 @implementations
 @seeds
 @pytest.mark.parametrize("friction", ["convex", "lagged"])
 def test_differences_keep_their_digits(solver, seed, friction):
-    """Close to the minimiser, where costs agree to the last bit, their difference still counts."""
     problem, rng = spinning_problem(seed)
-    sap = solver.SapSolver(settings_of(friction))
-    v = sap.solve(problem).v + 1e-10 * rng.standard_normal(problem.nv)
-    at = sap.evaluate(problem, v)
-    alpha = np.array([0.5, 1.0, 1.5])
-    difference, _, _ = sap.along_line(problem, v, at.direction, alpha)
-    slope, curvature = (x[0] for x in sap.along_line(problem, v, at.direction, [0.0])[1:])
-    assert abs(slope) < EPS * at.cost
-    np.testing.assert_allclose(difference, alpha * slope + alpha**2 / 2.0 * curvature, rtol=1e-4)
+    assert_small_differences(solver.SapSolver(settings_of(friction)), problem, rng)
 
 
 # ---- solutions ---------------------------------------------------------------------------------
