@@ -1,42 +1,26 @@
-"""Complementarity problems and quadratic programs: what is solved, how often not, and how fast.
+"""Complementarity problems: what is solved, and how often not.
 
-Problems are files of a folder, and random contacts of a body in four classes. Beside ours: Siconos'
-lexicographic Lemke, in a process of its own, and quadprog or DAQP where they are installed.
+Problems are files of a folder, and random contacts of a body in four classes. What comes out is
+held against the conditions themselves, computed here, and against another solver: velocities after
+contact are the nearest point of a polyhedron, which Lawson and Hanson find by least squares.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import statistics
-import subprocess
-import tempfile
-import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.optimize
 
 import sapwood
-from sapwood.studies.experiments.timing import no_garbage_collection
 
 Problem = tuple[np.ndarray, np.ndarray]
 KINDS = ("full rank", "rank deficient", "degenerate", "infeasible")
-SICONOS = """
-import sys, time
-import numpy as np, siconos.numerics as sn
-data = np.load(sys.argv[1])
-times = []
-for M, q in zip(data["M"], data["q"]):
-    lcp, options = sn.LCP(M, q), sn.SolverOptions(sn.SICONOS_LCP_LEMKE)
-    z, w = np.zeros_like(q), np.zeros_like(q)
-    begin = time.perf_counter()
-    code = sn.linearComplementarity_driver(lcp, z, w, options)
-    times.append(time.perf_counter() - begin if code == 0 else np.nan)
-np.save(sys.argv[2], times)
-"""
+# residuals and velocities that agree, beside the largest number of the problem
+AGREES = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,119 +90,64 @@ def read(path: Path) -> Problem:
 
 def of_files(folder: Path) -> list[str]:
     """A line per file: how each method ends."""
-    lines = [f"{'file':24} {'n':>3}  {'lemke':>22} {'ppm':>22}"]
+    lines = [f"{'file':24} {'n':>3}  {'lemke':>22} {'ppm':>22} {'auto':>22}"]
     for path in sorted(folder.glob("*.dat")):
         M, q = read(path)
         ends = []
-        for method in ("lemke", "ppm"):
+        for method in ("lemke", "ppm", "auto"):
             s = sapwood.lcp.solve(M, q, method)  # type: ignore[arg-type]
             ends.append(f"{s.status.name.lower()} {s.pivots:>3} {s.residual:.0e}")
-        lines.append(f"{path.stem:24} {len(q):>3}  {ends[0]:>22} {ends[1]:>22}")
+        lines.append(f"{path.stem:24} {len(q):>3} " + "".join(f" {end:>22}" for end in ends))
     return lines
+
+
+def velocity_after(c: Contacts) -> np.ndarray | None:
+    """The velocity without friction by another solver, least distance programming; None for none.
+
+    It is the v next to c.v, in the norm of K^-1, with N v >= -phi (Lawson and Hanson 1974, 23.4).
+    """
+    L = np.linalg.cholesky(c.K)
+    E = np.vstack([(c.N @ L).T, -(c.N @ c.v + c.phi)])
+    u, _ = scipy.optimize.nnls(E, np.eye(7)[6], maxiter=1000)
+    rest = E @ u - np.eye(7)[6]
+    return c.v - L @ (rest[:6] / rest[6]) if np.abs(rest).max() > 1e-9 else None
+
+
+def judged(c: Contacts, problem: Problem, s: Any, expected: np.ndarray | None) -> str:
+    """How a solve ended, in words: wrong where it disagrees with the conditions or `expected`."""
+    (M, q), name = problem, s.status.name.lower()
+    if not s.solved:
+        return name if expected is None else f"failed: {name}"
+    size = 1.0 + np.abs(q).max() + np.abs(M).max() * np.abs(s.z).max()
+    if np.abs(np.minimum(s.z, M @ s.z + q)).max() > AGREES * size:
+        return "wrong residual"
+    if expected is None:
+        return "wrong: there is no solution"
+    n = len(c.N)
+    if len(q) == n and np.abs(c.v + c.K @ c.N.T @ s.z - expected).max() > AGREES * size:
+        return "wrong velocity"
+    return name
 
 
 def failure_rates(count: int) -> list[str]:
-    """A line per class: how solves of so many random problems end."""
+    """A line per class and method: how solves of so many random problems end."""
     lines = []
     for kind in KINDS:
         rng = np.random.default_rng(0)
-        ends: dict[str, Counter[str]] = {"friction lemke": Counter()}
+        ends: dict[str, Counter[str]] = {}
         for _ in range(count):
             contacts = draw(rng, kind, int(rng.integers(2, 11)))
-            for method in ("lemke", "ppm"):
-                s = sapwood.lcp.solve(*normal(contacts), method)  # type: ignore[arg-type]
-                ends.setdefault(f"normal {method}", Counter())[s.status.name.lower()] += 1
-            s = sapwood.lcp.solve(*friction(contacts))
-            ends["friction lemke"][s.status.name.lower()] += 1
+            expected = velocity_after(contacts)
+            for name, problem, methods in (
+                ("normal", normal(contacts), ("lemke", "ppm")),
+                ("friction", friction(contacts), ("lemke",)),
+            ):
+                for method in methods:
+                    s = sapwood.lcp.solve(*problem, method)  # type: ignore[arg-type]
+                    end = judged(contacts, problem, s, expected)
+                    ends.setdefault(f"{name} {method}", Counter())[end] += 1
         for name, counter in sorted(ends.items()):
-            found = ", ".join(f"{status} {n}" for status, n in counter.most_common())
-            lines.append(f"{kind:16} {name:16} {found}")
-    return lines
-
-
-# ---- how fast ----------------------------------------------------------------------------------
-
-
-def milliseconds(call: Callable[[Any], Any], problems: list[Any]) -> list[float]:
-    """Time of each call, the least of three."""
-    times = []
-    with no_garbage_collection():
-        for problem in problems:
-            samples = []
-            for _ in range(3):
-                begin = time.perf_counter()
-                call(problem)
-                samples.append(time.perf_counter() - begin)
-            times.append(1e3 * min(samples))
-    return times
-
-
-def summary(times: list[float]) -> str:
-    """Median, 99th percentile and largest."""
-    return (
-        f"{statistics.median(times):8.3f} {float(np.percentile(times, 99)):8.3f} {max(times):8.3f}"
-    )
-
-
-def by_siconos(problems: list[Problem]) -> list[float] | str:
-    """Milliseconds of Siconos on those that it solves, or why there are none."""
-    with tempfile.TemporaryDirectory() as folder:
-        given, found = Path(folder, "given.npz"), Path(folder, "found.npy")
-        M, q = (np.array(arrays) for arrays in zip(*problems, strict=True))
-        np.savez(given, M=M, q=q)
-        try:
-            subprocess.run(
-                ["/usr/bin/python3", "-c", SICONOS, str(given), str(found)],
-                check=True,
-                capture_output=True,
-                timeout=600,
-            )
-        except (OSError, subprocess.SubprocessError):
-            return "Siconos is not installed for /usr/bin/python3 (apt install python3-siconos)"
-        times = np.load(found)
-    solved = times[np.isfinite(times)]
-    return (1e3 * solved).tolist() or "solves none"
-
-
-def quadprog_solve(p: dict[str, Any]) -> Any:
-    """By Goldfarb and Idnani's method, which needs a definite H."""
-    quadprog = importlib.import_module("quadprog")
-    n = len(p["g"])
-    rows = np.vstack([p["C"], np.eye(n)])
-    return quadprog.solve_qp(p["H"] + 1e-8 * np.eye(n), -p["g"], rows.T, np.r_[p["d"], p["lower"]])
-
-
-def daqp_solve(p: dict[str, Any]) -> Any:
-    """By DAQP, a dual active-set method."""
-    daqp = importlib.import_module("daqp")
-    n, m = len(p["g"]), len(p["d"])
-    upper, lower = np.full(n + m, 1e30), np.r_[p["lower"], p["d"]]
-    return daqp.solve(
-        p["H"], p["g"], p["C"], upper, lower, np.zeros(n + m, np.int32), eps_prox=1e-6
-    )
-
-
-def speed(count: int, sizes: tuple[int, ...]) -> list[str]:
-    """Lines of times over the number of contacts."""
-    lines = [f"{'ms':24} {'contacts':>8}   median      p99      max"]
-
-    def add(name: str, n: int, times: list[float] | str) -> None:
-        lines.append(f"{name:24} {n:>8} {times if isinstance(times, str) else summary(times)}")
-
-    for n in sizes:
-        rng = np.random.default_rng(n)
-        contacts = [draw(rng, "full rank", n) for _ in range(count)]
-        frictionless, pyramids = [normal(c) for c in contacts], [friction(c) for c in contacts]
-        programs = [program(c) for c in contacts]
-        add("normal ppm", n, milliseconds(lambda p: sapwood.lcp.solve(*p, "ppm"), frictionless))
-        add("friction lemke", n, milliseconds(lambda p: sapwood.lcp.solve(*p), pyramids))
-        add("friction Siconos", n, by_siconos(pyramids))
-        add("program", n, milliseconds(lambda p: sapwood.qp.solve(**p), programs))
-        for name, peer in (("quadprog", quadprog_solve), ("daqp", daqp_solve)):
-            try:
-                add(f"program {name}", n, milliseconds(peer, programs))
-            except ImportError:
-                add(f"program {name}", n, "is not installed")
-            except ValueError as error:
-                add(f"program {name}", n, f"fails: {error}")
+            failed = sum(n for end, n in counter.items() if end.startswith(("failed", "wrong")))
+            found = ", ".join(f"{end} {n}" for end, n in counter.most_common())
+            lines.append(f"{kind:16} {name:16} failure rate {failed / count:7.2%}   {found}")
     return lines

@@ -7,8 +7,15 @@ import os
 from pathlib import Path
 from typing import Any
 
-from benchmarks import complementarity
-from benchmarks.arguments import SUCCESS, begin, new_question, print_facts, whole, write_table
+from benchmarks.arguments import (
+    SUCCESS,
+    CommandError,
+    begin,
+    new_question,
+    print_facts,
+    whole,
+    write_table,
+)
 
 
 def add(commands: Any) -> None:
@@ -32,6 +39,10 @@ def add(commands: Any) -> None:
 
 
 def _lcp(arguments: argparse.Namespace) -> int:
+    try:
+        from benchmarks import complementarity, complementarity_speed
+    except ImportError as error:
+        raise CommandError(f"{error}: pip install '.[bench]'") from error
     count, timed, sizes = arguments.count, 200, (1, 4, 10, 20, 30)
     if arguments.quick:
         count, timed, sizes = 20, 3, (2,)
@@ -43,7 +54,7 @@ def _lcp(arguments: argparse.Namespace) -> int:
         "",
         *complementarity.failure_rates(count),
         "",
-        *complementarity.speed(timed, sizes),
+        *complementarity_speed.speed(timed, sizes),
     ]
     write_table("\n".join(lines), target.with_suffix(".txt"))
     return SUCCESS

@@ -6,6 +6,8 @@ import argparse
 from typing import Any
 
 from benchmarks.arguments import (
+    SUCCESS,
+    CommandError,
     begin,
     carry_out,
     draw,
@@ -23,22 +25,28 @@ def add(commands: Any) -> None:
         commands,
         "invdyn",
         "time of inverse dynamics against the number of contacts",
-        "Time of a call of every controller of inverse dynamics, against the number of contacts. "
-        "Writes invdyn.csv, invdyn.txt (the table), invdyn.png and invdyn.json (the machine).",
+        "Time of a call of every controller of inverse dynamics, against the number of contacts, "
+        "and beside other solvers of its problems. Writes invdyn.csv, invdyn.txt (the table), "
+        "invdyn.png, invdyn_peers.txt (other solvers) and invdyn.json (the machine).",
     )
     question.add_argument(
         "--contacts", type=sizes, default="1,4,10,20,30,40,60", metavar="A,B", help="how many"
     )
     question.add_argument("--samples", type=whole, default=1000, help="calls of each")
+    question.add_argument(
+        "--beside", type=sizes, default="4,10,20,30", metavar="A,B", help="contacts beside others"
+    )
     question.set_defaults(command=_invdyn)
 
 
 def _invdyn(arguments: argparse.Namespace) -> int:
-    from benchmarks import invdyn
-
+    try:
+        from benchmarks import invdyn, invdyn_peers
+    except ImportError as error:
+        raise CommandError(f"{error}: pip install '.[bench]'") from error
     if arguments.quick:
-        arguments.contacts, arguments.samples = [1, 4], 5
-    settings = {name: getattr(arguments, name) for name in ("contacts", "samples")}
+        arguments.contacts, arguments.samples, arguments.beside = [1, 4], 5, [2]
+    settings = {name: getattr(arguments, name) for name in ("contacts", "samples", "beside")}
     target, facts = begin(arguments, "invdyn", settings)
     print_facts(facts)
     rows: list[invdyn.Row] = []
@@ -51,4 +59,7 @@ def _invdyn(arguments: argparse.Namespace) -> int:
     )
     write_table(invdyn.table(rows), target.with_suffix(".txt"))
     draw(invdyn.figure, rows, target.with_suffix(".png"))
+    if code == SUCCESS:
+        lines = invdyn_peers.compare(arguments.beside, max(1, arguments.samples // 10))
+        write_table("\n".join(lines), target.with_name("invdyn_peers.txt"))
     return code

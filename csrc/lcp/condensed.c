@@ -21,9 +21,10 @@ void qp_condensed_carve(struct qp_condensed *c, struct sap_arena *arena,
 /* K = H + R^T W R + epsilon I, of which the lower triangle counts */
 static void assemble(struct qp_condensed *c, const struct qp_program *p, double epsilon) {
   const int32_t n = p->n, ld = p->ld;
-  memcpy(c->K, p->H, (size_t)n * (size_t)ld * sizeof *c->K);
   for (int32_t i = 0; i < n; ++i) {
-    c->K[(int64_t)i * (ld + 1)] += epsilon;
+    const int64_t diagonal = (int64_t)i * (ld + 1);
+    memcpy(c->K + diagonal, p->H + diagonal, (size_t)(n - i) * sizeof *c->K);
+    c->K[diagonal] += epsilon;
   }
   const double *W = c->cut;
   for (int32_t i = 0; i < p->n_dense; ++i) {

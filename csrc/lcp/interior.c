@@ -3,6 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "lcp/optimality.h"
+#include "lcp/polish.h"
+
 /* regularization of the linear systems */
 static const double epsilon = 1e-10;
 /* residuals, over what they prove, that a proof that there is no solution may leave: while there is
@@ -15,6 +18,10 @@ enum { MOST_IDLE = 12, REFINEMENTS = 5 };
 /* of directions towards a solution, and towards a proof that there is none */
 static const double accuracy = 1e-10, accuracy_of_proofs = 1e-15;
 static const double shortest_step = 1e-9;
+/* residual below which polishing is tried, and below what part of it after that has failed; what it
+ * must reach, of the tolerance; rounds of it at the start and in the end */
+static const double early = 1e-4, again = 1e-2, digits = 1e-3;
+enum { ROUNDS = 4 };
 
 void qp_interior_carve(struct qp_interior *w, struct sap_arena *arena,
                        const struct qp_sizes *most) {
@@ -52,30 +59,20 @@ static void evaluate(struct qp_interior *w) {
   w->mu = (qp_dot(p->n_rows, w->s, w->l) + w->tau * w->kappa) / (w->n_inequalities + 1);
 }
 
-double qp_relative_residual(struct qp_interior *w, const double *x, const double *l) {
+/* x_1, l_1: the iterate over tau; its relative residual, by what evaluate() has found */
+static double iterate_over_tau(struct qp_interior *w) {
   const struct qp_program *p = w->program;
   double *Hx = w->f, *Rl = w->dx, *rows = w->h;
-  memset(Hx, 0, (size_t)p->n * sizeof(double));
-  memset(Rl, 0, (size_t)p->n * sizeof(double));
-  qp_add_hessian(p, 1, x, Hx);
-  qp_add_rows(p, 1, l, Rl);
-  qp_rows(p, x, rows);
-  double dual = 0, primal = 0, gap = 0;
   for (int32_t i = 0; i < p->n; ++i) {
-    const double r = Hx[i] + p->g[i] - Rl[i];
-    dual = isfinite(r) ? qp_larger(dual, fabs(r)) : INFINITY;
+    w->x_1[i] = w->x[i] / w->tau;
+    Hx[i] = w->Hx[i] / w->tau;
+    Rl[i] = w->Rl[i] / w->tau;
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {
-    const double r = p->r[i] - rows[i];
-    const double violation = p->equality[i] ? fabs(r) : qp_larger(r, 0);
-    primal = isfinite(r) ? qp_larger(primal, violation) : INFINITY;
-    gap += fabs(l[i] * r);
+    w->l_1[i] = w->l[i] / w->tau;
+    rows[i] = (w->r_s[i] + w->s[i]) / w->tau + p->r[i];
   }
-  const double cost = 0.5 * qp_dot(p->n, x, Hx) + qp_dot(p->n, p->g, x);
-  const double largest =
-      fmax(dual / (1 + fmax(qp_largest(p->n, Hx), qp_largest(p->n, Rl))),
-           fmax(primal / (1 + qp_largest(p->n_rows, rows)), gap / (1 + fabs(cost))));
-  return isfinite(gap) && isfinite(cost) ? largest : INFINITY;
+  return qp_optimality(p, w->x_1, w->l_1, Hx, Rl, rows);
 }
 
 /* l proves that R x >= r has no solution: R^T l = 0, r^T l > 0 */
@@ -241,34 +238,60 @@ static int begin(struct qp_interior *w) {
 }
 
 /* keeps the iterate where it is the best one so far; its residual */
-static double keep_best(struct qp_interior *w, double best) {
+static double keep_best(struct qp_interior *w) {
   const struct qp_program *p = w->program;
-  for (int32_t i = 0; i < p->n; ++i) {
-    w->x_1[i] = w->x[i] / w->tau;
-  }
-  for (int32_t i = 0; i < p->n_rows; ++i) {
-    w->l_1[i] = w->l[i] / w->tau;
-  }
-  const double residual = qp_relative_residual(w, w->x_1, w->l_1);
-  if (residual < best) {
+  const double residual = iterate_over_tau(w);
+  if (residual < w->best) {
     memcpy(w->best_x, w->x_1, (size_t)p->n * sizeof(double));
     memcpy(w->best_l, w->l_1, (size_t)p->n_rows * sizeof(double));
+    w->best = residual;
   }
   return residual;
 }
 
+/* Replaces the best iterate where polishing gives a smaller residual than this; 1 where it does. What
+ * iterations work with is scratch of it. */
+static int polish_below(struct qp_interior *w, int rounds, double residual) {
+  const struct qp_polish polish = {.program = w->program,
+                                   .condensed = w->condensed,
+                                   .best_x = w->best_x,
+                                   .best_l = w->best_l,
+                                   .x = w->x_2,
+                                   .l = w->l_2,
+                                   .positive = w->target,
+                                   .step_x = w->x_1,
+                                   .step_l = w->l_1,
+                                   .f = w->f,
+                                   .h = w->h,
+                                   .Rl = w->dx};
+  if (!qp_polish(&polish, rounds, &residual)) {
+    return 0;
+  }
+  w->best = residual;
+  return w->polished = 1;
+}
+
+/* The rows that are active are most often known long before the iterations would end. */
+static int solves_early(struct qp_interior *w, const qp_settings *settings, double *below) {
+  if (!settings->polish || !(w->best < *below)) {
+    return 0;
+  }
+  *below = again * w->best;
+  return polish_below(w, 1, digits * settings->tolerance);
+}
+
 static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, int32_t *iterations) {
-  double best = INFINITY, least_mu = INFINITY;
+  double least = INFINITY, least_mu = INFINITY, below = early;
   for (int idle = 0; idle < MOST_IDLE; ++idle, ++*iterations) {
     evaluate(w);
-    const double residual = keep_best(w, best);
+    const double residual = keep_best(w);
     /* towards a solution, or towards a proof that there is none */
-    if (residual < best / 2 || (w->tau < w->kappa && w->mu < least_mu / 2)) {
+    if (residual < least / 2 || (w->tau < w->kappa && w->mu < least_mu / 2)) {
       idle = 0;
     }
-    best = fmin(best, residual);
+    least = fmin(least, residual);
     least_mu = fmin(least_mu, w->mu);
-    if (residual <= settings->tolerance) {
+    if (residual <= settings->tolerance || solves_early(w, settings, &below)) {
       return QP_SOLVED;
     }
     const qp_outcome proved = what_is_proved(w, strict_proof);
@@ -288,7 +311,7 @@ static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, in
     }
     take_step(w, step);
   }
-  if (!(best < INFINITY)) {
+  if (!(least < INFINITY)) {
     return QP_NON_FINITE;
   }
   evaluate(w);
@@ -306,9 +329,15 @@ static void begin_anew(struct qp_interior *w) {
   w->tau = w->kappa = 1;
 }
 
+static void take_best(struct qp_interior *w) {
+  memcpy(w->x, w->best_x, (size_t)w->program->n * sizeof(double));
+  memcpy(w->l, w->best_l, (size_t)w->program->n_rows * sizeof(double));
+}
+
 qp_outcome qp_interior_solve(struct qp_interior *w, const qp_settings *settings,
                              int32_t *iterations) {
-  const struct qp_program *p = w->program;
+  w->best = INFINITY;
+  w->polished = 0;
   if (!begin(w)) {
     return QP_NOT_CONVEX;
   }
@@ -317,9 +346,20 @@ qp_outcome qp_interior_solve(struct qp_interior *w, const qp_settings *settings,
     begin_anew(w);
     outcome = iterate(w, settings, iterations);
   }
-  if (outcome != QP_INFEASIBLE && outcome != QP_UNBOUNDED && outcome != QP_NON_FINITE) {
-    memcpy(w->x, w->best_x, (size_t)p->n * sizeof(double));
-    memcpy(w->l, w->best_l, (size_t)p->n_rows * sizeof(double));
+  if (outcome == QP_INFEASIBLE || outcome == QP_UNBOUNDED || outcome == QP_NON_FINITE) {
+    return outcome;
   }
-  return outcome;
+  if (settings->polish && !w->polished) {
+    polish_below(w, ROUNDS, w->best);
+  }
+  take_best(w);
+  return w->best <= settings->tolerance ? QP_SOLVED : outcome;
+}
+
+int qp_interior_resume(struct qp_interior *w, const qp_settings *settings) {
+  if (!polish_below(w, ROUNDS, digits * settings->tolerance)) {
+    return 0;
+  }
+  take_best(w);
+  return 1;
 }

@@ -31,17 +31,22 @@ struct qp_interior {
   double *l_2, *l_1, *dl, *ds;    /* (n_rows) */
   double dtau, dkappa, curvature; /* curvature: of the third equation, along l_2 */
   double *f, *h, *target;         /* (n), (n_rows), (n_rows) right sides: see interior.c */
-  double *best_x, *best_l;        /* iterate of the smallest residual, over tau */
+
+  /* iterate of the smallest residual, over tau, which polishing makes better */
+  double *best_x, *best_l; /* (n), (n_rows) */
+  double best;             /* its relative residual */
+  int polished;
 };
 
 void qp_interior_carve(struct qp_interior *w, struct sap_arena *arena, const struct qp_sizes *most);
 
-/* Leaves the best iterate, or the proof that there is none, in x (n) and l (n_rows); returns how it
- * ended and adds its iterations. */
+/* Leaves the solution, as far as it is found, or the proof that there is none, in x (n) and l
+ * (n_rows); returns how it ended and adds its iterations. */
 qp_outcome qp_interior_solve(struct qp_interior *w, const qp_settings *settings,
                              int32_t *iterations);
 
-/* How far x (n) and l (n_rows), l >= 0 of inequalities, are from optimal, see qp_solution. */
-double qp_relative_residual(struct qp_interior *w, const double *x, const double *l);
+/* Whether the rows that are active at best_x and best_l, or those found by polishing from there,
+ * solve the program with all digits; leaves the solution in x and l where they do. */
+int qp_interior_resume(struct qp_interior *w, const qp_settings *settings);
 
 #endif

@@ -233,6 +233,40 @@ static int try_method(lcp_solver *s, struct attempt *a, const int8_t *start,
   return 0;
 }
 
+/* As z_i alone grows, the row of those below 0 that is last to reach it, where z_j can take over from
+ * w_j; else -1. */
+static int32_t answer_to(const lcp_solver *s, int32_t n, int32_t i) {
+  int32_t last = -1;
+  double largest = 0;
+  for (int32_t j = 0; j < n; ++j) {
+    const double M_ji = s->M[(int64_t)j * n + i];
+    if (M_ji > 0 && s->M[(int64_t)i * n + j] > 0 && -s->q[j] > largest * M_ji) {
+      largest = -s->q[j] / M_ji;
+      last = j;
+    }
+  }
+  return last;
+}
+
+/* Of a game of two, M = [0, A; B, 0] > 0 and q < 0, every artificial column leads to a ray at once:
+ * its paths begin at a strategy and the answer to it (Lemke and Howson 1964). */
+static int try_answers(lcp_solver *s, struct attempt *a, lcp_solution *solution) {
+  for (int32_t i = 0; i < a->n; ++i) {
+    const int32_t j = s->M[(int64_t)i * (a->n + 1)] == 0 ? answer_to(s, a->n, i) : -1;
+    if (j < 0) {
+      continue;
+    }
+    memset(s->start, 0, (size_t)a->n);
+    s->start[i] = s->start[j] = 1;
+    try_once(s, a);
+    ++solution->attempts;
+    if (a->outcome == LCP_SOLVED) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 static int try_methods(lcp_solver *s, struct attempt *a, const int8_t *start,
                        lcp_solution *solution) {
   const lcp_method asked = a->settings->method;
@@ -244,7 +278,7 @@ static int try_methods(lcp_solver *s, struct attempt *a, const int8_t *start,
     return 0;
   }
   a->method = LCP_LEMKE;
-  return try_method(s, a, start, solution);
+  return try_method(s, a, start, solution) || try_answers(s, a, solution);
 }
 
 static double largest_entry(const lcp_problem *p) {

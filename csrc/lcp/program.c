@@ -84,8 +84,14 @@ static void equilibrate(struct qp_program *p, const qp_problem *q) {
       }
       p->F_given[i] = F;
     }
+    int unchanged = 1;
     for (int32_t j = 0; j < n; ++j) {
-      p->E[j] *= inverse_root(p->E[j] * largest[j]);
+      const double factor = inverse_root(p->E[j] * largest[j]);
+      unchanged &= factor == 1;
+      p->E[j] *= factor;
+    }
+    if (unchanged) {
+      break;
     }
   }
 }

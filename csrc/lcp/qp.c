@@ -6,7 +6,8 @@
 
 #include "base/finite.h"
 #include "base/status.h"
-#include "lcp/polish.h"
+#include "lcp/interior.h"
+#include "lcp/optimality.h"
 
 /* a negative eigenvalue of H that passes for round-off, over its largest entry */
 static const double convexity = 1e-9;
@@ -164,6 +165,52 @@ static sap_status check(const qp_solver *s, const qp_problem *p, sap_error *erro
   return status;
 }
 
+static sap_status check_start(const qp_problem *p, const qp_start *start, sap_error *error) {
+  const struct {
+    const char *name;
+    int32_t n;
+    const double *x;
+  } arrays[] = {{"start.x", p->n, start->x},
+                {"start.y", p->n_equalities, start->y},
+                {"start.lambda", p->n_inequalities, start->lambda},
+                {"start.bounds", p->n, start->bounds}};
+  sap_status status = SAP_OK;
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays && status == SAP_OK; ++i) {
+    if (arrays[i].x) {
+      status = sap_check_finite(arrays[i].name, arrays[i].n, arrays[i].x, error);
+    }
+  }
+  return status;
+}
+
+/* ---- the start ---- */
+
+/* what is given of the multiplier of a row */
+static double given_multiplier(const struct qp_program *p, const qp_problem *q,
+                               const qp_start *start, int32_t row) {
+  const int32_t given = q->n_equalities + q->n_inequalities, source = p->source[row];
+  if (source < q->n_equalities) {
+    return start->y ? start->y[source] : 0;
+  }
+  if (source < given) {
+    return start->lambda ? start->lambda[source - q->n_equalities] : 0;
+  }
+  const double sign = p->sign[row - p->n_dense - p->n_sparse];
+  return start->bounds ? sign * start->bounds[(source - given) % q->n] : 0;
+}
+
+/* best_x and best_l from what is given, scaled */
+static void load_start(qp_solver *s, const qp_problem *q, const qp_start *start) {
+  const struct qp_program *p = &s->program;
+  for (int32_t i = 0; i < p->n; ++i) {
+    s->interior.best_x[i] = start->x ? start->x[i] / (p->beta * p->E[i]) : 0;
+  }
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    const double multiplier = given_multiplier(p, q, start, i) * p->k / (p->beta * p->F[i]);
+    s->interior.best_l[i] = p->equality[i] ? multiplier : fmax(multiplier, 0);
+  }
+}
+
 /* ---- results ---- */
 
 /* what belongs to rows, to where they came from */
@@ -201,7 +248,7 @@ static void write_residuals(qp_solver *s, qp_solution *out) {
   struct qp_interior *w = &s->interior;
   const struct qp_program *p = &s->program;
   const double of_cost = p->beta * p->beta / p->k;
-  out->relative_residual = qp_relative_residual(w, w->x, w->l);
+  out->relative_residual = qp_relative_residual(p, w->x, w->l, w->f, w->dx, w->h);
   memset(w->Hx, 0, (size_t)p->n * sizeof(double));
   qp_add_hessian(p, 1, w->x, w->Hx);
   out->objective = of_cost * (0.5 * qp_dot(p->n, w->x, w->Hx) + qp_dot(p->n, p->g, w->x));
@@ -255,10 +302,13 @@ static int is_convex(qp_solver *s) {
 }
 
 sap_status qp_solve(qp_solver *s, const qp_settings *settings, const qp_problem *problem,
-                    qp_solution *solution, sap_error *error) {
+                    const qp_start *start, qp_solution *solution, sap_error *error) {
   sap_status status = qp_settings_check(settings, error);
   if (status == SAP_OK) {
     status = check(s, problem, error);
+  }
+  if (status == SAP_OK && start) {
+    status = check_start(problem, start, error);
   }
   if (status != SAP_OK) {
     return status;
@@ -271,13 +321,14 @@ sap_status qp_solve(qp_solver *s, const qp_settings *settings, const qp_problem 
     write_solution(s, problem, solution);
     return SAP_OK;
   }
-  solution->outcome = qp_interior_solve(&s->interior, settings, &solution->iterations);
-  if (settings->polish && (solution->outcome == QP_SOLVED || solution->outcome == QP_INACCURATE ||
-                           solution->outcome == QP_ITERATION_LIMIT)) {
-    double residual = qp_relative_residual(&s->interior, s->interior.x, s->interior.l);
-    solution->polished = qp_polish(&s->interior, &residual);
-    solution->outcome = residual <= settings->tolerance ? QP_SOLVED : solution->outcome;
+  const int resumes = start && settings->polish;
+  if (resumes) {
+    load_start(s, problem, start);
   }
+  solution->outcome = resumes && qp_interior_resume(&s->interior, settings)
+                          ? QP_SOLVED
+                          : qp_interior_solve(&s->interior, settings, &solution->iterations);
+  solution->polished = s->interior.polished;
   write_solution(s, problem, solution);
   return SAP_OK;
 }

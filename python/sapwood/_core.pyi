@@ -93,6 +93,7 @@ def solve_lcps(
 ) -> tuple[_Float, _Float, NDArray[np.int8], NDArray[np.int32], _Float]: ...
 def solve_qps(
     arrays: tuple[ArrayLike | None, ...],
+    start: tuple[ArrayLike, ...] | None,
     settings: tuple[float, int, bool, bool],
     batched: bool,
     threads: int,

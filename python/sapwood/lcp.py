@@ -114,7 +114,8 @@ def solve(
     q : array_like (n,)
         The constant term.
     method : {"lemke", "ppm", "auto"}, optional
-        "auto" is PPM, then Lemke where that does not solve it.
+        "auto" is PPM, then Lemke where that does not solve it, in the end from where paths of
+        bimatrix games begin.
     z0 : array_like (n,), optional
         Where z0 > 0, z is expected to be basic; ``basis`` of a solution will do.
     tolerance : float, optional

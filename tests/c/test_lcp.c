@@ -128,6 +128,22 @@ static void starts(void) {
   }
 }
 
+/* costs of two players, positive: only from a strategy and its answer leads a path to a solution */
+static void games_of_two(void) {
+  static const double costs[4][4] = {
+      {0, 0, 10, 30}, {0, 0, 20, 15}, {10, 30, 0, 0}, {20, 15, 0, 0}};
+  memcpy(at.M, costs, sizeof costs);
+  for (int32_t i = 0; i < 4; ++i) {
+    at.q[i] = -1;
+  }
+  const lcp_outcome outcome[] = {LCP_RAY, LCP_SINGULAR, LCP_SOLVED};
+  for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
+    const lcp_settings settings = by(methods[k]);
+    CHECK_EQUAL(solve(4, &settings, NULL).outcome, outcome[k]);
+  }
+  check_solution(4, 1e-12);
+}
+
 /* -z_0 >= 1 has no solution */
 static void problems_without_solution(void) {
   const lcp_outcome outcome[] = {LCP_RAY, LCP_INFEASIBLE, LCP_INFEASIBLE};
@@ -229,6 +245,7 @@ int main(int argc, char **argv) {
   const check_test tests[] = {CHECK_TEST(solutions_of_murty),
                               CHECK_TEST(semidefinite_problems),
                               CHECK_TEST(starts),
+                              CHECK_TEST(games_of_two),
                               CHECK_TEST(problems_without_solution),
                               CHECK_TEST(regularized),
                               CHECK_TEST(rules),

@@ -70,7 +70,7 @@ static void solve(void) {
   at.solution =
       (qp_solution){.x = at.x, .y = at.y, .lambda = at.lambda, .bounds = at.bounds, .outcome = -1};
   if (CHECK_EQUAL(qp_create(&solver, MOST, ROWS, ROWS, NULL, &error), SAP_OK)) {
-    CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, &at.solution, &error), SAP_OK);
+    CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, NULL, &at.solution, &error), SAP_OK);
     qp_destroy(solver);
   }
 }
@@ -252,7 +252,7 @@ static void rules(void) {
       {{.n = 2, .H = H, .g = zero, .lower = one, .upper = zero}, "upper", 0},
   };
   for (size_t i = 0; i < CHECK_COUNT(wrong); ++i) {
-    CHECK_EQUAL(qp_solve(solver, &settings, &wrong[i].problem, &solution, &error),
+    CHECK_EQUAL(qp_solve(solver, &settings, &wrong[i].problem, NULL, &solution, &error),
                 SAP_INVALID_ARGUMENT);
     CHECK_STRING(error.argument, wrong[i].argument);
     CHECK_EQUAL(error.index, wrong[i].index);
@@ -263,6 +263,51 @@ static void rules(void) {
   bad.tolerance = 0;
   CHECK_EQUAL(qp_settings_check(&bad, &error), SAP_INVALID_ARGUMENT);
   CHECK_STRING(error.argument, "tolerance");
+}
+
+/* what solves a program is found again without an iteration; garbage, and no polishing, changes
+ * nothing */
+static void starts(void) {
+  uint64_t seed = 7;
+  qp_solver *solver;
+  sap_error error;
+  qp_settings settings = qp_settings_default();
+  REQUIRE(qp_create(&solver, MOST, ROWS, ROWS, NULL, &error) == SAP_OK);
+  for (int trial = 0; trial < 50; ++trial) {
+    load(12, 12, 2, 8, trial % 2, &seed);
+    solve();
+    double x[MOST], y[ROWS], lambda[ROWS], bounds[MOST], garbage[ROWS];
+    memcpy(x, at.x, sizeof x);
+    memcpy(y, at.y, sizeof y);
+    memcpy(lambda, at.lambda, sizeof lambda);
+    memcpy(bounds, at.bounds, sizeof bounds);
+    const double objective = at.solution.objective;
+    const int32_t iterations = at.solution.iterations;
+    const qp_start start = {x, y, lambda, bounds};
+    CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, &start, &at.solution, &error), SAP_OK);
+    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+    CHECK_EQUAL(at.solution.iterations, 0);
+    CHECK_CLOSE(at.solution.objective, objective, 1e-9 * (1 + fabs(objective)));
+    check_optimal(1e-6);
+    for (int32_t i = 0; i < ROWS; ++i) {
+      garbage[i] = check_random(&seed, -1e6, 1e6);
+    }
+    const qp_start wrong = {garbage, garbage, garbage, garbage};
+    CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, &wrong, &at.solution, &error), SAP_OK);
+    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+    check_optimal(1e-6);
+    settings.polish = 0;
+    CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, &start, &at.solution, &error), SAP_OK);
+    CHECK(at.solution.iterations >= iterations && at.solution.iterations > 0);
+    settings.polish = 1;
+  }
+  const double bad[MOST] = {0, INFINITY};
+  const qp_start not_finite = {.lambda = bad};
+  CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, &not_finite, &at.solution, &error),
+              SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "start.lambda");
+  CHECK_EQUAL(error.index, 1);
+  qp_destroy(solver);
 }
 
 /* two allocations when it is made, none in a solve; each may fail */
@@ -281,7 +326,7 @@ static void memory(void) {
       load(MOST, 6, 2, ROWS, 1, &seed);
       const qp_settings settings = qp_settings_default();
       qp_solution solution = {.x = at.x};
-      CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, &solution, &error), SAP_OK);
+      CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, NULL, &solution, &error), SAP_OK);
       CHECK_EQUAL(counter.allocations, 2);
     }
     qp_destroy(solver);
@@ -297,6 +342,7 @@ int main(int argc, char **argv) {
                               CHECK_TEST(empty_programs),
                               CHECK_TEST(programs_that_are_not_convex),
                               CHECK_TEST(rules),
+                              CHECK_TEST(starts),
                               CHECK_TEST(memory)};
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

@@ -35,16 +35,34 @@ def test_problems_with_known_solutions(solve, method, n):
     np.testing.assert_allclose(solution.z, 2.0 ** np.arange(n), rtol=1e-9)
 
 
-# which method solves which; where none does, there is no solution or M is out of its class
+# which method solves which; where none does there is no solution
+_NONE = {"lemke": LcpStatus.RAY, "ppm": LcpStatus.INFEASIBLE, "auto": LcpStatus.INFEASIBLE}
 UNSOLVED = {
-    "lcp_CPS_4": {"lemke": LcpStatus.RAY, "ppm": LcpStatus.INFEASIBLE},
-    "lcp_Pang_isolated_sol": {"lemke": LcpStatus.RAY, "ppm": LcpStatus.INFEASIBLE},
+    "lcp_CPS_4": _NONE,
+    "lcp_Pang_isolated_sol": _NONE,
     "lcp_CPS_3": {"lemke": LcpStatus.RAY, "ppm": LcpStatus.SINGULAR},
 }
 
 
+@implementations
+def test_games_of_two_are_solved_from_where_their_paths_begin(rng, solve):
+    """Costs of two players: artificial columns lead to rays, and no diagonal has a pivot."""
+    for _ in range(30):
+        m, n = rng.integers(2, 7, size=2)
+        A, B = rng.uniform(1.0, 30.0, size=(2, m, n))
+        M = np.block([[np.zeros((m, m)), A], [B.T, np.zeros((n, n))]])
+        q = -np.ones(m + n)
+        assert solve(M, q, "lemke").status is LcpStatus.RAY
+        solution = solve(M, q, "auto")
+        assert solution.status is LcpStatus.SOLVED
+        assert complementarity.error_of(M, q, solution.z) <= 1e-9
+        x, y = (part / part.sum() for part in np.split(solution.z, [m]))
+        assert x @ A @ y <= (A @ y).min() + 1e-9
+        assert x @ B @ y <= (x @ B).min() + 1e-9
+
+
 @pytest.mark.parametrize("path", complementarity.files())
-@pytest.mark.parametrize("method", ["lemke", "ppm"])
+@pytest.mark.parametrize("method", METHODS)
 def test_files(path, method):
     M, q = complementarity.read_file(path)
     solution = sapwood.lcp.solve(M, q, method)

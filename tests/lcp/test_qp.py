@@ -129,15 +129,70 @@ def test_batches_have_the_bits_of_single_solves(rng):
 
 def test_the_kkt_conditions_as_a_complementarity_problem(rng):
     for _ in range(30):
-        p = random_program(rng, 6, 6, 0, 6)
-        p["lower"] = np.zeros(6)
-        p["d"] -= np.maximum(p["d"] - p["C"] @ np.ones(6), 0)
-        M = np.block([[p["H"], -p["C"].T], [p["C"], np.zeros((6, 6))]])
-        solution = sapwood.qp.solve(p["H"], p["g"], C=p["C"], d=p["d"], lower=0.0)
-        by_lcp = sapwood.lcp.solve(M, np.concatenate([p["g"], -p["d"]]))
-        assert solution.solved
-        assert by_lcp.solved
-        np.testing.assert_allclose(by_lcp.z[:6], solution.x, atol=1e-4)
+        p = random_program(rng, 8, int(rng.integers(0, 9)), 2, 6)
+        p["d"][0] = -np.inf
+        p["upper"] = np.where(rng.random(8) < 0.3, np.maximum(p["lower"], 0.0) + 5.0, np.inf)
+        solution, by_lcp = sapwood.qp.solve(**p), sapwood.qp.solve_as_lcp(**p)
+        if not solution.solved:
+            # a proof that round-off hides is told as QpStatus.INACCURATE
+            assert by_lcp.status is QpStatus.UNBOUNDED
+            assert solution.status in (QpStatus.UNBOUNDED, QpStatus.INACCURATE)
+            continue
+        assert by_lcp.status is QpStatus.SOLVED
+        size = 1 + np.abs(by_lcp.x).max() + by_lcp.lam.max(initial=0.0)
+        assert by_lcp.objective == pytest.approx(solution.objective, rel=1e-6, abs=1e-6 * size)
+        assert max(by_lcp.primal_residual, by_lcp.dual_residual) <= 1e-6 * size
+        assert abs(by_lcp.gap) <= 1e-6 * size**2
+        assert by_lcp.lam.min() >= 0.0
+        # it is unique in the range of H
+        np.testing.assert_allclose(p["H"] @ by_lcp.x, p["H"] @ solution.x, atol=1e-4 * size)
+
+
+def test_the_kkt_route_says_what_has_no_solution(rng):
+    p = random_program(rng, 6, 6, 0, 4)
+    p["C"] = np.vstack([p["C"], -p["C"][:1]])
+    p["d"] = np.append(p["d"], 1 - p["d"][0])
+    assert sapwood.qp.solve_as_lcp(**p).status is QpStatus.INFEASIBLE
+    unbounded = sapwood.qp.solve_as_lcp(np.diag([1.0, 0.0]), [0.0, -1.0], lower=0.0)
+    assert unbounded.status is QpStatus.UNBOUNDED
+    assert sapwood.qp.solve_as_lcp(-np.eye(2), [0.0, 0.0]).status is QpStatus.NOT_CONVEX
+    with pytest.raises(ValueError, match="C and d must be given together"):
+        sapwood.qp.solve_as_lcp(np.eye(2), [0.0, 0.0], C=[[1.0, 0.0]])
+
+
+def test_a_start_nearby_takes_no_iteration(rng):
+    for _ in range(30):
+        p = random_program(rng, 12, 12, 2, 10)
+        first = sapwood.qp.solve(**p)
+        again = sapwood.qp.solve(**p, start=first)
+        assert again.solved
+        assert again.iterations == 0
+        p["g"] = p["g"] + 1e-9 * rng.normal(size=12)
+        near = sapwood.qp.solve(**p, start=first)
+        assert near.solved
+        np.testing.assert_allclose(near.x, sapwood.qp.solve(**p).x, atol=1e-6)
+
+
+def test_a_start_far_away_does_no_harm(rng):
+    for _ in range(30):
+        p, other = (random_program(rng, 8, 4, 2, 6) for _ in range(2))
+        start = sapwood.qp.solve(**other)
+        cold, warm = sapwood.qp.solve(**p), sapwood.qp.solve(**p, start=start)
+        assert warm.status is cold.status
+        assert warm.objective == pytest.approx(cold.objective, rel=1e-6, abs=1e-6)
+        stacked = {name: np.array([values]) for name, values in p.items()}
+        (batched,) = sapwood.qp.solve_batch(**stacked, start=[start])
+        assert (batched.x == warm.x).all()
+
+
+def test_wrong_starts():
+    start = sapwood.qp.solve(np.eye(3), np.ones(3))
+    with pytest.raises(ValueError, match=r"start.x has shape \(3,\), expected \(2,\)"):
+        sapwood.qp.solve(np.eye(2), np.ones(2), start=start)
+    with pytest.raises(TypeError, match="start must be a QpSolution, not ndarray"):
+        sapwood.qp.solve(np.eye(2), np.ones(2), start=np.ones(2))
+    with pytest.raises(ValueError, match="start must hold a QpSolution for each program"):
+        sapwood.qp.solve_batch([np.eye(3)], [np.ones(3)], start=[])
 
 
 @pytest.mark.parametrize(

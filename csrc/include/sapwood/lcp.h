@@ -37,7 +37,7 @@ extern "C" {
 typedef enum lcp_method {
   LCP_LEMKE = 0,
   LCP_PPM,
-  LCP_AUTO /* PPM, then Lemke where that does not solve it */
+  LCP_AUTO /* PPM, then Lemke where that does not solve it, also from where games begin */
 } lcp_method;
 
 typedef struct lcp_settings {

@@ -19,7 +19,7 @@
  *     qp_solution solution = {.x = x};
  *     qp_problem problem = {.n = n, .H = H, .g = g, .n_inequalities = m, .C = C, .d = d};
  *     if (qp_create(&solver, n, 0, m, NULL, &error) == SAP_OK &&
- *         qp_solve(solver, &settings, &problem, &solution, &error) == SAP_OK &&
+ *         qp_solve(solver, &settings, &problem, NULL, &solution, &error) == SAP_OK &&
  *         solution.outcome == QP_SOLVED) { ... }
  *     qp_destroy(solver); */
 #ifndef SAPWOOD_QP_H
@@ -90,6 +90,15 @@ typedef struct qp_solution {
   double relative_residual;
 } qp_solution;
 
+/* Where to begin: what a problem nearby, with as many variables and rows, was solved by. NULL stands
+ * for zeros. */
+typedef struct qp_start {
+  const double *x;      /* (n) finite, as all of them */
+  const double *y;      /* (n_equalities) */
+  const double *lambda; /* (n_inequalities) */
+  const double *bounds; /* (n) */
+} qp_start;
+
 typedef struct qp_solver qp_solver;
 
 /* Room for problems of up to these sizes, some 8 (2 n_max + 3 m_max) n_max bytes for m_max
@@ -98,10 +107,10 @@ sap_status qp_create(qp_solver **solver, int32_t n_max, int32_t n_equalities_max
                      int32_t n_inequalities_max, const sap_allocator *allocator, sap_error *error);
 void qp_destroy(qp_solver *solver); /* NULL is allowed */
 
-/* Checks the problem, then solves it. On a status other than SAP_OK nothing is written to the
- * solution. */
+/* Checks the problem, then solves it. Where polishing finds the active rows from `start`, this takes
+ * no iteration; where it does not, or is not asked for, `start` is not used. It may be NULL. On a status other than SAP_OK nothing is written to the solution. */
 sap_status qp_solve(qp_solver *solver, const qp_settings *settings, const qp_problem *problem,
-                    qp_solution *solution, sap_error *error);
+                    const qp_start *start, qp_solution *solution, sap_error *error);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@ enum { OUTCOME, ITERATIONS, POLISHED, N_COUNTS };
 enum { OBJECTIVE, PRIMAL, DUAL, GAP, RELATIVE, N_NUMBERS };
 
 /* arrays that come, and those that go */
-enum { H, G, A, B, C, D, LOWER, UPPER, N_GIVEN };
+enum { H, G, A, B, C, D, LOWER, UPPER, START_X, START_Y, START_LAMBDA, START_BOUNDS, N_GIVEN };
 enum { X, Y, LAMBDA, BOUNDS, COUNTS, NUMBERS, N_RESULTS };
 
 typedef struct qps {
@@ -47,8 +47,12 @@ static sap_status solve(void *context, int32_t task, int32_t thread, sap_error *
                           .y = part(out[Y], task, m_e),
                           .lambda = part(out[LAMBDA], task, m_i),
                           .bounds = part(out[BOUNDS], task, n)};
-  const sap_status status =
-      qp_solve(all->solver[thread], &all->settings, &problem, &solution, error);
+  const qp_start start = {.x = part(in[START_X], task, n),
+                          .y = part(in[START_Y], task, m_e),
+                          .lambda = part(in[START_LAMBDA], task, m_i),
+                          .bounds = part(in[START_BOUNDS], task, n)};
+  const sap_status status = qp_solve(all->solver[thread], &all->settings, &problem,
+                                     in[START_X] ? &start : NULL, &solution, error);
   int32_t *counts = sapwood_int32s(out[COUNTS]) + (npy_intp)task * N_COUNTS;
   double *numbers = part(out[NUMBERS], task, N_NUMBERS);
   if (status == SAP_OK) {
@@ -85,6 +89,27 @@ static npy_intp read_rows(qps *all, PyObject *const *objects, int matrix, int ve
   all->given[matrix] =
       sapwood_as_batch(objects[matrix], matrix_name, batched, 2, shape, SAPWOOD_FINITE);
   return all->given[matrix] == NULL ? -1 : m;
+}
+
+/* x, y, lambda and bounds of the start, or None */
+static int read_start(qps *all, PyObject *start, int batched) {
+  const char *const names[] = {"start.x", "start.y", "start.lam", "start.bounds"};
+  const npy_intp length[] = {all->n, all->n_equalities, all->n_inequalities, all->n};
+  PyObject *o[4];
+  if (start == Py_None) {
+    return 0;
+  }
+  if (!PyArg_ParseTuple(start, "OOOO:start", &o[X], &o[Y], &o[LAMBDA], &o[BOUNDS])) {
+    return -1;
+  }
+  for (int i = 0; i < 4; i++) {
+    const npy_intp shape[2] = {all->n_problems, length[i]};
+    all->given[START_X + i] = sapwood_as_batch(o[i], names[i], batched, 1, shape, SAPWOOD_FINITE);
+    if (all->given[START_X + i] == NULL) {
+      return -1;
+    }
+  }
+  return 0;
 }
 
 static int read_problems(qps *all, PyObject *const *objects, int batched) {
@@ -140,20 +165,22 @@ static int make_results(qps *all) {
 }
 
 PyDoc_STRVAR(solve_qps_doc,
-             "solve_qps((H, g, A, b, C, d, lower, upper), settings, batched, threads, /)\n--\n\n"
+             "solve_qps((H, g, A, b, C, d, lower, upper), start, settings, batched, threads, /)\n"
+             "--\n\n"
              "Arrays x, y, lambda, bounds, counts (k, 3) and numbers (k, 5) of k problems.");
 
 static PyObject *solve_qps(PyObject *Py_UNUSED(module), PyObject *args) {
   qps all = {.settings = qp_settings_default()};
-  PyObject *o[N_GIVEN], *results = NULL;
+  PyObject *o[UPPER + 1], *start, *results = NULL;
   qp_settings *s = &all.settings;
   int batched, threads;
-  if (!PyArg_ParseTuple(args, "(OOOOOOOO)(dipp)pi:solve_qps", &o[H], &o[G], &o[A], &o[B], &o[C],
-                        &o[D], &o[LOWER], &o[UPPER], &s->tolerance, &s->max_iterations, &s->polish,
-                        &s->check_convex, &batched, &threads)) {
+  if (!PyArg_ParseTuple(args, "(OOOOOOOO)O(dipp)pi:solve_qps", &o[H], &o[G], &o[A], &o[B], &o[C],
+                        &o[D], &o[LOWER], &o[UPPER], &start, &s->tolerance, &s->max_iterations,
+                        &s->polish, &s->check_convex, &batched, &threads)) {
     return NULL;
   }
-  if (read_problems(&all, o, batched) == 0 && make_results(&all) == 0) {
+  if (read_problems(&all, o, batched) == 0 && read_start(&all, start, batched) == 0 &&
+      make_results(&all) == 0) {
     sapwood_batch batch = {.context = &all,
                            .create = create,
                            .solve = solve,

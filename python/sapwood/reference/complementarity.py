@@ -211,6 +211,16 @@ def _exchanged(t: Dictionary, i: int) -> bool:
     return True
 
 
+def _answers(M: _Array, q: _Array) -> list[tuple[int, int]]:
+    """Where paths of a game of two begin: strategies, each with the answer to it."""
+    pairs = []
+    for i in np.flatnonzero(np.diag(M) == 0.0).tolist():
+        rows = np.flatnonzero((M[:, i] > 0.0) & (M[i] > 0.0) & (q < 0.0))
+        if rows.size:
+            pairs.append((i, int(rows[np.argmax(-q[rows] / M[rows, i])])))
+    return pairs
+
+
 def solve_lcp(M: ArrayLike, q: ArrayLike, method: Method = "lemke") -> LcpSolution:
     """Solve a linear complementarity problem.
 
@@ -233,9 +243,15 @@ def solve_lcp(M: ArrayLike, q: ArrayLike, method: Method = "lemke") -> LcpSoluti
     status = lemke(t, max_pivots) if used == "lemke" else principal(t, max_pivots)
     pivots, attempts = t.pivots, 1
     if method == "auto" and status not in (LcpStatus.SOLVED, LcpStatus.INFEASIBLE):
-        used, t = "lemke", Dictionary(M, q)
-        status = lemke(t, max_pivots)
-        pivots, attempts = pivots + t.pivots, 2
+        used = "lemke"
+        for pair in ((), *_answers(M, q)):
+            t = Dictionary(M, q)
+            if pair:
+                t.exchange_both(*pair)
+            status = lemke(t, max_pivots)
+            pivots, attempts = pivots + t.pivots, attempts + 1
+            if status is LcpStatus.SOLVED:
+                break
     z = t.z()
     w = M @ z + q
     residual = float(np.abs(np.minimum(z, w)).max(initial=0.0))

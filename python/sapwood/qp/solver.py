@@ -1,20 +1,8 @@
-"""Small dense convex quadratic programs.
-
-::
-
-    minimise  1/2 x^T H x + g^T x   where   A x = b,   C x >= d,   lower <= x <= upper
-
-    solution = sapwood.qp.solve(H, g, C=C, d=d, lower=0.0)
-
-H is positive semidefinite, of any rank; rows may depend on each other. An interior point method on
-the homogeneous embedding finds a solution or proves that there is none; it is then polished on the
-rows that are active.
-"""
+"""Quadratic programs by the interior point method of the core."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import IntEnum
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,74 +11,7 @@ from sapwood import _core
 from sapwood.checks import integer, real
 from sapwood.processors import usable_processors
 
-
-class QpStatus(IntEnum):
-    """How a solve of a quadratic program ended."""
-
-    SOLVED = 0
-    #: y, lam and bounds are a proof: see :class:`QpSolution`
-    INFEASIBLE = 1
-    #: x is a direction along which the cost falls without end
-    UNBOUNDED = 2
-    ITERATION_LIMIT = 3
-    #: no progress left before the tolerance
-    INACCURATE = 4
-    #: H has a negative eigenvalue
-    NOT_CONVEX = 5
-    #: overflow; x means nothing
-    NON_FINITE = 6
-
-
-@dataclass(frozen=True)
-class QpSolution:
-    """What came of a quadratic program.
-
-    At a solution ``H x + g = A^T y + C^T lam + bounds`` with ``lam >= 0`` and
-    ``lam * (C x - d) = 0``. Where it is infeasible, the multipliers prove it:
-    ``A^T y + C^T lam + bounds = 0`` though
-    ``b y + d lam + lower max(bounds, 0) + upper min(bounds, 0) = 1``. Where it is unbounded, x is a
-    direction with ``H x = 0, A x = 0, C x >= 0, g x = -1``.
-
-    Attributes
-    ----------
-    x : ndarray (n,)
-        The minimiser.
-    y, lam : ndarray (n_equalities,), (n_inequalities,)
-        Multipliers of the rows of A and C.
-    bounds : ndarray (n,)
-        Multipliers of the bounds, > 0 at the lower one and < 0 at the upper one.
-    status : QpStatus
-        How it ended.
-    iterations : int
-        Of the interior point method.
-    polished : bool
-        Whether solving for the active rows made it more accurate.
-    objective : float
-        1/2 x^T H x + g^T x.
-    primal_residual, dual_residual, gap : float
-        Largest violation of a constraint, largest entry of ``H x + g - A^T y - C^T lam - bounds``,
-        and the objective minus that of the dual problem.
-    relative_residual : float
-        The largest of them of the scaled problem: what the tolerance is for.
-    """
-
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    lam: NDArray[np.float64]
-    bounds: NDArray[np.float64]
-    status: QpStatus
-    iterations: int
-    polished: bool
-    objective: float
-    primal_residual: float
-    dual_residual: float
-    gap: float
-    relative_residual: float
-
-    @property
-    def solved(self) -> bool:
-        """Whether the status is ``SOLVED``."""
-        return self.status is QpStatus.SOLVED
+from .result import QpSolution, QpStatus
 
 
 def solve(
@@ -103,6 +24,7 @@ def solve(
     d: ArrayLike | None = None,
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
+    start: QpSolution | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = 100,
     polish: bool = True,
@@ -122,12 +44,15 @@ def solve(
         Inequalities C x >= d; where d is -inf there is none.
     lower, upper : array_like (n,) or float, optional
         Bounds, which may be infinite, and equal.
+    start : QpSolution, optional
+        That of a program nearby, with as many variables and rows in the same order: where
+        polishing finds the active rows from there, it takes no iteration.
     tolerance : float, optional
         For the relative residual, in (0, 1).
     max_iterations : int, optional
         Of the interior point method.
     polish : bool, optional
-        Solve for the rows that are active in the end.
+        Solve for the rows that are active, as soon as they are known.
     check_convex : bool, optional
         Look whether H is positive semidefinite, which costs a factorization.
 
@@ -149,7 +74,7 @@ def solve(
     """
     settings = _settings(tolerance, max_iterations, polish, check_convex)
     arrays = (H, g, A, b, C, d, _bound(lower, g), _bound(upper, g))
-    return _solutions(*_core.solve_qps(arrays, settings, False, 1))[0]
+    return _solutions(*_core.solve_qps(arrays, _start(start), settings, False, 1))[0]
 
 
 def solve_batch(
@@ -162,6 +87,7 @@ def solve_batch(
     d: ArrayLike | None = None,
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
+    start: Sequence[QpSolution] | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = 100,
     polish: bool = True,
@@ -174,6 +100,8 @@ def solve_batch(
     ----------
     H, g, A, b, C, d, lower, upper : array_like
         As for :func:`solve`, each with one more dimension before the others.
+    start : sequence of QpSolution, optional
+        One for each program.
     tolerance, max_iterations, polish, check_convex
         As for :func:`solve`.
     threads : int, optional
@@ -192,7 +120,7 @@ def solve_batch(
     settings = _settings(tolerance, max_iterations, polish, check_convex)
     n_threads = usable_processors() if threads is None else integer(threads, "threads", 1)
     arrays = (H, g, A, b, C, d, _bound(lower, g), _bound(upper, g))
-    return _solutions(*_core.solve_qps(arrays, settings, True, n_threads))
+    return _solutions(*_core.solve_qps(arrays, _starts(start), settings, True, n_threads))
 
 
 def _settings(
@@ -200,6 +128,24 @@ def _settings(
 ) -> tuple[float, int, bool, bool]:
     most = min(integer(max_iterations, "max_iterations", 0), 2**31 - 1)
     return real(tolerance, "tolerance"), most, bool(polish), bool(check_convex)
+
+
+def _start(start: QpSolution | None) -> tuple[ArrayLike, ...] | None:
+    if start is None:
+        return None
+    if not isinstance(start, QpSolution):
+        raise TypeError(f"start must be a QpSolution, not {type(start).__name__}")
+    return start.x, start.y, start.lam, start.bounds
+
+
+def _starts(starts: Sequence[QpSolution] | None) -> tuple[ArrayLike, ...] | None:
+    """Their arrays with a leading dimension each."""
+    if starts is None:
+        return None
+    each = [_start(start) for start in starts]
+    if not each or None in each:
+        raise ValueError("start must hold a QpSolution for each program")
+    return tuple(np.array(arrays) for arrays in zip(*each, strict=True))
 
 
 def _bound(bound: ArrayLike | None, g: ArrayLike) -> ArrayLike | None:

@@ -1,0 +1,78 @@
+"""What comes of a quadratic program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class QpStatus(IntEnum):
+    """How a solve of a quadratic program ended."""
+
+    SOLVED = 0
+    #: y, lam and bounds are a proof: see :class:`QpSolution`
+    INFEASIBLE = 1
+    #: x is a direction along which the cost falls without end
+    UNBOUNDED = 2
+    ITERATION_LIMIT = 3
+    #: no progress left before the tolerance
+    INACCURATE = 4
+    #: H has a negative eigenvalue
+    NOT_CONVEX = 5
+    #: overflow; x means nothing
+    NON_FINITE = 6
+
+
+@dataclass(frozen=True)
+class QpSolution:
+    """What came of a quadratic program.
+
+    At a solution ``H x + g = A^T y + C^T lam + bounds`` with ``lam >= 0`` and
+    ``lam * (C x - d) = 0``. Where it is infeasible, the multipliers prove it:
+    ``A^T y + C^T lam + bounds = 0`` though
+    ``b y + d lam + lower max(bounds, 0) + upper min(bounds, 0) = 1``. Where it is unbounded, x is a
+    direction with ``H x = 0, A x = 0, C x >= 0, g x = -1``.
+
+    Attributes
+    ----------
+    x : ndarray (n,)
+        The minimiser.
+    y, lam : ndarray (n_equalities,), (n_inequalities,)
+        Multipliers of the rows of A and C.
+    bounds : ndarray (n,)
+        Multipliers of the bounds, > 0 at the lower one and < 0 at the upper one.
+    status : QpStatus
+        How it ended.
+    iterations : int
+        Of the interior point method.
+    polished : bool
+        Whether solving for the active rows made it more accurate.
+    objective : float
+        1/2 x^T H x + g^T x.
+    primal_residual, dual_residual, gap : float
+        Largest violation of a constraint, largest entry of ``H x + g - A^T y - C^T lam - bounds``,
+        and the objective minus that of the dual problem.
+    relative_residual : float
+        The largest of them of the scaled problem: what the tolerance is for.
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    lam: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    status: QpStatus
+    iterations: int
+    polished: bool
+    objective: float
+    primal_residual: float
+    dual_residual: float
+    gap: float
+    relative_residual: float
+
+    @property
+    def solved(self) -> bool:
+        """Whether the status is ``SOLVED``."""
+        return self.status is QpStatus.SOLVED
