@@ -233,6 +233,15 @@ static int32_t fit(struct sap_pool *p, int32_t begin, int32_t end, double least)
   return raised;
 }
 
+static void recall(struct sap_pool *p, int32_t begin, int32_t end, const struct sap_origin *origin,
+                   const double *scale) {
+  for (int32_t i = begin; i < end; ++i) {
+    const double factor = scale[origin->triple[i]];
+    p->barrier.kappa[i] = p->barrier.kappa_problem[i] * factor * factor;
+    p->barrier.inverse_kappa[i] = 1 / p->barrier.kappa[i];
+  }
+}
+
 SAP_DECLARE_LOOPS(barrier_loops);
 
 const struct sap_law sap_law_barrier = {
@@ -247,6 +256,8 @@ const struct sap_law sap_law_barrier = {
     .stick = stick,
     .bound = bound,
     .complementarity = complementarity,
+    .partials = sap_barrier_partials,
     .wall = wall,
     .fit = fit,
+    .recall = recall,
 };

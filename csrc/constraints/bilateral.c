@@ -10,6 +10,14 @@ static struct sap_row row(const double *p, const struct sap_row_step *step) {
   return bilateral;
 }
 
+static void slopes(const double *p, const struct sap_row_step *step,
+                   struct sap_row by[SAP_ROW_SLOPES]) {
+  sap_compliant_slopes(p[0], p[1], p[2], step, by);
+  by[3].lower = by[4].upper = step->dt;
+  by[SAP_ROW_BY_DT].lower = p[3];
+  by[SAP_ROW_BY_DT].upper = p[4];
+}
+
 const struct sap_kind_entry sap_kind_bilateral = {
     .name = "bilateral",
     .law = SAP_LAW_CLAMP,
@@ -23,4 +31,5 @@ const struct sap_kind_entry sap_kind_bilateral = {
     .stiffness = 1,
     .target = 0,
     .row = row,
+    .slopes = slopes,
 };

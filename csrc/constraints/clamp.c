@@ -106,9 +106,10 @@ static double complementarity(const struct sap_pool *p, int32_t begin, int32_t e
 
 SAP_DECLARE_LOOPS(clamp_loops);
 
-#define CLAMPED                                                                   \
-  .loops = SAP_LOOPS(clamp_loops), .takes_rows = 1, .bind = bind, .write = write, \
-  .difference = difference, .stick = stick, .bound = bound, .complementarity = complementarity
+#define CLAMPED                                                                                 \
+  .loops = SAP_LOOPS(clamp_loops), .takes_rows = 1, .bind = bind, .write = write,               \
+  .difference = difference, .stick = stick, .bound = bound, .complementarity = complementarity, \
+  .partials = sap_clamp_partials
 
 const struct sap_law sap_law_clamp = {CLAMPED, .carve = carve};
 

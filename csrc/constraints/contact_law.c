@@ -139,4 +139,5 @@ const struct sap_law sap_law_contact = {
     .stick = sap_contact_stick,
     .bound = sap_contact_bound,
     .complementarity = complementarity,
+    .partials = sap_contact_partials,
 };

@@ -20,6 +20,32 @@ static struct sap_row row(const double *p, const struct sap_row_step *step) {
                           .upper = step->dt * effort};
 }
 
+static void slopes(const double *p, const struct sap_row_step *step,
+                   struct sap_row by[SAP_ROW_SLOPES]) {
+  const double Kp = p[0], Kd = p[1], q_0 = p[2], q_d = p[3], v_d = p[4], u_ff = p[5], effort = p[6];
+  const double dt = step->dt, gain = dt * Kp + Kd, soft = 1 / (dt * gain);
+  const int rigid = step->R_nr > soft;
+  const double mean = (Kd * v_d + Kp * (q_d - q_0)) / gain; /* v_hat without u_ff */
+  by[0].R = rigid ? 0 : -soft * dt / gain;
+  by[1].R = rigid ? 0 : -soft / gain;
+  by[SAP_ROW_BY_DT].R = rigid ? 0 : -soft * (1 / dt + Kp / gain);
+  by[SAP_ROW_BY_R_NR].R = rigid;
+  by[0].v_hat = (q_d - q_0 - dt * mean) / gain;
+  by[1].v_hat = (v_d - mean) / gain;
+  by[2].v_hat = -Kp / gain;
+  by[3].v_hat = Kp / gain;
+  by[4].v_hat = Kd / gain;
+  by[5].v_hat = dt * (rigid ? step->R_nr : soft);
+  by[SAP_ROW_BY_DT].v_hat = u_ff * (rigid ? step->R_nr : soft) - mean * Kp / gain;
+  for (int k = 0; k < SAP_ROW_SLOPES; ++k) {
+    by[k].v_hat += u_ff * dt * by[k].R;
+  }
+  by[6].lower = -dt;
+  by[6].upper = dt;
+  by[SAP_ROW_BY_DT].lower = -effort;
+  by[SAP_ROW_BY_DT].upper = effort;
+}
+
 const struct sap_kind_entry sap_kind_controller = {
     .name = "controller",
     .law = SAP_LAW_CLAMP,
@@ -35,4 +61,5 @@ const struct sap_kind_entry sap_kind_controller = {
     .stiffness = 0,
     .target = 3,
     .row = row,
+    .slopes = slopes,
 };

@@ -86,4 +86,5 @@ const struct sap_law sap_law_disk = {
     .stick = sap_contact_stick,
     .bound = sap_contact_bound,
     .complementarity = complementarity,
+    .partials = sap_disk_partials,
 };

@@ -6,6 +6,15 @@ static struct sap_row row(const double *p, const struct sap_row_step *step) {
       .R = step->R_t, .v_hat = 0, .lower = -step->dt * p[0], .upper = step->dt * p[0]};
 }
 
+static void slopes(const double *p, const struct sap_row_step *step,
+                   struct sap_row by[SAP_ROW_SLOPES]) {
+  by[SAP_ROW_BY_R_T].R = 1;
+  by[0].lower = -step->dt;
+  by[0].upper = step->dt;
+  by[SAP_ROW_BY_DT].lower = -p[0];
+  by[SAP_ROW_BY_DT].upper = p[0];
+}
+
 const struct sap_kind_entry sap_kind_dry_friction = {
     .name = "dry_friction",
     .law = SAP_LAW_CLAMP,
@@ -15,4 +24,5 @@ const struct sap_kind_entry sap_kind_dry_friction = {
     .stiffness = -1,
     .target = 0,
     .row = row,
+    .slopes = slopes,
 };

@@ -39,6 +39,9 @@ struct sap_row {
   double R, v_hat, lower, upper;
 };
 
+/* what rows are differentiated by: their parameters, and the numbers of their step */
+enum { SAP_ROW_BY_DT = SAP_MOST_PARAMETERS, SAP_ROW_BY_R_NR, SAP_ROW_BY_R_T, SAP_ROW_SLOPES };
+
 /* one kind */
 struct sap_kind_entry {
   const char *name;
@@ -49,6 +52,9 @@ struct sap_kind_entry {
   /* parameters that R and v_hat follow from first, for errors; -1: sigma */
   int32_t stiffness, target;
   struct sap_row (*row)(const double *parameter, const struct sap_row_step *step);
+  /* its derivatives: fills what is not 0 */
+  void (*slopes)(const double *parameter, const struct sap_row_step *step,
+                 struct sap_row by[SAP_ROW_SLOPES]);
 };
 
 /* rows of constraint i of a group */
@@ -69,5 +75,9 @@ extern const struct sap_kind_entry sap_kind_limit, sap_kind_bilateral, sap_kind_
 /* a spring and damper that resists g and its rate:
  * R = max(R_nr, 1/(dt k (dt + tau_d))) (21), v_hat = -g/(dt + tau_d), no bounds */
 struct sap_row sap_compliant_row(double g, double k, double tau_d, const struct sap_row_step *step);
+
+/* its derivatives, by parameters 0 to 2 */
+void sap_compliant_slopes(double g, double k, double tau_d, const struct sap_row_step *step,
+                          struct sap_row by[SAP_ROW_SLOPES]);
 
 #endif

@@ -5,6 +5,7 @@
 #define SAPWOOD_CONSTRAINTS_LAWS_H
 
 #include "constraints/origin.h"
+#include "constraints/partials.h"
 #include "constraints/pool.h"
 
 /* The loops over triples [begin, end) that a solve spends its time in, compiled once per
@@ -87,9 +88,17 @@ struct sap_law {
   /* sum of what (25) adds up */
   double (*complementarity)(const struct sap_pool *pool, int32_t begin, int32_t end);
 
+  /* how gamma depends on the constants of the triple at this place, or of the pair that begins
+   * there: partials.h */
+  void (*partials)(const struct sap_pool *pool, int32_t place, struct sap_partials *partials);
+
   /* of a law that is infinite outside of a domain, else NULL: see barrier_law.c */
   double (*wall)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
   int32_t (*fit)(struct sap_pool *pool, int32_t begin, int32_t end, double least);
+
+  /* the same law: kappa as a solution had it, from its barrier_scale (n_contacts) */
+  void (*recall)(struct sap_pool *pool, int32_t begin, int32_t end, const struct sap_origin *origin,
+                 const double *scale);
 };
 
 extern const struct sap_law sap_law_contact, sap_law_disk, sap_law_wide, sap_law_barrier,

@@ -8,6 +8,11 @@ static struct sap_row row(const double *p, const struct sap_row_step *step) {
   return limit;
 }
 
+static void slopes(const double *p, const struct sap_row_step *step,
+                   struct sap_row by[SAP_ROW_SLOPES]) {
+  sap_compliant_slopes(p[0], p[1], p[2], step, by);
+}
+
 const struct sap_kind_entry sap_kind_limit = {
     .name = "limit",
     .law = SAP_LAW_CLAMP,
@@ -17,4 +22,5 @@ const struct sap_kind_entry sap_kind_limit = {
     .stiffness = 1,
     .target = 0,
     .row = row,
+    .slopes = slopes,
 };

@@ -209,4 +209,5 @@ const struct sap_law sap_law_wide = {
     .stick = stick,
     .bound = bound,
     .complementarity = complementarity,
+    .partials = sap_wide_partials,
 };

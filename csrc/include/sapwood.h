@@ -24,6 +24,7 @@
 #include "sapwood/model.h"
 #include "sapwood/problem.h"
 #include "sapwood/qp.h"
+#include "sapwood/sensitivity.h"
 #include "sapwood/solver.h"
 #include "sapwood/status.h"
 #include "sapwood/stepper.h"

@@ -123,7 +123,7 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
   for (int32_t i = 0; i < graph->n_islands; ++i) {
     const struct sap_island *island = &graph->island[i];
     struct sap_linearization linear;
-    if (!sap_linearize(w, island, problem, v, &linear)) {
+    if (!sap_linearize(w, island, problem, v, NULL, &linear)) {
       return sap_solver_fault(solver, problem, NULL, error);
     }
     sum += linear.at.cost;

@@ -3,10 +3,17 @@
 #include "sap/friction.h"
 
 int sap_linearize(struct sap_workspace *w, const struct sap_island *island,
-                  const sap_problem *problem, const double *v,
+                  const sap_problem *problem, const double *v, const double *barrier_scale,
                   struct sap_linearization *linearization) {
   if (!sap_workspace_bind(w, island, problem)) {
     return 0;
+  }
+  const struct sap_origin origin = sap_graph_origin(&w->plan->graph, &w->plan->triples);
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
+    const int32_t *range = &island->law_begin[law];
+    if (barrier_scale && sap_laws[law]->recall) {
+      sap_laws[law]->recall(&w->pool, range[0], range[1], &origin, barrier_scale);
+    }
   }
   sap_workspace_gather(w, island, v, w->v);
   sap_refresh(w, island);

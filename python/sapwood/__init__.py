@@ -33,6 +33,13 @@ from sapwood.laws.rigid_core import CoreKind, RigidCore
 from sapwood.laws.rows import ClampedRows, clamp
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.problem.io import load_problem, save_problem
+from sapwood.sensitivity import (
+    Differential,
+    Gradient,
+    GroupDifferential,
+    Sensitivity,
+    SolutionDifferential,
+)
 from sapwood.settings import SapSettings, factorizations
 from sapwood.solution import ConstraintSolution, Region, Solution, Status
 from sapwood.solver import Evaluation, LineValues, SapSolver, solve
@@ -46,8 +53,11 @@ __all__ = [
     "ContactProblem",
     "Controllers",
     "CoreKind",
+    "Differential",
     "DryFrictions",
     "Evaluation",
+    "Gradient",
+    "GroupDifferential",
     "JointLimits",
     "LineValues",
     "Projection",
@@ -55,7 +65,9 @@ __all__ = [
     "RigidCore",
     "SapSettings",
     "SapSolver",
+    "Sensitivity",
     "Solution",
+    "SolutionDifferential",
     "Status",
     "__version__",
     "clamp",

@@ -158,6 +158,8 @@ class SolutionValues:
     @property
     def cost(self) -> float: ...
     @property
+    def sensitivity(self) -> object: ...
+    @property
     def symbolic_reused(self) -> bool: ...
     @property
     def timing(self) -> dict[str, float]: ...
@@ -258,6 +260,41 @@ class Solver:
     def along_line(
         self, problem: Problem, v: ArrayLike, dv: ArrayLike, alpha: ArrayLike, /
     ) -> dict[str, Any]: ...
+
+@disjoint_base
+class Sensitivity:
+    def __new__(
+        cls,
+        problem: Problem,
+        settings: SapSettings | None,
+        v: ArrayLike,
+        core_scale: ArrayLike | None,
+    ) -> Self: ...
+    @property
+    def regions(self) -> NDArray[np.int8]: ...
+    @property
+    def distance(self) -> _Float: ...
+    @property
+    def row_distance(self) -> _Float: ...
+    @property
+    def momentum_error(self) -> float: ...
+    @property
+    def tree(self) -> int: ...
+    @property
+    def n_coupled(self) -> int: ...
+    def vjp(
+        self,
+        m: int,
+        v_bar: _Float | None,
+        gamma_bar: _Float | None,
+        group_gamma_bar: _Float | None,
+        spin_gamma_bar: _Float | None,
+        frozen: bool,
+        /,
+    ) -> tuple[dict[str, Any], float]: ...
+    def jvp(
+        self, m: int, change: dict[str, Any], frozen: bool, /
+    ) -> tuple[_Float, _Float, _Float, _Float, float]: ...
 
 @final
 class InverseDynamics:

@@ -12,6 +12,7 @@ from sapwood.problem.contact_problem import ContactProblem
 from sapwood.processors import usable_processors
 from sapwood.settings import Friction, SapSettings, with_friction
 from sapwood.solution import Solution
+from sapwood.solver import with_sensitivity
 
 
 def solve_batch(
@@ -21,6 +22,7 @@ def solve_batch(
     threads: int | None = None,
     *,
     friction: Friction | None = None,
+    sensitivity: bool = False,
 ) -> list[Solution]:
     """Solve many contact problems, of any sizes.
 
@@ -42,6 +44,8 @@ def solve_batch(
         Threads to use, at least 1; by default one per core that this process may run on.
     friction : {"convex", "lagged", "coulomb"}, optional
         The law of friction, in place of ``settings.friction``, which None leaves.
+    sensitivity : bool
+        Whether derivatives will be asked of the solutions, see :meth:`SapSolver.solve`.
 
     Returns
     -------
@@ -73,9 +77,13 @@ def solve_batch(
     if len(guesses) != len(problems):
         raise ValueError(f"v_guesses has {len(guesses)} elements for {len(problems)} problems")
     n_threads = usable_processors() if threads is None else integer(threads, "threads", 1)
-    return _core.solve_batch(
+    solutions = _core.solve_batch(
         [problem._core for problem in problems],
         guesses,
         settings,
         min(n_threads, len(problems) or 1),
     )
+    if sensitivity:
+        for solution, problem in zip(solutions, problems, strict=True):
+            with_sensitivity(solution, problem, settings)
+    return solutions

@@ -5,13 +5,17 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.equality import equal_arrays, equal_values
+
+if TYPE_CHECKING:
+    from sapwood.sensitivity import Differential, Gradient, Sensitivity, SolutionDifferential
 
 
 class Status(enum.IntEnum):
@@ -71,8 +75,8 @@ class ConstraintSolution(NamedTuple):
 class Solution(_core.SolutionValues):
     """Velocities and impulses of one problem, with the proof of how accurate they are.
 
-    Two solutions are equal when everything but ``timing`` and ``symbolic_reused`` is the same, and
-    NaN where the other is NaN.
+    Two solutions are equal when everything but ``timing``, ``symbolic_reused`` and ``sensitivity``
+    is the same, and NaN where the other is NaN.
 
     Attributes
     ----------
@@ -130,6 +134,9 @@ class Solution(_core.SolutionValues):
         where the problem has none, as ``spin_v_c``.
     spin_v_c : ndarray (n_spins, 3) or None
         Their relative angular velocities about the same axes, rad/s.
+    sensitivity : Sensitivity or None
+        The problem linearized at v, which :meth:`vjp` and :meth:`jvp` need: where the solve was
+        asked for it. Pickled solutions have none.
     """
 
     v: NDArray[np.float64]
@@ -155,6 +162,93 @@ class Solution(_core.SolutionValues):
     core_scale: NDArray[np.float64] | None = None
     spin_gamma: NDArray[np.float64] | None = None
     spin_v_c: NDArray[np.float64] | None = None
+    sensitivity: Sensitivity | None = None
+
+    def vjp(
+        self,
+        v_bar: ArrayLike | None = None,
+        gamma_bar: ArrayLike | None = None,
+        *,
+        constraint_gamma_bars: Sequence[ArrayLike | None] | None = None,
+        spin_gamma_bar: ArrayLike | None = None,
+        frozen_regularization: bool = False,
+    ) -> Gradient:
+        """Reverse mode: from dL/d of the solution, dL/d of the problem.
+
+        One back-substitution with the factor at the solution, whatever the number of parameters.
+        Contacts without impulse have gradients 0. There are no second derivatives.
+
+        Parameters
+        ----------
+        v_bar : array_like (..., nv), optional
+            dL/dv; 0 where it is None, as the others.
+        gamma_bar : array_like (..., n_contacts, 3), optional
+            dL/dgamma.
+        constraint_gamma_bars : sequence of array_like (..., n_rows) or None, optional
+            dL/dgamma of each group of constraints.
+        spin_gamma_bar : array_like (..., n_spins, 3), optional
+            dL/dspin_gamma.
+        frozen_regularization : bool
+            Leave out that R follows from A and J through the effective mass: near-rigid R_n, and
+            R_t always.
+
+        Returns
+        -------
+        Gradient
+            With the dimensions of the batch in front, and with the region of every contact and its
+            distance to the nearest boundary.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a wrong argument, and where the solve was not asked for derivatives.
+        numpy.linalg.LinAlgError
+            Where the linear system is singular to round-off.
+
+        Examples
+        --------
+        >>> import numpy as np, sapwood
+        >>> problem = sapwood.ContactProblem([3], np.eye(3).ravel(), [1.0, 0.0, -1.0], [0], [-1],
+        ...     np.eye(3).ravel(), [0.5], dt=0.01, phi0=[0.0], k=[1e5], tau_d=[0.0])
+        >>> solution = sapwood.solve(problem, sensitivity=True)
+        >>> print(solution.vjp([1.0, 0.0, 0.0]).mu.round(2))
+        [-1.07]
+        """
+        return self._linearized().vjp(
+            v_bar, gamma_bar, constraint_gamma_bars=constraint_gamma_bars,
+            spin_gamma_bar=spin_gamma_bar, frozen_regularization=frozen_regularization,
+        )  # fmt: skip
+
+    def jvp(
+        self, problem_dot: Differential, *, frozen_regularization: bool = False
+    ) -> SolutionDifferential:
+        """Forward mode: from a change of the problem, that of its solution.
+
+        Parameters
+        ----------
+        problem_dot : Differential
+            The change; what is None in it is 0.
+        frozen_regularization : bool
+            As of :meth:`vjp`, whose transpose this is.
+
+        Returns
+        -------
+        SolutionDifferential
+            The change of velocities and impulses.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a wrong argument, and where the solve was not asked for derivatives.
+        numpy.linalg.LinAlgError
+            Where the linear system is singular to round-off.
+        """
+        return self._linearized().jvp(problem_dot, frozen_regularization=frozen_regularization)
+
+    def _linearized(self) -> Sensitivity:
+        if self.sensitivity is None:
+            raise ValueError("this solution has no derivatives: solve with sensitivity=True")
+        return self.sensitivity
 
     @property
     def deepened(self) -> NDArray[np.intp]:
@@ -168,7 +262,7 @@ class Solution(_core.SolutionValues):
         return self.constraints == other.constraints and all(
             equal_values(getattr(self, field.name), getattr(other, field.name))
             for field in dataclasses.fields(self)
-            if field.name not in ("timing", "symbolic_reused", "constraints")
+            if field.name not in ("timing", "symbolic_reused", "constraints", "sensitivity")
         )
 
     __hash__ = None  # type: ignore[assignment]

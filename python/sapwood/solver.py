@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.equality import equal_arrays
 from sapwood.problem.contact_problem import ContactProblem
+from sapwood.sensitivity import Sensitivity
 from sapwood.settings import Friction, SapSettings, with_friction
-from sapwood.solution import Solution
+from sapwood.solution import Solution, Status
 
 _Float = NDArray[np.float64]
 # found once, since it is called in every solve
@@ -106,7 +107,11 @@ class SapSolver(_core.Solver):
         return super().__new__(cls, settings, threads)
 
     def solve(  # type: ignore[override]
-        self, problem: ContactProblem, v_guess: ArrayLike | None = None
+        self,
+        problem: ContactProblem,
+        v_guess: ArrayLike | None = None,
+        *,
+        sensitivity: bool = False,
     ) -> Solution:
         """Minimise Eq. (17).
 
@@ -116,6 +121,10 @@ class SapSolver(_core.Solver):
             What to solve.
         v_guess : array_like (nv,), optional
             Where to start; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
+        sensitivity : bool
+            Whether derivatives will be asked of the solution: it then keeps the problem linearized
+            and factored, for :meth:`Solution.vjp` and :meth:`Solution.jvp`. No other bit of it
+            depends on that.
 
         Returns
         -------
@@ -129,7 +138,8 @@ class SapSolver(_core.Solver):
         MemoryError
             Where there is no room for the workspace.
         """
-        return _solve(self, _core_of(problem), v_guess)
+        solution = _solve(self, _core_of(problem), v_guess)
+        return with_sensitivity(solution, problem, self.settings) if sensitivity else solution
 
     def evaluate(  # type: ignore[override]
         self, problem: ContactProblem, v: ArrayLike
@@ -203,6 +213,7 @@ def solve(
     settings: SapSettings | None = None,
     *,
     friction: Friction | None = None,
+    sensitivity: bool = False,
 ) -> Solution:
     """Solve one contact problem.
 
@@ -216,6 +227,8 @@ def solve(
         Defaults where it is None.
     friction : {"convex", "lagged", "coulomb"}, optional
         The law of friction, in place of ``settings.friction``, which None leaves.
+    sensitivity : bool
+        Whether derivatives will be asked of the solution, see :meth:`SapSolver.solve`.
 
     Returns
     -------
@@ -244,7 +257,33 @@ def solve(
     >>> print(solve(problem).v.round(1) + 0.0)
     [0. 0. 0.]
     """
-    return SapSolver(settings, friction=friction).solve(problem, v_guess)
+    solver = SapSolver(settings, friction=friction)
+    return solver.solve(problem, v_guess, sensitivity=sensitivity)
+
+
+def with_sensitivity(
+    solution: Solution, problem: ContactProblem, settings: SapSettings | None
+) -> Solution:
+    """Give a solution that is finite its sensitivity.
+
+    Parameters
+    ----------
+    solution : Solution
+        Changed in place.
+    problem : ContactProblem
+        What was solved.
+    settings : SapSettings or None
+        Those of the solve.
+
+    Returns
+    -------
+    Solution
+        The same object. Where it is not finite it stays without.
+    """
+    if solution.status != Status.non_finite:
+        found = Sensitivity(problem, solution, settings)
+        object.__setattr__(solution, "sensitivity", found)
+    return solution
 
 
 def _core_of(problem: ContactProblem) -> _core.Problem:

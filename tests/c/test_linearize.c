@@ -62,7 +62,7 @@ static void check_solves(sap_solver *solver, const double *v, uint64_t *seed) {
   sap_solver_destroy(other);
   struct sap_linearization linear;
   for (int32_t i = 0; i < graph->n_islands; ++i) {
-    REQUIRE(sap_linearize(w, &graph->island[i], &scene.problem, v, &linear));
+    REQUIRE(sap_linearize(w, &graph->island[i], &scene.problem, v, NULL, &linear));
     CHECK_EQUAL(linear.tree, -1);
     CHECK_EQUAL(solver->plan.factor.precision[i], SAP_DOUBLE);
   }
@@ -95,7 +95,7 @@ static double cost_at(sap_solver *solver, const struct sap_island *island, const
     at[i] = v[i] + h * d[i];
   }
   struct sap_linearization linear = {.tree = 0};
-  CHECK(sap_linearize(solver->work, island, &scene.problem, at, &linear));
+  CHECK(sap_linearize(solver->work, island, &scene.problem, at, NULL, &linear));
   return linear.at.cost;
 }
 
@@ -150,7 +150,8 @@ static void an_island_breaks_down_alone(void) {
     int broken = 0;
     for (int32_t i = 0; i < 2; ++i) {
       struct sap_linearization linear;
-      REQUIRE(sap_linearize(solver->work, &solver->plan.graph.island[i], &problem, v, &linear));
+      REQUIRE(
+          sap_linearize(solver->work, &solver->plan.graph.island[i], &problem, v, NULL, &linear));
       CHECK(linear.tree == -1 || linear.tree == bad);
       broken += linear.tree == bad;
       CHECK(isfinite(linear.at.cost));
@@ -180,7 +181,7 @@ static void broken_rules_are_told(void) {
   for (int32_t i = 0; i < solver->plan.graph.n_islands; ++i) {
     struct sap_linearization linear;
     wrong += !sap_linearize(solver->work, &solver->plan.graph.island[i], &scene.problem,
-                            scene.v_star, &linear);
+                            scene.v_star, NULL, &linear);
   }
   CHECK_EQUAL(wrong, 1);
   sap_error error;

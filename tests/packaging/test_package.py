@@ -31,9 +31,11 @@ def test_names_of_the_contract():
         "A v_star J phi0 k tau_d mu dt sigma beta trees".split()
     )
     assert list(inspect.signature(sapwood.solve).parameters) == [
-        "problem", "v_guess", "settings", "friction",
+        "problem", "v_guess", "settings", "friction", "sensitivity",
     ]  # fmt: skip
-    assert list(inspect.signature(sapwood.SapSolver.solve).parameters)[1:] == ["problem", "v_guess"]
+    assert list(inspect.signature(sapwood.SapSolver.solve).parameters)[1:] == [
+        "problem", "v_guess", "sensitivity",
+    ]  # fmt: skip
     assert list(inspect.signature(sapwood.project).parameters)[:4] == ["y", "mu", "R_t", "R_n"]
     assert list(inspect.signature(sapwood.save_problem).parameters) == ["path", "problem"]
     assert list(inspect.signature(sapwood.ContactMaterial).parameters) == [

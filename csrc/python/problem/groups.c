@@ -74,7 +74,11 @@ int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *tuple, sap_probl
   groups->group = PyMem_Calloc((size_t)n, sizeof *groups->group);
   groups->indices = PyMem_Calloc((size_t)n, sizeof *groups->indices);
   groups->J = PyMem_Calloc((size_t)n, sizeof *groups->J);
-  if (groups->group == NULL || groups->indices == NULL || groups->J == NULL) {
+  groups->physical = PyMem_Calloc((size_t)n, sizeof *groups->physical);
+  groups->parameters = PyMem_Calloc((size_t)n, sizeof *groups->parameters);
+  groups->values = PyMem_Calloc((size_t)n * SAP_MOST_PARAMETERS, sizeof *groups->values);
+  if (groups->group == NULL || groups->indices == NULL || groups->J == NULL ||
+      groups->physical == NULL || groups->parameters == NULL || groups->values == NULL) {
     PyErr_NoMemory();
     return -1;
   }
@@ -118,14 +122,14 @@ static int read_vectors(PyObject *tuple, int32_t k, int n, const char *const *na
 }
 
 /* R, v_hat, lower and upper from the parameters of group k, into new arrays */
-static int regularize(const sapwood_groups *groups, int32_t k, PyObject *parameters, double beta,
+static int regularize(sapwood_groups *groups, int32_t k, PyObject *parameters, double beta,
                       const sap_problem *problem, const sap_parameters *step,
                       const struct sap_masses *masses, PyArrayObject **bounds) {
   const sap_constraints *group = &groups->group[k];
   const int n = sap_kind_parameters(group->kind);
   npy_intp n_rows = (npy_intp)sapwood_group_rows(group);
   const char *names[SAP_MOST_PARAMETERS];
-  const double *value[SAP_MOST_PARAMETERS];
+  const double **value = groups->values + (Py_ssize_t)k * SAP_MOST_PARAMETERS;
   PyArrayObject *arrays[SAP_MOST_PARAMETERS] = {NULL};
   for (int p = 0; p < n; ++p) {
     names[p] = sap_kind_parameter(group->kind, p);
@@ -133,30 +137,34 @@ static int regularize(const sapwood_groups *groups, int32_t k, PyObject *paramet
   if (read_vectors(parameters, k, n, names, n_rows, arrays) < 0) {
     return -1;
   }
+  groups->parameters[k] = PyTuple_New(n);
+  int failed = groups->parameters[k] == NULL;
   for (int p = 0; p < n; ++p) {
     value[p] = sapwood_doubles(arrays[p]);
+    if (groups->parameters[k] == NULL) {
+      Py_DECREF(arrays[p]);
+    } else {
+      PyTuple_SET_ITEM(groups->parameters[k], p, (PyObject *)arrays[p]);
+    }
   }
-  int failed = 0;
   for (int b = 0; b < N_BOUNDS; ++b) {
     bounds[b] = (PyArrayObject *)PyArray_SimpleNew(1, &n_rows, NPY_DOUBLE);
     failed |= bounds[b] == NULL;
   }
   if (!failed) {
-    const sap_group_regularization physical = {{step->dt, step->sigma, beta, step->delassus, value},
-                                               sapwood_doubles(bounds[0]),
-                                               sapwood_doubles(bounds[1]),
-                                               sapwood_doubles(bounds[2]),
-                                               sapwood_doubles(bounds[3])};
+    groups->physical[k] =
+        (sap_group_regularization){{step->dt, step->sigma, beta, step->delassus, value},
+                                   sapwood_doubles(bounds[0]),
+                                   sapwood_doubles(bounds[1]),
+                                   sapwood_doubles(bounds[2]),
+                                   sapwood_doubles(bounds[3])};
     sap_error error = {0};
     sap_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = sap_regularize_rows(problem, group, &physical, masses, &error);
+    status = sap_regularize_rows(problem, group, &groups->physical[k], masses, &error);
     Py_END_ALLOW_THREADS
     error.group = k;
     failed = sapwood_raise(status, &error);
-  }
-  for (int p = 0; p < n; ++p) {
-    Py_DECREF(arrays[p]);
   }
   return failed ? -1 : 0;
 }
@@ -256,9 +264,13 @@ void sapwood_groups_clear(sapwood_groups *groups) {
   for (int32_t k = 0; k < groups->n; ++k) {
     PyMem_Free(groups->indices[k]);
     Py_XDECREF(groups->J[k]);
+    Py_XDECREF(groups->parameters[k]);
   }
   PyMem_Free(groups->group);
   PyMem_Free(groups->indices);
   PyMem_Free(groups->J);
+  PyMem_Free(groups->physical);
+  PyMem_Free(groups->parameters);
+  PyMem_Free(groups->values);
   Py_XDECREF(groups->bounds);
 }

@@ -13,7 +13,11 @@ typedef struct sapwood_groups {
   sap_constraints *group; /* (n) from PyMem_Calloc */
   int32_t **indices;      /* (n) size, tree_a, tree_b of each, from PyMem_Malloc */
   PyObject **J;           /* (n) */
-  PyObject *bounds;       /* tuple (n) of (R, v_hat, lower, upper), read-only */
+  /* (n) what R, v_hat and bounds followed from: no values where they were given */
+  sap_group_regularization *physical;
+  PyObject **parameters; /* (n) tuples of the arrays of these values, or NULL */
+  const double **values; /* (n, SAP_MOST_PARAMETERS) */
+  PyObject *bounds;      /* tuple (n) of (R, v_hat, lower, upper), read-only */
 } sapwood_groups;
 
 /* rows of a group */

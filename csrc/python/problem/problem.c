@@ -192,6 +192,7 @@ static int read_regularization(sapwood_problem *self, const arguments *in,
     return -1;
   }
   if (given == 0) {
+    self->is_physical = physical;
     return regularize(self, parameters, masses);
   }
   if ((p->R_t = sapwood_keep_vector(in->R_t, "R_t", n, SAPWOOD_ANY, &self->R_t)) == NULL ||
@@ -245,6 +246,7 @@ static int read_cores(sapwood_problem *self, const arguments *in, sap_parameters
                     "a contact with a core needs delta, together with phi0, k and tau_d, or kappa");
     return -1;
   }
+  self->energy_follows = 1;
   return find_energy(self, parameters);
 }
 
@@ -296,6 +298,15 @@ static int check_values(const sapwood_problem *self) {
   return sapwood_raise(status, &error);
 }
 
+/* what the solver's numbers followed from, and not what was given beside them */
+static void keep_parameters(sapwood_problem *self, const sap_parameters *parameters) {
+  self->parameters = *parameters;
+  self->parameters.delta = self->energy_follows ? parameters->delta : NULL;
+  if (!self->is_physical) {
+    self->parameters.phi0 = self->parameters.k = self->parameters.tau_d = NULL;
+  }
+}
+
 static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups) {
   sap_parameters parameters = {0};
   struct sap_masses masses;
@@ -309,6 +320,7 @@ static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups
       sapwood_groups_read_values(&self->groups, groups, &self->problem, &parameters, &masses) < 0 ||
       check_values(self) < 0 || keep_guess(self, in->v_guess) < 0;
   sap_block_release(&block, &memory);
+  keep_parameters(self, &parameters);
   return failed ? -1 : 0;
 }
 

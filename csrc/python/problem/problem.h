@@ -23,6 +23,9 @@ typedef struct sapwood_problem {
   PyObject *v_guess, *friction_bound;             /* read-only views or None */
   sapwood_groups groups;
   sapwood_spin spin;
+  sap_parameters parameters; /* what R, v_hat and kappa followed from: NULL what did not */
+  int is_physical;           /* did R_t, R_n and v_hat_n? */
+  int energy_follows;        /* and kappa, from delta? */
 } sapwood_problem;
 
 /* Where a solve starts (nv): at *guess, an object of Python, at the problem's own guess where that

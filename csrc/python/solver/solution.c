@@ -15,8 +15,9 @@ typedef struct solution_values {
   PyObject_HEAD
   PyObject *v, *gamma, *v_c, *regions, *status, *history, *constraints, *core_scale, *spin_gamma,
       *spin_v_c;
-  PyObject *timing; /* NULL until it is read */
-  sap_solution s;   /* its numbers */
+  PyObject *timing;      /* NULL until it is read */
+  PyObject *sensitivity; /* NULL unless it was asked for */
+  sap_solution s;        /* its numbers */
   double seconds;
   char symbolic_reused;
 } solution_values;
@@ -128,6 +129,7 @@ static int values_clear(PyObject *object) {
   Py_CLEAR(self->spin_gamma);
   Py_CLEAR(self->spin_v_c);
   Py_CLEAR(self->timing);
+  Py_CLEAR(self->sensitivity);
   return 0;
 }
 
@@ -145,6 +147,7 @@ static int values_traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->spin_gamma);
   Py_VISIT(self->spin_v_c);
   Py_VISIT(self->timing);
+  Py_VISIT(self->sensitivity);
   return 0;
 }
 
@@ -175,6 +178,7 @@ static PyMemberDef members[] = {
     ARRAY(core_scale, "delta used over that given (n_contacts), or None"),
     ARRAY(spin_gamma, "impulses about (n, t1, t2) (n_spins, 3), or None"),
     ARRAY(spin_v_c, "angular velocities about (n, t1, t2) (n_spins, 3), or None"),
+    VALUE(sensitivity, T_OBJECT, sensitivity, "the problem linearized at v, or None"),
     COUNT(iterations, "of the island that took most"),
     COUNT(total_iterations, "of all islands"),
     COUNT(line_search_trials, "evaluations of all line searches"),

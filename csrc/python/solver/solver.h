@@ -1,4 +1,4 @@
-/* What of the module calls the solver: _core.Solver, solve_batch and count_work. */
+/* What of the module calls the solver: _core.Solver, solve_batch, Sensitivity and count_work. */
 #ifndef SAPWOOD_PYTHON_SOLVER_SOLVER_H
 #define SAPWOOD_PYTHON_SOLVER_SOLVER_H
 
@@ -7,6 +7,7 @@
 /* Each adds its types and functions to the module. 0, or -1 with an exception. */
 int sapwood_add_solver(PyObject *module);
 int sapwood_add_batch(PyObject *module);
+int sapwood_add_sensitivity(PyObject *module);
 int sapwood_add_work(PyObject *module);
 
 #endif

@@ -1,0 +1,198 @@
+/* K = G + U, and systems with A + J^T K J.
+ *
+ * U is not 0 where friction follows the normal impulse: there U x_c = u x_n. GMRES (Saad and Schultz
+ * 1986), restarted, solves (I + H_s^-1 J^T U J) x = H_s^-1 b, and its transpose with U^T, where the
+ * factor is that of H_s = A + J^T G J; inner products are x^T diag(A) y, in which units do not
+ * matter. Without rounding it would take one vector more than contacts slide. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "sap/linearize.h"
+#include "sap/sensitivity.h"
+
+/* ---- K ---- */
+
+static void apply_symmetric(const struct sap_pool *p, int32_t begin, int32_t end,
+                            double *const x_c[3], double *const y_c[3]) {
+  for (int32_t i = begin; i < end; ++i) {
+    const double x[3] = {x_c[0][i], x_c[1][i], x_c[2][i]};
+    y_c[0][i] = p->G[SAP_G_11][i] * x[0] + p->G[SAP_G_12][i] * x[1] + p->G[SAP_G_1N][i] * x[2];
+    y_c[1][i] = p->G[SAP_G_12][i] * x[0] + p->G[SAP_G_22][i] * x[1] + p->G[SAP_G_2N][i] * x[2];
+    y_c[2][i] = p->G[SAP_G_1N][i] * x[0] + p->G[SAP_G_2N][i] * x[1] + p->G[SAP_G_NN][i] * x[2];
+  }
+}
+
+/* what the triples of pairs are to each other */
+static void add_cross(const struct sap_pool *p, int32_t begin, int32_t end, double *const x_c[3],
+                      double *const y_c[3]) {
+  for (int32_t i = begin; i < end; i += 2) {
+    for (int r = 0; r < 3; ++r) {
+      for (int c = 0; c < 3; ++c) {
+        y_c[r][i] += p->wide.cross[3 * r + c][i] * x_c[c][i + 1];
+        y_c[c][i + 1] += p->wide.cross[3 * r + c][i] * x_c[r][i];
+      }
+    }
+  }
+}
+
+/* y_c += U x_c, or U^T x_c, of laws whose contacts take so many places each */
+static void add_coupling(const struct sap_sensitivity *s, int32_t begin, int32_t end,
+                         int32_t places, int transposed, double *const x_c[3],
+                         double *const y_c[3]) {
+  for (int32_t i = begin; i < end; i += places) {
+    const double x_n = x_c[2][i];
+    double sum = 0;
+    for (int32_t k = i; k < i + places; ++k) {
+      for (int r = 0; r < 3; ++r) {
+        sum += s->u[r][k] * x_c[r][k];
+        y_c[r][k] += transposed ? 0 : s->u[r][k] * x_n;
+      }
+    }
+    y_c[2][i] += transposed ? sum : 0;
+  }
+}
+
+void sap_apply_slope(const struct sap_sensitivity *s, const struct sap_island *island,
+                     int transposed, double *const x_c[3], double *const y_c[3]) {
+  const struct sap_workspace *w = sap_sensitivity_work(s);
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
+    const int32_t begin = island->law_begin[law], end = island->law_begin[law + 1];
+    const int pairs = sap_laws[law]->takes_pairs;
+    apply_symmetric(&w->pool, begin, end, x_c, y_c);
+    if (pairs) {
+      add_cross(&w->pool, begin, end, x_c, y_c);
+    }
+    if (s->n_coupled[island->index] > 0) {
+      add_coupling(s, begin, end, 1 + pairs, transposed, x_c, y_c);
+    }
+  }
+}
+
+void sap_apply_coupling(const struct sap_sensitivity *s, const struct sap_island *island,
+                        int transposed, double *const x_c[3]) {
+  double *const *y_c = sap_sensitivity_work(s)->pool.dual;
+  for (int r = 0; r < 3; ++r) {
+    memset(y_c[r] + island->triple_begin, 0,
+           sizeof(double) * (size_t)(island->triple_end - island->triple_begin));
+  }
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
+    add_coupling(s, island->law_begin[law], island->law_begin[law + 1],
+                 1 + sap_laws[law]->takes_pairs, transposed, x_c, y_c);
+  }
+  for (int r = 0; r < 3; ++r) {
+    memcpy(x_c[r] + island->triple_begin, y_c[r] + island->triple_begin,
+           sizeof(double) * (size_t)(island->triple_end - island->triple_begin));
+  }
+}
+
+/* ---- GMRES ---- */
+
+static double product(const struct sap_workspace *w, const struct sap_island *island,
+                      const double *x, const double *y) {
+  return w->plan->vectors->inner(island->scalar_begin, island->scalar_end, w->diagonal, x, y);
+}
+
+/* y += a x */
+static void add(const struct sap_workspace *w, const struct sap_island *island, double a,
+                const double *x, double *y) {
+  w->plan->vectors->advance(island->scalar_begin, island->scalar_end, a, x, y);
+}
+
+static void scale(const struct sap_island *island, double a, const double *x, double *y) {
+  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
+    y[i] = a * x[i];
+  }
+}
+
+/* y = x + H_s^-1 J^T U J x */
+static void apply(struct sap_sensitivity *s, const struct sap_island *island, int transposed,
+                  const double *x, double *y) {
+  struct sap_workspace *w = sap_sensitivity_work(s);
+  w->plan->jacobian_loops->multiply(&w->J, island, x, w->pool.dv_c);
+  sap_apply_coupling(s, island, transposed, w->pool.dv_c);
+  w->plan->jacobian_loops->multiply_transposed(&w->J, island, w->pool.dv_c, y);
+  sap_linearized_solve(w, island, y);
+  add(w, island, 1, x, y);
+  ++s->coupling.products;
+}
+
+/* turns the plane of entries k and k+1 of a column of the Hessenberg matrix */
+static void rotate(const double turn[2], double *h) {
+  const double a = h[0], b = h[1];
+  h[0] = turn[0] * a + turn[1] * b;
+  h[1] = turn[0] * b - turn[1] * a;
+}
+
+/* one cycle from the residual in s->product, of this length: adds to s->solution */
+static void cycle(struct sap_sensitivity *s, const struct sap_island *island, int transposed,
+                  double length, double enough) {
+  const struct sap_workspace *w = sap_sensitivity_work(s);
+  double R[SAP_COUPLED][SAP_COUPLED + 2], turn[SAP_COUPLED][2], t[SAP_COUPLED + 1], y[SAP_COUPLED];
+  double *const *q = s->krylov;
+  int n = 0;
+  scale(island, 1 / length, s->product, q[0]);
+  t[0] = length;
+  while (n < SAP_COUPLED && fabs(t[n]) > enough) {
+    double *h = R[n], *next = q[n + 1];
+    apply(s, island, transposed, q[n], next);
+    for (int k = 0; k <= n; ++k) {
+      h[k] = product(w, island, q[k], next);
+      add(w, island, -h[k], q[k], next);
+    }
+    h[n + 1] = sqrt(product(w, island, next, next));
+    scale(island, h[n + 1] > 0 ? 1 / h[n + 1] : 0, next, next);
+    for (int k = 0; k < n; ++k) {
+      rotate(turn[k], h + k);
+    }
+    const double pivot = hypot(h[n], h[n + 1]);
+    if (!(pivot > 0 && pivot < INFINITY)) {
+      break;
+    }
+    turn[n][0] = h[n] / pivot;
+    turn[n][1] = h[n + 1] / pivot;
+    rotate(turn[n], h + n);
+    t[n + 1] = 0;
+    rotate(turn[n], t + n);
+    ++n;
+  }
+  for (int k = n - 1; k >= 0; --k) {
+    y[k] = t[k];
+    for (int l = k + 1; l < n; ++l) {
+      y[k] -= R[l][k] * y[l];
+    }
+    y[k] /= R[k][k];
+    add(w, island, y[k], q[k], s->solution);
+  }
+}
+
+void sap_coupled_solve(struct sap_sensitivity *s, const struct sap_island *island, int transposed,
+                       double *b) {
+  static const double enough = 16 * DBL_EPSILON;
+  enum { MOST_CYCLES = 25 };
+  const struct sap_workspace *w = sap_sensitivity_work(s);
+  sap_linearized_solve(w, island, b);
+  const double whole = sqrt(product(w, island, b, b));
+  if (s->n_coupled[island->index] == 0 || whole == 0) {
+    return;
+  }
+  /* b - (I + H_s^-1 J^T U J) x, as long as cycles make it smaller */
+  double last = INFINITY, length = whole;
+  scale(island, 1, b, s->target);
+  scale(island, 0, s->target, s->solution);
+  scale(island, 1, b, s->product);
+  for (int k = 0; k < MOST_CYCLES && length > enough * whole && length < 0.5 * last; ++k) {
+    scale(island, 1, s->solution, b); /* the best so far */
+    last = length;
+    cycle(s, island, transposed, length, enough * whole);
+    apply(s, island, transposed, s->solution, s->product);
+    scale(island, -1, s->product, s->product);
+    add(w, island, 1, s->target, s->product);
+    length = sqrt(product(w, island, s->product, s->product));
+  }
+  if (length < last) {
+    scale(island, 1, s->solution, b);
+    last = length;
+  }
+  s->coupling.residual = fmax(s->coupling.residual, isnan(last) ? INFINITY : last / whole);
+}
