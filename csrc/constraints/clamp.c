@@ -1,6 +1,5 @@
 #include "constraints/clamp.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "constraints/laws.h"
@@ -72,19 +71,20 @@ static void stick(struct sap_pool *pool, int32_t begin, int32_t end) {
   (void)pool, (void)begin, (void)end;
 }
 
+/* row r of the triple at place i */
+static struct sap_clamped row_at(const struct sap_pool *p, int r, int32_t i) {
+  return (struct sap_clamped){p->y[r][i],     p->gamma[r][i],       p->v_c[r][i],
+                              p->v_hat[r][i], p->clamp.lower[r][i], p->clamp.upper[r][i]};
+}
+
 static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocity_error,
                   double impulse_error) {
   for (int r = 0; r < 3; ++r) {
     for (int32_t i = begin; i < end; ++i) {
-      /* y is known to e, and where all of y - e to y + e is beyond one bound gamma is exact */
-      const double gamma = p->gamma[r][i], lower = p->clamp.lower[r][i],
-                   upper = p->clamp.upper[r][i];
-      const double error = velocity_error * p->dv_c[r][i] +
-                           4 * DBL_EPSILON * (fabs(p->v_c[r][i]) + fabs(p->v_hat[r][i]));
-      const double e = error * p->clamp.inverse_R[r][i] + 8 * DBL_EPSILON * fabs(p->y[r][i]);
-      const double above = sap_clamp_impulse(p->y[r][i] + e, lower, upper) - gamma;
-      const double below = gamma - sap_clamp_impulse(p->y[r][i] - e, lower, upper);
-      p->dv_c[r][i] = fmax(above, below) + impulse_error * fabs(gamma);
+      const struct sap_clamped row = row_at(p, r, i);
+      p->dv_c[r][i] =
+          sap_clamp_error(&row, p->clamp.inverse_R[r][i], velocity_error * p->dv_c[r][i]) +
+          impulse_error * fabs(row.gamma);
     }
   }
 }
@@ -93,12 +93,8 @@ static double complementarity(const struct sap_pool *p, int32_t begin, int32_t e
   double sum = 0;
   for (int r = 0; r < 3; ++r) {
     for (int32_t i = begin; i < end; ++i) {
-      /* a row off its bounds has v_c - v_hat + R gamma = 0; at a bound either sign is right for one
-       * side */
-      const double gamma = p->gamma[r][i];
-      const double residual = p->v_c[r][i] - p->v_hat[r][i] + p->clamp.R[r][i] * gamma;
-      const double room = fmin(gamma - p->clamp.lower[r][i], p->clamp.upper[r][i] - gamma);
-      sum += fabs(residual) * fmin(fabs(gamma), room);
+      const struct sap_clamped row = row_at(p, r, i);
+      sum += sap_clamp_complementarity(&row, p->clamp.R[r][i]);
     }
   }
   return sum;

@@ -10,15 +10,23 @@ const struct sap_kind_entry *const sap_kinds[SAP_N_KINDS] = {
     [SAP_DRY_FRICTION] = &sap_kind_dry_friction,
 };
 
-int sap_rule_holds(enum sap_rule rule, double x) {
-  switch (rule) {
-    case SAP_FINITE: return isfinite(x);
-    case SAP_NON_NEGATIVE: return isfinite(x) && x >= 0;
-    case SAP_POSITIVE: return x > 0;
-    case SAP_LOWER_BOUND: return x <= DBL_MAX;
-    case SAP_UPPER_BOUND: return x >= -DBL_MAX;
-    default: return x >= 0;
+int64_t sap_first_broken(enum sap_rule rule, int64_t n, const double *x) {
+  static const struct {
+    double least, most;
+  } range[SAP_N_RULES] = {
+      [SAP_FINITE] = {-DBL_MAX, DBL_MAX},        [SAP_NON_NEGATIVE] = {0, DBL_MAX},
+      [SAP_POSITIVE] = {DBL_TRUE_MIN, INFINITY}, [SAP_LOWER_BOUND] = {-INFINITY, DBL_MAX},
+      [SAP_UPPER_BOUND] = {-DBL_MAX, INFINITY},  [SAP_SYMMETRIC_BOUND] = {0, INFINITY},
+  };
+  const double least = range[rule].least, most = range[rule].most;
+  int64_t broken = 0, i = 0;
+  for (int64_t k = 0; k < n; ++k) {
+    broken += !((x[k] >= least) & (x[k] <= most));
   }
+  while (broken > 0 && x[i] >= least && x[i] <= most) {
+    ++i;
+  }
+  return broken > 0 ? i : -1;
 }
 
 const char *sap_rule_text(enum sap_rule rule) {

@@ -20,7 +20,8 @@ enum sap_rule {
   SAP_N_RULES
 };
 
-int sap_rule_holds(enum sap_rule rule, double x);
+/* the first of n values that breaks a rule, or -1 */
+int64_t sap_first_broken(enum sap_rule rule, int64_t n, const double *x);
 const char *sap_rule_text(enum sap_rule rule);
 
 struct sap_parameter {

@@ -119,7 +119,7 @@ static int take_contact_part(sap_mujoco_world *world) {
 }
 
 /* of MuJoCo's enums */
-enum { NO_ACTUATION = 1 << 11, ENERGY = 1 << 1 };
+enum { NO_CONSTRAINT = 1 << 0, NO_CONTACT = 1 << 4, NO_ACTUATION = 1 << 11, ENERGY = 1 << 1 };
 
 static int flag_at(const void *data, ptrdiff_t offset) {
   return ((const unsigned char *)data)[offset] != 0;
@@ -214,7 +214,8 @@ static void start_stages(sap_mujoco_world *world) {
 }
 
 /* Checks the state, and MuJoCo's stages up to the velocity-dependent ones; 0 with the failure in the
- * world. A filter of contacts is handed the model by the position stage: there margins stay. */
+ * world. A filter of contacts is handed the model by the position stage: there margins stay, as
+ * where there are no contacts. */
 static int start_step(sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   void *d = world->data;
@@ -222,7 +223,8 @@ static int start_step(sap_mujoco_world *world) {
     return 0;
   }
   const struct shortage before = shortage_of(world);
-  if (world->stepper->settings.speculative && !*a->mjcb_contactfilter) {
+  const int none = sap_int_at(world->model, a->model.disableflags) & (NO_CONSTRAINT | NO_CONTACT);
+  if (world->stepper->settings.speculative && !*a->mjcb_contactfilter && !none) {
     start_stages(world);
   } else {
     a->mj_step1(world->model, d);

@@ -10,19 +10,22 @@
 #include "problem/groups.h"
 #include "problem/regularization.h"
 
-static sap_status check_parameters(const sap_constraints *group, int64_t n_rows,
-                                   const sap_group_parameters *p, sap_error *error) {
+static sap_status check_parameters(const sap_constraints *group, const sap_group_parameters *p,
+                                   sap_error *error) {
   const struct sap_kind_entry *kind = sap_kinds[group->kind];
+  int64_t n_rows = group->size ? 0 : group->n;
+  for (int32_t c = 0; group->size && c < group->n; ++c) {
+    n_rows += group->size[c];
+  }
   for (int32_t k = 0; k < kind->n_parameters && n_rows > 0; ++k) {
     const struct sap_parameter *parameter = &kind->parameter[k];
     const double *x = p->value ? p->value[k] : NULL;
     if (!x) {
       return sap_invalid(error, parameter->name, -1, NAN, "must be given");
     }
-    for (int64_t i = 0; i < n_rows; ++i) {
-      if (!sap_rule_holds(parameter->rule, x[i])) {
-        return sap_invalid(error, parameter->name, i, x[i], sap_rule_text(parameter->rule));
-      }
+    const int64_t i = sap_first_broken(parameter->rule, n_rows, x);
+    if (i >= 0) {
+      return sap_invalid(error, parameter->name, i, x[i], sap_rule_text(parameter->rule));
     }
   }
   return SAP_OK;
@@ -123,29 +126,27 @@ static sap_status check_row(const struct sap_kind_entry *kind, int64_t i, const 
   return SAP_OK;
 }
 
-/* checks of all that the rows of a group follow from, but trees and A */
-static sap_status check_group(const sap_problem *problem, const sap_constraints *group,
-                              const sap_group_parameters *parameters, sap_error *error) {
+/* why constraint c has no effective mass w */
+static sap_status refuse_mass(const sap_problem *problem, const sap_constraints *group, int32_t c,
+                              double w, sap_error *error) {
   int64_t n_rows, nJ;
   sap_status status = sap_measure_group(problem, group, &n_rows, &nJ, error);
   if (status == SAP_OK) {
-    status = sap_check_scalars(parameters->dt, parameters->sigma, parameters->beta,
-                               parameters->delassus, error);
-  }
-  if (status == SAP_OK) {
-    status = check_parameters(group, n_rows, parameters, error);
-  }
-  if (status == SAP_OK) {
     status = sap_check_finite("J", nJ, group->J, error);
   }
-  return status;
+  return status != SAP_OK ? status
+                          : sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_CONSTRAINT, "J",
+                                           c, w, "must give an effective mass");
 }
 
 sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints *group,
                                const sap_group_regularization *physical,
                                const struct sap_masses *masses, sap_error *error) {
   const sap_group_parameters *p = &physical->parameters;
-  const sap_status checked = check_group(problem, group, p, error);
+  sap_status checked = sap_check_scalars(p->dt, p->sigma, p->beta, p->delassus, error);
+  if (checked == SAP_OK) {
+    checked = check_parameters(group, p, error);
+  }
   if (checked != SAP_OK) {
     return checked;
   }
@@ -163,8 +164,7 @@ sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints
         w = dof >= 0 ? entry_delassus(problem, masses, p->delassus, trees[0], dof, J[0])
                      : inverse_mass(problem, masses, p->delassus, trees, J, size, r, n);
         if (!(w > 0 && isfinite(w))) {
-          return sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_CONSTRAINT, "J", c, w,
-                                "must give an effective mass");
+          return refuse_mass(problem, group, c, w, error);
         }
       }
       double parameter[SAP_MOST_PARAMETERS];
@@ -201,6 +201,10 @@ sap_status sap_regularize_group(const sap_problem *problem, const sap_constraint
   struct sap_block block = {0};
   struct sap_masses masses;
   sap_status status = sap_masses_find(&masses, problem, &block, &memory, error);
+  int64_t n_rows, nJ;
+  if (status == SAP_OK) {
+    status = sap_measure_group(problem, group, &n_rows, &nJ, error);
+  }
   if (status == SAP_OK) {
     status = sap_regularize_rows(problem, group, &physical, &masses, error);
   }

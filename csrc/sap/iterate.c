@@ -31,11 +31,14 @@ double sap_dot(const struct sap_island *island, const double *x, const double *y
   return sum;
 }
 
+double sap_share_of_tolerance(const sap_settings *settings, int32_t n_islands, double scale) {
+  return settings->absolute_tolerance / sqrt(n_islands) +
+         settings->relative_tolerance * (n_islands > 1 ? sqrt(0.5) : 1) * scale;
+}
+
 double sap_tolerance(const struct sap_workspace *w, const sap_settings *settings,
                      const struct sap_evaluation *now) {
-  const int32_t n = w->plan->graph.n_islands;
-  return settings->absolute_tolerance / sqrt(n) +
-         settings->relative_tolerance * (n > 1 ? sqrt(0.5) : 1) * now->scale;
+  return sap_share_of_tolerance(settings, w->plan->graph.n_islands, now->scale);
 }
 
 void sap_record(struct sap_workspace *w, const struct sap_island *island, int32_t iteration,

@@ -32,6 +32,7 @@ double sap_dot(const struct sap_island *island, const double *x, const double *y
 
 /* right side of (20). Where every island meets it with eps_r/sqrt(2), the whole problem meets it
  * with eps_r: |g|^2 <= eps^2 sum max(p^2, j^2) <= 2 eps^2 max(sum p^2, sum j^2). */
+double sap_share_of_tolerance(const sap_settings *settings, int32_t n_islands, double scale);
 double sap_tolerance(const struct sap_workspace *w, const sap_settings *settings,
                      const struct sap_evaluation *now);
 

@@ -63,7 +63,8 @@ void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *interrupt
 }
 
 size_t sap_solver_memory(const sap_solver *solver) {
-  return solver->block.capacity + sap_plan_memory(&solver->plan) + solver->islands.block.capacity;
+  return solver->block.capacity + sap_plan_memory(&solver->plan) + solver->islands.block.capacity +
+         solver->rows_alone.block.capacity;
 }
 
 void sap_solver_destroy(sap_solver *solver) {
@@ -71,6 +72,7 @@ void sap_solver_destroy(sap_solver *solver) {
     const sap_allocator memory = solver->plan.memory;
     sap_threads_destroy(solver->threads, &memory);
     sap_block_release(&solver->islands.block, &memory);
+    sap_block_release(&solver->rows_alone.block, &memory);
     sap_plan_release(&solver->plan);
     struct sap_block block = solver->block;
     sap_block_release(&block, &memory);
@@ -260,6 +262,13 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
                         .spin_gamma = solution->spin_gamma,
                         .spin_v_c = solution->spin_v_c,
                         .barrier_scale = solution->barrier_scale};
+  solver->islands.records.n = 0;
+  if (sap_rows_alone_solve(&solver->rows_alone, problem, physical, v_guess, &solver->settings,
+                           &solver->plan.memory, &found)) {
+    found.symbolic_reused = 1; /* there is nothing symbolic */
+    *solution = found;
+    return SAP_OK;
+  }
   sap_problem complete;
   sap_status status = prepare(solver, problem, physical, solver->settings.islands, &complete,
                               &found.symbolic_reused, &found.symbolic_seconds, error);

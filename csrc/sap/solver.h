@@ -4,13 +4,14 @@
 #define SAPWOOD_SAP_SOLVER_H
 
 #include "sap/islands.h"
-#include "problem/regularization.h"
+#include "sap/rows_alone.h"
 
 struct sap_solver {
   struct sap_block block; /* the memory of the solver itself */
   sap_settings settings;
   struct sap_plan plan;
   struct sap_islands islands;
+  struct sap_rows_alone rows_alone;
   struct sap_interruption interruption;
   struct sap_threads *threads; /* NULL for one */
   struct sap_workspace work[]; /* (islands.sharing.n_threads) */

@@ -1,0 +1,413 @@
+#include "sap/rows_alone.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/finite.h"
+#include "constraints/clamp.h"
+#include "constraints/kinds.h"
+#include "problem/groups.h"
+#include "problem/problem.h"
+#include "problem/round_off.h"
+#include "sap/iterate.h"
+
+enum { MOST_STEPS = 6, ROWS_AT_ONCE = 8 };
+
+struct sap_row_alone {
+  const double *J; /* one entry where dof >= 0, else a row of the tree */
+  int32_t dof;
+  int32_t place; /* in the order of the groups */
+  double R, inverse_R, v_hat, lower, upper;
+  double v_c, y, gamma;
+};
+
+/* norms of one tree, and what is proved of it */
+struct tree_result {
+  struct sap_balance norms; /* squares */
+  double cost, bound, complementarity;
+  int32_t iterations;
+};
+
+/* ---- what is solved here --------------------------------------------------------------------- */
+
+static int is_between_trees(const sap_constraints *group) {
+  int32_t two = 0;
+  for (int32_t i = 0; i < group->n; ++i) {
+    two += group->tree_b[i] >= 0;
+  }
+  return two > 0;
+}
+
+static int applies(struct sap_rows_alone *alone, const sap_problem *problem,
+                   const struct sap_regularization *physical, const sap_settings *settings) {
+  const int is_plain =
+      settings->islands && !settings->record_history && settings->factorization == SAP_SUPERNODAL;
+  if (problem->n_contacts != 0 || problem->spin || !is_plain || !physical ||
+      !physical->parameters->groups || !problem->A || !problem->v_star ||
+      sap_problem_sizes(problem, &alone->sizes, NULL) != SAP_OK || alone->sizes.n_rows == 0 ||
+      sap_check_groups_given(problem, NULL) != SAP_OK) {
+    return 0;
+  }
+  for (int32_t g = 0; g < problem->n_groups; ++g) {
+    if (is_between_trees(&problem->groups[g])) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void carve(void *context, struct sap_arena *arena) {
+  struct sap_rows_alone *a = context;
+  const size_t n_trees = (size_t)a->n_trees, nv = (size_t)a->sizes.nv, widest = (size_t)a->widest;
+  a->masses.S = sap_arena_take(arena, (size_t)a->sizes.nA, sizeof(double));
+  a->masses.tree_A = sap_arena_take(arena, n_trees, sizeof(int64_t));
+  a->masses.tree_v = sap_arena_take(arena, n_trees, sizeof(int64_t));
+  a->masses.rows = sap_arena_take(arena, 3 * widest, sizeof(double));
+  a->masses.inverse = sap_arena_take(arena, nv, sizeof(double));
+  a->row_begin = sap_arena_take(arena, n_trees + 1, sizeof(int32_t));
+  a->position = sap_arena_take(arena, n_trees, sizeof(int32_t));
+  a->row = sap_arena_take(arena, (size_t)a->sizes.n_rows, sizeof *a->row);
+  a->v = sap_arena_take(arena, nv, sizeof(double));
+  double **const of_tree[] = {&a->dw,       &a->momentum, &a->momentum_star, &a->impulse,
+                              &a->gradient, &a->scale,    &a->error};
+  for (size_t k = 0; k < sizeof of_tree / sizeof *of_tree; ++k) {
+    *of_tree[k] = sap_arena_take(arena, widest, sizeof(double));
+  }
+  a->H = sap_arena_take(arena, widest * widest, sizeof(double));
+  a->root = sap_arena_take(arena, widest * ROWS_AT_ONCE, sizeof(double));
+}
+
+static int make_room(struct sap_rows_alone *alone, const sap_problem *problem,
+                     const sap_allocator *allocator) {
+  alone->n_trees = problem->n_trees;
+  alone->widest = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    alone->widest = problem->tree_nv[t] > alone->widest ? problem->tree_nv[t] : alone->widest;
+  }
+  if (!sap_block_carve(&alone->block, carve, alone, allocator)) {
+    return 0;
+  }
+  int64_t A = 0, v = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    const int64_t n = problem->tree_nv[t];
+    alone->masses.tree_A[t] = A;
+    alone->masses.tree_v[t] = v;
+    A += n * n;
+    v += n;
+  }
+  alone->masses.kernels = sap_kernels_best();
+  alone->masses.loops = sap_vector_loops_of(sap_kernels_best_set());
+  return 1;
+}
+
+/* ---- rows by tree ---------------------------------------------------------------------------- */
+
+/* which trees have rows, and where each one's begin */
+static void count_rows(struct sap_rows_alone *alone, const sap_problem *problem) {
+  int32_t *begin = alone->row_begin;
+  memset(begin, 0, ((size_t)problem->n_trees + 1) * sizeof *begin);
+  for (int32_t g = 0; g < problem->n_groups; ++g) {
+    const sap_constraints *group = &problem->groups[g];
+    for (int32_t i = 0; i < group->n; ++i) {
+      begin[group->tree_a[i] + 1] += sap_rows_of(group, i);
+    }
+  }
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    alone->position[t] = begin[t + 1] > 0 ? 0 : -1;
+    begin[t + 1] += begin[t];
+  }
+}
+
+/* of each tree, in the order of the groups */
+static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) {
+  int32_t *end = alone->row_begin; /* of the rows listed, until it is the next tree's begin */
+  int32_t place = 0;
+  for (int32_t g = 0; g < problem->n_groups; ++g) {
+    const sap_constraints *group = &problem->groups[g];
+    const double *J = group->J;
+    for (int32_t i = 0, k = 0; i < group->n; ++i) {
+      const int32_t tree = group->tree_a[i], dof = sap_dof_of(group, i);
+      for (const int32_t last = k + sap_rows_of(group, i); k < last; ++k, ++place) {
+        alone->row[end[tree]++] = (struct sap_row_alone){.J = J,
+                                                         .dof = dof,
+                                                         .place = place,
+                                                         .R = group->R[k],
+                                                         .inverse_R = 1 / group->R[k],
+                                                         .v_hat = group->v_hat[k],
+                                                         .lower = group->lower[k],
+                                                         .upper = group->upper[k]};
+        J += dof >= 0 ? 1 : problem->tree_nv[tree];
+      }
+    }
+  }
+  memmove(end + 1, end, (size_t)problem->n_trees * sizeof *end);
+  end[0] = 0;
+}
+
+/* ---- one tree -------------------------------------------------------------------------------- */
+
+struct tree {
+  int32_t n;
+  const double *A, *S, *v_star;
+  double *v;
+  struct sap_row_alone *row, *end;
+};
+
+static double dot(int32_t n, const double *x, const double *y) {
+  double sum = 0;
+  for (int32_t i = 0; i < n; ++i) {
+    sum += x[i] * y[i];
+  }
+  return sum;
+}
+
+/* y += factor x */
+static void add_scaled(int32_t n, double factor, const double *restrict x, double *restrict y) {
+  for (int32_t i = 0; i < n; ++i) {
+    y[i] += factor * x[i];
+  }
+}
+
+/* y = A x */
+static void multiply(const struct sap_rows_alone *alone, const struct tree *tree, const double *x,
+                     double *y) {
+  const int32_t scalar[2] = {0, tree->n};
+  alone->masses.loops->multiply_mass(0, 1, scalar, &tree->A, NULL, x, y);
+}
+
+/* impulses at v, and the gradient; the cost of the tree and its norms */
+static void evaluate(const struct sap_rows_alone *alone, const struct tree *tree,
+                     struct tree_result *result) {
+  const int32_t n = tree->n;
+  double constraints = 0;
+  for (int32_t i = 0; i < n; ++i) {
+    alone->dw[i] = tree->v[i] - tree->v_star[i];
+    alone->impulse[i] = 0;
+  }
+  multiply(alone, tree, alone->dw, alone->momentum);
+  for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+    row->v_c = row->dof >= 0 ? *row->J * tree->v[row->dof] : dot(n, row->J, tree->v);
+    row->y = (row->v_hat - row->v_c) * row->inverse_R;
+    row->gamma = sap_clamp_impulse(row->y, row->lower, row->upper);
+    constraints += sap_clamp_cost(row->R, row->y, row->gamma);
+    if (row->dof >= 0) {
+      alone->impulse[row->dof] += *row->J * row->gamma;
+    } else {
+      add_scaled(n, row->gamma, row->J, alone->impulse);
+    }
+  }
+  result->norms =
+      alone->masses.loops->balance(0, n, alone->dw, alone->momentum, alone->momentum_star,
+                                   alone->impulse, alone->scale, alone->gradient);
+  result->cost = 0.5 * result->norms.energy + constraints;
+}
+
+static int is_free(const struct sap_row_alone *row) {
+  return sap_clamp_is_free(row->y, row->gamma, row->lower, row->upper);
+}
+
+/* H = A + sum J^T J/R over the rows between their bounds */
+static void assemble(const struct sap_rows_alone *alone, const struct tree *tree) {
+  const int32_t n = tree->n;
+  const struct sap_kernels *kernels = alone->masses.kernels;
+  double *H = alone->H, *root = alone->root;
+  int32_t k = 0;
+  memcpy(H, tree->A, (size_t)n * (size_t)n * sizeof *H);
+  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+    if (is_free(row) && row->dof >= 0) {
+      H[(int64_t)row->dof * (n + 1)] += *row->J * *row->J * row->inverse_R;
+    } else if (is_free(row)) {
+      const double factor = sqrt(row->inverse_R);
+      for (int32_t i = 0; i < n; ++i) {
+        root[(int64_t)k * n + i] = factor * row->J[i];
+      }
+      ++k;
+    }
+    if (k == ROWS_AT_ONCE || (k > 0 && row + 1 == tree->end)) {
+      kernels->multiply(n, n, k, 1, root, n, root, n, H, n, 1);
+      k = 0;
+    }
+  }
+}
+
+/* v -= H^-1 gradient; 0 where H is not positive definite to round-off */
+static int take_step(const struct sap_rows_alone *alone, const struct tree *tree) {
+  const int32_t n = tree->n;
+  const struct sap_kernels *kernels = alone->masses.kernels;
+  double *dv = alone->gradient, *none = alone->error;
+  assemble(alone, tree);
+  if (kernels->factor(n, n, alone->H, n) < n) {
+    return 0;
+  }
+  kernels->solve_forward(n, n, alone->H, n, dv, none);
+  kernels->solve_backward(n, n, alone->H, n, dv, none);
+  add_scaled(n, -1, dv, tree->v);
+  return 1;
+}
+
+/* The certificate and (25), as certificate.h has them, at the velocity that was evaluated */
+static void certify(const struct sap_rows_alone *alone, const struct tree *tree,
+                    struct tree_result *result) {
+  const struct sap_vector_loops *loops = alone->masses.loops;
+  const int32_t n = tree->n;
+  const double terms = (double)(tree->end - tree->row) + 2;
+  double *e = alone->error;
+  for (int32_t i = 0; i < n; ++i) {
+    e[i] = 4 * sap_u * fabs(alone->momentum[i]) + sap_u * fabs(alone->impulse[i]);
+  }
+  result->complementarity = 0;
+  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+    double reach = 0;
+    for (int32_t i = 0; row->dof < 0 && i < n; ++i) {
+      reach += fabs(row->J[i] * tree->v[i]);
+    }
+    const double v_error = row->dof >= 0 ? 3 * sap_u * fabs(row->v_c) : (n + 2) * sap_u * reach;
+    const struct sap_clamped at = {row->y,     row->gamma, row->v_c,
+                                   row->v_hat, row->lower, row->upper};
+    const double error =
+        sap_clamp_error(&at, row->inverse_R, v_error) + terms * sap_u * fabs(row->gamma);
+    if (row->dof >= 0) {
+      e[row->dof] += fabs(*row->J) * error;
+    }
+    for (int32_t i = 0; row->dof < 0 && i < n; ++i) {
+      e[i] += fabs(row->J[i]) * error;
+    }
+    result->complementarity += sap_clamp_complementarity(&at, row->R);
+  }
+  struct sap_norms norms = {0, 0};
+  loops->add_absolute(n, tree->A, (n + 2) * sap_u + sap_asymmetry, alone->dw, e);
+  loops->add_norms(n, tree->S, alone->gradient, e, &norms);
+  const double bound = sqrt(norms.value) + sqrt(norms.bound);
+  result->bound = bound * bound;
+}
+
+/* 1 where (20) came to hold */
+static int solve_tree(const struct sap_rows_alone *alone, const struct tree *tree,
+                      const sap_settings *settings, int32_t n_islands, struct tree_result *result) {
+  const int32_t most =
+      settings->max_iterations < MOST_STEPS ? settings->max_iterations : MOST_STEPS;
+  for (int32_t i = 0; i < tree->n; ++i) {
+    alone->scale[i] = 1 / sqrt(tree->A[(int64_t)i * (tree->n + 1)]);
+  }
+  multiply(alone, tree, tree->v_star, alone->momentum_star);
+  for (result->iterations = 0;; ++result->iterations) {
+    evaluate(alone, tree, result);
+    const double scale = sqrt(fmax(result->norms.momentum, result->norms.impulse));
+    if (sqrt(result->norms.gradient) <= sap_share_of_tolerance(settings, n_islands, scale) &&
+        result->cost < INFINITY) {
+      certify(alone, tree, result);
+      return 1;
+    }
+    if (result->iterations == most || !take_step(alone, tree)) {
+      return 0;
+    }
+  }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void add(struct tree_result *sum, const struct tree_result *part) {
+  sum->norms.momentum += part->norms.momentum;
+  sum->norms.impulse += part->norms.impulse;
+  sum->norms.gradient += part->norms.gradient;
+  sum->cost += part->cost;
+  sum->bound += part->bound;
+  sum->complementarity += part->complementarity;
+}
+
+static void write(const struct sap_rows_alone *alone, sap_solution *solution) {
+  memcpy(solution->v, alone->v, (size_t)alone->sizes.nv * sizeof *alone->v);
+  for (int64_t i = 0; i < alone->sizes.n_rows; ++i) {
+    const struct sap_row_alone *row = &alone->row[i];
+    if (solution->group_gamma) {
+      solution->group_gamma[row->place] = row->gamma;
+    }
+    if (solution->group_v_c) {
+      solution->group_v_c[row->place] = row->v_c;
+    }
+  }
+}
+
+static void conclude(const struct sap_rows_alone *alone, const struct tree_result *sum,
+                     const sap_settings *settings, sap_solution *solution) {
+  const double gradient = sqrt(sum->norms.gradient);
+  const double scale = sqrt(fmax(sum->norms.momentum, sum->norms.impulse));
+  int64_t n_scalars = 0;
+  for (int32_t t = 0; t < alone->n_trees; ++t) {
+    const int64_t next = t + 1 < alone->n_trees ? alone->masses.tree_v[t + 1] : alone->sizes.nv;
+    n_scalars += alone->position[t] >= 0 ? next - alone->masses.tree_v[t] : 0;
+  }
+  const double square = sum->bound + (double)n_scalars * DBL_MIN;
+  solution->outcome = SAP_CONVERGED;
+  solution->tree = -1;
+  solution->cost = sum->cost;
+  solution->momentum_error = sap_momentum_error(gradient, scale);
+  solution->coulomb_error =
+      settings->friction == SAP_FRICTION_CONVEX ? NAN : solution->momentum_error;
+  solution->complementarity_error =
+      sum->complementarity == 0
+          ? 0
+          : sum->complementarity / (double)alone->sizes.n_rows / fabs(sum->cost);
+  solution->velocity_error_bound = sqrt(square);
+  solution->cost_gap_bound = 0.5 * square;
+}
+
+int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *problem,
+                         const struct sap_regularization *physical, const double *v_guess,
+                         const sap_settings *settings, const sap_allocator *allocator,
+                         sap_solution *solution) {
+  if (!applies(alone, problem, physical, settings) || !make_room(alone, problem, allocator)) {
+    return 0;
+  }
+  const struct sap_masses *masses = &alone->masses;
+  const double *guess = v_guess ? v_guess : problem->v_star;
+  count_rows(alone, problem);
+  if (sap_first_non_finite(alone->sizes.nv, problem->v_star) >= 0 ||
+      sap_first_non_finite(alone->sizes.nv, guess) >= 0 ||
+      sap_invert_mass(problem, 0, problem->n_trees, alone->position, masses->kernels, masses->S,
+                      NULL, NULL) != SAP_OK ||
+      sap_regularize_with(problem, &alone->sizes, physical, masses, NULL) != SAP_OK) {
+    return 0;
+  }
+  list_rows(alone, problem);
+  int32_t n_islands = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    n_islands += alone->position[t] >= 0;
+  }
+  struct tree_result sum = {.iterations = 0};
+  int32_t most = 0, total = 0;
+  memcpy(alone->v, problem->v_star, (size_t)alone->sizes.nv * sizeof *alone->v);
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    if (alone->position[t] < 0) {
+      continue;
+    }
+    const int64_t v = masses->tree_v[t], block = masses->tree_A[t];
+    const struct tree tree = {.n = problem->tree_nv[t],
+                              .A = problem->A + block,
+                              .S = masses->S + block,
+                              .v_star = problem->v_star + v,
+                              .v = alone->v + v,
+                              .row = alone->row + alone->row_begin[t],
+                              .end = alone->row + alone->row_begin[t + 1]};
+    struct tree_result result;
+    memcpy(tree.v, guess + v, (size_t)tree.n * sizeof *tree.v);
+    if (!solve_tree(alone, &tree, settings, n_islands, &result)) {
+      return 0;
+    }
+    add(&sum, &result);
+    total += result.iterations;
+    most = result.iterations > most ? result.iterations : most;
+  }
+  if (!isfinite(sum.norms.momentum + sum.norms.impulse + sum.cost + sum.bound)) {
+    return 0;
+  }
+  write(alone, solution);
+  solution->iterations = most;
+  solution->total_iterations = total;
+  solution->n_islands = n_islands;
+  conclude(alone, &sum, settings, solution);
+  return 1;
+}

@@ -1,0 +1,216 @@
+/* Problems without contacts and without constraints between trees, beside the general way, which one
+ * with a history takes. */
+#include <math.h>
+#include <string.h>
+
+#include "constraints/kinds.h"
+#include "counter.h"
+#include "groups.h"
+#include "sap/rows_alone.h"
+
+enum { NV = SCENE_TREES * SCENE_MOST_NV, ROWS = MOST_ROWS * GROUPS };
+
+static double values[GROUPS][SAP_MOST_PARAMETERS][MOST_ROWS];
+static const double *value[GROUPS][SAP_MOST_PARAMETERS];
+static int32_t dof[GROUPS][MOST_CONSTRAINTS];
+static sap_group_regularization physical[GROUPS];
+static sap_parameters parameters;
+
+struct arrays {
+  double v[NV], gamma[ROWS], v_c[ROWS];
+  sap_solution solution;
+};
+
+/* rows of one tree, some of one velocity, none of them on the last tree; limits start near enough
+ * to act */
+static void make(int32_t n_trees, int32_t n, uint64_t *seed) {
+  make_groups(n_trees, 0, n, seed);
+  for (int32_t g = 0; g < GROUPS; ++g) {
+    double *to = group[g].J;
+    for (int32_t i = 0; i < constraints[g].n; ++i) {
+      const int32_t size = group[g].size[i], a = group[g].tree_a[i] % (n_trees - 1);
+      const int alone = size == 1 && check_random(seed, 0, 1) < 0.6;
+      dof[g][i] = alone ? (int32_t)(check_random_bits(seed) % (uint64_t)scene.tree_nv[a]) : -1;
+      group[g].tree_a[i] = a;
+      group[g].tree_b[i] = -1;
+      for (int32_t k = 0; k < (alone ? 1 : size * scene.tree_nv[a]); ++k) {
+        *to++ = check_random(seed, -1, 1);
+      }
+    }
+    constraints[g].dof = dof[g];
+    for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
+      value[g][p] = values[g][p];
+      for (int i = 0; i < MOST_ROWS; ++i) {
+        values[g][p][i] = check_random(seed, 0, 1) * (kinds[g] == SAP_LIMIT && p == 0 ? 0.01 : 1);
+      }
+    }
+    for (int i = 0; i < MOST_ROWS && kinds[g] == SAP_BILATERAL; ++i) {
+      values[g][3][i] = -1; /* force_lower */
+    }
+    physical[g] = (sap_group_regularization){{0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value[g]},
+                                             group[g].R,
+                                             group[g].v_hat,
+                                             group[g].lower,
+                                             group[g].upper};
+  }
+  parameters = (sap_parameters){.dt = 0.01, .sigma = 1e-3, .beta = 1, .groups = physical};
+  REQUIRE(sap_problem_sizes(&scene.problem, &scene.sizes, NULL) == SAP_OK);
+}
+
+static void clear(struct arrays *to) {
+  to->solution = (sap_solution){.v = to->v, .group_gamma = to->gamma, .group_v_c = to->v_c};
+}
+
+static sap_status solve(sap_solver *solver, struct arrays *to, sap_error *error) {
+  clear(to);
+  return sap_solver_solve_physical(solver, &scene.problem, &parameters, NULL, NULL, NULL, NULL,
+                                   &to->solution, error);
+}
+
+static sap_solver *solver_of(sap_friction friction, int32_t general, double tolerance) {
+  sap_settings settings = sap_settings_default();
+  settings.friction = friction;
+  settings.record_history = general;
+  settings.relative_tolerance = tolerance;
+  sap_solver *solver = NULL;
+  CHECK(sap_solver_create(&solver, &settings, NULL, NULL) == SAP_OK);
+  return solver;
+}
+
+/* |v - w|_A */
+static double distance(const double *v, const double *w) {
+  const double *A = scene.problem.A;
+  double sum = 0;
+  for (int32_t t = 0, first = 0; t < scene.problem.n_trees; first += scene.tree_nv[t++]) {
+    const int32_t n = scene.tree_nv[t];
+    for (int32_t i = 0; i < n; ++i, A += n) {
+      for (int32_t j = 0; j < n; ++j) {
+        sum += (v[first + i] - w[first + i]) * A[j] * (v[first + j] - w[first + j]);
+      }
+    }
+  }
+  return sqrt(fmax(sum, 0));
+}
+
+/* the same minimum within what both prove, impulses and statistics too */
+static void what_it_finds_is_what_islands_find(void) {
+  static struct arrays here, there;
+  static const sap_friction frictions[] = {SAP_FRICTION_CONVEX, SAP_FRICTION_COULOMB};
+  uint64_t seed = 211;
+  int32_t alone = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    const sap_friction friction = frictions[trial % 2];
+    sap_solver *one = solver_of(friction, 0, 1e-10), *two = solver_of(friction, 1, 1e-10);
+    make(2 + trial % 6, 1 + trial % MOST_CONSTRAINTS, &seed);
+    REQUIRE(solve(one, &here, NULL) == SAP_OK);
+    REQUIRE(solve(two, &there, NULL) == SAP_OK);
+    const sap_solution *a = &here.solution, *b = &there.solution;
+    CHECK_EQUAL(a->outcome, SAP_CONVERGED);
+    CHECK(a->momentum_error <= 1e-10);
+    CHECK(distance(here.v, there.v) <= a->velocity_error_bound + b->velocity_error_bound);
+    CHECK_CLOSE(a->cost, b->cost, 1e-9 * fabs(b->cost));
+    CHECK_EQUAL(isnan(a->coulomb_error), isnan(b->coulomb_error));
+    CHECK_EQUAL(a->n_islands, b->n_islands);
+    const double share = 1e-7;
+    for (int64_t i = 0; i < scene.sizes.n_rows; ++i) {
+      CHECK_CLOSE(here.gamma[i], there.gamma[i], share * (1 + fabs(there.gamma[i])));
+      CHECK_CLOSE(here.v_c[i], there.v_c[i], share * (1 + fabs(there.v_c[i])));
+    }
+    alone += a->line_search_trials == 0 && a->iterations > 0;
+    sap_solver_destroy(one);
+    sap_solver_destroy(two);
+  }
+  CHECK(alone > 30);
+}
+
+static int takes(const sap_settings *settings) {
+  static struct arrays out;
+  struct sap_rows_alone memory = {0};
+  const sap_allocator allocator = sap_allocator_or_default(NULL);
+  const struct sap_regularization all = {.parameters = &parameters};
+  clear(&out);
+  out.v[0] = 17;
+  const int took = sap_rows_alone_solve(&memory, &scene.problem, &all, NULL, settings, &allocator,
+                                        &out.solution);
+  CHECK(took || out.v[0] == 17);
+  sap_block_release(&memory.block, &allocator);
+  return took;
+}
+
+/* contacts, two trees, a history, whole problems, numbers that break rules, no steps */
+static void the_rest_is_left_to_the_islands(void) {
+  uint64_t seed = 212;
+  sap_settings settings = sap_settings_default();
+  make(3, 4, &seed);
+  REQUIRE(takes(&settings));
+  double *const numbers[] = {scene.v_star, group[0].J, values[0][1], scene.A};
+  for (size_t i = 0; i < CHECK_COUNT(numbers); ++i) {
+    const double before = *numbers[i];
+    *numbers[i] = NAN;
+    CHECK(!takes(&settings));
+    *numbers[i] = before;
+  }
+  sap_settings other = settings;
+  other.record_history = 1;
+  CHECK(!takes(&other));
+  other = settings;
+  other.islands = 0;
+  CHECK(!takes(&other));
+  other = settings;
+  other.max_iterations = 0;
+  CHECK(!takes(&other));
+  group[3].tree_b[0] = (group[3].tree_a[0] + 1) % 3;
+  dof[3][0] = -1;
+  CHECK(!takes(&settings));
+}
+
+static void errors_are_those_of_the_general_way(void) {
+  static struct arrays out;
+  uint64_t seed = 213;
+  sap_solver *one = solver_of(SAP_FRICTION_CONVEX, 0, 1e-6);
+  sap_solver *two = solver_of(SAP_FRICTION_CONVEX, 1, 1e-6);
+  make(3, 4, &seed);
+  for (int wrong = 0; wrong < 2; ++wrong) {
+    double *at = wrong == 0 ? &group[0].J[0] : &values[2][6][1];
+    const double before = *at;
+    sap_error a = {0}, b = {0};
+    *at = NAN;
+    CHECK_EQUAL(solve(one, &out, &a), SAP_INVALID_ARGUMENT);
+    CHECK_EQUAL(solve(two, &out, &b), SAP_INVALID_ARGUMENT);
+    CHECK_STRING(a.argument, b.argument);
+    CHECK_STRING(a.rule, b.rule);
+    CHECK_EQUAL(a.index, b.index);
+    CHECK_EQUAL(a.group, b.group);
+    *at = before;
+  }
+  sap_solver_destroy(one);
+  sap_solver_destroy(two);
+}
+
+static void steps_allocate_nothing(void) {
+  static struct arrays out;
+  uint64_t seed = 214;
+  struct counter counter = {.fail_at = -1};
+  const sap_allocator memory = {counting_allocate, counting_release, &counter};
+  sap_solver *solver;
+  make(4, 5, &seed);
+  REQUIRE(sap_solver_create(&solver, NULL, &memory, NULL) == SAP_OK);
+  REQUIRE(solve(solver, &out, NULL) == SAP_OK);
+  const long before = counter.allocations;
+  for (int step = 0; step < 5; ++step) {
+    values[0][0][step] *= 0.9;
+    REQUIRE(solve(solver, &out, NULL) == SAP_OK);
+  }
+  CHECK_EQUAL(counter.allocations, before);
+  sap_solver_destroy(solver);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(what_it_finds_is_what_islands_find),
+      CHECK_TEST(the_rest_is_left_to_the_islands),
+      CHECK_TEST(errors_are_those_of_the_general_way),
+      CHECK_TEST(steps_allocate_nothing),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
