@@ -25,7 +25,7 @@ static void carve_listed(struct sap_ahead *ahead, struct sap_arena *arena) {
 
 /* 1 where there is anything to hold in any step */
 static int is_needed(const struct sap_elements *e) {
-  int needed = 0;
+  int needed = e && e->n_flexes > 0;
   for (int32_t t = 0; e && t < e->n_tendons; ++t) {
     needed |= e->tendon_tree[2 * (int64_t)t] < -1;
   }
@@ -41,6 +41,7 @@ sap_status sap_ahead_create(struct sap_ahead *ahead, const struct sap_element_ga
   ahead->allocator = sap_allocator_or_default(allocator);
   ahead->elements = elements;
   ahead->needed = is_needed(elements->elements);
+  ahead->flexes = ahead->needed && elements->elements->n_flexes > 0;
   if (!ahead->needed) {
     return SAP_OK;
   }
@@ -110,6 +111,11 @@ static int add(struct sap_ahead *ahead, struct sap_ahead_row row, int keep) {
   return 1;
 }
 
+/* the least velocity of what may not close, at a distance */
+static double least_velocity(double phi0, double dt) {
+  return -phi0 / (phi0 > 0.0 ? dt : SAP_AHEAD_TIME);
+}
+
 /* the engine's row of a limit whose distance is nearest to phi0, or -1 */
 static int32_t engine_row_of(const struct sap_element_state *state, int32_t tendon, double phi0) {
   int32_t best = -1;
@@ -131,7 +137,7 @@ static int add_limits(struct sap_ahead *ahead, const struct sap_element_state *s
       const double sign = upper ? -1.0 : 1.0, phi0 = sign * (state->ten_length[t] - range[upper]);
       const struct sap_ahead_row row = {.J = sap_tendon_row(e, state, t),
                                         .sign = sign,
-                                        .velocity = -phi0 / (phi0 > 0.0 ? dt : SAP_AHEAD_TIME),
+                                        .velocity = least_velocity(phi0, dt),
                                         .upper = INFINITY,
                                         .engine_row = engine_row_of(state, t, phi0)};
       if (isfinite(phi0) && !add(ahead, row, keep)) {
@@ -164,10 +170,53 @@ static int add_engine_rows(struct sap_ahead *ahead, const struct sap_element_sta
   return 1;
 }
 
-static int add_rows(struct sap_ahead *ahead, const struct sap_element_state *state, double dt,
+/* the normal and what friction there is, or the edges of a pyramid, which have no friction */
+static int add_contact(struct sap_ahead *ahead, const struct sap_element_state *state,
+                       const struct sap_contact_list *contacts, int32_t i, enum sap_cone cone,
+                       double dt, int keep) {
+  const int32_t dim = *sap_int32s_at(contacts->dim, i), first = *sap_int32s_at(contacts->row, i);
+  const int is_cone = dim == 1 || cone == SAP_CONE_ELLIPTIC;
+  const int32_t end = first + (is_cone ? dim : 2 * (dim - 1));
+  const double *mu = sap_doubles_at(contacts->friction, i);
+  const double least = least_velocity(*sap_doubles_at(contacts->dist, i), dt);
+  const int64_t normal = ahead->n;
+  for (int32_t r = first; r < end; ++r) {
+    struct sap_ahead_row row = {.sign = 1.0, .velocity = least, .upper = INFINITY, .engine_row = r};
+    if (is_cone && r > first) {
+      row.velocity = 0.0;
+      row.back = ahead->n - normal;
+      row.mu = mu[r - first - 1];
+    }
+    if (r >= state->n_rows || !sap_constraint_row(state, ahead->elements->forest->nv, r, &row.J) ||
+        !add(ahead, row, keep)) {
+      return 0;
+    }
+    if (is_cone && ahead->n == normal) {
+      return 1; /* nothing moves along the normal */
+    }
+  }
+  return 1;
+}
+
+static int add_contacts(struct sap_ahead *ahead, const struct sap_element_state *state,
+                        const struct sap_contact_list *contacts, enum sap_cone cone, double dt,
+                        int keep) {
+  for (int32_t i = 0; i < contacts->count && ahead->flexes; ++i) {
+    if (*sap_int32s_at(contacts->exclude, i) == 0 &&
+        sap_is_ahead_contact(ahead, sap_int32s_at(contacts->geom, i)) &&
+        !add_contact(ahead, state, contacts, i, cone, dt, keep)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static int add_rows(struct sap_ahead *ahead, const struct sap_element_state *state,
+                    const struct sap_contact_list *contacts, enum sap_cone cone, double dt,
                     int keep) {
   ahead->n = ahead->n_parts = ahead->n_response = 0;
-  return add_engine_rows(ahead, state, dt, keep) && add_limits(ahead, state, dt, keep);
+  return add_engine_rows(ahead, state, dt, keep) && add_limits(ahead, state, dt, keep) &&
+         add_contacts(ahead, state, contacts, cone, dt, keep);
 }
 
 /* ---- impulses ------------------------------------------------------------------------------- */
@@ -219,6 +268,10 @@ static double sweep(struct sap_ahead *ahead, double *v) {
       continue;
     }
     const double wanted = row->impulse + (row->velocity - speed_of(row, v)) / row->w;
+    if (row->back > 0) {
+      row->upper = row->mu * row[-row->back].impulse;
+      row->lower = -row->upper;
+    }
     const double impulse = fmin(fmax(wanted, row->lower), row->upper);
     const double change = impulse - row->impulse;
     row->impulse = impulse;
@@ -234,12 +287,13 @@ static double sweep(struct sap_ahead *ahead, double *v) {
   return most;
 }
 
-sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state *state, double dt,
+sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state *state,
+                         const struct sap_contact_list *contacts, enum sap_cone cone, double dt,
                          struct sap_free_motion *motion) {
   if (!ahead->needed) {
     return SAP_OK;
   }
-  if (!add_rows(ahead, state, dt, 0)) {
+  if (!add_rows(ahead, state, contacts, cone, dt, 0)) {
     ahead->n = 0;
     return SAP_INVALID_ARGUMENT;
   }
@@ -254,7 +308,7 @@ sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state
   }
   arena = (struct sap_arena){ahead->listed.base, 0};
   carve_listed(ahead, &arena);
-  add_rows(ahead, state, dt, 1);
+  add_rows(ahead, state, contacts, cone, dt, 1);
   ahead->row[ahead->n].part = ahead->n_parts;
   for (int64_t r = 0; r < ahead->n; ++r) {
     find_response(ahead, ahead->row + r, ahead->row[r + 1].part, motion);

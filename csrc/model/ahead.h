@@ -1,13 +1,15 @@
 /* Constraints that a contact problem cannot hold, ahead of it.
  *
- * A problem knows constraints of one or two trees. Those of tendons that move more, and equality
- * constraints that sap_equality has not, act on the free motion instead, by impulses lambda,
+ * A problem knows constraints of one or two trees. Those of tendons that move more, equality
+ * constraints that sap_equality has not, and contacts of flexes, whose elements are between bodies
+ * of their own, act on the free motion instead, by impulses lambda,
  *
  *     v* += A^-1 J^T lambda,     lower <= lambda <= upper,
  *
- * with which J v* stops a limit where it would be passed within the step, lets a violation decay in
- * SAP_AHEAD_TIME, and holds or brakes what has dry friction: projected Gauss-Seidel over the rows.
- * Contacts and all other constraints come after, and what they do to these shows in the next step.
+ * with which J v* stops a limit or a contact where it would be passed within the step, lets a
+ * violation decay in SAP_AHEAD_TIME, and holds or brakes what has friction, whose bounds are mu
+ * times the normal impulse in a contact: projected Gauss-Seidel over the rows. Other contacts and
+ * all other constraints come after, and what they do to these shows in the next step.
  * No impulse is more than what stops its row, so that none gives energy but by that decay.
  *
  * Ownership: a sap_ahead owns its workspace, which grows as needed and is kept. */
@@ -16,6 +18,7 @@
 
 #include "model/element_rows.h"
 #include "model/free_motion.h"
+#include "model/listed.h"
 
 #define SAP_AHEAD_TIME 0.05 /* s, in which violations decay */
 
@@ -25,6 +28,8 @@ struct sap_ahead_row {
   double sign;
   double velocity; /* that it wants, or the least that it lets be */
   double lower, upper;
+  int64_t back; /* friction of a contact: the row of its normal is so many before; 0 elsewhere */
+  double mu;
   int32_t engine_row; /* -1 for none */
   int64_t part;       /* the first of its parts */
   double w;           /* J A^-1 J^T */
@@ -43,6 +48,7 @@ struct sap_ahead {
   struct sap_ahead_part *part;    /* (n_parts) */
   double *response;               /* (n_response) */
 
+  int flexes; /* 1 where contacts may be of flexes */
   int needed; /* 0: no element is ever held here, and nothing below is there */
   const struct sap_element_gather *elements;
   sap_allocator allocator;
@@ -57,9 +63,15 @@ sap_status sap_ahead_create(struct sap_ahead *ahead, const struct sap_element_ga
                             const sap_allocator *allocator);
 void sap_ahead_release(struct sap_ahead *ahead);
 
+/* 1 where a contact of these geoms is one of a flex, and held here */
+static inline int sap_is_ahead_contact(const struct sap_ahead *ahead, const int32_t *geom) {
+  return ahead->flexes && (geom[0] < 0 || geom[1] < 0);
+}
+
 /* Finds the rows and moves v* and a*; without rows everything stays as it is. SAP_INVALID_ARGUMENT: a
- * row has columns that are no dofs. */
-sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state *state, double dt,
+ * row has columns that are no dofs, or is none of the engine's. */
+sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state *state,
+                         const struct sap_contact_list *contacts, enum sap_cone cone, double dt,
                          struct sap_free_motion *motion);
 
 /* Adds the forces to qfrc_constraint (nv) and to the engine's rows, which must still lie where

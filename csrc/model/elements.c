@@ -5,11 +5,11 @@
 #include "base/status.h"
 
 static sap_status check_lengths(const struct sap_elements *e, sap_error *error) {
-  static const char *const names[] = {"n_limits",      "n_tendons",        "n_equalities",
-                                      "n_controllers", "n_tendon_entries", "nq",
-                                      "n_outputs"};
-  const int32_t lengths[] = {e->n_limits,         e->n_tendons, e->n_equalities, e->n_controllers,
-                             e->n_tendon_entries, e->nq,        e->n_outputs};
+  static const char *const names[] = {
+      "n_limits", "n_tendons",        "n_equalities", "n_controllers",
+      "n_flexes", "n_tendon_entries", "nq",           "n_outputs"};
+  const int32_t lengths[] = {e->n_limits, e->n_tendons,        e->n_equalities, e->n_controllers,
+                             e->n_flexes, e->n_tendon_entries, e->nq,           e->n_outputs};
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i) {
     if (lengths[i] < 0) {
       return sap_invalid(error, names[i], -1, lengths[i], "must be >= 0");

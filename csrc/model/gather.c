@@ -97,11 +97,12 @@ static int32_t rows_of(int32_t dim, enum sap_cone cone) {
 }
 
 /* why a contact of the list cannot be taken */
-static enum sap_fault fault_of(const struct sap_listed_contact *contact,
-                               const struct sap_contact_list *list, int32_t n_geoms,
-                               enum sap_cone cone) {
-  if (contact->geom[0] < 0 || contact->geom[0] >= n_geoms || contact->geom[1] < 0 ||
-      contact->geom[1] >= n_geoms) {
+static enum sap_fault fault_of(const struct sap_gather *gather,
+                               const struct sap_listed_contact *contact,
+                               const struct sap_contact_list *list, enum sap_cone cone) {
+  const int32_t *geom = contact->geom, n_geoms = gather->forest->n_geoms;
+  const int ahead = sap_is_ahead_contact(&gather->ahead, geom);
+  if (geom[0] >= n_geoms || geom[1] >= n_geoms || (!ahead && (geom[0] < 0 || geom[1] < 0))) {
     return SAP_FAULT_GEOM;
   }
   const int32_t dim = contact->dim;
@@ -145,12 +146,15 @@ static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_s
                                                .row = *sap_int32s_at(list->row, i),
                                                .dim = *sap_int32s_at(list->dim, i),
                                                .geom = {geom[0], geom[1]}};
-    const enum sap_fault fault = fault_of(&contact, list, f->n_geoms, cone);
+    const enum sap_fault fault = fault_of(gather, &contact, list, cone);
     if (fault != SAP_FAULT_NONE) {
       set_fault(gather, fault, i);
       return n_rows;
     }
     n_rows += rows_of(contact.dim, cone);
+    if (sap_is_ahead_contact(&gather->ahead, geom)) {
+      continue;
+    }
 
     /* the trees of both sides; two static bodies have no contact to solve */
     const struct sap_motion *one = gather->motion + geom[0], *two = gather->motion + geom[1];
@@ -398,7 +402,8 @@ static int make_room(struct sap_gather *gather, int32_t count) {
 
 /* v*, moved by the constraints that the problem cannot hold */
 static sap_status gather_free_motion(struct sap_gather *gather, const struct sap_model_state *state,
-                                     const struct sap_element_state *elements) {
+                                     const struct sap_contact_list *list,
+                                     const struct sap_element_state *elements, enum sap_cone cone) {
   int64_t index;
   const enum sap_fault fault = sap_free_motion_find(&gather->free_motion, gather->dt, state,
                                                     &gather->elements, elements, &index);
@@ -407,7 +412,7 @@ static sap_status gather_free_motion(struct sap_gather *gather, const struct sap
     return SAP_OK;
   }
   const sap_status status =
-      sap_ahead_run(&gather->ahead, elements, gather->dt, &gather->free_motion);
+      sap_ahead_run(&gather->ahead, elements, list, cone, gather->dt, &gather->free_motion);
   if (status == SAP_INVALID_ARGUMENT) {
     set_fault(gather, SAP_FAULT_ROWS, -1);
     return SAP_OK;
@@ -443,7 +448,7 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
     status = gather_elements(gather, state, elements, n_contact_rows);
   }
   if (status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
-    status = gather_free_motion(gather, state, elements);
+    status = gather_free_motion(gather, state, list, elements, cone);
   }
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;

@@ -9,7 +9,7 @@
 #include "model/ahead.h"
 #include "model/constraints.h"
 
-enum { NV = 4, TREES = 3, ROWS = 4 };
+enum { NV = 4, TREES = 3, ROWS = 6 };
 
 static const double dt = 0.01;
 static const double J[NV] = {1, -2, 1, 0};
@@ -25,6 +25,10 @@ struct model {
   int32_t type[ROWS], id[ROWS], J_nnz[ROWS], J_adr[ROWS], J_col[ROWS * NV];
   double efc_pos[ROWS], loss[ROWS], J[ROWS * NV], ten_length[2], ten_J[4];
   struct sap_element_state state;
+  int32_t exclude[1], row[1], dim[1], geom[2];
+  double dist[1], friction[5];
+  struct sap_contact_list contacts;
+  enum sap_cone cone;
   double A[6], panel[6], v_0[NV], v_star[NV], a_star[NV];
   struct sap_free_motion motion;
 };
@@ -78,6 +82,13 @@ static void make_model(struct model *m) {
                                         .ten_length = m->ten_length,
                                         .ten_J = m->ten_J,
                                         .n_constraint_entries = ROWS * NV};
+  m->contacts =
+      (struct sap_contact_list){.dist = {(const char *)m->dist, sizeof *m->dist},
+                                .friction = {(const char *)m->friction, sizeof m->friction},
+                                .dim = {(const char *)m->dim, sizeof *m->dim},
+                                .geom = {(const char *)m->geom, sizeof m->geom},
+                                .exclude = {(const char *)m->exclude, sizeof *m->exclude},
+                                .row = {(const char *)m->row, sizeof *m->row}};
   m->motion = (struct sap_free_motion){.A = m->A,
                                        .v_0 = m->v_0,
                                        .v_star = m->v_star,
@@ -122,7 +133,9 @@ static sap_status run(struct held *h, struct model *m) {
   const sap_status status =
       sap_element_gather_run(&h->elements, &m->state, touched, &fault, &index);
   CHECK_EQUAL(fault, SAP_FAULT_NONE);
-  return status != SAP_OK ? status : sap_ahead_run(&h->ahead, &m->state, dt, &m->motion);
+  return status != SAP_OK
+             ? status
+             : sap_ahead_run(&h->ahead, &m->state, &m->contacts, m->cone, dt, &m->motion);
 }
 
 static void release(struct held *h) {
@@ -141,7 +154,7 @@ static double speed(const struct model *m) {
 /* v* after an impulse of row 0, a* as it follows, forces of that impulse */
 static void check_impulse(const struct held *h, const struct model *m, double impulse, int row) {
   const double before[NV] = {2, 0, 1, 7};
-  double force[NV] = {0.5, 0, 0, 0}, rows[ROWS] = {9, 9, 9, 9};
+  double force[NV] = {0.5, 0, 0, 0}, rows[ROWS] = {9, 9, 9, 9, 9, 9};
   sap_ahead_scatter(&h->ahead, dt, force, rows);
   for (int j = 0; j < NV; ++j) {
     CHECK_CLOSE(m->v_star[j], before[j] + U[j] * impulse, 1e-12);
@@ -211,6 +224,17 @@ static void friction_brakes_and_holds(void) {
   }
 }
 
+/* A (v* - v) of the forces that are told */
+static void check_forces(const struct held *h, const struct model *m, double *rows) {
+  double force[NV] = {0};
+  sap_ahead_scatter(&h->ahead, dt, force, rows);
+  const double change[NV] = {m->v_star[0] - 2, m->v_star[1], m->v_star[2] - 1, m->v_star[3] - 7};
+  CHECK_CLOSE(dt * force[0], change[0], 1e-12);
+  CHECK_CLOSE(dt * force[1], 2.0 * change[1], 1e-12);
+  CHECK_CLOSE(dt * force[2], 3.0 * change[2] + change[3], 1e-12);
+  CHECK_CLOSE(dt * force[3], change[2] + 2.0 * change[3], 1e-12);
+}
+
 static void equalities_hold_together(void) {
   struct model m;
   struct held h;
@@ -226,15 +250,101 @@ static void equalities_hold_together(void) {
   CHECK_CLOSE(speed(&m), -0.2 / SAP_AHEAD_TIME, 1e-7);
   CHECK_CLOSE(-2.0 * m.v_star[1] + m.v_star[3], 0.0, 1e-7);
 
-  /* A (v* - v) is what the forces give in a step */
-  double force[NV] = {0}, rows[ROWS] = {0};
-  sap_ahead_scatter(&h.ahead, dt, force, rows);
-  const double change[NV] = {m.v_star[0] - 2, m.v_star[1], m.v_star[2] - 1, m.v_star[3] - 7};
-  CHECK_CLOSE(dt * force[0], change[0], 1e-12);
-  CHECK_CLOSE(dt * force[1], 2.0 * change[1], 1e-12);
-  CHECK_CLOSE(dt * force[2], 3.0 * change[2] + change[3], 1e-12);
-  CHECK_CLOSE(dt * force[3], change[2] + 2.0 * change[3], 1e-12);
+  double rows[ROWS] = {0};
+  check_forces(&h, &m, rows);
   release(&h);
+}
+
+/* a contact of a flex over all trees, with a tangent along dof 3 */
+static void add_contact(struct model *m, double dist, double mu, enum sap_cone cone) {
+  const int edges = cone == SAP_CONE_PYRAMIDAL;
+  m->elements.n_flexes = 1;
+  m->contacts.count = 1;
+  m->cone = cone;
+  m->geom[0] = 0;
+  m->geom[1] = -1;
+  m->dim[0] = 3;
+  m->dist[0] = dist;
+  m->friction[0] = m->friction[1] = mu;
+  m->row[0] = m->state.n_rows;
+  for (int i = 0; i < (edges ? 4 : 3); ++i) {
+    add_row(m, SAP_ROW_CONTACT, dist, 0);
+    double *row = m->J + (m->state.n_rows - 1) * NV;
+    if (edges && i < 2) {
+      row[3] = i == 0 ? mu : -mu;
+    } else if (!edges && i > 0) {
+      memset(row, 0, NV * sizeof *row);
+      row[3] = i == 1;
+    }
+  }
+  m->contacts.n_rows = m->state.n_rows;
+}
+
+static void contacts_of_flexes_have_friction(void) {
+  /* it slides, sticks, is open and not reached, has no friction */
+  const struct {
+    double dist, mu, normal;
+    int sticks;
+  } cases[] = {{0.0, 0.1, 0.0, 0}, {0.0, 2.0, 0.0, 1}, {1.0, 0.5, -3.0, 0}, {-0.1, 0.0, 2.0, 0}};
+  for (size_t i = 0; i < CHECK_COUNT(cases); ++i) {
+    struct model m;
+    struct held h;
+    double rows[ROWS] = {0};
+    make_model(&m);
+    m.v_star[0] = -4.0; /* 3 m/s towards each other */
+    m.v_star[3] = 0.5;
+    add_contact(&m, cases[i].dist, cases[i].mu, SAP_CONE_ELLIPTIC);
+    REQUIRE(create(&h, &m, NULL) == SAP_OK && run(&h, &m) == SAP_OK);
+    CHECK_CLOSE(speed(&m), cases[i].normal, 1e-7);
+    if (cases[i].sticks) {
+      CHECK_CLOSE(m.v_star[3], 0.0, 1e-7);
+    }
+    m.v_star[0] += 6.0; /* what check_forces() counts from */
+    m.v_star[3] += 6.5;
+    check_forces(&h, &m, rows);
+    if (cases[i].sticks) {
+      CHECK(fabs(rows[1]) < cases[i].mu * rows[0]);
+    } else {
+      CHECK_CLOSE(fabs(rows[1]), cases[i].mu * rows[0], 1e-6);
+    }
+    release(&h);
+  }
+}
+
+static void edges_of_a_pyramid_only_push(void) {
+  struct model m;
+  struct held h;
+  double rows[ROWS] = {0};
+  make_model(&m);
+  m.v_star[0] = -4.0;
+  add_contact(&m, 0.0, 0.1, SAP_CONE_PYRAMIDAL);
+  REQUIRE(create(&h, &m, NULL) == SAP_OK && run(&h, &m) == SAP_OK);
+  m.v_star[0] += 6.0;
+  check_forces(&h, &m, rows);
+  m.v_star[0] -= 6.0;
+  for (int i = 0; i < 4; ++i) {
+    double along = 0.0;
+    for (int j = 0; j < NV; ++j) {
+      along += m.J[i * NV + j] * m.v_star[j];
+    }
+    CHECK(rows[i] >= 0.0 && along > -1e-7);
+    CHECK(rows[i] < 1e-6 || along < 1e-7);
+  }
+  release(&h);
+}
+
+static void contacts_of_two_geoms_or_none_are_left_alone(void) {
+  for (int i = 0; i < 2; ++i) {
+    struct model m;
+    struct held h;
+    make_model(&m);
+    add_contact(&m, -0.1, 0.5, SAP_CONE_ELLIPTIC);
+    m.geom[1] = i == 0 ? 1 : -1;
+    m.exclude[0] = i;
+    REQUIRE(create(&h, &m, NULL) == SAP_OK && run(&h, &m) == SAP_OK);
+    CHECK_EQUAL(h.ahead.n, 0);
+    release(&h);
+  }
 }
 
 static void a_block_that_has_no_factor_does_not_move(void) {
@@ -251,7 +361,7 @@ static void a_block_that_has_no_factor_does_not_move(void) {
 }
 
 static void rows_that_are_not_of_the_forest(void) {
-  for (int which = 0; which < 3; ++which) {
+  for (int which = 0; which < 4; ++which) {
     struct model m;
     struct held h;
     double force[NV] = {0}, rows[ROWS] = {0};
@@ -261,6 +371,10 @@ static void rows_that_are_not_of_the_forest(void) {
     m.J_col[1] = which == 1 ? NV : 1;
     m.tendon_limited[0] = which == 2;
     m.colind[2] = which == 2 ? -1 : 2;
+    if (which == 3) {
+      add_contact(&m, 0.0, 0.5, SAP_CONE_ELLIPTIC);
+      m.row[0] = ROWS - 1;
+    }
     REQUIRE(create(&h, &m, NULL) == SAP_OK);
     CHECK_EQUAL(run(&h, &m), SAP_INVALID_ARGUMENT);
     /* nothing of it is left */
@@ -280,7 +394,7 @@ static void models_without_any_have_no_workspace(void) {
   m.kind[0] = SAP_EQUALITY_SCALAR;
   REQUIRE(sap_element_gather_create(&h.elements, &m.elements, &m.forest, NULL) == SAP_OK);
   REQUIRE(sap_ahead_create(&h.ahead, &h.elements, &allocator) == SAP_OK);
-  REQUIRE(sap_ahead_run(&h.ahead, &m.state, dt, &m.motion) == SAP_OK);
+  REQUIRE(sap_ahead_run(&h.ahead, &m.state, &m.contacts, m.cone, dt, &m.motion) == SAP_OK);
   CHECK_EQUAL(counter.allocations, 0);
   CHECK_EQUAL(h.ahead.n, 0);
   release(&h);
@@ -320,6 +434,9 @@ int main(int argc, char **argv) {
       CHECK_TEST(a_limit_that_is_not_reached_does_nothing),
       CHECK_TEST(friction_brakes_and_holds),
       CHECK_TEST(equalities_hold_together),
+      CHECK_TEST(contacts_of_flexes_have_friction),
+      CHECK_TEST(edges_of_a_pyramid_only_push),
+      CHECK_TEST(contacts_of_two_geoms_or_none_are_left_alone),
       CHECK_TEST(a_block_that_has_no_factor_does_not_move),
       CHECK_TEST(rows_that_are_not_of_the_forest),
       CHECK_TEST(models_without_any_have_no_workspace),

@@ -105,6 +105,48 @@ def test_other_schemes_refuse_them():
     Stepper(sliders(), scheme="midpoint")
 
 
+FALLING = """<mujoco><option cone="{cone}" timestep="0.002"/>
+  <worldbody><geom type="plane" size="2 2 1" euler="0 {tilt} 0" friction="{mu}"/>
+  <body name="cloth" pos="0 0 .2"><flexcomp name="cloth" type="grid" count="4 4 1"
+  spacing=".1 .1 .1" radius=".01" dim="2" mass="1"><contact selfcollide="none" friction="{mu}"/>
+  <edge equality="true"/></flexcomp></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
+def test_a_cloth_comes_to_rest_on_the_floor(cone, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
+    model = mujoco.MjModel.from_xml_string(FALLING.format(cone=cone, tilt=0, mu=0.8))
+    with pytest.warns(UserWarning, match="ahead of contact.*: .*contacts of flex 'cloth'"):
+        stepper = Stepper(model)
+    data = mujoco.MjData(model)
+    stepper.run(data, 500)
+    assert np.abs(data.qvel).max() < 0.02
+    # the floor bears the weight
+    np.testing.assert_allclose(data.qfrc_constraint[2::3].sum(), 9.81, rtol=1e-3)
+    assert -1e-3 < np.ravel(data.flexvert_xpos)[2::3].min() - 0.01 < 1e-3
+    assert len(stepper.contacts) == 0
+    assert data.ncon > 0
+
+
+@pytest.mark.parametrize(("mu", "slides"), [(0.2, True), (0.8, False)])
+def test_a_cloth_slides_down_or_holds(mu, slides, tmp_path, monkeypatch):
+    """On a slope of 20 degrees, whose tangent is 0.36."""
+    monkeypatch.chdir(tmp_path)
+    model = mujoco.MjModel.from_xml_string(FALLING.format(cone="elliptic", tilt=20, mu=mu))
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper.run(data, 500)
+    before = data.qvel.copy()
+    stepper.run(data, 100)
+    along = np.array([np.cos(np.deg2rad(20)), 0, -np.sin(np.deg2rad(20))])
+    gained = ((data.qvel - before).reshape(-1, 3) @ along).mean()
+    if slides:
+        # g (sin - mu cos) over 0.2 s
+        expected = 9.81 * (np.sin(np.deg2rad(20)) - mu * np.cos(np.deg2rad(20))) * 0.2
+        np.testing.assert_allclose(gained, expected, rtol=0.05)
+    else:
+        assert np.abs(data.qvel).max() < 0.05
+
+
 def test_edges_of_a_cloth_keep_their_lengths(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
     model = mujoco.MjModel.from_xml_string(

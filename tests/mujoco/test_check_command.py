@@ -14,7 +14,9 @@ FINE = """<mujoco><worldbody><geom type="plane" size="1 1 1"/>
   <body pos="0 0 .1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
 URDF = """<robot name="r"><link name="l"><inertial><mass value="1"/>
   <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
-REFUSED = """<mujoco><option integrator="RK4"/><worldbody><body name="cloth" pos="0 0 1">
+REFUSED = """<mujoco><option integrator="RK4"/><worldbody>
+  <geom type="plane" size="1 1 1" condim="4" surfacevel="0 0 0 0 0 1"/>
+  <body pos="0 0 1"><freejoint/><geom size=".1"/></body><body name="cloth" pos="0 0 2">
   <flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2">
   <edge equality="true"/></flexcomp></body></worldbody></mujoco>"""
 
@@ -38,7 +40,7 @@ def test_all_reasons_and_warnings_are_printed(tmp_path, capsys, monkeypatch):
     title, *lines = capsys.readouterr().out.splitlines()
     assert title == f"{path}: refused"
     assert [line.split(":")[0] for line in lines] == ["  refused", "  warning", "  warning"]
-    for line, switch in zip(lines, ("['flex']", "mjINT_EULER", "ahead of contact"), strict=True):
+    for line, switch in zip(lines, ("condim", "mjINT_EULER", "ahead of contact"), strict=True):
         assert switch in line
 
 

@@ -78,28 +78,19 @@ def test_unsupported_elements_are_refused_by_name(kind):
         Stepper(make())
 
 
-def test_all_reasons_are_told_at_once(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
-    belt = '<geom type="sphere" size=".1" condim="4" surfacevel="0 0 0 0 0 1"/>'
-    model = mujoco.MjModel.from_xml_string(
-        CLOTH.format("", "false").replace(
-            "<worldbody>",
-            f"<worldbody>{belt}<body pos='0 0 9'><freejoint/><geom size=\".1\"/></body>",
-        )
-    )
+def test_all_reasons_are_told_at_once():
+    model = model_of(geom="condim='4' surfacevel='0 0 0 0 0 1'")
     with pytest.raises(NotSupported) as caught:
-        Stepper(model)
+        with_core(model)
     for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
-        contacts, torsion = error.reasons
-        assert "contacts of flexes: flex 'cloth'; ignore=['flex'] leaves" in contacts
-        assert "condim 4" in torsion
-        assert str(error) == f"2 reasons:\n- {contacts}\n- {torsion}"
+        core, turns = error.reasons
+        assert "condim 4" in core
+        assert "has a rigid core" in core
+        assert "has a surface that turns" in turns
+        assert str(error) == f"2 reasons:\n- {core}\n- {turns}"
     # and what they name lets it run
     model.geom_condim[:] = 3
-    with pytest.warns(UserWarning, match="contacts of flexes are left out: flex 'cloth'"):
-        stepper = Stepper(model, ignore=["flex"])
-    stepper.run(mujoco.MjData(model), 5)
-    assert model.flex_contype[0] == 1
+    with_core(model).run(mujoco.MjData(model), 5)
 
 
 def test_one_reason_is_the_whole_text():
@@ -194,17 +185,34 @@ def test_adhesion_actuators_pull_at_their_body():
     assert data.qpos[2] < 1.7
 
 
-def test_flexes_that_collide_are_refused_by_name(tmp_path, monkeypatch):
+def test_flexes_that_collide_are_told_of_by_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
     colliding = mujoco.MjModel.from_xml_string(CLOTH.format("", "false"))
-    with pytest.raises(NotSupported, match="contacts of flexes: flex 'cloth'"):
+    with pytest.warns(UserWarning, match="held ahead of contact.*: contacts of flex 'cloth'"):
         Stepper(colliding)
+    with pytest.warns(UserWarning, match="contacts of flexes are left out: flex 'cloth'"):
+        Stepper(colliding, ignore=["flex"])
+    assert colliding.flex_contype[0] == 1
+    with pytest.raises(NotSupported, match="cannot take contacts of flex 'cloth', held ahead"):
+        Stepper(colliding, scheme="midpoint")
     apart = CLOTH.format("<contact contype='0' conaffinity='0' selfcollide='none'/>", "false")
     for model in (mujoco.MjModel.from_xml_string(apart), colliding):
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) * (model is colliding)
         stepper, data = Stepper(model), mujoco.MjData(model)
         stepper.run(data, 5)
         assert np.isfinite(data.qpos).all()
+
+
+def test_flexes_whose_contacts_are_switched_on_later_are_faults(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    apart = CLOTH.format("<contact contype='0' conaffinity='0' selfcollide='none'/>", "false")
+    apart = apart.replace(
+        "<worldbody>", "<worldbody><geom type='plane' pos='0 0 .995' size='1 1 1'/>"
+    )
+    stepper = Stepper(mujoco.MjModel.from_xml_string(apart))
+    stepper.model.flex_contype[:] = stepper.model.flex_conaffinity[:] = 1
+    with pytest.raises(StepError, match="flex 'cloth': flexes had none when the stepper was made"):
+        stepper.step(mujoco.MjData(stepper.model))
 
 
 def with_core(model):

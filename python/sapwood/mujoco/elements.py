@@ -17,6 +17,7 @@ from sapwood.constraints.materials import KINDS, ConstraintMaterial, element_sti
 from sapwood.mujoco.arrays import custom_entries
 from sapwood.mujoco.controllers import Controller
 from sapwood.mujoco.names import names_of
+from sapwood.mujoco.support import colliding_flexes
 from sapwood.mujoco.trees import EQUALITIES, trees_of_equality, trees_of_tendon
 
 _Float = NDArray[np.float64]
@@ -86,7 +87,9 @@ def element_arrays(
     stiffness = element_stiffness(names, custom_entries(model), constraint, constraints, time_step)
     joints, tendons = _limited_joints(model), _limited_tendons(model)
     equality = not model.opt.disableflags & _DISABLE.mjDSBL_EQUALITY and model.neq > 0
-    if not (joints.size or tendons.any() or equality or implicit or _has_friction_loss(model)):
+    flexes = int(colliding_flexes(model).size)
+    loss = _has_friction_loss(model)
+    if not (joints.size or tendons.any() or equality or implicit or loss or flexes):
         return None
     torque_scale = np.abs(np.asarray(model.eq_data)[:, _TORQUE_SCALE])
     weld = (model.eq_type == _EQUALITY.mjEQ_WELD) & (torque_scale > 0.0)
@@ -100,6 +103,7 @@ def element_arrays(
     return {
         "nq": int(model.nq),
         "n_outputs": int(model.nout),
+        "n_flexes": flexes,
         "limit_joint": _int32(joints),
         "limit_ball": _int32(model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_BALL),
         "limit_qposadr": _int32(model.jnt_qposadr[joints]),

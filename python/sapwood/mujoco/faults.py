@@ -101,5 +101,5 @@ def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjDat
     if fault == "dimension":
         return dimension_text(f"contact of {sides}", int(contact.dim))
     if fault == "geom":
-        return f"contact of {sides}: flexes have no contact here"
+        return f"contact of {sides}: flexes had none when the stepper was made; make a new one"
     return f"contact of {sides}: its position, frame or friction is not finite"

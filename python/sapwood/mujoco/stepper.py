@@ -149,9 +149,8 @@ class Stepper(LastStep):
         the last step by this stepper left. ``mj_setState``, ``mj_resetData`` and copies, of the
         data or of the stepper, forget them, as none of MuJoCo's states carries them.
     ignore : collection of str
-        Constraints to leave out, with a warning that names them, instead of refusing the model:
-        any of "limit" (of joints and tendons), "equality", "frictionloss", "flex" (contacts of
-        flexes).
+        Constraints to leave out, with a warning that names them: any of "limit" (of joints and
+        tendons), "equality", "frictionloss", "flex" (contacts of flexes).
     constraint : ConstraintMaterial, optional
         Material of all limits and equality constraints that nothing more special speaks of. None is
         the model's own default, or else as rigid as the time step allows.

@@ -107,8 +107,8 @@ def check_flags(model: mujoco.MjModel) -> None:
 def ahead_of_contact(model: mujoco.MjModel) -> list[str]:
     """Names of the constraints that no contact problem can hold, but for those that are disabled.
 
-    They move more trees than two, or are equality constraints of flexes, or other ones of which
-    the C core knows no kind; those that are not active count.
+    They move more trees than two, or are equality constraints of which the C core knows no kind,
+    as those of flexes, or contacts of flexes; those that are not active count.
     """
     found: dict[str, list[int]] = {"limit": [], "frictionloss": []}
     for tendon in range(model.ntendon):
@@ -124,13 +124,18 @@ def ahead_of_contact(model: mujoco.MjModel) -> list[str]:
         for i in range(0 if off & IGNORABLE["equality"] else model.neq)
         if not is_supported(model, i) or trees_of_equality(model, i) is None
     ]
-    return named(model, _OBJECT.mjOBJ_TENDON, sorted(tendons)) + named(
-        model, _OBJECT.mjOBJ_EQUALITY, equalities
-    )
+    flexes = named(model, _OBJECT.mjOBJ_FLEX, colliding_flexes(model))
+    return [
+        *named(model, _OBJECT.mjOBJ_TENDON, sorted(tendons)),
+        *named(model, _OBJECT.mjOBJ_EQUALITY, equalities),
+        *(f"contacts of {name}" for name in flexes),
+    ]
 
 
 def colliding_flexes(model: mujoco.MjModel) -> NDArray[np.intp]:
     """Flexes that may have contacts."""
+    if model.opt.disableflags & (_DISABLE.mjDSBL_CONTACT | _DISABLE.mjDSBL_CONSTRAINT):
+        return np.zeros(0, dtype=np.intp)
     settings = [np.asarray(getattr(model, name)) for name in FLEX_CONTACT]
     return np.flatnonzero(np.any(settings, axis=0))
 
@@ -139,10 +144,6 @@ def _contacts(model: mujoco.MjModel) -> Iterator[str]:
     """What contacts would need and have not, where it can be seen beforehand."""
     if model.opt.disableflags & _DISABLE.mjDSBL_CONTACT:
         return
-    flexes = colliding_flexes(model)
-    if flexes.size:
-        names = listed(named(model, _OBJECT.mjOBJ_FLEX, flexes))
-        yield f"contacts of flexes: {names}; ignore=['flex'] leaves all of them out"
     moving = np.flatnonzero(np.any(model.geom_surfacevel, axis=1))
     if moving.size and not hasattr(mujoco.MjContact, "surfacevel"):
         names = listed(named(model, _OBJECT.mjOBJ_GEOM, moving))
