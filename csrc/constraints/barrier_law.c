@@ -256,6 +256,7 @@ const struct sap_law sap_law_barrier = {
     .stick = stick,
     .bound = bound,
     .complementarity = complementarity,
+    .n_constants = SAP_BY_LAMBDA + 1,
     .partials = sap_barrier_partials,
     .wall = wall,
     .fit = fit,

@@ -105,7 +105,7 @@ SAP_DECLARE_LOOPS(clamp_loops);
 #define CLAMPED                                                                                 \
   .loops = SAP_LOOPS(clamp_loops), .takes_rows = 1, .bind = bind, .write = write,               \
   .difference = difference, .stick = stick, .bound = bound, .complementarity = complementarity, \
-  .partials = sap_clamp_partials
+  .n_constants = SAP_N_ROW_CONSTANTS, .partials = sap_clamp_partials
 
 const struct sap_law sap_law_clamp = {CLAMPED, .carve = carve};
 

@@ -139,5 +139,6 @@ const struct sap_law sap_law_contact = {
     .stick = sap_contact_stick,
     .bound = sap_contact_bound,
     .complementarity = complementarity,
+    .n_constants = SAP_BY_R_N + 1,
     .partials = sap_contact_partials,
 };

@@ -86,5 +86,6 @@ const struct sap_law sap_law_disk = {
     .stick = sap_contact_stick,
     .bound = sap_contact_bound,
     .complementarity = complementarity,
+    .n_constants = SAP_BY_BOUND + 1,
     .partials = sap_disk_partials,
 };

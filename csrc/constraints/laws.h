@@ -89,7 +89,8 @@ struct sap_law {
   double (*complementarity)(const struct sap_pool *pool, int32_t begin, int32_t end);
 
   /* how gamma depends on the constants of the triple at this place, or of the pair that begins
-   * there: partials.h */
+   * there: partials.h, and how many constants that are, from the first on */
+  int n_constants;
   void (*partials)(const struct sap_pool *pool, int32_t place, struct sap_partials *partials);
 
   /* of a law that is infinite outside of a domain, else NULL: see barrier_law.c */

@@ -209,5 +209,6 @@ const struct sap_law sap_law_wide = {
     .stick = stick,
     .bound = bound,
     .complementarity = complementarity,
+    .n_constants = SAP_N_CONTACT_CONSTANTS,
     .partials = sap_wide_partials,
 };

@@ -65,8 +65,6 @@ static sap_status clear_all(const struct sap_sensitivity *s, sap_differential *t
   const sap_parameters *p = &s->parameters;
   const int64_t n = problem->n_contacts, n_spins = problem->spin ? problem->spin->n : 0;
   clear(to->A, sizes->nA);
-  clear(to->J, sizes->nJ);
-  clear(to->spin_J, sizes->nJ_spin);
   int given =
       clear(to->v_star, sizes->nv) & clear(to->mu, n) & clear(to->R_t, n) & clear(to->R_n, n) &
       clear(to->v_hat_n, n) & clear(to->spin_mu, 3 * n_spins) &
@@ -90,6 +88,13 @@ static sap_status clear_all(const struct sap_sensitivity *s, sap_differential *t
 static int load(struct sap_sensitivity *s, const struct sap_island *island,
                 const sap_response *bar) {
   int any = 0;
+  for (int r = 0; r < 3; ++r) {
+    memset(s->z[r] + island->triple_begin, 0,
+           sizeof(double) * (size_t)(island->triple_end - island->triple_begin));
+  }
+  if (!bar->gamma && !bar->group_gamma && !bar->spin_gamma) {
+    return 0;
+  }
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     for (int32_t i = island->law_begin[law]; i < island->law_begin[law + 1]; ++i) {
       const int n_rows =
@@ -152,44 +157,76 @@ static void write_mass(const struct sap_sensitivity *s, const struct sap_island 
   }
 }
 
-/* dL/dJ = gamma lambda^T - x v^T of the rows of a triple */
+/* row <- gamma lambda^T - x v^T */
+static void write_row(int32_t n, double gamma, const double *restrict lambda, double x,
+                      const double *restrict v, double *restrict row) {
+  for (int32_t j = 0; j < n; ++j) {
+    row[j] = gamma * lambda[j] - x * v[j];
+  }
+}
+
+/* dL/dJ of the rows of a triple */
 static void write_rows(const struct sap_sensitivity *s, int32_t place, const sap_differential *to) {
   const struct sap_workspace *w = sap_sensitivity_work(s);
   const struct sap_place_rows rows = sap_rows_at_place(s, place, to);
   for (int side = 0; rows.J && side < rows.n_sides; ++side) {
     for (int32_t r = 0; r < rows.n_rows; ++r) {
-      const double gamma = w->pool.gamma[r][place], x = s->x[r][place];
-      double *J = rows.J + rows.side[side].offset + r * rows.side[side].step;
       int32_t first;
       const int32_t n = sap_columns_of(&rows, side, r, &first);
-      for (int32_t j = 0; j < n; ++j) {
-        J[j] = gamma * w->dv[first + j] - x * w->v[first + j];
-      }
+      write_row(n, w->pool.gamma[r][place], w->dv + first, s->x[r][place], w->v + first,
+                rows.J + rows.side[side].offset + r * rows.side[side].step);
     }
   }
 }
 
-/* dL/dv_hat = x and dL/dc = (dgamma/dc)^T z of the triple, or the pair, at a place */
-static void write_constants(const struct sap_sensitivity *s, int law, int32_t place,
-                            const sap_differential *to) {
-  const int by_row = sap_laws[law]->takes_rows, pairs = sap_laws[law]->takes_pairs;
-  const int n_rows = by_row ? sap_rows_at_place(s, place, to).n_rows : 3;
-  struct sap_partials partials;
-  sap_laws[law]->partials(&sap_sensitivity_work(s)->pool, place, &partials);
-  for (int r = 0; r < n_rows; ++r) {
-    double *v_hat = sap_target_at_place(s, law, place, r, to);
-    if (v_hat) {
-      *v_hat = s->x[r][place];
-    }
-    for (int c = 0; by_row && c < SAP_N_ROW_CONSTANTS; ++c) {
-      *sap_constant_at_place(s, law, place, c, r, to) = partials.by[c][r] * s->z[r][place];
+/* dL/dv_hat = x and dL/dc = (dgamma/dc)^T z of clamped rows */
+static void write_clamps(const struct sap_sensitivity *s, int law, int32_t place,
+                         const sap_differential *to) {
+  const int32_t n_rows = sap_rows_at_place(s, place, to).n_rows;
+  for (int32_t r = 0; r < n_rows; ++r) {
+    *sap_target_at_place(s, law, place, r, to) = s->x[r][place];
+    for (int c = 0; c < SAP_COMMON; ++c) {
+      *sap_constant_at_place(s, law, place, c, r, to) = s->by[c][r][place] * s->z[r][place];
     }
   }
-  for (int c = 0; !by_row && c < SAP_N_CONTACT_CONSTANTS; ++c) {
+}
+
+/* the same of a contact by the constants that not every law has */
+static void write_rest(const struct sap_sensitivity *s, int law, int32_t place,
+                       const sap_differential *to) {
+  const int places = 1 + sap_laws[law]->takes_pairs;
+  struct sap_partials partials;
+  sap_laws[law]->partials(&sap_sensitivity_work(s)->pool, place, &partials);
+  for (int c = SAP_COMMON; c < sap_laws[law]->n_constants; ++c) {
     double *to_c = sap_constant_at_place(s, law, place, c, 0, to);
-    for (int r = 0; to_c && r < 3 * (1 + pairs); ++r) {
+    for (int r = 0; to_c && r < 3 * places; ++r) {
       *to_c += partials.by[c][r] * s->z[r % 3][place + r / 3];
     }
+  }
+}
+
+/* the same of the contact whose triples begin at a place */
+static void write_contact(const struct sap_sensitivity *s, int law, int32_t place,
+                          const sap_differential *to) {
+  const int64_t i = s->solver->plan.graph.triple[place];
+  const int32_t end = place + 1 + sap_laws[law]->takes_pairs;
+  double sum[SAP_COMMON] = {0};
+  for (int32_t k = place; k < end; ++k) {
+    for (int c = 0; c < SAP_COMMON; ++c) {
+      sum[c] +=
+          s->by[c][0][k] * s->z[0][k] + s->by[c][1][k] * s->z[1][k] + s->by[c][2][k] * s->z[2][k];
+    }
+  }
+  to->mu[i] = sum[SAP_BY_MU];
+  to->R_t[i] = sum[SAP_BY_R_T];
+  to->R_n[i] = sum[SAP_BY_R_N];
+  to->v_hat_n[i] = s->x[2][place];
+  if (to->v_hat_t) {
+    to->v_hat_t[2 * i] = s->x[0][place];
+    to->v_hat_t[2 * i + 1] = s->x[1][place];
+  }
+  if (sap_laws[law]->n_constants > SAP_COMMON) {
+    write_rest(s, law, place, to);
   }
 }
 
@@ -199,7 +236,7 @@ static void write_island(const struct sap_sensitivity *s, const struct sap_islan
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t step = 1 + sap_laws[law]->takes_pairs;
     for (int32_t i = island->law_begin[law]; i < island->law_begin[law + 1]; i += step) {
-      write_constants(s, law, i, to);
+      (sap_laws[law]->takes_rows ? write_clamps : write_contact)(s, law, i, to);
       for (int32_t k = i; k < i + step; ++k) {
         write_rows(s, k, to);
       }

@@ -13,13 +13,20 @@
 
 /* ---- K ---- */
 
+/* x_c and y_c are different arrays */
 static void apply_symmetric(const struct sap_pool *p, int32_t begin, int32_t end,
                             double *const x_c[3], double *const y_c[3]) {
-  for (int32_t i = begin; i < end; ++i) {
-    const double x[3] = {x_c[0][i], x_c[1][i], x_c[2][i]};
-    y_c[0][i] = p->G[SAP_G_11][i] * x[0] + p->G[SAP_G_12][i] * x[1] + p->G[SAP_G_1N][i] * x[2];
-    y_c[1][i] = p->G[SAP_G_12][i] * x[0] + p->G[SAP_G_22][i] * x[1] + p->G[SAP_G_2N][i] * x[2];
-    y_c[2][i] = p->G[SAP_G_1N][i] * x[0] + p->G[SAP_G_2N][i] * x[1] + p->G[SAP_G_NN][i] * x[2];
+  static const int entry[3][3] = {{SAP_G_11, SAP_G_12, SAP_G_1N},
+                                  {SAP_G_12, SAP_G_22, SAP_G_2N},
+                                  {SAP_G_1N, SAP_G_2N, SAP_G_NN}};
+  const double *x_1 = x_c[0], *x_2 = x_c[1], *x_n = x_c[2];
+  for (int row = 0; row < 3; ++row) {
+    const double *G_1 = p->G[entry[row][0]], *G_2 = p->G[entry[row][1]];
+    const double *G_n = p->G[entry[row][2]];
+    double *restrict y = y_c[row];
+    for (int32_t i = begin; i < end; ++i) {
+      y[i] = G_1[i] * x_1[i] + G_2[i] * x_2[i] + G_n[i] * x_n[i];
+    }
   }
 }
 

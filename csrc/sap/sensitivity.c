@@ -52,7 +52,8 @@ static void carve(void *context, struct sap_arena *arena) {
   const size_t scalars = (size_t)plan->graph.tree.n_scalars;
   const size_t contacts = (size_t)plan->triples.n_contacts;
   for (int r = 0; r < 3; ++r) {
-    double **const by_place[] = {&s->z[r], &s->x[r], &s->u[r]};
+    double **const by_place[] = {&s->z[r],     &s->x[r],     &s->u[r],
+                                 &s->by[0][r], &s->by[1][r], &s->by[2][r]};
     sap_pool_take(arena, plan->triples.n, sizeof by_place / sizeof *by_place, by_place);
   }
   s->n_coupled = sap_arena_take(arena, (size_t)plan->graph.n_islands, sizeof(int32_t));
@@ -113,6 +114,23 @@ static void find_coupling(struct sap_sensitivity *s, const struct sap_island *is
   }
 }
 
+/* the partials of every triple by the common constants */
+static void find_partials(struct sap_sensitivity *s, const struct sap_island *island) {
+  const struct sap_workspace *w = sap_sensitivity_work(s);
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
+    const int32_t step = 1 + sap_laws[law]->takes_pairs;
+    for (int32_t i = island->law_begin[law]; i < island->law_begin[law + 1]; i += step) {
+      struct sap_partials partials;
+      sap_laws[law]->partials(&w->pool, i, &partials);
+      for (int c = 0; c < SAP_COMMON; ++c) {
+        for (int r = 0; r < 3 * step; ++r) {
+          s->by[c][r % 3][i + r / 3] = partials.by[c][r];
+        }
+      }
+    }
+  }
+}
+
 static sap_status lay_out(struct sap_sensitivity *s, const sap_problem *problem, const double *v,
                           sap_error *error) {
   struct sap_plan *plan = &s->solver->plan;
@@ -161,6 +179,7 @@ sap_status sap_sensitivity_linearize(sap_sensitivity *s, const sap_problem *prob
       return sap_solver_fault(s->solver, problem, NULL, error);
     }
     find_coupling(s, island);
+    find_partials(s, island);
     point->tree = point->tree < 0 ? linear.tree : point->tree;
     point->n_coupled += s->n_coupled[i];
     gradient += linear.at.gradient * linear.at.gradient;

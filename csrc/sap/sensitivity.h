@@ -12,6 +12,9 @@
 
 enum { SAP_COUPLED = 40 }; /* vectors of a cycle of GMRES */
 
+/* the constants that every law of contacts has, or every row: mu, R_t and R_n, or R and bounds */
+enum { SAP_COMMON = 3 };
+
 struct sap_sensitivity {
   sap_allocator memory;
   sap_solver *solver; /* of one thread */
@@ -25,8 +28,9 @@ struct sap_sensitivity {
   int32_t tree; /* of sap_linear_point */
   sap_coupling coupling;
 
-  /* room, by place: right sides and products, and U e_n */
-  double *z[3], *x[3], *u[3];
+  /* by place: partials by the common constants, and U e_n; and room for right sides and products */
+  double *by[SAP_COMMON][3], *u[3];
+  double *z[3], *x[3];
   int32_t *n_coupled; /* (n_islands) contacts with U != 0 */
   /* by scalar */
   double *solution, *target, *product, *krylov[SAP_COUPLED + 1];

@@ -42,6 +42,15 @@ static int find_regions(sensitivity *self) {
   return 0;
 }
 
+/* does anything of the problem follow from physical parameters? */
+static int is_physical(const sapwood_problem *of) {
+  int any = of->is_physical;
+  for (int32_t g = 0; g < of->problem.n_groups; g++) {
+    any |= of->groups.physical[g].parameters.value != NULL;
+  }
+  return any;
+}
+
 /* linearizes at v; 0, or -1 with an exception */
 static int linearize(sensitivity *self, const sap_settings *settings, PyArrayObject *v,
                      PyArrayObject *scale) {
@@ -54,7 +63,7 @@ static int linearize(sensitivity *self, const sap_settings *settings, PyArrayObj
   status = sap_sensitivity_create(&self->held, settings, NULL, &error);
   if (status == SAP_OK) {
     status = sap_sensitivity_linearize(
-        self->held, &of->problem, &self->parameters, sapwood_doubles(v),
+        self->held, &of->problem, is_physical(of) ? &self->parameters : NULL, sapwood_doubles(v),
         scale == NULL ? NULL : sapwood_doubles(scale), &self->point, &error);
   }
   Py_END_ALLOW_THREADS

@@ -22,6 +22,7 @@ not to be fast.
     coulomb         lagged and Coulomb's friction, around it
     krylov          GMRES for directions that are not of a cost
     solver          island by island, errors (24), (25)
+    sensitivity     derivatives of a solution, in reverse mode
     complementarity Lemke's method and principal pivoting
 """
 
@@ -47,6 +48,7 @@ from .regularization import (
     regularize,
     regularize_group,
 )
+from .sensitivity import solution_gradient
 from .solver import SapSolver, solve
 from .wide import lift_impulse, lift_matrix, radial, radial_step
 from .wide_pool import WidePool
@@ -94,6 +96,7 @@ __all__ = [
     "radial_step",
     "regularize",
     "regularize_group",
+    "solution_gradient",
     "solve",
     "solve_lcp",
     "touching",
