@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 import helpers
 import sapwood
 from row_groups import random_groups
+from sapwood.invdyn import InverseDynamics
 
 SEED = 20240917
 ROUNDS = 300
@@ -134,6 +135,55 @@ def indices_change(rng: np.random.Generator) -> list[str]:
     return failures
 
 
+def one_controller_by_many(rng: np.random.Generator) -> list[str]:
+    """Threads share a controller of inverse dynamics, and solve batches whose arrays change."""
+    m, n = 12, 5
+    system = {
+        "M": np.eye(m), "h": rng.normal(size=m), "v": rng.normal(size=m),
+        "qdd_desired": rng.normal(size=m - 6), "J_n": rng.normal(size=(n, m)),
+        "J_t": rng.normal(size=(n, 2, m)), "mu": np.full(n, 0.5),
+    }  # fmt: skip
+    made = InverseDynamics("qp_coulomb", actuated=range(6, m), dt=0.01)
+    expected = made.solve(**system)
+    G = rng.normal(size=(4, 20, 6))
+    M, q = G @ G.transpose(0, 2, 1), rng.normal(size=(4, 20))
+    stop = threading.Event()
+    failures: list[str] = []
+
+    def overwrite() -> None:
+        wild = np.array([np.nan, np.inf, -1.0, 1e308, 0.0])
+        while not stop.is_set():
+            for array in (M, q):
+                at = np.unravel_index(rng.integers(array.size), array.shape)
+                array[at], kept = wild[rng.integers(len(wild))], array[at]
+                array[at] = kept
+
+    def solve() -> None:
+        for _ in range(ROUNDS):
+            result = made.solve(**system)
+            if not np.array_equal(result.tau, expected.tau):
+                failures.append("controller: another result")
+                return
+            try:
+                sapwood.lcp.solve_batch(M, q, threads=2)
+                sapwood.qp.solve_batch(M, q, lower=np.zeros((4, 20)), threads=2)
+            except ValueError:
+                continue
+            except Exception as error:
+                failures.append(f"batches: {error!r}")
+                return
+
+    writer = threading.Thread(target=overwrite)
+    solvers = [threading.Thread(target=solve) for _ in range(4)]
+    for thread in (writer, *solvers):
+        thread.start()
+    for thread in solvers:
+        thread.join()
+    stop.set()
+    writer.join()
+    return failures
+
+
 def garbage_collector_calls(rng: np.random.Generator) -> list[str]:
     """The garbage collector calls the solver that is being called."""
     problem = helpers.random_problem(rng)
@@ -169,7 +219,8 @@ def main() -> int:
     faulthandler.enable()
     faulthandler.dump_traceback_later(240, exit=True)
     found = []
-    for scenario in (values_change, indices_change, garbage_collector_calls):
+    scenarios = values_change, indices_change, one_controller_by_many, garbage_collector_calls
+    for scenario in scenarios:
         found += scenario(np.random.default_rng(SEED))
     for line in found:
         print(f"{line} (seed {SEED})")

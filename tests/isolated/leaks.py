@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import sapwood
+import sapwood.invdyn
 
 WARM_UP, ROUNDS, CYCLES = 50, 10, 150
 MOST_BLOCKS, MOST_MEMORY = 0.8 * CYCLES, 1_000_000
@@ -168,6 +169,49 @@ SMALL = sapwood.ContactProblem(
 )  # fmt: skip
 
 
+G = np.random.default_rng(0).normal(size=(4, 60, 6))
+LCPS = {"M": G @ G.transpose(0, 2, 1), "q": np.linspace(-1.0, 1.0, 240).reshape(4, 60)}
+QPS = {"H": LCPS["M"], "g": LCPS["q"], "C": G.transpose(0, 2, 1), "d": np.full((4, 6), -1.0)}
+
+
+def complementarity() -> None:
+    """Problems and programs, one and many, from starts, and refused at every point."""
+    M, q = LCPS["M"], LCPS["q"]
+    first = sapwood.lcp.solve(M[0], q[0], "auto")
+    sapwood.lcp.solve_batch(**LCPS, z0=np.tile(first.basis, (4, 1)), threads=2)
+    programs = sapwood.qp.solve_batch(**QPS, lower=np.zeros((4, 60)), threads=2)
+    sapwood.qp.solve_batch(**QPS, lower=np.zeros((4, 60)), start=programs, threads=2)
+    sapwood.qp.solve(M[0], q[0], lower=0.0, start=sapwood.qp.solve(M[0], q[0], lower=0.0))
+    refused(lambda: sapwood.lcp.solve(M[0], q[0], z0=[1.0]))
+    for name, array in LCPS.items():
+        for wrong in ("x", array[:, 1:], np.nan * array):
+            refused(lambda n=name, w=wrong: sapwood.lcp.solve_batch(**{**LCPS, n: w}))
+    for name, array in QPS.items():
+        for wrong in ("x", array[:, 1:], np.nan * array):
+            refused(lambda n=name, w=wrong: sapwood.qp.solve_batch(**{**QPS, n: w}))
+    refused(lambda: sapwood.qp.solve(M[0, :2, :2], q[0, :2], start=programs[0]))
+
+
+INVDYN = {
+    "M": np.eye(18), "h": np.linspace(-1.0, 1.0, 18), "v": np.zeros(18),
+    "qdd_desired": np.ones(12), "J_n": G[0, :20, :].repeat(3, axis=1),
+    "J_t": G[1, :40].repeat(3, axis=1).reshape(20, 2, 18), "mu": np.full(20, 0.5),
+}  # fmt: skip
+
+
+def inverse_dynamics() -> None:
+    """Every controller, made and called, and refused at every point."""
+    for name in ("lcp_noslip", "lcp_coulomb", "qp_noslip", "qp_coulomb", "one_stage"):
+        made = sapwood.invdyn.InverseDynamics(name, actuated=range(6, 18), dt=1e-3)
+        made.solve(**INVDYN, phi=np.zeros(20), ids=range(20))
+        for argument, array in INVDYN.items():
+            for wrong in ("x", array[1:], np.nan * array):
+                refused(lambda m=made, a=argument, w=wrong: m.solve(**{**INVDYN, a: w}))
+        refused(lambda m=made: m.solve(**INVDYN, ids=[0.5]))
+    refused(lambda: sapwood.invdyn.InverseDynamics(actuated=[0, 0], dt=1e-3))
+    refused(lambda: sapwood.invdyn.InverseDynamics(actuated=[0], dt=-1.0))
+
+
 def evaluate() -> None:
     """The objective and the contact law."""
     SOLVER.evaluate(SMALL, np.zeros(10))
@@ -228,6 +272,7 @@ def main() -> int:
     """Run all scenarios."""
     scenarios = [construct, construct_wrongly, construct_groups, construct_groups_wrongly]
     scenarios += [construct_spins, solve, solve_wrongly, solve_many, evaluate]
+    scenarios += [complementarity, inverse_dynamics]
     found = [line for scenario in scenarios for line in leaks_of(scenario)]
     if len(leaks_of(leak_on_purpose)) < 2:
         found.append("the counts did not see a leak on purpose")

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 import sapwood
+from sapwood.invdyn import InverseDynamics
 
 N = 3
 ARRAYS = {
@@ -55,6 +56,27 @@ def calls() -> dict[str, Callable[[], object]]:
         "solve_batch": lambda: sapwood.solve_batch([problem, problem]),
         "evaluate": lambda: solver.evaluate(problem, problem.v_star),
     }
+
+
+def calls_of_programs() -> dict[str, Callable[[], object]]:
+    """Complementarity problems, quadratic programs and inverse dynamics."""
+    M, q = np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-5.0, -6.0])
+    zeros = np.zeros(2)
+    start = sapwood.qp.solve(M, q, lower=zeros)
+    made = InverseDynamics("qp_coulomb", actuated=[3], dt=0.01)
+    arrays = np.eye(4), np.ones(4), np.zeros(4), [1.0], np.eye(1, 4), np.eye(4)[None, 1:3], [0.5]
+
+    def of_lcps() -> list[object]:
+        return [s.z.tolist() for s in sapwood.lcp.solve_batch([M, M], [q, -q], threads=2)]
+
+    def of_qps() -> list[object]:
+        return [sapwood.qp.solve(M, q, lower=zeros, start=start).x.tolist()]
+
+    def of_motors() -> list[object]:
+        result = made.solve(*arrays)
+        return [result.tau.tolist(), result.forces.tolist(), result.status]
+
+    return {"lcp.solve_batch": of_lcps, "qp.solve": of_qps, "InverseDynamics.solve": of_motors}
 
 
 def end_of(call: Callable[[], object], number: int) -> tuple[object, bool]:
@@ -106,7 +128,9 @@ def main() -> int:
     """All calls, or those named on the command line."""
     faulthandler.enable()
     chosen = {
-        name: call for name, call in calls().items() if name in sys.argv[1:] or len(sys.argv) == 1
+        name: call
+        for name, call in (calls() | calls_of_programs()).items()
+        if name in sys.argv[1:] or len(sys.argv) == 1
     }
     wrong = [line for name, call in chosen.items() for line in wrong_ends(name, call)]
     for line in wrong:
