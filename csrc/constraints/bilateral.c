@@ -4,7 +4,7 @@
 #include "constraints/kinds.h"
 
 static struct sap_row row(const double *p, const struct sap_row_step *step) {
-  struct sap_row bilateral = sap_compliant_row(p[0], p[1], p[2], step);
+  struct sap_row bilateral = sap_released_row(p[0], p[1], p[2], step);
   bilateral.lower = step->dt * p[3];
   bilateral.upper = step->dt * p[4];
   return bilateral;
@@ -30,6 +30,7 @@ const struct sap_kind_entry sap_kind_bilateral = {
                   {"force_upper", SAP_UPPER_BOUND}},
     .stiffness = 1,
     .target = 0,
+    .released = 1,
     .row = row,
     .slopes = slopes,
 };

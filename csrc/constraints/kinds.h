@@ -32,8 +32,10 @@ struct sap_parameter {
 /* what a row needs beside its parameters */
 struct sap_row_step {
   double dt;
-  double R_nr; /* near-rigid regularization, beta^2/(4 pi^2) w */
-  double R_t;  /* sigma w */
+  double R_nr;    /* near-rigid regularization, beta^2/(4 pi^2) w */
+  double R_t;     /* sigma w */
+  double R_1;     /* max(R_nr, w/(4 pi^2)) */
+  double release; /* most speed of correction where k is infinite, INFINITY for any */
 };
 
 struct sap_row {
@@ -52,6 +54,7 @@ struct sap_kind_entry {
   struct sap_parameter parameter[SAP_MOST_PARAMETERS];
   /* parameters that R and v_hat follow from first, for errors; -1: sigma */
   int32_t stiffness, target;
+  int released; /* 1 where the rule of release.h acts on violations */
   struct sap_row (*row)(const double *parameter, const struct sap_row_step *step);
   /* its derivatives: fills what is not 0 */
   void (*slopes)(const double *parameter, const struct sap_row_step *step,
@@ -80,5 +83,8 @@ struct sap_row sap_compliant_row(double g, double k, double tau_d, const struct 
 /* its derivatives, by parameters 0 to 2 */
 void sap_compliant_slopes(double g, double k, double tau_d, const struct sap_row_step *step,
                           struct sap_row by[SAP_ROW_SLOPES]);
+
+/* the same, released where k is infinite: release.h */
+struct sap_row sap_released_row(double g, double k, double tau_d, const struct sap_row_step *step);
 
 #endif

@@ -3,7 +3,8 @@
 #include "constraints/kinds.h"
 
 static struct sap_row row(const double *p, const struct sap_row_step *step) {
-  struct sap_row limit = sap_compliant_row(p[0], p[1], p[2], step);
+  struct sap_row limit = p[0] < 0 ? sap_released_row(p[0], p[1], p[2], step)
+                                  : sap_compliant_row(p[0], p[1], p[2], step);
   limit.lower = 0;
   return limit;
 }
@@ -21,6 +22,7 @@ const struct sap_kind_entry sap_kind_limit = {
     .parameter = {{"phi0", SAP_FINITE}, {"k", SAP_POSITIVE}, {"tau_d", SAP_NON_NEGATIVE}},
     .stiffness = 1,
     .target = 0,
+    .released = 1,
     .row = row,
     .slopes = slopes,
 };

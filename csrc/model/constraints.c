@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "constraints/kinds.h"
 #include "model/element_rows.h"
 
 /* beta of Eq. (21) for these kinds */
@@ -36,7 +37,7 @@ static void carve_listed(struct sap_element_gather *g, struct sap_arena *arena, 
   for (int i = 0; i < SAP_ELEMENT_VALUES; ++i) {
     g->value[i] = sap_arena_take(arena, n, sizeof(double));
   }
-  double **const rows[] = {&g->R, &g->v_hat, &g->lower, &g->upper, &g->gamma, &g->v_c};
+  double **const rows[] = {&g->release, &g->R, &g->v_hat, &g->lower, &g->upper, &g->gamma, &g->v_c};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     *rows[i] = sap_arena_take(arena, n, sizeof(double));
   }
@@ -323,20 +324,22 @@ void sap_element_gather_parameters(struct sap_element_gather *gather,
                                    const sap_parameters *parameters) {
   for (int32_t i = 0; i < gather->n_groups; ++i) {
     const int64_t row = gather->first_row[i];
-    const int bounded = gather->groups[i].kind == SAP_CONTROLLER;
+    const sap_kind kind = gather->groups[i].kind;
+    const int bounded = kind == SAP_CONTROLLER;
     for (int p = 0; p < SAP_ELEMENT_VALUES; ++p) {
       gather->parameter[i][p] = gather->value[p] + row;
     }
-    gather->regularization[i] =
-        (sap_group_regularization){.parameters = {.dt = parameters->dt,
-                                                  .sigma = parameters->sigma,
-                                                  .beta = near_rigid,
-                                                  .delassus = parameters->delassus,
-                                                  .value = gather->parameter[i]},
-                                   .R = gather->R + row,
-                                   .v_hat = gather->v_hat + row,
-                                   .lower = bounded ? NULL : gather->lower + row,
-                                   .upper = bounded ? NULL : gather->upper + row};
+    gather->regularization[i] = (sap_group_regularization){
+        .parameters = {.dt = parameters->dt,
+                       .sigma = parameters->sigma,
+                       .beta = near_rigid,
+                       .delassus = parameters->delassus,
+                       .value = gather->parameter[i],
+                       .release = sap_kinds[kind]->released ? gather->release + row : NULL},
+        .R = gather->R + row,
+        .v_hat = gather->v_hat + row,
+        .lower = bounded ? NULL : gather->lower + row,
+        .upper = bounded ? NULL : gather->upper + row};
   }
   const int64_t row = gather->n_rows - gather->n_acting; /* controllers are the last group */
   for (int32_t c = 0; c < gather->n_acting; ++c) {

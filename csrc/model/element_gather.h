@@ -32,6 +32,7 @@ struct sap_element_gather {
   struct sap_row_label *label;       /* (n_rows) */
   double *scale;                     /* (n_rows) J is the engine's row times this */
   double *value[SAP_ELEMENT_VALUES]; /* (n_rows) physical parameters, in the order of the kind */
+  double *release; /* (n_rows) most speed of correction, INFINITY until that is found */
   double *R, *v_hat, *lower, *upper; /* (n_rows) */
   double *gamma, *v_c;               /* (n_rows) room for the solver's output */
   int32_t *size, *tree_a, *tree_b;   /* (n_constraints) */

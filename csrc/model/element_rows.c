@@ -86,6 +86,7 @@ int32_t sap_append_row(struct sap_element_gather *gather, struct sap_row_label l
   const int32_t row = gather->n_rows++;
   gather->label[row] = label;
   gather->scale[row] = scale;
+  gather->release[row] = INFINITY;
   return row;
 }
 

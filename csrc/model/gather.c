@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/material.h"
+#include "model/release.h"
 
 static void set_fault(struct sap_gather *gather, enum sap_fault fault, int64_t index) {
   gather->fault = fault;
@@ -38,6 +39,7 @@ static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, siz
   gather->phi0 = sap_arena_take(arena, count, sizeof(double));
   gather->k = sap_arena_take(arena, count, sizeof(double));
   gather->tau_d = sap_arena_take(arena, count, sizeof(double));
+  gather->release = sap_arena_take(arena, count, sizeof(double));
   gather->barrier = sap_arena_take(arena, count, sizeof(int8_t));
   gather->delta = sap_arena_take(arena, count, sizeof(double));
   gather->barrier_lambda = sap_arena_take(arena, count, sizeof(double));
@@ -59,7 +61,7 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
                              const struct sap_elements *elements, const sap_allocator *allocator) {
   memset(gather, 0, sizeof *gather);
   gather->forest = forest;
-  gather->open_tau_d = INFINITY;
+  gather->open_tau_d = gather->release_speed = INFINITY;
   gather->allocator = sap_allocator_or_default(allocator);
   sap_free_motion_create(&gather->free_motion, forest);
 
@@ -244,7 +246,8 @@ static int64_t gather_jacobian(const struct sap_gather *gather, const struct sap
 /* Contacts that move no dof (at a point on the axis of the only joint) have no say and are left
  * out. */
 static sap_status gather_contacts(struct sap_gather *gather, const struct sap_model_state *state,
-                                  const struct sap_contact_list *list, enum sap_cone cone) {
+                                  const struct sap_contact_list *list, enum sap_cone cone,
+                                  const struct sap_release *release) {
   const size_t bytes = sizeof(double) * (size_t)(gather->nJ / 3 * 4 + gather->spins.nJ);
   if (!sap_block_reserve(&gather->jacobian, bytes, &gather->allocator)) {
     return SAP_OUT_OF_MEMORY;
@@ -324,6 +327,11 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
       gather->tree_a[kept] = gather->tree_a[c];
       gather->tree_b[kept] = gather->tree_b[c];
     }
+    const int32_t trees[2] = {gather->tree_a[kept], gather->tree_b[kept]};
+    gather->release[kept] =
+        pair.barrier == SAP_BARRIER_NONE && isinf(pair.k)
+            ? sap_release_contact(release, gather->contacts + kept, trees, J - length, -phi0, tau_d)
+            : INFINITY;
     ++kept;
   }
   gather->problem.n_contacts = kept;
@@ -340,6 +348,7 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   gather->parameters.k = gather->k;
   gather->parameters.tau_d = gather->tau_d;
   gather->parameters.delta = gather->has_barriers ? gather->delta : NULL;
+  gather->parameters.release = gather->release;
   gather->parameters.groups = gather->elements.regularization;
   sap_problem *problem = &gather->problem;
   problem->n_trees = gather->forest->n_trees;
@@ -453,7 +462,10 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;
   }
-  status = gather_contacts(gather, state, list, cone);
+  const struct sap_release release = {gather->forest, gather->dt, gather->release_speed,
+                                      state->qvel, list->KBIP};
+  sap_release_elements(&release, &gather->elements);
+  status = gather_contacts(gather, state, list, cone, &release);
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;
   }

@@ -172,7 +172,7 @@ static void find_slopes(const sap_constraints *group, const sap_group_parameters
     parameter[k] = p->value[k][i];
   }
   /* R is R_nr or R_t where it is not the row's own */
-  const struct sap_row_step step = {p->dt, group->R[i], group->R[i]};
+  const struct sap_row_step step = {.dt = p->dt, .R_nr = group->R[i], .R_t = group->R[i]};
   for (int k = 0; k < SAP_ROW_SLOPES; ++k) {
     by[k] = (struct sap_row){0};
   }

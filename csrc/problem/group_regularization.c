@@ -28,6 +28,11 @@ static sap_status check_parameters(const sap_constraints *group, const sap_group
       return sap_invalid(error, parameter->name, i, x[i], sap_rule_text(parameter->rule));
     }
   }
+  for (int64_t i = 0; i < n_rows && p->release; ++i) {
+    if (!(p->release[i] > 0)) {
+      return sap_invalid(error, "release", i, p->release[i], sap_rule_text(SAP_POSITIVE));
+    }
+  }
   return SAP_OK;
 }
 
@@ -171,8 +176,12 @@ sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints
       for (int32_t k = 0; k < kind->n_parameters; ++k) {
         parameter[k] = p->value[k][i];
       }
-      const struct sap_row_step step = {p->dt, p->beta * p->beta * w / sap_four_pi_squared,
-                                        p->sigma * w};
+      const double R_nr = p->beta * p->beta * w / sap_four_pi_squared;
+      const struct sap_row_step step = {.dt = p->dt,
+                                        .R_nr = R_nr,
+                                        .R_t = p->sigma * w,
+                                        .R_1 = fmax(R_nr, w / sap_four_pi_squared),
+                                        .release = p->release ? p->release[i] : INFINITY};
       const struct sap_row row = kind->row(parameter, &step);
       const sap_status status = check_row(kind, i, parameter, p->sigma, &row, error);
       if (status != SAP_OK) {

@@ -5,6 +5,7 @@
 #include "base/finite.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "constraints/release.h"
 #include "linalg/kernels.h"
 #include "problem/problem.h"
 #include "problem/regularization.h"
@@ -48,6 +49,8 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
       status = sap_invalid(error, "k", i, p->k[i], "must be > 0");
     } else if (!isfinite(p->tau_d[i]) || p->tau_d[i] < 0) {
       status = sap_invalid(error, "tau_d", i, p->tau_d[i], "must be finite and >= 0");
+    } else if (p->release && !(p->release[i] > 0)) {
+      status = sap_invalid(error, "release", i, p->release[i], "must be > 0");
     }
   }
   return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
@@ -109,6 +112,9 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
         fmax(p->beta * p->beta / sap_four_pi_squared * w, 1 / (p->dt * p->k[i] * time)); /* (21) */
     R_t[i] = p->sigma * w;                                                               /* (22) */
     v_hat_n[i] = -p->phi0[i] / time;
+    if (p->release && v_hat_n[i] > 0 && isinf(p->k[i])) {
+      sap_hold_back(p->release[i], fmax(R_n[i], w / sap_four_pi_squared), &R_n[i], &v_hat_n[i]);
+    }
     if (!(R_n[i] > 0 && isfinite(R_n[i]) && R_t[i] > 0 && isfinite(R_t[i]) &&
           isfinite(v_hat_n[i]))) {
       return sap_invalid(

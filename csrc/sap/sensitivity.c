@@ -97,6 +97,18 @@ static sap_status check_bounds(const struct sap_sensitivity *s, sap_error *error
   return SAP_OK;
 }
 
+/* what is released follows from its parameters in another way */
+static sap_status check_release(const struct sap_sensitivity *s, sap_error *error) {
+  const sap_group_regularization *groups = s->parameters.groups;
+  int released = s->parameters.release != NULL;
+  for (int32_t g = 0; groups && g < s->problem.n_groups; ++g) {
+    released |= groups[g].parameters.release != NULL;
+  }
+  return released
+             ? sap_invalid(error, "release", -1, NAN, "must not be given where derivatives are")
+             : SAP_OK;
+}
+
 /* U e_n of every contact of an island */
 static void find_coupling(struct sap_sensitivity *s, const struct sap_island *island) {
   const struct sap_workspace *w = sap_sensitivity_work(s);
@@ -137,6 +149,9 @@ static sap_status lay_out(struct sap_sensitivity *s, const sap_problem *problem,
   sap_status status = sap_solver_lay_out(s->solver, problem, error);
   if (status == SAP_OK) {
     status = check_bounds(s, error);
+  }
+  if (status == SAP_OK) {
+    status = check_release(s, error);
   }
   if (status == SAP_OK) {
     status = sap_check_finite("v", plan->graph.sizes.nv, v, error);

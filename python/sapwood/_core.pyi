@@ -342,6 +342,7 @@ class ModelStepper:
         settings: object,
         elements: Mapping[str, Any] | None = None,
         speculative: bool = False,
+        release_speed: float = ...,
     ) -> Self: ...
     def solve(
         self,

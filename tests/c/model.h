@@ -106,6 +106,7 @@ static inline void make_model(struct model *m, uint64_t *seed) {
                                   m->stiffness,
                                   m->dissipation_time,
                                   m->friction,
+                                  NULL,
                                   m->pair_key,
                                   m->pair_friction,
                                   m->barrier,

@@ -31,13 +31,18 @@ static void a_solve_regularizes_contacts_and_groups(void) {
   }
   for (int delassus = 0; delassus < 2; ++delassus) {
     make_groups(6, 6, 5, &seed);
-    sap_parameters contacts = {0.01, 1e-3, 1, (sap_delassus)delassus, phi0, k, tau_d, NULL, NULL};
+    sap_parameters contacts = {0.01, 1e-3, 1,   (sap_delassus)delassus, phi0, k, tau_d,
+                               NULL, NULL, NULL};
     REQUIRE(sap_regularize(&scene.problem, &contacts, scene.R_t, scene.R_n, scene.v_hat_n, NULL,
                            NULL) == SAP_OK);
     for (int g = 0; g < GROUPS; ++g) {
       struct group *to = &group[g];
-      physical[g] = (sap_group_regularization){
-          {0.01, 1e-3, 0.1, (sap_delassus)delassus, value}, to->R, to->v_hat, to->lower, to->upper};
+      physical[g] =
+          (sap_group_regularization){{0.01, 1e-3, 0.1, (sap_delassus)delassus, value, NULL},
+                                     to->R,
+                                     to->v_hat,
+                                     to->lower,
+                                     to->upper};
       REQUIRE(sap_regularize_group(&scene.problem, &constraints[g], &physical[g].parameters, to->R,
                                    to->v_hat, to->lower, to->upper, NULL, NULL) == SAP_OK);
     }
@@ -95,13 +100,13 @@ static void groups_are_regularized_in_place(void) {
   for (int g = 0; g < GROUPS; ++g) {
     struct group *to = &group[g];
     physical[g] = (sap_group_regularization){
-        {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value}, to->R, to->v_hat, to->lower, to->upper};
+        {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value, NULL}, to->R, to->v_hat, to->lower, to->upper};
   }
   /* without rows there are no arrays */
   REQUIRE(constraints[GROUPS - 1].n == 0);
   constraints[GROUPS - 1].R = NULL;
   physical[GROUPS - 1] =
-      (sap_group_regularization){.parameters = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, NULL}};
+      (sap_group_regularization){.parameters = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, NULL, NULL}};
   const sap_parameters parameters = {.dt = 0.01,
                                      .sigma = 1e-3,
                                      .beta = 1,
@@ -227,8 +232,8 @@ static void what_gives_no_row_is_refused(void) {
         values[p][i] = cases[c].value[p];
       }
     }
-    const sap_group_parameters parameters = {cases[c].dt, cases[c].sigma, 0, SAP_DELASSUS_BLOCK,
-                                             value};
+    const sap_group_parameters parameters = {cases[c].dt,        cases[c].sigma, 0,
+                                             SAP_DELASSUS_BLOCK, value,          NULL};
     sap_error error = {0};
     CHECK_EQUAL(sap_regularize_group(&scene.problem, &constraints[g], &parameters, out[0], out[1],
                                      out[2], out[3], NULL, &error),
@@ -237,7 +242,7 @@ static void what_gives_no_row_is_refused(void) {
     CHECK_EQUAL(error.index, cases[c].index);
   }
   /* rows that nothing moves */
-  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_DIAGONAL, value};
+  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_DIAGONAL, value, NULL};
   sap_error error = {0};
   memset(group[0].J, 0, sizeof group[0].J);
   for (int i = 0; i < MOST_ROWS; ++i) {
@@ -260,7 +265,7 @@ static void groups_are_given_and_few_enough(void) {
   CHECK_EQUAL(sap_problem_check(&scene.problem, NULL, &error), SAP_INVALID_ARGUMENT);
   CHECK_STRING(error.argument, "groups");
   /* trees are measured before groups are read */
-  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, NULL};
+  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, NULL, NULL};
   scene.tree_nv[1] = 0;
   CHECK_EQUAL(sap_regularize_group(&scene.problem, &constraints[0], &parameters, NULL, NULL, NULL,
                                    NULL, NULL, &error),

@@ -12,28 +12,52 @@ static void parameters_become_rows(void) {
   const double A = 2, J = 1, v_star = 0;
   const sap_problem problem = {.n_trees = 1, .tree_nv = &one, .A = &A, .v_star = &v_star};
   const double dt = 0.01, sigma = 1e-3, w = 0.5;
-  const double R_nr = 0.01 * w / (4 * 9.869604401089358);
+  const double R_1 = w / (4 * 9.869604401089358), R_nr = 0.01 * R_1;
   const struct {
     sap_kind kind;
-    double parameter[7], R, v_hat, lower, upper;
+    double parameter[7], R, v_hat, lower, upper, release;
   } cases[] = {
-      {SAP_LIMIT, {-0.02, 100, 0.03}, 1 / (dt * 100 * 0.04), 0.5, 0, INFINITY},
-      {SAP_LIMIT, {0.02, INFINITY, 0}, R_nr, -2, 0, INFINITY},
-      {SAP_BILATERAL, {0.04, 100, 0.03, -5, INFINITY}, 1 / (dt * 100 * 0.04), -1, -0.05, INFINITY},
+      {SAP_LIMIT, {-0.02, 100, 0.03}, 1 / (dt * 100 * 0.04), 0.5, 0, INFINITY, 0},
+      {SAP_LIMIT, {0.02, INFINITY, 0}, R_nr, -2, 0, INFINITY, 0},
+      {SAP_BILATERAL,
+       {0.04, 100, 0.03, -5, INFINITY},
+       1 / (dt * 100 * 0.04),
+       -1,
+       -0.05,
+       INFINITY,
+       0},
       {SAP_CONTROLLER,
        {100, 4, 0.1, 0.2, 0.5, 3, 7},
        1 / (dt * 5),
        (100 * 0.1 + 4 * 0.5 + 3) / 5,
        -0.07,
-       0.07},
+       0.07,
+       0},
       /* gains scaled by R_nr^-1/(dt 1e9 (dt + 2)), at Kp/Kd as given */
       {SAP_CONTROLLER,
        {1e9, 2e9, 0.1, 0.2, 0.5, 3, INFINITY},
        R_nr,
        (0.1 + 2 * 0.5) / 2.01 + 3 * dt * R_nr,
        -INFINITY,
-       INFINITY},
-      {SAP_DRY_FRICTION, {6}, sigma * w, 0, -0.06, 0.06},
+       INFINITY,
+       0},
+      {SAP_DRY_FRICTION, {6}, sigma * w, 0, -0.06, 0.06, 1e-9},
+      /* rigid and violated: held back, softer, at rest with the impulse of 0.5 m/s at most */
+      {SAP_LIMIT, {-0.02, INFINITY, 0}, R_1 * 0.1 / 0.5, 0.1, 0, INFINITY, 0.1},
+      {SAP_LIMIT, {-0.004, INFINITY, 0}, R_1 * 0.1 / 0.4, 0.1, 0, INFINITY, 0.1},
+      {SAP_BILATERAL,
+       {0.02, INFINITY, 0.01, -INFINITY, INFINITY},
+       R_1 * 0.1 / 0.5,
+       -0.1,
+       -INFINITY,
+       INFINITY,
+       0.1},
+      /* but not what is open, what is slow, and what is compliant */
+      {SAP_LIMIT, {0.02, INFINITY, 0}, R_nr, -2, 0, INFINITY, 0.1},
+      {SAP_LIMIT, {-0.0005, INFINITY, 0}, R_nr, 0.05, 0, INFINITY, 0.1},
+      {SAP_LIMIT, {-0.02, 100, 0.03}, 1 / (dt * 100 * 0.04), 0.5, 0, INFINITY, 0.1},
+      /* nor a stiffness that was given, where the time step is too long for it */
+      {SAP_LIMIT, {-0.02, 1e12, 0}, R_nr, 2, 0, INFINITY, 0.1},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
     const sap_constraints row = {
@@ -42,7 +66,8 @@ static void parameters_become_rows(void) {
     for (int p = 0; p < 7; ++p) {
       values[p] = &cases[k].parameter[p];
     }
-    const sap_group_parameters parameters = {dt, sigma, 0.1, SAP_DELASSUS_BLOCK, values};
+    const double *release = cases[k].release > 0 ? &cases[k].release : NULL;
+    const sap_group_parameters parameters = {dt, sigma, 0.1, SAP_DELASSUS_BLOCK, values, release};
     double R, v_hat, lower, upper;
     REQUIRE(sap_regularize_group(&problem, &row, &parameters, &R, &v_hat, &lower, &upper, NULL,
                                  NULL) == SAP_OK);
@@ -88,7 +113,7 @@ static void every_kind_obeys_its_cost(void) {
       for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
         values[p] = &parameter[p];
       }
-      const sap_group_parameters given = {dt, 1e-3, 0.1, SAP_DELASSUS_BLOCK, values};
+      const sap_group_parameters given = {dt, 1e-3, 0.1, SAP_DELASSUS_BLOCK, values, NULL};
       double R, v_hat, lower, upper, gamma[3], G[3], cost[3];
       REQUIRE(sap_regularize_group(&problem, &row, &given, &R, &v_hat, &lower, &upper, NULL,
                                    NULL) == SAP_OK);
@@ -147,7 +172,7 @@ static void every_parameter_obeys_its_rule(void) {
     for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
       values[p] = &parameter[p];
     }
-    const sap_group_parameters given = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, values};
+    const sap_group_parameters given = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, values, NULL};
     for (int32_t p = 0; p < sap_kind_parameters((sap_kind)kind); ++p) {
       const char *rule = sap_kind_rule((sap_kind)kind, p), *allowed = allowed_by(rule);
       REQUIRE(strlen(allowed) == CHECK_COUNT(samples));

@@ -16,7 +16,7 @@ static sap_parameters make(int32_t n_trees, int32_t n_contacts, sap_delassus del
   scene_make(&scene, n_trees, n_contacts, seed);
   for (int32_t i = 0; i < n_contacts; ++i) {
     phi0[i] = check_random(seed, -1e-2, 1e-2);
-    k[i] = i % 7 == 0 ? INFINITY : pow(10, check_random(seed, 0, 8));
+    k[i] = i % 4 == 0 ? INFINITY : pow(10, check_random(seed, 0, 8));
     tau_d[i] = i % 3 == 0 ? 0 : check_random(seed, 0, 0.1);
     delta[i] = check_random(seed, 1e-4, 1e-2);
     barrier[i] = (int8_t)(i % 3);
@@ -114,6 +114,43 @@ static void contacts_follow_section_ix(void) {
   CHECK(n_rigid > 50 && n_soft > 50);
 }
 
+/* what is rigid and violated comes out with `release`; all else is as without */
+static void violations_are_released(void) {
+  const long double pi = acosl(-1);
+  uint64_t seed = 4;
+  int32_t n_held = 0, n_deep = 0, n_free = 0;
+  for (int trial = 0; trial < 40; ++trial) {
+    sap_parameters p = make(1 + trial % 20, 1 + trial, SAP_DELASSUS_BLOCK, &seed);
+    double R_0[N], v_0[N], release[N];
+    long double w[N] = {0};
+    find_masses(p.delassus, w);
+    REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_0, v_0, NULL, NULL) == SAP_OK);
+    for (int32_t i = 0; i < N; ++i) {
+      release[i] = i % 5 == 0 ? INFINITY : pow(10, check_random(&seed, -2, 0));
+    }
+    p.release = release;
+    REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_n, v_hat_n, NULL, NULL) == SAP_OK);
+    for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
+      const long double rigid = (long double)p.beta * p.beta / (4 * pi * pi) * w[i];
+      const int held = v_0[i] > release[i] && isinf(k[i]);
+      const long double load = fminl(v_0[i], 0.5L);
+      const long double R = fmaxl(rigid, w[i] / (4 * pi * pi)) * release[i] / load;
+      if (held) {
+        CHECK(v_hat_n[i] == release[i]);
+        CHECK(fabsl(R_n[i] - R) <= 1e-12L * R);
+        /* no more impulse at rest than without, and the same of what is not deep */
+        CHECK(p.beta > 1 || v_hat_n[i] / R_n[i] <= v_0[i] / R_0[i] * (1 + 1e-12));
+      } else {
+        CHECK(v_hat_n[i] == v_0[i] && R_n[i] == R_0[i]);
+      }
+      n_held += held && v_0[i] < 0.5;
+      n_deep += held && v_0[i] > 0.5;
+      n_free += !held && v_0[i] > release[i];
+    }
+  }
+  CHECK(n_held > 10 && n_deep > 10 && n_free > 10);
+}
+
 /* kappa = (delta/(dt + tau_d))^2/R_n: the distance delta is s = 1 */
 static void energies_are_those_of_the_depth(void) {
   uint64_t seed = 2;
@@ -165,6 +202,8 @@ static void broken_rules_are_named(void) {
   CHECK_REFUSED(phi0[2] = NAN, "phi0", 2, REGULARIZE);
   CHECK_REFUSED(p.phi0 = NULL, "phi0", -1, REGULARIZE);
   CHECK_REFUSED(p.k = NULL, "k", -1, REGULARIZE);
+  const double release[] = {1, INFINITY, 0, 1, 1, 1};
+  CHECK_REFUSED(p.release = release, "release", 2, REGULARIZE);
   CHECK_REFUSED(p.tau_d = NULL, "tau_d", -1, REGULARIZE);
   /* numbers that are fine by themselves, and overflow or vanish together */
   CHECK_REFUSED(k[2] = 1e-320, "k", 2, REGULARIZE);
@@ -184,6 +223,7 @@ static void broken_rules_are_named(void) {
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(contacts_follow_section_ix),
+      CHECK_TEST(violations_are_released),
       CHECK_TEST(energies_are_those_of_the_depth),
       CHECK_TEST(broken_rules_are_named),
   };

@@ -47,7 +47,7 @@ static void make(int32_t n_trees, int32_t n, uint64_t *seed) {
     for (int i = 0; i < MOST_ROWS && kinds[g] == SAP_BILATERAL; ++i) {
       values[g][3][i] = -1; /* force_lower */
     }
-    physical[g] = (sap_group_regularization){{0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value[g]},
+    physical[g] = (sap_group_regularization){{0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value[g], NULL},
                                              group[g].R,
                                              group[g].v_hat,
                                              group[g].lower,

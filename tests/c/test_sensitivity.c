@@ -47,7 +47,7 @@ static void make_limits(uint64_t *seed) {
     physical.values[k] = physical.value[k];
   }
   physical.groups[0] =
-      (sap_group_regularization){{0.01, 1e-2, 0.3, SAP_DELASSUS_BLOCK, physical.values},
+      (sap_group_regularization){{0.01, 1e-2, 0.3, SAP_DELASSUS_BLOCK, physical.values, NULL},
                                  limits->R,
                                  limits->v_hat,
                                  limits->lower,
@@ -424,6 +424,12 @@ static void wrong_arguments_are_named(void) {
                                         &at, &error),
               SAP_INVALID_ARGUMENT);
   CHECK_STRING(error.argument, "v");
+  sap_parameters released = physical.parameters;
+  released.release = scene.R_n;
+  CHECK_EQUAL(
+      sap_sensitivity_linearize(s, &physical.problem, &released, solution.v, NULL, &at, &error),
+      SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "release");
   REQUIRE(sap_sensitivity_linearize(s, &physical.problem, &physical.parameters, solution.v, NULL,
                                     &at, &error) == SAP_OK);
   CHECK_EQUAL(sap_sensitivity_vjp(s, &bars, 0, &gradient.all, &coupling, &error),

@@ -93,7 +93,7 @@ def test_an_arm_that_is_led_by_a_mocap_body_reaches(fetch):
     with patch(fetch) as patched:
         ours = rewards_of(fetch, seed=2)
         assert patched.stepper.steps == STEPS * fetch.unwrapped.n_substeps
-    # rewards are distances, m: the weld gives way less, so that random actions lead further away
+    # rewards are distances, m
     assert abs(ours.mean() - theirs.mean()) < 0.08
 
 

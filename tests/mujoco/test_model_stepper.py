@@ -23,7 +23,7 @@ INDICES = [name for name, array in FOREST.items() if array.dtype == np.int32]
 STATE = ("qvel", "M", "cdof", "subtree_com", "qfrc_smooth", "qacc_smooth", "qDeriv")
 CONTACT = (
     "dist", "pos", "frame", "friction", "surfacevel", "dim", "geom", "exclude",
-    "efc_address",
+    "efc_address", "efc_KBIP",
 )  # fmt: skip
 OUTPUTS = ("qacc", "qfrc_constraint", "efc_force")
 
@@ -49,6 +49,11 @@ def replaced(groups, group, position, value):
     return tuple(tuple(entries) if i == group else g for i, g in enumerate(groups))
 
 
+def fewer_rows(groups):
+    """One row of constants less."""
+    return replaced(groups, 1, -1, groups[1][-1][:-1].copy())
+
+
 def test_a_solution_from_elsewhere_is_written_like_the_own_one():
     groups, core, other = step_arrays(), make_core(), make_core()
     assert core.solve(*groups) == 0
@@ -70,7 +75,7 @@ def test_a_solution_from_elsewhere_is_written_like_the_own_one():
         other.write(*groups, None, v, gamma, np.zeros(1), np.zeros(0))
     with pytest.raises(ValueError, match=wrong):
         other.write(*groups, None, v, gamma, np.zeros(0), np.zeros(3))
-    short = replaced(groups, 2, 2, groups[2][2][1:].copy())
+    short = replaced(fewer_rows(groups), 2, 2, groups[2][2][1:].copy())
     with pytest.raises(ValueError, match=wrong):
         other.write(*short, None, v, gamma, np.zeros(0), np.zeros(0))
     with pytest.raises(TypeError, match="write takes 8 arguments, not 3"):
@@ -88,9 +93,9 @@ def test_arrays_in_the_order_of_the_core_make_a_step():
     assert len(core.contacts()["index"]) > 5
     # strides of a list of structs, and of the reverse of one
     padded = tuple(
-        None if a is None else np.repeat(a[::-1], 3, axis=0)[::3][::-1] for a in groups[1]
+        None if a is None else np.repeat(a[::-1], 3, axis=0)[::3][::-1] for a in groups[1][:-1]
     )
-    assert core.solve(groups[0], padded, groups[2]) == 0
+    assert core.solve(groups[0], (*padded, groups[1][-1]), groups[2]) == 0
 
 
 @given(
@@ -199,7 +204,7 @@ def test_too_few_arguments_are_refused():
 def test_rows_that_are_too_few_for_the_contacts_are_refused():
     groups = step_arrays()
     core = make_core()
-    short = replaced(groups, 2, 2, groups[2][2][:-1].copy())
+    short = replaced(fewer_rows(groups), 2, 2, groups[2][2][:-1].copy())
     assert _core.FAULTS[-core.solve(*short)] == "rows"
 
 

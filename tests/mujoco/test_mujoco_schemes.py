@@ -169,6 +169,7 @@ def test_the_default_in_python_is_the_default(name):
         "settings": TIGHT,
         "implicit_actuators": False,
         "speculative": False,
+        "release_speed": np.inf,
     }
     steppers = [Stepper(model, scheme=s, **options) for s in ("symplectic_euler", SAME_THETAS)]
 

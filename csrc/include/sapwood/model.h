@@ -58,6 +58,7 @@ typedef struct sap_forest {
   const double *stiffness;        /* k > 0 in N/m, INFINITY for rigid */
   const double *dissipation_time; /* tau_d >= 0 in s */
   const double *friction;         /* mu >= 0 */
+  const int8_t *geom_driven;      /* 1: of a body that moves as it is told; NULL: none is */
 
   /* pairs of geoms with a friction coefficient of their own (n_pairs), keys strictly increasing */
   const int64_t *pair_key; /* sap_pair_key of the two geoms */
@@ -130,8 +131,9 @@ typedef struct sap_elements {
   const int32_t *equality_kind; /* enum sap_equality */
   const int32_t *equality_tree; /* (n_equalities, 2) */
   const double *equality_k; /* (n_equalities, 2) of positions and of rotations, N/m and N m/rad */
-  const double *equality_tau_d; /* s */
-  const double *equality_scale; /* > 0: rotation rows times this are in rad */
+  const double *equality_tau_d;   /* s */
+  const double *equality_scale;   /* > 0: rotation rows times this are in rad */
+  const int32_t *equality_driven; /* 1: holds a body that moves as it is told; NULL: none does */
 
   /* actuators as controllers (n_controllers): force Kp (q_d - q) - Kd v in the actuator's
    * coordinate */
@@ -183,6 +185,9 @@ typedef struct sap_contact_list {
   sap_field geom;    /* int32 (2) */
   sap_field exclude; /* int32: the contact acts iff 0 */
   sap_field row;     /* int32: its first constraint row, -1 for none */
+  /* (n_rows, 4) stiffness, 1/s^2, and damping, 1/s, by which the engine itself would correct what a
+   * row violates, and two numbers that are not read; NULL: not known */
+  const double *KBIP;
 } sap_contact_list;
 
 /* how the engine writes the rows of a contact with friction */

@@ -145,6 +145,7 @@ extern "C" {
   X(sensordata)              \
   X(contact)                 \
   X(efc_force)               \
+  X(efc_KBIP)                \
   X(efc_type)                \
   X(efc_id)                  \
   X(efc_pos)                 \

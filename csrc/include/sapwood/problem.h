@@ -131,6 +131,7 @@ typedef struct sap_group_parameters {
   double beta;  /* near-rigid parameter, dimensionless, >= 0 (0.1) */
   sap_delassus delassus;
   const double *const *value; /* (sap_kind_parameters(kind)), read where there are rows */
+  const double *release;      /* (n_rows) as in sap_parameters; acts on limits and bilateral ones */
 } sap_group_parameters;
 
 /* How R, v_hat and the bounds of a group are found, and where they go (n_rows): the arrays that the
@@ -154,12 +155,17 @@ typedef struct sap_parameters {
   const double *delta;
   /* (n_groups) each as sap_regularize_group() does it; NULL: the groups have R, v_hat and bounds */
   const sap_group_regularization *groups;
+  /* (n_contacts) most speed, m/s, > 0, at which a violation is corrected where k is infinite; NULL: any */
+  const double *release;
 } sap_parameters;
 
 /* R_n = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))   (21)
  * R_t = sigma w                                         (22)
  * v_hat_n = -phi0/(dt + tau_d)
  * with w = |W_ii|_F/3, writes three arrays (n_contacts), and then those of parameters->groups.
+ * Where v_hat_n > release and k is infinite, v_hat_n = release, and R_n =
+ * max(beta^2, 1) w/(4 pi^2) release/min(v_hat_n, 0.5 m/s) with the v_hat_n of before: what lies too
+ * deep comes out with that speed, and what it carries at rest is bounded.
  * Reads trees, A and J of `problem` only, and of groups that it regularizes all that
  * sap_regularize_group() reads. Checks what it reads. */
 sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
@@ -190,6 +196,9 @@ const char *sap_kind_rule(sap_kind kind, int32_t parameter);      /* for example
  *                  v_hat = (Kp (q_d - q_0) + Kd v_d + u_ff)/(dt Kp + Kd),
  *                  |gamma| <= dt effort
  *     dry_friction f                        R = sigma w, v_hat = 0, |gamma| <= dt f
+ *
+ * with |v_hat| held to `release` as that of contacts is where k is infinite, of a limit where it is
+ * violated.
  *
  * Where R_nr is the larger for a controller, both gains are scaled down at the same Kd/Kp. Reads
  * trees and A of `problem`, and of the group all but R, v_hat, lower and upper. Checks what it

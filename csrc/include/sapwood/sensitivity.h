@@ -85,9 +85,9 @@ void sap_sensitivity_destroy(sap_sensitivity *sensitivity); /* NULL is allowed *
 /* Linearizes a problem at v (nv), its solution, and factors H in double precision. `parameters`
  * says what R and the rest follow from, as they already are in the problem: NULL where they are
  * numbers of their own; its groups may be NULL, and have no values where the R of that group is a
- * number of its own. barrier_scale (n_contacts), as the solution has it, may be NULL. Checks what it
- * reads. The problem, the parameters and their arrays belong to the caller and must stay as they are
- * until the next call or the end. */
+ * number of its own; without `release`. barrier_scale (n_contacts), as the solution has it, may be
+ * NULL. Checks what it reads. The problem, the parameters and their arrays belong to the caller and
+ * must stay as they are until the next call or the end. */
 sap_status sap_sensitivity_linearize(sap_sensitivity *sensitivity, const sap_problem *problem,
                                      const sap_parameters *parameters, const double *v,
                                      const double *barrier_scale, sap_linear_point *point,

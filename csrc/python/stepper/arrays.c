@@ -6,8 +6,9 @@
 
 enum { QVEL, MASS, CDOF, SUBTREE_COM, QFRC_SMOOTH, QACC_SMOOTH, QDERIV, N_STATE };
 enum { DIST, POS, FRAME, FRICTION, SURFACEVEL, DIM, GEOM, EXCLUDE, ROW, N_CONTACT };
+enum { KBIP = N_CONTACT, N_CONTACTS }; /* the fields of a contact, and constants of all rows */
 enum { QACC, QFRC_CONSTRAINT, EFC_FORCE, N_OUTPUT };
-_Static_assert(N_STATE + N_CONTACT + N_OUTPUT + SAPWOOD_ELEMENT_ARRAYS == SAPWOOD_STEP_ARRAYS,
+_Static_assert(N_STATE + N_CONTACTS + N_OUTPUT + SAPWOOD_ELEMENT_ARRAYS == SAPWOOD_STEP_ARRAYS,
                "room for every array");
 
 /* columns of the fields of a contact; 0 for a plain vector */
@@ -78,8 +79,9 @@ static int take_state(sapwood_step_arrays *arrays, const struct sap_forest *f, P
   return 0;
 }
 
-static int take_contacts(sapwood_step_arrays *arrays, PyObject *tuple) {
-  PyObject *const *entry = entries_of(tuple, "contacts", N_CONTACT);
+/* `n_rows`: those that there are constants of */
+static int take_contacts(sapwood_step_arrays *arrays, PyObject *tuple, npy_intp *n_rows) {
+  PyObject *const *entry = entries_of(tuple, "contacts", N_CONTACTS);
   if (entry == NULL) {
     return -1;
   }
@@ -118,10 +120,13 @@ static int take_contacts(sapwood_step_arrays *arrays, PyObject *tuple) {
     *fields[i] = (sap_field){PyArray_BYTES(array), PyArray_STRIDE(array, 0)};
   }
   list->count = (int32_t)count;
-  return 0;
+  list->KBIP = take_doubles(arrays, entry[KBIP], "efc_KBIP", -1, 4, 0);
+  *n_rows = list->KBIP == NULL ? 0 : PyArray_DIM(arrays->held[arrays->n_held - 1], 0);
+  return list->KBIP == NULL ? -1 : 0;
 }
 
-static int take_outputs(sapwood_step_arrays *arrays, const struct sap_forest *f, PyObject *tuple) {
+static int take_outputs(sapwood_step_arrays *arrays, const struct sap_forest *f, PyObject *tuple,
+                        npy_intp n_rows) {
   PyObject *const *entry = entries_of(tuple, "outputs", N_OUTPUT);
   const npy_intp nv = f->nv;
   sap_step_arrays *into = &arrays->into;
@@ -130,11 +135,10 @@ static int take_outputs(sapwood_step_arrays *arrays, const struct sap_forest *f,
           NULL ||
       (into->qfrc_constraint = take_doubles(arrays, entry[QFRC_CONSTRAINT], "qfrc_constraint", nv,
                                             0, NPY_ARRAY_WRITEABLE)) == NULL ||
-      (into->efc_force = take_doubles(arrays, entry[EFC_FORCE], "efc_force", -1, 0,
+      (into->efc_force = take_doubles(arrays, entry[EFC_FORCE], "efc_force", n_rows, 0,
                                       NPY_ARRAY_WRITEABLE)) == NULL) {
     return -1;
   }
-  const npy_intp n_rows = PyArray_DIM(arrays->held[arrays->n_held - 1], 0);
   if (n_rows > INT32_MAX) {
     PyErr_SetString(PyExc_ValueError, "efc_force must have less than 2^31 entries");
     return -1;
@@ -151,8 +155,9 @@ int sapwood_step_arrays_take(sapwood_step_arrays *arrays, const sapwood_stepper 
     PyErr_SetString(PyExc_TypeError, "takes the tuples state, contacts, outputs and elements");
     return -1;
   }
-  if (take_state(arrays, forest, args[0]) < 0 || take_contacts(arrays, args[1]) < 0 ||
-      take_outputs(arrays, forest, args[2]) < 0) {
+  npy_intp n_rows;
+  if (take_state(arrays, forest, args[0]) < 0 || take_contacts(arrays, args[1], &n_rows) < 0 ||
+      take_outputs(arrays, forest, args[2], n_rows) < 0) {
     return -1;
   }
   return !stepper->core->constrained

@@ -12,7 +12,7 @@
 #include "python/state.h"
 #include "sapwood/mujoco.h"
 
-enum { SAPWOOD_CONSTANTS = 51 }; /* arrays of the forest and of the elements */
+enum { SAPWOOD_CONSTANTS = 53 }; /* arrays of the forest and of the elements */
 
 typedef struct sapwood_stepper {
   PyObject_HEAD

@@ -8,6 +8,7 @@
  */
 #include "python/stepper/stepper.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "python/errors.h"
@@ -50,16 +51,26 @@ static int read_parameters(sap_step_settings *step, PyObject *dt, PyObject *sigm
 }
 
 static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {
-      "forest",   "dt",       "sigma",       "beta", "delassus", "cone", "acceleration_limit",
-      "settings", "elements", "speculative", NULL};
+  static char *names[] = {"forest",
+                          "dt",
+                          "sigma",
+                          "beta",
+                          "delassus",
+                          "cone",
+                          "acceleration_limit",
+                          "settings",
+                          "elements",
+                          "speculative",
+                          "release_speed",
+                          NULL};
   PyObject *forest_object, *dt, *sigma, *beta, *delassus, *cone, *limit, *object;
   PyObject *elements_object = Py_None;
   int speculative = 0;
+  double release_speed = INFINITY;
   sap_settings settings;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|Op:ModelStepper", names,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|Opd:ModelStepper", names,
                                    &forest_object, &dt, &sigma, &beta, &delassus, &cone, &limit,
-                                   &object, &elements_object, &speculative) ||
+                                   &object, &elements_object, &speculative, &release_speed) ||
       sapwood_read_settings(object, &settings) < 0) {
     return NULL;
   }
@@ -69,7 +80,7 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   }
   self->settings = settings;
   sapwood_state *state = sapwood_state_of_type(type);
-  sap_step_settings step = {.speculative = speculative};
+  sap_step_settings step = {.release_speed = release_speed, .speculative = speculative};
   sap_forest forest = {0};
   sap_elements elements = {0};
   sap_error error = {0};
@@ -144,7 +155,7 @@ PyDoc_STRVAR(
     "forest has its pattern.\n"
     "contacts: dist, pos, frame, friction, surfacevel or None, dim, geom, "
     "exclude,\n"
-    "efc_address.\n"
+    "efc_address; efc_KBIP of all rows.\n"
     "outputs: qacc, qfrc_constraint, efc_force.\n"
     "elements, of a stepper with any: the arrays ELEMENT_ARRAYS of the module, the rows of efc_J\n"
     "None where it is dense, and the groups of actuators that are disabled, as bits.\n"
@@ -236,7 +247,7 @@ static PyMethodDef functions[] = {
 PyDoc_STRVAR(
     stepper_doc,
     "ModelStepper(forest, dt, sigma, beta, delassus, cone, acceleration_limit, settings,\n"
-    "             elements=None, speculative=False)\n"
+    "             elements=None, speculative=False, release_speed=inf)\n"
     "--\n\n"
     "Contact part of the time steps of one model. `forest` and `elements` map the names of\n"
     "constant arrays to arrays. See sapwood.mujoco.Stepper.");

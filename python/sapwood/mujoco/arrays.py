@@ -94,7 +94,7 @@ def check_data(model: mujoco.MjModel, data: object) -> None:
 
 
 def contact_arrays(data: mujoco.MjData) -> tuple[NDArray[Any] | None, ...]:
-    """Views of the contacts found in this step, in the order of the C core."""
+    """Views of the contacts of a step, and constants of all rows, in the order of the C core."""
     contact = data.contact
     return (
         contact.dist,
@@ -107,6 +107,7 @@ def contact_arrays(data: mujoco.MjData) -> tuple[NDArray[Any] | None, ...]:
         contact.geom,
         contact.exclude,
         contact.efc_address,
+        data.efc_KBIP,
     )
 
 
@@ -176,6 +177,9 @@ def forest_arrays(
         **{name: getattr(model, name) for name in same_name},
         "damping": _damping(model),
         **geoms._asdict(),
+        "geom_driven": (model.body_mocapid[model.body_rootid[model.geom_bodyid]] >= 0).view(
+            np.int8
+        ),
         "pair_key": pair_key,
         "pair_friction": np.ascontiguousarray(model.pair_friction[first, 0]),
         "D_rownnz": model.D_rownnz,

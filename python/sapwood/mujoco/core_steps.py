@@ -19,6 +19,7 @@ from sapwood.mujoco.parameters import StepParameters
 from sapwood.mujoco.recording import Recording
 from sapwood.mujoco.results import UNCONVERGED, Counts, StepError
 from sapwood.mujoco.steps import Ended, StagedSteps
+from sapwood.mujoco.violations import violation_text
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution, Status
 
@@ -58,7 +59,8 @@ class CoreSteps(StagedSteps):
         if status != Status.converged and status not in UNCONVERGED:
             solution = self.result()
             tree = -1 if solution is None else solution.tree
-            raise StepError(outcome_text(status, tree), data.time)
+            text = outcome_text(status, tree) + violation_text(model, data)
+            raise StepError(text, data.time)
         data.flg_rnepost = 0
         mujoco.mj_sensorAcc(model, data)
         mujoco.mj_Euler(model, data)

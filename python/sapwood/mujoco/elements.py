@@ -18,7 +18,7 @@ from sapwood.mujoco.arrays import custom_entries
 from sapwood.mujoco.controllers import Controller
 from sapwood.mujoco.names import names_of
 from sapwood.mujoco.support import colliding_flexes
-from sapwood.mujoco.trees import EQUALITIES, trees_of_equality, trees_of_tendon
+from sapwood.mujoco.trees import EQUALITIES, holds_mocap, trees_of_equality, trees_of_tendon
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -124,6 +124,7 @@ def element_arrays(
         "equality_k": stiffness["equality"].k,
         "equality_tau_d": stiffness["equality"].tau_d,
         "equality_scale": scale,
+        "equality_driven": _int32([holds_mocap(model, i) for i in range(model.neq)]),
         "controller_output": _int32([c.output for c in implicit]),
         "controller_tree": _pairs([c.trees for c in implicit]),
         "controller_group": _int32([model.actuator_group[c.actuator] for c in implicit]),

@@ -47,7 +47,7 @@ _DATA_NUMBERS = {"time": "mjtNum", "pstack": "size_t", "pbase": "size_t", "ncon"
 _DATA_ARRAYS = (
     "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "M", "cdof", "subtree_com",
     "geom_xpos", "qfrc_smooth", "qacc_smooth", "qDeriv", "qacc", "qfrc_constraint", "efc_force",
-    "sensordata",
+    "efc_KBIP", "sensordata",
 )  # fmt: skip
 # what constrained elements are gathered from; qfrc_smooth among them
 _ELEMENT_ARRAYS = {

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.mujoco.arrays import STATE_NAMES
 from sapwood.mujoco.names import name_of
+from sapwood.mujoco.violations import violation_text
 from sapwood.solution import Status
 
 # why a step could not be taken, as the C core tells: kind, two indices, and a text
@@ -65,7 +66,7 @@ def failure_text(failure: Failure, model: mujoco.MjModel, data: mujoco.MjData) -
     if kind == "fault":
         return fault_text(_core.FAULTS[array], index, model, data)
     if kind == "outcome":
-        return outcome_text(Status(array), index)
+        return outcome_text(Status(array), index) + violation_text(model, data)
     if kind == "options":
         return "options of stepper.model were changed by a callback"
     if kind == "memory":
@@ -89,7 +90,7 @@ def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjDat
         kind = "free acceleration" if fault == "force" else "acceleration"
         return (
             f"the {kind} of dof {index} ({joint}) is not finite or too large; look at ctrl, "
-            "qfrc_applied, xfrc_applied, velocities and masses"
+            f"qfrc_applied, xfrc_applied, velocities and masses{violation_text(model, data)}"
         )
     contact = data.contact[index]
     sides = " and ".join(

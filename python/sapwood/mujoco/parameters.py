@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import math
 import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -38,6 +39,13 @@ from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
 SYMPLECTIC_EULER = SCHEMES["symplectic_euler"]
 
 
+def _release_speed(value: float) -> float:
+    speed = float(_core.as_float64(value, "release_speed", ()))
+    if not speed > 0.0:
+        raise ValueError(f"release_speed = {speed:g}: must be > 0")
+    return speed
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class StepParameters:
     """Everything that the steps of a model follow from, but for its state.
@@ -65,6 +73,8 @@ class StepParameters:
         The options of the model that the steps stand on.
     speculative : bool
         Whether contacts that would close within a step are listed, where the engine allows it.
+    release_speed : float
+        Up to which violations are corrected within a step or two, m/s and rad/s.
     """
 
     model: mujoco.MjModel
@@ -78,6 +88,7 @@ class StepParameters:
     elements: dict[str, Any] | None
     options: model_options.Options
     speculative: bool
+    release_speed: float
 
     @classmethod
     def of(
@@ -98,6 +109,7 @@ class StepParameters:
         implicit_actuators: bool,
         scheme: str | Scheme,
         speculative: bool | None,
+        release_speed: float,
     ) -> StepParameters:
         """Check a model and read what belongs to its stepper; see :class:`Stepper`."""
         if not isinstance(model, mujoco.MjModel):
@@ -140,6 +152,7 @@ class StepParameters:
             elements=elements,
             options=model_options.options_of(own),
             speculative=bool(speculative) and symplectic,
+            release_speed=_release_speed(release_speed),
         )
 
     @property
@@ -181,4 +194,5 @@ class StepParameters:
             self.settings,
             self.elements,
             self.speculative,
+            self.release_speed if self.scheme == SYMPLECTIC_EULER else math.inf,
         )

@@ -169,6 +169,11 @@ class Stepper(LastStep):
         bodies glide, and by lagged friction, whose new contacts start from it, a body that slides
         past another at a small distance is lifted and braked. Only where MuJoCo can be driven from
         C, by the default scheme, and while no filter of contacts is registered with MuJoCo.
+    release_speed : float
+        Rigid contacts, limits and equality constraints (those that nobody gave a stiffness) that
+        are violated by more than their motion has left since the step before are corrected with
+        this speed at most, in m/s and rad/s, or as fast as MuJoCo would by their ``solref``.
+        ``math.inf``: in a step or two, whatever the speed. By the default scheme alone.
 
     Raises
     ------
@@ -197,6 +202,7 @@ class Stepper(LastStep):
         implicit_actuators: bool = True,
         scheme: str | Scheme = "symplectic_euler",
         speculative: bool | None = None,
+        release_speed: float = 0.1,
     ) -> None:
         self._parameters = StepParameters.of(
             model,
@@ -214,6 +220,7 @@ class Stepper(LastStep):
             implicit_actuators=implicit_actuators,
             scheme=scheme,
             speculative=speculative,
+            release_speed=release_speed,
         )
         self._earlier = (0, 0, 0, 0)
         self._start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mujoco
+import numpy as np
 
 _EQUALITY, _OBJECT = mujoco.mjtEq, mujoco.mjtObj
 
@@ -35,6 +36,21 @@ def tree_of_joint(model: mujoco.MjModel, joint: int) -> set[int]:
     return {int(model.dof_treeid[model.jnt_dofadr[joint]])}
 
 
+def _body_of_equality(model: mujoco.MjModel, equality: int, obj: int) -> int:
+    """The body of an object of a connect or weld constraint."""
+    site = model.eq_objtype[equality] == _OBJECT.mjOBJ_SITE
+    return int(model.site_bodyid[obj]) if site else obj
+
+
+def holds_mocap(model: mujoco.MjModel, equality: int) -> bool:
+    """Whether an equality constraint holds something to a mocap body."""
+    if int(model.eq_type[equality]) not in (_EQUALITY.mjEQ_CONNECT, _EQUALITY.mjEQ_WELD):
+        return False
+    sides = (int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality]))
+    bodies = [_body_of_equality(model, equality, obj) for obj in sides if obj >= 0]
+    return bool(np.any(model.body_mocapid[model.body_rootid[bodies]] >= 0))
+
+
 def trees_of_equality(model: mujoco.MjModel, equality: int) -> set[int] | None:
     """Trees that an equality constraint moves; None where they are more than two."""
     trees: set[int] = set()
@@ -49,8 +65,6 @@ def trees_of_equality(model: mujoco.MjModel, equality: int) -> set[int] | None:
             if found is None:
                 return None
             trees |= found
-        elif model.eq_objtype[equality] == _OBJECT.mjOBJ_SITE:
-            trees |= _tree_of_body(model, int(model.site_bodyid[obj]))
         else:
-            trees |= _tree_of_body(model, obj)
+            trees |= _tree_of_body(model, _body_of_equality(model, equality, obj))
     return trees if len(trees) <= 2 else None

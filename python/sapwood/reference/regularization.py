@@ -62,6 +62,7 @@ def regularize(
     sigma: float = 1e-3,
     beta: float = 1.0,
     delassus: Literal["block", "diagonal"] = "block",
+    release: ArrayLike = np.inf,
 ) -> tuple[Array, Array, Array]:
     """R_t, R_n (1/kg) and v_hat_n (m/s) of every contact.
 
@@ -77,15 +78,73 @@ def regularize(
         Tangential regularization and near-rigid parameter, dimensionless.
     delassus : "block" or "diagonal"
         Estimate of the inverse effective mass.
+    release : float or (n_contacts) array
+        Most speed, m/s, at which a violation is corrected where k is infinite.
     """
-    phi0, k, tau_d = (np.asarray(x, dtype=float) for x in (phi0, k, tau_d))
+    phi0, k, tau_d, release = (np.asarray(x, dtype=float) for x in (phi0, k, tau_d, release))
     w = effective_inverse_mass(problem, delassus)
     near_rigid = beta**2 / (4.0 * np.pi**2) * w
-    compliant = 1.0 / (dt * k * (dt + tau_d))
-    R_n = np.maximum(near_rigid, compliant)  # (21)
+    R_n = np.maximum(near_rigid, 1.0 / (dt * k * (dt + tau_d)))  # (21)
     R_t = sigma * w  # (22)
     v_hat_n = -phi0 / (dt + tau_d)  # section VII
+    held = np.isinf(k) & (v_hat_n > release)
+    R_n, v_hat_n = _hold_back(held, release, w, near_rigid, R_n, v_hat_n)
     return R_t, R_n, v_hat_n
+
+
+def release_speed(
+    depth: ArrayLike,
+    full: ArrayLike,
+    growth: ArrayLike,
+    *,
+    K: ArrayLike,
+    B: ArrayLike,
+    speed: float = 0.1,
+    driven: ArrayLike = False,
+) -> Array:
+    """Most speed at which violated rows of a simulated model are released.
+
+    Parameters
+    ----------
+    depth : array_like
+        Of the violations, m or rad.
+    full : array_like
+        Speed of their full correction, depth/(dt + tau_d).
+    growth : array_like
+        How fast they grow, by the velocities at the start of the step.
+    K, B : array_like
+        Stiffness (1/s^2) and damping (1/s) of the engine's own correction.
+    speed : float
+        Up to which rows are free, V.
+    driven : array_like of bool
+        Rows that a mocap body drives.
+
+    Returns
+    -------
+    ndarray
+        max(V/2, depth/T) with T = B/K + 1/sqrt(K), infinite where full <= max(V, 2 growth).
+    """
+    depth, full, growth, K, B = (np.asarray(x, dtype=float) for x in (depth, full, growth, K, B))
+    V = np.where(driven, max(speed, DRIVEN_SPEED), speed)
+    u = np.where(driven, np.abs(growth), growth)
+    released = np.maximum(V / 2.0, depth / (B / K + 1.0 / np.sqrt(K)))
+    return np.where(full <= np.maximum(V, 2.0 * u), np.inf, released)
+
+
+# up to which rows of a mocap body are free, m/s and rad/s
+DRIVEN_SPEED = 0.35
+
+# a row that is held back gives at rest at most the impulse of this speed of full correction, m/s
+RELEASE_LOAD = 0.5
+
+
+def _hold_back(
+    held: NDArray[np.bool_], release: Array, w: Array, near_rigid: Array, R: Array, v_hat: Array
+) -> tuple[Array, Array]:
+    """R and v_hat of rows that are corrected no faster than `release`, where `held`."""
+    R_1 = np.maximum(near_rigid, w / (4.0 * np.pi**2))
+    slow = R_1 * release / np.minimum(np.abs(v_hat), RELEASE_LOAD, where=held, out=np.ones_like(R))
+    return np.where(held, slow, R), np.where(held, np.copysign(release, v_hat), v_hat)
 
 
 def constraint_inverse_mass(
@@ -114,6 +173,7 @@ def regularize_group(
     dt: float,
     sigma: float = 1e-3,
     delassus: Literal["block", "diagonal"] = "block",
+    release: ArrayLike = np.inf,
 ) -> tuple[Array, Array, Array, Array]:
     """R, v_hat, lower and upper (n_rows) of group k from its physical parameters.
 
@@ -129,6 +189,9 @@ def regularize_group(
         Regularization of dry friction, dimensionless.
     delassus : "block" or "diagonal"
         Estimate of the inverse effective mass.
+    release : float or (n_rows) array
+        Most speed at which violations of limits and bilateral constraints are corrected where k is
+        infinite, m/s or rad/s.
     """
     group = problem.constraints[k]
     w = constraint_inverse_mass(problem, k, delassus)
@@ -141,8 +204,12 @@ def regularize_group(
     if group.kind == "limit" or group.kind == "bilateral":
         phi0 = x["phi0"] if group.kind == "limit" else x["g"]
         time = dt + x["tau_d"]
+        release = np.asarray(release, dtype=float)
         R = np.maximum(near_rigid, 1.0 / (dt * x["k"] * time))  # (21)
         v_hat = -phi0 / time  # section VII
+        held = np.isinf(x["k"]) & (np.abs(v_hat) > release)
+        held &= (v_hat > 0.0) | (group.kind == "bilateral")
+        R, v_hat = _hold_back(held, release, w, near_rigid, R, v_hat)
         if group.kind == "limit":
             return R, v_hat, np.zeros(group.n_rows), np.full(group.n_rows, np.inf)
         return R, v_hat, dt * x["force_lower"], dt * x["force_upper"]

@@ -1,0 +1,60 @@
+/* How fast what starts a step violated is released.
+ *
+ * A rigid constraint, with an infinite stiffness, that is violated by d is corrected within a step or two, v_hat = d/(dt +
+ * tau_d): 5 m/s for 2 cm at 2 ms. What its motion has left since the step before must be, that is
+ * how constraints are held. A violation that was there from the start, or that came by a jump of a
+ * mocap body, must not: it would be fired. Positions and velocities tell the two apart, as a
+ * violation that grows with the speed u leaves about (dt + tau_d) u. So
+ *
+ *     v_hat <= max(V, 2 u)              free
+ *     beyond: v_hat <= max(V/2, d/T)    T = B/K + 1/sqrt(K)
+ *
+ * with the stiffness K and the damping B of the engine's own correction of the row. From rest that
+ * reaches sqrt(K) d/e where it is critically damped, more than d/T: with MuJoCo's default, solref =
+ * (0.02, 1), T = 57 ms. V/2 and 2 belong together: what is released with V/2 ends with V.
+ *
+ * Of driven rows, those of a mocap body, u is the speed of the row in any direction, as nothing
+ * tells of the body's own, and V at least SAP_DRIVEN_SPEED: then a motion that starts with twice as
+ * much, or grows from step to step, is followed as closely as ever.
+ *
+ * How a row is held back is said by constraints/release.h: what carries a load lies no deeper. */
+#ifndef SAPWOOD_MODEL_RELEASE_H
+#define SAPWOOD_MODEL_RELEASE_H
+
+#include "model/element_gather.h"
+#include "model/listed.h"
+
+#define SAP_DRIVEN_SPEED 0.35 /* m/s and rad/s */
+
+/* what the rows of a step are judged by */
+struct sap_release {
+  const struct sap_forest *forest;
+  double dt;
+  double speed;       /* V, INFINITY: all rows are free */
+  const double *v;    /* (nv) before the step */
+  const double *KBIP; /* as in sap_contact_list */
+};
+
+/* a violated row at the start of a step */
+struct sap_violation {
+  double depth;       /* m or rad, >= 0 */
+  double full;        /* speed of its full correction, depth/(dt + tau_d) */
+  double growth;      /* of the depth, by the velocities at the start of the step */
+  int driven;         /* by a body that moves as it is told */
+  const double *KBIP; /* (4) of its row, or NULL */
+};
+
+/* most v_hat of a row; INFINITY where it is free */
+double sap_release_of(const struct sap_violation *row, double speed);
+
+/* The same of a contact that overlaps by `depth`, with J (3 rows of each of its trees). */
+double sap_release_contact(const struct sap_release *release,
+                           const struct sap_listed_contact *contact, const int32_t trees[2],
+                           const double *J, double depth, double tau_d);
+
+/* The same of the rows of limits and equality constraints that are gathered: elements->release,
+ * where they are not free. */
+void sap_release_elements(const struct sap_release *release,
+                          const struct sap_element_gather *elements);
+
+#endif

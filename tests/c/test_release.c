@@ -1,0 +1,197 @@
+/* How fast violations are released: the rule by itself, and the rows of contacts and elements that
+ * it is asked for. */
+#include <math.h>
+
+#include "check.h"
+#include "model.h"
+#include "model/release.h"
+
+enum { ROWS = 7 };
+
+/* K = 1/s^2 and B = 2/s: T = B/K + 1/sqrt(K) = 3 s */
+static const double slow[] = {1, 2, NAN, NAN};
+/* the same 100 times as fast: T = 30 ms */
+static const double fast[] = {1e4, 200, NAN, NAN};
+
+static void the_rule_follows_depth_and_growth(void) {
+  const struct {
+    struct sap_violation row;
+    double expected;
+  } cases[] = {
+      /* free: slow enough, or half of it grown since the step before */
+      {{.depth = 0.01, .full = 0.1, .KBIP = fast}, INFINITY},
+      {{.depth = 0.01, .full = 4, .growth = 2, .KBIP = fast}, INFINITY},
+      /* released: at V/2, or as the engine does */
+      {{.depth = 0.01, .full = 0.11, .KBIP = slow}, 0.05},
+      {{.depth = 0.01, .full = 4, .KBIP = fast}, 1.0 / 3},
+      {{.depth = 0.01, .full = 4, .growth = 1.99, .KBIP = fast}, 1.0 / 3},
+      {{.depth = 0.3, .full = 4, .KBIP = slow}, 0.1},
+      /* what opens by itself is not pushed on, where nothing drives it */
+      {{.depth = 0.01, .full = 4, .growth = -3, .KBIP = fast}, 1.0 / 3},
+      {{.depth = 0.01, .full = 4, .growth = -3, .driven = 1, .KBIP = fast}, INFINITY},
+      {{.depth = 0.01, .full = 0.35, .driven = 1, .KBIP = slow}, INFINITY},
+      {{.depth = 0.01, .full = 0.36, .driven = 1, .KBIP = slow}, SAP_DRIVEN_SPEED / 2},
+      /* an engine that is not known, or that corrects nothing */
+      {{.depth = 10, .full = 4}, 0.05},
+      {{.depth = 10, .full = 4, .KBIP = (const double[]){0, 5, 0, 0}}, 0.05},
+  };
+  for (size_t c = 0; c < CHECK_COUNT(cases); ++c) {
+    CHECK_CLOSE(sap_release_of(&cases[c].row, 0.1), cases[c].expected, 1e-15);
+    CHECK(sap_release_of(&cases[c].row, INFINITY) == INFINITY);
+  }
+  /* a speed above that of driven rows is theirs too */
+  const struct sap_violation driven = {.depth = 0.01, .full = 1, .driven = 1};
+  CHECK(sap_release_of(&driven, 1) == INFINITY);
+  CHECK(sap_release_of(&driven, 0.8) == 0.4);
+}
+
+/* contacts of one tree and of two, with velocities that are found by hand */
+static void contacts_are_judged_by_their_normal_velocity(void) {
+  uint64_t seed = 71;
+  struct model m;
+  make_model(&m, &seed);
+  const int8_t driven[GEOMS] = {0, 0, 0, 0, 0, 1};
+  for (int trial = 0; trial < 20; ++trial) {
+    double J[3 * NV], KBIP[4 * 2] = {NAN, NAN, NAN, NAN, 1e4, 200, NAN, NAN}, u = 0;
+    for (int i = 0; i < 3 * NV; ++i) {
+      J[i] = check_random(&seed, -1, 1);
+    }
+    for (int i = 0; i < NV; ++i) {
+      m.qvel[i] = check_random(&seed, -1, 1);
+      /* row 2 of the block of tree 0, 3 x 3, and of that of tree 1, 3 x 2 */
+      u -= (i < 3 ? J[6 + i] : J[9 + 4 + i - 3]) * m.qvel[i];
+    }
+    const struct sap_release release = {&m.forest, 0.01, 0.1, m.qvel, KBIP};
+    const struct sap_listed_contact contact = {.row = 1, .geom = {1, 5}};
+    const int32_t trees[2] = {0, 1};
+    const double tau_d = 0.02, time = 0.01 + tau_d;
+    /* just free, and just beyond */
+    const double V = fmax(0.1, 2 * u), inside = V * (1 - 1e-9), outside = V * (1 + 1e-9);
+    m.forest.geom_driven = NULL;
+    CHECK(sap_release_contact(&release, &contact, trees, J, inside * time, tau_d) == INFINITY);
+    CHECK_CLOSE(sap_release_contact(&release, &contact, trees, J, outside * time, tau_d),
+                fmax(0.05, outside * time / 0.03), 1e-12);
+    /* open ones are as they are */
+    CHECK(sap_release_contact(&release, &contact, trees, J, -0.01, tau_d) == INFINITY);
+
+    m.forest.geom_driven = driven;
+    const double most = fmax(SAP_DRIVEN_SPEED, 2 * fabs(u)), beyond = most * (1 + 1e-9) * time;
+    CHECK(sap_release_contact(&release, &contact, trees, J, most * 0.999 * time, tau_d) ==
+          INFINITY);
+    CHECK_CLOSE(sap_release_contact(&release, &contact, trees, J, beyond, tau_d),
+                fmax(SAP_DRIVEN_SPEED / 2, beyond / 0.03), 1e-12);
+
+    /* of tree 1 alone */
+    const int32_t one[2] = {1, -1};
+    const double alone = -(J[4] * m.qvel[3] + J[5] * m.qvel[4]);
+    m.forest.geom_driven = NULL;
+    const double at = fmax(0.1, 2 * alone) * time;
+    CHECK(sap_release_contact(&release, &contact, one, J, at * 0.999, tau_d) == INFINITY);
+    CHECK(sap_release_contact(&release, &contact, one, J, at * 1.001, tau_d) < INFINITY);
+  }
+}
+
+/* Limits of one entry and of whole rows, an equality constraint of three rows in two trees, and a
+ * group that is not released, in this order. */
+static void rows_of_elements_are_judged_one_by_one(void) {
+  uint64_t seed = 72;
+  struct model m;
+  make_model(&m, &seed);
+  const double v[NV] = {0.5, -0.25, 0.125, 1, -2};
+  double g[ROWS] = {-0.02, -0.02, 0.03, -0.03, 0.0005, -1, -1}, tau_d[ROWS] = {0}, k[ROWS];
+  double released[ROWS];
+  struct sap_row_label label[ROWS] = {
+      {.element = SAP_ELEMENT_JOINT, .index = 0, .row = -1},
+      {.element = SAP_ELEMENT_TENDON, .index = 0, .row = 0},
+      {.element = SAP_ELEMENT_EQUALITY, .index = 0, .row = 1},
+      {.element = SAP_ELEMENT_EQUALITY, .index = 0, .row = 1},
+      {.element = SAP_ELEMENT_EQUALITY, .index = 0, .row = 1},
+      {.element = SAP_ELEMENT_DOF, .index = 0, .row = 0},
+      {.element = SAP_ELEMENT_DOF, .index = 1, .row = 0},
+  };
+  const double KBIP[4 * 2] = {1e4, 200, NAN, NAN, 1e4, 200, NAN, NAN};
+
+  /* the limit of dof 3 opens with 1 m/s; the second, of tree 1, closes with 0.5 (1) - 1 (-2) */
+  const int32_t limit_size[2] = {1, 1}, limit_a[2] = {1, 1}, limit_b[2] = {-1, -1};
+  const int32_t limit_dof[2] = {0, -1};
+  const double limit_J[1 + 2] = {1, -0.5, 1};
+  /* rows of tree 0, then of tree 1: rates 0.5 + 1, -0.25 - 2 and 0 */
+  const int32_t point_size[1] = {3}, point_a[1] = {0}, point_b[1] = {1};
+  const double point_J[9 + 6] = {1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0};
+  const int32_t friction_size[2] = {1, 1}, friction_a[2] = {0, 0}, friction_b[2] = {-1, -1};
+  const int32_t friction_dof[2] = {0, 1};
+  const double friction_J[2] = {1, 1};
+
+  sap_elements elements = {.n_equalities = 1};
+  struct sap_element_gather gather = {.groups = {{.kind = SAP_LIMIT,
+                                                  .n = 2,
+                                                  .size = limit_size,
+                                                  .tree_a = limit_a,
+                                                  .tree_b = limit_b,
+                                                  .dof = limit_dof,
+                                                  .J = limit_J},
+                                                 {.kind = SAP_BILATERAL,
+                                                  .n = 1,
+                                                  .size = point_size,
+                                                  .tree_a = point_a,
+                                                  .tree_b = point_b,
+                                                  .J = point_J},
+                                                 {.kind = SAP_DRY_FRICTION,
+                                                  .n = 2,
+                                                  .size = friction_size,
+                                                  .tree_a = friction_a,
+                                                  .tree_b = friction_b,
+                                                  .dof = friction_dof,
+                                                  .J = friction_J}},
+                                      .first_row = {0, 2, 5, 7},
+                                      .n_groups = 3,
+                                      .n_rows = ROWS,
+                                      .label = label,
+                                      .value = {g, k, tau_d},
+                                      .release = released,
+                                      .elements = &elements};
+  const struct sap_release release = {&m.forest, 0.01, 0.1, v, KBIP};
+  for (int i = 0; i < ROWS; ++i) {
+    released[i] = k[i] = INFINITY;
+  }
+  sap_release_elements(&release, &gather);
+  /* a limit that the engine does not list is known to it by nothing; the second grew with 2.5 */
+  const double expected[ROWS] = {0.05, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+  CHECK_ALL_CLOSE(released, expected, ROWS, 1e-15);
+
+  /* against their motion each of the rows is a violation of the start */
+  const double back[NV] = {-0.5, 0.25, -0.125, -1, 2};
+  const struct sap_release against = {&m.forest, 0.01, 0.1, back, KBIP};
+  for (int i = 0; i < ROWS; ++i) {
+    released[i] = INFINITY;
+  }
+  g[0] = -0.03; /* closes with 1, full correction is 3 */
+  sap_release_elements(&against, &gather);
+  const double reverse[ROWS] = {0.05, 0.02 / 0.03, 1, 1, INFINITY, INFINITY, INFINITY};
+  CHECK_ALL_CLOSE(released, reverse, ROWS, 1e-12);
+
+  /* a stiffness that was given is not touched */
+  k[1] = 1e12;
+  released[0] = released[1] = INFINITY;
+  sap_release_elements(&against, &gather);
+  CHECK(released[0] < INFINITY && released[1] == INFINITY);
+  k[1] = INFINITY;
+
+  /* what a mocap body drives has no sign */
+  const int32_t driven[1] = {1};
+  elements.equality_driven = driven;
+  for (int i = 0; i < ROWS; ++i) {
+    released[i] = INFINITY;
+  }
+  sap_release_elements(&against, &gather);
+  CHECK(released[2] == INFINITY && released[3] == INFINITY && released[1] < INFINITY);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(the_rule_follows_depth_and_growth),
+      CHECK_TEST(contacts_are_judged_by_their_normal_velocity),
+      CHECK_TEST(rows_of_elements_are_judged_one_by_one),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
