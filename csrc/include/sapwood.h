@@ -19,6 +19,7 @@
 #ifndef SAPWOOD_H
 #define SAPWOOD_H
 #include "sapwood/law.h"
+#include "sapwood/geometry.h"
 #include "sapwood/invdyn.h"
 #include "sapwood/lcp.h"
 #include "sapwood/model.h"

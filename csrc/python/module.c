@@ -2,6 +2,7 @@
 #define SAPWOOD_IMPORT_ARRAY
 #include "python/conversions.h"
 #include "python/forks.h"
+#include "python/geometry/geometry.h"
 #include "python/invdyn/invdyn.h"
 #include "python/laws/laws.h"
 #include "python/lcp/lcp.h"
@@ -38,6 +39,8 @@ static int exec(PyObject *module) {
                                            sapwood_add_inverse_dynamics,
                                            sapwood_add_lcps,
                                            sapwood_add_qps,
+                                           sapwood_add_shapes,
+                                           sapwood_add_surfaces,
                                            sapwood_watch_forks,
                                            sapwood_find_main_thread,
                                            sapwood_add_sensitivity};

@@ -9,6 +9,7 @@ package finds it and proves how accurate it is::
     print(solution)
 
 ``sapwood.mujoco`` steps MuJoCo models with it; ``sapwood.invdyn`` is inverse dynamics with contact;
+``sapwood.geometry`` finds contact patches of pressure fields;
 ``sapwood.lcp`` and ``sapwood.qp`` solve complementarity problems and quadratic programs;
 ``sapwood.reference`` is the same algorithm in plain
 NumPy; ``sapwood.stepping`` is the theta-method for models of your own; ``sapwood.work`` counts the
@@ -83,6 +84,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from sapwood import geometry as geometry
     from sapwood import invdyn as invdyn
     from sapwood import lcp as lcp
     from sapwood import mujoco as mujoco
@@ -98,6 +100,7 @@ if TYPE_CHECKING:
 
 _LOADED = ("constraints", "laws", "problem")
 _LOADED_WHEN_USED = (
+    "geometry",
     "invdyn",
     "lcp",
     "mujoco",

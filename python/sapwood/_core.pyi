@@ -82,6 +82,18 @@ def solve_batch(
     threads: int,
     /,
 ) -> list[Solution]: ...
+def field_shape(
+    kind: str,
+    vertices: ArrayLike,
+    cells: ArrayLike,
+    pressure: ArrayLike,
+    slope: float,
+    margin: float,
+    /,
+) -> object: ...
+def contact_surfaces(
+    a: tuple[object, ...], b: tuple[object, ...], poses: _Float, fans: bool, /
+) -> tuple[NDArray[Any], ...]: ...
 def solve_lcps(
     M: ArrayLike,
     q: ArrayLike,

@@ -49,6 +49,7 @@ EXAMPLES = {
     "docs/constraints.md": 4,
     "docs/derivatives.md": 1,
     "docs/environments.md": 2,
+    "docs/pressure_fields.md": 1,
 }
 
 

@@ -55,7 +55,9 @@ def test_names_of_the_contract_in_a_solution():
         assert hasattr(solution, name), name
 
 
-@pytest.mark.parametrize("name", ["experiments", "mujoco", "plotting", "reference", "scenes"])
+@pytest.mark.parametrize(
+    "name", ["experiments", "geometry", "mujoco", "plotting", "reference", "scenes"]
+)
 def test_modules_are_loaded_when_used(name):
     needs = {"mujoco": "mujoco", "scenes": "mujoco", "plotting": "matplotlib"}
     if name in needs:
@@ -70,8 +72,8 @@ def test_modules_are_loaded_when_used(name):
 
 def test_dir_lists_what_users_look_for():
     modules = (
-        "constraints experiments invdyn laws lcp mujoco peers plotting problem qp reference scenes "
-        "stepping studies work"
+        "constraints experiments geometry invdyn laws lcp mujoco peers plotting problem qp "
+        "reference scenes stepping studies work"
     )
     assert set(dir(sapwood)) == {*sapwood.__all__, *modules.split()}
     code = "import sapwood; print(*dir(sapwood))"
@@ -81,7 +83,14 @@ def test_dir_lists_what_users_look_for():
 
 def test_public_names_are_where_they_say_they_are():
     """As help() and pickle take it; no name is of a module that users are not to know."""
-    packages = [sapwood, sapwood.constraints, sapwood.laws, sapwood.problem, sapwood.reference]
+    packages = [
+        sapwood,
+        sapwood.constraints,
+        sapwood.geometry,
+        sapwood.laws,
+        sapwood.problem,
+        sapwood.reference,
+    ]
     if importlib.util.find_spec("mujoco") is not None:
         packages.append(sapwood.mujoco)
     for package in packages:

@@ -24,6 +24,7 @@ not to be fast.
     solver          island by island, errors (24), (25)
     sensitivity     derivatives of a solution, in reverse mode
     complementarity Lemke's method and principal pivoting
+    pressure_fields contact surfaces, for each pair of cells
 """
 
 from sapwood.settings import SapSettings
@@ -41,6 +42,7 @@ from .disk_pool import DiskPool
 from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree, touching
 from .objective import Line, Objective, Part, Point
 from .pools import ContactPool, Patch, Pool, RowPool
+from .pressure_fields import Face, contact_faces
 from .regularization import (
     constraint_inverse_mass,
     delassus_block,
@@ -59,6 +61,7 @@ __all__ = [
     "ContactPool",
     "DiskPool",
     "Evaluation",
+    "Face",
     "Line",
     "LineValues",
     "NotPositiveDefinite",
@@ -79,6 +82,7 @@ __all__ = [
     "constraint_inverse_mass",
     "contact_cost",
     "contact_cost_difference",
+    "contact_faces",
     "contact_graph",
     "delassus_block",
     "disk_cost",

@@ -1,0 +1,53 @@
+/* A shape with what is computed of it once: gradients, planes of faces, a tree. */
+#ifndef SAPWOOD_GEOMETRY_SHAPE_H
+#define SAPWOOD_GEOMETRY_SHAPE_H
+
+#include "base/memory.h"
+#include "geometry/tree.h"
+#include "sapwood/geometry.h"
+
+/* the field p = slope.x + base of a cell, or of a whole half space */
+struct geo_field {
+  struct geo_vec slope;
+  double base;      /* Pa, at the origin of the frame */
+  double steepness; /* |slope| */
+};
+
+struct geo_tetrahedron {
+  struct geo_vec v[4];
+  double p[4]; /* at the vertices */
+  struct geo_field field;
+};
+
+/* The planes of a tetrahedron's faces, outward: n.x = offset. Both tetrahedra at a face compute it
+ * from the same vertices in the same order, so that theirs are each other's negatives to the last
+ * bit; it is owned by the one whose sign is not turned. */
+struct geo_walls {
+  struct geo_vec n[4]; /* of the face opposite to the vertex */
+  double offset[4];
+  int owned[4];
+};
+
+struct geo_triangle {
+  struct geo_vec v[3];
+  struct geo_vec n;
+};
+
+struct geo_shape {
+  sap_allocator allocator;
+  struct sap_block block;
+  geo_kind kind;
+  int32_t n; /* cells, in the tree's order */
+  /* one of both, by kind */
+  struct geo_tetrahedron *tetrahedra;
+  struct geo_triangle *triangles;
+  struct geo_walls *walls; /* (n) of tetrahedra */
+  int32_t *cell;           /* (n) number of the cell as it was given */
+  struct geo_tree tree;
+  double radius;          /* largest distance of a vertex from the origin, m */
+  double p_most;          /* largest |p| at a vertex, Pa */
+  double margin;          /* of a compliant half space */
+  struct geo_field field; /* of a compliant half space */
+};
+
+#endif

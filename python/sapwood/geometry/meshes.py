@@ -1,0 +1,187 @@
+"""Meshes of convex hulls and of tetrahedra that were made elsewhere, with their extent."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+
+from .primitives import FieldMesh, Points
+from .splitting import Cells, boundary, oriented, volumes
+
+
+def convex(points: ArrayLike, margin: float = 0.0) -> FieldMesh:
+    """Mesh the hull of points: its triangles, joined to the centroid of its volume.
+
+    Parameters
+    ----------
+    points : array_like (n, 3)
+        m; those inside of the hull are left out.
+    margin : float, optional
+        That its faces are moved outward by, m.
+
+    Returns
+    -------
+    FieldMesh
+        Extent 1 at the centroid.
+
+    Raises
+    ------
+    ValueError
+        Where the points have no volume.
+    """
+    from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
+
+    given = _core.as_float64(points, "points", (-1, 3), "finite")
+    try:
+        hull = ConvexHull(given)
+        if margin > 0:
+            inside = given[hull.vertices].mean(axis=0)
+            moved = hull.equations - [0, 0, 0, margin]
+            given = HalfspaceIntersection(np.unique(moved, axis=0), inside).intersections
+            hull = ConvexHull(given)
+    except QhullError as error:
+        raise ValueError(
+            f"points: have no convex hull with a volume ({len(given)} points)"
+        ) from error
+    number = np.zeros(len(given), dtype=np.int64)
+    number[hull.vertices] = 1 + np.arange(len(hull.vertices))
+    surface = given[hull.vertices]
+    triangles = number[hull.simplices]
+    cells = np.column_stack([np.zeros(len(triangles), dtype=np.int64), triangles])
+    vertices = np.concatenate([surface.mean(axis=0)[None], surface])
+    cells = oriented(vertices, cells)
+    weight = volumes(vertices, cells)
+    vertices[0] = weight @ vertices[cells].mean(axis=1) / weight.sum()
+    depth = np.zeros(len(vertices))
+    depth[0] = -np.max(hull.equations @ np.append(vertices[0], 1.0))
+    extent = (depth - margin) / (depth[0] - margin)
+    return FieldMesh(vertices, oriented(vertices, cells), extent)
+
+
+def tetrahedral(vertices: ArrayLike, tetrahedra: ArrayLike) -> FieldMesh:
+    """Give a mesh of tetrahedra its extent: distance to the boundary over the greatest such.
+
+    Parameters
+    ----------
+    vertices : array_like (n, 3)
+        m.
+    tetrahedra : array_like of int (m, 4)
+        Of positive volume.
+
+    Returns
+    -------
+    FieldMesh
+        Of these arrays.
+
+    Raises
+    ------
+    ValueError
+        Where no vertex is inside of the mesh.
+    """
+    points = _core.as_float64(vertices, "vertices", (-1, 3), "finite")
+    cells = _core.as_int32(np.ravel(tetrahedra), "tetrahedra").reshape(-1, 4).astype(np.int64)
+    wrong = np.flatnonzero(np.any((cells < 0) | (cells >= len(points)), axis=1))
+    if len(wrong):
+        raise ValueError(f"tetrahedra[{wrong[0]}]: names a vertex that is not there")
+    surface = boundary(cells)
+    inner = np.setdiff1d(np.unique(cells), surface)
+    if len(inner) == 0:
+        raise ValueError("vertices: at least one must be inside of the mesh, to carry pressure")
+    depth = np.zeros(len(points))
+    for vertex in inner:
+        depth[vertex] = distance_to_triangles(points[vertex], points[surface])
+    return FieldMesh(points, cells, depth / depth.max())
+
+
+def distance_to_triangles(point: Points, triangles: Points) -> float:
+    """Distance of a point from the nearest of some triangles.
+
+    Parameters
+    ----------
+    point : ndarray (3,)
+        Anywhere.
+    triangles : ndarray (n, 3, 3)
+        Their corners.
+
+    Returns
+    -------
+    float
+        Inside the prism over a triangle, the height; else the distance to its edges.
+    """
+    start, end = triangles, np.roll(triangles, -1, axis=1)
+    edge, seen = end - start, point - start
+    along = np.sum(seen * edge, axis=2) / np.sum(edge * edge, axis=2)
+    foot = np.clip(along, 0.0, 1.0)[..., None] * edge
+    to_edges = np.linalg.norm(seen - foot, axis=2).min(axis=1)
+    normal = np.cross(edge[:, 0], edge[:, 1])
+    unit = normal / np.linalg.norm(normal, axis=1)[:, None]
+    height = np.abs(np.sum(unit * seen[:, 0], axis=1))
+    sides = np.sum(np.cross(edge, seen) * unit[:, None], axis=2)
+    above = np.all(sides >= 0, axis=1)
+    return float(np.where(above, height, to_edges).min())
+
+
+def read_tetrahedra(path: str | os.PathLike[str]) -> tuple[Points, Cells]:
+    """Read the tetrahedra of a mesh file, of any format that meshio knows: .vtk, .msh and more.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    vertices : ndarray (n, 3)
+        m.
+    tetrahedra : ndarray of int (m, 4)
+        In the order of the file, turned to positive volume.
+
+    Raises
+    ------
+    ImportError
+        Without meshio, which ``pip install "sapwood[geometry]"`` brings.
+    ValueError
+        Where the file has no tetrahedra.
+    """
+    mesh = _read(path)
+    cells = [block.data for block in mesh.cells if block.type == "tetra"]
+    if not cells:
+        raise ValueError(f"{os.fspath(path)}: has no tetrahedra")
+    vertices: NDArray[np.float64] = np.asarray(mesh.points, dtype=np.float64)
+    return vertices, oriented(vertices, np.concatenate(cells).astype(np.int64))
+
+
+def read_points(path: str | os.PathLike[str]) -> Points:
+    """Read the vertices of a mesh file, .obj among others.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    ndarray (n, 3)
+        m.
+
+    Raises
+    ------
+    ImportError
+        Without meshio.
+    """
+    return np.asarray(_read(path).points, dtype=np.float64)
+
+
+def _read(path: str | os.PathLike[str]) -> Any:
+    try:
+        import meshio
+    except ImportError as error:
+        raise ImportError(
+            'mesh files are read by meshio: pip install "sapwood[geometry]"'
+        ) from error
+    return meshio.read(os.fspath(path))

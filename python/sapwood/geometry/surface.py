@@ -1,0 +1,217 @@
+"""Surfaces on which two shapes meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+
+from .shape import FieldShape
+
+if TYPE_CHECKING:
+    from mpl_toolkits.mplot3d.axes3d import Axes3D
+
+Faces = Literal["polygons", "triangles"]
+Pair = tuple[FieldShape, ArrayLike | None, FieldShape, ArrayLike | None]
+
+_Float = NDArray[np.float64]
+_Int = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class ContactSurface:
+    """Where two shapes press against each other, in the frame of the world.
+
+    Each face acts as one contact between the bodies, with its normal, which by the convention of
+    contacts points from A to B, opposite to `normals`. Not every face does: see `kept`.
+
+    Attributes
+    ----------
+    face_starts : ndarray of int (n + 1,)
+        Where the vertices of each face begin.
+    vertices : ndarray (m, 3)
+        Of one face after the other, right-handed about its normal, m.
+    vertex_pressures : ndarray (m,)
+        Pa.
+    cells_a, cells_b : ndarray of int (n,)
+        Tetrahedron or triangle of each shape that a face is of; -1 of a half space.
+    areas : ndarray (n,)
+        m^2.
+    centroids : ndarray (n, 3)
+        m.
+    normals : ndarray (n, 3)
+        Out of B into A.
+    pressures : ndarray (n,)
+        p0, at the centroids, Pa.
+    g_a, g_b : ndarray (n,)
+        Slopes of the fields along the normal, up A's and down B's, Pa/m; infinite where rigid.
+    k : ndarray (n,)
+        Stiffness g A with 1/g = 1/g_a + 1/g_b, N/m; 0 where the face makes no contact.
+    phi0 : ndarray (n,)
+        Distance -p0/g, m; 0 where the face makes no contact.
+    loads : ndarray (n,)
+        A p0, N: the force of a face, which is -k phi0 where it is kept. The smaller g is the larger
+        is phi0, without bound; loads are not affected.
+    force, torque : ndarray (3,)
+        On A: the sum of loads along the normals of all faces, and its torque about the world's
+        origin, N and N m.
+    """
+
+    face_starts: _Int
+    vertices: _Float
+    vertex_pressures: _Float
+    cells_a: _Int
+    cells_b: _Int
+    areas: _Float
+    centroids: _Float
+    normals: _Float
+    pressures: _Float
+    g_a: _Float
+    g_b: _Float
+    k: _Float
+    phi0: _Float
+    loads: _Float
+    force: _Float
+    torque: _Float
+
+    def __len__(self) -> int:
+        return len(self.areas)
+
+    @property
+    def polygons(self) -> list[_Float]:
+        """Vertices of each face, (3 or more, 3)."""
+        return np.split(self.vertices, self.face_starts[1:-1]) if len(self) else []
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Faces that make a contact, (n,): of an area above 1e-14 m^2, with rising pressure."""
+        return self.k > 0
+
+    @property
+    def kept_force(self) -> _Float:
+        """Force on A of the faces that make a contact, N: what a solver sees at rest."""
+        force: _Float = self.loads[self.kept] @ self.normals[self.kept]
+        return force
+
+    def plot(self, ax: Axes3D | None = None) -> Axes3D:
+        """Draw the faces, coloured by pressure, with Matplotlib.
+
+        Parameters
+        ----------
+        ax : Axes3D, optional
+            Where to; by default new axes.
+
+        Returns
+        -------
+        Axes3D
+            With a colour bar; ``ax.figure.savefig`` writes it.
+        """
+        from .plot import plot_surface
+
+        return plot_surface(self, ax)
+
+
+def contact_surface(
+    a: FieldShape,
+    pose_a: ArrayLike | None,
+    b: FieldShape,
+    pose_b: ArrayLike | None,
+    *,
+    faces: Faces = "polygons",
+) -> ContactSurface:
+    """Find the surface on which two shapes meet.
+
+    Parameters
+    ----------
+    a, b : FieldShape
+        At least one of them compliant; a compliant half space meets rigid meshes alone.
+    pose_a, pose_b : array_like (4, 4) or None
+        Of each in the world: a rotation and a translation in m; None leaves it where it is.
+    faces : {"polygons", "triangles"}, optional
+        Triangles are fans about the centroids of the polygons: three and more times as many, of
+        the same area, force and stiffness in sum.
+
+    Returns
+    -------
+    ContactSurface
+        Without faces where they are apart.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a pose that is no rigid motion, or two shapes that have no surface; the text says why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood.geometry import PressureField
+    >>> ball = PressureField(1e6, resolution=0.02).sphere(0.05)
+    >>> floor = PressureField(float("inf")).half_space()
+    >>> raised = np.eye(4)
+    >>> raised[2, 3] = 0.045
+    >>> surface = contact_surface(ball, raised, floor, None)
+    >>> bool(surface.force[2] > 0), float(surface.areas.sum()) < 1.5e-3
+    (True, True)
+    """
+    (surface,) = contact_surfaces([(a, pose_a, b, pose_b)], faces=faces)
+    return surface
+
+
+def contact_surfaces(pairs: Iterable[Pair], *, faces: Faces = "polygons") -> list[ContactSurface]:
+    """Find the surfaces of many pairs in one call.
+
+    Parameters
+    ----------
+    pairs : iterable of (FieldShape, array_like or None, FieldShape, array_like or None)
+        Shape and pose of A, shape and pose of B, as for :func:`contact_surface`.
+    faces : {"polygons", "triangles"}, optional
+        As there.
+
+    Returns
+    -------
+    list of ContactSurface
+        One for each pair, in their order; their arrays are parts of common ones.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`contact_surface`, with the number of the pair.
+    """
+    if faces not in ("polygons", "triangles"):
+        raise ValueError(f"faces must be one of polygons, triangles, not {faces!r}")
+    listed = list(pairs)
+    poses = np.empty((len(listed), 2, 4, 4))
+    shapes: tuple[list[object], list[object]] = ([], [])
+    for i, (a, pose_a, b, pose_b) in enumerate(listed):
+        for j, (shape, pose) in enumerate(((a, pose_a), (b, pose_b))):
+            name = f"pose_{'ab'[j]}"
+            if not isinstance(shape, FieldShape):
+                raise TypeError(f"{'ab'[j]} must be a FieldShape, not {type(shape).__name__}")
+            poses[i, j] = np.eye(4) if pose is None else _pose(pose, name)
+            shapes[j].append(shape._shape)
+    arrays = _core.contact_surfaces(tuple(shapes[0]), tuple(shapes[1]), poses, faces == "triangles")
+    return [_part(arrays, i) for i in range(len(listed))]
+
+
+def _pose(pose: ArrayLike, name: str) -> _Float:
+    X = _core.as_float64(pose, name, (4, 4), "finite")
+    if not np.array_equal(X[3], [0, 0, 0, 1]):
+        raise ValueError(f"{name}[3]: the last row must be 0, 0, 0, 1")
+    return X
+
+
+def _part(arrays: tuple[NDArray[Any], ...], i: int) -> ContactSurface:
+    """Surface i of all."""
+    pair_start, face_start, cells_a, cells_b, vertices, pressures, *others = arrays
+    faces = slice(pair_start[i], pair_start[i + 1])
+    starts = face_start[faces.start : faces.stop + 1]
+    corners = slice(starts[0], starts[-1])
+    of_faces = (array[faces] for array in (cells_a, cells_b, *others[:-2]))
+    totals = (array[i] for array in others[-2:])
+    own = (starts - starts[0], vertices[corners], pressures[corners])
+    return ContactSurface(*own, *of_faces, *totals)

@@ -1,0 +1,491 @@
+/* Contact surfaces: polygons, trees, the rules of shapes and pairs, memory. */
+#include "check.h"
+#include "counter.h"
+#include "geometry/polygon.h"
+#include "geometry/sort.h"
+#include "geometry/tree.h"
+#include "sapwood.h"
+
+static struct geo_vec random_vec(uint64_t *seed) {
+  const double x = check_random(seed, -1, 1);
+  const double y = check_random(seed, -1, 1);
+  return (struct geo_vec){x, y, check_random(seed, -1, 1)};
+}
+
+/* a rotation by a random unit quaternion */
+static struct geo_frame random_frame(uint64_t *seed, double reach) {
+  double q[4];
+  double norm = 0;
+  for (int i = 0; i < 4; ++i) {
+    q[i] = check_random(seed, -1, 1);
+    norm += q[i] * q[i];
+  }
+  const double s = 2 / norm;
+  const double w = q[0], x = q[1], y = q[2], z = q[3];
+  return (struct geo_frame){{{1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)},
+                             {s * (x * y + w * z), 1 - s * (x * x + z * z), s * (y * z - w * x)},
+                             {s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y)}},
+                            geo_scale(reach, random_vec(seed))};
+}
+
+/* ---- polygons ---- */
+
+/* A plane in a tetrahedron: corners on it, in order about where s rises, as many as there must be. */
+static void cuts(void) {
+  uint64_t seed = 1;
+  for (int trial = 0; trial < 2000; ++trial) {
+    struct geo_vec x[4];
+    double s[4];
+    struct geo_cut cut;
+    for (int k = 0; k < 4; ++k) {
+      x[k] = random_vec(&seed);
+    }
+    const struct geo_vec e1 = geo_sub(x[1], x[0]);
+    const struct geo_vec e2 = geo_sub(x[2], x[0]);
+    if (geo_dot(geo_cross(e1, e2), geo_sub(x[3], x[0])) < 0) {
+      const struct geo_vec swapped = x[0];
+      x[0] = x[1];
+      x[1] = swapped;
+    }
+    const struct geo_vec g = random_vec(&seed);
+    const double offset = check_random(&seed, -1, 1);
+    int positive = 0;
+    for (int k = 0; k < 4; ++k) {
+      s[k] = geo_dot(g, x[k]) - offset;
+      positive += s[k] > 0;
+    }
+    geo_cut_tetrahedron(x, s, &cut);
+    CHECK_EQUAL(cut.n, positive % 4 == 0 ? 0 : positive == 2 ? 4 : 3);
+    for (int k = 0; k < cut.n; ++k) {
+      const struct geo_vec here = cut.v[k];
+      const struct geo_vec next = cut.v[(k + 1) % cut.n];
+      const struct geo_vec after = cut.v[(k + 2) % cut.n];
+      CHECK_CLOSE(geo_dot(g, here), offset, 1e-13);
+      CHECK(geo_dot(g, geo_cross(geo_sub(next, here), geo_sub(after, next))) > 0);
+      /* consecutive corners are on one face, and its edges have three vertices between them */
+      CHECK_EQUAL(__builtin_popcount((unsigned)(cut.edge[k] | cut.edge[(k + 1) % cut.n])), 3);
+    }
+  }
+}
+
+/* where s is zero at a whole face one of the cells at it has the polygon */
+static void cuts_along_a_face(void) {
+  const struct geo_vec x[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  struct geo_cut cut;
+  geo_cut_tetrahedron(x, (double[]){0, 0, 0, 1}, &cut);
+  CHECK_EQUAL(cut.n, 3);
+  for (int k = 0; k < cut.n; ++k) {
+    CHECK(cut.v[k].z == 0);
+  }
+  geo_cut_tetrahedron(x, (double[]){0, 0, 0, -1}, &cut);
+  CHECK_EQUAL(cut.n, 0);
+}
+
+static struct geo_polygon square(void) {
+  return (struct geo_polygon){4, {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}};
+}
+
+/* both sides of a line add up to the square */
+static void clips(void) {
+  const struct geo_vec up = {0, 0, 1};
+  uint64_t seed = 2;
+  for (int trial = 0; trial < 2000; ++trial) {
+    const struct geo_vec n = random_vec(&seed);
+    const double offset = check_random(&seed, -1, 1);
+    struct geo_polygon one = square();
+    struct geo_polygon other = square();
+    struct geo_vec c = {0, 0, 0};
+    struct geo_vec d = {0, 0, 0};
+    geo_clip(&one, n, offset, 1);
+    geo_clip(&other, geo_scale(-1, n), -offset, 0);
+    const double area = one.n ? geo_area(&one, up, &c) : 0;
+    const double rest = other.n ? geo_area(&other, up, &d) : 0;
+    CHECK_CLOSE(area + rest, 1, 1e-14);
+    CHECK_CLOSE(area * c.x + rest * d.x, 0.5, 1e-14);
+    CHECK(one.n <= 5 && other.n <= 5);
+  }
+  /* in the plane of a face: of the one that owns it */
+  struct geo_polygon owned = square();
+  struct geo_polygon lent = square();
+  geo_clip(&owned, up, 0, 1);
+  geo_clip(&lent, geo_scale(-1, up), 0, 0);
+  CHECK_EQUAL(owned.n, 4);
+  CHECK_EQUAL(lent.n, 0);
+}
+
+static void corners_are_merged(void) {
+  struct geo_polygon p = {
+      6, {{0, 0, 0}, {1e-15, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 1e-15, 0}}};
+  geo_tidy(&p);
+  CHECK_EQUAL(p.n, 4);
+  struct geo_polygon line = {4, {{0, 0, 0}, {1, 0, 0}, {1, 1e-15, 0}, {0, 5e-15, 0}}};
+  geo_tidy(&line);
+  CHECK_EQUAL(line.n, 0);
+  struct geo_polygon flat = {3, {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}}};
+  struct geo_vec c;
+  CHECK(geo_area(&flat, (struct geo_vec){0, 0, 1}, &c) == 0);
+}
+
+/* ---- trees ---- */
+
+static int by_value(const void *context, int32_t a, int32_t b) {
+  const double *x = context;
+  return x[a] < x[b] || (x[a] == x[b] && a < b);
+}
+
+static void sorting(void) {
+  enum { N = 200 };
+  double x[N] = {0};
+  int32_t order[N] = {0};
+  uint64_t seed = 3;
+  for (int32_t n = 0; n < N; n += 1 + n / 4) {
+    for (int32_t i = 0; i < n; ++i) {
+      x[i] = (double)(check_random_bits(&seed) % 20);
+      order[i] = i;
+    }
+    geo_sort(n, order, by_value, x);
+    for (int32_t i = 1; i < n; ++i) {
+      CHECK(by_value(x, order[i - 1], order[i]));
+    }
+    CHECK(n == 0 || order[0] >= 0);
+  }
+}
+
+enum { BOXES = 60 };
+
+static struct {
+  struct geo_bounds bounds[BOXES];
+  struct geo_node nodes[2 * BOXES];
+  int32_t order[BOXES];
+  struct geo_tree tree;
+} side[2];
+
+static struct {
+  int met[BOXES][BOXES];
+  int total;
+} meetings;
+
+static void note(void *context, int32_t i, int32_t j) {
+  (void)context;
+  ++meetings.met[side[0].order[i]][side[1].order[j]];
+  ++meetings.total;
+}
+
+static void note_first(void *context, int32_t i, int32_t j) {
+  (void)context;
+  ++meetings.met[side[0].order[i]][j];
+}
+
+static void make_boxes(int k, uint64_t *seed) {
+  for (int i = 0; i < BOXES; ++i) {
+    struct geo_bounds *b = &side[k].bounds[i];
+    const struct geo_vec center = random_vec(seed);
+    const struct geo_vec half = geo_scale(0.1, geo_abs(random_vec(seed)));
+    const double p = check_random(seed, 0, 1);
+    *b = (struct geo_bounds){geo_sub(center, half), geo_add(center, half), p, p + 0.5};
+  }
+  side[k].tree.nodes = side[k].nodes;
+  geo_tree_build(&side[k].tree, BOXES, side[k].bounds, 1e-12, side[k].order);
+  CHECK_EQUAL(side[k].tree.n_nodes, 2 * BOXES - 1);
+}
+
+static int inside(const struct geo_bounds *b, struct geo_vec x) {
+  return x.x >= b->low.x && x.x <= b->high.x && x.y >= b->low.y && x.y <= b->high.y &&
+         x.z >= b->low.z && x.z <= b->high.z;
+}
+
+/* boxes with a point in common, and pressures too, meet once; others may */
+static void trees_find_what_meets(void) {
+  uint64_t seed = 4;
+  for (int trial = 0; trial < 20; ++trial) {
+    const struct geo_frame frame = random_frame(&seed, 0.3);
+    make_boxes(0, &seed);
+    make_boxes(1, &seed);
+    meetings.total = 0;
+    memset(meetings.met, 0, sizeof meetings.met);
+    geo_tree_meet_tree(&side[0].tree, &side[1].tree, &frame, note, NULL);
+    CHECK(meetings.total < BOXES * BOXES / 4);
+    for (int j = 0; j < BOXES; ++j) {
+      const struct geo_bounds *b = &side[1].bounds[j];
+      for (int sample = 0; sample < 200; ++sample) {
+        const struct geo_vec part = geo_abs(random_vec(&seed));
+        const struct geo_vec size = geo_sub(b->high, b->low);
+        const struct geo_vec x = {b->low.x + part.x * size.x, b->low.y + part.y * size.y,
+                                  b->low.z + part.z * size.z};
+        const struct geo_vec seen = geo_transform(&frame, x);
+        for (int i = 0; i < BOXES; ++i) {
+          const struct geo_bounds *a = &side[0].bounds[i];
+          if (inside(a, seen) && a->p_low <= b->p_high && b->p_low <= a->p_high) {
+            CHECK_EQUAL(meetings.met[i][j], 1);
+          }
+        }
+      }
+    }
+  }
+}
+
+static void trees_find_planes(void) {
+  uint64_t seed = 5;
+  make_boxes(0, &seed);
+  for (int trial = 0; trial < 50; ++trial) {
+    const struct geo_vec n = random_vec(&seed);
+    const double offset = check_random(&seed, -1, 1);
+    for (int behind = 0; behind < 2; ++behind) {
+      memset(meetings.met, 0, sizeof meetings.met);
+      geo_tree_meet_plane(&side[0].tree, n, offset, behind, note_first, NULL);
+      for (int i = 0; i < BOXES; ++i) {
+        const struct geo_bounds *b = &side[0].bounds[i];
+        double low = 0, high = 0;
+        for (int corner = 0; corner < 8; ++corner) {
+          const struct geo_vec x = {corner & 1 ? b->low.x : b->high.x,
+                                    corner & 2 ? b->low.y : b->high.y,
+                                    corner & 4 ? b->low.z : b->high.z};
+          const double height = geo_dot(n, x) - offset;
+          low = corner ? fmin(low, height) : height;
+          high = corner ? fmax(high, height) : height;
+        }
+        CHECK_EQUAL(meetings.met[i][0], low <= 0 && (behind || high >= 0));
+      }
+    }
+  }
+}
+
+/* ---- surfaces ---- */
+
+/* an octahedron of eight tetrahedra about its centre */
+static const double points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, -1, 0, 0, 0, -1, 0, 0, 0, -1};
+static const double pressure[] = {1e5, 0, 0, 0, 0, 0, 0};
+static const int32_t cells[] = {0, 1, 2, 3, 0, 2, 4, 3, 0, 4, 5, 3, 0, 5, 1, 3,
+                                0, 2, 1, 6, 0, 4, 2, 6, 0, 5, 4, 6, 0, 1, 5, 6};
+static const int32_t triangles[] = {1, 2, 3, 2, 4, 3, 4, 5, 3, 5, 1, 3,
+                                    2, 1, 6, 4, 2, 6, 5, 4, 6, 1, 5, 6};
+static const geo_arrays soft = {GEO_TETRAHEDRA, 7, 8, points, cells, pressure, 0, 0};
+static const geo_arrays rigid = {GEO_TRIANGLES, 7, 8, points, triangles, NULL, 0, 0};
+static const geo_arrays ground = {.kind = GEO_HALF_SPACE};
+static const geo_arrays foam = {.kind = GEO_COMPLIANT_HALF_SPACE, .slope = 1e6, .margin = 0.1};
+static const geo_pose at_origin = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
+
+static geo_pose raised(double z) {
+  geo_pose pose = at_origin;
+  pose.t[2] = z;
+  return pose;
+}
+
+static geo_shape *shape_of(const geo_arrays *arrays) {
+  geo_shape *shape = NULL;
+  CHECK_EQUAL(geo_shape_create(&shape, arrays, NULL, NULL), SAP_OK);
+  return shape;
+}
+
+/* a slice of the octahedron at height z: a square of area 2 (1 - z)^2 */
+static void slice_of_an_octahedron(void) {
+  geo_shape *ball = shape_of(&soft);
+  geo_shape *floor = shape_of(&ground);
+  geo_workspace *work;
+  REQUIRE(geo_workspace_create(&work, NULL) == SAP_OK);
+  /* the last is in the plane of four faces */
+  const double heights[] = {0.5, 0.25, -0.5, 0};
+  for (int i = 0; i < 4; ++i) {
+    const geo_pair pair = {ball, floor, raised(-heights[i]), at_origin};
+    geo_surfaces s;
+    REQUIRE(geo_contact_surfaces(work, 1, &pair, GEO_POLYGONS, &s, NULL) == SAP_OK);
+    const double side_length = 1 - fabs(heights[i]);
+    CHECK_EQUAL(s.n_faces, 4);
+    double area = 0;
+    for (int f = 0; f < s.n_faces; ++f) {
+      area += s.area[f];
+      CHECK_CLOSE(s.normal[3 * f + 2], 1, 1e-15);
+      CHECK_CLOSE(s.load[f], s.area[f] * s.p0[f], 0);
+      CHECK(isinf(s.g_b[f]));
+    }
+    CHECK_CLOSE(area, 2 * side_length * side_length, 1e-13);
+    /* a pyramid of pressure */
+    CHECK_CLOSE(s.force[2], 1e5 * area * side_length / 3, 1e-8);
+  }
+  geo_workspace_destroy(work);
+  geo_shape_destroy(floor);
+  geo_shape_destroy(ball);
+}
+
+/* room for faces grows by itself; nothing is allocated where there is enough */
+static void memory_of_surfaces(void) {
+  geo_shape *ball = shape_of(&soft);
+  geo_shape *hard = shape_of(&rigid);
+  geo_shape *floor = shape_of(&ground);
+  geo_shape *pad = shape_of(&foam);
+  static geo_pair pairs[200];
+  for (int i = 0; i < 200; ++i) {
+    const double z = -0.004 * i;
+    pairs[i] = i % 4 == 0   ? (geo_pair){ball, floor, raised(z), at_origin}
+               : i % 4 == 1 ? (geo_pair){ball, hard, raised(1 + z), at_origin}
+               : i % 4 == 2 ? (geo_pair){hard, pad, raised(z), at_origin}
+                            : (geo_pair){ball, ball, raised(1 + z), at_origin};
+  }
+  geo_surfaces s;
+  for (long fail_at = 0; fail_at < 3; ++fail_at) {
+    struct counter counter = {.fail_at = fail_at};
+    const sap_allocator allocator = {counting_allocate, counting_release, &counter};
+    geo_workspace *work = NULL;
+    sap_status status = geo_workspace_create(&work, &allocator);
+    if (status == SAP_OK) {
+      status = geo_contact_surfaces(work, 200, pairs, GEO_TRIANGLE_FANS, &s, NULL);
+    }
+    CHECK_EQUAL(status, SAP_OUT_OF_MEMORY);
+    if (work) {
+      /* it goes on where memory can be had */
+      CHECK_EQUAL(geo_contact_surfaces(work, 200, pairs, GEO_TRIANGLE_FANS, &s, NULL), SAP_OK);
+      const long before = counter.allocations;
+      CHECK_EQUAL(geo_contact_surfaces(work, 200, pairs, GEO_TRIANGLE_FANS, &s, NULL), SAP_OK);
+      CHECK_EQUAL(geo_contact_surfaces(work, 100, pairs, GEO_POLYGONS, &s, NULL), SAP_OK);
+      CHECK_EQUAL(counter.allocations, before);
+    }
+    geo_workspace_destroy(work);
+    CHECK_EQUAL(counter.live, 0);
+  }
+  geo_shape_destroy(ball);
+  geo_shape_destroy(hard);
+  geo_shape_destroy(floor);
+  geo_shape_destroy(pad);
+}
+
+static void memory_of_shapes(void) {
+  const geo_arrays *all[] = {&soft, &rigid, &ground, &foam};
+  for (int i = 0; i < 4; ++i) {
+    struct counter counter = {.fail_at = -1};
+    const sap_allocator allocator = {counting_allocate, counting_release, &counter};
+    geo_shape *shape;
+    CHECK_EQUAL(geo_shape_create(&shape, all[i], &allocator, NULL), SAP_OK);
+    geo_shape_destroy(shape);
+    CHECK_EQUAL(counter.live, 0);
+    const long needed = counter.allocations;
+    for (long fail_at = 0; fail_at < needed; ++fail_at) {
+      counter = (struct counter){.fail_at = fail_at};
+      CHECK_EQUAL(geo_shape_create(&shape, all[i], &allocator, NULL), SAP_OUT_OF_MEMORY);
+      CHECK(shape == NULL);
+      CHECK_EQUAL(counter.live, 0);
+    }
+  }
+}
+
+/* a field without slope makes no contact */
+static void constant_fields(void) {
+  static const double flat[] = {1e5, 1e5, 1e5, 1e5, 1e5, 1e5, 1e5};
+  geo_arrays arrays = soft;
+  arrays.pressure = flat;
+  geo_shape *ball = shape_of(&arrays);
+  geo_shape *floor = shape_of(&ground);
+  geo_workspace *work;
+  geo_surfaces s;
+  REQUIRE(geo_workspace_create(&work, NULL) == SAP_OK);
+  const geo_pair pair = {ball, floor, raised(0.1), at_origin};
+  CHECK_EQUAL(geo_contact_surfaces(work, 1, &pair, GEO_POLYGONS, &s, NULL), SAP_OK);
+  CHECK_EQUAL(s.n_faces, 0);
+  CHECK_EQUAL(geo_contact_surfaces(work, 0, NULL, GEO_POLYGONS, &s, NULL), SAP_OK);
+  CHECK_EQUAL(s.n_pairs, 0);
+  geo_workspace_destroy(work);
+  geo_shape_destroy(floor);
+  geo_shape_destroy(ball);
+}
+
+static void check_refused(geo_arrays arrays, const char *argument, int64_t index) {
+  geo_shape *shape;
+  sap_error error = {0};
+  CHECK_EQUAL(geo_shape_create(&shape, &arrays, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, argument);
+  CHECK_EQUAL(error.index, index);
+  CHECK(shape == NULL);
+}
+
+static void wrong_shapes(void) {
+  int32_t spoilt[32];
+  geo_arrays arrays = soft;
+  arrays.kind = (geo_kind)7;
+  check_refused(arrays, "kind", -1);
+  arrays = soft;
+  arrays.n_cells = 0;
+  check_refused(arrays, "tetrahedra", -1);
+  arrays = soft;
+  arrays.cells = spoilt;
+  memcpy(spoilt, cells, sizeof spoilt);
+  spoilt[4 * 3] = 7;
+  check_refused(arrays, "tetrahedra", 3);
+  memcpy(spoilt, cells, sizeof spoilt);
+  memcpy(spoilt + 4 * 5, spoilt + 4 * 2, 4 * sizeof *spoilt);
+  check_refused(arrays, "tetrahedra", 5);
+  memcpy(spoilt, cells, sizeof spoilt);
+  spoilt[4 * 6] = spoilt[4 * 6 + 1];
+  check_refused(arrays, "tetrahedra", 6);
+  memcpy(spoilt, cells, sizeof spoilt);
+  spoilt[4 * 7 + 2] = 1;
+  spoilt[4 * 7 + 1] = 5;
+  check_refused(arrays, "tetrahedra", 7);
+  arrays = foam;
+  arrays.slope = INFINITY;
+  check_refused(arrays, "slope", -1);
+  arrays = foam;
+  arrays.margin = NAN;
+  check_refused(arrays, "margin", -1);
+  static const double steep[] = {1e308, 0, 0, 0, 0, 0, 0};
+  static const double small[] = {0,    0,     0, 1e-9, 0, 0,     0, 1e-9, 0, 0,    0,
+                                 1e-9, -1e-9, 0, 0,    0, -1e-9, 0, 0,    0, -1e-9};
+  arrays = soft;
+  arrays.pressure = steep;
+  arrays.vertices = small;
+  geo_shape *shape;
+  sap_error error;
+  CHECK_EQUAL(geo_shape_create(&shape, &arrays, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "tetrahedra");
+}
+
+static void wrong_pairs(void) {
+  geo_shape *ball = shape_of(&soft);
+  geo_shape *hard = shape_of(&rigid);
+  geo_shape *pad = shape_of(&foam);
+  geo_workspace *work;
+  geo_surfaces s;
+  sap_error error;
+  REQUIRE(geo_workspace_create(&work, NULL) == SAP_OK);
+  geo_pair pairs[2] = {{ball, hard, at_origin, at_origin}, {hard, hard, at_origin, at_origin}};
+  CHECK_EQUAL(geo_contact_surfaces(work, 2, pairs, GEO_POLYGONS, &s, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "pairs");
+  CHECK_EQUAL(error.index, 1);
+  pairs[1].b = pad;
+  CHECK_EQUAL(geo_contact_surfaces(work, 2, pairs, GEO_POLYGONS, &s, &error), SAP_OK);
+  pairs[1].a = ball;
+  CHECK_EQUAL(geo_contact_surfaces(work, 2, pairs, GEO_POLYGONS, &s, &error), SAP_INVALID_ARGUMENT);
+  pairs[1] = pairs[0];
+  pairs[1].pose_b.t[1] = NAN;
+  CHECK_EQUAL(geo_contact_surfaces(work, 2, pairs, GEO_POLYGONS, &s, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "pose_b");
+  pairs[1] = pairs[0];
+  pairs[1].pose_a.R[8] = -1;
+  CHECK_EQUAL(geo_contact_surfaces(work, 2, pairs, GEO_POLYGONS, &s, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "pose_a");
+  CHECK_EQUAL(geo_contact_surfaces(work, -1, pairs, GEO_POLYGONS, &s, &error),
+              SAP_INVALID_ARGUMENT);
+  geo_workspace_destroy(work);
+  geo_workspace_destroy(NULL);
+  geo_shape_destroy(ball);
+  geo_shape_destroy(hard);
+  geo_shape_destroy(pad);
+  geo_shape_destroy(NULL);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(cuts),
+      CHECK_TEST(cuts_along_a_face),
+      CHECK_TEST(clips),
+      CHECK_TEST(corners_are_merged),
+      CHECK_TEST(sorting),
+      CHECK_TEST(trees_find_what_meets),
+      CHECK_TEST(trees_find_planes),
+      CHECK_TEST(slice_of_an_octahedron),
+      CHECK_TEST(memory_of_surfaces),
+      CHECK_TEST(memory_of_shapes),
+      CHECK_TEST(constant_fields),
+      CHECK_TEST(wrong_shapes),
+      CHECK_TEST(wrong_pairs),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
