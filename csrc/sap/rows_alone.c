@@ -12,7 +12,8 @@
 #include "problem/round_off.h"
 #include "sap/iterate.h"
 
-enum { MOST_STEPS = 6, ROWS_AT_ONCE = 8 };
+/* Of trees that are wider the islands eliminate what no row moves, which pays more. */
+enum { MOST_STEPS = 6, ROWS_AT_ONCE = 8, WIDEST = 64 };
 
 struct sap_row_alone {
   const double *J; /* one entry where dof >= 0, else a row of the tree */
@@ -39,6 +40,14 @@ static int is_between_trees(const sap_constraints *group) {
   return two > 0;
 }
 
+static int any_wide(const sap_problem *problem) {
+  int32_t wide = 0;
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    wide += problem->tree_nv[t] > WIDEST;
+  }
+  return wide > 0;
+}
+
 static int applies(struct sap_rows_alone *alone, const sap_problem *problem,
                    const struct sap_regularization *physical, const sap_settings *settings) {
   const int is_plain =
@@ -46,7 +55,7 @@ static int applies(struct sap_rows_alone *alone, const sap_problem *problem,
   if (problem->n_contacts != 0 || problem->spin || !is_plain || !physical ||
       !physical->parameters->groups || !problem->A || !problem->v_star ||
       sap_problem_sizes(problem, &alone->sizes, NULL) != SAP_OK || alone->sizes.n_rows == 0 ||
-      sap_check_groups_given(problem, NULL) != SAP_OK) {
+      any_wide(problem) || sap_check_groups_given(problem, NULL) != SAP_OK) {
     return 0;
   }
   for (int32_t g = 0; g < problem->n_groups; ++g) {
@@ -284,26 +293,29 @@ static void certify(const struct sap_rows_alone *alone, const struct tree *tree,
   result->bound = bound * bound;
 }
 
-/* 1 where (20) came to hold */
+/* 1 where (20) came to hold; 0 once a step leaves too much */
 static int solve_tree(const struct sap_rows_alone *alone, const struct tree *tree,
                       const sap_settings *settings, int32_t n_islands, struct tree_result *result) {
+  static const double share = 0.5; /* of the gradient before a step, where it leads to the end */
   const int32_t most =
       settings->max_iterations < MOST_STEPS ? settings->max_iterations : MOST_STEPS;
   for (int32_t i = 0; i < tree->n; ++i) {
     alone->scale[i] = 1 / sqrt(tree->A[(int64_t)i * (tree->n + 1)]);
   }
   multiply(alone, tree, tree->v_star, alone->momentum_star);
+  double before = INFINITY;
   for (result->iterations = 0;; ++result->iterations) {
     evaluate(alone, tree, result);
     const double scale = sqrt(fmax(result->norms.momentum, result->norms.impulse));
-    if (sqrt(result->norms.gradient) <= sap_share_of_tolerance(settings, n_islands, scale) &&
-        result->cost < INFINITY) {
+    const double gradient = sqrt(result->norms.gradient);
+    if (gradient <= sap_share_of_tolerance(settings, n_islands, scale) && result->cost < INFINITY) {
       certify(alone, tree, result);
       return 1;
     }
-    if (result->iterations == most || !take_step(alone, tree)) {
+    if (result->iterations == most || !(gradient < share * before) || !take_step(alone, tree)) {
       return 0;
     }
+    before = gradient;
   }
 }
 

@@ -3,8 +3,8 @@
  *
  * The cost of a tree is then quadratic between bounds in few velocities, and Newton's method with
  * full steps ends at its minimum once no row meets or leaves a bound, mostly after one step. That
- * needs no graph, no plan and no line search. Where (20) does not hold after a few steps, or a
- * number breaks a rule, it leaves the problem to the islands, which begin anew. */
+ * needs no graph, no plan and no line search. Where a step leaves more than half of the gradient, a
+ * tree is wide, or a number breaks a rule, it leaves the problem to the islands, which begin anew. */
 #ifndef SAPWOOD_SAP_ROWS_ALONE_H
 #define SAPWOOD_SAP_ROWS_ALONE_H
 
