@@ -85,11 +85,13 @@ def contact_jacobians(
     ids = np.zeros(n, dtype=np.int64)
     touched: Counter[tuple[int, int]] = Counter()
     first, second = np.zeros((3, model.nv)), np.zeros((3, model.nv))
-    for i, contact in enumerate(data.contact):
-        one, two = (int(geom) for geom in contact.geom)
-        mujoco.mj_jac(model, data, first, None, contact.pos, int(model.geom_bodyid[one]))
-        mujoco.mj_jac(model, data, second, None, contact.pos, int(model.geom_bodyid[two]))
-        rows = contact.frame.reshape(3, 3) @ (second - first)
+    # arrays of all contacts: a Python object for each of them takes longer than its Jacobians
+    contact = data.contact
+    bodies = model.geom_bodyid[contact.geom]
+    for i, (one, two) in enumerate(contact.geom.tolist()):
+        mujoco.mj_jac(model, data, first, None, contact.pos[i], bodies[i, 0])
+        mujoco.mj_jac(model, data, second, None, contact.pos[i], bodies[i, 1])
+        rows = contact.frame[i].reshape(3, 3) @ (second - first)
         J_n[i], J_t[i] = rows[0], rows[1:]
         ids[i] = (one * model.ngeom + two) * 64 + touched[one, two] % 64
         touched[one, two] += 1

@@ -91,6 +91,7 @@ class Entry:
 
 
 _MUJOCO = (("mujoco", "mujoco"),)
+_WALKING = (*_MUJOCO, ("scipy", "peers"))
 
 #: Number in its paper, or name, of every figure.
 FIGURES: dict[str, Entry] = {
@@ -161,6 +162,31 @@ FIGURES: dict[str, Entry] = {
         "a box that slides and a weight that is held, under every law of friction",
         _MUJOCO,
     ),
+    "id-6": Entry(
+        "sapwood.studies.experiments.walking:figure_6",
+        "a quadruped stands: torque by one stage and by two",
+        _WALKING,
+    ),
+    "id-14": Entry(
+        "sapwood.studies.experiments.walking:figure_14",
+        "a quadruped trots: error of the joints over time",
+        _WALKING,
+    ),
+    "id-15": Entry(
+        "sapwood.studies.experiments.walking:figure_15",
+        "a quadruped stands: change of the torques by one stage and by two",
+        _WALKING,
+    ),
+    "id-16": Entry(
+        "sapwood.studies.experiments.walking:figure_16",
+        "a quadruped trots on rough ground: error of the joints over time",
+        _WALKING,
+    ),
+    "id-17": Entry(
+        "sapwood.studies.experiments.walking:figure_17",
+        "a quadruped trots: path between the waypoints",
+        _WALKING,
+    ),
     "id-18": Entry(
         "sapwood.studies.grasping.figure:figure_18",
         "inverse dynamics: an arm swings with a box in its hand, by every controller",
@@ -169,6 +195,21 @@ FIGURES: dict[str, Entry] = {
     "id-19": Entry(
         "sapwood.studies.experiments.invdyn_times:figure_19",
         "inverse dynamics: time of every controller against the number of contacts",
+    ),
+    "id-table-3": Entry(
+        "sapwood.studies.experiments.walking:table_3",
+        "a quadruped trots: errors of the joints",
+        _WALKING,
+    ),
+    "id-table-4": Entry(
+        "sapwood.studies.experiments.walking:table_4",
+        "a quadruped trots: torques and their changes",
+        _WALKING,
+    ),
+    "id-table-5": Entry(
+        "sapwood.studies.experiments.walking:table_5",
+        "a quadruped trots: errors of predicted forces",
+        _WALKING,
     ),
 }
 

@@ -1,0 +1,215 @@
+"""Torques of the joints by the controllers that are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.invdyn import InverseDynamics, Pid, SensedForces
+
+Array = NDArray[np.float64]
+
+#: Controllers by the names that figures know.
+CONTROLLERS = (
+    "qp_paper", "qp_noslip", "one_stage", "qp_coulomb", "lcp_coulomb", "lcp_noslip",
+    "sensed_1", "sensed_2", "pid",
+)  # fmt: skip
+
+JOINTS = np.arange(6, 18)
+#: Feedback of torques without inverse dynamics: N m/rad, N m s/rad, N m/rad per step.
+TORQUE_GAINS = (20.0, 0.1, 3e-3)
+#: Feedback of accelerations with it: 1/s^2, 1/s, 1/s^2 per step.
+ACCELERATION_GAINS = (1e4, 200.0, 1e-2)
+
+# tangential directions that the feet together determine this little, next to the best, are no
+# constraint of contacts without slip: two feet of unequal height would turn the base by
+# forces that grow with the inverse of the difference
+_RANK = 1e-2
+
+
+@dataclass
+class Contacts:
+    """Contacts of feet with the ground.
+
+    Attributes
+    ----------
+    J_n, J_t : ndarray (n, nv), (n, 2, nv)
+        Jacobians along the normal and along two tangents.
+    mu, phi : ndarray (n,)
+        Friction coefficients, and gaps in m.
+    foot : ndarray (n,) of int
+        Which foot; -1 for other parts of the robot.
+    """
+
+    J_n: Array
+    J_t: Array
+    mu: Array
+    phi: Array
+    foot: NDArray[np.int64]
+
+    def chosen(self, which: NDArray[np.bool_]) -> Contacts:
+        """Some of them."""
+        return Contacts(
+            self.J_n[which], self.J_t[which], self.mu[which], self.phi[which], self.foot[which]
+        )
+
+
+@dataclass
+class Instant:
+    """What a controller is told.
+
+    Attributes
+    ----------
+    M, h, v : ndarray (nv, nv), (nv,), (nv,)
+        Mass matrix, bias force, velocity.
+    q : ndarray (12,)
+        Positions of the joints, rad.
+    contacts : Contacts
+        Of the feet that should stand, and do.
+    q_desired, v_desired, a_desired : ndarray (12,)
+        Plan of the joints: rad, rad/s, rad/s^2.
+    motion : ndarray (6,)
+        Commanded velocity of the base, as the first six of v.
+    """
+
+    M: Array
+    h: Array
+    v: Array
+    q: Array
+    contacts: Contacts
+    q_desired: Array
+    v_desired: Array
+    a_desired: Array
+    motion: Array
+
+
+class Torques(NamedTuple):
+    """Torques of the joints, N m; normal force of each contact as predicted, N; whether solved."""
+
+    tau: Array
+    normal: Array | None
+    solved: bool
+
+
+class JointController(Protocol):
+    """Torques from one instant to the next."""
+
+    def torques(self, instant: Instant) -> Torques:
+        """Torques of one instant."""
+        ...
+
+    def measure(self, J: Array, forces: Array) -> None:
+        """Contacts (n, 3, nv) and forces (n, 3) of the step that followed: tangents, normal."""
+        ...
+
+
+def controller(name: str, dt: float, horizon: float) -> JointController:
+    """One of `CONTROLLERS`.
+
+    Parameters
+    ----------
+    name
+        Which one.
+    dt
+        Time from one call to the next, s.
+    horizon
+        Time in which predicted contacts stop what approaches, s: the time step on rigid ground.
+        Ground that gives way cannot stop a foot within a millisecond, and torques that count on it
+        push the foot in.
+    """
+    if name == "pid":
+        return _Feedback()
+    if name.startswith("sensed"):
+        return _Sensed(dt, int(name[-1]))
+    return _Predicted(name, horizon)
+
+
+class _Feedback:
+    """PID on torques."""
+
+    def __init__(self) -> None:
+        self._pid = Pid(*TORQUE_GAINS)
+
+    def torques(self, instant: Instant) -> Torques:
+        tau = self._pid.step(instant.q, instant.v[JOINTS], instant.q_desired, instant.v_desired)
+        return Torques(tau, None, True)
+
+    def measure(self, J: Array, forces: Array) -> None:
+        pass
+
+
+class _Accelerations:
+    """The plan's accelerations and PID on them."""
+
+    def __init__(self) -> None:
+        self._pid = Pid(*ACCELERATION_GAINS)
+
+    def desired(self, instant: Instant) -> Array:
+        return instant.a_desired + self._pid.step(
+            instant.q, instant.v[JOINTS], instant.q_desired, instant.v_desired
+        )
+
+
+class _Sensed(_Accelerations):
+    """Inverse dynamics with measured forces that are late."""
+
+    def __init__(self, dt: float, delay: int) -> None:
+        super().__init__()
+        self._sensed = SensedForces(actuated=JOINTS, dt=dt, delay=delay)
+
+    def torques(self, instant: Instant) -> Torques:
+        tau = self._sensed.solve(instant.M, instant.h, instant.v, self.desired(instant))
+        return Torques(tau, None, True)
+
+    def measure(self, J: Array, forces: Array) -> None:
+        self._sensed.measure(J[:, 2], J[:, :2], forces)
+
+
+class _Predicted(_Accelerations):
+    """Inverse dynamics that predicts contact forces."""
+
+    def __init__(self, name: str, horizon: float) -> None:
+        super().__init__()
+        self._horizon = horizon
+        self._noslip = name.endswith("noslip")
+        # Stage I as printed minimises kinetic energy: of the motion beside the commanded one, or
+        # the robot would brake itself
+        self._relative = name in ("qp_paper", "qp_noslip", "one_stage")
+        kind = "qp_coulomb" if name == "qp_paper" else name
+        stage = "paper" if self._relative else "contact_consistent"
+        self._dynamics = InverseDynamics(
+            kind, actuated=JOINTS, dt=horizon, stage_one=stage  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    def torques(self, instant: Instant) -> Torques:
+        acceleration, contacts = self.desired(instant), instant.contacts
+        J_t = contacts.J_t
+        if self._noslip and len(J_t):
+            J_t, acceleration = self._held(instant, acceleration)
+        v = instant.v.copy()
+        if self._relative:
+            v[:6] -= instant.motion
+        result = self._dynamics.solve(
+            instant.M, instant.h, v, acceleration, contacts.J_n, J_t, contacts.mu, None,
+            contacts.foot,
+        )  # fmt: skip
+        return Torques(result.tau, result.forces[:, 2], result.success)
+
+    def measure(self, J: Array, forces: Array) -> None:
+        pass
+
+    def _held(self, instant: Instant, acceleration: Array) -> tuple[Array, Array]:
+        """Tangential rows of full rank or none, and the nearest accelerations that they allow."""
+        rows = instant.contacts.J_t.reshape(-1, len(instant.v)).copy()
+        U, size, V = np.linalg.svd(rows[:, :6], full_matrices=False)
+        rank = int(np.sum(size > _RANK * size[0]))
+        U = U[:, :rank]
+        rows[:, :6] = (U * size[:rank]) @ V[:rank]
+        # what no motion of the base makes good: feet that part from each other
+        apart = rows[:, 6:] - U @ (U.T @ rows[:, 6:])
+        velocity = instant.v[JOINTS] + self._horizon * acceleration
+        change = np.linalg.lstsq(apart, apart @ velocity, rcond=1e-6)[0]
+        return rows.reshape(instant.contacts.J_t.shape), acceleration - change / self._horizon
