@@ -167,6 +167,10 @@ static lcp_outcome pivot(lcp_solver *s, struct attempt *a, int32_t cover) {
       .cover = cover,
       .feasible = fmax(settings->tolerance / 100, 1e-13)};
   int32_t pivots = lcp_tableau_enter(&s->tableau, s->start, 1e-10);
+  if (!lcp_tableau_is_complementary(&s->tableau)) {
+    /* the start's block is singular */
+    lcp_tableau_load(&s->tableau, a->n, s->M, s->q);
+  }
   const lcp_outcome outcome = a->method == LCP_LEMKE ? lcp_lemke(&s->tableau, &limits, &pivots)
                                                      : lcp_principal(&s->tableau, &limits, &pivots);
   a->pivots += pivots;

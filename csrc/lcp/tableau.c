@@ -93,6 +93,15 @@ int32_t lcp_tableau_enter(struct lcp_tableau *t, const int8_t *start, double tol
   }
 }
 
+int lcp_tableau_is_complementary(const struct lcp_tableau *t) {
+  for (int32_t i = 0; i < t->n; ++i) {
+    if ((t->row[lcp_w(i)] < 0) == (t->row[lcp_z(t, i)] < 0)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
 void lcp_tableau_add_artificial(struct lcp_tableau *t, int32_t k) {
   const double golden_ratio = 0.6180339887498949;
   double *column = lcp_column(t, t->n);

@@ -61,8 +61,12 @@ void lcp_tableau_load(struct lcp_tableau *t, int32_t n, const double *M, const d
 void lcp_pivot(struct lcp_tableau *t, int32_t r, int32_t s);
 
 /* Makes those z_i basic that `start` (n) names, largest pivots first, but for those without a pivot
- * beyond the tolerance. Of a dictionary as loaded. Returns the number of pivots. */
+ * beyond the tolerance. Of a dictionary as loaded. Returns the number of pivots. Of a singular block
+ * it may leave a pair w_i, z_i basic. */
 int32_t lcp_tableau_enter(struct lcp_tableau *t, const int8_t *start, double tolerance);
+
+/* 1 where one of each pair w_i, z_i is basic, as the methods need it */
+int lcp_tableau_is_complementary(const struct lcp_tableau *t);
 
 /* Gives the artificial variable, which has none yet, a column d > 0: of ones, or the k-th of others
  * that have little in common. */

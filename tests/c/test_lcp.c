@@ -144,6 +144,61 @@ static void games_of_two(void) {
   check_solution(4, 1e-12);
 }
 
+static int32_t random_digit(uint64_t *seed) { return (int32_t)(check_random_bits(seed) % 3) - 1; }
+
+/* contacts of a point in space, each with two edges of friction: z = (f_n; f_1, f_2 each; lambda);
+ * returns n */
+static int32_t load_friction(int32_t contacts, uint64_t *seed) {
+  double J[9][3], c[3];
+  const int32_t lambda = 3 * contacts, n = 4 * contacts;
+  for (int32_t k = 0; k < 3; ++k) {
+    c[k] = 2 * random_digit(seed);
+    for (int32_t i = 0; i < contacts; ++i) {
+      J[i][k] = random_digit(seed);
+      J[contacts + 2 * i][k] = random_digit(seed);
+      J[contacts + 2 * i + 1][k] = -J[contacts + 2 * i][k];
+    }
+  }
+  memset(at.M, 0, sizeof at.M);
+  memset(at.q, 0, sizeof at.q);
+  for (int32_t i = 0; i < lambda; ++i) {
+    for (int32_t k = 0; k < 3; ++k) {
+      at.q[i] += J[i][k] * c[k];
+      for (int32_t j = 0; j < lambda; ++j) {
+        at.M[i * n + j] += J[i][k] * J[j][k];
+      }
+    }
+  }
+  for (int32_t i = 0; i < contacts; ++i) {
+    at.M[(lambda + i) * n + i] = 0.5;
+    for (int32_t edge = contacts + 2 * i; edge < contacts + 2 * i + 2; ++edge) {
+      at.M[(lambda + i) * n + edge] = -1;
+      at.M[edge * n + lambda + i] = 1;
+    }
+  }
+  return n;
+}
+
+/* Any start will do, also one whose block of M is singular. */
+static void starts_of_singular_blocks(void) {
+  uint64_t seed = 3;
+  for (int trial = 0; trial < 1000; ++trial) {
+    const int32_t n = load_friction(1 + trial / 3 % 3, &seed);
+    for (int32_t i = 0; i < n; ++i) {
+      at.start[i] = check_random_bits(&seed) % 2;
+    }
+    const lcp_settings settings = by(methods[trial % 3]);
+    const lcp_outcome outcome = solve(n, &settings, at.start).outcome;
+    CHECK(outcome != LCP_NON_FINITE);
+    if (outcome == LCP_SOLVED) {
+      check_solution(n, 1e-8);
+    }
+    if (settings.method != LCP_PPM) {
+      CHECK_EQUAL(solve(n, &settings, NULL).outcome, outcome);
+    }
+  }
+}
+
 /* -z_0 >= 1 has no solution */
 static void problems_without_solution(void) {
   const lcp_outcome outcome[] = {LCP_RAY, LCP_INFEASIBLE, LCP_INFEASIBLE};
@@ -246,6 +301,7 @@ int main(int argc, char **argv) {
                               CHECK_TEST(semidefinite_problems),
                               CHECK_TEST(starts),
                               CHECK_TEST(games_of_two),
+                              CHECK_TEST(starts_of_singular_blocks),
                               CHECK_TEST(problems_without_solution),
                               CHECK_TEST(regularized),
                               CHECK_TEST(rules),

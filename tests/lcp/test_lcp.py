@@ -175,6 +175,20 @@ def test_starts(rng, method):
         np.testing.assert_allclose(again.w, first.w, atol=1e-8)
 
 
+@methods
+def test_any_start_will_do(rng, method):
+    """Also those whose block of M is singular, as of a pyramid without its edges."""
+    for _ in range(20):
+        M, q = complementarity.friction_problem(
+            *complementarity.random_contacts(rng, "rank deficient", 4)
+        )
+        for _ in range(20):
+            solution = sapwood.lcp.solve(M, q, method, z0=rng.random(len(q)) < 0.5)
+            assert solution.solved or method == "ppm"
+            if solution.solved:
+                assert solution.residual <= 1e-8 * (1.0 + np.abs(q).max())
+
+
 def test_batches_have_the_bits_of_single_solves(rng):
     problems = [
         complementarity.friction_problem(*complementarity.random_contacts(rng, "full rank", 4))
