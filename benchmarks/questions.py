@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks import (
     complementarity_questions,
+    derivative_questions,
     engine_questions,
     friction_questions,
     invdyn_questions,
@@ -51,6 +52,7 @@ def add(commands: Any) -> None:
     invdyn_questions.add(commands)
     engine_questions.add(commands)
     complementarity_questions.add(commands)
+    derivative_questions.add(commands)
 
 
 # ---- steps -------------------------------------------------------------------------------------
