@@ -6,7 +6,16 @@ import pytest
 import scipy.sparse
 
 import sapwood
+from sapwood import reference
 from sapwood.qp import QpStatus
+
+implementations = pytest.mark.parametrize(
+    "solve",
+    [
+        pytest.param(sapwood.qp.solve, id="core"),
+        pytest.param(reference.solve_qp, id="reference"),
+    ],
+)
 
 
 def random_program(rng, n, rank, n_equalities, n_inequalities):
@@ -43,12 +52,13 @@ def check_optimal(p, s, tolerance):
     assert (s.bounds[np.isinf(p["lower"])] == 0).all()
 
 
-def test_optimality(rng):
-    for _ in range(200):
+@implementations
+def test_optimality(rng, solve):
+    for _ in range(200 if solve is sapwood.qp.solve else 40):
         n = int(rng.integers(1, 30))
         sizes = int(rng.integers(0, n // 3 + 1)), int(rng.integers(0, 40))
         program = random_program(rng, n, int(rng.integers(0, n + 1)), *sizes)
-        solution = sapwood.qp.solve(**program)
+        solution = solve(**program)
         assert solution.status is QpStatus.SOLVED, solution
         size = 1 + np.abs(solution.x).max() + solution.lam.max(initial=0.0)
         check_optimal(program, solution, 1e-6 * size)
@@ -79,13 +89,14 @@ def test_objective_is_that_of_another_solver(rng):
 MOST_WITHOUT_PROOF = 3
 
 
-def test_infeasible_programs_come_with_a_proof(rng):
+@implementations
+def test_infeasible_programs_come_with_a_proof(rng, solve):
     without = 0
     for _ in range(50):
         p = random_program(rng, 8, 4, 2, 6)
         p["C"] = np.vstack([p["C"], -p["C"][:1]])
         p["d"] = np.append(p["d"], 1 - p["d"][0])
-        s = sapwood.qp.solve(**p)
+        s = solve(**p)
         if s.status is QpStatus.INACCURATE:
             without += 1
             continue
@@ -97,13 +108,14 @@ def test_infeasible_programs_come_with_a_proof(rng):
     assert without <= MOST_WITHOUT_PROOF
 
 
-def test_unbounded_programs_come_with_a_direction(rng):
+@implementations
+def test_unbounded_programs_come_with_a_direction(rng, solve):
     without = 0
     for _ in range(50):
         p = random_program(rng, 8, 4, 2, 6)
         p["H"][0], p["H"][:, 0], p["A"][:, 0] = 0.0, 0.0, 0.0
         p["C"][:, 0], p["g"][0], p["lower"][:] = np.abs(p["C"][:, 0]), -1.0, -np.inf
-        s = sapwood.qp.solve(**p)
+        s = solve(**p)
         if s.status is QpStatus.INACCURATE:
             without += 1
             continue
@@ -114,8 +126,9 @@ def test_unbounded_programs_come_with_a_direction(rng):
     assert without <= MOST_WITHOUT_PROOF
 
 
-def test_programs_that_are_not_convex():
-    assert sapwood.qp.solve(-np.eye(3), np.ones(3), lower=0.0).status is QpStatus.NOT_CONVEX
+@implementations
+def test_programs_that_are_not_convex(solve):
+    assert solve(-np.eye(3), np.ones(3), lower=0.0).status is QpStatus.NOT_CONVEX
 
 
 def test_batches_have_the_bits_of_single_solves(rng):

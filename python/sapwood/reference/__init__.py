@@ -25,6 +25,7 @@ not to be fast.
     sensitivity     derivatives of a solution, in reverse mode
     complementarity Lemke's method and principal pivoting
     pressure_fields contact surfaces, for each pair of cells
+    quadratic       interior point method of quadratic programs, polishing
 """
 
 from sapwood.settings import SapSettings
@@ -43,6 +44,7 @@ from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree
 from .objective import Line, Objective, Part, Point
 from .pools import ContactPool, Patch, Pool, RowPool
 from .pressure_fields import Face, contact_faces
+from .quadratic import solve_qp
 from .regularization import (
     constraint_inverse_mass,
     delassus_block,
@@ -103,6 +105,7 @@ __all__ = [
     "solution_gradient",
     "solve",
     "solve_lcp",
+    "solve_qp",
     "touching",
     "velocity_error_bound",
 ]
