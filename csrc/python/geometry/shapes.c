@@ -56,11 +56,13 @@ static PyObject *field_shape(PyObject *Py_UNUSED(module), PyObject *args) {
     return NULL;
   }
   arrays.kind = (geo_kind)chosen;
-  if ((vertices = sapwood_as_float64(given_vertices, "vertices", 2, shape, SAPWOOD_FINITE)) &&
-      PyArray_DIM(vertices, 0) <= INT32_MAX && (cells = read_cells(given_cells, &arrays)) &&
-      (pressure = sapwood_as_vector(given_pressure, "pressure",
-                                    chosen == GEO_TETRAHEDRA ? PyArray_DIM(vertices, 0) : 0,
-                                    SAPWOOD_FINITE))) {
+  vertices = sapwood_as_float64(given_vertices, "vertices", 2, shape, SAPWOOD_FINITE);
+  cells = vertices ? read_cells(given_cells, &arrays) : NULL;
+  if (cells) {
+    const npy_intp n = chosen == GEO_TETRAHEDRA ? PyArray_DIM(vertices, 0) : 0;
+    pressure = sapwood_as_vector(given_pressure, "pressure", n, SAPWOOD_FINITE);
+  }
+  if (pressure && PyArray_DIM(vertices, 0) <= INT32_MAX) {
     arrays.n_vertices = (int32_t)PyArray_DIM(vertices, 0);
     arrays.vertices = sapwood_doubles(vertices);
     arrays.pressure = sapwood_doubles(pressure);

@@ -83,7 +83,7 @@ static PyObject *results(const geo_surfaces *s) {
 
 static PyObject *find(const geo_pair *pairs, Py_ssize_t n, geo_faces faces) {
   geo_workspace *work = NULL;
-  geo_surfaces surfaces;
+  geo_surfaces surfaces = {0};
   sap_error error = {.group = -1};
   sap_status status;
   Py_BEGIN_ALLOW_THREADS
