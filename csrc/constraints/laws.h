@@ -28,7 +28,8 @@ struct sap_law_loops {
   void (*blend)(struct sap_pool *pool, int32_t begin, int32_t end);
 
   /* Of laws that know Coulomb's friction, else NULL (coulomb.h): x_c <- U x_c, the unsymmetric part
-   * of -dgamma/dv_c, which returns of how many contacts it is not 0; and the impulses of Coulomb's law at y minus those of the bounds held. */
+   * of -dgamma/dv_c, which returns of how many contacts it is not 0; and the impulses of Coulomb's
+   * law at y minus those of the bounds held. */
   int32_t (*couple)(const struct sap_pool *pool, int32_t begin, int32_t end, double *const x_c[3]);
   void (*depart)(const struct sap_pool *pool, int32_t begin, int32_t end, double *const gamma[3]);
 };
@@ -51,9 +52,9 @@ struct sap_law {
    * round_off.c can bound its error without `bound` */
   int projects;
 
-  /* Contacts of the problem that are under it, with such friction: marks them in law (n_contacts), which may be NULL,
-   * and returns their number. NULL for laws of rows, and for the first one of the table, which has
-   * the contacts that are left. */
+  /* Contacts of the problem that are under it, with such friction: marks them in law (n_contacts),
+   * which may be NULL, and returns their number. NULL for laws of rows, and for the first one of the
+   * table, which has the contacts that are left. */
   int32_t (*claim)(const sap_problem *problem, sap_friction friction, int32_t *law);
 
   /* are the arrays of the problem that it alone reads there, kappa perhaps as delta of parameters

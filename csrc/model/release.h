@@ -1,10 +1,10 @@
 /* How fast what starts a step violated is released.
  *
- * A rigid constraint, with an infinite stiffness, that is violated by d is corrected within a step or two, v_hat = d/(dt +
- * tau_d): 5 m/s for 2 cm at 2 ms. What its motion has left since the step before must be, that is
- * how constraints are held. A violation that was there from the start, or that came by a jump of a
- * mocap body, must not: it would be fired. Positions and velocities tell the two apart, as a
- * violation that grows with the speed u leaves about (dt + tau_d) u. So
+ * A rigid constraint, with an infinite stiffness, that is violated by d is corrected within a step
+ * or two, v_hat = d/(dt + tau_d): 5 m/s for 2 cm at 2 ms. What its motion has left since the step
+ * before must be, that is how constraints are held. A violation that was there from the start, or
+ * that came by a jump of a mocap body, must not: it would be fired. Positions and velocities tell
+ * the two apart, as a violation that grows with the speed u leaves about (dt + tau_d) u. So
  *
  *     v_hat <= max(V, 2 u)              free
  *     beyond: v_hat <= max(V/2, d/T)    T = B/K + 1/sqrt(K)

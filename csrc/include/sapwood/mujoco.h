@@ -288,7 +288,8 @@ typedef struct sap_mujoco_world {
 
 /* Prepares steps of an mjData by a stepper that was made for its mjModel: sizes must agree, time
  * step and cone too, the integrator must be implicit or implicitfast where the forest has a pattern
- * of D and Euler where it has none, with the flags mjDSBL_EULERDAMP and mjDSBL_ISLAND. The options must stay as they are. SAP_INVALID_ARGUMENT names what is wrong. */
+ * of D and Euler where it has none, with the flags mjDSBL_EULERDAMP and mjDSBL_ISLAND. The options
+ * must stay as they are. SAP_INVALID_ARGUMENT names what is wrong. */
 sap_status sap_mujoco_open(sap_mujoco_world *world, const sap_mujoco *api, sap_stepper *stepper,
                            const void *model, void *data, sap_error *error);
 

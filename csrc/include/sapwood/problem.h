@@ -155,7 +155,8 @@ typedef struct sap_parameters {
   const double *delta;
   /* (n_groups) each as sap_regularize_group() does it; NULL: the groups have R, v_hat and bounds */
   const sap_group_regularization *groups;
-  /* (n_contacts) most speed, m/s, > 0, at which a violation is corrected where k is infinite; NULL: any */
+  /* (n_contacts) most speed, m/s, > 0, at which a violation is corrected where k is infinite;
+   * NULL: any */
   const double *release;
 } sap_parameters;
 

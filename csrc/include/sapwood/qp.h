@@ -108,7 +108,8 @@ sap_status qp_create(qp_solver **solver, int32_t n_max, int32_t n_equalities_max
 void qp_destroy(qp_solver *solver); /* NULL is allowed */
 
 /* Checks the problem, then solves it. Where polishing finds the active rows from `start`, this takes
- * no iteration; where it does not, or is not asked for, `start` is not used. It may be NULL. On a status other than SAP_OK nothing is written to the solution. */
+ * no iteration; where it does not, or is not asked for, `start` is not used. It may be NULL. On a
+ * status other than SAP_OK nothing is written to the solution. */
 sap_status qp_solve(qp_solver *solver, const qp_settings *settings, const qp_problem *problem,
                     const qp_start *start, qp_solution *solution, sap_error *error);
 

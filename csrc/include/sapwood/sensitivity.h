@@ -48,8 +48,7 @@ typedef struct sap_differential {
   double *friction_bound;
   double *spin_J, *spin_mu;
   double *phi0, *k, *tau_d, *delta; /* physical parameters: where there are any */
-  double dt,
-      sigma; /* of the parameters of contacts and groups; no more than R, v_hat, kappa and bounds depend on them */
+  double dt, sigma; /* of all parameters, as R, v_hat, kappa and bounds depend on them */
   const sap_group_differential *groups; /* (n_groups) */
 } sap_differential;
 
