@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sapwood
-from benchmarks import complementarity, invdyn, peer_times, program_peers
+from benchmarks import complementarity, peer_times, program_peers
 from sapwood.invdyn import InverseDynamics
+from sapwood.studies.experiments.invdyn_times import quadruped
 
 Array = NDArray[np.float64]
 
@@ -64,7 +65,7 @@ class Instant:
 def instants(n: int, samples: int) -> list[Instant]:
     """The robot on `n` points, with bias forces that vary."""
     rng = np.random.default_rng(n)
-    system = invdyn.quadruped(n, rng)
+    system = quadruped(n, rng)
     S, T = system["J_t"][:, 0], system["J_t"][:, 1]
     F = np.vstack([S, T, -S, -T])
     motors = np.vstack([system["J_n"], F])[:, 6:]
