@@ -62,12 +62,13 @@ test-slow: .venv/test
 	SAPWOOD_QUICK_RESULTS=$(CURDIR)/build/quick/results $(PY) -m pytest -m slow
 
 # inputs that look for what breaks, in C and then among files; what they find is left in build/fuzz.
-# FUZZ_SEED=1, or any number but 0, tries the same ones again
+# FUZZ_SEED=1, or any number but 0, tries the same ones again, and FUZZ_RUNS as many of them
 FUZZ_SECONDS = 600
 FUZZ_SEED = 0
+FUZZ_RUNS = -1
 FUZZ = $$(( $(FUZZ_SECONDS) / 2 ))
-FUZZ_OPTIONS = -timeout=20 -rss_limit_mb=2048 -seed=$(FUZZ_SEED) -print_final_stats=1 -verbosity=0 \
-	-artifact_prefix=build/fuzz/
+FUZZ_OPTIONS = -timeout=20 -rss_limit_mb=2048 -seed=$(FUZZ_SEED) -runs=$(FUZZ_RUNS) \
+	-print_final_stats=1 -verbosity=0 -artifact_prefix=build/fuzz/
 
 fuzz: .venv/test .venv/fuzz
 	cmake --preset fuzz

@@ -214,6 +214,9 @@ sap_status sap_regularize_group(const sap_problem *problem, const sap_constraint
   if (status == SAP_OK) {
     status = sap_measure_group(problem, group, &n_rows, &nJ, error);
   }
+  if (status == SAP_OK && nJ > 0 && !group->J) {
+    status = sap_invalid(error, "J", -1, NAN, "must be given");
+  }
   if (status == SAP_OK) {
     status = sap_regularize_rows(problem, group, &physical, &masses, error);
   }

@@ -274,6 +274,27 @@ static void groups_are_given_and_few_enough(void) {
   CHECK_EQUAL(error.index, 1);
 }
 
+static void a_group_alone_has_a_Jacobian(void) {
+  uint64_t seed = 97;
+  sap_error error = {0};
+  make_groups(3, 2, 1, &seed);
+  const double *value[SAP_MOST_PARAMETERS];
+  double ones[MOST_ROWS], out[4][MOST_ROWS];
+  for (int i = 0; i < MOST_ROWS; ++i) {
+    ones[i] = 1;
+  }
+  for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
+    value[p] = ones;
+  }
+  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, value, NULL};
+  constraints[0].J = NULL;
+  CHECK_EQUAL(sap_regularize_group(&scene.problem, &constraints[0], &parameters, out[0], out[1],
+                                   out[2], out[3], NULL, &error),
+              SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "J");
+  CHECK_EQUAL(error.index, -1);
+}
+
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(a_solve_regularizes_contacts_and_groups),
@@ -281,6 +302,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(every_rule_has_its_error),
       CHECK_TEST(what_gives_no_row_is_refused),
       CHECK_TEST(groups_are_given_and_few_enough),
+      CHECK_TEST(a_group_alone_has_a_Jacobian),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }
