@@ -45,7 +45,6 @@ static sap_status check_given(const struct sap_forest *f, sap_error *error) {
                 {"dissipation_time", f->dissipation_time, f->n_geoms},
                 {"friction", f->friction, f->n_geoms},
                 {"pair_key", f->pair_key, f->n_pairs},
-                {"pair_friction", f->pair_friction, f->n_pairs},
                 {"delta", f->delta, f->barrier ? f->n_geoms : 0},
                 {"barrier_lambda", f->barrier_lambda, f->barrier ? f->n_geoms : 0},
                 {"D_rownnz", f->D_rownnz, f->nD > 0 ? f->nv : 0},
@@ -199,9 +198,6 @@ static sap_status check_materials(const struct sap_forest *f, sap_error *error) 
     if (p > 0 && f->pair_key[p] <= f->pair_key[p - 1]) {
       return sap_invalid(error, "pair_key", p, (double)f->pair_key[p],
                          "must be strictly increasing");
-    }
-    if (!(f->pair_friction[p] >= 0.0) || isinf(f->pair_friction[p])) {
-      return sap_invalid(error, "pair_friction", p, f->pair_friction[p], "must be finite and >= 0");
     }
   }
   return SAP_OK;

@@ -243,6 +243,17 @@ static int64_t gather_jacobian(const struct sap_gather *gather, const struct sap
   return any_nonzero(J, length) ? length : 0;
 }
 
+/* mu of a contact; not finite where the engine has none that is */
+static double friction_of(const struct sap_listed_contact *contact,
+                          const struct sap_contact_list *list, const struct sap_material *pair) {
+  if (contact->dim == 1) {
+    return 0.0;
+  }
+  return pair->friction_given
+             ? pair->mu
+             : sap_friction_of_engine(sap_doubles_at(list->friction, contact->index));
+}
+
 /* Contacts that move no dof (at a point on the axis of the only joint) have no say and are left
  * out. */
 static sap_status gather_contacts(struct sap_gather *gather, const struct sap_model_state *state,
@@ -287,6 +298,11 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
         continue;
       }
     }
+    const double mu = friction_of(contact, list, &pair);
+    if (!isfinite(mu)) {
+      set_fault(gather, SAP_FAULT_CONTACT, contact->index);
+      return SAP_OK;
+    }
     J += length;
     gather->phi0[kept] = phi0;
     gather->k[kept] = pair.k;
@@ -294,7 +310,7 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
     gather->barrier[kept] = pair.barrier;
     gather->delta[kept] = pair.delta;
     gather->barrier_lambda[kept] = pair.barrier_lambda;
-    gather->mu[kept] = contact->dim == 1 ? 0.0 : pair.mu;
+    gather->mu[kept] = mu;
 
     /* a surface that moves: friction drives v_c,t to minus its velocity */
     double *v_hat_t = gather->v_hat_t + 2 * (int64_t)kept;
@@ -309,7 +325,7 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
              sap_doubles_at(list->friction, contact->index),
              sizeof(double) * (size_t)(contact->dim - 1));
     }
-    if (contact->dim > 3 && pair.mu > 0.0) {
+    if (contact->dim > 3 && mu > 0.0) {
       struct sap_spin_gather *spins = &gather->spins;
       enum sap_fault fault =
           sap_spin_add(spins, gather->forest, gather->motion, state->cdof, list, contact, kept);

@@ -4,6 +4,9 @@
 
 #include "sapwood.h"
 
+/* what the engine has in the place of a coefficient of friction of 0 */
+#define SAP_LEAST_FRICTION 1e-5
+
 /* one gathered contact, beside the arrays of the problem */
 struct sap_listed_contact {
   int32_t index; /* in the engine's list */

@@ -2,8 +2,10 @@
 
 #include <math.h>
 
-/* position of `key` in the sorted pair_key, or -1 */
-static int32_t find_pair(const struct sap_forest *f, int64_t key) {
+#include "model/listed.h"
+
+/* 1 where `key` is in the sorted pair_key */
+static int is_listed(const struct sap_forest *f, int64_t key) {
   int32_t low = 0, high = f->n_pairs;
   while (low < high) {
     const int32_t middle = low + (high - low) / 2;
@@ -13,7 +15,7 @@ static int32_t find_pair(const struct sap_forest *f, int64_t key) {
       high = middle;
     }
   }
-  return low < f->n_pairs && f->pair_key[low] == key ? low : -1;
+  return low < f->n_pairs && f->pair_key[low] == key;
 }
 
 /* the core of a geom, where it is reached before that of the pair so far */
@@ -25,6 +27,12 @@ static void add_barrier(const struct sap_forest *f, int32_t geom, double share,
     pair->barrier = f->barrier[geom];
     pair->barrier_lambda = f->barrier_lambda[geom];
   }
+}
+
+/* mu follows from the geoms: from a material of one of them at least */
+static int8_t is_given(const struct sap_forest *f, int32_t geom1, int32_t geom2) {
+  const int given = !f->friction_given || f->friction_given[geom1] || f->friction_given[geom2];
+  return given && !is_listed(f, sap_pair_key(f, geom1, geom2));
 }
 
 struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_t geom1,
@@ -46,13 +54,12 @@ struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_
     add_barrier(forest, geom2, c1 + c2 > 0.0 ? c2 / (c1 + c2) : 0.5, &pair);
   }
 
-  /* friction of the pair where the model gives one, else of the two geoms */
-  const int32_t p =
-      forest->n_pairs > 0 ? find_pair(forest, sap_pair_key(forest, geom1, geom2)) : -1;
-  if (p >= 0) {
-    pair.mu = forest->pair_friction[p];
-  } else {
-    pair.mu = mu1 + mu2 > 0.0 ? 2.0 * mu1 * mu2 / (mu1 + mu2) : 0.0;
-  }
+  pair.friction_given = is_given(forest, geom1, geom2);
+  pair.mu = mu1 + mu2 > 0.0 ? 2.0 * mu1 * mu2 / (mu1 + mu2) : 0.0;
   return pair;
+}
+
+double sap_friction_of_engine(const double *friction) {
+  const double mu = friction[0] == friction[1] ? friction[0] : sqrt(friction[0] * friction[1]);
+  return mu <= SAP_LEAST_FRICTION ? 0.0 : mu;
 }

@@ -3,9 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-/* what the engine has in the place of 0 */
-static const double least_friction = 1e-5;
-
 void sap_spin_carve(struct sap_spin_gather *gather, struct sap_arena *arena, size_t count) {
   gather->contact = sap_arena_take(arena, count, sizeof(int32_t));
   gather->mu = sap_arena_take(arena, count, 3 * sizeof(double));
@@ -24,7 +21,7 @@ static int take_friction(const double *friction, int32_t dim, double *mu) {
     if (!isfinite(mu_k)) {
       return -1;
     }
-    mu[k] = mu_k > least_friction ? mu_k : 0.0;
+    mu[k] = mu_k > SAP_LEAST_FRICTION ? mu_k : 0.0;
     any |= mu[k] > 0.0;
   }
   return any;

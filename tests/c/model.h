@@ -20,7 +20,7 @@ struct model {
   int32_t body_weldid[BODIES], body_rootid[BODIES], body_dofadr[BODIES], body_dofnum[BODIES];
   int32_t body_treeid[BODIES], geom_bodyid[GEOMS];
   double damping[NV * SAP_DAMPING_TERMS], stiffness[GEOMS], dissipation_time[GEOMS];
-  double friction[GEOMS], pair_friction[1], delta[GEOMS], barrier_lambda[GEOMS];
+  double friction[GEOMS], delta[GEOMS], barrier_lambda[GEOMS];
   int8_t barrier[GEOMS];
   int64_t pair_key[1];
   struct sap_forest forest;
@@ -80,7 +80,6 @@ static inline void make_model(struct model *m, uint64_t *seed) {
       .barrier = {0, SAP_BARRIER_LOG, SAP_BARRIER_EXP, 0, 0, SAP_BARRIER_LOG},
       .delta = {0, 1e-3, 2e-3, 0, 0, 5e-3},
       .barrier_lambda = {0, 1, 4, 0, 0, 2},
-      .pair_friction = {0.77},
       .pair_key = {1 * GEOMS + 4},
       .M = {2, 2, 2, 5, 1, 3},
   };
@@ -107,8 +106,8 @@ static inline void make_model(struct model *m, uint64_t *seed) {
                                   m->dissipation_time,
                                   m->friction,
                                   NULL,
+                                  NULL,
                                   m->pair_key,
-                                  m->pair_friction,
                                   m->barrier,
                                   m->delta,
                                   m->barrier_lambda,

@@ -118,13 +118,14 @@ static void contacts_of_every_kind(void) {
   sap_error error;
   make_model(&m, &seed);
   make_list(&l);
-  add_contact(&l, 0, 1, 3, 3, &seed);              /* world, mass */
-  add_contact(&l, 2, 5, 3, 3, &seed);              /* pendulum, static body */
-  add_contact(&l, 0, 1, 3, 0, &seed)->exclude = 1; /* in the gap */
-  add_contact(&l, 1, 4, 3, 3, &seed);              /* two trees, an explicit pair */
-  add_contact(&l, 3, 1, 1, 1, &seed);              /* two trees, frictionless */
-  add_contact(&l, 2, 4, 3, 3, &seed);              /* inside one tree */
-  add_contact(&l, 0, 5, 3, 3, &seed);              /* nothing moves */
+  add_contact(&l, 0, 1, 3, 3, &seed);                         /* world, mass */
+  add_contact(&l, 2, 5, 3, 3, &seed);                         /* pendulum, static body */
+  add_contact(&l, 0, 1, 3, 0, &seed)->exclude = 1;            /* in the gap */
+  double *own = add_contact(&l, 1, 4, 3, 3, &seed)->friction; /* two trees, an explicit pair */
+  own[0] = own[1] = 0.77;
+  add_contact(&l, 3, 1, 1, 1, &seed); /* two trees, frictionless */
+  add_contact(&l, 2, 4, 3, 3, &seed); /* inside one tree */
+  add_contact(&l, 0, 5, 3, 3, &seed); /* nothing moves */
   struct engine_contact *still = add_contact(&l, 2, 0, 3, 3, &seed);
   memcpy(still->pos, m.q1, sizeof still->pos); /* on the only axis */
   REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
@@ -323,16 +324,61 @@ static void faults(void) {
   }
 }
 
+/* which coefficient a contact has: that of the engine unless a material gives one on either side */
+static void friction_of_either_source(void) {
+  static const struct {
+    int32_t geom[2];
+    int32_t dim;
+    double engine[2];
+    double mu;
+  } cases[] = {{{0, 1}, 3, {0.3, 0.3}, 2 * 0.5 / 1.5},  /* given on one side */
+               {{2, 5}, 3, {0.3, 0.3}, 0.3},            /* by the engine alone */
+               {{2, 5}, 1, {0.3, 0.3}, 0.0},            /* one dimension */
+               {{5, 3}, 3, {0.9, 0.4}, 0.6},            /* unequal in the two directions */
+               {{5, 3}, 3, {1e-5, 1e-5}, 0.0},          /* the engine's least */
+               {{1, 4}, 3, {0.77, 0.77}, 0.77},         /* a pair that is listed, one side given */
+               {{1, 0}, 3, {NAN, NAN}, 2 * 0.5 / 1.5}}; /* not read */
+  const int8_t given[GEOMS] = {0, 1, 0, 0, 0, 0};
+  uint64_t seed = 14;
+  struct model m;
+  struct list l;
+  struct sap_gather g;
+  make_model(&m, &seed);
+  make_list(&l);
+  m.forest.friction_given = given;
+  for (size_t i = 0; i < CHECK_COUNT(cases); ++i) {
+    const int32_t *geom = cases[i].geom, dim = cases[i].dim;
+    memcpy(add_contact(&l, geom[0], geom[1], dim, dim, &seed)->friction, cases[i].engine,
+           sizeof cases[i].engine);
+  }
+  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+  REQUIRE(g.fault == SAP_FAULT_NONE && g.problem.n_contacts == (int32_t)CHECK_COUNT(cases));
+  for (size_t i = 0; i < CHECK_COUNT(cases); ++i) {
+    CHECK_CLOSE(g.problem.mu[i], cases[i].mu, 1e-15);
+  }
+
+  /* one that is no number is a fault */
+  static const double wrong[][2] = {{NAN, NAN}, {-0.5, 0.5}, {INFINITY, INFINITY}};
+  for (size_t i = 0; i < CHECK_COUNT(wrong); ++i) {
+    memcpy(l.contacts[3].friction, wrong[i], sizeof wrong[i]);
+    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+    CHECK_EQUAL(g.fault, SAP_FAULT_CONTACT);
+    CHECK_EQUAL(g.fault_index, 3);
+  }
+  sap_gather_release(&g);
+}
+
 /* every array of a forest with one wrong entry is refused by its name */
 static void wrong_forests(void) {
   static const char *const names[] = {
-      "tree_dofadr", "tree_dofnum",   "tree_dofnum", "dof_parentid", "dof_parentid",
-      "damping",     "M_rowadr",      "M_rownnz",    "M_rownnz",     "M_colind",
-      "M_colind",    "body_weldid",   "body_rootid", "body_dofadr",  "body_dofnum",
-      "body_treeid", "geom_bodyid",   "stiffness",   "stiffness",    "dissipation_time",
-      "friction",    "pair_friction", "barrier",     "delta",        "barrier_lambda",
-      "D_rowadr",    "D_rowadr",      "D_rownnz",    "D_rownnz",     "D_colind",
-      "D_colind",    "pair_key"};
+      "tree_dofadr", "tree_dofnum", "tree_dofnum", "dof_parentid",   "dof_parentid",
+      "damping",     "M_rowadr",    "M_rownnz",    "M_rownnz",       "M_colind",
+      "M_colind",    "body_weldid", "body_rootid", "body_dofadr",    "body_dofnum",
+      "body_treeid", "geom_bodyid", "stiffness",   "stiffness",      "dissipation_time",
+      "friction",    "barrier",     "delta",       "barrier_lambda", "D_rowadr",
+      "D_rowadr",    "D_rownnz",    "D_rownnz",    "D_colind",       "D_colind",
+      "pair_key"};
   uint64_t seed = 5;
   for (size_t kind = 0; kind < CHECK_COUNT(names); ++kind) {
     struct model m;
@@ -341,7 +387,6 @@ static void wrong_forests(void) {
     give_slopes(&m);
     REQUIRE(sap_forest_check(&m.forest, &error) == SAP_OK);
     int64_t keys[2] = {7, 7};
-    double frictions[2] = {0.5, 0.5};
     switch (kind) {
       case 0: m.tree_dofadr[1] = 2; break;
       case 1: m.tree_dofnum[1] = 3; break;
@@ -364,20 +409,18 @@ static void wrong_forests(void) {
       case 18: m.stiffness[1] = NAN; break;
       case 19: m.dissipation_time[2] = INFINITY; break;
       case 20: m.friction[0] = -1; break;
-      case 21: m.pair_friction[0] = NAN; break;
-      case 22: m.barrier[3] = 3; break;
-      case 23: m.delta[1] = 0; break;
-      case 24: m.barrier_lambda[2] = NAN; break;
-      case 25: m.D_rowadr[2] = -1; break;
-      case 26: m.D_rowadr[1] = ND + 1; break;
-      case 27: m.D_rownnz[3] = -1; break;
-      case 28: m.D_rownnz[4] = 3; break;
-      case 29: m.D_colind[2] = 3; break;
-      case 30: m.D_colind[9] = 2; break;
+      case 21: m.barrier[3] = 3; break;
+      case 22: m.delta[1] = 0; break;
+      case 23: m.barrier_lambda[2] = NAN; break;
+      case 24: m.D_rowadr[2] = -1; break;
+      case 25: m.D_rowadr[1] = ND + 1; break;
+      case 26: m.D_rownnz[3] = -1; break;
+      case 27: m.D_rownnz[4] = 3; break;
+      case 28: m.D_colind[2] = 3; break;
+      case 29: m.D_colind[9] = 2; break;
       default:
         m.forest.n_pairs = 2;
         m.forest.pair_key = keys;
-        m.forest.pair_friction = frictions;
         break;
     }
     CHECK_EQUAL(sap_forest_check(&m.forest, &error), SAP_INVALID_ARGUMENT);
@@ -399,14 +442,13 @@ static void arrays_that_are_missing_are_named(void) {
   static const struct {
     const char *name;
     size_t offset;
-  } arrays[] = {MEMBER(tree_dofadr), MEMBER(tree_dofnum),    MEMBER(dof_parentid),
-                MEMBER(damping),     MEMBER(M_rownnz),       MEMBER(M_rowadr),
-                MEMBER(M_colind),    MEMBER(body_weldid),    MEMBER(body_rootid),
-                MEMBER(body_dofadr), MEMBER(body_dofnum),    MEMBER(body_treeid),
-                MEMBER(geom_bodyid), MEMBER(stiffness),      MEMBER(dissipation_time),
-                MEMBER(friction),    MEMBER(pair_key),       MEMBER(pair_friction),
-                MEMBER(delta),       MEMBER(barrier_lambda), MEMBER(D_rownnz),
-                MEMBER(D_rowadr),    MEMBER(D_colind)};
+  } arrays[] = {
+      MEMBER(tree_dofadr), MEMBER(tree_dofnum), MEMBER(dof_parentid),     MEMBER(damping),
+      MEMBER(M_rownnz),    MEMBER(M_rowadr),    MEMBER(M_colind),         MEMBER(body_weldid),
+      MEMBER(body_rootid), MEMBER(body_dofadr), MEMBER(body_dofnum),      MEMBER(body_treeid),
+      MEMBER(geom_bodyid), MEMBER(stiffness),   MEMBER(dissipation_time), MEMBER(friction),
+      MEMBER(pair_key),    MEMBER(delta),       MEMBER(barrier_lambda),   MEMBER(D_rownnz),
+      MEMBER(D_rowadr),    MEMBER(D_colind)};
   uint64_t seed = 9;
   struct model m;
   make_model(&m, &seed);
@@ -435,6 +477,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(contacts_behind_one_left_out),
       CHECK_TEST(forces_of_either_cone),
       CHECK_TEST(faults),
+      CHECK_TEST(friction_of_either_source),
       CHECK_TEST(wrong_forests),
       CHECK_TEST(arrays_that_are_missing_are_named),
   };

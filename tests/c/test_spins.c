@@ -73,7 +73,9 @@ static void spins_of_every_kind(void) {
 
   /* without sliding friction there is none */
   memset(m.friction, 0, sizeof m.friction);
-  m.pair_friction[0] = 0.0;
+  for (int32_t i = 0; i < l.list.count; ++i) {
+    l.contacts[i].friction[0] = l.contacts[i].friction[1] = 1e-5; /* of the explicit pair */
+  }
   REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, cone, &parameters) == SAP_OK);
   CHECK(g.problem.spin == NULL && g.problem.n_contacts == 6);
   sap_gather_release(&g);

@@ -77,13 +77,30 @@ def test_two_rigid_geoms_are_near_rigid():
 
 
 def test_friction_comes_from_the_model_unless_given():
-    assert problem_of().mu[0] == pytest.approx(2 * 0.6 * 0.3 / 0.9)
+    """MuJoCo's rule where no material has a friction: the larger one, or that of priority."""
+    assert problem_of().mu[0] == 0.6
+    assert problem_of(contact=ContactMaterial(stiffness=1e5)).mu[0] == 0.6
+    assert problem_of(geoms=("", "priority='1'")).mu[0] == 0.3
+    assert problem_of(geoms=("priority='2'", "priority='1'")).mu[0] == 0.6
     assert problem_of(contact=ContactMaterial(friction=0.4)).mu[0] == pytest.approx(0.4)
-    only_a = problem_of(materials={"a": ContactMaterial(friction=0.3)})
-    assert only_a.mu[0] == pytest.approx(0.3)
+    # MuJoCo puts 1e-5 in the place of 0
+    slippery = mujoco.MjModel.from_xml_string(
+        """<mujoco><worldbody><geom size=".1" friction="0"/>
+        <body pos="0 0 .19"><freejoint/><geom size=".1" friction="0"/></body></worldbody>
+        </mujoco>"""
+    )
+    assert Stepper(slippery).problem(mujoco.MjData(slippery)).mu[0] == 0.0
     # condim 1 has none
     assert problem_of(geoms=("condim='1'", "condim='1'")).mu[0] == 0.0
     assert problem_of(geoms=("condim='1'", "condim='3'")).mu[0] > 0.0
+
+
+@pytest.mark.parametrize("geoms", [("", ""), ("", "priority='1'")])
+def test_one_given_friction_meets_that_of_the_other_geom(geoms):
+    for name, other in (("a", 0.3), ("b", 0.6)):
+        problem = problem_of(materials={name: ContactMaterial(friction=0.2)}, geoms=geoms)
+        assert problem.mu[0] == pytest.approx(2 * 0.2 * other / (0.2 + other), rel=1e-14)
+    assert problem_of(materials={"a": ContactMaterial(friction=0.0)}, geoms=geoms).mu[0] == 0.0
 
 
 def test_explicit_pairs_bring_their_own_friction():

@@ -105,7 +105,7 @@ def test_problem_matches_mujocos_own_matrices(name, rng):
             if model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC or contact.dim[i] == 1:
                 row = contact.efc_address[i]
                 np.testing.assert_allclose(block[2], rows[row], rtol=0, atol=1e-14)
-            assert (problem.mu[c] == 0) >= (contact.dim[i] == 1)
+            assert problem.mu[c] == (0.0 if contact.dim[i] == 1 else contact.friction[i, 0])
 
             trees = {int(model.body_treeid[model.body_weldid[b]]) for b in body if moving(model, b)}
             found = {int(problem.tree_a[c]), int(problem.tree_b[c])} - {-1}

@@ -58,11 +58,12 @@ typedef struct sap_forest {
   const double *stiffness;        /* k > 0 in N/m, INFINITY for rigid */
   const double *dissipation_time; /* tau_d >= 0 in s */
   const double *friction;         /* mu >= 0 */
-  const int8_t *geom_driven;      /* 1: of a body that moves as it is told; NULL: none is */
+  const int8_t *friction_given; /* 1: mu is that of a material, 0: the engine's; NULL: all are 1 */
+  const int8_t *geom_driven;    /* 1: of a body that moves as it is told; NULL: none is */
 
-  /* pairs of geoms with a friction coefficient of their own (n_pairs), keys strictly increasing */
+  /* pairs of geoms that have the friction of the engine's contact in any case (n_pairs), keys
+   * strictly increasing */
   const int64_t *pair_key; /* sap_pair_key of the two geoms */
-  const double *pair_friction;
 
   /* rigid cores of the geoms (n_geoms); barrier NULL: none has one, and no other is read */
   const int8_t *barrier;        /* sap_barrier */
@@ -176,8 +177,8 @@ typedef struct sap_contact_list {
   sap_field dist;  /* double, m */
   sap_field pos;   /* double (3) */
   sap_field frame; /* double (3, 3): normal from geom 1 to geom 2, t1, t2 */
-  /* double (dim - 1): of t1 and t2, as the engine scales pyramid edges; torsional and of rolling
-   * about t1 and t2, m, 1e-5 or less for none */
+  /* double (dim - 1): of t1 and t2, as the engine scales pyramid edges, and mu of geoms whose mu is
+   * the engine's; torsional and of rolling about t1 and t2, m. 1e-5 or less stands for none */
   sap_field friction;
   /* double (2) along t1, t2, and where dim > 3 about n, surface 2 minus 1; may be NULL */
   sap_field surface_velocity;

@@ -378,8 +378,9 @@ static inline void sap_mujoco_prepare(mjModel *model) {
 }
 
 /* A forest in the arrays of the model, without what follows from no single array of it: damping,
- * and stiffness, dissipation_time and friction of the geoms, are NULL and yet to be set. Without
- * the friction of explicit pairs. With the pattern of D where the integrator is implicit. */
+ * and stiffness, dissipation_time and friction of the geoms, are NULL and yet to be set. mu of all
+ * contacts follows from that of the geoms; with a friction_given of zeros it is MuJoCo's, of explicit
+ * pairs too. With the pattern of D where the integrator is implicit. */
 static inline sap_forest sap_mujoco_forest(const mjModel *model) {
   sap_forest forest;
   memset(&forest, 0, sizeof forest);

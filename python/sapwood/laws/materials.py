@@ -4,13 +4,18 @@ Two geoms in contact act like their materials in series, the rules of Drake::
 
     k     = k1 k2/(k1 + k2)
     tau_d = k2/(k1 + k2) tau1 + k1/(k1 + k2) tau2
-    mu    = 2 mu1 mu2/(mu1 + mu2)
+    mu    = 2 mu1 mu2/(mu1 + mu2)     where the material of either geom has a friction
 
 tau_d is Drake's rule for its dissipation of Hunt and Crossley, which weighs each side by its share
 of the compliance: of two equal materials the pair has the dissipation time of either. (For the
 linear model Drake takes the plain sum of the two.) A rigid geom, with infinite stiffness, leaves k
 and tau_d to the other one; between two rigid geoms contact is as stiff as the time step allows,
 Eq. (21), and tau_d is the mean.
+
+Where no material says anything of friction, mu is what the model has for the contact: in MuJoCo the
+larger one of both geoms, or that of the geom of higher ``priority``, or that of a ``<pair>``, which
+comes before materials. Where one material does, the other geom has the friction that the model
+gives it.
 
 Each geom takes the share k/k_i of the depth, half of it where both are rigid. The rigid core of a
 geom is met where its share is delta_i, and the pair has the core that is met first::
@@ -48,7 +53,7 @@ class ContactMaterial:
     dissipation_time : float, optional
         tau_d >= 0 in s. None is the time step, as in section X-C.
     friction : float, optional
-        Coefficient mu >= 0. None is the friction that the model gives the geom.
+        Coefficient mu >= 0. None leaves it to the model.
     core : RigidCore, optional
         What lies below the compliant layer; None for nothing.
 
@@ -181,6 +186,8 @@ class GeomMaterials(NamedTuple):
     """tau_d, s."""
     friction: NDArray[np.float64]
     """mu, dimensionless."""
+    friction_given: NDArray[np.int8]
+    """1 where mu is that of a material, 0 where it is the model's."""
     core: NDArray[np.int8]
     """:class:`sapwood.CoreKind`."""
     delta: NDArray[np.float64]
@@ -246,6 +253,7 @@ def geom_materials(
     n = len(geoms.names)
     stiffness, dissipation_time = np.empty(n), np.empty(n)
     friction = np.array(geoms.friction, dtype=np.float64)
+    friction_given = np.zeros(n, np.int8)
     core, delta, core_lambda = np.zeros(n, np.int8), np.full(n, np.inf), np.ones(n)
     for i, (name, group) in enumerate(zip(geoms.names, geoms.groups.tolist(), strict=True)):
         candidates = (
@@ -259,8 +267,10 @@ def geom_materials(
         tau_d = material.dissipation_time
         dissipation_time[i] = time_step if tau_d is None else tau_d
         if material.friction is not None:
-            friction[i] = material.friction
+            friction[i], friction_given[i] = material.friction, 1
         if material.core is not None:
             core[i] = CoreKind[material.core.kind]
             delta[i], core_lambda[i] = material.core.delta, material.core.strength
-    return GeomMaterials(stiffness, dissipation_time, friction, core, delta, core_lambda)
+    return GeomMaterials(
+        stiffness, dissipation_time, friction, friction_given, core, delta, core_lambda
+    )

@@ -165,10 +165,10 @@ def forest_arrays(
     With the pattern of the derivative of the smooth forces where these are `implicit`.
     """
     geoms = geom_materials(_geoms(model), contact, materials, time_step)
-    # explicit pairs by the key of the C core; of two for the same geoms the first one counts
+    # explicit pairs by the key of the C core
     low = np.minimum(model.pair_geom1, model.pair_geom2).astype(np.int64)
     high = np.maximum(model.pair_geom1, model.pair_geom2).astype(np.int64)
-    pair_key, first = np.unique(low * model.ngeom + high, return_index=True)
+    pair_key = np.unique(low * model.ngeom + high)
     same_name = (
         "tree_dofadr", "tree_dofnum", "dof_parentid", "M_rownnz", "M_rowadr", "M_colind",
         "body_weldid", "body_rootid", "body_dofadr", "body_dofnum", "body_treeid", "geom_bodyid",
@@ -181,7 +181,6 @@ def forest_arrays(
             np.int8
         ),
         "pair_key": pair_key,
-        "pair_friction": np.ascontiguousarray(model.pair_friction[first, 0]),
         "D_rownnz": model.D_rownnz,
         "D_rowadr": model.D_rowadr,
         "D_colind": model.D_colind if implicit else model.D_colind[:0],

@@ -55,11 +55,12 @@ class Stepper(LastStep):
 
     The contact law is that of the paper with physical parameters: stiffness, dissipation time and
     friction of each pair of geoms, see :mod:`sapwood.laws`. MuJoCo's own contact parameters
-    (solref, solimp, solmix, priority, impratio) are not used, but for: margin and gap, which decide
-    what is a contact; condim, 1 (frictionless), 3, 4 (with torsional friction) or 6 (with rolling
-    friction); the sliding friction of geoms, where the material gives none; the friction of an
-    explicit ``<pair>``, which then takes the place of the geoms'; the coefficients of torsional and
-    rolling friction that MuJoCo finds for a contact, lengths in m; and ``surfacevel``. Joint
+    (solref, solimp, solmix, impratio) are not used, but for: margin and gap, which decide what is a
+    contact; condim, 1 (frictionless), 3, 4 (with torsional friction) or 6 (with rolling friction);
+    the friction that MuJoCo finds for a contact (the larger one of both geoms, that of the higher
+    priority, or that of an explicit ``<pair>``): its torsional and rolling coefficients, lengths in
+    m, and the sliding one where no material of the two geoms has a friction, or the pair is
+    explicit; and ``surfacevel``. Joint
     damping, also by actuators and of higher order, is implicit: A = M + dt D with the slopes D of
     the damping forces at the start of the step, as MuJoCo does it; other velocity-dependent forces
     are explicit.
