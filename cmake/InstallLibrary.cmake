@@ -5,7 +5,9 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/sapwood")
 
 install(TARGETS sapwood_library EXPORT sapwoodTargets
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library)
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library
+  RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT library)
 install(DIRECTORY csrc/include/
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT library)
 install(FILES LICENSE licenses/AMD.txt
@@ -23,16 +25,29 @@ install(FILES
   cmake/FindAMD.cmake cmake/FindCHOLMOD.cmake
   DESTINATION "${package_dir}" COMPONENT library)
 
-# pkg-config: a static library, so what it needs is named
-set(SAPWOOD_LIBRARIES -lamd -lsuitesparseconfig)
-if(SAPWOOD_WITH_LAPACK)
-  list(PREPEND SAPWOOD_LIBRARIES -llapack -lblas)
+# pkg-config: what a static library needs is named; paths follow the file, wherever it is installed
+set(SAPWOOD_LIBRARIES "")
+set(SAPWOOD_CFLAGS "")
+if(BUILD_SHARED_LIBS)
+  set(SAPWOOD_CFLAGS -DSAP_SHARED)
+else()
+  set(SAPWOOD_LIBRARIES -lamd -lsuitesparseconfig)
+  if(SAPWOOD_WITH_LAPACK)
+    list(PREPEND SAPWOOD_LIBRARIES -llapack -lblas)
+  endif()
+  if(SAPWOOD_CHOLMOD)
+    list(PREPEND SAPWOOD_LIBRARIES -lcholmod)
+  endif()
+  list(APPEND SAPWOOD_LIBRARIES -lm -pthread)
+  list(JOIN SAPWOOD_LIBRARIES " " SAPWOOD_LIBRARIES)
 endif()
-if(SAPWOOD_CHOLMOD)
-  list(PREPEND SAPWOOD_LIBRARIES -lcholmod)
-endif()
-list(APPEND SAPWOOD_LIBRARIES -lm -pthread)
-list(JOIN SAPWOOD_LIBRARIES " " SAPWOOD_LIBRARIES)
+set(pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+file(RELATIVE_PATH SAPWOOD_TO_PREFIX
+  "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+foreach(dir LIBDIR INCLUDEDIR)
+  set(SAPWOOD_${dir} "\${prefix}")
+  cmake_path(APPEND SAPWOOD_${dir} "${CMAKE_INSTALL_${dir}}")
+endforeach()
 configure_file(cmake/sapwood.pc.in "${PROJECT_BINARY_DIR}/sapwood.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/sapwood.pc"
-  DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT library)
+  DESTINATION "${pkgconfig_dir}" COMPONENT library)

@@ -1,5 +1,9 @@
 #include "base/status.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
 static const char *const status_text[] = {
     "ok",
     "out of memory",
@@ -37,4 +41,37 @@ sap_status sap_fail(sap_error *error, sap_status status, const char *argument, i
                     double value, const char *rule) {
   const sap_error_kind kind = index < 0 ? SAP_ERROR_SCALAR : SAP_ERROR_ENTRY;
   return sap_fail_whole(error, status, kind, argument, index, value, rule);
+}
+
+/* what is wrong: an entry with its index and value, or what the error is about as a whole */
+static int write_fault(const sap_error *error, char *text, size_t n) {
+  const char *name = error->argument, *rule = error->rule;
+  const int64_t i = error->index;
+  switch (error->kind) {
+    case SAP_ERROR_TREE:
+      return snprintf(text, n, "%s: the block of tree %" PRId64 " %s", name, i, rule);
+    case SAP_ERROR_CONSTRAINT:
+      return snprintf(text, n, "%s: the rows of %s %" PRId64 " %s", name,
+                      error->group < 0 ? "contact" : "constraint", i, rule);
+    default: break;
+  }
+  if (isnan(error->value)) {
+    return i < 0 ? snprintf(text, n, "%s: %s", name, rule)
+                 : snprintf(text, n, "%s[%" PRId64 "]: %s", name, i, rule);
+  }
+  return i < 0 ? snprintf(text, n, "%s = %g: %s", name, error->value, rule)
+               : snprintf(text, n, "%s[%" PRId64 "] = %g: %s", name, i, error->value, rule);
+}
+
+size_t sap_error_text(const sap_error *error, char *text, size_t n) {
+  int length = 0;
+  if (n > 0) {
+    text[0] = 0;
+  }
+  if (error->group >= 0) {
+    length = snprintf(text, n, "group %" PRId32 ": ", error->group);
+  }
+  const size_t begin = length < 0 ? 0 : (size_t)length, used = begin < n ? begin : n;
+  length = write_fault(error, n > 0 ? text + used : NULL, n - used);
+  return begin + (length < 0 ? 0 : (size_t)length);
 }

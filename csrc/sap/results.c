@@ -11,3 +11,5 @@ int32_t sap_results_write(const struct sap_workspace *w, const struct sap_island
   sap_workspace_scatter(w, island, w->v, solution->v);
   return deep;
 }
+
+sap_solution sap_solution_default(void) { return (sap_solution){.v = NULL}; }

@@ -32,7 +32,7 @@ static mjModel *make_model(void) {
 /* one material for all geoms; the friction is MuJoCo's */
 static double *make_materials(const mjModel *model, sap_forest *forest) {
   const size_t n = (size_t)model->ngeom, nv = (size_t)model->nv;
-  double *memory = malloc(sizeof(double) * (3 * n + SAP_DAMPING_TERMS * nv));
+  double *memory = (double *)malloc(sizeof(double) * (3 * n + SAP_DAMPING_TERMS * nv));
   if (!memory) {
     return NULL;
   }
@@ -51,9 +51,60 @@ static double *make_materials(const mjModel *model, sap_forest *forest) {
   return memory;
 }
 
+static int report(sap_status status, const sap_error *error) {
+  char text[200] = "";
+  if (status == SAP_INVALID_ARGUMENT) {
+    sap_error_text(error, text, sizeof text);
+  }
+  fprintf(stderr, "%s %s\n", sap_status_text(status), text);
+  return 1;
+}
+
+/* takes STEPS steps and prints where they lead; what went wrong goes to stderr */
+static int simulate(const sap_mujoco *api, sap_stepper *stepper, mjModel *model, mjData *data) {
+  static sap_step_record records[STEPS];
+  sap_mujoco_world world;
+  sap_error error;
+  const sap_status status = sap_mujoco_open(&world, api, stepper, model, data, &error);
+  if (status != SAP_OK) {
+    return report(status, &error);
+  }
+  const int64_t taken = sap_mujoco_run(&world, STEPS, records, NULL);
+  if (taken < STEPS) {
+    fprintf(stderr, "step %d: %s\n", (int)taken, sap_step_failure_name(world.failure));
+    return 1;
+  }
+  for (int i = 0; i < model->nq; ++i) {
+    printf("%.17g ", data->qpos[i]);
+  }
+  for (int i = 0; i < model->nv; ++i) {
+    printf("%.17g ", data->qvel[i]);
+  }
+  printf("\n%d contacts after %.3f s, %d iterations\n", (int)records[STEPS - 1].contacts,
+         data->time, (int)records[STEPS - 1].iterations);
+  return 0;
+}
+
+/* Coulomb's friction, with contacts looked for ahead */
+static int step(const sap_mujoco *api, const sap_forest *forest, mjModel *model, mjData *data) {
+  sap_settings settings = sap_settings_default();
+  settings.friction = SAP_FRICTION_COULOMB;
+  sap_step_settings how = sap_step_settings_default(model->opt.timestep);
+  how.speculative = 1;
+  sap_stepper *stepper;
+  sap_error error;
+  const sap_status status =
+      sap_stepper_create(&stepper, forest, NULL, &how, &settings, NULL, &error);
+  if (status != SAP_OK) {
+    return report(status, &error);
+  }
+  const int failed = simulate(api, stepper, model, data);
+  sap_stepper_destroy(stepper);
+  return failed;
+}
+
 int main(void) {
   int failed = 1;
-  sap_stepper *stepper = NULL;
   sap_mujoco api;
   sap_mujoco_fill(&api);
   mjModel *model = make_model();
@@ -64,35 +115,9 @@ int main(void) {
   sap_mujoco_prepare(model);
   sap_forest forest = sap_mujoco_forest(model);
   double *materials = make_materials(model, &forest);
-  /* Coulomb's friction, with contacts looked for ahead */
-  sap_settings settings = sap_settings_default();
-  settings.friction = SAP_FRICTION_COULOMB;
-  sap_step_settings step = sap_step_settings_default(model->opt.timestep);
-  step.speculative = 1;
-  sap_error error = {.argument = "step", .rule = "out of memory"};
-  sap_mujoco_world world;
-  if (!materials || sap_stepper_create(&stepper, &forest, NULL, &step, &settings, NULL, &error) ||
-      sap_mujoco_open(&world, &api, stepper, model, data, &error)) {
-    fprintf(stderr, "%s: %s\n", error.argument, error.rule);
-    goto done;
+  if (data && materials) {
+    failed = step(&api, &forest, model, data);
   }
-  static sap_step_record records[STEPS];
-  const int64_t taken = sap_mujoco_run(&world, STEPS, records, NULL);
-  if (taken < STEPS) {
-    fprintf(stderr, "step %d: %s\n", (int)taken, sap_step_failure_name(world.failure));
-    goto done;
-  }
-  for (int i = 0; i < model->nq; ++i) {
-    printf("%.17g ", data->qpos[i]);
-  }
-  for (int i = 0; i < model->nv; ++i) {
-    printf("%.17g ", data->qvel[i]);
-  }
-  printf("\n%d contacts after %.3f s, %d iterations\n", (int)records[STEPS - 1].contacts,
-         data->time, (int)records[STEPS - 1].iterations);
-  failed = 0;
-done:
-  sap_stepper_destroy(stepper);
   free(materials);
   mj_deleteData(data);
   mj_deleteModel(model);

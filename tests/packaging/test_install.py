@@ -102,6 +102,64 @@ def test_example_builds_with_pkg_config(prefix, tmp_path):
     check_example_output(run(program))
 
 
+def test_pkg_config_follows_an_installation_elsewhere(prefix, tmp_path):
+    pkg_config = shutil.which("pkg-config")
+    if pkg_config is None:
+        pytest.skip("pkg-config is not installed")
+    moved = tmp_path / "moved"
+    shutil.copytree(prefix, moved)
+    (pc_file,) = moved.glob("**/sapwood.pc")
+    environment = {"PKG_CONFIG_PATH": str(pc_file.parent), "PATH": os.environ["PATH"]}
+    flags = run(pkg_config, "--cflags", "--libs", "sapwood", env=environment).split()
+    folders = {Path(flag[2:]).resolve() for flag in flags if flag.startswith(("-I", "-L"))}
+    assert folders == {moved / "include", pc_file.parent.parent}
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+@pytest.mark.parametrize("example", ["push", "step"])
+def test_examples_compile_without_warnings(prefix, tmp_path, example, language):
+    compiler = shutil.which("cc" if language == "c" else "c++")
+    if compiler is None:
+        pytest.skip(f"no compiler of {language}")
+    include = [f"-I{prefix / 'include'}"]
+    if example == "step":
+        mujoco = pytest.importorskip("mujoco")
+        include += ["-isystem", Path(mujoco.__file__).parent / "include"]
+    run(
+        compiler, "-x", language, f"-std={'c17' if language == 'c' else 'c++17'}", "-Wall",
+        "-Wextra", "-Wpedantic", "-Werror", *include, "-c", ROOT / f"examples/c/{example}.c",
+        "-o", tmp_path / "example.o",
+    )  # fmt: skip
+
+
+def test_a_shared_library_shows_what_its_headers_declare(tmp_path):
+    readelf = shutil.which("readelf")
+    if readelf is None:
+        pytest.skip("readelf is not installed")
+    build, prefix = tmp_path / "build", tmp_path / "prefix"
+    configure(
+        build, f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DSAPWOOD_LAPACK=OFF", "-DBUILD_SHARED_LIBS=ON"
+    )
+    run(CMAKE, "--build", build, "--parallel", "2")
+    run(CMAKE, "--install", build)
+    (library,) = prefix.glob("**/libsapwood.so")
+    major, minor, _ = version_in_header().split(".")
+    assert f"libsapwood.so.{major}.{minor}" in run(readelf, "--dynamic", library)
+    table = run(readelf, "--dyn-syms", "--wide", library)
+    shown = set(re.findall(r"GLOBAL DEFAULT +\d+ (\w+)$", table, re.M))
+    headers = "".join(path.read_text() for path in (prefix / "include/sapwood").glob("*.h"))
+    assert shown == set(re.findall(r"^SAP_API [^;(]*?(\w+)\(", headers, re.M))
+
+    configure(tmp_path / "use", f"-DCMAKE_PREFIX_PATH={prefix}", source=ROOT / "examples/c")
+    run(CMAKE, "--build", tmp_path / "use")
+    check_example_output(run(tmp_path / "use/push"))
+
+
+def test_a_shared_library_comes_alone(tmp_path):
+    output = configure(tmp_path, "-DBUILD_SHARED_LIBS=ON", "-DSAPWOOD_TESTS=ON", ok=False)
+    assert "BUILD_SHARED_LIBS" in output
+
+
 def test_step_example_takes_the_steps_of_python(prefix, tmp_path):
     """The stepper of C, on the table that a compiler fills, against the one that Python drives."""
     mujoco = pytest.importorskip("mujoco")

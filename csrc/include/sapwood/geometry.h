@@ -63,9 +63,9 @@ typedef struct geo_shape geo_shape;
 
 /* Checks the arrays, and copies what is needed of them. Tetrahedra without a gradient make no
  * contact and are left out. A shape is never written to again: threads may share it. */
-sap_status geo_shape_create(geo_shape **shape, const geo_arrays *arrays,
-                            const sap_allocator *allocator, sap_error *error);
-void geo_shape_destroy(geo_shape *shape); /* NULL is allowed */
+SAP_API sap_status geo_shape_create(geo_shape **shape, const geo_arrays *arrays,
+                                    const sap_allocator *allocator, sap_error *error);
+SAP_API void geo_shape_destroy(geo_shape *shape); /* NULL is allowed */
 
 /* ---- surfaces ---- */
 
@@ -106,14 +106,14 @@ typedef struct geo_surfaces {
 
 typedef struct geo_workspace geo_workspace;
 
-sap_status geo_workspace_create(geo_workspace **work, const sap_allocator *allocator);
-void geo_workspace_destroy(geo_workspace *work); /* NULL is allowed */
+SAP_API sap_status geo_workspace_create(geo_workspace **work, const sap_allocator *allocator);
+SAP_API void geo_workspace_destroy(geo_workspace *work); /* NULL is allowed */
 
 /* Nothing is allocated where the workspace has held as many pairs, faces and vertices before.
  * Errors: a pose that is no rotation, or a pair that has no surface (two rigid shapes; a compliant
  * half space and anything but triangles). One workspace may be used by one thread at a time. */
-sap_status geo_contact_surfaces(geo_workspace *work, int32_t n_pairs, const geo_pair *pairs,
-                                geo_faces faces, geo_surfaces *surfaces, sap_error *error);
+SAP_API sap_status geo_contact_surfaces(geo_workspace *work, int32_t n_pairs, const geo_pair *pairs,
+                                        geo_faces faces, geo_surfaces *surfaces, sap_error *error);
 
 #ifdef __cplusplus
 }

@@ -72,8 +72,8 @@ typedef struct invdyn_settings {
   double smoothing;
 } invdyn_settings;
 
-invdyn_settings invdyn_settings_default(void);
-sap_status invdyn_settings_check(const invdyn_settings *settings, sap_error *error);
+SAP_API invdyn_settings invdyn_settings_default(void);
+SAP_API sap_status invdyn_settings_check(const invdyn_settings *settings, sap_error *error);
 
 /* How a call ended. What the solution holds is finite in every case. */
 typedef enum invdyn_outcome {
@@ -89,7 +89,7 @@ typedef enum invdyn_outcome {
   INVDYN_NON_FINITE                  /* overflow: all is zero */
 } invdyn_outcome;
 
-const char *invdyn_outcome_text(invdyn_outcome outcome);
+SAP_API const char *invdyn_outcome_text(invdyn_outcome outcome);
 
 typedef enum invdyn_contact_state {
   INVDYN_SEPARATE = 0, /* no impulse */
@@ -145,17 +145,19 @@ typedef struct invdyn_solution {
 
 typedef struct invdyn_solver invdyn_solver;
 
-sap_status invdyn_create(invdyn_solver **solver, const sap_allocator *allocator, sap_error *error);
-void invdyn_destroy(invdyn_solver *solver); /* NULL is allowed */
+SAP_API sap_status invdyn_create(invdyn_solver **solver, const sap_allocator *allocator,
+                                 sap_error *error);
+SAP_API void invdyn_destroy(invdyn_solver *solver); /* NULL is allowed */
 
 /* Makes room for problems of this size, so that solving them allocates nothing. Only m, n_q, n and
  * whether there are torque limits are read of `problem`. */
-sap_status invdyn_reserve(invdyn_solver *solver, const invdyn_settings *settings,
-                          const invdyn_problem *problem, sap_error *error);
+SAP_API sap_status invdyn_reserve(invdyn_solver *solver, const invdyn_settings *settings,
+                                  const invdyn_problem *problem, sap_error *error);
 
 /* Checks the problem, then solves it. On a status other than SAP_OK nothing is written. */
-sap_status invdyn_solve(invdyn_solver *solver, const invdyn_settings *settings,
-                        const invdyn_problem *problem, invdyn_solution *solution, sap_error *error);
+SAP_API sap_status invdyn_solve(invdyn_solver *solver, const invdyn_settings *settings,
+                                const invdyn_problem *problem, invdyn_solution *solution,
+                                sap_error *error);
 
 #ifdef __cplusplus
 }

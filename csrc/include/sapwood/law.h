@@ -18,8 +18,9 @@ typedef enum sap_region {
  * for n contacts. y (n, 3) in N s, mu, R_t, R_n (n). Outputs, each of which may be NULL: gamma (n,
  * 3), G (n, 3, 3), cost (n), region (n). soft_norm is eps_s >= 0 in N s: y_r = sqrt(|y_t|^2 +
  * eps_s^2). */
-void sap_project(int64_t n, const double *y, const double *mu, const double *R_t, const double *R_n,
-                 double soft_norm, double *gamma, double *G, double *cost, int8_t *region);
+SAP_API void sap_project(int64_t n, const double *y, const double *mu, const double *R_t,
+                         const double *R_n, double soft_norm, double *gamma, double *G,
+                         double *cost, int8_t *region);
 
 /* The same with rigid cores: barrier (n) of enum sap_barrier, kappa (n) > 0 in J and barrier_lambda
  * (n) > 0, the last two read where barrier says so. l = kappa b(s), s = |P_F(y)|_R/sqrt(kappa), and
@@ -28,10 +29,10 @@ void sap_project(int64_t n, const double *y, const double *mu, const double *R_t
  *
  * Outside of the domain, s < 1 for log and barrier_lambda s < 20 for exp, the cost is infinite and
  * gamma and G are NaN. */
-void sap_project_barrier(int64_t n, const double *y, const double *mu, const double *R_t,
-                         const double *R_n, double soft_norm, const int8_t *barrier,
-                         const double *kappa, const double *barrier_lambda, double *gamma,
-                         double *G, double *cost, int8_t *region);
+SAP_API void sap_project_barrier(int64_t n, const double *y, const double *mu, const double *R_t,
+                                 const double *R_n, double soft_norm, const int8_t *barrier,
+                                 const double *kappa, const double *barrier_lambda, double *gamma,
+                                 double *G, double *cost, int8_t *region);
 
 /* The disk law: friction bounded by bound (n) >= 0, N s, and the normal impulse by themselves, gamma
  * the projection of y onto the cylinder |gamma_t| <= bound, gamma_n >= 0. Coulomb's law where bound
@@ -41,15 +42,15 @@ void sap_project_barrier(int64_t n, const double *y, const double *mu, const dou
  *     gamma_t = y_t min(1, bound/y_r)    l_t = R_t y_r^2/2, or R_t bound (y_r - bound/2) beyond
  *
  * Stiction within the disk, sliding beyond it; no contact where bound and gamma_n are both 0. */
-void sap_project_disk(int64_t n, const double *y, const double *bound, const double *R_t,
-                      const double *R_n, double soft_norm, double *gamma, double *G, double *cost,
-                      int8_t *region);
+SAP_API void sap_project_disk(int64_t n, const double *y, const double *bound, const double *R_t,
+                              const double *R_n, double soft_norm, double *gamma, double *G,
+                              double *cost, int8_t *region);
 
 /* gamma = clamp(y, lower, upper), G = -dgamma/dv_c = 1/R within the bounds and 0 beyond, and the
  * cost R y^2/2 within, R (b y - b^2/2) beyond a bound b, for n rows. Outputs (n), each of which may
  * be NULL. */
-void sap_clamp(int64_t n, const double *y, const double *R, const double *lower,
-               const double *upper, double *gamma, double *G, double *cost);
+SAP_API void sap_clamp(int64_t n, const double *y, const double *R, const double *lower,
+                       const double *upper, double *gamma, double *G, double *cost);
 
 #ifdef __cplusplus
 }

@@ -53,8 +53,8 @@ typedef struct lcp_settings {
   double regularization_last;   /* >= first, finite: 1 */
 } lcp_settings;
 
-lcp_settings lcp_settings_default(void);
-sap_status lcp_settings_check(const lcp_settings *settings, sap_error *error);
+SAP_API lcp_settings lcp_settings_default(void);
+SAP_API sap_status lcp_settings_check(const lcp_settings *settings, sap_error *error);
 
 /* How a solve ended. Where it is not LCP_SOLVED z and w are those of the last basis, with z >= 0:
  * their residuals tell what they are worth. */
@@ -68,7 +68,7 @@ typedef enum lcp_outcome {
   LCP_NON_FINITE       /* overflow; z and w are zero */
 } lcp_outcome;
 
-const char *lcp_outcome_text(lcp_outcome outcome);
+SAP_API const char *lcp_outcome_text(lcp_outcome outcome);
 
 typedef struct lcp_problem {
   int32_t n;       /* >= 0 */
@@ -95,15 +95,16 @@ typedef struct lcp_solution {
 typedef struct lcp_solver lcp_solver;
 
 /* Room for problems of up to n_max unknowns, some 16 n_max^2 bytes. All that is ever allocated. */
-sap_status lcp_create(lcp_solver **solver, int32_t n_max, const sap_allocator *allocator,
-                      sap_error *error);
-void lcp_destroy(lcp_solver *solver); /* NULL is allowed */
+SAP_API sap_status lcp_create(lcp_solver **solver, int32_t n_max, const sap_allocator *allocator,
+                              sap_error *error);
+SAP_API void lcp_destroy(lcp_solver *solver); /* NULL is allowed */
 
 /* Checks the problem, then solves it. `start` (n) or NULL: not 0 where z_i is expected to be basic;
  * of entries whose columns depend on each other some are left out. A solve whose path from there
  * fails begins anew without it. On a status other than SAP_OK nothing is written to the solution. */
-sap_status lcp_solve(lcp_solver *solver, const lcp_settings *settings, const lcp_problem *problem,
-                     const int8_t *start, lcp_solution *solution, sap_error *error);
+SAP_API sap_status lcp_solve(lcp_solver *solver, const lcp_settings *settings,
+                             const lcp_problem *problem, const int8_t *start,
+                             lcp_solution *solution, sap_error *error);
 
 #ifdef __cplusplus
 }

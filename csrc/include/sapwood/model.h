@@ -79,11 +79,11 @@ typedef struct sap_forest {
 } sap_forest;
 
 /* key of an unordered pair of geoms */
-int64_t sap_pair_key(const sap_forest *forest, int32_t geom1, int32_t geom2);
+SAP_API int64_t sap_pair_key(const sap_forest *forest, int32_t geom1, int32_t geom2);
 
 /* Checks that all arrays are there, every index and value; SAP_INVALID_ARGUMENT names the array and
  * the entry. `error` may be NULL, here and below. */
-sap_status sap_forest_check(const sap_forest *forest, sap_error *error);
+SAP_API sap_status sap_forest_check(const sap_forest *forest, sap_error *error);
 
 /* what an equality constraint keeps at zero, by its rows */
 typedef enum sap_equality {
@@ -148,8 +148,8 @@ typedef struct sap_elements {
 } sap_elements;
 
 /* Checks every index and value; SAP_INVALID_ARGUMENT names the array and the entry. */
-sap_status sap_elements_check(const sap_elements *elements, const sap_forest *forest,
-                              sap_error *error);
+SAP_API sap_status sap_elements_check(const sap_elements *elements, const sap_forest *forest,
+                                      sap_error *error);
 
 /* ---- the state of a step ------------------------------------------------------------------- */
 
@@ -259,7 +259,7 @@ typedef enum sap_fault {
   SAP_FAULTS
 } sap_fault;
 
-const char *sap_fault_name(sap_fault fault); /* for example "overflow" */
+SAP_API const char *sap_fault_name(sap_fault fault); /* for example "overflow" */
 
 #ifdef __cplusplus
 }

@@ -219,7 +219,7 @@ typedef struct sap_mujoco {
 } sap_mujoco;
 
 /* 1 where an error of this engine comes back to its caller, with its text: tries one */
-int sap_mujoco_catches_errors(const sap_mujoco *api);
+SAP_API int sap_mujoco_catches_errors(const sap_mujoco *api);
 
 /* ---- a world -------------------------------------------------------------------------------- */
 
@@ -237,7 +237,7 @@ typedef enum sap_step_failure {
   SAP_STEP_FAILURES
 } sap_step_failure;
 
-const char *sap_step_failure_name(sap_step_failure failure); /* for example "memory" */
+SAP_API const char *sap_step_failure_name(sap_step_failure failure); /* for example "memory" */
 
 /* options of a model that its stepper stands on */
 typedef struct sap_mujoco_options {
@@ -290,18 +290,19 @@ typedef struct sap_mujoco_world {
  * step and cone too, the integrator must be implicit or implicitfast where the forest has a pattern
  * of D and Euler where it has none, with the flags mjDSBL_EULERDAMP and mjDSBL_ISLAND. The options
  * must stay as they are. SAP_INVALID_ARGUMENT names what is wrong. */
-sap_status sap_mujoco_open(sap_mujoco_world *world, const sap_mujoco *api, sap_stepper *stepper,
-                           const void *model, void *data, sap_error *error);
+SAP_API sap_status sap_mujoco_open(sap_mujoco_world *world, const sap_mujoco *api,
+                                   sap_stepper *stepper, const void *model, void *data,
+                                   sap_error *error);
 
 /* Takes a step and returns world->failure. A step that cannot be taken leaves the state before
  * it. */
-sap_step_failure sap_mujoco_step(sap_mujoco_world *world);
+SAP_API sap_step_failure sap_mujoco_step(sap_mujoco_world *world);
 
 /* Takes steps until one fails or the hook `stop` says so, and returns how many; the same bits as
  * that many calls of sap_mujoco_step(). records (steps) and unconverged, how many of them did not
  * converge, may be NULL. */
-int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *records,
-                       int64_t *unconverged);
+SAP_API int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *records,
+                               int64_t *unconverged);
 
 #ifdef __cplusplus
 }

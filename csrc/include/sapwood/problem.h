@@ -99,6 +99,9 @@ typedef struct sap_problem {
   const double *friction_bound;
 } sap_problem;
 
+/* nothing at all: no trees, no contacts, all arrays NULL */
+SAP_API sap_problem sap_problem_default(void);
+
 /* Lengths that follow from the index arrays of a problem. */
 typedef struct sap_sizes {
   int64_t nv;      /* length of v_star */
@@ -112,11 +115,12 @@ typedef struct sap_sizes {
  * tree_b, and n and contact of spin (the only fields read), and computes the lengths of the other
  * arrays. `error` may be NULL,
  * here and below. */
-sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error);
+SAP_API sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes,
+                                     sap_error *error);
 
 /* Full check: sizes, finiteness, symmetry and positive definiteness of A, mu >= 0, R > 0. */
-sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *allocator,
-                             sap_error *error);
+SAP_API sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *allocator,
+                                     sap_error *error);
 
 /* Estimate of the diagonal Delassus block W_ii (section IX-A). */
 typedef enum sap_delassus {
@@ -160,6 +164,10 @@ typedef struct sap_parameters {
   const double *release;
 } sap_parameters;
 
+/* sigma = 1e-3, beta = 1 for contacts and 0.1 for groups, the paper's W_ii; all arrays NULL */
+SAP_API sap_parameters sap_parameters_default(double dt);
+SAP_API sap_group_parameters sap_group_parameters_default(double dt);
+
 /* R_n = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))   (21)
  * R_t = sigma w                                         (22)
  * v_hat_n = -phi0/(dt + tau_d)
@@ -169,20 +177,21 @@ typedef struct sap_parameters {
  * deep comes out with that speed, and what it carries at rest is bounded.
  * Reads trees, A and J of `problem` only, and of groups that it regularizes all that
  * sap_regularize_group() reads. Checks what it reads. */
-sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,
-                          double *R_n, double *v_hat_n, const sap_allocator *allocator,
-                          sap_error *error);
+SAP_API sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters,
+                                  double *R_t, double *R_n, double *v_hat_n,
+                                  const sap_allocator *allocator, sap_error *error);
 
 /* kappa = (delta/(dt + tau_d))^2/R_n of the contacts with a core, infinite elsewhere (n_contacts).
  * Reads barrier and n_contacts of `problem`, of `parameters` dt, tau_d and delta, which it checks
  * where a contact has a core, and R_n (n_contacts); checks what it computes. */
-sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *parameters,
-                              const double *R_n, double *kappa, sap_error *error);
+SAP_API sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *parameters,
+                                      const double *R_n, double *kappa, sap_error *error);
 
-const char *sap_kind_name(sap_kind kind); /* for example "limit" */
-int32_t sap_kind_parameters(sap_kind kind);
-const char *sap_kind_parameter(sap_kind kind, int32_t parameter); /* name, for example "tau_d" */
-const char *sap_kind_rule(sap_kind kind, int32_t parameter);      /* for example "must be > 0" */
+SAP_API const char *sap_kind_name(sap_kind kind); /* for example "limit" */
+SAP_API int32_t sap_kind_parameters(sap_kind kind);
+SAP_API const char *sap_kind_parameter(sap_kind kind,
+                                       int32_t parameter);           /* name, for example "tau_d" */
+SAP_API const char *sap_kind_rule(sap_kind kind, int32_t parameter); /* for example "must be > 0" */
 
 /* R, v_hat, lower and upper (n_rows) of a group. With w = |W_ii|_F/n of the n <= 3 rows that are
  * taken together (1 to 3 and 4 to 6 of a constraint, which may differ in their units) and R_nr =
@@ -204,10 +213,10 @@ const char *sap_kind_rule(sap_kind kind, int32_t parameter);      /* for example
  * Where R_nr is the larger for a controller, both gains are scaled down at the same Kd/Kp. Reads
  * trees and A of `problem`, and of the group all but R, v_hat, lower and upper. Checks what it
  * reads. */
-sap_status sap_regularize_group(const sap_problem *problem, const sap_constraints *group,
-                                const sap_group_parameters *parameters, double *R, double *v_hat,
-                                double *lower, double *upper, const sap_allocator *allocator,
-                                sap_error *error);
+SAP_API sap_status sap_regularize_group(const sap_problem *problem, const sap_constraints *group,
+                                        const sap_group_parameters *parameters, double *R,
+                                        double *v_hat, double *lower, double *upper,
+                                        const sap_allocator *allocator, sap_error *error);
 
 #ifdef __cplusplus
 }

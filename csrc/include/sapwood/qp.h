@@ -38,8 +38,8 @@ typedef struct qp_settings {
   int32_t check_convex;   /* 1: factor H, so that QP_NOT_CONVEX is told: 1 */
 } qp_settings;
 
-qp_settings qp_settings_default(void);
-sap_status qp_settings_check(const qp_settings *settings, sap_error *error);
+SAP_API qp_settings qp_settings_default(void);
+SAP_API sap_status qp_settings_check(const qp_settings *settings, sap_error *error);
 
 typedef enum qp_outcome {
   QP_SOLVED = 0,      /* relative_residual <= tolerance */
@@ -52,7 +52,7 @@ typedef enum qp_outcome {
   QP_NON_FINITE       /* overflow; x and multipliers are zero */
 } qp_outcome;
 
-const char *qp_outcome_text(qp_outcome outcome);
+SAP_API const char *qp_outcome_text(qp_outcome outcome);
 
 typedef struct qp_problem {
   int32_t n;              /* >= 0 */
@@ -103,15 +103,17 @@ typedef struct qp_solver qp_solver;
 
 /* Room for problems of up to these sizes, some 8 (2 n_max + 3 m_max) n_max bytes for m_max
  * constraints. All that is ever allocated. */
-sap_status qp_create(qp_solver **solver, int32_t n_max, int32_t n_equalities_max,
-                     int32_t n_inequalities_max, const sap_allocator *allocator, sap_error *error);
-void qp_destroy(qp_solver *solver); /* NULL is allowed */
+SAP_API sap_status qp_create(qp_solver **solver, int32_t n_max, int32_t n_equalities_max,
+                             int32_t n_inequalities_max, const sap_allocator *allocator,
+                             sap_error *error);
+SAP_API void qp_destroy(qp_solver *solver); /* NULL is allowed */
 
 /* Checks the problem, then solves it. Where polishing finds the active rows from `start`, this takes
  * no iteration; where it does not, or is not asked for, `start` is not used. It may be NULL. On a
  * status other than SAP_OK nothing is written to the solution. */
-sap_status qp_solve(qp_solver *solver, const qp_settings *settings, const qp_problem *problem,
-                    const qp_start *start, qp_solution *solution, sap_error *error);
+SAP_API sap_status qp_solve(qp_solver *solver, const qp_settings *settings,
+                            const qp_problem *problem, const qp_start *start, qp_solution *solution,
+                            sap_error *error);
 
 #ifdef __cplusplus
 }

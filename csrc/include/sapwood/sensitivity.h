@@ -77,9 +77,10 @@ typedef struct sap_coupling {
 typedef struct sap_sensitivity sap_sensitivity;
 
 /* Of solves with these settings; NULL: the default ones. Its memory is its own. */
-sap_status sap_sensitivity_create(sap_sensitivity **sensitivity, const sap_settings *settings,
-                                  const sap_allocator *allocator, sap_error *error);
-void sap_sensitivity_destroy(sap_sensitivity *sensitivity); /* NULL is allowed */
+SAP_API sap_status sap_sensitivity_create(sap_sensitivity **sensitivity,
+                                          const sap_settings *settings,
+                                          const sap_allocator *allocator, sap_error *error);
+SAP_API void sap_sensitivity_destroy(sap_sensitivity *sensitivity); /* NULL is allowed */
 
 /* Linearizes a problem at v (nv), its solution, and factors H in double precision. `parameters`
  * says what R and the rest follow from, as they already are in the problem: NULL where they are
@@ -87,29 +88,30 @@ void sap_sensitivity_destroy(sap_sensitivity *sensitivity); /* NULL is allowed *
  * number of its own; without `release`. barrier_scale (n_contacts), as the solution has it, may be
  * NULL. Checks what it reads. The problem, the parameters and their arrays belong to the caller and
  * must stay as they are until the next call or the end. */
-sap_status sap_sensitivity_linearize(sap_sensitivity *sensitivity, const sap_problem *problem,
-                                     const sap_parameters *parameters, const double *v,
-                                     const double *barrier_scale, sap_linear_point *point,
-                                     sap_error *error);
+SAP_API sap_status sap_sensitivity_linearize(sap_sensitivity *sensitivity,
+                                             const sap_problem *problem,
+                                             const sap_parameters *parameters, const double *v,
+                                             const double *barrier_scale, sap_linear_point *point,
+                                             sap_error *error);
 
 /* Region and distance of each contact, and distance of each row of the groups: the smallest change
  * of its velocity (of |v_t| and v_n; m/s or rad/s) that takes it to the boundary of another region.
  * Writes regions (n_contacts), distance (n_contacts) and group_distance (n_rows); each may be
  * NULL. */
-void sap_sensitivity_regions(const sap_sensitivity *sensitivity, int8_t *regions, double *distance,
-                             double *group_distance);
+SAP_API void sap_sensitivity_regions(const sap_sensitivity *sensitivity, int8_t *regions,
+                                     double *distance, double *group_distance);
 
 /* Reverse mode: from dL/d of a solution, dL/d of the problem. With `frozen` the dependence of R on A
  * and J through the effective mass w is left out. An island whose H broke down is an error of
  * SAP_NOT_POSITIVE_DEFINITE. */
-sap_status sap_sensitivity_vjp(sap_sensitivity *sensitivity, const sap_response *bar, int frozen,
-                               sap_differential *gradient, sap_coupling *coupling,
-                               sap_error *error);
+SAP_API sap_status sap_sensitivity_vjp(sap_sensitivity *sensitivity, const sap_response *bar,
+                                       int frozen, sap_differential *gradient,
+                                       sap_coupling *coupling, sap_error *error);
 
 /* Forward mode: from a change of the problem that of its solution. */
-sap_status sap_sensitivity_jvp(sap_sensitivity *sensitivity, const sap_differential *change,
-                               int frozen, const sap_response *response, sap_coupling *coupling,
-                               sap_error *error);
+SAP_API sap_status sap_sensitivity_jvp(sap_sensitivity *sensitivity, const sap_differential *change,
+                                       int frozen, const sap_response *response,
+                                       sap_coupling *coupling, sap_error *error);
 
 #ifdef __cplusplus
 }

@@ -63,11 +63,11 @@ typedef struct sap_settings {
   int32_t threads; /* that a solve may use, 1 to 256, and no bit of a result depends on: 1 */
 } sap_settings;
 
-sap_settings sap_settings_default(void);
-sap_status sap_settings_check(const sap_settings *settings, sap_error *error);
+SAP_API sap_settings sap_settings_default(void);
+SAP_API sap_status sap_settings_check(const sap_settings *settings, sap_error *error);
 
 /* 1 when the library was built with this factorization */
-int sap_factorization_available(sap_factorization factorization);
+SAP_API int sap_factorization_available(sap_factorization factorization);
 
 /* ---- solver -------------------------------------------------------------------------------- */
 
@@ -82,7 +82,7 @@ typedef enum sap_outcome {
   SAP_NON_FINITE      /* overflow: a velocity, an impulse, the cost or a norm is infinite or NaN */
 } sap_outcome;
 
-const char *sap_outcome_text(sap_outcome outcome);
+SAP_API const char *sap_outcome_text(sap_outcome outcome);
 
 /* One Newton iterate of one island. Record 0 of an island is where its solve began: the guess, or a
  * point inside of the barriers where the guess was outside. Where barriers (sap_problem.kappa) or the
@@ -137,11 +137,14 @@ typedef struct sap_solution {
   double line_search_seconds; /* with record_history, else 0 */
 } sap_solution;
 
+/* all arrays NULL */
+SAP_API sap_solution sap_solution_default(void);
+
 typedef struct sap_solver sap_solver;
 
-sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
-                             const sap_allocator *allocator, sap_error *error);
-void sap_solver_destroy(sap_solver *solver); /* NULL is allowed */
+SAP_API sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
+                                     const sap_allocator *allocator, sap_error *error);
+SAP_API void sap_solver_destroy(sap_solver *solver); /* NULL is allowed */
 
 /* Ends solves that last too long: asked by the thread that called, between iterations and trials,
  * at times that are `interval` or more apart, the first so long after the begin. Where it returns 1
@@ -154,27 +157,28 @@ typedef struct sap_interrupt {
 } sap_interrupt;
 
 /* NULL: solves are not interrupted, as from the begin */
-void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *interrupt);
+SAP_API void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *interrupt);
 
 /* Checks what it reads of the problem, then solves it: blocks of A of trees that no constraint
  * touches are not read. v_guess (nv) may be NULL: v_star; with `islands` it is not used for
  * velocities that are eliminated because no constraint moves them. On a status other than SAP_OK
  * nothing is written to the output arrays, unless it is SAP_INTERRUPTED. Allocates only when the
  * graph changed and needs more room than any before it. */
-sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,
-                            sap_solution *solution, sap_error *error);
+SAP_API sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem,
+                                    const double *v_guess, sap_solution *solution,
+                                    sap_error *error);
 
 /* sap_regularize(), then sap_solver_solve(), with one factorization of A and no allocation of its
  * own: problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written,
  * and with parameters->groups the arrays of the groups too. Where parameters->delta is given
  * problem->kappa is not read either. */
-sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
-                                     const sap_parameters *parameters, double *R_t, double *R_n,
-                                     double *v_hat_n, const double *v_guess, sap_solution *solution,
-                                     sap_error *error);
+SAP_API sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
+                                             const sap_parameters *parameters, double *R_t,
+                                             double *R_n, double *v_hat_n, const double *v_guess,
+                                             sap_solution *solution, sap_error *error);
 
 /* Records of the last solve, island after island; valid until the next call. */
-const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_records);
+SAP_API const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_records);
 
 /* Cost (17), gradient, dense Hessian H = A + J^T G J (nv, nv) and Newton direction -H^-1 grad (nv)
  * at v (nv), NaN in an island where H is not positive definite to round-off. Any output may be
@@ -182,17 +186,17 @@ const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_rec
  * infinite and the rest NaN.
  * Friction that is not convex has bounds: those of the problem where it is lagged, and b = mu gamma_n
  * at v where they are not known or it is Coulomb's. Their change with v is in no derivative. */
-sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
-                               double *cost, double *gradient, double *hessian, double *direction,
-                               sap_error *error);
+SAP_API sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem,
+                                       const double *v, double *cost, double *gradient,
+                                       double *hessian, double *direction, sap_error *error);
 
 /* l(v + alpha dv) - l(v) and its first two derivatives in alpha (VIII-C) at n values of alpha:
  * writes three arrays (n), infinite beyond the domain of a core; v must be inside. Bounds of
  * friction are those at v of sap_solver_evaluate(), held along the line. */
-sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem, const double *v,
-                                 const double *dv, int32_t n, const double *alpha,
-                                 double *difference, double *slope, double *curvature,
-                                 sap_error *error);
+SAP_API sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem,
+                                         const double *v, const double *dv, int32_t n,
+                                         const double *alpha, double *difference, double *slope,
+                                         double *curvature, sap_error *error);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sapwood/export.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -38,7 +40,13 @@ typedef struct sap_error {
 } sap_error;
 
 /* one short static sentence per status */
-const char *sap_status_text(sap_status status);
+SAP_API const char *sap_status_text(sap_status status);
+
+/* Writes what was wrong as one line, as far as it goes into the n bytes of `text`, ended by a zero
+ * where n > 0: "mu[3] = -1: must be >= 0", "dt = 0: must be finite and > 0", "J: must be given",
+ * "A: the block of tree 2 must be symmetric", and of constraints "group 1: " before it. Returns the
+ * length of the whole line, as snprintf() does. */
+SAP_API size_t sap_error_text(const sap_error *error, char *text, size_t n);
 
 /* Allocator hook. Where a function takes a pointer to one, NULL means malloc and free. */
 typedef struct sap_allocator {

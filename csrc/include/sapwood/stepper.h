@@ -35,17 +35,18 @@ typedef struct sap_step_settings {
                                 friction, as others may give open contacts a force: 0 */
 } sap_step_settings;
 
-sap_step_settings sap_step_settings_default(double dt);
-sap_status sap_step_settings_check(const sap_step_settings *settings, sap_error *error);
+SAP_API sap_step_settings sap_step_settings_default(double dt);
+SAP_API sap_status sap_step_settings_check(const sap_step_settings *settings, sap_error *error);
 
 /* What lagged friction remembers of the step before: the normal forces of contacts, by their geoms
  * and positions. It goes with one simulation, whatever stepper takes its steps; where that starts
  * anew from some other state, forget. */
 typedef struct sap_friction_memory sap_friction_memory;
 
-sap_status sap_friction_memory_create(sap_friction_memory **memory, const sap_allocator *allocator);
-void sap_friction_memory_destroy(sap_friction_memory *memory); /* NULL is allowed */
-void sap_friction_memory_forget(sap_friction_memory *memory);
+SAP_API sap_status sap_friction_memory_create(sap_friction_memory **memory,
+                                              const sap_allocator *allocator);
+SAP_API void sap_friction_memory_destroy(sap_friction_memory *memory); /* NULL is allowed */
+SAP_API void sap_friction_memory_forget(sap_friction_memory *memory);
 
 /* What a step reads, and where it writes. */
 typedef struct sap_step_arrays {
@@ -64,38 +65,39 @@ typedef struct sap_stepper sap_stepper;
 /* Checks and copies all structs; the arrays that forest and elements point at must outlive the
  * stepper. elements may be NULL: contacts alone; settings and allocator too: the defaults. *stepper
  * is NULL on a status other than SAP_OK. */
-sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
-                              const sap_elements *elements, const sap_step_settings *step,
-                              const sap_settings *settings, const sap_allocator *allocator,
-                              sap_error *error);
-void sap_stepper_destroy(sap_stepper *stepper); /* NULL is allowed */
+SAP_API sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
+                                      const sap_elements *elements, const sap_step_settings *step,
+                                      const sap_settings *settings, const sap_allocator *allocator,
+                                      sap_error *error);
+SAP_API void sap_stepper_destroy(sap_stepper *stepper); /* NULL is allowed */
 
 /* As sap_solver_set_interrupt(): a step that it ends writes nothing. */
-void sap_stepper_set_interrupt(sap_stepper *stepper, const sap_interrupt *interrupt);
+SAP_API void sap_stepper_set_interrupt(sap_stepper *stepper, const sap_interrupt *interrupt);
 
 /* Gathers, solves and writes. SAP_OK without sap_stepper_took() means that nothing was written, for
  * a fault of the model or because the solver left no velocity. Allocates only when there is more to
  * solve than in any step before. */
-sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays, sap_error *error);
+SAP_API sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays,
+                                     sap_error *error);
 
 /* The same without solving and writing: sap_stepper_problem() then is the problem of this state,
  * regularized. */
-sap_status sap_stepper_gather(sap_stepper *stepper, const sap_step_arrays *arrays,
-                              sap_error *error);
+SAP_API sap_status sap_stepper_gather(sap_stepper *stepper, const sap_step_arrays *arrays,
+                                      sap_error *error);
 
 /* ---- the last step, until the next one ------------------------------------------------------ */
 
 /* 1 where it wrote its outputs */
-int sap_stepper_took(const sap_stepper *stepper);
+SAP_API int sap_stepper_took(const sap_stepper *stepper);
 
 /* what kept it from being taken, and where; index may be NULL */
-sap_fault sap_stepper_fault(const sap_stepper *stepper, int64_t *index);
+SAP_API sap_fault sap_stepper_fault(const sap_stepper *stepper, int64_t *index);
 
 /* what was solved; kappa, which a solve finds for rigid cores, is NULL */
-const sap_problem *sap_stepper_problem(const sap_stepper *stepper);
+SAP_API const sap_problem *sap_stepper_problem(const sap_stepper *stepper);
 
 /* NULL where the step got to none */
-const sap_solution *sap_stepper_solution(const sap_stepper *stepper);
+SAP_API const sap_solution *sap_stepper_solution(const sap_stepper *stepper);
 
 /* One contact of a step. Components are along the axes of its frame: t1, t2, n. */
 typedef struct sap_contact_record {
@@ -115,7 +117,7 @@ typedef struct sap_contact_record {
 
 /* The contacts of the problem, in its order, into records (problem->n_contacts). Where it was
  * gathered alone, none of them acts. */
-void sap_stepper_contacts(const sap_stepper *stepper, sap_contact_record *records);
+SAP_API void sap_stepper_contacts(const sap_stepper *stepper, sap_contact_record *records);
 
 /* ---- what there is to tell of steps --------------------------------------------------------- */
 
