@@ -110,6 +110,7 @@ static const char *rule_text(sapwood_rule rule) {
   switch (rule) {
     case SAPWOOD_NON_NEGATIVE: return "must be finite and >= 0";
     case SAPWOOD_POSITIVE: return "must be finite and > 0";
+    case SAPWOOD_POSITIVE_OR_INFINITE: return "must be > 0";
     default: return "must be finite";
   }
 }
@@ -119,6 +120,7 @@ static int holds(double value, sapwood_rule rule) {
     case SAPWOOD_ANY: return 1;
     case SAPWOOD_NON_NEGATIVE: return isfinite(value) && value >= 0.0;
     case SAPWOOD_POSITIVE: return isfinite(value) && value > 0.0;
+    case SAPWOOD_POSITIVE_OR_INFINITE: return value > 0.0;
     default: return isfinite(value);
   }
 }

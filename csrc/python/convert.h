@@ -34,12 +34,13 @@
 #include <stdint.h>
 
 /* What the entries of a float array have to satisfy; each rule but the first implies that they are
- * finite. */
+ * finite, but for the last. */
 typedef enum sapwood_rule {
   SAPWOOD_ANY = 0,
   SAPWOOD_FINITE,
   SAPWOOD_NON_NEGATIVE,
-  SAPWOOD_POSITIVE
+  SAPWOOD_POSITIVE,
+  SAPWOOD_POSITIVE_OR_INFINITE
 } sapwood_rule;
 
 /* float64 array with `ndim` dimensions; shape (ndim) gives their lengths, -1 leaves one open. With

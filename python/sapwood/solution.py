@@ -13,8 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.equality import equal_arrays, equal_values
+from sapwood.history import history_table, plot_history
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from sapwood.sensitivity import Differential, Gradient, Sensitivity, SolutionDifferential
 
 
@@ -117,7 +120,8 @@ class Solution(_core.SolutionValues):
         its step 0. None unless the settings ask for it.
     timing : dict of str to float
         Seconds spent in assembly, factor, line_search, symbolic, and in the whole call (seconds);
-        the first three are summed over the threads of the solver.
+        the first three are summed over the threads of the solver, and measured where the settings
+        ask for the history, else 0.
     tree : int
         Tree at which the factorization broke down, else -1.
     constraints : tuple of ConstraintSolution
@@ -245,6 +249,43 @@ class Solution(_core.SolutionValues):
         """
         return self._linearized().jvp(problem_dot, frozen_regularization=frozen_regularization)
 
+    def history_table(self) -> str:
+        """Iterations as lines of text, one per record of ``history``.
+
+        Returns
+        -------
+        str
+            A line of names and the records, without a line break at the end.
+
+        Raises
+        ------
+        ValueError
+            Where the settings did not ask for the history.
+        """
+        return history_table(self.history)
+
+    def plot_history(self, ax: Axes | None = None) -> Axes:
+        """Draw the momentum error of each island against its iterations.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
+
+        Raises
+        ------
+        ValueError
+            Where the settings did not ask for the history.
+        ImportError
+            Without Matplotlib, the extra ``plot``.
+        """
+        return plot_history(self.history, ax)
+
     def _linearized(self) -> Sensitivity:
         if self.sensitivity is None:
             raise ValueError("this solution has no derivatives: solve with sensitivity=True")
@@ -293,7 +334,10 @@ class Solution(_core.SolutionValues):
     def __str__(self) -> str:
         counts = ", ".join(f"{np.count_nonzero(self.regions == r)} {r}" for r in Region)
         seconds = self.timing["seconds"]
-        parts = ", ".join(f"{k} {1e3 * t:.3g}" for k, t in self.timing.items() if k != "seconds")
+        # assembly, factor and line search are measured with `record_history` alone
+        parts = ", ".join(
+            f"{k} {1e3 * t:.3g}" for k, t in self.timing.items() if k != "seconds" and t > 0
+        )
         at = f" at tree {self.tree}" if self.tree >= 0 else ""
         return (
             f"{self.status}{at} after {self.iterations} iterations "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -214,6 +215,7 @@ def solve(
     *,
     friction: Friction | None = None,
     sensitivity: bool = False,
+    verbose: bool = False,
 ) -> Solution:
     """Solve one contact problem.
 
@@ -229,6 +231,8 @@ def solve(
         The law of friction, in place of ``settings.friction``, which None leaves.
     sensitivity : bool
         Whether derivatives will be asked of the solution, see :meth:`SapSolver.solve`.
+    verbose : bool
+        Whether to print a table of the iterations, which ``history`` of the solution then has too.
 
     Returns
     -------
@@ -257,8 +261,13 @@ def solve(
     >>> print(solve(problem).v.round(1) + 0.0)
     [0. 0. 0.]
     """
+    if verbose:
+        settings = dataclasses.replace(settings or SapSettings(), record_history=True)
     solver = SapSolver(settings, friction=friction)
-    return solver.solve(problem, v_guess, sensitivity=sensitivity)
+    solution = solver.solve(problem, v_guess, sensitivity=sensitivity)
+    if verbose:
+        print(solution.history_table())  # noqa: T201
+    return solution
 
 
 def with_sensitivity(

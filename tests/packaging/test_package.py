@@ -31,7 +31,7 @@ def test_names_of_the_contract():
         "A v_star J phi0 k tau_d mu dt sigma beta trees".split()
     )
     assert list(inspect.signature(sapwood.solve).parameters) == [
-        "problem", "v_guess", "settings", "friction", "sensitivity",
+        "problem", "v_guess", "settings", "friction", "sensitivity", "verbose",
     ]  # fmt: skip
     assert list(inspect.signature(sapwood.SapSolver.solve).parameters)[1:] == [
         "problem", "v_guess", "sensitivity",
@@ -212,6 +212,16 @@ except ImportError:
 code = "try:\\n import sapwood\\nexcept ImportError as error:\\n print(error)"
 interpreters.run_string(interpreters.create(), code)
 """
+
+
+def test_without_mujoco_the_extra_is_named():
+    code = (
+        "import sys; sys.modules['mujoco'] = None\n"
+        "try:\n    import sapwood.mujoco\n"
+        "except ModuleNotFoundError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'sapwood[mujoco]'" in done.stdout
 
 
 def test_sub_interpreters_are_refused():

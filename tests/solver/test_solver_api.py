@@ -346,6 +346,36 @@ def test_solution_prints_a_short_report(problem):
     )
 
 
+def test_what_was_not_measured_is_not_printed(problem):
+    short = str(sapwood.solve(problem))
+    assert "assembly" not in short
+    assert "symbolic" in short
+    assert "assembly" in str(sapwood.solve(problem, settings=SapSettings(record_history=True)))
+
+
+def test_iterations_are_printed_on_request(problem, capsys):
+    solution = sapwood.solve(problem, verbose=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == solution.history_table().splitlines()
+    assert len(lines) == 1 + len(solution.history)
+    assert solution == sapwood.solve(problem, settings=SapSettings(record_history=True))
+    quiet = sapwood.solve(problem)
+    assert capsys.readouterr().out == ""
+    with pytest.raises(ValueError, match="record_history=True"):
+        quiet.history_table()
+
+
+def test_iterations_are_drawn(problem):
+    pytest.importorskip("matplotlib")
+    solution = sapwood.solve(problem, settings=SapSettings(record_history=True))
+    ax = solution.plot_history()
+    drawn = np.concatenate([line.get_ydata() for line in ax.get_lines()])
+    np.testing.assert_array_equal(drawn, solution.history["momentum_error"])
+    assert solution.plot_history(ax) is ax
+    with pytest.raises(ValueError, match="record_history=True"):
+        sapwood.solve(problem).plot_history()
+
+
 def test_solution_pickles_copies_and_compares(problem):
     solution = sapwood.solve(problem, settings=SapSettings(record_history=True))
     assert pickle.loads(pickle.dumps(solution)) == solution

@@ -166,7 +166,8 @@ static int read_parameters(sapwood_problem *self, const arguments *in, sap_param
   }
   if ((parameters->phi0 = sapwood_keep_vector(in->phi0, "phi0", n, SAPWOOD_FINITE, &self->phi0)) ==
           NULL ||
-      (parameters->k = sapwood_keep_vector(in->k, "k", n, SAPWOOD_POSITIVE, &self->k)) == NULL ||
+      (parameters->k =
+           sapwood_keep_vector(in->k, "k", n, SAPWOOD_POSITIVE_OR_INFINITE, &self->k)) == NULL ||
       (parameters->tau_d = sapwood_keep_vector(in->tau_d, "tau_d", n, SAPWOOD_NON_NEGATIVE,
                                                &self->tau_d)) == NULL) {
     return -1;

@@ -114,8 +114,6 @@ def contact_arrays(data: mujoco.MjData) -> tuple[NDArray[Any] | None, ...]:
 def problem_arrays(core: _core.ModelStepper) -> dict[str, NDArray[Any]]:
     """The problem gathered last, by the names of :class:`sapwood.ContactProblem`."""
     arrays = core.problem()
-    # of rigid pairs the largest finite number
-    np.minimum(arrays["k"], np.finfo(np.float64).max, out=arrays["k"])
     if not len(arrays["spin_contact"]):
         arrays = {name: array for name, array in arrays.items() if not name.startswith("spin_")}
     return arrays

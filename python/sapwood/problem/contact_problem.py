@@ -52,14 +52,14 @@ class ContactProblem(ProblemArrays):
     J : array_like, optional
         Per contact a row-major 3 x tree_nv[tree_a] block, then, if tree_b >= 0, a
         3 x tree_nv[tree_b] block; rows (t1, t2, n), v_n > 0 separates.
-    mu : array_like (n_contacts,), optional
-        Friction coefficients, >= 0.
+    mu : float or array_like (n_contacts,), optional
+        Friction coefficients, >= 0; one number, here and below, is that of every contact.
     dt : float
         Time step, s.
-    phi0, k, tau_d : array_like (n_contacts,), optional
-        Signed distance at the start of the step (m), stiffness (N/m, > 0), dissipation time
-        (s, >= 0). R_t, R_n and v_hat_n follow from them by Eqs. (21) and (22).
-    R_t, R_n, v_hat_n : array_like (n_contacts,), optional
+    phi0, k, tau_d : float or array_like (n_contacts,), optional
+        Signed distance at the start of the step (m), stiffness (N/m, > 0, infinite where rigid),
+        dissipation time (s, >= 0). R_t, R_n and v_hat_n follow from them by Eqs. (21) and (22).
+    R_t, R_n, v_hat_n : float or array_like (n_contacts,), optional
         Tangential and normal regularization (1/kg, > 0) and normal stabilization velocity (m/s).
         When given, phi0, k and tau_d are information only.
     v_hat_t : array_like (n_contacts, 2), optional
@@ -95,7 +95,7 @@ class ContactProblem(ProblemArrays):
     spin_mu : array_like (n_spins, 3), optional
         Lengths mu_k >= 0 of torsional friction and of rolling friction about t1 and t2, m; about an
         axis with 0 there is no friction.
-    friction_bound : array_like (n_contacts,), optional
+    friction_bound : float or array_like (n_contacts,), optional
         Bound of the friction of each contact, N s, >= 0, or NaN where it is not known: read for
         lagged friction, usually mu gamma_n of the step before.
 
@@ -154,6 +154,16 @@ class ContactProblem(ProblemArrays):
     ) -> None:
         if not isinstance(source, str):
             raise TypeError(f"source must be a str, not {type(source).__name__}")
+        shape: tuple[int, ...] = getattr(A, "shape", ())
+        if len(shape) == 2 and shape[0] == shape[1]:
+            raise TypeError(
+                "A is a matrix: ContactProblem takes the blocks of its trees, flat, and "
+                "ContactProblem.from_dense(A, v_star, J, ...) takes matrices"
+            )
+        n = np.size(tree_a)
+        mu, phi0, k, tau_d, R_t, R_n, v_hat_n, friction_bound = (
+            _of_each(x, n) for x in (mu, phi0, k, tau_d, R_t, R_n, v_hat_n, friction_bound)
+        )
         groups = placed_groups(constraints, tree_nv)
         if groups:
             dt = float(_core.as_float64(dt, "dt", (), "positive"))
@@ -220,13 +230,13 @@ class ContactProblem(ProblemArrays):
 
         Parameters
         ----------
-        A : array_like (nv, nv)
+        A : array_like or sparse matrix (nv, nv)
             Mass matrix; zero between different trees.
         v_star : array_like (nv,)
             Free-motion velocity.
-        J : array_like (3 n_contacts, nv), optional
+        J : array_like or sparse matrix (3 n_contacts, nv), optional
             Contact Jacobian, three rows (t1, t2, n) per contact. A contact may touch two trees.
-        mu : array_like (n_contacts,), optional
+        mu : float or array_like (n_contacts,), optional
             Friction coefficients; required where there is a J.
         dt : float
             Time step, s; required.
@@ -255,10 +265,10 @@ class ContactProblem(ProblemArrays):
             raise TypeError("from_dense needs mu")
         if dt is None:
             raise TypeError("from_dense needs dt")
-        dense_A = _core.as_float64(A, "A", (-1, -1), rule="finite")
+        dense_A = _core.as_float64(_dense(A), "A", (-1, -1), rule="finite")
         nv = len(dense_A)
         dense_A = _core.as_float64(dense_A, "A", (nv, nv))
-        dense_J = np.zeros((0, nv)) if J is None else J
+        dense_J = np.zeros((0, nv)) if J is None else _dense(J)
         dense_J = _core.as_float64(dense_J, "J", (-1, nv), rule="finite")
         if len(dense_J) % 3 != 0:
             raise ValueError(f"J has shape {dense_J.shape}, expected (3 n_contacts, {nv})")
@@ -311,6 +321,17 @@ class ContactProblem(ProblemArrays):
             f"ContactProblem(n_trees={self.n_trees}, nv={self.nv}, "
             f"n_contacts={self.n_contacts}{spins}{groups}, dt={self.dt}{source})"
         )
+
+
+def _dense(matrix: Any) -> Any:
+    """The array of a sparse matrix; what is none is left as it is."""
+    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
+
+
+def _of_each(value: Any, n: int) -> Any:
+    """One number as that of n contacts; what is none is left as it is."""
+    is_number = isinstance(value, (int, float)) or getattr(value, "shape", None) == ()
+    return np.full(n, value) if is_number else value
 
 
 def _rebuild(cls: type[ContactProblem], arguments: dict[str, Any]) -> ContactProblem:
