@@ -12,7 +12,8 @@ package finds it and proves how accurate it is::
 ``sapwood.geometry`` finds contact patches of pressure fields;
 ``sapwood.lcp`` and ``sapwood.qp`` solve complementarity problems and quadratic programs;
 ``sapwood.reference`` is the same algorithm in plain
-NumPy; ``sapwood.stepping`` is the theta-method for models of your own; ``sapwood.work`` counts the
+NumPy; ``sapwood.stepping`` is the theta-method for models of your own; ``sapwood.trajectory`` is
+runs with derivatives; ``sapwood.work`` counts the
 operations of a solve; ``sapwood.scenes``, ``sapwood.experiments``, ``sapwood.plotting`` and
 ``sapwood.peers`` are what the studies in ``sapwood.studies`` are made of. These are loaded when
 first used: ``import sapwood`` needs NumPy alone.
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from sapwood import reference as reference
     from sapwood import stepping as stepping
     from sapwood import studies as studies
+    from sapwood import trajectory as trajectory
     from sapwood import work as work
     from sapwood.studies import experiments as experiments
     from sapwood.studies import peers as peers
@@ -108,6 +110,7 @@ _LOADED_WHEN_USED = (
     "reference",
     "stepping",
     "studies",
+    "trajectory",
     "work",
     *_aliases.STUDIES,
 )

@@ -1,0 +1,158 @@
+"""Which cores of a scene may touch: rows of the tables, pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.trajectory.meetings import BoxTable, PlaneTable, SegmentTable, Table
+from sapwood.trajectory.shapes import Box, Shape, balls_of, segments_of
+
+_Float = NDArray[np.float64]
+_Index = NDArray[np.int32]
+
+
+def pairs_of(n_bodies: int, n_planes: int, body_contacts: bool) -> _Index:
+    """Every body with every half-space, then every two bodies.
+
+    Parameters
+    ----------
+    n_bodies, n_planes : int
+        Of the scene.
+    body_contacts : bool
+        Whether bodies meet each other.
+
+    Returns
+    -------
+    ndarray of int (n_pairs, 2)
+        First body, and second body or -1 - half-space.
+    """
+    pairs = [(a, -1 - plane) for a in range(n_bodies) for plane in range(n_planes)]
+    if body_contacts:
+        pairs += [(a, b) for a in range(n_bodies) for b in range(a + 1, n_bodies)]
+    return np.array(pairs, np.int32).reshape(-1, 2)
+
+
+def plane_table(
+    shapes: Sequence[Shape], pairs: _Index, normals: _Float, heights: _Float
+) -> PlaneTable:
+    """All rows of bodies with half-spaces.
+
+    Parameters
+    ----------
+    shapes : sequence of Shape
+        Of each body.
+    pairs : ndarray of int (n_pairs, 2)
+        As :func:`pairs_of` has them.
+    normals : ndarray (n_planes, 3)
+        Of the half-spaces.
+    heights : ndarray (n_planes,)
+        Their n.x, m.
+
+    Returns
+    -------
+    PlaneTable
+        May be empty.
+    """
+    rows = np.flatnonzero(pairs[:, 1] < 0)
+    balls = [balls_of(shapes[a]) for a in pairs[rows, 0]]
+    counts = [len(points) for points in balls]
+    pair = np.repeat(rows, counts).astype(np.int32)
+    a, plane = pairs[pair, 0], -1 - pairs[pair, 1]
+    radii = np.array([shape.radius for shape in shapes])
+    return PlaneTable(
+        a=a,
+        b=np.full(len(a), -1, np.int32),
+        pair=pair,
+        r_a=radii[a],
+        r_b=np.zeros(len(a)),
+        points=np.concatenate([np.zeros((0, 3)), *balls]),
+        plane=plane,
+        normals=normals[plane],
+        height=heights[plane],
+    )
+
+
+def body_tables(shapes: Sequence[Shape], pairs: _Index) -> list[Table]:
+    """The rows of bodies with each other.
+
+    Parameters
+    ----------
+    shapes : sequence of Shape
+        Of each body.
+    pairs : ndarray of int (n_pairs, 2)
+        As :func:`pairs_of` has them.
+
+    Returns
+    -------
+    list of Table
+        Those that are not empty. A box meets the balls of others, and the corners of boxes;
+        everything else meets by segments and points.
+    """
+    boxes: list[tuple[int, int, int]] = []
+    segments: list[tuple[int, int, int]] = []
+    for pair in np.flatnonzero(pairs[:, 1] >= 0).tolist():
+        a, b = pairs[pair].tolist()
+        if isinstance(shapes[b], Box):
+            boxes.append((pair, a, b))
+        if isinstance(shapes[a], Box):
+            boxes.append((pair, b, a))
+        if not (isinstance(shapes[a], Box) or isinstance(shapes[b], Box)):
+            segments.append((pair, a, b))
+    tables: list[Table] = []
+    if segments:
+        tables.append(_segment_table(shapes, segments))
+    if boxes:
+        tables.append(_box_table(shapes, boxes))
+    return tables
+
+
+def _segment_table(shapes: Sequence[Shape], of: list[tuple[int, int, int]]) -> SegmentTable:
+    index: list[tuple[int, int, int]] = []
+    centres: tuple[list[_Float], list[_Float]] = ([], [])
+    halves: tuple[list[_Float], list[_Float]] = ([], [])
+    for pair, a, b in of:
+        cores = segments_of(shapes[a]), segments_of(shapes[b])
+        sizes = [len(core[0]) for core in cores]
+        index += [(pair, a, b)] * (sizes[0] * sizes[1])
+        # every one of a with every one of b
+        grid = np.indices(sizes).reshape(2, -1)
+        for side, core in enumerate(cores):
+            centres[side].append(core[0][grid[side]])
+            halves[side].append(core[1][grid[side]])
+    pair_of, a_of, b_of = np.array(index, np.int32).T
+    radii = np.array([shape.radius for shape in shapes])
+    return SegmentTable(
+        a=a_of,
+        b=b_of,
+        pair=pair_of,
+        r_a=radii[a_of],
+        r_b=radii[b_of],
+        centres=np.stack([np.concatenate(side) for side in centres]),
+        halves=np.stack([np.concatenate(side) for side in halves]),
+    )
+
+
+def _box_table(shapes: Sequence[Shape], of: list[tuple[int, int, int]]) -> BoxTable:
+    index: list[tuple[int, int, int]] = []
+    points: list[_Float] = []
+    half_sizes: list[_Float] = []
+    for pair, a, b in of:
+        box, balls = shapes[b], balls_of(shapes[a])
+        assert isinstance(box, Box)
+        index += [(pair, a, b)] * len(balls)
+        points.append(balls)
+        half_sizes.append(np.tile(box.half_sizes, (len(balls), 1)))
+    pair_of, a_of, b_of = np.array(index, np.int32).T
+    radii = np.array([shape.radius for shape in shapes])
+    return BoxTable(
+        a=a_of,
+        b=b_of,
+        pair=pair_of,
+        r_a=radii[a_of],
+        r_b=radii[b_of],
+        points=np.concatenate(points),
+        half_sizes=np.concatenate(half_sizes),
+    )

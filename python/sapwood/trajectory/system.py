@@ -1,0 +1,135 @@
+"""What a trajectory needs of that which moves: steps, and their derivatives pulled back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+_Float = NDArray[np.float64]
+
+
+class TrajectoryError(RuntimeError):
+    """A step could not be taken, or has no derivatives.
+
+    Attributes
+    ----------
+    reason : str
+        Why.
+    step : int
+        Position of the step in its run, from 0; -1 for a step alone.
+    """
+
+    def __init__(self, reason: str, step: int = -1) -> None:
+        super().__init__(reason, step)
+        self.reason, self.step = reason, step
+
+    def __str__(self) -> str:
+        return self.reason if self.step < 0 else f"step {self.step}: {self.reason}"
+
+
+class Step(NamedTuple):
+    """One step of a system."""
+
+    q: _Float
+    """Positions after it."""
+    v: _Float
+    """Velocities after it."""
+    tape: object
+    """What the system needs to pull derivatives back through it."""
+    in_contact: bool
+    """Whether a contact acted."""
+
+
+class Pulled(NamedTuple):
+    """Derivatives of a loss by what a step began with."""
+
+    q: _Float
+    """By the positions, in their shape."""
+    v: _Float
+    """By the velocities."""
+    inputs: _Float
+    """By the inputs."""
+    distance: float
+    """Least distance of a contact that acted to the boundary of its region, m/s."""
+
+
+class System(Protocol):
+    """A mechanical system whose steps can be differentiated."""
+
+    @property
+    def parameters(self) -> Mapping[str, _Float]:
+        """Numbers by name, by which there are derivatives, in the shape they were given."""
+
+    @property
+    def inputs_shape(self) -> tuple[int, ...]:
+        """Shape of what acts from outside during a step."""
+
+    def start(self, q: ArrayLike, v: ArrayLike) -> tuple[_Float, _Float]:
+        """A state, checked.
+
+        Parameters
+        ----------
+        q, v : array_like
+            Positions and velocities.
+
+        Returns
+        -------
+        ndarray, ndarray
+            Copies in the shape that steps have.
+        """
+
+    def tangent(self, q: _Float, q_bar: _Float) -> _Float:
+        """The part of dL/dq that counts.
+
+        Parameters
+        ----------
+        q, q_bar : ndarray
+            Positions, and dL/d of their numbers.
+
+        Returns
+        -------
+        ndarray
+            Without what leads away from the manifold of q.
+        """
+
+    def step(self, q: _Float, v: _Float, inputs: _Float) -> Step:
+        """Take one step.
+
+        Parameters
+        ----------
+        q, v, inputs : ndarray
+            State, and what acts during the step; not to be changed.
+
+        Returns
+        -------
+        Step
+            The same bits for the same state.
+
+        Raises
+        ------
+        TrajectoryError
+            Where it cannot be taken.
+        """
+
+    def pull(
+        self, tape: object, q_bar: _Float, v_bar: _Float, parameters_bar: dict[str, _Float]
+    ) -> Pulled:
+        """Reverse mode through one step.
+
+        Parameters
+        ----------
+        tape : object
+            That of the step.
+        q_bar, v_bar : ndarray
+            dL/d of the state after it.
+        parameters_bar : dict of str to ndarray
+            dL/d of the parameters, added to in place.
+
+        Returns
+        -------
+        Pulled
+            dL/d of what it began with.
+        """
