@@ -31,7 +31,7 @@ def test_version_is_that_of_the_package():
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("clutter",), ("figure",), ("solve",), ("check",), ("info",)]
+    "arguments", [(), ("clutter",), ("dual-arm",), ("figure",), ("solve",), ("check",), ("info",)]
 )
 def test_help_names_every_option_of_the_command(arguments):
     done = command(*arguments, "--help")

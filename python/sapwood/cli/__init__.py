@@ -18,9 +18,9 @@ from contextlib import suppress
 import sapwood
 from sapwood.cli import check, info, solve
 from sapwood.cli.command import FAILURE, INTERRUPTED, USAGE, CommandError, Parser, tell
-from sapwood.studies.commands import clutter, figure
+from sapwood.studies.commands import clutter, dual_arm, figure
 
-_COMMANDS = (clutter, figure, solve, check, info)
+_COMMANDS = (clutter, dual_arm, figure, solve, check, info)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
