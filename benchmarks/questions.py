@@ -17,6 +17,7 @@ from benchmarks import (
     friction_questions,
     invdyn_questions,
     model_questions,
+    surface_questions,
 )
 from benchmarks.arguments import (
     SUCCESS,
@@ -53,6 +54,7 @@ def add(commands: Any) -> None:
     engine_questions.add(commands)
     complementarity_questions.add(commands)
     derivative_questions.add(commands)
+    surface_questions.add(commands)
 
 
 # ---- steps -------------------------------------------------------------------------------------

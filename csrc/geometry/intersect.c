@@ -11,10 +11,6 @@ static int on_near_side(struct geo_vec n, struct geo_vec slope, double steepness
   return geo_dot(n, slope) > far_side * steepness;
 }
 
-static double at(const struct geo_field *field, struct geo_vec x) {
-  return geo_dot(field->slope, x) + field->base;
-}
-
 static double snapped(double s, double round_off) { return fabs(s) <= round_off ? 0 : s; }
 
 /* does a plane that cuts some vertices off leave others? */
@@ -30,6 +26,28 @@ static void read_cut(const struct geo_cut *cut, struct geo_polygon *polygon) {
   }
 }
 
+/* Lowest heights of points over the walls of a cell. Where one of them is above `clear` the points lie
+ * beyond that wall, and clipping would leave nothing: most pairs of cells end there. Points are taken
+ * one by one, as they were written: vectors of them would have to wait for that. */
+struct heights {
+  double least[4];
+};
+
+static const struct heights none_yet = {{INFINITY, INFINITY, INFINITY, INFINITY}};
+
+static void add_point(const struct geo_walls *walls, struct geo_vec x, struct heights *h) {
+  for (int k = 0; k < 4; ++k) {
+    const double height =
+        walls->n.x[k] * x.x + walls->n.y[k] * x.y + walls->n.z[k] * x.z - walls->offset[k];
+    h->least[k] = height < h->least[k] ? height : h->least[k];
+  }
+}
+
+static int is_beyond(const struct heights *h, double clear) {
+  return (h->least[0] > clear) | (h->least[1] > clear) | (h->least[2] > clear) |
+         (h->least[3] > clear);
+}
+
 static int finish(struct geo_face *face) {
   geo_tidy(&face->polygon);
   return face->polygon.n > 0;
@@ -43,40 +61,75 @@ static void clip_along(const struct geo_cut *cut, int wall, double size, struct 
   for (int k = 0; k < 4 && k < cut->n; ++k) {
     const int next = k + 1 < cut->n ? (k + 1) & 3 : 0;
     if ((cut->edge[k] | cut->edge[next]) == (0xf ^ 1 << wall)) {
-      const struct geo_vec edge = geo_sub(cut->v[next], cut->v[k]);
+      const struct geo_vec start = cut->v[k];
+      const struct geo_vec edge = geo_sub(cut->v[next], start);
       const struct geo_vec out = geo_cross(edge, face->n);
       if (geo_norm(edge) > 1e-9 * size) {
-        geo_clip(&face->polygon, out, geo_dot(out, cut->v[k]), 1);
+        geo_clip(&face->polygon, out, geo_dot(out, start), 1);
       }
     }
   }
 }
 
-static void clip_by(const struct geo_vec y[4], const double s[4], const struct geo_walls *walls,
-                    const struct geo_frame *frame, struct geo_face *face) {
-  struct geo_cut cut = {.n = 0};
+static void clip_by(const struct geo_four *y, const struct geo_cut *cut,
+                    const struct geo_walls *walls, const struct geo_frame *frame,
+                    struct geo_face *face) {
   for (int k = 0; k < 4 && face->polygon.n > 0; ++k) {
-    const struct geo_vec n = geo_rotate(frame, walls->n[k]);
+    const struct geo_vec n = geo_rotate(frame, geo_of_four(&walls->n, k));
     const struct geo_vec across = geo_cross(n, face->n);
     if (geo_dot(across, across) > parallel * parallel) {
       geo_clip(&face->polygon, n, walls->offset[k] + geo_dot(n, frame->t), 1);
     } else {
-      geo_cut_tetrahedron(y, s, &cut);
-      clip_along(&cut, k, geo_norm(geo_sub(y[k], y[(k + 1) & 3])), face);
+      const struct geo_vec side = geo_sub(geo_of_four(y, k), geo_of_four(y, (k + 1) & 3));
+      clip_along(cut, k, geo_norm(side), face);
     }
   }
 }
 
+/* p of a less p of b at the vertices of one of them, what is below round-off taken to be 0: values that
+ * all cells at a vertex agree on. Does the plane where the fields are equal cut the cell? */
+static int differ(const struct geo_four *v, const double *own, const struct geo_field *other,
+                  double sign, double round_off, double s[4]) {
+  for (int k = 0; k < 4; ++k) {
+    const double seen = other->slope.x * v->x[k] + other->slope.y * v->y[k] +
+                        other->slope.z * v->z[k] + other->base;
+    const double difference = sign * (own[k] - seen);
+    s[k] = snapped(difference, round_off);
+  }
+  return is_split(s);
+}
+
 int geo_meet_fields(const struct geo_tetrahedron *a, const struct geo_tetrahedron *b,
-                    const struct geo_walls *walls_of_b, const struct geo_frame *frame,
-                    double round_off, struct geo_face *face) {
+                    const struct geo_view *view, struct geo_face *face) {
+  const struct geo_frame *frame = &view->frame;
   struct geo_field of_b = {.slope = geo_rotate(frame, b->field.slope)};
   of_b.base = b->field.base - geo_dot(of_b.slope, frame->t);
   double s[4];
-  for (int k = 0; k < 4; ++k) {
-    s[k] = snapped(a->p[k] - at(&of_b, a->v[k]), round_off);
+  double r[4];
+  if (!differ(&a->v, a->p, &of_b, 1, view->round_off, s)) {
+    return 0;
   }
-  if (!is_split(s)) {
+  const struct geo_four y = geo_transform_four(frame, &b->v);
+  if (!differ(&y, b->p, &a->field, -1, view->round_off, r)) {
+    return 0;
+  }
+  /* two polygons in the plane: one of them has an edge that keeps them apart, or they meet */
+  struct geo_cut cut;
+  struct geo_cut cut_of_b;
+  geo_cut_tetrahedron(&a->v, s, &cut);
+  struct heights over_b = none_yet;
+  for (int k = 0; k < cut.n; ++k) {
+    add_point(&b->walls, geo_transform(&view->back, cut.v[k]), &over_b);
+  }
+  if (is_beyond(&over_b, view->clear)) {
+    return 0;
+  }
+  geo_cut_tetrahedron(&y, r, &cut_of_b);
+  struct heights over_a = none_yet;
+  for (int k = 0; k < cut_of_b.n; ++k) {
+    add_point(&a->walls, cut_of_b.v[k], &over_a);
+  }
+  if (is_beyond(&over_a, view->clear)) {
     return 0;
   }
   const struct geo_vec difference = geo_sub(a->field.slope, of_b.slope);
@@ -90,20 +143,8 @@ int geo_meet_fields(const struct geo_tetrahedron *a, const struct geo_tetrahedro
   if (!(face->g_a > far_side * a->field.steepness && face->g_b > far_side * b->field.steepness)) {
     return 0;
   }
-  /* b must be cut too, by values that all cells of b agree on */
-  struct geo_vec y[4];
-  double r[4];
-  for (int k = 0; k < 4; ++k) {
-    y[k] = geo_transform(frame, b->v[k]);
-    r[k] = snapped(at(&a->field, y[k]) - b->p[k], round_off);
-  }
-  if (!is_split(r)) {
-    return 0;
-  }
-  struct geo_cut cut;
-  geo_cut_tetrahedron(a->v, s, &cut);
   read_cut(&cut, &face->polygon);
-  clip_by(y, r, walls_of_b, frame, face);
+  clip_by(&y, &cut_of_b, &b->walls, frame, face);
   return finish(face);
 }
 
@@ -115,7 +156,7 @@ static void clip_inside(const struct geo_walls *walls, struct geo_face *face) {
   int first = 0;
   double most = -1;
   for (int k = 0; k < 4; ++k) {
-    const double along = fabs(geo_dot(walls->n[k], face->n));
+    const double along = fabs(geo_dot(geo_of_four(&walls->n, k), face->n));
     if (along > most) {
       most = along;
       first = k;
@@ -123,7 +164,7 @@ static void clip_inside(const struct geo_walls *walls, struct geo_face *face) {
   }
   for (int i = 0; i < 4 && face->polygon.n > 0; ++i) {
     const int k = (first + i) & 3;
-    geo_clip(&face->polygon, walls->n[k], walls->offset[k], walls->owned[k]);
+    geo_clip(&face->polygon, geo_of_four(&walls->n, k), walls->offset[k], walls->owned[k]);
   }
 }
 
@@ -135,17 +176,24 @@ static void read_triangle(const struct geo_triangle *b, const struct geo_frame *
   }
 }
 
-int geo_meet_triangle(const struct geo_tetrahedron *a, const struct geo_walls *walls,
-                      const struct geo_triangle *b, const struct geo_frame *frame,
-                      struct geo_face *face) {
+int geo_meet_triangle(const struct geo_tetrahedron *a, const struct geo_triangle *b,
+                      const struct geo_view *view, struct geo_face *face) {
+  const struct geo_frame *frame = &view->frame;
+  read_triangle(b, frame, face);
+  struct heights over_a = none_yet;
+  for (int k = 0; k < 3; ++k) {
+    add_point(&a->walls, face->polygon.v[k], &over_a);
+  }
+  if (is_beyond(&over_a, view->clear)) {
+    return 0;
+  }
   face->n = geo_rotate(frame, b->n);
   if (!on_near_side(face->n, a->field.slope, a->field.steepness)) {
     return 0;
   }
   face->g_a = geo_dot(a->field.slope, face->n);
   face->g_b = INFINITY;
-  read_triangle(b, frame, face);
-  clip_inside(walls, face);
+  clip_inside(&a->walls, face);
   return finish(face);
 }
 
@@ -153,13 +201,14 @@ int geo_meet_plane(const struct geo_tetrahedron *a, struct geo_vec n, double off
                    double round_off, struct geo_face *face) {
   double s[4];
   for (int k = 0; k < 4; ++k) {
-    s[k] = snapped(geo_dot(n, a->v[k]) - offset, round_off);
+    const double height = n.x * a->v.x[k] + n.y * a->v.y[k] + n.z * a->v.z[k] - offset;
+    s[k] = snapped(height, round_off);
   }
   if (!is_split(s)) {
     return 0;
   }
   struct geo_cut cut;
-  geo_cut_tetrahedron(a->v, s, &cut);
+  geo_cut_tetrahedron(&a->v, s, &cut);
   read_cut(&cut, &face->polygon);
   face->n = n;
   face->g_a = geo_dot(a->field.slope, n);

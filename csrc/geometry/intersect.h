@@ -14,19 +14,24 @@ struct geo_face {
   double g_a, g_b; /* Pa/m up each field along n, and down; infinite where rigid */
 };
 
-/* A surface of equal pressure. b is seen in the frame of a; values below `round_off` (Pa) of
- * p_a - p_b at a vertex are taken to be 0, so that all cells agree on where a plane runs along
- * a face. 1 where there is a face. */
+/* how two bodies lie, for all of their cells */
+struct geo_view {
+  struct geo_frame frame, back; /* of b in a, of a in b */
+  /* values that are taken to be 0 at a vertex, so that all cells agree on where a plane runs along
+   * a face: differences of pressure, Pa, or heights, m */
+  double round_off;
+  double clear; /* m: cells that are further apart than this are, whatever round-off does */
+};
+
+/* A surface of equal pressure; 1 where there is a face. */
 int geo_meet_fields(const struct geo_tetrahedron *a, const struct geo_tetrahedron *b,
-                    const struct geo_walls *walls_of_b, const struct geo_frame *frame,
-                    double round_off, struct geo_face *face);
+                    const struct geo_view *view, struct geo_face *face);
 
 /* A rigid triangle in a field. */
-int geo_meet_triangle(const struct geo_tetrahedron *a, const struct geo_walls *walls,
-                      const struct geo_triangle *b, const struct geo_frame *frame,
-                      struct geo_face *face);
+int geo_meet_triangle(const struct geo_tetrahedron *a, const struct geo_triangle *b,
+                      const struct geo_view *view, struct geo_face *face);
 
-/* A rigid half space n.x <= offset in a field; heights below `round_off` (m) are taken to be 0. */
+/* A rigid half space n.x <= offset in a field. */
 int geo_meet_plane(const struct geo_tetrahedron *a, struct geo_vec n, double offset,
                    double round_off, struct geo_face *face);
 

@@ -23,7 +23,7 @@ static const unsigned char corners[16][4] = {
 
 static int first_bit(int set) { return __builtin_ctz((unsigned)set); }
 
-void geo_cut_tetrahedron(const struct geo_vec x[4], const double s[4], struct geo_cut *cut) {
+void geo_cut_tetrahedron(const struct geo_four *x, const double s[4], struct geo_cut *cut) {
   const int positive = (s[0] > 0) | (s[1] > 0) << 1 | (s[2] > 0) << 2 | (s[3] > 0) << 3;
   const unsigned char *edges = corners[positive];
   cut->n = 0;
@@ -31,7 +31,7 @@ void geo_cut_tetrahedron(const struct geo_vec x[4], const double s[4], struct ge
     const int from = first_bit(edges[k] & ~positive);
     const int to = first_bit(edges[k] & positive);
     cut->edge[k] = edges[k];
-    cut->v[k] = geo_between(x[from], x[to], s[from] / (s[from] - s[to]));
+    cut->v[k] = geo_between(geo_of_four(x, from), geo_of_four(x, to), s[from] / (s[from] - s[to]));
     ++cut->n;
   }
 }
@@ -47,20 +47,24 @@ void geo_clip(struct geo_polygon *polygon, struct geo_vec n, double offset, int 
     polygon->n = outside == 0 ? polygon->n : 0;
     return;
   }
-  const struct geo_polygon old = *polygon;
+  struct geo_vec old[GEO_MOST_CORNERS];
+  const int n_old = polygon->n;
+  for (int k = 0; k < n_old; ++k) {
+    old[k] = polygon->v[k];
+  }
   int kept = 0;
-  for (int k = 0; k < old.n; ++k) {
-    const int next = k + 1 < old.n ? k + 1 : 0;
+  for (int k = 0; k < n_old; ++k) {
+    const int next = k + 1 < n_old ? k + 1 : 0;
     const int is_in = owned ? d[k] <= 0 : d[k] < 0;
     const int next_in = owned ? d[next] <= 0 : d[next] < 0;
     if (is_in) {
-      polygon->v[kept++] = old.v[k];
+      polygon->v[kept++] = old[k];
     }
     if (is_in != next_in) {
       /* from the corner inside, so that neighbours find the same point */
       const int from = is_in ? k : next;
       const int to = is_in ? next : k;
-      polygon->v[kept++] = geo_between(old.v[from], old.v[to], d[from] / (d[from] - d[to]));
+      polygon->v[kept++] = geo_between(old[from], old[to], d[from] / (d[from] - d[to]));
     }
   }
   polygon->n = kept;

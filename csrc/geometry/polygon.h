@@ -23,7 +23,7 @@ struct geo_cut {
 };
 
 /* of positive volume with vertices x, s the values there */
-void geo_cut_tetrahedron(const struct geo_vec x[4], const double s[4], struct geo_cut *cut);
+void geo_cut_tetrahedron(const struct geo_four *x, const double s[4], struct geo_cut *cut);
 
 /* Keeps what is behind the plane n.x = offset; what lies on it only where it is `owned`. */
 void geo_clip(struct geo_polygon *polygon, struct geo_vec n, double offset, int owned);

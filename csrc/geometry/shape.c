@@ -33,18 +33,19 @@ static struct geo_vec vertex(const geo_arrays *a, int32_t i) {
 static void make_tetrahedron(const geo_arrays *a, int32_t i, struct geo_tetrahedron *t) {
   const int32_t *cell = tetrahedron(a, i);
   for (int k = 0; k < 4; ++k) {
-    t->v[k] = vertex(a, cell[k]);
+    geo_to_four(vertex(a, cell[k]), &t->v, k);
     t->p[k] = a->pressure[cell[k]];
   }
-  const struct geo_vec e1 = geo_sub(t->v[1], t->v[0]);
-  const struct geo_vec e2 = geo_sub(t->v[2], t->v[0]);
-  const struct geo_vec e3 = geo_sub(t->v[3], t->v[0]);
+  const struct geo_vec origin = vertex(a, cell[0]);
+  const struct geo_vec e1 = geo_sub(vertex(a, cell[1]), origin);
+  const struct geo_vec e2 = geo_sub(vertex(a, cell[2]), origin);
+  const struct geo_vec e3 = geo_sub(vertex(a, cell[3]), origin);
   const double volume = geo_dot(geo_cross(e1, e2), e3); /* times 6 */
   struct geo_vec sum = geo_scale(t->p[1] - t->p[0], geo_cross(e2, e3));
   sum = geo_add(sum, geo_scale(t->p[2] - t->p[0], geo_cross(e3, e1)));
   sum = geo_add(sum, geo_scale(t->p[3] - t->p[0], geo_cross(e1, e2)));
   t->field.slope = geo_scale(1 / volume, sum);
-  t->field.base = t->p[0] - geo_dot(t->field.slope, t->v[0]);
+  t->field.base = t->p[0] - geo_dot(t->field.slope, origin);
   t->field.steepness = geo_norm(t->field.slope);
 }
 
@@ -73,7 +74,7 @@ static void make_walls(const geo_arrays *a, int32_t i, struct geo_walls *walls) 
       n = geo_scale(-1, n);
       offset = -offset;
     }
-    walls->n[k] = n;
+    geo_to_four(n, &walls->n, k);
     walls->offset[k] = offset;
   }
 }
@@ -138,7 +139,7 @@ static sap_status make_cells(struct making *m, sap_error *error) {
       continue;
     }
     make_tetrahedron(m->arrays, s->cell[k], &s->tetrahedra[k]);
-    make_walls(m->arrays, s->cell[k], &s->walls[k]);
+    make_walls(m->arrays, s->cell[k], &s->tetrahedra[k].walls);
     const double steepness = s->tetrahedra[k].field.steepness;
     if (!(steepness < INFINITY)) {
       return sap_invalid(error, "tetrahedra", s->cell[k], steepness,
@@ -163,10 +164,9 @@ static void carve_shape(void *context, struct sap_arena *arena) {
   const size_t n = (size_t)s->n;
   const int is_soft = s->kind == GEO_TETRAHEDRA;
   s->tetrahedra = sap_arena_take(arena, is_soft ? n : 0, sizeof *s->tetrahedra);
-  s->walls = sap_arena_take(arena, is_soft ? n : 0, sizeof *s->walls);
   s->triangles = sap_arena_take(arena, is_soft ? 0 : n, sizeof *s->triangles);
   s->cell = sap_arena_take(arena, n, sizeof *s->cell);
-  s->tree.nodes = sap_arena_take(arena, n > 0 ? 2 * n - 1 : 0, sizeof *s->tree.nodes);
+  s->tree.nodes = sap_arena_take(arena, n, sizeof *s->tree.nodes);
 }
 
 static sap_status make_mesh(geo_shape *s, const geo_arrays *arrays, sap_error *error) {

@@ -13,19 +13,20 @@ struct geo_field {
   double steepness; /* |slope| */
 };
 
-struct geo_tetrahedron {
-  struct geo_vec v[4];
-  double p[4]; /* at the vertices */
-  struct geo_field field;
-};
-
 /* The planes of a tetrahedron's faces, outward: n.x = offset. Both tetrahedra at a face compute it
  * from the same vertices in the same order, so that theirs are each other's negatives to the last
  * bit; it is owned by the one whose sign is not turned. */
 struct geo_walls {
-  struct geo_vec n[4]; /* of the face opposite to the vertex */
+  struct geo_four n; /* of the face opposite to the vertex */
   double offset[4];
   int owned[4];
+};
+
+struct geo_tetrahedron {
+  struct geo_four v;
+  double p[4]; /* at the vertices */
+  struct geo_field field;
+  struct geo_walls walls;
 };
 
 struct geo_triangle {
@@ -41,8 +42,7 @@ struct geo_shape {
   /* one of both, by kind */
   struct geo_tetrahedron *tetrahedra;
   struct geo_triangle *triangles;
-  struct geo_walls *walls; /* (n) of tetrahedra */
-  int32_t *cell;           /* (n) number of the cell as it was given */
+  int32_t *cell; /* (n) number of the cell as it was given */
   struct geo_tree tree;
   double radius;          /* largest distance of a vertex from the origin, m */
   double p_most;          /* largest |p| at a vertex, Pa */

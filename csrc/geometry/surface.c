@@ -94,13 +94,12 @@ void geo_workspace_destroy(geo_workspace *work) {
 struct crossing {
   geo_workspace *work;
   const geo_shape *soft, *other;
-  struct geo_frame pose;  /* of soft in the world */
-  struct geo_frame frame; /* of other in soft */
-  int swapped;            /* is soft the pair's b? */
+  struct geo_frame pose; /* of soft in the world */
+  struct geo_view view;  /* of other from soft */
+  int swapped;           /* is soft the pair's b? */
   geo_faces faces;
   struct geo_vec n;       /* of a rigid half space */
   double offset;          /* of its plane */
-  double round_off;       /* of values at vertices */
   double *force, *torque; /* (3) of the pair */
 };
 
@@ -199,8 +198,7 @@ static void meet_fields(void *context, int32_t i, int32_t j) {
   const struct crossing *c = context;
   const struct geo_tetrahedron *cell = &c->soft->tetrahedra[i];
   struct geo_face face;
-  if (geo_meet_fields(cell, &c->other->tetrahedra[j], &c->other->walls[j], &c->frame, c->round_off,
-                      &face)) {
+  if (geo_meet_fields(cell, &c->other->tetrahedra[j], &c->view, &face)) {
     write(c, i, j, &cell->field, &face);
   }
 }
@@ -209,7 +207,7 @@ static void meet_triangle(void *context, int32_t i, int32_t j) {
   const struct crossing *c = context;
   const struct geo_tetrahedron *cell = &c->soft->tetrahedra[i];
   struct geo_face face;
-  if (geo_meet_triangle(cell, &c->soft->walls[i], &c->other->triangles[j], &c->frame, &face)) {
+  if (geo_meet_triangle(cell, &c->other->triangles[j], &c->view, &face)) {
     write(c, i, j, &cell->field, &face);
   }
 }
@@ -218,7 +216,7 @@ static void meet_plane(void *context, int32_t i, int32_t j) {
   const struct crossing *c = context;
   const struct geo_tetrahedron *cell = &c->soft->tetrahedra[i];
   struct geo_face face;
-  if (geo_meet_plane(cell, c->n, c->offset, c->round_off, &face)) {
+  if (geo_meet_plane(cell, c->n, c->offset, c->view.round_off, &face)) {
     write(c, i, j, &cell->field, &face);
   }
 }
@@ -227,7 +225,7 @@ static void meet_plane(void *context, int32_t i, int32_t j) {
 static void meet_half_space(void *context, int32_t i, int32_t j) {
   const struct crossing *c = context;
   struct geo_face face;
-  if (geo_meet_half_space(c->soft, &c->other->triangles[i], &c->frame, &face)) {
+  if (geo_meet_half_space(c->soft, &c->other->triangles[i], &c->view.frame, &face)) {
     write(c, j, i, &c->soft->field, &face);
   }
 }
@@ -242,23 +240,28 @@ static struct geo_frame frame_of(const geo_pose *pose) {
 /* a few units in the last place of the largest terms in sums of values at vertices */
 static const double some_ulp = 16 * 0x1p-53;
 
+/* clears of the larger shape's size: see struct geo_view */
+static const double clearance = 1e-6;
+
 static void cross_pair(struct crossing *c) {
   const geo_shape *soft = c->soft;
   const geo_shape *other = c->other;
-  c->n = geo_rotate(&c->frame, (struct geo_vec){0, 0, 1});
-  c->offset = geo_dot(c->n, c->frame.t);
+  const struct geo_frame *frame = &c->view.frame;
+  c->n = geo_rotate(frame, (struct geo_vec){0, 0, 1});
+  c->offset = geo_dot(c->n, frame->t);
+  c->view.clear = clearance * fmax(soft->radius, other->radius);
   if (soft->kind == GEO_COMPLIANT_HALF_SPACE) {
     /* its surface, z = margin, in the frame of the triangles */
-    const struct geo_vec up = {c->frame.row[2].x, c->frame.row[2].y, c->frame.row[2].z};
-    geo_tree_meet_plane(&other->tree, up, soft->margin - c->frame.t.z, 1, meet_half_space, c);
+    const struct geo_vec up = {frame->row[2].x, frame->row[2].y, frame->row[2].z};
+    geo_tree_meet_plane(&other->tree, up, soft->margin - frame->t.z, 1, meet_half_space, c);
   } else if (other->kind == GEO_HALF_SPACE) {
-    c->round_off = some_ulp * (soft->radius + fabs(c->offset));
+    c->view.round_off = some_ulp * (soft->radius + fabs(c->offset));
     geo_tree_meet_plane(&soft->tree, c->n, c->offset, 0, meet_plane, c);
   } else if (other->kind == GEO_TRIANGLES) {
-    geo_tree_meet_tree(&soft->tree, &other->tree, &c->frame, meet_triangle, c);
+    geo_tree_meet_tree(&soft->tree, &other->tree, frame, &c->view.back, meet_triangle, c);
   } else {
-    c->round_off = some_ulp * (soft->p_most + other->p_most);
-    geo_tree_meet_tree(&soft->tree, &other->tree, &c->frame, meet_fields, c);
+    c->view.round_off = some_ulp * (soft->p_most + other->p_most);
+    geo_tree_meet_tree(&soft->tree, &other->tree, frame, &c->view.back, meet_fields, c);
   }
 }
 
@@ -274,7 +277,8 @@ static void find_surface(geo_workspace *w, const geo_pair *pair, geo_faces faces
                        .soft = swapped ? pair->b : pair->a,
                        .other = swapped ? pair->a : pair->b,
                        .pose = swapped ? b : a,
-                       .frame = swapped ? geo_relative(&b, &a) : geo_relative(&a, &b),
+                       .view = {.frame = swapped ? geo_relative(&b, &a) : geo_relative(&a, &b),
+                                .back = swapped ? geo_relative(&a, &b) : geo_relative(&b, &a)},
                        .swapped = swapped,
                        .faces = faces,
                        .force = w->to.force + 3 * (int64_t)index,

@@ -57,6 +57,22 @@ static inline struct geo_vec geo_max(struct geo_vec a, struct geo_vec b) {
   return (struct geo_vec){fmax(a.x, b.x), fmax(a.y, b.y), fmax(a.z, b.z)};
 }
 
+/* ---- four at once, as compilers make vectors of them ---- */
+
+struct geo_four {
+  double x[4], y[4], z[4];
+};
+
+static inline struct geo_vec geo_of_four(const struct geo_four *v, int k) {
+  return (struct geo_vec){v->x[k], v->y[k], v->z[k]};
+}
+
+static inline void geo_to_four(struct geo_vec a, struct geo_four *v, int k) {
+  v->x[k] = a.x;
+  v->y[k] = a.y;
+  v->z[k] = a.z;
+}
+
 /* ---- frames ---- */
 
 struct geo_frame {
@@ -76,6 +92,20 @@ static inline struct geo_vec geo_rotate_back(const struct geo_frame *f, struct g
 
 static inline struct geo_vec geo_transform(const struct geo_frame *f, struct geo_vec a) {
   return geo_add(geo_rotate(f, a), f->t);
+}
+
+static inline struct geo_four geo_transform_four(const struct geo_frame *f,
+                                                 const struct geo_four *v) {
+  struct geo_four moved;
+  for (int k = 0; k < 4; ++k) {
+    const double x = v->x[k];
+    const double y = v->y[k];
+    const double z = v->z[k];
+    moved.x[k] = f->row[0].x * x + f->row[0].y * y + f->row[0].z * z + f->t.x;
+    moved.y[k] = f->row[1].x * x + f->row[1].y * y + f->row[1].z * z + f->t.y;
+    moved.z[k] = f->row[2].x * x + f->row[2].y * y + f->row[2].z * z + f->t.z;
+  }
+  return moved;
 }
 
 /* the frame of b as seen from a: a^-1 b */

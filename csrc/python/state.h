@@ -35,6 +35,7 @@ typedef struct sapwood_state {
   sapwood_idle idle;
   struct sap_threads *idle_threads; /* of the last batch; NULL while one uses them */
   int n_idle_threads;
+  geo_workspace *idle_surfaces; /* of the last call for surfaces; NULL while one uses it */
   int forks;                 /* that made this process since the module was imported, see lock.h */
   unsigned long main_thread; /* that signals are for */
 } sapwood_state;

@@ -92,8 +92,8 @@ def field_shape(
     /,
 ) -> object: ...
 def contact_surfaces(
-    a: tuple[object, ...], b: tuple[object, ...], poses: _Float, fans: bool, /
-) -> tuple[NDArray[Any], ...]: ...
+    pairs: list[tuple[object, ArrayLike | None, object, ArrayLike | None]], fans: bool, /
+) -> list[tuple[NDArray[Any], ...]]: ...
 def solve_lcps(
     M: ArrayLike,
     q: ArrayLike,

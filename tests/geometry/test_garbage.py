@@ -178,7 +178,7 @@ def test_wrong_types_are_refused():
     with pytest.raises(ValueError, match="faces must be one of polygons, triangles"):
         contact_surface(ball, None, ball, None, faces="squares")
     with pytest.raises(TypeError, match="a shape must be one of field_shape, not int"):
-        _core.contact_surfaces((1,), (2,), np.zeros((1, 2, 4, 4)), False)
-    with pytest.raises(ValueError, match="equally long"):
-        _core.contact_surfaces((ball._shape,), (), np.zeros((1, 2, 4, 4)), False)
+        _core.contact_surfaces([(1, None, 2, None)], False)
+    with pytest.raises(TypeError, match="a pair must be a tuple of two shapes"):
+        _core.contact_surfaces([(ball._shape, None)], False)
     assert contact_surfaces([]) == []

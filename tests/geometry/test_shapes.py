@@ -192,6 +192,44 @@ def test_tetrahedra_of_files(tmp_path):
         PressureField(1e5).mesh(tmp_path / "s.vtk")
 
 
+def test_margins_of_tetrahedra(rng):
+    """Boxes as meshes are boxes; on others all faces move outward by the margin, and by no more."""
+    pytest.importorskip("scipy")
+    for edges in (np.full(3, 0.1), rng.uniform(0.05, 0.2, 3)):
+        plain, margin = box(edges), rng.uniform(1e-3, 1e-2)
+        shape = PressureField(1e5, margin=margin).mesh(plain.vertices, plain.tetrahedra)
+        assert np.allclose(np.ptp(shape.vertices, axis=0), edges + 2 * margin, atol=1e-14)
+        assert np.all(shape.pressure[boundary(shape.cells)] < 0)
+        inside = plain.extent > 0
+        assert np.array_equal(shape.vertices[inside], plain.vertices[inside])
+        assert np.allclose(shape.pressure[inside], 1e5 * plain.extent[inside])
+    ball = ellipsoid(rng.uniform(0.05, 0.1, 3), 0.05)
+    shape = PressureField(1e5, margin=0.002).mesh(ball.vertices, ball.tetrahedra)
+    faces = boundary(ball.tetrahedra)
+    before, after = ball.vertices[faces], shape.vertices[faces]
+    normal = np.cross(before[:, 1] - before[:, 0], before[:, 2] - before[:, 0])
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    steps = np.einsum("fkj,fj->fk", after - before, normal)
+    assert steps.min() == pytest.approx(0.002, rel=1e-6)
+    # the nearest face of each vertex is moved by the margin alone
+    for vertex in np.unique(faces):
+        assert steps[faces == vertex].min() == pytest.approx(0.002, rel=1e-6)
+
+
+def test_faces_that_cannot_be_moved_outward():
+    """Two tetrahedra tip to tip: what is outward for one is inward for the other."""
+    pytest.importorskip("scipy")
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) + 1.0
+    half = np.concatenate([corners.mean(axis=0)[None], corners])
+    cells = np.array([[0, 2, 4, 3], [0, 1, 3, 4], [0, 1, 4, 2], [0, 1, 2, 3]])
+    points = np.concatenate([half, 2.0 - half])
+    other = cells[:, [1, 0, 2, 3]] + 5
+    other[other == 6] = 1  # the tip, where both are
+    tips = np.concatenate([cells, other])
+    with pytest.raises(ValueError, match=r"vertices\[1\]: its faces cannot all be moved outward"):
+        PressureField(1e5, margin=0.01).mesh(points, tips)
+
+
 def test_distance_to_triangles(rng):
     """No nearer than any point of them, and as near as the best of many."""
     triangles = rng.normal(size=(4, 3, 3))
@@ -239,10 +277,6 @@ def test_shapes_do_not_change(rng):
         (lambda: PressureField(1e5, 0.1).sphere(-1.0), "radius = -1.0: must be finite and > 0"),
         (lambda: PressureField(1e5, 0.1).capsule(1.0, 0.0), "length = 0.0: must be finite and > 0"),
         (lambda: PressureField(1e5).box([1.0, 0.0, 1.0]), r"edges\[1\] = 0:"),
-        (
-            lambda: PressureField(1e5, margin=0.1).mesh(np.eye(3), []),
-            "meshes of tetrahedra have none",
-        ),
     ],
 )
 def test_wrong_fields_are_refused(call, text):

@@ -18,6 +18,7 @@ import numpy as np
 
 import sapwood
 import sapwood.invdyn
+from sapwood.geometry import FieldShape, PressureField, contact_surfaces
 
 WARM_UP, ROUNDS, CYCLES = 50, 10, 150
 MOST_BLOCKS, MOST_MEMORY = 0.8 * CYCLES, 1_000_000
@@ -40,6 +41,8 @@ ROWS = {"J": np.tile(np.eye(1, 10).ravel(), N_TREES), "tree_a": tree_a, "tree_b"
 SPINS = {"spin_contact": tree_a, "spin_J": J, "spin_mu": np.full((N_TREES, 3), 1e-2)}
 SETTINGS = sapwood.SapSettings(record_history=True)
 SOLVER = sapwood.SapSolver(SETTINGS)
+POSE = np.eye(4)
+POSE[2, 3] = 0.03
 FEW = dict(list(ARRAYS.items())[:7])
 
 
@@ -212,6 +215,23 @@ def inverse_dynamics() -> None:
     refused(lambda: sapwood.invdyn.InverseDynamics(actuated=[0], dt=-1.0))
 
 
+def surfaces() -> None:
+    """Shapes and surfaces of pressure fields, and what is refused of both."""
+    soft = PressureField(1e5, resolution=0.02).sphere(0.05)
+    floor = FieldShape.half_space()
+    pairs = [(soft, POSE, soft, None), (soft, None, floor, POSE.tolist())]
+    contact_surfaces(pairs)
+    contact_surfaces(pairs, faces="triangles")
+    pickle.loads(pickle.dumps(soft))
+    refused(
+        lambda: FieldShape.tetrahedra(soft.vertices, soft.cells[:, [1, 0, 2, 3]], soft.pressure)
+    )
+    refused(lambda: FieldShape.triangles(soft.vertices, [[0, 0, 1]]))
+    refused(lambda: contact_surfaces([*pairs, (floor, None, floor, None)]))
+    refused(lambda: contact_surfaces([*pairs, (soft, None, soft, 2 * POSE)]))
+    refused(lambda: contact_surfaces([*pairs, (soft, "x", soft, None)]))
+
+
 def evaluate() -> None:
     """The objective and the contact law."""
     SOLVER.evaluate(SMALL, np.zeros(10))
@@ -272,7 +292,7 @@ def main() -> int:
     """Run all scenarios."""
     scenarios = [construct, construct_wrongly, construct_groups, construct_groups_wrongly]
     scenarios += [construct_spins, solve, solve_wrongly, solve_many, evaluate]
-    scenarios += [complementarity, inverse_dynamics]
+    scenarios += [complementarity, inverse_dynamics, surfaces]
     found = [line for scenario in scenarios for line in leaks_of(scenario)]
     if len(leaks_of(leak_on_purpose)) < 2:
         found.append("the counts did not see a leak on purpose")

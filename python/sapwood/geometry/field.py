@@ -32,7 +32,7 @@ class PressureField:
         Length of edges on curved surfaces, m. Boxes, hulls and meshes need none.
     margin : float, optional
         What the shape is inflated by, m: with p < 0 there, contacts are known before they begin.
-        Not of rigid shapes and meshes of tetrahedra.
+        Not of rigid shapes.
     thickness : float, optional
         Depth of a compliant half space at which the pressure is the modulus, m.
 
@@ -204,15 +204,13 @@ class PressureField:
         Raises
         ------
         ValueError
-            For a mesh without inner vertices, a wrong tetrahedron, or a margin.
+            For a mesh without inner vertices, a wrong tetrahedron, or a margin that turns one over.
         """
-        if self.margin > 0:
-            raise ValueError(f"margin = {self.margin}: meshes of tetrahedra have none")
         if isinstance(vertices, (str, os.PathLike)):
             vertices, tetrahedra = meshes.read_tetrahedra(vertices)
         elif tetrahedra is None:
             raise TypeError("tetrahedra: must be given with vertices")
-        return self._shape(meshes.tetrahedral(vertices, tetrahedra))
+        return self._shape(meshes.tetrahedral(vertices, tetrahedra, self.margin))
 
     def half_space(self) -> FieldShape:
         """Make the half space z <= 0.

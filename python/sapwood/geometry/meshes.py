@@ -63,7 +63,7 @@ def convex(points: ArrayLike, margin: float = 0.0) -> FieldMesh:
     return FieldMesh(vertices, oriented(vertices, cells), extent)
 
 
-def tetrahedral(vertices: ArrayLike, tetrahedra: ArrayLike) -> FieldMesh:
+def tetrahedral(vertices: ArrayLike, tetrahedra: ArrayLike, margin: float = 0.0) -> FieldMesh:
     """Give a mesh of tetrahedra its extent: distance to the boundary over the greatest such.
 
     Parameters
@@ -72,6 +72,8 @@ def tetrahedral(vertices: ArrayLike, tetrahedra: ArrayLike) -> FieldMesh:
         m.
     tetrahedra : array_like of int (m, 4)
         Of positive volume.
+    margin : float, optional
+        That its boundary is moved outward by, m; vertices inside stay.
 
     Returns
     -------
@@ -81,7 +83,7 @@ def tetrahedral(vertices: ArrayLike, tetrahedra: ArrayLike) -> FieldMesh:
     Raises
     ------
     ValueError
-        Where no vertex is inside of the mesh.
+        Where no vertex is inside of the mesh, or the faces at one cannot all be moved outward.
     """
     points = _core.as_float64(vertices, "vertices", (-1, 3), "finite")
     cells = _core.as_int32(np.ravel(tetrahedra), "tetrahedra").reshape(-1, 4).astype(np.int64)
@@ -92,10 +94,34 @@ def tetrahedral(vertices: ArrayLike, tetrahedra: ArrayLike) -> FieldMesh:
     inner = np.setdiff1d(np.unique(cells), surface)
     if len(inner) == 0:
         raise ValueError("vertices: at least one must be inside of the mesh, to carry pressure")
+    if margin > 0:
+        points = _inflated(points, surface, margin)
     depth = np.zeros(len(points))
     for vertex in inner:
         depth[vertex] = distance_to_triangles(points[vertex], points[surface])
-    return FieldMesh(points, cells, depth / depth.max())
+    return FieldMesh(points, cells, (depth - margin) / (depth.max() - margin))
+
+
+def _inflated(points: Points, surface: Cells, margin: float) -> Points:
+    """Move each vertex of a surface by the least that takes its faces outward by the margin.
+
+    The least u with N u >= margin, by non-negative least squares (Lawson and Hanson, 23.27).
+    """
+    from scipy.optimize import nnls
+
+    edge = points[surface[:, 1:]] - points[surface[:, :1]]
+    normal = np.cross(edge[:, 0], edge[:, 1])
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    moved = points.copy()
+    for vertex in np.unique(surface):
+        faces = normal[np.any(surface == vertex, axis=1)]
+        rows = np.vstack([faces.T, np.ones(len(faces))])
+        weight, _ = nnls(rows, np.array([0.0, 0.0, 0.0, 1.0]))
+        residual = rows @ weight - [0.0, 0.0, 0.0, 1.0]
+        if residual[3] > -1e-9:
+            raise ValueError(f"vertices[{vertex}]: its faces cannot all be moved outward")
+        moved[vertex] -= margin * residual[:3] / residual[3]
+    return moved
 
 
 def distance_to_triangles(point: Points, triangles: Points) -> float:

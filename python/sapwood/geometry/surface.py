@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -116,6 +117,9 @@ class ContactSurface:
         return plot_surface(self, ax)
 
 
+_FIELDS = tuple(field.name for field in dataclasses.fields(ContactSurface))
+
+
 def contact_surface(
     a: FieldShape,
     pose_a: ArrayLike | None,
@@ -175,7 +179,7 @@ def contact_surfaces(pairs: Iterable[Pair], *, faces: Faces = "polygons") -> lis
     Returns
     -------
     list of ContactSurface
-        One for each pair, in their order; their arrays are parts of common ones.
+        One for each pair, in their order.
 
     Raises
     ------
@@ -184,34 +188,17 @@ def contact_surfaces(pairs: Iterable[Pair], *, faces: Faces = "polygons") -> lis
     """
     if faces not in ("polygons", "triangles"):
         raise ValueError(f"faces must be one of polygons, triangles, not {faces!r}")
-    listed = list(pairs)
-    poses = np.empty((len(listed), 2, 4, 4))
-    shapes: tuple[list[object], list[object]] = ([], [])
-    for i, (a, pose_a, b, pose_b) in enumerate(listed):
-        for j, (shape, pose) in enumerate(((a, pose_a), (b, pose_b))):
-            name = f"pose_{'ab'[j]}"
+    listed = []
+    for a, pose_a, b, pose_b in pairs:
+        for name, shape in (("a", a), ("b", b)):
             if not isinstance(shape, FieldShape):
-                raise TypeError(f"{'ab'[j]} must be a FieldShape, not {type(shape).__name__}")
-            poses[i, j] = np.eye(4) if pose is None else _pose(pose, name)
-            shapes[j].append(shape._shape)
-    arrays = _core.contact_surfaces(tuple(shapes[0]), tuple(shapes[1]), poses, faces == "triangles")
-    return [_part(arrays, i) for i in range(len(listed))]
+                raise TypeError(f"{name} must be a FieldShape, not {type(shape).__name__}")
+        listed.append((a._shape, pose_a, b._shape, pose_b))
+    return [_surface(arrays) for arrays in _core.contact_surfaces(listed, faces == "triangles")]
 
 
-def _pose(pose: ArrayLike, name: str) -> _Float:
-    X = _core.as_float64(pose, name, (4, 4), "finite")
-    if not np.array_equal(X[3], [0, 0, 0, 1]):
-        raise ValueError(f"{name}[3]: the last row must be 0, 0, 0, 1")
-    return X
-
-
-def _part(arrays: tuple[NDArray[Any], ...], i: int) -> ContactSurface:
-    """Surface i of all."""
-    pair_start, face_start, cells_a, cells_b, vertices, pressures, *others = arrays
-    faces = slice(pair_start[i], pair_start[i + 1])
-    starts = face_start[faces.start : faces.stop + 1]
-    corners = slice(starts[0], starts[-1])
-    of_faces = (array[faces] for array in (cells_a, cells_b, *others[:-2]))
-    totals = (array[i] for array in others[-2:])
-    own = (starts - starts[0], vertices[corners], pressures[corners])
-    return ContactSurface(*own, *of_faces, *totals)
+def _surface(arrays: tuple[NDArray[Any], ...]) -> ContactSurface:
+    """A surface of its fields, all at once: a frozen class would set them one by one, slowly."""
+    surface = object.__new__(ContactSurface)
+    surface.__dict__.update(zip(_FIELDS, arrays, strict=True))
+    return surface

@@ -1,0 +1,79 @@
+"""The command of the question about contact surfaces."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks import surface_cases, surfaces, surfaces_report
+from benchmarks.arguments import (
+    CommandError,
+    begin,
+    carry_out,
+    new_question,
+    print_facts,
+    publish,
+    whole,
+)
+
+
+def add(commands: Any) -> None:
+    """Add the parser to the subparsers of the command line."""
+    question = new_question(
+        commands,
+        "surfaces",
+        "time of a contact surface beside Drake's",
+        "Time per contact surface of pressure fields beside Drake's ComputeContactSurfaces, on the "
+        "pairs of a folder and on growing meshes. Writes surfaces.csv, surfaces.txt (the table), "
+        "surfaces.png and surfaces.json (the machine).",
+    )
+    question.add_argument("folder", type=Path, metavar="FOLDER", help="folder of reference pairs")
+    question.add_argument("--repeat", type=whole, default=50, help="samples of each")
+    question.add_argument("--levels", type=whole, default=5, help="refinements of growing meshes")
+    question.set_defaults(command=_surfaces)
+
+
+def _surfaces(arguments: argparse.Namespace) -> int:
+    pairs = _pairs_of(arguments.folder)
+    if arguments.quick:
+        pairs, arguments.repeat, arguments.levels = pairs[:3], 2, 2
+    settings = {"repeat": arguments.repeat, "levels": arguments.levels}
+    target, facts = begin(arguments, "surfaces", settings)
+    print_facts(facts)
+    work = [("pairs", pair) for pair in pairs]
+    work += [("growth", pair) for pair in surface_cases.growing(range(arguments.levels))]
+    drake = _drake(arguments.folder)
+    rows: list[surfaces.Row] = []
+    code = carry_out(
+        "surfaces",
+        len(work),
+        lambda progress: rows.extend(
+            surfaces.run(work, drake, arguments.repeat, target.with_suffix(".csv"), progress)
+        ),
+    )
+    publish(rows, target, surfaces_report.table, surfaces_report.figure)
+    return code
+
+
+def _pairs_of(folder: Path) -> list[surface_cases.Pair]:
+    pairs = []
+    for path in sorted(folder.glob("*.npz")):
+        try:
+            pairs.append(surface_cases.read(path))
+        except KeyError:
+            continue  # a problem or a run
+    if not pairs:
+        raise CommandError(f"{folder} holds no pairs of shapes")
+    return pairs
+
+
+def _drake(folder: Path) -> surfaces.DrakeCall | None:
+    """Drake's surfaces, where it is installed."""
+    try:
+        from benchmarks.surface_drake import surface_call
+    except ImportError as error:
+        print(f"skipped: drake ({error})", file=sys.stderr)
+        return None
+    return lambda pair: surface_call(pair, folder / "meshes")

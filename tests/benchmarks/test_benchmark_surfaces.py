@@ -1,0 +1,83 @@
+"""The benchmark of contact surfaces, quickly."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+
+from benchmarks import surface_cases, surface_questions, surfaces, surfaces_report
+from benchmarks.command import main
+from pressure_fields import small_cases, surface_of
+from sapwood.geometry import contact_surface
+
+
+def small_folder():
+    return small_cases()[0].parent
+
+
+def test_pairs_are_those_of_the_files():
+    for path in small_cases():
+        pair = surface_cases.read(path)
+        surface = contact_surface(pair.a.shape, pair.a.pose, pair.b.shape, pair.b.pose)
+        expected = surface_of(np.load(path))
+        assert len(surface) == len(expected) > 0
+        assert np.array_equal(surface.force, expected.force)
+
+
+def test_growing_meshes_grow():
+    pairs = list(surface_cases.growing(range(3)))
+    cells = [pair.cells for pair in pairs]
+    assert cells[1:] == [4 * n for n in cells[:-1]]
+    for pair in pairs:
+        assert len(contact_surface(pair.a.shape, None, pair.b.shape, pair.b.pose)) > 0
+
+
+def test_command(tmp_path, monkeypatch):
+    monkeypatch.setattr(surface_questions, "_drake", lambda _folder: None)
+    assert main(["surfaces", str(small_folder()), "--quick", "--out", str(tmp_path)]) == 0
+    text = (tmp_path / "surfaces.txt").read_text()
+    assert "growth" not in text
+    assert "time grows as cells^" in text
+    assert "Geometric mean" not in text
+    assert (tmp_path / "surfaces.csv").exists()
+
+
+def test_without_pairs(tmp_path, capsys):
+    assert main(["surfaces", str(tmp_path)]) == 2
+    assert "holds no pairs of shapes" in capsys.readouterr().err
+
+
+def test_ratios():
+    rows = [
+        surfaces.Row("pairs", "one", 2, 3, 1e-6, 5e-7, 2e-6),
+        surfaces.Row("pairs", "two", 2, 3, 1e-6, 5e-7, 8e-6),
+        surfaces.Row("growth", "three", 2, 3, 1e-6, 5e-7, 8e-6),
+    ]
+    assert surfaces.mean_ratio(rows[:2], "call") == pytest.approx(4)
+    text = surfaces_report.table(rows)
+    assert "on 2 pairs: 4.00 a pair a call, 8.00 in batches" in text
+
+
+def test_without_drake(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "benchmarks.surface_drake", None)
+    assert surface_questions._drake(tmp_path) is None
+    assert "skipped: drake" in capsys.readouterr().err
+
+
+def test_drake_finds_as_many_faces():
+    pytest.importorskip("pydrake")
+    from benchmarks.surface_drake import surface_call
+
+    for path in small_cases():
+        pair = surface_cases.read(path)
+        (surface,) = surface_call(pair, path.parent)()
+        ours = contact_surface(pair.a.shape, pair.a.pose, pair.b.shape, pair.b.pose)
+        assert surface.num_faces() == len(ours)
+        assert math.isclose(surface.total_area(), ours.areas.sum(), rel_tol=1e-9)
