@@ -15,13 +15,14 @@ C_FILES := $(shell find csrc tests/c tests/fuzz examples -name '*.[ch]')
 # what two cores do in a few minutes; PYTEST_ARGS='-k stepper' selects among all tests, slow ones too
 PYTEST_ARGS = -m 'not slow' -n 2 --dist loadfile
 
-.PHONY: help demo test test-all test-c test-race test-python test-slow test-sanitized fuzz coverage \
-	mutate check lint format types warnings tidy clean
+.PHONY: help demo test test-all test-c test-race test-python test-slow test-bridges test-sanitized \
+	fuzz coverage mutate check lint format types warnings tidy clean
 
 help:
 	@echo 'make demo     run the main job: 40 bodies dropped into a box; results/'
 	@echo 'make test     tests: C under sanitizers, and Python; what is slow is left out'
 	@echo 'make test-all every test, figures, benchmarks and builds too'
+	@echo 'make test-bridges     derivatives within PyTorch and JAX, which it installs'
 	@echo 'make check    static checks: formatting, linting, types, compiler warnings, clang-tidy'
 	@echo 'make format   format C and Python sources'
 	@echo 'make fuzz     look for inputs that break it, for FUZZ_SECONDS=600'
@@ -39,8 +40,8 @@ demo: .venv/demo
 test:
 	$(MAKE) --jobs=2 test-python test-c test-race
 
-test-all:
-	$(MAKE) --jobs=2 --output-sync=target fuzz test-python test-c test-race test-slow
+test-all: .venv/bridges
+	$(MAKE) --jobs=2 --output-sync=target fuzz test-python test-c test-race test-slow test-bridges
 
 test-c: .venv/setup
 	cmake --preset debug
@@ -60,6 +61,10 @@ test-slow: .venv/test
 	rm -rf build/quick
 	timeout 600 $(PY) -m sapwood figure all --quick --quiet --out build/quick/results
 	SAPWOOD_QUICK_RESULTS=$(CURDIR)/build/quick/results $(PY) -m pytest -m slow
+
+# with PyTorch and JAX, which take 0.8 GB (as builds for the CPU) and half a minute to install
+test-bridges: .venv/bridges
+	$(PY) -m pytest tests/bridges
 
 # inputs that look for what breaks, in C and then among files; what they find is left in build/fuzz.
 # FUZZ_SEED=1, or any number but 0, tries the same ones again, and FUZZ_RUNS as many of them
@@ -145,7 +150,7 @@ format: .venv/test
 	$(PIP_INSTALL) '.[dev]'
 	@touch $@
 
-.venv/fuzz .venv/coverage: .venv/%: .venv/setup | .venv/test
+.venv/fuzz .venv/coverage .venv/bridges: .venv/%: .venv/setup | .venv/test
 	scripts/setup $*
 	@touch $@
 

@@ -85,14 +85,17 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from sapwood import bridge as bridge
     from sapwood import geometry as geometry
     from sapwood import invdyn as invdyn
+    from sapwood import jax as jax
     from sapwood import lcp as lcp
     from sapwood import mujoco as mujoco
     from sapwood import qp as qp
     from sapwood import reference as reference
     from sapwood import stepping as stepping
     from sapwood import studies as studies
+    from sapwood import torch as torch
     from sapwood import trajectory as trajectory
     from sapwood import work as work
     from sapwood.studies import experiments as experiments
@@ -102,14 +105,17 @@ if TYPE_CHECKING:
 
 _LOADED = ("constraints", "laws", "problem")
 _LOADED_WHEN_USED = (
+    "bridge",
     "geometry",
     "invdyn",
+    "jax",
     "lcp",
     "mujoco",
     "qp",
     "reference",
     "stepping",
     "studies",
+    "torch",
     "trajectory",
     "work",
     *_aliases.STUDIES,

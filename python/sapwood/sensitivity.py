@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -153,6 +153,17 @@ class SolutionDifferential:
     residual: float
 
 
+class LinearPoint(NamedTuple):
+    """What of a solution a linearization needs."""
+
+    v: _Float
+    """Velocities (nv,)."""
+    status: int
+    """:class:`sapwood.Status` of the solve."""
+    core_scale: _Float | None = None
+    """As of :class:`sapwood.Solution`; where it is None, as a solve of the problem finds it."""
+
+
 class Sensitivity(_core.Sensitivity):
     """A problem linearized and factored at its solution: made by ``solve(..., sensitivity=True)``.
 
@@ -164,7 +175,7 @@ class Sensitivity(_core.Sensitivity):
     ----------
     problem : ContactProblem
         What was solved.
-    solution : Solution
+    solution : Solution or LinearPoint
         Its solution.
     settings : SapSettings, optional
         Those of the solve.
@@ -184,7 +195,10 @@ class Sensitivity(_core.Sensitivity):
     __slots__ = ("converged", "problem")
 
     def __new__(
-        cls, problem: ContactProblem, solution: Solution, settings: SapSettings | None = None
+        cls,
+        problem: ContactProblem,
+        solution: Solution | LinearPoint,
+        settings: SapSettings | None = None,
     ) -> Sensitivity:
         """See the class."""
         if not isinstance(problem, ContactProblem):
@@ -292,16 +306,16 @@ class Sensitivity(_core.Sensitivity):
             )
         fields = {
             name: _asked(getattr(problem_dot, name), name)
-            for name in _NAMES
+            for name in NUMBERS
             if getattr(problem_dot, name) is not None
         }
         groups = [_fields_of(group, k) for k, group in enumerate(problem_dot.constraints)]
-        pairs = [(x, _rank(name)) for name, x in fields.items()]
+        pairs = [(x, rank_of(name)) for name, x in fields.items()]
         pairs += [(x, 1) for group in groups for x in group.values()]
         batch = _batch_of(pairs)
         m = int(np.prod(batch, dtype=np.int64))
         change: dict[str, Any] = {
-            name: _flat(x, batch, m, _rank(name)) for name, x in fields.items()
+            name: _flat(x, batch, m, rank_of(name)) for name, x in fields.items()
         }
         if groups:
             change["constraints"] = tuple(
@@ -326,7 +340,8 @@ class Sensitivity(_core.Sensitivity):
             )
 
 
-_NAMES = tuple(
+# of a problem, but those of its groups of constraints
+NUMBERS = tuple(
     field.name for field in dataclasses.fields(Differential) if field.name != "constraints"
 )
 
@@ -335,8 +350,19 @@ def _dropped() -> None:
     """What is left of a pickled sensitivity."""
 
 
-def _rank(name: str) -> int:
-    """Dimensions of an array of one problem."""
+def rank_of(name: str) -> int:
+    """Dimensions of a number of one problem.
+
+    Parameters
+    ----------
+    name : str
+        One of NUMBERS.
+
+    Returns
+    -------
+    int
+        0, 1 or 2.
+    """
     return 0 if name in ("dt", "sigma") else 1 + (name in _COLUMNS)
 
 
@@ -372,7 +398,7 @@ def _flat(array: _Float | None, batch: tuple[int, ...], m: int, rank: int) -> _F
 
 def _shaped(name: str, array: _Float, batch: tuple[int, ...]) -> _Float:
     """What the core found, (m, n), in the shape of the problem's."""
-    if _rank(name) == 0:
+    if rank_of(name) == 0:
         return array.reshape(batch)
     if name in _COLUMNS:
         return array.reshape(*batch, array.shape[1] // _COLUMNS[name], _COLUMNS[name])

@@ -50,6 +50,7 @@ EXAMPLES = {
     "docs/derivatives.md": 1,
     "docs/environments.md": 2,
     "docs/pressure_fields.md": 1,
+    "docs/torch_and_jax.md": 2,
 }
 
 
@@ -58,7 +59,7 @@ def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
     """Run the Python blocks of a page one after the other, as a reader would."""
     monkeypatch.chdir(tmp_path)
     text = (ROOT / page).read_text()
-    for package in ("mujoco", "gymnasium"):
+    for package in ("mujoco", "gymnasium", "torch", "jax"):
         if f"import {package}" in text:
             pytest.importorskip(package)
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

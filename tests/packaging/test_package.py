@@ -72,8 +72,8 @@ def test_modules_are_loaded_when_used(name):
 
 def test_dir_lists_what_users_look_for():
     modules = (
-        "constraints experiments geometry invdyn laws lcp mujoco peers plotting problem qp "
-        "reference scenes stepping studies trajectory work"
+        "bridge constraints experiments geometry invdyn jax laws lcp mujoco peers plotting problem "
+        "qp reference scenes stepping studies torch trajectory work"
     )
     assert set(dir(sapwood)) == {*sapwood.__all__, *modules.split()}
     code = "import sapwood; print(*dir(sapwood))"
