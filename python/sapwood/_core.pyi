@@ -118,6 +118,9 @@ def set_solution_types(
     /,
 ) -> None: ...
 def first_bad(arrays: tuple[_Float, ...], limit: float, /) -> tuple[int, int] | None: ...
+def same_bytes(
+    arrays: tuple[NDArray[np.uint8], ...], others: tuple[NDArray[np.uint8], ...], /
+) -> bool: ...
 def mujoco_api(
     functions: Mapping[str, int],
     layout: Mapping[str, int],

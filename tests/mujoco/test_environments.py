@@ -16,7 +16,7 @@ mujoco = pytest.importorskip("mujoco")
 gym = pytest.importorskip("gymnasium")
 
 from sapwood.mujoco import StepError, Stepper, patch
-from sapwood.mujoco.environments import ModelWatch
+from sapwood.mujoco.watch import ModelWatch
 
 pytestmark = [
     # of the packages themselves

@@ -225,6 +225,25 @@ def test_forest_is_copied():
     assert core.solve(*step_arrays()) == 0
 
 
+def test_same_bytes_sees_every_byte(rng):
+    spans = tuple(rng.integers(0, 256, n, dtype=np.uint8) for n in (1, 0, 77, 1000))
+    copies = tuple(span.copy() for span in spans)
+    assert _core.same_bytes(spans, copies)
+    for span in spans:
+        for i in range(span.size):
+            span[i] ^= 1 << int(rng.integers(8))
+            assert not _core.same_bytes(spans, copies)
+            copies = tuple(each.copy() for each in spans)
+    for bad in (
+        (list(spans), copies), (spans, copies[:2]), ((np.zeros(3),), (np.zeros(3),)),
+        ((np.zeros(3, np.uint8),), (np.zeros(4, np.uint8),)),
+    ):  # fmt: skip
+        with pytest.raises((TypeError, ValueError)):
+            _core.same_bytes(*bad)
+    with pytest.raises(TypeError):
+        _core.same_bytes(spans)
+
+
 def test_first_bad_finds_the_first():
     a, b = np.zeros(4), np.ones((2, 3))
     assert _core.first_bad((a, b, np.zeros(0)), 1.0) is None

@@ -63,9 +63,10 @@ def test_a_failure_tells_its_step_and_keeps_those_before(field, index, value, me
 
 def test_faults_of_contacts_are_named():
     model = scenes.sphere_on_floor(0.001).compile()
+    model.geom_friction[1, 1] = 0.01
     stepper = Stepper(model, contact=ContactMaterial(1e4, core=RigidCore(0.01)))
     data = mujoco.MjData(model)
-    stepper.model.geom_condim[1], stepper.model.geom_friction[1, 1] = 6, 0.01
+    stepper.model.geom_condim[1] = 6
     with pytest.raises(StepError, match=r"contact of geom 'floor' and geom 'sphere': condim 6"):
         stepper.run(data, 1000)
     taken = stepper.last_run.steps

@@ -201,3 +201,40 @@ PyObject *sapwood_first_bad(PyObject *Py_UNUSED(module), PyObject *const *args, 
   }
   Py_RETURN_NONE;
 }
+
+/* ---- what has changed ----------------------------------------------------------------------- */
+
+const char sapwood_same_bytes_doc[] =
+    "same_bytes(arrays, others, /)\n--\n\n"
+    "Whether contiguous arrays of bytes hold the same as those of another tuple, one by one.";
+
+/* without the errors of sapwood_in_place(), as this is done for many arrays before each step */
+static int are_bytes(PyObject *object) {
+  PyArrayObject *array = (PyArrayObject *)object;
+  return PyArray_Check(object) && PyArray_TYPE(array) == NPY_UINT8 && PyArray_NDIM(array) == 1 &&
+         PyArray_IS_C_CONTIGUOUS(array);
+}
+
+/* 1 or 0; -1 with an exception */
+static int have_same_bytes(PyObject *one, PyObject *other) {
+  PyArrayObject *a = (PyArrayObject *)one, *b = (PyArrayObject *)other;
+  if (!are_bytes(one) || !are_bytes(other) || PyArray_DIM(a, 0) != PyArray_DIM(b, 0)) {
+    PyErr_SetString(PyExc_TypeError, "arrays must be contiguous bytes, as long as the others");
+    return -1;
+  }
+  return memcmp(PyArray_DATA(a), PyArray_DATA(b), (size_t)PyArray_DIM(a, 0)) == 0;
+}
+
+PyObject *sapwood_same_bytes(PyObject *Py_UNUSED(module), PyObject *const *args,
+                             Py_ssize_t n_args) {
+  if (n_args != 2 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]) ||
+      PyTuple_GET_SIZE(args[0]) != PyTuple_GET_SIZE(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "same_bytes takes two tuples of as many arrays");
+    return NULL;
+  }
+  int same = 1;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]) && same == 1; i++) {
+    same = have_same_bytes(PyTuple_GET_ITEM(args[0], i), PyTuple_GET_ITEM(args[1], i));
+  }
+  return same < 0 ? NULL : PyBool_FromLong(same);
+}

@@ -241,6 +241,7 @@ static PyMethodDef methods[] = {
 
 static PyMethodDef functions[] = {
     {"first_bad", FAST(sapwood_first_bad), METH_FASTCALL, sapwood_first_bad_doc},
+    {"same_bytes", FAST(sapwood_same_bytes), METH_FASTCALL, sapwood_same_bytes_doc},
     {"mujoco_api", sapwood_mujoco_api, METH_VARARGS, sapwood_mujoco_api_doc},
     {NULL, NULL, 0, NULL}};
 

@@ -14,6 +14,9 @@ _JOINT, _TRANSMISSION = mujoco.mjtJoint, mujoco.mjtTrn
 _JOINT_TRANSMISSIONS = {int(_TRANSMISSION.mjTRN_JOINT), int(_TRANSMISSION.mjTRN_JOINTINPARENT)}
 _SCALAR_JOINTS = {int(_JOINT.mjJNT_HINGE), int(_JOINT.mjJNT_SLIDE)}
 
+#: Flags of a model by which MuJoCo bounds the forces of actuators.
+BOUNDED = ("actuator_forcelimited", "jnt_actfrclimited", "tendon_actfrclimited")
+
 
 @dataclasses.dataclass(frozen=True)
 class Controller:

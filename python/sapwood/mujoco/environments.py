@@ -6,81 +6,15 @@ its place, on that one object: neither the classes nor the packages change.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
 import mujoco
-import numpy as np
-from numpy.typing import NDArray
 
 from sapwood.mujoco.results import StepError
 from sapwood.mujoco.stepper import Stepper
-
-# of a model, what says nothing of its motion, or is too long to be looked at in each step
-_UNWATCHED = (
-    "bvh_", "cam_", "key_", "light_", "mat_", "mesh_", "name", "oct_", "path", "skin_", "tex_",
-    "text_", "tuple_",
-)  # fmt: skip
-_UNWATCHED_ENDS = ("_group", "_matid", "_rgba", "_user")
-
-
-# options of a model by which it moves
-_OPTIONS = (
-    "timestep", "impratio", "density", "viscosity", "integrator", "cone", "disableflags",
-    "enableflags", "disableactuator",
-)  # fmt: skip
-_VECTORS = ("gravity", "wind", "magnetic")
-
-# arrays of a model lie in one block; between two of them there may be this much padding, bytes
-_PADDING = 64
-
-
-def _spans(model: mujoco.MjModel) -> list[NDArray[np.uint8]]:
-    """The memory of all arrays that are watched, those side by side as one."""
-    ends: list[list[int]] = []
-    arrays = (
-        getattr(model, name)
-        for name in dir(model)
-        if not name.startswith(("_", *_UNWATCHED)) and not name.endswith(_UNWATCHED_ENDS)
-    )
-    found = [array for array in arrays if isinstance(array, np.ndarray) and array.size]
-    for begin, end in sorted((a.ctypes.data, a.ctypes.data + a.nbytes) for a in found):
-        if ends and begin - ends[-1][1] <= _PADDING:
-            ends[-1][1] = max(end, ends[-1][1])
-        else:
-            ends.append([begin, end])
-    return [
-        np.ctypeslib.as_array((ctypes.c_uint8 * (end - begin)).from_address(begin))
-        for begin, end in ends
-    ]
-
-
-class ModelWatch:
-    """Tells whether anything that the steps of a model follow from has changed.
-
-    Parameters
-    ----------
-    model : mujoco.MjModel
-        The model.
-    """
-
-    def __init__(self, model: mujoco.MjModel) -> None:
-        self._model = model  # which the spans do not keep
-        self._spans = _spans(model)
-        self._before = [span.copy() for span in self._spans]
-        self._options = self._read_options()
-
-    def _read_options(self) -> tuple[Any, ...]:
-        opt = self._model.opt
-        scalars = [getattr(opt, name) for name in _OPTIONS]
-        return *scalars, *(getattr(opt, name).tobytes() for name in _VECTORS)
-
-    def changed(self) -> bool:
-        """Whether it has, since this watch was made."""
-        same = all(map(np.array_equal, self._spans, self._before))
-        return not same or self._read_options() != self._options
+from sapwood.mujoco.watch import ModelWatch
 
 
 class Patch:

@@ -1,4 +1,4 @@
-"""What the steps of a model follow from, read once when a stepper is made."""
+"""What the steps of a model follow from, and how it is read of the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sapwood.mujoco.adaptations import (
 )
 from sapwood.mujoco.arrays import forest_arrays
 from sapwood.mujoco.contacts import GeomNames
-from sapwood.mujoco.controllers import controllers, release_controllers
+from sapwood.mujoco.controllers import BOUNDED, controllers, release_controllers
 from sapwood.mujoco.elements import element_arrays
 from sapwood.mujoco.friction import settings_of_steps
 from sapwood.mujoco.support import check_ignore, check_model
@@ -37,6 +37,56 @@ from sapwood.settings import Friction, SapSettings
 from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
 
 SYMPLECTIC_EULER = SCHEMES["symplectic_euler"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reading:
+    """What the arrays of the C core follow from, beside the model: arguments of :class:`Stepper`.
+
+    Attributes
+    ----------
+    time_step, contact, materials, constraint, constraints, implicit_actuators, ignore
+        As given there.
+    """
+
+    time_step: float | None
+    contact: ContactMaterial | None
+    materials: Mapping[str | int, ContactMaterial] | None
+    constraint: ConstraintMaterial | None
+    constraints: Mapping[str, ConstraintMaterial] | None
+    implicit_actuators: bool
+    ignore: Collection[str]
+
+    def read(self, model: mujoco.MjModel, scheme: Scheme) -> dict[str, Any]:
+        """Check and read a model; bounds of implicit actuators are taken from MuJoCo.
+
+        Parameters
+        ----------
+        model : mujoco.MjModel
+            The private copy of the stepper; changed.
+        scheme : Scheme
+            Of the steps.
+
+        Returns
+        -------
+        dict
+            ``forest``, ``implicit``, ``elements`` and ``released`` of :class:`StepParameters`.
+        """
+        symplectic, dt = scheme == SYMPLECTIC_EULER, float(model.opt.timestep)
+        implicit = symplectic and is_implicit(model)
+        forest = forest_arrays(model, self.contact, self.materials, dt, implicit)
+        check_model(model, None if symplectic else scheme, np.flatnonzero(forest["core"]))
+        controlled = controllers(model) if self.implicit_actuators and symplectic else []
+        elements = element_arrays(model, self.constraint, self.constraints, dt, controlled)
+        bounded = {name: np.array(getattr(model, name), dtype=bool) for name in BOUNDED}
+        release_controllers(model, controlled)
+        released = {name: was & (getattr(model, name) == 0) for name, was in bounded.items()}
+        return {
+            "forest": forest,
+            "implicit": implicit,
+            "elements": elements,
+            "released": released,
+        }
 
 
 def _release_speed(value: float) -> float:
@@ -69,6 +119,10 @@ class StepParameters:
     elements : dict or None
         Those of limits, equality constraints, friction loss and implicit actuators, by the names of
         struct sap_elements; None where the model has none.
+    released : dict
+        Where flags of the model that bound actuator forces are cleared, as the C core bounds these.
+    reading : Reading
+        What the arrays follow from beside the model.
     options : tuple
         The options of the model that the steps stand on.
     speculative : bool
@@ -86,6 +140,8 @@ class StepParameters:
     forest: dict[str, NDArray[Any]]
     implicit: bool
     elements: dict[str, Any] | None
+    released: dict[str, NDArray[np.bool_]]
+    reading: Reading
     options: model_options.Options
     speculative: bool
     release_speed: float
@@ -114,15 +170,14 @@ class StepParameters:
         """Check a model and read what belongs to its stepper; see :class:`Stepper`."""
         if not isinstance(model, mujoco.MjModel):
             raise TypeError(f"model must be a mujoco.MjModel, not {type(model).__name__}")
-        if time_step is None:
-            time_step = float(model.opt.timestep)
-        time_step = float(_core.as_float64(time_step, "time_step", (), "positive"))
+        chosen = float(model.opt.timestep) if time_step is None else time_step
+        chosen = float(_core.as_float64(chosen, "time_step", (), "positive"))
         check_ignore(ignore)
         found = scheme_of(scheme)
         symplectic = found == SYMPLECTIC_EULER
 
         own = copy.copy(model)
-        own.opt.timestep = time_step
+        own.opt.timestep = chosen
         own.opt.disableflags |= model_options.DISABLED
         changes = [*leave_out(own, ignore), *clear_flags(own), *make_isotropic(own)]
         if symplectic:
@@ -130,14 +185,11 @@ class StepParameters:
         for text in changes:
             # at the caller of Stepper
             warnings.warn(text, stacklevel=3)
-        implicit = symplectic and is_implicit(own)
-        forest = forest_arrays(own, contact, materials, time_step, implicit)
-        cores = np.flatnonzero(forest["core"])
-        check_model(own, None if symplectic else found, cores)
-        controlled = controllers(own) if implicit_actuators and symplectic else []
-        elements = element_arrays(own, constraint, constraints, time_step, controlled)
-        release_controllers(own, controlled)
-        settings = settings_of_steps(settings, friction, own, forest["core"], found)
+        reading = Reading(
+            time_step, contact, materials, constraint, constraints, implicit_actuators, ignore
+        )
+        arrays = reading.read(own, found)
+        settings = settings_of_steps(settings, friction, own, arrays["forest"]["core"], found)
         if speculative is None:
             speculative = settings.friction == "coulomb"
         return cls(
@@ -147,13 +199,29 @@ class StepParameters:
             sigma=sigma,
             beta=beta,
             delassus=delassus,
-            forest=forest,
-            implicit=implicit,
-            elements=elements,
+            **arrays,
+            reading=reading,
             options=model_options.options_of(own),
             speculative=bool(speculative) and symplectic,
             release_speed=_release_speed(release_speed),
         )
+
+    def read_again(self) -> StepParameters:
+        """The same, with all that is read of the model as it is now.
+
+        Returns
+        -------
+        StepParameters
+            With the same model.
+
+        Raises
+        ------
+        NotSupported, ValueError
+            As for :class:`Stepper`.
+        """
+        for name, cleared in self.released.items():
+            getattr(self.model, name)[cleared] = True
+        return dataclasses.replace(self, **self.reading.read(self.model, self.scheme))
 
     @property
     def time_step(self) -> float:

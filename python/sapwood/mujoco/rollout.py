@@ -50,6 +50,8 @@ class Rollout:
         if isinstance(model, Stepper) and options:
             raise TypeError(f"{next(iter(options))}: a stepper has its options already")
         stepper = model if isinstance(model, Stepper) else Stepper(model, **options)
+        self._stepper = stepper
+        stepper.follow()
         self._parameters = stepper.parameters
         if self._parameters.scheme != SYMPLECTIC_EULER:
             raise NotSupported("rollouts are by symplectic_euler, other schemes by Stepper.run")
@@ -66,6 +68,12 @@ class Rollout:
         """Let go, in a child process, what threads were at work on that stayed behind."""
         if self._lock.locked():
             self._lock, self._workers = threading.Lock(), []
+
+    def _follow(self) -> None:
+        """See what has changed of the model."""
+        self._stepper.follow()
+        if self._stepper.parameters is not self._parameters:
+            self._parameters, self._workers = self._stepper.parameters, []
 
     @property
     def nthread(self) -> int:
@@ -117,6 +125,7 @@ class Rollout:
         chunk_size = integer(chunk_size, "chunk_size", 1)
         n_threads = max(1, min(self._nthread, -(-n_worlds // chunk_size)))
         with self._lock:
+            self._follow()
             self._parameters.check_options()
             while len(self._workers) < n_threads:
                 core = self._parameters.make_core()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -16,38 +15,21 @@ from sapwood.checks import integer
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.arrays import Bound
-from sapwood.mujoco.core_steps import CoreSteps, EngineSteps
-from sapwood.mujoco.engine import EngineError, engine
+from sapwood.mujoco.following import Following
 from sapwood.mujoco.last_step import LastStep
 from sapwood.mujoco.names import model_name
 from sapwood.mujoco.notices import Notices
-from sapwood.mujoco.parameters import SYMPLECTIC_EULER, StepParameters
+from sapwood.mujoco.parameters import StepParameters
 from sapwood.mujoco.recording import Recording, check_names
 from sapwood.mujoco.results import UNCONVERGED, RunResult, StepError
-from sapwood.mujoco.steps import Steps
-from sapwood.mujoco.support import NotSupported, check_version
-from sapwood.mujoco.theta_steps import ThetaSteps
+from sapwood.mujoco.support import check_version
+from sapwood.mujoco.ways import steps_of
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import Friction, SapSettings
 from sapwood.stepping.schemes import Scheme
 
 check_version(mujoco.__version__)
-
-
-def _steps_of(parameters: StepParameters) -> Steps:
-    """How the steps of a model are taken: in C where that can be."""
-    if parameters.scheme != SYMPLECTIC_EULER:
-        return ThetaSteps(parameters)
-    try:
-        return EngineSteps(parameters, engine())
-    except EngineError as error:
-        if parameters.implicit:
-            raise NotSupported(
-                f"an implicit integrator with MuJoCo {mujoco.__version__}: {error}; set "
-                "model.opt.integrator to mujoco.mjtIntegrator.mjINT_EULER"
-            ) from error
-        return CoreSteps(dataclasses.replace(parameters, speculative=False))
 
 
 class Stepper(LastStep):
@@ -81,8 +63,7 @@ class Stepper(LastStep):
     are left out of what is solved, and called in where the velocity found would pass them, so that
     the step is that with all of them; ``stepper.constraints`` has them with a force of 0,
     ``stepper.solution`` does not. Friction loss and the residuals of equality constraints are taken
-    from MuJoCo in each step, so that ``data.eq_active`` and mocap bodies work; ranges and gains are
-    read once.
+    from MuJoCo in each step, so that ``data.eq_active`` and mocap bodies work.
 
     Actuators act implicitly where their force is Kp (q_d - q) - Kd v with constant gains
     (``position``, ``velocity``, ``intvelocity``, ``pid``, and ``general`` with an affine bias), on
@@ -95,9 +76,11 @@ class Stepper(LastStep):
     The stepper works on a private copy of the model, ``stepper.model``, which differs in
     opt.timestep, in the flags eulerdamp, island and, with ``ignore``, limit, equality and
     frictionloss (all disabled), in the flags by which MuJoCo would bound the forces of implicit
-    actuators (cleared), and in what a warning tells of. Change physical values there, not on the
-    model given; what belongs to the stepper itself (materials, damping, limits, gains of implicit
-    actuators, topology, time step) is read once, when it is made.
+    actuators (cleared), and in what a warning tells of. Either model may be changed, the one given
+    or the copy, while no other thread steps it: gravity, masses, sizes, friction, damping, ranges,
+    gains and all else but meshes. It is seen at the start of each call and after each callback of
+    :meth:`run`. What lays out the problem (trees, joints, transmissions, kinds of equality
+    constraints, integrator, cone, time step) is refused by name.
 
     MuJoCo lists a contact while the geoms overlap, so that a body that hits something is thrown
     back by as much as it happened to pass into it. With ``speculative`` the margin of each geom
@@ -122,7 +105,7 @@ class Stepper(LastStep):
 
     One stepper may serve several data of the same model, in turn or from several threads; results
     are then those of the last step of any of them. Pickling or copying keeps model, parameters and
-    counters.
+    counters; a copy follows its own ``model`` alone.
 
     Parameters
     ----------
@@ -163,7 +146,6 @@ class Stepper(LastStep):
     scheme : str or sapwood.stepping.Scheme
         Scheme of the theta-method. All but "symplectic_euler" run in stages from Python and take
         springs, dampers and actuators as implicit as they are; see :mod:`sapwood.stepping`.
-
     speculative : bool, optional
         Whether contacts that would close within a step are found before it; None: with Coulomb's
         friction. The other laws may give an open contact a force: by the convex one, with which
@@ -224,22 +206,46 @@ class Stepper(LastStep):
             release_speed=release_speed,
         )
         self._earlier = (0, 0, 0, 0)
+        self._given: mujoco.MjModel | None = model
         self._start()
 
     def _start(self) -> None:
         """What a copy makes anew."""
-        self._steps = _steps_of(self._parameters)
+        self._steps = steps_of(self._parameters)
+        self._following = Following(self._parameters, self._given)
+        self._behind = threading.Lock()
         self._notices = Notices(self.settings.relative_tolerance, self._earlier)
         self._bound: Bound | None = None
         self._forget()
         self._last_run: RunResult | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_parameters": self._parameters, "_earlier": self._counts()}
+        self.follow()
+        return {"_parameters": self._parameters, "_earlier": self._counts(), "_given": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._start()
+
+    def follow(self) -> None:
+        """See what has changed of the model; all that steps do so by themselves.
+
+        Raises
+        ------
+        NotSupported, ValueError
+            Where something has changed that cannot; the text names it.
+        """
+        if not self._following.is_behind():
+            return
+        with self._behind:
+            parameters = self._following.read()
+            if parameters is not self._parameters:
+                steps = steps_of(parameters)
+                # what was asked for of the last step stays until the next one
+                _ = self.solution, self.contacts, self.constraints
+                self._earlier, self._steps = self._counts(), steps
+                self._parameters = parameters
+            self._following = Following(parameters, self._given)
 
     # ---- the step -------------------------------------------------------------------------------
 
@@ -393,6 +399,7 @@ class Stepper(LastStep):
                 try:
                     if callback(data) is True:
                         break
+                    self.follow()
                 finally:
                     # a run within the callback is not the last one
                     self._last_run = result
@@ -413,8 +420,9 @@ class Stepper(LastStep):
         StepError, NotSupported, ValueError
             As :meth:`step` does.
         """
+        bound = self._bind(data)
         self._parameters.check_options()
-        self._steps.start(self._bind(data))
+        self._steps.start(bound)
 
     def step2(self, data: mujoco.MjData) -> None:
         """Second half of a step: forces, contact, sensors and integration, as ``mj_step2``.
@@ -465,11 +473,12 @@ class Stepper(LastStep):
         StepError, NotSupported, ValueError
             As :meth:`step` does.
         """
-        self._parameters.check_options()
         self._bind(data)
+        self._parameters.check_options()
         return self._steps.problem(data)
 
     def _bind(self, data: mujoco.MjData) -> Bound:
+        self.follow()
         bound = self._bound
         if bound is None or bound.data is not data:
             bound = Bound.of(self.model, data)

@@ -1,0 +1,111 @@
+"""What of a MuJoCo model has changed since it was looked at."""
+
+from __future__ import annotations
+
+import bisect
+import ctypes
+import operator
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core
+
+# of a model, what says nothing of its motion, or is too long to be looked at in each step
+_UNWATCHED = (
+    "B_", "bvh_", "cam_", "key_", "light_", "map", "mat_", "mesh_", "name", "oct_", "path", "skin_",
+    "tex_", "text_", "tuple_",
+)  # fmt: skip
+_UNWATCHED_ENDS = ("_group", "_matid", "_rgba", "_user")
+
+# options of a model by which it moves
+OPTIONS = (
+    "timestep", "impratio", "density", "viscosity", "integrator", "cone", "disableflags",
+    "enableflags", "disableactuator",
+)  # fmt: skip
+VECTORS = ("gravity", "wind", "magnetic")
+
+# arrays of a model lie in one block; between two of them there may be this much padding, bytes
+_PADDING = 64
+
+_Span = NDArray[np.uint8]
+
+
+def motion_arrays(model: mujoco.MjModel) -> list[str]:
+    """Names of all arrays that motions follow from, but for meshes."""
+    return [
+        name
+        for name in dir(model)
+        if not name.startswith(("_", *_UNWATCHED))
+        and not name.endswith(_UNWATCHED_ENDS)
+        and isinstance(getattr(model, name), np.ndarray)
+    ]
+
+
+def _spans(arrays: Collection[NDArray[Any]]) -> list[_Span]:
+    """The memory of all arrays, those side by side as one."""
+    ends: list[list[int]] = []
+    for begin, end in sorted((a.ctypes.data, a.ctypes.data + a.nbytes) for a in arrays):
+        if ends and begin - ends[-1][1] <= _PADDING:
+            ends[-1][1] = max(end, ends[-1][1])
+        else:
+            ends.append([begin, end])
+    return [
+        np.ctypeslib.as_array((ctypes.c_uint8 * (end - begin)).from_address(begin))
+        for begin, end in ends
+    ]
+
+
+class ModelWatch:
+    """Tells what of a model has changed since this watch was made.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    names : collection of str, optional
+        Arrays to look at, those that the model has; None for all that motions follow from.
+    options : collection of str
+        Numbers, at least two, and vectors of ``model.opt`` to look at.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        names: Collection[str] | None = None,
+        options: Collection[str] = (*OPTIONS, *VECTORS),
+    ) -> None:
+        self._model = model
+        found = motion_arrays(model) if names is None else [n for n in names if hasattr(model, n)]
+        arrays = {name: getattr(model, name) for name in found}
+        vectors = [name for name in options if name in VECTORS]
+        arrays |= {f"opt.{name}": getattr(model.opt, name) for name in vectors}
+        self._arrays = {name: array for name, array in arrays.items() if array.size}
+        self._spans = tuple(_spans(self._arrays.values()))
+        self._before = tuple(span.copy() for span in self._spans)
+        self._names = [name for name in options if name not in vectors]
+        self._numbers_of = operator.attrgetter(*self._names)
+        self._numbers = self._numbers_of(model.opt)
+
+    def changed(self) -> bool:
+        """Whether anything has."""
+        same = _core.same_bytes(self._spans, self._before)
+        return not same or self._numbers_of(self._model.opt) != self._numbers
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The numbers of ``model.opt`` as they were."""
+        return dict(zip(self._names, self._numbers, strict=True))
+
+    def changes(self) -> Iterator[tuple[str, NDArray[Any], NDArray[np.bool_]]]:
+        """The arrays that have changed: their names, what they are now, and where they changed."""
+        begins = [span.ctypes.data for span in self._spans]
+        for name, array in self._arrays.items():
+            at = bisect.bisect_right(begins, array.ctypes.data) - 1
+            first = array.ctypes.data - begins[at]
+            old = self._before[at][first : first + array.nbytes]
+            if old.tobytes() != array.tobytes():
+                yield name, array, old.view(array.dtype).reshape(array.shape) != array
