@@ -305,6 +305,7 @@ class Sensitivity:
         group_gamma_bar: _Float | None,
         spin_gamma_bar: _Float | None,
         frozen: bool,
+        matrices: bool,
         /,
     ) -> tuple[dict[str, Any], float]: ...
     def jvp(

@@ -8,7 +8,7 @@ back-substitution gives the derivatives by every number of the problem: see
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sapwood.solution import Solution
 
 _Float = NDArray[np.float64]
+_Matrices = dict[str, _Float]
 
 # of a system that is not symmetric; what is left beyond it is no derivative
 _MOST_RESIDUAL = 1e-6
@@ -97,9 +98,31 @@ class Differential:
     constraints: tuple[GroupDifferential, ...] = ()
 
 
+class _WhenRead:
+    """DL/dA or dL/dJ: an array, or a function without arguments that forms both."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __set__(self, gradient: Gradient, value: _Float | Callable[[], _Matrices]) -> None:
+        gradient.__dict__[self._name] = value
+
+    def __get__(self, gradient: Gradient | None, owner: type) -> _Float | None:
+        if gradient is None:
+            return None
+        value = gradient.__dict__[self._name]
+        if callable(value):
+            gradient.__dict__.update(value())
+            value = gradient.__dict__[self._name]
+        found: _Float = value
+        return found
+
+
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Gradient(Differential):
     """The gradient of a loss by the numbers of a problem, and where it was taken.
+
+    Those by A and J, the largest arrays, are formed when one of them is read first.
 
     Attributes
     ----------
@@ -126,6 +149,12 @@ class Gradient(Differential):
     converged: bool
     momentum_error: float
     residual: float
+    if not TYPE_CHECKING:
+        A = _WhenRead()
+        J = _WhenRead()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -222,6 +251,7 @@ class Sensitivity(_core.Sensitivity):
         constraint_gamma_bars: Sequence[ArrayLike | None] | None = None,
         spin_gamma_bar: ArrayLike | None = None,
         frozen_regularization: bool = False,
+        matrices: bool = False,
     ) -> Gradient:
         """Reverse mode, as :meth:`sapwood.Solution.vjp` has it.
 
@@ -231,6 +261,9 @@ class Sensitivity(_core.Sensitivity):
             dL/d of the solution.
         frozen_regularization : bool
             Leave out that R follows from A and J.
+        matrices : bool
+            Form dL/dA and dL/dJ now, and not when they are read, which takes a second
+            back-substitution.
 
         Returns
         -------
@@ -269,10 +302,26 @@ class Sensitivity(_core.Sensitivity):
             _flat(bar, batch, m, rank) for bar, rank in zip(bars, ranks, strict=False)
         )
         self._check_factor()
-        numbers, residual = super().vjp(m, v, gamma, group_gamma, spin_gamma, frozen_regularization)
+        numbers, residual = super().vjp(
+            m, v, gamma, group_gamma, spin_gamma, frozen_regularization, matrices
+        )
         _check_residual(residual)
+        if not matrices:
+            # what the caller does with the arrays afterwards is not seen
+            v, gamma, group_gamma, spin_gamma = (
+                None if bar is None else np.array(bar)
+                for bar in (v, gamma, group_gamma, spin_gamma)
+            )
+            find = super().vjp
+
+            def form() -> _Matrices:
+                found, _ = find(m, v, gamma, group_gamma, spin_gamma, frozen_regularization, True)
+                return {name: _shaped(name, found[name], batch) for name in ("A", "J")}
+
         groups = tuple(_group_of(group, batch) for group in numbers.pop("constraints"))
-        arrays = {name: _shaped(name, x, batch) for name, x in numbers.items()}
+        arrays: dict[str, Any] = {name: _shaped(name, x, batch) for name, x in numbers.items()}
+        if not matrices:
+            arrays |= {"A": form, "J": form}
         return Gradient(
             **arrays, constraints=groups, regions=self.regions, distance=self.distance,
             row_distance=_by_group(self.row_distance, counts),

@@ -210,6 +210,22 @@ def test_frozen_regularization_leaves_out_the_effective_mass(rng):
     assert not np.array_equal(case.solve(sensitivity=True).vjp(**bars).J, other.J)
 
 
+@cases
+def test_matrices_are_formed_when_they_are_read(name, rng):
+    """With the same bits as at once, whatever became of the arrays that were given."""
+    case = CASES[name](rng)
+    linear, bars = case.solve(sensitivity=True).sensitivity, random_bars(rng, case.problem())
+    at_once = linear.vjp(**bars, matrices=True)
+    later, packed = linear.vjp(**bars), pickle.loads(pickle.dumps(linear.vjp(**bars)))
+    bars["v_bar"][:] = np.nan
+    for gradient in (later, packed):
+        for number in NAMES:
+            one, other = getattr(at_once, number), getattr(gradient, number)
+            assert (one is None) == (other is None)
+            assert one is None or np.array_equal(one, other)
+        assert gradient.J is gradient.J
+
+
 # ---- what comes with a gradient -----------------------------------------------------------------
 
 

@@ -13,16 +13,17 @@ typedef struct field {
 
 enum { N_FIELDS = 19, N_GROUP_FIELDS = 5 + SAP_MOST_PARAMETERS };
 
-static int list_fields(sapwood_differential *d, const sapwood_problem *of, field fields[N_FIELDS]) {
+static int list_fields(sapwood_differential *d, const sapwood_problem *of, int matrices,
+                       field fields[N_FIELDS]) {
   const sap_problem *p = &of->problem;
   const sap_sizes *sizes = &of->sizes;
   const npy_intp contacts = p->n_contacts, spins = p->spin ? p->spin->n : -1;
   const npy_intp physical = of->is_physical ? contacts : -1;
   sap_differential *at = &d->at;
   const field all[N_FIELDS] = {
-      {"A", &at->A, (npy_intp)sizes->nA},
+      {"A", &at->A, matrices ? (npy_intp)sizes->nA : -1},
       {"v_star", &at->v_star, (npy_intp)sizes->nv},
-      {"J", &at->J, (npy_intp)sizes->nJ},
+      {"J", &at->J, matrices ? (npy_intp)sizes->nJ : -1},
       {"mu", &at->mu, contacts},
       {"R_t", &at->R_t, contacts},
       {"R_n", &at->R_n, contacts},
@@ -109,13 +110,13 @@ static PyObject *make_arrays(sapwood_differential *d, npy_intp m, const field *f
   return dict;
 }
 
-PyObject *sapwood_differential_make(sapwood_differential *d, const sapwood_problem *of,
-                                    npy_intp m) {
+PyObject *sapwood_differential_make(sapwood_differential *d, const sapwood_problem *of, npy_intp m,
+                                    int matrices) {
   field fields[N_FIELDS], rows[N_GROUP_FIELDS];
   if (reserve(d, of) < 0) {
     return NULL;
   }
-  PyObject *dict = make_arrays(d, m, fields, list_fields(d, of, fields));
+  PyObject *dict = make_arrays(d, m, fields, list_fields(d, of, matrices, fields));
   PyObject *groups = PyTuple_New(of->problem.n_groups);
   for (int32_t g = 0; g < of->problem.n_groups && groups != NULL; g++) {
     PyObject *group = make_arrays(d, m, rows, list_group_fields(d, of, g, rows));
@@ -160,7 +161,7 @@ static int read_arrays(sapwood_differential *d, npy_intp m, const field *fields,
 int sapwood_differential_read(sapwood_differential *d, const sapwood_problem *of, npy_intp m,
                               PyObject *dict) {
   field fields[N_FIELDS], rows[N_GROUP_FIELDS];
-  if (reserve(d, of) < 0 || read_arrays(d, m, fields, list_fields(d, of, fields), dict) < 0) {
+  if (reserve(d, of) < 0 || read_arrays(d, m, fields, list_fields(d, of, 1, fields), dict) < 0) {
     return -1;
   }
   PyObject *groups = PyDict_GetItemString(dict, "constraints");

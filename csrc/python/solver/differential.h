@@ -21,9 +21,9 @@ typedef struct sapwood_differential {
 } sapwood_differential;
 
 /* Makes room, of an array per number that the problem has, and a new dict of them; NULL with an
- * exception. To be cleared either way. */
+ * exception. Without `matrices` A and J are left out. To be cleared either way. */
 PyObject *sapwood_differential_make(sapwood_differential *d, const sapwood_problem *problem,
-                                    npy_intp m);
+                                    npy_intp m, int matrices);
 
 /* Takes what a dict has; 0, or -1 with an exception. To be cleared either way. */
 int sapwood_differential_read(sapwood_differential *d, const sapwood_problem *problem, npy_intp m,

@@ -168,18 +168,20 @@ static sap_coupling worse(sap_coupling a, sap_coupling b) {
 }
 
 PyDoc_STRVAR(vjp_doc,
-             "vjp($self, m, v_bar, gamma_bar, group_gamma_bar, spin_gamma_bar, frozen, /)\n--\n\n"
-             "Dict of the gradients of m losses, from arrays (m, n) or None, and the residual.");
+             "vjp($self, m, v_bar, gamma_bar, group_gamma_bar, spin_gamma_bar, frozen, matrices, "
+             "/)\n--\n\n"
+             "Dict of the gradients of m losses, from arrays (m, n) or None, and the residual; "
+             "without matrices no A and J.");
 
 static PyObject *sensitivity_vjp(sensitivity *self, PyObject *args) {
   PyObject *object[N_RESPONSES], *dict = NULL, *result = NULL;
   Py_ssize_t m;
-  int frozen;
+  int frozen, matrices;
   response bar;
   sapwood_differential gradient = {.n_slots = 0};
   measure(self, &bar);
-  if (!PyArg_ParseTuple(args, "nOOOOp:vjp", &m, &object[0], &object[1], &object[2], &object[3],
-                        &frozen) ||
+  if (!PyArg_ParseTuple(args, "nOOOOpp:vjp", &m, &object[0], &object[1], &object[2], &object[3],
+                        &frozen, &matrices) ||
       be_ready(self) < 0) {
     return NULL;
   }
@@ -191,7 +193,7 @@ static PyObject *sensitivity_vjp(sensitivity *self, PyObject *args) {
       goto done;
     }
   }
-  dict = sapwood_differential_make(&gradient, self->problem, m);
+  dict = sapwood_differential_make(&gradient, self->problem, m, matrices);
   if (dict == NULL) {
     goto done;
   }

@@ -27,6 +27,7 @@ except ModuleNotFoundError as error:
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.contacts import StepContacts
+from sapwood.mujoco.differentiable import DifferentiableModel
 from sapwood.mujoco.environments import Patch, patch
 from sapwood.mujoco.results import (
     RolloutResult,
@@ -42,6 +43,7 @@ from sapwood.mujoco.torques import actuated_dofs, inverse_dynamics
 __all__ = [
     "ConstraintMaterial",
     "ContactMaterial",
+    "DifferentiableModel",
     "NotSupported",
     "Patch",
     "Rollout",

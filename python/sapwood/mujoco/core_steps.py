@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.mujoco import stages
 from sapwood.mujoco.arrays import Bound, contact_arrays, problem_arrays
 from sapwood.mujoco.faults import failure_text, outcome_text
@@ -72,18 +73,8 @@ class CoreSteps(StagedSteps):
         """The contact problem of a state; see :class:`Steps`."""
         parameters, model, scratch = self._parameters, self._model, mujoco.MjData(self._model)
         mujoco.mj_copyData(scratch, model, data)
-        bound, core = Bound.of(model, scratch), parameters.make_core()
-        self.start(bound)
-        mujoco.mj_fwdActuation(model, scratch)
-        mujoco.mj_fwdAcceleration(model, scratch)
-        self._find_slopes(scratch)
-        try:
-            elements = bound.elements(model) if parameters.constrained else None
-            code = core.gather(bound.inputs, contact_arrays(scratch), bound.outputs(), elements)
-        except ValueError as error:
-            raise StepError(str(error), data.time) from None
-        if code < 0:
-            stages.raise_fault(core, model, scratch)
+        core = parameters.make_core()
+        self.gather(core, Bound.of(model, scratch))
         arrays = problem_arrays(core)
         return ContactProblem(
             **arrays,
@@ -94,6 +85,34 @@ class CoreSteps(StagedSteps):
             beta=parameters.beta,
             delassus=parameters.delassus,
         )
+
+    def gather(self, core: _core.ModelStepper, bound: Bound) -> None:
+        """Gather the contact problem of a state.
+
+        Parameters
+        ----------
+        core : _core.ModelStepper
+            Where to.
+        bound : Bound
+            The arrays of the state; what MuJoCo computes from it is written to its data.
+
+        Raises
+        ------
+        StepError
+            Where a step cannot be taken.
+        """
+        data, model = bound.data, self._model
+        self.start(bound)
+        mujoco.mj_fwdActuation(model, data)
+        mujoco.mj_fwdAcceleration(model, data)
+        self._find_slopes(data)
+        try:
+            elements = bound.elements(model) if self._parameters.constrained else None
+            code = core.gather(bound.inputs, contact_arrays(data), bound.outputs(), elements)
+        except ValueError as error:
+            raise StepError(str(error), data.time) from None
+        if code < 0:
+            stages.raise_fault(core, model, data)
 
     def _find_slopes(self, data: mujoco.MjData) -> None:
         """Find the derivative of the smooth forces; joint damping alone is implicit without it."""

@@ -46,15 +46,37 @@ def _split(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, slice, sli
         constraints, entries, rows = last, end_J, int(end)
 
 
-def _whole_rows(J: _Float, shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> _Float:
-    """J with the zeros of constraints that move one velocity alone."""
+def _is_given(shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which entries of whole blocks are given: of constraints that move one velocity that alone."""
     width = tree_nv[shape["tree_a"]] + np.where(shape["tree_b"] < 0, 0, tree_nv[shape["tree_b"]])
     alone = shape["dof"] >= 0
     length = shape["size"] * width
     first = np.cumsum(length) - length
-    whole = np.zeros(length.sum())
     given = np.repeat(~alone, length)
     given[(first + shape["dof"])[alone]] = True
+    return given
+
+
+def given_entries(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    """Which entries of the J of all groups, as :func:`constraint_groups` has them, are gathered.
+
+    Parameters
+    ----------
+    arrays : mapping
+        What ``_core.ModelStepper.groups`` returns.
+
+    Returns
+    -------
+    ndarray of bool
+        Group after group.
+    """
+    return _is_given(arrays, arrays["tree_nv"])
+
+
+def _whole_rows(J: _Float, shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> _Float:
+    """J with the zeros of constraints that move one velocity alone."""
+    given = _is_given(shape, tree_nv)
+    whole = np.zeros(len(given))
     whole[given] = J
     return whole
 

@@ -319,7 +319,7 @@ class FreeBodies:
         v_star_bar = v_next_bar
         if tape.contact is not None:
             sensitivity = Sensitivity(tape.contact.problem, tape.contact.solution, self.settings)
-            gradient = sensitivity.vjp(v_next_bar.ravel())
+            gradient = sensitivity.vjp(v_next_bar.ravel(), matrices=True)
             v_star_bar = np.asarray(gradient.v_star).reshape(v_next_bar.shape)
             acting = gradient.distance[gradient.regions != Region.none]
             distance = float(acting.min(initial=np.inf))

@@ -1,0 +1,293 @@
+"""MuJoCo models whose steps can be differentiated: the solve exactly, the engine by differences."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+from sapwood.mujoco.arrays import Bound, problem_arrays
+from sapwood.mujoco.body_inertias import BodyInertias
+from sapwood.mujoco.core_steps import CoreSteps
+from sapwood.mujoco.groups import constraint_groups
+from sapwood.mujoco.manifold import Manifold
+from sapwood.mujoco.parameters import SYMPLECTIC_EULER, StepParameters
+from sapwood.mujoco.results import StepError
+from sapwood.mujoco.snapshots import Differences, Snapshot
+from sapwood.mujoco.stepper import Stepper
+from sapwood.mujoco.ways import steps_of
+from sapwood.problem.contact_problem import ContactProblem
+from sapwood.sensitivity import Sensitivity
+from sapwood.solution import Region, Status
+from sapwood.solver import SapSolver
+from sapwood.trajectory.system import Pulled, Step, TrajectoryError
+
+_Float = NDArray[np.float64]
+
+_REGULARIZED = ("R_t", "R_n", "v_hat_n")
+
+
+class _Tape(NamedTuple):
+    """One step of a model."""
+
+    q: _Float
+    v: _Float
+    inputs: _Float
+    v_next: _Float
+
+
+class DifferentiableModel:
+    """A MuJoCo model, stepped by a Stepper, for :func:`sapwood.trajectory.simulate`.
+
+    The state is qpos and qvel, the inputs of a step are the controls. A step is that of the
+    stepper. Its derivatives take the solve exactly, by one back-substitution with the problem
+    linearized at the new velocity, and the new positions analytically. What the engine computes,
+    the numbers of the problem (M, bias and other smooth forces in v*, J, phi, and rows of limits,
+    equality constraints and actuators), is differentiated by central differences over `step` of
+    each coordinate, velocity and control: 4 nv + 2 nu calls of the engine for a step, without a
+    solve.
+
+    Parameters
+    ----------
+    stepper : Stepper
+        With the default scheme, friction that is not lagged, and a model whose actuators have no
+        activation.
+    step : float
+        Of the differences, in the units of coordinates, velocities and controls, > 0.
+    data : mujoco.MjData, optional
+        What else the state of the model is: time, mocap bodies, applied forces, which equality
+        constraints are on. A copy is used; by default the data of a model that was reset.
+
+    Attributes
+    ----------
+    parameters : mapping of str to ndarray
+        Factors, all 1: "mass" (nbody,) of mass and inertia of each body, "k", "tau_d" and "mu" of
+        all contacts.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a wrong argument, and a model with a state beyond qpos and qvel.
+
+    Notes
+    -----
+    Contacts are told apart by their rows of J: one that acts must be found again where the state
+    has moved by `step`, on one side at least. Shapes on which the engine's points of contact jump
+    (boxes on boxes, meshes) have differences between jumps. Collision of general convex shapes is
+    computed to a tolerance of some 1e-6, which larger steps hide. Derivatives by k and tau_d are
+    those of compliant contacts, and no row that is released from a violation at the start has any.
+    """
+
+    def __init__(
+        self, stepper: Stepper, *, step: float = 1e-6, data: mujoco.MjData | None = None
+    ) -> None:
+        if not isinstance(stepper, Stepper):
+            raise TypeError(f"stepper must be a Stepper, not {type(stepper).__name__}")
+        if stepper.scheme != SYMPLECTIC_EULER:
+            raise ValueError(f"stepper.scheme = {stepper.scheme.name!r}: must be the default one")
+        if stepper.settings.friction == "lagged":
+            raise ValueError("stepper.friction = 'lagged': its bounds are of the step before")
+        model = stepper.model
+        if model.na or model.npluginstate:
+            raise ValueError("the model has activations or plugins with a state of their own")
+        self.stepper, self.model = stepper, model
+        self._step = float(_core.as_float64(step, "step", (), "positive"))
+        self._data = mujoco.MjData(model)
+        if data is not None:
+            mujoco.mj_copyData(self._data, model, data)
+        self._scratch = Bound.of(model, mujoco.MjData(model))
+        self._read(stepper.parameters)
+        self._manifold = Manifold(model)
+        self._solver = SapSolver(dataclasses.replace(stepper.settings, relative_tolerance=1e-10))
+        one = np.ones(())
+        self.parameters: Mapping[str, _Float] = MappingProxyType(
+            {"mass": np.ones(model.nbody), "k": one, "tau_d": one, "mu": one}
+        )
+
+    def _read(self, parameters: StepParameters) -> None:
+        """Take what the engine's numbers are gathered by; a stepper reads a changed model again."""
+        steps = steps_of(parameters)
+        assert isinstance(steps, CoreSteps)
+        self._parameters, self._steps, self._core = parameters, steps, parameters.make_core()
+
+    @property
+    def inputs_shape(self) -> tuple[int, ...]:
+        """(nu,): controls."""
+        return (int(self.model.nu),)
+
+    def start(self, q: ArrayLike, v: ArrayLike) -> tuple[_Float, _Float]:
+        """A state, checked.
+
+        Parameters
+        ----------
+        q : array_like (nq,)
+            qpos; its quaternions are made of length 1.
+        v : array_like (nv,)
+            qvel.
+
+        Returns
+        -------
+        ndarray (nq,), ndarray (nv,)
+            Copies.
+        """
+        q_0 = np.array(_core.as_float64(q, "q0", (self.model.nq,), "finite"))
+        mujoco.mj_normalizeQuat(self.model, q_0)
+        return q_0, np.array(_core.as_float64(v, "v0", (self.model.nv,), "finite"))
+
+    def tangent(self, q: _Float, q_bar: _Float) -> _Float:
+        """The part of dL/dq that counts.
+
+        Parameters
+        ----------
+        q, q_bar : ndarray (nq,)
+            Positions, and dL/d of their numbers.
+
+        Returns
+        -------
+        ndarray (nq,)
+            At right angles to the quaternions.
+        """
+        return self._manifold.by_numbers(q, self._manifold.by_motions(q, q_bar))
+
+    def step(self, q: _Float, v: _Float, inputs: _Float) -> Step:
+        """Take one step of the stepper.
+
+        Parameters
+        ----------
+        q, v, inputs : ndarray (nq,), (nv,), (nu,)
+            State and controls.
+
+        Returns
+        -------
+        Step
+            The state after it.
+        """
+        data, time = self._data, self._data.time
+        data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, inputs
+        try:
+            self.stepper.step(data)
+        except StepError as error:
+            raise TrajectoryError(str(error)) from error
+        finally:
+            data.time = time
+        v_next = np.array(data.qvel)
+        acting = bool(self.stepper.contacts.acts.any())
+        return Step(np.array(data.qpos), v_next, _Tape(q, v, inputs, v_next), acting)
+
+    def pull(
+        self, tape: object, q_bar: _Float, v_bar: _Float, parameters_bar: dict[str, _Float]
+    ) -> Pulled:
+        """Reverse mode through one step.
+
+        Parameters
+        ----------
+        tape : object
+            That of the step.
+        q_bar, v_bar : ndarray (nq,), (nv,)
+            dL/d of the state after it.
+        parameters_bar : dict of str to ndarray
+            dL/d of the parameters, added to in place.
+
+        Returns
+        -------
+        Pulled
+            dL/d of what it began with.
+        """
+        assert isinstance(tape, _Tape)
+        manifold, dt = self._manifold, self.stepper.time_step
+        q_next = manifold.moved(tape.q, tape.v_next, dt)
+        motions = manifold.by_motions(q_next, q_bar)
+        before, by_v_next = manifold.pull(tape.v_next, dt, motions)
+        at = self._snapshot(tape.q, tape.v, tape.inputs)
+        inertias = BodyInertias(self.model, self._scratch.data)
+        linear = self._linearized(at, tape.v_next)
+        bar = v_bar + by_v_next
+        gradient = linear.vjp(bar, frozen_regularization=True, matrices=True)
+        slopes = self._slopes(tape, Differences(at, gradient))
+        nv = self.model.nv
+        whole = linear.vjp(bar, matrices=True)
+        for name in ("k", "tau_d", "mu"):
+            by = getattr(whole, name)
+            parameters_bar[name] += 0.0 if by is None else by @ at.arrays[name]
+        parameters_bar["mass"] += inertias.pull(at, whole, tape.v, dt)
+        acting = gradient.distance[gradient.regions != Region.none]
+        return Pulled(
+            manifold.by_numbers(tape.q, before + slopes[:nv]), slopes[nv : 2 * nv],
+            slopes[2 * nv :], float(acting.min(initial=np.inf)),
+        )  # fmt: skip
+
+    def _snapshot(self, q: _Float, v: _Float, inputs: _Float) -> Snapshot:
+        """The problem of a state."""
+        if self.stepper.parameters is not self._parameters:
+            self._read(self.stepper.parameters)
+        data = self._scratch.data
+        mujoco.mj_copyData(data, self.model, self._data)
+        data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, inputs
+        try:
+            self._steps.gather(self._core, self._scratch)
+        except StepError as error:
+            raise TrajectoryError(str(error)) from error
+        return Snapshot(problem_arrays(self._core), self._core.groups())
+
+    def _linearized(self, at: Snapshot, v_next: _Float) -> Sensitivity:
+        """The problem at the solution that the step came to."""
+        stepper = self.stepper
+        options: dict[str, Any] = {
+            "dt": stepper.time_step,
+            "sigma": stepper.parameters.sigma,
+            "beta": stepper.parameters.beta,
+            "delassus": stepper.parameters.delassus,
+        }
+        arrays: dict[str, Any] = dict(at.arrays)
+        groups = constraint_groups(at.others)
+        given = ContactProblem(**arrays, constraints=groups, **options)
+        numbers: dict[str, Any] = {
+            name: x for name, x in arrays.items() if name not in _REGULARIZED
+        }
+        physical = ContactProblem(
+            **numbers, constraints=[group.physical() for group in groups], **options
+        )
+        # what is released from a violation follows from its parameters in another way
+        problem = physical if _close(physical, given) else given
+        solution = self._solver.solve(problem, v_next)
+        if solution.status not in (Status.converged, Status.stalled):
+            raise TrajectoryError(f"the solve ended with {solution.status!s}")
+        return Sensitivity(problem, solution, self._solver.settings)
+
+    def _slopes(self, tape: _Tape, along: Differences) -> _Float:
+        """By motions, velocities and controls (2 nv + nu,)."""
+        nv, nu, h = self.model.nv, self.model.nu, self._step
+        slopes = np.empty(2 * nv + nu)
+        for i in range(len(slopes)):
+            changes = []
+            for sign in (1.0, -1.0):
+                q, v, inputs = tape.q, np.array(tape.v), np.array(tape.inputs)
+                if i < nv:
+                    q = self._manifold.moved(q, sign * np.eye(1, nv, i)[0], h)
+                elif i < 2 * nv:
+                    v[i - nv] += sign * h
+                else:
+                    inputs[i - 2 * nv] += sign * h
+                change = along(self._snapshot(q, v, inputs))
+                if change is not None:
+                    changes.append(sign * change / h)
+            if not changes:
+                raise TrajectoryError(
+                    f"what acts is not there {h:g} away: there are no differences"
+                )
+            slopes[i] = sum(changes) / len(changes)
+        return slopes
+
+
+def _close(one: ContactProblem, other: ContactProblem) -> bool:
+    """Whether R and v_hat of two problems are the same to round-off."""
+    pairs = [(getattr(one, name), getattr(other, name)) for name in _REGULARIZED]
+    for a, b in zip(one.constraints, other.constraints, strict=True):
+        pairs += [(getattr(a, name), getattr(b, name)) for name in ("R", "v_hat")]
+    return all(np.allclose(a, b, rtol=1e-9, atol=0.0) for a, b in pairs)
