@@ -11,8 +11,7 @@ mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import mixed, set_controls
 from sapwood import _core, scenes
-from sapwood.mujoco import StepError, Stepper
-from sapwood.mujoco import stepper as stepper_module
+from sapwood.mujoco import StepError, Stepper, ways
 from sapwood.mujoco.engine import EngineError
 from sapwood.mujoco.recording import NAMES
 
@@ -29,7 +28,7 @@ def make(model, loop, monkeypatch):
         def none():
             raise EngineError("none")
 
-        monkeypatch.setattr(stepper_module, "engine", none)
+        monkeypatch.setattr(ways, "engine", none)
     return Stepper(model, scheme="midpoint" if loop == "theta" else "symplectic_euler")
 
 
