@@ -16,7 +16,7 @@ C_FILES := $(shell find csrc tests/c tests/fuzz examples -name '*.[ch]')
 PYTEST_ARGS = -m 'not slow' -n 2 --dist loadfile
 
 .PHONY: help demo test test-all test-c test-race test-python test-slow test-bridges test-sanitized \
-	fuzz coverage mutate check lint format types warnings tidy clean
+	fuzz coverage mutate wheels check lint format types warnings tidy clean
 
 help:
 	@echo 'make demo     run the main job: 40 bodies dropped into a box; results/'
@@ -29,6 +29,7 @@ help:
 	@echo 'make coverage lines of the C core that tests run; build/coverage/report.html'
 	@echo 'make test-sanitized   Python tests on an extension module with sanitizers'
 	@echo 'make mutate   small mistakes in the sources, one at a time: does a test notice each?'
+	@echo 'make wheels   wheels and the source archive, tried in clean environments; dist/'
 	@echo 'make clean    remove everything that was built, .venv included'
 
 # ---- what is run -------------------------------------------------------------------------------
@@ -108,6 +109,11 @@ test-sanitized: .venv/test
 # some 10 minutes; MUTATE_ARGS=newton selects
 mutate: .venv/test
 	$(PY) scripts/mutate $(MUTATE_ARGS)
+
+# wheels in dist/ for every Python 3.11 or newer on the path, each tried in clean environments
+wheels: .venv/test
+	$(PIP_INSTALL) '.[wheels]'
+	$(PY) scripts/wheels dist
 
 # ---- static checks -----------------------------------------------------------------------------
 

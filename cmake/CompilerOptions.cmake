@@ -41,6 +41,11 @@ elseif(SAPWOOD_SANITIZE OR SAPWOOD_WERROR OR SAPWOOD_FUZZ OR SAPWOOD_COVERAGE)
     "or Clang, not ${CMAKE_C_COMPILER_ID}")
 endif()
 
+if(SAPWOOD_OLD_GLIBC)
+  target_compile_options(sapwood_options INTERFACE
+    "SHELL:-include \"${PROJECT_SOURCE_DIR}/cmake/old_glibc.h\"")
+endif()
+
 # -O3 in release builds, debug checks elsewhere
 string(REPLACE "-O2" "-O3" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.equality import equal_arrays, equal_values
 from sapwood.history import history_table, plot_history
+from sapwood.html import table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -313,6 +314,25 @@ class Solution(_core.SolutionValues):
             f"Solution(status={self.status}, iterations={self.iterations}, "
             f"n_contacts={len(self.gamma)}, momentum_error={self.momentum_error:.2g})"
         )
+
+    def _repr_html_(self) -> str:
+        regions = ", ".join(f"{np.count_nonzero(self.regions == r)} {r}" for r in Region)
+        rows = [
+            ("status", self.status if self.tree < 0 else f"{self.status} at tree {self.tree}"),
+            ("iterations", f"{self.iterations} ({self.n_islands} islands)"),
+            ("velocities", len(self.v)),
+            ("contacts", f"{len(self.gamma)}: {regions}"),
+            ("momentum error", f"{self.momentum_error:.3g}"),
+            ("complementarity error", f"{self.complementarity_error:.3g}"),
+        ]
+        if not math.isnan(self.coulomb_error):
+            rows.append(("error of Coulomb's law", f"{self.coulomb_error:.3g}"))
+        rows += [
+            ("|v - v_min|_A", f"at most {self.velocity_error_bound:.3g} sqrt(J)"),
+            ("cost - minimum", f"at most {self.cost_gap_bound:.3g} J"),
+            ("time", f"{1e3 * self.timing['seconds']:.3g} ms"),
+        ]
+        return table("Solution", rows)
 
     def _rows(self) -> str:
         """A line on the rows of all groups, where there are any."""

@@ -163,6 +163,7 @@ def test_no_steps(falling):
     assert result.steps == len(result.time) == 0
     assert result.converged
     assert str(result) == "no steps"
+    assert "no steps" in result._repr_html_()
     np.testing.assert_array_equal(full_state(stepper.model, data), before)
 
 
@@ -177,6 +178,8 @@ def test_the_result_as_text():
     assert not result.converged
     ended = np.sum(result.status == sapwood.Status.iteration_limit)
     assert f"{200 - ended} converged, {ended} iteration_limit" in str(result)
+    assert f"{ended} iteration_limit" in result._repr_html_()
+    assert "<td" in result._repr_html_()
     assert limited.iteration_limit_steps == ended > 0
 
 

@@ -9,6 +9,7 @@ import pickle
 import re
 import types
 import weakref
+import xml.etree.ElementTree
 
 import numpy as np
 import pytest
@@ -363,6 +364,17 @@ def test_iterations_are_printed_on_request(problem, capsys):
     assert capsys.readouterr().out == ""
     with pytest.raises(ValueError, match="record_history=True"):
         quiet.history_table()
+
+
+def test_notebooks_show_tables(problem):
+    for shown in (problem, sapwood.solve(problem), sapwood.solve(problem, friction="coulomb")):
+        html = shown._repr_html_()
+        root = xml.etree.ElementTree.fromstring(html)
+        assert [row.tag for row in root] == ["tr"] * len(root)
+        assert root[0][0].text == type(shown).__name__
+    assert "Coulomb" in html
+    named = sapwood.ContactProblem([1], [1.0], [0.0], dt=0.01, source="<b>&")
+    assert "&lt;b&gt;&amp;" in named._repr_html_()
 
 
 def test_iterations_are_drawn(problem):

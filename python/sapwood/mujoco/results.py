@@ -8,6 +8,7 @@ import operator
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.html import table
 from sapwood.mujoco.contacts import StepContacts
 from sapwood.mujoco.recording import Recording
 from sapwood.solution import Status
@@ -284,6 +285,10 @@ class RunResult:
 
     def __repr__(self) -> str:
         return f"RunResult({self.steps} steps{': ' if self.steps else ''}{self._ends()})"
+
+    def _repr_html_(self) -> str:
+        head, *lines = str(self).splitlines()
+        return table(f"RunResult: {head}", [(line[:12].strip(), line[12:]) for line in lines])
 
     def __str__(self) -> str:
         if self.steps == 0:

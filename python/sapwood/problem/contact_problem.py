@@ -13,6 +13,7 @@ from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import placed_groups
 from sapwood.dense import diagonal_blocks, split_contacts
 from sapwood.equality import equal_values
+from sapwood.html import table
 from sapwood.laws.rigid_core import DEFAULT_LAMBDA, core_arrays
 from sapwood.problem.arrays import Delassus, ProblemArrays
 
@@ -312,6 +313,22 @@ class ContactProblem(ProblemArrays):
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _repr_html_(self) -> str:
+        groups = [(str(k), repr(group)) for k, group in enumerate(self.constraints)]
+        source = [("source", self.source)] if self.source else []
+        return table(
+            "ContactProblem",
+            [
+                ("trees", self.n_trees),
+                ("velocities", self.nv),
+                ("contacts", self.n_contacts),
+                ("with torsional or rolling friction", self.n_spins),
+                *groups,
+                ("time step", f"{self.dt:g} s"),
+                *source,
+            ],
+        )
 
     def __repr__(self) -> str:
         source = f", source={self.source!r}" if self.source else ""
