@@ -74,6 +74,12 @@ def test_the_command_writes_the_files_and_goes_on_with_them(tmp_path):
     assert csv.read_bytes() == table
 
 
+def test_the_format_of_the_figure(mine, tmp_path):
+    cli.main([*mine, "--out", str(tmp_path), "--format", "svg"])
+    assert (tmp_path / "mine.svg").read_text() == "3 rows"
+    assert not list(tmp_path.glob("*.png"))
+
+
 def test_a_failing_point_is_named_and_the_rest_is_drawn(mine, tmp_path, capsys):
     assert cli.main([*mine, "--out", str(tmp_path)]) == 1
     printed = capsys.readouterr()

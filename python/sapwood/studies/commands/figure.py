@@ -52,6 +52,13 @@ def add(commands: Any) -> None:
         default=Path("results"),
         help="folder for CSV files and figures (default: results)",
     )
+    parser.add_argument(
+        "--format",
+        choices=("png", "pdf", "svg"),
+        default="png",
+        dest="image_format",
+        help="of the figures; rendered scenes stay pixels (default: png)",
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--workers",
@@ -105,6 +112,7 @@ def _make(name: str, arguments: argparse.Namespace) -> int:
             resume=not arguments.no_resume,
             progress=not arguments.quiet,
             say=tell,
+            image_format=arguments.image_format,
         )
     except SchedulerError as error:
         raise CommandError(str(error)) from None

@@ -254,6 +254,7 @@ def make_figure(
     resume: bool = True,
     progress: bool = True,
     say: Callable[[str], None] = lambda _: None,
+    image_format: str = "png",
 ) -> FigureResult:
     """Compute what a figure shows, as far as that is not done already, and draw it.
 
@@ -262,7 +263,7 @@ def make_figure(
     name
         Number in its paper, or name in `FIGURES`.
     out
-        Folder for the CSV files and for ``figureN.png`` or ``NAME.png``.
+        Folder for the CSV files and for ``figureN`` or ``NAME`` with the suffix of the image.
     quick
         A small version that takes seconds, in place of the paper's sizes. Its files have names of
         their own, which end in ``_quick``.
@@ -270,6 +271,8 @@ def make_figure(
         Number of local processes, by default that of the `Plan`.
     scheduler, resume, progress, say
         As for `sapwood.experiments.sweep.run_sweep`.
+    image_format
+        Format of the image: "png", "pdf", "svg", or another that Matplotlib writes.
 
     Returns
     -------
@@ -291,7 +294,7 @@ def make_figure(
     entry = FIGURES[name]
     plan = entry.plan(quick)
     folder, suffix = Path(out), "_quick" if quick else ""
-    image = folder / ((f"figure{name}" if name.isdecimal() else name) + f"{suffix}.png")
+    image = folder / ((f"figure{name}" if name.isdecimal() else name) + f"{suffix}.{image_format}")
     packages = tuple(package for package, _ in entry.packages)
     results: list[SweepResult] = []
     for sweep in plan.sweeps:

@@ -71,13 +71,13 @@ def clutter_steps_figure(csv: str | PathLike[str], path: str | PathLike[str]) ->
 def clutter_contacts_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Contacts at rest against the number of bodies, with and without walls: Fig. 11.
 
-    Lines are medians over the assortments of bodies and over the methods, small markers the single
-    runs.
+    Lines are medians over the assortments of bodies, a line per method; small markers are the
+    single runs.
 
     Parameters
     ----------
     csv
-        File with the columns ``bodies``, ``walls`` (0 or 1) and ``contacts``.
+        File with the columns ``bodies``, ``walls`` (0 or 1), ``method`` and ``contacts``.
     path
         Image file to write; the suffix sets the format.
 
@@ -97,10 +97,17 @@ def clutter_contacts_figure(csv: str | PathLike[str], path: str | PathLike[str])
     figure = Figure(figsize=(6.0, 4.5), layout="constrained")
     axes = figure.subplots()
     for walls, (colour, place) in PLACES.items():
-        runs = select(rows, walls=walls)
-        axes.plot(runs["bodies"], runs["contacts"], "o", color=colour, markersize=2.5, alpha=0.35)
-        medians = median_over_seeds(runs, "bodies", "contacts")
-        axes.plot(*medians, "o-", color=colour, markersize=5, label=place)
+        for method, (line, marker) in {"sapwood": ("-", "o"), "algorithm_1": (":", "s")}.items():
+            runs = select(rows, walls=walls, method=method)
+            axes.plot(
+                runs["bodies"], runs["contacts"], marker, color=colour, markersize=2.5, alpha=0.35
+            )
+            axes.plot(
+                *median_over_seeds(runs, "bodies", "contacts"), line, color=colour, marker=marker,
+                markersize=5, markerfacecolor=colour if line == "-" else "white",
+                label=f"{place}, {METHODS[method][1]}",
+            )  # fmt: skip
+    axes.plot([], [], "o", color="0.5", markersize=2.5, label="single run")
     axes.set_xlabel("bodies")
     axes.set_ylabel("contacts at rest")
     axes.set_xlim(left=0)

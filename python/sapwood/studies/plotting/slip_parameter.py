@@ -28,7 +28,7 @@ def slip_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
 
     Lines are medians over the assortments of bodies at rest, small markers the single runs. Piles
     that still move are crosses and count in no median; slip below 1e-10 m/s is an open marker at
-    the lower edge.
+    the lower edge, and no line goes there.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def slip_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     from matplotlib.figure import Figure
 
     rows = rows_of(csv)
-    figure = Figure(figsize=(7.0, 5.0), layout="constrained")
+    figure = Figure(figsize=(7.0, 6.0), layout="constrained")
     axes = figure.subplots()
     _draw_runs(axes, rows, "mean_slip", floor=_LEAST_SLIP)
     estimate = np.unique(rows[["sigma", "slip_estimate"]])
@@ -67,7 +67,8 @@ def slip_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     axes.set_ylabel("mean slip velocity [m/s]")
     for marker, label in (("x", "pile that still moves"), ("v", "below the lower edge")):
         axes.plot([], [], marker, color="0.5", markerfacecolor="none", label=label)
-    axes.legend(frameon=False, fontsize="small")
+    axes.plot([], [], "o", color="0.5", markersize=2.5, label="single run")
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small")
     figure.suptitle(f"Clutter at rest, {rows['bodies'][0]} bodies", fontsize="medium")
     save_figure(figure, path)
     return figure
@@ -157,7 +158,7 @@ def _draw_runs(axes: Axes, rows: NDArray[np.void], name: str, floor: float | Non
             sigma, medians = median_over_seeds(runs, "sigma", name)
             axes.plot(
                 sigma,
-                np.maximum(medians, -np.inf if floor is None else floor),
+                medians if floor is None else np.where(medians < floor, np.nan, medians),
                 line,
                 color=colour,
                 marker=marker,
