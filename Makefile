@@ -16,7 +16,7 @@ C_FILES := $(shell find csrc tests/c tests/fuzz examples -name '*.[ch]')
 PYTEST_ARGS = -m 'not slow' -n 2 --dist loadfile
 
 .PHONY: help demo test test-all test-c test-race test-python test-slow test-bridges test-sanitized \
-	fuzz coverage mutate wheels check lint format types warnings tidy clean
+	fuzz coverage mutate docs wheels check lint format types warnings tidy clean
 
 help:
 	@echo 'make demo     run the main job: 40 bodies dropped into a box; results/'
@@ -29,6 +29,7 @@ help:
 	@echo 'make coverage lines of the C core that tests run; build/coverage/report.html'
 	@echo 'make test-sanitized   Python tests on an extension module with sanitizers'
 	@echo 'make mutate   small mistakes in the sources, one at a time: does a test notice each?'
+	@echo 'make docs     the documentation as a site; build/docs/index.html'
 	@echo 'make wheels   wheels and the source archive, tried in clean environments; dist/'
 	@echo 'make clean    remove everything that was built, .venv included'
 
@@ -109,6 +110,13 @@ test-sanitized: .venv/test
 # some 10 minutes; MUTATE_ARGS=newton selects
 mutate: .venv/test
 	$(PY) scripts/mutate $(MUTATE_ARGS)
+
+# the site in build/docs; notebooks are run where they or the package have changed
+DOCS_OPTIONS =
+docs: .venv/test
+	$(PIP_INSTALL) '.[docs]'
+	$(PY) -m sphinx -W --keep-going -q -b html $(DOCS_OPTIONS) docs build/docs
+	@echo 'open build/docs/index.html'
 
 # wheels in dist/ for every Python 3.11 or newer on the path, each tried in clean environments
 wheels: .venv/test

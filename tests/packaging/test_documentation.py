@@ -19,6 +19,8 @@ PAGES = sorted(
     page
     for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "tests/**/*.md")
     for page in ROOT.glob(pattern)
+    # written by the site
+    if page.parent != ROOT / "docs/reference"
 )
 # folders whose files are named in text, from the root
 SOURCES = (

@@ -1,0 +1,108 @@
+"""Writes reference/*.md: a page per public module with all names that it lists in __all__."""
+
+import importlib
+import inspect
+from pathlib import Path
+
+MODULES = {
+    "sapwood": "contact problems and their solutions",
+    "sapwood.mujoco": "simulation of MuJoCo models",
+    "sapwood.constraints": "constraints beside contact",
+    "sapwood.laws": "laws of contact and their materials",
+    "sapwood.stepping": "theta-method on arrays",
+    "sapwood.trajectory": "trajectories with derivatives",
+    "sapwood.invdyn": "inverse dynamics with rigid contact",
+    "sapwood.lcp": "complementarity problems",
+    "sapwood.qp": "quadratic programs",
+    "sapwood.geometry": "pressure fields and contact surfaces",
+    "sapwood.problem": "problem files",
+    "sapwood.work": "work that a solve takes",
+    "sapwood.reference": "the same algorithms in plain NumPy",
+    "sapwood.studies.experiments": "experiments and figures",
+    "sapwood.studies.scenes": "scenes of the experiments",
+}
+
+
+def names_of(module):
+    """Public names of a module, classes first."""
+    listed = getattr(module, "__all__", None) or [
+        name
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", None) == module.__name__
+    ]
+    return [name for name in listed if not name.startswith("_")]
+
+
+def page(name, title, seen):
+    """The page of one module; what is on the page of another is linked to."""
+    module = importlib.import_module(name)
+    lines = [f"# {name}", "", f"{title[0].upper()}{title[1:]}.", "", "```{eval-rst}"]
+    lines += [f".. automodule:: {name}", "   :no-members:", ""]
+    elsewhere = []
+    for public in names_of(module):
+        value = getattr(module, public)
+        where = (getattr(value, "__module__", name), public)
+        if where in seen:
+            elsewhere.append(f":py:obj:`{public} <{seen[where]}.{public}>`")
+        elif inspect.isclass(value):
+            lines += [f".. autoclass:: {name}.{public}", "   :members:", ""]
+        elif callable(value):
+            lines += [f".. autofunction:: {name}.{public}", ""]
+        else:
+            lines += [f".. autodata:: {name}.{public}", "   :no-value:", ""]
+        seen.setdefault(where, name)
+    if elsewhere:
+        lines += ["Also here: " + ", ".join(elsewhere) + ".", ""]
+    return "\n".join([*lines, "```", ""])
+
+
+def write(app):
+    """Write the pages, those that changed."""
+    folder = Path(app.srcdir) / "reference"
+    folder.mkdir(exist_ok=True)
+    seen = {}
+    pages = {name: page(name, title, seen) for name, title in MODULES.items()}
+    toc = "\n".join(pages)
+    pages["index"] = f"# Names\n\n```{{toctree}}\n:maxdepth: 1\n\n{toc}\n../c_library\n```\n"
+    for name, text in pages.items():
+        file = folder / f"{name}.md"
+        if not file.exists() or file.read_text() != text:
+            file.write_text(text)
+
+
+def set_formulas(app, what, name, obj, options, lines):
+    """Indented lines before the first section are formulas, shown as they are written."""
+    end = next((i for i, line in enumerate(lines) if line and not line.strip("-")), len(lines))
+    made, block = [], False
+    for line in lines[:end]:
+        indented = line.startswith("    ")
+        if indented and not block and made and not made[-1].strip():
+            before = next((text for text in reversed(made) if text.strip()), "")
+            if not before.startswith(("    ", "- ", "* ")) and not before.endswith("::"):
+                made += ["::", ""]
+        block = indented or (block and not line.strip())
+        made.append(line)
+    lines[:end] = made
+
+
+def escape_norms(app, what, name, obj, options, lines):
+    """|y| in prose is a norm and no substitution; code is left as it is."""
+    literal = None  # indent of the line that a literal block follows
+    for i, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if literal is not None and line.strip() and indent <= literal:
+            literal = None
+        if literal is None and not line.lstrip().startswith((">>>", "...")):
+            pieces = line.split("``")
+            pieces[::2] = [piece.replace("|", "\\|") for piece in pieces[::2]]
+            lines[i] = "``".join(pieces)
+            if line.rstrip().endswith("::"):
+                literal = indent
+
+
+def setup(app):
+    """Sphinx's entry point."""
+    app.connect("builder-inited", write)
+    app.connect("autodoc-process-docstring", set_formulas, priority=100)
+    app.connect("autodoc-process-docstring", escape_norms, priority=900)
+    return {"parallel_read_safe": True}

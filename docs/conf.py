@@ -1,0 +1,57 @@
+"""The documentation site: pages of this folder, notebooks, and every public name.
+
+`make docs` builds it into build/docs, with what is installed and no network.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+import sapwood
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+project = "sapwood"
+author = "the sapwood authors"
+copyright = "2026, the sapwood authors"  # noqa: A001
+version = release = sapwood.__version__
+html_title = f"sapwood {version}"
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "public_names",
+    "repository_links",
+    "sphinx.ext.autodoc",
+]
+exclude_patterns = ["_ext", "jupyter_execute"]
+
+# ---- pages ---------------------------------------------------------------------------------------
+
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+html_show_sphinx = False
+myst_heading_anchors = 3
+highlight_language = "python"
+# attributes of several classes have the same name
+suppress_warnings = ["ref.python"]
+
+# ---- notebooks, which are run --------------------------------------------------------------------
+
+shutil.copytree(
+    HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=True,
+    ignore=shutil.ignore_patterns("results", ".ipynb_checkpoints"),
+)  # fmt: skip
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(HERE.parent / "build/notebooks")
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600
+
+# ---- docstrings ----------------------------------------------------------------------------------
+
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
