@@ -286,6 +286,34 @@ static void find_surface(geo_workspace *w, const geo_pair *pair, geo_faces faces
   cross_pair(&c);
 }
 
+/* ---- broad phase ---- */
+
+static int is_space(const geo_shape *shape) {
+  return shape->kind == GEO_HALF_SPACE || shape->kind == GEO_COMPLIANT_HALF_SPACE;
+}
+
+/* the sphere of a mesh against the half space of the other one */
+static int reaches(const geo_shape *space, const geo_pose *pose, const geo_shape *mesh,
+                   const double *centre) {
+  double height = -space->margin - mesh->radius;
+  for (int i = 0; i < 3; ++i) {
+    height += pose->R[3 * i + 2] * (centre[i] - pose->t[i]);
+  }
+  return height <= 0;
+}
+
+int geo_may_meet(const geo_pair *pair) {
+  if (is_space(pair->a)) {
+    return is_space(pair->b) || reaches(pair->a, &pair->pose_a, pair->b, pair->pose_b.t);
+  }
+  if (is_space(pair->b)) {
+    return reaches(pair->b, &pair->pose_b, pair->a, pair->pose_a.t);
+  }
+  const struct geo_vec apart = geo_sub(geo_read(pair->pose_b.t), geo_read(pair->pose_a.t));
+  const double reach = pair->a->radius + pair->b->radius;
+  return geo_dot(apart, apart) <= reach * reach;
+}
+
 /* ---- checks ---- */
 
 /* largest entry of R R^T - I, and of what is off 1 in the determinant: NaN where one is NaN */
@@ -312,18 +340,26 @@ static sap_status check_pose(const char *name, int32_t i, const geo_pose *pose, 
   return is_finite(pose->t) ? SAP_OK : sap_invalid(error, name, i, NAN, "t must be finite");
 }
 
-static sap_status check_pair(int32_t i, const geo_pair *pair, sap_error *error) {
-  const geo_shape *soft = is_rigid(pair->a) ? pair->b : pair->a;
-  const geo_shape *other = is_rigid(pair->a) ? pair->a : pair->b;
+sap_status geo_check_pair(const geo_shape *a, const geo_shape *b, int32_t index, sap_error *error) {
+  const geo_shape *soft = is_rigid(a) ? b : a;
+  const geo_shape *other = is_rigid(a) ? a : b;
   if (is_rigid(soft)) {
-    return sap_invalid(error, "pairs", i, NAN, "two rigid shapes have no contact surface");
+    return sap_invalid(error, "pairs", index, NAN, "two rigid shapes have no contact surface");
   }
   const int has_space =
       soft->kind == GEO_COMPLIANT_HALF_SPACE || other->kind == GEO_COMPLIANT_HALF_SPACE;
   if (has_space && other->kind != GEO_TRIANGLES) {
-    return sap_invalid(error, "pairs", i, NAN, "a compliant half space meets rigid meshes alone");
+    return sap_invalid(error, "pairs", index, NAN,
+                       "a compliant half space meets rigid meshes alone");
   }
-  const sap_status status = check_pose("pose_a", i, &pair->pose_a, error);
+  return SAP_OK;
+}
+
+static sap_status check_pair(int32_t i, const geo_pair *pair, sap_error *error) {
+  sap_status status = geo_check_pair(pair->a, pair->b, i, error);
+  if (status == SAP_OK) {
+    status = check_pose("pose_a", i, &pair->pose_a, error);
+  }
   return status == SAP_OK ? check_pose("pose_b", i, &pair->pose_b, error) : status;
 }
 

@@ -13,6 +13,7 @@ static sap_contact_record where_it_lies(const struct sap_gather *gather, int32_t
                                .geom = {contact->geom[0], contact->geom[1]},
                                .index = contact->index,
                                .dim = contact->dim,
+                               .face = contact->face,
                                .region = SAP_NO_CONTACT};
   memcpy(record.position, gather->position + 3 * (int64_t)c, sizeof record.position);
   memcpy(record.frame, gather->frame + 9 * (int64_t)c, sizeof record.frame);
@@ -75,4 +76,9 @@ void sap_stepper_body_forces(const sap_stepper *stepper, double *force) {
       on_second[j] += along;
     }
   }
+}
+
+sap_patch_list sap_stepper_patches(const sap_stepper *stepper) {
+  const struct sap_patches *patches = &stepper->gather.patches;
+  return (sap_patch_list){&patches->found, patches->pair, patches->fields.pair_geom};
 }

@@ -179,8 +179,8 @@ static void match(const struct sap_remembered_list *before, const struct sap_rem
   }
 }
 
-sap_status sap_friction_memory_recall(struct sap_friction_memory *memory, struct sap_gather *gather,
-                                      const struct sap_contact_list *list) {
+sap_status sap_friction_memory_recall(struct sap_friction_memory *memory,
+                                      struct sap_gather *gather) {
   const struct sap_remembered_list *before = &memory->lists[memory->last];
   struct sap_remembered_list *now = &memory->lists[!memory->last];
   now->n_contacts = gather->problem.n_contacts;
@@ -192,8 +192,7 @@ sap_status sap_friction_memory_recall(struct sap_friction_memory *memory, struct
     return SAP_OUT_OF_MEMORY;
   }
   for (int32_t i = 0; i < now->n_contacts; ++i) {
-    const int32_t index = gather->contacts[i].index;
-    memcpy(now->contacts[i].position, list->pos.base + list->pos.stride * index,
+    memcpy(now->contacts[i].position, gather->position + 3 * (int64_t)i,
            sizeof now->contacts[i].position);
     gather->friction_bound[i] = gather->mu[i] > 0 ? NAN : 0;
   }

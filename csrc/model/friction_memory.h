@@ -9,7 +9,7 @@
  * none has a bound that is not known, but for contacts without friction, where it is 0.
  *
  * Pairs are found by a table: all of it is linear in the contacts, but quadratic in those of one
- * pair, of which engines keep few.
+ * pair, of which engines keep few and patches some hundred.
  *
  * What is remembered holds for one state: it may be marked with the state that a step left, and
  * forgotten where the next step starts from any other.
@@ -68,10 +68,9 @@ void sap_friction_memory_check(struct sap_friction_memory *memory,
 void sap_friction_memory_mark(struct sap_friction_memory *memory,
                               const struct sap_state_part *parts, int n_parts);
 
-/* Lists the contacts that were gathered from `list`, and gives the problem the bounds of their
- * friction. */
-sap_status sap_friction_memory_recall(struct sap_friction_memory *memory, struct sap_gather *gather,
-                                      const struct sap_contact_list *list);
+/* Lists the contacts that were gathered, and gives the problem the bounds of their friction. */
+sap_status sap_friction_memory_recall(struct sap_friction_memory *memory,
+                                      struct sap_gather *gather);
 
 /* The step whose contacts were listed last was taken with the impulses of the gather: from now on
  * it is the step before, without a mark. */

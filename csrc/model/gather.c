@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/contact_jacobian.h"
 #include "model/material.h"
 #include "model/release.h"
 
@@ -85,6 +86,7 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
 }
 
 void sap_gather_release(struct sap_gather *gather) {
+  sap_patches_release(&gather->patches, &gather->allocator);
   sap_ahead_release(&gather->ahead);
   sap_element_gather_release(&gather->elements);
   sap_block_release(&gather->fixed, &gather->allocator);
@@ -131,14 +133,34 @@ static void touch(struct sap_gather *gather, const struct sap_motion *motion, co
   }
 }
 
-/* Lists the contacts that act, with their trees, adds up the lengths of J and of that of the spins,
- * and returns the number of their rows. */
+/* Lists a contact with its trees where one of these can move, and adds up the lengths of J and of
+ * that of the spins. */
+static void list_contact(struct sap_gather *gather, const double *cdof,
+                         const struct sap_listed_contact *contact) {
+  const int32_t n = gather->problem.n_contacts;
+  const struct sap_motion *one = gather->motion + contact->geom[0];
+  const struct sap_motion *two = gather->motion + contact->geom[1];
+  touch(gather, one, cdof);
+  touch(gather, two, cdof);
+  const struct sap_motion *a = one->tree < 0 ? two : one;
+  const int other = one->tree >= 0 && two->tree >= 0 && one->tree != two->tree;
+  if (a->tree < 0) {
+    return;
+  }
+  gather->tree_a[n] = a->tree;
+  gather->tree_b[n] = other ? two->tree : -1;
+  const int64_t length = 3 * (a->columns + (int64_t)(other ? two->columns : 0));
+  gather->nJ += length;
+  gather->spins.nJ += contact->dim > 3 ? length : 0;
+  gather->contacts[n] = *contact;
+  gather->problem.n_contacts = n + 1;
+}
+
+/* lists the contacts of the engine that act, and returns the number of their rows */
 static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_state *state,
                              const struct sap_contact_list *list, enum sap_cone cone) {
-  const struct sap_forest *f = gather->forest;
-  int64_t n_rows = 0, nJ = 0, turning = 0;
-  int32_t n = 0;
-  memset(gather->touched, 0, (size_t)f->n_trees);
+  int64_t n_rows = 0;
+  memset(gather->touched, 0, (size_t)gather->forest->n_trees);
   for (int32_t i = 0; i < list->count; ++i) {
     if (*sap_int32s_at(list->exclude, i) != 0) {
       continue;
@@ -147,6 +169,7 @@ static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_s
     const struct sap_listed_contact contact = {.index = i,
                                                .row = *sap_int32s_at(list->row, i),
                                                .dim = *sap_int32s_at(list->dim, i),
+                                               .face = -1,
                                                .geom = {geom[0], geom[1]}};
     const enum sap_fault fault = fault_of(gather, &contact, list, cone);
     if (fault != SAP_FAULT_NONE) {
@@ -154,93 +177,80 @@ static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_s
       return n_rows;
     }
     n_rows += rows_of(contact.dim, cone);
-    if (sap_is_ahead_contact(&gather->ahead, geom)) {
-      continue;
+    if (!sap_is_ahead_contact(&gather->ahead, geom)) {
+      list_contact(gather, state->cdof, &contact);
     }
-
-    /* the trees of both sides; two static bodies have no contact to solve */
-    const struct sap_motion *one = gather->motion + geom[0], *two = gather->motion + geom[1];
-    touch(gather, one, state->cdof);
-    touch(gather, two, state->cdof);
-    const struct sap_motion *a = one->tree < 0 ? two : one;
-    const int other = one->tree >= 0 && two->tree >= 0 && one->tree != two->tree;
-    if (a->tree < 0) {
-      continue;
-    }
-    gather->tree_a[n] = a->tree;
-    gather->tree_b[n] = other ? two->tree : -1;
-    const int64_t length = 3 * (a->columns + (int64_t)(other ? two->columns : 0));
-    nJ += length;
-    turning += contact.dim > 3 ? length : 0;
-    gather->contacts[n++] = contact;
   }
-  gather->problem.n_contacts = n;
-  gather->nJ = nJ;
-  gather->spins.nJ = turning;
   return n_rows;
 }
 
-/* One side of a contact: the block of its tree is set, or added to where the other side is in the
- * same tree. Returns the number of entries of the block. */
-static int64_t gather_side(const struct sap_gather *gather, const struct sap_model_state *state,
-                           const struct sap_motion *motion, const double *axes, const double *p,
-                           int add, double *J) {
-  const int64_t length = 3 * (int64_t)motion->columns;
-  if (motion->six && !add) {
-    const double *c = state->subtree_com + 3 * (int64_t)motion->root;
-    const double r[3] = {p[0] - c[0], p[1] - c[1], p[2] - c[2]};
-    sap_jacobian_six(axes, r, gather->transposed + SAP_SIX * (int64_t)motion->first, J);
-    return length;
+/* lists the faces that make contacts, after those of the engine */
+static void list_faces(struct sap_gather *gather, const double *cdof) {
+  const struct sap_patches *patches = &gather->patches;
+  for (int32_t s = 0; s < patches->found.n_pairs; ++s) {
+    const int32_t pair = patches->pair[s], *geom = patches->fields.pair_geom + 2 * (int64_t)pair;
+    struct sap_listed_contact contact = {
+        .index = -1, .row = -1, .dim = patches->fields.pair_dim[pair], .geom = {geom[0], geom[1]}};
+    for (int32_t f = patches->found.pair_start[s]; f < patches->found.pair_start[s + 1]; ++f) {
+      if (patches->found.k[f] > 0.0) {
+        contact.face = f;
+        list_contact(gather, cdof, &contact);
+      }
+    }
   }
-  if (!add) {
-    memset(J, 0, sizeof(double) * (size_t)length);
-  }
-  sap_jacobian_add(gather->forest, motion, axes, p, state->cdof, state->subtree_com, J);
-  return length;
 }
 
-/* 1 when any of the n entries is not zero */
-static int any_nonzero(const double *x, int64_t n) {
-  int64_t i = 0;
-  while (i < n && x[i] == 0.0) {
-    ++i;
-  }
-  return i < n;
+/* Position, which it returns, and axes (t1, t2, n) of contact i of the list, as those of contact c */
+static const double *place(struct sap_gather *gather, const struct sap_contact_list *list,
+                           int32_t i, int32_t c) {
+  const double *frame = sap_doubles_at(list->frame, i), *p = sap_doubles_at(list->pos, i);
+  double *axes = gather->frame + 9 * (int64_t)c;
+  memcpy(axes, frame + 3, 6 * sizeof *axes);
+  memcpy(axes + 6, frame, 3 * sizeof *axes);
+  return memcpy(gather->position + 3 * (int64_t)c, p, 3 * sizeof *p);
 }
 
-/* Position and axes of a contact, number `kept` so far, and J = axes (J_b2 - J_b1), the block of each
- * tree after the other; its length, 0 when it is zero, or -1 when the geometry is not finite */
-static int64_t gather_jacobian(const struct sap_gather *gather, const struct sap_model_state *state,
-                               const struct sap_contact_list *list,
-                               const struct sap_listed_contact *contact, int32_t kept, double *J) {
-  const double *frame = sap_doubles_at(list->frame, contact->index);
-  const double *p = sap_doubles_at(list->pos, contact->index);
-  const struct sap_motion *one = gather->motion + contact->geom[0];
-  const struct sap_motion *two = gather->motion + contact->geom[1];
-
-  /* directions (t1, t2, n), and against them for the first geom */
-  double *axes = gather->frame + 9 * (int64_t)kept, against[9], sums[3];
-  for (int j = 0; j < 9; ++j) {
-    axes[j] = frame[j < 6 ? 3 + j : j - 6];
-    against[j] = -axes[j];
+/* Contacts of the faces of patches, from number *kept on and with their J from J on. Returns the end
+ * of J. */
+static double *gather_faces(struct sap_gather *gather, const struct sap_movers *movers,
+                            const struct sap_model_state *state, int32_t *kept, double *J) {
+  const geo_surfaces *s = &gather->patches.found;
+  struct sap_material pair = {0};
+  int32_t pair_of[2] = {-1, -1};
+  for (int32_t c = gather->n_listed; c < gather->problem.n_contacts; ++c) {
+    const struct sap_listed_contact contact = gather->contacts[c];
+    const struct sap_face_contact face =
+        sap_patches_contact(&gather->patches, gather->forest, contact.geom, contact.face);
+    const double *p = s->centroid + 3 * (int64_t)contact.face;
+    const int64_t length = sap_contact_jacobian(movers, state, contact.geom, face.axes, p, J);
+    if (length < 0 || !isfinite(s->phi0[contact.face])) {
+      set_fault(gather, SAP_FAULT_PATCH, contact.geom[0]);
+      return J;
+    }
+    if (length == 0) {
+      continue;
+    }
+    J += length;
+    if (memcmp(pair_of, contact.geom, sizeof pair_of) != 0) {
+      pair = sap_material_of_pair(gather->forest, contact.geom[0], contact.geom[1]);
+      memcpy(pair_of, contact.geom, sizeof pair_of);
+    }
+    const int32_t to = (*kept)++;
+    memcpy(gather->position + 3 * (int64_t)to, p, 3 * sizeof *p);
+    memcpy(gather->frame + 9 * (int64_t)to, face.axes, sizeof face.axes);
+    gather->phi0[to] = s->phi0[contact.face];
+    gather->k[to] = s->k[contact.face];
+    gather->tau_d[to] = gather->phi0[to] > 0.0 ? fmin(face.tau_d, gather->open_tau_d) : face.tau_d;
+    gather->mu[to] = contact.dim == 1 ? 0.0 : pair.mu;
+    gather->v_hat_t[2 * (int64_t)to] = gather->v_hat_t[2 * (int64_t)to + 1] = 0.0;
+    gather->release[to] = gather->delta[to] = INFINITY;
+    gather->barrier[to] = SAP_BARRIER_NONE;
+    gather->barrier_lambda[to] = 1.0;
+    gather->contacts[to] = contact;
+    gather->tree_a[to] = gather->tree_a[c];
+    gather->tree_b[to] = gather->tree_b[c];
   }
-  memcpy(gather->position + 3 * (int64_t)kept, p, 3 * sizeof *p);
-  for (int j = 0; j < 3; ++j) {
-    sums[j] = (axes[j] + axes[3 + j]) + (axes[6 + j] + p[j]);
-  }
-  if (!isfinite(sums[0] + sums[1] + sums[2])) {
-    return -1;
-  }
-  int64_t length = 0;
-  if (one->tree >= 0) {
-    length = gather_side(gather, state, one, against, p, 0, J);
-  }
-  if (two->tree >= 0) {
-    const int same = two->tree == one->tree;
-    const int64_t added = gather_side(gather, state, two, axes, p, same, J + (same ? 0 : length));
-    length += same ? 0 : added;
-  }
-  return any_nonzero(J, length) ? length : 0;
+  return J;
 }
 
 /* mu of a contact; not finite where the engine has none that is */
@@ -268,13 +278,16 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
   gather->waiting.J = gather->spins.J + gather->spins.nJ;
   gather->waiting.nJ = gather->waiting.n = 0;
   gather->spins.nJ = 0;
+  const struct sap_movers movers = {gather->forest, gather->motion, gather->transposed};
   double *J = gather->J;
   int32_t kept = 0;
   struct sap_material pair = {0};
   int32_t pair_of[2] = {-1, -1};
-  for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {
+  for (int32_t c = 0; c < gather->n_listed; ++c) {
     const struct sap_listed_contact *contact = gather->contacts + c;
-    const int64_t length = gather_jacobian(gather, state, list, contact, kept, J);
+    const double *p = place(gather, list, contact->index, kept);
+    const double *axes = gather->frame + 9 * (int64_t)kept;
+    const int64_t length = sap_contact_jacobian(&movers, state, contact->geom, axes, p, J);
     const double phi0 = *sap_doubles_at(list->dist, contact->index);
     if (length < 0 || !isfinite(phi0)) {
       set_fault(gather, SAP_FAULT_CONTACT, contact->index);
@@ -350,8 +363,11 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
             : INFINITY;
     ++kept;
   }
-  gather->problem.n_contacts = kept;
-  gather->nJ = kept > 0 ? J - gather->J : 0;
+  J = gather_faces(gather, &movers, state, &kept, J);
+  if (gather->fault == SAP_FAULT_NONE) {
+    gather->problem.n_contacts = kept;
+    gather->nJ = kept > 0 ? J - gather->J : 0;
+  }
   return SAP_OK;
 }
 
@@ -449,7 +465,15 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
                           const struct sap_contact_list *list,
                           const struct sap_element_state *elements, enum sap_cone cone,
                           const sap_step_parameters *parameters) {
-  if (!make_room(gather, list->count)) {
+  set_fault(gather, SAP_FAULT_NONE, -1);
+  int32_t geom = -1;
+  const sap_status status = sap_patches_find(&gather->patches, state, &geom);
+  if (status == SAP_INVALID_ARGUMENT) {
+    set_fault(gather, SAP_FAULT_PATCH, geom);
+    return SAP_OK;
+  }
+  if (status != SAP_OK || gather->patches.n_contacts > INT32_MAX - 1 - list->count ||
+      !make_room(gather, list->count + gather->patches.n_contacts)) {
     return SAP_OUT_OF_MEMORY;
   }
   gather->waiting.all_act = 0;
@@ -468,6 +492,10 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
   gather->n_rows = list->n_rows;
 
   const int64_t n_contact_rows = list_contacts(gather, state, list, cone);
+  gather->n_listed = gather->problem.n_contacts;
+  if (gather->fault == SAP_FAULT_NONE) {
+    list_faces(gather, state->cdof);
+  }
   sap_status status = SAP_OK;
   if (gather->fault == SAP_FAULT_NONE) {
     status = gather_elements(gather, state, elements, n_contact_rows);

@@ -3,7 +3,8 @@
  *
  *     J_i = axes (J_b2 - J_b1)     rows (t1, t2, n)
  *
- * and phi0, k, tau_d, mu, R_t, R_n, v_hat per contact. A and v* are those of free_motion.h, moved by
+ * and phi0, k, tau_d, mu, R_t, R_n, v_hat per contact: those of the engine's list, then the faces of
+ * patches.h. A and v* are those of free_motion.h, moved by
  * ahead.h, torsional and rolling friction those of spin.h, constraints of other kinds and the forces
  * of implicit controllers those of constraints.h. Afterwards the velocity and the impulses found by
  * a solver are turned into accelerations and forces (sap_scatter).
@@ -19,6 +20,7 @@
 #include "model/free_motion.h"
 #include "model/jacobian.h"
 #include "model/listed.h"
+#include "model/patches.h"
 #include "model/spin.h"
 #include "model/waiting.h"
 
@@ -57,6 +59,8 @@ struct sap_gather {
   double *gamma;          /* (n_contacts, 3) */
   double *v_c;            /* (n_contacts, 3) */
   int8_t *regions;        /* (n_contacts) */
+  int32_t n_listed; /* contacts of the engine's list, before those of patches; while it gathers */
+  struct sap_patches patches;   /* those of this step */
   struct sap_spin_gather spins; /* torsional and rolling friction */
   int32_t room; /* one more contact than the arrays have room for; 0: there are none */
   int waits;    /* 1 where contacts that are open may wait */

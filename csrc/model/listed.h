@@ -12,6 +12,7 @@ struct sap_listed_contact {
   int32_t index; /* in the engine's list */
   int32_t row;
   int32_t dim;
+  int32_t face; /* of a patch: index and row are -1; -1 of the engine's */
   int32_t geom[2];
 };
 

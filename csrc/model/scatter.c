@@ -10,6 +10,9 @@
 static void write_rows(const struct sap_listed_contact *contact, enum sap_cone cone,
                        const double *mu, const double *wrench, double *rows) {
   const int32_t dim = contact->dim;
+  if (contact->row < 0) {
+    return;
+  }
   double *row = rows + contact->row;
   if (dim == 1 || cone == SAP_CONE_ELLIPTIC) {
     memcpy(row, wrench, sizeof *row * (size_t)dim);

@@ -95,6 +95,12 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   return SAP_OK;
 }
 
+sap_status sap_stepper_set_fields(sap_stepper *stepper, const sap_fields *fields,
+                                  sap_error *error) {
+  return sap_patches_set(&stepper->gather.patches, fields, &stepper->forest, &stepper->memory,
+                         error);
+}
+
 void sap_stepper_destroy(sap_stepper *stepper) {
   if (stepper) {
     const sap_allocator memory = stepper->memory;
@@ -139,7 +145,7 @@ static int gather_problem(sap_stepper *stepper, const sap_step_arrays *arrays,
                         stepper->constrained ? &arrays->elements : NULL, s->cone, &parameters);
   const int fault = stepper->gather.fault != SAP_FAULT_NONE;
   if (*status == SAP_OK && !fault && remembers(stepper, arrays)) {
-    *status = sap_friction_memory_recall(arrays->memory, &stepper->gather, &arrays->contacts);
+    *status = sap_friction_memory_recall(arrays->memory, &stepper->gather);
   }
   if (*status != SAP_OK) {
     forget_contacts(&stepper->gather);
@@ -333,8 +339,8 @@ sap_step_record sap_stepper_record(const sap_stepper *stepper) {
 }
 
 const char *sap_fault_name(sap_fault fault) {
-  static const char *const names[] = {"none",  "overflow", "dimension", "geom",        "rows",
-                                      "force", "mass",     "contact",   "acceleration"};
+  static const char *const names[] = {"none",  "overflow", "dimension", "geom",         "rows",
+                                      "force", "mass",     "contact",   "acceleration", "patch"};
   _Static_assert(sizeof names / sizeof *names == SAP_FAULTS, "one name per fault");
   return (unsigned)fault < SAP_FAULTS ? names[fault] : "unknown";
 }

@@ -8,8 +8,8 @@ package finds it and proves how accurate it is::
     solution = sapwood.solve(problem)
     print(solution)
 
-``sapwood.mujoco`` steps MuJoCo models with it; ``sapwood.invdyn`` is inverse dynamics with contact;
-``sapwood.geometry`` finds contact patches of pressure fields;
+``sapwood.geometry`` finds contact patches of pressure fields. ``sapwood.mujoco`` steps MuJoCo
+models with it; ``sapwood.invdyn`` is inverse dynamics with contact;
 ``sapwood.lcp`` and ``sapwood.qp`` solve complementarity problems and quadratic programs;
 ``sapwood.reference`` is the same algorithm in plain
 NumPy; ``sapwood.stepping`` is the theta-method for models of your own; ``sapwood.trajectory`` is
@@ -28,6 +28,7 @@ from sapwood._core import __version__
 from sapwood.batch import solve_batch
 from sapwood.constraints.kinds import Bilaterals, Controllers, DryFrictions, JointLimits
 from sapwood.constraints.materials import ConstraintMaterial
+from sapwood.geometry.field import PressureField
 from sapwood.laws.contact import Projection, contact_cost, project
 from sapwood.laws.disk import disk_cost, project_disk
 from sapwood.laws.materials import ContactMaterial
@@ -62,6 +63,7 @@ __all__ = [
     "GroupDifferential",
     "JointLimits",
     "LineValues",
+    "PressureField",
     "Projection",
     "Region",
     "RigidCore",
@@ -86,7 +88,6 @@ __all__ = [
 
 if TYPE_CHECKING:
     from sapwood import bridge as bridge
-    from sapwood import geometry as geometry
     from sapwood import invdyn as invdyn
     from sapwood import jax as jax
     from sapwood import lcp as lcp
@@ -103,10 +104,9 @@ if TYPE_CHECKING:
     from sapwood.studies import plotting as plotting
     from sapwood.studies import scenes as scenes
 
-_LOADED = ("constraints", "laws", "problem")
+_LOADED = ("constraints", "geometry", "laws", "problem")
 _LOADED_WHEN_USED = (
     "bridge",
-    "geometry",
     "invdyn",
     "jax",
     "lcp",

@@ -202,6 +202,7 @@ enum {
   CDOF,
   COM,
   XPOS,
+  XMAT,
   SMOOTH,
   FREE,
   QDERIV,
@@ -317,7 +318,8 @@ struct setting {
   struct model m;
   struct list l;
   double qpos[NV], qacc[NV], force[NV], rows[3 * MOST], none[1];
-  double body_margin[BODIES], geom_xpos[3 * GEOMS], geom_rbound[GEOMS], geom_margin[GEOMS];
+  double body_margin[BODIES], geom_xpos[3 * GEOMS], geom_xmat[9 * GEOMS], geom_rbound[GEOMS],
+      geom_margin[GEOMS];
   double geom_gap[GEOMS], pair_margin[1], pair_gap[1];
   int body_parentid[BODIES], geom_type[GEOMS], pair_geom1[1], pair_geom2[1];
   struct engine_model model;
@@ -363,10 +365,11 @@ static inline void make(struct setting *s) {
                                    .gravity = {0.0, -3.0, 4.0},
                                    .cone = ELLIPTIC,
                                    .disableflags = EULER_AND_ISLANDS};
-  void *const arrays[N_USED] = {
-      s->qpos,     s->m.qvel, s->none,          s->none,      s->none,          s->none,
-      s->m.M,      s->m.cdof, s->m.subtree_com, s->geom_xpos, s->m.qfrc_smooth, s->m.qacc_smooth,
-      s->m.qDeriv, s->qacc,   s->force,         s->none,      s->l.contacts,    s->rows};
+  void *const arrays[N_USED] = {s->qpos,          s->m.qvel,     s->none,      s->none,
+                                s->none,          s->none,       s->m.M,       s->m.cdof,
+                                s->m.subtree_com, s->geom_xpos,  s->geom_xmat, s->m.qfrc_smooth,
+                                s->m.qacc_smooth, s->m.qDeriv,   s->qacc,      s->force,
+                                s->none,          s->l.contacts, s->rows};
   memcpy(s->data.array, arrays, sizeof arrays);
   make_constants(s);
   engine.model = &s->model;

@@ -136,8 +136,13 @@ static inline void make_model(struct model *m, uint64_t *seed) {
     memcpy(m->cdof + 6 * dof, y, sizeof y);
     cross(y, arm, m->cdof + 6 * dof + 3);
   }
-  m->state = (struct sap_model_state){m->qvel,        m->M,           m->cdof,  m->subtree_com,
-                                      m->qfrc_smooth, m->qacc_smooth, m->qDeriv};
+  m->state = (struct sap_model_state){.qvel = m->qvel,
+                                      .M = m->M,
+                                      .cdof = m->cdof,
+                                      .subtree_com = m->subtree_com,
+                                      .qfrc_smooth = m->qfrc_smooth,
+                                      .qacc_smooth = m->qacc_smooth,
+                                      .qDeriv = m->qDeriv};
 }
 
 #define FIELD(member) {(const char *)&l->contacts[0].member, sizeof(struct engine_contact)}

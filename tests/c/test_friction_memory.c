@@ -15,7 +15,6 @@ struct step {
   double position[3 * CONTACTS], mu[CONTACTS], bound[CONTACTS], gamma[3 * CONTACTS];
   struct sap_forest forest;
   struct sap_gather gather;
-  struct sap_contact_list list;
 };
 
 static void begin(struct step *s, double dt) {
@@ -23,10 +22,10 @@ static void begin(struct step *s, double dt) {
   s->gather = (struct sap_gather){.forest = &s->forest,
                                   .dt = dt,
                                   .contacts = s->contacts,
+                                  .position = s->position,
                                   .mu = s->mu,
                                   .gamma = s->gamma,
                                   .friction_bound = s->bound};
-  s->list.pos = (sap_field){(const char *)s->position, 3 * sizeof(double)};
 }
 
 static void add(struct step *s, int32_t geom1, int32_t geom2, const double *p, double force) {
@@ -59,12 +58,12 @@ static sap_friction_memory *make_memory(void) {
 }
 
 static void take_step(sap_friction_memory *memory, struct step *s) {
-  REQUIRE(sap_friction_memory_recall(memory, &s->gather, &s->list) == SAP_OK);
+  REQUIRE(sap_friction_memory_recall(memory, &s->gather) == SAP_OK);
   sap_friction_memory_keep(memory, &s->gather);
 }
 
 static void recall(sap_friction_memory *memory, struct step *s) {
-  REQUIRE(sap_friction_memory_recall(memory, &s->gather, &s->list) == SAP_OK);
+  REQUIRE(sap_friction_memory_recall(memory, &s->gather) == SAP_OK);
   CHECK(s->gather.problem.friction_bound == s->bound);
 }
 
@@ -317,7 +316,7 @@ static void memory_is_given_back(void) {
     sap_friction_memory *memory;
     sap_status status = sap_friction_memory_create(&memory, &allocator);
     for (int i = 0; i < 2 && status == SAP_OK; ++i) {
-      status = sap_friction_memory_recall(memory, &s.gather, &s.list);
+      status = sap_friction_memory_recall(memory, &s.gather);
       if (status == SAP_OK) {
         sap_friction_memory_keep(memory, &s.gather);
       }
@@ -327,7 +326,7 @@ static void memory_is_given_back(void) {
       sap_friction_memory_mark(memory, &part, 1);
       done = counter.allocations <= fail_at;
       sap_friction_memory_check(memory, &part, 1);
-      CHECK_EQUAL(sap_friction_memory_recall(memory, &s.gather, &s.list), SAP_OK);
+      CHECK_EQUAL(sap_friction_memory_recall(memory, &s.gather), SAP_OK);
       CHECK(isnan(s.bound[0]) == !done);
     }
     CHECK(status == SAP_OK || status == SAP_OUT_OF_MEMORY);

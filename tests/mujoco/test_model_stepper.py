@@ -20,7 +20,10 @@ from sapwood.mujoco.elements import element_arrays
 MODEL = mixed()
 FOREST = forest_arrays(MODEL, None, None, 0.004, True)
 INDICES = [name for name, array in FOREST.items() if array.dtype == np.int32]
-STATE = ("qvel", "M", "cdof", "subtree_com", "qfrc_smooth", "qacc_smooth", "qDeriv")
+STATE = (
+    "qvel", "M", "cdof", "subtree_com", "qfrc_smooth", "qacc_smooth", "qDeriv", "geom_xpos",
+    "geom_xmat",
+)  # fmt: skip
 CONTACT = (
     "dist", "pos", "frame", "friction", "surfacevel", "dim", "geom", "exclude",
     "efc_address", "efc_KBIP",

@@ -56,7 +56,7 @@ def test_names_of_the_contract_in_a_solution():
 
 
 @pytest.mark.parametrize(
-    "name", ["experiments", "geometry", "mujoco", "plotting", "reference", "scenes"]
+    "name", ["experiments", "invdyn", "mujoco", "plotting", "reference", "scenes"]
 )
 def test_modules_are_loaded_when_used(name):
     needs = {"mujoco": "mujoco", "scenes": "mujoco", "plotting": "matplotlib"}

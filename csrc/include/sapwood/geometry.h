@@ -67,6 +67,11 @@ SAP_API sap_status geo_shape_create(geo_shape **shape, const geo_arrays *arrays,
                                     const sap_allocator *allocator, sap_error *error);
 SAP_API void geo_shape_destroy(geo_shape *shape); /* NULL is allowed */
 
+/* SAP_INVALID_ARGUMENT, of pair `index`, where two shapes have no surface: two rigid ones; a
+ * compliant half space and anything but triangles. `error` may be NULL. */
+SAP_API sap_status geo_check_pair(const geo_shape *a, const geo_shape *b, int32_t index,
+                                  sap_error *error);
+
 /* ---- surfaces ---- */
 
 /* x_W = R x + t */
@@ -104,14 +109,18 @@ typedef struct geo_surfaces {
   const double *force, *torque;
 } geo_surfaces;
 
+/* 0 where the spheres about the origins of their frames that hold the two shapes, or a sphere and a
+ * half space, are apart: there is no surface. */
+SAP_API int geo_may_meet(const geo_pair *pair);
+
 typedef struct geo_workspace geo_workspace;
 
 SAP_API sap_status geo_workspace_create(geo_workspace **work, const sap_allocator *allocator);
 SAP_API void geo_workspace_destroy(geo_workspace *work); /* NULL is allowed */
 
 /* Nothing is allocated where the workspace has held as many pairs, faces and vertices before.
- * Errors: a pose that is no rotation, or a pair that has no surface (two rigid shapes; a compliant
- * half space and anything but triangles). One workspace may be used by one thread at a time. */
+ * Errors: a pose that is no rotation, or those of geo_check_pair(). One workspace may be used by one
+ * thread at a time. */
 SAP_API sap_status geo_contact_surfaces(geo_workspace *work, int32_t n_pairs, const geo_pair *pairs,
                                         geo_faces faces, geo_surfaces *surfaces, sap_error *error);
 

@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 
+#include "sapwood/geometry.h"
 #include "sapwood/problem.h"
 
 #ifdef __cplusplus
@@ -151,6 +152,15 @@ typedef struct sap_elements {
 SAP_API sap_status sap_elements_check(const sap_elements *elements, const sap_forest *forest,
                                       sap_error *error);
 
+/* Geoms that meet in patches, by the pressure fields of at least one of the two, and in which the
+ * engine is to find no contacts of its own. */
+typedef struct sap_fields {
+  int32_t n_pairs;
+  const int32_t *pair_geom;      /* (n_pairs, 2) A and B: normals of contacts are from A to B */
+  const int32_t *pair_dim;       /* (n_pairs) 1: without friction, else 3 */
+  const geo_shape *const *shape; /* (n_geoms) in the frame of the geom; NULL: is in no pair */
+} sap_fields;
+
 /* ---- the state of a step ------------------------------------------------------------------- */
 
 /* state of the model at the start of the step; contiguous arrays */
@@ -162,6 +172,8 @@ typedef struct sap_model_state {
   const double *qfrc_smooth; /* (nv) f */
   const double *qacc_smooth; /* (nv) M^-1 f, taken for trees without damping */
   const double *qDeriv;      /* (nD) df/dv, damping and actuators included */
+  const double *geom_xpos;   /* (n_geoms, 3) m, here and below: read where there are fields */
+  const double *geom_xmat;   /* (n_geoms, 9) rotation, row-major */
 } sap_model_state;
 
 /* one field of an array of structs: entry i of a contact lies at base + i * stride (bytes) */
@@ -244,7 +256,7 @@ typedef struct sap_element_state {
 /* ---- what a step cannot take --------------------------------------------------------------- */
 
 /* The index beside a fault is the contact, or the dof of SAP_FAULT_FORCE and
- * SAP_FAULT_ACCELERATION, the tree of SAP_FAULT_MASS. */
+ * SAP_FAULT_ACCELERATION, the tree of SAP_FAULT_MASS, a geom of SAP_FAULT_PATCH. */
 typedef enum sap_fault {
   SAP_FAULT_NONE = 0,
   SAP_FAULT_OVERFLOW,     /* a contact acts but has no rows: the engine ran out of memory */
@@ -256,6 +268,7 @@ typedef enum sap_fault {
   SAP_FAULT_MASS,         /* a block of A is not positive definite */
   SAP_FAULT_CONTACT,      /* position, frame or friction of a contact is not finite */
   SAP_FAULT_ACCELERATION, /* the new acceleration is not finite or larger than the engine allows */
+  SAP_FAULT_PATCH,        /* a pose or a surface of geoms with fields is not finite */
   SAP_FAULTS
 } sap_fault;
 

@@ -137,6 +137,7 @@ extern "C" {
   X(cdof)                    \
   X(subtree_com)             \
   X(geom_xpos)               \
+  X(geom_xmat)               \
   X(qfrc_smooth)             \
   X(qacc_smooth)             \
   X(qDeriv)                  \

@@ -71,6 +71,12 @@ SAP_API sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *f
                                       sap_error *error);
 SAP_API void sap_stepper_destroy(sap_stepper *stepper); /* NULL is allowed */
 
+/* From now on pairs of geoms meet in patches: hundreds of contacts each, after those of the engine,
+ * of which its own arrays have no rows. Checks and copies the struct; its arrays and shapes must
+ * outlive the stepper. */
+SAP_API sap_status sap_stepper_set_fields(sap_stepper *stepper, const sap_fields *fields,
+                                          sap_error *error);
+
 /* As sap_solver_set_interrupt(): a step that it ends writes nothing. */
 SAP_API void sap_stepper_set_interrupt(sap_stepper *stepper, const sap_interrupt *interrupt);
 
@@ -110,14 +116,24 @@ typedef struct sap_contact_record {
   double friction;    /* mu */
   double core_scale;  /* depth of its rigid core over what it should be; 1 without */
   int32_t geom[2];
-  int32_t index; /* in the list of contacts of the engine */
+  int32_t index; /* in the list of contacts of the engine; -1 of a patch */
   int32_t dim;
   int32_t region; /* sap_region */
+  int32_t face;   /* of sap_stepper_patches(); -1 of the engine's list */
 } sap_contact_record;
 
 /* The contacts of the problem, in its order, into records (problem->n_contacts). Where it was
  * gathered alone, none of them acts. */
 SAP_API void sap_stepper_contacts(const sap_stepper *stepper, sap_contact_record *records);
+
+/* The surfaces of the last step. Faces with k = 0 make no contact. */
+typedef struct sap_patch_list {
+  const geo_surfaces *surfaces;
+  const int32_t *pair;      /* (surfaces->n_pairs) of the fields: which pair each surface is of */
+  const int32_t *pair_geom; /* of the fields */
+} sap_patch_list;
+
+SAP_API sap_patch_list sap_stepper_patches(const sap_stepper *stepper);
 
 /* ---- what there is to tell of steps --------------------------------------------------------- */
 

@@ -4,7 +4,18 @@
 
 /* ---- positions in the tuples --------------------------------------------------------------- */
 
-enum { QVEL, MASS, CDOF, SUBTREE_COM, QFRC_SMOOTH, QACC_SMOOTH, QDERIV, N_STATE };
+enum {
+  QVEL,
+  MASS,
+  CDOF,
+  SUBTREE_COM,
+  QFRC_SMOOTH,
+  QACC_SMOOTH,
+  QDERIV,
+  GEOM_XPOS,
+  GEOM_XMAT,
+  N_STATE
+};
 enum { DIST, POS, FRAME, FRICTION, SURFACEVEL, DIM, GEOM, EXCLUDE, ROW, N_CONTACT };
 enum { KBIP = N_CONTACT, N_CONTACTS }; /* the fields of a contact, and constants of all rows */
 enum { QACC, QFRC_CONSTRAINT, EFC_FORCE, N_OUTPUT };
@@ -69,6 +80,10 @@ static int take_state(sapwood_step_arrays *arrays, const struct sap_forest *f, P
       (s->qfrc_smooth = take_doubles(arrays, entry[QFRC_SMOOTH], "qfrc_smooth", f->nv, 0, 0)) ==
           NULL ||
       (s->qacc_smooth = take_doubles(arrays, entry[QACC_SMOOTH], "qacc_smooth", f->nv, 0, 0)) ==
+          NULL ||
+      (s->geom_xpos = take_doubles(arrays, entry[GEOM_XPOS], "geom_xpos", f->n_geoms, 3, 0)) ==
+          NULL ||
+      (s->geom_xmat = take_doubles(arrays, entry[GEOM_XMAT], "geom_xmat", f->n_geoms, 9, 0)) ==
           NULL) {
     return -1;
   }

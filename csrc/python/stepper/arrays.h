@@ -5,7 +5,7 @@
 
 #include "python/stepper/elements.h"
 
-enum { SAPWOOD_STEP_ARRAYS = 20 + SAPWOOD_ELEMENT_ARRAYS };
+enum { SAPWOOD_STEP_ARRAYS = 22 + SAPWOOD_ELEMENT_ARRAYS };
 
 typedef struct sapwood_step_arrays {
   PyArrayObject *held[SAPWOOD_STEP_ARRAYS]; /* references */

@@ -10,13 +10,13 @@
 static PyArray_Descr *contact_dtype(void) {
 #define OFFSET(name) (Py_ssize_t) offsetof(sap_contact_record, name)
   PyObject *layout = Py_BuildValue(
-      "{s:(ssssssssssss),s:(ssssssssssss),s:(nnnnnnnnnnnn),s:n}", "names", "index", "geom", "dim",
-      "region", "position", "frame", "distance", "force", "torque", "slip_speed", "friction",
-      "core_scale", "formats", "i4", "(2,)i4", "i4", "i4", "(3,)f8", "(3,3)f8", "f8", "(3,)f8",
-      "(3,)f8", "f8", "f8", "f8", "offsets", OFFSET(index), OFFSET(geom), OFFSET(dim),
-      OFFSET(region), OFFSET(position), OFFSET(frame), OFFSET(distance), OFFSET(force),
-      OFFSET(torque), OFFSET(slip_speed), OFFSET(friction), OFFSET(core_scale), "itemsize",
-      (Py_ssize_t)sizeof(sap_contact_record));
+      "{s:(sssssssssssss),s:(sssssssssssss),s:(nnnnnnnnnnnnn),s:n}", "names", "index", "face",
+      "geom", "dim", "region", "position", "frame", "distance", "force", "torque", "slip_speed",
+      "friction", "core_scale", "formats", "i4", "i4", "(2,)i4", "i4", "i4", "(3,)f8", "(3,3)f8",
+      "f8", "(3,)f8", "(3,)f8", "f8", "f8", "f8", "offsets", OFFSET(index), OFFSET(face),
+      OFFSET(geom), OFFSET(dim), OFFSET(region), OFFSET(position), OFFSET(frame), OFFSET(distance),
+      OFFSET(force), OFFSET(torque), OFFSET(slip_speed), OFFSET(friction), OFFSET(core_scale),
+      "itemsize", (Py_ssize_t)sizeof(sap_contact_record));
 #undef OFFSET
   PyArray_Descr *dtype = NULL;
   if (layout != NULL && !PyArray_DescrConverter(layout, &dtype)) {

@@ -14,11 +14,20 @@
 
 enum { SAPWOOD_CONSTANTS = 53 }; /* arrays of the forest and of the elements */
 
+/* what pressure fields are read from; all NULL and 0 without */
+typedef struct sapwood_fields {
+  PyArrayObject *pair_geom, *pair_dim;
+  PyObject *shapes;        /* tuple of capsules */
+  const geo_shape **shape; /* (n_geoms) in them */
+  sap_fields core;
+} sapwood_fields;
+
 typedef struct sapwood_stepper {
   PyObject_HEAD
   sap_stepper *core;
   PyArrayObject *arrays[SAPWOOD_CONSTANTS]; /* private copies behind its forest and elements */
-  sap_settings settings;                    /* of its solver */
+  sapwood_fields fields;
+  sap_settings settings; /* of its solver */
   sapwood_lock lock;
   sapwood_state *state;
 

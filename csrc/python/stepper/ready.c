@@ -17,7 +17,8 @@ int sapwood_stepper_be_ready(sapwood_stepper *self) {
           NULL) < 0) {
     return -1;
   }
-  if (sapwood_lock_make(&self->lock, self->lock.forks) < 0) {
+  if (sapwood_raise(sap_stepper_set_fields(fresh, &self->fields.core, NULL), NULL) < 0 ||
+      sapwood_lock_make(&self->lock, self->lock.forks) < 0) {
     sap_stepper_destroy(fresh);
     return -1;
   }

@@ -8,6 +8,7 @@
 #include "python/solver/result.h"
 #include "python/solver/solution.h"
 #include "python/state.h"
+#include "python/stepper/fields.h"
 #include "python/stepper/ready.h"
 
 typedef struct output {
@@ -155,6 +156,43 @@ const char sapwood_stepper_problem_doc[] =
 
 PyObject *sapwood_stepper_problem(PyObject *self, PyObject *Py_UNUSED(unused)) {
   return copy_out_as_dict((sapwood_stepper *)self, describe_problem);
+}
+
+/* ---- patches -------------------------------------------------------------------------------- */
+
+static int describe_patches(const sap_stepper *stepper, output *table) {
+  const sap_patch_list list = sap_stepper_patches(stepper);
+  const geo_surfaces *s = list.surfaces;
+  const npy_intp n = s->n_faces;
+  int i = 0;
+  table[i++] = integers("pair", s->n_pairs, list.pair);
+  /* one more than pairs and faces; none without any pair */
+  table[i++] = integers("pair_start", s->n_pairs + (s->n_pairs > 0), s->pair_start);
+  table[i++] = integers("face_start", n + (s->n_pairs > 0), s->face_start);
+  table[i++] = integers("cell_a", n, s->cell_a);
+  table[i++] = integers("cell_b", n, s->cell_b);
+  table[i++] = columns("vertices", s->n_vertices, 3, s->vertices);
+  table[i++] = vector("vertex_pressure", s->n_vertices, s->vertex_pressure);
+  table[i++] = vector("area", n, s->area);
+  table[i++] = columns("centroid", n, 3, s->centroid);
+  table[i++] = columns("normal", n, 3, s->normal);
+  table[i++] = vector("p0", n, s->p0);
+  table[i++] = vector("g_a", n, s->g_a);
+  table[i++] = vector("g_b", n, s->g_b);
+  table[i++] = vector("k", n, s->k);
+  table[i++] = vector("phi0", n, s->phi0);
+  table[i++] = vector("load", n, s->load);
+  table[i++] = columns("force", s->n_pairs, 3, s->force);
+  table[i++] = columns("torque", s->n_pairs, 3, s->torque);
+  return i;
+}
+
+const char sapwood_stepper_patches_doc[] =
+    "patches($self)\n--\n\n"
+    "Dict of copies: the surfaces of the last step, `pair` of the fields each.";
+
+PyObject *sapwood_stepper_patches(PyObject *self, PyObject *Py_UNUSED(unused)) {
+  return copy_out_as_dict((sapwood_stepper *)self, describe_patches);
 }
 
 /* ---- groups --------------------------------------------------------------------------------- */

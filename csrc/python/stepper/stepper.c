@@ -20,6 +20,7 @@
 #include "python/stepper/contacts.h"
 #include "python/stepper/elements.h"
 #include "python/stepper/engine.h"
+#include "python/stepper/fields.h"
 #include "python/stepper/memory.h"
 #include "python/stepper/ready.h"
 #include "python/stepper/recording.h"
@@ -62,15 +63,17 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
                           "elements",
                           "speculative",
                           "release_speed",
+                          "fields",
                           NULL};
   PyObject *forest_object, *dt, *sigma, *beta, *delassus, *cone, *limit, *object;
-  PyObject *elements_object = Py_None;
+  PyObject *elements_object = Py_None, *fields = Py_None;
   int speculative = 0;
   double release_speed = INFINITY;
   sap_settings settings;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|Opd:ModelStepper", names,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|OpdO:ModelStepper", names,
                                    &forest_object, &dt, &sigma, &beta, &delassus, &cone, &limit,
-                                   &object, &elements_object, &speculative, &release_speed) ||
+                                   &object, &elements_object, &speculative, &release_speed,
+                                   &fields) ||
       sapwood_read_settings(object, &settings) < 0) {
     return NULL;
   }
@@ -90,7 +93,8 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
       sapwood_raise(
           sap_stepper_create(&self->core, &forest, elements_object == Py_None ? NULL : &elements,
                              &step, &settings, NULL, &error),
-          &error) == 0) {
+          &error) == 0 &&
+      sapwood_take_fields(self, fields) == 0) {
     self->state = state;
     sapwood_watch_signals(self->core->solver, state);
     return (PyObject *)self;
@@ -105,6 +109,7 @@ static void stepper_dealloc(PyObject *object) {
   if (!sapwood_lock_is_lost(&self->lock)) {
     sap_stepper_destroy(self->core);
   }
+  sapwood_release_fields(self);
   for (int i = 0; i < SAPWOOD_CONSTANTS; i++) {
     Py_XDECREF(self->arrays[i]);
   }
@@ -152,7 +157,7 @@ PyDoc_STRVAR(
     "Take the contact part of one step: gather, solve, write back. Returns the outcome of the\n"
     "solver, or minus a fault code (see `fault`) with the outputs untouched.\n\n"
     "state: qvel, M, cdof, subtree_com, qfrc_smooth, qacc_smooth, qDeriv, which is read where the\n"
-    "forest has its pattern.\n"
+    "forest has its pattern, geom_xpos and geom_xmat.\n"
     "contacts: dist, pos, frame, friction, surfacevel or None, dim, geom, "
     "exclude,\n"
     "efc_address; efc_KBIP of all rows.\n"
@@ -236,6 +241,7 @@ static PyMethodDef methods[] = {
     {"problem", sapwood_stepper_problem, METH_NOARGS, sapwood_stepper_problem_doc},
     {"contacts", sapwood_stepper_contacts, METH_NOARGS, sapwood_stepper_contacts_doc},
     {"groups", sapwood_stepper_groups, METH_NOARGS, sapwood_stepper_groups_doc},
+    {"patches", sapwood_stepper_patches, METH_NOARGS, sapwood_stepper_patches_doc},
     {"result", sapwood_stepper_result, METH_NOARGS, sapwood_stepper_result_doc},
     {NULL, NULL, 0, NULL}};
 
@@ -248,10 +254,11 @@ static PyMethodDef functions[] = {
 PyDoc_STRVAR(
     stepper_doc,
     "ModelStepper(forest, dt, sigma, beta, delassus, cone, acceleration_limit, settings,\n"
-    "             elements=None, speculative=False, release_speed=inf)\n"
+    "             elements=None, speculative=False, release_speed=inf, fields=None)\n"
     "--\n\n"
     "Contact part of the time steps of one model. `forest` and `elements` map the names of\n"
-    "constant arrays to arrays. See sapwood.mujoco.Stepper.");
+    "constant arrays to arrays; `fields` is (pair_geom, pair_dim, shapes of all geoms). See "
+    "sapwood.mujoco.Stepper.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)stepper_doc},
                               {Py_tp_new, (void *)stepper_new},

@@ -29,6 +29,7 @@ from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.contacts import StepContacts
 from sapwood.mujoco.differentiable import DifferentiableModel
 from sapwood.mujoco.environments import Patch, patch
+from sapwood.mujoco.patches import StepPatch
 from sapwood.mujoco.results import (
     RolloutResult,
     RunResult,
@@ -52,6 +53,7 @@ __all__ = [
     "StepConstraints",
     "StepContacts",
     "StepError",
+    "StepPatch",
     "Stepper",
     "actuated_dofs",
     "inverse_dynamics",

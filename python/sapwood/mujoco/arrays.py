@@ -75,6 +75,8 @@ class Bound:
                 data.qfrc_smooth,
                 data.qacc_smooth,
                 data.qDeriv,
+                data.geom_xpos,
+                data.geom_xmat,
             ),
             data.qacc,
             data.qfrc_constraint,

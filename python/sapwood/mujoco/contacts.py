@@ -97,7 +97,7 @@ class StepContacts:
 
     @property
     def index(self) -> _Int:
-        """Position of each contact in ``data.contact`` (n,)."""
+        """Position of each contact in ``data.contact`` (n,); -1 of a face of a patch."""
         return self.records["index"]
 
     @property
@@ -320,7 +320,15 @@ class StepContacts:
             "geom2": [second for _, second in names],
             **{
                 name: self.records[name]
-                for name in ("index", "dim", "region", "distance", "slip_speed", "friction")
+                for name in (
+                    "index",
+                    "face",
+                    "dim",
+                    "region",
+                    "distance",
+                    "slip_speed",
+                    "friction",
+                )
             },
             **{
                 f"{name}_{axis}": array[:, i]

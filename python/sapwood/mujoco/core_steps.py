@@ -125,6 +125,10 @@ class CoreSteps(StagedSteps):
         """The contacts of the last step."""
         return self._core.contacts()
 
+    def patches(self) -> dict[str, Any]:
+        """The surfaces of the last step."""
+        return self._core.patches()
+
     def groups(self) -> dict[str, Any]:
         """The other constraints of the last step."""
         return self._core.groups()

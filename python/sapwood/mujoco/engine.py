@@ -46,8 +46,8 @@ _DATA_NUMBERS = {"time": "mjtNum", "pstack": "size_t", "pbase": "size_t", "ncon"
                  "flg_rnepost": "mjtBool"}  # fmt: skip
 _DATA_ARRAYS = (
     "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "M", "cdof", "subtree_com",
-    "geom_xpos", "qfrc_smooth", "qacc_smooth", "qDeriv", "qacc", "qfrc_constraint", "efc_force",
-    "efc_KBIP", "sensordata",
+    "geom_xpos", "geom_xmat", "qfrc_smooth", "qacc_smooth", "qDeriv", "qacc", "qfrc_constraint",
+    "efc_force", "efc_KBIP", "sensordata",
 )  # fmt: skip
 # what constrained elements are gathered from; qfrc_smooth among them
 _ELEMENT_ARRAYS = {

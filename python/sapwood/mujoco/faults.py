@@ -92,6 +92,8 @@ def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjDat
             f"the {kind} of dof {index} ({joint}) is not finite or too large; look at ctrl, "
             f"qfrc_applied, xfrc_applied, velocities and masses{violation_text(model, data)}"
         )
+    if fault == "patch":
+        return f"the patches of {name_of(model, _OBJECT.mjOBJ_GEOM, index)} are not finite"
     contact = data.contact[index]
     sides = " and ".join(
         name_of(model, _OBJECT.mjOBJ_GEOM, int(geom))

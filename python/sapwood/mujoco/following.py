@@ -39,6 +39,13 @@ STRUCTURE = (
     "tendon_treeid", "tendon_treenum", "tree_dofadr", "tree_dofnum",
 )  # fmt: skip
 
+#: With pressure fields: what shapes and pairs follow from, and what patches have not.
+OF_FIELDS = (
+    "body_parentid", "exclude_signature", "geom_adhesion", "geom_conaffinity", "geom_condim",
+    "geom_contype", "geom_dataid", "geom_priority", "geom_size", "geom_surfacevel", "geom_type",
+    "pair_dim", "pair_geom1", "pair_geom2", "pair_margin",
+)  # fmt: skip
+
 _FIXED_OPTIONS = ("integrator", "cone")
 
 
@@ -67,8 +74,9 @@ class Following:
     def __init__(self, parameters: StepParameters, given: mujoco.MjModel | None) -> None:
         self._parameters, self._given = parameters, given
         self._of_given = _watch_all(given)
+        self._structure = (*STRUCTURE, *(OF_FIELDS if parameters.fields else ()))
         self._of_own = ModelWatch(
-            parameters.model, (*READ, *STRUCTURE), ("disableflags", "enableflags")
+            parameters.model, {*READ, *self._structure}, ("disableflags", "enableflags")
         )
         self._unread = False
 
@@ -92,7 +100,7 @@ class Following:
             Where something has changed that cannot; the text names it.
         """
         changed = set(self._changed())
-        for name in sorted(changed.intersection(STRUCTURE)):
+        for name in sorted(changed.intersection(self._structure)):
             raise _refuse(name)
         if self._of_given is not None:
             self._bring_over(self._of_given)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sapwood.mujoco.contacts import StepContacts
 from sapwood.mujoco.groups import step_constraints
 from sapwood.mujoco.parameters import StepParameters
+from sapwood.mujoco.patches import StepPatch, step_patches
 from sapwood.mujoco.results import Counts, StepConstraints
 from sapwood.mujoco.steps import Steps
 from sapwood.settings import SapSettings
@@ -26,11 +27,12 @@ class LastStep:
     _earlier: Counts
     _contacts: StepContacts | None
     _constraints: tuple[StepConstraints, ...] | None
+    _patches: tuple[StepPatch, ...] | None
     _solution: Solution | None
 
     def _forget(self) -> None:
         """Forget what was asked for: there is a new step."""
-        self._contacts = self._constraints = self._solution = None
+        self._contacts = self._constraints = self._patches = self._solution = None
 
     @property
     def parameters(self) -> StepParameters:
@@ -70,6 +72,21 @@ class LastStep:
         if self._contacts is None:
             self._contacts = StepContacts(self._steps.contacts(), self._parameters.geom_names)
         return self._contacts
+
+    @property
+    def patches(self) -> tuple[StepPatch, ...]:
+        """Where geoms with pressure fields met in the last step; none before the first one.
+
+        Each contact of a patch is in ``contacts`` and ``solution`` too, after those of MuJoCo.
+        """
+        if self._patches is None:
+            fields = self._parameters.fields
+            self._patches = (
+                ()
+                if fields is None
+                else step_patches(self._steps.patches(), self.contacts, fields.geoms)
+            )
+        return self._patches
 
     @property
     def constraints(self) -> tuple[StepConstraints, ...]:

@@ -30,6 +30,7 @@ from sapwood.mujoco.arrays import forest_arrays
 from sapwood.mujoco.contacts import GeomNames
 from sapwood.mujoco.controllers import BOUNDED, controllers, release_controllers
 from sapwood.mujoco.elements import element_arrays
+from sapwood.mujoco.fields import Field, Fields, fields_of
 from sapwood.mujoco.friction import settings_of_steps
 from sapwood.mujoco.support import check_ignore, check_model
 from sapwood.problem.arrays import Delassus
@@ -129,6 +130,8 @@ class StepParameters:
         Whether contacts that would close within a step are listed, where the engine allows it.
     release_speed : float
         Up to which violations are corrected within a step or two, m/s and rad/s.
+    fields : Fields or None
+        Geoms that meet in patches; None where there are none.
     """
 
     model: mujoco.MjModel
@@ -145,6 +148,7 @@ class StepParameters:
     options: model_options.Options
     speculative: bool
     release_speed: float
+    fields: Fields | None
 
     @classmethod
     def of(
@@ -166,6 +170,7 @@ class StepParameters:
         scheme: str | Scheme,
         speculative: bool | None,
         release_speed: float,
+        fields: Mapping[str | int, Field] | None,
     ) -> StepParameters:
         """Check a model and read what belongs to its stepper; see :class:`Stepper`."""
         if not isinstance(model, mujoco.MjModel):
@@ -189,6 +194,9 @@ class StepParameters:
             time_step, contact, materials, constraint, constraints, implicit_actuators, ignore
         )
         arrays = reading.read(own, found)
+        found_fields = fields_of(own, fields)
+        if found_fields is not None and not symplectic:
+            raise ValueError(f"fields: scheme {found.name} knows none; symplectic_euler does")
         settings = settings_of_steps(settings, friction, own, arrays["forest"]["core"], found)
         if speculative is None:
             speculative = settings.friction == "coulomb"
@@ -204,6 +212,7 @@ class StepParameters:
             options=model_options.options_of(own),
             speculative=bool(speculative) and symplectic,
             release_speed=_release_speed(release_speed),
+            fields=found_fields,
         )
 
     def read_again(self) -> StepParameters:
@@ -263,4 +272,5 @@ class StepParameters:
             self.elements,
             self.speculative,
             self.release_speed if self.scheme == SYMPLECTIC_EULER else math.inf,
+            None if self.fields is None else self.fields.for_core(),
         )

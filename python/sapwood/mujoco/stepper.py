@@ -15,6 +15,7 @@ from sapwood.checks import integer
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.arrays import Bound
+from sapwood.mujoco.fields import Field
 from sapwood.mujoco.following import Following
 from sapwood.mujoco.last_step import LastStep
 from sapwood.mujoco.names import model_name
@@ -80,7 +81,8 @@ class Stepper(LastStep):
     or the copy, while no other thread steps it: gravity, masses, sizes, friction, damping, ranges,
     gains and all else but meshes. It is seen at the start of each call and after each callback of
     :meth:`run`. What lays out the problem (trees, joints, transmissions, kinds of equality
-    constraints, integrator, cone, time step) is refused by name.
+    constraints, integrator, cone, time step) is refused by name; with ``fields`` also what shapes
+    and pairs of geoms follow from.
 
     MuJoCo lists a contact while the geoms overlap, so that a body that hits something is thrown
     back by as much as it happened to pass into it. With ``speculative`` the margin of each geom
@@ -157,6 +159,10 @@ class Stepper(LastStep):
         are violated by more than their motion has left since the step before are corrected with
         this speed at most, in m/s and rad/s, or as fast as MuJoCo would by their ``solref``.
         ``math.inf``: in a step or two, whatever the speed. By the default scheme alone.
+    fields : mapping, optional
+        Pressure fields by geom name (str) or geom group (int): :class:`sapwood.PressureField`, or a
+        :class:`sapwood.geometry.FieldShape` in the frame of the geom. Compliant geoms meet all
+        others in patches, see ``patches``; by the default scheme alone.
 
     Raises
     ------
@@ -186,6 +192,7 @@ class Stepper(LastStep):
         scheme: str | Scheme = "symplectic_euler",
         speculative: bool | None = None,
         release_speed: float = 0.1,
+        fields: Mapping[str | int, Field] | None = None,
     ) -> None:
         self._parameters = StepParameters.of(
             model,
@@ -204,6 +211,7 @@ class Stepper(LastStep):
             scheme=scheme,
             speculative=speculative,
             release_speed=release_speed,
+            fields=fields,
         )
         self._earlier = (0, 0, 0, 0)
         self._given: mujoco.MjModel | None = model
@@ -242,7 +250,7 @@ class Stepper(LastStep):
             if parameters is not self._parameters:
                 steps = steps_of(parameters)
                 # what was asked for of the last step stays until the next one
-                _ = self.solution, self.contacts, self.constraints
+                _ = self.solution, self.contacts, self.constraints, self.patches
                 self._earlier, self._steps = self._counts(), steps
                 self._parameters = parameters
             self._following = Following(parameters, self._given)

@@ -127,6 +127,9 @@ class Steps(Protocol):
     def contacts(self) -> NDArray[np.void]:
         """The contacts of the last step, an array of ``_core.CONTACT_RECORD``."""
 
+    def patches(self) -> dict[str, Any]:
+        """The surfaces of the last step, as ``_core.ModelStepper.patches``."""
+
     def groups(self) -> dict[str, Any]:
         """The other constraints of the last step, as ``_core.ModelStepper.groups``."""
 

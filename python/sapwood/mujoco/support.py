@@ -153,7 +153,7 @@ def _contacts(model: mujoco.MjModel) -> Iterator[str]:
         )
 
 
-def _collides(model: mujoco.MjModel, geom: int) -> NDArray[np.intp]:
+def geoms_that_meet(model: mujoco.MjModel, geom: int) -> NDArray[np.intp]:
     """Geoms that MuJoCo may bring into contact with this one by itself, not by an explicit pair."""
     body = model.geom_bodyid
     weld = model.body_weldid
@@ -182,7 +182,7 @@ def _wide_contacts(model: mujoco.MjModel) -> Iterator[tuple[str, int, NDArray[np
         yield name_of(model, _OBJECT.mjOBJ_PAIR, pair), int(model.pair_dim[pair]), geoms
     for geom in np.flatnonzero(model.geom_condim > 3).tolist():
         # the condim of the higher priority counts, else the larger one
-        others = _collides(model, geom)
+        others = geoms_that_meet(model, geom)
         others = others[model.geom_priority[others] <= model.geom_priority[geom]]
         pairs = np.column_stack([np.full_like(others, geom), others])
         yield name_of(model, _OBJECT.mjOBJ_GEOM, geom), int(model.geom_condim[geom]), pairs

@@ -100,6 +100,10 @@ class ThetaSteps(StagedSteps):
         """The contacts of the last step."""
         return self._contacts
 
+    def patches(self) -> dict[str, Any]:
+        """None: fields are of the default scheme."""
+        return {}
+
     def groups(self) -> dict[str, Any]:
         """The other constraints of the last step."""
         return self._groups
