@@ -147,6 +147,16 @@ FIGURES: dict[str, Entry] = {
         "clutter: iterations and condition number against the slip parameter",
         _MUJOCO,
     ),
+    "16": Entry(
+        "sapwood.studies.slip_control.figure:figure_16",
+        "slip control: pitch of a spatula between soft pads, against time and grip force",
+        _MUJOCO,
+    ),
+    "17": Entry(
+        "sapwood.studies.slip_control.figure:figure_17",
+        "slip control: the patch of a pad at both grips, coloured by pressure",
+        _MUJOCO,
+    ),
     "constraints": Entry(
         "sapwood.studies.experiments.constraints:figure",
         "a closed loop, a joint limit, a stiff servo, dry friction of a joint",

@@ -1,0 +1,118 @@
+"""The spatula between soft pads: its pitch under the grip force, and the patches."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sapwood.studies.plotting.style import COLOURS, draw_grid, save_figure
+from sapwood.studies.plotting.tables import rows_of, select
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def pitch_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
+    """Draw pitch and grip force, and the number of contacts, against time, as Fig. 16.
+
+    Parameters
+    ----------
+    csv
+        Rows of `sapwood.studies.slip_control.run.simulate`.
+    path
+        Image file to write; the suffix sets the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        The file holds no rows.
+    """
+    from matplotlib.figure import Figure
+
+    rows = rows_of(csv)
+    figure = Figure(figsize=(8.0, 5.6), layout="constrained")
+    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    force = top.twinx()
+    force.plot(rows["time"], rows["force"], drawstyle="steps-pre", color=COLOURS[1], linewidth=1.0)
+    force.set_ylabel("grip force [N]", color=COLOURS[1])
+    force.set_ylim(0.0, 1.5 * rows["force"].max())
+    top.plot(rows["time"], rows["pitch"], color=COLOURS[0])
+    top.set_ylabel("pitch [degrees]", color=COLOURS[0])
+    # the line of the pitch in front of the other one
+    top.set_zorder(force.get_zorder() + 1)
+    top.patch.set_visible(False)
+    for side, colour in (("left", COLOURS[2]), ("right", COLOURS[3])):
+        bottom.plot(
+            rows["time"], rows[f"{side}_contacts"], color=colour, linewidth=0.8,
+            label=f"{side} pad",
+        )  # fmt: skip
+    both = rows["left_contacts"] + rows["right_contacts"]
+    bottom.plot(rows["time"], both, color="0.2", linewidth=1.0, label="both")
+    bottom.set_ylabel("contacts")
+    bottom.set_xlabel("time [s]")
+    bottom.set_ylim(bottom=0)
+    bottom.legend(frameon=False, fontsize="small", ncols=3, loc="lower right")
+    for axes in (top, bottom):
+        draw_grid(axes)
+    save_figure(figure, path)
+    return figure
+
+
+def slip_patch_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
+    """Draw the patch of a pad at both grips, coloured by pressure, as Fig. 17.
+
+    Parameters
+    ----------
+    csv
+        Rows of `sapwood.studies.slip_control.run.patches`.
+    path
+        Image file to write; the suffix sets the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written: from the side, faces in one scale of length, each with the mean
+        of the pressures at its corners, in one scale of pressure.
+
+    Raises
+    ------
+    ValueError
+        The file holds no rows.
+    """
+    from matplotlib.collections import PolyCollection
+    from matplotlib.figure import Figure
+
+    rows = rows_of(csv)
+    instants = np.unique(rows["seconds"])
+    figure = Figure(figsize=(9.0, 3.0), layout="constrained")
+    grid = figure.subplots(1, len(instants), sharex=True, sharey=True, squeeze=False)[0]
+    for axes, seconds in zip(grid, instants, strict=True):
+        patch = select(rows, seconds=seconds)
+        numbers, starts = np.unique(patch["face"], return_index=True)
+        corners = 1e3 * np.column_stack([patch["x"], patch["z"]])
+        faces = PolyCollection(
+            np.split(corners, starts[1:]), edgecolors="0.3", linewidths=0.4, cmap="viridis"
+        )
+        pressure = np.add.reduceat(patch["pressure"], starts)
+        faces.set_array(pressure / np.diff([*starts, len(patch)]) / 1e3)
+        faces.set_clim(0.0, rows["pressure"].max() / 1e3)
+        axes.add_collection(faces)
+        axes.set_title(
+            f"{patch['force'][0]:g} N, {len(numbers)} faces, pitch {patch['pitch'][0]:.1f} degrees",
+            fontsize="medium",
+        )
+        axes.set_xlabel("x [mm]")
+        axes.set_aspect("equal")
+        axes.autoscale_view()
+        draw_grid(axes)
+    grid[0].set_ylabel("z [mm]")
+    figure.colorbar(faces, ax=list(grid), label="pressure [kPa]", shrink=0.85)
+    save_figure(figure, path)
+    return figure
