@@ -9,10 +9,12 @@ from typing import Any
 
 from benchmarks import surface_cases, surfaces, surfaces_report
 from benchmarks.arguments import (
+    SUCCESS,
     CommandError,
     begin,
     carry_out,
     new_question,
+    positive,
     print_facts,
     publish,
     whole,
@@ -26,20 +28,24 @@ def add(commands: Any) -> None:
         "surfaces",
         "time of a contact surface beside Drake's",
         "Time per contact surface of pressure fields beside Drake's ComputeContactSurfaces, on the "
-        "pairs of a folder and on growing meshes. Writes surfaces.csv, surfaces.txt (the table), "
-        "surfaces.png and surfaces.json (the machine).",
+        "pairs of a folder and on growing meshes, and of a run of the slip control. Writes "
+        "surfaces.csv, surfaces_slip.csv, surfaces.txt (the table), surfaces.png and "
+        "surfaces.json (the machine).",
     )
     question.add_argument("folder", type=Path, metavar="FOLDER", help="folder of reference pairs")
     question.add_argument("--repeat", type=whole, default=50, help="samples of each")
     question.add_argument("--levels", type=whole, default=5, help="refinements of growing meshes")
+    question.add_argument(
+        "--slip", type=positive, default=30.0, metavar="SECONDS", help="of the slip control"
+    )
     question.set_defaults(command=_surfaces)
 
 
 def _surfaces(arguments: argparse.Namespace) -> int:
     pairs = _pairs_of(arguments.folder)
     if arguments.quick:
-        pairs, arguments.repeat, arguments.levels = pairs[:3], 2, 2
-    settings = {"repeat": arguments.repeat, "levels": arguments.levels}
+        pairs, arguments.repeat, arguments.levels, arguments.slip = pairs[:3], 2, 2, 0.1
+    settings = {name: getattr(arguments, name) for name in ("repeat", "levels", "slip")}
     target, facts = begin(arguments, "surfaces", settings)
     print_facts(facts)
     work = [("pairs", pair) for pair in pairs]
@@ -53,7 +59,15 @@ def _surfaces(arguments: argparse.Namespace) -> int:
             surfaces.run(work, drake, arguments.repeat, target.with_suffix(".csv"), progress)
         ),
     )
-    publish(rows, target, surfaces_report.table, surfaces_report.figure)
+    slip = ""
+    if code == SUCCESS:
+        slip = _slip(arguments.slip, target.with_name("surfaces_slip.csv"))
+    publish(
+        rows,
+        target,
+        lambda some: f"{surfaces_report.table(some)}\n{slip}".rstrip(),
+        surfaces_report.figure,
+    )
     return code
 
 
@@ -67,6 +81,16 @@ def _pairs_of(folder: Path) -> list[surface_cases.Pair]:
     if not pairs:
         raise CommandError(f"{folder} holds no pairs of shapes")
     return pairs
+
+
+def _slip(seconds: float, path: Path) -> str:
+    """A line about the slip control, where MuJoCo is installed."""
+    try:
+        from benchmarks import slip_control
+    except ImportError as error:
+        print(f"skipped: slip control ({error})", file=sys.stderr)
+        return ""
+    return slip_control.table(slip_control.run(seconds, 3, path))
 
 
 def _drake(folder: Path) -> surfaces.DrakeCall | None:

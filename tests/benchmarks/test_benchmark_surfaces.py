@@ -40,13 +40,17 @@ def test_growing_meshes_grow():
 
 
 def test_command(tmp_path, monkeypatch):
+    pytest.importorskip("mujoco")
+    monkeypatch.setitem(sys.modules, "benchmarks.slip_drake", None)
     monkeypatch.setattr(surface_questions, "_drake", lambda _folder: None)
     assert main(["surfaces", str(small_folder()), "--quick", "--out", str(tmp_path)]) == 0
     text = (tmp_path / "surfaces.txt").read_text()
     assert "growth" not in text
     assert "time grows as cells^" in text
     assert "Geometric mean" not in text
+    assert "Slip control, 0.1 s" in text
     assert (tmp_path / "surfaces.csv").exists()
+    assert (tmp_path / "surfaces_slip.csv").exists()
 
 
 def test_without_pairs(tmp_path, capsys):
@@ -69,6 +73,18 @@ def test_without_drake(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "benchmarks.surface_drake", None)
     assert surface_questions._drake(tmp_path) is None
     assert "skipped: drake" in capsys.readouterr().err
+
+
+def test_drake_moves_the_spatula_as_we_do():
+    pytest.importorskip("pydrake")
+    pytest.importorskip("mujoco")
+    from benchmarks.slip_drake import slip_seconds
+    from sapwood.studies.slip_control.run import simulate
+    from sapwood.studies.slip_control.scene import TILT
+
+    seconds, roll = slip_seconds(0.2)
+    assert seconds > 0
+    assert abs(math.degrees(roll + TILT) - simulate(0.2)["pitch"][-1]) < 1e-3
 
 
 def test_drake_finds_as_many_faces():
