@@ -400,3 +400,21 @@ def test_field_shapes_of_heightfields_and_the_like_must_be_given():
     data = mujoco.MjData(model)
     stepper.run(data, 1000)
     assert 0.08 < data.qpos[2] < 0.1
+
+
+@pytest.mark.parametrize("name", ["geom_size", "geom_contype", "geom_condim"])
+def test_what_shapes_and_pairs_follow_from_cannot_change(rng, name):
+    model, data = scene(rng)
+    stepper = Stepper(model, fields={"block": SOFT})
+    stepper.step(data)
+    getattr(model, name)[model.geom("ball").id] *= 2
+    with pytest.raises(ValueError, match=f"model.{name} has changed"):
+        stepper.step(data)
+    # friction may
+    model, data = scene(rng)
+    stepper = Stepper(model, fields={"block": SOFT})
+    stepper.step(data)
+    model.geom_friction[:, 0] = 0
+    stepper.step(data)
+    assert stepper.patches
+    assert np.all(stepper.contacts.friction == 0)
