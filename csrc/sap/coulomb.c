@@ -4,6 +4,7 @@
 
 #include "sap/certificate.h"
 #include "sap/direction.h"
+#include "sap/impulse_space.h"
 #include "sap/iterate.h"
 #include "sap/krylov.h"
 #include "sap/part.h"
@@ -14,14 +15,15 @@ enum { STALE = 8, MOST_HELD = 8 };
 /* what an iteration needs to know of those before it */
 struct progress {
   struct sap_step step;
-  double best; /* |D r| of w->kept */
-  double mark; /* |D r| when it had last fallen by a tenth, */
-  int stale;   /* iterations since then, as many as may be where dv led up, */
-  int held;    /* and solves with bounds held */
-  int bounded; /* has the round-off of the last evaluation been bounded? */
-  int anew;    /* has it begun anew? */
-  int turned;  /* does the last direction tell of the next one? */
-  double last; /* |D r| of the iterate before the last step */
+  double best;     /* |D r| of w->kept */
+  double mark;     /* |D r| when it had last fallen by a tenth, */
+  int stale;       /* iterations since then, as many as may be where dv led up, */
+  int held;        /* and solves with bounds held */
+  int bounded;     /* has the round-off of the last evaluation been bounded? */
+  int anew;        /* has it begun anew? */
+  int in_impulses; /* are contacts still solved for in the space of their impulses? */
+  int turned;      /* does the last direction tell of the next one? */
+  double last;     /* |D r| of the iterate before the last step */
   enum sap_precision precision;
 };
 
@@ -118,6 +120,36 @@ static int start_sticking(struct sap_workspace *w, const struct sap_island *isla
   }
   before->step = (struct sap_step){1, 1};
   return 1;
+}
+
+/* The step to the impulses of the contacts, as they are in the space of these alone; 0 where it
+ * leads nowhere. Rows that it frees or holds are among the unknowns of the next one, which is taken
+ * from the same iterate where this one does not lower |D r|. */
+static int solve_contacts(struct sap_workspace *w, const struct sap_island *island,
+                          struct progress *before, struct sap_newton_result *result) {
+  static const double share = 0.9, rough = 1e-6;
+  const double gradient = result->last.gradient;
+  while (before->in_impulses) {
+    const double rest = sap_impulse_space_direction(w, island);
+    if (!(rest < INFINITY)) {
+      before->in_impulses = 0;
+      result->last = evaluate(w, island);
+      break;
+    }
+    const struct sap_line line = sap_line_make(w, island);
+    sap_line_advance(&line, 1);
+    result->last = evaluate(w, island);
+    const int32_t marked = sap_impulse_space_mark(w, island);
+    if (result->last.gradient <= share * gradient) {
+      before->in_impulses = marked >= 0 && rest <= rough;
+      before->step = (struct sap_step){1, 1};
+      return 1;
+    }
+    before->in_impulses = marked > 0 && rest <= rough;
+    sap_line_advance(&line, -1);
+    result->last = evaluate(w, island);
+  }
+  return 0;
 }
 
 /* after an iteration that led to this |D r| */
@@ -217,6 +249,9 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   sap_refresh(w, island);
   result.last = evaluate(w, island);
   sap_copy(w->kept, w->v, island);
+  before.in_impulses = settings->start == SAP_START_STICKING &&
+                       settings->factorization == SAP_SUPERNODAL &&
+                       sap_impulse_space_begin(w, island);
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
   while (!sap_interrupted(&w->lookout, work) && !is_over(w, island, settings, &before, &result)) {
     sap_lap(&watch, &result.assembly_seconds);
@@ -230,7 +265,10 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
       watch = sap_stopwatch_start(settings->record_history);
       continue;
     }
-    if (!start_sticking(w, island, settings, &before, &watch, &result)) {
+    const int in_impulses = before.in_impulses && solve_contacts(w, island, &before, &result);
+    if (in_impulses) {
+      sap_lap(&watch, &result.factor_seconds);
+    } else if (!start_sticking(w, island, settings, &before, &watch, &result)) {
       const int32_t node = find_direction(w, island, settings, &before, &watch, &result);
       if (node >= 0) {
         result.outcome = SAP_BREAKDOWN;
@@ -239,7 +277,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
       }
       before.step = advance(w, island, settings, &result.last);
     }
-    before.turned = 1;
+    before.turned = !in_impulses;
     before.last = gradient;
     result.trials += before.step.trials;
     ++result.iterations;

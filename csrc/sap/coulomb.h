@@ -14,7 +14,9 @@
  * solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight that bring
  * nothing, once, from the minimiser with convex friction.
  *
- * The first step is the whole of Newton's sticking start (newton.c), unless the guess is close
+ * Small islands begin with steps to the impulses that contacts have in the space of these alone
+ * (impulse_space.h), for as long as these lower |D r| by a tenth: mostly one. Else the
+ * first step is the whole of Newton's sticking start (newton.c), unless the guess is close
  * already, or fair and that leads away: where contacts stick all laws of friction are one, and what
  * is predicted of friction there turns the next direction. Nothing but the velocity is remembered
  * from one solve to the next. |D r| over the scale of (20) is e_c, and (20) the criterion.

@@ -4,6 +4,7 @@ void sap_plan_take_loops(struct sap_plan *plan, int32_t set) {
   plan->kernels = sap_kernels_of(set);
   plan->jacobian_loops = sap_jacobian_loops_of(set);
   plan->vectors = sap_vector_loops_of(set);
+  plan->find_impulses = sap_impulses_of(set);
   for (int law = 0; law < SAP_N_LAWS; ++law) {
     plan->laws[law] = sap_laws[law]->loops[set];
   }

@@ -15,6 +15,7 @@
 #include "problem/jacobian.h"
 #include "problem/reduction.h"
 #include "problem/vectors.h"
+#include "sap/impulses.h"
 
 struct sap_plan {
   sap_allocator memory;
@@ -24,6 +25,7 @@ struct sap_plan {
   const struct sap_law_loops *laws[SAP_N_LAWS];
   const struct sap_jacobian_loops *jacobian_loops;
   const struct sap_vector_loops *vectors;
+  sap_impulses_function *find_impulses;
 
   /* what is solved, and in which order */
   sap_friction friction;

@@ -1,0 +1,24 @@
+/* Room for one small island in the space of its impulses (impulse_space.h): n scalars, m unknowns. */
+#ifndef SAPWOOD_SAP_IMPULSE_ROOM_H
+#define SAPWOOD_SAP_IMPULSE_ROOM_H
+
+#include "base/memory.h"
+#include "problem/graph.h"
+#include "sap/impulses.h"
+
+/* what a small island has of each */
+enum { SAP_MOST_SCALARS = 64, SAP_MOST_CONTACTS = 8, SAP_MOST_MARKED = 24 };
+
+struct sap_impulse_room {
+  double *panel;                /* (n + m + 1, n) column-major */
+  double *scratch;              /* (n) */
+  struct sap_impulses impulses; /* with J H_0^-1 b as row m of W */
+  int32_t *marked;              /* 3 place + row of the joint rows that are unknowns */
+  int32_t n_marked;
+  int8_t *state; /* (n_triples, 3) of joint rows, as they were at the iterate of the last step */
+};
+
+void sap_impulse_room_carve(struct sap_impulse_room *room, struct sap_arena *arena,
+                            const struct sap_graph *graph);
+
+#endif

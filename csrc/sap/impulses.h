@@ -1,0 +1,44 @@
+/* Contacts with Coulomb's friction, and clamped rows, by their impulses alone:
+ *
+ *     u = u_0 - W gamma
+ *     contacts   0 <= gamma_n perp -u_n >= 0;   |gamma_t| <= mu gamma_n, u_t = lambda gamma_t with
+ *                lambda >= 0, and = 0 where |gamma_t| < mu gamma_n
+ *     rows       gamma = clamp(gamma + u, lower, upper)
+ *
+ * W (m, m), symmetric and positive definite, has R on its diagonal: u is what the velocity lacks. Both
+ * lines say that gamma is a fixed point of the natural map: with z = gamma + s^-1 u, s > 0 taken from
+ * the diagonal,
+ *
+ *     gamma_n = max(z_n, 0),   gamma_t = min(mu gamma_n/|z_t|, 1) z_t,   gamma = clamp(z, lower, upper)
+ *
+ * Sweeps over the blocks (Gauss-Seidel) find what touches, sticks and slides, and Newton's method on the
+ * map ends it; where its steps do not, sweeps go on from before them. No convergence is promised. */
+#ifndef SAPWOOD_SAP_IMPULSES_H
+#define SAPWOOD_SAP_IMPULSES_H
+
+#include <stdint.h>
+
+struct sap_impulses {
+  int32_t n_contacts, n_rows; /* unknowns: (t1, t2, n) of each contact, then one of each row */
+  int32_t ld;                 /* of W, which is column-major: m or more */
+  double *W;                  /* (m, m) */
+  double *u;                  /* (m) u_0, on return u */
+  double *mu;                 /* (n_contacts) */
+  double *lower, *upper;      /* (n_rows) */
+  double *gamma;              /* (m) out */
+  double *before;             /* (2, m) scratch: gamma and u before Newton's steps */
+  double *system;             /* (m, m + 1) scratch: Newton's, by row */
+};
+
+static inline int32_t sap_impulses_size(const struct sap_impulses *p) {
+  return 3 * p->n_contacts + p->n_rows;
+}
+
+/* Finds gamma, from 0. Returns the largest |gamma - map(gamma)|, over the largest |gamma|, both times
+ * s. */
+typedef double sap_impulses_function(struct sap_impulses *impulses);
+
+/* for the instruction set of number `set`, as in sap_kernels_of() */
+sap_impulses_function *sap_impulses_of(int32_t set);
+
+#endif
