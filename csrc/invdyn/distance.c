@@ -7,6 +7,8 @@
 static const double dependent = 1e-9;
 /* what a row may be violated by, divided by its length, of the largest distance at hand */
 static const double violation = 1e-11;
+/* what a row that active ones imply may be violated by, the same way, of the distance of x */
+static const double implied = 1e-6;
 /* and by a row of zeros whatever the others are: a velocity, m/s */
 static const double nothing = 1e-13;
 
@@ -253,8 +255,11 @@ static int is_implied(struct invdyn_distance *of, int32_t row) {
   read_row(of, row, of->a);
   const int32_t k = of->n_active;
   transform(of);
-  return fabs(dot(of->d, of->a, of->x) - of->b[row]) <= of->allowed[row] &&
-         sqrt(dot(of->d - k, of->w + k, of->w + k)) <= dependent * of->length[row];
+  const double beside = sqrt(dot(of->d - k, of->w + k, of->w + k));
+  const double off = fabs(dot(of->d, of->a, of->x) - of->b[row]);
+  const double reach = sqrt(dot(of->d, of->x, of->x));
+  return beside <= fmax(dependent, of->negligible) * of->length[row] &&
+         off <= fmax(of->allowed[row], implied * reach * of->length[row]);
 }
 
 /* inequalities, worst first, until all hold */

@@ -24,6 +24,7 @@ struct invdyn_distance {
   double *b;            /* (n) */
   double *x0;           /* (d) */
   unsigned char *equal; /* (n) */
+  double negligible;    /* of its length, what an equality may have that active rows do not imply */
 
   double *x; /* (d) */
   double *u; /* (n) */

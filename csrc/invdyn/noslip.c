@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-/* length beside the span, as part of the longest row, that counts as none */
-static const double rank_tolerance = 1e-8;
 /* of velocities of contacts, what counts as none */
 static const double margin = 1e-9;
 
@@ -16,8 +14,6 @@ void invdyn_noslip_carve(struct invdyn_noslip *of, const invdyn_problem *most,
   of->z = sap_arena_take(arena, n, sizeof(double));
   of->w = sap_arena_take(arena, n, sizeof(double));
   of->basis = sap_arena_take(arena, n, 1);
-  of->rest = sap_arena_take(arena, 2 * n * n_b, sizeof(double));
-  of->span = sap_arena_take(arena, n_b * n_b, sizeof(double));
   of->across = sap_arena_take(arena, 2 * n * n_b, sizeof(double));
   of->upper = sap_arena_take(arena, n_b * n_b, sizeof(double));
   of->NP = sap_arena_take(arena, n * n_b, sizeof(double));
@@ -35,76 +31,19 @@ static double dot(int32_t n, const double *x, const double *y) {
   return sum;
 }
 
-/* x <- x - (q^T x) q; returns q^T x */
-static double remove_part(int32_t n, const double *q, double *x) {
-  const double part = dot(n, q, x);
-  for (int32_t i = 0; i < n; ++i) {
-    x[i] -= part * q[i];
-  }
-  return part;
-}
-
-/* x (n_b) <- P x */
-static void project(const struct invdyn_noslip *of, int32_t n_b, double *x) {
-  for (int32_t k = 0; k < of->rank; ++k) {
-    remove_part(n_b, of->span + (int64_t)k * n_b, x);
-  }
-}
-
-/* tangential row of 2n: two of each contact's three */
-static const double *tangent(const struct invdyn_reduction *reduction, int32_t row) {
-  return reduction->J_y + (3 * (int64_t)(row / 2) + (int64_t)(row % 2)) * reduction->n_b;
-}
-
-/* ---- the span of the tangential rows --------------------------------------------------------- */
-
-/* an orthonormal basis, by Gram-Schmidt: the row that is longest beside it comes next */
-static void find_span(struct invdyn_noslip *of, const struct invdyn_reduction *reduction) {
-  const int32_t n_rows = 2 * reduction->problem->n, n_b = reduction->n_b;
-  for (int32_t i = 0; i < n_rows; ++i) {
-    memcpy(of->rest + (int64_t)i * n_b, tangent(reduction, i), (size_t)n_b * sizeof(double));
-  }
-  double longest = 0.0;
-  for (of->rank = 0; of->rank < n_b; ++of->rank) {
-    int32_t next = -1;
-    double length = 0.0;
-    for (int32_t i = 0; i < n_rows; ++i) {
-      const double *row = of->rest + (int64_t)i * n_b;
-      const double square = dot(n_b, row, row);
-      if (square > length) {
-        length = square;
-        next = i;
-      }
-    }
-    longest = fmax(longest, sqrt(length));
-    if (next < 0 || sqrt(length) <= rank_tolerance * longest) {
-      break;
-    }
-    double *unit = of->span + (int64_t)of->rank * n_b;
-    memcpy(unit, of->rest + (int64_t)next * n_b, (size_t)n_b * sizeof(double));
-    project(of, n_b, unit);
-    length = sqrt(dot(n_b, unit, unit));
-    for (int32_t j = 0; j < n_b; ++j) {
-      unit[j] /= length;
-    }
-    for (int32_t i = 0; i < n_rows; ++i) {
-      remove_part(n_b, unit, of->rest + (int64_t)i * n_b);
-    }
-  }
-}
-
 /* T span^T = across^T upper, by Gram-Schmidt done twice */
 static void factor_span(struct invdyn_noslip *of, const struct invdyn_reduction *reduction) {
   const int32_t n_rows = 2 * reduction->problem->n, n_b = reduction->n_b;
-  for (int32_t k = 0; k < of->rank; ++k) {
-    double *column = of->across + (int64_t)k * n_rows, *R = of->upper + (int64_t)k * of->rank;
+  const int32_t rank = of->holding->rank;
+  for (int32_t k = 0; k < rank; ++k) {
+    double *column = of->across + (int64_t)k * n_rows, *R = of->upper + (int64_t)k * rank;
     for (int32_t i = 0; i < n_rows; ++i) {
-      column[i] = dot(n_b, tangent(reduction, i), of->span + (int64_t)k * n_b);
+      column[i] = dot(n_b, invdyn_tangent(reduction, i), of->holding->span + (int64_t)k * n_b);
     }
-    memset(R, 0, (size_t)of->rank * sizeof(double));
+    memset(R, 0, (size_t)rank * sizeof(double));
     for (int32_t again = 0; again < 2; ++again) {
       for (int32_t j = 0; j < k; ++j) {
-        R[j] += remove_part(n_rows, of->across + (int64_t)j * n_rows, column);
+        R[j] += invdyn_remove_part(n_rows, of->across + (int64_t)j * n_rows, column);
       }
     }
     R[k] = sqrt(dot(n_rows, column, column));
@@ -117,24 +56,24 @@ static void factor_span(struct invdyn_noslip *of, const struct invdyn_reduction 
 /* y_held: T y_held + T_q v_q+ = 0, or as nearly as can be */
 static void hold_tangents(struct invdyn_noslip *of, const struct invdyn_reduction *reduction) {
   const int32_t n_rows = 2 * reduction->problem->n, n_b = reduction->n_b;
-  const int32_t n_q = reduction->problem->n_q;
+  const int32_t n_q = reduction->problem->n_q, rank = of->holding->rank;
   memset(of->s, 0, (size_t)n_b * sizeof(double));
   for (int32_t i = 0; i < n_rows; ++i) {
     const double *J_q = reduction->J_q + (3 * (int64_t)(i / 2) + (int64_t)(i % 2)) * n_q;
     const double given = dot(n_q, J_q, reduction->v_q);
-    for (int32_t k = 0; k < of->rank; ++k) {
+    for (int32_t k = 0; k < rank; ++k) {
       of->s[k] -= of->across[(int64_t)k * n_rows + i] * given;
     }
   }
   memset(of->y, 0, (size_t)n_b * sizeof(double));
-  for (int32_t k = of->rank - 1; k >= 0; --k) {
-    const double *R = of->upper + (int64_t)k * of->rank;
+  for (int32_t k = rank - 1; k >= 0; --k) {
+    const double *R = of->upper + (int64_t)k * rank;
     of->s[k] /= R[k];
     for (int32_t j = 0; j < k; ++j) {
       of->s[j] -= R[j] * of->s[k];
     }
     for (int32_t j = 0; j < n_b; ++j) {
-      of->y[j] += of->s[k] * of->span[(int64_t)k * n_b + j];
+      of->y[j] += of->s[k] * of->holding->span[(int64_t)k * n_b + j];
     }
   }
 }
@@ -145,12 +84,12 @@ static void set_problem(struct invdyn_noslip *of, const struct invdyn_reduction 
   const int32_t n = reduction->problem->n, n_b = reduction->n_b;
   double normal = 0.0, beside = 0.0;
   memcpy(of->s, reduction->y_free, (size_t)n_b * sizeof(double));
-  project(of, n_b, of->s);
+  invdyn_beside(of->holding, n_b, of->s);
   for (int32_t i = 0; i < n; ++i) {
     const double *N = reduction->J_y + (3 * (int64_t)i + 2) * n_b;
     double *NP = of->NP + (int64_t)i * n_b;
     memcpy(NP, N, (size_t)n_b * sizeof(double));
-    project(of, n_b, NP);
+    invdyn_beside(of->holding, n_b, NP);
     normal = fmax(normal, dot(n_b, N, N));
     beside = fmax(beside, dot(n_b, NP, NP));
     /* what the joints add, phi/dt with it, is in the free velocity */
@@ -159,7 +98,7 @@ static void set_problem(struct invdyn_noslip *of, const struct invdyn_reduction 
       of->r[i] += N[j] * (of->y[j] + of->s[j] - reduction->y_free[j]);
     }
   }
-  of->degenerate = normal > 0.0 && sqrt(beside) <= rank_tolerance * sqrt(normal);
+  of->degenerate = normal > 0.0 && sqrt(beside) <= of->holding->tolerance * sqrt(normal);
   for (int32_t i = 0; i < n; ++i) {
     for (int32_t j = 0; j <= i; ++j) {
       const double q = dot(n_b, of->NP + (int64_t)i * n_b, of->NP + (int64_t)j * n_b);
@@ -172,6 +111,7 @@ static void set_problem(struct invdyn_noslip *of, const struct invdyn_reduction 
 static void spread_tangents(struct invdyn_noslip *of, const struct invdyn_reduction *reduction,
                             double *z) {
   const int32_t n_rows = 2 * reduction->problem->n, n_b = reduction->n_b;
+  const int32_t rank = of->holding->rank;
   for (int32_t i = 0; i < n_rows / 2; ++i) {
     z[3 * i] = z[3 * i + 1] = 0.0;
     z[3 * i + 2] = of->z[i];
@@ -180,15 +120,15 @@ static void spread_tangents(struct invdyn_noslip *of, const struct invdyn_reduct
   for (int32_t j = 0; j < n_b; ++j) {
     of->y[j] -= of->s[j];
   }
-  for (int32_t k = 0; k < of->rank; ++k) {
-    double sum = dot(n_b, of->span + (int64_t)k * n_b, of->y);
+  for (int32_t k = 0; k < rank; ++k) {
+    double sum = dot(n_b, of->holding->span + (int64_t)k * n_b, of->y);
     for (int32_t j = 0; j < k; ++j) {
-      sum -= of->upper[(int64_t)k * of->rank + j] * of->s[j];
+      sum -= of->upper[(int64_t)k * rank + j] * of->s[j];
     }
-    of->s[k] = sum / of->upper[(int64_t)k * of->rank + k];
+    of->s[k] = sum / of->upper[(int64_t)k * rank + k];
   }
   for (int32_t i = 0; i < n_rows; ++i) {
-    for (int32_t k = 0; k < of->rank; ++k) {
+    for (int32_t k = 0; k < rank; ++k) {
       z[3 * (i / 2) + i % 2] += of->across[(int64_t)k * n_rows + i] * of->s[k];
     }
   }
@@ -232,10 +172,11 @@ static struct invdyn_answer run(struct invdyn_noslip *of, lcp_solver *lcp, int32
   return answer;
 }
 
-struct invdyn_answer invdyn_noslip_solve(struct invdyn_noslip *of, lcp_solver *lcp,
+struct invdyn_answer invdyn_noslip_solve(struct invdyn_noslip *of,
+                                         const struct invdyn_holding *holding, lcp_solver *lcp,
                                          const struct invdyn_reduction *reduction, double *z) {
   const invdyn_problem *problem = reduction->problem;
-  find_span(of, reduction);
+  of->holding = holding;
   factor_span(of, reduction);
   hold_tangents(of, reduction);
   set_problem(of, reduction);

@@ -5,23 +5,21 @@
  *     Q = N P N^T,   r = N (y_held + P y_free) + J_q,n v_q+ + phi/dt,   P = I - span span^T
  *
  * and the tangential impulses are those of least norm, in place of loading the first rows that
- * FIND-INDICES keeps. */
+ * FIND-INDICES keeps. The span is that of holding.h. */
 #ifndef SAPWOOD_INVDYN_NOSLIP_H
 #define SAPWOOD_INVDYN_NOSLIP_H
 
 #include "invdyn/answer.h"
-#include "invdyn/reduction.h"
+#include "invdyn/holding.h"
 
 struct invdyn_noslip {
-  double *Q, *r, *z, *w; /* (n, n) and (n) */
-  int8_t *basis;         /* (n) */
-  double *rest;          /* (2n, n_b) of the rows of T, what lies beside the span */
-  double *span;          /* (rank, n_b) orthonormal rows */
-  double *across;        /* (rank, 2n) orthonormal rows: T span^T = across^T upper */
-  double *upper;         /* (rank, rank) by columns */
-  double *NP;            /* (n, n_b) */
-  double *y, *s;         /* (n_b) */
-  int32_t rank;
+  const struct invdyn_holding *holding; /* of the call */
+  double *Q, *r, *z, *w;                /* (n, n) and (n) */
+  int8_t *basis;                        /* (n) */
+  double *across;                       /* (rank, 2n) orthonormal rows: T span^T = across^T upper */
+  double *upper;                        /* (rank, rank) by columns */
+  double *NP;                           /* (n, n_b) */
+  double *y, *s;                        /* (n_b) */
   int degenerate; /* normal impulses do nothing that tangential ones do not undo: Q = 0 */
 
   /* of the last call, where the next one begins */
@@ -33,8 +31,9 @@ struct invdyn_noslip {
 void invdyn_noslip_carve(struct invdyn_noslip *of, const invdyn_problem *most,
                          struct sap_arena *arena);
 
-/* z (n, 3) for the joints' velocities as they are */
-struct invdyn_answer invdyn_noslip_solve(struct invdyn_noslip *of, lcp_solver *lcp,
+/* z (n, 3) for the joints' velocities as they are, of contacts that hold by `holding` */
+struct invdyn_answer invdyn_noslip_solve(struct invdyn_noslip *of,
+                                         const struct invdyn_holding *holding, lcp_solver *lcp,
                                          const struct invdyn_reduction *reduction, double *z);
 
 #endif

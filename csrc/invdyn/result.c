@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/finite.h"
+#include "invdyn/holding.h"
 #include "invdyn/pyramid.h"
 
 /* of the largest torque and impulse, what round-off may leave */
@@ -70,8 +71,7 @@ static void friction(const invdyn_settings *settings, double mu, const double *z
 static void of_contacts(const struct invdyn_result *of, const struct invdyn_reduction *reduction,
                         const invdyn_settings *settings, const double *z,
                         invdyn_residuals *residuals) {
-  const int noslip =
-      settings->controller == INVDYN_LCP_NOSLIP || settings->controller == INVDYN_QP_NOSLIP;
+  const int noslip = invdyn_is_noslip(settings);
   for (int32_t i = 0; i < reduction->problem->n; ++i) {
     const double *z_i = z + 3 * (int64_t)i, *u = of->u + 3 * (int64_t)i;
     residuals->penetration = fmax(residuals->penetration, -u[2]);

@@ -10,6 +10,7 @@ invdyn_settings invdyn_settings_default(void) {
       .edges = 4,
       .nearest = 1,
       .smoothing = 1e-2,
+      .rank_tolerance = 1e-3,
   };
 }
 
@@ -33,6 +34,10 @@ sap_status invdyn_settings_check(const invdyn_settings *settings, sap_error *err
     if (!(weight[i].value >= 0.0 && weight[i].value < INFINITY)) {
       return sap_invalid(error, weight[i].name, -1, weight[i].value, "must be finite and >= 0");
     }
+  }
+  if (!(settings->rank_tolerance >= 0.0 && settings->rank_tolerance < 1.0)) {
+    return sap_invalid(error, "rank_tolerance", -1, settings->rank_tolerance,
+                       "must be from 0 to less than 1");
   }
   return SAP_OK;
 }

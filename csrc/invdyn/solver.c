@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "invdyn/check.h"
 #include "invdyn/coulomb.h"
+#include "invdyn/holding.h"
 #include "invdyn/noslip.h"
 #include "invdyn/reduction.h"
 #include "invdyn/result.h"
@@ -29,6 +30,7 @@ struct invdyn_solver {
   struct invdyn_reduction reduction;
   struct invdyn_stages stages;
   struct invdyn_coulomb coulomb;
+  struct invdyn_holding holding;
   struct invdyn_noslip noslip;
   struct invdyn_result result;
   double *z;    /* (n, 3) */
@@ -69,6 +71,9 @@ static void pieces(void *context, struct sap_arena *arena) {
     invdyn_coulomb_carve(&solver->coulomb, settings, most, arena);
   } else if (settings->controller == INVDYN_LCP_NOSLIP) {
     invdyn_noslip_carve(&solver->noslip, most, arena);
+  }
+  if (invdyn_is_noslip(settings)) {
+    invdyn_holding_carve(&solver->holding, most, arena);
   }
   solver->z = sap_arena_take(arena, 3 * (size_t)most->n, sizeof(double));
   solver->near = sap_arena_take(arena, (size_t)most->n_q, sizeof(double));
@@ -167,20 +172,30 @@ static void worst_velocities(invdyn_solver *solver, double *slip, double *approa
   }
 }
 
+/* Contacts that open let go one after the other, the fastest first: what it holds may be what opens
+ * others. */
 static struct attempt attempt_noslip(invdyn_solver *solver) {
-  const struct invdyn_reduction *reduction = &solver->reduction;
-  double slip, approach;
-  struct attempt attempt =
-      of_answer(invdyn_noslip_solve(&solver->noslip, solver->lcp, reduction, solver->z));
-  if (!attempt.has_impulses) {
-    return attempt;
-  }
+  struct invdyn_reduction *reduction = &solver->reduction;
+  struct attempt attempt = {.pivots = 0};
+  double slip, approach, allowed;
+  do {
+    const int32_t pivots = attempt.pivots;
+    attempt = of_answer(
+        invdyn_noslip_solve(&solver->noslip, &solver->holding, solver->lcp, reduction, solver->z));
+    attempt.pivots += pivots;
+    if (!attempt.has_impulses) {
+      return attempt;
+    }
+    worst_velocities(solver, &slip, &approach);
+    allowed = invdyn_allowed_velocity(reduction, solver->result.u);
+  } while (invdyn_let_go(&solver->holding, reduction, solver->z, solver->result.u, allowed));
   /* rows that depend on others hold where the accelerations are consistent */
-  worst_velocities(solver, &slip, &approach);
-  if (slip > invdyn_allowed_velocity(reduction, solver->result.u)) {
+  if (slip > allowed) {
     attempt.outcome = INVDYN_INCONSISTENT_ACCELERATIONS;
     attempt.has_impulses = 0;
-  } else if (attempt.outcome == INVDYN_SOLVED && solver->noslip.degenerate) {
+  } else if (attempt.outcome == INVDYN_SOLVED &&
+             (solver->noslip.degenerate ||
+              invdyn_pushes_open(&solver->holding, reduction->problem->n, solver->z))) {
     attempt.outcome = INVDYN_DEGENERATE_NOSLIP;
   }
   return attempt;
@@ -267,6 +282,9 @@ static void solve_checked(invdyn_solver *solver, const invdyn_settings *settings
     invdyn_write_zeros(problem, solution);
     solution->outcome = INVDYN_SINGULAR;
     return;
+  }
+  if (invdyn_is_noslip(settings)) {
+    invdyn_hold_all(&solver->holding, reduction, settings->rank_tolerance);
   }
   memcpy(solver->result.wanted, reduction->v_q, (size_t)problem->n_q * sizeof(double));
   struct attempt found = attempt(solver, 0);

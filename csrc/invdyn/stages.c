@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "invdyn/holding.h"
 #include "invdyn/pyramid.h"
 
 /* weight of rows that are equalities, beside rows that are minimised */
@@ -15,14 +16,10 @@ static const double closed = 1e-8;
 enum { MOST_PASSES = 6 };
 static const double round_off = 1e-15;
 
-static int is_noslip(const invdyn_settings *settings) {
-  return settings->controller == INVDYN_LCP_NOSLIP || settings->controller == INVDYN_QP_NOSLIP;
-}
-
 void invdyn_stages_carve(struct invdyn_stages *of, const invdyn_settings *settings,
                          const invdyn_problem *most, struct sap_arena *arena) {
   const int32_t n = most->n, n_q = most->n_q, n_b = most->m - n_q;
-  const int32_t c = is_noslip(settings) ? 3 : settings->edges;
+  const int32_t c = invdyn_is_noslip(settings) ? 3 : settings->edges;
   const int32_t n_F = n + (most->torque_limit ? 2 * n_q : 0);
   const int32_t d = n_b + n_q + n_F + (settings->force_regularization > 0.0 ? 3 * n : 0);
   of->edge = sap_arena_take(arena, 3 * (size_t)n * (size_t)c, sizeof(double));
@@ -39,7 +36,7 @@ void invdyn_stages_carve(struct invdyn_stages *of, const invdyn_settings *settin
 /* ---- edges ----------------------------------------------------------------------------------- */
 
 static void set_edges(struct invdyn_stages *of, const invdyn_problem *problem) {
-  const int noslip = is_noslip(of->settings);
+  const int noslip = invdyn_is_noslip(of->settings);
   const int32_t c = of->n_edges = noslip ? 3 : of->settings->edges;
   for (int32_t k = 0; k < c; ++k) {
     double unit[2];
@@ -61,7 +58,7 @@ static void set_edges(struct invdyn_stages *of, const invdyn_problem *problem) {
 
 /* may the share of this edge of a contact have any sign? */
 static int is_free(const struct invdyn_stages *of, int32_t edge) {
-  return edge > 0 && is_noslip(of->settings);
+  return edge > 0 && invdyn_is_noslip(of->settings);
 }
 
 /* of edge j of all: e^T u */
@@ -85,10 +82,19 @@ static void impulses(const struct invdyn_stages *of, int32_t n, double *z) {
 static void begin_rows(struct invdyn_stages *of, int32_t n, int32_t n_slack) {
   struct invdyn_distance *distance = &of->distance;
   distance->d = 0;
+  distance->negligible = 0.0;
   distance->n = distance->ld = n * of->n_edges + n_slack;
   memset(distance->b, 0, (size_t)distance->n * sizeof(double));
   for (int32_t j = 0; j < distance->n; ++j) {
     distance->equal[j] = j < n * of->n_edges && is_free(of, j % of->n_edges);
+  }
+}
+
+/* Of contacts without slip, tangential impulses that cancel on the base, whose rows are heavy, and
+ * that motors hardly feel: no torques determine them, however large they are. */
+static void leave_out_what_is_hardly_felt(struct invdyn_stages *of) {
+  if (invdyn_is_noslip(of->settings)) {
+    of->distance.negligible = of->settings->rank_tolerance / weight_of_held;
   }
 }
 
@@ -296,6 +302,7 @@ static enum invdyn_distance_end stage_two(struct invdyn_stages *of,
     leave_out_open_edges(of, reduction);
   }
   begin_rows(of, n, 2 * count_limits(problem));
+  leave_out_what_is_hardly_felt(of);
   for (int32_t i = 0; i < n_q; ++i) {
     fill_row(of, n, reduction->J_q, n_q, i, 1.0, next_row(of, of->offset[i]));
   }
@@ -339,6 +346,7 @@ int invdyn_nearest_joints(struct invdyn_stages *of, const struct invdyn_reductio
   struct invdyn_distance *distance = &of->distance;
   set_edges(of, problem);
   begin_rows(of, n, 0);
+  leave_out_what_is_hardly_felt(of);
   for (int32_t j = 0; j < n_b; ++j) { /* the base moves as it likes */
     fill_row(of, n, reduction->J_y, n_b, j, weight_of_held, next_row(of, 0.0));
   }

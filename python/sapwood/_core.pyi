@@ -326,6 +326,7 @@ class InverseDynamics:
         torque_regularization: float,
         force_regularization: float,
         smoothing: float,
+        rank_tolerance: float,
         /,
     ) -> Self: ...
     def solve(

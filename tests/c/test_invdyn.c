@@ -126,6 +126,23 @@ static void sliding_feet_feel_friction(void) {
   }
 }
 
+/* its leg shortens faster than the base falls on it, and slides meanwhile */
+static void a_lifted_foot_holds_nothing(void) {
+  set_table(&table);
+  table.qdd[0] = -50.0;
+  table.qdd[1] = 20.0;
+  invdyn_settings settings = invdyn_settings_default();
+  settings.controller = INVDYN_LCP_NOSLIP;
+  REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+  CHECK_STRING(invdyn_outcome_text(table.solution.outcome), "solved");
+  CHECK_EQUAL(table.states[0], INVDYN_SEPARATE);
+  for (int i = 0; i < 3; ++i) {
+    CHECK_CLOSE(table.forces[i], 0.0, 0.0);
+  }
+  CHECK(table.forces[5] > 0.0);
+  CHECK_CLOSE(table.solution.residuals.slip, 0.0, 1e-12);
+}
+
 static void a_known_start_needs_no_pivots_again(void) {
   set_table(&table);
   invdyn_settings settings = invdyn_settings_default();
@@ -224,7 +241,9 @@ static void wrong_settings_are_named(void) {
   } cases[] = {{"edges", {.edges = 5}},
                {"edges", {.edges = 2}},
                {"torque_regularization", {.edges = 4, .torque_regularization = -1.0}},
-               {"force_regularization", {.edges = 4, .force_regularization = NAN}}};
+               {"force_regularization", {.edges = 4, .force_regularization = NAN}},
+               {"rank_tolerance", {.edges = 4, .rank_tolerance = 1.0}},
+               {"rank_tolerance", {.edges = 4, .rank_tolerance = NAN}}};
   set_table(&table);
   for (size_t i = 0; i < CHECK_COUNT(cases); ++i) {
     sap_error error = {0};
@@ -271,6 +290,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(every_controller_carries_the_weight),
       CHECK_TEST(least_torques_squeeze_nothing),
       CHECK_TEST(sliding_feet_feel_friction),
+      CHECK_TEST(a_lifted_foot_holds_nothing),
       CHECK_TEST(a_known_start_needs_no_pivots_again),
       CHECK_TEST(a_second_call_allocates_nothing),
       CHECK_TEST(every_allocation_may_fail),

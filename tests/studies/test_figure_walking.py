@@ -55,5 +55,5 @@ def test_forces_are_predicted_in_matched_simulations(results):
 
 def test_the_second_stage_takes_three_orders_of_magnitude(results):
     rows = read_steps(results["id-15"].sweeps[0].csv)
-    one, two = (np.array(chatter(rows, name)) for name in ("one_stage", "qp_paper"))
+    one, two = (np.array(chatter(rows, name)) for name in ("one_stage_paper", "qp_coulomb_paper"))
     assert (two < 1e-3 * one).all()

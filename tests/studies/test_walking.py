@@ -130,15 +130,15 @@ def test_forces_are_predicted_where_the_world_is_that_of_the_controller(name, gr
 
 def test_the_second_stage_ends_the_chatter_of_a_robot_that_stands():
     change = {}
-    for name in ("one_stage", "qp_paper"):
+    for name in ("one_stage_paper", "qp_coulomb_paper"):
         steps = walk(name, "rigid", "low", 0.15, stand=True)
         change[name] = steps["torque_change"][steps["time"] > 0.1]
-    assert change["qp_paper"].max() < 1e-3 * change["one_stage"].mean()
+    assert change["qp_coulomb_paper"].max() < 1e-3 * change["one_stage_paper"].mean()
 
 
 @pytest.mark.parametrize("ground", ["rigid", "compliant"])
 def test_a_standing_robot_is_carried(ground):
-    steps = walk("qp_paper", ground, "high", 0.15, stand=True)
+    steps = walk("qp_coulomb_paper", ground, "high", 0.15, stand=True)
     assert steps["measured"][-50:].mean() == pytest.approx(MASS * 9.81, rel=0.02)
     assert steps["predicted"][-50:].mean() == pytest.approx(MASS * 9.81, rel=0.02)
 

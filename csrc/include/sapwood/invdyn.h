@@ -13,7 +13,7 @@
  *
  * and contact impulses obey, with u = J v+,
  *
- *     LCP_NOSLIP    0 <= f_n,  0 <= u_n + phi/dt, complementary;  u_t = 0
+ *     LCP_NOSLIP    0 <= f_n,  0 <= u_n + phi/dt, complementary;  u_t = 0 but where they open
  *     LCP_COULOMB   the same normals; friction within a pyramid of `edges` edges, that dissipates
  *                   the most: one complementarity problem, Eq. (64), by Lemke's method
  *     QP_COULOMB    Stage I minimises a convex energy over the friction pyramids; Stage II finds
@@ -70,6 +70,10 @@ typedef struct invdyn_settings {
    * with and still have an impulse in contact-consistent Stage II. 0 keeps the motion that a forward
    * step has; more keeps torques smooth where velocities are noise. >= 0: 1e-2 */
   double smoothing;
+  /* of contacts without slip: directions of the base that tangents determine by less than this part
+   * of what they determine best are not held, or feet of nearly equal heights would hold the base
+   * by forces that grow with its inverse. From 0 to less than 1: 1e-3 */
+  double rank_tolerance;
 } invdyn_settings;
 
 SAP_API invdyn_settings invdyn_settings_default(void);
@@ -80,7 +84,8 @@ typedef enum invdyn_outcome {
   INVDYN_SOLVED = 0,
   INVDYN_INCONSISTENT_ACCELERATIONS, /* no impulses go with them: those of the nearest, see slack;
                                         without `nearest`, or where there is none, no impulses */
-  INVDYN_DEGENERATE_NOSLIP,          /* tangential impulses carry all that normals could */
+  INVDYN_DEGENERATE_NOSLIP,          /* tangential impulses carry all that normals could, or a
+                                        contact opens where it is held, and pushes where not */
   INVDYN_TORQUE_LIMITED,             /* limits cannot be held; residuals.torque */
   INVDYN_RAY,                        /* Lemke ended on a ray though there are impulses: none */
   INVDYN_ITERATION_LIMIT,            /* of pivots: no impulses, or those of Stage I */
@@ -125,7 +130,7 @@ typedef struct invdyn_residuals {
   double complementarity; /* f_n |u_n + phi/dt|, J */
   double tension;         /* -f_n, N s */
   double cone;            /* impulse beyond the pyramid, N s */
-  double slip;            /* |u_t| of no-slip contacts, m/s */
+  double slip;            /* |u_t| of no-slip contacts that do not open, m/s */
   double friction;        /* what friction could dissipate besides, J */
   double torque;          /* beyond its limit, N m */
 } invdyn_residuals;

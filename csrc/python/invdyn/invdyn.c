@@ -21,10 +21,10 @@ static const char *const forms[] = {"contact_consistent", "paper", NULL};
 static int read_settings(PyObject *args, controller *self) {
   PyObject *actuated, *name, *form, *limit;
   invdyn_settings *settings = &self->settings;
-  if (!PyArg_ParseTuple(args, "OdOOiiOddd:InverseDynamics", &actuated, &self->dt, &name, &form,
+  if (!PyArg_ParseTuple(args, "OdOOiiOdddd:InverseDynamics", &actuated, &self->dt, &name, &form,
                         &settings->edges, &settings->nearest, &limit,
                         &settings->torque_regularization, &settings->force_regularization,
-                        &settings->smoothing)) {
+                        &settings->smoothing, &settings->rank_tolerance)) {
     return -1;
   }
   const int which = sapwood_as_choice(name, "controller", controllers);
@@ -248,7 +248,7 @@ static PyMethodDef methods[] = {
 
 PyDoc_STRVAR(controller_doc,
              "InverseDynamics(actuated, dt, controller, stage_one, edges, nearest, torque_limit, "
-             "torque_regularization, force_regularization, smoothing, /)\n--\n\n"
+             "torque_regularization, force_regularization, smoothing, rank_tolerance, /)\n--\n\n"
              "A controller with its workspace. See sapwood.invdyn.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)controller_doc},

@@ -46,6 +46,11 @@ class InverseDynamics:
         Part of the velocity that contacts would have without forces, with which an edge of a
         friction cone may open and still carry force in contact-consistent Stage II. 0 keeps
         exactly the motion of the forward step; more keeps torques smooth where feet creep.
+    rank_tolerance : float
+        Of contacts that hold: directions of the free velocities that their tangents determine by
+        less than this part of what they determine best are not held. Feet whose heights differ by a
+        micrometre would else keep the base from turning, by forces that grow with the inverse. From
+        0 to less than 1.
     on_inconsistent : str
         ``"nearest"`` solves for the nearest accelerations where the desired ones cannot be had and
         reports ``slack``; ``"report"`` returns no contact forces. The status says so in both.
@@ -68,6 +73,7 @@ class InverseDynamics:
         torque_regularization: float = 0.0,
         force_regularization: float = 0.0,
         smoothing: float = 1e-2,
+        rank_tolerance: float = 1e-3,
         on_inconsistent: OnInconsistent = "nearest",
     ) -> None:
         self._actuated = selected(actuated)
@@ -79,11 +85,11 @@ class InverseDynamics:
                 raise ValueError("torque_limit: must be > 0")
         self._options = InvdynOptions(
             controller, edges, stage_one, limit, torque_regularization, force_regularization,
-            on_inconsistent, smoothing,
+            on_inconsistent, smoothing, rank_tolerance,
         )  # fmt: skip
         self._core = _core.InverseDynamics(
             self._actuated, self._dt, controller, stage_one, edges, on_inconsistent == "nearest",
-            limit, torque_regularization, force_regularization, smoothing,
+            limit, torque_regularization, force_regularization, smoothing, rank_tolerance,
         )  # fmt: skip
 
     @property

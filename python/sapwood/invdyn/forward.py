@@ -20,6 +20,9 @@ _CONTROLLER: dict[str, Controller] = {
     "lcp": "lcp_coulomb", "qp": "one_stage", "noslip": "lcp_noslip"
 }  # fmt: skip
 
+# a simulation holds whatever contacts determine at all
+_ROUND_OFF = 1e-8
+
 
 def forward(
     M: ArrayLike,
@@ -70,6 +73,7 @@ def forward(
         raise ValueError(f"actuated: {chosen.max()} is no velocity, there are {len(load)}")
     np.subtract.at(load, chosen, torque)
     step = InverseDynamics(
-        _CONTROLLER[model], actuated=np.zeros(0, dtype=np.intp), dt=dt, edges=edges
-    )
+        _CONTROLLER[model], actuated=np.zeros(0, dtype=np.intp), dt=dt, edges=edges,
+        rank_tolerance=_ROUND_OFF,
+    )  # fmt: skip
     return step.solve(M, load, v, np.zeros(0), J_n, J_t, mu, phi)

@@ -45,6 +45,7 @@ class InvdynOptions:
     force_regularization: float = 0.0
     on_inconsistent: OnInconsistent = "nearest"
     smoothing: float = 1e-2
+    rank_tolerance: float = 1e-3
 
     def __post_init__(self) -> None:
         choice(self.controller, "controller", Controller)
@@ -54,6 +55,8 @@ class InvdynOptions:
             raise ValueError(f"edges = {self.edges}: must be even")
         for name in ("torque_regularization", "force_regularization", "smoothing"):
             _core.as_float64(getattr(self, name), name, (), "non-negative")
+        if not 0.0 <= _core.as_float64(self.rank_tolerance, "rank_tolerance", (), "finite") < 1.0:
+            raise ValueError(f"rank_tolerance = {self.rank_tolerance}: must be from 0 to below 1")
         if self.controller not in _OF_CONES:
             given = [
                 name

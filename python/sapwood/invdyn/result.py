@@ -22,7 +22,8 @@ class InvdynStatus(enum.IntEnum):
     result is that of the nearest ones, and ``slack`` says how far off they are."""
     degenerate_noslip = 2
     """Tangential forces without bound carry all the load: the normal ones are not determined, as on
-    tilted ground without slip."""
+    tilted ground without slip. Or a contact opens where it is held, and pushes where it is not: it
+    pushes without friction."""
     torque_limited = 3
     """The torque limits cannot be held; ``residuals.torque`` says by how much they are passed."""
     ray = 4

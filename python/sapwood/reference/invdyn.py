@@ -9,7 +9,7 @@ from sapwood.invdyn.options import InvdynOptions
 from sapwood.invdyn.result import ContactState, InvdynStatus, InverseDynamicsResult, Residuals
 
 from .invdyn_coulomb import directions, solve_coulomb
-from .invdyn_noslip import solve_noslip
+from .invdyn_noslip import hold, let_go, solve_noslip
 from .invdyn_reduction import Reduction, System
 from .invdyn_stages import edges_of, nearest_velocity, stage_one, stage_two
 
@@ -34,6 +34,8 @@ def solve(system: System, options: InvdynOptions) -> InverseDynamicsResult:
             InvdynStatus.singular, np.zeros(n_q), np.zeros((n, 3)), np.zeros(len(system.v)),
             np.zeros(n_q), np.zeros(n, dtype=np.int8), zero, 0, 0.0, system.dt,
         )  # fmt: skip
+    if options.noslip:
+        hold(reduction, options.rank_tolerance)
     wanted = reduction.v_q
     found = _impulses(reduction, options)
     if found.z is None:
@@ -72,7 +74,7 @@ def _edges(reduction: Reduction, options: InvdynOptions) -> tuple[Array, NDArray
 def _impulses(reduction: Reduction, options: InvdynOptions) -> _Found:
     """Impulses of the controller for the joint velocities as they are."""
     if options.controller == "lcp_noslip":
-        return _noslip(reduction)
+        return _noslip(reduction, options.rank_tolerance)
     if options.controller == "lcp_coulomb":
         z, pivots = solve_coulomb(reduction, options.edges)
         status = InvdynStatus.inconsistent_accelerations if z is None else InvdynStatus.solved
@@ -80,18 +82,36 @@ def _impulses(reduction: Reduction, options: InvdynOptions) -> _Found:
     return _stages(reduction, options)
 
 
-def _noslip(reduction: Reduction) -> _Found:
-    z, degenerate, pivots = solve_noslip(reduction)
-    if z is not None and _holds(reduction, z, slice(2)):
-        status = InvdynStatus.degenerate_noslip if degenerate else InvdynStatus.solved
-        return _Found(z, status, pivots)
-    return _Found(None, InvdynStatus.inconsistent_accelerations, pivots)
+def _noslip(reduction: Reduction, tolerance: float) -> _Found:
+    """Contacts that open let go, the fastest first: what it holds may be what opens others."""
+    open_ = np.zeros(len(reduction.J), dtype=bool)
+    pivots, opening = 0, True
+    while opening:
+        z, degenerate, more = solve_noslip(reduction, tolerance)
+        pivots += more
+        if z is None:
+            return _Found(None, InvdynStatus.inconsistent_accelerations, pivots)
+        u = _velocity(reduction, z)
+        opening = let_go(reduction, open_, z, u, reduction.allowed_velocity(u))
+        if opening:
+            hold(reduction, tolerance)
+    if not _holds(reduction, z, slice(2)):
+        return _Found(None, InvdynStatus.inconsistent_accelerations, pivots)
+    if degenerate or (z[open_, 2] > 0.0).any():
+        return _Found(z, InvdynStatus.degenerate_noslip, pivots)
+    return _Found(z, InvdynStatus.solved, pivots)
+
+
+def _velocity(reduction: Reduction, z: Array) -> Array:
+    """Velocities (n, 3) of contacts after impulses, with phi/dt in the normal one."""
+    u = reduction.contact_velocity(reduction.y_free + reduction.base_change(z))
+    u[:, 2] += reduction.gap_rate
+    return u
 
 
 def _holds(reduction: Reduction, z: Array, rows: slice) -> bool:
     """Whether tangents hold, or normals open, after impulses, as far as round-off lets them."""
-    u = reduction.contact_velocity(reduction.y_free + reduction.base_change(z))
-    u[:, 2] += reduction.gap_rate
+    u = _velocity(reduction, z)
     wrong = np.abs(u) if rows == slice(2) else -u
     return bool(wrong[:, rows].max(initial=0.0) <= reduction.allowed_velocity(u))
 
@@ -131,7 +151,7 @@ def _result(
     """All that follows from the impulses."""
     system, dt = reduction.system, reduction.system.dt
     v_plus, motors = reduction.recover(z)
-    u = reduction.J @ v_plus
+    u = reduction.contact_velocity(reduction.y_free + reduction.base_change(z))
     opening = u[:, 2] + reduction.gap_rate
     d = directions(options.edges)
     # facets of the pyramid lie between its edges

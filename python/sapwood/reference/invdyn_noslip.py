@@ -12,8 +12,6 @@ from .invdyn_reduction import Reduction
 
 Array = NDArray[np.float64]
 
-#: singular values of the tangential rows, as parts of the largest, that count as none
-RANK = 1e-8
 #: of the largest velocity of a contact, what counts as none
 MARGIN = 1e-9
 
@@ -38,7 +36,52 @@ def tangents(reduction: Reduction) -> tuple[Array, Array]:
     return rows, (reduction.J_q[:, :2] @ reduction.v_q).ravel()
 
 
-def find_indices(rows: Array) -> NDArray[np.intp]:
+def hold(reduction: Reduction, tolerance: float) -> None:
+    """Take from the tangential rows what they hardly determine: T <- T span span^T.
+
+    Parameters
+    ----------
+    reduction : Reduction
+    tolerance : float
+        Singular values, as parts of the largest, that count as none.
+    """
+    rows, _ = tangents(reduction)
+    span = _span(rows, tolerance)
+    reduction.J_y[:, :2] = (rows @ span @ span.T).reshape(len(rows) // 2, 2, -1)
+
+
+def let_go(
+    reduction: Reduction, open_: NDArray[np.bool_], z: Array, u: Array, still: float
+) -> bool:
+    """Free the contacts that open fastest, beyond `still`, without a normal impulse.
+
+    Parameters
+    ----------
+    reduction : Reduction
+        Their tangential rows become zero.
+    open_ : (n) array of bool
+        Contacts that were freed before; those of now are added.
+    z, u : (n, 3) array
+        Impulses and velocities.
+    still : float
+    """
+    opening = np.where(~open_ & (z[:, 2] <= 0.0), u[:, 2], 0.0)
+    fastest = opening.max(initial=0.0)
+    if fastest <= still:
+        return False
+    freed = opening >= 0.5 * fastest
+    reduction.J_y[freed, :2] = 0.0
+    reduction.J_q[freed, :2] = 0.0
+    open_ |= freed
+    return True
+
+
+def _span(rows: Array, tolerance: float) -> Array:
+    _, s, Vt = np.linalg.svd(rows, full_matrices=False)
+    return np.asarray(Vt[s > tolerance * s.max(initial=0.0)].T)
+
+
+def find_indices(rows: Array, tolerance: float = 1e-8) -> NDArray[np.intp]:
     """Algorithm 1, FIND-INDICES: rows that the ones kept before do not span, in their order."""
     kept: list[int] = []
     basis = np.zeros((0, rows.shape[1]))
@@ -46,24 +89,23 @@ def find_indices(rows: Array) -> NDArray[np.intp]:
     for i, row in enumerate(rows):
         rest = row - basis.T @ (basis @ row)
         rest -= basis.T @ (basis @ rest)
-        if np.linalg.norm(rest) > RANK * largest:
+        if np.linalg.norm(rest) > tolerance * largest:
             kept.append(i)
             basis = np.vstack([basis, rest / np.linalg.norm(rest)])
     return np.array(kept, dtype=np.intp)
 
 
-def noslip_problem(reduction: Reduction) -> NoSlip:
+def noslip_problem(reduction: Reduction, tolerance: float = 1e-3) -> NoSlip:
     """Eqs. (44), (45) without indices: tangential impulses act in `span`, all others beside it."""
     rows, given = tangents(reduction)
-    _, s, Vt = np.linalg.svd(rows, full_matrices=False)
-    span = Vt[s > RANK * s.max(initial=0.0)].T
+    span = _span(rows, tolerance)
     solved = np.linalg.lstsq(rows @ span, -given, rcond=None)[0] if span.size else np.zeros(0)
     y_held = span @ solved
     beside = np.eye(len(span)) - span @ span.T
     N = reduction.J_y[:, 2]
     NZ = N @ beside
     degenerate = bool(
-        N.any() and np.linalg.norm(NZ, axis=1).max() <= RANK * np.linalg.norm(N, axis=1).max()
+        N.any() and np.linalg.norm(NZ, axis=1).max() <= tolerance * np.linalg.norm(N, axis=1).max()
     )
     if degenerate:
         NZ = np.zeros_like(NZ)
@@ -71,7 +113,7 @@ def noslip_problem(reduction: Reduction) -> NoSlip:
     return NoSlip(NZ @ NZ.T, r + reduction.gap_rate, span, y_held, degenerate)
 
 
-def solve_noslip(reduction: Reduction) -> tuple[Array | None, bool, int]:
+def solve_noslip(reduction: Reduction, tolerance: float) -> tuple[Array | None, bool, int]:
     """Impulses (n, 3), the tangential ones of least norm; None where the problem has no solution.
 
     Returns
@@ -80,7 +122,7 @@ def solve_noslip(reduction: Reduction) -> tuple[Array | None, bool, int]:
     degenerate : bool
     pivots : int
     """
-    problem = noslip_problem(reduction)
+    problem = noslip_problem(reduction, tolerance)
     f_n, pivots = lemke(problem.Q, problem.r)
     if f_n is None:
         # rounding puts r beside the range of a singular Q: velocities that count as none help

@@ -36,9 +36,9 @@ GROUNDS = (
     ("rough", "random"),
 )  # fmt: skip
 #: Controllers that predict forces in simulations by the models that they invert.
-MATCHED = ("qp_paper", "qp_coulomb", "lcp_coulomb")
+MATCHED = ("qp_coulomb_paper", "qp_coulomb", "lcp_coulomb")
 #: Controllers of the robot that stands: the first stage alone, and with the second.
-STANDING = ("one_stage", "qp_paper", "lcp_coulomb")
+STANDING = ("one_stage_paper", "qp_coulomb_paper", "lcp_coulomb")
 
 # steps of which a row is the mean
 _BLOCK = 50
@@ -110,7 +110,7 @@ def _walking(quick: bool) -> Sweep:
             "controller": name,
             "ground": ground,
             "friction": friction,
-            "seconds": 0.2 if quick else 10.0,
+            "seconds": 0.2 if quick else 30.0,
         }
         for (ground, friction), name in product(GROUNDS, CONTROLLERS)
     ]
@@ -199,7 +199,7 @@ def figure_14(quick: bool) -> Plan:
     Parameters
     ----------
     quick
-        0.2 s in place of 10 s.
+        0.2 s in place of 30 s.
 
     Returns
     -------

@@ -14,11 +14,11 @@ from sapwood.studies.grasping.scene import N_JOINTS
 
 Array = NDArray[np.float64]
 
-#: Controllers by the names that figures know. ``qp_paper`` is ``qp_coulomb`` with Stage I as it is
-#: printed, ``blind`` is inverse dynamics that knows of no contact.
+#: Controllers by the names that figures know: those of `sapwood.invdyn.InverseDynamics`, with
+#: ``_paper`` where Stage I is as printed; ``blind`` is inverse dynamics that knows of no contact.
 CONTROLLERS = (
-    "qp_coulomb", "qp_paper", "qp_noslip", "one_stage", "lcp_coulomb", "lcp_noslip", "sensed_1",
-    "sensed_2", "blind", "pid",
+    "qp_coulomb", "qp_coulomb_paper", "qp_noslip", "one_stage", "lcp_coulomb", "lcp_noslip",
+    "sensed_1", "sensed_2", "blind", "pid",
 )  # fmt: skip
 
 _JOINTS = np.arange(N_JOINTS)
@@ -111,9 +111,9 @@ class _Predicted:
     """Inverse dynamics that predicts contact forces."""
 
     def __init__(self, name: str, dt: float) -> None:
-        printed = name == "qp_paper"
+        printed = name.endswith("_paper")
         self._dynamics = InverseDynamics(
-            "qp_coulomb" if printed else name,  # type: ignore[arg-type]
+            name.removesuffix("_paper"),  # type: ignore[arg-type]
             actuated=_JOINTS,
             dt=dt,
             stage_one="paper" if printed else "contact_consistent",

@@ -11,7 +11,9 @@ _CONTROLLERS = {
     "lcp_coulomb": (r"ID LCP,$\mu$", "#d1661c", "-"),
     "lcp_noslip": (r"ID LCP,$\infty$", "#e3a36b", "-."),
     "one_stage": (r"ID QP,$\mu$, one stage", "#3d8b4a", "--"),
-    "qp_paper": (r"ID QP,$\mu$, as printed", "#17a2a2", "-"),
+    "qp_coulomb_paper": (r"ID QP,$\mu$, as printed", "#17a2a2", "-"),
+    "qp_noslip_paper": (r"ID QP,$\infty$, as printed", "#6fc8c8", "-."),
+    "one_stage_paper": (r"ID QP,$\mu$, one stage, as printed", "#3d8b4a", "--"),
     "sensed_1": (r"ID($t_{i-1}$)", "#8a4fa3", "-"),
     "sensed_2": (r"ID($t_{i-2}$)", "#b98fc9", "--"),
     "blind": ("ID without contact", "#b8860b", "--"),
@@ -25,7 +27,7 @@ def controller_style(controller: str) -> dict[str, Any]:
     Parameters
     ----------
     controller
-        Name of one of `sapwood.invdyn.InverseDynamics`; ``"qp_paper"`` has Stage I as printed,
+        Name of one of `sapwood.invdyn.InverseDynamics`, with ``_paper`` for the printed Stage I;
         ``"sensed_1"`` and ``"sensed_2"`` use forces that are one and two steps old, ``"blind"``
         knows of no contact, ``"pid"`` is feedback alone.
 

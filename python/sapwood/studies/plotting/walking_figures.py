@@ -193,10 +193,10 @@ def _draw_standing(
     figure, grid = _figure(1, 1, (7.5, 4.5))
     axes = grid[0, 0]
     rows = _require(files["standing"], "a robot that stands")
-    for name in ("lcp_coulomb", "one_stage", "qp_paper"):
+    for name in ("lcp_coulomb", "one_stage_paper", "qp_coulomb_paper"):
         run = _require(select(rows, controller=name), name)
         style = controller_style(name) | {"linewidth": 0.9}
-        if name == "qp_paper":
+        if name == "qp_coulomb_paper":
             style["label"] += ", both stages"
         axes.plot(run["time"][1:], run[column][1:], **style)
     if logarithmic:

@@ -32,8 +32,8 @@ _MATCHED = {
 
 #: Published, by columns of flat ground: errors of joints, rad; NaN where the robot fell.
 PUBLISHED_ERROR = {
-    "qp_paper": (0.0310, 0.0486, 0.0217, 0.0342),
-    "qp_noslip": (0.0483, 0.0654, np.nan, 0.0446),
+    "qp_coulomb_paper": (0.0310, 0.0486, 0.0217, 0.0342),
+    "qp_noslip_paper": (0.0483, 0.0654, np.nan, 0.0446),
     "lcp_coulomb": (0.0239, 0.0259, 0.0219, 0.0226),
     "lcp_noslip": (np.nan, 0.0260, np.nan, np.nan),
     "pid": (0.0895, 0.0916, 0.0850, 0.0850),
@@ -42,15 +42,15 @@ PUBLISHED_ERROR = {
 }
 #: Errors of predicted forces, %.
 PUBLISHED_FORCE_ERROR = {
-    "qp_paper": (12.5, 27.5, 17.1, 30.9),
-    "qp_noslip": (22.3, 25.3, np.nan, 30.7),
+    "qp_coulomb_paper": (12.5, 27.5, 17.1, 30.9),
+    "qp_noslip_paper": (22.3, 25.3, np.nan, 30.7),
     "lcp_coulomb": (1.94, 1.55, 6.4, 24.0),
     "lcp_noslip": (np.nan, 1.16, np.nan, np.nan),
 }
 #: Mean changes of torques, N m/s, and mean torques, N m, on no ground that is told.
 PUBLISHED_TORQUE = {
-    "qp_paper": (52.6, 0.202),
-    "qp_noslip": (245.5, 0.424),
+    "qp_coulomb_paper": (52.6, 0.202),
+    "qp_noslip_paper": (245.5, 0.424),
     "lcp_coulomb": (678.0, 0.835),
     "lcp_noslip": (351.0, 0.406),
     "pid": (100.0, 0.341),
@@ -340,7 +340,7 @@ def chatter_report(files: Mapping[str, _Rows]) -> str:
         lines.append(
             f"{name:12} change of the torques: mean {mean:.3g}, largest {largest:.3g} N m/s"
         )
-    ratios = np.divide(chatter(rows, "one_stage"), chatter(rows, "qp_paper"))
+    ratios = np.divide(chatter(rows, "one_stage_paper"), chatter(rows, "qp_coulomb_paper"))
     lines.append(
         f"the second stage divides the mean by {ratios[0]:.2g} and the largest by {ratios[1]:.2g}"
     )

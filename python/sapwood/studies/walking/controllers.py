@@ -12,10 +12,11 @@ from sapwood.invdyn import InverseDynamics, Pid, SensedForces
 
 Array = NDArray[np.float64]
 
-#: Controllers by the names that figures know.
+#: Controllers by the names that figures know: those of `sapwood.invdyn.InverseDynamics`, with
+#: ``_paper`` where Stage I is as printed.
 CONTROLLERS = (
-    "qp_paper", "qp_noslip", "one_stage", "qp_coulomb", "lcp_coulomb", "lcp_noslip",
-    "sensed_1", "sensed_2", "pid",
+    "qp_coulomb_paper", "qp_noslip_paper", "one_stage_paper", "qp_coulomb", "lcp_coulomb",
+    "lcp_noslip", "sensed_1", "sensed_2", "pid",
 )  # fmt: skip
 
 JOINTS = np.arange(6, 18)
@@ -24,9 +25,10 @@ TORQUE_GAINS = (20.0, 0.1, 3e-3)
 #: Feedback of accelerations with it: 1/s^2, 1/s, 1/s^2 per step.
 ACCELERATION_GAINS = (1e4, 200.0, 1e-2)
 
-# tangential directions that the feet together determine this little, next to the best, are no
-# constraint of contacts without slip: two feet of unequal height would turn the base by
-# forces that grow with the inverse of the difference
+# feet that slide or come down faster than this do not hold yet, m/s: as rigid contact would have
+# it, by its impulses, before a controller sees them
+_HELD = 0.03
+# tangential directions that the feet together determine this little, next to the best, are not held
 _RANK = 1e-2
 
 
@@ -49,6 +51,11 @@ class Contacts:
     mu: Array
     phi: Array
     foot: NDArray[np.int64]
+
+    def speed(self, v: Array) -> Array:
+        """Largest component (n,) of each one's velocity, m/s, where the robot moves by v (nv,)."""
+        normal, tangential = self.J_n @ v, self.J_t @ v
+        return np.asarray(np.maximum(np.abs(normal), np.abs(tangential).max(axis=1)))
 
     def chosen(self, which: NDArray[np.bool_]) -> Contacts:
         """Some of them."""
@@ -174,42 +181,33 @@ class _Predicted(_Accelerations):
     def __init__(self, name: str, horizon: float) -> None:
         super().__init__()
         self._horizon = horizon
-        self._noslip = name.endswith("noslip")
+        kind = name.removesuffix("_paper")
+        self._noslip = kind.endswith("noslip")
         # Stage I as printed minimises kinetic energy: of the motion beside the commanded one, or
         # the robot would brake itself
-        self._relative = name in ("qp_paper", "qp_noslip", "one_stage")
-        kind = "qp_coulomb" if name == "qp_paper" else name
+        self._relative = name.endswith("_paper")
         stage = "paper" if self._relative else "contact_consistent"
         self._dynamics = InverseDynamics(
-            kind, actuated=JOINTS, dt=horizon, stage_one=stage  # type: ignore[arg-type]
+            kind, actuated=JOINTS, dt=horizon, stage_one=stage,  # type: ignore[arg-type]
+            rank_tolerance=_RANK,
         )  # fmt: skip
 
     def torques(self, instant: Instant) -> Torques:
-        acceleration, contacts = self.desired(instant), instant.contacts
-        J_t = contacts.J_t
-        if self._noslip and len(J_t):
-            J_t, acceleration = self._held(instant, acceleration)
+        contacts = instant.contacts
+        holds = np.ones(len(contacts.foot), dtype=bool)
+        if self._noslip:
+            holds = contacts.speed(instant.v) < _HELD
+            contacts = contacts.chosen(holds)
         v = instant.v.copy()
         if self._relative:
             v[:6] -= instant.motion
         result = self._dynamics.solve(
-            instant.M, instant.h, v, acceleration, contacts.J_n, J_t, contacts.mu, None,
-            contacts.foot,
+            instant.M, instant.h, v, self.desired(instant), contacts.J_n, contacts.J_t, contacts.mu,
+            None, contacts.foot,
         )  # fmt: skip
-        return Torques(result.tau, result.forces[:, 2], result.success)
+        normal = np.zeros(len(holds))
+        normal[holds] = result.forces[:, 2]
+        return Torques(result.tau, normal, result.success)
 
     def measure(self, J: Array, forces: Array) -> None:
         pass
-
-    def _held(self, instant: Instant, acceleration: Array) -> tuple[Array, Array]:
-        """Tangential rows of full rank or none, and the nearest accelerations that they allow."""
-        rows = instant.contacts.J_t.reshape(-1, len(instant.v)).copy()
-        U, size, V = np.linalg.svd(rows[:, :6], full_matrices=False)
-        rank = int(np.sum(size > _RANK * size[0]))
-        U = U[:, :rank]
-        rows[:, :6] = (U * size[:rank]) @ V[:rank]
-        # what no motion of the base makes good: feet that part from each other
-        apart = rows[:, 6:] - U @ (U.T @ rows[:, 6:])
-        velocity = instant.v[JOINTS] + self._horizon * acceleration
-        change = np.linalg.lstsq(apart, apart @ velocity, rcond=1e-6)[0]
-        return rows.reshape(instant.contacts.J_t.shape), acceleration - change / self._horizon
