@@ -164,7 +164,9 @@ def path_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
     ValueError
         There are no rows of one of the frictions.
     """
-    figure, grid = _figure(1, 2, (11.0, 6.0))
+    figure, grid = _figure(1, 2, (11.0, 6.6))
+    # axes keep their shape, and what is below them its distance
+    figure.set_layout_engine("compressed", h_pad=0.12)
     for axes, friction in zip(grid[0], ("high", "low"), strict=True):
         title = GROUNDS["rigid", friction]
         rows = _require(select(files["walking"], ground="rigid", friction=friction), title)
