@@ -25,9 +25,9 @@ TORQUE_GAINS = (20.0, 0.1, 3e-3)
 #: Feedback of accelerations with it: 1/s^2, 1/s, 1/s^2 per step.
 ACCELERATION_GAINS = (1e4, 200.0, 1e-2)
 
-# feet that slide or come down faster than this do not hold yet, m/s: as rigid contact would have
-# it, by its impulses, before a controller sees them
-_HELD = 0.03
+# feet that would have to be stopped by more than this do not hold yet, m/s^2: rigid contact stops
+# them, by its impulses, before a controller counts on them
+_STOP = 30.0
 # tangential directions that the feet together determine this little, next to the best, are not held
 _RANK = 1e-2
 
@@ -196,7 +196,7 @@ class _Predicted(_Accelerations):
         contacts = instant.contacts
         holds = np.ones(len(contacts.foot), dtype=bool)
         if self._noslip:
-            holds = contacts.speed(instant.v) < _HELD
+            holds = contacts.speed(instant.v) < _STOP * self._horizon
             contacts = contacts.chosen(holds)
         v = instant.v.copy()
         if self._relative:
