@@ -172,6 +172,11 @@ FIGURES: dict[str, Entry] = {
         "a box that slides and a weight that is held, under every law of friction",
         _MUJOCO,
     ),
+    "cube-toss": Entry(
+        "sapwood.studies.experiments.cube_toss:figure",
+        "a cube identified from its tosses by gradients: errors on tosses that were held out",
+        _WALKING,
+    ),
     "id-6": Entry(
         "sapwood.studies.experiments.walking:figure_6",
         "a quadruped stands: torque by one stage and by two",

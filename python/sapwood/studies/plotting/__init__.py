@@ -9,6 +9,7 @@ from sapwood.studies.plotting.clutter import clutter_contacts_figure, clutter_st
 from sapwood.studies.plotting.clutter_scenes import clutter_scenes_figure
 from sapwood.studies.plotting.constraints import constraints_figure
 from sapwood.studies.plotting.convergence import convergence_figure
+from sapwood.studies.plotting.cube_toss import cube_toss_figure
 from sapwood.studies.plotting.grasp import grasp_figure
 from sapwood.studies.plotting.invdyn_times import invdyn_times_figure
 from sapwood.studies.plotting.rigid_core import rigid_core_figure
@@ -27,6 +28,7 @@ __all__ = [
     "conditioning_figure",
     "constraints_figure",
     "convergence_figure",
+    "cube_toss_figure",
     "energy_figure",
     "grasp_figure",
     "invdyn_times_figure",

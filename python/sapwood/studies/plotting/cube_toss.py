@@ -1,0 +1,72 @@
+"""Errors of predicted tosses of a cube."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sapwood.studies.plotting.style import COLOURS, draw_grid, save_figure
+from sapwood.studies.plotting.tables import read_steps, select
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_FITS = {
+    "sapwood": "ours, by gradients",
+    "published": r"ours, $\mu = 0.18$ held",
+    "mujoco": "MuJoCo, by differences",
+}
+_PANELS = {
+    "step_position": "one step: position over side",
+    "step_rotation": "one step: rotation, degrees",
+    "path_position": "whole path: position over side",
+    "path_rotation": "whole path: rotation, degrees",
+}
+
+
+def cube_toss_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
+    """Draw mean errors on held-out tosses, by what of the cube meets the table first.
+
+    Parameters
+    ----------
+    csv
+        File with the columns ``fit``, ``impact`` and the errors of `sapwood.experiments.cube_toss`.
+    path
+        Image file to write; the suffix sets the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        The file holds no rows of one of the fits.
+    """
+    from matplotlib.figure import Figure
+
+    rows = read_steps(csv)
+    kinds = ["all", *np.unique(rows["impact"])]
+    figure = Figure(figsize=(9.0, 6.0), layout="constrained")
+    for panel, (name, title) in zip(figure.subplots(2, 2).flat, _PANELS.items(), strict=True):
+        for i, (fit, label) in enumerate(_FITS.items()):
+            mine = select(rows, fit=fit)
+            if mine.size == 0:
+                raise ValueError(f"nothing to draw: no rows of {fit} in {csv}")
+            groups = [mine if kind == "all" else select(mine, impact=kind) for kind in kinds]
+            means = [float(group[name].mean()) for group in groups]
+            place = np.arange(len(kinds)) + 0.27 * (i - 1)
+            panel.bar(place, means, 0.25, color=COLOURS[i], label=label)
+        counts = [rows.size // len(_FITS) if kind == "all" else
+                  select(rows, fit="sapwood", impact=kind).size for kind in kinds]  # fmt: skip
+        labels = [f"{kind} ({n})" for kind, n in zip(kinds, counts, strict=True)]
+        panel.set_xticks(np.arange(len(kinds)), labels)
+        panel.set_title(title, fontsize="medium")
+        draw_grid(panel)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(_FITS))
+    save_figure(figure, path)
+    return figure
