@@ -259,7 +259,7 @@ def test_joints_stay_in_their_ranges(lifted):
 
 def test_the_same_steps_with_another_solver_of_the_problem():
     """A solver that is told the same problem gives the same motion and the same forces."""
-    own, other = SapwoodSteps(1e-9), PeerSteps("sapwood-plain", 1e-9)
+    own, other = SapwoodSteps(1e-9), PeerSteps("sapwood-plain", 1e-9, every=1)
     record = np.zeros((), STEP_DTYPE)
     for simulation in (own, other):
         control = Control(simulation.data, DT, simulation.push)
@@ -281,6 +281,8 @@ def test_impatience_is_a_failure():
     result = run("lift", patience=0.0, progress=False)
     assert (result.finished, result.success, result.failure) == (False, False, "not done in 0 s")
     assert not result.steps.size
+    short = run("lift", seconds=3 * DT, progress=False)
+    assert (len(short.steps), short.finished, short.success) == (3, False, False)
     with pytest.raises(ValueError, match="task = 'juggle': must be one of jar, lift"):
         run("juggle")
 

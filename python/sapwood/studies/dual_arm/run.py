@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -112,7 +113,8 @@ def run(
     solver: str = "sapwood",
     tolerance: float = TOLERANCE,
     friction: Friction = "convex",
-    patience: float = float("inf"),
+    seconds: float = math.inf,
+    patience: float = math.inf,
     out: str | PathLike[str] | None = None,
     progress: bool = True,
 ) -> TaskRun:
@@ -126,6 +128,8 @@ def run(
         Of `sapwood.studies.dual_arm.task.TASKS`.
     solver, tolerance, friction
         As for `sapwood.studies.dual_arm.simulations.simulation`.
+    seconds
+        Simulated time after which the run ends, if the plan does not before, s.
     patience
         Wall-clock time after which the run is given up, s.
     out
@@ -157,23 +161,24 @@ def run(
         folder.mkdir(parents=True, exist_ok=True)
     path = None if folder is None else folder / f"{stem}.csv"
     with interrupt_flag() as interrupted:
-        result = _simulate(scene, task, solver, tolerance, friction, patience, path, progress,
-                           interrupted)  # fmt: skip
+        result = _simulate(
+            scene, task, solver, tolerance, friction, seconds, patience, path, progress, interrupted
+        )
     if folder is not None:
         write_file(folder / f"{stem}.json", json.dumps(_summary(result), indent=2) + "\n")
     return result
 
 
 def _simulate(
-    scene: Simulation, task: str, solver: str, tolerance: float, friction: str, patience: float,
-    path: Path | None, progress: bool, interrupted: Callable[[], bool],
+    scene: Simulation, task: str, solver: str, tolerance: float, friction: str, seconds: float,
+    patience: float, path: Path | None, progress: bool, interrupted: Callable[[], bool],
 ) -> TaskRun:  # fmt: skip
     """Step until the plan, the patience or the solver has come to its end."""
-    phases, seconds = TASKS[task]
+    phases, longest = TASKS[task]
     model, data = scene.model, scene.data
     control = Control(data, model.opt.timestep, scene.push, phases)
     mujoco.mj_forward(model, data)
-    steps = np.zeros(round(seconds / model.opt.timestep), STEP_DTYPE)
+    steps = np.zeros(round(min(seconds, longest) / model.opt.timestep), STEP_DTYPE)
     frames = [Frame(0.0, "start", data.qpos.copy())]
     taken, finished, failure = 0, False, None
     start = time.perf_counter()

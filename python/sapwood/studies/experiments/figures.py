@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sapwood.studies.experiments.sweep import Sweep, SweepResult, run_sweep
+from sapwood.studies.rendering import RenderingError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,10 +92,15 @@ class Entry:
 
 
 _MUJOCO = (("mujoco", "mujoco"),)
-_WALKING = (*_MUJOCO, ("scipy", "peers"))
+_PEERS = (*_MUJOCO, ("scipy", "peers"))
 
 #: Number in its paper, or name, of every figure.
 FIGURES: dict[str, Entry] = {
+    "1": Entry(
+        "sapwood.studies.experiments.dual_arm:figure_1",
+        "two arms and a jar: keyframes of the task",
+        _PEERS,
+    ),
     "5": Entry(
         "sapwood.studies.experiments.spring_cylinder:figure_5",
         "spring-cylinder without friction: energy by three schemes",
@@ -130,12 +136,12 @@ FIGURES: dict[str, Entry] = {
     "12": Entry(
         "sapwood.studies.experiments.solver_figures:figure_12",
         "clutter: speed-up against other solvers at equal accuracy",
-        (*_MUJOCO, ("scipy", "peers")),
+        _PEERS,
     ),
     "13": Entry(
         "sapwood.studies.experiments.solver_figures:figure_13",
         "clutter: errors of the solvers at their usual tolerances",
-        (*_MUJOCO, ("scipy", "peers")),
+        _PEERS,
     ),
     "14": Entry(
         "sapwood.studies.experiments.slip_parameter:figure_14",
@@ -162,6 +168,26 @@ FIGURES: dict[str, Entry] = {
         "a closed loop, a joint limit, a stiff servo, dry friction of a joint",
         _MUJOCO,
     ),
+    "18": Entry(
+        "sapwood.studies.experiments.dual_arm:figure_18",
+        "two arms and a jar: contacts in time, with what happens",
+        _PEERS,
+    ),
+    "19": Entry(
+        "sapwood.studies.experiments.dual_arm:figure_19",
+        "two arms and a jar: momentum error of the solvers against their tolerances",
+        _PEERS,
+    ),
+    "20": Entry(
+        "sapwood.studies.experiments.dual_arm:figure_20",
+        "two arms and a jar: complementarity error of the solvers against their tolerances",
+        _PEERS,
+    ),
+    "21": Entry(
+        "sapwood.studies.experiments.dual_arm:figure_21",
+        "two arms and a jar: iterations per step of the solvers against their tolerances",
+        _PEERS,
+    ),
     "rigid-core": Entry(
         "sapwood.studies.experiments.rigid_core:figure",
         "rigid cores: penetration against load, a tower, an impact",
@@ -180,27 +206,27 @@ FIGURES: dict[str, Entry] = {
     "id-6": Entry(
         "sapwood.studies.experiments.walking:figure_6",
         "a quadruped stands: torque by one stage and by two",
-        _WALKING,
+        _PEERS,
     ),
     "id-14": Entry(
         "sapwood.studies.experiments.walking:figure_14",
         "a quadruped trots: error of the joints over time",
-        _WALKING,
+        _PEERS,
     ),
     "id-15": Entry(
         "sapwood.studies.experiments.walking:figure_15",
         "a quadruped stands: change of the torques by one stage and by two",
-        _WALKING,
+        _PEERS,
     ),
     "id-16": Entry(
         "sapwood.studies.experiments.walking:figure_16",
         "a quadruped trots on rough ground: error of the joints over time",
-        _WALKING,
+        _PEERS,
     ),
     "id-17": Entry(
         "sapwood.studies.experiments.walking:figure_17",
         "a quadruped trots: path between the waypoints",
-        _WALKING,
+        _PEERS,
     ),
     "id-18": Entry(
         "sapwood.studies.grasping.figure:figure_18",
@@ -214,17 +240,17 @@ FIGURES: dict[str, Entry] = {
     "id-table-3": Entry(
         "sapwood.studies.experiments.walking:table_3",
         "a quadruped trots: errors of the joints",
-        _WALKING,
+        _PEERS,
     ),
     "id-table-4": Entry(
         "sapwood.studies.experiments.walking:table_4",
         "a quadruped trots: torques and their changes",
-        _WALKING,
+        _PEERS,
     ),
     "id-table-5": Entry(
         "sapwood.studies.experiments.walking:table_5",
         "a quadruped trots: errors of predicted forces",
-        _WALKING,
+        _PEERS,
     ),
 }
 
@@ -336,6 +362,9 @@ def make_figure(
     try:
         figure = plan.draw(files, image)
         report = "" if plan.report is None else plan.report(files)
+    except RenderingError as error:
+        image.unlink(missing_ok=True)
+        return FigureResult(tuple(results), undrawn=str(error))
     except ValueError as error:
         image.unlink(missing_ok=True)
         # points that the figure cannot do without have failed

@@ -1,0 +1,133 @@
+"""Solvers on the task of two arms, against their tolerances: Figs. 19 to 21."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.studies.plotting.style import COLOURS, draw_grid, save_figure
+from sapwood.studies.plotting.tables import read_steps, rows_of, select
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Columns of errors, and what they are called.
+ERRORS = {"e_m": "momentum error $e_m$", "e_mu": "complementarity error $e_\\mu$"}
+
+# round-off of what is 0, for logarithmic axes
+_FLOOR = 1e-18
+
+
+def errors_figure(
+    problems: str | PathLike[str], tasks: str | PathLike[str], path: str | PathLike[str], error: str
+) -> Figure:
+    """Draw an error against the tolerance: means, medians, and from the least to the most.
+
+    Parameters
+    ----------
+    problems, tasks
+        Files of the recorded problems and of the simulated tasks, see
+        `sapwood.studies.experiments.dual_arm`.
+    path
+        Image file to write; the suffix sets the format.
+    error
+        Of `ERRORS`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        A file holds no row.
+    """
+
+    def draw(axes: Axes, rows: NDArray[np.void], colour: str) -> None:
+        mean, median, least, most = (
+            np.maximum(rows[f"{error}_{name}"], _FLOOR)
+            for name in ("mean", "median", "least", "most")
+        )
+        x = rows["tolerance"]
+        axes.fill_between(x, least, most, color=colour, alpha=0.15, linewidth=0)
+        axes.plot(x, mean, color=colour, marker=".", label="mean")
+        axes.plot(x, median, color=colour, linestyle="--", label="median")
+
+    figure = _panels(problems, tasks, draw, f"{error}_mean")
+    for axes in figure.axes:
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=max(_FLOOR, axes.get_ylim()[0]))
+    figure.axes[0].legend(fontsize="small", frameon=False)
+    figure.supylabel(ERRORS[error])
+    save_figure(figure, path)
+    return figure
+
+
+def iterations_figure(
+    problems: str | PathLike[str], tasks: str | PathLike[str], path: str | PathLike[str]
+) -> Figure:
+    """Draw mean iterations against the tolerance.
+
+    Parameters
+    ----------
+    problems, tasks, path
+        As for `errors_figure`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        A file holds no row.
+    """
+
+    def draw(axes: Axes, rows: NDArray[np.void], colour: str) -> None:
+        axes.plot(rows["tolerance"], rows["iterations"], color=colour, marker=".", label="mean")
+
+    figure = _panels(problems, tasks, draw, "iterations")
+    for axes in figure.axes:
+        axes.set_yscale("log")
+    figure.supylabel("iterations per step")
+    save_figure(figure, path)
+    return figure
+
+
+def _panels(
+    problems: str | PathLike[str],
+    tasks: str | PathLike[str],
+    draw: Callable[[Axes, NDArray[np.void], str], None],
+    marked: str,
+) -> Figure:
+    """A panel per solver: lines of the problems; a dot for a task that is done, a cross for not."""
+    from matplotlib.figure import Figure
+
+    rows, runs = rows_of(problems), read_steps(tasks)
+    solvers = list(dict.fromkeys(rows["solver"].tolist()))
+    figure = Figure(figsize=(10.0, 6.0), layout="constrained")
+    lines = -(-len(solvers) // 3)
+    grid = figure.subplots(lines, 3, sharex=True, sharey=True, squeeze=False).ravel()
+    for unused in grid[len(solvers) :]:
+        unused.remove()
+    for axes, solver in zip(grid, solvers, strict=False):
+        colour = COLOURS[0] if solver == "sapwood" else COLOURS[1]
+        draw(axes, select(rows, solver=solver), colour)
+        for run in select(runs, solver=solver) if runs.size else ():
+            if np.isfinite(run[marked]):
+                axes.plot(
+                    run["tolerance"], run[marked], color="0.15", linestyle="",
+                    marker="o" if run["done"] else "x", fillstyle="none", markersize=7,
+                )  # fmt: skip
+        axes.set_title(solver, fontsize="medium")
+        axes.set_xscale("log")
+        draw_grid(axes)
+    figure.supxlabel("tolerance; circles: the whole task is done with it, crosses: it is not")
+    return figure

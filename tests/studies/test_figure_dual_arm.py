@@ -1,0 +1,125 @@
+"""What the figures of the two arms must show, on the CSV files of their quick versions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+pytest.importorskip("matplotlib")
+pytest.importorskip("scipy")
+
+from sapwood.studies.dual_arm.scene import DT, scene
+from sapwood.studies.experiments.dual_arm import SOLVERS, recorded
+from sapwood.studies.experiments.figures import FIGURES, make_figure
+from sapwood.studies.plotting import dual_arm as plotting
+from sapwood.studies.plotting import read_steps, select
+from sapwood.studies.rendering import RenderingError
+
+pytestmark = pytest.mark.slow
+
+NAMES = ("18", "19", "20", "21")
+CONIC = ("clarabel", "qoco", "ecos", "geodesic")
+
+
+@pytest.fixture(scope="module")
+def results(quick_results):
+    return {name: make_figure(name, quick_results, quick=True, progress=False) for name in NAMES}
+
+
+def solved(rows, name):
+    """Rows of a solver, where its package is installed."""
+    chosen = select(rows, solver=name)
+    if not chosen.size:
+        pytest.skip(f"needs {name}")
+    return chosen
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_is_drawn_from_its_files_alone(results, name, tmp_path):
+    result = results[name]
+    plan = FIGURES[name].plan(quick=True)
+    files = {sweep.name: done.csv for sweep, done in zip(plan.sweeps, result.sweeps, strict=True)}
+    plan.draw(files, tmp_path / "again.png")
+    assert (tmp_path / "again.png").read_bytes() == result.image.read_bytes()
+    assert result.report
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_of_no_rows_is_refused(results, name, tmp_path):
+    files = {}
+    for sweep in results[name].sweeps:
+        empty = tmp_path / sweep.csv.name
+        empty.write_text(sweep.csv.read_text().splitlines()[0] + "\n")
+        files[sweep.csv.stem.removesuffix("_quick")] = empty
+    with pytest.raises(ValueError, match="no rows"):
+        FIGURES[name].plan(quick=True).draw(files, tmp_path / "x.png")
+
+
+def test_18_contacts_come_with_the_grip(results):
+    rows = read_steps(results["18"].sweeps[0].csv)
+    at_rest = rows[rows["phase"] == "reach jar"][:100]
+    held = rows[rows["phase"] == "lift jar"][-100:]
+    assert at_rest["contacts"].min() > 50
+    assert not at_rest["right_grip"].any()
+    assert held["right_grip"].min() > 15.0
+    assert np.allclose(np.diff(rows["time"]), DT)
+
+
+def test_19_sapwoods_tolerance_bounds_its_momentum_error(results):
+    for sweep in results["19"].sweeps:
+        rows = select(read_steps(sweep.csv), solver="sapwood")
+        assert (rows["e_m_most"] <= rows["tolerance"]).all()
+        assert (rows["e_m_least"] <= rows["e_m_median"]).all()
+        assert (rows["solved"] == rows["problems"]).all()
+
+
+@pytest.mark.parametrize("name", CONIC)
+def test_19_20_tolerances_of_others_bound_no_momentum_error(results, name):
+    rows = solved(read_steps(results["19"].sweeps[0].csv), name)
+    loose, tight = rows[np.argsort(-rows["tolerance"])]
+    assert tight["e_m_most"] > tight["tolerance"]
+    assert tight["e_mu_mean"] < loose["e_mu_mean"]
+
+
+def test_20_sapwood_is_complementary_to_round_off(results):
+    rows = select(read_steps(results["20"].sweeps[0].csv), solver="sapwood")
+    assert rows["e_mu_most"].max() < 1e-14
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name not in ("sapwood", "scs")])
+def test_21_sapwood_needs_the_fewest_iterations(results, name):
+    rows = read_steps(results["21"].sweeps[0].csv)
+    own = select(rows, solver="sapwood")["iterations"].mean()
+    assert solved(rows, name)["iterations"].mean() > 1.5 * own
+
+
+def test_the_beginning_is_done_with_each_tolerance(results):
+    rows = read_steps(results["21"].sweeps[1].csv)
+    assert set(rows["tolerance"].tolist()) == {1e-1, 1e-3}
+    assert rows["done"].all()
+
+
+def test_problems_are_recorded_all_along_the_task():
+    problems = list(recorded("lift", 0.5, 20))
+    assert len(problems) == 5
+    assert all(len(problem.v_guess) == 160 for problem in problems)
+
+
+def test_1_keyframes_are_pictures_of_the_scene(quick_results):
+    result = make_figure("1", quick_results, quick=True, progress=False)
+    rows = read_steps(result.sweeps[0].csv)
+    assert list(dict.fromkeys(rows["phase"].tolist())) == ["start", "grasp jar"]
+    assert (rows["i"] == np.tile(np.arange(scene().nq), 2)).all()
+    if not result.undrawn:
+        assert result.image.stat().st_size > 50_000
+
+
+def test_1_a_machine_that_cannot_draw_is_told_why(quick_results, monkeypatch):
+    def refuse(*_args, **_options):
+        raise RenderingError("no driver here")
+
+    monkeypatch.setattr(plotting, "render_scene", refuse)
+    result = make_figure("1", quick_results, quick=True, progress=False)
+    assert result.undrawn == "no driver here"
+    assert result.image is None
