@@ -201,7 +201,7 @@ FIGURES: dict[str, Entry] = {
     "cube-toss": Entry(
         "sapwood.studies.experiments.cube_toss:figure",
         "a cube identified from its tosses by gradients: errors on tosses that were held out",
-        _WALKING,
+        _PEERS,
     ),
     "id-6": Entry(
         "sapwood.studies.experiments.walking:figure_6",
