@@ -277,6 +277,17 @@ def test_the_same_steps_with_another_solver_of_the_problem():
     assert math.isclose(own.push("jar", "table"), other.push("table", "jar"), rel_tol=1e-3)
 
 
+def test_jar_and_lid_may_meet_in_patches(lifted):
+    result = run("lift", fields=True, progress=False)
+    assert result.success
+    assert (result.steps["momentum_error"] <= result.tolerance).all()
+    settled = slice(100, 200)
+    contacts = [each.steps["contacts"][settled].mean() for each in (lifted, result)]
+    assert contacts[1] > 1.5 * contacts[0]
+    gap = result.steps["lid_height"] - result.steps["jar_height"] - JAR_HEIGHT
+    assert np.abs(gap).max() < 1e-3
+
+
 def test_impatience_is_a_failure():
     result = run("lift", patience=0.0, progress=False)
     assert (result.finished, result.success, result.failure) == (False, False, "not done in 0 s")

@@ -46,6 +46,9 @@ def add(commands: Any) -> None:
         help="law of friction; convex is the paper's",
     )  # fmt: skip
     parser.add_argument(
+        "--fields", action="store_true", help="jar and lid meet in patches of pressure, not points"
+    )
+    parser.add_argument(
         "--compare", choices=("mujoco",), help="run the task by this solver too, side by side"
     )
     parser.add_argument(
@@ -64,7 +67,9 @@ def _run(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out
     options = {"out": out, "progress": not arguments.quiet, "tolerance": arguments.tolerance}
     try:
-        runs = [run(arguments.task, friction=arguments.friction, **options)]
+        runs = [
+            run(arguments.task, friction=arguments.friction, fields=arguments.fields, **options)
+        ]
         if arguments.compare is not None and runs[0].failure != "interrupted":
             runs.append(run(arguments.task, solver=arguments.compare, **options))
         written = [each.csv for each in runs] + _pictures(runs[0], arguments)

@@ -113,6 +113,7 @@ def run(
     solver: str = "sapwood",
     tolerance: float = TOLERANCE,
     friction: Friction = "convex",
+    fields: bool = False,
     seconds: float = math.inf,
     patience: float = math.inf,
     out: str | PathLike[str] | None = None,
@@ -126,7 +127,7 @@ def run(
     ----------
     task
         Of `sapwood.studies.dual_arm.task.TASKS`.
-    solver, tolerance, friction
+    solver, tolerance, friction, fields
         As for `sapwood.studies.dual_arm.simulations.simulation`.
     seconds
         Simulated time after which the run ends, if the plan does not before, s.
@@ -154,7 +155,7 @@ def run(
     """
     if task not in TASKS:
         raise ValueError(f"task = {task!r}: must be one of {', '.join(TASKS)}")
-    scene = simulation(solver, tolerance, friction)
+    scene = simulation(solver, tolerance, friction, fields)
     folder = None if out is None else Path(out)
     stem = "dual_arm" if solver == "sapwood" else f"dual_arm_{solver}"
     if folder is not None:

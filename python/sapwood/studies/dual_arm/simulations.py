@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import ContactProblem, SapSettings, peers
+from sapwood import ContactProblem, PressureField, SapSettings, peers
 from sapwood.mujoco import Stepper
 from sapwood.settings import Friction
 from sapwood.studies.dual_arm.forces import Touch
@@ -21,6 +21,9 @@ Array = NDArray[np.float64]
 
 #: The paper's tolerance for this task (section X-E).
 TOLERANCE = 1e-3
+#: Pressure field of the lid's plates, where jar and lid meet in patches; the resolution is that of
+#: the round shapes that they may meet.
+LID = PressureField(modulus=1e6, resolution=0.02)
 #: What is measured of every step: errors (24) and (25), times in s.
 MEASURES = np.dtype(
     [
@@ -58,11 +61,18 @@ class SapwoodSteps:
         Relative tolerance eps_r of (20).
     friction
         Law of friction.
+    fields
+        Whether the lid has a pressure field, so that it meets the jar in patches, as in the paper.
     """
 
-    def __init__(self, tolerance: float = TOLERANCE, friction: Friction = "convex") -> None:
+    def __init__(
+        self, tolerance: float = TOLERANCE, friction: Friction = "convex", fields: bool = False
+    ) -> None:
         self._stepper = Stepper(
-            scene(), settings=SapSettings(relative_tolerance=tolerance), friction=friction
+            scene(),
+            settings=SapSettings(relative_tolerance=tolerance),
+            friction=friction,
+            fields={f"lid_plate_{k}": LID for k in range(2)} if fields else None,
         )
         self.model = self._stepper.model
         self.data = mujoco.MjData(self.model)
@@ -193,7 +203,9 @@ class PeerSteps:
         return self._touch.between(first, second, self._geoms, self._normal)
 
 
-def simulation(solver: str, tolerance: float, friction: Friction = "convex") -> Simulation:
+def simulation(
+    solver: str, tolerance: float, friction: Friction = "convex", fields: bool = False
+) -> Simulation:
     """The scene at its start.
 
     Parameters
@@ -203,8 +215,8 @@ def simulation(solver: str, tolerance: float, friction: Friction = "convex") -> 
         `sapwood.peers`, which knows convex friction alone.
     tolerance
         Of the solver.
-    friction
-        Law of friction, of sapwood.
+    friction, fields
+        Law of friction, and whether the lid has a pressure field: of sapwood alone.
 
     Returns
     -------
@@ -217,7 +229,7 @@ def simulation(solver: str, tolerance: float, friction: Friction = "convex") -> 
         A package that the solver needs is not installed.
     """
     if solver == "sapwood":
-        return SapwoodSteps(tolerance, friction)
+        return SapwoodSteps(tolerance, friction, fields)
     if solver == "mujoco":
         return MujocoSteps()
     return PeerSteps(solver, tolerance)
