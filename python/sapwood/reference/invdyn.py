@@ -85,16 +85,16 @@ def _impulses(reduction: Reduction, options: InvdynOptions) -> _Found:
 def _noslip(reduction: Reduction, tolerance: float) -> _Found:
     """Contacts that open let go, the fastest first: what it holds may be what opens others."""
     open_ = np.zeros(len(reduction.J), dtype=bool)
-    pivots, opening = 0, True
-    while opening:
+    pivots = 0
+    while True:
         z, degenerate, more = solve_noslip(reduction, tolerance)
         pivots += more
         if z is None:
             return _Found(None, InvdynStatus.inconsistent_accelerations, pivots)
         u = _velocity(reduction, z)
-        opening = let_go(reduction, open_, z, u, reduction.allowed_velocity(u))
-        if opening:
-            hold(reduction, tolerance)
+        if not let_go(reduction, open_, z, u, reduction.allowed_velocity(u)):
+            break
+        hold(reduction, tolerance)
     if not _holds(reduction, z, slice(2)):
         return _Found(None, InvdynStatus.inconsistent_accelerations, pivots)
     if degenerate or (z[open_, 2] > 0.0).any():
