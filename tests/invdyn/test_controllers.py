@@ -1,5 +1,7 @@
 """Controllers of inverse dynamics: what they promise, and that a forward step gives it back."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -116,10 +118,12 @@ def test_second_stage_changes_no_motion_and_lowers_torques(rng):
 def splayed(rng):
     """Two legs asked to part along the line of their feet, which contacts that hold cannot do."""
     case = legged(rng, 2)
-    x, y, _ = np.subtract(*feet_on_flat_ground(2))
-    apart = np.outer([1.0, -1.0], [50.0 * y, -50.0 * x, 0.0])
-    legs = case.J.reshape(6, -1)[:, case.actuated]
-    case.qdd_desired = case.qdd_desired + np.linalg.solve(legs, apart.ravel())
+    line = np.subtract(*feet_on_flat_ground(2))
+    line /= np.linalg.norm(line)
+    # the tangents of level ground are y and -x
+    along = line[1] * case.J_t[:, 0] - line[0] * case.J_t[:, 1]
+    rows = np.vstack([along[0] - along[1], case.J_n])[:, case.actuated]
+    case.qdd_desired = case.qdd_desired + np.linalg.pinv(rows) @ [5.0, 0.0, 0.0]
     return case
 
 
@@ -154,9 +158,9 @@ def test_feet_of_nearly_equal_heights_hold_no_turn(rng, controller):
 
 def test_a_foot_that_is_lifted_holds_nothing(rng):
     case = legged(rng, 6)
-    leg = slice(6, 9)
-    lifted = np.linalg.solve(case.J[0][:, leg], [30.0, 20.0, 50.0])
-    case.qdd_desired = case.qdd_desired + np.r_[lifted, np.zeros(15)]
+    # by the least acceleration of its joints, whatever that does along the ground
+    up = case.J_n[0, 6:9]
+    case.qdd_desired = case.qdd_desired + np.r_[2.0 * up / (up @ up), np.zeros(15)]
     result = control(case, "lcp_noslip")
     assert result.status == InvdynStatus.solved
     u = case.J @ result.v_plus
@@ -166,21 +170,26 @@ def test_a_foot_that_is_lifted_holds_nothing(rng):
     pushes = result.forces[:, 2] > 0.0
     assert pushes.sum() >= 3
     assert np.abs(u[pushes]).max() <= 1e-9
-    # what leaves the ground is free to move along it
-    assert np.abs(u[0, :2]).max() > 1e-3
+    assert np.abs(u[0, :2]).max() > 1e-7
 
 
-def test_forces_that_nothing_feels_are_bounded(rng):
-    """Fingers of one joint pinch a box: motors and box determine few of the forces between them."""
-    tips = np.array(
-        [[0.05, 0.01, 0.02], [0.05, -0.01, -0.01], [-0.05, 0.02, 0.0], [-0.05, -0.02, 0.01]]
-    )
-    tips = tips + 1e-7 * rng.normal(size=(4, 3))
-    normals = np.outer([-1, -1, 1, 1], [1, 0, 0]) + 1e-7 * rng.normal(size=(4, 3))
-    case = legged(rng, points=tips, normals=normals, joints=1)
-    result = control(case, "qp_noslip")
-    assert result.status in (InvdynStatus.solved, InvdynStatus.inconsistent_accelerations)
-    assert np.abs(result.forces).max() < 1e5 * np.abs(case.h).max()
+@pytest.mark.parametrize("instant", ["first", "last"])
+def test_forces_that_motors_hardly_feel_are_left_out(instant):
+    """Four fingers of one joint pinch a box: motors and box determine few of the forces."""
+    path = Path(__file__).parents[1] / "data" / "invdyn" / f"pinch_{instant}.npz"
+    with np.load(path) as file:
+        arrays = dict(file)
+    largest = {}
+    for tolerance in (1e-3, 1e-6):
+        made = InverseDynamics(
+            "qp_noslip", actuated=range(len(arrays["qdd_desired"])), dt=1e-3,
+            rank_tolerance=tolerance,
+        )  # fmt: skip
+        largest[tolerance] = np.abs(made.solve(**arrays).forces).max()
+    # the box weighs 8 N
+    assert largest[1e-3] < 1e4
+    if instant == "first":  # round-off decides what the last would have
+        assert largest[1e-6] > 1e5
 
 
 def test_no_slip_on_tilted_ground_is_called_degenerate(rng):
