@@ -265,6 +265,15 @@ def test_flags_that_are_refused_are_refused_later_too():
     stepper.step(data)
 
 
+def test_flags_of_the_stepper_stay_its_own():
+    model = model_with("dof_damping")
+    stepper = Stepper(model)
+    before = stepper.model.opt.disableflags
+    model.opt.disableflags ^= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
+    stepper.step(mujoco.MjData(model))
+    assert stepper.model.opt.disableflags == before
+
+
 def test_changes_of_both_models_add_up():
     model, changed = (mujoco.MjModel.from_xml_string(XML) for _ in range(2))
     stepper = Stepper(model)

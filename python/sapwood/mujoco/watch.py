@@ -78,7 +78,6 @@ class ModelWatch:
         names: Collection[str] | None = None,
         options: Collection[str] = (*OPTIONS, *VECTORS),
     ) -> None:
-        self._model = model
         found = motion_arrays(model) if names is None else [n for n in names if hasattr(model, n)]
         arrays = {name: getattr(model, name) for name in found}
         vectors = [name for name in options if name in VECTORS]
@@ -88,12 +87,13 @@ class ModelWatch:
         self._before = tuple(span.copy() for span in self._spans)
         self._names = [name for name in options if name not in vectors]
         self._numbers_of = operator.attrgetter(*self._names)
-        self._numbers = self._numbers_of(model.opt)
+        self._opt = model.opt  # asked for once, as each look takes a part of a microsecond
+        self._numbers = self._numbers_of(self._opt)
 
     def changed(self) -> bool:
         """Whether anything has."""
         same = _core.same_bytes(self._spans, self._before)
-        return not same or self._numbers_of(self._model.opt) != self._numbers
+        return not same or self._numbers_of(self._opt) != self._numbers
 
     @property
     def options(self) -> dict[str, Any]:
