@@ -28,6 +28,7 @@ from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.contacts import StepContacts
 from sapwood.mujoco.differentiable import DifferentiableModel
+from sapwood.mujoco.drawing import add_patches
 from sapwood.mujoco.environments import Patch, patch
 from sapwood.mujoco.patches import StepPatch
 from sapwood.mujoco.results import (
@@ -56,6 +57,7 @@ __all__ = [
     "StepPatch",
     "Stepper",
     "actuated_dofs",
+    "add_patches",
     "inverse_dynamics",
     "patch",
     "rollout",
