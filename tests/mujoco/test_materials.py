@@ -68,7 +68,7 @@ def test_a_rigid_side_leaves_compliance_to_the_other(k, tau):
 
 def test_two_rigid_geoms_are_near_rigid():
     problem = problem_of(contact=ContactMaterial(), beta=0.5, release_speed=math.inf)
-    assert problem.k[0] == np.finfo(float).max
+    assert problem.k[0] == np.inf
     # W of a sphere at a lever of 95 mm: 1/m along n, 1/m + 0.095^2/(2/5 m r^2) along t1 and t2
     mass = 4 / 3 * math.pi * 0.1**3 * 1000
     w = math.sqrt(1 + 2 * (1 + 0.95**2 / 0.4) ** 2) / 3 / mass
@@ -140,7 +140,7 @@ def test_the_more_special_source_wins():
         return problem.k[0]
 
     names = list(custom)
-    assert materials_of({}) == np.finfo(float).max
+    assert materials_of({}) == np.inf
     assert materials_of({n: custom[n] for n in names[:1]}) == pytest.approx(1e3)
     assert materials_of({n: custom[n] for n in names[:2]}) == pytest.approx(2e3)
     assert materials_of(custom) == pytest.approx(3e3)
