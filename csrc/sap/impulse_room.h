@@ -7,7 +7,12 @@
 #include "sap/impulses.h"
 
 /* what a small island has of each */
-enum { SAP_MOST_SCALARS = 64, SAP_MOST_CONTACTS = 8, SAP_MOST_MARKED = 24 };
+enum {
+  SAP_LEAST_SCALARS = 13, /* one free body or two take their iterations in less time */
+  SAP_MOST_SCALARS = 64,
+  SAP_MOST_CONTACTS = 8,
+  SAP_MOST_MARKED = 24
+};
 
 struct sap_impulse_room {
   double *panel;                /* (n + m + 1, n) column-major */

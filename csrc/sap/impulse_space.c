@@ -18,7 +18,8 @@ static int32_t triples_of(const struct sap_island *island, int law) {
 static int fits(const struct sap_island *island) {
   const int32_t contacts = triples_of(island, SAP_LAW_DISK);
   const int32_t rows = triples_of(island, SAP_LAW_CLAMP) + triples_of(island, SAP_LAW_JOINT);
-  return contacts > 0 && contacts <= SAP_MOST_CONTACTS && scalars_of(island) <= SAP_MOST_SCALARS &&
+  return contacts > 0 && contacts <= SAP_MOST_CONTACTS && scalars_of(island) >= SAP_LEAST_SCALARS &&
+         scalars_of(island) <= SAP_MOST_SCALARS &&
          island->triple_end - island->triple_begin == contacts + rows;
 }
 

@@ -20,7 +20,7 @@ from .objective import Objective, Point
 
 Array = NDArray[np.float64]
 
-MOST_SCALARS, MOST_CONTACTS = 64, 8
+LEAST_SCALARS, MOST_SCALARS, MOST_CONTACTS = 13, 64, 8
 ROUNDS, SWEEPS, STEPS, ENOUGH = 3, 4, 4, 1e-11
 
 
@@ -120,7 +120,7 @@ def fits(objective: Objective) -> bool:
     """Whether the island is small, with contacts under the disk law and clamped rows alone."""
     plain = isinstance(objective.pools[0], DiskPool) and len(objective.contacts) == 1
     n = len(objective.pools[0].R)
-    return plain and 0 < n <= MOST_CONTACTS and objective.nv <= MOST_SCALARS
+    return plain and 0 < n <= MOST_CONTACTS and LEAST_SCALARS <= objective.nv <= MOST_SCALARS
 
 
 def impulse_direction(objective: Objective, point: Point) -> tuple[Array, float]:
