@@ -63,7 +63,7 @@ test-python: .venv/test
 # what `make test` leaves out; every figure in its quick version is made from an empty folder
 test-slow: .venv/test
 	rm -rf build/quick
-	timeout 600 $(PY) -m sapwood figure all --quick --quiet --out build/quick/results
+	timeout 1200 $(PY) -m sapwood figure all --quick --quiet --out build/quick/results
 	SAPWOOD_QUICK_RESULTS=$(CURDIR)/build/quick/results $(PY) -m pytest -m slow
 
 # with PyTorch and JAX, which take 0.8 GB (as builds for the CPU) and half a minute to install
