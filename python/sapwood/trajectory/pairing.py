@@ -109,6 +109,15 @@ def body_tables(shapes: Sequence[Shape], pairs: _Index) -> list[Table]:
     return tables
 
 
+def _columns(
+    index: list[tuple[int, int, int]], shapes: Sequence[Shape]
+) -> tuple[_Index, _Index, _Index, _Float, _Float]:
+    """Bodies a and b and pair of each row (pair, a, b), and the radii about both."""
+    pair, a, b = np.array(index, np.int32).T
+    radii = np.array([shape.radius for shape in shapes])
+    return a, b, pair, radii[a], radii[b]
+
+
 def _segment_table(shapes: Sequence[Shape], of: list[tuple[int, int, int]]) -> SegmentTable:
     index: list[tuple[int, int, int]] = []
     centres: tuple[list[_Float], list[_Float]] = ([], [])
@@ -122,14 +131,8 @@ def _segment_table(shapes: Sequence[Shape], of: list[tuple[int, int, int]]) -> S
         for side, core in enumerate(cores):
             centres[side].append(core[0][grid[side]])
             halves[side].append(core[1][grid[side]])
-    pair_of, a_of, b_of = np.array(index, np.int32).T
-    radii = np.array([shape.radius for shape in shapes])
     return SegmentTable(
-        a=a_of,
-        b=b_of,
-        pair=pair_of,
-        r_a=radii[a_of],
-        r_b=radii[b_of],
+        *_columns(index, shapes),
         centres=np.stack([np.concatenate(side) for side in centres]),
         halves=np.stack([np.concatenate(side) for side in halves]),
     )
@@ -145,14 +148,8 @@ def _box_table(shapes: Sequence[Shape], of: list[tuple[int, int, int]]) -> BoxTa
         index += [(pair, a, b)] * len(balls)
         points.append(balls)
         half_sizes.append(np.tile(box.half_sizes, (len(balls), 1)))
-    pair_of, a_of, b_of = np.array(index, np.int32).T
-    radii = np.array([shape.radius for shape in shapes])
     return BoxTable(
-        a=a_of,
-        b=b_of,
-        pair=pair_of,
-        r_a=radii[a_of],
-        r_b=radii[b_of],
+        *_columns(index, shapes),
         points=np.concatenate(points),
         half_sizes=np.concatenate(half_sizes),
     )

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -344,7 +345,7 @@ def figure_19(quick: bool) -> Plan:
     Plan
         Two sweeps, ``dual_arm_problems`` and ``dual_arm_tasks``, those of figures 20 and 21 too.
     """
-    return _comparison(quick, "e_m")
+    return _comparison(quick, partial(errors_figure, error="e_m"))
 
 
 def figure_20(quick: bool) -> Plan:
@@ -360,7 +361,7 @@ def figure_20(quick: bool) -> Plan:
     Plan
         The sweeps of `figure_19`.
     """
-    return _comparison(quick, "e_mu")
+    return _comparison(quick, partial(errors_figure, error="e_mu"))
 
 
 def figure_21(quick: bool) -> Plan:
@@ -376,17 +377,14 @@ def figure_21(quick: bool) -> Plan:
     Plan
         The sweeps of `figure_19`.
     """
-    return Plan(
-        sweeps=_sweeps(quick),
-        draw=lambda files, path: iterations_figure(*_files(files), path),
-        report=_report,
-    )
+    return _comparison(quick, iterations_figure)
 
 
-def _comparison(quick: bool, error: str) -> Plan:
+def _comparison(quick: bool, draw: Callable[[Path, Path, Path], Figure]) -> Plan:
+    """The sweeps of solvers, and what is drawn of them."""
     return Plan(
         sweeps=_sweeps(quick),
-        draw=lambda files, path: errors_figure(*_files(files), path, error),
+        draw=lambda files, path: draw(*_files(files), path),
         report=_report,
     )
 
