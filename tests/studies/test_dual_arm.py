@@ -18,7 +18,15 @@ from sapwood.studies.dual_arm.arms import AROUND_JAR, Arm
 from sapwood.studies.dual_arm.control import Control
 from sapwood.studies.dual_arm.objects import BOWL, JAR, JAR_HEIGHT, N_MARBLES
 from sapwood.studies.dual_arm.poses import Pose, smooth
-from sapwood.studies.dual_arm.robot import HAND_RANGE, HAND_TORQUE, N_ARM, N_JOINTS, SIDES, robot
+from sapwood.studies.dual_arm.robot import (
+    HAND_GEOMS,
+    HAND_RANGE,
+    HAND_TORQUE,
+    N_ARM,
+    N_JOINTS,
+    SIDES,
+    robot,
+)
 from sapwood.studies.dual_arm.run import STEP_DTYPE, run
 from sapwood.studies.dual_arm.scene import DT, joints, outcome, pose, scene
 from sapwood.studies.dual_arm.simulations import PeerSteps, SapwoodSteps
@@ -114,6 +122,7 @@ def test_a_left_hand_is_a_right_one_in_a_mirror(rng):
         palm = pose(data, "palm").inverse()
         hand = range(model.body("palm").geomadr[0], model.ngeom)
         places[side] = np.array([palm.point(data.geom_xpos[geom]) for geom in hand])
+        assert tuple(model.geom(geom).name for geom in hand) == HAND_GEOMS
     assert np.allclose(places["left"], places["right"] * (1.0, -1.0, 1.0), atol=1e-9)
 
 
@@ -277,15 +286,23 @@ def test_the_same_steps_with_another_solver_of_the_problem():
     assert math.isclose(own.push("jar", "table"), other.push("table", "jar"), rel_tol=1e-3)
 
 
-def test_jar_and_lid_may_meet_in_patches(lifted):
-    result = run("lift", fields=True, progress=False)
+@pytest.mark.parametrize("fields", ["lid", "grips"])
+def test_what_meets_may_do_so_in_patches(lifted, fields):
+    result = run("lift", fields=fields, progress=False)
     assert result.success
     assert (result.steps["momentum_error"] <= result.tolerance).all()
+    # the lid on the jar: surfaces in the place of corners
     settled = slice(100, 200)
-    contacts = [each.steps["contacts"][settled].mean() for each in (lifted, result)]
-    assert contacts[1] > 1.5 * contacts[0]
+    lid = [each.steps["contacts"][settled].mean() for each in (lifted, result)]
+    assert lid[1] > 1.5 * lid[0]
     gap = result.steps["lid_height"] - result.steps["jar_height"] - JAR_HEIGHT
     assert np.abs(gap).max() < 1e-3
+    assert np.abs(gap[:200]).max() < 5e-5
+    # the hand on the jar adds to the contacts as it closes: tens of points, a hundred in patches
+    held = result.steps["phase"] == "lift jar"
+    added = result.steps["contacts"][held].mean() - lid[1]
+    assert added > 50.0 if fields == "grips" else added < 50.0
+    assert (result.steps["right_grip"][held] > 15.0).all()
 
 
 def test_impatience_is_a_failure():

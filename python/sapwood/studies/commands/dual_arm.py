@@ -46,8 +46,10 @@ def add(commands: Any) -> None:
         help="law of friction; convex is the paper's",
     )  # fmt: skip
     parser.add_argument(
-        "--fields", action="store_true", help="jar and lid meet in patches of pressure, not points"
-    )
+        "--fields", choices=("lid", "grips"),
+        help="patches of pressure in place of points: where jar and lid meet, as in the paper, or "
+        "at both hands too",
+    )  # fmt: skip
     parser.add_argument(
         "--compare", choices=("mujoco",), help="run the task by this solver too, side by side"
     )

@@ -102,6 +102,11 @@ _ROOTS = (
 )
 # fmt: on
 _TIP_RADIUS, _TIP_MASS = 0.012, 0.0168
+#: Geoms of a hand, from the palm to the tips; in the scene the side and "_" stand before.
+HAND_GEOMS = (
+    "palm",
+    *(f"{finger}_{part}" for finger, *_ in _ROOTS for part in (*range(4), "tip")),
+)
 _SILVER, _DARK, _TIP = (0.75, 0.76, 0.78, 1), (0.2, 0.21, 0.23, 1), (0.92, 0.92, 0.9, 1)
 
 
@@ -156,8 +161,8 @@ def _add_hand(
     mirror = 1.0 if side == "right" else -1.0
     palm = flange.add_body(name="palm", pos=(0, 0, _PALM), gravcomp=1)
     palm.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_BOX, size=(0.0204, 0.0565, 0.0475), pos=(-0.0093, 0, -0.0475),
-        mass=0.4154, rgba=_DARK, **surface,
+        name="palm", type=mujoco.mjtGeom.mjGEOM_BOX, size=(0.0204, 0.0565, 0.0475),
+        pos=(-0.0093, 0, -0.0475), mass=0.4154, rgba=_DARK, **surface,
     )  # fmt: skip
     for finger, at, quaternion, phalanges, tip in _ROOTS:
         w, x, y, z = quaternion
@@ -171,12 +176,12 @@ def _add_hand(
             axis = (mirror * part.axis[0], part.axis[1], mirror * part.axis[2])
             _add_joint(spec, body, f"{finger}_{i}", axis, 0.15, 5e-4, HAND_TORQUE)
             body.add_geom(
-                type=mujoco.mjtGeom.mjGEOM_BOX, size=part.half, mass=part.mass, rgba=_DARK,
-                pos=_mirrored(part.centre, mirror), **surface,
+                name=f"{finger}_{i}", type=mujoco.mjtGeom.mjGEOM_BOX, size=part.half,
+                pos=_mirrored(part.centre, mirror), mass=part.mass, rgba=_DARK, **surface,
             )  # fmt: skip
         body.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_SPHERE, size=(_TIP_RADIUS, 0, 0), pos=(0, 0, tip),
-            mass=_TIP_MASS, rgba=_TIP, **surface,
+            name=f"{finger}_tip", type=mujoco.mjtGeom.mjGEOM_SPHERE, size=(_TIP_RADIUS, 0, 0),
+            pos=(0, 0, tip), mass=_TIP_MASS, rgba=_TIP, **surface,
         )  # fmt: skip
 
 

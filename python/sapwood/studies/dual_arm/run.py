@@ -23,7 +23,13 @@ from sapwood.mujoco import StepError
 from sapwood.settings import Friction
 from sapwood.studies.dual_arm.control import Control
 from sapwood.studies.dual_arm.scene import Outcome, outcome
-from sapwood.studies.dual_arm.simulations import MEASURES, TOLERANCE, Simulation, simulation
+from sapwood.studies.dual_arm.simulations import (
+    MEASURES,
+    TOLERANCE,
+    Fields,
+    Simulation,
+    simulation,
+)
 from sapwood.studies.dual_arm.task import TASKS
 from sapwood.studies.experiments.recording import ProgressBar, interrupt_flag
 from sapwood.studies.peers import PeerError
@@ -61,7 +67,7 @@ class TaskRun:
 
     Attributes
     ----------
-    solver, tolerance, friction, task
+    solver, tolerance, friction, fields, task
         What was simulated, and how.
     steps
         One record of `STEP_DTYPE` per step taken.
@@ -84,6 +90,7 @@ class TaskRun:
     solver: str
     tolerance: float
     friction: str
+    fields: str | None
     task: str
     steps: NDArray[np.void]
     frames: tuple[Frame, ...]
@@ -113,7 +120,7 @@ def run(
     solver: str = "sapwood",
     tolerance: float = TOLERANCE,
     friction: Friction = "convex",
-    fields: bool = False,
+    fields: Fields | None = None,
     seconds: float = math.inf,
     patience: float = math.inf,
     out: str | PathLike[str] | None = None,
@@ -163,16 +170,18 @@ def run(
     path = None if folder is None else folder / f"{stem}.csv"
     with interrupt_flag() as interrupted:
         result = _simulate(
-            scene, task, solver, tolerance, friction, seconds, patience, path, progress, interrupted
-        )
+            scene, task, solver, tolerance, friction, fields, seconds, patience, path, progress,
+            interrupted,
+        )  # fmt: skip
     if folder is not None:
         write_file(folder / f"{stem}.json", json.dumps(_summary(result), indent=2) + "\n")
     return result
 
 
 def _simulate(
-    scene: Simulation, task: str, solver: str, tolerance: float, friction: str, seconds: float,
-    patience: float, path: Path | None, progress: bool, interrupted: Callable[[], bool],
+    scene: Simulation, task: str, solver: str, tolerance: float, friction: str,
+    fields: str | None, seconds: float, patience: float, path: Path | None, progress: bool,
+    interrupted: Callable[[], bool],
 ) -> TaskRun:  # fmt: skip
     """Step until the plan, the patience or the solver has come to its end."""
     phases, longest = TASKS[task]
@@ -220,6 +229,7 @@ def _simulate(
         solver=solver,
         tolerance=tolerance,
         friction=friction,
+        fields=fields,
         task=task,
         steps=steps[:taken],
         frames=tuple(frames),
@@ -249,6 +259,7 @@ def _summary(result: TaskRun) -> dict[str, Any]:
         "solver": result.solver,
         "tolerance": result.tolerance,
         "friction": result.friction,
+        "fields": result.fields,
         "success": result.success,
         "failure": result.failure,
         "outcome": asdict(result.outcome),

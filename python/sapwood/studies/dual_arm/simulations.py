@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Protocol
+from typing import Literal, Protocol
 
 import mujoco
 import numpy as np
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from sapwood import ContactProblem, PressureField, SapSettings, peers
 from sapwood.mujoco import Stepper
+from sapwood.mujoco.fields import Field
 from sapwood.settings import Friction
 from sapwood.studies.dual_arm.forces import Touch
+from sapwood.studies.dual_arm.robot import HAND_GEOMS, SIDES
 from sapwood.studies.dual_arm.scene import scene
 from sapwood.studies.peers.accuracy import Accuracy
 
@@ -21,9 +23,13 @@ Array = NDArray[np.float64]
 
 #: The paper's tolerance for this task (section X-E).
 TOLERANCE = 1e-3
-#: Pressure field of the lid's plates, where jar and lid meet in patches; the resolution is that of
-#: the round shapes that they may meet.
-LID = PressureField(modulus=1e6, resolution=0.02)
+#: Which things have a pressure field, so that what they touch is met in patches: the lid, as in the
+#: paper, or the hands too.
+Fields = Literal["lid", "grips"]
+#: Pressure fields of the lid's plates and of the hands; resolutions are those of round shapes. The
+#: margins let contact begin in time: in a step from rest a thing falls by 0.25 mm.
+LID = PressureField(modulus=1e6, resolution=0.02, margin=1e-3)
+SKIN = PressureField(modulus=1e6, resolution=0.01, margin=1e-3)
 #: What is measured of every step: errors (24) and (25), times in s.
 MEASURES = np.dtype(
     [
@@ -62,17 +68,20 @@ class SapwoodSteps:
     friction
         Law of friction.
     fields
-        Whether the lid has a pressure field, so that it meets the jar in patches, as in the paper.
+        What has pressure fields, if anything.
     """
 
     def __init__(
-        self, tolerance: float = TOLERANCE, friction: Friction = "convex", fields: bool = False
+        self,
+        tolerance: float = TOLERANCE,
+        friction: Friction = "convex",
+        fields: Fields | None = None,
     ) -> None:
         self._stepper = Stepper(
             scene(),
             settings=SapSettings(relative_tolerance=tolerance),
             friction=friction,
-            fields={f"lid_plate_{k}": LID for k in range(2)} if fields else None,
+            fields=_fields(fields),
         )
         self.model = self._stepper.model
         self.data = mujoco.MjData(self.model)
@@ -101,6 +110,17 @@ class SapwoodSteps:
         """See `Simulation`."""
         contacts = self._stepper.contacts
         return self._touch.between(first, second, contacts.geoms, contacts.force[:, 2])
+
+
+def _fields(chosen: Fields | None) -> dict[str | int, Field] | None:
+    """Pressure fields by names of geoms."""
+    if chosen is None:
+        return None
+    lid: dict[str | int, Field] = {f"lid_plate_{k}": LID for k in range(2)}
+    hands: dict[str | int, Field] = {
+        f"{side}_{name}": SKIN for side in SIDES for name in HAND_GEOMS
+    }
+    return lid if chosen == "lid" else lid | hands
 
 
 class MujocoSteps:
@@ -204,7 +224,10 @@ class PeerSteps:
 
 
 def simulation(
-    solver: str, tolerance: float, friction: Friction = "convex", fields: bool = False
+    solver: str,
+    tolerance: float,
+    friction: Friction = "convex",
+    fields: Fields | None = None,
 ) -> Simulation:
     """The scene at its start.
 
@@ -216,7 +239,7 @@ def simulation(
     tolerance
         Of the solver.
     friction, fields
-        Law of friction, and whether the lid has a pressure field: of sapwood alone.
+        Law of friction, and what has pressure fields: of sapwood alone.
 
     Returns
     -------

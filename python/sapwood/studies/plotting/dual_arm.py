@@ -53,6 +53,7 @@ def task_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     above.set_ylabel("contacts")
     middle.plot(time, rows["iterations"], color=COLOURS[0], linewidth=0.7)
     middle.set_ylabel("iterations")
+    middle.yaxis.get_major_locator().set_params(integer=True)
     for name, colour, label in (
         ("right_grip", COLOURS[1], "right hand on the jar"),
         ("left_grip", COLOURS[2], "left hand on the lid"),
@@ -60,7 +61,7 @@ def task_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
         below.plot(time, rows[name], color=colour, linewidth=0.9, label=label)
     below.set_ylabel("sum of normal forces [N]")
     below.set_xlabel("simulated time [s]")
-    below.legend(loc="upper left", fontsize="small", frameon=False)
+    below.legend(loc="upper right", fontsize="small", frameon=False)
     for axes in (above, middle, below):
         axes.set_ylim(bottom=0)
         axes.margins(x=0.0)

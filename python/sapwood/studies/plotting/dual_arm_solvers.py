@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.studies.plotting.solvers import SOLVERS
 from sapwood.studies.plotting.style import COLOURS, draw_grid, save_figure
 from sapwood.studies.plotting.tables import read_steps, rows_of, select
 
@@ -21,6 +22,8 @@ ERRORS = {"e_m": "momentum error $e_m$", "e_mu": "complementarity error $e_\\mu$
 
 # round-off of what is 0, for logarithmic axes
 _FLOOR = 1e-18
+# of a whole task, by whether it is done
+_MARKS = {True: ("o", "whole task done"), False: ("x", "whole task not done")}
 
 
 def errors_figure(
@@ -55,15 +58,17 @@ def errors_figure(
             for name in ("mean", "median", "least", "most")
         )
         x = rows["tolerance"]
-        axes.fill_between(x, least, most, color=colour, alpha=0.15, linewidth=0)
+        axes.fill_between(
+            x, least, most, color=colour, alpha=0.15, linewidth=0, label="least to most"
+        )
         axes.plot(x, mean, color=colour, marker=".", label="mean")
         axes.plot(x, median, color=colour, linestyle="--", label="median")
+        axes.plot(x, x, color="0.35", linewidth=0.9, linestyle=":", label="the tolerance")
 
     figure = _panels(problems, tasks, draw, f"{error}_mean")
     for axes in figure.axes:
         axes.set_yscale("log")
         axes.set_ylim(bottom=max(_FLOOR, axes.get_ylim()[0]))
-    figure.axes[0].legend(fontsize="small", frameon=False)
     figure.supylabel(ERRORS[error])
     save_figure(figure, path)
     return figure
@@ -122,12 +127,22 @@ def _panels(
         draw(axes, select(rows, solver=solver), colour)
         for run in select(runs, solver=solver) if runs.size else ():
             if np.isfinite(run[marked]):
+                marker, label = _MARKS[bool(run["done"])]
                 axes.plot(
-                    run["tolerance"], run[marked], color="0.15", linestyle="",
-                    marker="o" if run["done"] else "x", fillstyle="none", markersize=7,
+                    run["tolerance"], run[marked], color="0.15", linestyle="", marker=marker,
+                    fillstyle="none", markersize=7, label=label,
                 )  # fmt: skip
-        axes.set_title(solver, fontsize="medium")
+        axes.set_title(SOLVERS[solver][0], fontsize="medium")
         axes.set_xscale("log")
         draw_grid(axes)
-    figure.supxlabel("tolerance; circles: the whole task is done with it, crosses: it is not")
+    figure.supxlabel("tolerance")
+    named = {
+        label: line
+        for axes in reversed(figure.axes)
+        for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        list(named.values()), list(named), loc="outside upper center", ncols=len(named),
+        fontsize="small", frameon=False,
+    )  # fmt: skip
     return figure
