@@ -21,6 +21,7 @@ html_title = f"sapwood {version}"
 extensions = [
     "myst_nb",
     "numpydoc",
+    "programs",
     "public_names",
     "repository_links",
     "sphinx.ext.autodoc",

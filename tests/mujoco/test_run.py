@@ -114,9 +114,10 @@ def test_a_callback_may_end_the_run(falling):
     result = stepper.run(data, 100, lambda data: data.time >= 7 * stepper.time_step, every=2)
     assert result.steps == stepper.steps == 8
     assert result is stepper.last_run
-    # True alone ends it
-    for answer in (1, "yes", np.ones(2), None):
+    # True alone ends it, that of Python or of NumPy, as comparisons return it
+    for answer in (1, "yes", np.ones(2), np.False_, None):
         assert stepper.run(data, 4, lambda _, answer=answer: answer).steps == 4
+    assert stepper.run(data, 4, lambda _: np.True_).steps == 1
 
 
 def test_a_callback_may_run_the_stepper_itself(falling):

@@ -405,7 +405,8 @@ class Stepper(LastStep):
                 raise failure
             if callback is not None and taken % every == 0:
                 try:
-                    if callback(data) is True:
+                    answer = callback(data)
+                    if isinstance(answer, bool | np.bool_) and answer:
                         break
                     self.follow()
                 finally:

@@ -1,0 +1,94 @@
+"""The programs of `examples` run as users run them, and what they print is right."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "examples"
+
+
+def output_of(name, *arguments, needs=()):
+    """What a program prints."""
+    for package in needs:
+        pytest.importorskip(package)
+    done = subprocess.run(
+        [sys.executable, FOLDER / f"{name}.py", *arguments],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def numbers(text):
+    """All numbers of a text."""
+    return [float(number) for number in re.findall(r"-?\d+(?:\.\d*)?(?:e[-+]\d+)?", text)]
+
+
+def test_the_list_names_all_programs():
+    rows = re.findall(r"^\| \[([\w/.]+)\]\(([\w/.]+)\)", (FOLDER / "README.md").read_text(), re.M)
+    found = [path.relative_to(FOLDER) for path in FOLDER.rglob("*") if path.suffix in (".py", ".c")]
+    assert sorted(name for name, _ in rows) == sorted(map(str, found))
+    assert all(name == link for name, link in rows)
+
+
+def test_a_stack_carries_its_weight_and_slides_where_friction_ends():
+    carried, *pushed = output_of("stack").splitlines()
+    forces = numbers(carried)
+    np.testing.assert_allclose(forces[:3], forces[3:], atol=1e-3)
+    np.testing.assert_allclose(forces[3:], np.array([6, 3, 1]) * 9.81, atol=1e-3)
+    # Coulomb's law: nothing moves; the upper two go together; the middle one alone
+    mu_g = 0.5 * 9.81
+    together, alone = (25 - 3 * mu_g) / 3, (40 - 4 * mu_g) / 2
+    expected = [[0, 0, 0], [0, together, together], [0, alone, mu_g]]
+    for line, speeds in zip(pushed, expected, strict=True):
+        np.testing.assert_allclose(numbers(line)[1:4], speeds, atol=5e-3)
+
+
+def test_a_quadruped_rises_as_it_should():
+    assert numbers(output_of("quadruped_torques").splitlines()[-1])[0] == pytest.approx(1.0)
+
+
+def test_an_arm_pushes_until_the_box_is_there():
+    *path, steps, _, _, _, _ = output_of("arm_pushes_box", needs=["mujoco"]).splitlines()
+    y = np.array([numbers(line)[2] for line in path])
+    assert np.all(np.diff(y) > 0.0)
+    assert y[-2] < 0.25 < y[-1]
+    # the force of friction of a box that moves steadily, 0.001 m^3 of 1000 kg/m^3, mu = 1
+    fx, fy = numbers(path[-1])[3:]
+    assert np.hypot(fx, fy) == pytest.approx(9.81, rel=0.15)
+    assert numbers(steps)[0] == 20 * len(path)
+
+
+def test_contact_forces_end_as_the_weight(tmp_path):
+    picture = tmp_path / "forces.png"
+    text = output_of("contact_forces", picture, needs=["mujoco", "matplotlib"])
+    largest, end, _, *contacts = text.splitlines()
+    assert numbers(largest)[0] > 50.0
+    assert numbers(end)[0] == pytest.approx(9.81, abs=1e-2)
+    assert len(contacts) == 4
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_pushed_box_follows_coulombs_law():
+    text = output_of("beside_mj_step", needs=["mujoco"]).splitlines()
+    rows = {line.split()[0]: numbers(line) for line in text[1:]}
+    place, speed, clearance = rows["sapwood"]
+    assert speed == pytest.approx(rows["Coulomb"][1], abs=1e-4)
+    # symplectic Euler ends half a step ahead
+    assert place == pytest.approx(rows["Coulomb"][0] + speed * 0.002 / 2, abs=1e-4)
+    assert clearance == 0.0
+    assert abs(rows["mj_step"][1] - speed) > 0.01
+
+
+def test_an_environment_is_itself_again():
+    text = output_of("gymnasium_environment", needs=["gymnasium", "mujoco"])
+    rewards = re.findall(r"^(\w+) +(-?\d+\.\d)", text, re.MULTILINE)
+    assert [name for name, _ in rewards] == ["mj_step", "sapwood", "mj_step"]
+    first, patched, again = (reward for _, reward in rewards)
+    assert first == again != patched
