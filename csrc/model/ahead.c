@@ -223,17 +223,16 @@ static int add_rows(struct sap_ahead *ahead, const struct sap_element_state *sta
 
 /* A^-1 J^T and w of a row; a block that cannot be factored does not move */
 static void find_response(struct sap_ahead *ahead, struct sap_ahead_row *row, int64_t end,
-                          const struct sap_free_motion *motion) {
+                          struct sap_free_motion *motion) {
   const struct sap_forest *f = ahead->elements->forest;
   const struct sap_kernels *kernels = motion->kernels;
   for (int64_t p = row->part; p < end; ++p) {
     const int32_t tree = ahead->part[p].tree, n = f->tree_dofnum[tree];
     const int32_t first = f->tree_dofadr[tree];
     double *U = ahead->response + ahead->part[p].at;
-    double *L = motion->panel, *none = motion->panel + (int64_t)n * n;
+    const double *L = sap_free_motion_factor(motion, tree, ahead->block[tree]);
     memset(U, 0, sizeof *U * (size_t)n);
-    memcpy(L, motion->A + ahead->block[tree], sizeof(double) * (size_t)n * (size_t)n);
-    if (kernels->factor(n, n, L, n) != n) {
+    if (!L) {
       continue;
     }
     for (int32_t i = 0; i < row->J.n; ++i) {
@@ -242,11 +241,11 @@ static void find_response(struct sap_ahead *ahead, struct sap_ahead_row *row, in
         U[j] = row->sign * row->J.value[i];
       }
     }
-    kernels->solve_forward(n, n, L, n, U, none);
+    kernels->solve_forward(n, n, L, n, U, NULL);
     for (int32_t j = 0; j < n; ++j) {
       row->w += U[j] * U[j];
     }
-    kernels->solve_backward(n, n, L, n, U, none);
+    kernels->solve_backward(n, n, L, n, U, NULL);
   }
 }
 

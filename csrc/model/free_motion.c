@@ -15,7 +15,7 @@ void sap_free_motion_create(struct sap_free_motion *motion, const struct sap_for
 
 void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *arena) {
   const struct sap_forest *f = motion->forest;
-  size_t widest = 0, n_entries = 0;
+  size_t n_entries = 0;
   motion->nA = 0;
   for (int32_t i = 0; i < f->nv; ++i) {
     n_entries += (size_t)f->M_rownnz[i];
@@ -23,10 +23,10 @@ void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *are
   for (int32_t t = 0; t < f->n_trees; ++t) {
     const size_t n = (size_t)f->tree_dofnum[t];
     motion->nA += (int64_t)(n * n);
-    widest = n > widest ? n : widest;
   }
   motion->A = sap_arena_take(arena, (size_t)motion->nA, sizeof(double));
-  motion->panel = sap_arena_take(arena, widest * (widest + 1), sizeof(double));
+  motion->factor = sap_arena_take(arena, (size_t)motion->nA, sizeof(double));
+  motion->L = sap_arena_take(arena, (size_t)f->n_trees, sizeof *motion->L);
   motion->v_0 = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   motion->v_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   motion->a_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
@@ -80,17 +80,27 @@ static void add_damping(const struct sap_forest *f, int32_t tree, double dt, con
   }
 }
 
+const double *sap_free_motion_factor(struct sap_free_motion *motion, int32_t tree, int64_t first) {
+  const int32_t n = motion->forest->tree_dofnum[tree];
+  double *L = motion->factor + first;
+  if (!motion->L[tree]) {
+    memcpy(L, motion->A + first, sizeof(double) * (size_t)n * (size_t)n);
+    motion->L[tree] = motion->kernels->factor(n, n, L, n) == n ? L : NULL;
+  }
+  return motion->L[tree];
+}
+
 /* a* = A^-1 f of a damped tree; 0 when A is not positive definite */
-static int solve(const struct sap_free_motion *motion, int32_t n, const double *A,
-                 const double *force, double *a_star) {
-  double *L = motion->panel, *none = motion->panel + (int64_t)n * n;
-  memcpy(L, A, sizeof(double) * (size_t)n * (size_t)n);
-  if (motion->kernels->factor(n, n, L, n) != n) {
+static int solve(struct sap_free_motion *motion, int32_t tree, const double *A, const double *force,
+                 double *a_star) {
+  const int32_t n = motion->forest->tree_dofnum[tree];
+  const double *L = sap_free_motion_factor(motion, tree, A - motion->A);
+  if (!L) {
     return 0;
   }
   memcpy(a_star, force, sizeof(double) * (size_t)n);
-  motion->kernels->solve_forward(n, n, L, n, a_star, none);
-  motion->kernels->solve_backward(n, n, L, n, a_star, none);
+  motion->kernels->solve_forward(n, n, L, n, a_star, NULL);
+  motion->kernels->solve_backward(n, n, L, n, a_star, NULL);
   return 1;
 }
 
@@ -111,10 +121,10 @@ static void set_mass(const struct sap_free_motion *motion, int32_t tree, const d
 
 /* Adds all smooth forces to A and finds a*; 0, with the mass matrix alone in A, where that is not
  * positive definite. */
-static int take_slopes(const struct sap_free_motion *motion, int32_t tree, double dt,
-                       const double *M, const double *force, double *A, double *a_star) {
+static int take_slopes(struct sap_free_motion *motion, int32_t tree, double dt, const double *M,
+                       const double *force, double *A, double *a_star) {
   sap_slopes_add(&motion->slopes, tree, dt, A);
-  const int solved = solve(motion, motion->forest->tree_dofnum[tree], A, force, a_star);
+  const int solved = solve(motion, tree, A, force, a_star);
   if (!solved) {
     set_mass(motion, tree, M, A);
   }
@@ -138,9 +148,10 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
   }
   double *A = motion->A;
   for (int32_t t = 0; t < f->n_trees; A += (int64_t)f->tree_dofnum[t] * f->tree_dofnum[t], ++t) {
-    const int32_t first = f->tree_dofadr[t], n = f->tree_dofnum[t];
+    const int32_t first = f->tree_dofadr[t];
     double *a_star = motion->a_star + first;
     set_mass(motion, t, state->M, A);
+    motion->L[t] = NULL;
     if (f->nD > 0 && motion->slopes.act[t] &&
         take_slopes(motion, t, dt, state->M, force + first, A, a_star)) {
       continue;
@@ -149,7 +160,7 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
       add_damping(f, t, dt, state->qvel, A);
     }
     const int solved = motion->damped[t] || (controllers && elements->controlled[t]);
-    if (solved && !solve(motion, n, A, force + first, a_star)) {
+    if (solved && !solve(motion, t, A, force + first, a_star)) {
       *index = t;
       return SAP_FAULT_MASS;
     }

@@ -6,7 +6,8 @@
  *                            included
  *     v*  = v_0 + dt a*      (10)
  *
- * The a* of the engine stays where a tree has neither damping nor such controllers.
+ * The a* of the engine stays where a tree has neither damping nor such controllers: A = M is then
+ * not factored here. Whoever needs its factor too asks for it, so that no block is factored twice.
  *
  * Ownership: arrays lie in the block that sap_free_motion_carve() is given. */
 #ifndef SAPWOOD_MODEL_FREE_MOTION_H
@@ -22,16 +23,17 @@ struct sap_mass_entry {
 };
 
 struct sap_free_motion {
-  int64_t nA;     /* length of A */
-  double *A;      /* blocks of the trees, one after the other */
-  double *v_0;    /* (nv) velocity before the step, the solver's guess */
-  double *a_star; /* (nv) free acceleration, until sap_scatter */
-  double *v_star; /* (nv) */
+  int64_t nA;       /* length of A */
+  double *A;        /* blocks of the trees, one after the other */
+  double *v_0;      /* (nv) velocity before the step, the solver's guess */
+  double *a_star;   /* (nv) free acceleration, until sap_scatter */
+  double *v_star;   /* (nv) */
+  const double **L; /* (n_trees) Cholesky factors of the blocks that were factored, else NULL */
 
   const struct sap_forest *forest;
   const struct sap_kernels *kernels;
   struct sap_slopes slopes; /* of smooth forces, where the forest has a pattern of them */
-  double *panel;            /* room for the factor of one block, and one column */
+  double *factor;           /* (nA) room for them */
   struct sap_mass_entry *mass_entries; /* tree by tree */
   int64_t *mass_begin;                 /* (n_trees + 1) */
   uint8_t *damped;                     /* (n_trees) 1 where a joint has damping */
@@ -50,5 +52,9 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
                                     const struct sap_model_state *state,
                                     const struct sap_element_gather *elements,
                                     const struct sap_element_state *element_state, int64_t *index);
+
+/* The factor in motion->L of the block of a tree, which begins at `first` in A: of this step, found
+ * now where it was not before. NULL where the block is not positive definite. */
+const double *sap_free_motion_factor(struct sap_free_motion *motion, int32_t tree, int64_t first);
 
 #endif

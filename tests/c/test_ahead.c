@@ -29,7 +29,8 @@ struct model {
   double dist[1], friction[5];
   struct sap_contact_list contacts;
   enum sap_cone cone;
-  double A[6], panel[6], v_0[NV], v_star[NV], a_star[NV];
+  double A[6], factor[6], v_0[NV], v_star[NV], a_star[NV];
+  const double *L[TREES];
   struct sap_free_motion motion;
 };
 
@@ -93,7 +94,9 @@ static void make_model(struct model *m) {
                                        .v_0 = m->v_0,
                                        .v_star = m->v_star,
                                        .a_star = m->a_star,
-                                       .panel = m->panel,
+                                       .factor = m->factor,
+                                       .L = m->L,
+                                       .forest = &m->forest,
                                        .kernels = sap_kernels_best()};
 }
 

@@ -2,6 +2,7 @@
 #include "model.h"
 #include "model/material.h"
 #include "model/scatter.h"
+#include "problem/problem.h"
 
 static void mass_and_free_motion(void) {
   uint64_t seed = 1;
@@ -106,6 +107,45 @@ static void forces_that_drive_motion_on_are_explicit(void) {
   CHECK_ALL_CLOSE(g.free_motion.a_star, m.qacc_smooth, 3, 0.0);
   CHECK_CLOSE(5 * g.free_motion.a_star[3] + g.free_motion.a_star[4], m.qfrc_smooth[3], 1e-13);
   CHECK_CLOSE(g.free_motion.a_star[3] + 3.07 * g.free_motion.a_star[4], m.qfrc_smooth[4], 1e-13);
+  sap_gather_release(&g);
+}
+
+/* S of a problem with the factors that the gather knows, and of A alone: the same bits */
+static void check_factors(const struct sap_gather *g, const int *known) {
+  sap_problem plain = g->problem;
+  double S[2][13];
+  plain.A_factor = NULL;
+  for (int t = 0; t < g->forest->n_trees; ++t) {
+    CHECK_EQUAL(g->problem.A_factor[t] != NULL, known[t]);
+  }
+  REQUIRE(sap_invert_mass(&g->problem, 0, g->forest->n_trees, NULL, sap_kernels_best(), S[0], NULL,
+                          NULL) == SAP_OK);
+  REQUIRE(sap_invert_mass(&plain, 0, g->forest->n_trees, NULL, sap_kernels_best(), S[1], NULL,
+                          NULL) == SAP_OK);
+  CHECK(memcmp(S[0], S[1], sizeof S[0]) == 0);
+}
+
+/* the factors that the free motion took are of the A of this step, and of no tree that took none */
+static void factors_are_known(void) {
+  uint64_t seed = 12;
+  struct model m;
+  struct list l;
+  struct sap_gather g;
+  make_model(&m, &seed);
+  make_list(&l);
+  give_slopes(&m);
+  m.damping[4 * SAP_DAMPING_TERMS] = 7.0;
+  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+  for (int trial = 0; trial < 20; ++trial) {
+    fill_slopes(&m, -9.0, 9.0, &seed);
+    if (trial % 2 == 1) {
+      m.qDeriv[4] = 250.0;  /* 2 - 0.01 250 < 0: the engine's a* */
+      m.qDeriv[12] = 400.0; /* 3 - 0.01 400 < 0: damping alone */
+    }
+    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+    REQUIRE(g.fault == SAP_FAULT_NONE);
+    check_factors(&g, (const int[]){trial % 2 == 0, 1});
+  }
   sap_gather_release(&g);
 }
 
@@ -473,6 +513,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(mass_and_free_motion),
       CHECK_TEST(smooth_forces_are_implicit),
       CHECK_TEST(forces_that_drive_motion_on_are_explicit),
+      CHECK_TEST(factors_are_known),
       CHECK_TEST(contacts_of_every_kind),
       CHECK_TEST(contacts_behind_one_left_out),
       CHECK_TEST(forces_of_either_cone),

@@ -10,9 +10,10 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from sapwood.mujoco import NotSupported, Rollout, Stepper
+from sapwood.mujoco import NotSupported, Rollout, Stepper, watch
 from sapwood.mujoco.controllers import BOUNDED
 from sapwood.mujoco.following import READ, STRUCTURE
+from sapwood.mujoco.watch import OPTIONS, ModelWatch
 
 XML = """
 <mujoco>
@@ -245,6 +246,23 @@ def test_options_that_steps_stand_on_are_refused(option, value):
         stepper.step(data)
     setattr(model.opt, option, old)
     stepper.step(data)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_numbers_of_options_are_seen_by_bytes_or_by_name(known, monkeypatch):
+    if not known:
+        monkeypatch.setattr(watch, "options_in_memory", lambda *_: {})
+    model = mujoco.MjModel.from_xml_string(XML)
+    assert bool(watch.options_in_memory(model.opt, OPTIONS)) == known
+    for name in OPTIONS:
+        old = getattr(model.opt, name)
+        looking = ModelWatch(model, ())
+        assert not looking.changed()
+        setattr(model.opt, name, old + 1)
+        assert looking.changed()
+        assert looking.options[name] == old
+        setattr(model.opt, name, old)
+        assert not looking.changed()
 
 
 def test_a_time_step_of_its_own_stays():

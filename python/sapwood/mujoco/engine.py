@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
+from collections.abc import Collection
 from typing import Any
 
 import mujoco
@@ -198,6 +199,40 @@ def read_layout() -> dict[str, int]:
     return {
         f"{struct}.{name}": at for struct, fields in found.items() for name, at in fields.items()
     }
+
+
+@functools.cache
+def _option_struct() -> _Struct | None:
+    try:
+        return _read_struct("mjOption")
+    except (EngineError, KeyError, AttributeError, TypeError):
+        return None
+
+
+def options_in_memory(opt: mujoco.MjOption, names: Collection[str]) -> dict[str, Any]:
+    """The numbers of ``model.opt`` where they lie in memory, as ctypes objects.
+
+    Parameters
+    ----------
+    opt : mujoco.MjOption
+        That of a model, which must outlive the result.
+    names : collection of str
+        Its fields that are numbers.
+
+    Returns
+    -------
+    dict
+        By name; empty where this version of MuJoCo does not say where they lie.
+    """
+    struct = _option_struct()
+    if struct is None or any(struct.types.get(name) not in _SCALARS for name in names):
+        return {}
+    begin = opt.gravity.ctypes.data - struct.offsets["gravity"]
+    found: dict[str, Any] = {
+        name: _SCALARS[struct.types[name]].from_address(begin + struct.offsets[name])
+        for name in names
+    }
+    return found if all(found[name].value == getattr(opt, name) for name in names) else {}
 
 
 # ---- trial --------------------------------------------------------------------------------------
