@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.solvers import PARTS, REACHED, Row
-from sapwood.studies.plotting.style import save_figure
+from sapwood.studies.plotting.style import SOLVER_COLOURS, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import SubFigure
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 OURS = "sapwood"
 MAIN_TARGET = 1e-6
 """The accuracy at which single problems are listed, where it was measured."""
-# (colour, line style) of each solver in turn
-_LINES = tuple(
-    (colour, style)
-    for style in ("solid", "dashed")
-    for colour in ("#1f5fa8", "#d1661c", "#3d8b4a", "#8a4fa3", "#b8860b", "#555555")
-)
 _PART_COLOURS = ("#1f5fa8", "#d1661c", "#3d8b4a", "#8a4fa3", "#bbbbbb")
 
 
@@ -221,11 +215,13 @@ def _draw_profiles(band: SubFigure, rows: Sequence[Row], targets: Sequence[float
         n_problems = len({row.file for row in chosen})
         curves = profile(chosen, solvers)
         end = 1.3 * max((ratio for curve in curves.values() for ratio in curve), default=1.0)
-        for (solver, ratios), (colour, style) in zip(curves.items(), _LINES, strict=False):
+        for solver, ratios in curves.items():
             x = [0.9, *ratios, end]
             y = [k / n_problems for k in range(len(ratios) + 1)]
             width = 2.5 if solver == OURS else 1.5
-            axes.step(x, [*y, y[-1]], where="post", label=solver, color=colour, ls=style, lw=width)
+            axes.step(
+                x, [*y, y[-1]], where="post", label=solver, color=SOLVER_COLOURS[solver], lw=width
+            )
         axes.set_xscale("log")
         axes.set_xlim(0.9, end)
         axes.set_ylim(0.0, 1.03)

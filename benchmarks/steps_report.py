@@ -7,9 +7,13 @@ from pathlib import Path
 
 from benchmarks.rows import aligned, digits
 from benchmarks.steps import Row
-from sapwood.studies.plotting.style import save_figure
+from sapwood.studies.plotting.style import SOLVER_COLOURS, save_figure
 
-_COLOURS = {"ours": "#1f5fa8", "mj_default": "#d1661c", "mj_matched": "#3d8b4a"}
+_COLOURS = {
+    "ours": SOLVER_COLOURS["sapwood"],
+    "mj_default": SOLVER_COLOURS["mujoco"],
+    "mj_matched": SOLVER_COLOURS["mujoco-matched"],
+}
 _PARTS = {"stages": "#9aa5b1", "solve": "#1f5fa8", "rest": "#d1661c"}
 
 

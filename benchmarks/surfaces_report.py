@@ -9,12 +9,12 @@ from pathlib import Path
 from benchmarks.rows import aligned, digits
 from benchmarks.scaling_report import fit
 from benchmarks.surfaces import BATCH, Row, mean_ratio
-from sapwood.studies.plotting.style import save_figure
+from sapwood.studies.plotting.style import SOLVER_COLOURS, save_figure
 
 _SERIES = {
-    "call": ("sapwood, a pair a call", "#6fa8dc", "o"),
-    "batch": (f"sapwood, {BATCH} pairs a call", "#1f5fa8", "s"),
-    "drake": ("Drake", "#3d8b4a", "^"),
+    "call": ("sapwood, a pair a call", SOLVER_COLOURS["sapwood-convex"], "o"),
+    "batch": (f"sapwood, {BATCH} pairs a call", SOLVER_COLOURS["sapwood"], "s"),
+    "drake": ("Drake", SOLVER_COLOURS["drake-sap"], "^"),
 }
 
 

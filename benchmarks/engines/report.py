@@ -6,16 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.engines.comparison import CANNOT, ENGINES, RAN, Row
-from sapwood.studies.plotting.style import save_figure
+from sapwood.studies.plotting.style import SOLVER_COLOURS, save_figure
 
 #: The engine whose time the others are compared with.
 OURS = "sapwood"
-
-_COLOURS = {
-    "sapwood": "#1f5fa8", "sapwood-convex": "#7fa8d8", "mujoco": "#d1661c",
-    "mujoco-matched": "#e8a87c", "drake-sap": "#3d8b4a", "drake-lagged": "#8fc49a",
-    "bullet": "#8a5fa8",
-}  # fmt: skip
 
 
 def table(rows: Sequence[Row]) -> list[list[str]]:
@@ -58,7 +52,9 @@ def figure(rows: Sequence[Row], path: Path) -> None:
     for k, engine in enumerate(ENGINES):
         here = [row for row in rows if row.engine == engine and row.step == row.step]
         places = [scenes.index(row.scene) + 0.1 * (k - len(ENGINES) / 2) for row in here]
-        axis.plot([row.step for row in here], places, "o", color=_COLOURS[engine], label=engine)
+        axis.plot(
+            [row.step for row in here], places, "o", color=SOLVER_COLOURS[engine], label=engine
+        )
         broken = [(row.step, y) for row, y in zip(here, places, strict=True) if row.status != RAN]
         for x, y in broken:
             axis.annotate(" ended early", (x, y), fontsize=7, va="center")

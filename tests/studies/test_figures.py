@@ -17,9 +17,19 @@ pytest.importorskip("mujoco")
 from sapwood.studies.experiments import clutter
 from sapwood.studies.experiments.measured_steps import STEP_DTYPE
 from sapwood.studies.plotting import read_steps, step_figure
+from sapwood.studies.plotting.solvers import SOLVERS
+from sapwood.studies.plotting.style import METHODS, PLACES, SOLVER_COLOURS
 from sapwood.studies.rendering import RenderingError, render_scene
 
 RUN = ("clutter", "--bodies", "8", "--seconds", "0.2")
+
+
+def test_one_colour_means_one_solver_or_place_in_all_figures():
+    places = [colour for colour, _ in PLACES.values()]
+    assert len({*SOLVER_COLOURS.values(), *places}) == len(SOLVER_COLOURS) + len(places)
+    assert {name.removesuffix("-warm") for name in SOLVERS} <= set(SOLVER_COLOURS)
+    assert METHODS["sapwood"][0] == SOLVER_COLOURS["sapwood"]
+    assert METHODS["algorithm_1"][0] == SOLVER_COLOURS["sapwood-plain"]
 
 
 def test_a_cut_last_line_is_dropped_and_a_cut_line_within_refused(tmp_path):

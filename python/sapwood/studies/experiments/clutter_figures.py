@@ -126,7 +126,14 @@ def figure_9(quick: bool) -> Plan:
     """
     bodies, seconds = (12, 2.0) if quick else (40, 10.0)
     points = [
-        {"walls": walls, "method": method, "bodies": bodies, "seed": 0, "seconds": seconds}
+        {
+            "walls": walls,
+            "method": method,
+            "bodies": bodies,
+            "seed": 0,
+            "seconds": seconds,
+            "repeat": 5,
+        }
         for walls in (True, False)
         for method in METHODS
     ]

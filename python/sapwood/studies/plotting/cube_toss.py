@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sapwood.studies.plotting.style import COLOURS, draw_grid, save_figure
+from sapwood.studies.plotting.style import SOLVER_COLOURS, draw_grid, save_figure
 from sapwood.studies.plotting.tables import read_steps, select
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FITS = {
-    "sapwood": "ours, by gradients",
-    "published": r"ours, $\mu = 0.18$ held",
-    "mujoco": "MuJoCo, by differences",
+    "sapwood": ("ours, by gradients", SOLVER_COLOURS["sapwood"]),
+    "published": (r"ours, $\mu = 0.18$ held", SOLVER_COLOURS["sapwood-convex"]),
+    "mujoco": ("MuJoCo, by differences", SOLVER_COLOURS["mujoco"]),
 }
 _PANELS = {
     "step_position": "one step: position over side",
@@ -52,14 +52,14 @@ def cube_toss_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Fig
     kinds = ["all", *np.unique(rows["impact"])]
     figure = Figure(figsize=(9.0, 6.0), layout="constrained")
     for panel, (name, title) in zip(figure.subplots(2, 2).flat, _PANELS.items(), strict=True):
-        for i, (fit, label) in enumerate(_FITS.items()):
+        for i, (fit, (label, colour)) in enumerate(_FITS.items()):
             mine = select(rows, fit=fit)
             if mine.size == 0:
                 raise ValueError(f"nothing to draw: no rows of {fit} in {csv}")
             groups = [mine if kind == "all" else select(mine, impact=kind) for kind in kinds]
             means = [float(group[name].mean()) for group in groups]
             place = np.arange(len(kinds)) + 0.27 * (i - 1)
-            panel.bar(place, means, 0.25, color=COLOURS[i], label=label)
+            panel.bar(place, means, 0.25, color=colour, label=label)
         counts = [rows.size // len(_FITS) if kind == "all" else
                   select(rows, fit="sapwood", impact=kind).size for kind in kinds]  # fmt: skip
         labels = [f"{kind} ({n})" for kind, n in zip(kinds, counts, strict=True)]

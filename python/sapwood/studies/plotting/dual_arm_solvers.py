@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.studies.plotting.solvers import SOLVERS
-from sapwood.studies.plotting.style import COLOURS, draw_grid, save_figure
+from sapwood.studies.plotting.style import SOLVER_COLOURS, draw_grid, save_figure
 from sapwood.studies.plotting.tables import read_steps, rows_of, select
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _panels(
     for unused in grid[len(solvers) :]:
         unused.remove()
     for axes, solver in zip(grid, solvers, strict=False):
-        colour = COLOURS[0] if solver == "sapwood" else COLOURS[1]
+        colour = SOLVER_COLOURS[solver]
         draw(axes, select(rows, solver=solver), colour)
         for run in select(runs, solver=solver) if runs.size else ():
             if np.isfinite(run[marked]):

@@ -15,27 +15,29 @@ from sapwood.studies.experiments.equal_accuracy import (
     ratios,
     times_at,
 )
-from sapwood.studies.plotting.style import draw_grid, save_figure
+from sapwood.studies.plotting.style import SOLVER_COLOURS, draw_grid, save_figure
 from sapwood.studies.plotting.tables import read_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Label, colour, marker and line of every solver; conic ones have solid lines.
+#: Label, marker and line of every solver; conic ones have solid lines.
 SOLVERS = {
-    "sapwood": ("sapwood", "#1f5fa8", "o", "-"),
-    "sapwood-warm": ("sapwood, set-up kept", "#1f5fa8", ".", ":"),
-    "sapwood-plain": ("Algorithm 1", "#6fa8dc", "v", "--"),
-    "mujoco": ("MuJoCo Newton, order of the file", "0.55", "s", "--"),
-    "mujoco-mindeg": ("MuJoCo Newton, minimum degree", "0.25", "D", "--"),
-    "clarabel": ("Clarabel", "#d1661c", "^", "-"),
-    "qoco": ("QOCO", "#3d8b4a", "P", "-"),
-    "scs": ("SCS", "#8a4fa3", "X", "-"),
-    "ecos": ("ECOS", "#a8324a", "*", "-"),
-    "geodesic": ("geodesic IPM, SciPy", "#b8860b", "h", ":"),
-    "scipy": ("Algorithm 1, SciPy", "#17a2a2", "d", ":"),
+    "sapwood": ("sapwood", "o", "-"),
+    "sapwood-warm": ("sapwood, set-up kept", ".", ":"),
+    "sapwood-plain": ("Algorithm 1", "v", "--"),
+    "mujoco": ("MuJoCo Newton, order of the file", "s", "--"),
+    "mujoco-mindeg": ("MuJoCo Newton, minimum degree", "D", "--"),
+    "clarabel": ("Clarabel", "^", "-"),
+    "qoco": ("QOCO", "P", "-"),
+    "scs": ("SCS", "X", "-"),
+    "ecos": ("ECOS", "*", "-"),
+    "geodesic": ("geodesic IPM, SciPy", "h", ":"),
+    "scipy": ("Algorithm 1, SciPy", "d", ":"),
 }
+
+_COLOUR = {name: SOLVER_COLOURS[name.removesuffix("-warm")] for name in SOLVERS}
 
 # those whose solutions differ
 _DISTINCT = [n for n in SOLVERS if n not in ("sapwood-warm", "mujoco-mindeg", "scipy")]
@@ -88,7 +90,7 @@ def speedup_figure(
                 sizes, best, color="black", linewidth=2.5, alpha=0.35, zorder=1,
                 label="best conic solver",
             )  # fmt: skip
-        axes.axhline(1.0, color="#1f5fa8", linewidth=1.0, label="sapwood")
+        axes.axhline(1.0, color=_COLOUR["sapwood"], linewidth=1.0, label="sapwood")
         axes.set_yscale("log")
         _dress(axes, walls, sizes)
         axes.set_xlabel("number of bodies")
@@ -166,16 +168,16 @@ def _draw(axes: Axes, name: str, sizes: NDArray[Any], over: list[NDArray[np.floa
     some = np.array([bool(np.isnan(values).any()) for values in over]) & np.isfinite(means)
     if some.any():
         axes.plot(
-            sizes[some], means[some], color=SOLVERS[name][1], marker=SOLVERS[name][2],
+            sizes[some], means[some], color=_COLOUR[name], marker=SOLVERS[name][1],
             markersize=5, markerfacecolor="white", linestyle="none",
         )  # fmt: skip
 
 
 def _style(name: str, more: str = "") -> dict[str, Any]:
-    label, colour, marker, line = SOLVERS[name]
+    label, marker, line = SOLVERS[name]
     return {
         "label": label + more,
-        "color": colour,
+        "color": _COLOUR[name],
         "marker": marker,
         "markersize": 5,
         "linestyle": line,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
 # by scheme: name in the legend, colour and marker
 _SCHEMES: dict[str, tuple[str, str, str]] = {
-    "symplectic_euler": ("symplectic Euler", COLOURS[1], "s"),
-    "midpoint": ("midpoint rule", COLOURS[0], "o"),
+    "symplectic_euler": ("symplectic Euler", COLOURS[0], "s"),
+    "midpoint": ("midpoint rule", COLOURS[1], "o"),
     "implicit_euler": ("implicit Euler", COLOURS[2], "^"),
 }
+
+_ONE_POINT: dict[str, Any] = {"linewidth": 2.6, "alpha": 0.45}
+_MORE_POINTS: dict[str, Any] = {"linewidth": 1.1, "linestyle": "--", "zorder": 3}
 
 
 def energy_figure(
@@ -57,7 +60,9 @@ def energy_figure(
         ours = select(rows, scheme=scheme)
         for n in np.unique(ours["n_contacts"]):
             run = select(ours, n_contacts=n)
-            label, style = (name, "-") if n == 1 else (f"{name}, {n} contact points", "--")
+            # broad and pale, so that the dashed line over it is seen where both agree
+            style = _ONE_POINT if n == 1 else _MORE_POINTS
+            label = name if n == 1 else f"{name}, {n} contact points"
             first = run[run["time"] <= early]
             _draw_energy(left, first["time"], first["energy"], colour, style, label)
             _draw_energy(right, run["time"], run["energy"], colour, style, label)
@@ -83,10 +88,10 @@ def _draw_energy(
     time: NDArray[np.float64],
     energy: NDArray[np.float64],
     colour: str,
-    style: str,
+    style: dict[str, Any],
     label: str,
 ) -> None:
-    axes.plot(time, energy, color=colour, linestyle=style, linewidth=1.1, label=label)
+    axes.plot(time, energy, color=colour, label=label, **style)
 
 
 def position_error_figure(file: str | PathLike[str], path: str | PathLike[str]) -> Figure:

@@ -18,10 +18,32 @@ if TYPE_CHECKING:
 
 #: Colours of the runs in a figure.
 COLOURS = ("#1f5fa8", "#d1661c", "#3d8b4a", "#8a4fa3")
+#: Colour of every solver and engine, one and the same in all figures.
+SOLVER_COLOURS = {
+    "sapwood": COLOURS[0],
+    "sapwood-convex": "#57b0c9",
+    "sapwood-plain": COLOURS[1],
+    "scipy": "#e8a878",  # the same algorithm on SciPy's matrices
+    "reference": "#f0c8a8",
+    "mujoco": "#404040",
+    "mujoco-mindeg": "#8c8c8c",
+    "mujoco-matched": "#b4b4b4",
+    "clarabel": "#c2508f",
+    "qoco": COLOURS[2],
+    "scs": COLOURS[3],
+    "ecos": "#a8324a",
+    "geodesic": "#b8860b",
+    "drake-sap": "#7a5230",
+    "drake-lagged": "#c19a6b",
+    "bullet": "#7fb800",
+}
 #: Colour and name of the clutter with (1) and without (0) walls.
-PLACES = {1: (COLOURS[0], "with walls"), 0: (COLOURS[1], "without walls")}
+PLACES = {1: ("#2f4858", "with walls"), 0: ("#dd9a3c", "without walls")}
 #: Colour and name of every method of the clutter.
-METHODS = {"algorithm_1": (COLOURS[1], "Algorithm 1"), "sapwood": (COLOURS[0], "sapwood")}
+METHODS = {
+    "algorithm_1": (SOLVER_COLOURS["sapwood-plain"], "Algorithm 1"),
+    "sapwood": (SOLVER_COLOURS["sapwood"], "sapwood"),
+}
 
 
 def draw_grid(axes: Axes) -> None:
