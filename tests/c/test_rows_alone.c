@@ -123,6 +123,28 @@ static void what_it_finds_is_what_islands_find(void) {
   CHECK(alone > 30);
 }
 
+/* with bilateral constraints alone the cost is quadratic, so that Newton's first step ends it */
+static void of_bilaterals_one_step_is_enough(void) {
+  static struct arrays here;
+  uint64_t seed = 215;
+  int32_t solved = 0;
+  for (int trial = 0; trial < 30; ++trial) {
+    make(2 + trial % 6, 1 + trial % MOST_CONSTRAINTS, &seed);
+    for (int32_t g = 0; g < GROUPS; ++g) {
+      constraints[g].n = kinds[g] == SAP_BILATERAL ? constraints[g].n : 0;
+    }
+    REQUIRE(sap_problem_sizes(&scene.problem, &scene.sizes, NULL) == SAP_OK);
+    sap_solver *solver = solver_of(SAP_FRICTION_CONVEX, 0, 1e-8);
+    REQUIRE(solve(solver, &here, NULL) == SAP_OK);
+    CHECK_EQUAL(here.solution.outcome, SAP_CONVERGED);
+    CHECK(here.solution.iterations <= 1);
+    CHECK_EQUAL(here.solution.line_search_trials, 0);
+    solved += here.solution.iterations;
+    sap_solver_destroy(solver);
+  }
+  CHECK(solved > 0);
+}
+
 static int takes(const sap_settings *settings) {
   static struct arrays out;
   struct sap_rows_alone memory = {0};
@@ -208,6 +230,7 @@ static void steps_allocate_nothing(void) {
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(what_it_finds_is_what_islands_find),
+      CHECK_TEST(of_bilaterals_one_step_is_enough),
       CHECK_TEST(the_rest_is_left_to_the_islands),
       CHECK_TEST(errors_are_those_of_the_general_way),
       CHECK_TEST(steps_allocate_nothing),
