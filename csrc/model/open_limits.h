@@ -46,8 +46,22 @@ struct sap_open_limits {
 
 void sap_open_limits_carve(struct sap_open_limits *open, struct sap_arena *arena, size_t n_limits);
 
-/* Takes a side where it can wait; 0 where it acts. */
-int sap_open_limits_take(struct sap_open_limits *open, const struct sap_limit_side *limit);
+/* Takes a side where it can wait; 0 where it acts. A robot has some fifty of them. */
+static inline int sap_open_limits_take(struct sap_open_limits *open,
+                                       const struct sap_limit_side *limit) {
+  static const double margin = 2.0; /* how much sooner than at the present rates it may close */
+  if (!open->waits || open->must_act[limit->side]) {
+    return 0;
+  }
+  const double before = limit->sign * open->v_0[limit->dof];
+  const double free = before + open->dt * limit->sign * open->a_star[limit->dof];
+  const double slowest = before < free ? before : free;
+  if (!(limit->phi0 > 0.0 && limit->phi0 + margin * limit->h * slowest > 0.0)) {
+    return 0;
+  }
+  open->limits[open->n++] = *limit;
+  return 1;
+}
 
 /* Marks those that must act at v, and returns their number. */
 int32_t sap_open_limits_check(struct sap_open_limits *open, const double *v);

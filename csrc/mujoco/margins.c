@@ -19,14 +19,19 @@ static double more(double a, double b) { return a > b ? a : b; }
 
 /* ---- margins -------------------------------------------------------------------------------- */
 
+/* the speed that a body gains in a step of free fall, m/s */
+static double fall_of(const sap_mujoco_world *world) {
+  double gravity[3];
+  memcpy(gravity, (const char *)world->model + world->api->model.gravity, sizeof gravity);
+  return world->stepper->settings.dt * length(gravity);
+}
+
 /* What gravity adds to the speed of a body, m/s, in a step that it starts with `speed`: of one at
  * rest, which is likely to be held, a tenth. If that one falls after all it may be thrown back, but
  * not as high as it came from. */
-static double gain_of(const sap_mujoco_world *world, double speed) {
-  double gravity[3];
-  memcpy(gravity, (const char *)world->model + world->api->model.gravity, sizeof gravity);
-  const double gain = world->stepper->settings.dt * length(gravity);
-  return fmin(gain, 0.1 * gain + 4.0 * speed);
+static double gain_of(double fall, double speed) {
+  const double held = 0.1 * fall + 4.0 * speed;
+  return fall < held ? fall : held;
 }
 
 /* the farthest that a point which can come closer by a turn is away from the centre: none of a sphere */
@@ -54,6 +59,17 @@ static double travel_in(const sap_mujoco_world *world, double speed) {
 static int moves(const sap_mujoco_world *world, int32_t geom) {
   const sap_forest *forest = &world->stepper->forest;
   return forest->body_treeid[forest->geom_bodyid[geom]] >= 0;
+}
+
+/* 0 of geoms that stay where they are, or that meet none but those of explicit pairs, where there are
+ * none of these: most geoms of a robot only show it */
+static int needs_margin(const sap_mujoco_world *world, int32_t geom) {
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  ARRAY(int, geom_contype);
+  ARRAY(int, geom_conaffinity);
+  const int meets = (geom_contype[geom] | geom_conaffinity[geom]) != 0;
+  return (meets || sap_int64_at(m, a->model.npair) > 0) && moves(world, geom);
 }
 
 /* A negative margin shrinks a geom: its contacts are those that the user wants to be found late. */
@@ -105,8 +121,9 @@ static const void *with_margins(const sap_mujoco_world *world, const double *spe
   const size_t size = (size_t)a->model.size;
   char *copy = a->mj_stackAllocByte(world->data, size, sizeof(double));
   double *travel = a->mj_stackAllocByte(world->data, n_numbers * sizeof *travel, sizeof *travel);
+  const double fall = fall_of(world);
   for (int32_t g = 0; g < forest->n_geoms; ++g) {
-    travel[g] = moves(world, g) ? travel_in(world, speed[g] + gain_of(world, speed[g])) : 0.0;
+    travel[g] = needs_margin(world, g) ? travel_in(world, speed[g] + gain_of(fall, speed[g])) : 0.0;
   }
   double *const geom = travel + n_geoms, *const body = geom + n_geoms;
   const struct margins margins = {geom, body, body + n_bodies};
@@ -153,6 +170,7 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
   if (!(dist > 0.0) || geom[0] < 0 || geom[1] < 0 || dist < own_reach(world, geom)) {
     return 1;
   }
+  const double fall = fall_of(world);
   double p[3], n[3], v[2][3], turn[3], gain = 0.0, reach = INFINITY;
   memcpy(p, contact + a->contact.pos, sizeof p);
   memcpy(n, contact + a->contact.frame, sizeof n);
@@ -160,7 +178,7 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
   for (int side = 0; side < 2; ++side) {
     sap_mujoco_point_velocity(world, twist, body_of[geom[side]], p, v[side]);
     if (moves(world, geom[side])) {
-      gain += gain_of(world, speed[geom[side]]);
+      gain += gain_of(fall, speed[geom[side]]);
       reach = fmin(reach, reach_of(world, geom[side]));
     }
   }
@@ -204,7 +222,7 @@ void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
   double *speed = a->mj_stackAllocByte(world->data, n_geoms * sizeof *speed, sizeof *speed);
   sap_mujoco_twists(world, twist);
   for (int32_t g = 0; g < forest->n_geoms; ++g) {
-    speed[g] = moves(world, g) ? speed_of(world, twist, g) : 0.0;
+    speed[g] = needs_margin(world, g) ? speed_of(world, twist, g) : 0.0;
   }
   a->mj_collision(with_margins(world, speed), world->data);
   leave_out(world, twist, speed);

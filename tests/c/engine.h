@@ -321,7 +321,8 @@ struct setting {
   double body_margin[BODIES], geom_xpos[3 * GEOMS], geom_xmat[9 * GEOMS], geom_rbound[GEOMS],
       geom_margin[GEOMS];
   double geom_gap[GEOMS], pair_margin[1], pair_gap[1];
-  int body_parentid[BODIES], geom_type[GEOMS], pair_geom1[1], pair_geom2[1];
+  int body_parentid[BODIES], geom_type[GEOMS], geom_contype[GEOMS], geom_conaffinity[GEOMS];
+  int pair_geom1[1], pair_geom2[1];
   struct engine_model model;
   struct engine_data data;
   sap_mujoco api;
@@ -335,6 +336,8 @@ static inline void make_constants(struct setting *s) {
   for (int g = 0; g < GEOMS; ++g) {
     s->geom_type[g] = capsule;
     s->geom_rbound[g] = 0.1;
+    s->geom_contype[g] = g % 2;
+    s->geom_conaffinity[g] = 1 - g % 2;
   }
   const void *const constants[N_CONSTANTS] = {
       [AT_body_margin] = s->body_margin,     [AT_geom_rbound] = s->geom_rbound,
@@ -342,6 +345,7 @@ static inline void make_constants(struct setting *s) {
       [AT_pair_margin] = s->pair_margin,     [AT_pair_gap] = s->pair_gap,
       [AT_body_parentid] = s->body_parentid, [AT_geom_type] = s->geom_type,
       [AT_pair_geom1] = s->pair_geom1,       [AT_pair_geom2] = s->pair_geom2,
+      [AT_geom_contype] = s->geom_contype,   [AT_geom_conaffinity] = s->geom_conaffinity,
   };
   memcpy(s->model.constant, constants, sizeof constants);
 }

@@ -61,6 +61,24 @@ static void margins_hold_what_geoms_travel(void) {
   sap_stepper_destroy(s.stepper);
 }
 
+/* geoms that meet no other have none, unless there are explicit pairs */
+static void what_meets_nothing_needs_no_margin(void) {
+  for (int n_pairs = 0; n_pairs < 2; ++n_pairs) {
+    struct setting s;
+    sap_mujoco_world world;
+    make(&s);
+    s.model.npair = n_pairs;
+    open_world(&s, &world);
+    s.m.qvel[0] = 1.0;
+    s.m.qvel[4] = 1.0;
+    s.geom_contype[1] = s.geom_conaffinity[1] = 0;
+    REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+    CHECK_EQUAL(engine.geom_margin[1] > 0.0, n_pairs);
+    CHECK(engine.geom_margin[2] > 0.0 && engine.geom_margin[3] > 0.0);
+    sap_stepper_destroy(s.stepper);
+  }
+}
+
 /* a sphere that moves along the normal of its only contact, at 1 m/s */
 static void what_cannot_close_leaves_the_list(void) {
   static const struct {
@@ -105,6 +123,7 @@ int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(margins_stay_where_they_are_not_asked_for),
       CHECK_TEST(margins_hold_what_geoms_travel),
+      CHECK_TEST(what_meets_nothing_needs_no_margin),
       CHECK_TEST(what_cannot_close_leaves_the_list),
       CHECK_TEST(without_room_margins_are_the_models),
   };

@@ -94,6 +94,8 @@ extern "C" {
   X(pair_gap)                   \
   X(body_parentid)              \
   X(geom_type)                  \
+  X(geom_contype)               \
+  X(geom_conaffinity)           \
   X(pair_geom1)                 \
   X(pair_geom2)
 

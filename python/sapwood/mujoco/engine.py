@@ -38,7 +38,8 @@ _MODEL_SIZES = (
 _MODEL_ARRAYS = {
     **dict.fromkeys(("body_margin", "geom_rbound", "geom_margin", "geom_gap", "pair_margin",
                      "pair_gap"), "mjtNum *"),
-    **dict.fromkeys(("body_parentid", "geom_type", "pair_geom1", "pair_geom2"), "int *"),
+    **dict.fromkeys(("body_parentid", "geom_type", "geom_contype", "geom_conaffinity",
+                     "pair_geom1", "pair_geom2"), "int *"),
 }  # fmt: skip
 _OPTIONS = {"timestep": "mjtNum", "integrator": "int", "cone": "int", "disableflags": "int",
             "enableflags": "int", "disableactuator": "int"}  # fmt: skip
