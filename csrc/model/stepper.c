@@ -194,9 +194,11 @@ static sap_status solve_problem(sap_stepper *stepper, const double *guess, sap_e
     move_freely(stepper);
     return SAP_OK;
   }
+  const double start = sap_seconds();
   const sap_status status =
       sap_solver_solve_physical(stepper->solver, &gather->problem, &gather->parameters, gather->R_t,
                                 gather->R_n, gather->v_hat_n, guess, &stepper->solution, error);
+  stepper->solve_seconds += sap_seconds() - start;
   stepper->solved = status == SAP_OK;
   return status;
 }
@@ -222,6 +224,7 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
                              sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
   sap_status status;
+  stepper->solve_seconds = 0.0;
   gather->waits = stepper->waits;
   gather->elements.open.waits = 1;
   if (!gather_problem(stepper, arrays, sap_gather_run, &status)) {
@@ -230,7 +233,6 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
     stepper->counts[SAP_CONVERGED] += stepper->took;
     return status;
   }
-  const double start = sap_seconds();
   status = solve_problem(stepper, gather->free_motion.v_0, error);
   while (misses_constraints(stepper)) {
     const sap_solution before = stepper->solution;
@@ -241,7 +243,6 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
     status = solve_problem(stepper, gather->guess, error);
     add_work(&stepper->solution, &before);
   }
-  stepper->solve_seconds = sap_seconds() - start;
   if (!stepper->solved) {
     forget_contacts(gather);
   } else if (sap_has_velocity(stepper->solution.outcome)) {

@@ -142,7 +142,7 @@ typedef struct sap_step_record {
   double momentum_error;       /* e_m (24) */
   double velocity_error_bound; /* sqrt(J) */
   double coulomb_error;        /* e_c; NaN for convex friction */
-  double solver_seconds;       /* gathering and writing back not included */
+  double solver_seconds;       /* without gathering and writing back; 0 where nothing is solved */
   double seconds;              /* of the whole step */
   int32_t contacts;
   int32_t iterations; /* Newton iterations of the island that took most */
