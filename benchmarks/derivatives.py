@@ -1,8 +1,9 @@
 """What a gradient costs beside a Newton iteration, on problem files.
 
 Of an iteration it is the least time of a solve over the directions that its islands take in the
-mean; of a gradient the least time of a batch over its elements, with the arrays that it fills. The
-linearization, which gradients of one solution share, stands beside them.
+mean; of a gradient the least time of a batch over its elements, with the arrays that it fills.
+Seconds of solves are those of C, and so the batch is large enough for the call from Python to be a
+small part of it. The linearization, which gradients of one solution share, stands beside them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 import sapwood
 from benchmarks.rows import Table
 
-BATCH = 16
+BATCH = 64
 CONTACTS = 20  # files with more of them count
 
 

@@ -205,28 +205,39 @@ static void write_rest(const struct sap_sensitivity *s, int law, int32_t place,
   }
 }
 
-/* the same of the contact whose triples begin at a place */
-static void write_contact(const struct sap_sensitivity *s, int law, int32_t place,
-                          const sap_differential *to) {
-  const int64_t i = s->solver->plan.graph.triple[place];
-  const int32_t end = place + 1 + sap_laws[law]->takes_pairs;
-  double sum[SAP_COMMON] = {0};
-  for (int32_t k = place; k < end; ++k) {
-    for (int c = 0; c < SAP_COMMON; ++c) {
-      sum[c] +=
-          s->by[c][0][k] * s->z[0][k] + s->by[c][1][k] * s->z[1][k] + s->by[c][2][k] * s->z[2][k];
-    }
+/* the same of the contacts of a law by one of the common constants */
+static void write_constant(const struct sap_sensitivity *s, const int32_t range[2], int32_t places,
+                           int c, double *restrict to) {
+  const double *restrict by_1 = s->by[c][0], *restrict by_2 = s->by[c][1];
+  const double *restrict by_n = s->by[c][2];
+  const double *restrict z_1 = s->z[0], *restrict z_2 = s->z[1], *restrict z_n = s->z[2];
+  const int32_t *restrict contact = s->solver->plan.graph.triple;
+  for (int32_t i = range[0]; i < range[1]; i += places) {
+    to[contact[i]] = by_1[i] * z_1[i] + by_2[i] * z_2[i] + by_n[i] * z_n[i];
   }
-  to->mu[i] = sum[SAP_BY_MU];
-  to->R_t[i] = sum[SAP_BY_R_T];
-  to->R_n[i] = sum[SAP_BY_R_N];
-  to->v_hat_n[i] = s->x[2][place];
-  if (to->v_hat_t) {
-    to->v_hat_t[2 * i] = s->x[0][place];
-    to->v_hat_t[2 * i + 1] = s->x[1][place];
+  /* the second triples of pairs */
+  for (int32_t i = range[0] + 1; places == 2 && i < range[1]; i += 2) {
+    to[contact[i - 1]] += by_1[i] * z_1[i] + by_2[i] * z_2[i] + by_n[i] * z_n[i];
   }
-  if (sap_laws[law]->n_constants > SAP_COMMON) {
-    write_rest(s, law, place, to);
+}
+
+/* the same by all constants, and dL/dv_hat = x */
+static void write_contacts(const struct sap_sensitivity *s, int law, const int32_t range[2],
+                           const sap_differential *to) {
+  const int32_t places = 1 + sap_laws[law]->takes_pairs;
+  const int32_t *restrict contact = s->solver->plan.graph.triple;
+  write_constant(s, range, places, SAP_BY_MU, to->mu);
+  write_constant(s, range, places, SAP_BY_R_T, to->R_t);
+  write_constant(s, range, places, SAP_BY_R_N, to->R_n);
+  for (int32_t i = range[0]; i < range[1]; i += places) {
+    to->v_hat_n[contact[i]] = s->x[2][i];
+  }
+  for (int32_t i = range[0]; to->v_hat_t && i < range[1]; i += places) {
+    to->v_hat_t[2 * contact[i]] = s->x[0][i];
+    to->v_hat_t[2 * contact[i] + 1] = s->x[1][i];
+  }
+  for (int32_t i = range[0]; sap_laws[law]->n_constants > SAP_COMMON && i < range[1]; i += places) {
+    write_rest(s, law, i, to);
   }
 }
 
@@ -234,12 +245,18 @@ static void write_island(const struct sap_sensitivity *s, const struct sap_islan
                          const sap_differential *to) {
   write_mass(s, island, to);
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
-    const int32_t step = 1 + sap_laws[law]->takes_pairs;
-    for (int32_t i = island->law_begin[law]; i < island->law_begin[law + 1]; i += step) {
-      (sap_laws[law]->takes_rows ? write_clamps : write_contact)(s, law, i, to);
-      for (int32_t k = i; k < i + step; ++k) {
-        write_rows(s, k, to);
-      }
+    const int32_t *range = &island->law_begin[law];
+    const int takes_rows = sap_laws[law]->takes_rows;
+    if (!takes_rows) {
+      write_contacts(s, law, range, to);
+    }
+    for (int32_t i = range[0]; takes_rows && i < range[1]; ++i) {
+      write_clamps(s, law, i, to);
+    }
+    /* dL/dJ of groups and spins always has room */
+    const int wanted = to->J || takes_rows || sap_laws[law]->takes_pairs;
+    for (int32_t i = range[0]; wanted && i < range[1]; ++i) {
+      write_rows(s, i, to);
     }
   }
 }

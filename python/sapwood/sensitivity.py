@@ -8,6 +8,7 @@ back-substitution gives the derivatives by every number of the problem: see
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -297,7 +298,7 @@ class Sensitivity(_core.Sensitivity):
                 for row, n in zip(rows, counts, strict=True)
             ]
             bars[2] = np.concatenate(filled, axis=-1)
-        m = int(np.prod(batch, dtype=np.int64))
+        m = math.prod(batch)
         v, gamma, group_gamma, spin_gamma = (
             _flat(bar, batch, m, rank) for bar, rank in zip(bars, ranks, strict=False)
         )
@@ -362,7 +363,7 @@ class Sensitivity(_core.Sensitivity):
         pairs = [(x, rank_of(name)) for name, x in fields.items()]
         pairs += [(x, 1) for group in groups for x in group.values()]
         batch = _batch_of(pairs)
-        m = int(np.prod(batch, dtype=np.int64))
+        m = math.prod(batch)
         change: dict[str, Any] = {
             name: _flat(x, batch, m, rank_of(name)) for name, x in fields.items()
         }
@@ -432,8 +433,8 @@ def _given(value: ArrayLike | None, name: str, shape: tuple[int, ...]) -> _Float
 
 def _batch_of(arrays: Any) -> tuple[int, ...]:
     """The dimensions in front of arrays of these ranks, broadcast against each other."""
-    shapes = [x.shape[: max(x.ndim - rank, 0)] for x, rank in arrays if x is not None]
-    return np.broadcast_shapes(*shapes)
+    shapes = {x.shape[: max(x.ndim - rank, 0)] for x, rank in arrays if x is not None}
+    return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
 
 
 def _flat(array: _Float | None, batch: tuple[int, ...], m: int, rank: int) -> _Float | None:
@@ -441,8 +442,9 @@ def _flat(array: _Float | None, batch: tuple[int, ...], m: int, rank: int) -> _F
     if array is None:
         return None
     inner = array.shape[max(array.ndim - rank, 0) :]
-    whole = np.broadcast_to(array, (*batch, *inner))
-    return np.ascontiguousarray(whole.reshape(m, int(np.prod(inner, dtype=np.int64))))
+    shape = (*batch, *inner)
+    whole = array if array.shape == shape else np.broadcast_to(array, shape)
+    return np.ascontiguousarray(whole.reshape(m, math.prod(inner)))
 
 
 def _shaped(name: str, array: _Float, batch: tuple[int, ...]) -> _Float:
