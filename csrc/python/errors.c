@@ -52,6 +52,20 @@ int sapwood_raise(sap_status status, const sap_error *error) {
   return -1;
 }
 
+void sapwood_note_place(const char *name, Py_ssize_t i) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyObject *note = PyUnicode_FromFormat("in %s[%zd]", name, i);
+  PyObject *done = note == NULL ? NULL : PyObject_CallMethod(value, "add_note", "O", note);
+  if (done == NULL) {
+    PyErr_Clear();
+  }
+  Py_XDECREF(done);
+  Py_XDECREF(note);
+  PyErr_Restore(type, value, traceback);
+}
+
 const char *sapwood_group_name(char text[SAPWOOD_NAME_LENGTH], int32_t k, const char *name) {
   PyOS_snprintf(text, SAPWOOD_NAME_LENGTH, "constraints[%d].%s", (int)k, name);
   return text;

@@ -10,6 +10,9 @@
  * `mu[3] = -0.5: must be >= 0`. Returns 0 for SAP_OK. `error` may be NULL. Needs the GIL. */
 int sapwood_raise(sap_status status, const sap_error *error);
 
+/* Adds to the exception that is set that it came up at NAME[i], an element of a list. */
+void sapwood_note_place(const char *name, Py_ssize_t i);
+
 /* Writes `constraints[k].name`, as errors call an array of a group, and returns it. */
 enum { SAPWOOD_NAME_LENGTH = 64 };
 const char *sapwood_group_name(char text[SAPWOOD_NAME_LENGTH], int32_t k, const char *name);

@@ -16,6 +16,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   sapwood_state *state = sapwood_state_of_module(module);
   Py_VISIT(state->problem_type);
   Py_VISIT(state->solver_type);
+  Py_VISIT(state->sensitivity_type);
   Py_VISIT(state->model_stepper_type);
   Py_VISIT(state->memory_type);
   Py_VISIT(state->contact_log_type);
@@ -34,6 +35,7 @@ static int clear(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
   Py_CLEAR(state->problem_type);
   Py_CLEAR(state->solver_type);
+  Py_CLEAR(state->sensitivity_type);
   Py_CLEAR(state->model_stepper_type);
   Py_CLEAR(state->memory_type);
   Py_CLEAR(state->contact_log_type);

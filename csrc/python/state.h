@@ -21,6 +21,7 @@
 typedef struct sapwood_state {
   PyTypeObject *problem_type;               /* _core.Problem, problem.c */
   PyTypeObject *solver_type;                /* _core.Solver, solver.c */
+  PyTypeObject *sensitivity_type;           /* _core.Sensitivity, sensitivity.c */
   PyTypeObject *model_stepper_type;         /* _core.ModelStepper, stepper.c */
   PyTypeObject *memory_type;                /* _core.FrictionMemory, memory.c */
   PyTypeObject *contact_log_type;           /* _core.ContactLog, recording.c */

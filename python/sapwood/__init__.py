@@ -28,6 +28,12 @@ from sapwood._core import __version__
 from sapwood.batch import solve_batch
 from sapwood.constraints.kinds import Bilaterals, Controllers, DryFrictions, JointLimits
 from sapwood.constraints.materials import ConstraintMaterial
+from sapwood.differential import (
+    Differential,
+    Gradient,
+    GroupDifferential,
+    SolutionDifferential,
+)
 from sapwood.geometry.field import PressureField
 from sapwood.laws.contact import Projection, contact_cost, project
 from sapwood.laws.disk import disk_cost, project_disk
@@ -36,13 +42,8 @@ from sapwood.laws.rigid_core import CoreKind, RigidCore
 from sapwood.laws.rows import ClampedRows, clamp
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.problem.io import load_problem, save_problem
-from sapwood.sensitivity import (
-    Differential,
-    Gradient,
-    GroupDifferential,
-    Sensitivity,
-    SolutionDifferential,
-)
+from sapwood.sensitivity import Sensitivity
+from sapwood.sensitivity_batch import jvp_batch, vjp_batch
 from sapwood.settings import SapSettings, factorizations
 from sapwood.solution import ConstraintSolution, Region, Solution, Status
 from sapwood.solver import Evaluation, LineValues, SapSolver, solve
@@ -78,12 +79,14 @@ __all__ = [
     "contact_cost",
     "disk_cost",
     "factorizations",
+    "jvp_batch",
     "load_problem",
     "project",
     "project_disk",
     "save_problem",
     "solve",
     "solve_batch",
+    "vjp_batch",
 ]
 
 if TYPE_CHECKING:

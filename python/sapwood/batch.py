@@ -10,9 +10,9 @@ from sapwood import _core
 from sapwood.checks import integer
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.processors import usable_processors
+from sapwood.sensitivity_batch import linearize_batch
 from sapwood.settings import Friction, SapSettings, with_friction
-from sapwood.solution import Solution
-from sapwood.solver import with_sensitivity
+from sapwood.solution import Solution, Status
 
 
 def solve_batch(
@@ -45,7 +45,8 @@ def solve_batch(
     friction : {"convex", "lagged", "coulomb"}, optional
         The law of friction, in place of ``settings.friction``, which None leaves.
     sensitivity : bool
-        Whether derivatives will be asked of the solutions, see :meth:`SapSolver.solve`.
+        Whether derivatives will be asked of the solutions, see :meth:`SapSolver.solve`, and of all
+        at once :func:`sapwood.vjp_batch`.
 
     Returns
     -------
@@ -84,6 +85,10 @@ def solve_batch(
         min(n_threads, len(problems) or 1),
     )
     if sensitivity:
-        for solution, problem in zip(solutions, problems, strict=True):
-            with_sensitivity(solution, problem, settings)
+        finite = [i for i, solution in enumerate(solutions) if solution.status != Status.non_finite]
+        made = linearize_batch(
+            [problems[i] for i in finite], [solutions[i] for i in finite], settings, n_threads
+        )
+        for i, found in zip(finite, made, strict=True):
+            object.__setattr__(solutions[i], "sensitivity", found)
     return solutions

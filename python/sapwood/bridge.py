@@ -19,20 +19,17 @@ from sapwood.batch import solve_batch
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import KINDS
 from sapwood.dense import offsets
+from sapwood.differential import NUMBERS, Differential, GroupDifferential, rank_of
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.sensitivity import (
-    NUMBERS,
-    Differential,
-    GroupDifferential,
-    LinearPoint,
-    Sensitivity,
-    rank_of,
-)
+from sapwood.sensitivity import LinearPoint, Sensitivity
+from sapwood.sensitivity_batch import jvp_batch, linearize_batch, vjp_batch
 from sapwood.settings import Friction, SapSettings, with_friction
 
 _Array = NDArray[Any]
 Groups = Sequence[tuple[type[ConstraintGroup], Mapping[str, Any]]]
 
+# problems of a batch whose factors are kept at a time
+_AT_ONCE = 256
 # of groups, beside their physical parameters
 _ROWS = ("J", "R", "v_hat", "lower", "upper")
 
@@ -160,17 +157,23 @@ class Form:
         bars = [np.broadcast_to(bar, (*whole, *bar.shape[len(whole) :])) for bar in bars]
         out = [np.zeros((*whole, *x.shape[len(whole) :])) for x in numbers]
         ends = np.cumsum(self.rows[:-1])
-        for at, sensitivity in self._linearized(numbers, batch, arguments[n : n + 2]):
-            v, gamma, rows, spin = (bar[at] for bar in bars)
-            gradient = sensitivity.vjp(
+        matrices = any(name.field in ("A", "J") for name in self.names)
+        for places, sensitivities in self._linearized(numbers, batch, arguments[n : n + 2]):
+            v, gamma, rows, spin = ([bar[at] for at in places] for bar in bars)
+            gradients = vjp_batch(
+                sensitivities,
                 v,
                 gamma,
-                constraint_gamma_bars=np.split(rows, ends, axis=-1) if self.groups else None,
-                spin_gamma_bar=spin if spin.size else None,
+                constraint_gamma_bars=(
+                    [np.split(row, ends, axis=-1) for row in rows] if self.groups else None
+                ),
+                spin_gamma_bars=[x if x.size else None for x in spin],
                 frozen_regularization=self.frozen_regularization,
+                matrices=matrices,
             )
-            for found, name in zip(out, self.names, strict=True):
-                found[at] = _number_of(gradient, name)
+            for at, gradient in zip(places, gradients, strict=True):
+                for found, name in zip(out, self.names, strict=True):
+                    found[at] = _number_of(gradient, name)
         return tuple(out)
 
     def jvp(self, *arguments: Any) -> tuple[_Array, ...]:
@@ -193,14 +196,18 @@ class Form:
         whole = np.broadcast_shapes(batch, changes)
         dots = [np.broadcast_to(dot, (*whole, *dot.shape[len(whole) :])) for dot in dots]
         v, gamma, rows, spin = out = [np.zeros((*whole, *shape)) for shape in self.shapes[:4]]
-        for at, sensitivity in self._linearized(numbers, batch, arguments[n : n + 2]):
-            change = self._change([dot[at] for dot in dots])
-            found = sensitivity.jvp(change, frozen_regularization=self.frozen_regularization)
-            v[at], gamma[at] = found.v, found.gamma
-            if self.groups:
-                rows[at] = np.concatenate(found.constraints, axis=-1)
-            if found.spin_gamma is not None:
-                spin[at] = found.spin_gamma
+        for places, sensitivities in self._linearized(numbers, batch, arguments[n : n + 2]):
+            changes = jvp_batch(
+                sensitivities,
+                [self._change([dot[at] for dot in dots]) for at in places],
+                frozen_regularization=self.frozen_regularization,
+            )
+            for at, found in zip(places, changes, strict=True):
+                v[at], gamma[at] = found.v, found.gamma
+                if self.groups:
+                    rows[at] = np.concatenate(found.constraints, axis=-1)
+                if found.spin_gamma is not None:
+                    spin[at] = found.spin_gamma
         return tuple(out)
 
     # ---- parts -------------------------------------------------------------------------------
@@ -225,15 +232,22 @@ class Form:
 
     def _linearized(
         self, numbers: Sequence[_Array], batch: tuple[int, ...], point: Sequence[Any]
-    ) -> Iterator[tuple[tuple[slice, ...], Sensitivity]]:
-        """Each problem factored at its solution, and where it is in the whole batch."""
+    ) -> Iterator[tuple[list[tuple[slice, ...]], list[Sensitivity]]]:
+        """Problems factored at their solutions, some at a time, and where each is in the batch."""
         v, status = (np.broadcast_to(x, (*batch, *np.shape(x)[len(batch) :])) for x in point)
-        for at in np.ndindex(batch):
-            problem = self._problem([x[at] for x in numbers])
-            there = LinearPoint(np.array(v[at]), int(status[at]))
-            sensitivity = Sensitivity(problem, there, self.settings)
-            spans = zip(at, batch, strict=True)
-            yield tuple(slice(None) if n == 1 else slice(i, i + 1) for i, n in spans), sensitivity
+        every = list(np.ndindex(batch))
+        for begin in range(0, len(every), _AT_ONCE):
+            some = every[begin : begin + _AT_ONCE]
+            sensitivities = linearize_batch(
+                [self._problem([x[at] for x in numbers]) for at in some],
+                [LinearPoint(np.array(v[at]), int(status[at])) for at in some],
+                self.settings,
+            )
+            spans = [zip(at, batch, strict=True) for at in some]
+            places = [
+                tuple(slice(None) if n == 1 else slice(i, i + 1) for i, n in span) for span in spans
+            ]
+            yield places, sensitivities
 
     def _change(self, dots: Sequence[_Array]) -> Differential:
         own: dict[str, Any] = {}

@@ -7,15 +7,24 @@ back-substitution gives the derivatives by every number of the problem: see
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.differential import (
+    COLUMNS,
+    NUMBERS,
+    Differential,
+    Gradient,
+    GroupDifferential,
+    Matrices,
+    SolutionDifferential,
+    rank_of,
+)
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import SapSettings
 
@@ -23,164 +32,9 @@ if TYPE_CHECKING:
     from sapwood.solution import Solution
 
 _Float = NDArray[np.float64]
-_Matrices = dict[str, _Float]
 
 # of a system that is not symmetric; what is left beyond it is no derivative
 _MOST_RESIDUAL = 1e-6
-# numbers that are two-dimensional for one problem, by their last dimension
-_COLUMNS = {"v_hat_t": 2, "spin_mu": 3}
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class GroupDifferential:
-    """Numbers in the shape of those of a group of constraints.
-
-    Attributes
-    ----------
-    J : array (..., n_J)
-        Entries of the blocks of J.
-    R, v_hat, lower, upper : array (..., n_rows)
-        As of :class:`sapwood.constraints.ConstraintGroup`.
-    parameters : mapping of str to array (..., n_rows)
-        Physical parameters by name, where R, v_hat and the bounds follow from them.
-    """
-
-    J: ArrayLike | None = None
-    R: ArrayLike | None = None
-    v_hat: ArrayLike | None = None
-    lower: ArrayLike | None = None
-    upper: ArrayLike | None = None
-    parameters: Mapping[str, ArrayLike] = dataclasses.field(default_factory=dict)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Differential:
-    """Numbers in the shape of those of a problem: a change of it, or a gradient.
-
-    Every array has the shape of that of :class:`ContactProblem` with the same name, with the
-    dimensions of a batch, if there are any, in front. In a change None means 0; in a gradient, that
-    the problem has no such numbers, or that others do not follow from them.
-
-    The blocks of A stay symmetric: a derivative is half of that by both entries, and of a change
-    the symmetric part counts. R_t, R_n, v_hat_n and kappa are numbers of their own: as if they were
-    added to after they followed from phi0, k, tau_d, delta, sigma and dt.
-
-    Attributes
-    ----------
-    A, v_star, J, mu, R_t, R_n, v_hat_n, v_hat_t : array or None
-    kappa, core_lambda, friction_bound, spin_J, spin_mu : array or None
-    phi0, k, tau_d, delta : array or None
-        Where R_t, R_n and v_hat_n follow from them, and kappa from delta.
-    dt, sigma : array (...) or None
-        As R, v_hat, kappa and bounds depend on them. A v_star that depends on dt is the caller's.
-    constraints : tuple of GroupDifferential
-        Of each group of constraints.
-    """
-
-    A: ArrayLike | None = None
-    v_star: ArrayLike | None = None
-    J: ArrayLike | None = None
-    mu: ArrayLike | None = None
-    R_t: ArrayLike | None = None
-    R_n: ArrayLike | None = None
-    v_hat_n: ArrayLike | None = None
-    v_hat_t: ArrayLike | None = None
-    kappa: ArrayLike | None = None
-    core_lambda: ArrayLike | None = None
-    friction_bound: ArrayLike | None = None
-    spin_J: ArrayLike | None = None
-    spin_mu: ArrayLike | None = None
-    phi0: ArrayLike | None = None
-    k: ArrayLike | None = None
-    tau_d: ArrayLike | None = None
-    delta: ArrayLike | None = None
-    dt: ArrayLike | None = None
-    sigma: ArrayLike | None = None
-    constraints: tuple[GroupDifferential, ...] = ()
-
-
-class _WhenRead:
-    """DL/dA or dL/dJ: an array, or a function without arguments that forms both."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __set__(self, gradient: Gradient, value: _Float | Callable[[], _Matrices]) -> None:
-        gradient.__dict__[self._name] = value
-
-    def __get__(self, gradient: Gradient | None, owner: type) -> _Float | None:
-        if gradient is None:
-            return None
-        value = gradient.__dict__[self._name]
-        if callable(value):
-            gradient.__dict__.update(value())
-            value = gradient.__dict__[self._name]
-        found: _Float = value
-        return found
-
-
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Gradient(Differential):
-    """The gradient of a loss by the numbers of a problem, and where it was taken.
-
-    Those by A and J, the largest arrays, are formed when one of them is read first.
-
-    Attributes
-    ----------
-    regions : ndarray (n_contacts,) of int8
-        :class:`sapwood.Region` of each contact: what it would be in another one is not looked at.
-    distance : ndarray (n_contacts,)
-        Smallest change of the contact velocity, of |v_t| and v_n, that takes a contact to the
-        boundary of another region, m/s.
-    row_distance : tuple of ndarray (n_rows,)
-        The same of the rows of each group of constraints, m/s or rad/s.
-    converged : bool
-        Whether the solve had. If it had not, the gradient is that of a velocity which is no
-        solution.
-    momentum_error : float
-        e_m, Eq. (24), at the velocity where the problem was linearized.
-    residual : float
-        What is left of the linear system where Coulomb's friction makes it unsymmetric,
-        over its right side, both times the inverse of its symmetric part; 0 elsewhere.
-    """
-
-    regions: NDArray[np.int8]
-    distance: _Float
-    row_distance: tuple[_Float, ...]
-    converged: bool
-    momentum_error: float
-    residual: float
-    if not TYPE_CHECKING:
-        A = _WhenRead()
-        J = _WhenRead()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class SolutionDifferential:
-    """The change of a solution, with the dimensions of a batch in front.
-
-    Attributes
-    ----------
-    v : ndarray (..., nv)
-        Of the velocities.
-    gamma : ndarray (..., n_contacts, 3)
-        Of the contact impulses.
-    constraints : tuple of ndarray (..., n_rows)
-        Of the impulses of each group.
-    spin_gamma : ndarray (..., n_spins, 3) or None
-        Of the impulses of torsional and rolling friction.
-    residual : float
-        As of :class:`Gradient`.
-    """
-
-    v: _Float
-    gamma: _Float
-    constraints: tuple[_Float, ...]
-    spin_gamma: _Float | None
-    residual: float
 
 
 class LinearPoint(NamedTuple):
@@ -271,6 +125,43 @@ class Sensitivity(_core.Sensitivity):
         Gradient
             dL/d of the problem.
         """
+        arguments, batch = self._vjp_call(
+            v_bar, gamma_bar, constraint_gamma_bars, spin_gamma_bar, frozen_regularization, matrices
+        )
+        return self._gradient(arguments, batch, super().vjp(*arguments))
+
+    def jvp(  # type: ignore[override]
+        self, problem_dot: Differential, *, frozen_regularization: bool = False
+    ) -> SolutionDifferential:
+        """Forward mode, as :meth:`sapwood.Solution.jvp` has it.
+
+        Parameters
+        ----------
+        problem_dot : Differential
+            The change of the problem.
+        frozen_regularization : bool
+            Leave out that R follows from A and J.
+
+        Returns
+        -------
+        SolutionDifferential
+            The change of the solution.
+        """
+        arguments, batch = self._jvp_call(problem_dot, frozen_regularization)
+        return self._response(batch, super().jvp(*arguments))
+
+    # ---- arguments and results of the core ---------------------------------------------------
+
+    def _vjp_call(
+        self,
+        v_bar: ArrayLike | None,
+        gamma_bar: ArrayLike | None,
+        constraint_gamma_bars: Sequence[ArrayLike | None] | None,
+        spin_gamma_bar: ArrayLike | None,
+        frozen: bool,
+        matrices: bool,
+    ) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+        """What the core is asked, and the dimensions of the batch."""
         problem = self.problem
         counts = [group.n_rows for group in problem.constraints]
         bars: list[_Float | None] = [
@@ -299,53 +190,43 @@ class Sensitivity(_core.Sensitivity):
             ]
             bars[2] = np.concatenate(filled, axis=-1)
         m = math.prod(batch)
-        v, gamma, group_gamma, spin_gamma = (
-            _flat(bar, batch, m, rank) for bar, rank in zip(bars, ranks, strict=False)
-        )
         self._check_factor()
-        numbers, residual = super().vjp(
-            m, v, gamma, group_gamma, spin_gamma, frozen_regularization, matrices
-        )
+        flat = (_flat(bar, batch, m, rank) for bar, rank in zip(bars, ranks, strict=False))
+        return (m, *flat, frozen, matrices), batch
+
+    def _gradient(
+        self,
+        arguments: tuple[Any, ...],
+        batch: tuple[int, ...],
+        found: tuple[dict[str, Any], float],
+    ) -> Gradient:
+        """From what the core was asked and found."""
+        numbers, residual = found
         _check_residual(residual)
-        if not matrices:
-            # what the caller does with the arrays afterwards is not seen
-            v, gamma, group_gamma, spin_gamma = (
-                None if bar is None else np.array(bar)
-                for bar in (v, gamma, group_gamma, spin_gamma)
-            )
-            find = super().vjp
-
-            def form() -> _Matrices:
-                found, _ = find(m, v, gamma, group_gamma, spin_gamma, frozen_regularization, True)
-                return {name: _shaped(name, found[name], batch) for name in ("A", "J")}
-
         groups = tuple(_group_of(group, batch) for group in numbers.pop("constraints"))
         arrays: dict[str, Any] = {name: _shaped(name, x, batch) for name, x in numbers.items()}
+        m, *bars, frozen, matrices = arguments
         if not matrices:
+            # what the caller does with the arrays afterwards is not seen
+            kept = [None if bar is None else np.array(bar) for bar in bars]
+            find: Callable[..., Any] = super().vjp
+
+            def form() -> Matrices:
+                found, _ = find(m, *kept, frozen, True)
+                return {name: _shaped(name, found[name], batch) for name in ("A", "J")}
+
             arrays |= {"A": form, "J": form}
+        counts = [group.n_rows for group in self.problem.constraints]
         return Gradient(
             **arrays, constraints=groups, regions=self.regions, distance=self.distance,
             row_distance=_by_group(self.row_distance, counts),
             converged=self.converged, momentum_error=self.momentum_error, residual=residual,
         )  # fmt: skip
 
-    def jvp(  # type: ignore[override]
-        self, problem_dot: Differential, *, frozen_regularization: bool = False
-    ) -> SolutionDifferential:
-        """Forward mode, as :meth:`sapwood.Solution.jvp` has it.
-
-        Parameters
-        ----------
-        problem_dot : Differential
-            The change of the problem.
-        frozen_regularization : bool
-            Leave out that R follows from A and J.
-
-        Returns
-        -------
-        SolutionDifferential
-            The change of the solution.
-        """
+    def _jvp_call(
+        self, problem_dot: Differential, frozen: bool
+    ) -> tuple[tuple[int, dict[str, Any], bool], tuple[int, ...]]:
+        """What the core is asked, and the dimensions of the batch."""
         if not isinstance(problem_dot, Differential):
             raise TypeError(f"problem_dot must be a Differential, not {type(problem_dot).__name__}")
         problem = self.problem
@@ -372,7 +253,14 @@ class Sensitivity(_core.Sensitivity):
                 {name: _flat(x, batch, m, 1) for name, x in group.items()} for group in groups
             )
         self._check_factor()
-        v, gamma, rows, spin, residual = super().jvp(m, change, frozen_regularization)
+        return (m, change, frozen), batch
+
+    def _response(
+        self, batch: tuple[int, ...], found: tuple[_Float, _Float, _Float, _Float, float]
+    ) -> SolutionDifferential:
+        """From what the core found."""
+        problem = self.problem
+        v, gamma, rows, spin, residual = found
         _check_residual(residual)
         counts = [group.n_rows for group in problem.constraints]
         return SolutionDifferential(
@@ -390,30 +278,8 @@ class Sensitivity(_core.Sensitivity):
             )
 
 
-# of a problem, but those of its groups of constraints
-NUMBERS = tuple(
-    field.name for field in dataclasses.fields(Differential) if field.name != "constraints"
-)
-
-
 def _dropped() -> None:
     """What is left of a pickled sensitivity."""
-
-
-def rank_of(name: str) -> int:
-    """Dimensions of a number of one problem.
-
-    Parameters
-    ----------
-    name : str
-        One of NUMBERS.
-
-    Returns
-    -------
-    int
-        0, 1 or 2.
-    """
-    return 0 if name in ("dt", "sigma") else 1 + (name in _COLUMNS)
 
 
 def _asked(value: ArrayLike, name: str) -> _Float:
@@ -451,8 +317,8 @@ def _shaped(name: str, array: _Float, batch: tuple[int, ...]) -> _Float:
     """What the core found, (m, n), in the shape of the problem's."""
     if rank_of(name) == 0:
         return array.reshape(batch)
-    if name in _COLUMNS:
-        return array.reshape(*batch, array.shape[1] // _COLUMNS[name], _COLUMNS[name])
+    if name in COLUMNS:
+        return array.reshape(*batch, array.shape[1] // COLUMNS[name], COLUMNS[name])
     return array.reshape(*batch, array.shape[1])
 
 

@@ -19,7 +19,8 @@ from sapwood.html import table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sapwood.sensitivity import Differential, Gradient, Sensitivity, SolutionDifferential
+    from sapwood.differential import Differential, Gradient, SolutionDifferential
+    from sapwood.sensitivity import Sensitivity
 
 
 class Status(enum.IntEnum):

@@ -11,11 +11,10 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "base/memory.h"
-#include "base/threads.h"
 #include "python/errors.h"
 #include "python/problem/problem.h"
 #include "python/signals.h"
+#include "python/solver/crew.h"
 #include "python/solver/settings.h"
 #include "python/solver/solution.h"
 
@@ -82,21 +81,6 @@ static void solve_entries(void *context, int32_t task, int32_t thread) {
 
 /* ---- with the GIL ---------------------------------------------------------------------------- */
 
-/* adds to the exception that is set at which problem it came up */
-static void note_index(Py_ssize_t i) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  PyObject *note = PyUnicode_FromFormat("in problems[%zd]", i);
-  PyObject *done = note == NULL ? NULL : PyObject_CallMethod(value, "add_note", "O", note);
-  if (done == NULL) {
-    PyErr_Clear();
-  }
-  Py_XDECREF(done);
-  Py_XDECREF(note);
-  PyErr_Restore(type, value, traceback);
-}
-
 static void clear_entry(entry *e) {
   Py_CLEAR(e->guess);
   sapwood_result_clear(&e->result);
@@ -113,7 +97,7 @@ static int prepare_entry(const sapwood_state *state, const batch *all, Py_ssize_
           0 ||
       sapwood_result_allocate(&e->result, &e->problem->problem, &e->problem->sizes) < 0) {
     e->problem = NULL;
-    note_index(i);
+    sapwood_note_place("problems", i);
     return -1;
   }
   return 0;
@@ -135,37 +119,11 @@ static int finish_entry(const sapwood_state *state, const batch *all, Py_ssize_t
     clear_entry(e);
   }
   if (solution == NULL) {
-    note_index(i);
+    sapwood_note_place("problems", i);
     return -1;
   }
   PyList_SET_ITEM(list, i, solution);
   return 0;
-}
-
-/* ---- threads --------------------------------------------------------------------------------- */
-
-/* n threads, those of the batch before where it had as many: making them takes longer than a few
- * small solves. NULL when memory ran out. */
-static struct sap_threads *take_threads(sapwood_state *state, int n, const sap_allocator *memory) {
-  struct sap_threads *threads = state->idle_threads;
-  if (threads != NULL && state->n_idle_threads == n) {
-    state->idle_threads = NULL;
-    return threads;
-  }
-  return sap_threads_create(n, memory);
-}
-
-/* keeps n threads for the next batch, asleep */
-static void leave_threads(sapwood_state *state, struct sap_threads *threads, int n,
-                          const sap_allocator *memory) {
-  if (threads == NULL) {
-    return;
-  }
-  sap_threads_rest(threads);
-  struct sap_threads *before = state->idle_threads;
-  state->idle_threads = threads;
-  state->n_idle_threads = n;
-  sap_threads_destroy(before, memory);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -282,7 +240,6 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
                .record_history = settings.record_history,
                .at_once = n / (64 * (Py_ssize_t)n_threads) + 1};
   all.at_once = all.at_once < 8 ? all.at_once : 8;
-  const sap_allocator memory = sap_allocator_or_default(NULL);
   struct sap_threads *threads = NULL;
   int ready = all.problems != NULL && all.guesses != NULL && all.entries != NULL;
   for (int k = 0; k < n_threads && ready; k++) {
@@ -296,7 +253,7 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
     }
   }
   if (ready && n_threads > 1) {
-    threads = take_threads(state, n_threads, &memory);
+    threads = sapwood_crew_take(state, n_threads);
     ready = threads != NULL;
   }
   if (!ready) {
@@ -311,7 +268,7 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
     Py_CLEAR(list);
   }
 done:
-  leave_threads(state, threads, n_threads, &memory);
+  sapwood_crew_leave(state, threads, n_threads);
   for (int k = 0; k < n_threads; k++) {
     sapwood_idle_leave(&state->idle, all.solver[k]);
   }

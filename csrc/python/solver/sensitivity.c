@@ -2,11 +2,13 @@
  * lock that serialises its calls. */
 #include "python/solver/differential.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <structmember.h>
 
 #include "python/errors.h"
 #include "python/lock.h"
+#include "python/solver/calls.h"
 #include "python/solver/settings.h"
 #include "python/solver/solver.h"
 #include "sapwood/sensitivity.h"
@@ -51,61 +53,79 @@ static int is_physical(const sapwood_problem *of) {
   return any;
 }
 
-/* linearizes at v; 0, or -1 with an exception */
-static int linearize(sensitivity *self, const sap_settings *settings, PyArrayObject *v,
-                     PyArrayObject *scale) {
-  const sapwood_problem *of = self->problem;
-  self->parameters = of->parameters;
-  self->parameters.groups = of->groups.physical;
-  sap_error error = {0};
-  sap_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = sap_sensitivity_create(&self->held, settings, NULL, &error);
-  if (status == SAP_OK) {
-    status = sap_sensitivity_linearize(
-        self->held, &of->problem, is_physical(of) ? &self->parameters : NULL, sapwood_doubles(v),
-        scale == NULL ? NULL : sapwood_doubles(scale), &self->point, &error);
-  }
-  Py_END_ALLOW_THREADS
-  return sapwood_raise(status, &error);
-}
+/* ---- linearization -------------------------------------------------------------------------- */
 
-static PyObject *sensitivity_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"problem", "settings", "v", "core_scale", NULL};
-  PyObject *problem, *settings_object, *v_object, *scale_object;
+typedef struct linearization {
+  sensitivity *made;
   sap_settings settings;
+  PyArrayObject *v, *scale; /* scale: NULL where the solve has none */
+  sap_status status;
+  sap_error error;
+} linearization;
+
+static int prepare_linearization(void *call, PyObject *self, PyObject *args) {
+  linearization *l = call;
+  PyTypeObject *type = (PyTypeObject *)self;
+  PyObject *problem, *settings_object, *v, *scale;
   sapwood_state *state = sapwood_state_of_type(type);
   if (state == NULL ||
-      !PyArg_ParseTupleAndKeywords(args, keywords, "OOOO:Sensitivity", names, &problem,
-                                   &settings_object, &v_object, &scale_object) ||
-      sapwood_recall_settings(state, &settings_object, &settings) < 0) {
-    return NULL;
+      !PyArg_ParseTuple(args, "OOOO:Sensitivity", &problem, &settings_object, &v, &scale) ||
+      sapwood_recall_settings(state, &settings_object, &l->settings) < 0) {
+    return -1;
   }
   sapwood_problem *of = sapwood_as_problem(state, problem);
-  if (of == NULL) {
+  if (of == NULL ||
+      (l->v = sapwood_as_vector(v, "v", (npy_intp)of->sizes.nv, SAPWOOD_FINITE)) == NULL ||
+      (scale != Py_None &&
+       (l->scale = sapwood_as_vector(scale, "core_scale", of->problem.n_contacts,
+                                     SAPWOOD_POSITIVE)) == NULL)) {
+    return -1;
+  }
+  l->made = (sensitivity *)type->tp_alloc(type, 0);
+  if (l->made == NULL) {
+    return -1;
+  }
+  l->made->problem = (sapwood_problem *)Py_NewRef(problem);
+  l->made->parameters = of->parameters;
+  l->made->parameters.groups = of->groups.physical;
+  return sapwood_lock_make(&l->made->lock, &state->forks);
+}
+
+static void run_linearization(void *call) {
+  linearization *l = call;
+  sensitivity *self = l->made;
+  const sapwood_problem *of = self->problem;
+  l->status = sap_sensitivity_create(&self->held, &l->settings, NULL, &l->error);
+  if (l->status == SAP_OK) {
+    l->status = sap_sensitivity_linearize(
+        self->held, &of->problem, is_physical(of) ? &self->parameters : NULL, sapwood_doubles(l->v),
+        l->scale == NULL ? NULL : sapwood_doubles(l->scale), &self->point, &l->error);
+  }
+}
+
+static PyObject *finish_linearization(void *call) {
+  linearization *l = call;
+  return sapwood_raise(l->status, &l->error) < 0 || find_regions(l->made) < 0 ? NULL
+                                                                              : Py_NewRef(l->made);
+}
+
+static void clear_linearization(void *call) {
+  linearization *l = call;
+  Py_CLEAR(l->made);
+  Py_CLEAR(l->v);
+  Py_CLEAR(l->scale);
+}
+
+static const sapwood_call_kind linearization_kind = {sizeof(linearization), 1,
+                                                     prepare_linearization, run_linearization,
+                                                     finish_linearization,  clear_linearization};
+
+static PyObject *sensitivity_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  if (keywords != NULL && PyDict_GET_SIZE(keywords) > 0) {
+    PyErr_SetString(PyExc_TypeError, "Sensitivity takes no keywords");
     return NULL;
   }
-  PyArrayObject *scale = NULL;
-  sensitivity *self = NULL;
-  PyArrayObject *v = sapwood_as_vector(v_object, "v", (npy_intp)of->sizes.nv, SAPWOOD_FINITE);
-  if (v == NULL || (scale_object != Py_None &&
-                    (scale = sapwood_as_vector(scale_object, "core_scale", of->problem.n_contacts,
-                                               SAPWOOD_POSITIVE)) == NULL)) {
-    goto done;
-  }
-  self = (sensitivity *)type->tp_alloc(type, 0);
-  if (self == NULL) {
-    goto done;
-  }
-  self->problem = (sapwood_problem *)Py_NewRef(problem);
-  if (sapwood_lock_make(&self->lock, &state->forks) < 0 ||
-      linearize(self, &settings, v, scale) < 0 || find_regions(self) < 0) {
-    Py_CLEAR(self);
-  }
-done:
-  Py_XDECREF(v);
-  Py_XDECREF(scale);
-  return (PyObject *)self;
+  return sapwood_call_one(&linearization_kind, (PyObject *)type, args);
 }
 
 static void sensitivity_dealloc(PyObject *object) {
@@ -163,9 +183,80 @@ static void clear_response(response *r) {
 
 /* ---- both directions ------------------------------------------------------------------------ */
 
-static sap_coupling worse(sap_coupling a, sap_coupling b) {
-  return (sap_coupling){a.residual > b.residual ? a.residual : b.residual, a.products + b.products};
+/* what both have in common */
+typedef struct derivative {
+  sensitivity *of;
+  Py_ssize_t m;
+  int frozen;
+  PyObject *dict; /* of the gradient */
+  response response;
+  sapwood_differential differential;
+  sap_status status;
+  sap_error error;
+  double residual; /* the worst of m */
+} derivative;
+
+static void clear_derivative(void *call) {
+  derivative *d = call;
+  Py_CLEAR(d->of);
+  Py_CLEAR(d->dict);
+  clear_response(&d->response);
+  sapwood_differential_clear(&d->differential);
 }
+
+/* holds the sensitivity that is asked; 0, or -1 with an exception */
+static int begin(derivative *d, PyObject *self) {
+  d->of = (sensitivity *)Py_NewRef(self);
+  measure(d->of, &d->response);
+  return be_ready(d->of);
+}
+
+static int prepare_vjp(void *call, PyObject *self, PyObject *args) {
+  derivative *d = call;
+  PyObject *object[N_RESPONSES];
+  int matrices;
+  if (begin(d, self) < 0 || !PyArg_ParseTuple(args, "nOOOOpp:vjp", &d->m, &object[0], &object[1],
+                                              &object[2], &object[3], &d->frozen, &matrices)) {
+    return -1;
+  }
+  response *bar = &d->response;
+  for (int k = 0; k < N_RESPONSES; k++) {
+    const npy_intp shape[2] = {d->m, bar->n[k]};
+    if (object[k] != Py_None &&
+        (bar->array[k] =
+             sapwood_as_float64(object[k], response_names[k], 2, shape, SAPWOOD_FINITE)) == NULL) {
+      return -1;
+    }
+  }
+  d->dict = sapwood_differential_make(&d->differential, d->of->problem, d->m, matrices);
+  return d->dict == NULL ? -1 : 0;
+}
+
+static void run_vjp(void *call) {
+  derivative *d = call;
+  sapwood_differential *gradient = &d->differential;
+  sapwood_lock_take(&d->of->lock);
+  for (Py_ssize_t i = 0; i < d->m && d->status == SAP_OK; i++) {
+    const sap_response one = point_at(&d->response, i);
+    sap_coupling coupling = {0, 0};
+    sapwood_differential_point(gradient, i);
+    d->status =
+        sap_sensitivity_vjp(d->of->held, &one, d->frozen, &gradient->at, &coupling, &d->error);
+    *gradient->dt = gradient->at.dt;
+    *gradient->sigma = gradient->at.sigma;
+    d->residual = fmax(d->residual, coupling.residual);
+  }
+  sapwood_lock_leave(&d->of->lock);
+}
+
+static PyObject *finish_vjp(void *call) {
+  const derivative *d = call;
+  return sapwood_raise(d->status, &d->error) < 0 ? NULL
+                                                 : Py_BuildValue("(Od)", d->dict, d->residual);
+}
+
+static const sapwood_call_kind vjp_kind = {sizeof(derivative), 0, prepare_vjp, run_vjp, finish_vjp,
+                                           clear_derivative};
 
 PyDoc_STRVAR(vjp_doc,
              "vjp($self, m, v_bar, gamma_bar, group_gamma_bar, spin_gamma_bar, frozen, matrices, "
@@ -173,114 +264,69 @@ PyDoc_STRVAR(vjp_doc,
              "Dict of the gradients of m losses, from arrays (m, n) or None, and the residual; "
              "without matrices no A and J.");
 
-static PyObject *sensitivity_vjp(sensitivity *self, PyObject *args) {
-  PyObject *object[N_RESPONSES], *dict = NULL, *result = NULL;
-  Py_ssize_t m;
-  int frozen, matrices;
-  response bar;
-  sapwood_differential gradient = {.n_slots = 0};
-  measure(self, &bar);
-  if (!PyArg_ParseTuple(args, "nOOOOpp:vjp", &m, &object[0], &object[1], &object[2], &object[3],
-                        &frozen, &matrices) ||
-      be_ready(self) < 0) {
-    return NULL;
-  }
-  for (int k = 0; k < N_RESPONSES; k++) {
-    const npy_intp shape[2] = {m, bar.n[k]};
-    if (object[k] != Py_None &&
-        (bar.array[k] =
-             sapwood_as_float64(object[k], response_names[k], 2, shape, SAPWOOD_FINITE)) == NULL) {
-      goto done;
-    }
-  }
-  dict = sapwood_differential_make(&gradient, self->problem, m, matrices);
-  if (dict == NULL) {
-    goto done;
-  }
-  sap_error error = {0};
-  sap_status status = SAP_OK;
-  sap_coupling worst = {0, 0};
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
-  for (Py_ssize_t i = 0; i < m && status == SAP_OK; i++) {
-    const sap_response one = point_at(&bar, i);
-    sap_coupling coupling;
-    sapwood_differential_point(&gradient, i);
-    status = sap_sensitivity_vjp(self->held, &one, frozen, &gradient.at, &coupling, &error);
-    if (status == SAP_OK) {
-      *gradient.dt = gradient.at.dt;
-      *gradient.sigma = gradient.at.sigma;
-      worst = worse(worst, coupling);
-    }
-  }
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
-  if (sapwood_raise(status, &error) == 0) {
-    result = Py_BuildValue("(Od)", dict, worst.residual);
-  }
-done:
-  clear_response(&bar);
-  sapwood_differential_clear(&gradient);
-  Py_XDECREF(dict);
-  return result;
+static PyObject *sensitivity_vjp(PyObject *self, PyObject *args) {
+  return sapwood_call_one(&vjp_kind, self, args);
 }
+
+static int prepare_jvp(void *call, PyObject *self, PyObject *args) {
+  derivative *d = call;
+  PyObject *dict;
+  if (begin(d, self) < 0 ||
+      !PyArg_ParseTuple(args, "nO!p:jvp", &d->m, &PyDict_Type, &dict, &d->frozen) ||
+      sapwood_differential_read(&d->differential, d->of->problem, d->m, dict) < 0) {
+    return -1;
+  }
+  response *to = &d->response;
+  for (int k = 0; k < N_RESPONSES; k++) {
+    npy_intp shape[2] = {d->m, to->n[k]};
+    to->array[k] = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+    if (to->array[k] == NULL) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+static void run_jvp(void *call) {
+  derivative *d = call;
+  sapwood_differential *change = &d->differential;
+  sapwood_lock_take(&d->of->lock);
+  for (Py_ssize_t i = 0; i < d->m && d->status == SAP_OK; i++) {
+    const sap_response one = point_at(&d->response, i);
+    sap_coupling coupling = {0, 0};
+    sapwood_differential_point(change, i);
+    change->at.dt = change->dt == NULL ? 0 : *change->dt;
+    change->at.sigma = change->sigma == NULL ? 0 : *change->sigma;
+    d->status =
+        sap_sensitivity_jvp(d->of->held, &change->at, d->frozen, &one, &coupling, &d->error);
+    d->residual = fmax(d->residual, coupling.residual);
+  }
+  sapwood_lock_leave(&d->of->lock);
+}
+
+static PyObject *finish_jvp(void *call) {
+  const derivative *d = call;
+  PyArrayObject *const *of = d->response.array;
+  return sapwood_raise(d->status, &d->error) < 0
+             ? NULL
+             : Py_BuildValue("(OOOOd)", of[0], of[1], of[2], of[3], d->residual);
+}
+
+static const sapwood_call_kind jvp_kind = {sizeof(derivative), 0, prepare_jvp, run_jvp, finish_jvp,
+                                           clear_derivative};
 
 PyDoc_STRVAR(jvp_doc,
              "jvp($self, m, change, frozen, /)\n--\n\n"
              "Changes (m, n) of v, gamma, group_gamma and spin_gamma, and the residual.");
 
-static PyObject *sensitivity_jvp(sensitivity *self, PyObject *args) {
-  PyObject *dict, *result = NULL;
-  Py_ssize_t m;
-  int frozen;
-  response to;
-  sapwood_differential change = {.n_slots = 0};
-  measure(self, &to);
-  if (!PyArg_ParseTuple(args, "nO!p:jvp", &m, &PyDict_Type, &dict, &frozen) || be_ready(self) < 0) {
-    return NULL;
-  }
-  if (sapwood_differential_read(&change, self->problem, m, dict) < 0) {
-    goto done;
-  }
-  for (int k = 0; k < N_RESPONSES; k++) {
-    npy_intp shape[2] = {m, to.n[k]};
-    to.array[k] = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
-    if (to.array[k] == NULL) {
-      goto done;
-    }
-  }
-  sap_error error = {0};
-  sap_status status = SAP_OK;
-  sap_coupling worst = {0, 0};
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
-  for (Py_ssize_t i = 0; i < m && status == SAP_OK; i++) {
-    const sap_response one = point_at(&to, i);
-    sap_coupling coupling;
-    sapwood_differential_point(&change, i);
-    change.at.dt = change.dt == NULL ? 0 : *change.dt;
-    change.at.sigma = change.sigma == NULL ? 0 : *change.sigma;
-    status = sap_sensitivity_jvp(self->held, &change.at, frozen, &one, &coupling, &error);
-    if (status == SAP_OK) {
-      worst = worse(worst, coupling);
-    }
-  }
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
-  if (sapwood_raise(status, &error) == 0) {
-    result = Py_BuildValue("(OOOOd)", to.array[0], to.array[1], to.array[2], to.array[3],
-                           worst.residual);
-  }
-done:
-  clear_response(&to);
-  sapwood_differential_clear(&change);
-  return result;
+static PyObject *sensitivity_jvp(PyObject *self, PyObject *args) {
+  return sapwood_call_one(&jvp_kind, self, args);
 }
 
 /* ---- type ----------------------------------------------------------------------------------- */
 
-static PyMethodDef methods[] = {{"vjp", (PyCFunction)sensitivity_vjp, METH_VARARGS, vjp_doc},
-                                {"jvp", (PyCFunction)sensitivity_jvp, METH_VARARGS, jvp_doc},
+static PyMethodDef methods[] = {{"vjp", sensitivity_vjp, METH_VARARGS, vjp_doc},
+                                {"jvp", sensitivity_jvp, METH_VARARGS, jvp_doc},
                                 {NULL, NULL, 0, NULL}};
 
 #define MEMBER(name, kind, place, text) {#name, kind, offsetof(sensitivity, place), READONLY, text}
@@ -312,9 +358,54 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
+/* ---- many ----------------------------------------------------------------------------------- */
+
+static PyObject *call_list(PyObject *module, PyObject *args, const sapwood_call_kind *kind,
+                           const char *name) {
+  sapwood_state *state = sapwood_state_of_module(module);
+  PyObject *list;
+  int n_threads;
+  if (!PyArg_ParseTuple(args, "O!i", &PyList_Type, &list, &n_threads)) {
+    return NULL;
+  }
+  return sapwood_call_many(state, kind, state->sensitivity_type, name, list, n_threads);
+}
+
+PyDoc_STRVAR(linearize_batch_doc,
+             "linearize_batch(calls, threads, /)\n--\n\n"
+             "List of Sensitivities, from tuples of their type and its arguments.");
+
+static PyObject *linearize_batch(PyObject *module, PyObject *args) {
+  return call_list(module, args, &linearization_kind, "problems");
+}
+
+PyDoc_STRVAR(vjp_batch_doc,
+             "vjp_batch(calls, threads, /)\n--\n\n"
+             "List of what vjp returns, from tuples of a Sensitivity and its arguments.");
+
+static PyObject *vjp_batch(PyObject *module, PyObject *args) {
+  return call_list(module, args, &vjp_kind, "solutions");
+}
+
+PyDoc_STRVAR(jvp_batch_doc,
+             "jvp_batch(calls, threads, /)\n--\n\n"
+             "List of what jvp returns, from tuples of a Sensitivity and its arguments.");
+
+static PyObject *jvp_batch(PyObject *module, PyObject *args) {
+  return call_list(module, args, &jvp_kind, "solutions");
+}
+
+static PyMethodDef functions[] = {
+    {"linearize_batch", linearize_batch, METH_VARARGS, linearize_batch_doc},
+    {"vjp_batch", vjp_batch, METH_VARARGS, vjp_batch_doc},
+    {"jvp_batch", jvp_batch, METH_VARARGS, jvp_batch_doc},
+    {NULL, NULL, 0, NULL}};
+
 int sapwood_add_sensitivity(PyObject *module) {
-  PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-  const int failed = type == NULL || PyModule_AddType(module, type) < 0;
-  Py_XDECREF(type);
+  sapwood_state *state = sapwood_state_of_module(module);
+  state->sensitivity_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+  const int failed = state->sensitivity_type == NULL ||
+                     PyModule_AddType(module, state->sensitivity_type) < 0 ||
+                     PyModule_AddFunctions(module, functions) < 0;
   return failed ? -1 : 0;
 }

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.dense import offsets
+from sapwood.differential import Gradient
 from sapwood.mujoco.snapshots import Snapshot
-from sapwood.sensitivity import Gradient
 
 _Float = NDArray[np.float64]
 

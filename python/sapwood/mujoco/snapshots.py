@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood.dense import offsets
+from sapwood.differential import Gradient
 from sapwood.mujoco.groups import given_entries
-from sapwood.sensitivity import Gradient
 
 _Float = NDArray[np.float64]
 

@@ -21,8 +21,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sapwood.differential import Differential, GroupDifferential
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.sensitivity import Differential, GroupDifferential
 from sapwood.settings import Friction
 from sapwood.solution import Region
 

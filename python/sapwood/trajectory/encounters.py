@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.differential import Gradient
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.sensitivity import Gradient
 from sapwood.solution import Solution, Status
 from sapwood.solver import SapSolver
 from sapwood.trajectory.contact_rows import Rows, find_rows, pull_rows

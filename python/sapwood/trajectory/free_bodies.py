@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.sensitivity import Gradient, Sensitivity
+from sapwood.differential import Gradient
+from sapwood.sensitivity import Sensitivity
 from sapwood.settings import SapSettings
 from sapwood.solution import Region
 from sapwood.solver import SapSolver

@@ -1,0 +1,158 @@
+#include "python/solver/calls.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "python/errors.h"
+#include "python/signals.h"
+#include "python/solver/crew.h"
+
+PyObject *sapwood_call_one(const sapwood_call_kind *kind, PyObject *self, PyObject *args) {
+  void *call = PyMem_Calloc(1, kind->size);
+  PyObject *result = NULL;
+  if (call == NULL) {
+    return PyErr_NoMemory();
+  }
+  if (kind->prepare(call, self, args) == 0) {
+    Py_BEGIN_ALLOW_THREADS
+    kind->run(call);
+    Py_END_ALLOW_THREADS
+    result = kind->finish(call);
+  }
+  kind->clear(call);
+  PyMem_Free(call);
+  return result;
+}
+
+/* ---- many ------------------------------------------------------------------------------------ */
+
+typedef struct calls {
+  const sapwood_call_kind *kind;
+  sapwood_state *state;
+  char *call; /* (n), each of kind->size bytes */
+  Py_ssize_t n, at_once;
+  double looked;   /* when the caller looked for signals last, s */
+  atomic_int stop; /* a signal came: the rest is not wanted any more */
+} calls;
+
+static void *call_at(const calls *all, Py_ssize_t i) {
+  return all->call + (size_t)i * all->kind->size;
+}
+
+/* the caller alone is asked for signals, from time to time */
+static void look_for_signals(calls *all) {
+  const double now = sap_seconds();
+  if (now - all->looked > SAPWOOD_SIGNAL_INTERVAL) {
+    all->looked = now;
+    if (sapwood_signals_interrupt(all->state)) {
+      atomic_store_explicit(&all->stop, 1, memory_order_relaxed);
+    }
+  }
+}
+
+static void run_some(void *context, int32_t task, int32_t thread) {
+  calls *all = context;
+  const Py_ssize_t begin = task * all->at_once, end = begin + all->at_once;
+  for (Py_ssize_t i = begin; i < end && i < all->n; i++) {
+    if (!atomic_load_explicit(&all->stop, memory_order_relaxed)) {
+      all->kind->run(call_at(all, i));
+    }
+    if (thread == 0) {
+      look_for_signals(all);
+    }
+  }
+}
+
+/* 0, or -1 with an exception */
+static int prepare_one(const calls *all, PyTypeObject *type, PyObject *item, void *call) {
+  PyObject *self, *args;
+  if (!PyTuple_Check(item)) {
+    PyErr_SetString(PyExc_TypeError, "calls must be tuples");
+    return -1;
+  }
+  if (!PyArg_ParseTuple(item, "OO!", &self, &PyTuple_Type, &args)) {
+    return -1;
+  }
+  const int fits = all->kind->makes
+                       ? PyType_Check(self) && PyType_IsSubtype((PyTypeObject *)self, type)
+                       : PyObject_TypeCheck(self, type);
+  if (!fits) {
+    PyErr_Format(PyExc_TypeError, "calls must be of %s", type->tp_name);
+    return -1;
+  }
+  return all->kind->prepare(call, self, args);
+}
+
+/* reads all arguments; 0, or -1 with an exception */
+static int prepare_all(const calls *all, PyTypeObject *type, PyObject *list, const char *name) {
+  for (Py_ssize_t i = 0; i < all->n; i++) {
+    if (prepare_one(all, type, PyList_GET_ITEM(list, i), call_at(all, i)) < 0) {
+      sapwood_note_place(name, i);
+      return -1;
+    }
+  }
+  return 0;
+}
+
+static PyObject *finish_all(const calls *all, const char *name) {
+  PyObject *results = PyList_New(all->n);
+  for (Py_ssize_t i = 0; i < all->n && results != NULL; i++) {
+    PyObject *result = all->kind->finish(call_at(all, i));
+    if (result == NULL) {
+      sapwood_note_place(name, i);
+      Py_CLEAR(results);
+      break;
+    }
+    PyList_SET_ITEM(results, i, result);
+  }
+  return results;
+}
+
+/* 0, or -1 with an exception */
+static int run_all(calls *all, int n_threads) {
+  const struct sap_loop loop = {run_some, all,
+                                (int32_t)((all->n + all->at_once - 1) / all->at_once)};
+  struct sap_threads *threads = NULL;
+  if (n_threads > 1 && (threads = sapwood_crew_take(all->state, n_threads)) == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  all->looked = sap_seconds();
+  if (threads != NULL) {
+    sap_threads_rouse(threads);
+  }
+  sap_threads_run(threads, &loop);
+  Py_END_ALLOW_THREADS
+  sapwood_crew_leave(all->state, threads, n_threads);
+  return atomic_load(&all->stop) ? -1 : 0;
+}
+
+PyObject *sapwood_call_many(sapwood_state *state, const sapwood_call_kind *kind, PyTypeObject *type,
+                            const char *name, PyObject *list, int n_threads) {
+  const Py_ssize_t n = PyList_GET_SIZE(list);
+  if (n > INT32_MAX || n_threads < 1) {
+    PyErr_SetString(PyExc_ValueError, "at least one thread, and not too many calls");
+    return NULL;
+  }
+  n_threads = n_threads < SAP_MOST_THREADS ? n_threads : SAP_MOST_THREADS;
+  n_threads = n_threads < n ? n_threads : n > 0 ? (int)n : 1;
+  calls all = {.kind = kind,
+               .state = state,
+               .call = PyMem_Calloc((size_t)n + 1, kind->size),
+               .n = n,
+               .at_once = n / (64 * (Py_ssize_t)n_threads) + 1};
+  all.at_once = all.at_once < 8 ? all.at_once : 8;
+  PyObject *mine = PyList_GetSlice(list, 0, n), *results = NULL;
+  if (all.call == NULL || mine == NULL) {
+    PyErr_NoMemory();
+  } else if (prepare_all(&all, type, mine, name) == 0 && run_all(&all, n_threads) == 0) {
+    results = finish_all(&all, name);
+  }
+  for (Py_ssize_t i = 0; all.call != NULL && i < n; i++) {
+    kind->clear(call_at(&all, i));
+  }
+  PyMem_Free(all.call);
+  Py_XDECREF(mine);
+  return results;
+}
