@@ -152,6 +152,11 @@ static int solve_contacts(struct sap_workspace *w, const struct sap_island *isla
   return 0;
 }
 
+/* does the sticking step come first? */
+static int has_few_scalars(const struct sap_island *island) {
+  return island->scalar_end - island->scalar_begin <= SAP_FEW_SCALARS;
+}
+
 /* after an iteration that led to this |D r| */
 static void note(struct progress *before, double gradient) {
   const int falls = gradient < 0.9 * before->mark;
@@ -265,7 +270,8 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
       watch = sap_stopwatch_start(settings->record_history);
       continue;
     }
-    const int in_impulses = before.in_impulses && solve_contacts(w, island, &before, &result);
+    const int in_impulses = (result.iterations > 0 || !has_few_scalars(island)) &&
+                            solve_contacts(w, island, &before, &result);
     if (in_impulses) {
       sap_lap(&watch, &result.factor_seconds);
     } else if (!start_sticking(w, island, settings, &before, &watch, &result)) {

@@ -10,16 +10,19 @@ void sap_impulse_room_carve(struct sap_impulse_room *room, struct sap_arena *are
   const int32_t rows = at_most(3 * graph->n_triples, SAP_MOST_MARKED);
   struct sap_impulses *p = &room->impulses;
   const size_t n = (size_t)scalars, m = 3 * (size_t)contacts + (size_t)rows;
+  const size_t ld = (size_t)sap_impulses_stride((int32_t)m);
   room->panel = sap_arena_take(arena, (n + m + 1) * n, sizeof(double));
   room->scratch = sap_arena_take(arena, n, sizeof(double));
   room->marked = sap_arena_take(arena, (size_t)rows, sizeof(int32_t));
   room->state = sap_arena_take(arena, 3 * (size_t)graph->n_triples, 1);
-  p->W = sap_arena_take(arena, (m + 1) * m, sizeof(double));
-  p->u = sap_arena_take(arena, m, sizeof(double));
+  p->W = sap_arena_take(arena, ld * m, sizeof(double));
+  p->u = sap_arena_take(arena, ld, sizeof(double));
   p->mu = sap_arena_take(arena, (size_t)contacts, sizeof(double));
   p->lower = sap_arena_take(arena, (size_t)rows, sizeof(double));
   p->upper = sap_arena_take(arena, (size_t)rows, sizeof(double));
   p->gamma = sap_arena_take(arena, m, sizeof(double));
   p->before = sap_arena_take(arena, 2 * m, sizeof(double));
-  p->system = sap_arena_take(arena, (m + 1) * m, sizeof(double));
+  p->lack = sap_arena_take(arena, m, sizeof(double));
+  p->step = sap_arena_take(arena, 2 * ld, sizeof(double));
+  p->system = sap_arena_take(arena, ld * m, sizeof(double));
 }

@@ -18,8 +18,9 @@ static int32_t triples_of(const struct sap_island *island, int law) {
 static int fits(const struct sap_island *island) {
   const int32_t contacts = triples_of(island, SAP_LAW_DISK);
   const int32_t rows = triples_of(island, SAP_LAW_CLAMP) + triples_of(island, SAP_LAW_JOINT);
-  return contacts > 0 && contacts <= SAP_MOST_CONTACTS && scalars_of(island) >= SAP_LEAST_SCALARS &&
-         scalars_of(island) <= SAP_MOST_SCALARS &&
+  const int32_t n = scalars_of(island);
+  const int few = 3 * contacts <= n || (contacts <= SAP_FEW_CONTACTS && n > SAP_FEW_SCALARS);
+  return contacts > 0 && contacts <= SAP_MOST_CONTACTS && few && n <= SAP_MOST_SCALARS &&
          island->triple_end - island->triple_begin == contacts + rows;
 }
 
@@ -200,7 +201,8 @@ static int find_products(const struct frame *f) {
   }
   const double *Y = room->panel + f->n;
   memset(p->W, 0, (size_t)p->ld * (size_t)f->m * sizeof *p->W);
-  kernels->multiply(p->ld, f->m, f->n, 1, Y, f->ld, Y, f->ld, p->W, p->ld, 0);
+  memset(p->u, 0, (size_t)p->ld * sizeof *p->u);
+  kernels->multiply(f->m + 1, f->m, f->n, 1, Y, f->ld, Y, f->ld, p->W, p->ld, 0);
   for (int32_t i = 0; i < p->n_contacts; ++i) {
     const int32_t place = f->first + i;
     for (int r = 0; r < 3; ++r) {
@@ -251,14 +253,15 @@ double sap_impulse_space_direction(struct sap_workspace *w, const struct sap_isl
   struct sap_impulses *p = &room->impulses;
   p->n_contacts = triples_of(island, SAP_LAW_DISK);
   p->n_rows = room->n_marked;
-  p->ld = sap_impulses_size(p) + 1;
+  const int32_t m = sap_impulses_size(p), n = scalars_of(island);
+  p->ld = sap_impulses_stride(m);
   const struct frame f = {.room = room,
                           .w = w,
                           .island = island,
                           .first = island->law_begin[SAP_LAW_DISK],
-                          .n = scalars_of(island),
-                          .m = p->ld - 1,
-                          .ld = scalars_of(island) + p->ld};
+                          .n = n,
+                          .m = m,
+                          .ld = n + m + 1};
   keep_states(w, island);
   leave_out(w, &f);
   sap_assemble(w, island, SAP_DOUBLE);

@@ -12,23 +12,36 @@
  *     gamma_n = max(z_n, 0),   gamma_t = min(mu gamma_n/|z_t|, 1) z_t,   gamma = clamp(z, lower, upper)
  *
  * Sweeps over the blocks (Gauss-Seidel) find what touches, sticks and slides, and Newton's method on the
- * map ends it; where its steps do not, sweeps go on from before them. No convergence is promised. */
+ * map ends it. Its steps may leave more than there was, five times as much, before half of them or a
+ * quarter is tried: the way to what is looked for often leads up, and steps that are cut until they
+ * descend end short of it. Where they do not arrive, sweeps go on from before them. No convergence is
+ * promised. */
 #ifndef SAPWOOD_SAP_IMPULSES_H
 #define SAPWOOD_SAP_IMPULSES_H
 
 #include <stdint.h>
 
+/* loops go over so many at once, and past m */
+enum { SAP_IMPULSES_CHUNK = 8 };
+
 struct sap_impulses {
   int32_t n_contacts, n_rows; /* unknowns: (t1, t2, n) of each contact, then one of each row */
-  int32_t ld;                 /* of W, which is column-major: m or more */
-  double *W;                  /* (m, m) */
-  double *u;                  /* (m) u_0, on return u */
+  int32_t ld;                 /* of W, which is column-major: sap_impulses_stride(m) */
+  double *W;                  /* (ld, m), finite behind row m too */
+  double *u;                  /* (ld) u_0, on return u; anything finite behind m */
   double *mu;                 /* (n_contacts) */
   double *lower, *upper;      /* (n_rows) */
   double *gamma;              /* (m) out */
   double *before;             /* (2, m) scratch: gamma and u before Newton's steps */
-  double *system;             /* (m, m + 1) scratch: Newton's, by row */
+  double *lack;               /* (m) scratch: what is left of the map */
+  double *step;               /* (2, ld) scratch: Newton's step, and what it changes of u */
+  double *system;             /* (m, ld) scratch: Newton's, by row, with its right hand side */
 };
+
+/* room for m unknowns and one more */
+static inline int32_t sap_impulses_stride(int32_t m) {
+  return (m + SAP_IMPULSES_CHUNK) & ~(SAP_IMPULSES_CHUNK - 1);
+}
 
 static inline int32_t sap_impulses_size(const struct sap_impulses *p) {
   return 3 * p->n_contacts + p->n_rows;

@@ -7,10 +7,11 @@
 #include "linalg/kernels.h"
 #include "sap/impulses.h"
 
-enum { CONTACTS = 6, ROWS = 4, M = 3 * CONTACTS + ROWS, N = 14, LD = M + 2 };
+enum { CONTACTS = 6, ROWS = 4, M = 3 * CONTACTS + ROWS, N = 14, LD = (M + 8) & ~7 };
 
-static double W[LD * M], u_0[M], u[M], mu[CONTACTS], lower[ROWS], upper[ROWS];
-static double gamma_[M], before[2 * M], system_[M * (M + 1)];
+static double W[LD * M], u_0[LD], u[LD], mu[CONTACTS], lower[ROWS], upper[ROWS];
+static double gamma_[M], before[2 * M], system_[M * LD];
+static double lack[M], step[2 * LD];
 
 /* W = Y Y^T + R: fewer velocities than rows, as of a foot with many contacts */
 static void make(int32_t n_contacts, int32_t n_rows, uint64_t *seed) {
@@ -63,8 +64,8 @@ static void impulses_obey_their_laws(void) {
       const int32_t m = 3 * n_contacts + n_rows;
       make(n_contacts, n_rows, &seed);
       memcpy(u, u_0, sizeof u);
-      struct sap_impulses p = {n_contacts, n_rows, LD,     W,      u,      mu,
-                               lower,      upper,  gamma_, before, system_};
+      struct sap_impulses p = {n_contacts, n_rows, LD,     W,    u,    mu,     lower,
+                               upper,      gamma_, before, lack, step, system_};
       const double rest = sap_impulses_of(set)(&p);
       ++tried;
       /* u is that of gamma, whether or not it is the one that was looked for */
@@ -91,7 +92,7 @@ static void impulses_obey_their_laws(void) {
       }
     }
   }
-  CHECK(10 * found >= 9 * tried);
+  CHECK(100 * found >= 99 * tried);
   CHECK(slides > tried / 2 && bounded > tried / 4);
 }
 
@@ -103,7 +104,7 @@ static void at_rest_there_is_none(void) {
     u[k] = k % 3 == 2 ? -1 : 0; /* contacts part, the row is where it should be */
   }
   u[6] = 0;
-  struct sap_impulses p = {2, 1, LD, W, u, mu, lower, upper, gamma_, before, system_};
+  struct sap_impulses p = {2, 1, LD, W, u, mu, lower, upper, gamma_, before, lack, step, system_};
   CHECK(sap_impulses_of(0)(&p) == 0);
   for (int32_t k = 0; k < 7; ++k) {
     CHECK(gamma_[k] == 0);
@@ -115,7 +116,7 @@ static void what_is_not_finite_ends(void) {
   make(2, 1, &seed);
   memcpy(u, u_0, sizeof u);
   u[1] = NAN;
-  struct sap_impulses p = {2, 1, LD, W, u, mu, lower, upper, gamma_, before, system_};
+  struct sap_impulses p = {2, 1, LD, W, u, mu, lower, upper, gamma_, before, lack, step, system_};
   CHECK(!(sap_impulses_of(0)(&p) <= 1e-6));
 }
 

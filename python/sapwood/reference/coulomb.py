@@ -17,10 +17,10 @@ for one convex solve: a step of the fixed point b = mu gamma_n(b), and on from t
 that bring nothing, once, from the minimiser with convex friction.
 
 Small islands begin with steps to the impulses that contacts have in the space of these alone
-(`impulses`), as long as these lower |D r|. Else the first step is the whole of the sticking start
-of `direction`, unless the guess is close already, or fair and that leads away: no law of friction
-differs from another where contacts stick. Where the last step leaves a share of |D r| that is small
-enough, its factorization serves for the next one.
+(`impulses`), as long as these lower |D r|. Else, and of a body or two before these, the first step
+is the whole of the sticking start of `direction`, unless the guess is close already, or fair and
+that leads away: no law of friction differs from another where contacts stick. Where the last step
+leaves a share of |D r| that is small enough, its factorization serves for the next one.
 |D r| over the scale of (20) is e_c, and (20) the criterion. A solution exists (csrc/sap/coulomb.h),
 perhaps several; nothing is proved of the approach.
 """
@@ -39,7 +39,7 @@ from sapwood.solution import Status
 from .cholesky import NotPositiveDefinite
 from .direction import blend, predict, sticking_system
 from .disk_pool import DiskPool
-from .impulses import fits, impulse_direction
+from .impulses import FEW_SCALARS, fits, impulse_direction
 from .krylov import gmres
 from .line_search import exact
 from .newton import Newton, Run, nothing_moves, round_off
@@ -237,7 +237,8 @@ class Coulomb:
 
         None where that does not lower |D r|.
         """
-        if not self.in_impulses:
+        late = self.objective.nv <= FEW_SCALARS and self.run.iterations == 0
+        if late or not self.in_impulses:
             return None
         self.in_impulses = False
         try:

@@ -20,8 +20,8 @@ from .objective import Objective, Point
 
 Array = NDArray[np.float64]
 
-LEAST_SCALARS, MOST_SCALARS, MOST_CONTACTS = 13, 64, 8
-ROUNDS, SWEEPS, STEPS, ENOUGH = 3, 4, 4, 1e-11
+FEW_SCALARS, MOST_SCALARS, FEW_CONTACTS, MOST_CONTACTS = 12, 64, 8, 16
+ROUNDS, SWEEPS, STEPS, HALVINGS, RISES, ENOUGH = 3, 4, 12, 2, 5.0, 1e-11
 
 
 class Impulses:
@@ -51,23 +51,44 @@ class Impulses:
             for _ in range(sweeps):
                 self._sweep()
             gamma, u = self.gamma.copy(), self.u.copy()
-            system, begin = self._linearize()
-            rest = begin
-            for k in range(STEPS):
-                if rest <= ENOUGH or (k >= 2 and rest >= begin):
+            begin = rest = self._rest()
+            for _ in range(STEPS):
+                if rest <= ENOUGH:
                     break
                 try:
-                    step = np.linalg.solve(system[:, :-1], system[:, -1])
+                    step = np.asarray(np.linalg.solve(*self._linearize()), np.float64)
                 except np.linalg.LinAlgError:
                     break
-                self.gamma, self.u = self.gamma + step, self.u - self.W @ step
-                system, rest = self._linearize()
+                rest = self._take(step)
             if rest <= ENOUGH:
                 break
             if not rest < begin:
                 self.gamma, self.u, rest = gamma, u, begin
             sweeps *= 2
         return rest
+
+    def _take(self, step: Array) -> float:
+        """The full step, unless it leaves much more than there was; then the best of its halves."""
+        gamma, u, before = self.gamma, self.u, self._lacks()
+        best = (np.inf, 1.0)
+        for k in range(HALVINGS + 1):
+            alpha = 0.5**k
+            self.gamma, self.u = gamma + alpha * step, u - alpha * (self.W @ step)
+            best = min(best, (self._lacks(), alpha), key=lambda tried: tried[0])
+            if best[0] <= RISES * before:
+                break
+        alpha = best[1]
+        self.gamma, self.u = gamma + alpha * step, u - alpha * (self.W @ step)
+        return self._rest()
+
+    def _lacks(self) -> float:
+        """The largest s |gamma - map(gamma)|."""
+        return float(np.abs(self._linearize()[1]).max())
+
+    def _rest(self) -> float:
+        """That, over the largest s |gamma|."""
+        rest, most = self._lacks(), (np.diag(self.W) * np.abs(self.gamma)).max()
+        return (rest / most if most > 0.0 else np.inf) if rest > 0.0 else 0.0
 
     def _move(self, k: int, value: float) -> None:
         self.u -= (value - self.gamma[k]) * self.W[:, k]
@@ -88,8 +109,8 @@ class Impulses:
             for r in range(2):
                 self._move(3 * i + r, z[r])
 
-    def _linearize(self) -> tuple[Array, float]:
-        """Newton's system (m, m + 1) at gamma, and what `find` returns."""
+    def _linearize(self) -> tuple[Array, Array]:
+        """Newton's system at gamma, and its right hand side, s (map(gamma) - gamma)."""
         m, gamma, u = len(self.u), self.gamma, self.u
         diagonal = np.diag(self.W)
         system = np.column_stack((self.W, u))
@@ -112,15 +133,16 @@ class Impulses:
                 system[t, t] += s * (np.eye(2) - across)
                 system[t, k] -= s * mu * direction
                 system[t, m] = s * (bound * direction - gamma[t])
-        rest, most = np.abs(system[:, m]).max(), (diagonal * np.abs(gamma)).max()
-        return system, (rest / most if most > 0.0 else np.inf) if rest > 0.0 else 0.0
+        return system[:, :m], system[:, m]
 
 
 def fits(objective: Objective) -> bool:
     """Whether the island is small, with contacts under the disk law and clamped rows alone."""
     plain = isinstance(objective.pools[0], DiskPool) and len(objective.contacts) == 1
     n = len(objective.pools[0].R)
-    return plain and 0 < n <= MOST_CONTACTS and LEAST_SCALARS <= objective.nv <= MOST_SCALARS
+    nv = objective.nv
+    few = 3 * n <= nv or (n <= FEW_CONTACTS and nv > FEW_SCALARS)
+    return plain and 0 < n <= MOST_CONTACTS and few and nv <= MOST_SCALARS
 
 
 def impulse_direction(objective: Objective, point: Point) -> tuple[Array, float]:
