@@ -2,8 +2,9 @@
 
 What a controller solves for a standing quadruped is written out for the others: Stages I and II as
 quadratic programs in normal forces and four edges of friction for each contact, complementarity
-problems with and without slip as such. Others are given the matrices; our times are those of a
-whole call from Python, the reduction to these problems with it.
+problems with and without slip as such. Others are given the matrices, and so are `sapwood.lcp` and
+`sapwood.qp`; the times of controllers are those of a whole call from Python, the reduction to these
+problems with it.
 """
 
 from __future__ import annotations
@@ -94,6 +95,15 @@ def _two_stages(name: str, at: list[Instant]) -> tuple[Array | str, Array | str]
     return first, first[:both] + second[:both]
 
 
+def _complementarity(
+    table: peer_times.Comparison, n: int, problems: list[complementarity.Problem]
+) -> None:
+    """Times of solvers that are given matrices: ours too, so that like stands beside like."""
+    solves = [lambda p=p: sapwood.lcp.solve(*p, "auto") for p in problems]
+    table.peer("  its problem, sapwood.lcp", n, peer_times.seconds(solves))
+    table.peer("  its problem, Siconos", n, peer_times.of_siconos(problems))
+
+
 def compare(sizes: Sequence[int], samples: int) -> list[str]:
     """Lines of times over the number of contacts."""
     table = peer_times.Comparison()
@@ -107,10 +117,9 @@ def compare(sizes: Sequence[int], samples: int) -> list[str]:
         at = instants(n, samples)
         stages = {name: _two_stages(name, at) for name in peers}
         ours("lcp_noslip", n, at)
-        table.peer("  its problem, Siconos", n, peer_times.of_siconos([i.noslip() for i in at]))
+        _complementarity(table, n, [i.noslip() for i in at])
         ours("lcp_coulomb", n, at)
-        problems = [complementarity.friction(i.contacts) for i in at]
-        table.peer("  its problem, Siconos", n, peer_times.of_siconos(problems))
+        _complementarity(table, n, [complementarity.friction(i.contacts) for i in at])
         ours("one_stage", n, at)
         programs = [i.stage_one() for i in at]
         solves = [lambda p=p: sapwood.qp.solve(**p) for p in programs]

@@ -12,6 +12,7 @@ void invdyn_coulomb_carve(struct invdyn_coulomb *of, const invdyn_settings *sett
   of->z = sap_arena_take(arena, size, sizeof(double));
   of->w = sap_arena_take(arena, size, sizeof(double));
   of->row = sap_arena_take(arena, n * (edges + 1) * (size_t)(most->m - most->n_q), sizeof(double));
+  invdyn_recall_carve(&of->recall, most->n, (const int32_t[]){1, settings->edges, 1}, 0, arena);
 }
 
 /* rows of N and F, and their free velocities */
@@ -72,15 +73,19 @@ struct invdyn_answer invdyn_coulomb_solve(struct invdyn_coulomb *of, lcp_solver 
   lcp_settings settings = lcp_settings_default();
   settings.regularization_first = regularize ? 1e-14 : 0.0;
   settings.regularization_last = 1e-6;
-  lcp_solution found = {.z = of->z, .w = of->w};
+  const int8_t *start = invdyn_recall(&of->recall, reduction->problem, 0);
+  lcp_solution found = {.z = of->z, .w = of->w, .basis = of->recall.now};
   const lcp_problem problem = {n * (edges + 2), of->Q, of->r};
   struct invdyn_answer answer = {.outcome = LCP_NON_FINITE};
-  if (lcp_solve(lcp, &settings, &problem, NULL, &found, NULL) != SAP_OK) {
+  if (lcp_solve(lcp, &settings, &problem, start, &found, NULL) != SAP_OK) {
     return answer; /* an entry has overflowed */
   }
   answer.outcome = found.outcome;
   answer.pivots = found.pivots;
   answer.regularization = found.regularization;
+  if (found.outcome == LCP_SOLVED) {
+    invdyn_remember(&of->recall, reduction->problem, 0);
+  }
   for (int32_t i = 0; i < n; ++i) {
     z[3 * i] = z[3 * i + 1] = 0.0;
     z[3 * i + 2] = of->z[i];

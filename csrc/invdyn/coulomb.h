@@ -11,11 +11,13 @@
 #define SAPWOOD_INVDYN_COULOMB_H
 
 #include "invdyn/answer.h"
+#include "invdyn/recall.h"
 #include "invdyn/reduction.h"
 
 struct invdyn_coulomb {
-  double *Q, *r, *z, *w; /* of size n (edges + 2) */
-  double *row;           /* (n (edges + 1), n_b) of N and F, whitened */
+  double *Q, *r, *z, *w;       /* of size n (edges + 2) */
+  double *row;                 /* (n (edges + 1), n_b) of N and F, whitened */
+  struct invdyn_recall recall; /* of what was basic, in the order of z */
 };
 
 void invdyn_coulomb_carve(struct invdyn_coulomb *of, const invdyn_settings *settings,

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* of a row's length, what counts as depending on others */
-static const double dependent = 1e-9;
+/* of a row's length, what counts as depending on others; and where it is but expected to be active */
+static const double dependent = 1e-9, nearly_dependent = 1e-6;
 /* what a row may be violated by, divided by its length, of the largest distance at hand */
 static const double violation = 1e-11;
 /* what a row that active ones imply may be violated by, the same way, of the distance of x */
@@ -275,28 +275,6 @@ static enum invdyn_distance_end search(struct invdyn_distance *of) {
   return INVDYN_NEAREST;
 }
 
-enum invdyn_distance_end invdyn_distance_solve(struct invdyn_distance *of) {
-  const int32_t n = of->n, d = of->d;
-  measure(of);
-  memcpy(of->x, of->x0, (size_t)d * sizeof(double));
-  memset(of->u, 0, (size_t)n * sizeof(double));
-  memset(of->is_active, 0, (size_t)n);
-  memset(of->Q, 0, (size_t)d * (size_t)d * sizeof(double));
-  for (int32_t i = 0; i < d; ++i) {
-    of->Q[(int64_t)i * (d + 1)] = 1.0;
-  }
-  of->n_active = of->pivots = 0;
-  for (int32_t j = 0; j < n; ++j) {
-    if (of->equal[j] && !is_implied(of, j)) {
-      const enum invdyn_distance_end end = satisfy(of, j, 20 * (n + d) + 50);
-      if (end != INVDYN_NEAREST) {
-        return end;
-      }
-    }
-  }
-  return search(of);
-}
-
 /* the nearest point where the active rows hold with equality: x = x0 + Q_1^T (s - Q_1 x0) with
  * R^T s = b, and R u = s - Q_1 x0 */
 static void to_active_rows(struct invdyn_distance *of) {
@@ -333,5 +311,54 @@ enum invdyn_distance_end invdyn_distance_resume(struct invdyn_distance *of) {
     }
     of->u[of->active[place]] = 0.0;
     leave(of, place);
+    ++of->pivots;
   }
+}
+
+/* inequalities that are expected to be active enter, with none of the steps that would find them */
+static void enter_expected(struct invdyn_distance *of, const int8_t *start) {
+  for (int32_t j = 0; j < of->n && of->n_active < of->d; ++j) {
+    if (!start[j] || of->equal[j]) {
+      continue;
+    }
+    read_row(of, j, of->a);
+    transform(of);
+    const int32_t k = of->n_active;
+    const double beside = sqrt(dot(of->d - k, of->w + k, of->w + k));
+    if (beside > nearly_dependent * of->length[j]) {
+      enter(of, j);
+    }
+  }
+}
+
+static enum invdyn_distance_end solve_from(struct invdyn_distance *of, const int8_t *start) {
+  const int32_t n = of->n, d = of->d, limit = of->pivots + 20 * (n + d) + 50;
+  memcpy(of->x, of->x0, (size_t)d * sizeof(double));
+  memset(of->u, 0, (size_t)n * sizeof(double));
+  memset(of->is_active, 0, (size_t)n);
+  memset(of->Q, 0, (size_t)d * (size_t)d * sizeof(double));
+  for (int32_t i = 0; i < d; ++i) {
+    of->Q[(int64_t)i * (d + 1)] = 1.0;
+  }
+  of->n_active = 0;
+  for (int32_t j = 0; j < n; ++j) {
+    if (of->equal[j] && !is_implied(of, j)) {
+      const enum invdyn_distance_end end = satisfy(of, j, limit);
+      if (end != INVDYN_NEAREST) {
+        return end;
+      }
+    }
+  }
+  if (!start) {
+    return search(of);
+  }
+  enter_expected(of, start);
+  return invdyn_distance_resume(of);
+}
+
+enum invdyn_distance_end invdyn_distance_solve(struct invdyn_distance *of, const int8_t *start) {
+  measure(of);
+  of->pivots = 0;
+  const enum invdyn_distance_end end = solve_from(of, start);
+  return end == INVDYN_NEAREST || !start ? end : solve_from(of, NULL);
 }

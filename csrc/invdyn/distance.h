@@ -46,8 +46,10 @@ struct invdyn_distance {
 void invdyn_distance_carve(struct invdyn_distance *of, int32_t n_max, int32_t d_max,
                            struct sap_arena *arena);
 
-/* Solves the problem that n, d, ld, At, b, x0 and equal say. */
-enum invdyn_distance_end invdyn_distance_solve(struct invdyn_distance *of);
+/* Solves the problem that n, d, ld, At, b, x0 and equal say. `start` (n) or NULL: not 0 where an
+ * inequality is expected to be active; of those that depend on each other some are left out, and
+ * where the search fails from there it begins anew. */
+enum invdyn_distance_end invdyn_distance_solve(struct invdyn_distance *of, const int8_t *start);
 
 /* The same after x0 alone has changed, from the active rows as they are. */
 enum invdyn_distance_end invdyn_distance_resume(struct invdyn_distance *of);

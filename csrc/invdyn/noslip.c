@@ -13,14 +13,12 @@ void invdyn_noslip_carve(struct invdyn_noslip *of, const invdyn_problem *most,
   of->r = sap_arena_take(arena, n, sizeof(double));
   of->z = sap_arena_take(arena, n, sizeof(double));
   of->w = sap_arena_take(arena, n, sizeof(double));
-  of->basis = sap_arena_take(arena, n, 1);
   of->across = sap_arena_take(arena, 2 * n * n_b, sizeof(double));
   of->upper = sap_arena_take(arena, n_b * n_b, sizeof(double));
   of->NP = sap_arena_take(arena, n * n_b, sizeof(double));
   of->y = sap_arena_take(arena, n_b, sizeof(double));
   of->s = sap_arena_take(arena, n_b, sizeof(double));
-  of->seen = sap_arena_take(arena, n, sizeof(size_t));
-  of->was_basic = sap_arena_take(arena, n, 1);
+  invdyn_recall_carve(&of->recall, most->n, (const int32_t[]){1, 0, 0}, 0, arena);
 }
 
 static double dot(int32_t n, const double *x, const double *y) {
@@ -134,35 +132,11 @@ static void spread_tangents(struct invdyn_noslip *of, const struct invdyn_reduct
   }
 }
 
-/* ---- from call to call ----------------------------------------------------------------------- */
-
-/* normals that pushed in the last call, by their contacts' names; 0 where nothing is known */
-static int recall(struct invdyn_noslip *of, const invdyn_problem *problem) {
-  memset(of->basis, 0, (size_t)problem->n);
-  for (int32_t i = 0; problem->ids && i < problem->n; ++i) {
-    for (int32_t j = 0; j < of->n_seen; ++j) {
-      if (of->seen[j] == problem->ids[i]) {
-        of->basis[i] = of->was_basic[j];
-        break;
-      }
-    }
-  }
-  return problem->ids && of->n_seen > 0;
-}
-
-static void remember(struct invdyn_noslip *of, const invdyn_problem *problem) {
-  of->n_seen = problem->ids ? problem->n : 0;
-  if (problem->ids) {
-    memcpy(of->seen, problem->ids, (size_t)problem->n * sizeof(int64_t));
-    memcpy(of->was_basic, of->basis, (size_t)problem->n);
-  }
-}
-
 static struct invdyn_answer run(struct invdyn_noslip *of, lcp_solver *lcp, int32_t n,
                                 const int8_t *start) {
   lcp_settings settings = lcp_settings_default();
   settings.method = LCP_AUTO;
-  lcp_solution found = {.z = of->z, .w = of->w, .basis = of->basis};
+  lcp_solution found = {.z = of->z, .w = of->w, .basis = of->recall.now};
   const lcp_problem problem = {n, of->Q, of->r};
   struct invdyn_answer answer = {.outcome = LCP_NON_FINITE};
   if (lcp_solve(lcp, &settings, &problem, start, &found, NULL) == SAP_OK) {
@@ -180,7 +154,7 @@ struct invdyn_answer invdyn_noslip_solve(struct invdyn_noslip *of,
   factor_span(of, reduction);
   hold_tangents(of, reduction);
   set_problem(of, reduction);
-  const int8_t *start = recall(of, problem) ? of->basis : NULL;
+  const int8_t *start = invdyn_recall(&of->recall, problem, 0);
   struct invdyn_answer answer = run(of, lcp, problem->n, start);
   if (answer.outcome != LCP_SOLVED) {
     /* rounding puts r beside the range of a singular Q: velocities that count as none help */
@@ -192,7 +166,7 @@ struct invdyn_answer invdyn_noslip_solve(struct invdyn_noslip *of,
     answer.pivots += pivots;
   }
   if (answer.outcome == LCP_SOLVED || answer.outcome == LCP_INACCURATE) {
-    remember(of, problem);
+    invdyn_remember(&of->recall, problem, 0);
     spread_tangents(of, reduction, z);
   }
   return answer;

@@ -11,21 +11,18 @@
 
 #include "invdyn/answer.h"
 #include "invdyn/holding.h"
+#include "invdyn/recall.h"
 
 struct invdyn_noslip {
   const struct invdyn_holding *holding; /* of the call */
   double *Q, *r, *z, *w;                /* (n, n) and (n) */
-  int8_t *basis;                        /* (n) */
   double *across;                       /* (rank, 2n) orthonormal rows: T span^T = across^T upper */
   double *upper;                        /* (rank, rank) by columns */
   double *NP;                           /* (n, n_b) */
   double *y, *s;                        /* (n_b) */
   int degenerate; /* normal impulses do nothing that tangential ones do not undo: Q = 0 */
 
-  /* of the last call, where the next one begins */
-  int64_t *seen;     /* (n_seen) names of contacts */
-  int8_t *was_basic; /* (n_seen) */
-  int32_t n_seen;
+  struct invdyn_recall recall; /* of the normals that pushed */
 };
 
 void invdyn_noslip_carve(struct invdyn_noslip *of, const invdyn_problem *most,

@@ -112,7 +112,6 @@ sap_status invdyn_reserve(invdyn_solver *solver, const invdyn_settings *settings
   solver->settings = *settings;
   solver->most = (invdyn_problem){.m = problem->m, .n_q = problem->n_q, .n = n};
   solver->most.torque_limit = problem->torque_limit ? &solver->limit : NULL;
-  solver->noslip.n_seen = 0;
   if (!sap_block_carve(&solver->block, pieces, solver, &solver->allocator)) {
     solver->most.m = -1;
     return sap_fail(error, SAP_OUT_OF_MEMORY, "problem", -1, NAN, "memory ran out");

@@ -31,6 +31,8 @@ void invdyn_stages_carve(struct invdyn_stages *of, const invdyn_settings *settin
   of->target = sap_arena_take(arena, (size_t)d, sizeof(double));
   of->reached = sap_arena_take(arena, (size_t)d, sizeof(double));
   invdyn_distance_carve(&of->distance, n * c + n_F, d, arena);
+  invdyn_recall_carve(&of->one, n, (const int32_t[]){c, 1, 0}, n_F - n, arena);
+  invdyn_recall_carve(&of->two, n, (const int32_t[]){c, 0, 0}, n_F - n, arena);
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -188,9 +190,10 @@ static int multiply(struct invdyn_stages *of, int32_t first_held, double weight)
   return most > round_off * largest;
 }
 
-/* Solves; rows from `first_held` on are equalities. Shares are written. */
+/* Solves; rows from `first_held` on are equalities. Begins at `start`, of rows, or NULL. Shares are
+ * written. */
 static enum invdyn_distance_end solve_rows(struct invdyn_stages *of, int32_t first_held,
-                                           int32_t n_shares) {
+                                           int32_t n_shares, const int8_t *start) {
   struct invdyn_distance *distance = &of->distance;
   double minimised = 0.0, held = 0.0;
   for (int32_t i = 0; i < distance->d; ++i) {
@@ -216,10 +219,23 @@ static enum invdyn_distance_end solve_rows(struct invdyn_stages *of, int32_t fir
     for (int32_t i = 0; i < distance->d; ++i) {
       distance->x0[i] = -of->reached[i] * (i < first_held ? 1.0 : weight);
     }
-    end = pass == 0 ? invdyn_distance_solve(distance) : invdyn_distance_resume(distance);
+    end = pass == 0 ? invdyn_distance_solve(distance, start) : invdyn_distance_resume(distance);
   }
   if (end == INVDYN_NEAREST) {
     memcpy(of->share, distance->u, (size_t)n_shares * sizeof(double));
+  }
+  return end;
+}
+
+/* the same, from the rows that were active in the last call; those of this one are kept */
+static enum invdyn_distance_end solve_stage(struct invdyn_stages *of, const invdyn_problem *problem,
+                                            struct invdyn_recall *recall, int32_t first_held,
+                                            int32_t n_limits) {
+  const int8_t *start = invdyn_recall(recall, problem, 2 * n_limits);
+  const enum invdyn_distance_end end = solve_rows(of, first_held, problem->n * of->n_edges, start);
+  if (end == INVDYN_NEAREST) {
+    memcpy(recall->now, of->distance.is_active, (size_t)of->distance.n);
+    invdyn_remember(recall, problem, 2 * n_limits);
   }
   return end;
 }
@@ -271,7 +287,7 @@ static enum invdyn_distance_end stage_one(struct invdyn_stages *of,
     add_opening_rows(of, reduction, n_shares);
   }
   add_limit_rows(of, problem, of->map, n_shares + (opens ? n : 0));
-  return solve_rows(of, first_held, n_shares);
+  return solve_stage(of, problem, &of->one, first_held, n_limits);
 }
 
 /* ---- Stage II -------------------------------------------------------------------------------- */
@@ -301,7 +317,8 @@ static enum invdyn_distance_end stage_two(struct invdyn_stages *of,
   if (of->settings->stage_one == INVDYN_CONTACT_CONSISTENT) {
     leave_out_open_edges(of, reduction);
   }
-  begin_rows(of, n, 2 * count_limits(problem));
+  const int32_t n_limits = count_limits(problem);
+  begin_rows(of, n, 2 * n_limits);
   leave_out_what_is_hardly_felt(of);
   for (int32_t i = 0; i < n_q; ++i) {
     fill_row(of, n, reduction->J_q, n_q, i, 1.0, next_row(of, of->offset[i]));
@@ -313,7 +330,7 @@ static enum invdyn_distance_end stage_two(struct invdyn_stages *of,
     fill_row(of, n, reduction->J_y, n_b, j, 1.0, row);
   }
   add_limit_rows(of, problem, reduction->J_q, n_shares);
-  return solve_rows(of, first_held, n_shares);
+  return solve_stage(of, problem, &of->two, first_held, n_limits);
 }
 
 enum invdyn_distance_end invdyn_stages_solve(struct invdyn_stages *of,
@@ -363,7 +380,7 @@ int invdyn_nearest_joints(struct invdyn_stages *of, const struct invdyn_reductio
   for (int32_t j = 0; j < distance->n; ++j) {
     distance->b[j] += distance->equal[j] ? 0.0 : margin * largest;
   }
-  if (invdyn_distance_solve(distance) != INVDYN_NEAREST) {
+  if (invdyn_distance_solve(distance, NULL) != INVDYN_NEAREST) {
     return 0;
   }
   for (int32_t i = 0; i < n_q; ++i) {

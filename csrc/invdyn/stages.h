@@ -12,6 +12,7 @@
 #define SAPWOOD_INVDYN_STAGES_H
 
 #include "invdyn/distance.h"
+#include "invdyn/recall.h"
 #include "invdyn/reduction.h"
 
 struct invdyn_stages {
@@ -26,6 +27,9 @@ struct invdyn_stages {
   double *target;  /* (d) of rows of X, E and F */
   double *reached; /* (d) targets, moved by the method of multipliers */
   struct invdyn_distance distance;
+  /* of active rows of each stage: shares that are not 0; slack variables of contacts that open, of
+   * Stage I, and of torque limits */
+  struct invdyn_recall one, two;
 };
 
 void invdyn_stages_carve(struct invdyn_stages *of, const invdyn_settings *settings,

@@ -69,20 +69,26 @@ void lcp_pivot(struct lcp_tableau *t, int32_t r, int32_t s) {
 }
 
 int32_t lcp_tableau_enter(struct lcp_tableau *t, const int8_t *start, double tolerance) {
-  const int32_t n = t->n;
+  int32_t *named = t->candidate, n = 0;
+  for (int32_t i = 0; i < t->n; ++i) {
+    if (start[i]) {
+      named[n++] = i;
+    }
+  }
   for (int32_t pivots = 0;; ++pivots) {
     int32_t r = -1, s = -1;
     double largest = tolerance;
-    for (int32_t j = 0; j < n; ++j) {
-      if (!start[j] || t->column[lcp_z(t, j)] < 0) {
+    for (int32_t b = 0; b < n; ++b) {
+      if (t->column[lcp_z(t, named[b])] < 0) {
         continue;
       }
-      const double *column = lcp_column(t, j);
-      for (int32_t i = 0; i < n; ++i) {
-        if (start[i] && t->basic[i] == lcp_w(i) && fabs(column[i]) > largest) {
+      const double *column = lcp_column(t, named[b]);
+      for (int32_t a = 0; a < n; ++a) {
+        const int32_t i = named[a];
+        if (t->basic[i] == lcp_w(i) && fabs(column[i]) > largest) {
           largest = fabs(column[i]);
           r = i;
-          s = j;
+          s = named[b];
         }
       }
     }

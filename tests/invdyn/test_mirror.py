@@ -1,5 +1,7 @@
 """The C core and its NumPy mirror agree."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -46,3 +48,24 @@ def test_mirror(rng, controller, name, stage_one):
     assert np.allclose(ours.v_plus, mirror.v_plus, atol=1e-5 * scale)
     if controller.startswith("qp") and "standing" in name:  # the least torques are unique
         assert np.allclose(ours.tau, mirror.tau, atol=1e-5 * (1 + np.abs(mirror.tau).max()))
+
+
+@pytest.mark.parametrize("instant", ["first", "last"])
+def test_mirror_of_a_pinch(instant):
+    """Forces that motors hardly feel are left out of both."""
+    path = Path(__file__).parents[1] / "data" / "invdyn" / f"pinch_{instant}.npz"
+    with np.load(path) as file:
+        a = dict(file)
+    made = InverseDynamics("qp_noslip", actuated=range(len(a["qdd_desired"])), dt=1e-3)
+    ours = made.solve(**a)
+    mirror = solve(
+        System(
+            a["M"], a["h"], a["v"], a["qdd_desired"], a["J_n"], a["J_t"], a["mu"],
+            np.zeros(len(a["mu"])), 1e-3, made.actuated,
+        ),
+        made.options,
+    )  # fmt: skip
+    assert ours.status == mirror.status
+    assert np.allclose(ours.v_plus, mirror.v_plus, atol=1e-5 * (1 + np.abs(mirror.v_plus).max()))
+    assert np.abs(mirror.forces).max() < 1e4
+    assert np.allclose(ours.tau, mirror.tau, atol=1e-3 * (1 + np.abs(mirror.tau).max()))

@@ -26,9 +26,10 @@
  * form it minimises 1/2 v+^T M v+ with u_n + phi/dt >= 0, which brakes the whole body. Both are
  * solved by their dual, the nearest point of a polyhedron in as many unknowns as no motor moves.
  *
- * A solver may be used by one thread at a time. Equal inputs give equal bits, but that LCP_NOSLIP
- * begins where its last call ended. Memory grows with the largest problem seen: invdyn_solve
- * allocates nothing once it has seen it.
+ * A solver may be used by one thread at a time. Equal inputs give equal bits, but that contacts with
+ * names begin with what they were in the last call: bases of complementarity problems, active rows of
+ * both stages. Memory grows with the largest problem seen: invdyn_solve allocates nothing once it has
+ * seen it, and forgets contacts where it does.
  *
  *     invdyn_solver *solver;
  *     const invdyn_settings settings = invdyn_settings_default();
@@ -118,7 +119,7 @@ typedef struct invdyn_problem {
   const double *mu;           /* (n) >= 0 */
   const double *phi;          /* (n) gaps, m; or NULL: nothing may approach */
   const double *torque_limit; /* (n_q) > 0, infinity for none, N m; or NULL. Not for LCPs */
-  const int64_t *ids;         /* (n) names of contacts, to begin LCP_NOSLIP with; or NULL */
+  const int64_t *ids;         /* (n) names of contacts, to find them again by; or NULL */
 } invdyn_problem;
 
 /* How far conditions are from being met, largest of all rows; 0 where they are, or where there is
@@ -144,7 +145,7 @@ typedef struct invdyn_solution {
   int8_t *states; /* (n) an invdyn_contact_state each */
   invdyn_outcome outcome;
   invdyn_residuals residuals;
-  int32_t pivots;        /* of all solvers */
+  int32_t pivots;        /* of all solvers; active rows that a stage begins with are none */
   double regularization; /* added to the diagonal of a complementarity problem; 0 most often */
 } invdyn_solution;
 

@@ -18,8 +18,8 @@ class InverseDynamics:
     """Torques that realise desired accelerations of a system in contact, and the contact forces.
 
     Neither the forces nor the motion of what no motor moves (a floating base, an object in a hand)
-    has to be known: both are found. One object serves one system through time; it keeps what the
-    next call can begin from.
+    has to be known: both are found. One object serves one system through time: where contacts have
+    names (``ids``), a call begins with those that pushed, stuck or slid in the last one.
 
     Parameters
     ----------
@@ -142,7 +142,8 @@ class InverseDynamics:
             Gaps, m, negative where bodies overlap: normal velocities are at least -phi/dt. Without
             them, nothing approaches.
         ids : (n,) array_like of int, optional
-            Names of the contacts, by which they are found again in the next call.
+            Names of the contacts, by which they are found again in the next call: they may come, go
+            and change places. Without names every call begins anew.
 
         Returns
         -------

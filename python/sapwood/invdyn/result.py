@@ -99,7 +99,7 @@ class InverseDynamicsResult:
         A :class:`ContactState` of each contact.
     residuals : Residuals
     pivots : int
-        Pivots of all solvers.
+        Pivots of all solvers; active constraints that a stage begins with are none.
     regularization : float
         What was added to the diagonal of a complementarity problem; 0 most often.
     dt : float

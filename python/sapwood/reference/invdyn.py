@@ -49,7 +49,7 @@ def _nearest(reduction: Reduction, options: InvdynOptions, found: _Found) -> _Fo
 
     Where these are the same but for round-off, the controller has failed.
     """
-    nearest = nearest_velocity(reduction, *_edges(reduction, options))
+    nearest = nearest_velocity(reduction, *_edges(reduction, options), options.rank_tolerance)
     if nearest is None:
         return found
     change = np.abs(nearest - reduction.v_q).max(initial=0.0)
@@ -138,6 +138,7 @@ def _stages(reduction: Reduction, options: InvdynOptions) -> _Found:
     second = stage_two(
         reduction, edges, free, first, paper=options.stage_one == "paper", torque_limit=limit,
         force_regularization=options.force_regularization, smoothing=options.smoothing,
+        rank_tolerance=options.rank_tolerance,
     )  # fmt: skip
     z = first.z if second.z is None else second.z
     if options.stage_one == "paper" and limit is None and not _holds(reduction, z, slice(2, 3)):

@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 DEPENDENT = 1e-9
 #: what a row may be violated by, divided by its length, as part of the largest distance at hand
 VIOLATION = 1e-11
+#: what a row that active ones imply may be violated by, the same way, as part of the length of x
+IMPLIED = 1e-6
 #: and by a row of zeros whatever the others are: a velocity, m/s
 NOTHING = 1e-13
 
@@ -47,7 +49,9 @@ class Nearest(NamedTuple):
     """A row that contradicts others, or -1."""
 
 
-def nearest_point(A: Array, b: Array, x0: Array, equal: NDArray[np.bool_]) -> Nearest:
+def nearest_point(
+    A: Array, b: Array, x0: Array, equal: NDArray[np.bool_], negligible: float = 0.0
+) -> Nearest:
     """Solve the problem above.
 
     Parameters
@@ -57,6 +61,8 @@ def nearest_point(A: Array, b: Array, x0: Array, equal: NDArray[np.bool_]) -> Ne
     x0 : (d) array
     equal : (n) array of bool
         Rows that hold with equality.
+    negligible : float
+        Of its length, what such a row may have that active ones do not imply, and be left out.
     """
     lengths = np.linalg.norm(A, axis=1)
     long = lengths > 1e-14 * lengths.max(initial=0.0)
@@ -82,8 +88,10 @@ def nearest_point(A: Array, b: Array, x0: Array, equal: NDArray[np.bool_]) -> Ne
                 return Nearest(x, u, DistanceStatus.solved, pivots, -1)
         a = A[row]
         missing = b[row] - a @ x
-        if equal[row] and abs(missing) <= tolerance[row] and _spans(A[active], a):
-            continue  # an equality that others imply
+        if equal[row] and _is_implied(
+            A[active], a, max(DEPENDENT, negligible), abs(missing), tolerance[row], x
+        ):
+            continue
         sign = 1.0 if missing >= 0.0 else -1.0
         while True:
             pivots += 1
@@ -122,9 +130,11 @@ def _polished(rows: Array, b: Array, x: Array, u: Array, active: list[int]) -> t
     return x, u
 
 
-def _spans(rows: Array, a: Array) -> bool:
-    """Whether a is a combination of the rows."""
-    if not len(rows):
-        return not a.any()
-    r = np.linalg.lstsq(rows.T, a, rcond=None)[0]
-    return bool(np.linalg.norm(a - rows.T @ r) <= DEPENDENT * np.linalg.norm(a))
+def _is_implied(
+    rows: Array, a: Array, negligible: float, off: float, tolerance: float, x: Array
+) -> bool:
+    """Whether an equality follows from the active rows, which have all of it but a part."""
+    length, reach = float(np.linalg.norm(a)), float(np.linalg.norm(x))
+    r = np.linalg.lstsq(rows.T, a, rcond=None)[0] if len(rows) else np.zeros(0)
+    beside = float(np.linalg.norm(a - rows.T @ r))
+    return beside <= negligible * length and off <= max(tolerance, IMPLIED * reach * length)

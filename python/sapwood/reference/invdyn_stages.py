@@ -74,7 +74,9 @@ def _columns(edges: Array, J: Array) -> Array:
     return np.asarray(np.einsum("cki,cij->jck", edges, J).reshape(J.shape[2], n * c))
 
 
-def _solve(rows: _Rows, c: Array, free: NDArray[np.bool_]) -> tuple[Array | None, int]:
+def _solve(
+    rows: _Rows, c: Array, free: NDArray[np.bool_], negligible: float = 0.0
+) -> tuple[Array | None, int]:
     """Minimise, by the dual: lambda, or None, and the pivots."""
     n_lambda, n_F = len(c), sum(map(len, rows.F))
     X = np.vstack([np.zeros((0, n_lambda)), *rows.X])
@@ -92,7 +94,8 @@ def _solve(rows: _Rows, c: Array, free: NDArray[np.bool_]) -> tuple[Array | None
     equal = np.concatenate([free, np.zeros(n_F, dtype=bool)])
     pivots, reached, found = 0, target.copy(), None
     for _ in range(6 if len(target) else 1):
-        nearest = nearest_point(A, b, np.concatenate([-t, -weight * reached]), equal)
+        x0 = np.concatenate([-t, -weight * reached])
+        nearest = nearest_point(A, b, x0, equal, negligible)
         pivots += nearest.pivots
         if nearest.status != DistanceStatus.solved:
             return None, pivots
@@ -192,12 +195,14 @@ def stage_two(
     torque_limit: Array | None = None,
     force_regularization: float = 0.0,
     smoothing: float = 0.0,
+    rank_tolerance: float = 0.0,
 ) -> StageResult:
     """By which forces: the least torques among the impulses that Stage I finds as good.
 
     min 1/2 |lambda_tau|^2 with R_b (z' - z) = 0 and z' in the cones. The paper's objective depends
     on R_b z alone, Eq. (104) is vacuous; the contact-consistent one asks besides that edges which
-    open have no impulse.
+    open have no impulse. Tangential impulses that cancel on the base and that motors feel by less
+    than the rank tolerance are left out: no torques determine them.
     """
     n, c, _ = edges.shape
     z = first.z
@@ -220,11 +225,14 @@ def stage_two(
         rows.X.append(np.sqrt(force_regularization) * _spread(edges))
         rows.t.append(np.zeros(3 * n))
     _limit_rows(rows, X, offset, torque_limit)
-    found, pivots = _solve(rows, np.zeros(n * c), np.tile(free, n))
+    hardly_felt = rank_tolerance / WEIGHT
+    found, pivots = _solve(rows, np.zeros(n * c), np.tile(free, n), hardly_felt)
     return _stage_result(edges, found, pivots)
 
 
-def nearest_velocity(reduction: Reduction, edges: Array, free: NDArray[np.bool_]) -> Array | None:
+def nearest_velocity(
+    reduction: Reduction, edges: Array, free: NDArray[np.bool_], rank_tolerance: float = 0.0
+) -> Array | None:
     """Joint velocities nearest to v_q* at which impulses exist; None where there are none.
 
     They exist where some base velocity lets no edge of a cone approach: by Farkas' lemma no
@@ -237,7 +245,9 @@ def nearest_velocity(reduction: Reduction, edges: Array, free: NDArray[np.bool_]
     b = -np.einsum("cki,ci->ck", edges, velocity).ravel()
     # a little inside, so that what is found stays feasible after rounding
     b += np.where(np.tile(free, n), 0.0, MARGIN * np.abs(b).max(initial=0.0))
-    nearest = nearest_point(rows, b, np.zeros(rows.shape[1]), np.tile(free, n))
+    nearest = nearest_point(
+        rows, b, np.zeros(rows.shape[1]), np.tile(free, n), rank_tolerance / WEIGHT
+    )
     if nearest.status != DistanceStatus.solved:
         return None
     return reduction.v_q + nearest.x[len(reduction.b) :]
