@@ -7,6 +7,7 @@ from pathlib import Path
 MODULES = {
     "sapwood": "contact problems and their solutions",
     "sapwood.mujoco": "simulation of MuJoCo models",
+    "sapwood.viewer": "simulations in the browser",
     "sapwood.constraints": "constraints beside contact",
     "sapwood.laws": "laws of contact and their materials",
     "sapwood.stepping": "theta-method on arrays",

@@ -9,7 +9,8 @@ package finds it and proves how accurate it is::
     print(solution)
 
 ``sapwood.geometry`` finds contact patches of pressure fields. ``sapwood.mujoco`` steps MuJoCo
-models with it; ``sapwood.invdyn`` is inverse dynamics with contact;
+models with it, and ``sapwood.viewer`` shows them; ``sapwood.invdyn`` is inverse dynamics with
+contact;
 ``sapwood.lcp`` and ``sapwood.qp`` solve complementarity problems and quadratic programs;
 ``sapwood.reference`` is the same algorithm in plain
 NumPy; ``sapwood.stepping`` is the theta-method for models of your own; ``sapwood.trajectory`` is
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from sapwood import studies as studies
     from sapwood import torch as torch
     from sapwood import trajectory as trajectory
+    from sapwood import viewer as viewer
     from sapwood import work as work
     from sapwood.studies import experiments as experiments
     from sapwood.studies import peers as peers
@@ -120,6 +122,7 @@ _LOADED_WHEN_USED = (
     "studies",
     "torch",
     "trajectory",
+    "viewer",
     "work",
     *_aliases.STUDIES,
 )

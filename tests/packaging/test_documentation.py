@@ -53,6 +53,7 @@ EXAMPLES = {
     "docs/environments.md": 2,
     "docs/pressure_fields.md": 1,
     "docs/torch_and_jax.md": 2,
+    "docs/viewer.md": 2,
 }
 
 
@@ -64,6 +65,8 @@ def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
     for package in ("mujoco", "gymnasium", "torch", "jax"):
         if f"import {package}" in text:
             pytest.importorskip(package)
+    if "import sapwood.viewer" in text:
+        pytest.importorskip("viser")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert len(blocks) >= EXAMPLES[page]
     names = {"__name__": "page"}

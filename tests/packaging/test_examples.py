@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -92,3 +95,17 @@ def test_an_environment_is_itself_again():
     assert [name for name, _ in rewards] == ["mj_step", "sapwood", "mj_step"]
     first, patched, again = (reward for _, reward in rewards)
     assert first == again != patched
+
+
+def test_a_loop_is_shown_until_ctrl_c():
+    pytest.importorskip("mujoco")
+    pytest.importorskip("viser")
+    with subprocess.Popen(
+        [sys.executable, FOLDER / "viewer_loop.py"], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, env=os.environ | {"BROWSER": "true"},
+    ) as run:  # fmt: skip
+        url = run.stdout.readline().strip()
+        assert b"<html" in urllib.request.urlopen(url, timeout=30).read()
+        run.send_signal(signal.SIGINT)
+        rest, errors = run.communicate(timeout=60)
+    assert (run.returncode, rest, errors) == (0, "", "")

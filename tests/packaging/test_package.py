@@ -73,7 +73,7 @@ def test_modules_are_loaded_when_used(name):
 def test_dir_lists_what_users_look_for():
     modules = (
         "bridge constraints experiments geometry invdyn jax laws lcp mujoco peers plotting problem "
-        "qp reference scenes stepping studies torch trajectory work"
+        "qp reference scenes stepping studies torch trajectory viewer work"
     )
     assert set(dir(sapwood)) == {*sapwood.__all__, *modules.split()}
     code = "import sapwood; print(*dir(sapwood))"
@@ -93,6 +93,8 @@ def test_public_names_are_where_they_say_they_are():
     ]
     if importlib.util.find_spec("mujoco") is not None:
         packages.append(sapwood.mujoco)
+        if importlib.util.find_spec("viser") is not None:
+            packages.append(sapwood.viewer)
     for package in packages:
         assert list(package.__all__) == sorted(package.__all__, key=natural), package.__name__
         for name in package.__all__:

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import sapwood
-from sapwood.cli import check, info, solve
+from sapwood.cli import check, info, solve, view
 from sapwood.cli.command import FAILURE, INTERRUPTED, USAGE, CommandError, Parser, tell
 from sapwood.studies.commands import clutter, dual_arm, figure
 
-_COMMANDS = (clutter, dual_arm, figure, solve, check, info)
+_COMMANDS = (clutter, dual_arm, figure, solve, view, check, info)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

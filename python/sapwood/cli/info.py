@@ -23,7 +23,7 @@ def _run(_arguments: argparse.Namespace) -> int:
     print(f"sapwood          {sapwood.__version__}")
     print(f"factorizations   {', '.join(sapwood.factorizations())}")
     print(f"python           {sys.version.split()[0]}")
-    for package in ("numpy", "mujoco", "matplotlib", "tqdm"):
+    for package in ("numpy", "mujoco", "matplotlib", "tqdm", "viser"):
         try:
             print(f"{package:<16} {version(package)}")
         except PackageNotFoundError:

@@ -14,7 +14,7 @@ from sapwood.mujoco.patches import StepPatch
 _Float = NDArray[np.float64]
 
 # dark blue, blue, green, yellow: even steps of Matplotlib's viridis
-_RAMP = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]]) / 255
+RAMP = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]]) / 255
 
 # of its size, a patch is drawn off the geoms whose surface it may lie in
 _LIFT = 0.01
@@ -103,5 +103,5 @@ def _frame(corners: _Float) -> _Float:
 
 
 def _colour(share: float) -> _Float:
-    at = np.linspace(0.0, 1.0, len(_RAMP))
-    return np.array([np.interp(share, at, channel) for channel in _RAMP.T])
+    at = np.linspace(0.0, 1.0, len(RAMP))
+    return np.array([np.interp(share, at, channel) for channel in RAMP.T])

@@ -1,0 +1,159 @@
+"""What is drawn of one instant: where bodies are, and how they touch."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.mujoco import StepContacts, StepPatch, Stepper
+
+_Float = NDArray[np.float32]
+
+# of mjData.wrap_obj
+_PULLEY = -2
+
+_STATE = mujoco.mjtState.mjSTATE_PHYSICS.value | mujoco.mjtState.mjSTATE_USER.value
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Frame:
+    """One instant, in single precision: a recording keeps many.
+
+    Attributes
+    ----------
+    time : float
+        Simulated time, s.
+    positions : ndarray (nbody, 3)
+        Of the frames of the bodies, m.
+    quaternions : ndarray (nbody, 4)
+        Their orientations, w first.
+    flex_vertices : ndarray (nflexvert, 3)
+        Points of deformable bodies, m.
+    tendons : ndarray (n, 2, 3)
+        Straight pieces of tendons, m.
+    contact_points : ndarray (n, 3)
+        Contacts of the step that led here, m; those that had a force.
+    contact_normals : ndarray (n, 3)
+        Their normals.
+    forces : ndarray (n, 3)
+        Mean forces over the step, N, in the world.
+    regions : ndarray of int (n,)
+        :class:`sapwood.Region` of each.
+    patches : tuple of (ndarray (m, 3, 3), ndarray (m,))
+        Triangles of contact surfaces, m, and their pressures, Pa.
+    """
+
+    time: float
+    positions: _Float
+    quaternions: _Float
+    flex_vertices: _Float
+    tendons: _Float
+    contact_points: _Float
+    contact_normals: _Float
+    forces: _Float
+    regions: NDArray[np.int8]
+    patches: tuple[_Float, _Float]
+
+
+class Camera:
+    """Takes frames of a simulation, on data of its own: that of the simulation stays as it is.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    """
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self._model = model
+        self._data = mujoco.MjData(model)
+        self._state = np.empty(mujoco.mj_stateSize(model, _STATE))
+
+    def take(self, data: mujoco.MjData, stepper: Stepper | None = None) -> Frame:
+        """The state as it is, with the contacts of the step that led to it.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            The simulation.
+        stepper : Stepper, optional
+            Whose last step was of this data; without one there are no contacts.
+
+        Returns
+        -------
+        Frame
+            Copies of everything.
+        """
+        model, scratch = self._model, self._data
+        mujoco.mj_getState(model, data, self._state, _STATE)
+        mujoco.mj_setState(model, scratch, self._state, _STATE)
+        mujoco.mj_kinematics(model, scratch)
+        if model.nflex:
+            mujoco.mj_comPos(model, scratch)
+            mujoco.mj_flex(model, scratch)
+        if model.ntendon:
+            mujoco.mj_comPos(model, scratch)
+            mujoco.mj_tendon(model, scratch)
+        points, normals, forces, regions = _contacts(None if stepper is None else stepper.contacts)
+        return Frame(
+            time=float(data.time),
+            positions=_single(scratch.xpos),
+            quaternions=_single(scratch.xquat),
+            flex_vertices=_single(scratch.flexvert_xpos),
+            tendons=_tendons(scratch),
+            contact_points=points,
+            contact_normals=normals,
+            forces=forces,
+            regions=regions,
+            patches=_triangles(() if stepper is None else stepper.patches),
+        )
+
+
+def _single(array: NDArray[np.float64]) -> _Float:
+    return np.array(array, dtype=np.float32)
+
+
+def _contacts(
+    contacts: StepContacts | None,
+) -> tuple[_Float, _Float, _Float, NDArray[np.int8]]:
+    """Points, normals, forces and regions of the contacts that act."""
+    if contacts is None:
+        none = np.zeros((0, 3), dtype=np.float32)
+        return none, none, none, np.zeros(0, dtype=np.int8)
+    acts = contacts.acts
+    return (
+        _single(contacts.position[acts]),
+        _single(contacts.frame[acts, 2]),
+        _single(contacts.world_force[acts]),
+        np.asarray(contacts.region[acts], dtype=np.int8),
+    )
+
+
+def _tendons(data: mujoco.MjData) -> _Float:
+    """The straight pieces of all tendons that have a path."""
+    pieces = []
+    points, objects = data.wrap_xpos.reshape(-1, 3), data.wrap_obj.reshape(-1)
+    for first, count in zip(data.ten_wrapadr.tolist(), data.ten_wrapnum.tolist(), strict=True):
+        path = points[first : first + count]
+        # a pulley ends a path, and the next one begins
+        whole = objects[first : first + count] != _PULLEY
+        pieces.append(np.stack([path[:-1], path[1:]], axis=1)[whole[:-1] & whole[1:]])
+    found = np.concatenate([np.zeros((0, 2, 3)), *pieces])
+    return _single(found)
+
+
+def _triangles(patches: tuple[StepPatch, ...]) -> tuple[_Float, _Float]:
+    """Fans over the faces of all patches, with the mean pressures of their corners."""
+    corners, pressures = [np.zeros((0, 3, 3))], [np.zeros(0)]
+    for patch in patches:
+        surface = patch.surface
+        counts = np.diff(surface.face_starts) - 2
+        first = np.repeat(surface.face_starts[:-1], counts)
+        step = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        fan = np.stack([first, first + step + 1, first + step + 2], axis=1)
+        corners.append(surface.vertices[fan])
+        pressures.append(surface.vertex_pressures[fan].mean(axis=1))
+    return _single(np.concatenate(corners)), _single(np.concatenate(pressures))

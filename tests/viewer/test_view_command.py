@@ -1,0 +1,78 @@
+"""``sapwood view``: a page while it runs, or a file."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from command_line import command, error_line
+
+mujoco = pytest.importorskip("mujoco")
+pytest.importorskip("viser", reason="sapwood.viewer needs viser")
+
+XML = """
+<mujoco>
+  <worldbody>
+    <geom type="plane" size="1 1 .1"/>
+    <body pos="0 0 .3">
+      <joint name="lift" type="slide" axis="0 0 1"/><geom name="box" type="box" size=".1 .1 .1"/>
+    </body>
+  </worldbody>
+  <actuator><motor name="push" joint="lift"/></actuator>
+  <keyframe><key name="low" qpos="-.2"/><key name="high" qpos=".5"/></keyframe>
+</mujoco>
+"""
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "lift.xml"
+    path.write_text(XML)
+    return path
+
+
+def test_a_recording_is_written(model, tmp_path):
+    page = tmp_path / "lift.html"
+    done = command("view", model, "--html", page, "--seconds", "0.1", "--keyframe", "high")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"written: {page}\n"
+    assert "<title>lift</title>" in page.read_text()
+
+
+def test_the_page_is_served_until_ctrl_c(model):
+    line = [sys.executable, "-m", "sapwood", "view", model, "--port", "0", "--no-browser"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        url, _, how = run.stdout.readline().partition("  ")
+        assert how == "(Ctrl-C ends)\n"
+        assert b"<html" in urllib.request.urlopen(url, timeout=30).read()
+        run.send_signal(signal.SIGINT)
+        rest, errors = run.communicate(timeout=60)
+        assert (run.returncode, rest, errors) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--keyframe", "middle"), "--keyframe middle: the model has low, high"),
+        (("--keyframe", "2"), "--keyframe 2: the model has low, high"),
+        (("--host", "192.0.2.1"), "cannot serve at 192.0.2.1"),
+        (("--controls", "none.csv"), "none.csv: No such file or directory"),
+        (("--html", "missing/lift.html", "--seconds", "0.01"), "cannot write missing/lift.html"),
+    ],
+)
+def test_what_cannot_be_done_is_told(model, options, text):
+    done = command("view", model, "--no-browser", *options)
+    assert done.returncode == 2
+    assert text in error_line(done)
+
+
+def test_a_model_that_is_none_is_told(tmp_path):
+    path = tmp_path / "broken.xml"
+    path.write_text("<mujoco><worldbody><geom/></worldbody>")
+    done = command("view", path)
+    assert done.returncode == 2
+    assert str(path) in error_line(done)
