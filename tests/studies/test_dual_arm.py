@@ -233,6 +233,7 @@ def test_the_jar_is_lifted_with_all_that_is_in_it(lifted):
     steps = lifted.steps
     assert lifted.success
     assert lifted.failure is None
+    assert lifted.cpu_time > 0.0
     assert lifted.phases == ("settle", "reach jar", "grasp jar", "lift jar")
     assert np.array_equal(steps["step"], 1 + np.arange(len(steps)))
     assert np.allclose(steps["time"], DT * steps["step"])
@@ -329,6 +330,7 @@ def test_the_command_writes_what_it_says(tmp_path):
     assert summary["success"] is True
     assert summary["steps"] == len(rows)
     assert math.isclose(summary["means"]["contacts"], rows["contacts"].mean())
+    assert f"CPU time{summary['cpu_time']:>38.4g} s" in made.stdout
     figure = task_figure(tmp_path / "dual_arm.csv", tmp_path / "again.png")
     assert (tmp_path / "again.png").read_bytes() == (tmp_path / "dual_arm.png").read_bytes()
     contacts = figure.axes[0].lines[0]

@@ -138,6 +138,7 @@ def _column(result: TaskRun) -> dict[str, str]:
         "jar back and upright": f"{_yes(end.jar_back)}, {1e3 * end.jar_offset:.1f} mm off",
         "steps": f"{len(steps)}",
         "simulated time": f"{steps['time'][-1]:.4g} s",
+        "CPU time": f"{result.cpu_time:.4g} s",
         "wall time": f"{result.wall_time:.4g} s",
         "  of it in steps": f"{stepping:.4g} s",
         "  of it in the solver": f"{steps['solver_time'].sum():.4g} s",

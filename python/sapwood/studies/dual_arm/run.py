@@ -75,8 +75,9 @@ class TaskRun:
         The beginning, and the end of each phase.
     outcome
         What became of the objects.
-    wall_time
-        Of the whole run, s: steps, controllers, records.
+    wall_time, cpu_time
+        Of the whole run, s: steps, controllers, records. CPU time is that of this process, which
+        other programs on the machine hardly change.
     model
         The scene.
     finished
@@ -96,6 +97,7 @@ class TaskRun:
     frames: tuple[Frame, ...]
     outcome: Outcome
     wall_time: float
+    cpu_time: float
     model: mujoco.MjModel
     finished: bool
     failure: str | None
@@ -191,7 +193,7 @@ def _simulate(
     steps = np.zeros(round(min(seconds, longest) / model.opt.timestep), STEP_DTYPE)
     frames = [Frame(0.0, "start", data.qpos.copy())]
     taken, finished, failure = 0, False, None
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.process_time()
     with (
         nullcontext() if path is None else RowFile(path, STEP_DTYPE.names or ()) as rows,
         ProgressBar(f"dual arm, {solver}", len(steps), progress) as bar,
@@ -235,6 +237,7 @@ def _simulate(
         frames=tuple(frames),
         outcome=outcome(model, data.qpos),
         wall_time=time.perf_counter() - start,
+        cpu_time=time.process_time() - cpu_start,
         model=model,
         finished=finished,
         failure=failure,
@@ -264,6 +267,7 @@ def _summary(result: TaskRun) -> dict[str, Any]:
         "failure": result.failure,
         "outcome": asdict(result.outcome),
         "wall_time": result.wall_time,
+        "cpu_time": result.cpu_time,
         "steps": len(steps),
         "means": means,
     }

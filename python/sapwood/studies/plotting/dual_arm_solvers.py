@@ -114,6 +114,7 @@ def _panels(
 ) -> Figure:
     """A panel per solver: lines of the problems; a dot for a task that is done, a cross for not."""
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     rows, runs = rows_of(problems), read_steps(tasks)
     solvers = list(dict.fromkeys(rows["solver"].tolist()))
@@ -141,8 +142,12 @@ def _panels(
         for axes in reversed(figure.axes)
         for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(
+    legend = figure.legend(
         list(named.values()), list(named), loc="outside upper center", ncols=len(named),
         fontsize="small", frameon=False,
     )  # fmt: skip
+    # every panel has a colour of its own
+    for handle in legend.legend_handles:
+        if handle is not None:
+            handle.set(color="0.2" if isinstance(handle, Line2D) else "0.85")
     return figure
