@@ -2,7 +2,9 @@
 
 From states that our simulation reaches with zero or with random controls, windows of a few steps
 are taken again and again, by `Stepper.run` and by `mj_step` of the same model with its own
-integrator, in turn; the least times count, on the CPU clock of the thread.
+integrator, in turn; the least times count, on the CPU clock of the thread. Where `mj_step` blows up
+within a window it goes back to its start, and takes the rest of its steps from there, without the
+contacts that ours has: such a row says so, and is in no table.
 """
 
 from __future__ import annotations
@@ -18,7 +20,16 @@ from numpy.typing import NDArray
 
 from benchmarks.models import files
 from benchmarks.models.survey import Survey
-from benchmarks.models.trials import FAILED, RAN, RANDOM, REFUSED, ZERO, controls_of
+from benchmarks.models.trials import (
+    FAILED,
+    RAN,
+    RANDOM,
+    REFUSED,
+    UNSTABLE,
+    ZERO,
+    blown_up,
+    controls_of,
+)
 from sapwood.mujoco import NotSupported, StepError, Stepper
 from sapwood.studies.experiments.timing import Times, no_garbage_collection
 
@@ -39,7 +50,7 @@ class Row:
     nv: int
     integrator: str
     status: str
-    """ran, refused, failed, late, died"""
+    """ran, refused, failed, unstable (`mj_step` is), late, died"""
     step: float
     solve: float
     """of it regularization and solve, as the core times them, on the wall clock"""
@@ -82,6 +93,7 @@ def measure(path: str, controls: str, steps: int) -> Row:
     )
     return dataclasses.replace(
         row,
+        status=UNSTABLE if any(window.unstable for window in windows) else RAN,
         step=round(step, 2),
         solve=round(1e6 * float(np.mean([w.solve for w in windows])) / _WINDOW, 2),
         step_mj=round(step_mj, 2),
@@ -101,6 +113,7 @@ class _Window:
         self.ours, self.mujocos = Times(), Times()
         self.solve = math.inf
         self.contacts = 0.0
+        self.unstable = False
         self._records: NDArray[np.void] = np.empty(0, np.void)
 
     def sample(self) -> None:
@@ -117,6 +130,7 @@ class _Window:
                 spent += 2.0 * times.wall[-1]
             self.solve = min(self.solve, float(self._records["solver_seconds"].sum()))
         self.contacts = float(self._records["contacts"].mean())
+        self.unstable = bool(blown_up(self._data_mj))
 
     def _step(self) -> None:
         mujoco.mj_setState(self._stepper.model, self._data, self._state, _STATE)

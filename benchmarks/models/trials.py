@@ -31,6 +31,18 @@ _FREE_FLAGS = ("CONTACT", "LIMIT", "DAMPER", "FRICTIONLOSS", "ACTUATION")
 _BAD = ("BADQPOS", "BADQVEL", "BADQACC")
 
 
+def blown_up(data: mujoco.MjData) -> str:
+    """Return the warning with which `mj_step` went back to its start; empty where it has not."""
+    return next(
+        (
+            name
+            for name in _BAD
+            if data.warning[getattr(mujoco.mjtWarning, f"mjWARN_{name}")].number
+        ),
+        "",
+    )
+
+
 @dataclasses.dataclass
 class Course:
     """One simulation."""
@@ -111,10 +123,9 @@ class Trial:
         data = self._begin(course)
         for _ in range(self.steps):
             mujoco.mj_step(self.model, data)
-            for name in _BAD:
-                if data.warning[getattr(mujoco.mjtWarning, f"mjWARN_{name}")].number:
-                    course.status, course.reason = UNSTABLE, name
-                    return course
+            if bad := blown_up(data):
+                course.status, course.reason = UNSTABLE, bad
+                return course
             self._follow(course, data)
         return course
 

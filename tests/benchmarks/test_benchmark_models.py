@@ -229,6 +229,16 @@ ROW = quality.Row(
 )  # fmt: skip
 
 
+def test_speed_says_where_mj_step_blows_up():
+    model = mujoco.MjModel.from_xml_string(BALL)
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data)
+    assert trials.blown_up(data) == ""
+    data.qvel[0] = 1e11
+    mujoco.mj_step(model, data)
+    assert trials.blown_up(data) == "BADQVEL"
+
+
 def test_tables():
     others = [
         dataclasses.replace(ROW, file="y", penetration=3e-5, penetration_mj=3e-3),
@@ -242,6 +252,7 @@ def test_tables():
         speed.Row("x", "arm", "zero", 7, "euler", "ran", 10.0, 5.0, 5.0, 0.5, 1.0, 9),
         speed.Row("y", "hand", "zero", 7, "euler", "ran", 10.0, 5.0, 15.0, 1.5, 1.0, 9),
         speed.Row("z", "hand", "zero", 7, "euler", "refused", *[math.nan] * 5, samples=0),
+        speed.Row("w", "hand", "zero", 7, "euler", "unstable", 10.0, 5.0, 1.0, 0.1, 80.0, 9),
     ]
     text = report.tables([ROW, *others], timed)
     lines = [line.split() for line in text.splitlines()]
