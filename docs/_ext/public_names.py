@@ -4,6 +4,8 @@ import importlib
 import inspect
 from pathlib import Path
 
+from uses import Examples
+
 MODULES = {
     "sapwood": "contact problems and their solutions",
     "sapwood.mujoco": "simulation of MuJoCo models",
@@ -34,7 +36,17 @@ def names_of(module):
     return [name for name in listed if not name.startswith("_")]
 
 
-def page(name, title, seen):
+def shown_in(paths):
+    """A line with links to the first of the files that show a name."""
+    links = []
+    for path in filter(None, paths[:4]):
+        document = path.removeprefix("docs/").rpartition(".")[0]
+        is_page = path.startswith(("docs/", "notebooks/"))
+        links.append(f":doc:`/{document}`" if is_page else f"``{path}``")
+    return [f"Shown in: {', '.join(links)}.", ""] if links else []
+
+
+def page(name, title, seen, examples):
     """The page of one module; what is on the page of another is linked to."""
     module = importlib.import_module(name)
     lines = [f"# {name}", "", f"{title[0].upper()}{title[1:]}.", "", "```{eval-rst}"]
@@ -51,6 +63,8 @@ def page(name, title, seen):
             lines += [f".. autofunction:: {name}.{public}", ""]
         else:
             lines += [f".. autodata:: {name}.{public}", "   :no-value:", ""]
+        if where not in seen:
+            lines += shown_in(examples.of(name, public))
         seen.setdefault(where, name)
     if elsewhere:
         lines += ["Also here: " + ", ".join(elsewhere) + ".", ""]
@@ -62,7 +76,8 @@ def write(app):
     folder = Path(app.srcdir) / "reference"
     folder.mkdir(exist_ok=True)
     seen = {}
-    pages = {name: page(name, title, seen) for name, title in MODULES.items()}
+    examples = Examples({name: names_of(importlib.import_module(name)) for name in MODULES})
+    pages = {name: page(name, title, seen, examples) for name, title in MODULES.items()}
     toc = "\n".join(pages)
     pages["index"] = f"# Names\n\n```{{toctree}}\n:maxdepth: 1\n\n{toc}\n../c_library\n```\n"
     for name, text in pages.items():

@@ -119,6 +119,11 @@ def custom_stiffness(
     ------
     ValueError
         For a name of no element, or values out of range.
+
+    Examples
+    --------
+    >>> custom_stiffness({"joint": ["knee"]}, {"sapwood/joint/knee": [1e4]})["joint/knee"].stiffness
+    10000.0
     """
     materials: dict[str, ConstraintMaterial] = {}
     for entry, values in entries.items():

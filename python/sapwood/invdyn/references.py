@@ -26,6 +26,17 @@ class SensedForces:
         Time step, s.
     delay : int
         Steps by which measurements are late: 1 for the paper's ID(t_i-1), 2 for ID(t_i-2).
+
+    Examples
+    --------
+    A motor lifts 2 kg; once the floor is felt to carry half of it, it has less to do:
+
+    >>> sensed = SensedForces(actuated=[0], dt=1e-3)
+    >>> sensed.solve([[2.0]], [20.0], [0.0], [0.0]).tolist()
+    [20.0]
+    >>> sensed.measure([[1.0]], [[[0.0], [0.0]]], [[0.0, 0.0, 10.0]])
+    >>> sensed.solve([[2.0]], [20.0], [0.0], [0.0]).tolist()
+    [10.0]
     """
 
     def __init__(self, *, actuated: ArrayLike, dt: float, delay: int = 1) -> None:
@@ -85,6 +96,11 @@ class Pid:
     ----------
     kp, kv, ki : float or (n_q,) array_like
         Gains: of torques, or of accelerations where the result is added to desired ones.
+
+    Examples
+    --------
+    >>> Pid(kp=100.0, kv=10.0).step([0.5], [0.0], [1.0], [0.25]).tolist()
+    [52.5]
     """
 
     def __init__(self, kp: ArrayLike, kv: ArrayLike, ki: ArrayLike = 0.0) -> None:

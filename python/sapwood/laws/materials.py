@@ -152,6 +152,13 @@ def custom_materials(geoms: Geoms) -> dict[str | int | None, ContactMaterial]:
     ------
     ValueError
         For a name that fits none of these forms or names no geom, or values out of range.
+
+    Examples
+    --------
+    >>> geoms = Geoms(["floor", "foot"], np.zeros(2, np.int32), np.ones(2),
+    ...               {"sapwood/geom/foot": [1e5, 0.02]})
+    >>> custom_materials(geoms)["foot"].stiffness
+    100000.0
     """
     materials: dict[str | int | None, ContactMaterial] = {}
     known = set(geoms.names)

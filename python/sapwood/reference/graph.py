@@ -19,7 +19,13 @@ Adjacency = dict[int, set[int]]
 
 
 def touching(problem: ContactProblem) -> tuple[list[int], list[int]]:
-    """First and second tree of every constraint: of the contacts, then of every group."""
+    """First and second tree of every constraint: of the contacts, then of every group.
+
+    >>> problem = ContactProblem.from_dense(np.eye(6), np.zeros(6), np.eye(3, 6), 0.0, k=1e5,
+    ...                                     tau_d=0.01, mu=0.5, dt=0.01, trees=[3, 3])
+    >>> touching(problem)
+    ([0], [-1])
+    """
     a, b = problem.tree_a.tolist(), problem.tree_b.tolist()
     for group in problem.constraints:
         a, b = a + group.tree_a.tolist(), b + group.tree_b.tolist()
@@ -32,6 +38,9 @@ def contact_graph(
     """Neighbours of every tree, and which trees take part in any constraint.
 
     A tree whose constraints are all with the world takes part and has no neighbour.
+
+    >>> contact_graph(4, [0, 1, 2], [1, -1, -1])
+    ({0: {1}, 1: {0}, 2: set(), 3: set()}, array([ True,  True,  True, False]))
     """
     adjacency: Adjacency = {t: set() for t in range(n_trees)}
     touched = np.zeros(n_trees, dtype=bool)

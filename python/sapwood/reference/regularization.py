@@ -20,6 +20,11 @@ def delassus_block(
     """W_ii (3, 3) of contact i, 1/kg: the sum over its trees of J_it A_t^-1 J_it^T (section IX-A).
 
     "diagonal" puts diag(A_t)^-1 in place of A_t^-1.
+
+    >>> problem = ContactProblem.from_dense(4.0 * np.eye(3), np.zeros(3), np.eye(3), 0.0, k=1e5,
+    ...                                     tau_d=0.01, mu=0.5, dt=0.01)
+    >>> delassus_block(problem, 0).tolist()
+    [[0.25, 0.0, 0.0], [0.0, 0.25, 0.0], [0.0, 0.0, 0.25]]
     """
     trees = (int(problem.tree_a[i]), int(problem.tree_b[i]))
     return _delassus(problem, trees, problem.J_blocks(i), delassus)

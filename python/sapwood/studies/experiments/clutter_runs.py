@@ -141,4 +141,5 @@ def all_steps(
             run[i] = record
     for name in ("solver_time", "total_time"):
         steps[0][name] = steps[name].min(axis=0)
-    return steps[0]
+    least: NDArray[np.void] = steps[0]
+    return least

@@ -78,7 +78,7 @@ class Entry:
         Parameters
         ----------
         quick
-            A small version that takes seconds, in place of the paper's sizes.
+            A small version, of seconds to a few minutes, in place of the paper's sizes.
 
         Returns
         -------
@@ -306,8 +306,8 @@ def make_figure(
     out
         Folder for the CSV files and for ``figureN`` or ``NAME`` with the suffix of the image.
     quick
-        A small version that takes seconds, in place of the paper's sizes. Its files have names of
-        their own, which end in ``_quick``.
+        A small version, of seconds to a few minutes, in place of the paper's sizes. Its files have
+        names of their own, which end in ``_quick``.
     workers
         Number of local processes, by default that of the `Plan`.
     scheduler, resume, progress, say
