@@ -15,10 +15,10 @@ import sys
 import tempfile
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sapwood.files import write_file
 
@@ -73,6 +73,69 @@ def render_scene(
     OSError
         The file cannot be written.
     """
+    return _draw_aside(model, qpos, path, width, height, timeout)
+
+
+def render_video(
+    model: mujoco.MjModel,
+    times: ArrayLike,
+    qpos: ArrayLike,
+    path: str | PathLike[str],
+    *,
+    width: int = 960,
+    height: int = 720,
+    rate: float = 30.0,
+    timeout: float = 1800.0,
+) -> str:
+    """Write the motion of a model as a video, in real time.
+
+    Parameters
+    ----------
+    model
+        What to draw; the view is that of :func:`render_scene`.
+    times
+        Increasing times of the configurations, s, shape (n,).
+    qpos
+        Configurations, shape (n, nq).
+    path
+        File to write; its suffix sets the format: .mp4, or .gif.
+    width, height
+        Size in pixels, multiples of 16 for .mp4.
+    rate
+        Pictures per second.
+    timeout
+        Time that one backend may take, s.
+
+    Returns
+    -------
+    str
+        The backend that drew the pictures.
+
+    Raises
+    ------
+    RenderingError
+        No backend works on this machine, or imageio and ffmpeg are missing.
+    OSError
+        The file cannot be written.
+    """
+    seen = np.asarray(times, dtype=np.float64)
+    when = np.arange(seen[0], seen[-1] + 0.5 / rate, 1.0 / rate)
+    # the last configuration that was there by then; times of steps are sums
+    last = np.searchsorted(seen, when + 1e-9, side="right") - 1
+    frames = np.asarray(qpos, dtype=np.float64)[last]
+    return _draw_aside(model, frames, path, width, height, timeout, rate)
+
+
+def _draw_aside(
+    model: mujoco.MjModel,
+    qpos: ArrayLike,
+    path: str | PathLike[str],
+    width: int,
+    height: int,
+    timeout: float,
+    rate: float = 0.0,
+) -> str:
+    """Draw one configuration or many in a process of its own; return the backend that did."""
     import mujoco
 
     chosen = os.environ.get("MUJOCO_GL", "").lower()
@@ -81,9 +144,9 @@ def render_scene(
         model_file, qpos_file = Path(folder, "model.mjb"), Path(folder, "qpos.npy")
         mujoco.mj_saveModel(model, str(model_file))
         np.save(qpos_file, np.asarray(qpos, dtype=np.float64))
-        picture = Path(folder, "picture.png")
+        picture = Path(folder, f"picture{Path(path).suffix}")
         command = [sys.executable, "-P", "-m", "sapwood.studies.rendering"]
-        command += [str(model_file), str(qpos_file), str(picture), str(width), str(height)]
+        command += map(str, (model_file, qpos_file, picture, width, height, rate))
         reasons = []
         for backend in backends:
             reason = _attempt(command, backend, timeout)
@@ -120,23 +183,37 @@ def _attempt(command: list[str], backend: str, timeout: float) -> str | None:
     return (errors or said or [f"exit code {done.returncode}"])[0]
 
 
-def _draw(model_file: str, qpos_file: str, path: str, width: int, height: int) -> None:
-    """Draw in this process, with the backend of ``MUJOCO_GL``."""
+def _draw(model_file: str, qpos_file: str, path: str, width: int, height: int, rate: float) -> None:
+    """Draw in this process, with the backend of ``MUJOCO_GL``; a rate of 0 is for one picture."""
     import mujoco
-    from matplotlib.image import imsave
 
     model = mujoco.MjModel.from_binary_path(model_file)
     model.vis.global_.offwidth = max(width, model.vis.global_.offwidth)
     model.vis.global_.offheight = max(height, model.vis.global_.offheight)
     data = mujoco.MjData(model)
-    data.qpos[:] = np.load(qpos_file)
-    mujoco.mj_forward(model, data)
+    configurations = np.load(qpos_file)
     with mujoco.Renderer(model, height=height, width=width) as renderer:
-        renderer.update_scene(data, camera=0 if model.ncam else -1)
-        pixels = renderer.render()
-    imsave(path, pixels)
+
+        def pixels(qpos: NDArray[np.float64]) -> NDArray[np.uint8]:
+            data.qpos[:] = qpos
+            mujoco.mj_forward(model, data)
+            renderer.update_scene(data, camera=0 if model.ncam else -1)
+            drawn: NDArray[np.uint8] = renderer.render()
+            return drawn
+
+        if rate == 0.0:
+            from matplotlib.image import imsave
+
+            imsave(path, pixels(configurations))
+            return
+        import imageio
+
+        video: Any
+        with imageio.get_writer(path, fps=rate) as video:
+            for qpos in configurations:
+                video.append_data(pixels(qpos))
 
 
 if __name__ == "__main__":
-    _model, _qpos, _path, _width, _height = sys.argv[1:]
-    _draw(_model, _qpos, _path, int(_width), int(_height))
+    _model, _qpos, _path, _width, _height, _rate = sys.argv[1:]
+    _draw(_model, _qpos, _path, int(_width), int(_height), float(_rate))

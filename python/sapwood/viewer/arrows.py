@@ -24,7 +24,7 @@ COLOURS = {
 """Of a contact that sticks, one that slides, and one without a force."""
 
 # of the size of the scene: radius of a disk, of a shaft, and the longest arrow
-_DISK, _SHAFT, _LONGEST = 8e-3, 2.6e-3, 0.5
+_DISK, _SHAFT, _LONGEST = 1e-2, 3.5e-3, 0.5
 
 # width and length of a head, in radii of its shaft; of short arrows, most of the length
 _HEAD_WIDTH, _HEAD_LENGTH, _HEAD_SHARE = 2.6, 7.0, 0.6
@@ -33,7 +33,7 @@ _HEAD_WIDTH, _HEAD_LENGTH, _HEAD_SHARE = 2.6, 7.0, 0.6
 _SIDES = 12
 
 # length of an arrow as heavy as the tree of bodies in the middle, of the size of the scene
-_TYPICAL = 0.12
+_TYPICAL = 0.3
 
 
 class ContactArrows:

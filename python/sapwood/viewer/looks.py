@@ -12,6 +12,9 @@ _Float = NDArray[np.float64]
 
 _RGB, _RGBA = mujoco.mjtTextureRole.mjTEXROLE_RGB, mujoco.mjtTextureRole.mjTEXROLE_RGBA
 
+# the colour of a geom that nobody has set, and what a plane of that colour gets
+_UNSET, _GROUND = np.array([0.5, 0.5, 0.5, 1.0]), np.array([0.83, 0.85, 0.88, 1.0])
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Look:
@@ -36,7 +39,7 @@ class Look:
 
 
 def geom_look(model: mujoco.MjModel, geom: int) -> Look:
-    """The look of a geom: its material's where it has one.
+    """The look of a geom: its material's where it has one; a plane of no colour is light.
 
     Parameters
     ----------
@@ -50,7 +53,11 @@ def geom_look(model: mujoco.MjModel, geom: int) -> Look:
     Look
         Of the model as it is now.
     """
-    return look(model, int(model.geom_matid[geom]), model.geom_rgba[geom])
+    seen = look(model, int(model.geom_matid[geom]), model.geom_rgba[geom])
+    plane = model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE
+    if plane and seen.texture is None and np.allclose(seen.rgba, _UNSET):
+        return dataclasses.replace(seen, rgba=_GROUND)
+    return seen
 
 
 def look(model: mujoco.MjModel, material: int, rgba: NDArray[np.floating]) -> Look:
@@ -73,8 +80,7 @@ def look(model: mujoco.MjModel, material: int, rgba: NDArray[np.floating]) -> Lo
     own = np.asarray(rgba, dtype=float)
     if material < 0:
         return Look(own, None, np.ones(2), False)
-    # 0.5 0.5 0.5 1 is what nobody has set
-    colour = model.mat_rgba[material].astype(float) if np.allclose(own, (0.5, 0.5, 0.5, 1)) else own
+    colour = model.mat_rgba[material].astype(float) if np.allclose(own, _UNSET) else own
     repeat = model.mat_texrepeat[material].astype(float)
     per_metre = bool(model.mat_texuniform[material])
     number = max(int(model.mat_texid[material, role]) for role in (_RGB, _RGBA))

@@ -1,0 +1,158 @@
+"""``sapwood simulate``: any model, driven by a table or a program; what it writes and says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from command_line import command, error_line
+
+pytest.importorskip("matplotlib")
+mujoco = pytest.importorskip("mujoco")
+
+from sapwood.mujoco import Stepper
+from sapwood.studies.experiments.simulate import simulate, summary
+from sapwood.studies.plotting import read_steps
+
+LIFT = """
+<mujoco>
+  <option gravity="0 0 -10" timestep="0.01"/>
+  <worldbody>
+    <body pos="0 0 1">
+      <joint name="lift" type="slide" axis="0 0 1"/><geom name="box" type="box" size=".1 .1 .1"
+        mass="2"/>
+    </body>
+  </worldbody>
+  <actuator><motor name="push" joint="lift"/></actuator>
+  <keyframe><key name="low" qpos="-.2"/><key name="high" qpos=".5"/></keyframe>
+</mujoco>
+"""
+URDF = """
+<robot name="pendulum">
+  <link name="base"/>
+  <link name="rod"><inertial><origin xyz="0 0 -.5"/><mass value="1"/>
+    <inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="swing" type="continuous"><parent link="base"/><child link="rod"/>
+    <axis xyz="0 1 0"/></joint>
+</robot>
+"""
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "lift.xml"
+    path.write_text(LIFT)
+    return path
+
+
+def motion(folder):
+    return np.genfromtxt(folder / "motion.csv", delimiter=",", names=True, deletechars="")
+
+
+def test_a_table_drives_the_motor(model, tmp_path):
+    """Each row is held until the next one; without a row, the box falls."""
+    table = tmp_path / "push.csv"
+    table.write_text("push,time\n20,0.1\n24,0.2\n")
+    out = tmp_path / "made" / "here"
+    done = command(
+        "simulate", model, "--seconds", "0.3", "--controls", table, "--out", out, "--no-picture"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    names = {"steps.csv", "motion.csv", "steps.png"}
+    assert {path.name for path in out.iterdir()} == names
+    assert all(str(out / name) in done.stdout for name in names)
+    for words in ("real-time factor", "30 of 30", "30 converged"):
+        assert words in done.stdout
+    moved = motion(out)
+    # from the first keyframe; then accelerations of -10, 0 and 2, each for a tenth of a second
+    speed = moved["qvel_lift"]
+    np.testing.assert_allclose(moved["time"], 0.01 * np.arange(31), atol=1e-12)
+    assert moved["qpos_lift"][0] == -0.2
+    np.testing.assert_allclose(speed[[10, 20, 30]], [-1.0, -1.0, -0.8], atol=1e-9)
+    steps = read_steps(out / "steps.csv")
+    np.testing.assert_allclose(steps["kinetic_energy"], speed[1:] ** 2, atol=1e-9)
+    heights = 1.0 + moved["qpos_lift"][1:]
+    np.testing.assert_allclose(steps["potential_energy"], 20.0 * heights, atol=1e-9)
+
+
+def test_a_program_drives_the_motor(model, tmp_path):
+    program = tmp_path / "hover.py"
+    program.write_text("def control(model, data):\n    data.ctrl[0] = 20.0\n")
+    options = ("--seconds", "0.1", "--keyframe", "high", "--controls", program, "--no-picture")
+    done = command("simulate", model, *options, "--out", tmp_path, "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    np.testing.assert_allclose(motion(tmp_path)["qpos_lift"], 0.5, atol=1e-12)
+
+
+def test_a_urdf_is_simulated(tmp_path):
+    path = tmp_path / "pendulum.urdf"
+    path.write_text(URDF)
+    done = command("simulate", path, "--seconds", "0.1", "--out", tmp_path, "--no-picture")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "pendulum.urdf" in done.stdout
+    assert motion(tmp_path).dtype.names == ("time", "qpos_swing", "qvel_swing")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("u.csv", "t,push\n0,1\n", "u.csv: has no column time"),
+        ("u.csv", "time,pull\n0,1\n", "u.csv: pull is no actuator of the model (it has push)"),
+        ("u.csv", "time,push\n0,1\n1\n", "u.csv: line 3: 1 columns, not 2"),
+        ("u.csv", "time,push\n0,fast\n", "u.csv: line 2: could not convert"),
+        ("u.csv", "time,push\n0,nan\n", "u.csv: line 2: numbers must be finite"),
+        ("u.csv", "time,push\n0,1\n0,2\n", "u.csv: line 3: times must increase"),
+        ("u.csv", "time,push\n", "u.csv: has no rows"),
+        ("u.csv", "", "u.csv: is no CSV file with a header"),
+        ("u.py", "def act(model, data): pass\n", "u.py: has no function control(model, data)"),
+        ("u.py", "def control(data): pass\n", "u.py: control(model, data): too many"),
+        ("u.py", "import no_such_module\n", "u.py: ModuleNotFoundError"),
+    ],
+)
+def test_controls_that_are_none_are_told(model, tmp_path, name, text, told):
+    path = tmp_path / name
+    path.write_text(text)
+    done = command("simulate", model, "--controls", path, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert told in error_line(done)
+
+
+def test_a_step_that_fails_ends_the_run_and_keeps_the_rest(tmp_path):
+    model = mujoco.MjModel.from_xml_string(LIFT)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+
+    def control(data):
+        if data.time > 0.045:
+            data.qvel[0] = np.nan
+
+    file = tmp_path / "steps.csv"
+    run = simulate(stepper, data, 0.1, control=control, csv_file=file, progress=False)
+    assert len(run.steps) == len(read_steps(file)) == 5
+    assert len(run.qpos) == 6
+    assert run.failure
+    assert not run.interrupted
+    assert summary(run)["steps"] == "5 of 10"
+
+
+def test_every_step_is_told_of(rng):
+    model = mujoco.MjModel.from_xml_string(LIFT)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    seconds = float(rng.uniform(0.05, 0.2))
+    seen = []
+    run = simulate(
+        stepper, data, seconds, after_step=lambda data: seen.append(data.time), progress=False
+    )
+    np.testing.assert_array_equal(seen, run.steps["time"])
+    assert len(seen) == run.asked
+
+
+@pytest.mark.slow
+def test_a_video_lasts_as_long_as_the_run(model, tmp_path):
+    imageio = pytest.importorskip("imageio")
+    pytest.importorskip("imageio_ffmpeg")
+    done = command("simulate", model, "--seconds", "0.5", "--out", tmp_path, "--video")
+    assert done.returncode == 0
+    if "no picture" in done.stderr:
+        pytest.skip(done.stderr)
+    with imageio.get_reader(tmp_path / "video.mp4") as video:
+        assert video.get_meta_data()["duration"] == pytest.approx(0.5, abs=0.07)
