@@ -215,8 +215,8 @@ static const double *place(struct sap_gather *gather, const struct sap_contact_l
 static double *gather_faces(struct sap_gather *gather, const struct sap_movers *movers,
                             const struct sap_model_state *state, int32_t *kept, double *J) {
   const geo_surfaces *s = &gather->patches.found;
-  struct sap_material pair = {0};
-  int32_t pair_of[2] = {-1, -1};
+  int32_t surface = -1;
+  double mu = 0.0;
   for (int32_t c = gather->n_listed; c < gather->problem.n_contacts; ++c) {
     const struct sap_listed_contact contact = gather->contacts[c];
     const struct sap_face_contact face =
@@ -231,9 +231,8 @@ static double *gather_faces(struct sap_gather *gather, const struct sap_movers *
       continue;
     }
     J += length;
-    if (memcmp(pair_of, contact.geom, sizeof pair_of) != 0) {
-      pair = sap_material_of_pair(gather->forest, contact.geom[0], contact.geom[1]);
-      memcpy(pair_of, contact.geom, sizeof pair_of);
+    while (surface < 0 || contact.face >= s->pair_start[surface + 1]) {
+      mu = sap_patches_friction(&gather->patches, gather->forest, ++surface);
     }
     const int32_t to = (*kept)++;
     memcpy(gather->position + 3 * (int64_t)to, p, 3 * sizeof *p);
@@ -241,7 +240,7 @@ static double *gather_faces(struct sap_gather *gather, const struct sap_movers *
     gather->phi0[to] = s->phi0[contact.face];
     gather->k[to] = s->k[contact.face];
     gather->tau_d[to] = gather->phi0[to] > 0.0 ? fmin(face.tau_d, gather->open_tau_d) : face.tau_d;
-    gather->mu[to] = contact.dim == 1 ? 0.0 : pair.mu;
+    gather->mu[to] = mu;
     gather->v_hat_t[2 * (int64_t)to] = gather->v_hat_t[2 * (int64_t)to + 1] = 0.0;
     gather->release[to] = gather->delta[to] = INFINITY;
     gather->barrier[to] = SAP_BARRIER_NONE;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "model/material.h"
 
 /* ---- fields --------------------------------------------------------------------------------- */
 
@@ -29,6 +30,12 @@ static sap_status check(const sap_fields *fields, const sap_forest *forest, sap_
     }
     if (fields->pair_dim[i] != 1 && fields->pair_dim[i] != 3) {
       return sap_invalid(error, "fields.pair_dim", i, fields->pair_dim[i], "must be 1 or 3");
+    }
+  }
+  for (int64_t i = 0; fields->pair_friction && i < 2 * (int64_t)fields->n_pairs; ++i) {
+    const double mu = fields->pair_friction[i];
+    if (!(mu >= 0.0 && mu < INFINITY)) {
+      return sap_invalid(error, "fields.pair_friction", i, mu, "must be finite and >= 0");
     }
   }
   return SAP_OK;
@@ -119,6 +126,19 @@ static void complete(const double *n, double *axes) {
                        n[1],
                        n[2]};
   memcpy(axes, t, sizeof t);
+}
+
+double sap_patches_friction(const struct sap_patches *patches, const sap_forest *forest,
+                            int32_t surface) {
+  const sap_fields *fields = &patches->fields;
+  const int32_t pair = patches->pair[surface], *geom = fields->pair_geom + 2 * (int64_t)pair;
+  if (fields->pair_dim[pair] == 1) {
+    return 0.0;
+  }
+  const struct sap_material material = sap_material_of_pair(forest, geom[0], geom[1]);
+  return material.friction_given || !fields->pair_friction
+             ? material.mu
+             : sap_friction_of_engine(fields->pair_friction + 2 * (int64_t)pair);
 }
 
 struct sap_face_contact sap_patches_contact(const struct sap_patches *patches,

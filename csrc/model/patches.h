@@ -6,7 +6,7 @@
  *
  *     tau_d = (g_B tau_A + g_A tau_B)/(g_A + g_B)
  *
- * as elsewhere weighted by compliance, here 1/g; a rigid side has none.
+ * as elsewhere weighted by compliance, here 1/g; a rigid side has none. mu is that of material.h.
  *
  * Ownership: a sap_patches owns its workspaces, which grow as needed and are kept. */
 #ifndef SAPWOOD_MODEL_PATCHES_H
@@ -41,6 +41,10 @@ void sap_patches_release(struct sap_patches *patches, const sap_allocator *alloc
  * *geom is of that pair. */
 sap_status sap_patches_find(struct sap_patches *patches, const sap_model_state *state,
                             int32_t *geom);
+
+/* mu of all faces of one surface; 0 where its pair is without friction */
+double sap_patches_friction(const struct sap_patches *patches, const sap_forest *forest,
+                            int32_t surface);
 
 /* of a face between two geoms that makes a contact */
 struct sap_face_contact sap_patches_contact(const struct sap_patches *patches,

@@ -366,7 +366,8 @@ class ModelStepper:
         elements: Mapping[str, Any] | None = None,
         speculative: bool = False,
         release_speed: float = ...,
-        fields: tuple[NDArray[np.int32], NDArray[np.int32], tuple[object, ...]] | None = None,
+        fields: tuple[NDArray[np.int32], NDArray[np.int32], _Float, tuple[object, ...]]
+        | None = None,
     ) -> Self: ...
     def solve(
         self,

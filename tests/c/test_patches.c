@@ -56,7 +56,10 @@ static void make(struct scene *s, uint64_t *seed) {
   s->floor = shape_of(&ground);
   s->shape[0] = s->floor;
   s->shape[1] = s->shape[3] = s->ball;
-  s->fields = (sap_fields){PAIRS, s->pair_geom, s->pair_dim, s->shape};
+  s->fields = (sap_fields){.n_pairs = PAIRS,
+                           .pair_geom = s->pair_geom,
+                           .pair_dim = s->pair_dim,
+                           .shape = s->shape};
 }
 
 static void release(struct scene *s) {

@@ -158,6 +158,8 @@ typedef struct sap_fields {
   int32_t n_pairs;
   const int32_t *pair_geom;      /* (n_pairs, 2) A and B: normals of contacts are from A to B */
   const int32_t *pair_dim;       /* (n_pairs) 1: without friction, else 3 */
+  const double *pair_friction;   /* (n_pairs, 2) mu of the engine along two tangents, read where no
+                                    material gives one; NULL: mu follows from the geoms */
   const geo_shape *const *shape; /* (n_geoms) in the frame of the geom; NULL: is in no pair */
 } sap_fields;
 

@@ -22,13 +22,15 @@ static const geo_shape **read_shapes(PyObject *tuple) {
 
 int sapwood_take_fields(sapwood_stepper *self, PyObject *object) {
   sapwood_fields *own = &self->fields;
-  PyObject *pair_geom, *pair_dim, *shapes;
+  PyObject *pair_geom, *pair_dim, *pair_friction, *shapes;
   if (object == Py_None) {
     return 0;
   }
   if (!PyTuple_Check(object) ||
-      !PyArg_ParseTuple(object, "OOO!:fields", &pair_geom, &pair_dim, &PyTuple_Type, &shapes)) {
-    PyErr_SetString(PyExc_TypeError, "fields must be None or (pair_geom, pair_dim, shapes)");
+      !PyArg_ParseTuple(object, "OOOO!:fields", &pair_geom, &pair_dim, &pair_friction,
+                        &PyTuple_Type, &shapes)) {
+    PyErr_SetString(PyExc_TypeError,
+                    "fields must be None or (pair_geom, pair_dim, pair_friction, shapes)");
     return -1;
   }
   const sap_forest *forest = &self->core->forest;
@@ -40,8 +42,11 @@ int sapwood_take_fields(sapwood_stepper *self, PyObject *object) {
   }
   own->pair_dim = sapwood_as_int32(pair_dim, "fields.pair_dim", -1);
   const npy_intp n = own->pair_dim == NULL ? 0 : PyArray_SIZE(own->pair_dim);
+  const npy_intp two[2] = {n, 2};
   if (own->pair_dim == NULL || n > INT32_MAX / 2 ||
       (own->pair_geom = sapwood_as_int32(pair_geom, "fields.pair_geom", 2 * n)) == NULL ||
+      (own->pair_friction = sapwood_as_float64(pair_friction, "fields.pair_friction", 2, two,
+                                               SAPWOOD_ANY)) == NULL ||
       (own->shape = read_shapes(shapes)) == NULL) {
     return -1;
   }
@@ -49,6 +54,7 @@ int sapwood_take_fields(sapwood_stepper *self, PyObject *object) {
   own->core = (sap_fields){.n_pairs = (int32_t)n,
                            .pair_geom = sapwood_int32s(own->pair_geom),
                            .pair_dim = sapwood_int32s(own->pair_dim),
+                           .pair_friction = sapwood_doubles(own->pair_friction),
                            .shape = own->shape};
   sap_error error = {.group = -1};
   return sapwood_raise(sap_stepper_set_fields(self->core, &own->core, &error), &error);
@@ -57,6 +63,7 @@ int sapwood_take_fields(sapwood_stepper *self, PyObject *object) {
 void sapwood_release_fields(sapwood_stepper *self) {
   Py_XDECREF(self->fields.pair_geom);
   Py_XDECREF(self->fields.pair_dim);
+  Py_XDECREF(self->fields.pair_friction);
   Py_XDECREF(self->fields.shapes);
   PyMem_Free(self->fields.shape);
 }

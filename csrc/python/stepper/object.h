@@ -16,7 +16,7 @@ enum { SAPWOOD_CONSTANTS = 53 }; /* arrays of the forest and of the elements */
 
 /* what pressure fields are read from; all NULL and 0 without */
 typedef struct sapwood_fields {
-  PyArrayObject *pair_geom, *pair_dim;
+  PyArrayObject *pair_geom, *pair_dim, *pair_friction;
   PyObject *shapes;        /* tuple of capsules */
   const geo_shape **shape; /* (n_geoms) in them */
   sap_fields core;

@@ -38,8 +38,8 @@ from sapwood.laws.rigid_core import CoreKind, RigidCore
 
 PREFIX = "sapwood/"
 
-# entries of `sapwood.constraints.materials`
-OTHER_KINDS = ("constraint", "joint", "tendon", "equality")
+# entries of `sapwood.constraints.materials` and of `sapwood.mujoco.field_numbers`
+OTHER_KINDS = ("constraint", "joint", "tendon", "equality", "field")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.geometry import FieldShape, PressureField, ShapeKind
+from sapwood.mujoco.field_collisions import take_from_engine
+from sapwood.mujoco.field_numbers import fields_in_numbers
 from sapwood.mujoco.names import listed, name_of, named, names_of
 from sapwood.mujoco.support import geoms_that_meet
 
+_Float = NDArray[np.float64]
 _Int = NDArray[np.int32]
 _GEOM, _OBJECT = mujoco.mjtGeom, mujoco.mjtObj
-
-# below any distance, m
-_FAR = 1e9
 
 Field = PressureField | FieldShape
 
@@ -38,18 +38,25 @@ class Fields:
         Of each pair.
     condim : ndarray of int (n,)
         1 without friction, else 3.
+    friction : ndarray (n, 2)
+        mu of the model along two tangents, for pairs whose materials have none.
     shapes : tuple of (FieldShape or None)
         Of all geoms of the model, in their frames; None of those in no pair.
     """
 
     geoms: _Int
     condim: _Int
+    friction: _Float
     shapes: tuple[FieldShape | None, ...]
 
-    def for_core(self) -> tuple[_Int, _Int, tuple[object, ...]]:
+    def for_core(self) -> tuple[_Int, _Int, _Float, tuple[object, ...]]:
         """What the C core takes."""
         shapes = tuple(None if shape is None else shape._shape for shape in self.shapes)
-        return self.geoms.ravel(), self.condim, shapes
+        return self.geoms.ravel(), self.condim, self.friction, shapes
+
+    def read_again(self, model: mujoco.MjModel) -> Fields:
+        """The same, with the friction that the model has now."""
+        return dataclasses.replace(self, friction=_friction(model, self.geoms))
 
 
 # ---- shapes --------------------------------------------------------------------------------------
@@ -120,7 +127,8 @@ def _is_compliant(field: Field) -> bool:
 
 
 def _fields_of(model: mujoco.MjModel, fields: Mapping[str | int, Field]) -> dict[int, Field]:
-    """The field of each geom that has one, by its name before its group."""
+    """The field of each geom that has one: of those given before the custom numbers of the model, in
+    each by its name before its group."""
     names, groups = names_of(model, _OBJECT.mjOBJ_GEOM), model.geom_group
     for key, field in fields.items():
         if not isinstance(field, (PressureField, FieldShape)):
@@ -133,9 +141,11 @@ def _fields_of(model: mujoco.MjModel, fields: Mapping[str | int, Field]) -> dict
         if key not in (names if isinstance(key, str) else groups) or key == "":
             what = "geom of this name" if isinstance(key, str) else "geom in this group"
             raise ValueError(f"fields: {key!r}: the model has no {what}")
+    custom = fields_in_numbers(model)
     found = {}
     for geom, name in enumerate(names):
-        of_geom = [fields[key] for key in (name, int(groups[geom])) if key in fields]
+        keys = name, int(groups[geom])
+        of_geom = [some[key] for some in (fields, custom) for key in keys if key in some]
         if of_geom:
             found[geom] = of_geom[0]
     return found
@@ -161,6 +171,25 @@ def _condim(model: mujoco.MjModel, one: int, two: int) -> int:
     return 1 if dim == 1 else 3
 
 
+def _explicit_pairs(model: mujoco.MjModel) -> dict[tuple[int, int], int]:
+    """The numbers of explicit pairs, by their geoms."""
+    geoms = zip(model.pair_geom1.tolist(), model.pair_geom2.tolist(), strict=True)
+    return {(min(pair), max(pair)): i for i, pair in enumerate(geoms)}
+
+
+def _friction(model: mujoco.MjModel, pairs: _Int) -> _Float:
+    """Sliding friction (n, 2) of pairs of geoms (n, 2): that of the geom of higher priority, else
+    the larger one, or that of an explicit pair."""
+    mu, priority = model.geom_friction[pairs, 0], model.geom_priority[pairs]
+    higher = priority == priority.max(axis=1, keepdims=True)
+    friction = np.repeat(np.where(higher, mu, 0.0).max(axis=1, keepdims=True), 2, axis=1)
+    explicit = _explicit_pairs(model)
+    for i, (one, two) in enumerate(pairs.tolist()):
+        if (one, two) in explicit:
+            friction[i] = model.pair_friction[explicit[one, two], :2]
+    return friction
+
+
 def _pairs(model: mujoco.MjModel, compliant: list[int]) -> dict[tuple[int, int], int]:
     """Condim of each pair that has a compliant geom, one body of which can move."""
     flags = mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
@@ -171,9 +200,9 @@ def _pairs(model: mujoco.MjModel, compliant: list[int]) -> dict[tuple[int, int],
         for other in geoms_that_meet(model, geom).tolist():
             pair = min(geom, other), max(geom, other)
             found[pair] = _condim(model, geom, other)
-    for one, two, dim in zip(model.pair_geom1, model.pair_geom2, model.pair_dim, strict=True):
+    for (one, two), i in _explicit_pairs(model).items():
         if one in compliant or two in compliant:
-            found[min(one, two), max(one, two)] = 1 if dim == 1 else 3
+            found[one, two] = 1 if model.pair_dim[i] == 1 else 3
     moving = model.body_treeid[model.body_weldid[model.geom_bodyid]] >= 0
     plane = model.geom_type == _GEOM.mjGEOM_PLANE
     return {
@@ -209,23 +238,16 @@ def _check_geoms(model: mujoco.MjModel, geoms: Iterable[int]) -> None:
                 raise ValueError(f"fields: {name} has {what}, which patches have not")
 
 
-def _take_from_engine(model: mujoco.MjModel, compliant: list[int]) -> None:
-    """Let MuJoCo find no contacts of these geoms."""
-    model.geom_contype[compliant] = model.geom_conaffinity[compliant] = 0
-    pairs = np.isin(model.pair_geom1, compliant) | np.isin(model.pair_geom2, compliant)
-    model.pair_margin[pairs] = -_FAR
-    model.pair_gap[pairs] = 0.0
-
-
 def fields_of(model: mujoco.MjModel, fields: Mapping[str | int, Field] | None) -> Fields | None:
     """Read the fields of a model, and take their pairs from MuJoCo.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        The private copy of the stepper; changed: MuJoCo finds no contacts of compliant geoms.
+        The private copy of the stepper; changed: MuJoCo finds no contacts of compliant geoms, but
+        for those with flexes.
     fields : mapping or None
-        By geom name or group number.
+        By geom name or group number; those in the model's custom numbers come after them.
 
     Returns
     -------
@@ -238,11 +260,9 @@ def fields_of(model: mujoco.MjModel, fields: Mapping[str | int, Field] | None) -
         For a wrong field, with the key; for geoms that can have none, or two that have no surface,
         with their names.
     """
-    if fields is None:
-        return None
-    if not isinstance(fields, Mapping):
+    if not isinstance(fields, Mapping | None):
         raise TypeError(f"fields must be a mapping, not {type(fields).__name__}")
-    given = _fields_of(model, fields)
+    given = _fields_of(model, fields or {})
     compliant = [geom for geom, field in given.items() if _is_compliant(field)]
     pairs = _pairs(model, compliant)
     made = _Shapes(model)
@@ -261,11 +281,9 @@ def fields_of(model: mujoco.MjModel, fields: Mapping[str | int, Field] | None) -
         shapes[geom] = made.of(geom, field)
     for pair in pairs:
         _check_pair(model, pair, shapes)
-    _take_from_engine(model, compliant)
+    take_from_engine(model, compliant)
     if not pairs:
         return None
-    return Fields(
-        np.array(list(pairs), dtype=np.int32),
-        np.array(list(pairs.values()), dtype=np.int32),
-        tuple(shapes),
-    )
+    geoms = np.array(list(pairs), dtype=np.int32)
+    condim = np.array(list(pairs.values()), dtype=np.int32)
+    return Fields(geoms, condim, _friction(model, geoms), tuple(shapes))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import mujoco
 
 from sapwood.mujoco.adaptations import leave_out
+from sapwood.mujoco.field_numbers import fields_in_numbers
 from sapwood.mujoco.options import DISABLED
 from sapwood.mujoco.parameters import StepParameters
 from sapwood.mujoco.watch import OPTIONS, ModelWatch, motion_arrays
@@ -43,8 +44,11 @@ STRUCTURE = (
 OF_FIELDS = (
     "body_parentid", "exclude_signature", "geom_adhesion", "geom_conaffinity", "geom_condim",
     "geom_contype", "geom_dataid", "geom_priority", "geom_size", "geom_surfacevel", "geom_type",
-    "pair_dim", "pair_geom1", "pair_geom2", "pair_margin",
+    "flex_conaffinity", "flex_contype", "pair_dim", "pair_geom1", "pair_geom2", "pair_margin",
 )  # fmt: skip
+
+#: With pressure fields: read again.
+READ_BY_FIELDS = ("pair_friction",)
 
 _FIXED_OPTIONS = ("integrator", "cone")
 
@@ -75,8 +79,10 @@ class Following:
         self._parameters, self._given = parameters, given
         self._of_given = _watch_all(given)
         self._structure = (*STRUCTURE, *(OF_FIELDS if parameters.fields else ()))
+        self._read = (*READ, *(READ_BY_FIELDS if parameters.fields else ()))
+        self._fields = fields_in_numbers(parameters.model)
         self._of_own = ModelWatch(
-            parameters.model, {*READ, *self._structure}, ("disableflags", "enableflags")
+            parameters.model, {*self._read, *self._structure}, ("disableflags", "enableflags")
         )
         self._unread = False
 
@@ -102,12 +108,20 @@ class Following:
         changed = set(self._changed())
         for name in sorted(changed.intersection(self._structure)):
             raise _refuse(name)
+        if "numeric_data" in changed:
+            self._check_fields()
         if self._of_given is not None:
             self._bring_over(self._of_given)
         # until it can be read
-        self._unread |= not changed.isdisjoint(READ) or self._of_own.changed()
+        self._unread |= not changed.isdisjoint(self._read) or self._of_own.changed()
         self._of_given = _watch_all(self._given)
         return self._parameters.read_again() if self._unread else self._parameters
+
+    def _check_fields(self) -> None:
+        """Raise ValueError where custom numbers have other pressure fields now."""
+        for model in (self._given, self._parameters.model):
+            if model is not None and fields_in_numbers(model) != self._fields:
+                raise _refuse("numeric_data, of pressure fields,")
 
     def _changed(self) -> Iterator[str]:
         for watch in (self._of_given, self._of_own):

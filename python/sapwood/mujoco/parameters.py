@@ -230,7 +230,10 @@ class StepParameters:
         """
         for name, cleared in self.released.items():
             getattr(self.model, name)[cleared] = True
-        return dataclasses.replace(self, **self.reading.read(self.model, self.scheme))
+        fields = None if self.fields is None else self.fields.read_again(self.model)
+        return dataclasses.replace(
+            self, **self.reading.read(self.model, self.scheme), fields=fields
+        )
 
     @property
     def time_step(self) -> float:
