@@ -56,10 +56,8 @@ static void make(struct scene *s, uint64_t *seed) {
   s->floor = shape_of(&ground);
   s->shape[0] = s->floor;
   s->shape[1] = s->shape[3] = s->ball;
-  s->fields = (sap_fields){.n_pairs = PAIRS,
-                           .pair_geom = s->pair_geom,
-                           .pair_dim = s->pair_dim,
-                           .shape = s->shape};
+  s->fields = (sap_fields){
+      .n_pairs = PAIRS, .pair_geom = s->pair_geom, .pair_dim = s->pair_dim, .shape = s->shape};
 }
 
 static void release(struct scene *s) {
@@ -195,6 +193,43 @@ static void dissipation_follows_compliance(void) {
   release(&s);
 }
 
+/* where no material gives one, mu is that of the engine's pair; 0 in a pair without friction */
+static void friction_is_that_of_the_engine_or_of_materials(void) {
+  static struct scene s;
+  static const double of_pairs[2 * PAIRS] = {0.4, 0.9, 0.25, 0.25, 0.7, 0.7};
+  static int8_t given[GEOMS];
+  uint64_t seed = 7;
+  make(&s, &seed);
+  s.xpos[11] = 0.05; /* the third pair meets, too */
+  s.xpos[9] = 0.3;
+  s.pair_geom[0] = 1; /* in another order */
+  s.pair_geom[1] = 0;
+  s.fields.pair_friction = of_pairs;
+  s.m.forest.friction_given = given;
+  const double *mu = s.m.forest.friction;
+  const double in_series = 2 * mu[0] * mu[1] / (mu[0] + mu[1]);
+  for (int by_material = 0; by_material < 2; ++by_material) {
+    given[0] = (int8_t)by_material;
+    sap_stepper *stepper;
+    REQUIRE(create(&stepper, &s, NULL) == SAP_OK);
+    const sap_step_arrays arrays = arrays_of(&s);
+    REQUIRE(sap_stepper_gather(stepper, &arrays, NULL) == SAP_OK);
+    const struct sap_gather *g = &stepper->gather;
+    int32_t met[GEOMS] = {0};
+    for (int32_t c = 0; c < g->problem.n_contacts; ++c) {
+      const int32_t *geom = g->contacts[c].geom;
+      const int third = geom[0] == 0 && geom[1] == 3;
+      const double expected = third ? 0.0 : by_material ? in_series : 0.6;
+      CHECK(third || (geom[0] == 1 && geom[1] == 0));
+      CHECK_CLOSE(g->mu[c], expected, 1e-15);
+      ++met[geom[1]];
+    }
+    CHECK(met[0] > 0 && met[3] > 0);
+    sap_stepper_destroy(stepper);
+  }
+  release(&s);
+}
+
 static void memory_is_kept(void) {
   static struct scene s;
   uint64_t seed = 3;
@@ -271,10 +306,16 @@ static void wrong_fields_are_named(void) {
   s.shape[2] = s.floor;
   s.pair_geom[2] = 0;
   check_refused(&s, stepper, "pairs", 1);
-
-  /* those of before are still there, until there are none */
   s.pair_geom[2] = 1;
   s.pair_geom[3] = 3;
+  const double wrong[2 * PAIRS] = {1, 1, 0, -0.1, 1, 1}, none[2 * PAIRS] = {1, NAN, 1, 1, 1, 1};
+  s.fields.pair_friction = wrong;
+  check_refused(&s, stepper, "fields.pair_friction", 3);
+  s.fields.pair_friction = none;
+  check_refused(&s, stepper, "fields.pair_friction", 1);
+  s.fields.pair_friction = NULL;
+
+  /* those of before are still there, until there are none */
   const sap_step_arrays arrays = arrays_of(&s);
   REQUIRE(sap_stepper_solve(stepper, &arrays, NULL) == SAP_OK);
   CHECK(sap_stepper_problem(stepper)->n_contacts > 0);
@@ -309,9 +350,13 @@ static void a_pose_that_is_none_is_a_fault(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(faces_are_contacts),     CHECK_TEST(dissipation_follows_compliance),
-      CHECK_TEST(memory_is_kept),         CHECK_TEST(failing_allocations_are_clean_errors),
-      CHECK_TEST(wrong_fields_are_named), CHECK_TEST(a_pose_that_is_none_is_a_fault),
+      CHECK_TEST(faces_are_contacts),
+      CHECK_TEST(dissipation_follows_compliance),
+      CHECK_TEST(memory_is_kept),
+      CHECK_TEST(failing_allocations_are_clean_errors),
+      CHECK_TEST(wrong_fields_are_named),
+      CHECK_TEST(a_pose_that_is_none_is_a_fault),
+      CHECK_TEST(friction_is_that_of_the_engine_or_of_materials),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

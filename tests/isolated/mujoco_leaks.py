@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 from leaks import leaks_of
 
-from sapwood import SapSettings, _core, scenes
+from sapwood import PressureField, SapSettings, _core, scenes
 from sapwood.mujoco import Rollout, StepError, Stepper, rollout
 from sapwood.mujoco import engine as mujoco_engine
 from sapwood.mujoco.recording import NAMES
@@ -51,6 +51,16 @@ HELD = mujoco.MjModel.from_xml_string(
     <actuator><position joint="a" kp="1e5" forcerange="-1 1"/></actuator></mujoco>"""
 )
 HELD_STEPPER, HELD_DATA = Stepper(HELD), mujoco.MjData(HELD)
+
+# a ball that meets the floor and another one in patches
+SOFT = PressureField(1e5, resolution=0.05)
+PADS = mujoco.MjModel.from_xml_string(
+    """<mujoco><custom><numeric name="sapwood/field/geom/pad" data="1e5 .05"/></custom>
+    <worldbody><geom type="plane" size="1 1 1"/>
+    <body pos="0 0 .09"><freejoint/><geom name="pad" size=".1"/></body>
+    <body pos=".18 0 .09"><freejoint/><geom name="ball" size=".1"/></body></worldbody></mujoco>"""
+)
+PAD_STEPPER, PAD_DATA = Stepper(PADS, fields={"ball": SOFT}), mujoco.MjData(PADS)
 
 
 class Stop(Exception):
@@ -142,6 +152,36 @@ def make_core(elements: dict[str, object]) -> object:
     )
 
 
+def step_in_patches() -> None:
+    """Pressure fields, of steppers that stay and of such that go, and the patches they tell of."""
+    PAD_STEPPER.run(PAD_DATA, 3, record=NAMES)
+    PAD_STEPPER.step(PAD_DATA)
+    for patch in PAD_STEPPER.patches:
+        assert len(patch.surface.areas) == len(patch.slip_speed)
+    Stepper(PADS, fields={"ball": PressureField(1e5, resolution=0.1)})
+
+
+def step_in_patches_wrongly() -> None:
+    """Fields that are refused, by their names and by the core."""
+    fails(ValueError, Stepper, PADS, fields={"nobody": SOFT})
+    fails(TypeError, Stepper, PADS, fields={"ball": 3})
+    parameters = PAD_STEPPER.parameters
+    geoms, condim, friction, shapes = parameters.fields.for_core()
+    wrong = [
+        3, (geoms, condim, friction), (geoms[:-1], condim, friction, shapes),
+        (geoms, condim, friction[:, :1], shapes), (geoms, condim, -1 - friction, shapes),
+        (geoms, condim, friction, shapes[:-1]), (geoms, condim, friction, (3,) * len(shapes)),
+    ]  # fmt: skip
+    for fields in wrong:
+        fails(
+            (TypeError, ValueError), _core.ModelStepper, parameters.forest, 0.01, 1e-3, 1.0,
+            "block", "elliptic", 1e10, SapSettings(), None, False, np.inf, fields,
+        )  # fmt: skip
+    nowhere = mujoco.MjData(PADS)
+    nowhere.qpos[2] = np.nan
+    fails(StepError, PAD_STEPPER.step, nowhere)
+
+
 def step_wrongly() -> None:
     """Runs that fail in every way."""
     data = mujoco.MjData(MODEL)
@@ -176,7 +216,7 @@ def main() -> int:
     """Run all scenarios."""
     warnings.simplefilter("ignore")
     scenarios = [construct, bind, step, step_wrongly, roll_out, roll_out_wrongly]
-    scenarios += [step_held, step_held_wrongly, record]
+    scenarios += [step_held, step_held_wrongly, record, step_in_patches, step_in_patches_wrongly]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # MuJoCo leaves a log file
         found = [line for scenario in scenarios for line in leaks_of(scenario)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sapwood
-from sapwood import trajectory
+from sapwood import PressureField, trajectory
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -161,6 +161,8 @@ def test_what_cannot_be_differentiated_is_named():
         DifferentiableModel(Stepper(model, friction="lagged"))
     with pytest.raises(ValueError, match=r"stepper\.scheme"):
         DifferentiableModel(Stepper(model, scheme="midpoint"))
+    with pytest.raises(ValueError, match=r"stepper\.fields: patches have no derivatives"):
+        DifferentiableModel(Stepper(model, fields={0: PressureField(1e5, resolution=0.1)}))
     with pytest.raises(ValueError, match="step"):
         DifferentiableModel(Stepper(model), step=0.0)
     text = BOX_AND_ARM.format(condim=3).replace('kp="3"', 'kp="3" timeconst="1"')

@@ -119,7 +119,7 @@ def test_a_step_is_that_of_the_surfaces(rng, friction):
             k.append(surface.k[f])
             phi0.append(surface.phi0[f])
             tau_d.append(share * tau[a] + (1 - share) * tau[b])
-            friction_of.append(2 * mu[a] * mu[b] / (mu[a] + mu[b]))
+            friction_of.append(max(mu[a], mu[b]))
     contacts = stepper.contacts
     patch_contacts = contacts.records["face"] >= 0
     assert np.count_nonzero(patch_contacts) == len(k) > 0

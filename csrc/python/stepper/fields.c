@@ -26,9 +26,8 @@ int sapwood_take_fields(sapwood_stepper *self, PyObject *object) {
   if (object == Py_None) {
     return 0;
   }
-  if (!PyTuple_Check(object) ||
-      !PyArg_ParseTuple(object, "OOOO!:fields", &pair_geom, &pair_dim, &pair_friction,
-                        &PyTuple_Type, &shapes)) {
+  if (!PyTuple_Check(object) || !PyArg_ParseTuple(object, "OOOO!:fields", &pair_geom, &pair_dim,
+                                                  &pair_friction, &PyTuple_Type, &shapes)) {
     PyErr_SetString(PyExc_TypeError,
                     "fields must be None or (pair_geom, pair_dim, pair_friction, shapes)");
     return -1;

@@ -56,8 +56,8 @@ class DifferentiableModel:
     Parameters
     ----------
     stepper : Stepper
-        With the default scheme, friction that is not lagged, and a model whose actuators have no
-        activation.
+        With the default scheme, friction that is not lagged, no pressure fields, and a model whose
+        actuators have no activation.
     step : float
         Of the differences, in the units of coordinates, velocities and controls, > 0.
     data : mujoco.MjData, optional
@@ -93,6 +93,11 @@ class DifferentiableModel:
             raise ValueError(f"stepper.scheme = {stepper.scheme.name!r}: must be the default one")
         if stepper.settings.friction == "lagged":
             raise ValueError("stepper.friction = 'lagged': its bounds are of the step before")
+        if stepper.parameters.fields is not None:
+            raise ValueError(
+                "stepper.fields: patches have no derivatives, as their faces come and go between "
+                "differences; make the stepper without fields"
+            )
         model = stepper.model
         if model.na or model.npluginstate:
             raise ValueError("the model has activations or plugins with a state of their own")

@@ -127,8 +127,7 @@ def _is_compliant(field: Field) -> bool:
 
 
 def _fields_of(model: mujoco.MjModel, fields: Mapping[str | int, Field]) -> dict[int, Field]:
-    """The field of each geom that has one: of those given before the custom numbers of the model, in
-    each by its name before its group."""
+    """The field of each geom that has one, given before the model's own, by name before group."""
     names, groups = names_of(model, _OBJECT.mjOBJ_GEOM), model.geom_group
     for key, field in fields.items():
         if not isinstance(field, (PressureField, FieldShape)):
@@ -178,8 +177,7 @@ def _explicit_pairs(model: mujoco.MjModel) -> dict[tuple[int, int], int]:
 
 
 def _friction(model: mujoco.MjModel, pairs: _Int) -> _Float:
-    """Sliding friction (n, 2) of pairs of geoms (n, 2): that of the geom of higher priority, else
-    the larger one, or that of an explicit pair."""
+    """Of pairs (n, 2), as the engine has it: of the higher priority, the larger, of the pair."""
     mu, priority = model.geom_friction[pairs, 0], model.geom_priority[pairs]
     higher = priority == priority.max(axis=1, keepdims=True)
     friction = np.repeat(np.where(higher, mu, 0.0).max(axis=1, keepdims=True), 2, axis=1)

@@ -162,7 +162,9 @@ class Stepper(LastStep):
     fields : mapping, optional
         Pressure fields by geom name (str) or geom group (int): :class:`sapwood.PressureField`, or a
         :class:`sapwood.geometry.FieldShape` in the frame of the geom. Compliant geoms meet all
-        others in patches, see ``patches``; by the default scheme alone.
+        others in patches, see ``patches``; by the default scheme alone. They come before those in
+        the model's custom numbers, ``sapwood/field/geom/NAME`` and ``sapwood/field/group/NUMBER``:
+        modulus, resolution, margin and thickness.
 
     Raises
     ------
