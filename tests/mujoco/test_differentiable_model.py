@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -161,8 +163,9 @@ def test_what_cannot_be_differentiated_is_named():
         DifferentiableModel(Stepper(model, friction="lagged"))
     with pytest.raises(ValueError, match=r"stepper\.scheme"):
         DifferentiableModel(Stepper(model, scheme="midpoint"))
+    fields = {0: PressureField(1e5, resolution=0.1), "floor": PressureField(math.inf)}
     with pytest.raises(ValueError, match=r"stepper\.fields: patches have no derivatives"):
-        DifferentiableModel(Stepper(model, fields={0: PressureField(1e5, resolution=0.1)}))
+        DifferentiableModel(Stepper(model, fields=fields))
     with pytest.raises(ValueError, match="step"):
         DifferentiableModel(Stepper(model), step=0.0)
     text = BOX_AND_ARM.format(condim=3).replace('kp="3"', 'kp="3" timeconst="1"')
