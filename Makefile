@@ -68,7 +68,8 @@ test-slow: .venv/test
 
 # with PyTorch and JAX, which take 0.8 GB (as builds for the CPU) and half a minute to install
 test-bridges: .venv/bridges
-	$(PY) -m pytest tests/bridges
+	$(PY) -m pytest tests/bridges \
+		'tests/studies/test_notebooks.py::test_a_notebook_runs[friction_in_torch]'
 
 # inputs that look for what breaks, in C and then among files; what they find is left in build/fuzz.
 # FUZZ_SEED=1, or any number but 0, tries the same ones again, and FUZZ_RUNS as many of them

@@ -3,6 +3,7 @@
 `make docs` builds it into build/docs, with what is installed and no network.
 """
 
+import importlib.util
 import shutil
 import sys
 from pathlib import Path
@@ -49,6 +50,9 @@ nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE.parent / "build/notebooks")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
+# PyTorch is installed after all else, if at all
+if importlib.util.find_spec("torch") is None:
+    nb_execution_excludepatterns = ["friction_in_torch.ipynb"]
 
 # ---- docstrings ----------------------------------------------------------------------------------
 

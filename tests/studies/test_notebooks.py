@@ -10,6 +10,8 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+# beside what all need
+NEEDS = {"friction_in_torch": "torch"}
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
@@ -51,7 +53,7 @@ def test_a_notebook_runs(path, quick_results):
     """
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
-    for package in ("ipykernel", "matplotlib", "mujoco"):
+    for package in ("ipykernel", "matplotlib", "mujoco", *NEEDS.get(path.stem, "").split()):
         pytest.importorskip(package)
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
