@@ -179,6 +179,16 @@ def test_all_that_models_are_made_of_is_drawn():
         mujoco.mj_forward(model, data)
         np.testing.assert_allclose(cloth.vertices, data.flexvert_xpos, atol=1e-6)
         assert nodes("/model/tendons").visible
+        # the ball is opaque, the capsule half so, the ground no body that moves
+        ball, capsule, ground = (
+            nodes("/model/1 a b/geom 2"),
+            nodes("/model/1 a b/geom 3"),
+            nodes("/model/0 world/geom 1"),
+        )
+        scene.set_transparent(True)
+        assert 0.0 < capsule.opacity < ball.opacity < 1.0
+        scene.set_transparent(False)
+        assert (ball.opacity, capsule.opacity, ground.opacity) == (None, 0.5, None)
 
 
 # ---- the loop ------------------------------------------------------------------------------------

@@ -65,7 +65,8 @@ class Panel:
             contacts = gui.add_checkbox("Forces", True)
             length = gui.add_slider("Arrow length", -2.0, 2.0, 0.1, 0.0, hint="powers of ten")
             patches = gui.add_checkbox("Pressure patches", True)
-        with gui.add_folder("Model", expand_by_default=False):
+        with gui.add_folder("Model"):
+            inside = gui.add_checkbox("See through", False)
             shapes = gui.add_checkbox("Collision shapes", scene.collision_shapes)
         gui.add_markdown("*Ctrl and drag pulls at a body.*")
 
@@ -90,6 +91,7 @@ class Panel:
             change(lambda: setattr(arrows, "metres_per_newton", unit * 10.0**length.value))
         )
         patches.on_update(change(lambda: setattr(scene.pressures, "shown", patches.value)))
+        inside.on_update(lambda _: scene.set_transparent(inside.value))
         shapes.on_update(lambda _: scene.set_collision_shapes(shapes.value))
         self._set_paused(paused)
 

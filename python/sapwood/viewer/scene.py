@@ -22,6 +22,9 @@ _Float = NDArray[np.floating[Any]]
 # geoms of these groups are drawn from the start, as in MuJoCo's viewer; collision shapes are not
 _SHOWN_GROUPS = 3
 
+# opacity of bodies that one looks into, of their own
+_SEEN_THROUGH = 0.35
+
 # planes without an end reach this many times the size of the scene
 _FAR = 8.0
 
@@ -127,7 +130,7 @@ class Scene:
         scene.configure_default_lights(enabled=False)
         scene.configure_environment_map(None)
         scene.add_light_hemisphere(
-            "/light/sky", sky_color=(255, 255, 255), ground_color=(160, 150, 140), intensity=1.9
+            "/light/sky", sky_color=(255, 255, 255), ground_color=(175, 168, 160), intensity=2.2
         )
         lamp = self._model.stat.center + self._extent * np.array([0.9, -1.3, 2.6])
         scene.add_light_point(
@@ -160,6 +163,23 @@ class Scene:
         for group, handles in self._groups.items():
             for handle in handles:
                 handle.visible = shown or group < _SHOWN_GROUPS
+
+    def set_transparent(self, transparent: bool) -> None:
+        """Look into the bodies that move, where forces act; textured ones stay as they are.
+
+        Parameters
+        ----------
+        transparent : bool
+            Whether to, or to show all as they are.
+        """
+        for geom, handle in self._geoms.items():
+            moves = self._model.body_weldid[self._model.geom_bodyid[geom]] > 0
+            if moves and isinstance(handle, viser.MeshHandle):
+                opacity = float(geom_look(self._model, geom).rgba[3])
+                if transparent:
+                    handle.opacity = _SEEN_THROUGH * opacity
+                else:
+                    handle.opacity = opacity if opacity < 1.0 else None
 
     # ---- what moves -----------------------------------------------------------------------------
 
