@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import ContactProblem, PressureField, SapSettings, peers
+from sapwood import ContactMaterial, ContactProblem, PressureField, SapSettings, peers
 from sapwood.mujoco import Stepper
 from sapwood.mujoco.fields import Field
 from sapwood.settings import Friction
@@ -77,11 +77,13 @@ class SapwoodSteps:
         friction: Friction = "convex",
         fields: Fields | None = None,
     ) -> None:
+        model, chosen = scene(), _fields(fields)
         self._stepper = Stepper(
-            scene(),
+            model,
             settings=SapSettings(relative_tolerance=tolerance),
             friction=friction,
-            fields=_fields(fields),
+            fields=chosen,
+            materials=_materials(model, chosen),
         )
         self.model = self._stepper.model
         self.data = mujoco.MjData(self.model)
@@ -112,10 +114,17 @@ class SapwoodSteps:
         return self._touch.between(first, second, contacts.geoms, contacts.force[:, 2])
 
 
-def _fields(chosen: Fields | None) -> dict[str | int, Field] | None:
+def _materials(
+    model: mujoco.MjModel, fields: dict[str | int, Field]
+) -> dict[str | int, ContactMaterial]:
+    """The geoms' own friction, by materials: pairs then combine it as in Drake, in series."""
+    return {name: ContactMaterial(friction=float(model.geom(name).friction[0])) for name in fields}
+
+
+def _fields(chosen: Fields | None) -> dict[str | int, Field]:
     """Pressure fields by names of geoms."""
     if chosen is None:
-        return None
+        return {}
     lid: dict[str | int, Field] = {f"lid_plate_{k}": LID for k in range(2)}
     hands: dict[str | int, Field] = {
         f"{side}_{name}": SKIN for side in SIDES for name in HAND_GEOMS
