@@ -134,6 +134,7 @@ lint: .venv/test
 	ruff check
 	ruff format --check
 	clang-format --dry-run -Werror $(C_FILES)
+	! git grep -nE '^.{101,}' -- '*.c' '*.h'
 	scripts/layers
 	$(PY) scripts/mutate --check
 

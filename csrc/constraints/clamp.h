@@ -34,8 +34,8 @@ struct sap_clamped {
   double y, gamma, v_c, v_hat, lower, upper;
 };
 
-/* Bound on the error of gamma where v_c is wrong by velocity_error: y is known to e, and where all of
- * y - e to y + e is beyond one bound gamma is exact. */
+/* Bound on the error of gamma where v_c is wrong by velocity_error: y is known to e, and where all
+ * of y - e to y + e is beyond one bound gamma is exact. */
 static inline double sap_clamp_error(const struct sap_clamped *row, double inverse_R,
                                      double velocity_error) {
   const double error = velocity_error + 4 * DBL_EPSILON * (fabs(row->v_c) + fabs(row->v_hat));

@@ -11,9 +11,9 @@
  *     G_tt = I/R_t where it sticks, b/(R_t y_r) (I - t t^T) where it slides
  *
  * The cost l_n + l_t is convex and differentiable for every b, and gamma the projection of y onto a
- * cylinder in the norm of R. Coulomb's law is b = mu gamma_n. Held at that of the step before, it is
- * lagged friction: one convex problem. Where b follows gamma_n there is no cost; of the derivative
- * of gamma_t
+ * cylinder in the norm of R. Coulomb's law is b = mu gamma_n. Held at that of the step before, it
+ * is lagged friction: one convex problem. Where b follows gamma_n there is no cost; of the
+ * derivative of gamma_t
  *
  *     U_tn = -dgamma_t/dv_n = (mu/R_n) t   where it slides and y_n > 0
  *

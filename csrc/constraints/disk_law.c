@@ -53,8 +53,8 @@ static double difference(const struct sap_pool *p, int32_t begin, int32_t end, d
   return sum;
 }
 
-/* (25) of a cylinder: gamma_n (v_n - v_hat_n + R_n gamma_n), and with the slip g_t = v_t - v_hat_t +
- * R_t gamma_t, opposite to friction of size b wherever there is any, g_t^T gamma_t + b |g_t| */
+/* (25) of a cylinder: gamma_n (v_n - v_hat_n + R_n gamma_n), and with the slip g_t = v_t - v_hat_t
+ * + R_t gamma_t, opposite to friction of size b wherever there is any, g_t^T gamma_t + b |g_t| */
 static double complementarity(const struct sap_pool *p, int32_t begin, int32_t end) {
   if (p->friction == SAP_FRICTION_CONVEX) {
     return sap_law_contact.complementarity(p, begin, end);

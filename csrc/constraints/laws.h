@@ -53,8 +53,8 @@ struct sap_law {
   int projects;
 
   /* Contacts of the problem that are under it, with such friction: marks them in law (n_contacts),
-   * which may be NULL, and returns their number. NULL for laws of rows, and for the first one of the
-   * table, which has the contacts that are left. */
+   * which may be NULL, and returns their number. NULL for laws of rows, and for the first one of
+   * the table, which has the contacts that are left. */
   int32_t (*claim)(const sap_problem *problem, sap_friction friction, int32_t *law);
 
   /* are the arrays of the problem that it alone reads there, kappa perhaps as delta of parameters

@@ -7,8 +7,8 @@
 /* where the rows of a triple lie in a group, or in the problem's sap_spin */
 struct sap_triple_rows {
   const sap_constraints *group; /* NULL for sap_spin */
-  const int32_t *
-      dof; /* of each row, the velocity of tree_a that it moves, where J has its only entry; else NULL */
+  /* of each row, the velocity of tree_a that it moves, where J has its only entry; else NULL */
+  const int32_t *dof;
   const double *J;   /* first row, of tree_a */
   int64_t a_step;    /* from one row of tree_a to the next, in doubles */
   int64_t b, b_step; /* from J to the first row of tree_b, and on to the next */

@@ -1,4 +1,5 @@
-/* How the impulses of a triple depend on its constants, beside v_hat, on which they depend as on -v_c:
+/* How the impulses of a triple depend on its constants, beside v_hat, on which they depend as on
+ * -v_c:
  *
  *     dgamma = G (dv_hat - dv_c) + sum_c (dgamma/dc) dc
  *

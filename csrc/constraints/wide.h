@@ -2,8 +2,8 @@
  * whose formulas y_t has five components instead of two.
  *
  * To slip v_t comes the relative angular velocity omega about (n, t1, t2), with the lengths mu_k of
- * sap_spin. Of omega_k mu_k/mu and gamma_k mu/mu_k, a speed and an impulse, both laws are isotropic:
- * their cone is circular, and R_t is that of all five. So with
+ * sap_spin. Of omega_k mu_k/mu and gamma_k mu/mu_k, a speed and an impulse, both laws are
+ * isotropic: their cone is circular, and R_t is that of all five. So with
  *
  *     y_k = -(mu_k/mu) omega_k/R_t,   e = y_t/|y_t|
  *

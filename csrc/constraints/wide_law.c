@@ -1,5 +1,5 @@
-/* The row of torsional and rolling friction (wide.h) in the table of laws. Triples come in pairs: of
- * each contact its own, and behind it that of the angular rows. */
+/* The row of torsional and rolling friction (wide.h) in the table of laws. Triples come in pairs:
+ * of each contact its own, and behind it that of the angular rows. */
 #include <float.h>
 
 #include "constraints/wide_law.h"

@@ -8,8 +8,8 @@
 /* nodes of the tree are counted by int32_t */
 enum { MOST_CELLS = 1 << 29 };
 
-/* six times the volume over the cube of the longest edge, and the like for areas: below it a cell is
- * flat, and its gradient or normal is round-off */
+/* six times the volume over the cube of the longest edge, and the like for areas: below it a cell
+ * is flat, and its gradient or normal is round-off */
 static const double flat = 1e-12;
 
 const char *geo_cells_name(geo_kind kind) {

@@ -3,8 +3,8 @@
 /* cos(5 pi/8) */
 static const double far_side = -0.38268343236508977;
 
-/* sine of the angle below which a plane and a face count as parallel: where they cross is then round-
- * off over that, and is found on the face's edges */
+/* sine of the angle below which a plane and a face count as parallel: where they cross is then
+ * round- off over that, and is found on the face's edges */
 static const double parallel = 1e-6;
 
 static int on_near_side(struct geo_vec n, struct geo_vec slope, double steepness) {
@@ -26,9 +26,9 @@ static void read_cut(const struct geo_cut *cut, struct geo_polygon *polygon) {
   }
 }
 
-/* Lowest heights of points over the walls of a cell. Where one of them is above `clear` the points lie
- * beyond that wall, and clipping would leave nothing: most pairs of cells end there. Points are taken
- * one by one, as they were written: vectors of them would have to wait for that. */
+/* Lowest heights of points over the walls of a cell. Where one of them is above `clear` the points
+ * lie beyond that wall, and clipping would leave nothing: most pairs of cells end there. Points are
+ * taken one by one, as they were written: vectors of them would have to wait for that. */
 struct heights {
   double least[4];
 };
@@ -55,8 +55,8 @@ static int finish(struct geo_face *face) {
 
 /* ---- two fields ---- */
 
-/* The plane along a face of b ends where the plane's cut through b does. An edge too short to have a
- * direction is left to the other faces. */
+/* The plane along a face of b ends where the plane's cut through b does. An edge too short to have
+ * a direction is left to the other faces. */
 static void clip_along(const struct geo_cut *cut, int wall, double size, struct geo_face *face) {
   for (int k = 0; k < 4 && k < cut->n; ++k) {
     const int next = k + 1 < cut->n ? (k + 1) & 3 : 0;
@@ -86,8 +86,8 @@ static void clip_by(const struct geo_four *y, const struct geo_cut *cut,
   }
 }
 
-/* p of a less p of b at the vertices of one of them, what is below round-off taken to be 0: values that
- * all cells at a vertex agree on. Does the plane where the fields are equal cut the cell? */
+/* p of a less p of b at the vertices of one of them, what is below round-off taken to be 0: values
+ * that all cells at a vertex agree on. Does the plane where the fields are equal cut the cell? */
 static int differ(const struct geo_four *v, const double *own, const struct geo_field *other,
                   double sign, double round_off, double s[4]) {
   for (int k = 0; k < 4; ++k) {

@@ -28,8 +28,8 @@ static struct geo_vec vertex(const geo_arrays *a, int32_t i) {
 
 /* ---- one cell ---- */
 
-/* p = p_0 + slope.(x - x_0): the slope is the sum of the outward areas of faces, each times what the
- * pressure opposite to it is above p_0, over three times the volume */
+/* p = p_0 + slope.(x - x_0): the slope is the sum of the outward areas of faces, each times what
+ * the pressure opposite to it is above p_0, over three times the volume */
 static void make_tetrahedron(const geo_arrays *a, int32_t i, struct geo_tetrahedron *t) {
   const int32_t *cell = tetrahedron(a, i);
   for (int k = 0; k < 4; ++k) {

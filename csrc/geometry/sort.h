@@ -1,4 +1,5 @@
-/* Heap sort of numbers 0 .. n - 1 by an order that the caller knows: in place, with no recursion. */
+/* Heap sort of numbers 0 .. n - 1 by an order that the caller knows: in place, with no
+ * recursion. */
 #ifndef SAPWOOD_GEOMETRY_SORT_H
 #define SAPWOOD_GEOMETRY_SORT_H
 

@@ -130,7 +130,8 @@ static struct view see(const struct geo_frame *frame) {
   return view;
 }
 
-/* children of a node that are not separated from a box along an axis of their own: a bit for each */
+/* children of a node that are not separated from a box along an axis of their own: a bit for
+ * each */
 static int near(const struct geo_node *node, struct geo_vec at, struct geo_vec reach) {
   double apart[4];
   for (int k = 0; k < 4; ++k) {
@@ -143,8 +144,8 @@ static int near(const struct geo_node *node, struct geo_vec at, struct geo_vec r
   return (apart[0] <= 0) | (apart[1] <= 0) << 1 | (apart[2] <= 0) << 2 | (apart[3] <= 0) << 3;
 }
 
-/* The same of one child along the axes of the box, which is `at` in the child's frame; and are their
- * fields equal anywhere? */
+/* The same of one child along the axes of the box, which is `at` in the child's frame; and are
+ * their fields equal anywhere? */
 static int overlaps(const struct geo_box *child, const struct view *view, struct geo_vec at,
                     const struct geo_box *box) {
   const struct geo_vec seen = geo_rotate_back(&view->frame, geo_sub(at, child->center));

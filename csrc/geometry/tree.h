@@ -1,10 +1,10 @@
 /* Trees of boxes over the cells of a mesh, in the mesh's frame: they are made once, and meet each
  * other as oriented boxes whatever the poses are.
  *
- * A node has the boxes of its four children, which are held against another box all at once, and the
- * pressures there: fields whose ranges do not meet are nowhere equal. Boxes are wider than they need
- * to be by more than round-off. The order in which pairs are met depends on the trees alone, not on
- * the poses. */
+ * A node has the boxes of its four children, which are held against another box all at once, and
+ * the pressures there: fields whose ranges do not meet are nowhere equal. Boxes are wider than they
+ * need to be by more than round-off. The order in which pairs are met depends on the trees alone,
+ * not on the poses. */
 #ifndef SAPWOOD_GEOMETRY_TREE_H
 #define SAPWOOD_GEOMETRY_TREE_H
 

@@ -5,8 +5,8 @@
  *     [ F K N^T  F K F^T  E ]   r = [ F v_free          ]
  *     [ mu       -E^T     0 ]       [ 0                 ]
  *
- * whose matrix is copositive, as K is semidefinite: Lemke's method solves it wherever the convex model
- * has impulses, and may end on a ray elsewhere, even where there is a solution. */
+ * whose matrix is copositive, as K is semidefinite: Lemke's method solves it wherever the convex
+ * model has impulses, and may end on a ray elsewhere, even where there is a solution. */
 #ifndef SAPWOOD_INVDYN_COULOMB_H
 #define SAPWOOD_INVDYN_COULOMB_H
 

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* of a row's length, what counts as depending on others; and where it is but expected to be active */
+/* of a row's length, what counts as depending on others; and where it is but expected to be
+ * active */
 static const double dependent = 1e-9, nearly_dependent = 1e-6;
 /* what a row may be violated by, divided by its length, of the largest distance at hand */
 static const double violation = 1e-11;
@@ -65,7 +66,8 @@ static void evaluate(struct invdyn_distance *of) {
   }
 }
 
-/* lengths of rows and what they may be violated by; a row of zeros says nothing, or what cannot be */
+/* lengths of rows and what they may be violated by; a row of zeros says nothing, or what cannot
+ * be */
 static void measure(struct invdyn_distance *of) {
   memset(of->length, 0, (size_t)of->n * sizeof(double));
   for (int32_t i = 0; i < of->d; ++i) {

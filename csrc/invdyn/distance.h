@@ -6,9 +6,9 @@
  *
  *     minimise 1/2 |A^T u + x0|^2 - b^T u  subject to  u >= 0, of any sign for an equality
  *
- * The normals of active rows are the columns of Q^T R: rows of Q are an orthonormal basis, its first
- * n_active of their span, and R is upper triangular. A row enters by one reflection and leaves by
- * rotations. Rows that depend on active ones enter in exchange for one of them. */
+ * The normals of active rows are the columns of Q^T R: rows of Q are an orthonormal basis, its
+ * first n_active of their span, and R is upper triangular. A row enters by one reflection and
+ * leaves by rotations. Rows that depend on active ones enter in exchange for one of them. */
 #ifndef SAPWOOD_INVDYN_DISTANCE_H
 #define SAPWOOD_INVDYN_DISTANCE_H
 

@@ -1,9 +1,9 @@
 /* Contacts that hold: their tangential rows, freed of what would be held by forces without bound.
  *
- * Directions of the base that tangential rows T determine by less than a part of what they determine
- * best are left out, T <- T span^T span: two feet whose heights differ by a micrometre would else
- * hold the base from turning, by forces that grow with the inverse of that. And a contact that opens
- * holds nothing: its rows become zero. */
+ * Directions of the base that tangential rows T determine by less than a part of what they
+ * determine best are left out, T <- T span^T span: two feet whose heights differ by a micrometre
+ * would else hold the base from turning, by forces that grow with the inverse of that. And a
+ * contact that opens holds nothing: its rows become zero. */
 #ifndef SAPWOOD_INVDYN_HOLDING_H
 #define SAPWOOD_INVDYN_HOLDING_H
 
@@ -30,8 +30,8 @@ void invdyn_holding_carve(struct invdyn_holding *of, const invdyn_problem *most,
 void invdyn_hold_all(struct invdyn_holding *of, struct invdyn_reduction *reduction,
                      double tolerance);
 
-/* Lets go of the contacts that open fastest, by velocities u (n, 3) beyond `still`, without a normal
- * impulse of z (n, 3), and finds the span anew; 0 where there are none. */
+/* Lets go of the contacts that open fastest, by velocities u (n, 3) beyond `still`, without a
+ * normal impulse of z (n, 3), and finds the span anew; 0 where there are none. */
 int invdyn_let_go(struct invdyn_holding *of, struct invdyn_reduction *reduction, const double *z,
                   const double *u, double still);
 

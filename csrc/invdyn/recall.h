@@ -23,8 +23,8 @@ void invdyn_recall_carve(struct invdyn_recall *of, int32_t n_max,
                          const int32_t width[INVDYN_MOST_BLOCKS], int32_t others_max,
                          struct sap_arena *arena);
 
-/* `now` for the contacts of a problem, 0 for those that are new, and for the others where there were
- * not as many; NULL where nothing is known, or contacts have no names. */
+/* `now` for the contacts of a problem, 0 for those that are new, and for the others where there
+ * were not as many; NULL where nothing is known, or contacts have no names. */
 const int8_t *invdyn_recall(struct invdyn_recall *of, const invdyn_problem *problem,
                             int32_t n_others);
 

@@ -5,9 +5,9 @@
  *
  *     1/2 |X lambda - t|^2 + c^T lambda   with  E lambda = e,  F lambda + f >= 0
  *
- * through the dual: the nearest point (distance.h) in as many unknowns as X, E and F have rows, with
- * a row for each edge, and one for each slack variable of F. E and F count with a large weight, and
- * the method of multipliers makes them exact. */
+ * through the dual: the nearest point (distance.h) in as many unknowns as X, E and F have rows,
+ * with a row for each edge, and one for each slack variable of F. E and F count with a large
+ * weight, and the method of multipliers makes them exact. */
 #ifndef SAPWOOD_INVDYN_STAGES_H
 #define SAPWOOD_INVDYN_STAGES_H
 

@@ -4,9 +4,9 @@
  *     [ R   1/W   ] [ dl ] = [ h ],
  *
  * W >= 0 diagonal: 0 leaves a row out, INFINITY makes it an equality. By
- * dl = W (h - R dx) they become (H + R^T W R) dx = f + R^T W h, which is factored with the largest W
- * cut at 1/epsilon and epsilon added to the diagonal: it stays definite for H and R of any rank, and
- * iterative refinement on the system as it is above takes both back. */
+ * dl = W (h - R dx) they become (H + R^T W R) dx = f + R^T W h, which is factored with the largest
+ * W cut at 1/epsilon and epsilon added to the diagonal: it stays definite for H and R of any rank,
+ * and iterative refinement on the system as it is above takes both back. */
 #ifndef SAPWOOD_LCP_CONDENSED_H
 #define SAPWOOD_LCP_CONDENSED_H
 

@@ -249,8 +249,8 @@ static double keep_best(struct qp_interior *w) {
   return residual;
 }
 
-/* Replaces the best iterate where polishing gives a smaller residual than this; 1 where it does. What
- * iterations work with is scratch of it. */
+/* Replaces the best iterate where polishing gives a smaller residual than this; 1 where it does.
+ * What iterations work with is scratch of it. */
 static int polish_below(struct qp_interior *w, int rounds, double residual) {
   const struct qp_polish polish = {.program = w->program,
                                    .condensed = w->condensed,

@@ -1,5 +1,5 @@
-/* Primal-dual interior point method on the homogeneous embedding of a quadratic program (Andersen and
- * Ye 1999; the quadratic cost as in Clarabel, Goulart and Chen 2024):
+/* Primal-dual interior point method on the homogeneous embedding of a quadratic program (Andersen
+ * and Ye 1999; the quadratic cost as in Clarabel, Goulart and Chen 2024):
  *
  *     H x - R^T l + g tau = 0,   R x - s - r tau = 0,   g^T x - r^T l + x^T H x/tau + kappa = 0,
  *     s, l >= 0 of inequalities, s = 0 of equalities,   s_i l_i = 0,   tau kappa = 0.
@@ -21,7 +21,8 @@ struct qp_interior {
   double *s, *l; /* (n_rows) */
   double tau, kappa;
 
-  /* residuals of the three equations, H x and R^T l of the iterate, and s l + tau kappa by its terms */
+  /* residuals of the three equations, H x and R^T l of the iterate, and s l + tau kappa by its
+   * terms */
   double *r_x, *Hx, *Rl; /* (n) */
   double *r_s;           /* (n_rows) */
   double r_tau, mu;

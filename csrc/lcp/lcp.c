@@ -237,8 +237,8 @@ static int try_method(lcp_solver *s, struct attempt *a, const int8_t *start,
   return 0;
 }
 
-/* As z_i alone grows, the row of those below 0 that is last to reach it, where z_j can take over from
- * w_j; else -1. */
+/* As z_i alone grows, the row of those below 0 that is last to reach it, where z_j can take over
+ * from w_j; else -1. */
 static int32_t answer_to(const lcp_solver *s, int32_t n, int32_t i) {
   int32_t last = -1;
   double largest = 0;
@@ -293,8 +293,8 @@ static double largest_entry(const lcp_problem *p) {
   return largest;
 }
 
-/* A solution of M + lambda I is none of M where lambda z is as large as q: without one of M, z grows
- * like 1/lambda. */
+/* A solution of M + lambda I is none of M where lambda z is as large as q: without one of M, z
+ * grows like 1/lambda. */
 static int is_near_solution(const lcp_solver *s, const struct attempt *a) {
   double off = 0;
   for (int32_t i = 0; i < a->n; ++i) {

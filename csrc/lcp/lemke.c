@@ -19,7 +19,8 @@ struct candidates {
   int32_t n;
 };
 
-/* keeps the candidates whose values over divisors are least, within the tolerance; values (n) by row */
+/* keeps the candidates whose values over divisors are least, within the tolerance; values (n) by
+ * row */
 static void keep_least(struct candidates *c, const double *value, double sign) {
   double least = INFINITY;
   for (int32_t i = 0; i < c->n; ++i) {

@@ -1,5 +1,5 @@
-/* How far from optimal a point of a quadratic program and multipliers of its rows are: the largest of
- * what the gradient, the rows and the gap leave, each over 1 plus the sizes of what it is the
+/* How far from optimal a point of a quadratic program and multipliers of its rows are: the largest
+ * of what the gradient, the rows and the gap leave, each over 1 plus the sizes of what it is the
  * difference of. */
 #ifndef SAPWOOD_LCP_OPTIMALITY_H
 #define SAPWOOD_LCP_OPTIMALITY_H

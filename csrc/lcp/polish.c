@@ -10,7 +10,8 @@ static const double epsilon = 1e-7, accuracy = 1e-15;
 static const double enough = 1e-13;
 enum { REFINEMENTS = 12 };
 
-/* W: infinite of rows whose multiplier exceeds their slack, 0 of the others; 0 where K has no factor */
+/* W: infinite of rows whose multiplier exceeds their slack, 0 of the others; 0 where K has no
+ * factor */
 static int factor_active(const struct qp_polish *of) {
   const struct qp_program *p = of->program;
   qp_rows(p, of->x, of->h);

@@ -1,7 +1,7 @@
 /* Polishing: the rows that an interior point method has found to be active become equalities, the
  * others are left out, and the solution of what remains that is next to the one found has as many
- * digits as the problem. Where its multipliers and slacks say that other rows are active, it is done
- * again with those. */
+ * digits as the problem. Where its multipliers and slacks say that other rows are active, it is
+ * done again with those. */
 #ifndef SAPWOOD_LCP_POLISH_H
 #define SAPWOOD_LCP_POLISH_H
 
@@ -16,8 +16,8 @@ struct qp_polish {
   double *f, *h, *Rl;       /* (n), (n_rows), (n) scratch: right sides, and R^T l */
 };
 
-/* Replaces best_x and best_l where that makes the relative residual smaller than *residual, in at most
- * so many rounds; 1 where it does, with *residual the new one. */
+/* Replaces best_x and best_l where that makes the relative residual smaller than *residual, in at
+ * most so many rounds; 1 where it does, with *residual the new one. */
 int qp_polish(const struct qp_polish *of, int rounds, double *residual);
 
 #endif

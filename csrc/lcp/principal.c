@@ -94,9 +94,9 @@ static int32_t least_infeasible(const struct lcp_tableau *t, double feasible) {
   return -1;
 }
 
-/* Least-index criss-cross for sufficient matrices (den Hertog, Roos and Terlaky 1993): the infeasible
- * variable is driven out by its own complement, or, where that does not move it, by the first one
- * that does. */
+/* Least-index criss-cross for sufficient matrices (den Hertog, Roos and Terlaky 1993): the
+ * infeasible variable is driven out by its own complement, or, where that does not move it, by the
+ * first one that does. */
 static lcp_outcome least_index(struct lcp_tableau *t, const struct lcp_limits *limits,
                                int32_t *pivots) {
   while (*pivots < limits->max_pivots) {

@@ -5,8 +5,8 @@
 
 #include "lcp/tableau.h"
 
-/* Begins at the basis of the dictionary, which is complementary and without the artificial variable,
- * and ends at another one where it is LCP_SOLVED. Adds its pivots. */
+/* Begins at the basis of the dictionary, which is complementary and without the artificial
+ * variable, and ends at another one where it is LCP_SOLVED. Adds its pivots. */
 lcp_outcome lcp_principal(struct lcp_tableau *t, const struct lcp_limits *limits, int32_t *pivots);
 
 #endif

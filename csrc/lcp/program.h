@@ -2,15 +2,15 @@
  *
  *     R x = r   or   R x >= r,
  *
- * dense ones, ones with few entries, and bounds, which are unit vectors. Scaling is by powers of two
- * alone:
+ * dense ones, ones with few entries, and bounds, which are unit vectors. Scaling is by powers of
+ * two alone:
  *
  *     x = beta E x',   H' = k E H E,   g' = (k/beta) E g,   R' = F R E,   r' = F r/beta,
  *     multipliers = (beta/k) F multipliers'
  *
- * with the largest entries of each row and column of [H' R'^T; R' 0], and of (g'/1000, r'), about 1:
- * x' is measured by the constraints, unless they are very near the origin beside the minimum without
- * them. */
+ * with the largest entries of each row and column of [H' R'^T; R' 0], and of (g'/1000, r'), about
+ * 1: x' is measured by the constraints, unless they are very near the origin beside the minimum
+ * without them. */
 #ifndef SAPWOOD_LCP_PROGRAM_H
 #define SAPWOOD_LCP_PROGRAM_H
 

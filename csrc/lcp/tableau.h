@@ -4,9 +4,9 @@
  *
  * over the variables w_i, z_i and the artificial z_0. It begins with w = q + M z + d z_0, d = 1;
  * a pivot exchanges a basic variable, of a row, with a nonbasic one, of a column. All of T is kept
- * up to date by an update of rank one: for the problems of contact, n from 5 to some 200, that costs
- * less than a factorization per pivot, and the columns of w_j are those of the inverse of the basis
- * (with the sign turned), which the lexicographic rule and iterative refinement need.
+ * up to date by an update of rank one: for the problems of contact, n from 5 to some 200, that
+ * costs less than a factorization per pivot, and the columns of w_j are those of the inverse of the
+ * basis (with the sign turned), which the lexicographic rule and iterative refinement need.
  *
  * T is column-major with q as its first column. */
 #ifndef SAPWOOD_LCP_TABLEAU_H
@@ -61,8 +61,8 @@ void lcp_tableau_load(struct lcp_tableau *t, int32_t n, const double *M, const d
 void lcp_pivot(struct lcp_tableau *t, int32_t r, int32_t s);
 
 /* Makes those z_i basic that `start` (n) names, largest pivots first, but for those without a pivot
- * beyond the tolerance. Of a dictionary as loaded. Returns the number of pivots. Of a singular block
- * it may leave a pair w_i, z_i basic. */
+ * beyond the tolerance. Of a dictionary as loaded. Returns the number of pivots. Of a singular
+ * block it may leave a pair w_i, z_i basic. */
 int32_t lcp_tableau_enter(struct lcp_tableau *t, const int8_t *start, double tolerance);
 
 /* 1 where one of each pair w_i, z_i is basic, as the methods need it */

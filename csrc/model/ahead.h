@@ -68,8 +68,8 @@ static inline int sap_is_ahead_contact(const struct sap_ahead *ahead, const int3
   return ahead->flexes && (geom[0] < 0 || geom[1] < 0);
 }
 
-/* Finds the rows and moves v* and a*; without rows everything stays as it is. SAP_INVALID_ARGUMENT: a
- * row has columns that are no dofs, or is none of the engine's. */
+/* Finds the rows and moves v* and a*; without rows everything stays as it is. SAP_INVALID_ARGUMENT:
+ * a row has columns that are no dofs, or is none of the engine's. */
 sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state *state,
                          const struct sap_contact_list *contacts, enum sap_cone cone, double dt,
                          struct sap_free_motion *motion);

@@ -8,8 +8,8 @@
  *                                 v_d = S/Kd
  *
  * Limits are there in every step, whether or not the engine lists them: one acts if it would be
- * passed within the step; those that cannot be wait (open_limits.h). Of a pose the position and the rotation are two constraints, as their
- * units differ. Rows that move no dof are left out.
+ * passed within the step; those that cannot be wait (open_limits.h). Of a pose the position and the
+ * rotation are two constraints, as their units differ. Rows that move no dof are left out.
  *
  * What a controller does explicitly in the engine's forces is taken out of them, and what it did in
  * the step is put back in its place. Where the total actuator force of a dof is bounded, the forces

@@ -200,7 +200,8 @@ static void list_faces(struct sap_gather *gather, const double *cdof) {
   }
 }
 
-/* Position, which it returns, and axes (t1, t2, n) of contact i of the list, as those of contact c */
+/* Position, which it returns, and axes (t1, t2, n) of contact i of the list, as those of contact
+ * c */
 static const double *place(struct sap_gather *gather, const struct sap_contact_list *list,
                            int32_t i, int32_t c) {
   const double *frame = sap_doubles_at(list->frame, i), *p = sap_doubles_at(list->pos, i);
@@ -210,8 +211,8 @@ static const double *place(struct sap_gather *gather, const struct sap_contact_l
   return memcpy(gather->position + 3 * (int64_t)c, p, 3 * sizeof *p);
 }
 
-/* Contacts of the faces of patches, from number *kept on and with their J from J on. Returns the end
- * of J. */
+/* Contacts of the faces of patches, from number *kept on and with their J from J on. Returns the
+ * end of J. */
 static double *gather_faces(struct sap_gather *gather, const struct sap_movers *movers,
                             const struct sap_model_state *state, int32_t *kept, double *J) {
   const geo_surfaces *s = &gather->patches.found;

@@ -3,11 +3,11 @@
  *
  *     J_i = axes (J_b2 - J_b1)     rows (t1, t2, n)
  *
- * and phi0, k, tau_d, mu, R_t, R_n, v_hat per contact: those of the engine's list, then the faces of
- * patches.h. A and v* are those of free_motion.h, moved by
- * ahead.h, torsional and rolling friction those of spin.h, constraints of other kinds and the forces
- * of implicit controllers those of constraints.h. Afterwards the velocity and the impulses found by
- * a solver are turned into accelerations and forces (sap_scatter).
+ * and phi0, k, tau_d, mu, R_t, R_n, v_hat per contact: those of the engine's list, then the faces
+ * of patches.h. A and v* are those of free_motion.h, moved by
+ * ahead.h, torsional and rolling friction those of spin.h, constraints of other kinds and the
+ * forces of implicit controllers those of constraints.h. Afterwards the velocity and the impulses
+ * found by a solver are turned into accelerations and forces (sap_scatter).
  *
  * Ownership: a sap_gather owns its workspace, which grows as needed and is kept; what it points at
  * stays valid until the next sap_gather_run. Inputs are read in place during the call only. */

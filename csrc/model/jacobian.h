@@ -35,8 +35,8 @@ void sap_jacobian_add(const struct sap_forest *forest, const struct sap_motion *
 void sap_jacobian_turn(const struct sap_forest *forest, const struct sap_motion *motion,
                        const double *axes, const double *cdof, double *J);
 
-/* J = the same as sap_jacobian_add for a geom that six dofs move, from their rows of cdof (6, 6), transposed: the rows
- * of J are then sums of vectors. r (3) is p - c. */
+/* J = the same as sap_jacobian_add for a geom that six dofs move, from their rows of cdof (6, 6),
+ * transposed: the rows of J are then sums of vectors. r (3) is p - c. */
 void sap_jacobian_six(const double *axes, const double *r, const double *transposed, double *J);
 void sap_transpose_six(const double *cdof, double *transposed);
 

@@ -1,8 +1,8 @@
 /* Patches: the surfaces on which geoms with pressure fields meet in one step.
  *
  * Pairs that may meet are known beforehand; those whose bounding spheres do in this step go to
- * sapwood/geometry.h. A face that makes a contact, k > 0, acts at its centroid, with the normal from
- * A to B, at phi0, and
+ * sapwood/geometry.h. A face that makes a contact, k > 0, acts at its centroid, with the normal
+ * from A to B, at phi0, and
  *
  *     tau_d = (g_B tau_A + g_A tau_B)/(g_A + g_B)
  *

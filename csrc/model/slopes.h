@@ -3,9 +3,9 @@
  *     A = M - dt (D + D^T)/2
  *
  * D is the engine's, of drag, muscles, damped tendons and actuators as well as of joint damping.
- * What it has of actuators that act as implicit controllers is taken out: their constraints have it.
- * A tree whose A is not positive definite, which takes a force that drives motion on, gets M + dt
- * times its joint damping.
+ * What it has of actuators that act as implicit controllers is taken out: their constraints have
+ * it. A tree whose A is not positive definite, which takes a force that drives motion on, gets M +
+ * dt times its joint damping.
  *
  * Ownership: arrays lie in the block that sap_slopes_carve() is given. */
 #ifndef SAPWOOD_MODEL_SLOPES_H

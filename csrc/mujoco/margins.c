@@ -34,7 +34,8 @@ static double gain_of(double fall, double speed) {
   return fall < held ? fall : held;
 }
 
-/* the farthest that a point which can come closer by a turn is away from the centre: none of a sphere */
+/* the farthest that a point which can come closer by a turn is away from the centre: none of a
+ * sphere */
 static double reach_of(const sap_mujoco_world *world, int32_t geom) {
   const sap_mujoco *a = world->api;
   const void *m = world->model;
@@ -61,8 +62,8 @@ static int moves(const sap_mujoco_world *world, int32_t geom) {
   return forest->body_treeid[forest->geom_bodyid[geom]] >= 0;
 }
 
-/* 0 of geoms that stay where they are, or that meet none but those of explicit pairs, where there are
- * none of these: most geoms of a robot only show it */
+/* 0 of geoms that stay where they are, or that meet none but those of explicit pairs, where there
+ * are none of these: most geoms of a robot only show it */
 static int needs_margin(const sap_mujoco_world *world, int32_t geom) {
   const sap_mujoco *a = world->api;
   const void *m = world->model;

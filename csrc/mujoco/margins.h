@@ -3,12 +3,14 @@
  * MuJoCo lists a contact while the distance of two geoms is below the sum of their margins. For the
  * search of a step the margin of a geom is its own or, where that is more,
  *
- *     (1 + SAP_OPEN_TIME) dt (v + g(v)),     v = |V| + |W| r,     g(v) = min(dt |g|, dt |g|/10 + 4 v)
+ *     (1 + SAP_OPEN_TIME) dt (v + g(v))
+ *     v = |V| + |W| r
+ *     g(v) = min(dt |g|, dt |g|/10 + 4 v)
  *
- * V: velocity of the centre of the geom, W: its angular velocity; r: the most that a point of it that
- * can come closer by a rotation is away from there; g: what gravity adds. Geoms without a dof keep
- * their own margin. Such margins know nothing of the directions, and geoms that move together are
- * near to each other: what they alone have brought into the list leaves it again unless
+ * V: velocity of the centre of the geom, W: its angular velocity; r: the most that a point of it
+ * that can come closer by a rotation is away from there; g: what gravity adds. Geoms without a dof
+ * keep their own margin. Such margins know nothing of the directions, and geoms that move together
+ * are near to each other: what they alone have brought into the list leaves it again unless
  *
  *     dist < (1 + SAP_OPEN_TIME) dt (2 (|W_2 - W_1| r - v_n) + g_1 + g_2)
  *

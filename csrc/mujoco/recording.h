@@ -37,8 +37,8 @@ struct sap_recording {
   int64_t n_contacts; /* taken down in the step that is being taken */
 };
 
-/* Finds the lengths of the arrays, for an mjModel and its mjData. -1 where mj_stateSize() fails, with
- * the failure in the world. */
+/* Finds the lengths of the arrays, for an mjModel and its mjData. -1 where mj_stateSize() fails,
+ * with the failure in the world. */
 int sap_recording_open(struct sap_recording *recording, sap_mujoco_world *world);
 
 /* Takes down the contacts of the step that was solved; 0 when memory ran out. */

@@ -213,8 +213,8 @@ static void start_stages(sap_mujoco_world *world) {
   }
 }
 
-/* Checks the state, and MuJoCo's stages up to the velocity-dependent ones; 0 with the failure in the
- * world. A filter of contacts is handed the model by the position stage: there margins stay, as
+/* Checks the state, and MuJoCo's stages up to the velocity-dependent ones; 0 with the failure in
+ * the world. A filter of contacts is handed the model by the position stage: there margins stay, as
  * where there are no contacts. */
 static int start_step(sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;

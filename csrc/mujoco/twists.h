@@ -1,6 +1,8 @@
 /* Velocities of bodies, once the kinematics of a state are known:
  *
- *     v(p) = V + W x (p - c)       V, W: sums of cdof times qvel up the tree; c: subtree_com of its root
+ *     v(p) = V + W x (p - c)
+ *
+ * V, W: sums of cdof times qvel up the tree; c: subtree_com of its root.
  */
 #ifndef SAPWOOD_MUJOCO_TWISTS_H
 #define SAPWOOD_MUJOCO_TWISTS_H

@@ -3,8 +3,8 @@
  * J is packed tree by tree, in the order of its patches; each row (three of one triple after the
  * other) takes sap_stride(n) doubles. A triple moves only the joints between it and the root, so
  * most columns of a robot's rows are zero: they are counted in chunks, and chunks of zeros are
- * passed over. Rows of a single velocity are that entry alone. products.c, round_off.c and assembly.c are compiled once per instruction set, like
- * the dense kernels. */
+ * passed over. Rows of a single velocity are that entry alone. products.c, round_off.c and
+ * assembly.c are compiled once per instruction set, like the dense kernels. */
 #ifndef SAPWOOD_PROBLEM_JACOBIAN_H
 #define SAPWOOD_PROBLEM_JACOBIAN_H
 

@@ -151,7 +151,8 @@ INLINE void pack_patch(const struct sap_jacobian *J, const struct sap_patch *pat
   }
 }
 
-/* scalar of a velocity of a node: 0 where it was eliminated, which only one that nothing moves is */
+/* scalar of a velocity of a node: 0 where it was eliminated, which only one that nothing moves
+ * is */
 INLINE int32_t find_scalar(const struct sap_reduced_tree *reduced, int32_t dof) {
   int32_t j = reduced ? 0 : dof;
   while (reduced && j < reduced->n_t && reduced->t[j] != dof) {

@@ -50,8 +50,8 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
                                    const struct sap_masses *masses, double *R_t, double *R_n,
                                    double *v_hat_n, sap_error *error);
 
-/* sap_regularize_group() of a group that has been measured, of a problem whose trees and A have been
- * checked */
+/* sap_regularize_group() of a group that has been measured, of a problem whose trees and A have
+ * been checked */
 sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints *group,
                                const sap_group_regularization *physical,
                                const struct sap_masses *masses, sap_error *error);

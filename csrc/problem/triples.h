@@ -1,10 +1,11 @@
 /* What the solver iterates over: all constraints as triples of rows.
  *
  * A frictional contact is a triple (t1, t2, n), and one with torsional and rolling friction a pair
- * of them: a second one for its rows about (n, t1, t2), with the trees and the law of the first. The rows of the other kinds, which do not know of
- * each other, are taken three at a time: those of one constraint, or of single-row constraints that
- * follow each other and move the same trees. Rows that a triple lacks are zero. So products with J,
- * the assembly of H and the graph know one size only, and a law is all that tells triples apart. */
+ * of them: a second one for its rows about (n, t1, t2), with the trees and the law of the first.
+ * The rows of the other kinds, which do not know of each other, are taken three at a time: those of
+ * one constraint, or of single-row constraints that follow each other and move the same trees. Rows
+ * that a triple lacks are zero. So products with J, the assembly of H and the graph know one size
+ * only, and a law is all that tells triples apart. */
 #ifndef SAPWOOD_PROBLEM_TRIPLES_H
 #define SAPWOOD_PROBLEM_TRIPLES_H
 

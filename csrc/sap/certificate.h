@@ -16,8 +16,8 @@
  * right side; A (v - v*) is always that of the v that is returned. gamma is wrong by |dgamma|_R <=
  * |d|_{R^-1}, since the projection does not expand in the norm of R (round_off.c; other laws bound
  * theirs). J^T gamma is then wrong by |J|^T |dgamma|, entry by entry, but for patches of contacts
- * of three rows without core between whole trees of up to 8 velocities: with p_t and p_n the largest |J_1| +
- * |J_2| and |J_n| of the patch, column by column,
+ * of three rows without core between whole trees of up to 8 velocities: with p_t and p_n the
+ * largest |J_1| + |J_2| and |J_n| of the patch, column by column,
  *
  *     d_t = (n + 2 k) u p_t^T r                 d_n = (n + 2 k) u p_n^T r
  *     |dgamma_t| <= d_t/R_t + d_n/sqrt(R_t R_n)    |dgamma_n| <= d_n/R_n + d_t/sqrt(R_t R_n)

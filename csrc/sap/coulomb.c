@@ -93,7 +93,8 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
 }
 
 /* The first step, where the guess is poor: all the way to the minimiser of the quadratic in which
- * every touching contact sticks. 0 where it is not taken, or leads away from a guess that is fair. */
+ * every touching contact sticks. 0 where it is not taken, or leads away from a guess that is
+ * fair. */
 static int start_sticking(struct sap_workspace *w, const struct sap_island *island,
                           const sap_settings *settings, struct progress *before,
                           struct sap_stopwatch *watch, struct sap_newton_result *result) {

@@ -15,11 +15,12 @@
  * nothing, once, from the minimiser with convex friction.
  *
  * Small islands begin with steps to the impulses that contacts have in the space of these alone
- * (impulse_space.h), for as long as these lower |D r| by a tenth: mostly one. Else, and of a body or
- * two before these, the first step is the whole of Newton's sticking start (newton.c), unless the guess
- * is close already, or fair and that leads away: where contacts stick all laws of friction are one, and
- * what is predicted of friction there turns the next direction. Nothing but the velocity is remembered
- * from one solve to the next. |D r| over the scale of (20) is e_c, and (20) the criterion.
+ * (impulse_space.h), for as long as these lower |D r| by a tenth: mostly one. Else, and of a body
+ * or two before these, the first step is the whole of Newton's sticking start (newton.c), unless
+ * the guess is close already, or fair and that leads away: where contacts stick all laws of
+ * friction are one, and what is predicted of friction there turns the next direction. Nothing but
+ * the velocity is remembered from one solve to the next. |D r| over the scale of (20) is e_c, and
+ * (20) the criterion.
  *
  * A solution exists. The minimiser v(b) with bounds b held follows them continuously, and since
  * l_t <= R_t |y_t|^2/2 for every b, its cost is bounded, and with it gamma_n: b -> mu

@@ -1,9 +1,9 @@
 /* K = G + U, and systems with A + J^T K J.
  *
- * U is not 0 where friction follows the normal impulse: there U x_c = u x_n. GMRES (Saad and Schultz
- * 1986), restarted, solves (I + H_s^-1 J^T U J) x = H_s^-1 b, and its transpose with U^T, where the
- * factor is that of H_s = A + J^T G J; inner products are x^T diag(A) y, in which units do not
- * matter. Without rounding it would take one vector more than contacts slide. */
+ * U is not 0 where friction follows the normal impulse: there U x_c = u x_n. GMRES (Saad and
+ * Schultz 1986), restarted, solves (I + H_s^-1 J^T U J) x = H_s^-1 b, and its transpose with U^T,
+ * where the factor is that of H_s = A + J^T G J; inner products are x^T diag(A) y, in which units
+ * do not matter. Without rounding it would take one vector more than contacts slide. */
 #include <float.h>
 #include <math.h>
 #include <string.h>

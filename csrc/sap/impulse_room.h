@@ -1,4 +1,5 @@
-/* Room for one small island in the space of its impulses (impulse_space.h): n scalars, m unknowns. */
+/* Room for one small island in the space of its impulses (impulse_space.h): n scalars, m
+ * unknowns. */
 #ifndef SAPWOOD_SAP_IMPULSE_ROOM_H
 #define SAPWOOD_SAP_IMPULSE_ROOM_H
 

@@ -6,8 +6,8 @@
 
 #include "linalg/isa.h"
 
-/* Rounds of sweeps, each with more than the one before, and Newton's steps after each; how often a step
- * is halved, and by what it may miss before it is; what may be left in the end. */
+/* Rounds of sweeps, each with more than the one before, and Newton's steps after each; how often a
+ * step is halved, and by what it may miss before it is; what may be left in the end. */
 enum { ROUNDS = 3, SWEEPS = 4, STEPS = 12, HALVINGS = 2 };
 static const double rises = 5, enough = 1e-11;
 
@@ -82,7 +82,8 @@ static void sweep(const struct sap_impulses *p) {
   }
 }
 
-/* ---- the map ----------------------------------------------------------------------------------- */
+/* ---- the map
+ * ----------------------------------------------------------------------------------- */
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
@@ -144,7 +145,8 @@ static struct rest find_rest(const struct sap_impulses *p) {
   return (struct rest){largest, largest > 0 ? largest / most : 0};
 }
 
-/* ---- Newton's method on the map ---------------------------------------------------------------- */
+/* ---- Newton's method on the map
+ * ---------------------------------------------------------------- */
 
 /* Row k of the system, of an entry that is free: W dgamma = lack. Of one that is held: s dgamma =
  * lack. */

@@ -5,17 +5,18 @@
  *                lambda >= 0, and = 0 where |gamma_t| < mu gamma_n
  *     rows       gamma = clamp(gamma + u, lower, upper)
  *
- * W (m, m), symmetric and positive definite, has R on its diagonal: u is what the velocity lacks. Both
- * lines say that gamma is a fixed point of the natural map: with z = gamma + s^-1 u, s > 0 taken from
- * the diagonal,
+ * W (m, m), symmetric and positive definite, has R on its diagonal: u is what the velocity lacks.
+ * Both lines say that gamma is a fixed point of the natural map: with z = gamma + s^-1 u, s > 0
+ * taken from the diagonal,
  *
- *     gamma_n = max(z_n, 0),   gamma_t = min(mu gamma_n/|z_t|, 1) z_t,   gamma = clamp(z, lower, upper)
+ *     gamma_n = max(z_n, 0),   gamma_t = min(mu gamma_n/|z_t|, 1) z_t,   gamma = clamp(z, lower,
+ *     upper)
  *
- * Sweeps over the blocks (Gauss-Seidel) find what touches, sticks and slides, and Newton's method on the
- * map ends it. Its steps may leave more than there was, five times as much, before half of them or a
- * quarter is tried: the way to what is looked for often leads up, and steps that are cut until they
- * descend end short of it. Where they do not arrive, sweeps go on from before them. No convergence is
- * promised. */
+ * Sweeps over the blocks (Gauss-Seidel) find what touches, sticks and slides, and Newton's method
+ * on the map ends it. Its steps may leave more than there was, five times as much, before half of
+ * them or a quarter is tried: the way to what is looked for often leads up, and steps that are cut
+ * until they descend end short of it. Where they do not arrive, sweeps go on from before them. No
+ * convergence is promised. */
 #ifndef SAPWOOD_SAP_IMPULSES_H
 #define SAPWOOD_SAP_IMPULSES_H
 
@@ -47,8 +48,8 @@ static inline int32_t sap_impulses_size(const struct sap_impulses *p) {
   return 3 * p->n_contacts + p->n_rows;
 }
 
-/* Finds gamma, from 0. Returns the largest |gamma - map(gamma)|, over the largest |gamma|, both times
- * s. */
+/* Finds gamma, from 0. Returns the largest |gamma - map(gamma)|, over the largest |gamma|, both
+ * times s. */
 typedef double sap_impulses_function(struct sap_impulses *impulses);
 
 /* for the instruction set of number `set`, as in sap_kernels_of() */

@@ -45,8 +45,9 @@ static void carve(void *context, struct sap_arena *arena) {
 /* how long a history may be */
 static int64_t count_records(const struct sap_plan *plan, const sap_settings *settings) {
   const int64_t n = settings->max_iterations;
-  /* any direction of coulomb.c may be followed by a convex solve, with a record before and after it,
-   * and the last of them by another one, from which it begins anew; lagged friction ends with one */
+  /* any direction of coulomb.c may be followed by a convex solve, with a record before and after
+   * it, and the last of them by another one, from which it begins anew; lagged friction ends with
+   * one */
   const int64_t guesses = plan->friction != SAP_FRICTION_CONVEX ? 2 * n + 4
                           : plan->triples.has_walls             ? SAP_MOST_STARTS
                                                                 : 1;

@@ -2,9 +2,9 @@
  *
  *     (H + J^T U J) dv = b,    H = A + J^T G J
  *
- * With the factor of H this is (I + H^-1 J^T U J) dv = H^-1 b, whose matrix differs from I by a rank
- * no larger than the number of contacts that slide: a few steps of GMRES (Saad and Schultz 1986),
- * with inner products x^T diag(A) y, in which units do not matter. */
+ * With the factor of H this is (I + H^-1 J^T U J) dv = H^-1 b, whose matrix differs from I by a
+ * rank no larger than the number of contacts that slide: a few steps of GMRES (Saad and Schultz
+ * 1986), with inner products x^T diag(A) y, in which units do not matter. */
 #ifndef SAPWOOD_SAP_KRYLOV_H
 #define SAPWOOD_SAP_KRYLOV_H
 

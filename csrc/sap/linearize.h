@@ -21,8 +21,8 @@ struct sap_linearization {
   int32_t tree; /* of the problem, where H is not positive definite to round-off; else -1 */
 };
 
-/* Binds the island and linearizes it at v (nv), with cores as a solution's barrier_scale (n_contacts)
- * has them, where that is not NULL. 0 where one of its numbers breaks a rule of
+/* Binds the island and linearizes it at v (nv), with cores as a solution's barrier_scale
+ * (n_contacts) has them, where that is not NULL. 0 where one of its numbers breaks a rule of
  * sap_workspace_bind(): then there is nothing else. */
 int sap_linearize(struct sap_workspace *w, const struct sap_island *island,
                   const sap_problem *problem, const double *v, const double *barrier_scale,

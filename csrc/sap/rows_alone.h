@@ -1,10 +1,11 @@
-/* Problems of clamped rows alone: no contact, and no constraint between two trees. So are most steps
- * of an arm, and of a robot in the air, with its limits, dry friction, controllers and loops.
+/* Problems of clamped rows alone: no contact, and no constraint between two trees. So are most
+ * steps of an arm, and of a robot in the air, with its limits, dry friction, controllers and loops.
  *
  * The cost of a tree is then quadratic between bounds in few velocities, and Newton's method with
  * full steps ends at its minimum once no row meets or leaves a bound, mostly after one step. That
  * needs no graph, no plan and no line search. Where a step leaves more than half of the gradient, a
- * tree is wide, or a number breaks a rule, it leaves the problem to the islands, which begin anew. */
+ * tree is wide, or a number breaks a rule, it leaves the problem to the islands, which begin
+ * anew. */
 #ifndef SAPWOOD_SAP_ROWS_ALONE_H
 #define SAPWOOD_SAP_ROWS_ALONE_H
 

@@ -1,8 +1,8 @@
 /* What is behind sapwood/sensitivity.h: a solver whose workspace holds every island linearized at
  * one velocity, with all factors, and room for a right side.
  *
- * linearize.h does that island by island. adjoint.c and tangent.c are the two directions; they see K
- * = G + U by the functions below, J in the workspace, and numbers in the shape of J by
+ * linearize.h does that island by island. adjoint.c and tangent.c are the two directions; they see
+ * K = G + U by the functions below, J in the workspace, and numbers in the shape of J by
  * sap_rows_at_place(). */
 #ifndef SAPWOOD_SAP_SENSITIVITY_H
 #define SAPWOOD_SAP_SENSITIVITY_H

@@ -31,8 +31,8 @@ struct scene {
 
 static struct scene scene;
 
-/* rows of one side of triple i: chunks of columns are zero at random, and now and then the first or the last
- * ones */
+/* rows of one side of triple i: chunks of columns are zero at random, and now and then the first or
+ * the last ones */
 static inline double *make_rows(double *J, int32_t i, int32_t t, uint64_t *seed) {
   const int32_t n = sizes_of_trees[t];
   const uint64_t zeros = n > 8 ? check_random_bits(seed) & check_random_bits(seed) : 0;

@@ -1,6 +1,6 @@
 /* Whole solves with Coulomb's friction: what is found obeys its law, by formulas that share no code
- * with the solver; what is found is the same however it is asked for; and what happens where nothing
- * is found. */
+ * with the solver; what is found is the same however it is asked for; and what happens where
+ * nothing is found. */
 #include <stdlib.h>
 
 #include "friction.h"

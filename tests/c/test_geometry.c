@@ -40,7 +40,8 @@ static struct geo_four four_of(const struct geo_vec x[4]) {
 
 /* ---- polygons ---- */
 
-/* A plane in a tetrahedron: corners on it, in order about where s rises, as many as there must be. */
+/* A plane in a tetrahedron: corners on it, in order about where s rises, as many as there must
+ * be. */
 static void cuts(void) {
   uint64_t seed = 1;
   for (int trial = 0; trial < 2000; ++trial) {

@@ -1,5 +1,5 @@
-/* Contacts and clamped rows by their impulses: what is found obeys the law of each, by formulas that
- * share no code with the search, on every instruction set. */
+/* Contacts and clamped rows by their impulses: what is found obeys the law of each, by formulas
+ * that share no code with the search, on every instruction set. */
 #include <math.h>
 #include <string.h>
 

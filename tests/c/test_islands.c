@@ -175,7 +175,8 @@ static void same_bits_for_any_number_of_threads(void) {
       sap_solver *alone = make_solver_of(1, friction);
       REQUIRE(alone);
       REQUIRE(solve(alone, &heap.problem, physical, &results[0]) == SAP_OK);
-      /* through random Jacobians there may be no way to Coulomb's friction: 40 iterations of trying */
+      /* through random Jacobians there may be no way to Coulomb's friction: 40 iterations of
+       * trying */
       if (friction != SAP_FRICTION_COULOMB) {
         CHECK_EQUAL(results[0].solution.outcome, SAP_CONVERGED);
       }

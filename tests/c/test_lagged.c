@@ -1,5 +1,5 @@
-/* Friction whose bounds are held: those of the problem, those that a rough solution gives where they
- * are not known, and what is evaluated where nothing is solved. */
+/* Friction whose bounds are held: those of the problem, those that a rough solution gives where
+ * they are not known, and what is evaluated where nothing is solved. */
 #include "friction.h"
 #include "sap/solver.h"
 
@@ -156,7 +156,8 @@ static void cores_need_convex_friction(void) {
   }
 }
 
-/* ---- where nothing is solved ------------------------------------------------------------------ */
+/* ---- where nothing is solved
+ * ------------------------------------------------------------------ */
 
 /* bounds of contacts at v: as given, or else of Coulomb's law */
 static void find_bounds(const double *given, const double *v, double *b) {

@@ -1,4 +1,5 @@
-/* Complementarity problems: Lemke's method, the principal pivoting method, and what surrounds them. */
+/* Complementarity problems: Lemke's method, the principal pivoting method, and what surrounds
+ * them. */
 #include "check.h"
 #include "counter.h"
 #include "sapwood.h"

@@ -1,5 +1,5 @@
-/* Geoms with pressure fields in steps of the model of model.h: faces become contacts, memory is kept,
- * wrong fields and poses are named. */
+/* Geoms with pressure fields in steps of the model of model.h: faces become contacts, memory is
+ * kept, wrong fields and poses are named. */
 #include "counter.h"
 #include "model.h"
 #include "model/stepper.h"

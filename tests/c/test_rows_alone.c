@@ -1,5 +1,5 @@
-/* Problems without contacts and without constraints between trees, beside the general way, which one
- * with a history takes. */
+/* Problems without contacts and without constraints between trees, beside the general way, which
+ * one with a history takes. */
 #include <math.h>
 #include <string.h>
 

@@ -114,7 +114,8 @@ static void writing_is_the_end_of_a_step(void) {
   sap_stepper_destroy(second);
 }
 
-/* places from the list, forces as in the rows of the engine; of a problem that was not solved none */
+/* places from the list, forces as in the rows of the engine; of a problem that was not solved
+ * none */
 static void contacts_are_told(void) {
   uint64_t seed = 6;
   struct model m;

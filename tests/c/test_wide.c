@@ -392,8 +392,8 @@ static void units_do_not_matter(void) {
   }
 }
 
-/* velocities that the angular rows of a contact alone move are not eliminated: the last three of each
- * tree that is wide, of which the last but one moves nothing */
+/* velocities that the angular rows of a contact alone move are not eliminated: the last three of
+ * each tree that is wide, of which the last but one moves nothing */
 static void angular_rows_move_their_velocities(void) {
   uint64_t seed = 92;
   int fewer = 0;

@@ -126,8 +126,8 @@ static void check_law(const struct sap_law_loops *loops, sap_friction friction) 
 
 static void law_is_its_definition(void) { for_all_sets(check_law); }
 
-/* the conditions of a projection: gamma in the cone, g = R (gamma - y) in the dual cone, g . gamma =
- * 0; of a cylinder |gamma_t| <= b, and friction of that size against any slip */
+/* the conditions of a projection: gamma in the cone, g = R (gamma - y) in the dual cone, g . gamma
+ * = 0; of a cylinder |gamma_t| <= b, and friction of that size against any slip */
 static void check_conditions(const struct sap_law_loops *loops, sap_friction friction) {
   uint64_t seed = 92;
   fill(loops, friction, &seed);
@@ -259,8 +259,8 @@ static void check_dual(const struct sap_law_loops *loops, sap_friction friction)
 
 static void dual_is_the_law_at_the_full_step(void) { for_all_sets(check_dual); }
 
-/* whatever the dual: semidefinite, and at most as stiff across the slip as in stiction, which comes to
- * what there is along it */
+/* whatever the dual: semidefinite, and at most as stiff across the slip as in stiction, which comes
+ * to what there is along it */
 static void check_blend(const struct sap_law_loops *loops, sap_friction friction) {
   uint64_t seed = 94;
   fill(loops, friction, &seed);

@@ -2,7 +2,8 @@
  * law of wide.h is compared with.
  *
  * Rows are (t1, t2, n) and then those about (n, t1, t2), all of them as they are, in N s and N m s:
- * R = diag(R_t, R_t, R_n, R_t (mu/mu_k)^2), and with mu_k = 0 a row that has no part in anything. */
+ * R = diag(R_t, R_t, R_n, R_t (mu/mu_k)^2), and with mu_k = 0 a row that has no part in
+ * anything. */
 #ifndef SAPWOOD_TESTS_WIDE_H
 #define SAPWOOD_TESTS_WIDE_H
 

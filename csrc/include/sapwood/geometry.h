@@ -119,8 +119,8 @@ SAP_API sap_status geo_workspace_create(geo_workspace **work, const sap_allocato
 SAP_API void geo_workspace_destroy(geo_workspace *work); /* NULL is allowed */
 
 /* Nothing is allocated where the workspace has held as many pairs, faces and vertices before.
- * Errors: a pose that is no rotation, or those of geo_check_pair(). One workspace may be used by one
- * thread at a time. */
+ * Errors: a pose that is no rotation, or those of geo_check_pair(). One workspace may be used by
+ * one thread at a time. */
 SAP_API sap_status geo_contact_surfaces(geo_workspace *work, int32_t n_pairs, const geo_pair *pairs,
                                         geo_faces faces, geo_surfaces *surfaces, sap_error *error);
 

@@ -26,10 +26,10 @@
  * form it minimises 1/2 v+^T M v+ with u_n + phi/dt >= 0, which brakes the whole body. Both are
  * solved by their dual, the nearest point of a polyhedron in as many unknowns as no motor moves.
  *
- * A solver may be used by one thread at a time. Equal inputs give equal bits, but that contacts with
- * names begin with what they were in the last call: bases of complementarity problems, active rows of
- * both stages. Memory grows with the largest problem seen: invdyn_solve allocates nothing once it has
- * seen it, and forgets contacts where it does.
+ * A solver may be used by one thread at a time. Equal inputs give equal bits, but that contacts
+ * with names begin with what they were in the last call: bases of complementarity problems, active
+ * rows of both stages. Memory grows with the largest problem seen: invdyn_solve allocates nothing
+ * once it has seen it, and forgets contacts where it does.
  *
  *     invdyn_solver *solver;
  *     const invdyn_settings settings = invdyn_settings_default();
@@ -68,8 +68,8 @@ typedef struct invdyn_settings {
    * in that of Stage II */
   double torque_regularization, force_regularization;
   /* of the velocities that contacts would have without impulses: what an edge of a cone may open
-   * with and still have an impulse in contact-consistent Stage II. 0 keeps the motion that a forward
-   * step has; more keeps torques smooth where velocities are noise. >= 0: 1e-2 */
+   * with and still have an impulse in contact-consistent Stage II. 0 keeps the motion that a
+   * forward step has; more keeps torques smooth where velocities are noise. >= 0: 1e-2 */
   double smoothing;
   /* of contacts without slip: directions of the base that tangents determine by less than this part
    * of what they determine best are not held, or feet of nearly equal heights would hold the base

@@ -34,9 +34,9 @@ SAP_API void sap_project_barrier(int64_t n, const double *y, const double *mu, c
                                  const double *kappa, const double *barrier_lambda, double *gamma,
                                  double *G, double *cost, int8_t *region);
 
-/* The disk law: friction bounded by bound (n) >= 0, N s, and the normal impulse by themselves, gamma
- * the projection of y onto the cylinder |gamma_t| <= bound, gamma_n >= 0. Coulomb's law where bound
- * is mu gamma_n. With y_r = |y_t|, or as above with soft_norm:
+/* The disk law: friction bounded by bound (n) >= 0, N s, and the normal impulse by themselves,
+ * gamma the projection of y onto the cylinder |gamma_t| <= bound, gamma_n >= 0. Coulomb's law where
+ * bound is mu gamma_n. With y_r = |y_t|, or as above with soft_norm:
  *
  *     gamma_n = max(y_n, 0)              l_n = R_n gamma_n^2/2
  *     gamma_t = y_t min(1, bound/y_r)    l_t = R_t y_r^2/2, or R_t bound (y_r - bound/2) beyond

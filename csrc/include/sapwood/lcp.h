@@ -6,15 +6,15 @@
  * scaled by powers of two:
  *
  *     Lemke     an artificial variable is driven out along a path of almost complementary bases.
- *               Ties of the ratio test are broken by the lexicographic rule, so that no path cycles,
- *               however degenerate the problem. It ends with a solution or on a ray; for M that is
- *               copositive-plus, as of contact without friction, or with pyramids of friction
- *               (Anitescu and Potra 1997), a ray means that there is no solution.
+ *               Ties of the ratio test are broken by the lexicographic rule, so that no path
+ *               cycles, however degenerate the problem. It ends with a solution or on a ray; for M
+ *               that is copositive-plus, as of contact without friction, or with pyramids of
+ *               friction (Anitescu and Potra 1997), a ray means that there is no solution.
  *     PPM       the principal pivoting method of Zapolsky and Drumwright (PPM I): pairs of a basis
  *               and its complement change places where w or z is most negative. It begins at any
  *               set of indices and changes few, for M of low rank or from a good start. Where that
- *               cycles or finds no pivot the least-index criss-cross method goes on, which is finite
- *               for every sufficient M: semidefinite ones and P-matrices among them.
+ *               cycles or finds no pivot the least-index criss-cross method goes on, which is
+ *               finite for every sufficient M: semidefinite ones and P-matrices among them.
  *
  * Neither allocates; equal inputs give equal bits. A solver may be used by one thread at a time.
  *
@@ -22,8 +22,8 @@
  *     const lcp_settings settings = lcp_settings_default();
  *     lcp_solution solution = {.z = z, .w = w};
  *     if (lcp_create(&solver, 64, NULL, &error) == SAP_OK &&
- *         lcp_solve(solver, &settings, &(lcp_problem){n, M, q}, NULL, &solution, &error) == SAP_OK &&
- *         solution.outcome == LCP_SOLVED) { ... }
+ *         lcp_solve(solver, &settings, &(lcp_problem){n, M, q}, NULL, &solution, &error) == SAP_OK
+ *         && solution.outcome == LCP_SOLVED) { ... }
  *     lcp_destroy(solver); */
 #ifndef SAPWOOD_LCP_H
 #define SAPWOOD_LCP_H
@@ -46,8 +46,8 @@ typedef struct lcp_settings {
   int32_t max_pivots; /* of one method on one matrix; 0: 1000, or 50 n where that is more: 0 */
   int32_t least_index_after; /* PPM: pivots before the least-index rule; 0: n + 10: 0 */
   /* Tikhonov: where M gives no solution, M + lambda I is solved for lambda of `first` times the
-   * largest |M_ij|, growing by `factor` up to `last`, until lambda z is below sqrt(tolerance) q, for
-   * both scaled as for relative_residual; first = 0: M alone */
+   * largest |M_ij|, growing by `factor` up to `last`, until lambda z is below sqrt(tolerance) q,
+   * for both scaled as for relative_residual; first = 0: M alone */
   double regularization_first;  /* >= 0: 0 */
   double regularization_factor; /* > 1: 1e4 */
   double regularization_last;   /* >= first, finite: 1 */
@@ -101,7 +101,8 @@ SAP_API void lcp_destroy(lcp_solver *solver); /* NULL is allowed */
 
 /* Checks the problem, then solves it. `start` (n) or NULL: not 0 where z_i is expected to be basic;
  * of entries whose columns depend on each other some are left out. A solve whose path from there
- * fails begins anew without it. On a status other than SAP_OK nothing is written to the solution. */
+ * fails begins anew without it. On a status other than SAP_OK nothing is written to the
+ * solution. */
 SAP_API sap_status lcp_solve(lcp_solver *solver, const lcp_settings *settings,
                              const lcp_problem *problem, const int8_t *start,
                              lcp_solution *solution, sap_error *error);

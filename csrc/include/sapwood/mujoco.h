@@ -10,7 +10,8 @@
  * Where the stepper is speculative the stages of mj_step1 are called one by one, and mj_collision
  * finds what may close within the step: it is handed a copy of struct mjModel, in the stack of
  * mjData, with other margins. A filter of contacts, which would see that copy, is handed the model,
- * and margins stay as they are; so they do where the contacts found are more than mjData has room for.
+ * and margins stay as they are; so they do where the contacts found are more than mjData has room
+ * for.
  *
  * The library links no MuJoCo and reads no header of it: it calls the functions and reads the
  * fields that a table names, so that one build serves every version whose fields have these names
@@ -383,8 +384,8 @@ static inline void sap_mujoco_prepare(mjModel *model) {
 
 /* A forest in the arrays of the model, without what follows from no single array of it: damping,
  * and stiffness, dissipation_time and friction of the geoms, are NULL and yet to be set. mu of all
- * contacts follows from that of the geoms; with a friction_given of zeros it is MuJoCo's, of explicit
- * pairs too. With the pattern of D where the integrator is implicit. */
+ * contacts follows from that of the geoms; with a friction_given of zeros it is MuJoCo's, of
+ * explicit pairs too. With the pattern of D where the integrator is implicit. */
 static inline sap_forest sap_mujoco_forest(const mjModel *model) {
   sap_forest forest;
   memset(&forest, 0, sizeof forest);

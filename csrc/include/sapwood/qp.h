@@ -3,12 +3,12 @@
  *     minimise  1/2 x^T H x + g^T x
  *     where     A x = b,   C x >= d,   lower <= x <= upper,
  *
- * H symmetric and positive semidefinite: of rank 6 for the forces of contact, 0 for linear programs.
- * Rows may depend on each other, bounds may be infinite or equal.
+ * H symmetric and positive semidefinite: of rank 6 for the forces of contact, 0 for linear
+ * programs. Rows may depend on each other, bounds may be infinite or equal.
  *
  * A primal-dual interior point method on the homogeneous embedding finds a solution, or proves that
- * there is none: every solve ends with multipliers that show it optimal, infeasible or unbounded, or
- * says that it does not know. The solution is then polished on the rows that are active. Where
+ * there is none: every solve ends with multipliers that show it optimal, infeasible or unbounded,
+ * or says that it does not know. The solution is then polished on the rows that are active. Where
  * solutions are many it is near the middle of them, and so changes little when the problem does.
  *
  * Nothing is allocated in a solve; equal inputs give equal bits. A solver may be used by one thread
@@ -90,8 +90,8 @@ typedef struct qp_solution {
   double relative_residual;
 } qp_solution;
 
-/* Where to begin: what a problem nearby, with as many variables and rows, was solved by. NULL stands
- * for zeros. */
+/* Where to begin: what a problem nearby, with as many variables and rows, was solved by. NULL
+ * stands for zeros. */
 typedef struct qp_start {
   const double *x;      /* (n) finite, as all of them */
   const double *y;      /* (n_equalities) */
@@ -108,9 +108,9 @@ SAP_API sap_status qp_create(qp_solver **solver, int32_t n_max, int32_t n_equali
                              sap_error *error);
 SAP_API void qp_destroy(qp_solver *solver); /* NULL is allowed */
 
-/* Checks the problem, then solves it. Where polishing finds the active rows from `start`, this takes
- * no iteration; where it does not, or is not asked for, `start` is not used. It may be NULL. On a
- * status other than SAP_OK nothing is written to the solution. */
+/* Checks the problem, then solves it. Where polishing finds the active rows from `start`, this
+ * takes no iteration; where it does not, or is not asked for, `start` is not used. It may be NULL.
+ * On a status other than SAP_OK nothing is written to the solution. */
 SAP_API sap_status qp_solve(qp_solver *solver, const qp_settings *settings,
                             const qp_problem *problem, const qp_start *start, qp_solution *solution,
                             sap_error *error);

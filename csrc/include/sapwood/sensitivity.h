@@ -35,10 +35,10 @@ typedef struct sap_group_differential {
   double *const *value; /* as in sap_group_parameters */
 } sap_group_differential;
 
-/* Numbers in the shape of those of a problem and of its parameters: a change of them, or a gradient.
- * A derivative by an entry of a block of A is meant for one that stays symmetric: half of that by
- * both. Those by R_t, R_n, v_hat_n, kappa and the R, v_hat and bounds of groups are as if these were
- * added to after they followed from physical parameters.
+/* Numbers in the shape of those of a problem and of its parameters: a change of them, or a
+ * gradient. A derivative by an entry of a block of A is meant for one that stays symmetric: half of
+ * that by both. Those by R_t, R_n, v_hat_n, kappa and the R, v_hat and bounds of groups are as if
+ * these were added to after they followed from physical parameters.
  *
  * Of a change what is NULL is 0. Of a gradient A and J may be NULL, and what the problem or its
  * parameters do not have; the rest must be there. */
@@ -101,8 +101,8 @@ SAP_API sap_status sap_sensitivity_linearize(sap_sensitivity *sensitivity,
 SAP_API void sap_sensitivity_regions(const sap_sensitivity *sensitivity, int8_t *regions,
                                      double *distance, double *group_distance);
 
-/* Reverse mode: from dL/d of a solution, dL/d of the problem. With `frozen` the dependence of R on A
- * and J through the effective mass w is left out. An island whose H broke down is an error of
+/* Reverse mode: from dL/d of a solution, dL/d of the problem. With `frozen` the dependence of R on
+ * A and J through the effective mass w is left out. An island whose H broke down is an error of
  * SAP_NOT_POSITIVE_DEFINITE. */
 SAP_API sap_status sap_sensitivity_vjp(sap_sensitivity *sensitivity, const sap_response *bar,
                                        int frozen, sap_differential *gradient,

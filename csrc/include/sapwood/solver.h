@@ -15,9 +15,9 @@ typedef enum sap_line_search {
 
 /* The law of friction.
  *
- *     convex   gamma in the cone, of maximum dissipation: a contact that slides also glides, v_n > 0
- *     lagged   normal and tangential part apart, |gamma_t| <= b, b = mu gamma_n of the step before
- *     coulomb  the same with b = mu gamma_n of this step */
+ *     convex   gamma in the cone, of maximum dissipation: a contact that slides also glides, v_n >
+ *     0 lagged   normal and tangential part apart, |gamma_t| <= b, b = mu gamma_n of the step
+ *     before coulomb  the same with b = mu gamma_n of this step */
 typedef enum sap_friction {
   SAP_FRICTION_CONVEX = 0,
   SAP_FRICTION_LAGGED,
@@ -85,9 +85,10 @@ typedef enum sap_outcome {
 SAP_API const char *sap_outcome_text(sap_outcome outcome);
 
 /* One Newton iterate of one island. Record 0 of an island is where its solve began: the guess, or a
- * point inside of the barriers where the guess was outside. Where barriers (sap_problem.kappa) or the
- * way that friction acts were changed, the next record is what the iterations before ended with,
- * evaluated anew: it has the number of the iteration before it, and step, trials and decrease 0. */
+ * point inside of the barriers where the guess was outside. Where barriers (sap_problem.kappa) or
+ * the way that friction acts were changed, the next record is what the iterations before ended
+ * with, evaluated anew: it has the number of the iteration before it, and step, trials and decrease
+ * 0. */
 typedef struct sap_iteration {
   int32_t island;
   int32_t iteration; /* directions that were taken so far: from 0 on */
@@ -184,8 +185,9 @@ SAP_API const sap_iteration *sap_solver_history(const sap_solver *solver, int32_
  * at v (nv), NaN in an island where H is not positive definite to round-off. Any output may be
  * NULL. Trees without constraints take part too. Outside of the domain of a core the cost is
  * infinite and the rest NaN.
- * Friction that is not convex has bounds: those of the problem where it is lagged, and b = mu gamma_n
- * at v where they are not known or it is Coulomb's. Their change with v is in no derivative. */
+ * Friction that is not convex has bounds: those of the problem where it is lagged, and b = mu
+ * gamma_n at v where they are not known or it is Coulomb's. Their change with v is in no
+ * derivative. */
 SAP_API sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem,
                                        const double *v, double *cost, double *gradient,
                                        double *hessian, double *direction, sap_error *error);

@@ -1,5 +1,5 @@
-/* _core.solve_lcps and _core.solve_qps: complementarity problems and quadratic programs, one or many
- * of one size, whose arrays then have a leading dimension. */
+/* _core.solve_lcps and _core.solve_qps: complementarity problems and quadratic programs, one or
+ * many of one size, whose arrays then have a leading dimension. */
 #ifndef SAPWOOD_PYTHON_LCP_H
 #define SAPWOOD_PYTHON_LCP_H
 

@@ -20,8 +20,9 @@ typedef struct sapwood_call_kind {
 /* The result of one call, or NULL with an exception. */
 PyObject *sapwood_call_one(const sapwood_call_kind *kind, PyObject *self, PyObject *args);
 
-/* List of the results of many, from a list of tuples (self, args), self of or below `type`; NULL with the exception of the
- * first that fails, which has a note of its place in `name`. A signal may interrupt them. */
+/* List of the results of many, from a list of tuples (self, args), self of or below `type`; NULL
+ * with the exception of the first that fails, which has a note of its place in `name`. A signal may
+ * interrupt them. */
 PyObject *sapwood_call_many(sapwood_state *state, const sapwood_call_kind *kind, PyTypeObject *type,
                             const char *name, PyObject *list, int n_threads);
 

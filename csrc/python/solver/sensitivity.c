@@ -143,8 +143,8 @@ static void sensitivity_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* In a process made while another thread was at work: the linearization stands, what was worked on is
- * room. 0, or -1 with an exception. */
+/* In a process made while another thread was at work: the linearization stands, what was worked on
+ * is room. 0, or -1 with an exception. */
 static int be_ready(sensitivity *self) {
   return sapwood_lock_is_lost(&self->lock) ? sapwood_lock_make(&self->lock, self->lock.forks)
                                            : sapwood_lock_check(&self->lock);

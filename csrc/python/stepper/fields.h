@@ -5,7 +5,8 @@
 #include "python/stepper/object.h"
 
 /* Gives the core of the stepper its fields: None, or a tuple (pair_geom (n, 2), pair_dim (n),
- * pair_friction (n, 2), shapes of all geoms or None), of which it keeps what it needs. 0, or -1 with an exception. */
+ * pair_friction (n, 2), shapes of all geoms or None), of which it keeps what it needs. 0, or -1
+ * with an exception. */
 int sapwood_take_fields(sapwood_stepper *self, PyObject *object);
 
 void sapwood_release_fields(sapwood_stepper *self);

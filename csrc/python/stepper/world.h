@@ -13,7 +13,8 @@ typedef struct sapwood_watch {
 
 /* Prepares steps of `data` (a MjData that fits `model`, a MjModel) by `stepper`, whose lock they
  * take; `memory` is a FrictionMemory of that stepper or None; `signals` are let in between steps,
- * which only the main thread can. `watch` must outlive the world. 0, or -1 with an exception that names the argument. Needs the GIL. */
+ * which only the main thread can. `watch` must outlive the world. 0, or -1 with an exception that
+ * names the argument. Needs the GIL. */
 int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, sapwood_stepper *stepper,
                        PyObject *api, PyObject *model, PyObject *data, PyObject *memory,
                        int signals);
