@@ -229,6 +229,29 @@ static void contacts_of_every_kind(void) {
   sap_gather_release(&g);
 }
 
+/* an open contact dissipates within the time asked for at most, one that touches within its own */
+static void open_contacts_have_a_short_damper(void) {
+  static const double dist[3] = {0.001, 0.0, -0.001}, most[3] = {0.0025, 0.02, INFINITY};
+  uint64_t seed = 8;
+  struct model m;
+  struct list l;
+  struct sap_gather g;
+  make_model(&m, &seed);
+  make_list(&l);
+  for (int i = 0; i < 3; ++i) {
+    add_contact(&l, 0, 1, 3, 3, &seed)->dist = dist[i];
+  }
+  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+  for (int trial = 0; trial < 3; ++trial) {
+    g.open_tau_d = most[trial];
+    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+    REQUIRE(g.fault == SAP_FAULT_NONE && g.problem.n_contacts == 3);
+    const double tau_d[3] = {fmin(0.01, most[trial]), 0.01, 0.01};
+    CHECK_ALL_CLOSE(g.tau_d, tau_d, 3, 0.0);
+  }
+  sap_gather_release(&g);
+}
+
 /* a contact that moves nothing is left out, and those behind it keep their bodies */
 static void contacts_behind_one_left_out(void) {
   uint64_t seed = 7;
@@ -515,6 +538,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(forces_that_drive_motion_on_are_explicit),
       CHECK_TEST(factors_are_known),
       CHECK_TEST(contacts_of_every_kind),
+      CHECK_TEST(open_contacts_have_a_short_damper),
       CHECK_TEST(contacts_behind_one_left_out),
       CHECK_TEST(forces_of_either_cone),
       CHECK_TEST(faults),

@@ -105,6 +105,33 @@ static void what_cannot_close_leaves_the_list(void) {
   }
 }
 
+/* A capsule of radius 0.1 that turns at 10 rad/s about its only contact, whose point rests: its far
+ * end may close at 1 m/s. A sphere has none. */
+static void the_far_end_of_what_turns_is_seen(void) {
+  static const struct {
+    int type, kept;
+    double dist;
+  } cases[] = {
+      {3, 1, 0.0125 * 2.04}, {3, 0, 0.0125 * 2.06}, {2, 1, 0.0125 * 0.04}, {2, 0, 0.0125 * 0.06}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct setting s;
+    sap_mujoco_world world;
+    make(&s);
+    open_world(&s, &world);
+    s.geom_type[4] = cases[i].type;
+    struct engine_contact *contact = s.l.contacts;
+    contact->dist = cases[i].dist;
+    contact->geom[1] = 4;
+    memcpy(contact->pos, s.m.q1, sizeof contact->pos);
+    memset(s.m.qvel, 0, sizeof s.m.qvel);
+    s.m.qvel[3] = 10.0;
+    CHECK_EQUAL(sap_mujoco_start(&world), SAP_STEP_TAKEN);
+    CHECK_EQUAL(s.data.ncon, 1 + cases[i].kept);
+    CHECK_EQUAL(s.l.contacts[s.data.ncon - 1].geom[0], 1);
+    sap_stepper_destroy(s.stepper);
+  }
+}
+
 /* what is looked for ahead needs more room than the model's own contacts */
 static void without_room_margins_are_the_models(void) {
   struct setting s;
@@ -125,6 +152,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(margins_hold_what_geoms_travel),
       CHECK_TEST(what_meets_nothing_needs_no_margin),
       CHECK_TEST(what_cannot_close_leaves_the_list),
+      CHECK_TEST(the_far_end_of_what_turns_is_seen),
       CHECK_TEST(without_room_margins_are_the_models),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

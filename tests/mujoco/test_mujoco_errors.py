@@ -93,6 +93,16 @@ def test_all_reasons_are_told_at_once():
     with_core(model).run(mujoco.MjData(model), 5)
 
 
+def test_reasons_of_every_kind_are_told_at_once(monkeypatch):
+    """Where MuJoCo tells contacts of no surface velocity, that and torsional friction."""
+    monkeypatch.setattr(mujoco, "MjContact", object)
+    with pytest.raises(NotSupported) as caught:
+        Stepper(model_of(geom="condim='4' surfacevel='0 0 0 0 0 1'"))
+    moves, turns = caught.value.reasons
+    assert moves.startswith("surfacevel: geom 'ball'; ")
+    assert "geom 'ball' has a surface that turns" in turns
+
+
 def test_one_reason_is_the_whole_text():
     assert str(NotSupported("no springs")) == "no springs"
     assert NotSupported("no springs").reasons == ("no springs",)
