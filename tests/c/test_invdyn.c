@@ -143,6 +143,47 @@ static void a_lifted_foot_holds_nothing(void) {
   CHECK_CLOSE(table.solution.residuals.slip, 0.0, 1e-12);
 }
 
+/* Held, the foot that slides off turns the base, which lifts the other foot too, more slowly than
+ * its own leg lifts it. Once it is let go, the base falls about the other foot, at (1, -1). */
+static void a_lifted_foot_alone_lets_go(void) {
+  set_table(&table);
+  table.qdd[0] = -100.0;
+  table.qdd[1] = -50.0;
+  invdyn_settings settings = invdyn_settings_default();
+  settings.controller = INVDYN_LCP_NOSLIP;
+  REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+  CHECK_STRING(invdyn_outcome_text(table.solution.outcome), "solved");
+  CHECK_EQUAL(table.states[0], INVDYN_SEPARATE);
+  CHECK_EQUAL(table.states[1], INVDYN_STICK);
+  const double turn = -dt * mass * gravity / (1.0 + 2.0 * mass);
+  CHECK_CLOSE(table.v_plus[0], turn, 1e-12);
+  CHECK_CLOSE(table.v_plus[1], turn, 1e-12);
+  CHECK_CLOSE(table.v_plus[2], turn, 1e-12);
+}
+
+/* Both feet stand 0.1 beside the base, one 1e-4 lower: forces of 1000 times the weight could hold
+ * its turn. It falls about them as if they were as low. */
+static void feet_of_nearly_equal_heights_hold_no_turn(void) {
+  const double beside = 0.1, lower = 1e-4;
+  invdyn_settings settings = invdyn_settings_default();
+  settings.rank_tolerance = 1e-3;
+  const invdyn_controller holding[] = {INVDYN_LCP_NOSLIP, INVDYN_QP_NOSLIP};
+  for (size_t c = 0; c < CHECK_COUNT(holding); ++c) {
+    settings.controller = holding[c];
+    set_table(&table);
+    for (int i = 0; i < N; ++i) {
+      table.J_n[i * M + 2] = -beside;
+      table.J_t[2 * i * M + 2] = -1.0 - i * lower;
+    }
+    REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+    CHECK_STRING(invdyn_outcome_text(table.solution.outcome), "solved");
+    const double inertia = 1.0 + mass * (1.0 + beside * beside);
+    const double turn = -dt * mass * gravity * beside / inertia;
+    CHECK_CLOSE(table.v_plus[2], turn, 1e-3 * fabs(turn));
+    CHECK(fabs(table.forces[0]) < mass * gravity);
+  }
+}
+
 /* pivots of one more call, of contacts with such names */
 static int32_t pivots_of(invdyn_solver *solver, const invdyn_settings *settings, int64_t first,
                          int64_t second) {
@@ -313,6 +354,8 @@ int main(int argc, char **argv) {
       CHECK_TEST(least_torques_squeeze_nothing),
       CHECK_TEST(sliding_feet_feel_friction),
       CHECK_TEST(a_lifted_foot_holds_nothing),
+      CHECK_TEST(a_lifted_foot_alone_lets_go),
+      CHECK_TEST(feet_of_nearly_equal_heights_hold_no_turn),
       CHECK_TEST(contacts_are_known_by_their_names),
       CHECK_TEST(a_second_call_allocates_nothing),
       CHECK_TEST(every_allocation_may_fail),

@@ -1,6 +1,7 @@
 /* Quadratic programs: optimality, degenerate ones, and those without a solution. */
 #include "check.h"
 #include "counter.h"
+#include "lcp/optimality.h"
 #include "sapwood.h"
 
 enum { MOST = 24, ROWS = 30 };
@@ -204,6 +205,25 @@ static void unbounded_programs(void) {
   }
 }
 
+/* of a row R x = 2 beside r with multiplier l, where nothing else is left; over 1 + 2, and of a gap
+ * over 1 plus the cost, which is 0 */
+static double of_row(int8_t equality, double r, double l) {
+  double g = 0;
+  const struct qp_program p = {.n = 1, .g = &g, .n_rows = 1, .r = &r, .equality = &equality};
+  const double x = 0, Hx = 0, Rl = 0, rows = 2;
+  return qp_optimality(&p, &x, &l, &Hx, &Rl, &rows);
+}
+
+static void rows_that_do_not_hold_are_told(void) {
+  CHECK_CLOSE(of_row(1, 2, 7), 0, 0);
+  CHECK_CLOSE(of_row(1, 5, 0), 1, 1e-15);
+  CHECK_CLOSE(of_row(1, -1, 0), 1, 1e-15);
+  CHECK_CLOSE(of_row(0, 5, 0), 1, 1e-15);
+  CHECK_CLOSE(of_row(0, -1, 0), 0, 0);
+  CHECK_CLOSE(of_row(0, -1, 4), 12, 1e-14); /* a multiplier of a row with slack */
+  CHECK(isinf(of_row(1, NAN, 0)));
+}
+
 static void programs_that_are_not_convex(void) {
   uint64_t seed = 5;
   load(8, 8, 0, 4, 1, &seed);
@@ -340,6 +360,7 @@ int main(int argc, char **argv) {
                               CHECK_TEST(infeasible_programs),
                               CHECK_TEST(unbounded_programs),
                               CHECK_TEST(empty_programs),
+                              CHECK_TEST(rows_that_do_not_hold_are_told),
                               CHECK_TEST(programs_that_are_not_convex),
                               CHECK_TEST(rules),
                               CHECK_TEST(starts),
