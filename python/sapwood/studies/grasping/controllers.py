@@ -112,6 +112,8 @@ class _Predicted:
 
     def __init__(self, name: str, dt: float) -> None:
         printed = name.endswith("_paper")
+        # principal pivoting alone begins where it ended, as in the original
+        self._begins_anew = name != "lcp_noslip"
         self._dynamics = InverseDynamics(
             name.removesuffix("_paper"),  # type: ignore[arg-type]
             actuated=_JOINTS,
@@ -122,7 +124,7 @@ class _Predicted:
     def torques(self, instant: Instant, acceleration: Array) -> Ahead:
         result = self._dynamics.solve(
             instant.M, instant.h, instant.v, acceleration, instant.J_n, instant.J_t, instant.mu,
-            None, instant.ids,
+            None, None if self._begins_anew else instant.ids,
         )  # fmt: skip
         slack = float(np.abs(result.slack).max(initial=0.0))
         return Ahead(result.tau, float(result.forces[:, 2].sum()), slack, result.success)

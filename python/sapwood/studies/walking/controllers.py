@@ -183,6 +183,9 @@ class _Predicted(_Accelerations):
         self._horizon = horizon
         kind = name.removesuffix("_paper")
         self._noslip = kind.endswith("noslip")
+        # as in the original, principal pivoting alone begins where it ended: what Stage I finds of
+        # many forces, and so its chatter, depends on where it begins
+        self._begins_anew = kind != "lcp_noslip"
         # Stage I as printed minimises kinetic energy: of the motion beside the commanded one, or
         # the robot would brake itself
         self._relative = name.endswith("_paper")
@@ -203,7 +206,7 @@ class _Predicted(_Accelerations):
             v[:6] -= instant.motion
         result = self._dynamics.solve(
             instant.M, instant.h, v, self.desired(instant), contacts.J_n, contacts.J_t, contacts.mu,
-            None, contacts.foot,
+            None, None if self._begins_anew else contacts.foot,
         )  # fmt: skip
         normal = np.zeros(len(holds))
         normal[holds] = result.forces[:, 2]
