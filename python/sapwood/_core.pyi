@@ -32,6 +32,7 @@ class _Work(TypedDict):
 CONTACT_RECORD: np.dtype[np.void]
 ELEMENT_ARRAYS: tuple[str, ...]
 FAULTS: tuple[str, ...]
+OPEN_TIME: float  # most dissipation time of a contact that is found ahead, in time steps
 RECORDED: tuple[str, ...]
 STEP_RECORD: np.dtype[np.void]
 

@@ -130,6 +130,25 @@ def test_all_numbers_of_a_model(condim, friction, rng):
     check_gradient(rng, lambda: Case(rng, xml, friction), [*STATE, *FACTORS])
 
 
+def test_the_short_damper_of_open_contacts_is_no_multiple_of_theirs():
+    """A ball closes its gap within the step; where it has sunk in, its damper is its own."""
+    xml = """<mujoco><option timestep="0.005"/><worldbody><geom type="plane" size="1 1 .1"/>
+      <body pos="0 0 .1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
+    change = {"tau_d": 1.0}
+    for gap in 2e-3, -2e-3:
+        case = Case(np.random.default_rng(0), xml, "coulomb", n_steps=1)
+        case.values["q"][:] = [0.0, 0.0, 0.1 + gap, 1.0, 0.0, 0.0, 0.0]
+        case.values["v"][:] = [0.3, 0.0, -1.0, 0.0, 0.0, 0.0]
+        run = case.run({})
+        bars = np.zeros_like(run.q), np.zeros_like(run.v)
+        bars[1][1, 2] = 1.0
+        assert run.in_contact.all()
+        gradient = run.vjp(*bars).parameters["tau_d"]
+        far, near = (case.run(change, h).v[1, 2] for h in (1e-4, -1e-4))
+        assert gradient == pytest.approx((far - near) / 2e-4, rel=1e-5, abs=1e-12)
+        assert (gradient == 0.0) == (gap > 0.0)
+
+
 def test_a_model_with_an_equality_constraint(rng):
     check_gradient(rng, lambda: Case(rng, LOOP), ["q", "v", *FACTORS])
 

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/gather.h"
 #include "python/errors.h"
 #include "python/signals.h"
 #include "python/solver/settings.h"
@@ -288,6 +289,13 @@ static int add_faults(PyObject *module) {
   return failed ? -1 : 0;
 }
 
+static int add_open_time(PyObject *module) {
+  PyObject *time = PyFloat_FromDouble(SAP_OPEN_TIME);
+  const int failed = time == NULL || PyModule_AddObjectRef(module, "OPEN_TIME", time) < 0;
+  Py_XDECREF(time);
+  return failed ? -1 : 0;
+}
+
 int sapwood_add_stepper(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
   state->model_stepper_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
@@ -295,7 +303,8 @@ int sapwood_add_stepper(PyObject *module) {
       PyModule_AddType(module, state->model_stepper_type) < 0 ||
       PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
       sapwood_add_contact_record(module) < 0 || sapwood_add_elements(module) < 0 ||
-      sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0) {
+      sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0 ||
+      add_open_time(module) < 0) {
     return -1;
   }
   return add_faults(module);

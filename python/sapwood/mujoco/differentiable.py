@@ -219,13 +219,21 @@ class DifferentiableModel:
         whole = linear.vjp(bar, matrices=True)
         for name in ("k", "tau_d", "mu"):
             by = getattr(whole, name)
-            parameters_bar[name] += 0.0 if by is None else by @ at.arrays[name]
+            parameters_bar[name] += 0.0 if by is None else by @ self._scaled(at, name)
         parameters_bar["mass"] += inertias.pull(at, whole, tape.v, dt)
         acting = gradient.distance[gradient.regions != Region.none]
         return Pulled(
             manifold.by_numbers(tape.q, before + slopes[:nv]), slopes[nv : 2 * nv],
             slopes[2 * nv :], float(acting.min(initial=np.inf)),
         )  # fmt: skip
+
+    def _scaled(self, at: Snapshot, name: str) -> _Float:
+        """What a factor of contacts scales: no dissipation time that open contacts are held to."""
+        numbers = np.asarray(at.arrays[name], dtype=float)
+        if name != "tau_d" or not self._parameters.speculative:
+            return numbers
+        most = _core.OPEN_TIME * self.stepper.time_step
+        return np.where((at.arrays["phi0"] > 0.0) & (numbers == most), 0.0, numbers)
 
     def _snapshot(self, q: _Float, v: _Float, inputs: _Float) -> Snapshot:
         """The problem of a state."""
