@@ -5,8 +5,7 @@
 
 static const int diagonal[3] = {SAP_G_11, SAP_G_22, SAP_G_NN};
 
-/* ---- where it applies
- * ------------------------------------------------------------------------- */
+/* ---- where it applies ------------------------------------------------------------------------ */
 
 static int32_t scalars_of(const struct sap_island *island) {
   return island->scalar_end - island->scalar_begin;
@@ -30,8 +29,7 @@ int sap_impulse_space_begin(struct sap_workspace *w, const struct sap_island *is
   return fits(island) && w->pool.soft == 0;
 }
 
-/* ---- rows that are unknowns
- * -------------------------------------------------------------------- */
+/* ---- rows that are unknowns ------------------------------------------------------------------ */
 
 enum { FREE, LOW, HIGH };
 

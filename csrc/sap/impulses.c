@@ -82,8 +82,7 @@ static void sweep(const struct sap_impulses *p) {
   }
 }
 
-/* ---- the map
- * ----------------------------------------------------------------------------------- */
+/* ---- the map --------------------------------------------------------------------------------- */
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
@@ -145,8 +144,7 @@ static struct rest find_rest(const struct sap_impulses *p) {
   return (struct rest){largest, largest > 0 ? largest / most : 0};
 }
 
-/* ---- Newton's method on the map
- * ---------------------------------------------------------------- */
+/* ---- Newton's method on the map -------------------------------------------------------------- */
 
 /* Row k of the system, of an entry that is free: W dgamma = lack. Of one that is held: s dgamma =
  * lack. */

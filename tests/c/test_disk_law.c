@@ -52,8 +52,7 @@ static void for_all_sets(void (*test)(const struct sap_law_loops *, sap_friction
   }
 }
 
-/* ---- the law by its formulas
- * ------------------------------------------------------------------ */
+/* ---- the law by its formulas ----------------------------------------------------------------- */
 
 struct exact {
   sap_region region;
@@ -188,8 +187,7 @@ static void check_derivative(const struct sap_law_loops *loops, sap_friction fri
 
 static void derivative_is_that_of_the_impulse(void) { for_all_sets(check_derivative); }
 
-/* ---- along a line
- * ----------------------------------------------------------------------------- */
+/* ---- along a line ---------------------------------------------------------------------------- */
 
 static void check_line(const struct sap_law_loops *loops, sap_friction friction, double soft) {
   static const double alphas[] = {1, 1e-3, 1e-9, 1e-15, -0.7};
@@ -257,8 +255,7 @@ static void differences_do_not_cancel_at_the_bound(void) {
   }
 }
 
-/* ---- primal-dual friction
- * --------------------------------------------------------------------- */
+/* ---- primal-dual friction -------------------------------------------------------------------- */
 
 static void check_dual(const struct sap_law_loops *loops, sap_friction friction, double soft) {
   uint64_t seed = 94;
@@ -316,8 +313,7 @@ static void check_dual(const struct sap_law_loops *loops, sap_friction friction,
 
 static void duals_are_their_formulas(void) { for_all_sets(check_dual); }
 
-/* ---- beside Newton's method
- * ------------------------------------------------------------------- */
+/* ---- beside Newton's method ------------------------------------------------------------------ */
 
 /* Coulomb's impulses minus those of the bounds held */
 static void check_departure(const struct sap_law_loops *loops, sap_friction friction, double soft) {
@@ -434,8 +430,7 @@ static void complementarity_adds_magnitudes(void) {
   is_near(found, sum, 1e-13L * sum);
 }
 
-/* ---- rules
- * ------------------------------------------------------------------------------------ */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static void bounds_keep_the_rules(void) {
   static const struct {

@@ -156,8 +156,7 @@ static void cores_need_convex_friction(void) {
   }
 }
 
-/* ---- where nothing is solved
- * ------------------------------------------------------------------ */
+/* ---- where nothing is solved ----------------------------------------------------------------- */
 
 /* bounds of contacts at v: as given, or else of Coulomb's law */
 static void find_bounds(const double *given, const double *v, double *b) {
