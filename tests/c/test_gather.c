@@ -86,20 +86,31 @@ static void smooth_forces_are_implicit(void) {
   sap_gather_release(&g);
 }
 
+/* a model with slopes, and damping of one joint, in a gather */
+static void make_damped(struct model *m, struct list *l, struct sap_gather *g, uint64_t *seed) {
+  make_model(m, seed);
+  make_list(l);
+  give_slopes(m);
+  m->damping[4 * SAP_DAMPING_TERMS] = 7.0;
+  REQUIRE(sap_gather_create(g, &m->forest, NULL, NULL) == SAP_OK);
+}
+
+/* slopes with which A is not positive definite in the first tree, and in the second by damping
+ * alone */
+static void drive_on(struct model *m) {
+  m->qDeriv[4] = 250.0;  /* 2 - 0.01 250 < 0: the engine's a* */
+  m->qDeriv[12] = 400.0; /* 3 - 0.01 400 < 0: damping alone */
+}
+
 /* where A would not be positive definite a tree keeps the damping of its joints, and that alone */
 static void forces_that_drive_motion_on_are_explicit(void) {
   uint64_t seed = 11;
   struct model m;
   struct list l;
   struct sap_gather g;
-  make_model(&m, &seed);
-  make_list(&l);
-  give_slopes(&m);
-  m.damping[4 * SAP_DAMPING_TERMS] = 7.0;
-  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+  make_damped(&m, &l, &g, &seed);
   fill_slopes(&m, -9.0, 9.0, &seed);
-  m.qDeriv[4] = 250.0;  /* 2 - 0.01 250 < 0 */
-  m.qDeriv[12] = 400.0; /* 3 - 0.01 400 < 0 */
+  drive_on(&m);
   REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
   REQUIRE(g.fault == SAP_FAULT_NONE);
   const double A[13] = {2, 0, 0, 0, 2, 0, 0, 0, 2, 5, 1, 1, 3.07};
@@ -131,16 +142,11 @@ static void factors_are_known(void) {
   struct model m;
   struct list l;
   struct sap_gather g;
-  make_model(&m, &seed);
-  make_list(&l);
-  give_slopes(&m);
-  m.damping[4 * SAP_DAMPING_TERMS] = 7.0;
-  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+  make_damped(&m, &l, &g, &seed);
   for (int trial = 0; trial < 20; ++trial) {
     fill_slopes(&m, -9.0, 9.0, &seed);
     if (trial % 2 == 1) {
-      m.qDeriv[4] = 250.0;  /* 2 - 0.01 250 < 0: the engine's a* */
-      m.qDeriv[12] = 400.0; /* 3 - 0.01 400 < 0: damping alone */
+      drive_on(&m);
     }
     REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
     REQUIRE(g.fault == SAP_FAULT_NONE);

@@ -179,25 +179,16 @@ def _report(runs: list[ClutterRun]) -> str:
 
 def _column(result: ClutterRun) -> dict[str, str]:
     """Return the summary of one run as words."""
+    from sapwood.studies.experiments.measured_steps import words_at_the_end, words_of
+
     p, s = result.parameters, result.summary
     if s is None:
         return {"steps": f"0 of {p.n_steps}"}
     inside = "bodies inside" if p.walls else "bodies above the floor"
     column = {
-        "steps": f"{s.steps} of {p.n_steps}",
-        "simulated time": f"{s.simulated_time:.4g} s",
-        "wall time": f"{s.wall_time:.4g} s",
-        "  of it in the solver": f"{s.solver_time:.4g} s",
-        "real-time factor": f"{s.real_time_factor:.4g}",
-        "iterations per step, mean": f"{s.iterations_mean:.4g}",
-        "iterations per step, largest": f"{s.iterations_max}",
-        "iterations, second half": f"{s.iterations_settled:.4g}",
-        "outcomes": ", ".join(f"{count} {name}" for name, count in s.outcomes.items()),
-        "momentum error e_m, median": f"{s.momentum_error_median:.1e}",
-        "momentum error e_m, largest": f"{s.momentum_error_max:.1e}",
+        **words_of(result.steps, p.n_steps, s.simulated_time, s.wall_time),
         inside: f"{s.bodies_inside} of {p.bodies}",
-        "deepest contact at the end": f"{1e6 * s.max_penetration:.4g} um",
-        "mean slip at the end": f"{1e6 * s.mean_slip:.4g} um/s",
+        **words_at_the_end(result.steps),
     }
     if s.resting is not None:
         rest = s.resting

@@ -16,13 +16,14 @@ from __future__ import annotations
 import copy
 import math
 import time
+from collections import Counter
 from typing import Protocol
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import SapSettings
+from sapwood import SapSettings, Solution
 from sapwood.mujoco import StepError, Stepper
 from sapwood.studies.experiments.free_bodies import FreeBodies
 
@@ -81,6 +82,71 @@ def mean_slip(v_c: Array, gamma_n: Array) -> float:
     return float(np.hypot(v_c[loaded, 0], v_c[loaded, 1]).mean()) if loaded.any() else 0.0
 
 
+def record_solution(record: np.void, solution: Solution, total_time: float) -> None:
+    """Fill in what a solver says of a step, and the time of all of it.
+
+    Parameters
+    ----------
+    record
+        Of `STEP_DTYPE`.
+    solution
+        Of the step.
+    total_time
+        Of the step, s.
+    """
+    record["iterations"] = solution.iterations
+    record["total_iterations"] = solution.total_iterations
+    record["momentum_error"] = solution.momentum_error
+    record["velocity_error_bound"] = solution.velocity_error_bound
+    record["solver_time"] = solution.timing["seconds"]
+    record["total_time"] = total_time
+    record["status"] = solution.status.name
+
+
+def words_of(
+    steps: NDArray[np.void], asked: int, simulated: float, wall_time: float
+) -> dict[str, str]:
+    """A run of at least one step in a few words, by name, in the order of the table.
+
+    Parameters
+    ----------
+    steps
+        Records of `STEP_DTYPE`.
+    asked
+        Steps that were to be taken.
+    simulated, wall_time
+        Time that passed in the simulation and outside of it, s.
+    """
+    outcomes = Counter(steps["status"].tolist())
+    return {
+        "steps": f"{len(steps)} of {asked}",
+        "simulated time": f"{simulated:.4g} s",
+        "wall time": f"{wall_time:.4g} s",
+        "  of it in the solver": f"{steps['solver_time'].sum():.4g} s",
+        "real-time factor": f"{simulated / wall_time:.4g}",
+        "iterations per step, mean": f"{steps['iterations'].mean():.4g}",
+        "iterations per step, largest": f"{steps['iterations'].max()}",
+        "iterations, second half": f"{steps['iterations'][len(steps) // 2 :].mean():.4g}",
+        "outcomes": ", ".join(f"{count} {name}" for name, count in outcomes.items()),
+        "momentum error e_m, median": f"{np.median(steps['momentum_error']):.1e}",
+        "momentum error e_m, largest": f"{steps['momentum_error'].max():.1e}",
+    }
+
+
+def words_at_the_end(steps: NDArray[np.void]) -> dict[str, str]:
+    """The same of the state that a run ended in.
+
+    Parameters
+    ----------
+    steps
+        Records of `STEP_DTYPE`.
+    """
+    return {
+        "deepest contact at the end": f"{1e6 * steps['max_penetration'][-1]:.4g} um",
+        "mean slip at the end": f"{1e6 * steps['mean_slip'][-1]:.4g} um/s",
+    }
+
+
 def _record_state(record: np.void, bodies: FreeBodies, data: mujoco.MjData) -> None:
     """Fill in the time and the energies of the state at the end of the step."""
     record["time"] = data.time
@@ -124,16 +190,10 @@ class SapSimulation:
         total_time = time.perf_counter() - start
         solution = self.stepper.solution
         assert solution is not None
+        record_solution(record, solution, total_time)
         record["contacts"] = len(solution.gamma)
-        record["iterations"] = solution.iterations
-        record["total_iterations"] = solution.total_iterations
-        record["momentum_error"] = solution.momentum_error
-        record["velocity_error_bound"] = solution.velocity_error_bound
-        record["solver_time"] = solution.timing["seconds"]
-        record["total_time"] = total_time
         record["mean_slip"] = mean_slip(solution.v_c, solution.gamma[:, 2])
         record["max_penetration"] = self.stepper.penetration.max(initial=0.0)
-        record["status"] = solution.status.name
         _record_state(record, self._bodies, self.data)
 
 

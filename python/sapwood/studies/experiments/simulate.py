@@ -11,7 +11,6 @@ import csv
 import io
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -24,7 +23,12 @@ from numpy.typing import NDArray
 
 from sapwood.files import RowFile, write_file
 from sapwood.mujoco import StepError, Stepper
-from sapwood.studies.experiments.measured_steps import STEP_DTYPE
+from sapwood.studies.experiments.measured_steps import (
+    STEP_DTYPE,
+    record_solution,
+    words_at_the_end,
+    words_of,
+)
 from sapwood.studies.experiments.recording import ProgressBar, interrupt_flag
 
 Hook = Callable[[mujoco.MjData], object]
@@ -146,22 +150,17 @@ def _measure(stepper: Stepper, data: mujoco.MjData, record: np.void, energies: _
     """Take one step and fill in its record, all but its number."""
     start = time.perf_counter()
     stepper.step(data)
-    record["total_time"] = time.perf_counter() - start
+    total_time = time.perf_counter() - start
     solution, contacts = stepper.solution, stepper.contacts
     assert solution is not None
+    record_solution(record, solution, total_time)
     loaded = contacts.force[:, 2] > 0.0
     record["time"] = data.time
     record["contacts"] = len(contacts)
-    record["iterations"] = solution.iterations
-    record["total_iterations"] = solution.total_iterations
-    record["momentum_error"] = solution.momentum_error
-    record["velocity_error_bound"] = solution.velocity_error_bound
-    record["solver_time"] = solution.timing["seconds"]
     record["mean_slip"] = contacts.slip_speed[loaded].mean() if loaded.any() else 0.0
     record["max_penetration"] = contacts.penetration.max(initial=0.0)
     record["potential_energy"], record["kinetic_energy"] = energies.of(data)
     record["total_energy"] = record["potential_energy"] + record["kinetic_energy"]
-    record["status"] = solution.status.name
 
 
 class _Energies:
@@ -232,25 +231,13 @@ def summary(run: SimulatedRun) -> dict[str, str]:
         Words by name, in the order of the table.
     """
     steps, simulated = run.steps, float(run.times[-1] - run.times[0])
-    words = {"steps": f"{len(steps)} of {run.asked}"}
     if not len(steps):
-        return words
-    outcomes = Counter(steps["status"].tolist())
-    return words | {
-        "simulated time": f"{simulated:.4g} s",
-        "wall time": f"{run.wall_time:.4g} s",
-        "  of it in the solver": f"{steps['solver_time'].sum():.4g} s",
-        "real-time factor": f"{simulated / run.wall_time:.4g}",
+        return {"steps": f"0 of {run.asked}"}
+    return {
+        **words_of(steps, run.asked, simulated, run.wall_time),
         "contacts, mean": f"{steps['contacts'].mean():.4g}",
         "contacts, most": f"{steps['contacts'].max()}",
-        "iterations per step, mean": f"{steps['iterations'].mean():.4g}",
-        "iterations per step, largest": f"{steps['iterations'].max()}",
-        "iterations, second half": f"{steps['iterations'][len(steps) // 2 :].mean():.4g}",
-        "outcomes": ", ".join(f"{count} {name}" for name, count in outcomes.items()),
-        "momentum error e_m, median": f"{np.median(steps['momentum_error']):.1e}",
-        "momentum error e_m, largest": f"{steps['momentum_error'].max():.1e}",
-        "deepest contact at the end": f"{1e6 * steps['max_penetration'][-1]:.4g} um",
-        "mean slip at the end": f"{1e6 * steps['mean_slip'][-1]:.4g} um/s",
+        **words_at_the_end(steps),
         "energy, first and last": f"{steps['total_energy'][0]:.4g}, "
         f"{steps['total_energy'][-1]:.4g} J",
     }
