@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 /* of a row's length, what counts as depending on others; and where it is but expected to be
  * active */
 static const double dependent = 1e-9, nearly_dependent = 1e-6;
@@ -34,20 +36,6 @@ void invdyn_distance_carve(struct invdyn_distance *of, int32_t n_max, int32_t d_
   of->is_active = sap_arena_take(arena, n, 1);
 }
 
-static double dot(int32_t n, const double *x, const double *y) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += x[i] * y[i];
-  }
-  return sum;
-}
-
-static void add_multiple(int32_t n, double factor, const double *x, double *y) {
-  for (int32_t i = 0; i < n; ++i) {
-    y[i] += factor * x[i];
-  }
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static void read_row(const struct invdyn_distance *of, int32_t row, double *a) {
@@ -62,7 +50,7 @@ static void evaluate(struct invdyn_distance *of) {
     of->over[j] = -of->b[j];
   }
   for (int32_t i = 0; i < of->d; ++i) {
-    add_multiple(of->n, of->x[i], of->At + (int64_t)i * of->ld, of->over);
+    sap_vector_add(of->n, of->x[i], of->At + (int64_t)i * of->ld, of->over);
   }
 }
 
@@ -82,7 +70,7 @@ static void measure(struct invdyn_distance *of) {
     longest = fmax(longest, of->length[j]);
     largest = fmax(largest, fabs(of->b[j]));
   }
-  double scale = sqrt(dot(of->d, of->x0, of->x0));
+  double scale = sqrt(sap_vector_dot(of->d, of->x0, of->x0));
   for (int32_t j = 0; j < of->n; ++j) {
     if (of->length[j] > 1e-14 * longest) {
       scale = fmax(scale, fabs(of->b[j]) / of->length[j]);
@@ -115,7 +103,7 @@ static int32_t most_violated(struct invdyn_distance *of) {
 /* w = Q a */
 static void transform(struct invdyn_distance *of) {
   for (int32_t i = 0; i < of->d; ++i) {
-    of->w[i] = dot(of->d, of->Q + (int64_t)i * of->d, of->a);
+    of->w[i] = sap_vector_dot(of->d, of->Q + (int64_t)i * of->d, of->a);
   }
 }
 
@@ -124,7 +112,7 @@ static void solve_upper(const struct invdyn_distance *of, double *r) {
   for (int32_t j = of->n_active - 1; j >= 0; --j) {
     const double *column = of->R + (int64_t)j * of->d;
     r[j] /= column[j];
-    add_multiple(j, -r[j], column, r);
+    sap_vector_add(j, -r[j], column, r);
   }
 }
 
@@ -132,7 +120,7 @@ static void solve_upper(const struct invdyn_distance *of, double *r) {
 static void solve_lower(const struct invdyn_distance *of, double *r) {
   for (int32_t j = 0; j < of->n_active; ++j) {
     const double *column = of->R + (int64_t)j * of->d;
-    r[j] = (r[j] - dot(j, column, r)) / column[j];
+    r[j] = (r[j] - sap_vector_dot(j, column, r)) / column[j];
   }
 }
 
@@ -140,19 +128,19 @@ static void solve_lower(const struct invdyn_distance *of, double *r) {
 static void enter(struct invdyn_distance *of, int32_t row) {
   const int32_t k = of->n_active, d = of->d;
   double *v = of->w + k, *sum = of->r;
-  const double norm = sqrt(dot(d - k, v, v));
+  const double norm = sqrt(sap_vector_dot(d - k, v, v));
   const double diagonal = v[0] > 0.0 ? -norm : norm;
   double *column = of->R + (int64_t)k * d;
   memcpy(column, of->w, (size_t)k * sizeof(double));
   column[k] = diagonal;
   v[0] -= diagonal;
-  const double square = dot(d - k, v, v);
+  const double square = sap_vector_dot(d - k, v, v);
   memset(sum, 0, (size_t)d * sizeof(double));
   for (int32_t i = 0; i < d - k; ++i) {
-    add_multiple(d, v[i], of->Q + (int64_t)(k + i) * d, sum);
+    sap_vector_add(d, v[i], of->Q + (int64_t)(k + i) * d, sum);
   }
   for (int32_t i = 0; i < d - k; ++i) {
-    add_multiple(d, -2.0 * v[i] / square, sum, of->Q + (int64_t)(k + i) * d);
+    sap_vector_add(d, -2.0 * v[i] / square, sum, of->Q + (int64_t)(k + i) * d);
   }
   of->active[of->n_active++] = row;
   of->is_active[row] = 1;
@@ -196,7 +184,7 @@ static void polish(struct invdyn_distance *of) {
   }
   solve_lower(of, of->r);
   for (int32_t k = 0; k < of->n_active; ++k) {
-    add_multiple(of->d, of->r[k], of->Q + (int64_t)k * of->d, of->x);
+    sap_vector_add(of->d, of->r[k], of->Q + (int64_t)k * of->d, of->x);
   }
   solve_upper(of, of->r);
   for (int32_t k = 0; k < of->n_active; ++k) {
@@ -209,17 +197,18 @@ static void polish(struct invdyn_distance *of) {
 static enum invdyn_distance_end satisfy(struct invdyn_distance *of, int32_t row, int32_t limit) {
   const int32_t d = of->d;
   read_row(of, row, of->a);
-  const double sign = of->b[row] >= dot(d, of->a, of->x) ? 1.0 : -1.0;
+  const double sign = of->b[row] >= sap_vector_dot(d, of->a, of->x) ? 1.0 : -1.0;
   while (of->pivots++ < limit) {
     transform(of);
     const int32_t k = of->n_active;
-    const double beside = dot(d - k, of->w + k, of->w + k);
+    const double beside = sap_vector_dot(d - k, of->w + k, of->w + k);
     const int is_free = sqrt(beside) > dependent * of->length[row];
     memcpy(of->r, of->w, (size_t)k * sizeof(double));
     solve_upper(of, of->r);
 
     /* how far until the row holds, and until the multiplier of an inequality is 0 */
-    const double full = is_free ? fabs(of->b[row] - dot(d, of->a, of->x)) / beside : INFINITY;
+    const double full =
+        is_free ? fabs(of->b[row] - sap_vector_dot(d, of->a, of->x)) / beside : INFINITY;
     double step = INFINITY;
     int32_t place = -1;
     for (int32_t j = 0; j < k; ++j) {
@@ -239,7 +228,7 @@ static enum invdyn_distance_end satisfy(struct invdyn_distance *of, int32_t row,
     of->u[row] += sign * t;
     if (is_free) {
       for (int32_t i = k; i < d; ++i) {
-        add_multiple(d, sign * t * of->w[i], of->Q + (int64_t)i * d, of->x);
+        sap_vector_add(d, sign * t * of->w[i], of->Q + (int64_t)i * d, of->x);
       }
     }
     if (full <= step) {
@@ -257,9 +246,9 @@ static int is_implied(struct invdyn_distance *of, int32_t row) {
   read_row(of, row, of->a);
   const int32_t k = of->n_active;
   transform(of);
-  const double beside = sqrt(dot(of->d - k, of->w + k, of->w + k));
-  const double off = fabs(dot(of->d, of->a, of->x) - of->b[row]);
-  const double reach = sqrt(dot(of->d, of->x, of->x));
+  const double beside = sqrt(sap_vector_dot(of->d - k, of->w + k, of->w + k));
+  const double off = fabs(sap_vector_dot(of->d, of->a, of->x) - of->b[row]);
+  const double reach = sqrt(sap_vector_dot(of->d, of->x, of->x));
   return beside <= fmax(dependent, of->negligible) * of->length[row] &&
          off <= fmax(of->allowed[row], implied * reach * of->length[row]);
 }
@@ -288,8 +277,8 @@ static void to_active_rows(struct invdyn_distance *of) {
   memcpy(of->x, of->x0, (size_t)d * sizeof(double));
   for (int32_t j = 0; j < k; ++j) {
     const double *basis = of->Q + (int64_t)j * d;
-    of->r[j] -= dot(d, basis, of->x0);
-    add_multiple(d, of->r[j], basis, of->x);
+    of->r[j] -= sap_vector_dot(d, basis, of->x0);
+    sap_vector_add(d, of->r[j], basis, of->x);
   }
   solve_upper(of, of->r);
   for (int32_t j = 0; j < k; ++j) {
@@ -326,7 +315,7 @@ static void enter_expected(struct invdyn_distance *of, const int8_t *start) {
     read_row(of, j, of->a);
     transform(of);
     const int32_t k = of->n_active;
-    const double beside = sqrt(dot(of->d - k, of->w + k, of->w + k));
+    const double beside = sqrt(sap_vector_dot(of->d - k, of->w + k, of->w + k));
     if (beside > nearly_dependent * of->length[j]) {
       enter(of, j);
     }

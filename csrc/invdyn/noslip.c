@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 /* of velocities of contacts, what counts as none */
 static const double margin = 1e-9;
 
@@ -21,14 +23,6 @@ void invdyn_noslip_carve(struct invdyn_noslip *of, const invdyn_problem *most,
   invdyn_recall_carve(&of->recall, most->n, (const int32_t[]){1, 0, 0}, 0, arena);
 }
 
-static double dot(int32_t n, const double *x, const double *y) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += x[i] * y[i];
-  }
-  return sum;
-}
-
 /* T span^T = across^T upper, by Gram-Schmidt done twice */
 static void factor_span(struct invdyn_noslip *of, const struct invdyn_reduction *reduction) {
   const int32_t n_rows = 2 * reduction->problem->n, n_b = reduction->n_b;
@@ -36,7 +30,8 @@ static void factor_span(struct invdyn_noslip *of, const struct invdyn_reduction 
   for (int32_t k = 0; k < rank; ++k) {
     double *column = of->across + (int64_t)k * n_rows, *R = of->upper + (int64_t)k * rank;
     for (int32_t i = 0; i < n_rows; ++i) {
-      column[i] = dot(n_b, invdyn_tangent(reduction, i), of->holding->span + (int64_t)k * n_b);
+      column[i] =
+          sap_vector_dot(n_b, invdyn_tangent(reduction, i), of->holding->span + (int64_t)k * n_b);
     }
     memset(R, 0, (size_t)rank * sizeof(double));
     for (int32_t again = 0; again < 2; ++again) {
@@ -44,7 +39,7 @@ static void factor_span(struct invdyn_noslip *of, const struct invdyn_reduction 
         R[j] += invdyn_remove_part(n_rows, of->across + (int64_t)j * n_rows, column);
       }
     }
-    R[k] = sqrt(dot(n_rows, column, column));
+    R[k] = sqrt(sap_vector_dot(n_rows, column, column));
     for (int32_t i = 0; i < n_rows; ++i) {
       column[i] /= R[k];
     }
@@ -58,7 +53,7 @@ static void hold_tangents(struct invdyn_noslip *of, const struct invdyn_reductio
   memset(of->s, 0, (size_t)n_b * sizeof(double));
   for (int32_t i = 0; i < n_rows; ++i) {
     const double *J_q = reduction->J_q + (3 * (int64_t)(i / 2) + (int64_t)(i % 2)) * n_q;
-    const double given = dot(n_q, J_q, reduction->v_q);
+    const double given = sap_vector_dot(n_q, J_q, reduction->v_q);
     for (int32_t k = 0; k < rank; ++k) {
       of->s[k] -= of->across[(int64_t)k * n_rows + i] * given;
     }
@@ -88,8 +83,8 @@ static void set_problem(struct invdyn_noslip *of, const struct invdyn_reduction 
     double *NP = of->NP + (int64_t)i * n_b;
     memcpy(NP, N, (size_t)n_b * sizeof(double));
     invdyn_beside(of->holding, n_b, NP);
-    normal = fmax(normal, dot(n_b, N, N));
-    beside = fmax(beside, dot(n_b, NP, NP));
+    normal = fmax(normal, sap_vector_dot(n_b, N, N));
+    beside = fmax(beside, sap_vector_dot(n_b, NP, NP));
     /* what the joints add, phi/dt with it, is in the free velocity */
     of->r[i] = reduction->free_velocity[3 * i + 2];
     for (int32_t j = 0; j < n_b; ++j) {
@@ -99,7 +94,7 @@ static void set_problem(struct invdyn_noslip *of, const struct invdyn_reduction 
   of->degenerate = normal > 0.0 && sqrt(beside) <= of->holding->tolerance * sqrt(normal);
   for (int32_t i = 0; i < n; ++i) {
     for (int32_t j = 0; j <= i; ++j) {
-      const double q = dot(n_b, of->NP + (int64_t)i * n_b, of->NP + (int64_t)j * n_b);
+      const double q = sap_vector_dot(n_b, of->NP + (int64_t)i * n_b, of->NP + (int64_t)j * n_b);
       of->Q[(int64_t)i * n + j] = of->Q[(int64_t)j * n + i] = of->degenerate ? 0.0 : q;
     }
   }
@@ -119,7 +114,7 @@ static void spread_tangents(struct invdyn_noslip *of, const struct invdyn_reduct
     of->y[j] -= of->s[j];
   }
   for (int32_t k = 0; k < rank; ++k) {
-    double sum = dot(n_b, of->holding->span + (int64_t)k * n_b, of->y);
+    double sum = sap_vector_dot(n_b, of->holding->span + (int64_t)k * n_b, of->y);
     for (int32_t j = 0; j < k; ++j) {
       sum -= of->upper[(int64_t)k * rank + j] * of->s[j];
     }

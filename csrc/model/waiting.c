@@ -3,19 +3,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 /* how much sooner than at the present velocities a gap may close and the contact still waits */
 static const double margin = 2.0;
 
 void sap_waiting_carve(struct sap_waiting *waiting, struct sap_arena *arena, size_t count) {
   waiting->contacts = sap_arena_take(arena, count, sizeof *waiting->contacts);
-}
-
-static double dot(int32_t n, const double *x, const double *y) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += x[i] * y[i];
-  }
-  return sum;
 }
 
 int sap_waiting_take(struct sap_waiting *waiting, const sap_forest *forest,
@@ -30,8 +24,8 @@ int sap_waiting_take(struct sap_waiting *waiting, const sap_forest *forest,
     const int32_t first = forest->tree_dofadr[contact->tree[side]];
     const int32_t n = forest->tree_dofnum[contact->tree[side]];
     memcpy(row, J + 2 * (int64_t)n, (size_t)n * sizeof *row);
-    before += dot(n, row, v_0 + first);
-    free += dot(n, row, v_star + first);
+    before += sap_vector_dot(n, row, v_0 + first);
+    free += sap_vector_dot(n, row, v_star + first);
     J += 3 * (int64_t)n;
     row += n;
   }
@@ -51,7 +45,7 @@ int sap_waiting_check(struct sap_waiting *waiting, const sap_forest *forest, con
     double v_n = 0.0;
     for (int side = 0; side < 2 && contact->tree[side] >= 0; ++side) {
       const int32_t n = forest->tree_dofnum[contact->tree[side]];
-      v_n += dot(n, row, v + forest->tree_dofadr[contact->tree[side]]);
+      v_n += sap_vector_dot(n, row, v + forest->tree_dofadr[contact->tree[side]]);
       row += n;
     }
     acting += contact->phi0 + contact->h * v_n < 0.0;

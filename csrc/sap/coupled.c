@@ -2,8 +2,8 @@
  *
  * U is not 0 where friction follows the normal impulse: there U x_c = u x_n. GMRES (Saad and
  * Schultz 1986), restarted, solves (I + H_s^-1 J^T U J) x = H_s^-1 b, and its transpose with U^T,
- * where the factor is that of H_s = A + J^T G J; inner products are x^T diag(A) y, in which units
- * do not matter. Without rounding it would take one vector more than contacts slide. */
+ * where the factor is that of H_s = A + J^T G J. Without rounding it would take one vector more
+ * than contacts slide. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -95,23 +95,6 @@ void sap_apply_coupling(const struct sap_sensitivity *s, const struct sap_island
 
 /* ---- GMRES ---- */
 
-static double product(const struct sap_workspace *w, const struct sap_island *island,
-                      const double *x, const double *y) {
-  return w->plan->vectors->inner(island->scalar_begin, island->scalar_end, w->diagonal, x, y);
-}
-
-/* y += a x */
-static void add(const struct sap_workspace *w, const struct sap_island *island, double a,
-                const double *x, double *y) {
-  w->plan->vectors->advance(island->scalar_begin, island->scalar_end, a, x, y);
-}
-
-static void scale(const struct sap_island *island, double a, const double *x, double *y) {
-  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
-    y[i] = a * x[i];
-  }
-}
-
 /* y = x + H_s^-1 J^T U J x */
 static void apply(struct sap_sensitivity *s, const struct sap_island *island, int transposed,
                   const double *x, double *y) {
@@ -120,56 +103,27 @@ static void apply(struct sap_sensitivity *s, const struct sap_island *island, in
   sap_apply_coupling(s, island, transposed, w->pool.dv_c);
   w->plan->jacobian_loops->multiply_transposed(&w->J, island, w->pool.dv_c, y);
   sap_linearized_solve(w, island, y);
-  add(w, island, 1, x, y);
+  sap_island_add(w, island, 1, x, y);
   ++s->coupling.products;
-}
-
-/* turns the plane of entries k and k+1 of a column of the Hessenberg matrix */
-static void rotate(const double turn[2], double *h) {
-  const double a = h[0], b = h[1];
-  h[0] = turn[0] * a + turn[1] * b;
-  h[1] = turn[0] * b - turn[1] * a;
 }
 
 /* one cycle from the residual in s->product, of this length: adds to s->solution */
 static void cycle(struct sap_sensitivity *s, const struct sap_island *island, int transposed,
                   double length, double enough) {
   const struct sap_workspace *w = sap_sensitivity_work(s);
-  double R[SAP_COUPLED][SAP_COUPLED + 2], turn[SAP_COUPLED][2], t[SAP_COUPLED + 1], y[SAP_COUPLED];
   double *const *q = s->krylov;
-  int n = 0;
-  scale(island, 1 / length, s->product, q[0]);
-  t[0] = length;
-  while (n < SAP_COUPLED && fabs(t[n]) > enough) {
-    double *h = R[n], *next = q[n + 1];
-    apply(s, island, transposed, q[n], next);
-    for (int k = 0; k <= n; ++k) {
-      h[k] = product(w, island, q[k], next);
-      add(w, island, -h[k], q[k], next);
-    }
-    h[n + 1] = sqrt(product(w, island, next, next));
-    scale(island, h[n + 1] > 0 ? 1 / h[n + 1] : 0, next, next);
-    for (int k = 0; k < n; ++k) {
-      rotate(turn[k], h + k);
-    }
-    const double pivot = hypot(h[n], h[n + 1]);
-    if (!(pivot > 0 && pivot < INFINITY)) {
+  struct sap_arnoldi k;
+  double y[SAP_ARNOLDI_MOST];
+  sap_arnoldi_begin(&k, island, length, s->product, q);
+  while (k.n < SAP_ARNOLDI_MOST && fabs(k.t[k.n]) > enough) {
+    apply(s, island, transposed, q[k.n], q[k.n + 1]);
+    if (!sap_arnoldi_advance(&k, w, island, q)) {
       break;
     }
-    turn[n][0] = h[n] / pivot;
-    turn[n][1] = h[n + 1] / pivot;
-    rotate(turn[n], h + n);
-    t[n + 1] = 0;
-    rotate(turn[n], t + n);
-    ++n;
   }
-  for (int k = n - 1; k >= 0; --k) {
-    y[k] = t[k];
-    for (int l = k + 1; l < n; ++l) {
-      y[k] -= R[l][k] * y[l];
-    }
-    y[k] /= R[k][k];
-    add(w, island, y[k], q[k], s->solution);
+  sap_arnoldi_solve(&k, y);
+  for (int i = k.n - 1; i >= 0; --i) {
+    sap_island_add(w, island, y[i], q[i], s->solution);
   }
 }
 
@@ -179,26 +133,26 @@ void sap_coupled_solve(struct sap_sensitivity *s, const struct sap_island *islan
   enum { MOST_CYCLES = 25 };
   const struct sap_workspace *w = sap_sensitivity_work(s);
   sap_linearized_solve(w, island, b);
-  const double whole = sqrt(product(w, island, b, b));
+  const double whole = sqrt(sap_island_inner(w, island, b, b));
   if (s->n_coupled[island->index] == 0 || whole == 0) {
     return;
   }
   /* b - (I + H_s^-1 J^T U J) x, as long as cycles make it smaller */
   double last = INFINITY, length = whole;
-  scale(island, 1, b, s->target);
-  scale(island, 0, s->target, s->solution);
-  scale(island, 1, b, s->product);
+  sap_island_scale(island, 1, b, s->target);
+  sap_island_scale(island, 0, s->target, s->solution);
+  sap_island_scale(island, 1, b, s->product);
   for (int k = 0; k < MOST_CYCLES && length > enough * whole && length < 0.5 * last; ++k) {
-    scale(island, 1, s->solution, b); /* the best so far */
+    sap_island_scale(island, 1, s->solution, b); /* the best so far */
     last = length;
     cycle(s, island, transposed, length, enough * whole);
     apply(s, island, transposed, s->solution, s->product);
-    scale(island, -1, s->product, s->product);
-    add(w, island, 1, s->target, s->product);
-    length = sqrt(product(w, island, s->product, s->product));
+    sap_island_scale(island, -1, s->product, s->product);
+    sap_island_add(w, island, 1, s->target, s->product);
+    length = sqrt(sap_island_inner(w, island, s->product, s->product));
   }
   if (length < last) {
-    scale(island, 1, s->solution, b);
+    sap_island_scale(island, 1, s->solution, b);
     last = length;
   }
   s->coupling.residual = fmax(s->coupling.residual, isnan(last) ? INFINITY : last / whole);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/finite.h"
+#include "base/vector.h"
 #include "constraints/clamp.h"
 #include "constraints/kinds.h"
 #include "problem/groups.h"
@@ -165,21 +166,6 @@ struct tree {
   struct sap_row_alone *row, *end;
 };
 
-static double dot(int32_t n, const double *x, const double *y) {
-  double sum = 0;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += x[i] * y[i];
-  }
-  return sum;
-}
-
-/* y += factor x */
-static void add_scaled(int32_t n, double factor, const double *restrict x, double *restrict y) {
-  for (int32_t i = 0; i < n; ++i) {
-    y[i] += factor * x[i];
-  }
-}
-
 /* y = A x */
 static void multiply(const struct sap_rows_alone *alone, const struct tree *tree, const double *x,
                      double *y) {
@@ -198,14 +184,14 @@ static void evaluate(const struct sap_rows_alone *alone, const struct tree *tree
   }
   multiply(alone, tree, alone->dw, alone->momentum);
   for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    row->v_c = row->dof >= 0 ? *row->J * tree->v[row->dof] : dot(n, row->J, tree->v);
+    row->v_c = row->dof >= 0 ? *row->J * tree->v[row->dof] : sap_vector_dot(n, row->J, tree->v);
     row->y = (row->v_hat - row->v_c) * row->inverse_R;
     row->gamma = sap_clamp_impulse(row->y, row->lower, row->upper);
     constraints += sap_clamp_cost(row->R, row->y, row->gamma);
     if (row->dof >= 0) {
       alone->impulse[row->dof] += *row->J * row->gamma;
     } else {
-      add_scaled(n, row->gamma, row->J, alone->impulse);
+      sap_vector_add(n, row->gamma, row->J, alone->impulse);
     }
   }
   result->norms =
@@ -253,7 +239,7 @@ static int take_step(const struct sap_rows_alone *alone, const struct tree *tree
   }
   kernels->solve_forward(n, n, alone->H, n, dv, none);
   kernels->solve_backward(n, n, alone->H, n, dv, none);
-  add_scaled(n, -1, dv, tree->v);
+  sap_vector_add(n, -1, dv, tree->v);
   return 1;
 }
 

@@ -61,7 +61,7 @@ static void carve(void *context, struct sap_arena *arena) {
   s->solution = sap_arena_take(arena, coupled, sizeof(double));
   s->target = sap_arena_take(arena, coupled, sizeof(double));
   s->product = sap_arena_take(arena, coupled, sizeof(double));
-  for (int k = 0; k <= SAP_COUPLED; ++k) {
+  for (int k = 0; k <= SAP_ARNOLDI_MOST; ++k) {
     s->krylov[k] = sap_arena_take(arena, coupled, sizeof(double));
   }
   int32_t widest = 0;

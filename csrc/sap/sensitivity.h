@@ -8,9 +8,8 @@
 #define SAPWOOD_SAP_SENSITIVITY_H
 
 #include "problem/chain.h"
+#include "sap/arnoldi.h"
 #include "sap/solver.h"
-
-enum { SAP_COUPLED = 40 }; /* vectors of a cycle of GMRES */
 
 /* the constants that every law of contacts has, or every row: mu, R_t and R_n, or R and bounds */
 enum { SAP_COMMON = 3 };
@@ -33,7 +32,7 @@ struct sap_sensitivity {
   double *z[3], *x[3];
   int32_t *n_coupled; /* (n_islands) contacts with U != 0 */
   /* by scalar */
-  double *solution, *target, *product, *krylov[SAP_COUPLED + 1];
+  double *solution, *target, *product, *krylov[SAP_ARNOLDI_MOST + 1];
 
   struct sap_masses masses; /* those of the plan */
 

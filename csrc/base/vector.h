@@ -1,0 +1,23 @@
+/* Sums and products of short vectors, in plain order. */
+#ifndef SAPWOOD_BASE_VECTOR_H
+#define SAPWOOD_BASE_VECTOR_H
+
+#include <stdint.h>
+
+static inline double sap_vector_dot(int32_t n, const double *x, const double *y) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < n; ++i) {
+    sum += x[i] * y[i];
+  }
+  return sum;
+}
+
+/* y += a x */
+static inline void sap_vector_add(int32_t n, double a, const double *restrict x,
+                                  double *restrict y) {
+  for (int32_t i = 0; i < n; ++i) {
+    y[i] += a * x[i];
+  }
+}
+
+#endif
