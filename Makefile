@@ -114,7 +114,8 @@ test-sanitized: .venv/test
 mutate: .venv/test
 	$(PY) scripts/mutate $(MUTATE_ARGS)
 
-# the site in build/docs; notebooks are run where they or the package have changed
+# the site in build/docs; notebooks are run, and figures of the gallery made, where they or the package
+# have changed
 DOCS_OPTIONS =
 docs: .venv/test
 	$(PIP_INSTALL) '.[docs]'

@@ -20,6 +20,8 @@ version = release = sapwood.__version__
 html_title = f"sapwood {version}"
 
 extensions = [
+    "formulas",
+    "gallery",
     "myst_nb",
     "numpydoc",
     "programs",
@@ -36,6 +38,8 @@ html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_show_sphinx = False
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "pictures"
 highlight_language = "python"
 # attributes of several classes have the same name
 suppress_warnings = ["ref.python"]

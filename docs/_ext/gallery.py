@@ -1,0 +1,93 @@
+"""``{gallery}``: pictures of figures beside the commands that make them and what explains them.
+
+Each line of its content names a figure and the page, or a heading of it. Figures of the table of
+figures are made in their quick versions in build/gallery, as notebooks are run: not where
+``nb_execution_mode`` is off, and again where the package has changed. With ``:stored:`` lines name
+pictures of benchmarks/results, what they show, and the command.
+"""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.errors import ExtensionError
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+import sapwood
+from sapwood.studies.experiments.figures import FIGURES
+
+ROOT = Path(__file__).resolve().parents[2]
+MADE = ROOT / "build/gallery"
+STORED = ROOT / "benchmarks/results"
+COMMAND = "sapwood figure {} --quick --out results/"
+
+
+def picture_of(name):
+    """The quick picture of a figure, where it is made."""
+    return MADE / f"{'figure' if name.isdecimal() else ''}{name}_quick.png"
+
+
+def package_digest():
+    """A digest of the package as it is installed."""
+    package = Path(sapwood.__file__).parent
+    files = sorted(path for path in package.rglob("*") if path.suffix in (".py", ".so"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
+def make_figures(app):
+    """All figures, where the package has changed since; points that still hold are kept."""
+    stamp, digest = MADE / "package", package_digest()
+    made = stamp.exists() and stamp.read_text() == digest
+    if app.config.nb_execution_mode == "off" or made:
+        return
+    logging.getLogger(__name__).info("figures of the gallery, some minutes...")
+    command = [sys.executable, "-m", "sapwood", "figure", "all", "--quick", "--quiet", "--out"]
+    done = subprocess.run([*command, MADE], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ExtensionError(f"the figures of the gallery failed: {done.stderr}")
+    stamp.write_text(digest)
+
+
+class Gallery(SphinxDirective):
+    """Cards of figures: picture, what it shows, command, and a link to the explanation."""
+
+    has_content = True
+    option_spec = {"stored": directives.flag}  # noqa: RUF012
+
+    def run(self):
+        """What stands on the page."""
+        cards = []
+        for line in self.content:
+            if "stored" in self.options:
+                stem, page, title, command = (word.strip() for word in line.split("|"))
+                cards.append(self.card(STORED / f"{stem}.png", title, command, page))
+            else:
+                name, page = line.split()
+                command = COMMAND.format(name)
+                cards.append(self.card(picture_of(name), FIGURES[name].title, command, page))
+        return [nodes.container("", *cards, classes=["gallery"])]
+
+    def card(self, picture, title, command, page):
+        """One figure."""
+        parts = []
+        if picture.exists():
+            folder = Path(self.env.srcdir, "pictures")
+            folder.mkdir(exist_ok=True)
+            shutil.copyfile(picture, folder / picture.name)
+            image = nodes.image(uri=f"pictures/{picture.name}", alt=title)
+            parts.append(nodes.reference("", "", image, refuri=f"_images/{picture.name}"))
+        caption = self.parse_text_to_nodes(f"{title[0].upper()}{title[1:]}: [explained]({page}).")
+        code = nodes.literal_block(command, command, language="console")
+        return nodes.container("", *parts, *caption, code, classes=["card"])
+
+
+def setup(app):
+    """Sphinx's entry point."""
+    app.connect("builder-inited", make_figures)
+    app.add_directive("gallery", Gallery)
+    return {"parallel_read_safe": True}

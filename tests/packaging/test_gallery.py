@@ -1,0 +1,78 @@
+"""The gallery shows every figure once, and formulas of the site are drawn."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sapwood.studies.experiments.figures import FIGURES
+
+ROOT = Path(__file__).resolve().parents[2]
+EXTENSIONS = ROOT / "docs/_ext"
+CARDS = re.findall(
+    r"^```\{gallery\}\n(.*?)^```$", (ROOT / "docs/gallery.md").read_text(), re.M | re.S
+)
+
+
+def shown(*, stored):
+    """Lines of the cards of one kind."""
+    blocks = [block for block in CARDS if block.startswith(":stored:") == stored]
+    return [line for block in blocks for line in block.splitlines() if line != ":stored:"]
+
+
+def test_every_figure_stands_in_the_gallery_once():
+    assert Counter(line.split()[0] for line in shown(stored=False)) == Counter(list(FIGURES))
+
+
+def test_every_picture_of_the_benchmarks_stands_in_the_gallery_once():
+    pictures = [path.stem for path in (ROOT / "benchmarks/results").glob("*.png")]
+    assert Counter(line.split(" | ")[0] for line in shown(stored=True)) == Counter(pictures)
+
+
+@pytest.mark.parametrize("line", shown(stored=True), ids=lambda line: line.split()[0])
+def test_commands_of_benchmarks_are_questions(line, capsys):
+    from benchmarks.command import main
+
+    question = line.split("python -m benchmarks ")[1].split()[0]
+    with pytest.raises(SystemExit) as end:
+        main([question, "--help"])
+    assert end.value.code == 0
+    assert question in capsys.readouterr().out
+
+
+def test_explanations_exist():
+    lines = [line.split(" | ")[1] for line in shown(stored=True)]
+    lines += [line.split()[1] for line in shown(stored=False)]
+    for page in {line.partition("#")[0] for line in lines}:
+        assert (ROOT / page if page.startswith("notebooks") else ROOT / "docs" / page).exists()
+
+
+@pytest.fixture
+def formulas(monkeypatch):
+    """The extension that draws formulas."""
+    pytest.importorskip("ziamath")
+    pytest.importorskip("sphinx")
+    monkeypatch.setattr(sys, "path", [str(EXTENSIONS), *sys.path])
+    return importlib.import_module("formulas")
+
+
+def test_a_formula_is_as_large_as_its_text(formulas):
+    """Its source is read aloud, and a fraction is twice as high as what stands in a line."""
+    low, high = (formulas.drawn(tex, inline=False) for tex in ("x", r"\frac{x}{y}"))
+    heights = [float(re.search(r"height:([\d.]+)em", svg)[1]) for svg in (low, high)]
+    assert 0.3 < heights[0] < 1.0 < heights[1] < 3.0
+    assert r'aria-label="\frac{x}{y}"' in high
+    assert "currentColor" in high
+    assert "id=" not in high
+
+
+def test_a_wrong_formula_is_an_error(formulas):
+    from sphinx.errors import ExtensionError
+
+    with pytest.raises(ExtensionError, match="frac"):
+        formulas.drawn(r"\frac{x}", inline=True)
