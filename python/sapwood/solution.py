@@ -59,7 +59,19 @@ class Region(enum.IntEnum):
 
 
 class ConstraintSolution(NamedTuple):
-    """Impulses of one group of constraints; equal where all of it is, to the last bit."""
+    """Impulses of one group of constraints; equal where all of it is, to the last bit.
+
+    Examples
+    --------
+    A motor of at most 4 N m, far from where it should be, gives all it has for 10 ms:
+
+    >>> from sapwood import ContactProblem, Controllers, solve
+    >>> motor = Controllers([[1.0]], Kp=400.0, Kd=20.0, q_d=0.1, effort=4.0)
+    >>> problem = ContactProblem.from_dense([[2.0]], [0.0], dt=0.01, constraints=[motor])
+    >>> (rows,) = solve(problem).constraints
+    >>> print(rows.gamma, rows.v_c, rows.active)
+    [0.04] [0.02] [False]
+    """
 
     gamma: NDArray[np.float64]
     """Impulse of each row (n_rows,), N s or N m s."""

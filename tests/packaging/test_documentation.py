@@ -1,6 +1,7 @@
 """What the documentation shows runs, and what it points to exists."""
 
 import ast
+import contextlib
 import doctest
 import importlib
 import inspect
@@ -45,40 +46,95 @@ def modules():
     return ["sapwood", *(module.name for module in found if module.name not in NOT_IMPORTED)]
 
 
-# pages with examples, and how many at least
-EXAMPLES = {
-    "README.md": 5,
-    "docs/constraints.md": 4,
-    "docs/derivatives.md": 1,
-    "docs/environments.md": 2,
-    "docs/pressure_fields.md": 1,
-    "docs/rigid_core.md": 1,
-    "docs/torch_and_jax.md": 2,
-    "docs/viewer.md": 2,
+FENCED = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"(?:^    .*\n|^\n(?=    ))+", re.MULTILINE)
+GUIDE = [Path("README.md"), *(page.relative_to(ROOT) for page in sorted(ROOT.glob("docs/*.md")))]
+# what tests of their own ask more of than that they run
+ELSEWHERE = {"docs/stepper.md", "docs/stepping.md"}
+SLOW = {"docs/experiments.md"}
+# packages that a page needs which imports these
+NEEDED = {
+    "mujoco": "mujoco",
+    "sapwood.experiments": "matplotlib",
+    "sapwood.mujoco": "mujoco",
+    "sapwood.viewer": "viser",
+    "gymnasium": "gymnasium",
+    "torch": "torch",
+    "jax": "jax",
 }
 
 
-@pytest.mark.parametrize("page", EXAMPLES)
+PROGRAMMED = [
+    pytest.param(page, marks=[pytest.mark.slow] if page in SLOW else [])
+    for page in map(Path.as_posix, GUIDE)
+    if page not in ELSEWHERE and FENCED.search((ROOT / page).read_text())
+]
+
+
+class Window:
+    """In the place of MuJoCo's, which needs a display; open for three frames."""
+
+    def __init__(self, model, data):
+        import mujoco
+
+        self.user_scn, self.frames = mujoco.MjvScene(model, 100), 0
+        assert data.qpos.shape == (model.nq,)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        assert error == (None, None, None)
+        assert self.frames == 3
+
+    def is_running(self):
+        return self.frames < 3
+
+    def sync(self):
+        self.frames += 1
+
+
+@pytest.mark.parametrize("page", PROGRAMMED)
 def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
     """Run the Python blocks of a page one after the other, as a reader would."""
     monkeypatch.chdir(tmp_path)
     text = (ROOT / page).read_text()
-    for package in ("mujoco", "gymnasium", "torch", "jax"):
-        if f"import {package}" in text:
+    for module, package in NEEDED.items():
+        if re.search(rf"^(import|from) {module}\b", text, re.MULTILINE):
             pytest.importorskip(package)
-    if "import sapwood.viewer" in text:
-        pytest.importorskip("viser")
-    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert len(blocks) >= EXAMPLES[page]
+    if "mujoco.viewer" in text:
+        monkeypatch.setattr("mujoco.viewer.launch_passive", Window)
     names = {"__name__": "page"}
-    for block in blocks:
+    for block in FENCED.findall(text):
         exec(compile(block, page, "exec"), names)
+
+
+def unfenced(text):
+    """Python that stands in indented blocks, which nothing runs: all that parses and acts."""
+    found = []
+    for block in INDENTED.findall(re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)):
+        with contextlib.suppress(SyntaxError):
+            code = textwrap.dedent(block).strip()
+            acts = ast.Import | ast.ImportFrom | ast.Assign
+            if any(isinstance(node, acts) for node in ast.parse(code).body):
+                found.append(code)
+    return found
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=str)
+def test_python_of_a_page_is_fenced(page):
+    assert unfenced((ROOT / page).read_text()) == []
+
+
+def test_unfenced_python_is_found():
+    assert unfenced("```python\n    import a\n```\n\n    v = J x\n\nis\n\n    sapwood view\n") == []
+    assert unfenced("So:\n\n    import a\n\n    b = a.c\n") == ["import a\n\nb = a.c"]
 
 
 def test_the_page_on_stepping_runs(capsys):
     """The puck turns at the wall, which it meets within a millimetre or so."""
     text = (ROOT / "docs" / "stepping.md").read_text()
-    (block,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    (block,) = FENCED.findall(text)
     names = {"__name__": "page"}
     exec(compile(block, "stepping.md", "exec"), names)
     assert "converged" in capsys.readouterr().out

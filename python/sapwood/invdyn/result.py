@@ -56,7 +56,19 @@ class ContactState(enum.IntEnum):
 
 
 class Residuals(NamedTuple):
-    """How far each condition is from being met; zero where it is."""
+    """How far each condition is from being met; zero where it is.
+
+    Examples
+    --------
+    A weight of 2 kg is lifted with 3 m/s^2 by a motor that is too weak by 0.62 N:
+
+    >>> from sapwood.invdyn import InverseDynamics
+    >>> controller = InverseDynamics("qp_coulomb", actuated=[0], dt=1e-3, torque_limit=[25.0])
+    >>> result = controller.solve([[2.0]], [2.0 * 9.81], [0.0], [3.0], J_n=np.zeros((0, 1)),
+    ...                           J_t=np.zeros((0, 2, 1)), mu=[])
+    >>> print(result.status, result.tau, f"{result.residuals.torque:.2f} N")
+    torque_limited [25.62] 0.62 N
+    """
 
     dynamics: float
     """Largest |M (v+ - v) + dt h - J^T z - S^T lambda_tau|, N s or N m s."""

@@ -100,6 +100,15 @@ class Geoms:
         The model's own sliding friction of each geom.
     entries : mapping of str to sequence of float
         The model's custom numbers by name; see :func:`custom_materials`.
+
+    Examples
+    --------
+    Two geoms, of which the model says that the second is soft:
+
+    >>> geoms = Geoms(["floor", "foot"], np.zeros(2, np.int32), np.array([1.0, 0.6]),
+    ...               {"sapwood/geom/foot": [1e5, 0.02]})
+    >>> custom_materials(geoms)
+    {'foot': ContactMaterial(stiffness=100000.0, dissipation_time=0.02, friction=None, core=None)}
     """
 
     names: Sequence[str]

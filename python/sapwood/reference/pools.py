@@ -51,7 +51,21 @@ class Patch:
 
 
 class Pool(Protocol):
-    """What the solver asks of a kind of constraint."""
+    """What the solver asks of a kind of constraint.
+
+    Examples
+    --------
+    The pools of a problem, and what they ask to be added to its matrix, J^T G J (17):
+
+    >>> from sapwood import ContactProblem, DryFrictions
+    >>> from sapwood.reference import Objective, Pool
+    >>> def rows(pool: Pool) -> tuple[int, ...]:
+    ...     return pool.R.shape
+    >>> problem = ContactProblem.from_dense(np.eye(3), np.zeros(3), np.eye(3), 0.0, k=1e5,
+    ...     tau_d=0.01, mu=0.5, dt=0.01, constraints=[DryFrictions(np.eye(3), f=0.1)])
+    >>> [rows(pool) for pool in Objective(problem).pools]
+    [(1, 3), (3, 1)]
+    """
 
     R: Array  # (n, r)
     v_hat: Array  # (n, r)
@@ -149,6 +163,17 @@ class ContactPool(Everywhere):
         Which of its contacts.
     soft_norm : float
         eps_s, N s.
+
+    Examples
+    --------
+    An impulse twice as steep as the cone is brought onto it:
+
+    >>> from sapwood import ContactProblem
+    >>> problem = ContactProblem.from_dense(np.eye(3), np.zeros(3), np.eye(3), mu=0.5, R_t=1.0,
+    ...                                     R_n=1.0, v_hat_n=0.0, dt=0.01)
+    >>> pool = ContactPool(problem, np.array([0]))
+    >>> pool.at(np.array([[1.0, 0.0, 1.0]])).gamma.round(12).tolist()
+    [[0.6, 0.0, 1.2]]
     """
 
     def __init__(self, problem: ContactProblem, members: Index, soft_norm: float = 0.0) -> None:
@@ -229,6 +254,17 @@ class RowPool(Everywhere):
         Which of its groups.
     chosen : (n_trees) bool array
         Trees that take part; a constraint takes part with its first one.
+
+    Examples
+    --------
+    Dry friction of 0.1 N gives no more than 1 mN s in 10 ms:
+
+    >>> from sapwood import ContactProblem, DryFrictions
+    >>> problem = ContactProblem.from_dense([[2.0]], [0.5], dt=0.01,
+    ...                                     constraints=[DryFrictions([[1.0]], f=0.1)])
+    >>> pool = RowPool(problem, 0, np.array([True]))
+    >>> pool.at(np.array([[-5.0]])).gamma.tolist()
+    [[-0.001]]
     """
 
     def __init__(self, problem: ContactProblem, k: int, chosen: NDArray[np.bool_]) -> None:

@@ -26,6 +26,19 @@ class WidePool(Everywhere):
     problem : ContactProblem
     law : ContactPool
         These contacts without it: the law of three rows that is lifted.
+
+    Examples
+    --------
+    Of a contact with mu = 0.5 and mu_n = 2 cm, which is turned about its normal, the scaled row is
+    on the cone of mu, and the impulse itself mu_n gamma_n:
+
+    >>> problem = ContactProblem.from_dense(
+    ...     np.eye(6), np.zeros(6), np.eye(3, 6), mu=0.5, R_t=1.0, R_n=1.0, v_hat_n=0.0, dt=0.01,
+    ...     spin_contact=[0], spin_J=np.eye(6)[[5, 3, 4]], spin_mu=[[0.02, 0.0, 0.0]])
+    >>> pool = WidePool(problem, ContactPool(problem, np.array([0])))
+    >>> gamma = pool.at(np.array([[0.0, 0.0, 1.0, 1.0, 0.0, 0.0]])).gamma
+    >>> print(gamma.round(12), pool.own(gamma).round(12))
+    [[0.  0.  1.2 0.6 0.  0. ]] [[0.024 0.    0.   ]]
     """
 
     def __init__(self, problem: ContactProblem, law: ContactPool) -> None:

@@ -66,6 +66,22 @@ def contact_problem(
     ------
     TypeError, ValueError
         Where A is not positive definite or an array of the contacts is wrong; the text names it.
+
+    Examples
+    --------
+    A step of the cylinder by hand, its two stages one after the other:
+
+    >>> from sapwood import SapSolver
+    >>> from sapwood.stepping import SCHEMES, SpringCylinder, ThetaStepper, free_motion
+    >>> model, scheme = SpringCylinder(), SCHEMES["midpoint"]
+    >>> q, v, _ = model.start()
+    >>> free = free_motion(model, scheme, 0.02, q, v)
+    >>> contacts = model.contacts(free.q_theta)
+    >>> problem = contact_problem(free, contacts, model.tree_nv, scheme, 0.02, v, sigma=1e-3,
+    ...                           beta=1.0, delassus="block", source="")
+    >>> state = ThetaStepper(model, 0.02, scheme).step(model.start())
+    >>> np.allclose(SapSolver().solve(problem).v, state.v, rtol=1e-6)
+    True
     """
     groups = [group.placed(tree_nv) for group in contacts.constraints]
     # their arrays are used before the problem has checked them

@@ -120,7 +120,26 @@ class Contacts:
 
 @runtime_checkable
 class FreeModel(Protocol):
-    """A mechanical system without contact, in positions q (nq,) and velocities v (nv,), Eq. (1)."""
+    """A mechanical system without contact, in positions q (nq,) and velocities v (nv,), Eq. (1).
+
+    Examples
+    --------
+    A mass of 2 kg that is let go on a spring of 50 N/m, 0.1 s later by the midpoint rule, which has
+    -omega^2 dt/(1 + omega^2 dt^2/4):
+
+    >>> from sapwood.stepping import SCHEMES, free_motion
+    >>> class Oscillator:
+    ...     def dynamics(self, q, v):
+    ...         M, K = np.array([[2.0]]), np.array([[50.0]])
+    ...         return Dynamics(M, F1=-K @ q, F2=np.zeros(1), K=K, D=np.zeros((1, 1)))
+    ...
+    ...     def integrate(self, q, v, dt):
+    ...         return q + dt * v
+    >>> isinstance(Oscillator(), FreeModel)
+    True
+    >>> free_motion(Oscillator(), SCHEMES["midpoint"], 0.1, np.ones(1), np.zeros(1)).v.round(6)
+    array([-2.352941])
+    """
 
     def dynamics(self, q: _Float, v: _Float, /) -> Dynamics:
         """Mass matrix, forces and their slopes.
@@ -167,6 +186,33 @@ class Model(FreeModel, Protocol):
         Length of q.
     tree_nv : ndarray of int (n_trees,)
         Velocities of each kinematic tree; M is zero between different trees.
+
+    Examples
+    --------
+    A drop of 1 g falls onto soft ground and comes to rest:
+
+    >>> from sapwood.stepping import State, ThetaStepper
+    >>> class Drop:
+    ...     nq = 3
+    ...     tree_nv = np.array([3], np.int32)
+    ...
+    ...     def dynamics(self, q, v):
+    ...         weight, none = np.array([0.0, 0.0, -9.81e-3]), np.zeros((3, 3))
+    ...         return Dynamics(1e-3 * np.eye(3), np.zeros(3), weight, K=none, D=none)
+    ...
+    ...     def integrate(self, q, v, dt):
+    ...         return q + dt * v
+    ...
+    ...     def contacts(self, q):
+    ...         values = np.array([10.0]), np.array([0.01]), np.array([0.5])
+    ...         return Contacts.from_dense(np.eye(3), self.tree_nv, q[2:], *values)
+    >>> isinstance(Drop(), Model)
+    True
+    >>> stepper, state = ThetaStepper(Drop(), 0.01), State(np.array([0.0, 0.0, 0.1]), np.zeros(3))
+    >>> for _ in range(100):
+    ...     state = stepper.step(state)
+    >>> print(f"{-1e3 * state.q[2]:.3f} mm deep, m g/k")
+    0.981 mm deep, m g/k
     """
 
     @property

@@ -57,7 +57,39 @@ class Pulled(NamedTuple):
 
 
 class System(Protocol):
-    """A mechanical system whose steps can be differentiated."""
+    """A mechanical system whose steps can be differentiated.
+
+    Examples
+    --------
+    A point of mass m that a force pushes; by explicit Euler, x(T) = x + T v + f T (T - dt)/(2 m):
+
+    >>> from sapwood.trajectory import Pulled, Step, simulate
+    >>> class Mass:
+    ...     parameters = {"mass": np.array(2.0)}
+    ...     inputs_shape = (1,)
+    ...     dt = 0.1
+    ...
+    ...     def start(self, q, v):
+    ...         return np.array(q, float), np.array(v, float)
+    ...
+    ...     def tangent(self, q, q_bar):
+    ...         return q_bar
+    ...
+    ...     def step(self, q, v, inputs):
+    ...         after = v + self.dt * inputs / self.parameters["mass"]
+    ...         return Step(q + self.dt * v, after, tape=inputs, in_contact=False)
+    ...
+    ...     def pull(self, tape, q_bar, v_bar, parameters_bar):
+    ...         mass = self.parameters["mass"]
+    ...         parameters_bar["mass"] -= np.sum(v_bar * self.dt * tape / mass**2)
+    ...         return Pulled(q_bar, v_bar + self.dt * q_bar, self.dt / mass * v_bar, np.inf)
+    >>> run = simulate(Mass(), [0.0], [1.0], n_steps=10, inputs=np.ones((10, 1)))
+    >>> last = np.zeros((11, 1))
+    >>> last[-1] = 1.0
+    >>> gradient = run.vjp(last)
+    >>> print(run.q[-1].round(6), gradient.v0.round(6), gradient.parameters["mass"].round(6))
+    [1.225] [1.] -0.1125
+    """
 
     @property
     def parameters(self) -> Mapping[str, _Float]:
