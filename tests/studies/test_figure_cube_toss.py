@@ -24,16 +24,19 @@ def rows(quick_results):
 
 def test_gradients_find_what_the_tosses_were_made_with(rows):
     found = select(rows, fit="sapwood")[0]
-    _, _, mu, height = tossing.MADE
+    _, _, mu, height, inertia = tossing.MADE
     assert abs(found["mu"] - mu) < 0.01
     assert abs(found["height"] - height) < 1e-3
     assert found["loss"] < 0.05 * select(rows, fit="published")[0]["loss"]
+    # held where it is known, found where it is not, from 39 % above
+    np.testing.assert_allclose(select(rows, fit="published")["inertia"], inertia)
+    assert abs(select(rows, fit="sapwood-inertia")[0]["inertia"] / inertia - 1.0) < 0.05
 
 
 def test_what_was_found_predicts_other_tosses(rows):
     ours = select(rows, fit="sapwood")["path_position"].mean()
     assert ours < 0.05
-    for other in ("published", "mujoco"):
+    for other in ("published", "mujoco", "mujoco-inertia"):
         assert ours < 0.5 * select(rows, fit=other)["path_position"].mean()
 
 
@@ -45,11 +48,11 @@ def test_derivatives_of_the_loss():
     """Reverse mode through 16 steps of a cube that rolls on the table, against differences."""
     (toss,) = tossing.made(1, seed=3)
     q, v = tossing.window_of(toss, 16)
-    parameters, truth = np.array([2e3, 0.02, 0.2, -0.001]), q[:, None]
-    h = 1e-6 * np.array([1e3, 0.02, 0.2, 0.01])
+    parameters, truth = np.array([2e3, 0.02, 0.2, -0.001, 7e-4]), q[:, None]
+    h = 1e-6 * np.array([1e3, 0.02, 0.2, 0.01, 7e-4])
     run = tossing.run_bodies(parameters, q[:1], v[:1], 16)
     by = run.vjp(tossing.loss_of(run.q, truth)[1]).parameters
-    found = np.array([np.sum(by[name]) for name in ("k", "tau_d", "mu", "height")]) @ np.diag(h)
+    found = np.array([np.sum(by[name]) for name in tossing.NAMES]) @ np.diag(h)
 
     def loss(values):
         return tossing.loss_of(tossing.run_bodies(values, q[:1], v[:1], 16).q, truth)[0]

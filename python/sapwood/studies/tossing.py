@@ -10,25 +10,29 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sapwood.trajectory import Box, FreeBodies, Trajectory, simulate
 
 _Float = NDArray[np.float64]
 
 HALF_SIDE, MASS, INERTIA, DT = 0.0524, 0.37, 8.1e-4, 1.0 / 148.0
-#: Stiffness (N/m), dissipation time (s), friction, and height of the table (m) of made tosses.
-MADE = (4e3, 0.005, 0.25, -0.002)
-#: Where every search begins, and the least and greatest it may find.
-START = (2e3, 0.02, 0.3, 0.0)
-BOUNDS = ((1e2, 1e6), (1e-4, 0.1), (0.01, 1.0), (-0.01, 0.01))
-#: A search works on log k, log tau_d, log mu, and the height in cm.
-_CENTIMETRE = 0.01
+#: What can be identified: stiffness (N/m), dissipation time (s), friction, height of the table (m),
+#: and the moment of inertia of the cube (kg m2), the same about every axis.
+NAMES = ("k", "tau_d", "mu", "height", "inertia")
+#: Parameters of made tosses.
+MADE = (4e3, 0.005, 0.25, -0.002, INERTIA)
+#: Where every search begins, with the inertia of a hollow cube of thin walls, and the least and
+#: greatest it may find: no mass within the cube has more inertia than that in its corners, 2.03e-3.
+START = (2e3, 0.02, 0.3, 0.0, MASS * (2 * HALF_SIDE) ** 2 * 5 / 18)
+BOUNDS = ((1e2, 1e6), (1e-4, 0.1), (0.01, 1.0), (-0.01, 0.01), (1e-4, 2.03e-3))
+#: A search works on the height in cm, and on the logarithms of the others.
+_HEIGHT, _CENTIMETRE = NAMES.index("height"), 0.01
 
 Toss = tuple[_Float, _Float]  # q (samples, 7), v (samples, 6), as of sapwood.trajectory
 
@@ -151,8 +155,8 @@ def run_bodies(parameters: Any, q0: _Float, v0: _Float, steps: int) -> Trajector
 
     Parameters
     ----------
-    parameters : (k, tau_d, mu, height)
-        Of the contacts.
+    parameters : array_like (5,)
+        Those of `NAMES`.
     q0, v0 : array (n, 7), (n, 6)
         First states.
     steps
@@ -163,9 +167,9 @@ def run_bodies(parameters: Any, q0: _Float, v0: _Float, steps: int) -> Trajector
     Trajectory
         With derivatives.
     """
-    k, tau_d, mu, height = map(float, parameters)
+    k, tau_d, mu, height, inertia = map(float, parameters)
     scene = FreeBodies(
-        [Box((HALF_SIDE,) * 3)] * len(q0), mass=MASS, inertia=[INERTIA] * 3, dt=DT, k=k,
+        [Box((HALF_SIDE,) * 3)] * len(q0), mass=MASS, inertia=[inertia] * 3, dt=DT, k=k,
         tau_d=tau_d, mu=mu, height=height, normals=[[0.0, 0.0, 1.0]], body_contacts=False,
     )  # fmt: skip
     return simulate(scene, q0, v0, n_steps=steps)
@@ -176,9 +180,9 @@ def run_mujoco(parameters: Any, q0: _Float, v0: _Float, steps: int) -> _Float:
 
     Parameters
     ----------
-    parameters : (k, tau_d, mu, height)
-        Of a spring and a damper k tau_d per unit of mass, as a negative solref has them, for the
-        mass of the cube; friction; height of the table, m.
+    parameters : array_like (5,)
+        Those of `NAMES`: k and k tau_d are a spring and a damper per unit of mass, as a negative
+        solref has them, for the mass of the cube.
     q0, v0 : array (n, 7), (n, 6)
         First states.
     steps
@@ -191,13 +195,13 @@ def run_mujoco(parameters: Any, q0: _Float, v0: _Float, steps: int) -> _Float:
     """
     import mujoco
 
-    k, tau_d, mu, height = map(float, parameters)
+    k, tau_d, mu, height, inertia = map(float, parameters)
     model = mujoco.MjModel.from_xml_string(f"""<mujoco>
       <option timestep="{DT}" cone="elliptic"/>
       <default><geom friction="{mu}" solref="{-k / MASS} {-k * tau_d / MASS}"/></default>
       <worldbody><geom type="plane" size="9 9 1" pos="0 0 {height}"/>
-      <body><freejoint/><inertial pos="0 0 0" mass="{MASS}" diaginertia="{INERTIA} {INERTIA}
-      {INERTIA}"/><geom type="box" size="{HALF_SIDE} {HALF_SIDE} {HALF_SIDE}"/></body></worldbody>
+      <body><freejoint/><inertial pos="0 0 0" mass="{MASS}" diaginertia="{inertia} {inertia}
+      {inertia}"/><geom type="box" size="{HALF_SIDE} {HALF_SIDE} {HALF_SIDE}"/></body></worldbody>
       </mujoco>""")
     data = mujoco.MjData(model)
     q = np.empty((steps + 1, *q0.shape))
@@ -263,8 +267,8 @@ class Fit:
 
     Attributes
     ----------
-    parameters : (k, tau_d, mu, height)
-        N/m, s, -, m.
+    parameters : tuple of float
+        Those of `NAMES`.
     loss : float
         Of the training windows.
     simulations : int
@@ -276,7 +280,7 @@ class Fit:
     simulations: int
 
 
-def identify(windows: list[Toss], engine: str, budget: int, friction: float | None = None) -> Fit:
+def identify(windows: list[Toss], engine: str, budget: int, held: Mapping[str, float]) -> Fit:
     """Fit parameters to windows of tosses by L-BFGS-B.
 
     Parameters
@@ -287,8 +291,8 @@ def identify(windows: list[Toss], engine: str, budget: int, friction: float | No
         "sapwood", with gradients, or "mujoco", with differences.
     budget
         Simulations of all windows that may be made.
-    friction
-        Held at this; None to find it.
+    held
+        Those of `NAMES` that are known.
 
     Returns
     -------
@@ -305,7 +309,7 @@ def identify(windows: list[Toss], engine: str, budget: int, friction: float | No
     def value(x: _Float) -> Any:
         if best[2] >= budget:
             raise StopIteration
-        parameters = _physical(x, friction)
+        parameters = _physical(x)
         if engine == "mujoco":
             best[2] += 1
             q, gradient = run_mujoco(parameters, truth[0], v0, steps), None
@@ -315,18 +319,18 @@ def identify(windows: list[Toss], engine: str, budget: int, friction: float | No
             run = run_bodies(parameters, truth[0], v0, steps)
             loss, q_bar = loss_of(run.q, truth)
             by = run.vjp(q_bar).parameters
-            k, tau_d, mu, _ = parameters
-            slopes = (by["k"] * k, by["tau_d"] * tau_d, by["mu"] * mu, by["height"] * _CENTIMETRE)
-            gradient = np.array([float(np.sum(slope)) for slope in slopes])
-            gradient[2] *= friction is None
+            gradient = np.array([np.sum(by[name]) for name in NAMES]) * parameters
+            gradient[_HEIGHT] = by["height"] * _CENTIMETRE
         if loss < best[0]:
             best[:2] = loss, parameters
         return loss if gradient is None else (loss, gradient)
 
     find: Callable[..., Any] = minimize
-    bounds = [(np.log(a), np.log(b)) for a, b in BOUNDS[:3]]
-    bounds.append((BOUNDS[3][0] / _CENTIMETRE, BOUNDS[3][1] / _CENTIMETRE))
-    start = [*np.log(START[:3]), START[3] / _CENTIMETRE]
+    start = _searched([held.get(name, x) for name, x in zip(NAMES, START, strict=True)])
+    ends = _searched(np.transpose(BOUNDS))
+    # what is known has nowhere to go
+    known = [name in held for name in NAMES]
+    bounds = np.where(known, start, ends).T
     options = {"maxfun": 10 * budget, "ftol": 1e-12, "eps": 1e-4}
     given = None if engine == "mujoco" else True
     with contextlib.suppress(StopIteration):
@@ -334,6 +338,18 @@ def identify(windows: list[Toss], engine: str, budget: int, friction: float | No
     return Fit(tuple(map(float, best[1])), float(best[0]), int(best[2]))
 
 
-def _physical(x: _Float, friction: float | None) -> tuple[float, float, float, float]:
-    k, tau_d, mu = np.exp(x[:3])
-    return float(k), float(tau_d), float(mu) if friction is None else friction, x[3] * _CENTIMETRE
+def _searched(parameters: ArrayLike) -> _Float:
+    """What a search works on, from parameters (..., 5)."""
+    given = np.array(parameters, np.float64)
+    height = given[..., _HEIGHT] / _CENTIMETRE
+    given[..., _HEIGHT] = 1.0
+    found: _Float = np.log(given)
+    found[..., _HEIGHT] = height
+    return found
+
+
+def _physical(x: _Float) -> _Float:
+    """The inverse of `_searched`."""
+    found: _Float = np.exp(x)
+    found[_HEIGHT] = x[_HEIGHT] * _CENTIMETRE
+    return found

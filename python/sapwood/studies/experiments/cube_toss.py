@@ -2,8 +2,9 @@
 
 Stiffness, dissipation time, friction and the height of the table are found from a window of every
 training toss that begins just before the cube meets the table, with the same number of simulations;
-"published" holds friction at 0.18. What they predict of other tosses: single steps, and all from
-the first sample to the last.
+"published" holds friction at 0.18, and "-inertia" finds the moment of inertia too, which is held at
+the measured one elsewhere. What they predict of other tosses: single steps, and all from the first
+sample to the last.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting.cube_toss import cube_toss_figure
 from sapwood.studies.plotting.tables import read_steps, select
 from sapwood.studies.tossing import (
+    INERTIA,
     errors_of,
     identify,
     impact_of,
@@ -27,8 +29,15 @@ from sapwood.studies.tossing import (
     window_of,
 )
 
-FITS = ("sapwood", "published", "mujoco")
 PUBLISHED_FRICTION = 0.18
+#: What is known, of every fit.
+FITS: dict[str, dict[str, float]] = {
+    "sapwood": {"inertia": INERTIA},
+    "sapwood-inertia": {},
+    "published": {"inertia": INERTIA, "mu": PUBLISHED_FRICTION},
+    "mujoco": {"inertia": INERTIA},
+    "mujoco-inertia": {},
+}
 _WINDOW = 16  # steps
 
 ROWS = np.dtype(
@@ -43,6 +52,7 @@ ROWS = np.dtype(
         ("tau_d", np.float64),
         ("mu", np.float64),
         ("height", np.float64),
+        ("inertia", np.float64),
         ("loss", np.float64),
         ("simulations", np.int64),
     ]
@@ -70,13 +80,9 @@ def predict(fit: str, tosses: str, train: int, test: int, budget: int) -> NDArra
         of the cube and rotation in degrees, and what was identified.
     """
     all_tosses = measured() if tosses == "measured" else made(train + test, seed=1)
-    engine = "mujoco" if fit == "mujoco" else "sapwood"
-    found = identify(
-        [window_of(toss, _WINDOW) for toss in all_tosses[:train]],
-        engine,
-        budget,
-        PUBLISHED_FRICTION if fit == "published" else None,
-    )
+    engine = "mujoco" if fit.startswith("mujoco") else "sapwood"
+    windows = [window_of(toss, _WINDOW) for toss in all_tosses[:train]]
+    found = identify(windows, engine, budget, FITS[fit])
     rows = np.zeros(test, ROWS)
     for i, index in enumerate(range(len(all_tosses) - test, len(all_tosses))):
         q, v = all_tosses[index]
@@ -121,7 +127,8 @@ def figure(quick: bool = False) -> Plan:
             one = mine[0]
             lines.append(
                 f"{fit}: mu {one['mu']:.3f}, k {one['k']:.0f} N/m, tau_d {1e3 * one['tau_d']:.2f} "
-                f"ms, table {1e3 * one['height']:.1f} mm; steps "
+                f"ms, table {1e3 * one['height']:.1f} mm, "
+                f"inertia {1e6 * one['inertia']:.0f} kg mm2, loss {one['loss']:.4f}; steps "
                 f"{100 * mine['step_position'].mean():.2f} % of a side, "
                 f"{mine['step_rotation'].mean():.2f} deg; paths "
                 f"{100 * mine['path_position'].mean():.1f} %, "

@@ -203,6 +203,10 @@ FIGURES: dict[str, Entry] = {
         "a cube identified from its tosses by gradients: errors on tosses that were held out",
         _PEERS,
     ),
+    "analytic-gradients": Entry(
+        "sapwood.studies.experiments.analytic_gradients:figure",
+        "a bounce, a collision and a slide: gradients beside closed forms",
+    ),
     "id-6": Entry(
         "sapwood.studies.experiments.walking:figure_6",
         "a quadruped stands: torque by one stage and by two",

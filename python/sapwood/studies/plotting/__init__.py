@@ -5,6 +5,7 @@ compared without running the simulation. Needs matplotlib (``pip install "sapwoo
 display and no pyplot state is used.
 """
 
+from sapwood.studies.plotting.analytic_gradients import analytic_gradients_figure
 from sapwood.studies.plotting.clutter import clutter_contacts_figure, clutter_steps_figure
 from sapwood.studies.plotting.clutter_scenes import clutter_scenes_figure
 from sapwood.studies.plotting.constraints import constraints_figure
@@ -22,6 +23,7 @@ from sapwood.studies.plotting.steps import step_figure
 from sapwood.studies.plotting.tables import median_over_seeds, read_steps, select
 
 __all__ = [
+    "analytic_gradients_figure",
     "clutter_contacts_figure",
     "clutter_scenes_figure",
     "clutter_steps_figure",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sapwood.studies.plotting.style import SOLVER_COLOURS, draw_grid, save_figure
+from sapwood.studies.plotting.style import COLOURS, SOLVER_COLOURS, draw_grid, save_figure
 from sapwood.studies.plotting.tables import read_steps, select
 
 if TYPE_CHECKING:
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 _FITS = {
     "sapwood": ("ours, by gradients", SOLVER_COLOURS["sapwood"]),
+    "sapwood-inertia": ("ours, inertia found too", COLOURS[2]),
     "published": (r"ours, $\mu = 0.18$ held", SOLVER_COLOURS["sapwood-convex"]),
     "mujoco": ("MuJoCo, by differences", SOLVER_COLOURS["mujoco"]),
+    "mujoco-inertia": ("MuJoCo, inertia found too", SOLVER_COLOURS["mujoco-matched"]),
 }
 _PANELS = {
     "step_position": "one step: position over side",
@@ -58,8 +60,8 @@ def cube_toss_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Fig
                 raise ValueError(f"nothing to draw: no rows of {fit} in {csv}")
             groups = [mine if kind == "all" else select(mine, impact=kind) for kind in kinds]
             means = [float(group[name].mean()) for group in groups]
-            place = np.arange(len(kinds)) + 0.27 * (i - 1)
-            panel.bar(place, means, 0.25, color=colour, label=label)
+            place = np.arange(len(kinds)) + 0.17 * (i - (len(_FITS) - 1) / 2)
+            panel.bar(place, means, 0.16, color=colour, label=label)
         counts = [rows.size // len(_FITS) if kind == "all" else
                   select(rows, fit="sapwood", impact=kind).size for kind in kinds]  # fmt: skip
         labels = [f"{kind} ({n})" for kind, n in zip(kinds, counts, strict=True)]
@@ -67,6 +69,6 @@ def cube_toss_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Fig
         panel.set_title(title, fontsize="medium")
         draw_grid(panel)
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(_FITS))
+    figure.legend(handles, labels, loc="outside upper center", ncols=3)
     save_figure(figure, path)
     return figure
