@@ -7,22 +7,28 @@
 #include "problem/graph.h"
 #include "sap/impulses.h"
 
-/* What a small island has of each. With more contacts, and few velocities, their impulses pay where
- * they are no more than the velocities. */
+/* What a small island has of each. More impulses of contacts, with few velocities, pay where they
+ * are no more than the velocities. */
 enum {
   SAP_FEW_SCALARS = 12, /* one free body or two: mostly the sticking step is all that it takes */
   SAP_MOST_SCALARS = 64,
-  SAP_FEW_CONTACTS = 8,
-  SAP_MOST_CONTACTS = 16,
+  SAP_FEW_IMPULSES = 24,
+  SAP_MOST_IMPULSES = 48,
   SAP_MOST_MARKED = 24
+};
+
+/* an impulse, `scale` times which is that of a row of the triple at a place */
+struct sap_unknown {
+  int32_t place, row;
+  double scale;
 };
 
 struct sap_impulse_room {
   double *panel;                /* (n + m + 1, n) column-major */
   double *scratch;              /* (n) */
   struct sap_impulses impulses; /* with J H_0^-1 b as row m of W */
-  int32_t *marked;              /* 3 place + row of the joint rows that are unknowns */
-  int32_t n_marked;
+  struct sap_unknown *unknown;  /* those of contacts, then the marked rows of joints */
+  int32_t n_unknowns;
   int8_t *state; /* (n_triples, 3) of joint rows, as they were at the iterate of the last step */
 };
 

@@ -6,9 +6,9 @@
  *     H_0 dv = b + J^T gamma,   b = -A (v - v*) + J_r^T gamma_r
  *     gamma: the law at v_hat - v_c - J dv = u_0 - J H_0^-1 J^T gamma
  *
- * a problem in gamma alone, with three unknowns a contact, that impulses.h solves in a tenth of
- * what iterations cost in the space of velocities. One Cholesky factorization of the panel [H_0; J;
- * b^T] makes it [L; J L^-T; (L^-1 b)^T], whose products are J H_0^-1 J^T and J H_0^-1 b.
+ * a problem in gamma alone, with three to six unknowns a contact, that impulses.h solves in a tenth
+ * of what iterations cost in the space of velocities. One Cholesky factorization of the panel
+ * [H_0; J; b^T] makes it [L; J L^-T; (L^-1 b)^T], whose products are J H_0^-1 J^T and J H_0^-1 b.
  *
  * Rows of a joint that the step has turned out to free, or to hold, become unknowns too: marked,
  * they stay so until the island is solved. Nothing is promised: whether v + dv is better than v is
@@ -18,8 +18,8 @@
 
 #include "sap/objective.h"
 
-/* Is the island small, with contacts under the disk law and clamped rows alone, and no soft norm?
- * If so, it begins without marks. */
+/* Is the island small, with clamped rows and contacts under the disk law alone, with torsion and
+ * rolling or without, and no soft norm? If so, it begins without marks. */
 int sap_impulse_space_begin(struct sap_workspace *w, const struct sap_island *island);
 
 /* dv, for the iterate as it was evaluated, with bounds that follow it. G of contacts and marked

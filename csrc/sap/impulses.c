@@ -6,9 +6,10 @@
 
 #include "linalg/isa.h"
 
-/* Rounds of sweeps, each with more than the one before, and Newton's steps after each; how often a
- * step is halved, and by what it may miss before it is; what may be left in the end. */
-enum { ROUNDS = 3, SWEEPS = 4, STEPS = 12, HALVINGS = 2 };
+/* Rounds of sweeps, each with twice as many as the one before, and Newton's steps after each; how
+ * often a step is halved, and by what it may miss before it is; what may be left in the end. Sweeps
+ * bring more where there is torsion or rolling. */
+enum { ROUNDS = 4, SWEEPS = 4, WIDE_SWEEPS = 2, STEPS = 12, HALVINGS = 2 };
 static const double rises = 5, enough = 1e-11;
 
 /* y -= a x, in whole vectors */
@@ -36,49 +37,171 @@ static double clamp(double x, double lower, double upper) {
   return x < lower ? lower : x > upper ? upper : x;
 }
 
-/* the block of a contact: W of its tangential part, and of its normal one */
-struct block {
-  double W_11, W_12, W_22, W_n;
+/* components of most friction, whose loops have a known length */
+enum { SLIP = 2 };
+
+/* a contact: its unknowns, and what W has on the diagonal of its block */
+struct contact {
+  int32_t t, n, size; /* gamma_t from t on, of so many components, and gamma_n */
+  double mu, W_n;
   double s; /* of the tangential part: the trace, no less than its largest eigenvalue */
 };
 
-static struct block block_of(const struct sap_impulses *p, int32_t contact) {
-  const double *one = p->W + (size_t)(3 * contact) * (size_t)(p->ld + 1);
-  const double *two = one + p->ld, *normal = two + p->ld;
-  return (struct block){one[0], one[1], two[1], normal[2], one[0] + two[1]};
+static double diagonal(const struct sap_impulses *p, int32_t k) {
+  return p->W[(size_t)k * (size_t)(p->ld + 1)];
+}
+
+/* components of the friction of a contact */
+static int32_t tangential(const struct sap_impulses *p, int32_t i) {
+  return p->first[i + 1] - p->first[i] - 1;
+}
+
+INLINE struct contact contact_at(const struct sap_impulses *p, int32_t i, const int32_t size) {
+  const int32_t t = p->first[i], n = t + size;
+  struct contact c = {.t = t, .n = n, .size = size, .mu = p->mu[i], .W_n = diagonal(p, n)};
+  for (int32_t k = c.t; k < c.n; ++k) {
+    c.s += diagonal(p, k);
+  }
+  return c;
+}
+
+INLINE double length(const int32_t n, const double *x) {
+  double sum = 0;
+  for (int32_t k = 0; k < n; ++k) {
+    sum += x[k] * x[k];
+  }
+  return sqrt(sum);
 }
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
-/* the normal impulse of a contact with the others held, then the tangential one: that of sticking
- * where it is small enough, else a step of the map */
-static void relax_contact(const struct sap_impulses *p, int32_t contact) {
-  const struct block c = block_of(p, contact);
-  const double *gamma = p->gamma + 3 * (size_t)contact, *u = p->u + 3 * (size_t)contact;
-  const double normal = gamma[2] + u[2] / c.W_n;
-  move_to(p, 3 * contact + 2, normal > 0 ? normal : 0);
-  const double bound = p->mu[contact] * gamma[2], inverse = 1 / (c.W_11 * c.W_22 - c.W_12 * c.W_12);
-  double z[2] = {gamma[0] + inverse * (c.W_22 * u[0] - c.W_12 * u[1]),
-                 gamma[1] + inverse * (c.W_11 * u[1] - c.W_12 * u[0])};
-  if (!(z[0] * z[0] + z[1] * z[1] <= bound * bound)) {
-    z[0] = gamma[0] + u[0] / c.s;
-    z[1] = gamma[1] + u[1] / c.s;
-    const double size = sqrt(z[0] * z[0] + z[1] * z[1]), share = size > bound ? bound / size : 1;
-    z[0] *= share;
-    z[1] *= share;
+/* W_tt + shift I as U^T D^-1 U, U with D as its diagonal */
+struct factor {
+  double U[SAP_MOST_TANGENTIAL][SAP_MOST_TANGENTIAL], inverse[SAP_MOST_TANGENTIAL];
+};
+
+INLINE struct factor factor_tangential(const struct sap_impulses *p, const struct contact *c,
+                                       double shift) {
+  struct factor f;
+  for (int32_t k = 0; k < c->size; ++k) {
+    memcpy(f.U[k], p->W + (size_t)(c->t + k) * (size_t)p->ld + (size_t)c->t,
+           (size_t)c->size * sizeof **f.U);
+    f.U[k][k] += shift;
   }
-  move_to(p, 3 * contact, z[0]);
-  move_to(p, 3 * contact + 1, z[1]);
+  for (int32_t k = 0; k < c->size; ++k) {
+    f.inverse[k] = 1 / f.U[k][k];
+    for (int32_t i = k + 1; i < c->size; ++i) {
+      const double factor = f.U[k][i] * f.inverse[k];
+      for (int32_t j = i; j < c->size; ++j) {
+        f.U[i][j] -= factor * f.U[k][j];
+      }
+    }
+  }
+  return f;
+}
+
+/* x = D U^-T x */
+INLINE void solve_forward(const struct factor *f, const int32_t size, double *x) {
+  for (int32_t k = 0; k < size; ++k) {
+    const double share = f->inverse[k] * x[k];
+    for (int32_t i = k + 1; i < size; ++i) {
+      x[i] -= share * f->U[k][i];
+    }
+  }
+}
+
+/* x = U^-1 x */
+INLINE void solve_backward(const struct factor *f, const int32_t size, double *x) {
+  for (int32_t k = size - 1; k >= 0; --k) {
+    for (int32_t j = k + 1; j < size; ++j) {
+      x[k] -= f->U[k][j] * x[j];
+    }
+    x[k] *= f->inverse[k];
+  }
+}
+
+/* the shift with which |(W_tt + shift I)^-1 b| would be the bound: a step of Newton's method on
+ * 1/|z|, from z of no shift */
+INLINE double shift_of(const struct factor *f, const int32_t size, const double *z, double length,
+                       double bound) {
+  double x[SAP_MOST_TANGENTIAL], product = 0;
+  memcpy(x, z, (size_t)size * sizeof *x);
+  solve_forward(f, size, x);
+  for (int32_t k = 0; k < size; ++k) {
+    product += f->inverse[k] * x[k] * x[k];
+  }
+  return length * length / product * (length - bound) / bound;
+}
+
+/* z = (W_tt + shift I)^-1 (W_tt gamma_t + u_t), the impulse that slides by u_t = shift z */
+INLINE void slide_by(const struct sap_impulses *p, const struct contact *c, double shift,
+                     double *z) {
+  const struct factor sliding = factor_tangential(p, c, shift);
+  for (int32_t k = 0; k < c->size; ++k) {
+    const double *row = p->W + (size_t)(c->t + k) * (size_t)p->ld + (size_t)c->t;
+    z[k] = p->u[c->t + k];
+    for (int32_t l = 0; l < c->size; ++l) {
+      z[k] += row[l] * p->gamma[c->t + l];
+    }
+  }
+  solve_forward(&sliding, c->size, z);
+  solve_backward(&sliding, c->size, z);
+}
+
+/* The tangential impulse of a contact with all others held: that of sticking where it is small
+ * enough, else one at the bound. Of slip alone, whose W_tt is about a multiple of I, that is a step
+ * of the map; of torsion and rolling too, about the impulse that slides. */
+INLINE void relax_friction(const struct sap_impulses *p, const struct contact *c, double bound,
+                           double z[SAP_MOST_TANGENTIAL]) {
+  const double *gamma = p->gamma + c->t, *u = p->u + c->t;
+  const struct factor sticking = factor_tangential(p, c, 0);
+  memcpy(z, u, (size_t)c->size * sizeof *z);
+  solve_forward(&sticking, c->size, z);
+  solve_backward(&sticking, c->size, z);
+  for (int32_t k = 0; k < c->size; ++k) {
+    z[k] += gamma[k];
+  }
+  double size = length(c->size, z);
+  if (size <= bound) {
+    return;
+  }
+  if (c->size > SLIP && bound > 0) {
+    slide_by(p, c, shift_of(&sticking, c->size, z, size, bound), z);
+  } else {
+    for (int32_t k = 0; k < c->size; ++k) {
+      z[k] = gamma[k] + u[k] / c->s;
+    }
+  }
+  size = length(c->size, z);
+  const double share = size > bound ? bound / size : 1;
+  for (int32_t k = 0; k < c->size; ++k) {
+    z[k] *= share;
+  }
+}
+
+/* the normal impulse of a contact with the others held, then the tangential one */
+INLINE void relax_contact(const struct sap_impulses *p, int32_t i, const int32_t size) {
+  const struct contact c = contact_at(p, i, size);
+  const double normal = p->gamma[c.n] + p->u[c.n] / c.W_n;
+  move_to(p, c.n, normal > 0 ? normal : 0);
+  double z[SAP_MOST_TANGENTIAL];
+  relax_friction(p, &c, c.mu * p->gamma[c.n], z);
+  for (int32_t k = 0; k < c.size; ++k) {
+    move_to(p, c.t + k, z[k]);
+  }
 }
 
 static void sweep(const struct sap_impulses *p) {
   for (int32_t i = 0; i < p->n_contacts; ++i) {
-    relax_contact(p, i);
+    if (tangential(p, i) == SLIP) {
+      relax_contact(p, i, SLIP);
+    } else {
+      relax_contact(p, i, tangential(p, i));
+    }
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {
-    const int32_t k = 3 * p->n_contacts + i;
-    const double W = p->W[(size_t)k * (size_t)(p->ld + 1)];
-    move_to(p, k, clamp(p->gamma[k] + p->u[k] / W, p->lower[i], p->upper[i]));
+    const int32_t k = p->first[p->n_contacts] + i;
+    move_to(p, k, clamp(p->gamma[k] + p->u[k] / diagonal(p, k), p->lower[i], p->upper[i]));
   }
 }
 
@@ -89,29 +212,29 @@ static double larger(double a, double b) { return a > b ? a : b; }
 /* of a contact: does it touch, does it slide, and z_t with its length */
 struct place {
   int touches, slides;
-  double z[2], size;
+  double z[SAP_MOST_TANGENTIAL], size;
 };
 
-static struct place place_of(const struct sap_impulses *p, int32_t contact, const struct block *c) {
-  const double *gamma = p->gamma + 3 * (size_t)contact, *u = p->u + 3 * (size_t)contact;
-  struct place at = {.touches = gamma[2] + u[2] / c->W_n > 0,
-                     .z = {gamma[0] + u[0] / c->s, gamma[1] + u[1] / c->s}};
-  at.size = sqrt(at.z[0] * at.z[0] + at.z[1] * at.z[1]);
-  at.slides = at.touches && at.size > p->mu[contact] * gamma[2];
+INLINE struct place place_of(const struct sap_impulses *p, const struct contact *c) {
+  struct place at = {.touches = p->gamma[c->n] + p->u[c->n] / c->W_n > 0};
+  for (int32_t k = 0; k < c->size; ++k) {
+    at.z[k] = p->gamma[c->t + k] + p->u[c->t + k] / c->s;
+  }
+  at.size = length(c->size, at.z);
+  at.slides = at.touches && at.size > c->mu * p->gamma[c->n];
   return at;
 }
 
 /* s (map(gamma) - gamma) of a contact */
-static void find_lack(const struct sap_impulses *p, int32_t contact) {
-  const struct block c = block_of(p, contact);
-  const struct place at = place_of(p, contact, &c);
-  const double *gamma = p->gamma + 3 * (size_t)contact, *u = p->u + 3 * (size_t)contact;
-  double *lack = p->lack + 3 * (size_t)contact;
-  const double share = at.slides ? p->mu[contact] * gamma[2] / at.size : 0;
-  for (int r = 0; r < 2; ++r) {
-    lack[r] = at.touches && !at.slides ? u[r] : c.s * (share * at.z[r] - gamma[r]);
+INLINE void find_lack(const struct sap_impulses *p, int32_t i, const int32_t size) {
+  const struct contact c = contact_at(p, i, size);
+  const struct place at = place_of(p, &c);
+  const double share = at.slides ? c.mu * p->gamma[c.n] / at.size : 0;
+  for (int32_t k = 0; k < c.size; ++k) {
+    p->lack[c.t + k] =
+        at.touches && !at.slides ? p->u[c.t + k] : c.s * (share * at.z[k] - p->gamma[c.t + k]);
   }
-  lack[2] = at.touches ? u[2] : -c.W_n * gamma[2];
+  p->lack[c.n] = at.touches ? p->u[c.n] : -c.W_n * p->gamma[c.n];
 }
 
 /* what is left of the map at gamma: the largest of p->lack, and that over the largest s |gamma| */
@@ -122,18 +245,22 @@ struct rest {
 static struct rest find_rest(const struct sap_impulses *p) {
   const int32_t m = sap_impulses_size(p);
   for (int32_t i = 0; i < p->n_contacts; ++i) {
-    find_lack(p, i);
+    if (tangential(p, i) == SLIP) {
+      find_lack(p, i, SLIP);
+    } else {
+      find_lack(p, i, tangential(p, i));
+    }
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {
-    const int32_t k = 3 * p->n_contacts + i;
-    const double W = p->W[(size_t)k * (size_t)(p->ld + 1)], z = p->gamma[k] + p->u[k] / W;
+    const int32_t k = p->first[p->n_contacts] + i;
+    const double W = diagonal(p, k), z = p->gamma[k] + p->u[k] / W;
     const double value = clamp(z, p->lower[i], p->upper[i]);
     p->lack[k] = value == z ? p->u[k] : W * (value - p->gamma[k]);
   }
   double largest = 0, most = 0, sum = 0;
   for (int32_t k = 0; k < m; ++k) {
     const double lacks = fabs(p->lack[k]);
-    const double size = p->W[(size_t)k * (size_t)(p->ld + 1)] * fabs(p->gamma[k]);
+    const double size = diagonal(p, k) * fabs(p->gamma[k]);
     largest = larger(largest, lacks);
     most = larger(most, size);
     sum += lacks + size;
@@ -148,11 +275,10 @@ static struct rest find_rest(const struct sap_impulses *p) {
 
 /* Row k of the system, of an entry that is free: W dgamma = lack. Of one that is held: s dgamma =
  * lack. */
-static double *free_row(const struct sap_impulses *p, int32_t k) {
+static void free_row(const struct sap_impulses *p, int32_t k) {
   double *row = p->system + (size_t)k * (size_t)p->ld;
   memcpy(row, p->W + (size_t)k * (size_t)p->ld, (size_t)p->ld * sizeof *row);
   row[sap_impulses_size(p)] = p->lack[k];
-  return row;
 }
 
 static void hold_row(const struct sap_impulses *p, int32_t k, double s) {
@@ -163,53 +289,69 @@ static void hold_row(const struct sap_impulses *p, int32_t k, double s) {
 }
 
 /* gamma_t = mu gamma_n t, t = z_t/|z_t|, times s: rows that were those of sticking */
-static void slide(const struct sap_impulses *p, int32_t contact, double s, const struct place *at,
-                  double *const row[2]) {
-  const int32_t m = sap_impulses_size(p), k = 3 * contact;
-  const double mu = p->mu[contact], share = mu * p->gamma[k + 2] / at->size;
-  const double t[2] = {at->z[0] / at->size, at->z[1] / at->size};
-  const double across[3] = {share * (1 - t[0] * t[0]), -share * t[0] * t[1],
-                            share * (1 - t[1] * t[1])};
-  for (int32_t j = 0; j < m; ++j) {
-    const double one = row[0][j], two = row[1][j];
-    row[0][j] = across[0] * one + across[1] * two;
-    row[1][j] = across[1] * one + across[2] * two;
+INLINE void slide(const struct sap_impulses *p, const struct contact *c, const struct place *at) {
+  const int32_t m = sap_impulses_size(p);
+  const double share = c->mu * p->gamma[c->n] / at->size;
+  double *rows = p->system + (size_t)c->t * (size_t)p->ld, t[SAP_MOST_TANGENTIAL];
+  for (int32_t k = 0; k < c->size; ++k) {
+    t[k] = at->z[k] / at->size;
   }
-  for (int r = 0; r < 2; ++r) {
-    row[r][k] += s * ((r == 0) - across[r]);
-    row[r][k + 1] += s * ((r == 1) - across[r + 1]);
-    row[r][k + 2] -= s * mu * t[r];
+  /* share (I - t t^T) of them */
+  double *along = p->step;
+  memset(along, 0, (size_t)p->ld * sizeof *along);
+  for (int32_t k = 0; k < c->size; ++k) {
+    subtract(p->ld, -t[k], rows + (size_t)k * (size_t)p->ld, along);
+  }
+  for (int32_t k = 0; k < c->size; ++k) {
+    double *row = rows + (size_t)k * (size_t)p->ld;
+    for (int32_t j = 0; j < m; ++j) {
+      row[j] = share * (row[j] - t[k] * along[j]);
+    }
+  }
+  for (int32_t k = 0; k < c->size; ++k) {
+    double *row = rows + (size_t)k * (size_t)p->ld + (size_t)c->t;
+    for (int32_t l = 0; l < c->size; ++l) {
+      row[l] += c->s * ((k == l) - share * ((k == l) - t[k] * t[l]));
+    }
+    row[c->size] -= c->s * c->mu * t[k];
   }
 }
 
-static void linearize_contact(const struct sap_impulses *p, int32_t contact) {
-  const struct block c = block_of(p, contact);
-  const struct place at = place_of(p, contact, &c);
-  const int32_t k = 3 * contact;
+INLINE void linearize_contact(const struct sap_impulses *p, int32_t i, const int32_t size) {
+  const struct contact c = contact_at(p, i, size);
+  const struct place at = place_of(p, &c);
+  for (int32_t k = c.t; k < c.n; ++k) {
+    if (at.touches) {
+      free_row(p, k);
+    } else {
+      hold_row(p, k, c.s);
+    }
+  }
   if (!at.touches) {
-    hold_row(p, k, c.s);
-    hold_row(p, k + 1, c.s);
-    hold_row(p, k + 2, c.W_n);
+    hold_row(p, c.n, c.W_n);
     return;
   }
-  free_row(p, k + 2);
-  double *const row[2] = {free_row(p, k), free_row(p, k + 1)};
+  free_row(p, c.n);
   if (at.slides) {
-    slide(p, contact, c.s, &at, row);
+    slide(p, &c, &at);
   }
 }
 
 /* the system at gamma, whose right hand side is p->lack */
 static void linearize(const struct sap_impulses *p) {
   for (int32_t i = 0; i < p->n_contacts; ++i) {
-    linearize_contact(p, i);
+    if (tangential(p, i) == SLIP) {
+      linearize_contact(p, i, SLIP);
+    } else {
+      linearize_contact(p, i, tangential(p, i));
+    }
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {
-    const int32_t k = 3 * p->n_contacts + i;
+    const int32_t k = p->first[p->n_contacts] + i;
     if (p->lack[k] == p->u[k]) {
       free_row(p, k);
     } else {
-      hold_row(p, k, p->W[(size_t)k * (size_t)(p->ld + 1)]);
+      hold_row(p, k, diagonal(p, k));
     }
   }
 }
@@ -304,7 +446,8 @@ double SAP_OF_ISA(sap_impulses_find_)(struct sap_impulses *p) {
   const size_t m = (size_t)sap_impulses_size(p), bytes = m * sizeof(double);
   struct rest rest = {INFINITY, INFINITY};
   memset(p->gamma, 0, bytes);
-  for (int32_t round = 0, sweeps = SWEEPS; round < ROUNDS; ++round, sweeps *= 2) {
+  const int32_t few = p->first[p->n_contacts] > 3 * p->n_contacts ? WIDE_SWEEPS : SWEEPS;
+  for (int32_t round = 0, sweeps = few; round < ROUNDS; ++round, sweeps *= 2) {
     for (int32_t k = 0; k < sweeps; ++k) {
       sweep(p);
     }

@@ -5,6 +5,9 @@
  *                lambda >= 0, and = 0 where |gamma_t| < mu gamma_n
  *     rows       gamma = clamp(gamma + u, lower, upper)
  *
+ * gamma_t has two components, or up to five where a contact resists torsion and rolling, in the
+ * units of constraints/wide.h, in which the cone is circular.
+ *
  * W (m, m), symmetric and positive definite, has R on its diagonal: u is what the velocity lacks.
  * Both lines say that gamma is a fixed point of the natural map: with z = gamma + s^-1 u, s > 0
  * taken from the diagonal,
@@ -25,18 +28,22 @@
 /* loops go over so many at once, and past m */
 enum { SAP_IMPULSES_CHUNK = 8 };
 
+/* components of gamma_t */
+enum { SAP_MOST_TANGENTIAL = 5 };
+
 struct sap_impulses {
-  int32_t n_contacts, n_rows; /* unknowns: (t1, t2, n) of each contact, then one of each row */
-  int32_t ld;                 /* of W, which is column-major: sap_impulses_stride(m) */
-  double *W;                  /* (ld, m), finite behind row m too */
-  double *u;                  /* (ld) u_0, on return u; anything finite behind m */
-  double *mu;                 /* (n_contacts) */
-  double *lower, *upper;      /* (n_rows) */
-  double *gamma;              /* (m) out */
-  double *before;             /* (2, m) scratch: gamma and u before Newton's steps */
-  double *lack;               /* (m) scratch: what is left of the map */
-  double *step;               /* (2, ld) scratch: Newton's step, and what it changes of u */
-  double *system;             /* (m, ld) scratch: Newton's, by row, with its right hand side */
+  int32_t n_contacts, n_rows; /* unknowns: those of each contact, then one of each row */
+  int32_t *first;        /* (n_contacts + 1) of a contact: gamma_t from here on, last gamma_n */
+  int32_t ld;            /* of W, which is column-major: sap_impulses_stride(m) */
+  double *W;             /* (ld, m), finite behind row m too */
+  double *u;             /* (ld) u_0, on return u; anything finite behind m */
+  double *mu;            /* (n_contacts) */
+  double *lower, *upper; /* (n_rows) */
+  double *gamma;         /* (m) out */
+  double *before;        /* (2, m) scratch: gamma and u before Newton's steps */
+  double *lack;          /* (m) scratch: what is left of the map */
+  double *step;          /* (2, ld) scratch: Newton's step, and what it changes of u */
+  double *system;        /* (m, ld) scratch: Newton's, by row, with its right hand side */
 };
 
 /* room for m unknowns and one more */
@@ -45,7 +52,7 @@ static inline int32_t sap_impulses_stride(int32_t m) {
 }
 
 static inline int32_t sap_impulses_size(const struct sap_impulses *p) {
-  return 3 * p->n_contacts + p->n_rows;
+  return p->first[p->n_contacts] + p->n_rows;
 }
 
 /* Finds gamma, from 0. Returns the largest |gamma - map(gamma)|, over the largest |gamma|, both

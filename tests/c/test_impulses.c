@@ -7,16 +7,21 @@
 #include "linalg/kernels.h"
 #include "sap/impulses.h"
 
-enum { CONTACTS = 6, ROWS = 4, M = 3 * CONTACTS + ROWS, N = 14, LD = (M + 8) & ~7 };
+enum { CONTACTS = 6, ROWS = 4, M = 6 * CONTACTS + ROWS, N = 14, LD = (M + 8) & ~7 };
 
 static double W[LD * M], u_0[LD], u[LD], mu[CONTACTS], lower[ROWS], upper[ROWS];
 static double gamma_[M], before[2 * M], system_[M * LD];
 static double lack[M], step[2 * LD];
+static int32_t first[CONTACTS + 1];
 
-/* W = Y Y^T + R: fewer velocities than rows, as of a foot with many contacts */
-static void make(int32_t n_contacts, int32_t n_rows, uint64_t *seed) {
+/* Contacts with friction alone, or with torsion, or with rolling too. W = Y Y^T + R: fewer
+ * velocities than rows, as of a foot with many contacts */
+static void make(int32_t n_contacts, int32_t n_rows, const int32_t sizes[3], uint64_t *seed) {
   static double Y[M][N];
-  const int32_t m = 3 * n_contacts + n_rows;
+  for (int32_t i = 0; i < n_contacts; ++i) {
+    first[i + 1] = first[i] + sizes[i % 3];
+  }
+  const int32_t m = first[n_contacts] + n_rows;
   for (int32_t k = 0; k < m; ++k) {
     for (int32_t j = 0; j < N; ++j) {
       Y[k][j] = check_random(seed, -1, 1);
@@ -41,18 +46,39 @@ static void make(int32_t n_contacts, int32_t n_rows, uint64_t *seed) {
   }
 }
 
+static double dot(int32_t n, const double *a, const double *b) {
+  double sum = 0;
+  for (int32_t k = 0; k < n; ++k) {
+    sum += a[k] * b[k];
+  }
+  return sum;
+}
+
 static void check_contact(int32_t i, int32_t *slides) {
-  const double *g = gamma_ + 3 * i, *rest = u + 3 * i, most = mu[i] * g[2];
-  const double size = hypot(g[0], g[1]), slip = hypot(rest[0], rest[1]);
-  CHECK(g[2] >= -1e-12 && rest[2] <= 1e-9 && fabs(g[2] * rest[2]) <= 1e-9);
+  const double *g = gamma_ + first[i], *rest = u + first[i];
+  const int32_t t = first[i + 1] - first[i] - 1; /* n comes behind these */
+  const double most = mu[i] * g[t], size = sqrt(dot(t, g, g)), slip = sqrt(dot(t, rest, rest));
+  CHECK(g[t] >= -1e-12 && rest[t] <= 1e-9 && fabs(g[t] * rest[t]) <= 1e-9);
   CHECK(size <= most + 1e-9);
   /* what is left of the velocity is along the friction, which is then as large as it may be */
-  CHECK(fabs(rest[0] * g[0] + rest[1] * g[1] - slip * size) <= 1e-8);
+  CHECK(fabs(dot(t, rest, g) - slip * size) <= 1e-8);
   CHECK(slip <= 1e-8 || size >= most - 1e-9);
   *slides += slip > 1e-3 && most > 1e-3;
 }
 
-static void impulses_obey_their_laws(void) {
+static void check_row(int32_t i, const double *g, const double *left, int32_t *bounded) {
+  CHECK(g[i] >= lower[i] - 1e-12 && g[i] <= upper[i] + 1e-12);
+  CHECK(left[i] <= 1e-9 || g[i] >= upper[i] - 1e-12);
+  CHECK(left[i] >= -1e-9 || g[i] <= lower[i] + 1e-12);
+  *bounded += fabs(left[i]) > 1e-3;
+}
+
+static struct sap_impulses problem(int32_t n_contacts, int32_t n_rows) {
+  return (struct sap_impulses){n_contacts, n_rows, first,  LD,     W,    u,    mu,
+                               lower,      upper,  gamma_, before, lack, step, system_};
+}
+
+static void obey_their_laws(const int32_t sizes[3]) {
   int32_t found = 0, tried = 0, slides = 0, bounded = 0;
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     if (!sap_kernels_of(set)) {
@@ -61,20 +87,15 @@ static void impulses_obey_their_laws(void) {
     uint64_t seed = 12;
     for (int trial = 0; trial < 100; ++trial) {
       const int32_t n_contacts = 1 + trial % CONTACTS, n_rows = trial % (ROWS + 1);
-      const int32_t m = 3 * n_contacts + n_rows;
-      make(n_contacts, n_rows, &seed);
+      make(n_contacts, n_rows, sizes, &seed);
+      const int32_t rows = first[n_contacts], m = rows + n_rows;
       memcpy(u, u_0, sizeof u);
-      struct sap_impulses p = {n_contacts, n_rows, LD,     W,    u,    mu,     lower,
-                               upper,      gamma_, before, lack, step, system_};
+      struct sap_impulses p = problem(n_contacts, n_rows);
       const double rest = sap_impulses_of(set)(&p);
       ++tried;
       /* u is that of gamma, whether or not it is the one that was looked for */
       for (int32_t k = 0; k < m; ++k) {
-        double sum = u_0[k];
-        for (int32_t l = 0; l < m; ++l) {
-          sum -= W[l * LD + k] * gamma_[l];
-        }
-        CHECK_CLOSE(u[k], sum, 1e-9);
+        CHECK_CLOSE(u[k], u_0[k] - dot(m, W + k * LD, gamma_), 1e-9);
       }
       if (!(rest <= 1e-10)) {
         continue;
@@ -84,11 +105,7 @@ static void impulses_obey_their_laws(void) {
         check_contact(i, &slides);
       }
       for (int32_t i = 0; i < n_rows; ++i) {
-        const double g = gamma_[3 * n_contacts + i], left = u[3 * n_contacts + i];
-        CHECK(g >= lower[i] - 1e-12 && g <= upper[i] + 1e-12);
-        CHECK(left <= 1e-9 || g >= upper[i] - 1e-12);
-        CHECK(left >= -1e-9 || g <= lower[i] + 1e-12);
-        bounded += fabs(left) > 1e-3;
+        check_row(i, gamma_ + rows, u + rows, &bounded);
       }
     }
   }
@@ -96,15 +113,21 @@ static void impulses_obey_their_laws(void) {
   CHECK(slides > tried / 2 && bounded > tried / 4);
 }
 
+static const int32_t plain[3] = {3, 3, 3};
+
+static void impulses_obey_their_laws(void) { obey_their_laws(plain); }
+
+static void torsion_and_rolling_too(void) { obey_their_laws((const int32_t[]){4, 6, 3}); }
+
 /* nothing to bring, nothing left */
 static void at_rest_there_is_none(void) {
   uint64_t seed = 3;
-  make(2, 1, &seed);
+  make(2, 1, plain, &seed);
   for (int32_t k = 0; k < 7; ++k) {
     u[k] = k % 3 == 2 ? -1 : 0; /* contacts part, the row is where it should be */
   }
   u[6] = 0;
-  struct sap_impulses p = {2, 1, LD, W, u, mu, lower, upper, gamma_, before, lack, step, system_};
+  struct sap_impulses p = problem(2, 1);
   CHECK(sap_impulses_of(0)(&p) == 0);
   for (int32_t k = 0; k < 7; ++k) {
     CHECK(gamma_[k] == 0);
@@ -113,16 +136,17 @@ static void at_rest_there_is_none(void) {
 
 static void what_is_not_finite_ends(void) {
   uint64_t seed = 4;
-  make(2, 1, &seed);
+  make(2, 1, plain, &seed);
   memcpy(u, u_0, sizeof u);
   u[1] = NAN;
-  struct sap_impulses p = {2, 1, LD, W, u, mu, lower, upper, gamma_, before, lack, step, system_};
+  struct sap_impulses p = problem(2, 1);
   CHECK(!(sap_impulses_of(0)(&p) <= 1e-6));
 }
 
 int main(int argc, char **argv) {
   static const struct check_test tests[] = {
       CHECK_TEST(impulses_obey_their_laws),
+      CHECK_TEST(torsion_and_rolling_too),
       CHECK_TEST(at_rest_there_is_none),
       CHECK_TEST(what_is_not_finite_ends),
   };

@@ -12,16 +12,22 @@ freed them or brought them to a bound, are none that problems in Python have.)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
-from .disk_pool import DiskPool
 from .objective import Objective, Point
+from .wide import NORMAL, TANGENTIAL
+from .wide_pool import WidePool
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
-FEW_SCALARS, MOST_SCALARS, FEW_CONTACTS, MOST_CONTACTS = 12, 64, 8, 16
-ROUNDS, SWEEPS, STEPS, HALVINGS, RISES, ENOUGH = 3, 4, 12, 2, 5.0, 1e-11
+FEW_SCALARS, MOST_SCALARS, FEW_IMPULSES, MOST_IMPULSES = 12, 64, 24, 48
+ROUNDS, SWEEPS, WIDE_SWEEPS = 4, 4, 2
+STEPS, HALVINGS, RISES, ENOUGH = 12, 2, 5.0, 1e-11
 
 
 class Impulses:
@@ -34,19 +40,24 @@ class Impulses:
     Parameters
     ----------
     W : (m, m) array
-        With R on its diagonal: (t1, t2, n) of each contact.
+        With R on its diagonal.
     u : (m) array
         u_0.
     mu : (n_contacts) array
+    first : (n_contacts + 1) array of int
+        Of a contact: gamma_t, of two to five components, from here on, and last gamma_n.
     """
 
-    def __init__(self, W: Array, u: Array, mu: Array) -> None:
+    def __init__(self, W: Array, u: Array, mu: Array, first: Index) -> None:
         self.W, self.u, self.mu = W, u.copy(), mu
         self.gamma = np.zeros(len(u))
+        self.tangential = [slice(begin, end - 1) for begin, end in pairwise(first)]
+        self.normal = first[1:] - 1
+        self.plain = len(u) == 3 * len(mu)
 
     def find(self) -> float:
         """Find gamma from 0; what is left of the map, over the largest s |gamma|."""
-        rest, sweeps = np.inf, SWEEPS
+        rest, sweeps = np.inf, SWEEPS if self.plain else WIDE_SWEEPS
         for _ in range(ROUNDS):
             for _ in range(sweeps):
                 self._sweep()
@@ -97,17 +108,29 @@ class Impulses:
     def _sweep(self) -> None:
         """Gauss-Seidel over the blocks."""
         W, gamma, u = self.W, self.gamma, self.u
-        for i, mu in enumerate(self.mu):
-            k, t = 3 * i + 2, slice(3 * i, 3 * i + 2)
+        for mu, k, t in zip(self.mu, self.normal, self.tangential, strict=True):
             self._move(k, max(gamma[k] + u[k] / W[k, k], 0.0))
-            bound = mu * gamma[k]
-            z = gamma[t] + np.linalg.solve(W[t, t], u[t])
-            if not z @ z <= bound * bound:
-                z = gamma[t] + u[t] / np.trace(W[t, t])
-                size = np.sqrt(z @ z)
-                z = z * (bound / size if size > bound else 1.0)
-            for r in range(2):
-                self._move(3 * i + r, z[r])
+            for j, value in enumerate(self._friction(t, mu * gamma[k]), t.start):
+                self._move(j, value)
+
+    def _friction(self, t: slice, bound: float) -> Array:
+        """That of sticking where it is small enough, else one at the bound.
+
+        Of slip alone that of a step of the map; of torsion and rolling too, about the one that
+        slides, (W_tt + shift I) z = W_tt gamma_t + u_t, after a step of Newton's method on 1/|z|.
+        """
+        W, gamma, u = self.W[t, t], self.gamma[t], self.u[t]
+        z = gamma + np.linalg.solve(W, u)
+        size = np.linalg.norm(z)
+        if size <= bound:
+            return z
+        if len(z) > 2 and bound > 0.0:
+            shift = size**2 / (z @ np.linalg.solve(W, z)) * (size - bound) / bound
+            z = np.linalg.solve(W + shift * np.eye(len(z)), W @ gamma + u)
+        else:
+            z = gamma + u / np.trace(W)
+        size = np.linalg.norm(z)
+        return np.asarray(z * (bound / size if size > bound else 1.0))
 
     def _linearize(self) -> tuple[Array, Array]:
         """Newton's system at gamma, and its right hand side, s (map(gamma) - gamma)."""
@@ -115,46 +138,70 @@ class Impulses:
         diagonal = np.diag(self.W)
         system = np.column_stack((self.W, u))
 
-        for i, mu in enumerate(self.mu):
-            k, t = 3 * i + 2, slice(3 * i, 3 * i + 2)
-            s = diagonal[k - 2] + diagonal[k - 1]
+        for mu, k, t in zip(self.mu, self.normal, self.tangential, strict=True):
+            s = diagonal[t].sum()
             if not gamma[k] + u[k] / diagonal[k] > 0.0:
-                for r, s_r in enumerate((s, s, diagonal[k])):
-                    j = 3 * i + r
+                for j in range(t.start, k + 1):
+                    s_j = s if j < k else diagonal[k]
                     system[j] = 0.0
-                    system[j, j], system[j, m] = s_r, -s_r * gamma[j]
+                    system[j, j], system[j, m] = s_j, -s_j * gamma[j]
                 continue
             z, bound = gamma[t] + u[t] / s, mu * gamma[k]
             size = np.sqrt(z @ z)
             if size > bound:
                 direction = z / size
-                across = bound / size * (np.eye(2) - np.outer(direction, direction))
+                one = np.eye(len(z))
+                across = bound / size * (one - np.outer(direction, direction))
                 system[t, :m] = across @ self.W[t]
-                system[t, t] += s * (np.eye(2) - across)
+                system[t, t] += s * (one - across)
                 system[t, k] -= s * mu * direction
                 system[t, m] = s * (bound * direction - gamma[t])
         return system[:, :m], system[:, m]
 
 
+def unknowns(objective: Objective) -> list[Index]:
+    """Rows of each contact: those that friction acts on, then that of the normal.
+
+    They count through the contacts of all pools.
+    """
+    rows: list[Index] = []
+    begin = 0
+    for pool in objective.contacts:
+        n = pool.R.shape[1]
+        for i in range(len(pool.R)):
+            turning = pool.scale[i] if isinstance(pool, WidePool) else ()
+            friction = [*TANGENTIAL[:2], *(3 + r for r, scale in enumerate(turning) if scale > 0.0)]
+            rows.append(begin + n * i + np.array([*friction, NORMAL]))
+        begin += pool.R.size
+    return rows
+
+
 def fits(objective: Objective) -> bool:
     """Whether the island is small, with contacts under the disk law and clamped rows alone."""
-    plain = isinstance(objective.pools[0], DiskPool) and len(objective.contacts) == 1
-    n = len(objective.pools[0].R)
-    nv = objective.nv
-    few = 3 * n <= nv or (n <= FEW_CONTACTS and nv > FEW_SCALARS)
-    return plain and 0 < n <= MOST_CONTACTS and few and nv <= MOST_SCALARS
+    m, nv = sum(len(rows) for rows in unknowns(objective)), objective.nv
+    few = m <= nv or (m <= FEW_IMPULSES and nv > FEW_SCALARS)
+    return 0 < m <= MOST_IMPULSES and few and nv <= MOST_SCALARS
 
 
 def impulse_direction(objective: Objective, point: Point) -> tuple[Array, float]:
     """dv, and what `Impulses.find` returns; raises LinAlgError where there is none."""
-    disks, part = objective.pools[0], point.parts[0]
-    assert isinstance(disks, DiskPool)
-    none = [np.zeros_like(gamma) for gamma in point.gamma[1:]]
-    J = np.column_stack([objective.times_J(e)[0].ravel() for e in np.eye(objective.nv)])
-    b = -point.gradient - objective.times_J_transposed([part.state.gamma, *none])
-    L = np.linalg.cholesky(objective.hessian([np.zeros_like(part.state.G), *point.G[1:]]))
+    pools, parts = objective.contacts, objective.contact_parts(point)
+    rows = unknowns(objective)
+    every, n = np.concatenate(rows), len(pools)
+
+    def join(arrays: Iterable[Array]) -> Array:
+        return np.concatenate([array.ravel() for array in arrays])[every]
+
+    J = np.column_stack([join(objective.times_J(e)[:n]) for e in np.eye(objective.nv)])
+    held = [np.zeros_like(gamma) for gamma in point.gamma[n:]]
+    b = -point.gradient - objective.times_J_transposed([*point.gamma[:n], *held])
+    free = [np.zeros_like(G) for G in point.G[:n]]
+    L = np.linalg.cholesky(objective.hessian([*free, *point.G[n:]]))
     Y, y = np.linalg.solve(L, J.T), np.linalg.solve(L, b)
-    u = (disks.v_hat - part.v_c).ravel() - Y.T @ y
-    impulses = Impulses(Y.T @ Y + np.diag(disks.R.ravel()), u, disks.mu)
+    lacks = (pool.v_hat - part.v_c for pool, part in zip(pools, parts, strict=True))
+    R = np.diag(join(pool.R for pool in pools))
+    mu = np.concatenate([law.mu for law in objective.disks])
+    first = np.cumsum([0, *(len(contact) for contact in rows)])
+    impulses = Impulses(Y.T @ Y + R, join(lacks) - Y.T @ y, mu, first)
     rest = impulses.find()
     return np.linalg.solve(L.T, y + Y @ impulses.gamma), rest
