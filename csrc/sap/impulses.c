@@ -80,24 +80,22 @@ struct factor {
   double U[SAP_MOST_TANGENTIAL][SAP_MOST_TANGENTIAL], inverse[SAP_MOST_TANGENTIAL];
 };
 
-INLINE struct factor factor_tangential(const struct sap_impulses *p, const struct contact *c,
-                                       double shift) {
-  struct factor f;
+INLINE void factor_tangential(const struct sap_impulses *p, const struct contact *c, double shift,
+                              struct factor *f) {
   for (int32_t k = 0; k < c->size; ++k) {
-    memcpy(f.U[k], p->W + (size_t)(c->t + k) * (size_t)p->ld + (size_t)c->t,
-           (size_t)c->size * sizeof **f.U);
-    f.U[k][k] += shift;
+    memcpy(f->U[k], p->W + (size_t)(c->t + k) * (size_t)p->ld + (size_t)c->t,
+           (size_t)c->size * sizeof **f->U);
+    f->U[k][k] += shift;
   }
   for (int32_t k = 0; k < c->size; ++k) {
-    f.inverse[k] = 1 / f.U[k][k];
+    f->inverse[k] = 1 / f->U[k][k];
     for (int32_t i = k + 1; i < c->size; ++i) {
-      const double factor = f.U[k][i] * f.inverse[k];
+      const double factor = f->U[k][i] * f->inverse[k];
       for (int32_t j = i; j < c->size; ++j) {
-        f.U[i][j] -= factor * f.U[k][j];
+        f->U[i][j] -= factor * f->U[k][j];
       }
     }
   }
-  return f;
 }
 
 /* x = D U^-T x */
@@ -136,7 +134,8 @@ INLINE double shift_of(const struct factor *f, const int32_t size, const double 
 /* z = (W_tt + shift I)^-1 (W_tt gamma_t + u_t), the impulse that slides by u_t = shift z */
 INLINE void slide_by(const struct sap_impulses *p, const struct contact *c, double shift,
                      double *z) {
-  const struct factor sliding = factor_tangential(p, c, shift);
+  struct factor sliding;
+  factor_tangential(p, c, shift, &sliding);
   for (int32_t k = 0; k < c->size; ++k) {
     const double *row = p->W + (size_t)(c->t + k) * (size_t)p->ld + (size_t)c->t;
     z[k] = p->u[c->t + k];
@@ -154,7 +153,8 @@ INLINE void slide_by(const struct sap_impulses *p, const struct contact *c, doub
 INLINE void relax_friction(const struct sap_impulses *p, const struct contact *c, double bound,
                            double z[SAP_MOST_TANGENTIAL]) {
   const double *gamma = p->gamma + c->t, *u = p->u + c->t;
-  const struct factor sticking = factor_tangential(p, c, 0);
+  struct factor sticking;
+  factor_tangential(p, c, 0, &sticking);
   memcpy(z, u, (size_t)c->size * sizeof *z);
   solve_forward(&sticking, c->size, z);
   solve_backward(&sticking, c->size, z);
