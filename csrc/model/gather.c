@@ -507,8 +507,12 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;
   }
-  const struct sap_release release = {gather->forest, gather->dt, gather->release_speed,
-                                      state->qvel, list->KBIP};
+  const struct sap_release release = {.forest = gather->forest,
+                                      .dt = gather->dt,
+                                      .speed = gather->release_speed,
+                                      .v = state->qvel,
+                                      .KBIP = list->KBIP,
+                                      .D = elements ? elements->efc_D : NULL};
   sap_release_elements(&release, &gather->elements);
   status = gather_contacts(gather, state, list, cone, &release);
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {

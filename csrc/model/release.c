@@ -4,6 +4,7 @@
 
 #include "constraints/kinds.h"
 #include "model/element_rows.h"
+#include "problem/regularization.h"
 
 /* what a violation of its own may be corrected with, in terms of how fast it grows */
 static const double own = 2.0;
@@ -21,6 +22,10 @@ double sap_release_of(const struct sap_violation *row, double speed) {
   const double *K = row->KBIP;
   const double rate = K && K[0] > 0.0 ? K[0] / (K[1] + sqrt(K[0])) : 0.0;
   return fmax(V / own, rate * row->depth);
+}
+
+double sap_driven_force(double dt, double speed, double D, double I) {
+  return sap_four_pi_squared * speed * D * (1.0 - I) / (I * dt);
 }
 
 /* velocity of row r of a constraint of `size` rows in one or two trees */
@@ -53,6 +58,28 @@ double sap_release_contact(const struct sap_release *release,
   return sap_release_of(&row, release->speed);
 }
 
+/* the engine's numbers of row `at`, or NULL */
+static const double *constants_of(const struct sap_release *release,
+                                  const struct sap_element_gather *g, int64_t at) {
+  const int32_t row = g->label[at].row;
+  return release->KBIP && row >= 0 ? release->KBIP + 4 * (int64_t)row : NULL;
+}
+
+static int is_driven(const struct sap_element_gather *g, int64_t at) {
+  const int32_t *driven = g->elements->equality_driven;
+  return driven && g->label[at].element == SAP_ELEMENT_EQUALITY && driven[g->label[at].index];
+}
+
+static void bound_pull(const struct sap_release *release, const struct sap_element_gather *g,
+                       int64_t at) {
+  const double *KBIP = constants_of(release, g, at);
+  if (KBIP && release->D) {
+    const double D = release->D[g->label[at].row] / (g->scale[at] * g->scale[at]);
+    g->value[4][at] = sap_driven_force(release->dt, release->speed, D, KBIP[2]);
+    g->value[3][at] = -g->value[4][at];
+  }
+}
+
 /* rows of constraint c of a group, whose J begins at J and whose first row is `at` */
 static void release_rows(const struct sap_release *release, const struct sap_element_gather *g,
                          const sap_constraints *group, int32_t c, const double *J, int64_t at) {
@@ -60,17 +87,22 @@ static void release_rows(const struct sap_release *release, const struct sap_ele
   const int32_t size = sap_rows_of(group, c), dof = sap_dof_of(group, c);
   const int32_t trees[2] = {group->tree_a[c], group->tree_b[c]};
   for (int32_t r = 0; r < size; ++r, ++at) {
+    if (!isinf(g->value[1][at])) {
+      continue;
+    }
     const double g_0 = g->value[0][at];
     const double depth = group->kind == SAP_LIMIT ? -g_0 : fabs(g_0);
-    struct sap_violation row = {.depth = depth, .full = depth / (release->dt + g->value[2][at])};
-    if (isinf(g->value[1][at]) && row.full > release->speed) {
-      const struct sap_row_label label = g->label[at];
-      const int32_t *driven = g->elements->equality_driven;
+    struct sap_violation row = {.depth = depth,
+                                .full = depth / (release->dt + g->value[2][at]),
+                                .driven = is_driven(g, at)};
+    if (row.driven) {
+      bound_pull(release, g, at);
+    }
+    if (row.full > release->speed) {
       const double rate = dof >= 0 ? J[0] * release->v[f->tree_dofadr[trees[0]] + dof]
                                    : row_velocity(f, trees, size, r, J, release->v);
       row.growth = g_0 < 0.0 ? -rate : rate;
-      row.driven = label.element == SAP_ELEMENT_EQUALITY && driven && driven[label.index];
-      row.KBIP = release->KBIP && label.row >= 0 ? release->KBIP + 4 * (int64_t)label.row : NULL;
+      row.KBIP = constants_of(release, g, at);
       g->release[at] = sap_release_of(&row, release->speed);
     }
   }
@@ -78,7 +110,7 @@ static void release_rows(const struct sap_release *release, const struct sap_ele
 
 void sap_release_elements(const struct sap_release *release,
                           const struct sap_element_gather *elements) {
-  for (int32_t i = 0; i < elements->n_groups; ++i) {
+  for (int32_t i = 0; i < elements->n_groups && !isinf(release->speed); ++i) {
     const sap_constraints *group = &elements->groups[i];
     const double *J = group->J;
     int64_t row = elements->first_row[i];

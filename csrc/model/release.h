@@ -15,7 +15,13 @@
  *
  * Of driven rows, those of a mocap body, u is the speed of the row in any direction, as nothing
  * tells of the body's own, and V at least SAP_DRIVEN_SPEED: then a motion that starts with twice as
- * much, or grows from step to step, is followed as closely as ever.
+ * much, or grows from step to step, is followed as closely as ever. What drives pulls as a hand
+ * does, and limits and contacts of what is pulled are harder: the force of a driven row is at most
+ *
+ *     F = 4 pi^2 V/(w dt)    w = I/((1 - I) D)
+ *
+ * with the inverse mass w by which the engine weighs the row, where I is its impedance. A contact
+ * of the same w carries as much where it is V (dt + tau_d) deep, and is free up to there.
  *
  * How a row is held back is said by constraints/release.h: what carries a load lies no deeper. */
 #ifndef SAPWOOD_MODEL_RELEASE_H
@@ -33,6 +39,7 @@ struct sap_release {
   double speed;       /* V, INFINITY: all rows are free */
   const double *v;    /* (nv) before the step */
   const double *KBIP; /* as in sap_contact_list */
+  const double *D;    /* efc_D of sap_element_state, or NULL */
 };
 
 /* a violated row at the start of a step */
@@ -46,6 +53,9 @@ struct sap_violation {
 
 /* most v_hat of a row; INFINITY where it is free */
 double sap_release_of(const struct sap_violation *row, double speed);
+
+/* F of a driven row with the V of `speed` */
+double sap_driven_force(double dt, double speed, double D, double I);
 
 /* The same of a contact that overlaps by `depth`, with J (3 rows of each of its trees). */
 double sap_release_contact(const struct sap_release *release,

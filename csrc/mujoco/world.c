@@ -126,6 +126,7 @@ static sap_element_state elements_of(const sap_mujoco_world *world) {
       POINTER(efc_id),
       POINTER(efc_pos),
       POINTER(efc_frictionloss),
+      POINTER(efc_D),
       POINTER(efc_J),
       SPARSE(efc_J_rownnz),
       SPARSE(efc_J_rowadr),

@@ -45,6 +45,13 @@ static void the_rule_follows_depth_and_growth(void) {
   CHECK(sap_release_of(&driven, 0.8) == 0.4);
 }
 
+/* V = 0.1 m/s of the mass 1/w in a step, over the near-rigid R = w/(4 pi^2) of a contact */
+static void a_driven_row_carries_what_a_contact_does(void) {
+  const double w = 0.25, dt = 0.002, tau_d = 0.003, I = 0.9, V = 0.1;
+  const double depth = V * (dt + tau_d), R = w / 39.478417604357434;
+  CHECK_CLOSE(sap_driven_force(dt, V, I / ((1 - I) * w), I), depth / (dt + tau_d) / R / dt, 1e-9);
+}
+
 /* contacts of one tree and of two, with velocities that are found by hand */
 static void contacts_are_judged_by_their_normal_velocity(void) {
   uint64_t seed = 71;
@@ -61,7 +68,7 @@ static void contacts_are_judged_by_their_normal_velocity(void) {
       /* row 2 of the block of tree 0, 3 x 3, and of that of tree 1, 3 x 2 */
       u -= (i < 3 ? J[6 + i] : J[9 + 4 + i - 3]) * m.qvel[i];
     }
-    const struct sap_release release = {&m.forest, 0.01, 0.1, m.qvel, KBIP};
+    const struct sap_release release = {&m.forest, 0.01, 0.1, m.qvel, KBIP, NULL};
     const struct sap_listed_contact contact = {.row = 1, .geom = {1, 5}};
     const int32_t trees[2] = {0, 1};
     const double tau_d = 0.02, time = 0.01 + tau_d;
@@ -99,7 +106,7 @@ static void rows_of_elements_are_judged_one_by_one(void) {
   make_model(&m, &seed);
   const double v[NV] = {0.5, -0.25, 0.125, 1, -2};
   double g[ROWS] = {-0.02, -0.02, 0.03, -0.03, 0.0005, -1, -1}, tau_d[ROWS] = {0}, k[ROWS];
-  double released[ROWS];
+  double released[ROWS], lower[ROWS], upper[ROWS], scale[ROWS] = {1, 1, 1, 2, 1, 1, 1};
   struct sap_row_label label[ROWS] = {
       {.element = SAP_ELEMENT_JOINT, .index = 0, .row = -1},
       {.element = SAP_ELEMENT_TENDON, .index = 0, .row = 0},
@@ -109,7 +116,7 @@ static void rows_of_elements_are_judged_one_by_one(void) {
       {.element = SAP_ELEMENT_DOF, .index = 0, .row = 0},
       {.element = SAP_ELEMENT_DOF, .index = 1, .row = 0},
   };
-  const double KBIP[4 * 2] = {1e4, 200, NAN, NAN, 1e4, 200, NAN, NAN};
+  const double KBIP[4 * 2] = {1e4, 200, NAN, NAN, 1e4, 200, 0.5, NAN};
 
   /* the limit of dof 3 opens with 1 m/s; the second, of tree 1, closes with 0.5 (1) - 1 (-2) */
   const int32_t limit_size[2] = {1, 1}, limit_a[2] = {1, 1}, limit_b[2] = {-1, -1};
@@ -147,12 +154,14 @@ static void rows_of_elements_are_judged_one_by_one(void) {
                                       .n_groups = 3,
                                       .n_rows = ROWS,
                                       .label = label,
-                                      .value = {g, k, tau_d},
+                                      .value = {g, k, tau_d, lower, upper},
+                                      .scale = scale,
                                       .release = released,
                                       .elements = &elements};
-  const struct sap_release release = {&m.forest, 0.01, 0.1, v, KBIP};
+  const struct sap_release release = {&m.forest, 0.01, 0.1, v, KBIP, NULL};
   for (int i = 0; i < ROWS; ++i) {
-    released[i] = k[i] = INFINITY;
+    released[i] = k[i] = upper[i] = INFINITY;
+    lower[i] = -INFINITY;
   }
   sap_release_elements(&release, &gather);
   /* a limit that the engine does not list is known to it by nothing; the second grew with 2.5 */
@@ -161,7 +170,7 @@ static void rows_of_elements_are_judged_one_by_one(void) {
 
   /* against their motion each of the rows is a violation of the start */
   const double back[NV] = {-0.5, 0.25, -0.125, -1, 2};
-  const struct sap_release against = {&m.forest, 0.01, 0.1, back, KBIP};
+  const struct sap_release against = {&m.forest, 0.01, 0.1, back, KBIP, NULL};
   for (int i = 0; i < ROWS; ++i) {
     released[i] = INFINITY;
   }
@@ -185,11 +194,28 @@ static void rows_of_elements_are_judged_one_by_one(void) {
   }
   sap_release_elements(&against, &gather);
   CHECK(released[2] == INFINITY && released[3] == INFINITY && released[1] < INFINITY);
+  CHECK(lower[2] == -INFINITY && upper[2] == INFINITY);
+
+  /* and pulls with no more than its force, on what a stiffness was not given to */
+  const double D[2] = {NAN, 4};
+  struct sap_release pulls = against;
+  pulls.D = D;
+  k[4] = 1e12;
+  sap_release_elements(&pulls, &gather);
+  CHECK_CLOSE(upper[2], sap_driven_force(0.01, 0.1, 4, 0.5), 1e-9);
+  CHECK_CLOSE(upper[3], sap_driven_force(0.01, 0.1, 1, 0.5), 1e-9);
+  CHECK(lower[2] == -upper[2] && upper[4] == INFINITY && upper[1] == INFINITY);
+
+  pulls.speed = INFINITY;
+  upper[2] = INFINITY;
+  sap_release_elements(&pulls, &gather);
+  CHECK(upper[2] == INFINITY);
 }
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(the_rule_follows_depth_and_growth),
+      CHECK_TEST(a_driven_row_carries_what_a_contact_does),
       CHECK_TEST(contacts_are_judged_by_their_normal_velocity),
       CHECK_TEST(rows_of_elements_are_judged_one_by_one),
   };

@@ -305,7 +305,7 @@ def test_arrays_of_elements_in_the_order_of_the_core_make_a_step():
     assert core.fault() == (0, -1)
     assert list(core.groups()["kind"]) == [1, 3, 0, 2]
     # without them there is no step
-    with pytest.raises(TypeError, match="elements must be a tuple of 20 arrays and an integer"):
+    with pytest.raises(TypeError, match="elements must be a tuple of 21 arrays and an integer"):
         core.solve(*groups[:3])
 
 

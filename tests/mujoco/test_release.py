@@ -11,7 +11,7 @@ mujoco = pytest.importorskip("mujoco")
 
 from sapwood import ConstraintMaterial, ContactMaterial
 from sapwood.mujoco import StepError, Stepper
-from sapwood.reference.regularization import RELEASE_LOAD, release_speed
+from sapwood.reference.regularization import RELEASE_LOAD, driven_force, release_speed
 
 SPHERE = """<mujoco><option {option}/><worldbody><geom type="plane" size="5 5 1" {geom}/>
 <body pos="0 0 .09"><freejoint/><geom size=".1" {geom}/></body></worldbody></mujoco>"""
@@ -22,6 +22,15 @@ WELD = """<mujoco><option {option}/><worldbody>
 <body name="hand" mocap="true" pos="0 0 1"/>
 <body name="held" pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody>
 <equality><weld body1="hand" body2="held" {geom}/></equality></mujoco>"""
+
+ARM = """<mujoco><option timestep="{time_step}"/><worldbody>
+<body name="hand" mocap="true" pos=".8 0 0"/>
+<body><joint axis="0 1 0" limited="true" range="-20 20"/>
+<geom type="capsule" fromto="0 0 0 .4 0 0" size=".03" contype="0"/>
+<body pos=".4 0 0"><joint axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 .4 0 0" size=".03" contype="0"/>
+<body name="wrist" pos=".4 0 0"><geom size=".04" contype="0"/></body></body></body></worldbody>
+<equality><connect body1="hand" body2="wrist" anchor="0 0 0"/></equality></mujoco>"""
 
 
 def compiled(xml, time_step=0.002, geom=""):
@@ -141,6 +150,74 @@ def test_a_limit_and_a_weld_that_are_in_each_others_way_come_to_rest():
     stepper = Stepper(model)
     _, ours = peak_speed(stepper.model, stepper.step, lambda d: d.qpos.__setitem__(0, 0.6), 400)
     assert np.abs(ours.qvel).max() < 0.5
+
+
+def arm_that_is_pulled(shoulder, elbow, time_step):
+    """Where a mocap body holds the hand of an arm."""
+    model = mujoco.MjModel.from_xml_string(ARM.format(time_step=time_step))
+    data = mujoco.MjData(model)
+    data.qpos[:] = shoulder, elbow
+    mujoco.mj_kinematics(model, data)
+    data.mocap_pos[0] = data.body("wrist").xpos
+    return model, data
+
+
+@pytest.mark.parametrize("time_step", [0.001, 0.0025, 0.005])
+@pytest.mark.parametrize("beyond", [0.1, 0.3, 0.6])
+def test_a_limit_is_harder_than_what_a_mocap_body_pulls_at(beyond, time_step):
+    limit = math.radians(20.0)
+    model, data = arm_that_is_pulled(limit + beyond, -0.3, time_step)
+    Stepper(model).run(data, round(1.0 / time_step))
+    # no deeper than where a limit that is held back carries most
+    assert data.qpos[0] - limit < RELEASE_LOAD * 2.0 * time_step
+    assert np.abs(data.qvel).max() < 1e-3
+
+
+def test_an_arm_that_can_follow_a_mocap_body_does():
+    model, data = arm_that_is_pulled(0.1, 0.8, 0.002)
+    stepper, start, lag = Stepper(model), data.mocap_pos[0].copy(), 0.0
+    for i in range(500):
+        turn = 0.4 / 0.05 * i * 0.002
+        data.mocap_pos[0] = start + [0.05 * math.cos(turn) - 0.05, 0.0, 0.05 * math.sin(turn)]
+        stepper.step(data)
+        mujoco.mj_kinematics(model, data)
+        lag = max(lag, np.linalg.norm(data.body("wrist").xpos - data.mocap_pos[0]))
+    assert lag < 2.1 * 0.4 * 0.002
+
+
+@pytest.mark.parametrize("goal", [0.08, 0.0, -0.5])
+def test_a_mocap_body_does_not_pull_through_the_floor(goal):
+    """A ball that a mocap body presses on the floor, where MuJoCo's sinks by 40 mm and more."""
+    model = compiled(
+        """<mujoco><option {option}/><worldbody><geom type="plane" size="5 5 1"/>
+        <body name="hand" mocap="true" pos="0 0 .1"/>
+        <body name="held" pos="0 0 .1"><freejoint/><geom size=".1" {geom}/></body></worldbody>
+        <equality><weld body1="hand" body2="held"/></equality></mujoco>"""
+    )
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    for i in range(500):
+        data.mocap_pos[0, 2] = max(goal, 0.1 - 0.4 * 0.002 * i)
+        stepper.step(data)
+        assert data.qpos[2] > 0.099
+
+
+def test_the_force_of_a_mocap_body_is_that_of_the_mirror(rng):
+    model = compiled(WELD, geom="torquescale='0.5' solimp='0.2 0.9 0.01'")
+    for speed in (0.1, 0.7):
+        stepper, data = Stepper(model, release_speed=speed), mujoco.MjData(model)
+        data.qpos[:3] += rng.normal(0.0, 0.01, 3)
+        data.mocap_quat[0] = [1.0, *rng.normal(0.0, 0.01, 3)]
+        rows = stepper.problem(data).constraints[0]
+        mujoco.mj_forward(stepper.model, data)
+        scale = rows.g / data.efc_pos[:6]
+        force = driven_force(
+            dt=0.002, D=data.efc_D[:6] / scale**2, impedance=data.efc_KBIP[:6, 2], speed=speed
+        )
+        np.testing.assert_allclose(rows.upper, 0.002 * force, rtol=1e-9)
+        np.testing.assert_array_equal(rows.lower, -rows.upper)
+    # of a stiffness that was given, or where nothing is released
+    for options in ({"constraint": ConstraintMaterial(stiffness=1e5)}, {"release_speed": math.inf}):
+        assert np.all(np.isinf(Stepper(model, **options).problem(data).constraints[0].upper[:3]))
 
 
 def test_speeds_are_those_of_the_mirror(rng):

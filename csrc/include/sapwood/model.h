@@ -201,7 +201,7 @@ typedef struct sap_contact_list {
   sap_field exclude; /* int32: the contact acts iff 0 */
   sap_field row;     /* int32: its first constraint row, -1 for none */
   /* (n_rows, 4) stiffness, 1/s^2, and damping, 1/s, by which the engine itself would correct what a
-   * row violates, and two numbers that are not read; NULL: not known */
+   * row violates, its impedance, and a number that is not read; NULL: not known */
   const double *KBIP;
 } sap_contact_list;
 
@@ -230,6 +230,7 @@ typedef struct sap_element_state {
   const int32_t *efc_id;   /* equality constraint, dof or tendon */
   const double *efc_pos;
   const double *efc_frictionloss;
+  const double *efc_D;         /* mass by which the engine weighs what a row violates */
   const double *efc_J;         /* (n_rows, nv), or sparse rows */
   const int32_t *efc_J_rownnz; /* NULL for dense rows, here and below */
   const int32_t *efc_J_rowadr;

@@ -154,6 +154,7 @@ extern "C" {
   X(efc_id)                  \
   X(efc_pos)                 \
   X(efc_frictionloss)        \
+  X(efc_D)                   \
   X(efc_J)                   \
   X(efc_J_rownnz)            \
   X(efc_J_rowadr)            \

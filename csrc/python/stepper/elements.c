@@ -27,7 +27,7 @@ typedef struct element_array {
   {#name, typenum, length, optional, written, offsetof(struct sap_element_state, name)}
 
 /* places in the table of what has a length of its own */
-enum { EFC_J = 5, EFC_J_COLIND = 8, MOMENT_COLIND = 15, MOMENT = 16 };
+enum { EFC_J = 6, EFC_J_COLIND = 9, MOMENT_COLIND = 16, MOMENT = 17 };
 
 static const element_array element_arrays[SAPWOOD_ELEMENT_ARRAYS] = {
     ROW(qpos, NPY_DOUBLE, NQ, 0, 0),
@@ -35,6 +35,7 @@ static const element_array element_arrays[SAPWOOD_ELEMENT_ARRAYS] = {
     ROW(efc_id, NPY_INT32, N_ROWS, 0, 0),
     ROW(efc_pos, NPY_DOUBLE, N_ROWS, 0, 0),
     ROW(efc_frictionloss, NPY_DOUBLE, N_ROWS, 0, 0),
+    ROW(efc_D, NPY_DOUBLE, N_ROWS, 0, 0),
     [EFC_J] = ROW(efc_J, NPY_DOUBLE, ANY_LENGTH, 0, 0),
     ROW(efc_J_rownnz, NPY_INT32, N_ROWS, 1, 0),
     ROW(efc_J_rowadr, NPY_INT32, N_ROWS, 1, 0),

@@ -4,7 +4,7 @@
 
 #include "python/stepper/object.h"
 
-enum { SAPWOOD_ELEMENT_ARRAYS = 20 };
+enum { SAPWOOD_ELEMENT_ARRAYS = 21 };
 
 /* Points the state at the arrays of the tuple, in the order of the table and with the disabled
  * groups at the end. References are added to `held`, also on failure: -1 with an exception. */

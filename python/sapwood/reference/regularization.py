@@ -136,6 +136,29 @@ def release_speed(
     return np.where(full <= np.maximum(V, 2.0 * u), np.inf, released)
 
 
+def driven_force(*, dt: float, D: ArrayLike, impedance: ArrayLike, speed: float = 0.1) -> Array:
+    """Most force of rows that a mocap body drives, N or N m.
+
+    Parameters
+    ----------
+    dt : float
+        Time step, s.
+    D, impedance : array_like
+        ``efc_D`` of the engine's rows, kg or kg m^2, and the impedance in their ``efc_KBIP``.
+    speed : float
+        As of :func:`release_speed`, V.
+
+    Returns
+    -------
+    ndarray
+        4 pi^2 V/(w dt) with the inverse mass w = I/((1 - I) D): what a contact carries that is
+        V (dt + tau_d) deep.
+    """
+    impedance = np.asarray(impedance, dtype=float)
+    w = impedance / ((1.0 - impedance) * np.asarray(D, dtype=float))
+    return 4.0 * np.pi**2 * speed / (w * dt)
+
+
 # up to which rows of a mocap body are free, m/s and rad/s
 DRIVEN_SPEED = 0.35
 
