@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "linalg/isa.h"
+#include "sap/elimination.h"
 
 /* Rounds of sweeps, each with twice as many as the one before, and Newton's steps after each; how
  * often a step is halved, and by what it may miss before it is; what may be left in the end. Sweeps
@@ -356,54 +357,13 @@ static void linearize(const struct sap_impulses *p) {
   }
 }
 
-/* brings the system to triangular form, with pivots; 0 where it is singular */
-static int eliminate(double *a, int32_t m, int32_t ld) {
-  for (int32_t k = 0; k < m; ++k) {
-    double *top = a + (size_t)k * (size_t)ld, *pivot = top, most = fabs(top[k]);
-    for (int32_t i = k + 1; i < m; ++i) {
-      double *below = a + (size_t)i * (size_t)ld;
-      const double size = fabs(below[k]);
-      pivot = size > most ? below : pivot;
-      most = size > most ? size : most;
-    }
-    /* entries before k are not needed any more */
-    const int32_t first = k & ~(SAP_IMPULSES_CHUNK - 1);
-    for (int32_t j = first; pivot != top && j < ld; ++j) {
-      const double x = top[j];
-      top[j] = pivot[j];
-      pivot[j] = x;
-    }
-    const double inverse = 1 / top[k];
-    if (!(fabs(inverse) < INFINITY)) {
-      return 0;
-    }
-    for (int32_t i = k + 1; i < m; ++i) {
-      double *below = a + (size_t)i * (size_t)ld;
-      const double factor = below[k] * inverse;
-      if (factor != 0) {
-        subtract(ld - first, factor, top + first, below + first);
-      }
-    }
-  }
-  return 1;
-}
-
 /* the step of Newton's method, and what it changes of u; 0 where there is none */
 static int find_step(const struct sap_impulses *p) {
   const int32_t m = sap_impulses_size(p);
-  const double *a = p->system;
   double *step = p->step, *du = p->step + p->ld;
   linearize(p);
-  if (!eliminate(p->system, m, p->ld)) {
+  if (!solve_rows(m, p->ld, p->system, du, step)) {
     return 0;
-  }
-  for (int32_t k = m - 1; k >= 0; --k) {
-    const double *row = a + (size_t)k * (size_t)p->ld;
-    double x = row[m];
-    for (int32_t j = k + 1; j < m; ++j) {
-      x -= row[j] * step[j];
-    }
-    step[k] = x / row[k];
   }
   memset(du, 0, (size_t)p->ld * sizeof *du);
   for (int32_t k = 0; k < m; ++k) {

@@ -39,9 +39,14 @@ static void carve_numbers(void *context, struct sap_arena *arena) {
       arena, plan->triples.has_walls ? (size_t)plan->triples.n_contacts : 0, sizeof(double));
 }
 
-static sap_status build(struct sap_plan *plan, const sap_problem *problem, const sap_sizes *sizes,
-                        const sap_settings *settings) {
+int sap_plan_has_graph_of(const struct sap_plan *plan, const sap_settings *settings) {
+  return sap_graph_has_rest(&plan->graph, &plan->triples, plan->reduction.size, !settings->islands);
+}
+
+sap_status sap_plan_build(struct sap_plan *plan, const sap_problem *problem, const sap_sizes *sizes,
+                          const sap_settings *settings) {
   struct sap_graph *graph = &plan->graph;
+  plan->has_graph = 0;
   plan->friction = settings->friction;
   graph->n_trees = problem->n_trees;
   graph->n_triples = plan->triples.n;
@@ -63,21 +68,6 @@ static sap_status build(struct sap_plan *plan, const sap_problem *problem, const
   }
   sap_junction_tree_list_updates(&graph->tree);
   return sap_factor_analyze(&plan->factor, graph->edge_low, graph->edge_high);
-}
-
-sap_status sap_plan_prepare(struct sap_plan *plan, const sap_problem *problem,
-                            const sap_sizes *sizes, int has_contacts, const sap_settings *settings,
-                            int32_t *reused) {
-  *reused = has_contacts && sap_graph_has_rest(&plan->graph, &plan->triples, plan->reduction.size,
-                                               !settings->islands);
-  if (*reused) {
-    plan->graph.sizes = *sizes; /* rows in as many triples can be more or fewer */
-    return SAP_OK;
-  }
-  plan->has_graph = 0;
-  const sap_status status = build(plan, problem, sizes, settings);
-  plan->has_graph = status == SAP_OK;
-  return status;
 }
 
 size_t sap_plan_memory(const struct sap_plan *plan) {

@@ -53,11 +53,13 @@ struct sap_plan {
 /* takes the loops for the instruction set of this number, as in sap_kernels_of() */
 void sap_plan_take_loops(struct sap_plan *plan, int32_t set);
 
-/* Makes the plan fit the problem, its triples and their reduction: keeps the graph where it has the
- * same contacts and all the rest, else builds it. *reused says which. */
-sap_status sap_plan_prepare(struct sap_plan *plan, const sap_problem *problem,
-                            const sap_sizes *sizes, int has_contacts, const sap_settings *settings,
-                            int32_t *reused);
+/* Is the graph that was built last that of the problem, whose contacts it has, of its triples and
+ * their reduction? Then it is kept. */
+int sap_plan_has_graph_of(const struct sap_plan *plan, const sap_settings *settings);
+
+/* builds the graph of the problem, its triples and their reduction, and all that follows from it */
+sap_status sap_plan_build(struct sap_plan *plan, const sap_problem *problem, const sap_sizes *sizes,
+                          const sap_settings *settings);
 
 /* bytes that it keeps */
 size_t sap_plan_memory(const struct sap_plan *plan);

@@ -189,10 +189,14 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     status = sap_reduction_find(&plan->reduction, problem, &plan->triples, plan->kernels,
                                 plan->vectors, &plan->memory);
   }
-  if (status == SAP_OK) {
+  *symbolic_seconds = 0;
+  *reused = status == SAP_OK && has_contacts && sap_plan_has_graph_of(plan, &solver->settings);
+  if (*reused) {
+    plan->graph.sizes = sizes; /* rows in as many triples can be more or fewer */
+  } else if (status == SAP_OK) {
     const double start = sap_seconds();
-    status = sap_plan_prepare(plan, problem, &sizes, has_contacts, &solver->settings, reused);
-    if (status == SAP_OK && !*reused) {
+    status = sap_plan_build(plan, problem, &sizes, &solver->settings);
+    if (status == SAP_OK) {
       status = sap_islands_fit(&solver->islands, &solver->settings);
       plan->has_graph = status == SAP_OK;
     }

@@ -1,0 +1,97 @@
+/* Gaussian elimination of a few dozen equations, for files that are compiled once per instruction
+ * set.
+ *
+ * Rows follow each other at a stride of whole vectors, with the right-hand side behind their m
+ * coefficients, anything finite behind that. A pivot is looked for only where little is left of the
+ * diagonal. */
+#ifndef SAPWOOD_SAP_ELIMINATION_H
+#define SAPWOOD_SAP_ELIMINATION_H
+
+#include <math.h>
+
+#include "linalg/isa.h"
+
+/* of `row` and the n rows after it, the one with the largest entry in a column changes places with
+ * it */
+static inline void exchange(double *row, int32_t n, int32_t ld, int32_t column) {
+  double *pivot = row;
+  for (int32_t i = 1; i <= n; ++i) {
+    double *below = row + (int64_t)i * ld;
+    pivot = fabs(below[column]) > fabs(pivot[column]) ? below : pivot;
+  }
+  for (int32_t j = 0; pivot != row && j < ld; ++j) {
+    const double x = row[j];
+    row[j] = pivot[j];
+    pivot[j] = x;
+  }
+}
+
+/* V vectors of each of the n rows after `row`, less so many times those of `row` itself */
+INLINE void subtract_row(const int V, int32_t n, double *row, int32_t ld, const double *times) {
+  simd top[4];
+  UNROLL
+  for (int v = 0; v < V; ++v) {
+    top[v] = simd_load(row + v * SIMD_WIDTH);
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    double *below = row + (int64_t)(i + 1) * ld;
+    const simd factor = simd_all(times[i]);
+    UNROLL
+    for (int v = 0; v < V; ++v) {
+      double *x = below + v * SIMD_WIDTH;
+      simd_store(x, simd_load(x) - factor * top[v]);
+    }
+  }
+}
+
+/* entries [begin, ld) of the n rows after `row` */
+INLINE void subtract_rest(int32_t n, double *row, int32_t ld, int32_t begin, const double *times) {
+  int32_t vectors = (ld - begin) / SIMD_WIDTH;
+  for (; vectors >= 4; vectors -= 4, begin += 4 * SIMD_WIDTH) {
+    subtract_row(4, n, row + begin, ld, times);
+  }
+  if (vectors == 3) {
+    subtract_row(3, n, row + begin, ld, times);
+  } else if (vectors == 2) {
+    subtract_row(2, n, row + begin, ld, times);
+  } else if (vectors == 1) {
+    subtract_row(1, n, row + begin, ld, times);
+  }
+}
+
+/* The x (m) with a x = b for the m rows [a b], which are used up; 0 where there is none. `times`
+ * (m) is room. */
+INLINE int solve_rows(int32_t m, int32_t ld, double *rows, double *times, double *x) {
+  static const double little = 1e-4;
+  for (int32_t k = 0; k < m; ++k) {
+    x[k] = little * fabs(rows[(int64_t)k * (ld + 1)]);
+  }
+  for (int32_t k = 0; k < m; ++k) {
+    double *row = rows + (int64_t)k * ld;
+    const int32_t n = m - k - 1;
+    if (!(fabs(row[k]) > x[k])) {
+      exchange(row, n, ld, k);
+    }
+    const double inverse = 1 / row[k];
+    if (!(fabs(inverse) < INFINITY)) {
+      return 0;
+    }
+    for (int32_t i = 0; i < n; ++i) {
+      times[i] = row[(int64_t)(i + 1) * ld + k] * inverse;
+    }
+    subtract_rest(n, row, ld, k & ~(SIMD_WIDTH - 1), times);
+    row[k] = inverse;
+  }
+  /* what is known longest comes first: the last entry found is waited for once */
+  for (int32_t k = m - 1; k >= 0; --k) {
+    const double *row = rows + (int64_t)k * ld;
+    double rest = row[m];
+    for (int32_t j = m - 1; j > k; --j) {
+      rest -= row[j] * x[j];
+    }
+    x[k] = rest * row[k];
+  }
+  return 1;
+}
+
+#endif
