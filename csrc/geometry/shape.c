@@ -140,6 +140,8 @@ static sap_status make_cells(struct making *m, sap_error *error) {
     }
     make_tetrahedron(m->arrays, s->cell[k], &s->tetrahedra[k]);
     make_walls(m->arrays, s->cell[k], &s->tetrahedra[k].walls);
+    s->tetrahedra[k].p_low = m->bounds[m->order[k]].p_low;
+    s->tetrahedra[k].p_high = m->bounds[m->order[k]].p_high;
     const double steepness = s->tetrahedra[k].field.steepness;
     if (!(steepness < INFINITY)) {
       return sap_invalid(error, "tetrahedra", s->cell[k], steepness,

@@ -24,7 +24,8 @@ struct geo_walls {
 
 struct geo_tetrahedron {
   struct geo_four v;
-  double p[4]; /* at the vertices */
+  double p[4];          /* at the vertices */
+  double p_low, p_high; /* all of them, wider than round-off */
   struct geo_field field;
   struct geo_walls walls;
 };

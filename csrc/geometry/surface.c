@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/intersect.h"
+#include "geometry/search.h"
 #include "geometry/shape.h"
 
 /* below these a face makes no contact */
@@ -25,7 +26,9 @@ struct geo_workspace {
   sap_allocator allocator;
   struct sap_block block;
   struct arrays to;
-  int64_t room_pairs, room_faces, room_vertices;
+  const struct geo_search *search;
+  int32_t *soft_cells, *other_cells; /* (room_cells) of a pair, that may meet */
+  int64_t room_pairs, room_cells, room_faces, room_vertices;
   int64_t n_faces, n_vertices; /* found, written where there is room */
 };
 
@@ -51,20 +54,24 @@ static void carve(void *context, struct sap_arena *arena) {
   }
   to->force = sap_arena_take(arena, 3 * pairs, sizeof(double));
   to->torque = sap_arena_take(arena, 3 * pairs, sizeof(double));
+  w->soft_cells = sap_arena_take(arena, (size_t)w->room_cells, sizeof(int32_t));
+  w->other_cells = sap_arena_take(arena, (size_t)w->room_cells, sizeof(int32_t));
 }
 
 static int64_t grown(int64_t room, int64_t needed) {
   return needed <= room ? room : needed + needed / 2;
 }
 
-static int make_room(geo_workspace *w, int64_t pairs, int64_t faces, int64_t vertices) {
+static int make_room(geo_workspace *w, int64_t pairs, int64_t cells, int64_t faces,
+                     int64_t vertices) {
   w->room_pairs = grown(w->room_pairs, pairs);
+  w->room_cells = grown(w->room_cells, cells);
   w->room_faces = grown(w->room_faces, faces);
   w->room_vertices = grown(w->room_vertices, vertices);
   if (sap_block_carve(&w->block, carve, w, &w->allocator)) {
     return 1;
   }
-  w->room_pairs = w->room_faces = w->room_vertices = 0;
+  w->room_pairs = w->room_cells = w->room_faces = w->room_vertices = 0;
   return 0;
 }
 
@@ -75,7 +82,7 @@ sap_status geo_workspace_create(geo_workspace **work, const sap_allocator *alloc
   if (!w) {
     return SAP_OUT_OF_MEMORY;
   }
-  *w = (geo_workspace){.allocator = memory};
+  *w = (geo_workspace){.allocator = memory, .search = geo_search_best()};
   *work = w;
   return SAP_OK;
 }
@@ -98,8 +105,6 @@ struct crossing {
   struct geo_view view;  /* of other from soft */
   int swapped;           /* is soft the pair's b? */
   geo_faces faces;
-  struct geo_vec n;       /* of a rigid half space */
-  double offset;          /* of its plane */
   double *force, *torque; /* (3) of the pair */
 };
 
@@ -194,39 +199,68 @@ static void write(const struct crossing *c, int32_t i, int32_t j, const struct g
 
 /* ---- what meets what ---- */
 
-static void meet_fields(void *context, int32_t i, int32_t j) {
-  const struct crossing *c = context;
+static void meet_cells(const struct crossing *c, int32_t i, int32_t j) {
   const struct geo_tetrahedron *cell = &c->soft->tetrahedra[i];
   struct geo_face face;
-  if (geo_meet_fields(cell, &c->other->tetrahedra[j], &c->view, &face)) {
+  const int is_met = c->other->kind == GEO_TRIANGLES
+                         ? geo_meet_triangle(cell, &c->other->triangles[j], &c->view, &face)
+                         : geo_meet_fields(cell, &c->other->tetrahedra[j], &c->view, &face);
+  if (is_met) {
     write(c, i, j, &cell->field, &face);
   }
 }
 
-static void meet_triangle(void *context, int32_t i, int32_t j) {
-  const struct crossing *c = context;
-  const struct geo_tetrahedron *cell = &c->soft->tetrahedra[i];
-  struct geo_face face;
-  if (geo_meet_triangle(cell, &c->other->triangles[j], &c->view, &face)) {
-    write(c, i, j, &cell->field, &face);
+/* each cell of `soft` near all of the other mesh is held against the cells of that */
+static void cross_meshes(const struct crossing *c) {
+  const geo_workspace *w = c->work;
+  const struct geo_search *search = w->search;
+  const geo_shape *other = c->other;
+  struct geo_probe probe;
+  geo_probe_box(&other->tree.root, &c->view.frame, c->view.clear, &probe);
+  const int32_t n_soft = search->find(&c->soft->tree, &probe, w->soft_cells);
+  for (int32_t i = 0; i < n_soft; ++i) {
+    geo_probe_tetrahedron(&c->soft->tetrahedra[w->soft_cells[i]], &c->view.back, c->view.clear,
+                          &probe);
+    int32_t n = search->find(&other->tree, &probe, w->other_cells);
+    n = other->kind == GEO_TRIANGLES
+            ? search->keep_triangles(other->triangles, &probe, n, w->other_cells)
+            : search->keep_tetrahedra(other->tetrahedra, &probe, n, w->other_cells);
+    for (int32_t j = 0; j < n; ++j) {
+      meet_cells(c, w->soft_cells[i], w->other_cells[j]);
+    }
   }
 }
 
-static void meet_plane(void *context, int32_t i, int32_t j) {
-  const struct crossing *c = context;
-  const struct geo_tetrahedron *cell = &c->soft->tetrahedra[i];
+/* the plane n.x = offset of a rigid half space */
+static void cross_plane(const struct crossing *c, struct geo_vec n, double offset) {
+  const geo_workspace *w = c->work;
+  struct geo_probe probe;
   struct geo_face face;
-  if (geo_meet_plane(cell, c->n, c->offset, c->view.round_off, &face)) {
-    write(c, i, j, &cell->field, &face);
+  geo_probe_plane(n, offset, 0, &probe);
+  const int32_t n_soft = w->search->find(&c->soft->tree, &probe, w->soft_cells);
+  for (int32_t k = 0; k < n_soft; ++k) {
+    const int32_t i = w->soft_cells[k];
+    const struct geo_tetrahedron *cell = &c->soft->tetrahedra[i];
+    if (geo_meet_plane(cell, n, offset, c->view.round_off, &face)) {
+      write(c, i, 0, &cell->field, &face);
+    }
   }
 }
 
-/* leaves are of the rigid triangles here */
-static void meet_half_space(void *context, int32_t i, int32_t j) {
-  const struct crossing *c = context;
+/* triangles below the surface of a compliant half space, z = margin */
+static void cross_half_space(const struct crossing *c) {
+  const geo_workspace *w = c->work;
+  const struct geo_frame *frame = &c->view.frame;
+  const struct geo_vec up = frame->row[2]; /* in the frame of the triangles */
+  struct geo_probe probe;
   struct geo_face face;
-  if (geo_meet_half_space(c->soft, &c->other->triangles[i], &c->view.frame, &face)) {
-    write(c, j, i, &c->soft->field, &face);
+  geo_probe_plane(up, c->soft->margin - frame->t.z, 1, &probe);
+  const int32_t n = w->search->find(&c->other->tree, &probe, w->other_cells);
+  for (int32_t k = 0; k < n; ++k) {
+    const int32_t j = w->other_cells[k];
+    if (geo_meet_half_space(c->soft, &c->other->triangles[j], frame, &face)) {
+      write(c, 0, j, &c->soft->field, &face);
+    }
   }
 }
 
@@ -247,21 +281,17 @@ static void cross_pair(struct crossing *c) {
   const geo_shape *soft = c->soft;
   const geo_shape *other = c->other;
   const struct geo_frame *frame = &c->view.frame;
-  c->n = geo_rotate(frame, (struct geo_vec){0, 0, 1});
-  c->offset = geo_dot(c->n, frame->t);
   c->view.clear = clearance * fmax(soft->radius, other->radius);
   if (soft->kind == GEO_COMPLIANT_HALF_SPACE) {
-    /* its surface, z = margin, in the frame of the triangles */
-    const struct geo_vec up = {frame->row[2].x, frame->row[2].y, frame->row[2].z};
-    geo_tree_meet_plane(&other->tree, up, soft->margin - frame->t.z, 1, meet_half_space, c);
+    cross_half_space(c);
   } else if (other->kind == GEO_HALF_SPACE) {
-    c->view.round_off = some_ulp * (soft->radius + fabs(c->offset));
-    geo_tree_meet_plane(&soft->tree, c->n, c->offset, 0, meet_plane, c);
-  } else if (other->kind == GEO_TRIANGLES) {
-    geo_tree_meet_tree(&soft->tree, &other->tree, frame, &c->view.back, meet_triangle, c);
+    const struct geo_vec n = geo_rotate(frame, (struct geo_vec){0, 0, 1});
+    const double offset = geo_dot(n, frame->t);
+    c->view.round_off = some_ulp * (soft->radius + fabs(offset));
+    cross_plane(c, n, offset);
   } else {
     c->view.round_off = some_ulp * (soft->p_most + other->p_most);
-    geo_tree_meet_tree(&soft->tree, &other->tree, frame, &c->view.back, meet_fields, c);
+    cross_meshes(c);
   }
 }
 
@@ -411,11 +441,16 @@ sap_status geo_contact_surfaces(geo_workspace *work, int32_t n_pairs, const geo_
       return status;
     }
   }
+  int64_t n_cells = 0;
+  for (int32_t i = 0; i < n_pairs; ++i) {
+    const int32_t larger = pairs[i].a->n > pairs[i].b->n ? pairs[i].a->n : pairs[i].b->n;
+    n_cells = larger > n_cells ? larger : n_cells;
+  }
   /* room for a patch or two at first */
   int64_t n_faces = 256;
   int64_t n_vertices = 1024;
   do {
-    if (!make_room(work, n_pairs, n_faces, n_vertices)) {
+    if (!make_room(work, n_pairs, n_cells, n_faces, n_vertices)) {
       return SAP_OUT_OF_MEMORY;
     }
     find_all(work, n_pairs, pairs, faces);

@@ -1,34 +1,7 @@
-/* Contact surfaces: polygons, trees, the rules of shapes and pairs, memory. */
-#include "check.h"
+/* Contact surfaces: polygons, the rules of shapes and pairs, memory. */
 #include "counter.h"
 #include "geometry/polygon.h"
-#include "geometry/sort.h"
-#include "geometry/tree.h"
-#include "sapwood.h"
-
-static struct geo_vec random_vec(uint64_t *seed) {
-  const double x = check_random(seed, -1, 1);
-  const double y = check_random(seed, -1, 1);
-  return (struct geo_vec){x, y, check_random(seed, -1, 1)};
-}
-
-/* a rotation by a random unit quaternion */
-static struct geo_frame random_frame(uint64_t *seed, double reach) {
-  double q[4];
-  double norm = 0;
-  for (int i = 0; i < 4; ++i) {
-    q[i] = check_random(seed, -1, 1);
-    norm += q[i] * q[i];
-  }
-  const double s = 2 / norm;
-  const double w = q[0], x = q[1], y = q[2], z = q[3];
-  return (struct geo_frame){{{1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)},
-                             {s * (x * y + w * z), 1 - s * (x * x + z * z), s * (y * z - w * x)},
-                             {s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y)}},
-                            geo_scale(reach, random_vec(seed))};
-}
-
-static const struct geo_frame identity = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {0, 0, 0}};
+#include "octahedron.h"
 
 static struct geo_four four_of(const struct geo_vec x[4]) {
   struct geo_four four;
@@ -139,142 +112,8 @@ static void corners_are_merged(void) {
   CHECK(geo_area(&flat, (struct geo_vec){0, 0, 1}, &c) == 0);
 }
 
-/* ---- trees ---- */
-
-static int by_value(const void *context, int32_t a, int32_t b) {
-  const double *x = context;
-  return x[a] < x[b] || (x[a] == x[b] && a < b);
-}
-
-static void sorting(void) {
-  enum { N = 200 };
-  double x[N] = {0};
-  int32_t order[N] = {0};
-  uint64_t seed = 3;
-  for (int32_t n = 0; n < N; n += 1 + n / 4) {
-    for (int32_t i = 0; i < n; ++i) {
-      x[i] = (double)(check_random_bits(&seed) % 20);
-      order[i] = i;
-    }
-    geo_sort(n, order, by_value, x);
-    for (int32_t i = 1; i < n; ++i) {
-      CHECK(by_value(x, order[i - 1], order[i]));
-    }
-    CHECK(n == 0 || order[0] >= 0);
-  }
-}
-
-enum { BOXES = 60 };
-
-static struct {
-  struct geo_bounds bounds[BOXES];
-  struct geo_node nodes[BOXES];
-  int32_t order[BOXES];
-  struct geo_tree tree;
-} side[2];
-
-static struct {
-  int met[BOXES][BOXES];
-  int total;
-} meetings;
-
-static void note(void *context, int32_t i, int32_t j) {
-  (void)context;
-  ++meetings.met[side[0].order[i]][side[1].order[j]];
-  ++meetings.total;
-}
-
-static void note_first(void *context, int32_t i, int32_t j) {
-  (void)context;
-  ++meetings.met[side[0].order[i]][j];
-}
-
-static void make_boxes(int k, uint64_t *seed) {
-  for (int i = 0; i < BOXES; ++i) {
-    struct geo_bounds *b = &side[k].bounds[i];
-    const struct geo_vec center = random_vec(seed);
-    const struct geo_vec half = geo_scale(0.1, geo_abs(random_vec(seed)));
-    const double p = check_random(seed, 0, 1);
-    *b = (struct geo_bounds){geo_sub(center, half), geo_add(center, half), p, p + 0.5};
-  }
-  side[k].tree.nodes = side[k].nodes;
-  geo_tree_build(&side[k].tree, BOXES, side[k].bounds, 1e-12, side[k].order);
-  CHECK(side[k].tree.n_nodes < BOXES);
-}
-
-static int inside(const struct geo_bounds *b, struct geo_vec x) {
-  return x.x >= b->low.x && x.x <= b->high.x && x.y >= b->low.y && x.y <= b->high.y &&
-         x.z >= b->low.z && x.z <= b->high.z;
-}
-
-/* boxes with a point in common, and pressures too, meet once; others may */
-static void trees_find_what_meets(void) {
-  uint64_t seed = 4;
-  for (int trial = 0; trial < 20; ++trial) {
-    const struct geo_frame frame = random_frame(&seed, 0.3);
-    const struct geo_frame back = geo_relative(&frame, &identity);
-    make_boxes(0, &seed);
-    make_boxes(1, &seed);
-    meetings.total = 0;
-    memset(meetings.met, 0, sizeof meetings.met);
-    geo_tree_meet_tree(&side[0].tree, &side[1].tree, &frame, &back, note, NULL);
-    CHECK(meetings.total < BOXES * BOXES / 4);
-    for (int j = 0; j < BOXES; ++j) {
-      const struct geo_bounds *b = &side[1].bounds[j];
-      for (int sample = 0; sample < 200; ++sample) {
-        const struct geo_vec part = geo_abs(random_vec(&seed));
-        const struct geo_vec size = geo_sub(b->high, b->low);
-        const struct geo_vec x = {b->low.x + part.x * size.x, b->low.y + part.y * size.y,
-                                  b->low.z + part.z * size.z};
-        const struct geo_vec seen = geo_transform(&frame, x);
-        for (int i = 0; i < BOXES; ++i) {
-          const struct geo_bounds *a = &side[0].bounds[i];
-          if (inside(a, seen) && a->p_low <= b->p_high && b->p_low <= a->p_high) {
-            CHECK_EQUAL(meetings.met[i][j], 1);
-          }
-        }
-      }
-    }
-  }
-}
-
-static void trees_find_planes(void) {
-  uint64_t seed = 5;
-  make_boxes(0, &seed);
-  for (int trial = 0; trial < 50; ++trial) {
-    const struct geo_vec n = random_vec(&seed);
-    const double offset = check_random(&seed, -1, 1);
-    for (int behind = 0; behind < 2; ++behind) {
-      memset(meetings.met, 0, sizeof meetings.met);
-      geo_tree_meet_plane(&side[0].tree, n, offset, behind, note_first, NULL);
-      for (int i = 0; i < BOXES; ++i) {
-        const struct geo_bounds *b = &side[0].bounds[i];
-        double low = 0, high = 0;
-        for (int corner = 0; corner < 8; ++corner) {
-          const struct geo_vec x = {corner & 1 ? b->low.x : b->high.x,
-                                    corner & 2 ? b->low.y : b->high.y,
-                                    corner & 4 ? b->low.z : b->high.z};
-          const double height = geo_dot(n, x) - offset;
-          low = corner ? fmin(low, height) : height;
-          high = corner ? fmax(high, height) : height;
-        }
-        CHECK_EQUAL(meetings.met[i][0], low <= 0 && (behind || high >= 0));
-      }
-    }
-  }
-}
-
 /* ---- surfaces ---- */
 
-/* an octahedron of eight tetrahedra about its centre */
-static const double points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, -1, 0, 0, 0, -1, 0, 0, 0, -1};
-static const double pressure[] = {1e5, 0, 0, 0, 0, 0, 0};
-static const int32_t cells[] = {0, 1, 2, 3, 0, 2, 4, 3, 0, 4, 5, 3, 0, 5, 1, 3,
-                                0, 2, 1, 6, 0, 4, 2, 6, 0, 5, 4, 6, 0, 1, 5, 6};
-static const int32_t triangles[] = {1, 2, 3, 2, 4, 3, 4, 5, 3, 5, 1, 3,
-                                    2, 1, 6, 4, 2, 6, 5, 4, 6, 1, 5, 6};
-static const geo_arrays soft = {GEO_TETRAHEDRA, 7, 8, points, cells, pressure, 0, 0};
-static const geo_arrays rigid = {GEO_TRIANGLES, 7, 8, points, triangles, NULL, 0, 0};
 static const geo_arrays ground = {.kind = GEO_HALF_SPACE};
 static const geo_arrays foam = {.kind = GEO_COMPLIANT_HALF_SPACE, .slope = 1e6, .margin = 0.1};
 static const geo_pose at_origin = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
@@ -283,12 +122,6 @@ static geo_pose raised(double z) {
   geo_pose pose = at_origin;
   pose.t[2] = z;
   return pose;
-}
-
-static geo_shape *shape_of(const geo_arrays *arrays) {
-  geo_shape *shape = NULL;
-  CHECK_EQUAL(geo_shape_create(&shape, arrays, NULL, NULL), SAP_OK);
-  return shape;
 }
 
 /* a slice of the octahedron at height z: a square of area 2 (1 - z)^2 */
@@ -491,9 +324,6 @@ int main(int argc, char **argv) {
       CHECK_TEST(cuts_along_a_face),
       CHECK_TEST(clips),
       CHECK_TEST(corners_are_merged),
-      CHECK_TEST(sorting),
-      CHECK_TEST(trees_find_what_meets),
-      CHECK_TEST(trees_find_planes),
       CHECK_TEST(slice_of_an_octahedron),
       CHECK_TEST(memory_of_surfaces),
       CHECK_TEST(memory_of_shapes),

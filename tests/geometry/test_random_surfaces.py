@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import math
 import pickle
 
@@ -9,9 +11,17 @@ import numpy as np
 import pytest
 
 from pressure_fields import random_pose, random_shape, shape_of, small_cases
-from sapwood.geometry import FieldShape, PressureField, contact_surface, contact_surfaces
+from sapwood.geometry import (
+    ContactSurface,
+    FieldShape,
+    PressureField,
+    contact_surface,
+    contact_surfaces,
+)
 from sapwood.geometry.splitting import boundary, volumes
 from sapwood.reference import contact_faces
+
+FIELDS = {field.name for field in dataclasses.fields(ContactSurface)}
 
 
 def random_pairs(rng, n):
@@ -111,9 +121,8 @@ def test_everything_is_finite(rng):
         pose_b = pose_a @ random_pose(rng, depth) if i % 2 else pose_a.copy()
         pairs[i] = (a, pose_a, b, pose_b)
     for surface in contact_surfaces(pairs) + contact_surfaces(pairs, faces="triangles"):
-        for name, values in vars(surface).items():
-            if name not in ("g_a", "g_b"):
-                assert np.all(np.isfinite(values)), name
+        for name in FIELDS - {"g_a", "g_b"}:
+            assert np.all(np.isfinite(getattr(surface, name))), name
         assert not np.any(np.isnan(surface.g_a) | np.isnan(surface.g_b))
         assert np.all(surface.areas > 0)
         assert np.allclose(np.linalg.norm(surface.normals, axis=1), 1, atol=1e-9)
@@ -136,8 +145,28 @@ def test_batches_and_bits(rng):
     together = contact_surfaces(pairs)
     for pair, surface in zip(pairs, together, strict=True):
         alone = contact_surface(*pickle.loads(pickle.dumps(pair)))
-        for name, values in vars(surface).items():
-            assert np.array_equal(getattr(alone, name), values), name
+        for name in FIELDS:
+            assert np.array_equal(getattr(alone, name), getattr(surface, name)), name
+
+
+def test_arrays_are_made_when_asked_for(rng):
+    """Copies and pickles have them whether or not the surface was asked before."""
+    pair = next(p for p in random_pairs(rng, 100) if len(contact_surface(*p)) > 0)
+    expected = contact_surface(*pair)
+    for asked in (False, True):
+        surface = contact_surface(*pair)
+        if asked:
+            assert surface.areas is surface.areas
+        twins = [copy.copy(surface), pickle.loads(pickle.dumps(surface))]
+        twins += [dataclasses.replace(surface), copy.deepcopy(surface), surface]
+        for twin in twins:
+            for name in FIELDS:
+                assert np.array_equal(getattr(twin, name), getattr(expected, name)), name
+            assert vars(twin).keys() == FIELDS
+    with pytest.raises(AttributeError, match="'area'"):
+        contact_surface(*pair).area  # noqa: B018
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        surface.areas = np.zeros(1)
 
 
 # ---- sums that are known -------------------------------------------------------------------------

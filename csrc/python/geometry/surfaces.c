@@ -69,66 +69,53 @@ static geo_pair *read_pairs(PyObject *listed) {
 
 /* ---- surfaces ---- */
 
-/* rows first .. first + n - 1 of an array that is `width` wide */
-static PyObject *copy(const double *values, npy_intp first, npy_intp n, int width) {
-  const npy_intp shape[2] = {n, width};
-  PyObject *array = PyArray_SimpleNew(width > 1 ? 2 : 1, (npy_intp *)shape, NPY_DOUBLE);
-  if (array != NULL && n > 0) {
-    memcpy(PyArray_DATA((PyArrayObject *)array), values + first * width,
-           (size_t)(n * width) * sizeof(double));
-  }
-  return array;
+/* the next `count` numbers of a block; where the ones behind them go */
+static double *append(double *to, const double *values, npy_intp count) {
+  memcpy(to, values, (size_t)count * sizeof(double));
+  return to + count;
 }
 
 /* numbers less an offset */
-static PyObject *copy_integers(const int32_t *values, npy_intp n, int32_t offset) {
-  PyObject *array = PyArray_SimpleNew(1, &n, NPY_INT32);
-  if (array != NULL) {
-    int32_t *to = PyArray_DATA((PyArrayObject *)array);
-    for (npy_intp i = 0; i < n; i++) {
-      to[i] = values[i] - offset;
-    }
+static int32_t *append_integers(int32_t *to, const int32_t *values, npy_intp count,
+                                int32_t offset) {
+  for (npy_intp i = 0; i < count; i++) {
+    to[i] = values[i] - offset;
   }
-  return array;
+  return to + count;
 }
 
-/* what there is of pair i, in the order of the fields of ContactSurface */
+/* What there is of pair i: all numbers in one array and all integers in another, column by column as
+ * surface_columns() takes them. Sixteen arrays would take as long as a small surface does. */
 static PyObject *surface_of(const geo_surfaces *s, int32_t i) {
-  const int32_t f = s->pair_start[i];
-  const int32_t n = s->pair_start[i + 1] - f;
-  const int32_t v = s->face_start[f];
-  const int32_t corners = s->face_start[f + n] - v;
-  PyObject *const arrays[] = {copy_integers(s->face_start + f, n + 1, v),
-                              copy(s->vertices, v, corners, 3),
-                              copy(s->vertex_pressure, v, corners, 1),
-                              copy_integers(s->cell_a + f, n, 0),
-                              copy_integers(s->cell_b + f, n, 0),
-                              copy(s->area, f, n, 1),
-                              copy(s->centroid, f, n, 3),
-                              copy(s->normal, f, n, 3),
-                              copy(s->p0, f, n, 1),
-                              copy(s->g_a, f, n, 1),
-                              copy(s->g_b, f, n, 1),
-                              copy(s->k, f, n, 1),
-                              copy(s->phi0, f, n, 1),
-                              copy(s->load, f, n, 1),
-                              copy(s->force + 3 * (size_t)i, 0, 3, 1),
-                              copy(s->torque + 3 * (size_t)i, 0, 3, 1)};
-  enum { N = sizeof arrays / sizeof *arrays };
-  PyObject *tuple = PyTuple_New(N);
-  int is_whole = tuple != NULL;
-  for (int k = 0; k < N; k++) {
-    is_whole &= arrays[k] != NULL;
-    if (tuple != NULL) {
-      PyTuple_SET_ITEM(tuple, k, arrays[k]);
-    } else {
-      Py_XDECREF(arrays[k]);
+  const int32_t f = s->pair_start[i], n = s->pair_start[i + 1] - f;
+  const int32_t v = s->face_start[f], corners = s->face_start[f + n] - v;
+  npy_intp n_numbers = 4 * (npy_intp)corners + 13 * (npy_intp)n + 6;
+  npy_intp n_integers = 3 * (npy_intp)n + 1;
+  PyObject *numbers = PyArray_SimpleNew(1, &n_numbers, NPY_DOUBLE);
+  PyObject *integers = PyArray_SimpleNew(1, &n_integers, NPY_INT32);
+  PyObject *both = NULL;
+  if (numbers != NULL && integers != NULL) {
+    double *x = PyArray_DATA((PyArrayObject *)numbers);
+    x = append(x, s->vertices + 3 * (size_t)v, 3 * (npy_intp)corners);
+    x = append(x, s->vertex_pressure + v, corners);
+    x = append(x, s->area + f, n);
+    x = append(x, s->centroid + 3 * (size_t)f, 3 * (npy_intp)n);
+    x = append(x, s->normal + 3 * (size_t)f, 3 * (npy_intp)n);
+    const double *const columns[] = {s->p0, s->g_a, s->g_b, s->k, s->phi0, s->load};
+    for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
+      x = append(x, columns[k] + f, n);
     }
+    x = append(x, s->force + 3 * (size_t)i, 3);
+    append(x, s->torque + 3 * (size_t)i, 3);
+    int32_t *j = PyArray_DATA((PyArrayObject *)integers);
+    j = append_integers(j, s->face_start + f, (npy_intp)n + 1, v);
+    j = append_integers(j, s->cell_a + f, n, 0);
+    append_integers(j, s->cell_b + f, n, 0);
+    both = PyTuple_Pack(2, numbers, integers);
   }
-  if (!is_whole) {
-    Py_CLEAR(tuple);
-  }
-  return tuple;
+  Py_XDECREF(numbers);
+  Py_XDECREF(integers);
+  return both;
 }
 
 static PyObject *results(const geo_surfaces *s) {
@@ -166,9 +153,72 @@ static PyObject *find(sapwood_state *state, const geo_pair *pairs, Py_ssize_t n,
   return list;
 }
 
+/* ---- columns ---- */
+
+/* the next (rows, width) numbers of a block, or (rows) where the width is 1 */
+static PyObject *view(PyArrayObject *block, npy_intp *begin, npy_intp rows, int width) {
+  npy_intp shape[2] = {rows, width};
+  char *data = PyArray_BYTES(block) + *begin * PyArray_ITEMSIZE(block);
+  PyObject *array = PyArray_SimpleNewFromData(width > 1 ? 2 : 1, shape, PyArray_TYPE(block), data);
+  *begin += rows * width;
+  if (array != NULL) {
+    Py_INCREF(block);
+    if (PyArray_SetBaseObject((PyArrayObject *)array, (PyObject *)block) != 0) {
+      Py_CLEAR(array);
+    }
+  }
+  return array;
+}
+
+PyDoc_STRVAR(surface_columns_doc,
+             "surface_columns(numbers, integers, /)\n--\n\n"
+             "Views of what contact_surfaces gives of a pair, by the fields of ContactSurface.");
+
+static PyObject *surface_columns(PyObject *Py_UNUSED(module), PyObject *args) {
+  PyArrayObject *numbers, *integers;
+  if (!PyArg_ParseTuple(args, "O!O!:surface_columns", &PyArray_Type, &numbers, &PyArray_Type,
+                        &integers)) {
+    return NULL;
+  }
+  const npy_intp n = (PyArray_SIZE(integers) - 1) / 3;
+  const npy_intp corners = (PyArray_SIZE(numbers) - 13 * n - 6) / 4;
+  if (PyArray_TYPE(numbers) != NPY_DOUBLE || PyArray_TYPE(integers) != NPY_INT32 ||
+      !PyArray_IS_C_CONTIGUOUS(numbers) || !PyArray_IS_C_CONTIGUOUS(integers) ||
+      PyArray_SIZE(integers) != 3 * n + 1 || corners < 0 ||
+      PyArray_SIZE(numbers) != 4 * corners + 13 * n + 6) {
+    PyErr_SetString(PyExc_ValueError, "numbers, integers: must be those of contact_surfaces");
+    return NULL;
+  }
+  const struct {
+    PyArrayObject *block;
+    npy_intp rows;
+    int width;
+  } columns[] = {
+      {integers, n + 1, 1}, {numbers, corners, 3}, {numbers, corners, 1}, {integers, n, 1},
+      {integers, n, 1},     {numbers, n, 1},       {numbers, n, 3},       {numbers, n, 3},
+      {numbers, n, 1},      {numbers, n, 1},       {numbers, n, 1},       {numbers, n, 1},
+      {numbers, n, 1},      {numbers, n, 1},       {numbers, 3, 1},       {numbers, 3, 1},
+  };
+  enum { N = sizeof columns / sizeof *columns };
+  PyObject *tuple = PyTuple_New(N);
+  npy_intp begin[2] = {0, 0};
+  for (int k = 0; k < N && tuple != NULL; k++) {
+    PyObject *array = view(columns[k].block, &begin[columns[k].block == integers], columns[k].rows,
+                           columns[k].width);
+    if (array == NULL) {
+      Py_CLEAR(tuple);
+    } else {
+      PyTuple_SET_ITEM(tuple, k, array);
+    }
+  }
+  return tuple;
+}
+
+/* ---- the module ---- */
+
 PyDoc_STRVAR(contact_surfaces_doc,
              "contact_surfaces(pairs, fans, /)\n--\n\n"
-             "Surfaces of a list of pairs (a, pose_a, b, pose_b), a tuple of arrays for each.");
+             "Surfaces of a list of pairs (a, pose_a, b, pose_b), numbers and integers of each.");
 
 static PyObject *contact_surfaces(PyObject *module, PyObject *args) {
   PyObject *listed, *found = NULL;
@@ -195,6 +245,7 @@ static PyObject *contact_surfaces(PyObject *module, PyObject *args) {
 
 static PyMethodDef methods[] = {
     {"contact_surfaces", contact_surfaces, METH_VARARGS, contact_surfaces_doc},
+    {"surface_columns", surface_columns, METH_VARARGS, surface_columns_doc},
     {NULL, NULL, 0, NULL}};
 
 int sapwood_add_surfaces(PyObject *module) { return PyModule_AddFunctions(module, methods); }

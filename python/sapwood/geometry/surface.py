@@ -80,6 +80,22 @@ class ContactSurface:
     force: _Float
     torque: _Float
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NDArray[Any]:
+            """Make the arrays of what the core gave, at the first question for one of them."""
+            state = self.__dict__
+            block = state.get("_block")
+            if block is not None and name in _FIELDS:
+                state.update(zip(_FIELDS, _core.surface_columns(*block), strict=True))
+                state.pop("_block", None)
+            if name not in state:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return state[name]
+
+    def __getstate__(self) -> dict[str, NDArray[Any]]:
+        return {name: getattr(self, name) for name in _FIELDS}
+
     def __len__(self) -> int:
         return len(self.areas)
 
@@ -194,11 +210,11 @@ def contact_surfaces(pairs: Iterable[Pair], *, faces: Faces = "polygons") -> lis
             if not isinstance(shape, FieldShape):
                 raise TypeError(f"{name} must be a FieldShape, not {type(shape).__name__}")
         listed.append((a._shape, pose_a, b._shape, pose_b))
-    return [_surface(arrays) for arrays in _core.contact_surfaces(listed, faces == "triangles")]
+    return [_surface(block) for block in _core.contact_surfaces(listed, faces == "triangles")]
 
 
-def _surface(arrays: tuple[NDArray[Any], ...]) -> ContactSurface:
-    """A surface of its fields, all at once: a frozen class would set them one by one, slowly."""
+def _surface(block: tuple[_Float, _Int]) -> ContactSurface:
+    """A surface that makes its arrays when it is asked for one of them."""
     surface = object.__new__(ContactSurface)
-    surface.__dict__.update(zip(_FIELDS, arrays, strict=True))
+    surface.__dict__["_block"] = block
     return surface

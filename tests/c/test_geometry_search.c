@@ -1,0 +1,225 @@
+/* Which cells of a mesh are found: the sort behind the trees, boxes, planes, tetrahedra. */
+#include "geometry/search.h"
+
+#include "geometry/sort.h"
+#include "octahedron.h"
+
+static int by_value(const void *context, int32_t a, int32_t b) {
+  const double *x = context;
+  return x[a] < x[b] || (x[a] == x[b] && a < b);
+}
+
+static void sorting(void) {
+  enum { N = 200 };
+  double x[N] = {0};
+  int32_t order[N] = {0};
+  uint64_t seed = 3;
+  for (int32_t n = 0; n < N; n += 1 + n / 4) {
+    for (int32_t i = 0; i < n; ++i) {
+      x[i] = (double)(check_random_bits(&seed) % 20);
+      order[i] = i;
+    }
+    geo_sort(n, order, by_value, x);
+    for (int32_t i = 1; i < n; ++i) {
+      CHECK(by_value(x, order[i - 1], order[i]));
+    }
+    CHECK(n == 0 || order[0] >= 0);
+  }
+}
+
+enum { BOXES = 60 };
+
+static struct {
+  struct geo_bounds bounds[BOXES];
+  struct geo_node nodes[BOXES];
+  int32_t order[BOXES];
+  struct geo_tree tree;
+} side[2];
+
+/* what every instruction set finds: places in the order of a tree, how many */
+static int32_t find(const struct geo_tree *tree, const struct geo_probe *probe, int32_t *found) {
+  const int32_t n = geo_search_of(0)->find(tree, probe, found);
+  for (int32_t set = 1; set < GEO_SEARCH_SETS; ++set) {
+    const struct geo_search *search = geo_search_of(set);
+    int32_t other[BOXES];
+    if (search) {
+      CHECK_EQUAL(search->find(tree, probe, other), n);
+      CHECK(memcmp(other, found, (size_t)n * sizeof *found) == 0);
+    }
+  }
+  return n;
+}
+
+static void make_boxes(int k, uint64_t *seed) {
+  for (int i = 0; i < BOXES; ++i) {
+    struct geo_bounds *b = &side[k].bounds[i];
+    const struct geo_vec center = random_vec(seed);
+    const struct geo_vec half = geo_scale(0.1, geo_abs(random_vec(seed)));
+    const double p = check_random(seed, 0, 1);
+    *b = (struct geo_bounds){geo_sub(center, half), geo_add(center, half), p, p + 0.5};
+  }
+  side[k].tree.nodes = side[k].nodes;
+  geo_tree_build(&side[k].tree, BOXES, side[k].bounds, 1e-12, side[k].order);
+  CHECK(side[k].tree.n_nodes < BOXES);
+}
+
+static int inside(const struct geo_bounds *b, struct geo_vec x) {
+  return x.x >= b->low.x && x.x <= b->high.x && x.y >= b->low.y && x.y <= b->high.y &&
+         x.z >= b->low.z && x.z <= b->high.z;
+}
+
+/* boxes with a point in common, and pressures too, are found once; few others are */
+static void trees_find_boxes(void) {
+  uint64_t seed = 4;
+  for (int trial = 0; trial < 20; ++trial) {
+    const struct geo_frame frame = random_frame(&seed, 0.3);
+    make_boxes(0, &seed);
+    make_boxes(1, &seed);
+    int total = 0;
+    for (int j = 0; j < BOXES; ++j) {
+      const struct geo_bounds *b = &side[1].bounds[j];
+      const struct geo_vec size = geo_sub(b->high, b->low);
+      const struct geo_box box = {geo_between(b->low, b->high, 0.5), geo_scale(0.5, size), b->p_low,
+                                  b->p_high, -1};
+      struct geo_probe probe;
+      geo_probe_box(&box, &frame, 1e-12, &probe);
+      int32_t found[BOXES];
+      int times[BOXES] = {0};
+      const int32_t n = find(&side[0].tree, &probe, found);
+      for (int32_t k = 0; k < n; ++k) {
+        ++times[side[0].order[found[k]]];
+      }
+      total += n;
+      for (int sample = 0; sample < 200; ++sample) {
+        const struct geo_vec part = geo_abs(random_vec(&seed));
+        const struct geo_vec x = {b->low.x + part.x * size.x, b->low.y + part.y * size.y,
+                                  b->low.z + part.z * size.z};
+        const struct geo_vec seen = geo_transform(&frame, x);
+        for (int i = 0; i < BOXES; ++i) {
+          const struct geo_bounds *a = &side[0].bounds[i];
+          if (inside(a, seen) && a->p_low <= b->p_high && b->p_low <= a->p_high) {
+            CHECK_EQUAL(times[i], 1);
+          }
+        }
+      }
+      for (int i = 0; i < BOXES; ++i) {
+        const struct geo_bounds *a = &side[0].bounds[i];
+        CHECK(times[i] == 0 || (a->p_low <= b->p_high && b->p_low <= a->p_high));
+      }
+    }
+    CHECK(total < BOXES * BOXES / 8);
+  }
+}
+
+static void trees_find_planes(void) {
+  uint64_t seed = 5;
+  make_boxes(0, &seed);
+  for (int trial = 0; trial < 50; ++trial) {
+    const struct geo_vec n = random_vec(&seed);
+    const double offset = check_random(&seed, -1, 1);
+    for (int behind = 0; behind < 2; ++behind) {
+      struct geo_probe probe;
+      geo_probe_plane(n, offset, behind, &probe);
+      int32_t found[BOXES];
+      int times[BOXES] = {0};
+      const int32_t n_found = find(&side[0].tree, &probe, found);
+      for (int32_t k = 0; k < n_found; ++k) {
+        ++times[side[0].order[found[k]]];
+      }
+      for (int i = 0; i < BOXES; ++i) {
+        const struct geo_bounds *b = &side[0].bounds[i];
+        double low = 0, high = 0;
+        for (int corner = 0; corner < 8; ++corner) {
+          const struct geo_vec x = {corner & 1 ? b->low.x : b->high.x,
+                                    corner & 2 ? b->low.y : b->high.y,
+                                    corner & 4 ? b->low.z : b->high.z};
+          const double height = geo_dot(n, x) - offset;
+          low = corner ? fmin(low, height) : height;
+          high = corner ? fmax(high, height) : height;
+        }
+        CHECK_EQUAL(times[i], low <= 0 && (behind || high >= 0));
+      }
+    }
+  }
+}
+
+/* a point of n corners with random weights */
+static struct geo_vec random_point(const struct geo_vec *corner, int n, uint64_t *seed) {
+  struct geo_vec sum = {0, 0, 0};
+  double weights = 0;
+  for (int k = 0; k < n; ++k) {
+    const double weight = check_random(seed, 0, 1);
+    sum = geo_add(sum, geo_scale(weight, corner[k]));
+    weights += weight;
+  }
+  return geo_scale(1 / weights, sum);
+}
+
+static int is_within(const struct geo_tetrahedron *t, struct geo_vec x) {
+  int within = 1;
+  for (int k = 0; k < 4; ++k) {
+    within &= geo_dot(geo_of_four(&t->walls.n, k), x) <= t->walls.offset[k];
+  }
+  return within;
+}
+
+/* cells with a point in common are kept, by every instruction set the same ones; most of the others
+ * are not */
+static void cells_kept(void) {
+  geo_shape *ball = shape_of(&soft);
+  geo_shape *hard = shape_of(&rigid);
+  uint64_t seed = 6;
+  int total = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const struct geo_frame frame = random_frame(&seed, 1.5); /* of the probe in the tree */
+    const struct geo_frame back = geo_relative(&frame, &identity);
+    const struct geo_tetrahedron *cell = &ball->tetrahedra[trial % 8];
+    struct geo_vec corner[4];
+    for (int k = 0; k < 4; ++k) {
+      corner[k] = geo_transform(&frame, geo_of_four(&cell->v, k));
+    }
+    struct geo_probe probe;
+    geo_probe_tetrahedron(cell, &frame, 1e-9, &probe);
+    int kept[2][8] = {{0}, {0}};
+    for (int32_t set = 0; set < GEO_SEARCH_SETS; ++set) {
+      const struct geo_search *search = geo_search_of(set);
+      for (int rigid_too = 0; search && rigid_too < 2; ++rigid_too) {
+        int32_t found[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+        const int32_t n = rigid_too ? search->keep_triangles(hard->triangles, &probe, 8, found)
+                                    : search->keep_tetrahedra(ball->tetrahedra, &probe, 8, found);
+        for (int32_t i = 0; i < n; ++i) {
+          CHECK(i == 0 || found[i - 1] < found[i]);
+          kept[rigid_too][found[i]] |= 1 << set;
+        }
+        total += set == 0 ? n : 0;
+      }
+    }
+    const int all = geo_search_of(1) ? 3 : 1;
+    for (int j = 0; j < 8; ++j) {
+      CHECK(kept[0][j] == 0 || kept[0][j] == all);
+      CHECK(kept[1][j] == 0 || kept[1][j] == all);
+      for (int sample = 0; sample < 50; ++sample) {
+        if (is_within(&ball->tetrahedra[j], random_point(corner, 4, &seed))) {
+          CHECK_EQUAL(kept[0][j], all);
+        }
+        const struct geo_vec x = random_point(hard->triangles[j].v, 3, &seed);
+        if (is_within(cell, geo_transform(&back, x))) {
+          CHECK_EQUAL(kept[1][j], all);
+        }
+      }
+    }
+  }
+  CHECK(total < 200 * 16 / 3);
+  geo_shape_destroy(ball);
+  geo_shape_destroy(hard);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(sorting),
+      CHECK_TEST(trees_find_boxes),
+      CHECK_TEST(trees_find_planes),
+      CHECK_TEST(cells_kept),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
