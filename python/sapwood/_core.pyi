@@ -29,6 +29,12 @@ class _Work(TypedDict):
     operations: _Float
     resident: _Float
 
+class _Structure(TypedDict):
+    order: NDArray[np.int32]
+    supernodes: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    edges: NDArray[np.int32]
+
 CONTACT_RECORD: np.dtype[np.void]
 ELEMENT_ARRAYS: tuple[str, ...]
 FAULTS: tuple[str, ...]
@@ -76,6 +82,7 @@ def constraint_kinds() -> dict[str, dict[str, str]]: ...
 def count_work(
     problem: Problem, n_islands: int, regions: ArrayLike, island: ArrayLike, trials: ArrayLike, /
 ) -> _Work: ...
+def structure(problem: Problem, /) -> _Structure: ...
 def solve_batch(
     problems: list[Problem],
     v_guesses: list[ArrayLike | None],

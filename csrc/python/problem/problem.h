@@ -37,7 +37,8 @@ int sapwood_read_guess(const sapwood_problem *problem, PyObject *guess, PyArrayO
 /* The object as a problem (borrowed), or NULL with TypeError. */
 sapwood_problem *sapwood_as_problem(const sapwood_state *state, PyObject *object);
 
-/* Adds the type to the module. 0, or -1 with an exception. */
+/* Adds the type, and what its H looks like, to the module. 0, or -1 with an exception. */
 int sapwood_add_problem(PyObject *module);
+int sapwood_add_structure(PyObject *module);
 
 #endif /* SAPWOOD_PYTHON_PROBLEM_H */

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,10 @@ from sapwood.equality import equal_values
 from sapwood.html import table
 from sapwood.laws.rigid_core import DEFAULT_LAMBDA, core_arrays
 from sapwood.problem.arrays import Delassus, ProblemArrays
+from sapwood.problem.structure import plot_structure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _Float = NDArray[np.float64]
 
@@ -288,6 +292,36 @@ class ContactProblem(ProblemArrays):
             spin_contact=spin_contact, spin_J=flat_spin_J, spin_mu=spin_mu,
             friction_bound=friction_bound,
         )  # fmt: skip
+
+    # ---- to see ------------------------------------------------------------------------------
+
+    def plot_structure(self, ax: Axes | None = None) -> Axes:
+        """Draw where H = A + J^T G J and its Cholesky factor have blocks (section VIII-D).
+
+        Velocities stand in the order of elimination, and the lower half of H is drawn. Blocks of an
+        island have one colour, what the factor adds to H is grey, and trees that are eliminated
+        together, a supernode, are framed.
+        Trees that no constraint touches are left out. Of a tree that constraints move in a part of
+        its velocities alone, a solve takes that part.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
+
+        Raises
+        ------
+        ImportError
+            Without Matplotlib, the extra ``plot``.
+        MemoryError
+            Where there is no room for the graph.
+        """
+        return plot_structure(self._core, self.tree_nv, ax)
 
     # ---- as a value --------------------------------------------------------------------------
 
