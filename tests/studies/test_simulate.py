@@ -75,6 +75,14 @@ def test_a_table_drives_the_motor(model, tmp_path):
     np.testing.assert_allclose(steps["potential_energy"], 20.0 * heights, atol=1e-9)
 
 
+def test_a_model_without_motion_is_refused(tmp_path):
+    path = tmp_path / "table.xml"
+    path.write_text("<mujoco><worldbody><geom type='box' size='1 1 1'/></worldbody></mujoco>")
+    done = command("simulate", path, "--out", tmp_path / "out")
+    assert "nothing in it moves" in error_line(done)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_program_drives_the_motor(model, tmp_path):
     program = tmp_path / "hover.py"
     program.write_text("def control(model, data):\n    data.ctrl[0] = 20.0\n")

@@ -8,6 +8,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 pytest.importorskip("viser", reason="sapwood.viewer needs viser")
 
+from sapwood.mujoco.drawing import needs_collision_shapes
 from sapwood.viewer.arrows import upright
 from sapwood.viewer.looks import geom_look
 from sapwood.viewer.pressures import right_triangles
@@ -166,3 +167,15 @@ def test_triangles_without_area_have_none():
     assert np.isfinite(position).all()
     assert np.isfinite(wxyz).all()
     np.testing.assert_array_equal(scale[:, 0] * scale[:, 1], 0.0)
+
+
+@pytest.mark.parametrize(("visuals", "needed"), [(0, True), (1, True), (2, False), (3, False)])
+def test_collision_shapes_are_drawn_where_little_else_is_seen(visuals, needed):
+    bodies = "".join(
+        f"<body><freejoint/><geom size='.1' group='{0 if i < visuals else 3}'/></body>"
+        for i in range(3)
+    )
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco><worldbody><geom type='plane' size='1 1 1'/>{bodies}</worldbody></mujoco>"
+    )
+    assert needs_collision_shapes(model) == needed

@@ -102,6 +102,8 @@ def test_a_frame_has_the_faces_of_patches():
     sides = corners[:, 1:] - corners[:, :1]
     areas = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1) / 2
     assert areas.sum() == pytest.approx(patch.area, rel=1e-4)
+    # off the floor, in whose plane the surface is
+    assert np.abs(patch.surface.vertices[:, 2]).max() < 1e-12 < corners[:, :, 2].min()
     assert 0 <= pressures.min() <= pressures.max() <= patch.surface.vertex_pressures.max() * 1.001
 
 
@@ -279,7 +281,31 @@ def test_looking_back_waits_and_shows_what_was():
         panel._time.value = 0.0
         panel._go_to_time()
         assert panel.paused
-        assert viewer._scene._shown is viewer.recording.frames[0]
+        first = viewer.recording.frames[0]
+        assert viewer._scene._shown is first
+        # a frame of the loop that comes late does not take the view away; a step does
+        viewer._draw()
+        assert viewer._scene._shown is first
+        assert "recorded" in panel._status.content
+        panel._one_step()
+        viewer._draw()
+        assert viewer._scene._shown is viewer.recording.frames[-1]
+        assert "paused" in panel._status.content
+
+
+def test_a_pause_between_two_frames_shows_where_it_is(monkeypatch):
+    stepper, data, viewer = served()
+    with viewer:
+        viewer._interval = 1e9
+
+        def pressed():
+            viewer._panel._set_paused(True)
+            viewer._panel._one_step()
+
+        monkeypatch.setattr(viewer, "_wait", pressed)
+        stepper.step(data)
+        viewer.sync()
+        assert viewer.recording.frames[-1].time == data.time
 
 
 @pytest.mark.parametrize(("words", "speed"), [("1/4x", 0.25), ("2x", 2.0), ("1x", 1.0)])

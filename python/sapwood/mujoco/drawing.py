@@ -1,4 +1,4 @@
-"""Patches of contact in MuJoCo's own pictures, coloured by their pressure."""
+"""What pictures of models show: patches of contact by their pressure, shapes of which groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,29 @@ _Float = NDArray[np.float64]
 RAMP = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]]) / 255
 
 # of its size, a patch is drawn off the geoms whose surface it may lie in
-_LIFT = 0.01
+LIFT = 0.01
+
+# geoms of these groups are drawn at first, as in MuJoCo's viewer; the others are collision shapes
+SHOWN_GROUPS = 3
+
+
+def needs_collision_shapes(model: mujoco.MjModel) -> bool:
+    """Whether most bodies that move would not be seen without their collision shapes.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+
+    Returns
+    -------
+    bool
+        Of the bodies that move and have geoms, whether less than half have one that is drawn.
+    """
+    moves = model.body_weldid[model.geom_bodyid] > 0
+    bodies = np.unique(model.geom_bodyid[moves])
+    seen = np.unique(model.geom_bodyid[moves & (model.geom_group < SHOWN_GROUPS)])
+    return 2 * len(seen) < len(bodies)
 
 
 def add_patches(
@@ -82,7 +104,7 @@ def _triangles(patches: Iterable[StepPatch]) -> Iterator[tuple[_Float, float]]:
     """Corners (3, 3) and mean pressure of fans over all faces, both sides a little apart."""
     for patch in patches:
         surface = patch.surface
-        lift = _LIFT * np.sqrt(patch.area)
+        lift = LIFT * np.sqrt(patch.area)
         starts = surface.face_starts.tolist()
         for first, end in itertools.pairwise(starts):
             for i in range(first + 1, end - 1):

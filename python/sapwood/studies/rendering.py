@@ -187,17 +187,21 @@ def _draw(model_file: str, qpos_file: str, path: str, width: int, height: int, r
     """Draw in this process, with the backend of ``MUJOCO_GL``; a rate of 0 is for one picture."""
     import mujoco
 
+    from sapwood.mujoco.drawing import needs_collision_shapes
+
     model = mujoco.MjModel.from_binary_path(model_file)
     model.vis.global_.offwidth = max(width, model.vis.global_.offwidth)
     model.vis.global_.offheight = max(height, model.vis.global_.offheight)
-    data = mujoco.MjData(model)
+    data, shown = mujoco.MjData(model), mujoco.MjvOption()
+    if needs_collision_shapes(model):
+        shown.geomgroup[:] = 1
     configurations = np.load(qpos_file)
     with mujoco.Renderer(model, height=height, width=width) as renderer:
 
         def pixels(qpos: NDArray[np.float64]) -> NDArray[np.uint8]:
             data.qpos[:] = qpos
             mujoco.mj_forward(model, data)
-            renderer.update_scene(data, camera=0 if model.ncam else -1)
+            renderer.update_scene(data, 0 if model.ncam else -1, shown)
             drawn: NDArray[np.uint8] = renderer.render()
             return drawn
 

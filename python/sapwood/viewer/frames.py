@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.mujoco import StepContacts, StepPatch, Stepper
+from sapwood.mujoco.drawing import LIFT
 
 _Float = NDArray[np.float32]
 
@@ -43,7 +44,7 @@ class Frame:
     regions : ndarray of int (n,)
         :class:`sapwood.Region` of each.
     patches : tuple of (ndarray (m, 3, 3), ndarray (m,))
-        Triangles of contact surfaces, m, and their pressures, Pa.
+        Triangles of contact surfaces, a little off the first geom, m, and their pressures, Pa.
     """
 
     time: float
@@ -154,6 +155,9 @@ def _triangles(patches: tuple[StepPatch, ...]) -> tuple[_Float, _Float]:
         first = np.repeat(surface.face_starts[:-1], counts)
         step = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         fan = np.stack([first, first + step + 1, first + step + 2], axis=1)
-        corners.append(surface.vertices[fan])
+        # into the second geom: of a plane, the first one, the surface would be one with it
+        normals = np.repeat(surface.normals, np.diff(surface.face_starts), axis=0)
+        vertices = surface.vertices - LIFT * np.sqrt(patch.area) * normals
+        corners.append(vertices[fan])
         pressures.append(surface.vertex_pressures[fan].mean(axis=1))
     return _single(np.concatenate(corners)), _single(np.concatenate(pressures))

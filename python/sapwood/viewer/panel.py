@@ -10,6 +10,7 @@ import viser
 
 from sapwood.solution import Region
 from sapwood.viewer.arrows import COLOURS
+from sapwood.viewer.frames import Frame
 from sapwood.viewer.recording import Recording, legend
 from sapwood.viewer.scene import Scene
 
@@ -44,9 +45,11 @@ class Panel:
     ) -> None:
         self._scene, self._recording = scene, recording
         self._asked = threading.Event()
+        # the loop draws in its thread, and what the user does in others
+        self._drawing = threading.Lock()
         self._steps, self._reset = 0, False
         self.paused = paused
-        self._moving = False
+        self._moving = self._looking_back = False
         self.speed = 1.0
         gui = server.gui
         gui.set_panel_label("sapwood")
@@ -81,8 +84,9 @@ class Panel:
             """Set something of the scene and draw it again."""
 
             def changed(_: Any) -> None:
-                set_to()
-                scene.redraw()
+                with self._drawing:
+                    set_to()
+                    scene.redraw()
 
             return changed
 
@@ -99,17 +103,18 @@ class Panel:
 
     def _set_paused(self, paused: bool) -> None:
         self.paused = paused
+        self._looking_back &= paused
         self._play.label = "Play" if paused else "Pause"
         self._play.icon = viser.Icon.PLAYER_PLAY if paused else viser.Icon.PLAYER_PAUSE
         self._step.disabled = not paused
         self._asked.set()
 
     def _one_step(self) -> None:
-        self._steps += 1
+        self._steps, self._looking_back = self._steps + 1, False
         self._asked.set()
 
     def _ask_reset(self) -> None:
-        self._reset = True
+        self._reset, self._looking_back = True, False
         self._asked.set()
 
     def _set_speed(self, words: str) -> None:
@@ -122,8 +127,12 @@ class Panel:
     def _go_to_time(self) -> None:
         """Look at what was: the simulation waits meanwhile."""
         if not self._moving and len(self._recording):
-            self._set_paused(True)
-            self._scene.draw(self._recording.at(self._time.value))
+            with self._drawing:
+                self._set_paused(True)
+                self._looking_back = True
+                frame = self._recording.at(self._time.value)
+                self._scene.draw(frame)
+                self._tell(frame, "recorded")
 
     # ---- asked by the loop ----------------------------------------------------------------------
 
@@ -162,23 +171,28 @@ class Panel:
         self._asked.wait(seconds)
         self._asked.clear()
 
-    def show(self, time: float, contacts: int, slower: float) -> None:
-        """Tell of the simulation.
+    def show(self, frame: Frame, pace: float) -> None:
+        """Show the simulation, unless the user looks at what was.
 
         Parameters
         ----------
-        time : float
-            Simulated time, s.
-        contacts : int
-            Contacts with a force.
-        slower : float
+        frame : Frame
+            The last one of the recording.
+        pace : float
             Simulated over wall time, of late.
         """
-        frames = self._recording.frames
-        # the slider follows; that is no wish of the user's
-        self._moving = True
-        self._time.min = frames[0].time
-        self._time.max = max(time, frames[0].time + 1e-3)
-        self._time.value = time  # type: ignore[misc]
-        self._moving = False
-        self._status.content = f"**{time:.2f} s** · {contacts} contacts · {slower:.2g}x real time"
+        first = self._recording.frames[0].time
+        with self._drawing:
+            if self._looking_back:
+                return
+            self._scene.draw(frame)
+            # the slider follows; that is no wish of the user's
+            self._moving = True
+            self._time.min = first
+            self._time.max = max(frame.time, first + 1e-3)
+            self._time.value = frame.time  # type: ignore[misc]
+            self._moving = False
+            self._tell(frame, "paused" if self.paused else f"{pace:.2g}x real time")
+
+    def _tell(self, frame: Frame, how: str) -> None:
+        self._status.content = f"**{frame.time:.3f} s** · {len(frame.regions)} contacts · {how}"

@@ -11,6 +11,7 @@ import numpy as np
 import viser
 from numpy.typing import NDArray
 
+from sapwood.mujoco.drawing import SHOWN_GROUPS, needs_collision_shapes
 from sapwood.viewer.arrows import ContactArrows
 from sapwood.viewer.frames import Frame
 from sapwood.viewer.looks import Look, geom_look, look
@@ -18,9 +19,6 @@ from sapwood.viewer.pressures import Pressures
 from sapwood.viewer.surfaces import Surface, geom_surface
 
 _Float = NDArray[np.floating[Any]]
-
-# geoms of these groups are drawn from the start, as in MuJoCo's viewer; collision shapes are not
-_SHOWN_GROUPS = 3
 
 # opacity of bodies that one looks into, of their own
 _SEEN_THROUGH = 0.35
@@ -64,8 +62,7 @@ class Scene:
         self._tendons = _Tendons(server.scene, model)
         self.arrows = ContactArrows(server.scene, model)
         self.pressures = Pressures(server.scene)
-        self.collision_shapes = not self._has_visuals()
-        self.set_collision_shapes(self.collision_shapes)
+        self.set_collision_shapes(needs_collision_shapes(model))
         self._set_stage()
 
     # ---- what stays -----------------------------------------------------------------------------
@@ -115,13 +112,6 @@ class Scene:
             fade_distance=_FAR * self._extent, position=(0.0, 0.0, 2e-4 * self._extent),
         )  # fmt: skip
 
-    def _has_visuals(self) -> bool:
-        """Whether anything that moves is drawn without its collision shapes."""
-        visual = self._model.geom_group < _SHOWN_GROUPS
-        return bool(np.any(visual & (self._model.geom_bodyid > 0))) or not np.any(
-            self._model.geom_bodyid > 0
-        )
-
     def _set_stage(self) -> None:
         """Light, and the view that MuJoCo begins with."""
         scene, camera = self._server.scene, self._server.initial_camera
@@ -162,7 +152,7 @@ class Scene:
         self.collision_shapes = shown
         for group, handles in self._groups.items():
             for handle in handles:
-                handle.visible = shown or group < _SHOWN_GROUPS
+                handle.visible = shown or group < SHOWN_GROUPS
 
     def set_transparent(self, transparent: bool) -> None:
         """Look into the bodies that move, where forces act; textured ones stay as they are.

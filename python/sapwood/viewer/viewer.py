@@ -136,6 +136,8 @@ class Viewer:
         if now - self._drawn >= self._interval or panel.paused:
             self._draw()
         self._wait()
+        if panel.paused and self.recording.frames[-1].time != data.time:
+            self._draw()
         while self._running and panel.paused and not panel.take_step():
             panel.wait(0.1)
             if panel.take_reset():
@@ -170,11 +172,10 @@ class Viewer:
     def _draw(self, contacts: bool = True) -> None:
         frame = self._camera.take(self._data, self._stepper if contacts else None)
         self.recording.frames.append(frame)
-        self._scene.draw(frame)
         self._drawn = time.perf_counter()
         passed = self._drawn - self._clock
         pace = (frame.time - self._simulated) / passed if passed > 0.0 else 0.0
-        self._panel.show(frame.time, len(frame.regions), pace)
+        self._panel.show(frame, pace)
 
     def _begin_again(self) -> None:
         """From the state that the viewer was made with."""

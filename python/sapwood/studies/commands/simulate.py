@@ -56,6 +56,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from sapwood.studies.plotting import step_figure
 
     stepper, data = load(arguments)
+    if stepper.model.nv == 0:
+        raise CommandError(f"{arguments.model}: nothing in it moves")
     drive = control(arguments, stepper.model)
     out: Path = arguments.out
     title = f"{arguments.model.name}, dt = {1e3 * stepper.time_step:g} ms"
