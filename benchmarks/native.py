@@ -1,4 +1,4 @@
-"""The compiled part of the benchmarks: peaks of this core, and phases of a solve.
+"""The compiled part of the benchmarks: peaks of this core, phases of a solve, and gradients.
 
 Built with CMake from the sources beside this file and the core of the checkout, at first use.
 """
@@ -63,6 +63,7 @@ class Native:
             ("problem_release", None, [_POINTER]),
             ("phases", ctypes.c_int, [_POINTER, _POINTER, _INT, ctypes.c_int, _POINTER]),
             ("panels", _INT, [_POINTER, _INT, _POINTER, _POINTER]),
+            ("gradient", ctypes.c_int, [_POINTER] * 3 + [_INT, ctypes.c_int] + [_POINTER] * 2),
         ):
             function = getattr(library, f"benchmark_{name}")
             function.restype, function.argtypes = result, arguments
@@ -149,6 +150,29 @@ class Native:
         finally:
             self._library.benchmark_problem_release(handle)
         return sizes[:n], islands[:n]
+
+    # ---- derivatives ----------------------------------------------------------------------------
+
+    def gradient(self, problem: ContactProblem, v: Array, v_bar: Array, repeat: int) -> Array:
+        """Seconds (2,) of one gradient at the velocity v, and of the linearization before it.
+
+        Raises
+        ------
+        ValueError
+            The problem has no derivatives at v.
+        """
+        seconds = np.zeros(2)
+        v, v_bar = (np.ascontiguousarray(x, dtype=np.float64) for x in (v, v_bar))
+        handle, _keep = self._problem(problem)
+        try:
+            status = self._library.benchmark_gradient(
+                handle, _at(v), _at(v_bar), len(v), repeat, _at(seconds[:1]), _at(seconds[1:])
+            )
+        finally:
+            self._library.benchmark_problem_release(handle)
+        if status != 0:
+            raise ValueError(f"gradients of this problem cannot be timed (status {status})")
+        return seconds
 
     def _problem(self, problem: ContactProblem) -> tuple[int, list[NDArray[np.generic] | None]]:
         """A problem of the core, and the arrays that it reads."""

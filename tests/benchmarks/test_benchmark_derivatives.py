@@ -5,28 +5,52 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import helpers
-from benchmarks import derivatives
+import sapwood
+from benchmarks import derivatives, derivatives_report, differences
 
 
-def test_rows_are_of_files_with_many_contacts(tmp_path):
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    path = tmp_path_factory.mktemp("differences") / "differences.csv"
+    return differences.run(helpers.small_paths(), 2, path, lambda _: None)
+
+
+@pytest.mark.slow
+def test_rows_are_of_files_with_many_contacts(library, tmp_path):
     files = helpers.small_paths()
-    rows = derivatives.run(files, 2, tmp_path / "derivatives.csv", lambda _: None)
+    rows = derivatives.run(files, library, 2, tmp_path / "derivatives.csv", lambda _: None)
     assert rows
     for row in rows:
         assert row.contacts > derivatives.CONTACTS
-        assert min(row.iteration, row.gradient, row.linearization) > 0.0
-    assert len(derivatives.table(rows).splitlines()) == len(rows) + 2
+        times = row.iteration, row.phases, row.gradient, row.batch, row.single, row.linearization
+        assert min(times) > 0.0
+    assert derivatives_report.table(rows).splitlines()[0].startswith(f"{len(rows)} files")
+    problem = sapwood.load_problem(files[0])
+    with pytest.raises(ValueError, match="cannot be timed"):
+        library.gradient(problem, np.full(problem.nv, np.nan), np.zeros(problem.nv), 1)
 
 
-def test_differences_are_counted_by_decades():
+def test_differences_are_counted_by_decades(found):
     """Away from changes of regions both modes are what differences go to."""
-    text = derivatives.histogram(helpers.small_paths(), 2, lambda _: None)
-    head, _, *lines = text.splitlines()
-    kept = int(head.split()[2])
-    assert kept > 0
+    best = [row for row in differences.best_of(found) if row is not None]
+    assert len(best) > 0.8 * len(differences.best_of(found))
+    assert max(row.off for row in best) < 1e-5
+    lines = derivatives_report.histogram(found).splitlines()[3:]
     counts = [[int(x) for x in line.split()[1:3]] for line in lines]
-    assert [sum(column) for column in zip(*counts, strict=True)] == [kept, kept]
-    assert sum(max(row) for row in counts[:-2]) > 0.8 * kept
+    assert [sum(column) for column in zip(*counts, strict=True)] == [len(best)] * 2
+
+
+def test_differences_far_from_boundaries_are_near(found):
+    """What is off is the curvature of a step that comes near a boundary."""
+    chosen = [row for row in found if row.kept and row.step > 0.99 * derivatives_report.LEAST_STEP]
+    near = [row.off for row in chosen if row.reach < 1e-2]
+    far = [row.off for row in chosen if row.reach > 1.0]
+    assert max(near) < 1e-6 < max(far)
+    head = derivatives_report.reaches(found).splitlines()
+    assert sum(int(line.split()[2]) for line in head[3:]) == len(chosen)

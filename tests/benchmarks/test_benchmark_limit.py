@@ -40,15 +40,6 @@ def made_work(resident, flops, roots, bytes_) -> Work:
     return Work(*events, *values, np.array(resident, dtype=float))
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    """The compiled part, built anew."""
-    tools = [Path(sys.executable).parent / "cmake", shutil.which("cmake")]
-    if not any(tool and Path(tool).exists() for tool in tools):
-        pytest.skip("there is no CMake")
-    return native.Native(tmp_path_factory.mktemp("native"))
-
-
 def test_bandwidth_falls_with_the_working_set():
     found = peaks.Peaks(made)
     assert (found.flops, found.roots) == (100e9, 1e9)
