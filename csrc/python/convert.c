@@ -323,3 +323,10 @@ int sapwood_as_choice(PyObject *object, const char *name, const char *const *cho
   }
   return -1;
 }
+
+int sapwood_item(PyObject *dict, const char *name, PyObject **item) {
+  PyObject *key = PyUnicode_FromString(name);
+  *item = key == NULL ? NULL : PyDict_GetItemWithError(dict, key);
+  Py_XDECREF(key);
+  return *item == NULL && PyErr_Occurred() ? -1 : 0;
+}

@@ -70,6 +70,10 @@ int sapwood_as_double(PyObject *object, const char *name, sapwood_rule rule, dou
 /* Position of a str among `choices` (ended by NULL), or -1 with an exception that lists them. */
 int sapwood_as_choice(PyObject *object, const char *name, const char *const *choices);
 
+/* What a dict has under a name, borrowed, NULL for nothing: 0, or -1 with MemoryError, which
+ * PyDict_GetItemString would not tell from nothing. */
+int sapwood_item(PyObject *dict, const char *name, PyObject **item);
+
 /* pointers to the data of an array made by the functions above */
 static inline double *sapwood_doubles(PyArrayObject *array) {
   return (double *)PyArray_DATA(array);

@@ -79,6 +79,37 @@ def calls_of_programs() -> dict[str, Callable[[], object]]:
     return {"lcp.solve_batch": of_lcps, "qp.solve": of_qps, "InverseDynamics.solve": of_motors}
 
 
+def calls_of_derivatives() -> dict[str, Callable[[], object]]:
+    """Linearizations, and both directions, one by one and in batches."""
+    problem = make_problem()
+    solution = sapwood.solve(problem, sensitivity=True)
+    bar, dot = np.ones(3 * N), sapwood.Differential(mu=np.ones(N), v_star=np.ones(3 * N))
+
+    def linearized() -> list[object]:
+        made = sapwood.solve(problem, sensitivity=True).sensitivity
+        return [made.regions.tolist(), made.distance.tolist()]
+
+    def pulled() -> list[object]:
+        gradient = solution.vjp(bar)
+        return [gradient.mu.tolist(), gradient.J.tolist()]
+
+    def pulled_together() -> list[object]:
+        found = sapwood.vjp_batch([solution] * 2, [bar, bar], threads=2)
+        return [gradient.v_star.tolist() for gradient in found]
+
+    def pushed_together() -> list[object]:
+        found = sapwood.jvp_batch([solution] * 2, [dot, dot], threads=2)
+        return [change.v.tolist() for change in found]
+
+    return {
+        "solve, sensitivity": linearized,
+        "vjp": pulled,
+        "jvp": lambda: solution.jvp(dot).v.tolist(),
+        "vjp_batch": pulled_together,
+        "jvp_batch": pushed_together,
+    }
+
+
 def end_of(call: Callable[[], object], number: int) -> tuple[object, bool]:
     """What a call gives or raises when one allocation fails, and whether it made so many."""
     result: object = None
@@ -129,7 +160,7 @@ def main() -> int:
     faulthandler.enable()
     chosen = {
         name: call
-        for name, call in (calls() | calls_of_programs()).items()
+        for name, call in (calls() | calls_of_programs() | calls_of_derivatives()).items()
         if name in sys.argv[1:] or len(sys.argv) == 1
     }
     wrong = [line for name, call in chosen.items() for line in wrong_ends(name, call)]

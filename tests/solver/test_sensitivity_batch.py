@@ -18,12 +18,13 @@ from sapwood import Differential, _core
 NAMES = tuple(CASES)
 
 
-@pytest.fixture
-def solved(rng):
-    """Solutions of all kinds of problems with convex friction, and these."""
+@pytest.fixture(params=["convex", "lagged", "coulomb"])
+def solved(request, rng):
+    """Solutions of all kinds of problems with a law of friction, these, and the settings."""
     cases = [CASES[name](rng) for name in NAMES]
-    problems = [case.problem() for case in cases if case.friction == "convex"]
-    return sapwood.solve_batch(problems, settings=settings_of(), sensitivity=True), problems
+    problems = [case.problem() for case in cases if case.friction == request.param]
+    settings = settings_of(request.param)
+    return sapwood.solve_batch(problems, settings=settings, sensitivity=True), problems, settings
 
 
 def bars_of(rng, problems):
@@ -58,7 +59,7 @@ def assert_same_bits(one, other):
 @pytest.mark.parametrize("threads", [None, 1, 2, 7])
 @pytest.mark.parametrize("matrices", [False, True])
 def test_reverse_mode_is_that_of_each(solved, threads, matrices, rng):
-    solutions, problems = solved
+    solutions, problems, _ = solved
     bars = bars_of(rng, problems)
     found = sapwood.vjp_batch(solutions, **bars, threads=threads, matrices=matrices)
     for i, (gradient, solution) in enumerate(zip(found, solutions, strict=True)):
@@ -74,7 +75,7 @@ def test_reverse_mode_is_that_of_each(solved, threads, matrices, rng):
 @pytest.mark.parametrize("threads", [None, 1, 5])
 @pytest.mark.parametrize("frozen", [False, True])
 def test_forward_mode_is_that_of_each(solved, threads, frozen, rng):
-    solutions, problems = solved
+    solutions, problems, _ = solved
     dots = [
         Differential(A=np.array(p.A), v_star=rng.standard_normal(p.nv), mu=rng.random(p.n_contacts))
         for p in problems
@@ -85,9 +86,9 @@ def test_forward_mode_is_that_of_each(solved, threads, frozen, rng):
 
 
 def test_linearizations_of_a_batch_are_those_of_each(solved):
-    solutions, problems = solved
+    solutions, problems, settings = solved
     for solution, problem in zip(solutions, problems, strict=True):
-        alone = sapwood.solve(problem, settings=settings_of(), sensitivity=True)
+        alone = sapwood.solve(problem, settings=settings, sensitivity=True)
         assert alone == solution
         assert solution.sensitivity.problem is problem
         for name in ("regions", "distance", "row_distance", "momentum_error", "converged"):

@@ -137,8 +137,11 @@ PyObject *sapwood_differential_make(sapwood_differential *d, const sapwood_probl
 static int read_arrays(sapwood_differential *d, npy_intp m, const field *fields, int n,
                        PyObject *dict) {
   Py_ssize_t found = 0;
+  PyObject *object;
   for (int k = 0; k < n; k++) {
-    PyObject *object = PyDict_GetItemString(dict, fields[k].name);
+    if (sapwood_item(dict, fields[k].name, &object) < 0) {
+      return -1;
+    }
     if (object == NULL) {
       continue;
     }
@@ -150,7 +153,10 @@ static int read_arrays(sapwood_differential *d, npy_intp m, const field *fields,
     d->slots[d->n_slots++] = (sapwood_slot){array, fields[k].pointer, fields[k].n};
     ++found;
   }
-  found += PyDict_GetItemString(dict, "constraints") != NULL;
+  if (sapwood_item(dict, "constraints", &object) < 0) {
+    return -1;
+  }
+  found += object != NULL;
   if (found < PyDict_GET_SIZE(dict)) {
     PyErr_SetString(PyExc_ValueError, "a change must be of numbers that the problem has");
     return -1;
@@ -161,10 +167,11 @@ static int read_arrays(sapwood_differential *d, npy_intp m, const field *fields,
 int sapwood_differential_read(sapwood_differential *d, const sapwood_problem *of, npy_intp m,
                               PyObject *dict) {
   field fields[N_FIELDS], rows[N_GROUP_FIELDS];
-  if (reserve(d, of) < 0 || read_arrays(d, m, fields, list_fields(d, of, 1, fields), dict) < 0) {
+  PyObject *groups;
+  if (reserve(d, of) < 0 || read_arrays(d, m, fields, list_fields(d, of, 1, fields), dict) < 0 ||
+      sapwood_item(dict, "constraints", &groups) < 0) {
     return -1;
   }
-  PyObject *groups = PyDict_GetItemString(dict, "constraints");
   if (groups == NULL) {
     return 0;
   }

@@ -73,7 +73,10 @@ static PyObject *log_array(PyObject *object, PyObject *Py_UNUSED(unused)) {
 static int take_array(double **out, PyObject *dict, const char *name, Py_ssize_t steps,
                       int64_t length) {
   *out = NULL;
-  PyObject *object = PyDict_GetItemString(dict, name);
+  PyObject *object;
+  if (sapwood_item(dict, name, &object) < 0) {
+    return -1;
+  }
   if (object == NULL) {
     return 0;
   }
@@ -90,15 +93,21 @@ static int take_array(double **out, PyObject *dict, const char *name, Py_ssize_t
 
 /* the integer of the dict, 0 for none */
 static int take_integer(int *out, PyObject *dict, const char *name) {
-  PyObject *object = PyDict_GetItemString(dict, name);
+  PyObject *object;
+  if (sapwood_item(dict, name, &object) < 0) {
+    return -1;
+  }
   const long value = object == NULL ? 0 : PyLong_AsLong(object);
   *out = (int)value;
   return value == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
 static int take_log(struct sap_contact_log **out, PyObject *dict, const sapwood_state *state) {
-  PyObject *object = PyDict_GetItemString(dict, "contacts");
+  PyObject *object;
   *out = NULL;
+  if (sapwood_item(dict, "contacts", &object) < 0) {
+    return -1;
+  }
   if (object == NULL) {
     return 0;
   }
