@@ -155,8 +155,8 @@ def driven_force(*, dt: float, D: ArrayLike, impedance: ArrayLike, speed: float 
         V (dt + tau_d) deep.
     """
     impedance = np.asarray(impedance, dtype=float)
-    w = impedance / ((1.0 - impedance) * np.asarray(D, dtype=float))
-    return 4.0 * np.pi**2 * speed / (w * dt)
+    w: Array = impedance / ((1.0 - impedance) * np.asarray(D, dtype=float))
+    return np.asarray(4.0 * np.pi**2 * speed / (w * dt))
 
 
 # up to which rows of a mocap body are free, m/s and rad/s
