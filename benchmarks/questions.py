@@ -14,6 +14,7 @@ from benchmarks import (
     complementarity_questions,
     derivative_questions,
     engine_questions,
+    environment_questions,
     friction_questions,
     invdyn_questions,
     model_questions,
@@ -52,6 +53,7 @@ def add(commands: Any) -> None:
     model_questions.add(commands)
     invdyn_questions.add(commands)
     engine_questions.add(commands)
+    environment_questions.add(commands)
     complementarity_questions.add(commands)
     derivative_questions.add(commands)
     surface_questions.add(commands)
