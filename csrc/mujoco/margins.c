@@ -5,6 +5,7 @@
 
 #include "model/stepper.h"
 #include "mujoco/fields.h"
+#include "mujoco/pairs.h"
 #include "mujoco/twists.h"
 
 /* of MuJoCo's enums */
@@ -73,6 +74,19 @@ static int needs_margin(const sap_mujoco_world *world, int32_t geom) {
   return (meets || sap_int64_at(m, a->model.npair) > 0) && moves(world, geom);
 }
 
+static void find_travel(const sap_mujoco_world *world, const struct sap_twist *twist,
+                        const struct sap_travel *travel) {
+  const double fall = fall_of(world);
+  for (int32_t g = 0; g < world->stepper->forest.n_geoms; ++g) {
+    travel->distance[g] = travel->gain[g] = 0.0;
+    if (needs_margin(world, g)) {
+      const double speed = speed_of(world, twist, g);
+      travel->gain[g] = gain_of(fall, speed);
+      travel->distance[g] = travel_in(world, speed + travel->gain[g]);
+    }
+  }
+}
+
 /* A negative margin shrinks a geom: its contacts are those that the user wants to be found late. */
 static double widened(double own, double travel) { return own < 0.0 ? own : more(own, travel); }
 
@@ -108,25 +122,22 @@ static void fill_margins(const sap_mujoco_world *world, const double *travel,
 
 /* ---- the copy ------------------------------------------------------------------------------- */
 
-static void set_pointer(char *base, ptrdiff_t offset, const double *pointer) {
+static void set_pointer(char *base, ptrdiff_t offset, const void *pointer) {
   memcpy(base + offset, (const void *)&pointer, sizeof pointer);
 }
 
 /* valid until the frame of the stack of mjData that is open now is freed */
-static const void *with_margins(const sap_mujoco_world *world, const double *speed) {
+static const void *with_margins(const sap_mujoco_world *world, const double *travel,
+                                const struct sap_pairs *pairs) {
   const sap_mujoco *a = world->api;
   const sap_forest *forest = &world->stepper->forest;
   const size_t n_bodies = (size_t)forest->n_bodies, n_geoms = (size_t)forest->n_geoms;
   const size_t n_pairs = (size_t)sap_int64_at(world->model, a->model.npair);
-  const size_t n_numbers = 2 * n_geoms + n_bodies + n_pairs;
+  const size_t n_numbers = n_geoms + n_bodies + n_pairs;
   const size_t size = (size_t)a->model.size;
   char *copy = a->mj_stackAllocByte(world->data, size, sizeof(double));
-  double *travel = a->mj_stackAllocByte(world->data, n_numbers * sizeof *travel, sizeof *travel);
-  const double fall = fall_of(world);
-  for (int32_t g = 0; g < forest->n_geoms; ++g) {
-    travel[g] = needs_margin(world, g) ? travel_in(world, speed[g] + gain_of(fall, speed[g])) : 0.0;
-  }
-  double *const geom = travel + n_geoms, *const body = geom + n_geoms;
+  double *geom = a->mj_stackAllocByte(world->data, n_numbers * sizeof *geom, sizeof *geom);
+  double *const body = geom + n_geoms;
   const struct margins margins = {geom, body, body + n_bodies};
   fill_margins(world, travel, &margins);
 
@@ -134,6 +145,8 @@ static const void *with_margins(const sap_mujoco_world *world, const double *spe
   set_pointer(copy, a->model.geom_margin, margins.geom);
   set_pointer(copy, a->model.body_margin, margins.body);
   set_pointer(copy, a->model.pair_margin, margins.pair);
+  set_pointer(copy, a->model.exclude_signature, pairs->excluded);
+  memcpy(copy + a->model.nexclude, &pairs->n_excluded, sizeof pairs->n_excluded);
   return copy;
 }
 
@@ -163,7 +176,7 @@ static double own_reach(const sap_mujoco_world *world, const int *geom) {
 
 /* 1 where a contact may close within the step, or is one of the model's own list */
 static int may_close(const sap_mujoco_world *world, const struct sap_twist *twist,
-                     const double *speed, const char *contact) {
+                     const double *gain_by, const char *contact) {
   const sap_mujoco *a = world->api;
   const double dist = sap_double_at(contact, a->contact.dist);
   const int geom[2] = {sap_int_at(contact, a->contact.geom),
@@ -171,7 +184,6 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
   if (!(dist > 0.0) || geom[0] < 0 || geom[1] < 0 || dist < own_reach(world, geom)) {
     return 1;
   }
-  const double fall = fall_of(world);
   double p[3], n[3], v[2][3], turn[3], gain = 0.0, reach = INFINITY;
   memcpy(p, contact + a->contact.pos, sizeof p);
   memcpy(n, contact + a->contact.frame, sizeof n);
@@ -179,14 +191,18 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
   for (int side = 0; side < 2; ++side) {
     sap_mujoco_point_velocity(world, twist, body_of[geom[side]], p, v[side]);
     if (moves(world, geom[side])) {
-      gain += gain_of(fall, speed[geom[side]]);
+      gain += gain_by[geom[side]];
       reach = fmin(reach, reach_of(world, geom[side]));
     }
   }
-  double closing = 0.0;
+  double closing = 0.0, spin = 0.0;
   for (int j = 0; j < 3; ++j) {
     closing -= n[j] * (v[1][j] - v[0][j]);
     turn[j] = twist[body_of[geom[1]]].angular[j] - twist[body_of[geom[0]]].angular[j];
+    spin += n[j] * turn[j];
+  }
+  for (int j = 0; j < 3; ++j) {
+    turn[j] -= spin * n[j];
   }
   if (reach < INFINITY) {
     closing += length(turn) * reach;
@@ -195,7 +211,7 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
 }
 
 static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twist,
-                      const double *speed) {
+                      const double *gain) {
   const sap_mujoco *a = world->api;
   char *contacts = sap_pointer_at(world->data, a->data.contact);
   const size_t size = (size_t)a->contact.size;
@@ -203,7 +219,7 @@ static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twi
   int kept = 0;
   for (int i = 0; i < n; ++i) {
     const char *contact = contacts + (size_t)i * size;
-    if (may_close(world, twist, speed, contact)) {
+    if (may_close(world, twist, gain, contact)) {
       if (kept < i) {
         memcpy(contacts + (size_t)kept * size, contact, size);
       }
@@ -220,12 +236,13 @@ void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
   a->mj_markStack(world->data);
   struct sap_twist *twist =
       a->mj_stackAllocByte(world->data, n_bodies * sizeof *twist, sizeof(double));
-  double *speed = a->mj_stackAllocByte(world->data, n_geoms * sizeof *speed, sizeof *speed);
+  double *numbers =
+      a->mj_stackAllocByte(world->data, 2 * n_geoms * sizeof *numbers, sizeof *numbers);
+  const struct sap_travel travel = {numbers, numbers + n_geoms};
   sap_mujoco_twists(world, twist);
-  for (int32_t g = 0; g < forest->n_geoms; ++g) {
-    speed[g] = needs_margin(world, g) ? speed_of(world, twist, g) : 0.0;
-  }
-  a->mj_collision(with_margins(world, speed), world->data);
-  leave_out(world, twist, speed);
+  find_travel(world, twist, &travel);
+  const struct sap_pairs pairs = sap_mujoco_find_pairs(world, twist, &travel);
+  a->mj_collision(with_margins(world, travel.distance, &pairs), world->data);
+  leave_out(world, twist, travel.gain);
   a->mj_freeStack(world->data);
 }

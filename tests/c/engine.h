@@ -22,7 +22,7 @@ enum { SAP_MUJOCO_CONSTANTS(PLACE) N_CONSTANTS };
 
 struct engine_model {
   int64_t nq, nv, nu, na, nbody, ngeom, ntree, nC, nD, nmocap, nsensordata, neq, ntendon, npair,
-      nout;
+      nexclude, nflex, nout;
   double timestep, gravity[3];
   int integrator, cone, disableflags, enableflags, disableactuator;
   const void *constant[MOST_CONSTANTS]; /* in the order of SAP_MUJOCO_CONSTANTS */
@@ -48,8 +48,10 @@ static struct {
   int finds_energy;            /* while it finds the values of sensors */
   const struct engine_model *model;
   double geom_margin[GEOMS], body_margin[BODIES], pair_margin[1]; /* that it found */
-  int frames;                                                     /* of the stack that are open */
-  int warnings; /* that came to the global handler */
+  int n_excluded, excluded[16];                                   /* likewise */
+  double distance, normal[3]; /* of any two geoms that it is asked for */
+  int frames;                 /* of the stack that are open */
+  int warnings;               /* that came to the global handler */
 } engine;
 
 struct message {
@@ -117,6 +119,9 @@ static inline void collision(const void *model, void *data) {
   memcpy(engine.geom_margin, m->constant[AT_geom_margin], sizeof engine.geom_margin);
   memcpy(engine.body_margin, m->constant[AT_body_margin], sizeof engine.body_margin);
   memcpy(engine.pair_margin, m->constant[AT_pair_margin], sizeof engine.pair_margin);
+  engine.n_excluded = (int)m->nexclude;
+  memcpy(engine.excluded, m->constant[AT_exclude_signature],
+         (size_t)m->nexclude * sizeof *engine.excluded);
   d->ncon = engine.found;
   find_contacts(d);
   d->contacts_full += engine.full_of_margins && m != engine.model;
@@ -201,6 +206,8 @@ enum {
   MASS,
   CDOF,
   COM,
+  XIPOS,
+  XIMAT,
   XPOS,
   XMAT,
   SMOOTH,
@@ -225,6 +232,18 @@ static inline void slopes(const void *model, void *data, int with_bias) {
   (void)model, (void)data;
   CHECK(!with_bias);
   note('d');
+}
+
+/* from the lower geom to the higher one */
+static inline double geom_distance(const void *model, void *data, int geom1, int geom2, double most,
+                                   double *ends) {
+  (void)data;
+  CHECK(model == engine.model && engine.frames && geom1 < geom2);
+  for (int j = 0; j < 3; ++j) {
+    ends[j] = 0.0;
+    ends[3 + j] = engine.distance * engine.normal[j];
+  }
+  return engine.distance < most ? engine.distance : most;
 }
 
 static inline int is_sparse(const void *model) {
@@ -274,6 +293,7 @@ static inline sap_mujoco table(void) {
                     .mj_sensorAcc = sensors,
                     .mj_Euler = integrate,
                     .mjd_smooth_vel = slopes,
+                    .mj_geomDistance = geom_distance,
                     .mj_isSparse = is_sparse,
                     .mj_stateSize = state_size,
                     .mj_getState = get_state,
@@ -321,6 +341,9 @@ struct setting {
   double body_margin[BODIES], geom_xpos[3 * GEOMS], geom_xmat[9 * GEOMS], geom_rbound[GEOMS],
       geom_margin[GEOMS];
   double geom_gap[GEOMS], pair_margin[1], pair_gap[1];
+  double xipos[3 * BODIES], ximat[9 * BODIES], geom_size[3 * GEOMS], geom_aabb[6 * GEOMS],
+      bvh_aabb[6 * BODIES];
+  int body_bvhadr[BODIES], exclude_signature[1];
   int body_parentid[BODIES], geom_type[GEOMS], geom_contype[GEOMS], geom_conaffinity[GEOMS];
   int pair_geom1[1], pair_geom2[1];
   struct engine_model model;
@@ -338,14 +361,31 @@ static inline void make_constants(struct setting *s) {
     s->geom_rbound[g] = 0.1;
     s->geom_contype[g] = g % 2;
     s->geom_conaffinity[g] = 1 - g % 2;
+    s->geom_size[3 * g] = s->geom_size[3 * g + 1] = 1.0;
+    s->body_bvhadr[g] = g;
+    for (int j = 0; j < 3; ++j) {
+      s->geom_aabb[6 * g + 3 + j] = s->bvh_aabb[6 * g + 3 + j] = 1.0;
+      s->geom_xmat[9 * g + 4 * j] = s->ximat[9 * g + 4 * j] = 1.0;
+    }
   }
   const void *const constants[N_CONSTANTS] = {
-      [AT_body_margin] = s->body_margin,     [AT_geom_rbound] = s->geom_rbound,
-      [AT_geom_margin] = s->geom_margin,     [AT_geom_gap] = s->geom_gap,
-      [AT_pair_margin] = s->pair_margin,     [AT_pair_gap] = s->pair_gap,
-      [AT_body_parentid] = s->body_parentid, [AT_geom_type] = s->geom_type,
-      [AT_pair_geom1] = s->pair_geom1,       [AT_pair_geom2] = s->pair_geom2,
-      [AT_geom_contype] = s->geom_contype,   [AT_geom_conaffinity] = s->geom_conaffinity,
+      [AT_body_margin] = s->body_margin,
+      [AT_geom_rbound] = s->geom_rbound,
+      [AT_geom_margin] = s->geom_margin,
+      [AT_geom_gap] = s->geom_gap,
+      [AT_pair_margin] = s->pair_margin,
+      [AT_pair_gap] = s->pair_gap,
+      [AT_body_parentid] = s->body_parentid,
+      [AT_geom_type] = s->geom_type,
+      [AT_pair_geom1] = s->pair_geom1,
+      [AT_pair_geom2] = s->pair_geom2,
+      [AT_geom_contype] = s->geom_contype,
+      [AT_geom_conaffinity] = s->geom_conaffinity,
+      [AT_geom_size] = s->geom_size,
+      [AT_geom_aabb] = s->geom_aabb,
+      [AT_bvh_aabb] = s->bvh_aabb,
+      [AT_body_bvhadr] = s->body_bvhadr,
+      [AT_exclude_signature] = s->exclude_signature,
   };
   memcpy(s->model.constant, constants, sizeof constants);
 }
@@ -369,11 +409,11 @@ static inline void make(struct setting *s) {
                                    .gravity = {0.0, -3.0, 4.0},
                                    .cone = ELLIPTIC,
                                    .disableflags = EULER_AND_ISLANDS};
-  void *const arrays[N_USED] = {s->qpos,          s->m.qvel,     s->none,      s->none,
-                                s->none,          s->none,       s->m.M,       s->m.cdof,
-                                s->m.subtree_com, s->geom_xpos,  s->geom_xmat, s->m.qfrc_smooth,
-                                s->m.qacc_smooth, s->m.qDeriv,   s->qacc,      s->force,
-                                s->none,          s->l.contacts, s->rows};
+  void *const arrays[N_USED] = {
+      s->qpos,      s->m.qvel,        s->none,          s->none,     s->none,  s->none,
+      s->m.M,       s->m.cdof,        s->m.subtree_com, s->xipos,    s->ximat, s->geom_xpos,
+      s->geom_xmat, s->m.qfrc_smooth, s->m.qacc_smooth, s->m.qDeriv, s->qacc,  s->force,
+      s->none,      s->l.contacts,    s->rows};
   memcpy(s->data.array, arrays, sizeof arrays);
   make_constants(s);
   engine.model = &s->model;

@@ -58,6 +58,7 @@ extern "C" {
   X(mj_getState)                 \
   X(mj_setState)                 \
   X(mjd_smooth_vel)              \
+  X(mj_geomDistance)             \
   X(mju_error)                   \
   X(_mjPRIVATE_setTlsLogHandler) \
   X(_mjPRIVATE_getGlobalLogHandler)
@@ -83,6 +84,8 @@ extern "C" {
   X(neq)                    \
   X(ntendon)                \
   X(npair)                  \
+  X(nexclude)               \
+  X(nflex)                  \
   X(nout)
 
 /* pointers in mjModel to arrays of double, and of int */
@@ -93,12 +96,17 @@ extern "C" {
   X(geom_gap)                   \
   X(pair_margin)                \
   X(pair_gap)                   \
+  X(geom_size)                  \
+  X(geom_aabb)                  \
+  X(bvh_aabb)                   \
+  X(body_bvhadr)                \
   X(body_parentid)              \
   X(geom_type)                  \
   X(geom_contype)               \
   X(geom_conaffinity)           \
   X(pair_geom1)                 \
-  X(pair_geom2)
+  X(pair_geom2)                 \
+  X(exclude_signature)
 
 /* fields of mjModel.opt: double timestep and gravity (3), then int */
 #define SAP_MUJOCO_OPTIONS(X) \
@@ -139,6 +147,8 @@ extern "C" {
   X(M)                       \
   X(cdof)                    \
   X(subtree_com)             \
+  X(xipos)                   \
+  X(ximat)                   \
   X(geom_xpos)               \
   X(geom_xmat)               \
   X(qfrc_smooth)             \
@@ -201,6 +211,8 @@ typedef struct sap_mujoco {
   void (*mj_getState)(const void *model, const void *data, double *state, int spec);
   void (*mj_setState)(const void *model, void *data, const double *state, int spec);
   void (*mjd_smooth_vel)(const void *model, void *data, int with_bias);
+  double (*mj_geomDistance)(const void *model, void *data, int geom1, int geom2, double most,
+                            double *ends);
   void (*mju_error)(const char *format, ...);
   sap_mujoco_log *(*_mjPRIVATE_setTlsLogHandler)(sap_mujoco_log *handler);
   sap_mujoco_log *(*_mjPRIVATE_getGlobalLogHandler)(void);

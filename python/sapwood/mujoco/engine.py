@@ -25,21 +25,22 @@ _FUNCTIONS = (
     "_mjPRIVATE_getGlobalLogHandler", "mj_fwdKinematics", "mj_makeM", "mj_factorM", "mj_collision",
     "mj_makeConstraint", "mj_transmission", "mj_sensorPos", "mj_energyPos", "mj_fwdVelocity",
     "mj_sensorVel", "mj_energyVel", "mj_markStack", "mj_freeStack", "mj_stackAllocByte",
-    "mjd_smooth_vel",
+    "mjd_smooth_vel", "mj_geomDistance",
 )  # fmt: skip
 _CALLBACKS = ("mjcb_control", "mjcb_contactfilter")
 
 # fields by their type in C
 _MODEL_SIZES = (
     "nq", "nv", "nu", "na", "nbody", "ngeom", "ntree", "nC", "nD", "nmocap", "nsensordata", "neq",
-    "ntendon", "npair", "nout",
+    "ntendon", "npair", "nexclude", "nflex", "nout",
 )  # fmt: skip
 # what margins follow from
 _MODEL_ARRAYS = {
     **dict.fromkeys(("body_margin", "geom_rbound", "geom_margin", "geom_gap", "pair_margin",
-                     "pair_gap"), "mjtNum *"),
-    **dict.fromkeys(("body_parentid", "geom_type", "geom_contype", "geom_conaffinity",
-                     "pair_geom1", "pair_geom2"), "int *"),
+                     "pair_gap", "geom_size", "geom_aabb", "bvh_aabb"), "mjtNum *"),
+    **dict.fromkeys(("body_parentid", "body_bvhadr", "geom_type", "geom_contype",
+                     "geom_conaffinity", "pair_geom1", "pair_geom2", "exclude_signature"),
+                    "int *"),
 }  # fmt: skip
 _OPTIONS = {"timestep": "mjtNum", "integrator": "int", "cone": "int", "disableflags": "int",
             "enableflags": "int", "disableactuator": "int"}  # fmt: skip
@@ -48,8 +49,8 @@ _DATA_NUMBERS = {"time": "mjtNum", "pstack": "size_t", "pbase": "size_t", "ncon"
                  "flg_rnepost": "mjtBool"}  # fmt: skip
 _DATA_ARRAYS = (
     "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "M", "cdof", "subtree_com",
-    "geom_xpos", "geom_xmat", "qfrc_smooth", "qacc_smooth", "qDeriv", "qacc", "qfrc_constraint",
-    "efc_force", "efc_KBIP", "sensordata",
+    "xipos", "ximat", "geom_xpos", "geom_xmat", "qfrc_smooth", "qacc_smooth", "qDeriv", "qacc",
+    "qfrc_constraint", "efc_force", "efc_KBIP", "sensordata",
 )  # fmt: skip
 # what constrained elements are gathered from; qfrc_smooth among them
 _ELEMENT_ARRAYS = {
@@ -78,13 +79,13 @@ _TRIAL = """
   <worldbody>
     <geom name="floor" type="plane" size="1 1 1"/>
     <body mocap="true" pos="0 0 2"><geom size=".1"/></body>
-    <body pos="0 0 .09"><freejoint/><geom size=".1"/>
+    <body name="ball" pos="0 0 .09"><freejoint/><geom size=".1"/>
       <geom name="mast" size=".02" pos="0 0 .2"/></body>
-    <body pos="1 0 1"><joint name="hinge"/><geom size=".1" pos=".2 0 0"/>
+    <body name="arm" pos="1 0 1"><joint name="hinge"/><geom size=".1" pos=".2 0 0"/>
       <body pos=".3 0 0"><joint name="ball" type="ball"/><geom size=".05" pos=".2 0 0"/></body>
     </body>
   </worldbody>
-  <contact><pair geom1="floor" geom2="mast"/></contact>
+  <contact><pair geom1="floor" geom2="mast"/><exclude body1="ball" body2="arm"/></contact>
   <equality><joint joint1="hinge"/></equality>
   <tendon><fixed><joint joint="hinge" coef="2"/></fixed></tendon>
   <actuator>

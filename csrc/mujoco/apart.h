@@ -1,0 +1,37 @@
+/* Two geoms that a plane keeps apart for a step.
+ *
+ * A geom lies in a box, or in a segment or point with a radius around it. Where a plane with normal
+ * n leaves a gap between two of them, and moves with the first, then no point of the other closes
+ * it faster than
+ *
+ *     c = -n . (V_2 - V_1(p_2)) + max over x of x . (n x (W_2 - W_1))
+ *
+ * p_2, V_2: centre of the other and its velocity, V_1(p_2): that of the first there; W: angular
+ * velocities, x: points of the other seen from its centre. The two stay apart where
+ *
+ *     gap > (1 + SAP_OPEN_TIME) dt (2 c + g_1 + g_2)   or   gap > travel_1 + travel_2
+ *
+ * with g and travel of margins.h. Planes tried: along the faces of both boxes, and for what is round
+ * those across the line of centres and from the axes of capsules. */
+#ifndef SAPWOOD_MUJOCO_APART_H
+#define SAPWOOD_MUJOCO_APART_H
+
+struct sap_mover {
+  double centre[3], velocity[3]; /* of its box; m, m/s */
+  const double *turn, *axes;     /* (3) angular velocity, (3, 3) rotation, in rows */
+  double half[3], round;         /* of the box and around it, m */
+  double radius;                 /* all of it is within that from the centre, m; INFINITY: below
+                                    the plane through the centre whose normal is axis 2 */
+  double travel, gain;           /* m; m/s */
+};
+
+/* `time`: (1 + SAP_OPEN_TIME) dt; `own`: the distance up to which they are listed in any case. 0:
+ * they may meet, or no plane was found. */
+int sap_movers_stay_apart(const struct sap_mover *a, const struct sap_mover *b, double time,
+                          double own);
+
+/* the same for a plane with unit normal n, from a to b, that leaves a gap */
+int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, double time,
+                          double own, const double *n, double gap);
+
+#endif

@@ -1,0 +1,271 @@
+/* Pairs that stay apart for a step: planes between boxes that move, by samples, and what becomes of
+ * margins and of pairs of bodies. */
+
+#include "engine.h"
+#include "mujoco/apart.h"
+
+/* ---- two movers ----------------------------------------------------------------------------- */
+
+/* a rotation by the vector w: Rodrigues' formula */
+static void rotate(const double *w, const double *x, double *y) {
+  const double angle = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
+  const double s = angle > 0.0 ? sin(angle) / angle : 1.0;
+  const double c = angle > 0.0 ? (1.0 - cos(angle)) / (angle * angle) : 0.5;
+  double wx[3], wwx[3];
+  cross(w, x, wx);
+  cross(w, wx, wwx);
+  for (int j = 0; j < 3; ++j) {
+    y[j] = x[j] + s * wx[j] + c * wwx[j];
+  }
+}
+
+struct moved {
+  struct sap_mover mover;
+  double turn[3], axes[9];
+};
+
+/* a box, a capsule or a sphere somewhere, that moves and turns */
+static void make_mover(struct moved *m, int kind, uint64_t *seed) {
+  double w[3];
+  memset(m, 0, sizeof *m);
+  for (int j = 0; j < 3; ++j) {
+    w[j] = 3.0 * check_random(seed, -1, 1);
+    m->mover.centre[j] = 0.4 * check_random(seed, -1, 1);
+    m->mover.velocity[j] = check_random(seed, -1, 1);
+    m->turn[j] = 5.0 * check_random(seed, -1, 1);
+    m->mover.half[j] =
+        kind == 0 || (kind == 1 && j == 2) ? 0.1 + 0.08 * check_random(seed, -1, 1) : 0.0;
+  }
+  m->mover.round = kind == 0 ? 0.0 : 0.1 + 0.05 * check_random(seed, -1, 1);
+  for (int k = 0; k < 3; ++k) {
+    const double unit[3] = {k == 0, k == 1, k == 2};
+    double column[3];
+    rotate(w, unit, column);
+    for (int j = 0; j < 3; ++j) {
+      m->axes[3 * j + k] = column[j];
+    }
+  }
+  const double *h = m->mover.half;
+  m->mover.radius = m->mover.round + sqrt(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]);
+  m->mover.travel = 10.0;
+  m->mover.turn = m->turn;
+  m->mover.axes = m->axes;
+}
+
+/* where a point of the box is after a time; in its axes before */
+static void place(const struct moved *m, const double *corner, double time, double *p) {
+  double x[3], w[3];
+  for (int j = 0; j < 3; ++j) {
+    x[j] = m->axes[3 * j] * corner[0] + m->axes[3 * j + 1] * corner[1] +
+           m->axes[3 * j + 2] * corner[2];
+    w[j] = time * m->turn[j];
+  }
+  rotate(w, x, p);
+  for (int j = 0; j < 3; ++j) {
+    p[j] += m->mover.centre[j] + time * m->mover.velocity[j];
+  }
+}
+
+/* how far a place is from the box of another at that time, less what is around it */
+static double clearance(const struct moved *m, double time, const double *p) {
+  double middle[3], out = 0.0;
+  place(m, (double[3]){0, 0, 0}, time, middle);
+  for (int k = 0; k < 3; ++k) {
+    double tip[3], along = 0.0;
+    place(m, (double[3]){k == 0, k == 1, k == 2}, time, tip);
+    for (int j = 0; j < 3; ++j) {
+      along += (tip[j] - middle[j]) * (p[j] - middle[j]);
+    }
+    const double beyond = fmax(fabs(along) - m->mover.half[k], 0.0);
+    out += beyond * beyond;
+  }
+  return sqrt(out) - m->mover.round;
+}
+
+/* nothing of what stays apart meets at any time, and where nothing moves what is apart by a face is
+ * seen */
+static void what_stays_apart_does_not_meet(void) {
+  const double time = 0.05;
+  uint64_t seed = 11;
+  int apart = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    struct moved a, b;
+    make_mover(&a, trial % 3, &seed);
+    make_mover(&b, trial / 3 % 3, &seed);
+    if (!sap_movers_stay_apart(&a.mover, &b.mover, time, 0.0)) {
+      continue;
+    }
+    ++apart;
+    for (int sample = 0; sample < 20; ++sample) {
+      double corner[3], p[3];
+      const double when = time * 0.5 * (1.0 + check_random(&seed, -1, 1));
+      for (int j = 0; j < 3; ++j) {
+        const double u = 1.5 * check_random(&seed, -1, 1);
+        corner[j] = b.mover.half[j] * fmax(-1.0, fmin(1.0, u));
+      }
+      place(&b, corner, when, p);
+      CHECK(clearance(&a, when, p) > b.mover.round);
+    }
+  }
+  CHECK(apart > 300 && apart < 2700);
+}
+
+/* two boxes 0.1 apart along x: by hand */
+static void planes_move_with_what_moves(void) {
+  static const struct {
+    double vx, vy, turn, own, gain, travel;
+    int apart;
+  } cases[] = {
+      {0, 0, 0, 0, 0, 1, 1},    {0, 0, 0, 0.11, 0, 1, 0},   {0, 9, 0, 0, 0, 1, 1},
+      {-4.9, 0, 0, 0, 0, 1, 1}, {-5.1, 0, 0, 0, 0, 1, 0},   {-5.1, 0, 0, 0, 0, 0.04, 1},
+      {9, 0, 0, 0, 9.9, 1, 1},  {9, 0, 0, 0, 10.1, 1, 0},   {0, 0, 9.9, 0, 0, 1, 1},
+      {0, 0, 10.1, 0, 0, 1, 0}, {4.0, 0, 17.9, 0, 0, 1, 1}, {4.0, 0, 18.1, 0, 0, 1, 0},
+  };
+  const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, still[3] = {0, 0, 0};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    const double turn[3] = {0, 0, cases[i].turn};
+    const struct sap_mover a = {.turn = still,
+                                .axes = unit,
+                                .half = {1, 1, 1},
+                                .radius = sqrt(3.0),
+                                .travel = cases[i].travel},
+                           b = {.centre = {1.6, 0, 0},
+                                .velocity = {cases[i].vx, cases[i].vy, 0},
+                                .turn = turn,
+                                .axes = unit,
+                                .half = {0.5, 0.5, 0.5},
+                                .radius = sqrt(0.75),
+                                .travel = cases[i].travel,
+                                .gain = cases[i].gain};
+    CHECK_EQUAL(sap_movers_stay_apart(&a, &b, 0.01, cases[i].own), cases[i].apart);
+    CHECK_EQUAL(sap_movers_stay_apart(&b, &a, 0.01, cases[i].own), cases[i].apart);
+  }
+}
+
+/* ---- a world -------------------------------------------------------------------------------- */
+
+/* cubes of 0.2 at the origin, but for that of the point mass at x = 0.25, which moves */
+static void make_cubes(struct setting *s, sap_mujoco_world *world, double vx) {
+  make(s);
+  open_world(s, world);
+  for (int g = 0; g < GEOMS; ++g) {
+    s->geom_type[g] = 6;
+    for (int j = 0; j < 3; ++j) {
+      s->geom_aabb[6 * g + 3 + j] = s->bvh_aabb[6 * g + 3 + j] = 0.1;
+    }
+  }
+  memcpy(s->m.subtree_com, (double[3]){0}, 3 * sizeof(double));
+  s->geom_xpos[3] = s->xipos[3] = 0.25;
+  memset(s->m.qvel, 0, sizeof s->m.qvel);
+  s->m.qvel[0] = vx;
+  s->model.npair = 0;
+}
+
+enum { WITH_WORLD = 0 << 16 | 1, WITH_TWO = 1 << 16 | 2, WITH_FOUR = 1 << 16 | 4 };
+
+/* masks are those of odd and even geoms */
+static void bodies_that_stay_apart_are_left_out(void) {
+  static const struct {
+    double vx, own;
+    int left_out;
+  } cases[] = {{10, 0, 1}, {-10, 0, 0}, {10, 0.06, 0}, {0.01, 0, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct setting s;
+    sap_mujoco_world world;
+    make_cubes(&s, &world, cases[i].vx);
+    s.geom_margin[1] = cases[i].own;
+    REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+    CHECK_EQUAL(engine.n_excluded, 3 * cases[i].left_out);
+    if (cases[i].left_out) {
+      CHECK_EQUAL(engine.excluded[0], WITH_WORLD);
+      CHECK_EQUAL(engine.excluded[1], WITH_TWO);
+      CHECK_EQUAL(engine.excluded[2], WITH_FOUR);
+    }
+    CHECK_EQUAL(engine.geom_margin[1] > cases[i].own, !cases[i].left_out);
+    sap_stepper_destroy(s.stepper);
+  }
+}
+
+/* spheres and capsules leave it to the narrow phase, which is no dearer */
+static void what_is_round_keeps_its_margin(void) {
+  struct setting s;
+  sap_mujoco_world world;
+  make_cubes(&s, &world, 10.0);
+  for (int g = 0; g < GEOMS; ++g) {
+    s.geom_type[g] = 2 + g % 2;
+  }
+  REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+  CHECK_EQUAL(engine.n_excluded, 0);
+  CHECK(engine.geom_margin[1] > 0.0);
+  sap_stepper_destroy(s.stepper);
+}
+
+static void pairs_of_the_models_own_list_stay_on_it(void) {
+  struct setting s;
+  sap_mujoco_world world;
+  make_cubes(&s, &world, 10.0);
+  s.model.nexclude = 1;
+  s.exclude_signature[0] = WITH_TWO;
+  REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+  REQUIRE(engine.n_excluded == 3);
+  CHECK_EQUAL(engine.excluded[0], WITH_WORLD);
+  CHECK_EQUAL(engine.excluded[1], WITH_TWO);
+  CHECK_EQUAL(engine.excluded[2], WITH_FOUR);
+  sap_stepper_destroy(s.stepper);
+}
+
+/* an explicit pair needs its margin whatever the bodies do */
+static void explicit_pairs_are_looked_at(void) {
+  for (int toward = 0; toward < 2; ++toward) {
+    struct setting s;
+    sap_mujoco_world world;
+    make_cubes(&s, &world, toward ? -10.0 : 10.0);
+    for (int g = 0; g < GEOMS; ++g) {
+      s.geom_conaffinity[g] = 0;
+    }
+    s.geom_contype[1] = 1;
+    s.model.npair = 1;
+    s.pair_geom1[0] = 1;
+    s.pair_geom2[0] = 5;
+    REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+    CHECK_EQUAL(engine.geom_margin[1] > 0.0, toward);
+    sap_stepper_destroy(s.stepper);
+  }
+}
+
+/* boxes of meshes that overlap: their distance tells, 5 cm along x */
+static void meshes_are_apart_by_their_distance(void) {
+  static const struct {
+    double vx, distance;
+    int left_out;
+  } cases[] = {{-10, 0.05, 1}, {10, 0.05, 0}, {10, 0.2, 1}, {-10, 0.0, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct setting s;
+    sap_mujoco_world world;
+    make_cubes(&s, &world, cases[i].vx);
+    s.geom_xpos[3] = s.xipos[3] = 0.0;
+    for (int g = 0; g < GEOMS; ++g) {
+      s.geom_type[g] = 7;
+    }
+    /* its lower end is the geom of the world, or the point mass */
+    s.geom_contype[0] = s.geom_conaffinity[0] = 0;
+    engine.distance = cases[i].distance;
+    engine.normal[0] = 1.0;
+    REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+    CHECK_EQUAL(engine.n_excluded, 2 * cases[i].left_out);
+    sap_stepper_destroy(s.stepper);
+  }
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(what_stays_apart_does_not_meet),
+      CHECK_TEST(planes_move_with_what_moves),
+      CHECK_TEST(bodies_that_stay_apart_are_left_out),
+      CHECK_TEST(what_is_round_keeps_its_margin),
+      CHECK_TEST(pairs_of_the_models_own_list_stay_on_it),
+      CHECK_TEST(explicit_pairs_are_looked_at),
+      CHECK_TEST(meshes_are_apart_by_their_distance),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
