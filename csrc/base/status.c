@@ -43,9 +43,8 @@ sap_status sap_fail(sap_error *error, sap_status status, const char *argument, i
   return sap_fail_whole(error, status, kind, argument, index, value, rule);
 }
 
-/* what is wrong: an entry with its index and value, or what the error is about as a whole */
-static int write_fault(const sap_error *error, char *text, size_t n) {
-  const char *name = error->argument, *rule = error->rule;
+int sap_fault_text(const sap_error *error, const char *name, char *text, size_t n) {
+  const char *rule = error->rule;
   const int64_t i = error->index;
   switch (error->kind) {
     case SAP_ERROR_TREE:
@@ -72,6 +71,6 @@ size_t sap_error_text(const sap_error *error, char *text, size_t n) {
     length = snprintf(text, n, "group %" PRId32 ": ", error->group);
   }
   const size_t begin = length < 0 ? 0 : (size_t)length, used = begin < n ? begin : n;
-  length = write_fault(error, n > 0 ? text + used : NULL, n - used);
+  length = sap_fault_text(error, error->argument, n > 0 ? text + used : NULL, n - used);
   return begin + (length < 0 ? 0 : (size_t)length);
 }

@@ -27,4 +27,8 @@ static inline sap_status sap_of_group(sap_status status, int32_t g, sap_error *e
   return status;
 }
 
+/* What is wrong with the argument, called `name`: an entry with its index and value, or what the
+ * error is about as a whole. Returns the length of the text as snprintf() does. */
+int sap_fault_text(const sap_error *error, const char *name, char *text, size_t n);
+
 #endif

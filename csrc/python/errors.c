@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/status.h"
+
 /* arguments that have another name in C */
 static const struct {
   const char *in_c, *in_python;
@@ -22,17 +24,12 @@ static const char *name_of(const sap_error *error, char text[SAPWOOD_NAME_LENGTH
 static void raise_value_error(const sap_error *error) {
   char text[SAPWOOD_NAME_LENGTH];
   const char *name = name_of(error, text);
-  switch (error->kind) {
-    case SAP_ERROR_TREE:
-      PyErr_Format(PyExc_ValueError, "%s: the block of tree %lld %s", name, (long long)error->index,
-                   error->rule);
-      break;
-    case SAP_ERROR_CONSTRAINT:
-      PyErr_Format(PyExc_ValueError, "%s: the rows of %s %lld %s", name,
-                   error->group < 0 ? "contact" : "constraint", (long long)error->index,
-                   error->rule);
-      break;
-    default: sapwood_value_error(name, error->index, error->value, error->rule);
+  if (error->kind == SAP_ERROR_TREE || error->kind == SAP_ERROR_CONSTRAINT) {
+    char fault[256];
+    sap_fault_text(error, name, fault, sizeof fault);
+    PyErr_SetString(PyExc_ValueError, fault);
+  } else {
+    sapwood_value_error(name, error->index, error->value, error->rule);
   }
 }
 
