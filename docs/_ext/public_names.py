@@ -2,7 +2,9 @@
 
 import importlib
 import inspect
+import sys
 from pathlib import Path
+from unittest.mock import MagicMock
 
 from uses import Examples
 
@@ -14,6 +16,8 @@ MODULES = {
     "sapwood.laws": "laws of contact and their materials",
     "sapwood.stepping": "theta-method on arrays",
     "sapwood.trajectory": "trajectories with derivatives",
+    "sapwood.torch": "contact within PyTorch",
+    "sapwood.jax": "contact within JAX",
     "sapwood.invdyn": "inverse dynamics with rigid contact",
     "sapwood.lcp": "complementarity problems",
     "sapwood.qp": "quadratic programs",
@@ -24,6 +28,24 @@ MODULES = {
     "sapwood.studies.experiments": "experiments and figures",
     "sapwood.studies.scenes": "scenes of the experiments",
 }
+
+
+# what is installed after all else, if at all
+LATER = {"sapwood.torch": ("torch",), "sapwood.jax": ("jax", "jax.numpy")}
+
+
+def imported(name):
+    """A module; its functions have docstrings and signatures without what it stands on, too."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        packages = LATER[name]
+        sys.modules.update(dict.fromkeys(packages, MagicMock()))
+        try:
+            return importlib.import_module(name)
+        finally:
+            for package in packages:
+                del sys.modules[package]
 
 
 def names_of(module):
@@ -48,7 +70,7 @@ def shown_in(paths):
 
 def page(name, title, seen, examples):
     """The page of one module; what is on the page of another is linked to."""
-    module = importlib.import_module(name)
+    module = imported(name)
     lines = [f"# {name}", "", f"{title[0].upper()}{title[1:]}.", "", "```{eval-rst}"]
     lines += [f".. automodule:: {name}", "   :no-members:", ""]
     elsewhere = []
@@ -76,7 +98,7 @@ def write(app):
     folder = Path(app.srcdir) / "reference"
     folder.mkdir(exist_ok=True)
     seen = {}
-    examples = Examples({name: names_of(importlib.import_module(name)) for name in MODULES})
+    examples = Examples({name: names_of(imported(name)) for name in MODULES})
     pages = {name: page(name, title, seen, examples) for name, title in MODULES.items()}
     toc = "\n".join(pages)
     pages["index"] = f"# Names\n\n```{{toctree}}\n:maxdepth: 1\n\n{toc}\n../c_library\n```\n"
@@ -118,7 +140,8 @@ def escape_norms(app, what, name, obj, options, lines):
 
 def setup(app):
     """Sphinx's entry point."""
-    app.connect("builder-inited", write)
+    # before autosummary, which numpydoc brings along, imports what is on the pages
+    app.connect("builder-inited", write, priority=100)
     app.connect("autodoc-process-docstring", set_formulas, priority=100)
     app.connect("autodoc-process-docstring", escape_norms, priority=900)
     return {"parallel_read_safe": True}

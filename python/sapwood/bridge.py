@@ -9,8 +9,8 @@ arrays: the problem is made and linearized again where its solution is.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +26,49 @@ from sapwood.sensitivity_batch import jvp_batch, linearize_batch, vjp_batch
 from sapwood.settings import Friction, SapSettings, with_friction
 
 _Array = NDArray[Any]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 Groups = Sequence[tuple[type[ConstraintGroup], Mapping[str, Any]]]
 
 # problems of a batch whose factors are kept at a time
 _AT_ONCE = 256
 # of groups, beside their physical parameters
 _ROWS = ("J", "R", "v_hat", "lower", "upper")
+
+
+_PARAMETERS = """Parameters
+    ----------
+    tree_nv, A, v_star, tree_a, tree_b, J, mu, dt
+        As of :class:`sapwood.ContactProblem`; A and J are flat. What is differentiated is float64;
+        of such an A the symmetric part counts.
+    constraints : sequence of (class, mapping of str to value)
+        Of each group its class and arguments, `tree_a` and flat J among them.
+    settings : SapSettings, optional
+        Defaults where it is None.
+    friction : {"convex", "lagged", "coulomb"}, optional
+        The law of friction, in place of ``settings.friction``, which None leaves.
+    frozen_regularization : bool
+        As of :meth:`sapwood.Solution.vjp`.
+    **numbers
+        Further arguments of :class:`sapwood.ContactProblem`: phi0, k, tau_d, R_t and so on.
+"""
+
+
+def with_parameters(solve: _Function) -> _Function:
+    """Say in the docstring of a function that solves what its parameters are.
+
+    Parameters
+    ----------
+    solve : callable
+        Has ``{parameters}`` in its docstring.
+
+    Returns
+    -------
+    callable
+        The same.
+    """
+    if solve.__doc__ is not None:
+        solve.__doc__ = solve.__doc__.replace("{parameters}\n", _PARAMETERS)
+    return solve
 
 
 class BridgedSolution(NamedTuple):

@@ -16,12 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sapwood.bridge import BridgedSolution, Form, Groups, form_of
+from sapwood.bridge import BridgedSolution, Form, Groups, form_of, with_parameters
 from sapwood.settings import Friction, SapSettings
 
 __all__ = ["solve"]
 
 
+@with_parameters
 def solve(
     tree_nv: Any,
     A: Any,
@@ -41,23 +42,9 @@ def solve(
     """Solve a contact problem some of whose numbers are arrays of JAX.
 
     Arrays of JAX are what derivatives may be asked by; everything else is constant. `jax.vmap`
-    makes batches: their problems are solved together, on all cores. Of such an A the symmetric part
-    counts.
+    makes batches: their problems are solved together, on all cores.
 
-    Parameters
-    ----------
-    tree_nv, A, v_star, tree_a, tree_b, J, mu, dt
-        As of :class:`sapwood.ContactProblem`; A and J are flat. Arrays of JAX are float64.
-    constraints : sequence of (class, mapping of str to value)
-        Of each group its class and arguments, `tree_a` and flat J among them.
-    settings : SapSettings, optional
-        Defaults where it is None.
-    friction : {"convex", "lagged", "coulomb"}, optional
-        The law of friction, in place of ``settings.friction``, which None leaves.
-    frozen_regularization : bool
-        As of :meth:`sapwood.Solution.vjp`.
-    **numbers
-        Further arguments of :class:`sapwood.ContactProblem`: phi0, k, tau_d, R_t and so on.
+    {parameters}
 
     Returns
     -------

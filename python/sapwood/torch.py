@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from sapwood.bridge import BridgedSolution, Form, Groups, form_of
+from sapwood.bridge import BridgedSolution, Form, Groups, form_of, with_parameters
 from sapwood.settings import Friction, SapSettings
 
 __all__ = ["solve"]
 
 
+@with_parameters
 def solve(
     tree_nv: Any,
     A: Any,
@@ -39,22 +40,9 @@ def solve(
 
     Tensors are what derivatives may be asked by; everything else is constant. They may have the
     dimensions of a batch in front, which are broadcast: then as many problems are solved, on all
-    cores. Of a tensor A the symmetric part counts.
+    cores.
 
-    Parameters
-    ----------
-    tree_nv, A, v_star, tree_a, tree_b, J, mu, dt
-        As of :class:`sapwood.ContactProblem`; A and J are flat. Tensors are float64.
-    constraints : sequence of (class, mapping of str to value)
-        Of each group its class and arguments, `tree_a` and flat J among them.
-    settings : SapSettings, optional
-        Defaults where it is None.
-    friction : {"convex", "lagged", "coulomb"}, optional
-        The law of friction, in place of ``settings.friction``, which None leaves.
-    frozen_regularization : bool
-        As of :meth:`sapwood.Solution.vjp`.
-    **numbers
-        Further arguments of :class:`sapwood.ContactProblem`: phi0, k, tau_d, R_t and so on.
+    {parameters}
 
     Returns
     -------

@@ -85,6 +85,44 @@ def placed(poses: Poses, bodies: _Index, local: _Float) -> _Float:
     return found
 
 
+def points_at(poses: Poses, bodies: _Index, local: _Float) -> _Float:
+    """Points of bodies in the world.
+
+    Parameters
+    ----------
+    poses : Poses
+        Of all bodies.
+    bodies : ndarray of int (n,)
+        Whose points.
+    local : ndarray (n, 3)
+        In the frame of the body, m.
+
+    Returns
+    -------
+    ndarray (n, 3)
+        m.
+    """
+    return poses.x[bodies] + placed(poses, bodies, local)
+
+
+def pull_points(poses: Poses, bodies: _Index, points: _Float, bar: _Float, to: Poses) -> None:
+    """From the derivatives of a loss by points that move with bodies, those by the poses.
+
+    Parameters
+    ----------
+    poses : Poses
+        Of all bodies.
+    bodies : ndarray of int (n,)
+        With which they move.
+    points, bar : ndarray (n, 3)
+        In the world, m, and dL/d of each.
+    to : Poses
+        dL/dposes, added to in place.
+    """
+    spread(to.x, bodies, bar)
+    spread(to.R, bodies, cross(points - poses.x[bodies], bar))
+
+
 def _dot(one: _Float, other: _Float) -> _Float:
     found: _Float = np.einsum("ij,ij->i", one, other)
     return found
@@ -126,7 +164,7 @@ class PlaneTable:
 
     def find(self, poses: Poses) -> Meeting:
         """The nearest points of all rows."""
-        c_a = poses.x[self.a] + placed(poses, self.a, self.points)
+        c_a = points_at(poses, self.a, self.points)
         distance = _dot(self.normals, c_a) - self.height
         return Meeting(c_a, c_a - distance[:, None] * self.normals, self.normals, distance)
 
@@ -138,8 +176,7 @@ class PlaneTable:
     def pull(self, poses: Poses, found: Meeting, bar: Meeting, to: Poses) -> None:
         """Add the derivatives of a loss by the poses to `to`."""
         c_a = bar.c_a + bar.c_b - self.by_height(bar)[:, None] * self.normals
-        spread(to.x, self.a, c_a)
-        spread(to.R, self.a, cross(found.c_a - poses.x[self.a], c_a))
+        pull_points(poses, self.a, found.c_a, c_a, to)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -207,14 +244,13 @@ class SegmentTable:
             P_bar = c_bar[side] + sign * by_rows
             U_bar = s[side][:, None] * P_bar - (sign * along[side])[:, None] * gap
             bodies = (self.a, self.b)[side]
-            spread(to.x, bodies, P_bar)
-            turn = cross(P[side] - poses.x[bodies], P_bar) + cross(U[side], U_bar)
-            spread(to.R, bodies, turn)
+            pull_points(poses, bodies, P[side], P_bar, to)
+            spread(to.R, bodies, cross(U[side], U_bar))
 
     def _placed(self, poses: Poses) -> tuple[list[_Float], list[_Float]]:
         """Centres and halves in the world."""
         sides = list(zip((self.a, self.b), self.centres, self.halves, strict=True))
-        P = [poses.x[bodies] + placed(poses, bodies, centres) for bodies, centres, _ in sides]
+        P = [points_at(poses, bodies, centres) for bodies, centres, _ in sides]
         return P, [placed(poses, bodies, halves) for bodies, _, halves in sides]
 
 
@@ -280,7 +316,7 @@ class BoxTable:
     def find(self, poses: Poses) -> Meeting:
         """The nearest points of all rows."""
         c_a, local = self._local(poses)
-        c_b = poses.x[self.b] + placed(poses, self.b, local.nearest)
+        c_b = points_at(poses, self.b, local.nearest)
         return Meeting(c_a, c_b, placed(poses, self.b, local.normal), local.distance)
 
     def pull(self, poses: Poses, found: Meeting, bar: Meeting, to: Poses) -> None:
@@ -297,17 +333,15 @@ class BoxTable:
         # where the box's nearest point follows the point, it follows it alone
         follows = np.where(inside, ~face, np.abs(y) < self.half_sizes)
         y_bar = placed(poses, self.b, np.where(follows, by_nearest, by_gap))
-        c_a = bar.c_a + y_bar
-        spread(to.x, self.a, c_a)
-        spread(to.R, self.a, cross(found.c_a - poses.x[self.a], c_a))
-        spread(to.x, self.b, bar.c_b - y_bar)
-        turn = cross(found.normal, bar.normal)
-        turn += cross(found.c_b - poses.x[self.b], bar.c_b)
-        spread(to.R, self.b, turn - cross(found.c_a - poses.x[self.b], y_bar))
+        pull_points(poses, self.a, found.c_a, bar.c_a + y_bar, to)
+        # the box turns away below the point
+        pull_points(poses, self.b, found.c_a, -y_bar, to)
+        pull_points(poses, self.b, found.c_b, bar.c_b, to)
+        spread(to.R, self.b, cross(found.normal, bar.normal))
 
     def _local(self, poses: Poses) -> tuple[_Float, _InBox]:
         """The points in the world, and what they are to the boxes."""
-        c_a = poses.x[self.a] + placed(poses, self.a, self.points)
+        c_a = points_at(poses, self.a, self.points)
         y = ((c_a - poses.x[self.b])[:, None, :] @ poses.R[self.b])[:, 0]
         on_box = np.clip(y, -self.half_sizes, self.half_sizes)
         gap = y - on_box

@@ -110,46 +110,36 @@ def body_tables(shapes: Sequence[Shape], pairs: _Index) -> list[Table]:
 
 
 def _columns(
-    index: list[tuple[int, int, int]], shapes: Sequence[Shape]
+    of: list[tuple[int, int, int]], counts: list[int], shapes: Sequence[Shape]
 ) -> tuple[_Index, _Index, _Index, _Float, _Float]:
-    """Bodies a and b and pair of each row (pair, a, b), and the radii about both."""
-    pair, a, b = np.array(index, np.int32).T
+    """Bodies a and b and pair of each row, and the radii about both: so many of (pair, a, b)."""
+    pair, a, b = np.repeat(np.array(of, np.int32), counts, axis=0).T
     radii = np.array([shape.radius for shape in shapes])
     return a, b, pair, radii[a], radii[b]
 
 
 def _segment_table(shapes: Sequence[Shape], of: list[tuple[int, int, int]]) -> SegmentTable:
-    index: list[tuple[int, int, int]] = []
-    centres: tuple[list[_Float], list[_Float]] = ([], [])
-    halves: tuple[list[_Float], list[_Float]] = ([], [])
-    for pair, a, b in of:
-        cores = segments_of(shapes[a]), segments_of(shapes[b])
-        sizes = [len(core[0]) for core in cores]
-        index += [(pair, a, b)] * (sizes[0] * sizes[1])
-        # every one of a with every one of b
-        grid = np.indices(sizes).reshape(2, -1)
-        for side, core in enumerate(cores):
-            centres[side].append(core[0][grid[side]])
-            halves[side].append(core[1][grid[side]])
-    return SegmentTable(
-        *_columns(index, shapes),
-        centres=np.stack([np.concatenate(side) for side in centres]),
-        halves=np.stack([np.concatenate(side) for side in halves]),
-    )
+    cores = [(segments_of(shapes[a]), segments_of(shapes[b])) for _, a, b in of]
+    # every one of a with every one of b
+    grids = [np.indices((len(a[0]), len(b[0]))).reshape(2, -1) for a, b in cores]
+
+    def both(part: int) -> _Float:
+        """Centres or halves of both sides."""
+        pairs = list(zip(cores, grids, strict=True))
+        sides = [[core[side][part][grid[side]] for core, grid in pairs] for side in (0, 1)]
+        return np.stack([np.concatenate(side) for side in sides])
+
+    counts = [grid.shape[1] for grid in grids]
+    return SegmentTable(*_columns(of, counts, shapes), centres=both(0), halves=both(1))
 
 
 def _box_table(shapes: Sequence[Shape], of: list[tuple[int, int, int]]) -> BoxTable:
-    index: list[tuple[int, int, int]] = []
-    points: list[_Float] = []
-    half_sizes: list[_Float] = []
-    for pair, a, b in of:
-        box, balls = shapes[b], balls_of(shapes[a])
-        assert isinstance(box, Box)
-        index += [(pair, a, b)] * len(balls)
-        points.append(balls)
-        half_sizes.append(np.tile(box.half_sizes, (len(balls), 1)))
+    balls = [balls_of(shapes[a]) for _, a, _ in of]
+    boxes = [shapes[b] for _, _, b in of]
+    half_sizes = np.array([box.half_sizes for box in boxes if isinstance(box, Box)])
+    counts = [len(points) for points in balls]
     return BoxTable(
-        *_columns(index, shapes),
-        points=np.concatenate(points),
-        half_sizes=np.concatenate(half_sizes),
+        *_columns(of, counts, shapes),
+        points=np.concatenate(balls),
+        half_sizes=np.repeat(half_sizes, counts, axis=0),
     )
