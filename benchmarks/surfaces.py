@@ -1,6 +1,7 @@
 """What a contact surface costs: ours, one pair a call and many in one, and Drake's.
 
-All from Python and with the arrays or objects that a caller gets. Meshes and trees stand beforehand
+All from Python. A call gives objects whose arrays are made when they are read, here as with Drake;
+ours is timed with all of them read, too. Meshes and trees stand beforehand
 on both sides, and so does what Drake keeps of poses that do not change; its collision filter and
 its bounding boxes of the scene are asked in every call, as they are in a simulation.
 """
@@ -35,6 +36,8 @@ class Row:
     faces: int
     call: float
     """One pair a call."""
+    arrays: float
+    """The same, and all arrays of the surface read."""
     batch: float
     """BATCH times the pair in one call."""
     drake: float
@@ -46,7 +49,11 @@ def measure(part: str, pair: Pair, drake: DrakeCall | None, repeat: int) -> Row:
     one = (pair.a.shape, pair.a.pose, pair.b.shape, pair.b.pose)
     many = [one] * BATCH
     faces = len(contact_surface(*one))
-    calls: list[Callable[[], Any]] = [lambda: contact_surface(*one), lambda: contact_surfaces(many)]
+    calls: list[Callable[[], Any]] = [
+        lambda: contact_surface(*one),
+        lambda: contact_surface(*one).areas,
+        lambda: contact_surfaces(many),
+    ]
     if drake is not None:
         calls.append(drake(pair))
     first = [Times() for _ in calls]
@@ -54,8 +61,8 @@ def measure(part: str, pair: Pair, drake: DrakeCall | None, repeat: int) -> Row:
         time.sample(call)
     least = [time.cpu_min for time in interleaved(calls, first, repeat, budget=5.0)]
     return Row(
-        part, pair.name, pair.cells, faces, least[0], least[1] / BATCH,
-        least[2] if drake is not None else math.nan,
+        part, pair.name, pair.cells, faces, least[0], least[1], least[2] / BATCH,
+        least[3] if drake is not None else math.nan,
     )  # fmt: skip
 
 
@@ -78,6 +85,6 @@ def run(
 
 
 def mean_ratio(rows: Iterable[Row], ours: str) -> float:
-    """Geometric mean of Drake's times over ours, `call` or `batch`."""
+    """Geometric mean of Drake's times over ours: `call`, `arrays` or `batch`."""
     ratios = [row.drake / getattr(row, ours) for row in rows]
     return float(np.exp(np.mean(np.log(ratios))))

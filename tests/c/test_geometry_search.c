@@ -1,6 +1,7 @@
 /* Which cells of a mesh are found: the sort behind the trees, boxes, planes, tetrahedra. */
 #include "geometry/search.h"
 
+#include "geometry/intersect.h"
 #include "geometry/sort.h"
 #include "octahedron.h"
 
@@ -214,12 +215,108 @@ static void cells_kept(void) {
   geo_shape_destroy(hard);
 }
 
+/* ---- surfaces by brute force ---- */
+
+/* an octahedron stretched and squeezed, with its centre anywhere and its field up to there */
+static geo_shape *random_shape(int is_soft, uint64_t *seed) {
+  double moved[21];
+  double field[7] = {check_random(seed, 1e4, 1e6), 0, 0, 0, 0, 0, 0};
+  for (int i = 0; i < 3; ++i) {
+    const double stretch = check_random(seed, 0.3, 1.5);
+    const double shift = check_random(seed, -0.2, 0.2);
+    for (int v = 0; v < 7; ++v) {
+      moved[3 * v + i] = stretch * (points[3 * v + i] + (v == 0 ? shift : 0));
+    }
+  }
+  geo_arrays arrays = is_soft ? soft : rigid;
+  arrays.vertices = moved;
+  arrays.pressure = is_soft ? field : NULL;
+  return shape_of(&arrays);
+}
+
+static geo_pose pose_of(const struct geo_frame *frame) {
+  geo_pose pose;
+  for (int i = 0; i < 3; ++i) {
+    geo_write(frame->row[i], pose.R + 3 * i);
+  }
+  geo_write(frame->t, pose.t);
+  return pose;
+}
+
+/* every cell against every other one: how many faces there are, their area and the force on a */
+static int add_all_faces(const geo_shape *a, const geo_shape *b, const struct geo_view *view,
+                         double *area, struct geo_vec *force) {
+  int n = 0;
+  for (int i = 0; i < a->n; ++i) {
+    for (int j = 0; j < b->n; ++j) {
+      const struct geo_tetrahedron *cell = &a->tetrahedra[i];
+      struct geo_face face;
+      struct geo_vec c;
+      const int met = b->kind == GEO_TRIANGLES
+                          ? geo_meet_triangle(cell, &b->triangles[j], view, &face)
+                          : geo_meet_fields(cell, &b->tetrahedra[j], view, &face);
+      const double part = met ? geo_area(&face.polygon, face.n, &c) : 0;
+      if (part > 0) {
+        const double load = part * (geo_dot(cell->field.slope, c) + cell->field.base);
+        *force = geo_add(*force, geo_scale(load, face.n));
+        *area += part;
+        ++n;
+      }
+    }
+  }
+  return n;
+}
+
+/* far apart, side by side, touching at most by a hair, one within the other */
+static void a_thousand_pairs_by_brute_force(void) {
+  uint64_t seed = 7;
+  geo_workspace *work;
+  REQUIRE(geo_workspace_create(&work, NULL) == SAP_OK);
+  int met = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    geo_shape *a = random_shape(1, &seed);
+    geo_shape *b = random_shape(trial % 3 != 0, &seed);
+    struct geo_frame frame = random_frame(&seed, trial % 2 ? 2 : 0.5);
+    if (trial % 5 == 0) {
+      /* a vertex of b a little above or below one of a, both of them spikes that point down */
+      frame = identity;
+      frame.t.z = a->tree.root.center.z + a->tree.root.half.z - b->tree.root.center.z +
+                  b->tree.root.half.z +
+                  pow(10, check_random(&seed, -14, -3)) * (trial % 2 ? 1 : -1);
+    }
+    const geo_pair pair = {a, b, pose_of(&identity), pose_of(&frame)};
+    geo_surfaces s;
+    REQUIRE(geo_contact_surfaces(work, 1, &pair, GEO_POLYGONS, &s, NULL) == SAP_OK);
+    const struct geo_view view = {frame, geo_relative(&frame, &identity),
+                                  16 * 0x1p-53 * (a->p_most + b->p_most),
+                                  1e-6 * fmax(a->radius, b->radius)};
+    struct geo_vec force = {0, 0, 0};
+    double area = 0;
+    CHECK_EQUAL(add_all_faces(a, b, &view, &area, &force), s.n_faces);
+    double found = 0;
+    for (int f = 0; f < s.n_faces; ++f) {
+      found += s.area[f];
+    }
+    const double size = a->p_most * area;
+    CHECK_CLOSE(found, area, 1e-12 * area);
+    CHECK_CLOSE(s.force[0], force.x, 1e-12 * size);
+    CHECK_CLOSE(s.force[1], force.y, 1e-12 * size);
+    CHECK_CLOSE(s.force[2], force.z, 1e-12 * size);
+    met += s.n_faces > 0;
+    geo_shape_destroy(a);
+    geo_shape_destroy(b);
+  }
+  CHECK(met > 300 && met < 900);
+  geo_workspace_destroy(work);
+}
+
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(sorting),
       CHECK_TEST(trees_find_boxes),
       CHECK_TEST(trees_find_planes),
       CHECK_TEST(cells_kept),
+      CHECK_TEST(a_thousand_pairs_by_brute_force),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

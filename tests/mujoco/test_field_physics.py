@@ -197,3 +197,32 @@ def test_energy_never_grows(rng, friction, tau_d):
         energies.append(0.5 * mass * v @ v + 0.5 * w @ (inertia * w) + mass * G * data.qpos[2])
     assert min(touched, len(energies)) > 10
     assert np.all(np.diff(energies) <= 1e-12)
+
+
+def test_small_slopes_do_not_touch_impulses():
+    """Sides of a box that is tilted by next to nothing: k and phi0 differ by 1e20, loads arrive."""
+    model = model_of_a_heavy_box()
+    stepper = Stepper(model, fields={"box": PressureField(1e6)})
+    for tilt in (1e-7, 1e-9, 1e-11):
+        data = mujoco.MjData(model)
+        data.qpos[:] = [0, 0, 0.0499, math.cos(tilt / 2), math.sin(tilt / 2), 0, 0]
+        stepper.step(data)
+        (patch,) = stepper.patches
+        surface = patch.surface
+        slope = np.minimum(surface.g_a, surface.g_b)[patch.faces]
+        flat = slope < 1e-3 * slope.max()
+        assert np.any(flat)
+        loads = surface.loads[patch.faces][flat]
+        assert np.allclose(patch.contacts.force[flat, 2], loads, rtol=1e-13 + 1e-3 * tilt, atol=0)
+
+
+def model_of_a_heavy_box():
+    """A box of 0.1 m that its floor hardly moves, without weight and friction."""
+    return mujoco.MjModel.from_xml_string("""
+<mujoco>
+  <option timestep="0.002" gravity="0 0 0"/>
+  <worldbody>
+    <geom type="plane" size="1 1 .1" condim="1"/>
+    <body><freejoint/><geom name="box" type="box" size=".05 .05 .05" mass="1e6" condim="1"/></body>
+  </worldbody>
+</mujoco>""")
