@@ -29,7 +29,7 @@ help:
 	@echo 'make coverage lines of the C core that tests run; build/coverage/report.html'
 	@echo 'make test-sanitized   Python tests on an extension module with sanitizers'
 	@echo 'make mutate   small mistakes in the sources, one at a time: does a test notice each?'
-	@echo 'make docs     the documentation as a site; build/docs/index.html'
+	@echo 'make docs     the documentation as a site; build/docs/VERSION'
 	@echo 'make wheels   wheels and the source archive, tried in clean environments; dist/'
 	@echo 'make clean    remove everything that was built, .venv included'
 
@@ -114,12 +114,13 @@ test-sanitized: .venv/test
 mutate: .venv/test
 	$(PY) scripts/mutate $(MUTATE_ARGS)
 
-# the site in build/docs; notebooks are run, and figures of the gallery made, where they or the package
-# have changed
+# the site in build/docs/VERSION, beside those of other versions; notebooks are run, and figures of
+# the gallery made, where they or the package have changed
 DOCS_OPTIONS =
 docs: .venv/test
 	$(PIP_INSTALL) '.[docs]'
-	$(PY) -m sphinx -W --keep-going -q -b html $(DOCS_OPTIONS) docs build/docs
+	$(PY) -m sphinx -W --keep-going -q -b html $(DOCS_OPTIONS) docs \
+		build/docs/$$($(PY) -c 'import sapwood; print(sapwood.__version__)')
 	@echo 'open build/docs/index.html'
 
 # wheels in dist/ for every Python 3.11 or newer on the path, each tried in clean environments

@@ -1,6 +1,6 @@
 """The documentation site: pages of this folder, notebooks, and every public name.
 
-`make docs` builds it into build/docs, with what is installed and no network.
+`make docs` builds it into build/docs/VERSION, with what is installed and no network.
 """
 
 import importlib.util
@@ -20,6 +20,7 @@ version = release = sapwood.__version__
 html_title = f"sapwood {version}"
 
 extensions = [
+    "executed",
     "formulas",
     "gallery",
     "myst_nb",
@@ -28,14 +29,26 @@ extensions = [
     "public_names",
     "repository_links",
     "sphinx.ext.autodoc",
+    "versions",
 ]
-exclude_patterns = ["_ext", "jupyter_execute"]
+exclude_patterns = ["_ext", "_templates", "jupyter_execute"]
 
 # ---- pages ---------------------------------------------------------------------------------------
 
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+templates_path = ["_templates"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+        "versions.html",
+    ]
+}
 html_show_sphinx = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
@@ -43,6 +56,8 @@ html_math_renderer = "pictures"
 highlight_language = "python"
 # attributes of several classes have the same name
 suppress_warnings = ["ref.python"]
+
+executed_pages = ["arrays", "batches", "materials"]
 
 # ---- notebooks, which are run --------------------------------------------------------------------
 

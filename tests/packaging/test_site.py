@@ -1,4 +1,4 @@
-"""The gallery shows every figure once, and formulas of the site are drawn."""
+"""The site: every figure stands in the gallery once, formulas are drawn, versions are listed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def test_every_picture_of_the_benchmarks_stands_in_the_gallery_once():
 
 
 @pytest.mark.parametrize("line", shown(stored=True), ids=lambda line: line.split()[0])
-def test_commands_of_benchmarks_are_questions(line, capsys):
+def test_commands_of_benchmarks_are_questions(line, capsys, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
     from benchmarks.command import main
 
     question = line.split("python -m benchmarks ")[1].split()[0]
@@ -76,3 +77,17 @@ def test_a_wrong_formula_is_an_error(formulas):
 
     with pytest.raises(ExtensionError, match="frac"):
         formulas.drawn(r"\frac{x}", inline=True)
+
+
+def test_versions_lie_beside_each_other(tmp_path, monkeypatch):
+    pytest.importorskip("packaging")
+    monkeypatch.setattr(sys, "path", [str(EXTENSIONS), *sys.path])
+    versions = importlib.import_module("versions")
+    for name in ("0.9.0", "0.10.0", "0.10.0rc1", "figures"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "objects.inv").touch()
+    (tmp_path / "0.11.0").mkdir()
+    versions.write(tmp_path)
+    listed = '["0.10.0", "0.10.0rc1", "0.9.0"]'
+    assert listed in (tmp_path / "versions.js").read_text()
+    assert "url=0.10.0/index.html" in (tmp_path / "index.html").read_text()
