@@ -77,6 +77,28 @@ def random_case(rng, shapes, n_steps, friction="convex"):
     return Case(scene, q, v, inputs)
 
 
+def test_rows_of_pairs_are_of_their_shapes():
+    """Radii, points, segments and boxes of every row are those of its bodies."""
+    shapes = [Sphere(0.05), CUBE, Box((0.1, 0.2, 0.3), 0.01), Capsule(0.08, 0.03), TABLE]
+    pairs = trajectory.pairing.pairs_of(len(shapes), 0, True)
+    segments, boxes = trajectory.pairing.body_tables(shapes, pairs)
+    for table in (segments, boxes):
+        sides = np.stack([table.a, table.b], axis=1)
+        np.testing.assert_array_equal(np.sort(sides), pairs[table.pair])
+        for radii, bodies in ((table.r_a, table.a), (table.r_b, table.b)):
+            np.testing.assert_array_equal(radii, [shapes[body].radius for body in bodies])
+    np.testing.assert_array_equal(boxes.half_sizes, [shapes[b].half_sizes for b in boxes.b])
+    for a, b in {*zip(boxes.a.tolist(), boxes.b.tolist(), strict=True)}:
+        mine = (boxes.a == a) & (boxes.b == b)
+        np.testing.assert_array_equal(boxes.points[mine], trajectory.shapes.balls_of(shapes[a]))
+    for side, bodies in enumerate((segments.a, segments.b)):
+        for body, centre, half in zip(
+            bodies, segments.centres[side], segments.halves[side], strict=True
+        ):
+            known = np.hstack(trajectory.shapes.segments_of(shapes[body]))
+            assert np.any(np.all(known == [*centre, *half], axis=1))
+
+
 def random_change(rng, case, names):
     """Of what is named; numbers with a sign keep it."""
     change = {}
