@@ -120,7 +120,7 @@ def keyframes_figure(
 
     columns = min(3, len(frames))
     lines = -(-len(frames) // columns)
-    figure = Figure(figsize=(4.0 * columns, 3.25 * lines), layout="constrained")
+    figure = Figure(figsize=(4.0 * columns, 3.4 * lines), layout="constrained")
     grid = figure.subplots(lines, columns, squeeze=False).ravel()
     for axes in grid:
         axes.set_axis_off()
