@@ -16,6 +16,7 @@ static int32_t triples_of(const struct sap_island *island, int law) {
 }
 
 static void list_unknown(struct sap_impulse_room *room, int32_t place, int32_t row, double scale) {
+  room->impulses.gamma[room->n_unknowns] = 0; /* from here on, then from step to step */
   room->unknown[room->n_unknowns++] = (struct sap_unknown){place, row, scale};
 }
 

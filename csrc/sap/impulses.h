@@ -39,7 +39,7 @@ struct sap_impulses {
   double *u;             /* (ld) u_0, on return u; anything finite behind m */
   double *mu;            /* (n_contacts) */
   double *lower, *upper; /* (n_rows) */
-  double *gamma;         /* (m) out */
+  double *gamma;         /* (m) in: 0, or what is near; out */
   double *before;        /* (2, m) scratch: gamma and u before Newton's steps */
   double *lack;          /* (m) scratch: what is left of the map */
   double *step;          /* (2, ld) scratch: Newton's step, and what it changes of u */
@@ -55,7 +55,7 @@ static inline int32_t sap_impulses_size(const struct sap_impulses *p) {
   return p->first[p->n_contacts] + p->n_rows;
 }
 
-/* Finds gamma, from 0. Returns the largest |gamma - map(gamma)|, over the largest |gamma|, both
+/* Finds gamma. Returns the largest |gamma - map(gamma)|, over the largest |gamma|, both
  * times s. */
 typedef double sap_impulses_function(struct sap_impulses *impulses);
 

@@ -73,7 +73,9 @@ static void check_row(int32_t i, const double *g, const double *left, int32_t *b
   *bounded += fabs(left[i]) > 1e-3;
 }
 
+/* from gamma = 0 */
 static struct sap_impulses problem(int32_t n_contacts, int32_t n_rows) {
+  memset(gamma_, 0, sizeof gamma_);
   return (struct sap_impulses){n_contacts, n_rows, first,  LD,     W,    u,    mu,
                                lower,      upper,  gamma_, before, lack, step, system_};
 }
@@ -117,7 +119,31 @@ static const int32_t plain[3] = {3, 3, 3};
 
 static void impulses_obey_their_laws(void) { obey_their_laws(plain); }
 
-static void torsion_and_rolling_too(void) { obey_their_laws((const int32_t[]){4, 6, 3}); }
+static const int32_t mixed[3] = {4, 6, 3};
+
+static void torsion_and_rolling_too(void) { obey_their_laws(mixed); }
+
+static void on_from_what_is_near(void) {
+  uint64_t seed = 6;
+  for (int trial = 0; trial < 50; ++trial) {
+    double found[M];
+    make(CONTACTS, ROWS, mixed, &seed);
+    memcpy(u, u_0, sizeof u);
+    struct sap_impulses p = problem(CONTACTS, ROWS);
+    const int32_t m = sap_impulses_size(&p);
+    const double rest = sap_impulses_of(0)(&p);
+    memcpy(found, gamma_, sizeof found);
+    for (int32_t k = 0; k < m; ++k) {
+      gamma_[k] *= 1 + check_random(&seed, -1e-4, 1e-4);
+    }
+    memcpy(u, u_0, sizeof u);
+    CHECK(sap_impulses_of(0)(&p) <= 1e-10 || rest > 1e-10);
+    for (int32_t k = 0; k < m && rest <= 1e-10; ++k) {
+      CHECK_CLOSE(gamma_[k], found[k], 1e-8);
+      CHECK_CLOSE(u[k], u_0[k] - dot(m, W + k * LD, gamma_), 1e-9);
+    }
+  }
+}
 
 /* nothing to bring, nothing left */
 static void at_rest_there_is_none(void) {
@@ -145,9 +171,8 @@ static void what_is_not_finite_ends(void) {
 
 int main(int argc, char **argv) {
   static const struct check_test tests[] = {
-      CHECK_TEST(impulses_obey_their_laws),
-      CHECK_TEST(torsion_and_rolling_too),
-      CHECK_TEST(at_rest_there_is_none),
+      CHECK_TEST(impulses_obey_their_laws), CHECK_TEST(torsion_and_rolling_too),
+      CHECK_TEST(on_from_what_is_near),     CHECK_TEST(at_rest_there_is_none),
       CHECK_TEST(what_is_not_finite_ends),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

@@ -160,6 +160,7 @@ class Coulomb:
         self.stale = self.held = 0
         self.anew = False  # has it begun anew?
         self.in_impulses = False  # are contacts still solved for in the space of their impulses?
+        self.impulses: Array | None = None  # what that found last
 
     def at(self, v: Array) -> Point:
         """r and the impulses of Coulomb's law at v."""
@@ -242,7 +243,7 @@ class Coulomb:
             return None
         self.in_impulses = False
         try:
-            dv, rest = impulse_direction(self.objective, point)
+            dv, rest, self.impulses = impulse_direction(self.objective, point, self.impulses)
         except np.linalg.LinAlgError:
             return None
         after = self.at(point.v + dv)

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 FEW_SCALARS, MOST_SCALARS, FEW_IMPULSES, MOST_IMPULSES = 12, 64, 24, 48
-ROUNDS, SWEEPS, WIDE_SWEEPS = 4, 4, 2
+ROUNDS, SWEEPS, WIDE_SWEEPS, NEAR_SWEEPS = 4, 4, 2, 1
 STEPS, HALVINGS, RISES, ENOUGH = 12, 2, 5.0, 1e-11
 
 
@@ -46,18 +46,25 @@ class Impulses:
     mu : (n_contacts) array
     first : (n_contacts + 1) array of int
         Of a contact: gamma_t, of two to five components, from here on, and last gamma_n.
+    gamma : (m) array, optional
+        What is near; default: 0.
     """
 
-    def __init__(self, W: Array, u: Array, mu: Array, first: Index) -> None:
-        self.W, self.u, self.mu = W, u.copy(), mu
-        self.gamma = np.zeros(len(u))
+    def __init__(
+        self, W: Array, u: Array, mu: Array, first: Index, gamma: Array | None = None
+    ) -> None:
+        self.W, self.mu = W, mu
+        self.gamma = np.zeros(len(u)) if gamma is None else gamma.copy()
+        self.u = u - W @ self.gamma
         self.tangential = [slice(begin, end - 1) for begin, end in pairwise(first)]
         self.normal = first[1:] - 1
         self.plain = len(u) == 3 * len(mu)
 
     def find(self) -> float:
-        """Find gamma from 0; what is left of the map, over the largest s |gamma|."""
+        """Find gamma; what is left of the map, over the largest s |gamma|."""
         rest, sweeps = np.inf, SWEEPS if self.plain else WIDE_SWEEPS
+        if np.any(self.gamma):
+            sweeps = NEAR_SWEEPS
         for _ in range(ROUNDS):
             for _ in range(sweeps):
                 self._sweep()
@@ -183,8 +190,13 @@ def fits(objective: Objective) -> bool:
     return 0 < m <= MOST_IMPULSES and few and nv <= MOST_SCALARS
 
 
-def impulse_direction(objective: Objective, point: Point) -> tuple[Array, float]:
-    """dv, and what `Impulses.find` returns; raises LinAlgError where there is none."""
+def impulse_direction(
+    objective: Objective, point: Point, gamma: Array | None
+) -> tuple[Array, float, Array]:
+    """dv, what `Impulses.find` returns from gamma, and the gamma that it finds.
+
+    Raises LinAlgError where there is none.
+    """
     pools, parts = objective.contacts, objective.contact_parts(point)
     rows = unknowns(objective)
     every, n = np.concatenate(rows), len(pools)
@@ -202,6 +214,6 @@ def impulse_direction(objective: Objective, point: Point) -> tuple[Array, float]
     R = np.diag(join(pool.R for pool in pools))
     mu = np.concatenate([law.mu for law in objective.disks])
     first = np.cumsum([0, *(len(contact) for contact in rows)])
-    impulses = Impulses(Y.T @ Y + R, join(lacks) - Y.T @ y, mu, first)
+    impulses = Impulses(Y.T @ Y + R, join(lacks) - Y.T @ y, mu, first, gamma)
     rest = impulses.find()
-    return np.linalg.solve(L.T, y + Y @ impulses.gamma), rest
+    return np.linalg.solve(L.T, y + Y @ impulses.gamma), rest, impulses.gamma
