@@ -83,6 +83,27 @@ def test_a_model_without_motion_is_refused(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_energies_are_those_of_springs_to_mocap_bodies_where_these_are():
+    model = mujoco.MjModel.from_xml_string("""
+    <mujoco>
+      <option gravity="0 0 -10" timestep="0.01"/>
+      <worldbody>
+        <body name="hand" mocap="true" pos="0 0 2"><site name="hand"/></body>
+        <body pos="0 0 1"><joint type="slide" axis="0 0 1"/><geom size=".1" mass="2"/>
+          <site name="ball"/></body>
+      </worldbody>
+      <tendon><spatial stiffness="100" springlength="0">
+        <site site="hand"/><site site="ball"/></spatial></tendon>
+    </mujoco>""")
+    data = mujoco.MjData(model)
+    data.mocap_pos[0, 2] = 3.0
+    run = simulate(Stepper(model), data, 0.05, progress=False)
+    height = 1.0 + run.qpos[1:, 0]
+    np.testing.assert_allclose(
+        run.steps["potential_energy"], 20.0 * height + 50.0 * (3.0 - height) ** 2, rtol=1e-9
+    )
+
+
 def test_a_program_drives_the_motor(model, tmp_path):
     program = tmp_path / "hover.py"
     program.write_text("def control(model, data):\n    data.ctrl[0] = 20.0\n")

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.mujoco.slopes import Slopes
+from sapwood.mujoco.state_copy import StateCopy
 from sapwood.stepping.model import Dynamics
 
 _Float = NDArray[np.float64]
@@ -24,9 +25,8 @@ class FreeMujoco:
     """
 
     def __init__(self, model: mujoco.MjModel, damping: _Float) -> None:
-        self._model, self._data = model, mujoco.MjData(model)
+        self._model, self._copy = model, StateCopy(model)
         self._slopes = Slopes(model, damping)
-        self._state = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION))
         # entries of the lower triangle of M
         self._rows = np.repeat(np.arange(model.nv), model.M_rownnz)
         self._columns = np.asarray(model.M_colind)
@@ -39,9 +39,7 @@ class FreeMujoco:
         data : mujoco.MjData
             State at the start of a step.
         """
-        spec = mujoco.mjtState.mjSTATE_INTEGRATION
-        mujoco.mj_getState(self._model, data, self._state, spec)
-        mujoco.mj_setState(self._model, self._data, self._state, spec)
+        self._copy.take(data)
 
     def dynamics(self, q: _Float, v: _Float, /) -> Dynamics:
         """By MuJoCo's stages without collision detection.
@@ -56,7 +54,7 @@ class FreeMujoco:
         Dynamics
             F1 holds springs, dampers and actuators, F2 the rest.
         """
-        model, data = self._model, self._data
+        model, data = self._model, self._copy.data
         data.qpos[:], data.qvel[:] = q, v
         mujoco.mj_fwdKinematics(model, data)
         mujoco.mj_makeM(model, data)

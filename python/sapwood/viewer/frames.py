@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from sapwood.mujoco import StepContacts, StepPatch, Stepper
 from sapwood.mujoco.drawing import LIFT
+from sapwood.mujoco.state_copy import StateCopy
 
 _Float = NDArray[np.float32]
 
 # of mjData.wrap_obj
 _PULLEY = -2
-
-_STATE = mujoco.mjtState.mjSTATE_PHYSICS.value | mujoco.mjtState.mjSTATE_USER.value
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -69,9 +68,7 @@ class Camera:
     """
 
     def __init__(self, model: mujoco.MjModel) -> None:
-        self._model = model
-        self._data = mujoco.MjData(model)
-        self._state = np.empty(mujoco.mj_stateSize(model, _STATE))
+        self._model, self._copy = model, StateCopy(model)
 
     def take(self, data: mujoco.MjData, stepper: Stepper | None = None) -> Frame:
         """The state as it is, with the contacts of the step that led to it.
@@ -88,9 +85,7 @@ class Camera:
         Frame
             Copies of everything.
         """
-        model, scratch = self._model, self._data
-        mujoco.mj_getState(model, data, self._state, _STATE)
-        mujoco.mj_setState(model, scratch, self._state, _STATE)
+        model, scratch = self._model, self._copy.take(data)
         mujoco.mj_kinematics(model, scratch)
         if model.nflex:
             mujoco.mj_comPos(model, scratch)

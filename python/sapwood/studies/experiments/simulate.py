@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from sapwood.files import RowFile, write_file
 from sapwood.mujoco import StepError, Stepper
+from sapwood.mujoco.state_copy import StateCopy
 from sapwood.studies.experiments.measured_steps import (
     STEP_DTYPE,
     record_solution,
@@ -110,7 +111,7 @@ def simulate(
     steps = np.zeros(asked, STEP_DTYPE)
     times = np.zeros(asked + 1)
     qpos, qvel = np.zeros((asked + 1, model.nq)), np.zeros((asked + 1, model.nv))
-    energies = _Energies(model)
+    copy = StateCopy(model)
     taken, failure = 0, None
     times[0], qpos[0], qvel[0] = data.time, data.qpos, data.qvel
     start = time.perf_counter()
@@ -127,7 +128,7 @@ def simulate(
             if control is not None:
                 control(data)
             try:
-                _measure(stepper, data, record, energies)
+                _measure(stepper, data, record, copy)
             except StepError as error:
                 failure = str(error)
                 break
@@ -146,7 +147,7 @@ def simulate(
     )  # fmt: skip
 
 
-def _measure(stepper: Stepper, data: mujoco.MjData, record: np.void, energies: _Energies) -> None:
+def _measure(stepper: Stepper, data: mujoco.MjData, record: np.void, copy: StateCopy) -> None:
     """Take one step and fill in its record, all but its number."""
     start = time.perf_counter()
     stepper.step(data)
@@ -159,26 +160,17 @@ def _measure(stepper: Stepper, data: mujoco.MjData, record: np.void, energies: _
     record["contacts"] = len(contacts)
     record["mean_slip"] = contacts.slip_speed[loaded].mean() if loaded.any() else 0.0
     record["max_penetration"] = contacts.penetration.max(initial=0.0)
-    record["potential_energy"], record["kinetic_energy"] = energies.of(data)
-    record["total_energy"] = record["potential_energy"] + record["kinetic_energy"]
+    potential, kinetic = _energies(stepper.model, copy.take(data))
+    record["potential_energy"], record["kinetic_energy"] = potential, kinetic
+    record["total_energy"] = potential + kinetic
 
 
-class _Energies:
-    """Energies of a state, on data of their own."""
-
-    def __init__(self, model: mujoco.MjModel) -> None:
-        self._model, self._data = model, mujoco.MjData(model)
-        self._state = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
-
-    def of(self, data: mujoco.MjData) -> tuple[float, float]:
-        """Potential and kinetic energy, J."""
-        model, scratch, kind = self._model, self._data, mujoco.mjtState.mjSTATE_FULLPHYSICS
-        mujoco.mj_getState(model, data, self._state, kind)
-        mujoco.mj_setState(model, scratch, self._state, kind)
-        mujoco.mj_fwdPosition(model, scratch)
-        mujoco.mj_energyPos(model, scratch)
-        mujoco.mj_energyVel(model, scratch)
-        return float(scratch.energy[0]), float(scratch.energy[1])
+def _energies(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[float, float]:
+    """Potential and kinetic energy of a state, J; data that may change."""
+    mujoco.mj_fwdPosition(model, data)
+    mujoco.mj_energyPos(model, data)
+    mujoco.mj_energyVel(model, data)
+    return float(data.energy[0]), float(data.energy[1])
 
 
 def write_motion(run: SimulatedRun, model: mujoco.MjModel, path: str | PathLike[str]) -> None:
