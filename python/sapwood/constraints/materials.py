@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.laws.materials import PREFIX
+from sapwood.laws.custom_numbers import entries_of
 
 _Float = NDArray[np.float64]
 
@@ -73,17 +73,12 @@ class Stiffness:
     tau_d: _Float
 
 
-def _custom_material(entry: str, values: Sequence[float]) -> ConstraintMaterial:
-    if not 1 <= len(values) <= 3:
-        raise ValueError(
-            f"numeric '{entry}' has {len(values)} values, expected stiffness, dissipation time and "
-            "rotational stiffness, or the first one or two of them"
-        )
-    stiffness, *rest = (math.inf if v == 0.0 and i != 1 else v for i, v in enumerate(values))
-    try:
-        return ConstraintMaterial(stiffness, *rest)
-    except ValueError as error:
-        raise ValueError(f"numeric '{entry}': {error}") from None
+def _of_numbers(
+    stiffness: float, dissipation_time: float | None = None, rotational_stiffness: float = 0.0
+) -> ConstraintMaterial:
+    return ConstraintMaterial(
+        stiffness or math.inf, dissipation_time, rotational_stiffness or math.inf
+    )
 
 
 def custom_stiffness(
@@ -126,17 +121,17 @@ def custom_stiffness(
     10000.0
     """
     materials: dict[str, ConstraintMaterial] = {}
-    for entry, values in entries.items():
-        before, found, rest = entry.partition(PREFIX)
-        kind, _, name = rest.partition("/")
-        if found and kind == "constraint":
+    numbers = ("stiffness", "dissipation time", "rotational stiffness")
+    for entry in entries_of(entries):
+        _, before, kind, name, _ = entry
+        if kind == "constraint":
             if before or name:
-                raise ValueError(f"numeric '{entry}': must be sapwood/constraint")
-            materials[""] = _custom_material(entry, values)
-        elif found and kind in KINDS:
+                raise ValueError(f"numeric '{entry.text}': must be sapwood/constraint")
+            materials[""] = entry.read(_of_numbers, numbers)
+        elif kind in KINDS:
             if not name or before + name not in names[kind]:
-                raise ValueError(f"numeric '{entry}': there is no {kind} '{before + name}'")
-            materials[f"{kind}/{before}{name}"] = _custom_material(entry, values)
+                raise ValueError(f"numeric '{entry.text}': there is no {kind} '{before + name}'")
+            materials[f"{kind}/{before}{name}"] = entry.read(_of_numbers, numbers)
     return materials
 
 

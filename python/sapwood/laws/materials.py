@@ -34,9 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.laws.custom_numbers import entries_of
 from sapwood.laws.rigid_core import CoreKind, RigidCore
-
-PREFIX = "sapwood/"
 
 # entries of `sapwood.constraints.materials` and of `sapwood.mujoco.field_numbers`
 OTHER_KINDS = ("constraint", "joint", "tendon", "equality", "field")
@@ -117,18 +116,10 @@ class Geoms:
     entries: Mapping[str, Sequence[float]]
 
 
-def _custom_material(entry: str, values: Sequence[float]) -> ContactMaterial:
-    if not 1 <= len(values) <= 3:
-        raise ValueError(
-            f"numeric '{entry}' has {len(values)} values, expected stiffness, dissipation time and "
-            "friction, or the first one or two of them"
-        )
-    stiffness = math.inf if values[0] == 0.0 else values[0]
-    try:
-        dissipation_time, friction = (*values[1:], None, None)[:2]
-        return ContactMaterial(stiffness, dissipation_time, friction)
-    except ValueError as error:
-        raise ValueError(f"numeric '{entry}': {error}") from None
+def _of_numbers(
+    stiffness: float, dissipation_time: float | None = None, friction: float | None = None
+) -> ContactMaterial:
+    return ContactMaterial(stiffness or math.inf, dissipation_time, friction)
 
 
 def custom_materials(geoms: Geoms) -> dict[str | int | None, ContactMaterial]:
@@ -171,23 +162,22 @@ def custom_materials(geoms: Geoms) -> dict[str | int | None, ContactMaterial]:
     """
     materials: dict[str | int | None, ContactMaterial] = {}
     known = set(geoms.names)
-    for entry, values in geoms.entries.items():
-        before, found, rest = entry.partition(PREFIX)
-        kind, _, name = rest.partition("/")
-        if not found or kind in OTHER_KINDS:
+    for entry in entries_of(geoms.entries):
+        _, before, kind, name, _ = entry
+        if kind in OTHER_KINDS:
             continue
-        material = _custom_material(entry, values)
+        material = entry.read(_of_numbers, ("stiffness", "dissipation time", "friction"))
         if kind == "geom" and before + name in known and name:
             materials[before + name] = material
         elif kind == "geom":
-            raise ValueError(f"numeric '{entry}': there is no geom '{before + name}'")
+            raise ValueError(f"numeric '{entry.text}': there is no geom '{before + name}'")
         elif not before and kind == "group" and name.isdecimal():
             materials[int(name)] = material
-        elif not before and rest == "default":
+        elif entry.text == "sapwood/default":
             materials[None] = material
         else:
             raise ValueError(
-                f"numeric '{entry}': must be sapwood/default, sapwood/group/NUMBER or "
+                f"numeric '{entry.text}': must be sapwood/default, sapwood/group/NUMBER or "
                 "sapwood/geom/NAME, the first two without a prefix"
             )
     return materials

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 
 import mujoco
 
 from sapwood.geometry import PressureField
-from sapwood.laws.materials import PREFIX
+from sapwood.laws.custom_numbers import PREFIX, entries_of
 from sapwood.mujoco.arrays import custom_entries
 from sapwood.mujoco.names import names_of
 
-_KIND = "field/"
+_NUMBERS = ("modulus", "resolution", "margin", "thickness")
 
 
-def _custom_field(entry: str, values: Sequence[float]) -> PressureField:
-    if not 1 <= len(values) <= 4:
-        raise ValueError(
-            f"numeric '{entry}' has {len(values)} values, expected modulus, resolution, margin and "
-            "thickness, or the first of them"
-        )
-    modulus, resolution, margin, thickness = (*values, 0.0, 0.0, 0.0)[:4]
-    try:
-        return PressureField(modulus or math.inf, resolution or None, margin, thickness or None)
-    except ValueError as error:
-        raise ValueError(f"numeric '{entry}': {error}") from None
+def _of_numbers(
+    modulus: float, resolution: float = 0.0, margin: float = 0.0, thickness: float = 0.0
+) -> PressureField:
+    return PressureField(modulus or math.inf, resolution or None, margin, thickness or None)
 
 
 def fields_in_numbers(model: mujoco.MjModel) -> dict[str | int, PressureField]:
@@ -62,23 +54,19 @@ def fields_in_numbers(model: mujoco.MjModel) -> dict[str | int, PressureField]:
     names = set(names_of(model, mujoco.mjtObj.mjOBJ_GEOM))
     groups = set(model.geom_group.tolist())
     fields: dict[str | int, PressureField] = {}
-    entries: Mapping[str, Sequence[float]] = custom_entries(model)
-    for entry, values in entries.items():
-        before, found, rest = entry.partition(PREFIX + _KIND)
-        kind, _, name = rest.partition("/")
-        if not found:
-            continue
+    for entry in entries_of(custom_entries(model), PREFIX + "field/"):
+        text, before, kind, name, _ = entry
         if kind == "geom" and name:
             if before + name not in names:
-                raise ValueError(f"numeric '{entry}': there is no geom '{before + name}'")
-            fields[before + name] = _custom_field(entry, values)
+                raise ValueError(f"numeric '{text}': there is no geom '{before + name}'")
+            fields[before + name] = entry.read(_of_numbers, _NUMBERS)
         elif not before and kind == "group" and name.isdecimal():
             if int(name) not in groups:
-                raise ValueError(f"numeric '{entry}': there is no geom in group {name}")
-            fields[int(name)] = _custom_field(entry, values)
+                raise ValueError(f"numeric '{text}': there is no geom in group {name}")
+            fields[int(name)] = entry.read(_of_numbers, _NUMBERS)
         else:
             raise ValueError(
-                f"numeric '{entry}': must be sapwood/field/geom/NAME or "
+                f"numeric '{text}': must be sapwood/field/geom/NAME or "
                 "sapwood/field/group/NUMBER, the latter without a prefix"
             )
     return fields
