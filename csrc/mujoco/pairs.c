@@ -15,7 +15,7 @@ enum { NO_PARENT_FILTER = 1 << 10, OVERRIDE = 1 << 0 };
 enum { MOST_BODY_PAIRS = 1 << 12, MOST_GEOM_PAIRS = 1 << 8 };
 
 /* what moves less, as a share of its size, has few others within its margin */
-static const double fast = 0.02;
+static const double fast = 0.005;
 
 /* distances below have no direction that could be trusted, m */
 static const double least_distance = 1e-6;
