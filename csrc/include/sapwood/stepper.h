@@ -29,7 +29,8 @@ typedef struct sap_step_settings {
   double release_speed;      /* m/s and rad/s, > 0, INFINITY for any: 0.1. Rigid constraints that
                                 are violated by more than their motion leaves, and that would be
                                 corrected faster, are released: at half of it or, where that is
-                                more, as fast as the engine's own constraints would */
+                                more, as fast as the engine's own constraints would. Bodies that
+                                move as they are told pull with a force in proportion to it */
   int speculative;           /* 1: contacts that are open act where they would close in the step,
                                 and steps of sapwood/mujoco.h list all that may; for Coulomb's
                                 friction, as others may give open contacts a force: 0 */

@@ -158,7 +158,8 @@ class Stepper(LastStep):
         Rigid contacts, limits and equality constraints (those that nobody gave a stiffness) that
         are violated by more than their motion has left since the step before are corrected with
         this speed at most, in m/s and rad/s, or as fast as MuJoCo would by their ``solref``.
-        ``math.inf``: in a step or two, whatever the speed. By the default scheme alone.
+        Mocap bodies pull with a force in proportion to it. ``math.inf``: in a step or two,
+        whatever the speed and the force. By the default scheme alone.
     fields : mapping, optional
         Pressure fields by geom name (str) or geom group (int): :class:`sapwood.PressureField`, or a
         :class:`sapwood.geometry.FieldShape` in the frame of the geom. Compliant geoms meet all
