@@ -207,7 +207,9 @@ def figure(rows: Sequence[quality.Row], timed: Sequence[speed.Row], path: Path) 
         xlabel="speed over mj_step", ylabel="part of the models", title="speed, zero controls"
     )
     if axes[1, 1].get_legend_handles_labels()[0]:
-        axes[1, 1].set_xscale("log")
+        # ticks of a logarithmic scale would lie on each other
+        axes[1, 1].set_xscale("log", base=2)
+        axes[1, 1].xaxis.set_major_formatter("{x:g}")
         axes[1, 1].legend(frameon=False)
     save_figure(canvas, path)
 
