@@ -27,8 +27,7 @@ def drawn(tex, inline):
     size = re.search(r' width="([\d.]+)" height="([\d.]+)"', svg)
     width, height = (float(side) / SIZE for side in size.groups())
     style = f"width:{width:.3f}em;height:{height:.3f}em"
-    if inline:
-        style += f";vertical-align:{formula.getyofst() / SIZE:.3f}em"
+    style += f";vertical-align:{formula.getyofst() / SIZE:.3f}em"
     attributes = f' role="img" aria-label="{html.escape(tex.strip())}" style="{style}"'
     return svg.replace(size[0], attributes, 1)
 
@@ -39,13 +38,21 @@ def visit_math(self, node):
     raise nodes.SkipNode
 
 
+def parts_of(tex):
+    r"""What a formula is made of between ``\qquad``, where that is not within anything."""
+    parts = tex.split(r"\qquad")
+    pairs = (("{", "}"), (r"\left", r"\right"), (r"\begin", r"\end"))
+    whole = all(part.count(a) == part.count(b) for part in parts for a, b in pairs)
+    return parts if whole else [tex]
+
+
 def visit_math_block(self, node):
-    """On a line of its own, which scrolls where the page is narrow."""
+    """On lines of its own: parts go on in the next one where the page is narrow."""
     tex = node.astext()
     tag = TAG.search(tex)
     number = f'<span class="number">({html.escape(tag[1])})</span>' if tag else ""
-    svg = drawn(TAG.sub("", tex), inline=False)
-    self.body.append(f'<div class="formula"><span>{svg}</span>{number}</div>')
+    parts = " ".join(drawn(part, inline=False) for part in parts_of(TAG.sub("", tex)))
+    self.body.append(f'<div class="formula"><span>{parts}</span>{number}</div>')
     raise nodes.SkipNode
 
 

@@ -72,6 +72,12 @@ def test_a_formula_is_as_large_as_its_text(formulas):
     assert "id=" not in high
 
 
+def test_formulas_side_by_side_may_go_on_in_the_next_line(formulas):
+    assert formulas.parts_of(r"a = b, \qquad c = \frac{1}{2}") == ["a = b, ", r" c = \frac{1}{2}"]
+    within = r"\begin{cases} a & b \qquad c \end{cases}"
+    assert formulas.parts_of(within) == [within]
+
+
 def test_a_wrong_formula_is_an_error(formulas):
     from sphinx.errors import ExtensionError
 
