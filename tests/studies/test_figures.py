@@ -12,7 +12,7 @@ import pytest
 from command_line import command, error_line
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("mujoco")
+mujoco = pytest.importorskip("mujoco")
 
 from sapwood.studies.experiments import clutter
 from sapwood.studies.experiments.measured_steps import STEP_DTYPE
@@ -87,6 +87,23 @@ def test_the_picture_shows_the_final_scene(tmp_path):
     pixels = imread(path)
     assert pixels.shape[:2] == (240, 320)
     assert np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0).shape[0] > 50
+
+
+def test_a_model_without_light_or_sky_stands_in_the_light_before_a_light_wall(tmp_path):
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><freejoint/><geom size='.1 .1 .1' type='box' group='3'/></body>"
+        "</worldbody></mujoco>"
+    )
+    path = tmp_path / "box.png"
+    try:
+        render_scene(model, model.qpos0, path, width=160, height=120)
+    except RenderingError as error:
+        pytest.skip(str(error))
+    from matplotlib.image import imread
+
+    pixels = imread(path)[:, :, :3]
+    assert pixels[[0, 0, -1, -1], [0, -1, 0, -1]].min() > 0.85
+    assert 0.2 < pixels[60, 80].max() < 0.8
 
 
 def test_a_machine_that_cannot_draw_is_told_why_and_the_run_succeeds(tmp_path):

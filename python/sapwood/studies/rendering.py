@@ -30,6 +30,9 @@ _HINT = (
 )
 
 
+_BACKDROP = np.array([0.93, 0.95, 0.97, 1.0], dtype=np.float32)
+
+
 class RenderingError(RuntimeError):
     """No backend could draw the scene; the text says why and what to install."""
 
@@ -192,6 +195,9 @@ def _draw(model_file: str, qpos_file: str, path: str, width: int, height: int, r
     model = mujoco.MjModel.from_binary_path(model_file)
     model.vis.global_.offwidth = max(width, model.vis.global_.offwidth)
     model.vis.global_.offheight = max(height, model.vis.global_.offheight)
+    has_sky = np.any(model.tex_type == mujoco.mjtTexture.mjTEXTURE_SKYBOX)
+    if model.nlight == 0:
+        model.vis.headlight.ambient[:], model.vis.headlight.diffuse[:] = 0.4, 0.6
     data, shown = mujoco.MjData(model), mujoco.MjvOption()
     if needs_collision_shapes(model):
         shown.geomgroup[:] = 1
@@ -202,6 +208,8 @@ def _draw(model_file: str, qpos_file: str, path: str, width: int, height: int, r
             data.qpos[:] = qpos
             mujoco.mj_forward(model, data)
             renderer.update_scene(data, 0 if model.ncam else -1, shown)
+            if not has_sky and renderer.scene.ngeom < renderer.scene.maxgeom:
+                _add_backdrop(renderer.scene)
             drawn: NDArray[np.uint8] = renderer.render()
             return drawn
 
@@ -216,6 +224,23 @@ def _draw(model_file: str, qpos_file: str, path: str, width: int, height: int, r
         with imageio.get_writer(path, fps=rate) as video:
             for qpos in configurations:
                 video.append_data(pixels(qpos))
+
+
+def _add_backdrop(scene: mujoco.MjvScene) -> None:
+    """A light plane behind all else, where MuJoCo would leave black."""
+    import mujoco
+
+    camera = scene.camera[0]
+    forward, up = np.array(camera.forward, dtype=float), np.array(camera.up, dtype=float)
+    far = 0.98 * float(camera.frustum_far)
+    plane = scene.geoms[scene.ngeom]
+    mujoco.mjv_initGeom(
+        plane, mujoco.mjtGeom.mjGEOM_PLANE, np.full(3, 4.0 * far),
+        np.array(camera.pos, dtype=float) + far * forward,
+        np.column_stack([np.cross(forward, up), up, -forward]).ravel(), _BACKDROP,
+    )  # fmt: skip
+    plane.emission = 1.0
+    scene.ngeom += 1
 
 
 if __name__ == "__main__":
