@@ -53,5 +53,5 @@ def plot_surface(surface: ContactSurface, ax: Axes3D | None = None) -> Axes3D:
             zlim=(middle[2] - reach, middle[2] + reach),
         )
     ax.set(xlabel="x (m)", ylabel="y (m)", zlabel="z (m)")
-    ax.figure.colorbar(colours, ax=ax, label="pressure (Pa)", shrink=0.7)
+    ax.figure.colorbar(colours, ax=ax, label="pressure (Pa)", shrink=0.7, pad=0.12)
     return ax
