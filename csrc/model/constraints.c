@@ -28,7 +28,8 @@ static void carve_fixed(struct sap_element_gather *g, struct sap_arena *arena) {
   g->controlled = sap_arena_take(arena, (size_t)g->forest->n_trees, 1);
   g->controller = sap_arena_take(arena, n, sizeof(int32_t));
   g->range = sap_arena_take(arena, n, 2 * sizeof(double));
-  sap_open_limits_carve(&g->open, arena, (size_t)g->elements->n_limits);
+  sap_open_limits_carve(&g->open, arena,
+                        (size_t)g->elements->n_limits + (size_t)g->elements->n_tendons);
 }
 
 static void carve_listed(struct sap_element_gather *g, struct sap_arena *arena, size_t n) {

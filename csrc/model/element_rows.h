@@ -6,13 +6,7 @@
 #include <math.h>
 
 #include "model/element_gather.h"
-
-/* one row of a Jacobian: n entries in the columns `column`, or in the first n where that is NULL */
-struct sap_engine_jacobian {
-  int32_t n;
-  const int32_t *column;
-  const double *value;
-};
+#include "model/engine_jacobian.h"
 
 /* Row i of the engine's constraints, moment of an actuator force, row of a tendon. 0 when the row
  * does not lie in its arrays. */

@@ -479,7 +479,7 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
   }
   gather->waiting.all_act = 0;
   if (gather->elements.elements) {
-    memset(gather->elements.open.must_act, 0, 2 * (size_t)gather->elements.elements->n_limits);
+    memset(gather->elements.open.must_act, 0, gather->elements.open.n_sides);
   }
   return sap_gather_again(gather, state, list, elements, cone, parameters);
 }

@@ -30,6 +30,7 @@ static double angle_of(const double *quaternion, double *axis) {
 
 static void gather_joint_limits(struct sap_element_cursor *at,
                                 const struct sap_element_state *state) {
+  static const double one = 1.0;
   struct sap_element_gather *g = at->gather;
   const struct sap_elements *e = g->elements;
   for (int32_t l = 0; l < e->n_limits; ++l) {
@@ -46,9 +47,14 @@ static void gather_joint_limits(struct sap_element_cursor *at,
         continue;
       }
       const struct sap_row_label label = {SAP_ELEMENT_JOINT, e->limit_joint[l], upper, -1};
-      const struct sap_limit_side side = {label, 2 * l + upper, dof,
-                                          sign,  phi0,          g->open.dt + e->limit_tau_d[l]};
-      if (!ball && sap_open_limits_take(&g->open, &side)) {
+      const struct sap_limit_side side = {.label = label,
+                                          .side = 2 * l + upper,
+                                          .row = {1, &e->limit_dofadr[l], &one},
+                                          .sign = sign,
+                                          .phi0 = phi0,
+                                          .h = g->open.dt + e->limit_tau_d[l]};
+      if (!ball && g->open.waits &&
+          sap_open_limits_take(&g->open, &side, g->open.v_0[dof], g->open.a_star[dof])) {
         continue;
       }
       append_limit(g, label, phi0, e->limit_k[l], e->limit_tau_d[l]);
@@ -77,15 +83,25 @@ static int gather_tendon_limits(struct sap_element_cursor *at,
     if (moved < 0) {
       return 0;
     }
+    const int waits = moved && g->open.waits;
+    const double v_0 = waits ? sap_engine_product(&row, g->open.v_0) : 0.0;
+    const double a_star = waits ? sap_engine_product(&row, g->open.a_star) : 0.0;
     for (int upper = 0; upper < 2 && moved; ++upper) {
       const double sign = upper ? -1.0 : 1.0;
       if (isinf(range[upper])) {
         continue;
       }
+      const struct sap_limit_side side = {.label = {SAP_ELEMENT_TENDON, t, upper, -1},
+                                          .side = 2 * (e->n_limits + t) + upper,
+                                          .row = row,
+                                          .sign = sign,
+                                          .phi0 = sign * (state->ten_length[t] - range[upper]),
+                                          .h = g->open.dt + e->tendon_tau_d[t]};
+      if (sap_open_limits_take(&g->open, &side, v_0, a_star)) {
+        continue;
+      }
       sap_write_rows(at, 1, &row, sign, tree);
-      append_limit(g, (struct sap_row_label){SAP_ELEMENT_TENDON, t, upper, -1},
-                   sign * (state->ten_length[t] - range[upper]), e->tendon_k[t],
-                   e->tendon_tau_d[t]);
+      append_limit(g, side.label, side.phi0, e->tendon_k[t], e->tendon_tau_d[t]);
       sap_append_constraint(at, 1, tree);
     }
   }

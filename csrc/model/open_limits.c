@@ -1,16 +1,17 @@
 #include "model/open_limits.h"
 
 void sap_open_limits_carve(struct sap_open_limits *open, struct sap_arena *arena, size_t n_limits) {
-  open->limits = sap_arena_take(arena, 2 * n_limits, sizeof *open->limits);
-  open->velocity = sap_arena_take(arena, 2 * n_limits, sizeof *open->velocity);
-  open->must_act = sap_arena_take(arena, 2 * n_limits, sizeof *open->must_act);
+  open->n_sides = 2 * n_limits;
+  open->limits = sap_arena_take(arena, open->n_sides, sizeof *open->limits);
+  open->velocity = sap_arena_take(arena, open->n_sides, sizeof *open->velocity);
+  open->must_act = sap_arena_take(arena, open->n_sides, sizeof *open->must_act);
 }
 
 int32_t sap_open_limits_check(struct sap_open_limits *open, const double *v) {
   int32_t acting = 0;
   for (int32_t i = 0; i < open->n; ++i) {
     const struct sap_limit_side *limit = open->limits + i;
-    open->velocity[i] = limit->sign * v[limit->dof];
+    open->velocity[i] = limit->sign * sap_engine_product(&limit->row, v);
     if (limit->phi0 + limit->h * open->velocity[i] < 0.0) {
       open->must_act[limit->side] = 1;
       ++acting;

@@ -1,5 +1,6 @@
-/* Limits of joints that are far from closing wait outside of the problem, as open contacts do
- * (waiting.h): of the two sides of a limit one at most acts, and mostly none. A side waits while
+/* Limits of joints and tendons that are far from closing wait outside of the problem, as open
+ * contacts do (waiting.h): of the two sides of a limit one at most acts, and mostly none. A side
+ * waits while
  *
  *     phi0 + 2 h v > 0      h = dt + tau_d, for its rate v at v_0 and at v_0 + dt a*
  *
@@ -12,6 +13,7 @@
 #define SAPWOOD_MODEL_OPEN_LIMITS_H
 
 #include "base/memory.h"
+#include "model/engine_jacobian.h"
 #include "sapwood.h"
 
 /* what a row belongs to */
@@ -23,14 +25,14 @@ struct sap_row_label {
   int32_t row; /* the engine's row, -1 for none */
 };
 
-/* one side of a limit of a joint of one dof */
+/* one side of a limit of a joint of one dof, or of a tendon */
 struct sap_limit_side {
   struct sap_row_label label;
-  int32_t side; /* twice the limit, one more for the upper side */
-  int32_t dof;
-  double sign; /* of its rate against the velocity of the dof */
-  double phi0; /* m or rad */
-  double h;    /* s */
+  int32_t side; /* twice the limit, those of tendons behind, one more for the upper side */
+  struct sap_engine_jacobian row; /* where its entries lie stays as it is until the step is over */
+  double sign;                    /* of its rate against that of the row */
+  double phi0;                    /* m or rad */
+  double h;                       /* s */
 };
 
 struct sap_open_limits {
@@ -39,22 +41,25 @@ struct sap_open_limits {
   const double *v_0, *a_star; /* (nv) velocity and free acceleration at the start of the step */
 
   int32_t n;
-  struct sap_limit_side *limits; /* (2 n_limits) those that wait */
-  double *velocity;              /* (2 n_limits) their rates as they were checked */
-  uint8_t *must_act;             /* (2 n_limits) by side */
+  size_t n_sides;                /* of all limits */
+  struct sap_limit_side *limits; /* (n_sides) those that wait */
+  double *velocity;              /* (n_sides) their rates as they were checked */
+  uint8_t *must_act;             /* (n_sides) by side */
 };
 
 void sap_open_limits_carve(struct sap_open_limits *open, struct sap_arena *arena, size_t n_limits);
 
-/* Takes a side where it can wait; 0 where it acts. A robot has some fifty of them. */
+/* Takes a side where it can wait, with the products of its row with v_0 and a*; 0 where it acts. A
+ * robot has some fifty of them. */
 static inline int sap_open_limits_take(struct sap_open_limits *open,
-                                       const struct sap_limit_side *limit) {
+                                       const struct sap_limit_side *limit, double v_0,
+                                       double a_star) {
   static const double margin = 2.0; /* how much sooner than at the present rates it may close */
   if (!open->waits || open->must_act[limit->side]) {
     return 0;
   }
-  const double before = limit->sign * open->v_0[limit->dof];
-  const double free = before + open->dt * limit->sign * open->a_star[limit->dof];
+  const double before = limit->sign * v_0;
+  const double free = before + open->dt * limit->sign * a_star;
   const double slowest = before < free ? before : free;
   if (!(limit->phi0 > 0.0 && limit->phi0 + margin * limit->h * slowest > 0.0)) {
     return 0;

@@ -21,9 +21,21 @@ static struct sap_open_limits make(void) {
                                   .must_act = must_act};
 }
 
+static const int32_t columns[DOFS] = {0, 1, 2};
+static const double entries[DOFS] = {1, 1, 1};
+
+/* by its row, as the gathering of limits does */
+static int take(struct sap_open_limits *open, const struct sap_limit_side *side) {
+  return sap_open_limits_take(open, side, sap_engine_product(&side->row, v_0),
+                              sap_engine_product(&side->row, a_star));
+}
+
 static struct sap_limit_side side_of(int32_t dof, double sign, double phi0) {
-  return (struct sap_limit_side){
-      .side = 2 * dof + (sign < 0), .dof = dof, .sign = sign, .phi0 = phi0, .h = 0.2};
+  return (struct sap_limit_side){.side = 2 * dof + (sign < 0),
+                                 .row = {1, &columns[dof], &entries[dof]},
+                                 .sign = sign,
+                                 .phi0 = phi0,
+                                 .h = 0.2};
 }
 
 /* within twice 0.2 s at -1, or at -1 + 0.1 (-10), m/s */
@@ -43,13 +55,13 @@ static void those_that_are_far_from_closing_wait(void) {
     a_star[1] = cases[c].a;
     const struct sap_limit_side side = side_of(1, cases[c].sign, cases[c].phi0);
     open.n = 0;
-    CHECK_EQUAL(sap_open_limits_take(&open, &side), cases[c].waits);
+    CHECK_EQUAL(take(&open, &side), cases[c].waits);
     CHECK_EQUAL(open.n, cases[c].waits);
   }
   open.waits = 0;
   v_0[1] = a_star[1] = 0;
   const struct sap_limit_side far = side_of(1, 1, 1);
-  CHECK_EQUAL(sap_open_limits_take(&open, &far), 0);
+  CHECK_EQUAL(take(&open, &far), 0);
 }
 
 static void those_that_close_at_the_velocity_found_must_act(void) {
@@ -59,7 +71,7 @@ static void those_that_close_at_the_velocity_found_must_act(void) {
   for (int32_t dof = 0; dof < DOFS; ++dof) {
     for (int side = 0; side < 2; ++side) {
       const struct sap_limit_side limit = side_of(dof, side ? -1 : 1, 0.1);
-      CHECK_EQUAL(sap_open_limits_take(&open, &limit), 1);
+      CHECK_EQUAL(take(&open, &limit), 1);
     }
   }
   /* 0.1 + 0.2 v: at -1/2 it is just not closed */
@@ -72,14 +84,33 @@ static void those_that_close_at_the_velocity_found_must_act(void) {
   /* they do not wait again in this step */
   open.n = 0;
   const struct sap_limit_side upper = side_of(1, -1, 0.1), lower = side_of(1, 1, 0.1);
-  CHECK_EQUAL(sap_open_limits_take(&open, &upper), 0);
-  CHECK_EQUAL(sap_open_limits_take(&open, &lower), 1);
+  CHECK_EQUAL(take(&open, &upper), 0);
+  CHECK_EQUAL(take(&open, &lower), 1);
+}
+
+/* phi grows by 2 v_0 - v_2 */
+static void limits_of_tendons_wait_by_their_rows(void) {
+  struct sap_open_limits open = make();
+  const int32_t column[] = {0, 2};
+  const double value[] = {2, -1};
+  struct sap_limit_side side = {.side = 1, .row = {2, column, value}, .sign = -1, .h = 0.2};
+  memcpy(v_0, (const double[]){1, 5, 0.5}, sizeof v_0);
+  memcpy(a_star, (const double[]){2, 9, -1}, sizeof a_star);
+  side.phi0 = 0.79; /* 0.4 s at -1.5 - 0.1 (5) m/s */
+  CHECK_EQUAL(take(&open, &side), 0);
+  side.phi0 = 0.81;
+  CHECK_EQUAL(take(&open, &side), 1);
+  CHECK_EQUAL(sap_open_limits_check(&open, (const double[]){2, 9, -0.04}), 0);
+  CHECK_CLOSE(velocity[0], -4.04, 1e-15);
+  CHECK_EQUAL(sap_open_limits_check(&open, (const double[]){2, 9, -0.06}), 1);
+  CHECK_EQUAL(must_act[1], 1);
 }
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(those_that_are_far_from_closing_wait),
       CHECK_TEST(those_that_close_at_the_velocity_found_must_act),
+      CHECK_TEST(limits_of_tendons_wait_by_their_rows),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

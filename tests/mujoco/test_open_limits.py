@@ -22,6 +22,22 @@ COUPLED = """
   <equality><joint joint1="a" joint2="b" polycoef="0 1 0 0 0"/></equality>
 </mujoco>
 """
+# a tendon that is longer by 2 a - b, which b lets down to its limit
+TENDON = """
+<mujoco>
+  <option timestep="0.01" gravity="0 0 0"/>
+  <worldbody>
+    <body><joint name="a" type="slide"/><geom size=".1"/></body>
+    <body pos="0 0 2"><joint name="b" type="slide"/><geom size=".1"/></body>
+  </worldbody>
+  <equality><joint joint1="a" joint2="b" polycoef="0 1 0 0 0"/></equality>
+  <tendon>
+    <fixed name="t" range="-0.005 1" limited="true">
+      <joint joint="a" coef="2"/><joint joint="b" coef="-0.1"/>
+    </fixed>
+  </tendon>
+</mujoco>
+"""
 TIGHT = sapwood.SapSettings(relative_tolerance=1e-10)
 
 
@@ -40,6 +56,24 @@ def test_a_limit_that_closes_unforeseen_is_called_in(friction):
     assert limit.force[1] == 0.0
     np.testing.assert_allclose(limit.position, [0.005, 1.0])
     np.testing.assert_allclose(limit.velocity, [data.qvel[0], -data.qvel[0]])
+
+
+def test_the_limit_of_a_tendon_is_called_in():
+    """It waits where it is far, at a velocity of its own, and acts where b pulls it along."""
+    model = mujoco.MjModel.from_xml_string(TENDON)
+    stepper, data = Stepper(model, settings=TIGHT), mujoco.MjData(model)
+    stepper.step(data)
+    assert not any(len(group.gamma) for group in stepper.solution.constraints[1:])
+    data.qvel[1] = -4.0
+    expected = sapwood.solve(stepper.problem(data), settings=stepper.settings)
+    stepper.step(data)
+    np.testing.assert_allclose(data.qvel, expected.v, rtol=1e-8)
+    limit = next(group for group in stepper.constraints if group.kind == "limit")
+    assert limit.names == ("tendon 't' lower limit", "tendon 't' upper limit")
+    assert limit.force[0] > 0.0
+    assert limit.force[1] == 0.0
+    rate = 2.0 * data.qvel[0] - 0.1 * data.qvel[1]
+    np.testing.assert_allclose(limit.velocity, [rate, -rate])
 
 
 def test_steps_are_those_with_all_limits(rng):
