@@ -71,6 +71,19 @@ static inline void sap_disk_hessian(const struct sap_contact *c, const struct sa
   G[SAP_G_NN] = at->y[2] > 0 ? c->inverse_R_n : 0;
 }
 
+/* (25) of a cylinder: gamma_n (v_n - v_hat_n + R_n gamma_n), and with the slip g_t = v_t - v_hat_t
+ * + R_t gamma_t, opposite to friction of size b wherever there is any, g_t^T gamma_t + b |g_t| */
+static inline double sap_disk_complementarity(const struct sap_contact *c, double b,
+                                              const double v_c[3], const double gamma[3]) {
+  double g[3], product[3];
+  for (int r = 0; r < 3; ++r) {
+    g[r] = v_c[r] - c->v_hat[r] + (r < 2 ? c->R_t : c->R_n) * gamma[r];
+    product[r] = g[r] * gamma[r];
+  }
+  const double slip = sqrt(g[0] * g[0] + g[1] * g[1]);
+  return fabs(product[2]) + fabs(product[0] + product[1] + b * slip);
+}
+
 /* w^T G w for a change w of v_c */
 static inline double sap_disk_curvature(const struct sap_contact *c,
                                         const struct sap_contact_state *at, double b, double w_1,

@@ -53,22 +53,16 @@ static double difference(const struct sap_pool *p, int32_t begin, int32_t end, d
   return sum;
 }
 
-/* (25) of a cylinder: gamma_n (v_n - v_hat_n + R_n gamma_n), and with the slip g_t = v_t - v_hat_t
- * + R_t gamma_t, opposite to friction of size b wherever there is any, g_t^T gamma_t + b |g_t| */
 static double complementarity(const struct sap_pool *p, int32_t begin, int32_t end) {
   if (p->friction == SAP_FRICTION_CONVEX) {
     return sap_law_contact.complementarity(p, begin, end);
   }
   double sum = 0;
   for (int32_t i = begin; i < end; ++i) {
-    double g[3], product[3];
-    for (int r = 0; r < 3; ++r) {
-      const double R = r < 2 ? p->contact.R_t[i] : p->contact.R_n[i], gamma = p->gamma[r][i];
-      g[r] = p->v_c[r][i] - p->v_hat[r][i] + R * gamma;
-      product[r] = g[r] * gamma;
-    }
-    const double slip = sqrt(g[0] * g[0] + g[1] * g[1]);
-    sum += fabs(product[2]) + fabs(product[0] + product[1] + p->contact.bound[i] * slip);
+    const struct sap_contact c = sap_pool_get(p, i);
+    const double v_c[3] = {p->v_c[0][i], p->v_c[1][i], p->v_c[2][i]};
+    const double gamma[3] = {p->gamma[0][i], p->gamma[1][i], p->gamma[2][i]};
+    sum += sap_disk_complementarity(&c, p->contact.bound[i], v_c, gamma);
   }
   return sum;
 }

@@ -41,6 +41,23 @@ static int is_between_trees(const sap_constraints *group) {
   return two > 0;
 }
 
+/* no contacts, or such as contacts_alone.h is for */
+static int takes_contacts(const sap_problem *problem, const sap_settings *settings) {
+  if (problem->n_contacts == 0) {
+    return 1;
+  }
+  if (problem->n_contacts > SAP_ALONE_CONTACTS || settings->friction != SAP_FRICTION_COULOMB ||
+      settings->soft_norm != 0 || settings->start != SAP_START_STICKING || !problem->tree_b ||
+      !problem->J || !problem->mu) {
+    return 0;
+  }
+  int32_t others = 0;
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    others += problem->tree_b[i] >= 0 || (problem->barrier && problem->barrier[i]);
+  }
+  return others == 0;
+}
+
 static int any_wide(const sap_problem *problem) {
   int32_t wide = 0;
   for (int32_t t = 0; t < problem->n_trees; ++t) {
@@ -53,10 +70,12 @@ static int applies(struct sap_rows_alone *alone, const sap_problem *problem,
                    const struct sap_regularization *physical, const sap_settings *settings) {
   const int is_plain =
       settings->islands && !settings->record_history && settings->factorization == SAP_SUPERNODAL;
-  if (problem->n_contacts != 0 || problem->spin || !is_plain || !physical ||
-      !physical->parameters->groups || !problem->A || !problem->v_star ||
-      sap_problem_sizes(problem, &alone->sizes, NULL) != SAP_OK || alone->sizes.n_rows == 0 ||
-      any_wide(problem) || sap_check_groups_given(problem, NULL) != SAP_OK) {
+  if (problem->spin || !is_plain || !physical || !takes_contacts(problem, settings) ||
+      !problem->A || !problem->v_star ||
+      sap_problem_sizes(problem, &alone->sizes, NULL) != SAP_OK ||
+      alone->sizes.n_rows + problem->n_contacts == 0 ||
+      (alone->sizes.n_rows > 0 && !physical->parameters->groups) || any_wide(problem) ||
+      sap_check_groups_given(problem, NULL) != SAP_OK) {
     return 0;
   }
   for (int32_t g = 0; g < problem->n_groups; ++g) {
@@ -80,6 +99,9 @@ static void carve(void *context, struct sap_arena *arena) {
   a->row_begin = sap_arena_take(arena, n_trees + 1, sizeof(int32_t));
   a->position = sap_arena_take(arena, n_trees, sizeof(int32_t));
   a->row = sap_arena_take(arena, (size_t)a->sizes.n_rows, sizeof *a->row);
+  a->contact_begin = sap_arena_take(arena, n_trees + 1, sizeof(int32_t));
+  a->contact = sap_arena_take(arena, (size_t)a->n_contacts, sizeof *a->contact);
+  sap_unknowns_alone_carve(&a->unknowns, arena, a->widest, a->n_contacts > 0);
   a->v = sap_arena_take(arena, nv, sizeof(double));
   double **const of_tree[] = {&a->dw,       &a->momentum, &a->momentum_star, &a->impulse,
                               &a->gradient, &a->scale,    &a->error};
@@ -93,6 +115,7 @@ static void carve(void *context, struct sap_arena *arena) {
 static int make_room(struct sap_rows_alone *alone, const sap_problem *problem,
                      const sap_allocator *allocator) {
   alone->n_trees = problem->n_trees;
+  alone->n_contacts = problem->n_contacts;
   alone->widest = 0;
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     alone->widest = problem->tree_nv[t] > alone->widest ? problem->tree_nv[t] : alone->widest;
@@ -110,25 +133,34 @@ static int make_room(struct sap_rows_alone *alone, const sap_problem *problem,
   }
   alone->masses.kernels = sap_kernels_best();
   alone->masses.loops = sap_vector_loops_of(sap_kernels_best_set());
+  alone->find_impulses = sap_impulses_of(sap_kernels_best_set());
   return 1;
 }
 
-/* ---- rows by tree ---------------------------------------------------------------------------- */
+/* ---- rows and contacts by tree --------------------------------------------------------------- */
 
-/* which trees have rows, and where each one's begin */
-static void count_rows(struct sap_rows_alone *alone, const sap_problem *problem) {
-  int32_t *begin = alone->row_begin;
-  memset(begin, 0, ((size_t)problem->n_trees + 1) * sizeof *begin);
+/* which trees have any, and where each one's begin; 0 where one with contacts has too many rows */
+static int count_constraints(struct sap_rows_alone *alone, const sap_problem *problem) {
+  int32_t *row = alone->row_begin, *contact = alone->contact_begin, few = 1;
+  memset(row, 0, ((size_t)problem->n_trees + 1) * sizeof *row);
+  memset(contact, 0, ((size_t)problem->n_trees + 1) * sizeof *contact);
   for (int32_t g = 0; g < problem->n_groups; ++g) {
     const sap_constraints *group = &problem->groups[g];
     for (int32_t i = 0; i < group->n; ++i) {
-      begin[group->tree_a[i] + 1] += sap_rows_of(group, i);
+      row[group->tree_a[i] + 1] += sap_rows_of(group, i);
     }
   }
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    alone->position[t] = begin[t + 1] > 0 ? 0 : -1;
-    begin[t + 1] += begin[t];
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    contact[problem->tree_a[i] + 1]++;
   }
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    const int32_t n_rows = row[t + 1], n_contacts = contact[t + 1];
+    few &= n_contacts == 0 || n_rows <= SAP_ALONE_ROWS;
+    alone->position[t] = n_rows + n_contacts > 0 ? 0 : -1;
+    row[t + 1] += row[t];
+    contact[t + 1] += contact[t];
+  }
+  return few;
 }
 
 /* of each tree, in the order of the groups */
@@ -164,6 +196,7 @@ struct tree {
   const double *A, *S, *v_star;
   double *v;
   struct sap_row_alone *row, *end;
+  struct sap_contact_alone *contact, *contact_end;
 };
 
 /* y = A x */
@@ -193,6 +226,9 @@ static void evaluate(const struct sap_rows_alone *alone, const struct tree *tree
     } else {
       sap_vector_add(n, row->gamma, row->J, alone->impulse);
     }
+  }
+  for (struct sap_contact_alone *c = tree->contact; c < tree->contact_end; ++c) {
+    constraints += sap_contact_alone_evaluate(c, n, tree->v, alone->impulse);
   }
   result->norms =
       alone->masses.loops->balance(0, n, alone->dw, alone->momentum, alone->momentum_star,
@@ -228,6 +264,21 @@ static void assemble(const struct sap_rows_alone *alone, const struct tree *tree
   }
 }
 
+/* v to the impulses of all contacts and rows */
+static void solve_impulses(struct sap_rows_alone *alone, const struct tree *tree) {
+  struct sap_unknowns_alone *unknowns = &alone->unknowns;
+  sap_unknowns_alone_begin(unknowns, tree->n, tree->contact,
+                           (int32_t)(tree->contact_end - tree->contact),
+                           (int32_t)(tree->end - tree->row));
+  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+    const struct sap_unknown_row unknown = {row->J,     row->dof,   row->R,
+                                            row->v_hat, row->lower, row->upper};
+    sap_unknowns_alone_add(unknowns, tree->n, (int32_t)(row - tree->row), &unknown);
+  }
+  sap_unknowns_alone_solve(unknowns, tree->n, tree->S, tree->v_star, alone->masses.kernels,
+                           alone->find_impulses, tree->v);
+}
+
 /* v -= H^-1 gradient; 0 where H is not positive definite to round-off */
 static int take_step(const struct sap_rows_alone *alone, const struct tree *tree) {
   const int32_t n = tree->n;
@@ -248,7 +299,8 @@ static void certify(const struct sap_rows_alone *alone, const struct tree *tree,
                     struct tree_result *result) {
   const struct sap_vector_loops *loops = alone->masses.loops;
   const int32_t n = tree->n;
-  const double terms = (double)(tree->end - tree->row) + 2;
+  const int64_t n_impulses = tree->end - tree->row + 3 * (tree->contact_end - tree->contact);
+  const double terms = (double)n_impulses + 2;
   double *e = alone->error;
   for (int32_t i = 0; i < n; ++i) {
     e[i] = 4 * sap_u * fabs(alone->momentum[i]) + sap_u * fabs(alone->impulse[i]);
@@ -272,6 +324,9 @@ static void certify(const struct sap_rows_alone *alone, const struct tree *tree,
     }
     result->complementarity += sap_clamp_complementarity(&at, row->R);
   }
+  for (const struct sap_contact_alone *c = tree->contact; c < tree->contact_end; ++c) {
+    result->complementarity += sap_contact_alone_certify(c, n, tree->v, terms, e);
+  }
   struct sap_norms norms = {0, 0};
   loops->add_absolute(n, tree->A, (n + 2) * sap_u + sap_asymmetry, alone->dw, e);
   loops->add_norms(n, tree->S, alone->gradient, e, &norms);
@@ -280,11 +335,12 @@ static void certify(const struct sap_rows_alone *alone, const struct tree *tree,
 }
 
 /* 1 where (20) came to hold; 0 once a step leaves too much */
-static int solve_tree(const struct sap_rows_alone *alone, const struct tree *tree,
+static int solve_tree(struct sap_rows_alone *alone, const struct tree *tree,
                       const sap_settings *settings, int32_t n_islands, struct tree_result *result) {
   static const double share = 0.5; /* of the gradient before a step, where it leads to the end */
-  const int32_t most =
-      settings->max_iterations < MOST_STEPS ? settings->max_iterations : MOST_STEPS;
+  const int has_contacts = tree->contact < tree->contact_end;
+  const int32_t steps = has_contacts ? 1 : MOST_STEPS;
+  const int32_t most = settings->max_iterations < steps ? settings->max_iterations : steps;
   for (int32_t i = 0; i < tree->n; ++i) {
     alone->scale[i] = 1 / sqrt(tree->A[(int64_t)i * (tree->n + 1)]);
   }
@@ -298,7 +354,12 @@ static int solve_tree(const struct sap_rows_alone *alone, const struct tree *tre
       certify(alone, tree, result);
       return 1;
     }
-    if (result->iterations == most || !(gradient < share * before) || !take_step(alone, tree)) {
+    if (result->iterations == most || !(gradient < share * before)) {
+      return 0;
+    }
+    if (has_contacts) {
+      solve_impulses(alone, tree);
+    } else if (!take_step(alone, tree)) {
       return 0;
     }
     before = gradient;
@@ -327,12 +388,16 @@ static void write(const struct sap_rows_alone *alone, sap_solution *solution) {
       solution->group_v_c[row->place] = row->v_c;
     }
   }
+  for (int32_t i = 0; i < alone->n_contacts; ++i) {
+    sap_contact_alone_write(&alone->contact[i], solution);
+  }
 }
 
 static void conclude(const struct sap_rows_alone *alone, const struct tree_result *sum,
                      const sap_settings *settings, sap_solution *solution) {
   const double gradient = sqrt(sum->norms.gradient);
   const double scale = sqrt(fmax(sum->norms.momentum, sum->norms.impulse));
+  const int64_t n_constraints = alone->sizes.n_rows + alone->n_contacts;
   int64_t n_scalars = 0;
   for (int32_t t = 0; t < alone->n_trees; ++t) {
     const int64_t next = t + 1 < alone->n_trees ? alone->masses.tree_v[t + 1] : alone->sizes.nv;
@@ -346,9 +411,8 @@ static void conclude(const struct sap_rows_alone *alone, const struct tree_resul
   solution->coulomb_error =
       settings->friction == SAP_FRICTION_CONVEX ? NAN : solution->momentum_error;
   solution->complementarity_error =
-      sum->complementarity == 0
-          ? 0
-          : sum->complementarity / (double)alone->sizes.n_rows / fabs(sum->cost);
+      sum->complementarity == 0 ? 0
+                                : sum->complementarity / (double)n_constraints / fabs(sum->cost);
   solution->velocity_error_bound = sqrt(square);
   solution->cost_gap_bound = 0.5 * square;
 }
@@ -362,12 +426,17 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
   }
   const struct sap_masses *masses = &alone->masses;
   const double *guess = v_guess ? v_guess : problem->v_star;
-  count_rows(alone, problem);
-  if (sap_first_non_finite(alone->sizes.nv, problem->v_star) >= 0 ||
+  sap_problem complete = *problem;
+  complete.R_t = physical->R_t;
+  complete.R_n = physical->R_n;
+  complete.v_hat_n = physical->v_hat_n;
+  if (!count_constraints(alone, problem) ||
+      sap_first_non_finite(alone->sizes.nv, problem->v_star) >= 0 ||
       sap_first_non_finite(alone->sizes.nv, guess) >= 0 ||
       sap_invert_mass(problem, 0, problem->n_trees, alone->position, masses->kernels, masses->S,
                       NULL, NULL) != SAP_OK ||
-      sap_regularize_with(problem, &alone->sizes, physical, masses, NULL) != SAP_OK) {
+      sap_regularize_with(problem, &alone->sizes, physical, masses, NULL) != SAP_OK ||
+      !sap_contacts_alone_list(&complete, alone->contact_begin, alone->contact)) {
     return 0;
   }
   list_rows(alone, problem);
@@ -389,7 +458,9 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
                               .v_star = problem->v_star + v,
                               .v = alone->v + v,
                               .row = alone->row + alone->row_begin[t],
-                              .end = alone->row + alone->row_begin[t + 1]};
+                              .end = alone->row + alone->row_begin[t + 1],
+                              .contact = alone->contact + alone->contact_begin[t],
+                              .contact_end = alone->contact + alone->contact_begin[t + 1]};
     struct tree_result result;
     memcpy(tree.v, guess + v, (size_t)tree.n * sizeof *tree.v);
     if (!solve_tree(alone, &tree, settings, n_islands, &result)) {

@@ -1,0 +1,170 @@
+#include "sap/contacts_alone.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/vector.h"
+#include "constraints/contact_law.h"
+#include "constraints/disk.h"
+#include "problem/round_off.h"
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+int sap_contacts_alone_list(const sap_problem *problem, int32_t *begin,
+                            struct sap_contact_alone *contact) {
+  int32_t *end = begin; /* of those listed, until it is the next tree's begin */
+  const double *J = problem->J;
+  int valid = 1;
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    const double *v_hat_t = problem->v_hat_t ? problem->v_hat_t + 2 * (int64_t)i : NULL;
+    struct sap_contact_alone *c = &contact[end[problem->tree_a[i]]++];
+    c->law =
+        sap_contact_make(problem->mu[i], problem->R_t[i], problem->R_n[i], 0,
+                         v_hat_t ? v_hat_t[0] : 0, v_hat_t ? v_hat_t[1] : 0, problem->v_hat_n[i]);
+    c->J = J;
+    c->index = i;
+    valid &= problem->mu[i] >= 0 && c->law.inverse_share < INFINITY;
+    J += 3 * (int64_t)problem->tree_nv[problem->tree_a[i]];
+  }
+  memmove(end + 1, end, (size_t)problem->n_trees * sizeof *end);
+  end[0] = 0;
+  return valid;
+}
+
+/* ---- the step -------------------------------------------------------------------------------- */
+
+void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_arena *arena,
+                              int32_t widest, int any) {
+  struct sap_impulses *p = &unknowns->impulses;
+  const size_t contacts = any ? SAP_ALONE_CONTACTS : 0, rows = any ? SAP_ALONE_ROWS : 0;
+  const size_t m = 3 * contacts + rows, n = any ? (size_t)widest : 0;
+  const size_t ld = any ? (size_t)sap_impulses_stride((int32_t)m) : 0;
+  p->first = sap_arena_take(arena, contacts + 1, sizeof(int32_t));
+  p->W = sap_arena_take(arena, ld * m, sizeof(double));
+  p->u = sap_arena_take(arena, ld, sizeof(double));
+  p->mu = sap_arena_take(arena, contacts, sizeof(double));
+  p->lower = sap_arena_take(arena, rows, sizeof(double));
+  p->upper = sap_arena_take(arena, rows, sizeof(double));
+  p->gamma = sap_arena_take(arena, m, sizeof(double));
+  p->before = sap_arena_take(arena, 2 * m, sizeof(double));
+  p->lack = sap_arena_take(arena, m, sizeof(double));
+  p->step = sap_arena_take(arena, 2 * ld, sizeof(double));
+  p->system = sap_arena_take(arena, ld * m, sizeof(double));
+  unknowns->J = sap_arena_take(arena, m * n, sizeof(double));
+  unknowns->Y = sap_arena_take(arena, m * n, sizeof(double));
+  unknowns->product = sap_arena_take(arena, n, sizeof(double));
+}
+
+void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns, int32_t n,
+                              const struct sap_contact_alone *contact, int32_t n_contacts,
+                              int32_t n_rows) {
+  struct sap_impulses *p = &unknowns->impulses;
+  p->n_contacts = n_contacts;
+  p->n_rows = n_rows;
+  const int32_t m = 3 * n_contacts + n_rows;
+  p->ld = sap_impulses_stride(m);
+  memset(p->W, 0, (size_t)p->ld * (size_t)m * sizeof *p->W);
+  memset(p->u, 0, (size_t)p->ld * sizeof *p->u);
+  memset(p->gamma, 0, (size_t)m * sizeof *p->gamma);
+  p->first[0] = 0;
+  for (int32_t i = 0; i < n_contacts; ++i, ++contact) {
+    p->first[i + 1] = 3 * (i + 1);
+    p->mu[i] = contact->law.mu;
+    for (int32_t r = 0, k = 3 * i; r < 3; ++r, ++k) {
+      p->W[(size_t)k * (size_t)(p->ld + 1)] = r < 2 ? contact->law.R_t : contact->law.R_n;
+      p->u[k] = contact->law.v_hat[r];
+      for (int32_t j = 0; j < n; ++j) {
+        unknowns->J[(size_t)j * (size_t)m + (size_t)k] = contact->J[r * n + j];
+      }
+    }
+  }
+}
+
+void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n, int32_t i,
+                            const struct sap_unknown_row *row) {
+  const struct sap_impulses *p = &unknowns->impulses;
+  const int32_t m = sap_impulses_size(p), k = p->first[p->n_contacts] + i;
+  p->W[(size_t)k * (size_t)(p->ld + 1)] = row->R;
+  p->u[k] = row->v_hat;
+  p->lower[i] = row->lower;
+  p->upper[i] = row->upper;
+  for (int32_t j = 0; j < n; ++j) {
+    const double only = j == row->dof ? *row->J : 0;
+    unknowns->J[(size_t)j * (size_t)m + (size_t)k] = row->dof < 0 ? row->J[j] : only;
+  }
+}
+
+void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, const double *S,
+                              const double *v_star, const struct sap_kernels *kernels,
+                              sap_impulses_function *find, double *v) {
+  struct sap_impulses *p = &unknowns->impulses;
+  const int32_t m = sap_impulses_size(p);
+  memset(unknowns->Y, 0, (size_t)m * (size_t)n * sizeof *unknowns->Y);
+  kernels->multiply(m, n, n, 1, unknowns->J, m, S, n, unknowns->Y, m, 0);
+  kernels->multiply(m, m, n, 1, unknowns->Y, m, unknowns->Y, m, p->W, p->ld, 0);
+  for (int32_t j = 0; j < n; ++j) {
+    sap_vector_add(m, -v_star[j], unknowns->J + (size_t)j * (size_t)m, p->u);
+  }
+  find(p);
+  for (int32_t j = 0; j < n; ++j) {
+    unknowns->product[j] = sap_vector_dot(m, unknowns->Y + (size_t)j * (size_t)m, p->gamma);
+  }
+  for (int32_t j = 0; j < n; ++j) {
+    const double *column = S + (size_t)j * (size_t)(n + 1);
+    v[j] = v_star[j] + sap_vector_dot(n - j, column, unknowns->product + j);
+  }
+}
+
+/* ---- at a velocity --------------------------------------------------------------------------- */
+
+double sap_contact_alone_evaluate(struct sap_contact_alone *contact, int32_t n, const double *v,
+                                  double *impulse) {
+  const struct sap_contact *c = &contact->law;
+  double y[3];
+  for (int r = 0; r < 3; ++r) {
+    contact->v_c[r] = sap_vector_dot(n, contact->J + r * n, v);
+    y[r] = (c->v_hat[r] - contact->v_c[r]) * (r < 2 ? c->inverse_R_t : c->inverse_R_n);
+  }
+  contact->bound = y[2] > 0 ? c->mu * y[2] : 0;
+  contact->at = sap_disk_at_impulse(c, contact->bound, y[0], y[1], y[2]);
+  sap_disk_impulse(&contact->at, contact->bound, contact->gamma);
+  for (int r = 0; r < 3; ++r) {
+    sap_vector_add(n, contact->gamma[r], contact->J + r * n, impulse);
+  }
+  return sap_disk_cost(c, &contact->at, contact->bound);
+}
+
+double sap_contact_alone_certify(const struct sap_contact_alone *contact, int32_t n,
+                                 const double *v, double terms, double *e) {
+  double dv_c[3], error[3];
+  for (int r = 0; r < 3; ++r) {
+    double reach = 0;
+    for (int32_t i = 0; i < n; ++i) {
+      reach += fabs(contact->J[r * n + i] * v[i]);
+    }
+    dv_c[r] = (n + 2) * sap_u * reach;
+  }
+  sap_contact_impulse_error(&contact->law, contact->v_c, contact->gamma, dv_c, error);
+  for (int r = 0; r < 3; ++r) {
+    const double most = error[r] + terms * sap_u * fabs(contact->gamma[r]);
+    for (int32_t i = 0; i < n; ++i) {
+      e[i] += fabs(contact->J[r * n + i]) * most;
+    }
+  }
+  return sap_disk_complementarity(&contact->law, contact->bound, contact->v_c, contact->gamma);
+}
+
+void sap_contact_alone_write(const struct sap_contact_alone *contact,
+                             const sap_solution *solution) {
+  const int64_t i = contact->index;
+  memcpy(solution->gamma + 3 * i, contact->gamma, sizeof contact->gamma);
+  if (solution->v_c) {
+    memcpy(solution->v_c + 3 * i, contact->v_c, sizeof contact->v_c);
+  }
+  if (solution->regions) {
+    solution->regions[i] = sap_contact_region(&contact->at);
+  }
+  if (solution->barrier_scale) {
+    solution->barrier_scale[i] = 1;
+  }
+}

@@ -1,0 +1,79 @@
+/* Contacts of one tree with the world, under Coulomb's friction, and the few clamped rows beside
+ * them: the step of rows_alone.h to what all of them ask for. So are most steps of a robot that
+ * stands.
+ *
+ * All impulses are unknowns. With S^T S = A^-1, Y = J S^T
+ *
+ *     v = v* + S^T Y^T gamma,   gamma: the law at v_hat - J v* - Y Y^T gamma
+ *
+ * which impulses.h solves; S is there already, so that nothing is factored. Unlike impulse_space.h
+ * it needs no iterate: only the step from v* is taken, and it ends the solve or is not taken. */
+#ifndef SAPWOOD_SAP_CONTACTS_ALONE_H
+#define SAPWOOD_SAP_CONTACTS_ALONE_H
+
+#include "base/memory.h"
+#include "constraints/contact.h"
+#include "linalg/kernels.h"
+#include "sap/impulses.h"
+
+/* what a problem may have of contacts, and a tree with contacts of rows: with more of these their
+ * impulses cost more than A + J^T G J */
+enum { SAP_ALONE_CONTACTS = 12, SAP_ALONE_ROWS = 6 };
+
+struct sap_contact_alone {
+  struct sap_contact law;
+  const double *J; /* (3, n) */
+  int32_t index;   /* of the problem */
+  double v_c[3], gamma[3], bound;
+  struct sap_contact_state at;
+};
+
+struct sap_unknowns_alone {
+  struct sap_impulses impulses;
+  double *J, *Y;   /* (m, n) column-major */
+  double *product; /* (n) Y^T gamma */
+};
+
+/* room for one tree of so many velocities, with contacts or without any */
+void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_arena *arena,
+                              int32_t widest, int any);
+
+/* Begins with the impulses of contacts of a tree of n velocities; those of n_rows rows are to
+ * follow. */
+void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns, int32_t n,
+                              const struct sap_contact_alone *contact, int32_t n_contacts,
+                              int32_t n_rows);
+
+/* a row: its J has n entries, or one at dof >= 0 */
+struct sap_unknown_row {
+  const double *J;
+  int32_t dof;
+  double R, v_hat, lower, upper;
+};
+
+/* row i of them */
+void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n, int32_t i,
+                            const struct sap_unknown_row *row);
+
+/* v (n) of the tree, whose S is as sap_invert_mass() writes it */
+void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, const double *S,
+                              const double *v_star, const struct sap_kernels *kernels,
+                              sap_impulses_function *find, double *v);
+
+/* Contacts of a problem with the world, tree by tree and each tree's in the order of the problem: of
+ * tree t from begin[t] (n_trees + 1) on. 0 where a number breaks a rule. */
+int sap_contacts_alone_list(const sap_problem *problem, int32_t *begin,
+                            struct sap_contact_alone *contact);
+
+/* v_c, gamma and all else of a contact at v; adds J^T gamma to the impulse, and returns its cost */
+double sap_contact_alone_evaluate(struct sap_contact_alone *contact, int32_t n, const double *v,
+                                  double *impulse);
+
+/* Adds to e what round-off may change of J^T gamma, as certificate.h has it, where so many terms
+ * are summed into a velocity; returns its part of (25). */
+double sap_contact_alone_certify(const struct sap_contact_alone *contact, int32_t n,
+                                 const double *v, double terms, double *e);
+
+void sap_contact_alone_write(const struct sap_contact_alone *contact, const sap_solution *solution);
+
+#endif

@@ -1,0 +1,245 @@
+/* Contacts of trees with the world under Coulomb's friction, with dry friction beside them, beside
+ * the general way, which a problem with a history takes. */
+#include <math.h>
+#include <string.h>
+
+#include "constraints/kinds.h"
+#include "counter.h"
+#include "groups.h"
+#include "sap/rows_alone.h"
+
+enum { NV = SCENE_TREES * SCENE_MOST_NV, FRICTION = 3, ROWS = 4 };
+
+static double phi0[SCENE_CONTACTS], k[SCENE_CONTACTS], tau_d[SCENE_CONTACTS];
+static double values[SAP_MOST_PARAMETERS][ROWS];
+static const double *value[SAP_MOST_PARAMETERS];
+static int32_t dof[ROWS];
+static sap_group_regularization physical[GROUPS];
+static sap_parameters parameters;
+
+struct arrays {
+  double v[NV], gamma[3 * SCENE_CONTACTS], v_c[3 * SCENE_CONTACTS], rows[ROWS], rates[ROWS];
+  double R_t[SCENE_CONTACTS], R_n[SCENE_CONTACTS], v_hat_n[SCENE_CONTACTS];
+  int8_t regions[SCENE_CONTACTS];
+  sap_solution solution;
+};
+
+/* contacts of all trees but the last, some of them deep and some open; dry friction of joints */
+static void make(int32_t n_trees, int32_t n_contacts, uint64_t *seed) {
+  make_groups(n_trees, n_contacts, ROWS, seed);
+  for (int32_t i = 0; i < n_contacts; ++i) {
+    scene.tree_a[i] %= n_trees - 1;
+    scene.tree_b[i] = -1;
+    phi0[i] = check_random(seed, -0.01, 0.002);
+    k[i] = i % 3 ? INFINITY : 1e3;
+    tau_d[i] = 0.01;
+  }
+  for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
+    value[p] = values[p];
+    for (int i = 0; i < ROWS; ++i) {
+      values[p][i] = check_random(seed, 0, 1);
+    }
+  }
+  for (int32_t g = 0; g < GROUPS; ++g) {
+    constraints[g].n = g == FRICTION ? ROWS : 0;
+    physical[g] = (sap_group_regularization){{0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value, NULL},
+                                             group[g].R,
+                                             group[g].v_hat,
+                                             group[g].lower,
+                                             group[g].upper};
+  }
+  for (int32_t i = 0; i < ROWS; ++i) {
+    const int32_t a = group[FRICTION].tree_a[i] %= n_trees - 1;
+    group[FRICTION].tree_b[i] = -1;
+    dof[i] = (int32_t)(check_random_bits(seed) % (uint64_t)scene.tree_nv[a]);
+  }
+  constraints[FRICTION].dof = dof;
+  parameters = (sap_parameters){.dt = 0.01,
+                                .sigma = 1e-3,
+                                .beta = 1,
+                                .phi0 = phi0,
+                                .k = k,
+                                .tau_d = tau_d,
+                                .groups = physical};
+  REQUIRE(sap_problem_sizes(&scene.problem, &scene.sizes, NULL) == SAP_OK);
+}
+
+static sap_status solve(sap_solver *solver, struct arrays *to, const double *guess,
+                        sap_error *error) {
+  to->solution = (sap_solution){.v = to->v,
+                                .gamma = to->gamma,
+                                .v_c = to->v_c,
+                                .regions = to->regions,
+                                .group_gamma = to->rows,
+                                .group_v_c = to->rates};
+  return sap_solver_solve_physical(solver, &scene.problem, &parameters, to->R_t, to->R_n,
+                                   to->v_hat_n, guess, &to->solution, error);
+}
+
+static sap_settings settings_of(int32_t general) {
+  sap_settings settings = sap_settings_default();
+  settings.friction = SAP_FRICTION_COULOMB;
+  settings.record_history = general;
+  settings.relative_tolerance = 1e-10;
+  return settings;
+}
+
+static sap_solver *solver_of(int32_t general) {
+  const sap_settings settings = settings_of(general);
+  sap_solver *solver = NULL;
+  CHECK(sap_solver_create(&solver, &settings, NULL, NULL) == SAP_OK);
+  return solver;
+}
+
+static int takes(const sap_settings *settings) {
+  static struct arrays out;
+  struct sap_rows_alone memory = {0};
+  const sap_allocator allocator = sap_allocator_or_default(NULL);
+  const struct sap_regularization all = {&parameters, out.R_t, out.R_n, out.v_hat_n};
+  out.solution = (sap_solution){.v = out.v, .gamma = out.gamma};
+  const int took = sap_rows_alone_solve(&memory, &scene.problem, &all, NULL, settings, &allocator,
+                                        &out.solution);
+  sap_block_release(&memory.block, &allocator);
+  return took;
+}
+
+/* islands that begin with what it found take no step: laws of friction may have several solutions */
+static void islands_have_nothing_to_add(void) {
+  static struct arrays here, there;
+  uint64_t seed = 311;
+  int32_t taken = 0, touching = 0;
+  const sap_settings settings = settings_of(0);
+  for (int trial = 0; trial < 80; ++trial) {
+    sap_solver *one = solver_of(0), *two = solver_of(1);
+    make(2 + trial % 3, 1 + trial % 9, &seed);
+    taken += takes(&settings);
+    REQUIRE(solve(one, &here, NULL, NULL) == SAP_OK);
+    REQUIRE(solve(two, &there, here.v, NULL) == SAP_OK);
+    const sap_solution *a = &here.solution, *b = &there.solution;
+    CHECK_EQUAL(a->outcome, SAP_CONVERGED);
+    CHECK(a->momentum_error <= 1e-10 && a->coulomb_error <= 1e-10);
+    CHECK_EQUAL(a->n_islands, b->n_islands);
+    CHECK_EQUAL(b->total_iterations, 0);
+    CHECK_CLOSE(a->cost, b->cost, 1e-8 * fabs(b->cost));
+    CHECK(a->complementarity_error <= 1e-8 && a->velocity_error_bound <= 1e-8 * sqrt(a->cost));
+    for (int64_t i = 0; i < scene.sizes.nv; ++i) {
+      CHECK_CLOSE(here.v[i], there.v[i], 1e-8);
+    }
+    for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
+      CHECK_EQUAL(here.regions[i], there.regions[i]);
+      touching += here.regions[i] != SAP_NO_CONTACT;
+      for (int r = 3 * i; r < 3 * i + 3; ++r) {
+        CHECK_CLOSE(here.gamma[r], there.gamma[r], 1e-6 * (1 + fabs(there.gamma[r])));
+        CHECK_CLOSE(here.v_c[r], there.v_c[r], 1e-8);
+      }
+    }
+    for (int32_t i = 0; i < ROWS; ++i) {
+      CHECK_CLOSE(here.rows[i], there.rows[i], 1e-6 * (1 + fabs(there.rows[i])));
+      CHECK_CLOSE(here.rates[i], there.rates[i], 1e-8);
+    }
+    sap_solver_destroy(one);
+    sap_solver_destroy(two);
+  }
+  CHECK(taken > 60);
+  CHECK(touching > 100);
+}
+
+/* other friction, contacts between trees, more than there is room for, numbers that break rules */
+static void the_rest_is_left_to_the_islands(void) {
+  uint64_t seed = 312;
+  sap_settings settings = settings_of(0);
+  make(2, 4, &seed);
+  REQUIRE(takes(&settings));
+  double *const numbers[] = {scene.mu, scene.v_hat_t, scene.J, phi0};
+  for (size_t i = 0; i < CHECK_COUNT(numbers); ++i) {
+    const double before = *numbers[i];
+    *numbers[i] = NAN;
+    CHECK(!takes(&settings));
+    *numbers[i] = before;
+  }
+  const double mu = scene.mu[0];
+  scene.mu[0] = -1;
+  CHECK(!takes(&settings));
+  scene.mu[0] = mu;
+  sap_settings other = settings;
+  other.friction = SAP_FRICTION_CONVEX;
+  CHECK(!takes(&other));
+  other = settings;
+  other.soft_norm = 1e-3;
+  CHECK(!takes(&other));
+  other = settings;
+  other.start = SAP_START_NEWTON;
+  CHECK(!takes(&other));
+  scene.tree_a[0] = 1;
+  scene.tree_b[0] = 0;
+  CHECK(!takes(&settings));
+  make(2, SAP_ALONE_CONTACTS + 1, &seed);
+  CHECK(!takes(&settings));
+}
+
+static void errors_are_those_of_the_general_way(void) {
+  static struct arrays out;
+  uint64_t seed = 313;
+  sap_solver *one = solver_of(0), *two = solver_of(1);
+  make(2, 4, &seed);
+  double *const numbers[] = {scene.mu + 2, scene.v_hat_t + 3, tau_d + 1};
+  for (size_t i = 0; i < CHECK_COUNT(numbers); ++i) {
+    const double before = *numbers[i];
+    sap_error a = {0}, b = {0};
+    *numbers[i] = NAN;
+    CHECK_EQUAL(solve(one, &out, NULL, &a), SAP_INVALID_ARGUMENT);
+    CHECK_EQUAL(solve(two, &out, NULL, &b), SAP_INVALID_ARGUMENT);
+    CHECK_STRING(a.argument, b.argument);
+    CHECK_STRING(a.rule, b.rule);
+    CHECK_EQUAL(a.index, b.index);
+    *numbers[i] = before;
+  }
+  sap_solver_destroy(one);
+  sap_solver_destroy(two);
+}
+
+/* to the last bit the same, whatever the solver has solved before */
+static void nothing_is_remembered(void) {
+  static struct arrays used, fresh;
+  uint64_t seed = 315;
+  sap_solver *one = solver_of(0);
+  for (int trial = 0; trial < 20; ++trial) {
+    sap_solver *two = solver_of(0);
+    make(2, 5, &seed);
+    REQUIRE(solve(one, &used, NULL, NULL) == SAP_OK);
+    REQUIRE(solve(two, &fresh, NULL, NULL) == SAP_OK);
+    CHECK(memcmp(used.v, fresh.v, (size_t)scene.sizes.nv * sizeof *used.v) == 0);
+    sap_solver_destroy(two);
+  }
+  sap_solver_destroy(one);
+}
+
+static void steps_allocate_nothing(void) {
+  static struct arrays out;
+  uint64_t seed = 314;
+  struct counter counter = {.fail_at = -1};
+  const sap_allocator memory = {counting_allocate, counting_release, &counter};
+  const sap_settings settings = settings_of(0);
+  sap_solver *solver;
+  make(3, 6, &seed);
+  REQUIRE(sap_solver_create(&solver, &settings, &memory, NULL) == SAP_OK);
+  REQUIRE(solve(solver, &out, NULL, NULL) == SAP_OK);
+  const long before = counter.allocations;
+  for (int step = 0; step < 5; ++step) {
+    phi0[step] *= 0.9;
+    REQUIRE(solve(solver, &out, NULL, NULL) == SAP_OK);
+  }
+  CHECK_EQUAL(counter.allocations, before);
+  sap_solver_destroy(solver);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(islands_have_nothing_to_add),
+      CHECK_TEST(the_rest_is_left_to_the_islands),
+      CHECK_TEST(errors_are_those_of_the_general_way),
+      CHECK_TEST(nothing_is_remembered),
+      CHECK_TEST(steps_allocate_nothing),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
