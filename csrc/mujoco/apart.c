@@ -38,7 +38,7 @@ static double reach_along(const struct sap_mover *a, const double *u) {
 }
 
 int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, double time,
-                          double own, const double *n, double gap) {
+                          double own, const double *n, double gap, int nearest) {
   if (!(gap > own)) {
     return 0;
   }
@@ -57,7 +57,9 @@ int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, 
   for (int j = 0; j < 3; ++j) {
     opening += n[j] * (other->velocity[j] - base->velocity[j] - carried[j]);
   }
-  const double closing = reach_along(other, lever) - (with_a ? opening : -opening);
+  const double far_end =
+      nearest ? reach_along(other, lever) : sqrt(dot(turn, turn)) * (other->radius - other->round);
+  const double closing = far_end - (with_a ? opening : -opening);
   return gap > time * (2.0 * more(closing, 0.0) + a->gain + b->gain);
 }
 
@@ -76,7 +78,7 @@ static int try_normal(const struct pair *pair, const double *n) {
   const double unit[3] = {scale * n[0], scale * n[1], scale * n[2]};
   const double gap = scale * along - reach_along(pair->a, unit) - reach_along(pair->b, unit) -
                      pair->a->round - pair->b->round;
-  return sap_plane_keeps_apart(pair->a, pair->b, pair->time, pair->own, unit, gap);
+  return sap_plane_keeps_apart(pair->a, pair->b, pair->time, pair->own, unit, gap, 0);
 }
 
 /* Normals along the axes of both boxes, R = A^T B: along axis i of A the box of B reaches
@@ -104,7 +106,7 @@ static int try_faces(const struct pair *pair) {
         for (int j = 0; j < 3; ++j) {
           n[j] = copysign(1.0, along) * n[j];
         }
-        if (sap_plane_keeps_apart(a, b, pair->time, pair->own, n, gap)) {
+        if (sap_plane_keeps_apart(a, b, pair->time, pair->own, n, gap, 0)) {
           return 1;
         }
       }
@@ -152,7 +154,7 @@ static int above_plane(const struct sap_mover *plane, const struct sap_mover *b,
   axis_of(plane, 2, n);
   minus(b->centre, plane->centre, between);
   const double gap = dot(n, between) - reach_along(b, n) - b->round;
-  return sap_plane_keeps_apart(plane, b, time, own, n, gap);
+  return sap_plane_keeps_apart(plane, b, time, own, n, gap, 0);
 }
 
 int sap_movers_stay_apart(const struct sap_mover *a, const struct sap_mover *b, double time,

@@ -30,8 +30,10 @@ struct sap_mover {
 int sap_movers_stay_apart(const struct sap_mover *a, const struct sap_mover *b, double time,
                           double own);
 
-/* the same for a plane with unit normal n, from a to b, that leaves a gap */
+/* The same for a plane with unit normal n, from a to b, that leaves a gap. `nearest`: n is that of
+ * the two nearest points; of other planes any turn counts, as if x were across its axis: other
+ * contacts and limits change turns within the step, and touching fingers were found too late. */
 int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, double time,
-                          double own, const double *n, double gap);
+                          double own, const double *n, double gap, int nearest);
 
 #endif

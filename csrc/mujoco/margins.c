@@ -195,14 +195,10 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
       reach = fmin(reach, reach_of(world, geom[side]));
     }
   }
-  double closing = 0.0, spin = 0.0;
+  double closing = 0.0;
   for (int j = 0; j < 3; ++j) {
     closing -= n[j] * (v[1][j] - v[0][j]);
     turn[j] = twist[body_of[geom[1]]].angular[j] - twist[body_of[geom[0]]].angular[j];
-    spin += n[j] * turn[j];
-  }
-  for (int j = 0; j < 3; ++j) {
-    turn[j] -= spin * n[j];
   }
   if (reach < INFINITY) {
     closing += length(turn) * reach;

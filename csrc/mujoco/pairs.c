@@ -212,7 +212,7 @@ static int distance_keeps_apart(struct search *s, int32_t g1, int32_t g2, double
   for (int k = 0; k < 3; ++k) {
     n[k] = (ends[3 + k] - ends[k]) / distance;
   }
-  return sap_plane_keeps_apart(a, b, s->time, own, n, distance);
+  return sap_plane_keeps_apart(a, b, s->time, own, n, distance, 1);
 }
 
 static int stay_apart(struct search *s, int32_t g1, int32_t g2, double own) {

@@ -106,14 +106,15 @@ static void what_cannot_close_leaves_the_list(void) {
 }
 
 /* A capsule of radius 0.1 that turns at 10 rad/s about its only contact, whose point rests: its far
- * end may close at 1 m/s. A sphere has none, and a turn about the normal closes nothing. */
+ * end may close at 1 m/s. A sphere has none. */
 static void the_far_end_of_what_turns_is_seen(void) {
   static const struct {
     int type, kept;
     double dist, normal[3];
-  } cases[] = {{3, 1, 0.0125 * 2.04, {0, 0, 1}}, {3, 0, 0.0125 * 2.06, {0, 0, 1}},
-               {2, 1, 0.0125 * 0.04, {0, 0, 1}}, {2, 0, 0.0125 * 0.06, {0, 0, 1}},
-               {3, 1, 0.0125 * 0.04, {0, 1, 0}}, {3, 0, 0.0125 * 0.06, {0, 1, 0}}};
+  } cases[] = {{3, 1, 0.0125 * 2.04, {0, 0, 1}},
+               {3, 0, 0.0125 * 2.06, {0, 0, 1}},
+               {2, 1, 0.0125 * 0.04, {0, 0, 1}},
+               {2, 0, 0.0125 * 0.06, {0, 0, 1}}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     struct setting s;
     sap_mujoco_world world;

@@ -118,8 +118,8 @@ static void planes_move_with_what_moves(void) {
   } cases[] = {
       {0, 0, 0, 0, 0, 1, 1},    {0, 0, 0, 0.11, 0, 1, 0},   {0, 9, 0, 0, 0, 1, 1},
       {-4.9, 0, 0, 0, 0, 1, 1}, {-5.1, 0, 0, 0, 0, 1, 0},   {-5.1, 0, 0, 0, 0, 0.04, 1},
-      {9, 0, 0, 0, 9.9, 1, 1},  {9, 0, 0, 0, 10.1, 1, 0},   {0, 0, 9.9, 0, 0, 1, 1},
-      {0, 0, 10.1, 0, 0, 1, 0}, {4.0, 0, 17.9, 0, 0, 1, 1}, {4.0, 0, 18.1, 0, 0, 1, 0},
+      {9, 0, 0, 0, 9.9, 1, 1},  {9, 0, 0, 0, 10.1, 1, 0},   {0, 0, 5.7, 0, 0, 1, 1},
+      {0, 0, 5.8, 0, 0, 1, 0},  {4.0, 0, 10.3, 0, 0, 1, 1}, {4.0, 0, 10.5, 0, 0, 1, 0},
   };
   const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, still[3] = {0, 0, 0};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -139,6 +139,26 @@ static void planes_move_with_what_moves(void) {
                                 .gain = cases[i].gain};
     CHECK_EQUAL(sap_movers_stay_apart(&a, &b, 0.01, cases[i].own), cases[i].apart);
     CHECK_EQUAL(sap_movers_stay_apart(&b, &a, 0.01, cases[i].own), cases[i].apart);
+  }
+}
+
+/* the same boxes, where the plane is that of the nearest points: their far ends are 0.5 from the
+ * centre across the axis, and a turn about the normal closes nothing */
+static void nearest_points_tell_which_turns_close(void) {
+  static const struct {
+    double turn[3];
+    int apart;
+  } cases[] = {{{0, 0, 9.9}, 1}, {{0, 0, 10.1}, 0}, {{99, 0, 0}, 1}};
+  const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, still[3] = {0, 0, 0};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    const struct sap_mover a = {.turn = still, .axes = unit, .radius = 2, .travel = 1},
+                           b = {.centre = {1.6, 0, 0},
+                                .turn = cases[i].turn,
+                                .axes = unit,
+                                .half = {0.5, 0.5, 0.5},
+                                .radius = 1,
+                                .travel = 1};
+    CHECK_EQUAL(sap_plane_keeps_apart(&a, &b, 0.01, 0, unit, 0.1, 1), cases[i].apart);
   }
 }
 
@@ -261,6 +281,7 @@ int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(what_stays_apart_does_not_meet),
       CHECK_TEST(planes_move_with_what_moves),
+      CHECK_TEST(nearest_points_tell_which_turns_close),
       CHECK_TEST(bodies_that_stay_apart_are_left_out),
       CHECK_TEST(what_is_round_keeps_its_margin),
       CHECK_TEST(pairs_of_the_models_own_list_stay_on_it),
