@@ -112,6 +112,19 @@ static void trees_find_boxes(void) {
   }
 }
 
+static void a_tree_of_one_cell(void) {
+  const struct geo_bounds bounds = {{0, 0, 0}, {1, 1, 1}, 0, 1};
+  struct geo_node node;
+  struct geo_tree tree = {.nodes = &node};
+  int32_t order = -1, found = -1;
+  geo_tree_build(&tree, 1, &bounds, 1e-12, &order);
+  struct geo_probe probe;
+  geo_probe_plane((struct geo_vec){0, 0, 1}, 0.5, 0, &probe);
+  CHECK_EQUAL(find(&tree, &probe, &found), 1);
+  CHECK_EQUAL(found, 0);
+  CHECK_EQUAL(order, 0);
+}
+
 static void trees_find_planes(void) {
   uint64_t seed = 5;
   make_boxes(0, &seed);
@@ -314,6 +327,7 @@ int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(sorting),
       CHECK_TEST(trees_find_boxes),
+      CHECK_TEST(a_tree_of_one_cell),
       CHECK_TEST(trees_find_planes),
       CHECK_TEST(cells_kept),
       CHECK_TEST(a_thousand_pairs_by_brute_force),
