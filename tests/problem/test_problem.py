@@ -349,8 +349,13 @@ def test_infinite_stiffness_is_the_limit_of_stiffness():
 
 
 def test_matrices_are_sent_to_from_dense():
-    with pytest.raises(TypeError, match=r"ContactProblem\.from_dense"):
-        points(A=np.eye(6))
+    for make in (
+        lambda: points(A=np.eye(6)),
+        lambda: ContactProblem(A=np.eye(3)),
+        lambda: ContactProblem([3], np.eye(3)),
+    ):
+        with pytest.raises(TypeError, match=r"ContactProblem\.from_dense"):
+            make()
 
 
 def test_from_dense_takes_sparse_matrices():

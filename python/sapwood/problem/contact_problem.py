@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _Float = NDArray[np.float64]
+_Arguments = ParamSpec("_Arguments")
 
 # arrays of a problem that need not be there
 _OPTIONAL = (
@@ -30,6 +32,23 @@ _OPTIONAL = (
     "spin_contact", "spin_J", "spin_mu", "friction_bound",
 )  # fmt: skip
 _ARRAYS = ("tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu", "R_t", "R_n", "v_hat_n")
+
+
+def _blocks_expected(init: Callable[_Arguments, None]) -> Callable[_Arguments, None]:
+    """Say which call takes matrices, before Python says which arguments are missing."""
+
+    @functools.wraps(init)
+    def checked(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> None:
+        A = named.get("A", arguments[2] if len(arguments) > 2 else None)
+        shape: tuple[int, ...] = getattr(A, "shape", ())
+        if len(shape) == 2 and shape[0] == shape[1]:
+            raise TypeError(
+                "A is a matrix: ContactProblem takes the blocks of its trees, flat, and "
+                "ContactProblem.from_dense(A, v_star, J, ...) takes matrices"
+            )
+        init(*arguments, **named)
+
+    return checked
 
 
 class ContactProblem(ProblemArrays):
@@ -122,6 +141,7 @@ class ContactProblem(ProblemArrays):
 
     __slots__ = ()
 
+    @_blocks_expected
     def __init__(
         self,
         tree_nv: ArrayLike,
@@ -159,12 +179,6 @@ class ContactProblem(ProblemArrays):
     ) -> None:
         if not isinstance(source, str):
             raise TypeError(f"source must be a str, not {type(source).__name__}")
-        shape: tuple[int, ...] = getattr(A, "shape", ())
-        if len(shape) == 2 and shape[0] == shape[1]:
-            raise TypeError(
-                "A is a matrix: ContactProblem takes the blocks of its trees, flat, and "
-                "ContactProblem.from_dense(A, v_star, J, ...) takes matrices"
-            )
         n = np.size(tree_a)
         mu, phi0, k, tau_d, R_t, R_n, v_hat_n, friction_bound = (
             _of_each(x, n) for x in (mu, phi0, k, tau_d, R_t, R_n, v_hat_n, friction_bound)
