@@ -13,8 +13,9 @@
 #include "problem/round_off.h"
 #include "sap/iterate.h"
 
-/* Of trees that are wider the islands eliminate what no row moves, which pays more. */
-enum { MOST_STEPS = 6, ROWS_AT_ONCE = 8, WIDEST = 64 };
+/* Of trees that are wider the islands eliminate what no row moves, which pays more; and more than
+ * one step of trees that are wider than `SEARCHED` costs more than they do. */
+enum { MOST_STEPS = 6, ROWS_AT_ONCE = 8, WIDEST = 64, SEARCHED = 24 };
 
 struct sap_row_alone {
   const double *J; /* one entry where dof >= 0, else a row of the tree */
@@ -22,6 +23,7 @@ struct sap_row_alone {
   int32_t place; /* in the order of the groups */
   double R, inverse_R, v_hat, lower, upper;
   double v_c, y, gamma;
+  double dv_c; /* J dv of the last step */
 };
 
 /* norms of one tree, and what is proved of it */
@@ -104,7 +106,7 @@ static void carve(void *context, struct sap_arena *arena) {
   sap_unknowns_alone_carve(&a->unknowns, arena, a->widest, a->n_contacts > 0);
   a->v = sap_arena_take(arena, nv, sizeof(double));
   double **const of_tree[] = {&a->dw,       &a->momentum, &a->momentum_star, &a->impulse,
-                              &a->gradient, &a->scale,    &a->error};
+                              &a->gradient, &a->scale,    &a->error,         &a->dv};
   for (size_t k = 0; k < sizeof of_tree / sizeof *of_tree; ++k) {
     *of_tree[k] = sap_arena_take(arena, widest, sizeof(double));
   }
@@ -283,15 +285,58 @@ static void solve_impulses(struct sap_rows_alone *alone, const struct tree *tree
 static int take_step(const struct sap_rows_alone *alone, const struct tree *tree) {
   const int32_t n = tree->n;
   const struct sap_kernels *kernels = alone->masses.kernels;
-  double *dv = alone->gradient, *none = alone->error;
+  double *dv = alone->dv, *none = alone->error;
   assemble(alone, tree);
   if (kernels->factor(n, n, alone->H, n) < n) {
     return 0;
   }
+  memcpy(dv, alone->gradient, (size_t)n * sizeof *dv);
   kernels->solve_forward(n, n, alone->H, n, dv, none);
   kernels->solve_backward(n, n, alone->H, n, dv, none);
   sap_vector_add(n, -1, dv, tree->v);
   return 1;
+}
+
+/* slope of the cost in t at v + t dv, from what it is without rows and from that of rows */
+static double slope_at(const struct tree *tree, double t, double slope, double *curvature) {
+  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+    const double y = row->y - t * row->dv_c * row->inverse_R;
+    const double gamma = sap_clamp_impulse(y, row->lower, row->upper);
+    slope -= row->dv_c * gamma;
+    if (sap_clamp_is_free(y, gamma, row->lower, row->upper)) {
+      *curvature += row->dv_c * row->dv_c * row->inverse_R;
+    }
+  }
+  return slope;
+}
+
+/* From the end of a step back to the minimum of the cost along it, whose slope is piecewise linear
+ * and grows: Newton's method within bounds. Overwrites dw. */
+static void go_back(const struct sap_rows_alone *alone, const struct tree *tree) {
+  enum { MOST = 20 };
+  static const double enough = 0.01;
+  const int32_t n = tree->n;
+  for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+    row->dv_c =
+        row->dof >= 0 ? *row->J * alone->dv[row->dof] : sap_vector_dot(n, row->J, alone->dv);
+  }
+  multiply(alone, tree, alone->dv, alone->dw);
+  const double mass = sap_vector_dot(n, alone->dv, alone->dw);
+  const double momentum = sap_vector_dot(n, alone->dv, alone->momentum);
+  double t = 0, low = 0, high = 1, least = INFINITY;
+  for (int k = 0; k < MOST; ++k) {
+    double curvature = mass;
+    const double slope = slope_at(tree, t, momentum + t * mass, &curvature);
+    least = k == 0 ? enough * fabs(slope) : least;
+    if ((k == 0 && slope >= 0) || fabs(slope) <= least) {
+      break;
+    }
+    low = slope < 0 ? t : low;
+    high = slope < 0 ? high : t;
+    t -= slope / curvature;
+    t = low < t && t < high ? t : 0.5 * (low + high);
+  }
+  sap_vector_add(n, t, alone->dv, tree->v);
 }
 
 /* The certificate and (25), as certificate.h has them, at the velocity that was evaluated */
@@ -354,15 +399,20 @@ static int solve_tree(struct sap_rows_alone *alone, const struct tree *tree,
       certify(alone, tree, result);
       return 1;
     }
-    if (result->iterations == most || !(gradient < share * before)) {
+    const int falls = gradient < share * before;
+    if (result->iterations == most || (!falls && (has_contacts || tree->n > SEARCHED))) {
       return 0;
+    }
+    if (!falls) {
+      go_back(alone, tree);
+      evaluate(alone, tree, result);
     }
     if (has_contacts) {
       solve_impulses(alone, tree);
     } else if (!take_step(alone, tree)) {
       return 0;
     }
-    before = gradient;
+    before = sqrt(result->norms.gradient);
   }
 }
 

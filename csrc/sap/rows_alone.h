@@ -31,8 +31,8 @@ struct sap_rows_alone {
   double *v; /* (nv) */
 
   /* of one tree */
-  double *dw, *momentum, *momentum_star, *impulse, *gradient, *scale, *error; /* (widest) */
-  double *H;                                                                  /* (widest, widest) */
+  double *dw, *momentum, *momentum_star, *impulse, *gradient, *scale, *error, *dv; /* (widest) */
+  double *H;    /* (widest, widest) */
   double *root; /* (8, widest) rows over sqrt(R) */
 };
 
