@@ -11,8 +11,9 @@
 enum { GEOM_PLANE = 0, GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_MESH = 7 };
 enum { NO_PARENT_FILTER = 1 << 10, OVERRIDE = 1 << 0 };
 
-/* pairs of bodies, and of geoms of two bodies, that are looked at: beyond, trees are faster */
-enum { MOST_BODY_PAIRS = 1 << 12, MOST_GEOM_PAIRS = 1 << 8 };
+/* pairs of bodies, and of geoms of two bodies, that are looked at: beyond, trees are faster; and of
+ * meshes whose distance is asked for, which is in vain where many touch */
+enum { MOST_BODY_PAIRS = 1 << 12, MOST_GEOM_PAIRS = 1 << 6, MOST_DISTANCES = 24 };
 
 /* what moves less, as a share of its size, has few others within its margin */
 static const double fast = 0.005;
@@ -38,7 +39,7 @@ struct search {
   struct sap_mover *movers; /* (n_geoms) where they are known */
   int8_t *is_known, *meets; /* (n_geoms); 1: may meet another */
   struct body *bodies;
-  int32_t n_bodies, n_looking;
+  int32_t n_bodies, n_looking, n_distances;
   int *excluded;
   int64_t n_excluded;
   int64_t n_passed; /* of the model's list */
@@ -219,7 +220,8 @@ static int stay_apart(struct search *s, int32_t g1, int32_t g2, double own) {
   ARRAY(int, geom_type);
   const struct sap_mover *a = mover_of(s, g1), *b = mover_of(s, g2);
   return sap_movers_stay_apart(a, b, s->time, own) ||
-         (is_costly(geom_type[g1], geom_type[g2]) && distance_keeps_apart(s, g1, g2, own));
+         (is_costly(geom_type[g1], geom_type[g2]) && s->n_distances++ < MOST_DISTANCES &&
+          distance_keeps_apart(s, g1, g2, own));
 }
 
 static void look_at_explicit_pairs(struct search *s) {
@@ -283,21 +285,25 @@ static int are_far(const struct body *a, const struct body *b) {
 static int look_at_geoms(struct search *s, const struct body *a, const struct body *b) {
   ARRAY(int, geom_contype);
   ARRAY(int, geom_conaffinity);
-  const int all = (int64_t)(a->end - a->first) * (b->end - b->first) > MOST_GEOM_PAIRS;
+  const int32_t n_a = a->end - a->first, n_b = b->end - b->first;
   int found = 0;
   if (sap_movers_stay_apart(&a->mover, &b->mover, s->time, a->own + b->own)) {
     return 0;
   }
+  if ((int64_t)n_a * n_b > MOST_GEOM_PAIRS) {
+    memset(s->meets + a->first, 1, (size_t)n_a);
+    memset(s->meets + b->first, 1, (size_t)n_b);
+    return 1;
+  }
   for (int32_t g1 = a->first; g1 < a->end; ++g1) {
     if (!masks_meet(geom_contype[g1], geom_conaffinity[g1], b->contype, b->conaffinity) ||
-        (!all &&
-         sap_movers_stay_apart(mover_of(s, g1), &b->mover, s->time, own_of(s, g1) + b->own))) {
+        sap_movers_stay_apart(mover_of(s, g1), &b->mover, s->time, own_of(s, g1) + b->own)) {
       continue;
     }
     for (int32_t g2 = b->first; g2 < b->end; ++g2) {
       if (masks_meet(geom_contype[g1], geom_conaffinity[g1], geom_contype[g2],
                      geom_conaffinity[g2]) &&
-          (all || !stay_apart(s, g1, g2, own_of(s, g1) + own_of(s, g2)))) {
+          !stay_apart(s, g1, g2, own_of(s, g1) + own_of(s, g2))) {
         s->meets[g1] = s->meets[g2] = 1;
         found = 1;
       }

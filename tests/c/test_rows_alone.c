@@ -123,6 +123,36 @@ static void what_it_finds_is_what_islands_find(void) {
   CHECK(alone > 30);
 }
 
+/* where stiff rows with bounds are in each other's way, full steps of Newton lead too far */
+static void steps_go_back_to_the_minimum_along_them(void) {
+  static struct arrays here, there;
+  uint64_t seed = 219;
+  int32_t alone = 0, several = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    make(2 + trial % 3, MOST_CONSTRAINTS, &seed);
+    for (int32_t g = 0; g < GROUPS; ++g) {
+      for (int i = 0; i < MOST_ROWS && (kinds[g] == SAP_LIMIT || kinds[g] == SAP_BILATERAL); ++i) {
+        values[g][1][i] = 1e5; /* k */
+        values[g][3][i] *= 10; /* of bilaterals: force_lower, force_upper */
+        values[g][4][i] *= 10;
+      }
+    }
+    sap_solver *one = solver_of(SAP_FRICTION_CONVEX, 0, 1e-10);
+    sap_solver *two = solver_of(SAP_FRICTION_CONVEX, 1, 1e-10);
+    REQUIRE(solve(one, &here, NULL) == SAP_OK);
+    REQUIRE(solve(two, &there, NULL) == SAP_OK);
+    const sap_solution *a = &here.solution, *b = &there.solution;
+    CHECK_EQUAL(a->outcome, SAP_CONVERGED);
+    CHECK(distance(here.v, there.v) <= a->velocity_error_bound + b->velocity_error_bound);
+    alone += a->line_search_trials == 0;
+    several += a->iterations > 2;
+    sap_solver_destroy(one);
+    sap_solver_destroy(two);
+  }
+  CHECK(alone > 50);
+  CHECK(several > 20);
+}
+
 /* with bilateral constraints alone the cost is quadratic, so that Newton's first step ends it */
 static void of_bilaterals_one_step_is_enough(void) {
   static struct arrays here;
@@ -230,6 +260,7 @@ static void steps_allocate_nothing(void) {
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(what_it_finds_is_what_islands_find),
+      CHECK_TEST(steps_go_back_to_the_minimum_along_them),
       CHECK_TEST(of_bilaterals_one_step_is_enough),
       CHECK_TEST(the_rest_is_left_to_the_islands),
       CHECK_TEST(errors_are_those_of_the_general_way),
