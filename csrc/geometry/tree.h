@@ -2,8 +2,8 @@
  * poses are, and searched by search.h.
  *
  * A node has the boxes of its four children, which are held against a body all at once, and the
- * pressures there: fields whose ranges do not meet are nowhere equal. Boxes are wider than they need
- * to be by more than round-off. */
+ * pressures there: fields whose ranges do not meet are nowhere equal. Boxes are wider than they
+ * need to be by more than round-off. */
 #ifndef SAPWOOD_GEOMETRY_TREE_H
 #define SAPWOOD_GEOMETRY_TREE_H
 

@@ -2,8 +2,8 @@
 
 #include "linalg/isa.h"
 
-/* Most columns of J (3, n) may be zero where a tree is wide: lists the others. Returns how many there
- * are, n where they are too many. */
+/* Most columns of J (3, n) may be zero where a tree is wide: lists the others. Returns how many
+ * there are, n where they are too many. */
 enum { WIDE = 24, LISTED = 64 };
 static int32_t list_columns(int32_t n, const double *J, int32_t column[LISTED]) {
   int32_t count = 0;

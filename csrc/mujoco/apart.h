@@ -11,8 +11,8 @@
  *
  *     gap > (1 + SAP_OPEN_TIME) dt (2 c + g_1 + g_2)   or   gap > travel_1 + travel_2
  *
- * with g and travel of margins.h. Planes tried: along the faces of both boxes, and for what is round
- * those across the line of centres and from the axes of capsules. */
+ * with g and travel of margins.h. Planes tried: along the faces of both boxes, and for what is
+ * round those across the line of centres and from the axes of capsules. */
 #ifndef SAPWOOD_MUJOCO_APART_H
 #define SAPWOOD_MUJOCO_APART_H
 

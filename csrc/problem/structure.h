@@ -1,6 +1,7 @@
-/* Where H and its Cholesky factor have blocks: the contact graph of one problem with the rows of its
- * junction tree, built as a solve builds them island by island, of all velocities that a constraint
- * can move. A solve that reduces trees (reduction.h) has fewer. For those who want to see it. */
+/* Where H and its Cholesky factor have blocks: the contact graph of one problem with the rows of
+ * its junction tree, built as a solve builds them island by island, of all velocities that a
+ * constraint can move. A solve that reduces trees (reduction.h) has fewer. For those who want to
+ * see it. */
 #ifndef SAPWOOD_PROBLEM_STRUCTURE_H
 #define SAPWOOD_PROBLEM_STRUCTURE_H
 

@@ -60,8 +60,8 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, co
                               const double *v_star, const struct sap_kernels *kernels,
                               sap_impulses_function *find, double *v);
 
-/* Contacts of a problem with the world, tree by tree and each tree's in the order of the problem: of
- * tree t from begin[t] (n_trees + 1) on. 0 where a number breaks a rule. */
+/* Contacts of a problem with the world, tree by tree and each tree's in the order of the problem:
+ * of tree t from begin[t] (n_trees + 1) on. 0 where a number breaks a rule. */
 int sap_contacts_alone_list(const sap_problem *problem, int32_t *begin,
                             struct sap_contact_alone *contact);
 

@@ -103,7 +103,8 @@ static int takes(const sap_settings *settings) {
   return took;
 }
 
-/* islands that begin with what it found take no step: laws of friction may have several solutions */
+/* islands that begin with what it found take no step: laws of friction may have several
+ * solutions */
 static void islands_have_nothing_to_add(void) {
   static struct arrays here, there;
   uint64_t seed = 311;

@@ -84,8 +84,8 @@ static int32_t *append_integers(int32_t *to, const int32_t *values, npy_intp cou
   return to + count;
 }
 
-/* What there is of pair i: all numbers in one array and all integers in another, column by column as
- * surface_columns() takes them. Sixteen arrays would take as long as a small surface does. */
+/* What there is of pair i: all numbers in one array and all integers in another, column by column
+ * as surface_columns() takes them. Sixteen arrays would take as long as a small surface does. */
 static PyObject *surface_of(const geo_surfaces *s, int32_t i) {
   const int32_t f = s->pair_start[i], n = s->pair_start[i + 1] - f;
   const int32_t v = s->face_start[f], corners = s->face_start[f + n] - v;
