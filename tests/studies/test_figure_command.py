@@ -38,7 +38,7 @@ def test_figures_share_files_only_where_they_share_the_sweep(quick):
 
 def size(plan):
     """Bodies times simulated seconds or steps, summed over the points."""
-    factors = ("bodies", "seconds", "duration", "steps", "repeat", "samples", "train")
+    factors = ("bodies", "seconds", "duration", "steps", "repeat", "samples", "train", "starts")
     return sum(
         math.prod(point.get(name, 1) for name in factors)
         for each in plan.sweeps
