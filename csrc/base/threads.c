@@ -1,15 +1,10 @@
-#define _POSIX_C_SOURCE 200809L
-
 #include "base/threads.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/system.h"
 
 /* How long a helper without work stays awake: while it is roused, since waking takes longer than
  * most waits, and for a moment after it, in case the next solve comes at once. */
@@ -21,7 +16,7 @@ enum { CLOCK_EVERY = 16 };            /* polls */
 
 struct helper {
   struct sap_threads *threads;
-  pthread_t thread;
+  struct sap_thread thread;
   int32_t index;
 };
 
@@ -37,14 +32,13 @@ struct sap_threads {
   _Alignas(SAP_ALIGNMENT) _Atomic int roused;
   _Atomic int quit;
   _Atomic int32_t asleep;
-  pthread_mutex_t mutex;
-  pthread_cond_t work;
-  uint64_t calls; /* that were made to those asleep, under the mutex */
+  struct sap_monitor work;
+  uint64_t calls; /* that were made to those asleep, by the holder of `work` */
   struct sap_block block;
   int32_t n, n_helpers;
   int32_t own; /* tasks of the open loop that the caller has done */
   int creation_failed;
-  pid_t process; /* that the helpers live in */
+  int64_t process; /* that the helpers live in */
   struct helper helper[];
 };
 
@@ -81,7 +75,7 @@ void sap_wait_a_little(struct sap_wait *wait) {
     wait->since = wait->polls == 1 ? now : wait->since;
     wait->lasted = now - wait->since;
     if (wait->lasted > patience) {
-      sched_yield();
+      sap_thread_yield();
     }
   }
 }
@@ -89,27 +83,27 @@ void sap_wait_a_little(struct sap_wait *wait) {
 /* Whoever falls asleep says so before it looks for work once more, and whoever opens a loop does so
  * before it looks for sleepers: one of the two sees the other. */
 static void sleep_until_called(struct sap_threads *threads) {
-  pthread_mutex_lock(&threads->mutex);
+  sap_monitor_enter(&threads->work);
   const uint64_t calls = threads->calls;
   atomic_fetch_add(&threads->asleep, 1);
   while (calls == threads->calls && (uint32_t)atomic_load(&threads->state) == 0 &&
          !atomic_load(&threads->quit)) {
-    pthread_cond_wait(&threads->work, &threads->mutex);
+    sap_monitor_wait(&threads->work);
   }
   atomic_fetch_sub(&threads->asleep, 1);
-  pthread_mutex_unlock(&threads->mutex);
+  sap_monitor_leave(&threads->work);
 }
 
 static void wake(struct sap_threads *threads) {
   if (atomic_load(&threads->asleep) > 0) {
-    pthread_mutex_lock(&threads->mutex);
+    sap_monitor_enter(&threads->work);
     ++threads->calls;
-    pthread_cond_broadcast(&threads->work);
-    pthread_mutex_unlock(&threads->mutex);
+    sap_monitor_wake_all(&threads->work);
+    sap_monitor_leave(&threads->work);
   }
 }
 
-static void *help(void *argument) {
+static void help(void *argument) {
   const struct helper *self = argument;
   struct sap_threads *threads = self->threads;
   struct sap_wait wait = {0};
@@ -128,7 +122,6 @@ static void *help(void *argument) {
       wait = (struct sap_wait){0};
     }
   }
-  return NULL;
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -140,12 +133,11 @@ static void reset(struct sap_threads *threads) {
   atomic_init(&threads->roused, 0);
   atomic_init(&threads->quit, 0);
   atomic_init(&threads->asleep, 0);
-  pthread_mutex_init(&threads->mutex, NULL);
-  pthread_cond_init(&threads->work, NULL);
+  sap_monitor_init(&threads->work);
   threads->calls = 0;
   threads->n_helpers = 0;
   threads->creation_failed = 0;
-  threads->process = getpid();
+  threads->process = sap_process();
 }
 
 struct sap_threads *sap_threads_create(int32_t n, const sap_allocator *allocator) {
@@ -165,45 +157,30 @@ void sap_threads_destroy(struct sap_threads *threads, const sap_allocator *alloc
   if (!threads) {
     return;
   }
-  if (threads->process == getpid()) {
+  if (threads->process == sap_process()) {
     atomic_store(&threads->quit, 1);
     wake(threads);
     for (int32_t k = 0; k < threads->n_helpers; ++k) {
-      pthread_join(threads->helper[k].thread, NULL);
+      sap_thread_join(&threads->helper[k].thread);
     }
-    pthread_cond_destroy(&threads->work);
-    pthread_mutex_destroy(&threads->mutex);
+    sap_monitor_destroy(&threads->work);
   }
   struct sap_block block = threads->block;
   sap_block_release(&block, allocator);
 }
 
-/* signals are for the threads of the application, faults for the thread that made them */
-static void block_signals(sigset_t *before) {
-  const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-  sigset_t all;
-  sigfillset(&all);
-  for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) {
-    sigdelset(&all, faults[i]);
-  }
-  pthread_sigmask(SIG_SETMASK, &all, before);
-}
-
 static void start_helpers(struct sap_threads *threads) {
-  sigset_t before;
-  block_signals(&before);
   while (threads->n_helpers < threads->n - 1 && !threads->creation_failed) {
     struct helper *helper = &threads->helper[threads->n_helpers];
     helper->threads = threads;
     helper->index = threads->n_helpers + 1;
-    threads->creation_failed = pthread_create(&helper->thread, NULL, help, helper) != 0;
+    threads->creation_failed = !sap_thread_start(&helper->thread, help, helper);
     threads->n_helpers += !threads->creation_failed;
   }
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void sap_threads_rouse(struct sap_threads *threads) {
-  if (threads->process != getpid()) {
+  if (threads->process != sap_process()) {
     reset(threads);
   }
   /* helpers read it again and again: to write it takes as long as to ask them all */

@@ -68,7 +68,7 @@ static void check_contact(int32_t i, int32_t *slides) {
 
 static void solutions_obey_coulombs_law(void) {
   static const sap_factorization factorizations[] = {SAP_SUPERNODAL, SAP_DENSE, SAP_CHOLMOD};
-  int32_t slides = 0, islands = 0, reduced = 0;
+  int32_t tried = 0, slides = 0, islands = 0, reduced = 0;
   for (int32_t number = 0; number < SCENES; ++number) {
     make(number);
     for (size_t f = 0; f < CHECK_COUNT(factorizations); ++f) {
@@ -91,12 +91,13 @@ static void solutions_obey_coulombs_law(void) {
       for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
         check_contact(i, &slides);
       }
+      ++tried;
       islands += solution.n_islands > 1;
       reduced += solver->plan.reduction.tree != NULL;
       sap_solver_destroy(solver);
     }
   }
-  CHECK(slides > 5 * SCENES && islands > SCENES / 4 && reduced > SCENES / 4);
+  CHECK(3 * slides > 5 * tried && 12 * islands > tried && 12 * reduced > tried);
 }
 
 /* without friction all laws say the same */

@@ -167,7 +167,7 @@ static void what_lies_far_off_is_new(void) {
     }
     recall(memory, &now);
     for (int k = 0; k < POINTS; ++k) {
-      CHECK(isnan(now.bound[k]) == far);
+      CHECK((isnan(now.bound[k]) != 0) == far);
     }
   }
   sap_friction_memory_destroy(memory);
@@ -224,7 +224,7 @@ static void it_holds_for_the_state_that_it_was_marked_with(void) {
     *(changes[i].entry < 0 ? &time : &q[changes[i].entry]) = changes[i].value;
     sap_friction_memory_check(memory, parts, 3);
     recall(memory, &s);
-    CHECK(isnan(s.bound[0]) == changes[i].other);
+    CHECK((isnan(s.bound[0]) != 0) == changes[i].other);
   }
 
   /* states of another length, and a step that was taken but whose state is not known */
@@ -235,7 +235,7 @@ static void it_holds_for_the_state_that_it_was_marked_with(void) {
     sap_friction_memory_mark(memory, shorter, 2);
     sap_friction_memory_check(memory, parts, 3);
     recall(memory, &s);
-    CHECK(isnan(s.bound[0]) == (n == 2));
+    CHECK((isnan(s.bound[0]) != 0) == (n == 2));
     sap_friction_memory_check(memory, shorter, 1);
     recall(memory, &s);
     CHECK(isnan(s.bound[0]));
@@ -280,7 +280,7 @@ static void steps_remember(void) {
   int sliding = 0;
   for (int32_t i = 0; i < n; ++i) {
     expected[i] = problem->mu[i] * sap_stepper_solution(stepper)->gamma[3 * i + 2];
-    CHECK(isnan(problem->friction_bound[i]) == (problem->mu[i] > 0));
+    CHECK((isnan(problem->friction_bound[i]) != 0) == (problem->mu[i] > 0));
     sliding += expected[i] > 0;
   }
   REQUIRE(sliding > 0);
@@ -327,7 +327,7 @@ static void memory_is_given_back(void) {
       done = counter.allocations <= fail_at;
       sap_friction_memory_check(memory, &part, 1);
       CHECK_EQUAL(sap_friction_memory_recall(memory, &s.gather), SAP_OK);
-      CHECK(isnan(s.bound[0]) == !done);
+      CHECK((isnan(s.bound[0]) != 0) == !done);
     }
     CHECK(status == SAP_OK || status == SAP_OUT_OF_MEMORY);
     if (done) {

@@ -2,12 +2,11 @@
  * memory. */
 #define _POSIX_C_SOURCE 200809L
 
-#include <pthread.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/system.h"
 #include "check.h"
+#include "child.h"
 #include "counter.h"
 #include "sap/solver.h"
 
@@ -342,20 +341,19 @@ struct client {
   int same;
 };
 
-static void *solve_again_and_again(void *context) {
+static void solve_again_and_again(void *context) {
   struct client *client = context;
   client->same = 1;
   for (int32_t repeat = 0; repeat < 3; ++repeat) {
     client->same &= solve(client->solver, &client->heap.problem, 0, &client->results) == SAP_OK &&
                     equal_bits(&client->heap.problem, &client->expected, &client->results);
   }
-  return NULL;
 }
 
 static void two_solvers_work_in_two_threads(void) {
   static struct client clients[2];
   uint64_t seed = 74;
-  pthread_t threads[2];
+  struct sap_thread threads[2];
   for (int k = 0; k < 2; ++k) {
     make_heaps(&clients[k].heap, 3, 20, &seed);
     sap_solver *alone = make_solver(1);
@@ -366,20 +364,20 @@ static void two_solvers_work_in_two_threads(void) {
     REQUIRE(clients[k].solver);
   }
   for (int k = 0; k < 2; ++k) {
-    REQUIRE(pthread_create(&threads[k], NULL, solve_again_and_again, &clients[k]) == 0);
+    REQUIRE(sap_thread_start(&threads[k], solve_again_and_again, &clients[k]));
   }
   for (int k = 0; k < 2; ++k) {
-    pthread_join(threads[k], NULL);
+    sap_thread_join(&threads[k]);
     CHECK(clients[k].same);
     sap_solver_destroy(clients[k].solver);
   }
 }
 
-/* ThreadSanitizer does not follow a process with threads into its children */
-#ifndef __SANITIZE_THREAD__
+#ifdef CHECK_CHILDREN
 #define FORK_TEST CHECK_TEST(a_solver_works_on_in_a_child_process),
 
-static int solve_in_child(sap_solver *solver) {
+static int solve_in_child(void *context) {
+  sap_solver *solver = context;
   const int same = solve(solver, &heap.problem, 0, &results[1]) == SAP_OK &&
                    equal_bits(&heap.problem, &results[0], &results[1]);
   sap_solver_destroy(solver);
@@ -392,14 +390,7 @@ static void a_solver_works_on_in_a_child_process(void) {
   sap_solver *solver = make_solver(3);
   REQUIRE(solver);
   REQUIRE(solve(solver, &heap.problem, 0, &results[0]) == SAP_OK);
-  fflush(stdout);
-  const pid_t pid = fork();
-  if (pid == 0) {
-    _exit(solve_in_child(solver) ? 0 : 1);
-  }
-  int status = -1;
-  waitpid(pid, &status, 0);
-  CHECK(pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  CHECK(holds_in_child(solve_in_child, solver));
   REQUIRE(solve(solver, &heap.problem, 0, &results[1]) == SAP_OK);
   CHECK(equal_bits(&heap.problem, &results[0], &results[1]));
   sap_solver_destroy(solver);
@@ -413,12 +404,18 @@ static void a_solver_works_on_in_a_child_process(void) {
 struct impatience {
   int asked, patience; /* how often; 1 is answered from `patience` on */
   int others;          /* that were asked */
-  pthread_t caller;
+  const char *caller;  /* its here() */
 };
+
+/* a place that no other thread has */
+static const char *here(void) {
+  static _Thread_local char place;
+  return &place;
+}
 
 static int lose_patience(void *context) {
   struct impatience *i = context;
-  i->others += !pthread_equal(pthread_self(), i->caller);
+  i->others += here() != i->caller;
   return ++i->asked >= i->patience;
 }
 
@@ -434,7 +431,7 @@ static void an_interrupted_solver_works_on(void) {
     sap_solver *solver = NULL;
     REQUIRE(sap_solver_create(&solver, &settings, NULL, NULL) == SAP_OK);
     for (int patience = 1; patience <= 3; ++patience) {
-      struct impatience impatience = {0, patience, 0, pthread_self()};
+      struct impatience impatience = {0, patience, 0, here()};
       sap_solver_set_interrupt(solver, &(sap_interrupt){lose_patience, &impatience, 1e-4});
       CHECK_EQUAL(solve(solver, &heap.problem, 0, &results[0]), SAP_INTERRUPTED);
       CHECK_EQUAL(impatience.asked, patience);
@@ -459,7 +456,7 @@ static void nobody_is_asked_too_early(void) {
   make_heaps(&heap, 3, 20, &seed);
   sap_solver *solver = make_solver(2);
   REQUIRE(solver);
-  struct impatience impatience = {0, 1, 0, pthread_self()};
+  struct impatience impatience = {0, 1, 0, here()};
   sap_solver_set_interrupt(solver, &(sap_interrupt){lose_patience, &impatience, 1e9});
   CHECK_EQUAL(solve(solver, &heap.problem, 0, &results[0]), SAP_OK);
   CHECK_EQUAL(impatience.asked, 0);

@@ -1,7 +1,6 @@
 /* How runs are divided among threads: each comes to one of them, and all have about as much to
  * do. */
-#include <pthread.h>
-
+#include "base/system.h"
 #include "check.h"
 #include "sap/sharing.h"
 
@@ -208,12 +207,11 @@ struct taker {
   int32_t taken[MOST_RUNS];
 };
 
-static void *take_all(void *context) {
+static void take_all(void *context) {
   struct taker *taker = context;
   for (int32_t run; (run = take(taker->room, taker->thread)) >= 0;) {
     taker->taken[taker->n++] = run;
   }
-  return NULL;
 }
 
 static void threads_take_at_the_same_time(void) {
@@ -223,14 +221,14 @@ static void threads_take_at_the_same_time(void) {
   for (int trial = 0; trial < 200; ++trial) {
     make_room(&room, 4, MOST_RUNS, 3, &seed);
     sap_sharing_divide(&room.sharing);
-    pthread_t threads[4];
+    struct sap_thread threads[4];
     for (int32_t k = 0; k < 4; ++k) {
       takers[k] = (struct taker){.room = &room, .thread = k};
-      REQUIRE(pthread_create(&threads[k], NULL, take_all, &takers[k]) == 0);
+      REQUIRE(sap_thread_start(&threads[k], take_all, &takers[k]));
     }
     int taken[MOST_RUNS] = {0};
     for (int32_t k = 0; k < 4; ++k) {
-      pthread_join(threads[k], NULL);
+      sap_thread_join(&threads[k]);
       for (int32_t j = 0; j < takers[k].n; ++j) {
         ++taken[takers[k].taken[j]];
       }

@@ -1,28 +1,23 @@
 /* Threads: every task of a loop runs once, whoever is there to run it. */
 #define _POSIX_C_SOURCE 200809L
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/memory.h"
+#include "base/system.h"
 #include "base/threads.h"
 #include "check.h"
+#include "child.h"
 
 /* ---- threads that cannot be made ------------------------------------------------------------ */
 
 /* the linker sends the library's calls here, see CMakeLists.txt */
 static atomic_int threads_allowed = 1000;
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*start)(void *), void *argument);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*start)(void *), void *argument);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*start)(void *), void *argument) {
-  return threads_allowed-- > 0 ? __real_pthread_create(thread, attributes, start, argument) : 11;
+int __real_sap_thread_start(struct sap_thread *thread, void (*run)(void *), void *context);
+int __wrap_sap_thread_start(struct sap_thread *thread, void (*run)(void *), void *context);
+int __wrap_sap_thread_start(struct sap_thread *thread, void (*run)(void *), void *context) {
+  return threads_allowed-- > 0 ? __real_sap_thread_start(thread, run, context) : 0;
 }
 
 /* ---- loops ---------------------------------------------------------------------------------- */
@@ -40,9 +35,11 @@ static void count_task(void *context, int32_t task, int32_t thread) {
   tally->thread[task] = thread;
 }
 
-static void sleep_for(double seconds) {
-  const struct timespec time = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
-  nanosleep(&time, NULL);
+static void pass(double seconds) {
+  struct sap_wait wait = {0};
+  while (wait.lasted < seconds) {
+    sap_wait_a_little(&wait);
+  }
 }
 
 /* runs loops of all sizes; 0 where a task was left out or done twice, or a thread has no place */
@@ -96,16 +93,16 @@ static void helpers_wake_from_sleep(void) {
       sap_threads_rest(threads);
     }
     /* longer than either patience */
-    sleep_for(0.004);
+    pass(0.004);
     CHECK(loops_are_whole(threads, 3));
   }
-  sleep_for(0.004);
+  pass(0.004);
   sap_threads_destroy(threads, &memory);
 }
 
 /* a task that others must run too: it waits until all have met, or for a second */
 struct meeting {
-  pthread_mutex_t mutex;
+  struct sap_monitor monitor;
   int32_t n, present, most;
 };
 
@@ -114,15 +111,15 @@ static void meet(void *context, int32_t task, int32_t thread) {
   (void)task;
   (void)thread;
   for (int32_t wait = 0; wait < 1000; ++wait) {
-    pthread_mutex_lock(&meeting->mutex);
+    sap_monitor_enter(&meeting->monitor);
     meeting->present += wait == 0;
     meeting->most = meeting->present > meeting->most ? meeting->present : meeting->most;
     const int all = meeting->present == meeting->n;
-    pthread_mutex_unlock(&meeting->mutex);
+    sap_monitor_leave(&meeting->monitor);
     if (all) {
       return;
     }
-    sleep_for(0.001);
+    pass(0.001);
   }
 }
 
@@ -131,10 +128,12 @@ static void tasks_run_at_the_same_time(void) {
   struct sap_threads *threads = sap_threads_create(4, &memory);
   REQUIRE(threads);
   sap_threads_rouse(threads);
-  struct meeting meeting = {PTHREAD_MUTEX_INITIALIZER, 4, 0, 0};
+  struct meeting meeting = {.n = 4};
+  sap_monitor_init(&meeting.monitor);
   const struct sap_loop loop = {meet, &meeting, 4};
   sap_threads_run(threads, &loop);
   CHECK_EQUAL(meeting.most, 4);
+  sap_monitor_destroy(&meeting.monitor);
   sap_threads_destroy(threads, &memory);
 }
 
@@ -153,21 +152,8 @@ static void threads_that_cannot_be_made_are_done_without(void) {
   }
 }
 
-/* ThreadSanitizer does not follow a process with threads into its children */
-#ifndef __SANITIZE_THREAD__
+#ifdef CHECK_CHILDREN
 #define FORK_TESTS CHECK_TEST(a_child_process_makes_its_own),
-
-/* runs `child` in a process made by fork(): 1 where it returns 1 */
-static int holds_in_child(int (*child)(void *), void *context) {
-  fflush(stdout);
-  const pid_t pid = fork();
-  if (pid == 0) {
-    _exit(child(context) ? 0 : 1);
-  }
-  int status = -1;
-  waitpid(pid, &status, 0);
-  return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 static int loops_in_child(void *context) {
   struct sap_threads *threads = context;
