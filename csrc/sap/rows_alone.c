@@ -323,18 +323,19 @@ static void go_back(const struct sap_rows_alone *alone, const struct tree *tree)
   multiply(alone, tree, alone->dv, alone->dw);
   const double mass = sap_vector_dot(n, alone->dv, alone->dw);
   const double momentum = sap_vector_dot(n, alone->dv, alone->momentum);
-  double t = 0, low = 0, high = 1, least = INFINITY;
-  for (int k = 0; k < MOST; ++k) {
-    double curvature = mass;
-    const double slope = slope_at(tree, t, momentum + t * mass, &curvature);
-    least = k == 0 ? enough * fabs(slope) : least;
-    if ((k == 0 && slope >= 0) || fabs(slope) <= least) {
-      break;
-    }
+  double t = 0, low = 0, high = 1, curvature = mass;
+  double slope = slope_at(tree, t, momentum, &curvature);
+  const double least = enough * fabs(slope);
+  if (slope >= 0) {
+    return; /* the minimum is no nearer */
+  }
+  for (int k = 0; k < MOST && fabs(slope) > least; ++k) {
     low = slope < 0 ? t : low;
     high = slope < 0 ? high : t;
     t -= slope / curvature;
     t = low < t && t < high ? t : 0.5 * (low + high);
+    curvature = mass;
+    slope = slope_at(tree, t, momentum + t * mass, &curvature);
   }
   sap_vector_add(n, t, alone->dv, tree->v);
 }
@@ -400,7 +401,8 @@ static int solve_tree(struct sap_rows_alone *alone, const struct tree *tree,
       return 1;
     }
     const int falls = gradient < share * before;
-    if (result->iterations == most || (!falls && (has_contacts || tree->n > SEARCHED))) {
+    if (result->iterations == most || !(gradient < INFINITY) ||
+        (!falls && (has_contacts || tree->n > SEARCHED))) {
       return 0;
     }
     if (!falls) {
