@@ -1,8 +1,11 @@
-/* Sums and products of short vectors, in plain order. */
+/* Sums and products of short vectors, in plain order; the larger of two numbers. */
 #ifndef SAPWOOD_BASE_VECTOR_H
 #define SAPWOOD_BASE_VECTOR_H
 
 #include <stdint.h>
+
+/* without a branch, and b where one is not a number */
+static inline double sap_larger(double a, double b) { return a > b ? a : b; }
 
 static inline double sap_vector_dot(int32_t n, const double *x, const double *y) {
   double sum = 0.0;

@@ -2,11 +2,7 @@
 
 #include <math.h>
 
-static double more(double a, double b) { return a > b ? a : b; }
-
-static double dot(const double *a, const double *b) {
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
+#include "base/vector.h"
 
 static void cross(const double *a, const double *b, double *c) {
   c[0] = a[1] * b[2] - a[2] * b[1];
@@ -57,10 +53,11 @@ int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, 
   for (int j = 0; j < 3; ++j) {
     opening += n[j] * (other->velocity[j] - base->velocity[j] - carried[j]);
   }
-  const double far_end =
-      nearest ? reach_along(other, lever) : sqrt(dot(turn, turn)) * (other->radius - other->round);
+  const double far_end = nearest
+                             ? reach_along(other, lever)
+                             : sqrt(sap_vector_dot(3, turn, turn)) * (other->radius - other->round);
   const double closing = far_end - (with_a ? opening : -opening);
-  return gap > time * (2.0 * more(closing, 0.0) + a->gain + b->gain);
+  return gap > time * (2.0 * sap_larger(closing, 0.0) + a->gain + b->gain);
 }
 
 struct pair {
@@ -70,7 +67,7 @@ struct pair {
 
 /* `n` of any length and sense */
 static int try_normal(const struct pair *pair, const double *n) {
-  const double square = dot(n, n), along = dot(n, pair->between);
+  const double square = sap_vector_dot(3, n, n), along = sap_vector_dot(3, n, pair->between);
   if (square < 1e-6) {
     return 0;
   }
@@ -100,7 +97,7 @@ static int try_faces(const struct pair *pair) {
     for (int k = 0; k < 3; ++k) {
       double n[3];
       axis_of(of, k, n);
-      const double along = dot(n, pair->between);
+      const double along = sap_vector_dot(3, n, pair->between);
       const double gap = fabs(along) - of->half[k] - other[k] - a->round - b->round;
       if (gap > pair->own) {
         for (int j = 0; j < 3; ++j) {
@@ -121,7 +118,7 @@ static int is_round(const struct sap_mover *a) { return a->round > 0.0; }
 static int try_across(const struct pair *pair, const struct sap_mover *capsule) {
   double n[3];
   axis_of(capsule, 2, n);
-  const double along = dot(n, pair->between);
+  const double along = sap_vector_dot(3, n, pair->between);
   for (int j = 0; j < 3; ++j) {
     n[j] = pair->between[j] - along * n[j];
   }
@@ -153,7 +150,7 @@ static int above_plane(const struct sap_mover *plane, const struct sap_mover *b,
   double n[3], between[3];
   axis_of(plane, 2, n);
   minus(b->centre, plane->centre, between);
-  const double gap = dot(n, between) - reach_along(b, n) - b->round;
+  const double gap = sap_vector_dot(3, n, between) - reach_along(b, n) - b->round;
   return sap_plane_keeps_apart(plane, b, time, own, n, gap, 0);
 }
 
@@ -165,6 +162,7 @@ int sap_movers_stay_apart(const struct sap_mover *a, const struct sap_mover *b, 
   }
   struct pair pair = {.a = a, .b = b, .time = time, .own = own};
   minus(b->centre, a->centre, pair.between);
-  const double clear = a->radius + b->radius + more(own, a->travel + b->travel);
-  return dot(pair.between, pair.between) > clear * clear || try_faces(&pair) || try_round(&pair);
+  const double clear = a->radius + b->radius + sap_larger(own, a->travel + b->travel);
+  return sap_vector_dot(3, pair.between, pair.between) > clear * clear || try_faces(&pair) ||
+         try_round(&pair);
 }

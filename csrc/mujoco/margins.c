@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "model/stepper.h"
 #include "mujoco/fields.h"
 #include "mujoco/pairs.h"
@@ -12,8 +13,6 @@
 enum { GEOM_SPHERE = 2 };
 
 static double length(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
-
-static double more(double a, double b) { return a > b ? a : b; }
 
 /* an array of the model */
 #define ARRAY(type, name) const type *name = sap_pointer_at(m, a->model.name)
@@ -88,7 +87,9 @@ static void find_travel(const sap_mujoco_world *world, const struct sap_twist *t
 }
 
 /* A negative margin shrinks a geom: its contacts are those that the user wants to be found late. */
-static double widened(double own, double travel) { return own < 0.0 ? own : more(own, travel); }
+static double widened(double own, double travel) {
+  return own < 0.0 ? own : sap_larger(own, travel);
+}
 
 /* the margins of the copy, in three arrays that follow one another; `travel` is (ngeom) */
 struct margins {
@@ -112,7 +113,7 @@ static void fill_margins(const sap_mujoco_world *world, const double *travel,
   for (int32_t g = 0; g < forest->n_geoms; ++g) {
     double *of_body = margins->body + forest->geom_bodyid[g];
     margins->geom[g] = widened(geom_margin[g], travel[g]);
-    *of_body = more(*of_body, margins->geom[g] + geom_gap[g]);
+    *of_body = sap_larger(*of_body, margins->geom[g] + geom_gap[g]);
   }
   const int64_t n_pairs = sap_int64_at(m, a->model.npair);
   for (int64_t p = 0; p < n_pairs; ++p) {
@@ -168,7 +169,7 @@ static double own_reach(const sap_mujoco_world *world, const int *geom) {
   for (int64_t p = 0; p < n_pairs; ++p) {
     if ((pair_geom1[p] == geom[0] && pair_geom2[p] == geom[1]) ||
         (pair_geom1[p] == geom[1] && pair_geom2[p] == geom[0])) {
-      reach = more(reach, pair_margin[p] + pair_gap[p]);
+      reach = sap_larger(reach, pair_margin[p] + pair_gap[p]);
     }
   }
   return reach;
@@ -203,7 +204,7 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
   if (reach < INFINITY) {
     closing += length(turn) * reach;
   }
-  return dist < travel_in(world, 2.0 * more(closing, 0.0) + gain);
+  return dist < travel_in(world, 2.0 * sap_larger(closing, 0.0) + gain);
 }
 
 static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twist,

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "model/stepper.h"
 #include "mujoco/apart.h"
 #include "mujoco/fields.h"
@@ -55,8 +56,6 @@ static void *take(const struct search *s, size_t size) {
 
 /* ---- movers --------------------------------------------------------------------------------- */
 
-static double most_of(double a, double b) { return a > b ? a : b; }
-
 /* a box of a body: its centre and half lengths in a frame, (6), (3) and (3, 3) */
 static void place_mover(const struct search *s, int32_t body, const double *box,
                         const double *origin, const double *axes, struct sap_mover *mover) {
@@ -88,7 +87,7 @@ static double travel_of(const struct search *s, int32_t geom) {
   ARRAY(double, geom_margin);
   ARRAY(double, geom_gap);
   const double own = geom_margin[geom];
-  return geom_gap[geom] + (own < 0.0 ? own : most_of(own, s->travel->distance[geom]));
+  return geom_gap[geom] + (own < 0.0 ? own : sap_larger(own, s->travel->distance[geom]));
 }
 
 static const struct sap_mover *mover_of(struct search *s, int32_t geom) {
@@ -163,10 +162,10 @@ static void list_bodies(struct search *s) {
     body->contype |= geom_contype[g];
     body->conaffinity |= geom_conaffinity[g];
     body->edged |= geom_type[g] > GEOM_CAPSULE;
-    body->size = most_of(body->size, geom_rbound[g]);
-    body->own = most_of(body->own, own_of(s, g));
-    body->mover.travel = most_of(body->mover.travel, travel_of(s, g));
-    body->mover.gain = most_of(body->mover.gain, s->travel->gain[g]);
+    body->size = sap_larger(body->size, geom_rbound[g]);
+    body->own = sap_larger(body->own, own_of(s, g));
+    body->mover.travel = sap_larger(body->mover.travel, travel_of(s, g));
+    body->mover.gain = sap_larger(body->mover.gain, s->travel->gain[g]);
   }
   int32_t next = s->n_bodies;
   for (int32_t i = s->n_bodies; i-- > 0;) {
@@ -203,7 +202,7 @@ static int is_costly(int type1, int type2) {
 
 static int distance_keeps_apart(struct search *s, int32_t g1, int32_t g2, double own) {
   const struct sap_mover *a = mover_of(s, g1), *b = mover_of(s, g2);
-  const double most = most_of(own, a->travel + b->travel);
+  const double most = sap_larger(own, a->travel + b->travel);
   double ends[6], n[3];
   const double distance =
       s->world->api->mj_geomDistance(s->world->model, s->world->data, g1, g2, most, ends);
@@ -277,7 +276,7 @@ static int are_far(const struct body *a, const struct body *b) {
   const double *p = a->mover.centre, *q = b->mover.centre;
   const double x = p[0] - q[0], y = p[1] - q[1], z = p[2] - q[2];
   const double clear = a->mover.radius + b->mover.radius +
-                       most_of(a->own + b->own, a->mover.travel + b->mover.travel);
+                       sap_larger(a->own + b->own, a->mover.travel + b->mover.travel);
   return x * x + y * y + z * z > clear * clear;
 }
 

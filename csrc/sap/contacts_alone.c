@@ -35,21 +35,9 @@ int sap_contacts_alone_list(const sap_problem *problem, int32_t *begin,
 
 void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_arena *arena,
                               int32_t widest, int any) {
-  struct sap_impulses *p = &unknowns->impulses;
   const size_t contacts = any ? SAP_ALONE_CONTACTS : 0, rows = any ? SAP_ALONE_ROWS : 0;
   const size_t m = 3 * contacts + rows, n = any ? (size_t)widest : 0;
-  const size_t ld = any ? (size_t)sap_impulses_stride((int32_t)m) : 0;
-  p->first = sap_arena_take(arena, contacts + 1, sizeof(int32_t));
-  p->W = sap_arena_take(arena, ld * m, sizeof(double));
-  p->u = sap_arena_take(arena, ld, sizeof(double));
-  p->mu = sap_arena_take(arena, contacts, sizeof(double));
-  p->lower = sap_arena_take(arena, rows, sizeof(double));
-  p->upper = sap_arena_take(arena, rows, sizeof(double));
-  p->gamma = sap_arena_take(arena, m, sizeof(double));
-  p->before = sap_arena_take(arena, 2 * m, sizeof(double));
-  p->lack = sap_arena_take(arena, m, sizeof(double));
-  p->step = sap_arena_take(arena, 2 * ld, sizeof(double));
-  p->system = sap_arena_take(arena, ld * m, sizeof(double));
+  sap_impulses_carve(&unknowns->impulses, arena, contacts, m, rows);
   unknowns->J = sap_arena_take(arena, m * n, sizeof(double));
   unknowns->Y = sap_arena_take(arena, m * n, sizeof(double));
   unknowns->product = sap_arena_take(arena, n, sizeof(double));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "linalg/isa.h"
 #include "sap/elimination.h"
 
@@ -208,8 +209,6 @@ static void sweep(const struct sap_impulses *p) {
 
 /* ---- the map --------------------------------------------------------------------------------- */
 
-static double larger(double a, double b) { return a > b ? a : b; }
-
 /* of a contact: does it touch, does it slide, and z_t with its length */
 struct place {
   int touches, slides;
@@ -262,8 +261,8 @@ static struct rest find_rest(const struct sap_impulses *p) {
   for (int32_t k = 0; k < m; ++k) {
     const double lacks = fabs(p->lack[k]);
     const double size = diagonal(p, k) * fabs(p->gamma[k]);
-    largest = larger(largest, lacks);
-    most = larger(most, size);
+    largest = sap_larger(largest, lacks);
+    most = sap_larger(most, size);
     sum += lacks + size;
   }
   if (!(sum < INFINITY)) {

@@ -25,6 +25,8 @@
 
 #include <stdint.h>
 
+#include "base/memory.h"
+
 /* loops go over so many at once, and past m */
 enum { SAP_IMPULSES_CHUNK = 8 };
 
@@ -54,6 +56,10 @@ static inline int32_t sap_impulses_stride(int32_t m) {
 static inline int32_t sap_impulses_size(const struct sap_impulses *p) {
   return p->first[p->n_contacts] + p->n_rows;
 }
+
+/* room for m unknowns, those of so many contacts and rows */
+void sap_impulses_carve(struct sap_impulses *p, struct sap_arena *arena, size_t contacts, size_t m,
+                        size_t rows);
 
 /* Finds gamma. Returns the largest |gamma - map(gamma)|, over the largest |gamma|, both
  * times s. */

@@ -1,4 +1,5 @@
-/* Which variant of impulses.c, which is compiled once per instruction set, a solver uses. */
+/* What impulses.c, which is compiled once per instruction set, has once: room, and which variant of
+ * it a solver uses. */
 #include <stddef.h>
 
 #include "sap/impulses.h"
@@ -16,4 +17,20 @@ sap_impulses_function *sap_impulses_of(int32_t set) {
 #else
   return set == 0 ? sap_impulses_find_baseline : NULL;
 #endif
+}
+
+void sap_impulses_carve(struct sap_impulses *p, struct sap_arena *arena, size_t contacts, size_t m,
+                        size_t rows) {
+  const size_t ld = (size_t)sap_impulses_stride((int32_t)m);
+  p->first = sap_arena_take(arena, contacts + 1, sizeof(int32_t));
+  p->W = sap_arena_take(arena, ld * m, sizeof(double));
+  p->u = sap_arena_take(arena, ld, sizeof(double));
+  p->mu = sap_arena_take(arena, contacts, sizeof(double));
+  p->lower = sap_arena_take(arena, rows, sizeof(double));
+  p->upper = sap_arena_take(arena, rows, sizeof(double));
+  p->gamma = sap_arena_take(arena, m, sizeof(double));
+  p->before = sap_arena_take(arena, 2 * m, sizeof(double));
+  p->lack = sap_arena_take(arena, m, sizeof(double));
+  p->step = sap_arena_take(arena, 2 * ld, sizeof(double));
+  p->system = sap_arena_take(arena, ld * m, sizeof(double));
 }
