@@ -1,6 +1,6 @@
 """Writes reference/*.md: a page per public module with all names that it lists in __all__."""
 
-import importlib
+import importlib.util
 import inspect
 import sys
 from pathlib import Path
@@ -36,16 +36,14 @@ LATER = {"sapwood.torch": ("torch",), "sapwood.jax": ("jax", "jax.numpy")}
 
 def imported(name):
     """A module; its functions have docstrings and signatures without what it stands on, too."""
+    packages = LATER.get(name, ())
+    missing = packages if packages and importlib.util.find_spec(packages[0]) is None else ()
+    sys.modules.update(dict.fromkeys(missing, MagicMock()))
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError:
-        packages = LATER[name]
-        sys.modules.update(dict.fromkeys(packages, MagicMock()))
-        try:
-            return importlib.import_module(name)
-        finally:
-            for package in packages:
-                del sys.modules[package]
+    finally:
+        for package in missing:
+            del sys.modules[package]
 
 
 def names_of(module):

@@ -19,7 +19,7 @@ import numpy as np
 from sapwood.bridge import BridgedSolution, Form, Groups, form_of, with_parameters
 from sapwood.settings import Friction, SapSettings
 
-__all__ = ["solve"]
+__all__ = ["BridgedSolution", "solve"]
 
 
 @with_parameters

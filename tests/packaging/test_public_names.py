@@ -27,13 +27,18 @@ def site():
 
 @pytest.fixture(scope="module")
 def listed(site):
-    """All names by their modules, but for those of modules whose packages are not installed."""
+    """All names by their modules, but for those of modules whose packages are not installed.
+
+    ``sapwood.torch`` and ``sapwood.jax`` are there without theirs, as on the site.
+    """
     names, _ = site
-    found = {}
+    before, found = {*sys.modules}, {}
     for module in names.MODULES:
         with contextlib.suppress(ModuleNotFoundError):
-            found[module] = names.names_of(importlib.import_module(module))
-    return found
+            found[module] = names.names_of(names.imported(module))
+    yield found
+    for module in {*names.LATER} - before:
+        sys.modules.pop(module, None)
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +64,8 @@ def values(public):
 def test_all_names_are_counted(public):
     assert sum(map(len, public.values())) >= 150
     assert {"solve", "SapSolver", "ContactProblem"} <= set(public["sapwood"])
+    assert public["sapwood.torch"] == ["BridgedSolution", "solve"]
+    assert public["sapwood.jax"] == ["solve"]
 
 
 def test_every_name_is_documented(public):
