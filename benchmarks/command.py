@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import machine, questions, solvers, solvers_comparison, solvers_report
+from benchmarks import drawing, machine, questions, solvers, solvers_comparison, solvers_report
 from benchmarks.arguments import (
     FAILURE,
     INTERRUPTED,
@@ -86,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     question.set_defaults(command=_solvers)
 
     questions.add(commands)
+    drawing.add(commands)
     return parser
 
 

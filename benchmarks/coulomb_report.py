@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.coulomb import CASES, CONVEX, Row
 from benchmarks.rows import aligned, digits
-from sapwood.studies.plotting.style import save_figure
+from sapwood.studies.plotting.style import COLOURS, save_figure
 
 if TYPE_CHECKING:
     from benchmarks import coulomb_steps
@@ -118,9 +118,11 @@ def figure(rows: Sequence[Row], path: Path) -> None:
     )
     for panel, (label, value) in zip(panels, values, strict=True):
         base = [value(laws[CASES[0]]) for laws in files.values()]
-        for case, mark in zip(_SETTINGS, ("o", "s"), strict=True):
+        for case, mark, colour in zip(_SETTINGS, ("o", "s"), COLOURS, strict=False):
             found = [value(laws[case]) for laws in files.values()]
-            panel.plot(base, found, mark, markersize=4, alpha=0.7, label=f"e_c ≤ {case[1]:g}")
+            panel.plot(
+                base, found, mark, color=colour, markersize=4, alpha=0.7, label=f"e_c ≤ {case[1]:g}"
+            )
         ends = (min(base), max(base))
         panel.plot(ends, ends, color="0.3", linewidth=1.0)
         panel.set_xscale("log")

@@ -116,10 +116,13 @@ def figure(rows: Sequence[derivatives.Row], found: Sequence[differences.Row], pa
     costs.axhline(0.5, color="0.2", linestyle="--", linewidth=1.0)
     costs.set_xlabel("contacts")
     costs.set_ylabel("time of a gradient over that of a Newton iteration")
-    costs.legend(frameon=False, fontsize="small")
+    costs.legend(
+        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize="small"
+    )
     _draw_steps(steps, found)
     chosen = _above_round_off(found)
-    ways.loglog([row.reach for row in chosen], [row.off for row in chosen], ".", markersize=3)
+    reaches, off = [row.reach for row in chosen], [row.off for row in chosen]
+    ways.loglog(reaches, off, ".", color=COLOURS[0], markersize=3)
     draw_slope(ways, (1e-4, 1e1), (1e-4, 1e-11), 2.0, "square")
     ways.set_xlabel("way of a contact over that to its boundary")
     ways.set_ylabel("relative difference")

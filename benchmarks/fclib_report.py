@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.fclib import OURS, REACHED, Row
 from benchmarks.rows import aligned, digits
-from sapwood.studies.plotting.style import save_figure
+from sapwood.studies.plotting.style import SOLVER_COLOURS, save_figure
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -56,7 +56,8 @@ def figure(rows: Sequence[Row], path: Path) -> None:
                 if (row.file, row.solver, row.status) == (file, solver, REACHED)
             ]
             style = "o-" if solver == OURS else "s--"
-            panel.plot(*zip(*sorted(points), strict=True) if points else ([], []), style)
+            x, y = zip(*sorted(points), strict=True) if points else ([], [])
+            panel.plot(x, y, style, color=SOLVER_COLOURS[solver])
         panel.set_xscale("log")
         panel.set_yscale("log")
         panel.set_xlabel("time [ms]")

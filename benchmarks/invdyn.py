@@ -14,6 +14,8 @@ import numpy as np
 
 from benchmarks.rows import Table
 from sapwood.studies.experiments.invdyn_times import CONTROLLERS, measure
+from sapwood.studies.plotting.controllers import controller_style
+from sapwood.studies.plotting.style import save_figure
 
 if TYPE_CHECKING:
     from sapwood.invdyn.options import Controller
@@ -74,19 +76,21 @@ def table(rows: Sequence[Row]) -> str:
 
 def figure(rows: Sequence[Row], path: Path) -> None:
     """Medians with the band up to 99 %, against contacts, on logarithmic axes."""
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
-    fig, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    canvas = Figure(figsize=(6, 4), layout="constrained")
+    axes = canvas.subplots()
+    axes.set(xscale="log", yscale="log")
     for controller in CONTROLLERS:
         of = [row for row in rows if row.controller == controller]
         n = [row.contacts for row in of]
-        (line,) = axes.loglog(n, [1e3 * row.median for row in of], "o-", label=controller)
+        style = controller_style(controller)
+        axes.plot(n, [1e3 * row.median for row in of], marker="o", **style)
         axes.fill_between(
             n, [1e3 * row.median for row in of], [1e3 * row.p99 for row in of],
-            color=line.get_color(), alpha=0.15, linewidth=0,
+            color=style["color"], alpha=0.15, linewidth=0,
         )  # fmt: skip
     axes.axhline(1.0, color="grey", linewidth=0.8)
     axes.set(xlabel="contacts", ylabel="time of a call, ms")
     axes.legend()
-    fig.savefig(path, dpi=150)
-    plt.close(fig)
+    save_figure(canvas, path)

@@ -12,13 +12,12 @@ from benchmarks import peaks as peak_rows
 from benchmarks.limit import ALL, Row
 from benchmarks.peaks import MEMORY, Peaks
 from benchmarks.rows import aligned, digits
-from sapwood.studies.plotting.style import save_figure
+from sapwood.studies.plotting.style import COLOURS, PART_COLOURS, SOLVER_COLOURS, save_figure
 from sapwood.work import PHASES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOURS = ("#1f5fa8", "#d1661c", "#3d8b4a", "#8a4fa3", "#b8860b", "#555555")
 # problems below are dominated by what a solve does once
 ENOUGH_CONTACTS = 20
 
@@ -143,12 +142,12 @@ def figure(rows: Sequence[Row], peaks: Peaks, path: Path) -> None:
 
 
 def _draw_phases(axes: Axes, rows: Sequence[Row]) -> None:
-    for phase, colour in zip(PHASES, _COLOURS, strict=True):
+    for phase in PHASES:
         mine = [row for row in rows if row.phase == phase and row.least > 0.0 < row.measured]
         axes.plot(
             [row.contacts for row in mine],
             [row.measured / row.least for row in mine],
-            ".", color=colour, label=phase.replace("_", " "),
+            ".", color=PART_COLOURS[phase], label=phase.replace("_", " "),
         )  # fmt: skip
     axes.axhline(1.0, color="black", linewidth=0.8)
     axes.set_xlabel("contacts")
@@ -159,8 +158,8 @@ def _draw_whole(axes: Axes, rows: Sequence[Row]) -> None:
     mine = [row for row in rows if row.phase == ALL and row.least > 0.0]
     contacts = [row.contacts for row in mine]
     for label, values, colour in (
-        ("solve", [row.solve for row in mine], _COLOURS[0]),
-        ("its phases", [row.measured for row in mine], _COLOURS[1]),
+        ("solve", [row.solve for row in mine], SOLVER_COLOURS["sapwood"]),
+        ("its phases", [row.measured for row in mine], "#9aa5b1"),
         ("limit", [row.least for row in mine], "black"),
     ):
         axes.plot(contacts, values, ".", color=colour, label=label)
@@ -173,18 +172,18 @@ def _draw_kernels(axes: Axes, peaks: Peaks) -> None:
         x, y = [row.size for row in chosen], [1e-9 * row.rate for row in chosen]
         axes.plot(x, y, "o-", color=colour, label=label, markersize=4)
 
-    for below, colour in zip((1, 2, 5), _COLOURS, strict=False):
+    for below, colour in zip((1, 2, 5), COLOURS, strict=False):
         label = "Cholesky, square" if below == 1 else f"Cholesky, {below} times as high"
         mine = [r for r in peaks.rows if r.kind == "factor" and r.rows == below * r.size]
         curve(mine, label, colour)
-    curve([r for r in peaks.rows if r.kind == "multiply"], "$B B^T$, lower half", _COLOURS[3])
+    curve([r for r in peaks.rows if r.kind == "multiply"], "$B B^T$, lower half", COLOURS[3])
     axes.axhline(1e-9 * peaks.flops, color="black", linewidth=0.8, label="multiply-adds")
     axes.set_xlabel("columns of the panel")
     axes.set_ylabel("Gflop/s")
 
 
 def _draw_memory(axes: Axes, peaks: Peaks) -> None:
-    for kind, colour in zip(MEMORY, _COLOURS, strict=False):
+    for kind, colour in zip(MEMORY, COLOURS, strict=False):
         mine = [row for row in peaks.rows if row.kind == kind]
         x, y = [row.size / 2**10 for row in mine], [1e-9 * row.rate for row in mine]
         axes.plot(x, y, "o-", color=colour, label=kind, markersize=4)

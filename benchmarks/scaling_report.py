@@ -11,9 +11,15 @@ import numpy as np
 
 from benchmarks.rows import aligned, digits
 from benchmarks.scaling import Row
-from sapwood.studies.plotting.style import save_figure
+from sapwood.studies.plotting.style import PLACES, save_figure
 
 _COLOURS = ("#1f5fa8", "#6fa8dc", "#d1661c", "#e8a878", "#3d8b4a", "#8a4fa3", "#555555")
+_PLACES = {
+    "open floor": PLACES[0][0],
+    "open floor, settled": "#f0cf9a",
+    "box": PLACES[1][0],
+    "box, settled": "#8fa3b0",
+}
 _X = {
     "bodies": "bodies",
     "contacts": "contacts",
@@ -112,7 +118,7 @@ def figure(rows: Sequence[Row], path: Path) -> None:
     canvas = Figure(figsize=(7.5, 5.5), layout="constrained")
     axes = canvas.subplots()
     for k, (series, points) in enumerate(series_of(rows).items()):
-        colour = _COLOURS[k % len(_COLOURS)]
+        colour = _PLACES.get(series, _COLOURS[k % len(_COLOURS)])
         x = [row.x for row in points]
         label = f"{series}: exponent {_exponent(points)}"
         axes.plot(x, [1e3 * row.seconds for row in points], "o", color=colour, label=label)

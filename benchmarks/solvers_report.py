@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.solvers import PARTS, REACHED, Row
-from sapwood.studies.plotting.style import SOLVER_COLOURS, save_figure
+from sapwood.studies.plotting.style import PART_COLOURS, SOLVER_COLOURS, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import SubFigure
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 OURS = "sapwood"
 MAIN_TARGET = 1e-6
 """The accuracy at which single problems are listed, where it was measured."""
-_PART_COLOURS = ("#1f5fa8", "#d1661c", "#3d8b4a", "#8a4fa3", "#bbbbbb")
 
 
 # ---- table -------------------------------------------------------------------------------------
@@ -241,10 +240,10 @@ def _draw_parts(band: SubFigure, rows: Sequence[Row], modes: Sequence[str], targ
     for axes, mode in zip(panels, modes, strict=True):
         ours = sorted(_with_parts(rows, mode, target), key=lambda row: row.cpu_min or 0.0)
         bottom = [0.0] * len(ours)
-        for k, (part, colour) in enumerate(zip(PARTS, _PART_COLOURS, strict=True)):
+        for k, part in enumerate(PARTS):
             shares = [_shares(row)[k] for row in ours]
             label = part.replace("_", " ")
-            axes.bar(range(len(ours)), shares, 1.0, bottom, color=colour, label=label)
+            axes.bar(range(len(ours)), shares, 1.0, bottom, color=PART_COLOURS[part], label=label)
             bottom = [b + share for b, share in zip(bottom, shares, strict=True)]
         ticks = sorted({round(k * (len(ours) - 1) / 4) for k in range(5)})
         axes.set_xticks(ticks, [duration(ours[k].cpu_min) for k in ticks])

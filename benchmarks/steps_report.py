@@ -7,14 +7,14 @@ from pathlib import Path
 
 from benchmarks.rows import aligned, digits
 from benchmarks.steps import Row
-from sapwood.studies.plotting.style import SOLVER_COLOURS, save_figure
+from sapwood.studies.plotting.style import PART_COLOURS, SOLVER_COLOURS, save_figure
 
 _COLOURS = {
     "ours": SOLVER_COLOURS["sapwood"],
     "mj_default": SOLVER_COLOURS["mujoco"],
     "mj_matched": SOLVER_COLOURS["mujoco-matched"],
 }
-_PARTS = {"stages": "#9aa5b1", "solve": "#1f5fa8", "rest": "#d1661c"}
+_PARTS = ("stages", "solve", "rest")
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -65,10 +65,10 @@ def figure(rows: Sequence[Row], path: Path) -> None:
     left.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False)
 
     begin = [0.0] * len(rows)
-    for part, colour in _PARTS.items():
+    for part in _PARTS:
         # noise can make a small rest negative: it is drawn as nothing
         shares = [max(100.0 * getattr(row, part) / row.step, 0.0) for row in rows]
-        right.barh(places, shares, 0.7, begin, color=colour, label=part)
+        right.barh(places, shares, 0.7, begin, color=PART_COLOURS[part], label=part)
         begin = [b + share for b, share in zip(begin, shares, strict=True)]
     right.set_xlim(0.0, 100.0)
     right.set_xlabel("share of our step [%]")

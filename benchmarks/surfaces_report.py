@@ -12,9 +12,9 @@ from benchmarks.surfaces import BATCH, Row, mean_ratio
 from sapwood.studies.plotting.style import SOLVER_COLOURS, save_figure
 
 _SERIES = {
-    "call": ("sapwood, a pair a call", SOLVER_COLOURS["sapwood-convex"], "o"),
-    "arrays": ("sapwood, its arrays read", SOLVER_COLOURS["sapwood-plain"], "v"),
-    "batch": (f"sapwood, {BATCH} pairs a call", SOLVER_COLOURS["sapwood"], "s"),
+    "call": ("sapwood, a pair a call", SOLVER_COLOURS["sapwood"], "o"),
+    "arrays": ("sapwood, its arrays read", "#8fb3de", "v"),
+    "batch": (f"sapwood, {BATCH} pairs a call", "#123a6b", "s"),
     "drake": ("Drake", SOLVER_COLOURS["drake-sap"], "^"),
 }
 

@@ -52,12 +52,13 @@ def figure(rows: Sequence[Row], path: Path) -> None:
     for k, engine in enumerate(ENGINES):
         here = [row for row in rows if row.engine == engine and row.step == row.step]
         places = [scenes.index(row.scene) + 0.1 * (k - len(ENGINES) / 2) for row in here]
-        axis.plot(
-            [row.step for row in here], places, "o", color=SOLVER_COLOURS[engine], label=engine
-        )
-        broken = [(row.step, y) for row, y in zip(here, places, strict=True) if row.status != RAN]
-        for x, y in broken:
-            axis.annotate(" ended early", (x, y), fontsize=7, va="center")
+        colour = SOLVER_COLOURS[engine]
+        axis.plot([], [], "o", color=colour, label=engine)
+        for row, y in zip(here, places, strict=True):
+            filled = "full" if row.status == RAN else "none"
+            axis.plot(row.step, y, "o", color=colour, fillstyle=filled)
+    if any(row.status != RAN for row in rows):
+        axis.plot([], [], "o", color="0.3", fillstyle="none", label="ended early")
     axis.set_xscale("log")
     axis.set_xlabel("time per step [µs]")
     axis.set_yticks(range(len(scenes)), scenes)

@@ -18,15 +18,18 @@ from sapwood.studies.experiments import clutter
 from sapwood.studies.experiments.measured_steps import STEP_DTYPE
 from sapwood.studies.plotting import read_steps, step_figure
 from sapwood.studies.plotting.solvers import SOLVERS
-from sapwood.studies.plotting.style import METHODS, PLACES, SOLVER_COLOURS
+from sapwood.studies.plotting.style import METHODS, PART_COLOURS, PLACES, SOLVER_COLOURS
 from sapwood.studies.rendering import RenderingError, render_scene
 
 RUN = ("clutter", "--bodies", "8", "--seconds", "0.2")
 
 
-def test_one_colour_means_one_solver_or_place_in_all_figures():
+def test_one_colour_means_one_solver_place_or_part_in_all_figures():
     places = [colour for colour, _ in PLACES.values()]
-    assert len({*SOLVER_COLOURS.values(), *places}) == len(SOLVER_COLOURS) + len(places)
+    parts = {*PART_COLOURS.values()}
+    colours = [*SOLVER_COLOURS.values(), *places, *parts]
+    assert len(set(colours)) == len(colours)
+    assert PART_COLOURS["factor"] == PART_COLOURS["factorization"]
     assert {name.removesuffix("-warm") for name in SOLVERS} <= set(SOLVER_COLOURS)
     assert METHODS["sapwood"][0] == SOLVER_COLOURS["sapwood"]
     assert METHODS["algorithm_1"][0] == SOLVER_COLOURS["sapwood-plain"]

@@ -36,6 +36,26 @@ SOLVER_COLOURS = {
     "drake-sap": "#7a5230",
     "drake-lagged": "#c19a6b",
     "bullet": "#7fb800",
+    # of Siconos
+    "NSGS": "#c9b400",
+    "NSN_AC": "#00695c",
+    "NSN_AC_TEST": "#80cbc4",
+    "PROX": "#ff8fab",
+    "ADMM": "#4b2e83",
+}
+#: Colour of every part of a solve or a step.
+PART_COLOURS = {
+    "assembly": "#00798c",
+    "factor": "#e76f51",
+    "factorization": "#e76f51",
+    "solves": "#8fbc5a",
+    "products": "#5e548e",
+    "law": "#e5a1c0",
+    "line_search": "#a08fd0",
+    "symbolic": "#6b705c",
+    "stages": "#9aa5b1",
+    "solve": "#2a9d8f",
+    "rest": "#d0d0d0",
 }
 #: Colour and name of the clutter with (1) and without (0) walls.
 PLACES = {1: ("#2f4858", "with walls"), 0: ("#dd9a3c", "without walls")}
