@@ -106,40 +106,8 @@ def write(app):
             file.write_text(text)
 
 
-def set_formulas(app, what, name, obj, options, lines):
-    """Indented lines before the first section are formulas, shown as they are written."""
-    end = next((i for i, line in enumerate(lines) if line and not line.strip("-")), len(lines))
-    made, block = [], False
-    for line in lines[:end]:
-        indented = line.startswith("    ")
-        if indented and not block and made and not made[-1].strip():
-            before = next((text for text in reversed(made) if text.strip()), "")
-            if not before.startswith(("    ", "- ", "* ")) and not before.endswith("::"):
-                made += ["::", ""]
-        block = indented or (block and not line.strip())
-        made.append(line)
-    lines[:end] = made
-
-
-def escape_norms(app, what, name, obj, options, lines):
-    """|y| in prose is a norm and no substitution; code is left as it is."""
-    literal = None  # indent of the line that a literal block follows
-    for i, line in enumerate(lines):
-        indent = len(line) - len(line.lstrip())
-        if literal is not None and line.strip() and indent <= literal:
-            literal = None
-        if literal is None and not line.lstrip().startswith((">>>", "...")):
-            pieces = line.split("``")
-            pieces[::2] = [piece.replace("|", "\\|") for piece in pieces[::2]]
-            lines[i] = "``".join(pieces)
-            if line.rstrip().endswith("::"):
-                literal = indent
-
-
 def setup(app):
     """Sphinx's entry point."""
     # before autosummary, which numpydoc brings along, imports what is on the pages
     app.connect("builder-inited", write, priority=100)
-    app.connect("autodoc-process-docstring", set_formulas, priority=100)
-    app.connect("autodoc-process-docstring", escape_norms, priority=900)
     return {"parallel_read_safe": True}

@@ -97,3 +97,19 @@ def test_versions_lie_beside_each_other(tmp_path, monkeypatch):
     listed = '["0.10.0", "0.10.0rc1", "0.9.0"]'
     assert listed in (tmp_path / "versions.js").read_text()
     assert "url=0.10.0/index.html" in (tmp_path / "index.html").read_text()
+
+
+def test_formulas_of_docstrings_are_set(monkeypatch):
+    """Powers and inequalities of prose, and neither code nor formulas; blocks in no language."""
+    monkeypatch.setattr(sys, "path", [str(EXTENSIONS), *sys.path])
+    docstrings = importlib.import_module("docstrings")
+    lines = [
+        "Finds |x|^2 <= 1, ``x^2``, :math:`x^2 >= 0`:", "", "    v^2 = |a|", "",
+        ".. math:: x^2 \\le |y|", "", "Norms |y|.",
+    ]  # fmt: skip
+    for process in (docstrings.set_formulas, docstrings.set_symbols):
+        process(None, "function", "f", None, {}, lines)
+    assert lines == [
+        r"Finds \|x\|² ≤ 1, ``x^2``, :math:`x^2 >= 0`:", "", ".. code-block:: text", "",
+        "    v^2 = |a|", "", ".. math:: x^2 \\le |y|", "", r"Norms \|y\|.",
+    ]  # fmt: skip

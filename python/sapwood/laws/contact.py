@@ -46,10 +46,14 @@ def project(
     kappa: ArrayLike | None = None,
     core_lambda: ArrayLike = DEFAULT_LAMBDA,
 ) -> Projection:
-    """Project onto the friction cone in the norm of R, Eq. (18); stiffen by a rigid core.
+    r"""Project onto the friction cone in the norm of R, Eq. (18); stiffen by a rigid core.
 
-    With a core, gamma_0 being the projection and s = |gamma_0|_R/sqrt(kappa), the impulse is
-    (b'(s)/s) gamma_0: b = -s log(1 - s)/2 for "log" and s^2 exp(core_lambda s)/2 for "exp".
+    .. math:: \gamma_0 = \arg\min_{\lVert g_t\rVert \le \mu g_n}
+        \tfrac12 \lVert g - y\rVert_R^2, \qquad R = \mathrm{diag}(R_t, R_t, R_n)
+
+    With a core the impulse is :math:`\gamma = (b'(s)/s)\, \gamma_0` at
+    :math:`s = \lVert\gamma_0\rVert_R/\sqrt{\kappa}`, where :math:`b = -\tfrac12 s \log(1 - s)`
+    for "log" and :math:`b = \tfrac12 s^2 e^{\lambda s}` for "exp".
 
     Parameters
     ----------

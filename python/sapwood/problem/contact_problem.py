@@ -52,11 +52,11 @@ def _blocks_expected(init: Callable[_Arguments, None]) -> Callable[_Arguments, N
 
 
 class ContactProblem(ProblemArrays):
-    """Mass, free motion, contacts and other constraints of one time step, checked when made.
+    r"""Mass, free motion, contacts and other constraints of one time step, checked when made.
 
     The next velocity is the minimiser of
 
-        l_p(v) = 1/2 |v - v*|_A^2 + sum_i l_i(J_i v)          (17)
+    .. math:: \ell_p(v) = \tfrac12 \lVert v - v^*\rVert_A^2 + \sum_i \ell_i(J_i v) \tag{17}
 
     A is block diagonal with one block per kinematic tree; a constraint touches one or two trees.
     Contiguous float64 arrays are used in place: writing to them changes the problem. Index arrays

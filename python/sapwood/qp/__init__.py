@@ -1,8 +1,8 @@
-"""Small dense convex quadratic programs.
+r"""Small dense convex quadratic programs.
+
+.. math:: \min_x\ \tfrac12 x^T H x + g^T x, \qquad A x = b,\quad C x \ge d,\quad l \le x \le u
 
 ::
-
-    minimise  1/2 x^T H x + g^T x   where   A x = b,   C x >= d,   lower <= x <= upper
 
     solution = sapwood.qp.solve(H, g, C=C, d=d, lower=0.0)
 
