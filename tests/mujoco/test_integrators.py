@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -138,6 +140,84 @@ def test_controllers_and_damping_are_implicit_once(integrator, rng):
     more = block_of(explicit, data) - block_of(stepper, data)
     gains = np.diag([20.0, 9 * 5.0, 0.0]) + 4.0 * np.outer([1, -2, 0], [1, -2, 0])
     np.testing.assert_allclose(more, dt * gains, rtol=1e-12, atol=1e-12)
+
+
+# no force depends on velocities but damping of joints, also by an actuator, and servos
+ROBOT = """
+<mujoco>
+  <option integrator="implicitfast" timestep=".005"/>
+  <default><geom mass="1" contype="0" conaffinity="0"/></default>
+  <worldbody>
+    <body><joint name="a" axis="0 1 0" damping=".1 .05"/><geom size=".1" pos=".2 0 0"/>
+      <body pos=".4 0 0"><joint name="b" axis="0 0 1"/><geom size=".1" pos=".2 .1 0"/></body>
+    </body>
+  </worldbody>
+  <tendon><fixed name="both"><joint joint="a" coef="1"/><joint joint="b" coef="2"/></fixed></tendon>
+  <actuator>
+    <motor joint="b" damping="3" gear="2"/>
+    <general joint="a" gainprm="2" biastype="affine" biasprm="1 .5 0"/>
+    {actuators}
+  </actuator>
+</mujoco>
+"""
+
+
+def test_damping_alone_takes_no_derivative_and_is_mujocos(rng):
+    model = mujoco.MjModel.from_xml_string(ROBOT.format(actuators=""))
+    stepper, data = Stepper(model), moving(model, rng)
+    assert not stepper.parameters.implicit
+    reference = copy_of(model, data)
+    for _ in range(100):
+        stepper.step(data)
+        mujoco.mj_step(model, reference)
+    np.testing.assert_allclose(data.qpos, reference.qpos, rtol=1e-9, atol=1e-10)
+    assert not data.qDeriv.any()
+
+
+@pytest.mark.parametrize(
+    ("actuators", "implicit", "servos"),
+    [
+        ("<position joint='a' kp='100' kv='20'/>", False, True),
+        ("<position joint='a' kp='100' kv='20'/>", True, False),
+        ("<general joint='a' gaintype='affine' gainprm='1 0 -2'/>", True, True),
+        ("<damper joint='a' kv='7' ctrlrange='0 1'/>", True, True),
+        ("<muscle joint='a' lengthrange='.01 4'/>", True, True),
+        ("<motor tendon='both' damping='1'/>", True, True),
+    ],
+)
+def test_forces_that_take_the_derivative(actuators, implicit, servos, rng):
+    model = mujoco.MjModel.from_xml_string(ROBOT.format(actuators=actuators))
+    stepper = Stepper(model, implicit_actuators=servos)
+    assert stepper.parameters.implicit == implicit
+    data = moving(model, rng)
+    data.qvel[:] = np.abs(data.qvel)
+    # with controllers as constraints, A has all else
+    without = model if not servos or implicit else copy_without_servos(model)
+    free = copy_of(without, mujoco.MjData(without))
+    free.qpos[:], free.qvel[:], free.ctrl[:] = data.qpos, data.qvel, data.ctrl
+    mujoco.mj_forward(without, free)
+    D, M = slopes(without, free), mass_matrix(without, free)
+    A = np.reshape(stepper.problem(data).A, (2, 2))
+    np.testing.assert_allclose(A, M - 0.0025 * (D + D.T), rtol=1e-6, atol=1e-7)
+
+
+def copy_without_servos(model):
+    own = copy.copy(model)
+    own.actuator_gainprm[-1], own.actuator_biasprm[-1] = 0.0, 0.0
+    return own
+
+
+def test_water_that_a_model_comes_to_is_implicit_from_then_on(rng):
+    model = mujoco.MjModel.from_xml_string(ROBOT.format(actuators=""))
+    stepper, data = Stepper(model), moving(model, rng)
+    stepper.step(data)
+    model.opt.density = 1000.0
+    reference = copy_of(model, data)
+    for _ in range(20):
+        stepper.step(data)
+        mujoco.mj_step(model, reference)
+    assert stepper.parameters.implicit
+    np.testing.assert_allclose(data.qpos, reference.qpos, rtol=1e-9, atol=1e-10)
 
 
 def test_steps_runs_halves_and_rollouts_agree(rng):

@@ -26,7 +26,7 @@ READ = (
     "flex_selfcollide", "geom_friction", "geom_group", "jnt_actfrclimited", "jnt_actfrcrange",
     "jnt_limited", "jnt_range", "jnt_stiffness", "jnt_stiffnesspoly", "numeric_data", "pair_geom1",
     "pair_geom2", "tendon_actfrclimited", "tendon_actfrcrange", "tendon_frictionloss",
-    "tendon_limited", "tendon_range",
+    "tendon_damping", "tendon_dampingpoly", "tendon_limited", "tendon_range",
 )  # fmt: skip
 
 #: Arrays by which trees, rows and transmissions are laid out; they cannot change.
@@ -51,6 +51,7 @@ OF_FIELDS = (
 READ_BY_FIELDS = ("pair_friction",)
 
 _FIXED_OPTIONS = ("integrator", "cone")
+_READ_OPTIONS = ("density", "viscosity", "disableflags", "enableflags")
 
 
 def _watch_all(model: mujoco.MjModel | None) -> ModelWatch | None:
@@ -81,9 +82,7 @@ class Following:
         self._structure = (*STRUCTURE, *(OF_FIELDS if parameters.fields else ()))
         self._read = (*READ, *(READ_BY_FIELDS if parameters.fields else ()))
         self._fields = fields_in_numbers(parameters.model)
-        self._of_own = ModelWatch(
-            parameters.model, {*self._read, *self._structure}, ("disableflags", "enableflags")
-        )
+        self._of_own = ModelWatch(parameters.model, {*self._read, *self._structure}, _READ_OPTIONS)
         self._unread = False
 
     def is_behind(self) -> bool:

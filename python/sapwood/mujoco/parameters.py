@@ -22,7 +22,6 @@ from sapwood.mujoco.adaptations import (
     choose_integrator,
     clear_flags,
     hold_ahead,
-    is_implicit,
     leave_out,
     make_isotropic,
 )
@@ -32,6 +31,7 @@ from sapwood.mujoco.controllers import BOUNDED, controllers, release_controllers
 from sapwood.mujoco.elements import element_arrays
 from sapwood.mujoco.fields import Field, Fields, fields_of
 from sapwood.mujoco.friction import settings_of_steps
+from sapwood.mujoco.implicit_forces import has_implicit_forces
 from sapwood.mujoco.support import check_ignore, check_model
 from sapwood.problem.arrays import Delassus
 from sapwood.settings import Friction, SapSettings
@@ -74,10 +74,10 @@ class Reading:
             ``forest``, ``implicit``, ``elements`` and ``released`` of :class:`StepParameters`.
         """
         symplectic, dt = scheme == SYMPLECTIC_EULER, float(model.opt.timestep)
-        implicit = symplectic and is_implicit(model)
+        controlled = controllers(model) if self.implicit_actuators and symplectic else []
+        implicit = symplectic and has_implicit_forces(model, controlled)
         forest = forest_arrays(model, self.contact, self.materials, dt, implicit)
         check_model(model, None if symplectic else scheme, np.flatnonzero(forest["core"]))
-        controlled = controllers(model) if self.implicit_actuators and symplectic else []
         elements = element_arrays(model, self.constraint, self.constraints, dt, controlled)
         bounded = {name: np.array(getattr(model, name), dtype=bool) for name in BOUNDED}
         release_controllers(model, controlled)
@@ -116,7 +116,8 @@ class StepParameters:
     forest : dict
         Constant arrays of trees, bodies and geoms, by the names of struct sap_forest of the C core.
     implicit : bool
-        Whether all smooth forces are implicit, as the integrator of the model has them.
+        Whether smooth forces other than joint damping and implicit actuators are implicit, as the
+        integrator of the model has them.
     elements : dict or None
         Those of limits, equality constraints, friction loss and implicit actuators, by the names of
         struct sap_elements; None where the model has none.
