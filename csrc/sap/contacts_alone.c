@@ -35,34 +35,36 @@ int sap_contacts_alone_list(const sap_problem *problem, int32_t *begin,
 
 void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_arena *arena,
                               int32_t widest, int any) {
-  const size_t contacts = any ? SAP_ALONE_CONTACTS : 0, rows = any ? SAP_ALONE_ROWS : 0;
+  const size_t contacts = any ? SAP_ALONE_CONTACTS : 0, rows = any ? SAP_ALONE_UNKNOWN_ROWS : 0;
   const size_t m = 3 * contacts + rows, n = any ? (size_t)widest : 0;
   sap_impulses_carve(&unknowns->impulses, arena, contacts, m, rows);
-  unknowns->J = sap_arena_take(arena, m * n, sizeof(double));
+  unknowns->panel = sap_arena_take(arena, (n + m + 1) * n, sizeof(double));
   unknowns->Y = sap_arena_take(arena, m * n, sizeof(double));
   unknowns->product = sap_arena_take(arena, n, sizeof(double));
 }
 
-void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns, int32_t n,
-                              const struct sap_contact_alone *contact, int32_t n_contacts,
-                              int32_t n_rows) {
+void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
+                              const struct sap_unknowns_sizes *sizes,
+                              const struct sap_contact_alone *contact) {
   struct sap_impulses *p = &unknowns->impulses;
-  p->n_contacts = n_contacts;
-  p->n_rows = n_rows;
-  const int32_t m = 3 * n_contacts + n_rows;
+  const int32_t n = sizes->n, m = 3 * sizes->n_contacts + sizes->n_rows;
+  p->n_contacts = sizes->n_contacts;
+  p->n_rows = sizes->n_rows;
   p->ld = sap_impulses_stride(m);
   memset(p->W, 0, (size_t)p->ld * (size_t)m * sizeof *p->W);
   memset(p->u, 0, (size_t)p->ld * sizeof *p->u);
   memset(p->gamma, 0, (size_t)m * sizeof *p->gamma);
+  unknowns->J = unknowns->panel + (sizes->is_condensed ? n : 0);
+  unknowns->ld = m + (sizes->is_condensed ? n + 1 : 0);
   p->first[0] = 0;
-  for (int32_t i = 0; i < n_contacts; ++i, ++contact) {
+  for (int32_t i = 0; i < sizes->n_contacts; ++i, ++contact) {
     p->first[i + 1] = 3 * (i + 1);
     p->mu[i] = contact->law.mu;
     for (int32_t r = 0, k = 3 * i; r < 3; ++r, ++k) {
       p->W[(size_t)k * (size_t)(p->ld + 1)] = r < 2 ? contact->law.R_t : contact->law.R_n;
       p->u[k] = contact->law.v_hat[r];
       for (int32_t j = 0; j < n; ++j) {
-        unknowns->J[(size_t)j * (size_t)m + (size_t)k] = contact->J[r * n + j];
+        unknowns->J[(size_t)j * (size_t)unknowns->ld + (size_t)k] = contact->J[r * n + j];
       }
     }
   }
@@ -71,14 +73,24 @@ void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns, int32_t n,
 void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n, int32_t i,
                             const struct sap_unknown_row *row) {
   const struct sap_impulses *p = &unknowns->impulses;
-  const int32_t m = sap_impulses_size(p), k = p->first[p->n_contacts] + i;
+  const int32_t k = p->first[p->n_contacts] + i;
   p->W[(size_t)k * (size_t)(p->ld + 1)] = row->R;
   p->u[k] = row->v_hat;
   p->lower[i] = row->lower;
   p->upper[i] = row->upper;
   for (int32_t j = 0; j < n; ++j) {
     const double only = j == row->dof ? *row->J : 0;
-    unknowns->J[(size_t)j * (size_t)m + (size_t)k] = row->dof < 0 ? row->J[j] : only;
+    unknowns->J[(size_t)j * (size_t)unknowns->ld + (size_t)k] = row->dof < 0 ? row->J[j] : only;
+  }
+}
+
+/* u -= J v */
+static void subtract_velocity(const struct sap_unknowns_alone *unknowns, int32_t n,
+                              const double *v) {
+  const struct sap_impulses *p = &unknowns->impulses;
+  for (int32_t j = 0; j < n; ++j) {
+    sap_vector_add(sap_impulses_size(p), -v[j], unknowns->J + (size_t)j * (size_t)unknowns->ld,
+                   p->u);
   }
 }
 
@@ -90,9 +102,7 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, co
   memset(unknowns->Y, 0, (size_t)m * (size_t)n * sizeof *unknowns->Y);
   kernels->multiply(m, n, n, 1, unknowns->J, m, S, n, unknowns->Y, m, 0);
   kernels->multiply(m, m, n, 1, unknowns->Y, m, unknowns->Y, m, p->W, p->ld, 0);
-  for (int32_t j = 0; j < n; ++j) {
-    sap_vector_add(m, -v_star[j], unknowns->J + (size_t)j * (size_t)m, p->u);
-  }
+  subtract_velocity(unknowns, n, v_star);
   find(p);
   for (int32_t j = 0; j < n; ++j) {
     unknowns->product[j] = sap_vector_dot(m, unknowns->Y + (size_t)j * (size_t)m, p->gamma);
@@ -101,6 +111,34 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, co
     const double *column = S + (size_t)j * (size_t)(n + 1);
     v[j] = v_star[j] + sap_vector_dot(n - j, column, unknowns->product + j);
   }
+}
+
+int sap_unknowns_alone_step(struct sap_unknowns_alone *unknowns, int32_t n, const double *b,
+                            const struct sap_kernels *kernels, sap_impulses_function *find,
+                            double *v) {
+  struct sap_impulses *p = &unknowns->impulses;
+  const int32_t m = sap_impulses_size(p), ld = unknowns->ld;
+  const double *Y = unknowns->J; /* J, until the panel is factored */
+  double *dv = unknowns->product, *none = unknowns->Y;
+  subtract_velocity(unknowns, n, v);
+  for (int32_t j = 0; j < n; ++j) {
+    unknowns->J[(size_t)j * (size_t)ld + (size_t)m] = b[j];
+  }
+  if (kernels->factor(ld, n, unknowns->panel, ld) < n) {
+    return 0;
+  }
+  kernels->multiply(m + 1, m, n, 1, Y, ld, Y, ld, p->W, p->ld, 0);
+  for (int32_t k = 0; k < m; ++k) {
+    p->u[k] -= p->W[(size_t)k * (size_t)p->ld + (size_t)m];
+  }
+  find(p);
+  for (int32_t j = 0; j < n; ++j) {
+    const double *column = Y + (size_t)j * (size_t)ld;
+    dv[j] = column[m] + sap_vector_dot(m, column, p->gamma);
+  }
+  kernels->solve_backward(n, n, unknowns->panel, ld, dv, none);
+  sap_vector_add(n, 1, dv, v);
+  return 1;
 }
 
 /* ---- at a velocity --------------------------------------------------------------------------- */

@@ -1,13 +1,20 @@
-/* Contacts of one tree with the world, under Coulomb's friction, and the few clamped rows beside
- * them: the step of rows_alone.h to what all of them ask for. So are most steps of a robot that
- * stands.
+/* Contacts of one tree with the world, under Coulomb's friction, and the clamped rows beside them:
+ * the step of rows_alone.h to what all of them ask for. So are most steps of a robot that stands.
  *
- * All impulses are unknowns. With S^T S = A^-1, Y = J S^T
+ * Where rows are few, all impulses are unknowns. With S^T S = A^-1, Y = J S^T
  *
  *     v = v* + S^T Y^T gamma,   gamma: the law at v_hat - J v* - Y Y^T gamma
  *
- * which impulses.h solves; S is there already, so that nothing is factored. Unlike impulse_space.h
- * it needs no iterate: only the step from v* is taken, and it ends the solve or is not taken. */
+ * which impulses.h solves; S is there already, so that nothing is factored. It needs no iterate:
+ * only the step from v* is taken, and it ends the solve or is not taken.
+ *
+ * Where rows are many, most of them stay as they are at an iterate v, between their bounds or at
+ * one. They are condensed into H = A + sum J_r^T J_r/R over those between, as in impulse_space.h:
+ * with H = L L^T, Y = J L^-T and b what they and the momentum ask for
+ *
+ *     dv = H^-1 b + L^-T Y^T gamma,   gamma: the law at v_hat - J v - J H^-1 b - Y Y^T gamma
+ *
+ * Rows that the step has freed or brought to a bound are unknowns of the next one. */
 #ifndef SAPWOOD_SAP_CONTACTS_ALONE_H
 #define SAPWOOD_SAP_CONTACTS_ALONE_H
 
@@ -16,9 +23,10 @@
 #include "linalg/kernels.h"
 #include "sap/impulses.h"
 
-/* what a problem may have of contacts, and a tree with contacts of rows: with more of these their
- * impulses cost more than A + J^T G J */
-enum { SAP_ALONE_CONTACTS = 12, SAP_ALONE_ROWS = 6 };
+/* what a problem may have of contacts: with more of these their impulses cost more than
+ * A + J^T G J; how many rows of a tree with contacts are unknowns from the beginning on, and how
+ * many may become unknowns */
+enum { SAP_ALONE_CONTACTS = 12, SAP_ALONE_ROWS = 6, SAP_ALONE_UNKNOWN_ROWS = 24 };
 
 struct sap_contact_alone {
   struct sap_contact law;
@@ -30,19 +38,28 @@ struct sap_contact_alone {
 
 struct sap_unknowns_alone {
   struct sap_impulses impulses;
-  double *J, *Y;   /* (m, n) column-major */
-  double *product; /* (n) Y^T gamma */
+  double *panel;   /* (ld, n) column-major: J, or H above J above a row for b */
+  double *J;       /* its rows in the panel */
+  int32_t ld;      /* of the panel */
+  double *Y;       /* (m, n) column-major: J S^T */
+  double *product; /* (n) Y^T gamma, or dv */
 };
 
 /* room for one tree of so many velocities, with contacts or without any */
 void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_arena *arena,
                               int32_t widest, int any);
 
-/* Begins with the impulses of contacts of a tree of n velocities; those of n_rows rows are to
- * follow. */
-void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns, int32_t n,
-                              const struct sap_contact_alone *contact, int32_t n_contacts,
-                              int32_t n_rows);
+/* what there is of one tree */
+struct sap_unknowns_sizes {
+  int32_t n; /* velocities */
+  int32_t n_contacts, n_rows;
+  int is_condensed;
+};
+
+/* Begins with the impulses of contacts; those of rows are to follow. */
+void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
+                              const struct sap_unknowns_sizes *sizes,
+                              const struct sap_contact_alone *contact);
 
 /* a row: its J has n entries, or one at dof >= 0 */
 struct sap_unknown_row {
@@ -59,6 +76,12 @@ void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n
 void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, const double *S,
                               const double *v_star, const struct sap_kernels *kernels,
                               sap_impulses_function *find, double *v);
+
+/* v + dv, where the panel has H; 0 where that is not positive definite to round-off. Sweeps begin
+ * with the gamma that the unknowns have. */
+int sap_unknowns_alone_step(struct sap_unknowns_alone *unknowns, int32_t n, const double *b,
+                            const struct sap_kernels *kernels, sap_impulses_function *find,
+                            double *v);
 
 /* Contacts of a problem with the world, tree by tree and each tree's in the order of the problem:
  * of tree t from begin[t] (n_trees + 1) on. 0 where a number breaks a rule. */

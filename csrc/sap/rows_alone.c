@@ -11,20 +11,12 @@
 #include "problem/groups.h"
 #include "problem/problem.h"
 #include "problem/round_off.h"
+#include "sap/contact_step.h"
 #include "sap/iterate.h"
 
 /* Of trees that are wider the islands eliminate what no row moves, which pays more; and more than
  * one step of trees that are wider than `SEARCHED` costs more than they do. */
-enum { MOST_STEPS = 6, ROWS_AT_ONCE = 8, WIDEST = 64, SEARCHED = 24 };
-
-struct sap_row_alone {
-  const double *J; /* one entry where dof >= 0, else a row of the tree */
-  int32_t dof;
-  int32_t place; /* in the order of the groups */
-  double R, inverse_R, v_hat, lower, upper;
-  double v_c, y, gamma;
-  double dv_c; /* J dv of the last step */
-};
+enum { MOST_STEPS = 6, MOST_CONTACT_STEPS = 4, WIDEST = 64, SEARCHED = 24 };
 
 /* norms of one tree, and what is proved of it */
 struct tree_result {
@@ -111,7 +103,7 @@ static void carve(void *context, struct sap_arena *arena) {
     *of_tree[k] = sap_arena_take(arena, widest, sizeof(double));
   }
   a->H = sap_arena_take(arena, widest * widest, sizeof(double));
-  a->root = sap_arena_take(arena, widest * ROWS_AT_ONCE, sizeof(double));
+  a->root = sap_arena_take(arena, widest * SAP_ROWS_AT_ONCE, sizeof(double));
 }
 
 static int make_room(struct sap_rows_alone *alone, const sap_problem *problem,
@@ -141,9 +133,9 @@ static int make_room(struct sap_rows_alone *alone, const sap_problem *problem,
 
 /* ---- rows and contacts by tree --------------------------------------------------------------- */
 
-/* which trees have any, and where each one's begin; 0 where one with contacts has too many rows */
-static int count_constraints(struct sap_rows_alone *alone, const sap_problem *problem) {
-  int32_t *row = alone->row_begin, *contact = alone->contact_begin, few = 1;
+/* which trees have any, and where each one's begin */
+static void count_constraints(struct sap_rows_alone *alone, const sap_problem *problem) {
+  int32_t *row = alone->row_begin, *contact = alone->contact_begin;
   memset(row, 0, ((size_t)problem->n_trees + 1) * sizeof *row);
   memset(contact, 0, ((size_t)problem->n_trees + 1) * sizeof *contact);
   for (int32_t g = 0; g < problem->n_groups; ++g) {
@@ -156,13 +148,10 @@ static int count_constraints(struct sap_rows_alone *alone, const sap_problem *pr
     contact[problem->tree_a[i] + 1]++;
   }
   for (int32_t t = 0; t < problem->n_trees; ++t) {
-    const int32_t n_rows = row[t + 1], n_contacts = contact[t + 1];
-    few &= n_contacts == 0 || n_rows <= SAP_ALONE_ROWS;
-    alone->position[t] = n_rows + n_contacts > 0 ? 0 : -1;
+    alone->position[t] = row[t + 1] + contact[t + 1] > 0 ? 0 : -1;
     row[t + 1] += row[t];
     contact[t + 1] += contact[t];
   }
-  return few;
 }
 
 /* of each tree, in the order of the groups */
@@ -193,23 +182,15 @@ static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) 
 
 /* ---- one tree -------------------------------------------------------------------------------- */
 
-struct tree {
-  int32_t n;
-  const double *A, *S, *v_star;
-  double *v;
-  struct sap_row_alone *row, *end;
-  struct sap_contact_alone *contact, *contact_end;
-};
-
 /* y = A x */
-static void multiply(const struct sap_rows_alone *alone, const struct tree *tree, const double *x,
-                     double *y) {
+static void multiply(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
+                     const double *x, double *y) {
   const int32_t scalar[2] = {0, tree->n};
   alone->masses.loops->multiply_mass(0, 1, scalar, &tree->A, NULL, x, y);
 }
 
 /* impulses at v, and the gradient; the cost of the tree and its norms */
-static void evaluate(const struct sap_rows_alone *alone, const struct tree *tree,
+static void evaluate(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
                      struct tree_result *result) {
   const int32_t n = tree->n;
   double constraints = 0;
@@ -238,55 +219,12 @@ static void evaluate(const struct sap_rows_alone *alone, const struct tree *tree
   result->cost = 0.5 * result->norms.energy + constraints;
 }
 
-static int is_free(const struct sap_row_alone *row) {
-  return sap_clamp_is_free(row->y, row->gamma, row->lower, row->upper);
-}
-
-/* H = A + sum J^T J/R over the rows between their bounds */
-static void assemble(const struct sap_rows_alone *alone, const struct tree *tree) {
-  const int32_t n = tree->n;
-  const struct sap_kernels *kernels = alone->masses.kernels;
-  double *H = alone->H, *root = alone->root;
-  int32_t k = 0;
-  memcpy(H, tree->A, (size_t)n * (size_t)n * sizeof *H);
-  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    if (is_free(row) && row->dof >= 0) {
-      H[(int64_t)row->dof * (n + 1)] += *row->J * *row->J * row->inverse_R;
-    } else if (is_free(row)) {
-      const double factor = sqrt(row->inverse_R);
-      for (int32_t i = 0; i < n; ++i) {
-        root[(int64_t)k * n + i] = factor * row->J[i];
-      }
-      ++k;
-    }
-    if (k == ROWS_AT_ONCE || (k > 0 && row + 1 == tree->end)) {
-      kernels->multiply(n, n, k, 1, root, n, root, n, H, n, 1);
-      k = 0;
-    }
-  }
-}
-
-/* v to the impulses of all contacts and rows */
-static void solve_impulses(struct sap_rows_alone *alone, const struct tree *tree) {
-  struct sap_unknowns_alone *unknowns = &alone->unknowns;
-  sap_unknowns_alone_begin(unknowns, tree->n, tree->contact,
-                           (int32_t)(tree->contact_end - tree->contact),
-                           (int32_t)(tree->end - tree->row));
-  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    const struct sap_unknown_row unknown = {row->J,     row->dof,   row->R,
-                                            row->v_hat, row->lower, row->upper};
-    sap_unknowns_alone_add(unknowns, tree->n, (int32_t)(row - tree->row), &unknown);
-  }
-  sap_unknowns_alone_solve(unknowns, tree->n, tree->S, tree->v_star, alone->masses.kernels,
-                           alone->find_impulses, tree->v);
-}
-
 /* v -= H^-1 gradient; 0 where H is not positive definite to round-off */
-static int take_step(const struct sap_rows_alone *alone, const struct tree *tree) {
+static int take_step(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
   const int32_t n = tree->n;
   const struct sap_kernels *kernels = alone->masses.kernels;
   double *dv = alone->dv, *none = alone->error;
-  assemble(alone, tree);
+  sap_tree_alone_assemble(alone, tree, alone->H, n);
   if (kernels->factor(n, n, alone->H, n) < n) {
     return 0;
   }
@@ -298,7 +236,8 @@ static int take_step(const struct sap_rows_alone *alone, const struct tree *tree
 }
 
 /* slope of the cost in t at v + t dv, from what it is without rows and from that of rows */
-static double slope_at(const struct tree *tree, double t, double slope, double *curvature) {
+static double slope_at(const struct sap_tree_alone *tree, double t, double slope,
+                       double *curvature) {
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
     const double y = row->y - t * row->dv_c * row->inverse_R;
     const double gamma = sap_clamp_impulse(y, row->lower, row->upper);
@@ -312,7 +251,7 @@ static double slope_at(const struct tree *tree, double t, double slope, double *
 
 /* From the end of a step back to the minimum of the cost along it, whose slope is piecewise linear
  * and grows: Newton's method within bounds. Overwrites dw. */
-static void go_back(const struct sap_rows_alone *alone, const struct tree *tree) {
+static void go_back(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
   enum { MOST = 20 };
   static const double enough = 0.01;
   const int32_t n = tree->n;
@@ -341,7 +280,7 @@ static void go_back(const struct sap_rows_alone *alone, const struct tree *tree)
 }
 
 /* The certificate and (25), as certificate.h has them, at the velocity that was evaluated */
-static void certify(const struct sap_rows_alone *alone, const struct tree *tree,
+static void certify(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
                     struct tree_result *result) {
   const struct sap_vector_loops *loops = alone->masses.loops;
   const int32_t n = tree->n;
@@ -381,11 +320,13 @@ static void certify(const struct sap_rows_alone *alone, const struct tree *tree,
 }
 
 /* 1 where (20) came to hold; 0 once a step leaves too much */
-static int solve_tree(struct sap_rows_alone *alone, const struct tree *tree,
+static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
                       const sap_settings *settings, int32_t n_islands, struct tree_result *result) {
   static const double share = 0.5; /* of the gradient before a step, where it leads to the end */
   const int has_contacts = tree->contact < tree->contact_end;
-  const int32_t steps = has_contacts ? 1 : MOST_STEPS;
+  const int condensed = sap_contact_step_condenses(tree);
+  const int32_t contact_steps = condensed ? MOST_CONTACT_STEPS : 1;
+  const int32_t steps = has_contacts ? contact_steps : MOST_STEPS;
   const int32_t most = settings->max_iterations < steps ? settings->max_iterations : steps;
   for (int32_t i = 0; i < tree->n; ++i) {
     alone->scale[i] = 1 / sqrt(tree->A[(int64_t)i * (tree->n + 1)]);
@@ -400,18 +341,18 @@ static int solve_tree(struct sap_rows_alone *alone, const struct tree *tree,
       certify(alone, tree, result);
       return 1;
     }
+    const int is_first = result->iterations == 0;
+    const int32_t marked = condensed ? sap_contact_step_mark(tree, is_first) : 0;
     const int falls = gradient < share * before;
-    if (result->iterations == most || !(gradient < INFINITY) ||
-        (!falls && (has_contacts || tree->n > SEARCHED))) {
+    if (result->iterations == most || !(gradient < INFINITY) || marked < 0 ||
+        (!falls && marked == 0 && (has_contacts || tree->n > SEARCHED))) {
       return 0;
     }
-    if (!falls) {
+    if (!falls && !has_contacts) {
       go_back(alone, tree);
       evaluate(alone, tree, result);
     }
-    if (has_contacts) {
-      solve_impulses(alone, tree);
-    } else if (!take_step(alone, tree)) {
+    if (!(has_contacts ? sap_contact_step_take(alone, tree, is_first) : take_step(alone, tree))) {
       return 0;
     }
     before = sqrt(result->norms.gradient);
@@ -482,8 +423,8 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
   complete.R_t = physical->R_t;
   complete.R_n = physical->R_n;
   complete.v_hat_n = physical->v_hat_n;
-  if (!count_constraints(alone, problem) ||
-      sap_first_non_finite(alone->sizes.nv, problem->v_star) >= 0 ||
+  count_constraints(alone, problem);
+  if (sap_first_non_finite(alone->sizes.nv, problem->v_star) >= 0 ||
       sap_first_non_finite(alone->sizes.nv, guess) >= 0 ||
       sap_invert_mass(problem, 0, problem->n_trees, alone->position, masses->kernels, masses->S,
                       NULL, NULL) != SAP_OK ||
@@ -504,15 +445,16 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
       continue;
     }
     const int64_t v = masses->tree_v[t], block = masses->tree_A[t];
-    const struct tree tree = {.n = problem->tree_nv[t],
-                              .A = problem->A + block,
-                              .S = masses->S + block,
-                              .v_star = problem->v_star + v,
-                              .v = alone->v + v,
-                              .row = alone->row + alone->row_begin[t],
-                              .end = alone->row + alone->row_begin[t + 1],
-                              .contact = alone->contact + alone->contact_begin[t],
-                              .contact_end = alone->contact + alone->contact_begin[t + 1]};
+    const struct sap_tree_alone tree = {
+        .n = problem->tree_nv[t],
+        .A = problem->A + block,
+        .S = masses->S + block,
+        .v_star = problem->v_star + v,
+        .v = alone->v + v,
+        .row = alone->row + alone->row_begin[t],
+        .end = alone->row + alone->row_begin[t + 1],
+        .contact = alone->contact + alone->contact_begin[t],
+        .contact_end = alone->contact + alone->contact_begin[t + 1]};
     struct tree_result result;
     memcpy(tree.v, guess + v, (size_t)tree.n * sizeof *tree.v);
     if (!solve_tree(alone, &tree, settings, n_islands, &result)) {

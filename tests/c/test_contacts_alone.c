@@ -8,7 +8,7 @@
 #include "groups.h"
 #include "sap/rows_alone.h"
 
-enum { NV = SCENE_TREES * SCENE_MOST_NV, FRICTION = 3, ROWS = 4 };
+enum { NV = SCENE_TREES * SCENE_MOST_NV, FRICTION = 3, FEW = 4, ROWS = 12 };
 
 static double phi0[SCENE_CONTACTS], k[SCENE_CONTACTS], tau_d[SCENE_CONTACTS];
 static double values[SAP_MOST_PARAMETERS][ROWS];
@@ -24,8 +24,9 @@ struct arrays {
   sap_solution solution;
 };
 
-/* contacts of all trees but the last, some of them deep and some open; dry friction of joints */
-static void make(int32_t n_trees, int32_t n_contacts, uint64_t *seed) {
+/* contacts of all trees but the last, some of them deep and some open; dry friction of joints and,
+ * where there is much of it, of all velocities of a tree */
+static void make_with(int32_t n_rows, int32_t n_trees, int32_t n_contacts, uint64_t *seed) {
   make_groups(n_trees, n_contacts, ROWS, seed);
   for (int32_t i = 0; i < n_contacts; ++i) {
     scene.tree_a[i] %= n_trees - 1;
@@ -41,17 +42,18 @@ static void make(int32_t n_trees, int32_t n_contacts, uint64_t *seed) {
     }
   }
   for (int32_t g = 0; g < GROUPS; ++g) {
-    constraints[g].n = g == FRICTION ? ROWS : 0;
+    constraints[g].n = g == FRICTION ? n_rows : 0;
     physical[g] = (sap_group_regularization){{0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value, NULL},
                                              group[g].R,
                                              group[g].v_hat,
                                              group[g].lower,
                                              group[g].upper};
   }
-  for (int32_t i = 0; i < ROWS; ++i) {
+  for (int32_t i = 0; i < n_rows; ++i) {
     const int32_t a = group[FRICTION].tree_a[i] %= n_trees - 1;
     group[FRICTION].tree_b[i] = -1;
-    dof[i] = (int32_t)(check_random_bits(seed) % (uint64_t)scene.tree_nv[a]);
+    const int is_dense = n_rows > FEW && i % 3 == 0;
+    dof[i] = is_dense ? -1 : (int32_t)(check_random_bits(seed) % (uint64_t)scene.tree_nv[a]);
   }
   constraints[FRICTION].dof = dof;
   parameters = (sap_parameters){.dt = 0.01,
@@ -62,6 +64,10 @@ static void make(int32_t n_trees, int32_t n_contacts, uint64_t *seed) {
                                 .tau_d = tau_d,
                                 .groups = physical};
   REQUIRE(sap_problem_sizes(&scene.problem, &scene.sizes, NULL) == SAP_OK);
+}
+
+static void make(int32_t n_trees, int32_t n_contacts, uint64_t *seed) {
+  make_with(FEW, n_trees, n_contacts, seed);
 }
 
 static sap_status solve(sap_solver *solver, struct arrays *to, const double *guess,
@@ -103,20 +109,25 @@ static int takes(const sap_settings *settings) {
   return took;
 }
 
-/* islands that begin with what it found take no step: laws of friction may have several
- * solutions */
-static void islands_have_nothing_to_add(void) {
+struct counts {
+  int32_t taken, touching, several; /* problems, contacts, problems of more than one step */
+};
+
+/* Islands that begin with what it found take no step: laws of friction may have several
+ * solutions. */
+static void compare(int32_t n_rows, uint64_t seed, struct counts *counts) {
   static struct arrays here, there;
-  uint64_t seed = 311;
-  int32_t taken = 0, touching = 0;
+  *counts = (struct counts){0};
   const sap_settings settings = settings_of(0);
   for (int trial = 0; trial < 80; ++trial) {
     sap_solver *one = solver_of(0), *two = solver_of(1);
-    make(2 + trial % 3, 1 + trial % 9, &seed);
-    taken += takes(&settings);
+    make_with(n_rows, 2 + trial % 3, 1 + trial % 9, &seed);
+    const int took = takes(&settings);
+    counts->taken += took;
     REQUIRE(solve(one, &here, NULL, NULL) == SAP_OK);
     REQUIRE(solve(two, &there, here.v, NULL) == SAP_OK);
     const sap_solution *a = &here.solution, *b = &there.solution;
+    counts->several += took && a->iterations > 1;
     CHECK_EQUAL(a->outcome, SAP_CONVERGED);
     CHECK(a->momentum_error <= 1e-10 && a->coulomb_error <= 1e-10);
     CHECK_EQUAL(a->n_islands, b->n_islands);
@@ -128,21 +139,34 @@ static void islands_have_nothing_to_add(void) {
     }
     for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
       CHECK_EQUAL(here.regions[i], there.regions[i]);
-      touching += here.regions[i] != SAP_NO_CONTACT;
+      counts->touching += here.regions[i] != SAP_NO_CONTACT;
       for (int r = 3 * i; r < 3 * i + 3; ++r) {
         CHECK_CLOSE(here.gamma[r], there.gamma[r], 1e-6 * (1 + fabs(there.gamma[r])));
         CHECK_CLOSE(here.v_c[r], there.v_c[r], 1e-8);
       }
     }
-    for (int32_t i = 0; i < ROWS; ++i) {
+    for (int32_t i = 0; i < n_rows; ++i) {
       CHECK_CLOSE(here.rows[i], there.rows[i], 1e-6 * (1 + fabs(there.rows[i])));
       CHECK_CLOSE(here.rates[i], there.rates[i], 1e-8);
     }
     sap_solver_destroy(one);
     sap_solver_destroy(two);
   }
-  CHECK(taken > 60);
-  CHECK(touching > 100);
+}
+
+static void islands_have_nothing_to_add(void) {
+  struct counts counts;
+  compare(FEW, 311, &counts);
+  CHECK(counts.taken > 60);
+  CHECK(counts.touching > 100);
+}
+
+static void nor_where_rows_are_condensed(void) {
+  struct counts counts;
+  compare(ROWS, 316, &counts);
+  CHECK(counts.taken > 60);
+  CHECK(counts.touching > 100);
+  CHECK(counts.several > 10);
 }
 
 /* other friction, contacts between trees, more than there is room for, numbers that break rules */
@@ -206,7 +230,7 @@ static void nothing_is_remembered(void) {
   sap_solver *one = solver_of(0);
   for (int trial = 0; trial < 20; ++trial) {
     sap_solver *two = solver_of(0);
-    make(2, 5, &seed);
+    make_with(trial % 2 ? FEW : ROWS, 2, 5, &seed);
     REQUIRE(solve(one, &used, NULL, NULL) == SAP_OK);
     REQUIRE(solve(two, &fresh, NULL, NULL) == SAP_OK);
     CHECK(memcmp(used.v, fresh.v, (size_t)scene.sizes.nv * sizeof *used.v) == 0);
@@ -222,7 +246,7 @@ static void steps_allocate_nothing(void) {
   const sap_allocator memory = {counting_allocate, counting_release, &counter};
   const sap_settings settings = settings_of(0);
   sap_solver *solver;
-  make(3, 6, &seed);
+  make_with(ROWS, 3, 6, &seed);
   REQUIRE(sap_solver_create(&solver, &settings, &memory, NULL) == SAP_OK);
   REQUIRE(solve(solver, &out, NULL, NULL) == SAP_OK);
   const long before = counter.allocations;
@@ -236,11 +260,9 @@ static void steps_allocate_nothing(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(islands_have_nothing_to_add),
-      CHECK_TEST(the_rest_is_left_to_the_islands),
-      CHECK_TEST(errors_are_those_of_the_general_way),
-      CHECK_TEST(nothing_is_remembered),
-      CHECK_TEST(steps_allocate_nothing),
+      CHECK_TEST(islands_have_nothing_to_add),     CHECK_TEST(nor_where_rows_are_condensed),
+      CHECK_TEST(the_rest_is_left_to_the_islands), CHECK_TEST(errors_are_those_of_the_general_way),
+      CHECK_TEST(nothing_is_remembered),           CHECK_TEST(steps_allocate_nothing),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }
