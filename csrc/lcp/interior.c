@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "lcp/optimality.h"
 #include "lcp/polish.h"
 
@@ -91,7 +92,7 @@ static int proves_unbounded(struct qp_interior *w, double proof) {
   qp_rows(p, w->x, w->h);
   double violation = 0;
   for (int32_t i = 0; i < p->n_rows; ++i) {
-    violation = fmax(violation, p->equality[i] ? fabs(w->h[i]) : -w->h[i]);
+    violation = sap_larger(p->equality[i] ? fabs(w->h[i]) : -w->h[i], violation);
   }
   return violation <= proof * by;
 }

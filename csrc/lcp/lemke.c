@@ -24,7 +24,8 @@ struct candidates {
 static void keep_least(struct candidates *c, const double *value, double sign) {
   double least = INFINITY;
   for (int32_t i = 0; i < c->n; ++i) {
-    least = fmin(least, sign * value[c->row[i]] / c->divisor[i]);
+    const double ratio = sign * value[c->row[i]] / c->divisor[i];
+    least = ratio < least ? ratio : least;
   }
   const double bound = least + tie_tolerance * (1 + fabs(least));
   int32_t kept = 0;

@@ -45,7 +45,8 @@ static int call(const sap_mujoco *api, void (*body)(void *), void *context, char
   if (now.outer == NULL) {
     now.outer = api->_mjPRIVATE_getGlobalLogHandler();
   }
-  int answer = -1;
+  /* volatile: GCC 12 sets it before the call on AArch64, which a jump out of it then keeps */
+  volatile int answer = -1;
   innermost = &now;
   if (setjmp(now.place) == 0) {
     body(context);
