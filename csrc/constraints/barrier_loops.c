@@ -66,7 +66,7 @@ static void find_factors(const double *restrict lambda, int32_t n, struct round 
     find_small_factors(lambda, n, logs, round);
     return;
   }
-#pragma GCC ivdep
+  INDEPENDENT
   for (int32_t k = 0; k < n; ++k) {
     const double s = round->s[k];
     const struct sap_barrier_factors f = sap_barrier_log(s <= SAP_BARRIER_MOST ? s : 0);
@@ -77,7 +77,7 @@ static void find_factors(const double *restrict lambda, int32_t n, struct round 
   if (logs == n) {
     return;
   }
-#pragma GCC ivdep
+  INDEPENDENT
   for (int32_t k = 0; k < n; ++k) {
     const double x = lambda[k] * round->s[k];
     const int is_exp = lambda[k] > 0, inside = x <= SAP_BARRIER_MOST_EXPONENT;
@@ -118,7 +118,7 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
       sticks[k] = p.contact.region[first + k] == SAP_STICTION;
     }
     /* l_0 (29) */
-#pragma GCC ivdep
+    INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
       const double y_t2 = p.y[0][i] * p.y[0][i] + p.y[1][i] * p.y[1][i] + p.soft;
@@ -130,7 +130,7 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
       round.s[k] = sqrt(2 * cost[k] * p.barrier.inverse_kappa[i]);
     }
     find_factors(p.barrier.lambda + first, n, &round);
-#pragma GCC ivdep
+    INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
       const double phi = round.phi[k], outer = outer_factor(round.rise[k], cost[k]);
@@ -154,7 +154,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
     const int32_t n = sap_round(first, end);
     double slopes[SAP_ROUND], curvatures[SAP_ROUND], cost[SAP_ROUND];
     struct round round;
-#pragma GCC ivdep
+    INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
       const struct sap_contact c = sap_pool_get(&p, i);
@@ -168,7 +168,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
       round.s[k] = sqrt(2 * cost[k] * p.barrier.inverse_kappa[i]);
     }
     find_factors(p.barrier.lambda + first, n, &round);
-#pragma GCC ivdep
+    INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const double phi = round.phi[k], outer = outer_factor(round.rise[k], cost[k]);
       const int inside = phi < INFINITY;
@@ -183,7 +183,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
 static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
   SAP_OF_ISA(sap_contact_loops_).predict(pool, begin, end);
   const struct sap_pool p = *pool;
-#pragma GCC ivdep
+  INDEPENDENT
   for (int32_t i = begin; i < end; ++i) {
     double next[3];
     sap_pool_linearize(&p, i, next);
@@ -200,7 +200,7 @@ static void blend_barriers(struct sap_pool *pool, int32_t begin, int32_t end) {
     double cost[SAP_ROUND], gamma[3][SAP_ROUND];
     struct round round;
     /* gamma_0 and G_0 again */
-#pragma GCC ivdep
+    INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
       const struct sap_contact c = sap_pool_get(&p, i);
@@ -219,7 +219,7 @@ static void blend_barriers(struct sap_pool *pool, int32_t begin, int32_t end) {
       round.s[k] = sqrt(2 * cost[k] * p.barrier.inverse_kappa[i]);
     }
     find_factors(p.barrier.lambda + first, n, &round);
-#pragma GCC ivdep
+    INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
       /* |gamma'|_R over |gamma_0|_R, from 1 to phi */
@@ -238,7 +238,7 @@ static void blend_barriers(struct sap_pool *pool, int32_t begin, int32_t end) {
 static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
   blend_barriers(pool, begin, end);
   const struct sap_pool p = *pool;
-#pragma GCC ivdep
+  INDEPENDENT
   for (int32_t i = begin; i < end; ++i) {
     const double y_r = sqrt(p.y[0][i] * p.y[0][i] + p.y[1][i] * p.y[1][i] + p.soft);
     /* (1/R_t) min(mu (gamma_n + gamma_n')/(2 y_r), phi): in stiction G_tt is at least phi/R_t */

@@ -16,8 +16,8 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
       inverse_R[i] = 1 / R[i];
       /* 0 x is 0 where x is finite */
       const double zero = 0 * R[i] + 0 * inverse_R[i] + 0 * v_hat[i];
-      wrong += (R[i] > 0) & (zero == 0) & (lower[i] <= upper[i]) & (lower[i] <= DBL_MAX) &
-                       (upper[i] >= -DBL_MAX)
+      wrong += ((R[i] > 0) & (zero == 0) & (lower[i] <= upper[i]) & (lower[i] <= DBL_MAX) &
+                (upper[i] >= -DBL_MAX))
                    ? 0
                    : 1;
     }
@@ -43,7 +43,7 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
     for (int32_t first = begin; first < end; first += SAP_ROUND) {
       const int32_t n = sap_round(first, end);
       double cost[SAP_ROUND];
-#pragma GCC ivdep
+      INDEPENDENT
       for (int32_t k = 0; k < n; ++k) {
         const int32_t i = first + k;
         y[i] = (v_hat[i] - v_c[i]) * inverse_R[i];
@@ -66,7 +66,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
     for (int32_t first = begin; first < end; first += SAP_ROUND) {
       const int32_t n = sap_round(first, end);
       double slopes[SAP_ROUND], curvatures[SAP_ROUND];
-#pragma GCC ivdep
+      INDEPENDENT
       for (int32_t k = 0; k < n; ++k) {
         const int32_t i = first + k;
         const double dy = dv_c[i] * inverse_R[i], y = y_0[i] - alpha * dy;
@@ -94,7 +94,7 @@ static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
     const double *gamma = pool->gamma[r], *G = pool->G[diagonal[r]], *dv_c = pool->dv_c[r];
     const double *lower = pool->clamp.lower[r], *upper = pool->clamp.upper[r];
     double *dual = pool->dual[r];
-#pragma GCC ivdep
+    INDEPENDENT
     for (int32_t i = begin; i < end; ++i) {
       /* gamma' = gamma - G dv_c,  w = (gamma' - c)/max(b, |gamma' - c|) */
       const double next = gamma[i] - G[i] * dv_c[i] - middle_of(lower[i], upper[i]);
@@ -111,7 +111,7 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
     const double *lower = pool->clamp.lower[r], *upper = pool->clamp.upper[r],
                  *dual = pool->dual[r];
     double *G = pool->G[diagonal[r]];
-#pragma GCC ivdep
+    INDEPENDENT
     for (int32_t i = begin; i < end; ++i) {
       /* beyond a bound: (1/R) b/|y - c| (1 - m^2),  m = (t + w)/2 */
       const double b = half_of(lower[i], upper[i]), x = y[i] - middle_of(lower[i], upper[i]);

@@ -8,7 +8,7 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
   for (int32_t first = begin; first < end; first += SAP_ROUND) {
     const int32_t n = sap_round(first, end);
     double bad[SAP_ROUND];
-#pragma GCC ivdep
+    INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
       const struct sap_contact c =
@@ -21,7 +21,7 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
       /* 0 x is 0 where x is finite */
       const double zero = 0 * c.v_hat[0] + 0 * c.v_hat[1] + 0 * c.v_hat[2] + 0 * c.inverse_R_t +
                           0 * c.inverse_R_n + 0 * (1 + c.mu * c.mu_hat) + 0 * c.R_t + 0 * c.R_n;
-      bad[k] = (c.mu >= 0) & (c.R_t > 0) & (c.R_n > 0) & (zero == 0) ? 0 : 1;
+      bad[k] = ((c.mu >= 0) & (c.R_t > 0) & (c.R_n > 0) & (zero == 0)) ? 0 : 1;
     }
     wrong += sap_sum_round(bad, n);
   }
@@ -43,7 +43,7 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
       }
     }
     const struct sap_pool p = *pool;
-#pragma GCC ivdep
+    INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
       const struct sap_contact c = sap_pool_get(&p, i);
@@ -78,7 +78,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
   for (int32_t first = begin; first < end; first += SAP_ROUND) {
     const int32_t n = sap_round(first, end);
     double slopes[SAP_ROUND], curvatures[SAP_ROUND];
-#pragma GCC ivdep
+    INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
       const struct sap_contact c = sap_pool_get(&p, i);
@@ -96,7 +96,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
 
 static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
   const struct sap_pool p = *pool;
-#pragma GCC ivdep
+  INDEPENDENT
   for (int32_t i = begin; i < end; ++i) {
     double next[3];
     sap_pool_linearize(&p, i, next);
@@ -114,7 +114,7 @@ static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
 
 static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
   const struct sap_pool p = *pool;
-#pragma GCC ivdep
+  INDEPENDENT
   for (int32_t i = begin; i < end; ++i) {
     const double y_r = sqrt(p.y[0][i] * p.y[0][i] + p.y[1][i] * p.y[1][i] + p.soft);
     const double gamma_n = p.contact.share[i] * (p.y[2][i] + p.contact.mu_hat[i] * y_r);

@@ -38,7 +38,7 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
     double cost[SAP_ROUND], code[SAP_ROUND];
     find_impulses(pool, first, n);
     const struct sap_pool p = *pool;
-#pragma GCC ivdep
+    INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
       const struct sap_contact c = sap_pool_get(&p, i);
@@ -78,7 +78,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
   for (int32_t first = begin; first < end; first += SAP_ROUND) {
     const int32_t n = sap_round(first, end);
     double slopes[SAP_ROUND], curvatures[SAP_ROUND];
-#pragma GCC ivdep
+    INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
       const struct sap_contact c = sap_pool_get(&p, i);
@@ -107,7 +107,7 @@ static int32_t couple(const struct sap_pool *pool, int32_t begin, int32_t end,
                       double *const x_c[3]) {
   const struct sap_pool p = *pool;
   int32_t n = 0;
-#pragma GCC ivdep
+  INDEPENDENT
   for (int32_t i = begin; i < end; ++i) {
     const double t_1 = p.contact.slip[0][i], t_2 = p.contact.slip[1][i];
     const double share = coupling(&p, i), x = share * x_c[2][i];
@@ -122,7 +122,7 @@ static int32_t couple(const struct sap_pool *pool, int32_t begin, int32_t end,
 static void depart(const struct sap_pool *pool, int32_t begin, int32_t end,
                    double *const gamma[3]) {
   const struct sap_pool p = *pool;
-#pragma GCC ivdep
+  INDEPENDENT
   for (int32_t i = begin; i < end; ++i) {
     const struct sap_contact c = sap_pool_get(&p, i);
     const double b = p.y[2][i] > 0 ? c.mu * p.y[2][i] : 0;
@@ -147,7 +147,7 @@ static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
     return;
   }
   const struct sap_pool p = *pool;
-#pragma GCC ivdep
+  INDEPENDENT
   for (int32_t i = begin; i < end; ++i) {
     double next[3];
     sap_pool_linearize(&p, i, next);
@@ -170,7 +170,7 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
     return;
   }
   const struct sap_pool p = *pool;
-#pragma GCC ivdep
+  INDEPENDENT
   for (int32_t i = begin; i < end; ++i) {
     const double y_r = sqrt(p.y[0][i] * p.y[0][i] + p.y[1][i] * p.y[1][i] + p.soft);
     /* (1/R_t) min((b + b')/(2 y_r), 1) */

@@ -37,6 +37,13 @@ typedef double real;
 /* before a loop over registers, which must not stay a loop */
 #define UNROLL _Pragma("GCC unroll 8")
 
+/* before a loop whose turns read nothing that others of them write */
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 static inline int32_t sap_smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 
 /* mask of the rows of a vector, where this many are left */

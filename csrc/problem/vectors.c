@@ -35,7 +35,7 @@ static int is_diagonal(int32_t n, const double *A) {
 }
 
 static void inverse_roots(int32_t begin, int32_t end, const double *x, double *y) {
-#pragma GCC ivdep
+  INDEPENDENT
   for (int32_t i = begin; i < end; ++i) {
     y[i] = 1 / sqrt(x[i]);
   }
