@@ -4,24 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/vector.h"
-#include "linalg/isa.h"
-#include "sap/elimination.h"
+#include "sap/impulse_step.h"
+#include "sap/natural_map.h"
 
 /* Rounds of sweeps, each with twice as many as the one before, and Newton's steps after each; how
  * often a step is halved, and by what it may miss before it is; what may be left in the end. Sweeps
  * bring more where there is torsion or rolling, and less from a gamma that is near. */
 enum { ROUNDS = 4, SWEEPS = 4, WIDE_SWEEPS = 2, NEAR_SWEEPS = 1, STEPS = 12, HALVINGS = 2 };
 static const double rises = 5, enough = 1e-11;
-
-/* y -= a x, in whole vectors */
-INLINE void subtract(int32_t n, double a, const double *restrict x, double *restrict y) {
-  for (int32_t i = 0; i < n; i += SAP_IMPULSES_CHUNK) {
-    for (int32_t j = i; j < i + SAP_IMPULSES_CHUNK; ++j) {
-      y[j] -= a * x[j];
-    }
-  }
-}
 
 /* gamma += d for entry k, and u with it */
 static void change(const struct sap_impulses *p, int32_t k, double d) {
@@ -33,46 +23,6 @@ static void move_to(const struct sap_impulses *p, int32_t k, double value) {
   if (value != p->gamma[k]) {
     change(p, k, value - p->gamma[k]);
   }
-}
-
-static double clamp(double x, double lower, double upper) {
-  return x < lower ? lower : x > upper ? upper : x;
-}
-
-/* components of most friction, whose loops have a known length */
-enum { SLIP = 2 };
-
-/* a contact: its unknowns, and what W has on the diagonal of its block */
-struct contact {
-  int32_t t, n, size; /* gamma_t from t on, of so many components, and gamma_n */
-  double mu, W_n;
-  double s; /* of the tangential part: the trace, no less than its largest eigenvalue */
-};
-
-static double diagonal(const struct sap_impulses *p, int32_t k) {
-  return p->W[(size_t)k * (size_t)(p->ld + 1)];
-}
-
-/* components of the friction of a contact */
-static int32_t tangential(const struct sap_impulses *p, int32_t i) {
-  return p->first[i + 1] - p->first[i] - 1;
-}
-
-INLINE struct contact contact_at(const struct sap_impulses *p, int32_t i, const int32_t size) {
-  const int32_t t = p->first[i], n = t + size;
-  struct contact c = {.t = t, .n = n, .size = size, .mu = p->mu[i], .W_n = diagonal(p, n)};
-  for (int32_t k = c.t; k < c.n; ++k) {
-    c.s += diagonal(p, k);
-  }
-  return c;
-}
-
-INLINE double length(const int32_t n, const double *x) {
-  double sum = 0;
-  for (int32_t k = 0; k < n; ++k) {
-    sum += x[k] * x[k];
-  }
-  return sqrt(sum);
 }
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
@@ -207,169 +157,7 @@ static void sweep(const struct sap_impulses *p) {
   }
 }
 
-/* ---- the map --------------------------------------------------------------------------------- */
-
-/* of a contact: does it touch, does it slide, and z_t with its length */
-struct place {
-  int touches, slides;
-  double z[SAP_MOST_TANGENTIAL], size;
-};
-
-INLINE struct place place_of(const struct sap_impulses *p, const struct contact *c) {
-  struct place at = {.touches = p->gamma[c->n] + p->u[c->n] / c->W_n > 0};
-  for (int32_t k = 0; k < c->size; ++k) {
-    at.z[k] = p->gamma[c->t + k] + p->u[c->t + k] / c->s;
-  }
-  at.size = length(c->size, at.z);
-  at.slides = at.touches && at.size > c->mu * p->gamma[c->n];
-  return at;
-}
-
-/* s (map(gamma) - gamma) of a contact */
-INLINE void find_lack(const struct sap_impulses *p, int32_t i, const int32_t size) {
-  const struct contact c = contact_at(p, i, size);
-  const struct place at = place_of(p, &c);
-  const double share = at.slides ? c.mu * p->gamma[c.n] / at.size : 0;
-  for (int32_t k = 0; k < c.size; ++k) {
-    p->lack[c.t + k] =
-        at.touches && !at.slides ? p->u[c.t + k] : c.s * (share * at.z[k] - p->gamma[c.t + k]);
-  }
-  p->lack[c.n] = at.touches ? p->u[c.n] : -c.W_n * p->gamma[c.n];
-}
-
-/* what is left of the map at gamma: the largest of p->lack, and that over the largest s |gamma| */
-struct rest {
-  double largest, share;
-};
-
-static struct rest find_rest(const struct sap_impulses *p) {
-  const int32_t m = sap_impulses_size(p);
-  for (int32_t i = 0; i < p->n_contacts; ++i) {
-    if (tangential(p, i) == SLIP) {
-      find_lack(p, i, SLIP);
-    } else {
-      find_lack(p, i, tangential(p, i));
-    }
-  }
-  for (int32_t i = 0; i < p->n_rows; ++i) {
-    const int32_t k = p->first[p->n_contacts] + i;
-    const double W = diagonal(p, k), z = p->gamma[k] + p->u[k] / W;
-    const double value = clamp(z, p->lower[i], p->upper[i]);
-    p->lack[k] = value == z ? p->u[k] : W * (value - p->gamma[k]);
-  }
-  double largest = 0, most = 0, sum = 0;
-  for (int32_t k = 0; k < m; ++k) {
-    const double lacks = fabs(p->lack[k]);
-    const double size = diagonal(p, k) * fabs(p->gamma[k]);
-    largest = sap_larger(largest, lacks);
-    most = sap_larger(most, size);
-    sum += lacks + size;
-  }
-  if (!(sum < INFINITY)) {
-    return (struct rest){INFINITY, INFINITY}; /* NaN */
-  }
-  return (struct rest){largest, largest > 0 ? largest / most : 0};
-}
-
-/* ---- Newton's method on the map -------------------------------------------------------------- */
-
-/* Row k of the system, of an entry that is free: W dgamma = lack. Of one that is held: s dgamma =
- * lack. */
-static void free_row(const struct sap_impulses *p, int32_t k) {
-  double *row = p->system + (size_t)k * (size_t)p->ld;
-  memcpy(row, p->W + (size_t)k * (size_t)p->ld, (size_t)p->ld * sizeof *row);
-  row[sap_impulses_size(p)] = p->lack[k];
-}
-
-static void hold_row(const struct sap_impulses *p, int32_t k, double s) {
-  double *row = p->system + (size_t)k * (size_t)p->ld;
-  memset(row, 0, (size_t)p->ld * sizeof *row);
-  row[k] = s;
-  row[sap_impulses_size(p)] = p->lack[k];
-}
-
-/* gamma_t = mu gamma_n t, t = z_t/|z_t|, times s: rows that were those of sticking */
-INLINE void slide(const struct sap_impulses *p, const struct contact *c, const struct place *at) {
-  const int32_t m = sap_impulses_size(p);
-  const double share = c->mu * p->gamma[c->n] / at->size;
-  double *rows = p->system + (size_t)c->t * (size_t)p->ld, t[SAP_MOST_TANGENTIAL];
-  for (int32_t k = 0; k < c->size; ++k) {
-    t[k] = at->z[k] / at->size;
-  }
-  /* share (I - t t^T) of them */
-  double *along = p->step;
-  memset(along, 0, (size_t)p->ld * sizeof *along);
-  for (int32_t k = 0; k < c->size; ++k) {
-    subtract(p->ld, -t[k], rows + (size_t)k * (size_t)p->ld, along);
-  }
-  for (int32_t k = 0; k < c->size; ++k) {
-    double *row = rows + (size_t)k * (size_t)p->ld;
-    for (int32_t j = 0; j < m; ++j) {
-      row[j] = share * (row[j] - t[k] * along[j]);
-    }
-  }
-  for (int32_t k = 0; k < c->size; ++k) {
-    double *row = rows + (size_t)k * (size_t)p->ld + (size_t)c->t;
-    for (int32_t l = 0; l < c->size; ++l) {
-      row[l] += c->s * ((k == l) - share * ((k == l) - t[k] * t[l]));
-    }
-    row[c->size] -= c->s * c->mu * t[k];
-  }
-}
-
-INLINE void linearize_contact(const struct sap_impulses *p, int32_t i, const int32_t size) {
-  const struct contact c = contact_at(p, i, size);
-  const struct place at = place_of(p, &c);
-  for (int32_t k = c.t; k < c.n; ++k) {
-    if (at.touches) {
-      free_row(p, k);
-    } else {
-      hold_row(p, k, c.s);
-    }
-  }
-  if (!at.touches) {
-    hold_row(p, c.n, c.W_n);
-    return;
-  }
-  free_row(p, c.n);
-  if (at.slides) {
-    slide(p, &c, &at);
-  }
-}
-
-/* the system at gamma, whose right hand side is p->lack */
-static void linearize(const struct sap_impulses *p) {
-  for (int32_t i = 0; i < p->n_contacts; ++i) {
-    if (tangential(p, i) == SLIP) {
-      linearize_contact(p, i, SLIP);
-    } else {
-      linearize_contact(p, i, tangential(p, i));
-    }
-  }
-  for (int32_t i = 0; i < p->n_rows; ++i) {
-    const int32_t k = p->first[p->n_contacts] + i;
-    if (p->lack[k] == p->u[k]) {
-      free_row(p, k);
-    } else {
-      hold_row(p, k, diagonal(p, k));
-    }
-  }
-}
-
-/* the step of Newton's method, and what it changes of u; 0 where there is none */
-static int find_step(const struct sap_impulses *p) {
-  const int32_t m = sap_impulses_size(p);
-  double *step = p->step, *du = p->step + p->ld;
-  linearize(p);
-  if (!solve_rows(m, p->ld, p->system, du, step)) {
-    return 0;
-  }
-  memset(du, 0, (size_t)p->ld * sizeof *du);
-  for (int32_t k = 0; k < m; ++k) {
-    subtract(p->ld, step[k], p->W + (size_t)k * (size_t)p->ld, du);
-  }
-  return 1;
-}
+/* ---- Newton's steps ---------------------------------------------------------------------------- */
 
 /* gamma and u so much further along the step; what is left there */
 static struct rest advance(const struct sap_impulses *p, double alpha) {
@@ -417,6 +205,7 @@ sap_impulses_function SAP_OF_ISA(sap_impulses_find_);
 double SAP_OF_ISA(sap_impulses_find_)(struct sap_impulses *p) {
   const size_t m = (size_t)sap_impulses_size(p), bytes = m * sizeof(double);
   struct rest rest = {INFINITY, INFINITY};
+  memset(p->factored, -1, m);
   for (int32_t round = 0, sweeps = first_sweeps(p); round < ROUNDS; ++round, sweeps *= 2) {
     for (int32_t k = 0; k < sweeps; ++k) {
       sweep(p);

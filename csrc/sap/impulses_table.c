@@ -31,6 +31,12 @@ void sap_impulses_carve(struct sap_impulses *p, struct sap_arena *arena, size_t 
   p->gamma = sap_arena_take(arena, m, sizeof(double));
   p->before = sap_arena_take(arena, 2 * m, sizeof(double));
   p->lack = sap_arena_take(arena, m, sizeof(double));
-  p->step = sap_arena_take(arena, 2 * ld, sizeof(double));
+  p->kind = sap_arena_take(arena, m, 1);
+  p->factored = sap_arena_take(arena, m, 1);
+  p->listed = sap_arena_take(arena, m, sizeof(int32_t));
+  p->panel = sap_arena_take(arena, ld * m, sizeof(double));
+  p->K = sap_arena_take(arena, ld * m, sizeof(double));
   p->system = sap_arena_take(arena, ld * m, sizeof(double));
+  p->solution = sap_arena_take(arena, m, sizeof(double));
+  p->step = sap_arena_take(arena, 2 * ld, sizeof(double));
 }

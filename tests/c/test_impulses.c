@@ -10,8 +10,10 @@
 enum { CONTACTS = 6, ROWS = 4, M = 6 * CONTACTS + ROWS, N = 14, LD = (M + 8) & ~7 };
 
 static double W[LD * M], u_0[LD], u[LD], mu[CONTACTS], lower[ROWS], upper[ROWS];
-static double gamma_[M], before[2 * M], system_[M * LD];
-static double lack[M], step[2 * LD];
+static double gamma_[M], before[2 * M], lack[M];
+static int8_t kind[M], factored[M];
+static int32_t listed[M];
+static double panel[M * LD], K[M * LD], system_[M * LD], solution[M], step[2 * LD];
 static int32_t first[CONTACTS + 1];
 
 /* Contacts with friction alone, or with torsion, or with rolling too. W = Y Y^T + R: fewer
@@ -76,8 +78,26 @@ static void check_row(int32_t i, const double *g, const double *left, int32_t *b
 /* from gamma = 0 */
 static struct sap_impulses problem(int32_t n_contacts, int32_t n_rows) {
   memset(gamma_, 0, sizeof gamma_);
-  return (struct sap_impulses){n_contacts, n_rows, first,  LD,     W,    u,    mu,
-                               lower,      upper,  gamma_, before, lack, step, system_};
+  return (struct sap_impulses){.n_contacts = n_contacts,
+                               .n_rows = n_rows,
+                               .first = first,
+                               .ld = LD,
+                               .W = W,
+                               .u = u,
+                               .mu = mu,
+                               .lower = lower,
+                               .upper = upper,
+                               .gamma = gamma_,
+                               .before = before,
+                               .lack = lack,
+                               .kind = kind,
+                               .factored = factored,
+                               .listed = listed,
+                               .panel = panel,
+                               .K = K,
+                               .system = system_,
+                               .solution = solution,
+                               .step = step};
 }
 
 static void obey_their_laws(const int32_t sizes[3]) {
