@@ -28,6 +28,7 @@ static void carve_fixed(struct sap_element_gather *g, struct sap_arena *arena) {
   g->controlled = sap_arena_take(arena, (size_t)g->forest->n_trees, 1);
   g->controller = sap_arena_take(arena, n, sizeof(int32_t));
   g->range = sap_arena_take(arena, n, 2 * sizeof(double));
+  g->moment = sap_arena_take(arena, n, sizeof *g->moment);
   sap_open_limits_carve(&g->open, arena,
                         (size_t)g->elements->n_limits + (size_t)g->elements->n_tendons);
 }
@@ -286,7 +287,7 @@ static int gather_group(struct sap_element_cursor *at, const struct sap_element_
     case EQUALITIES: return gather_equalities(at, state);
     case FRICTIONS: return gather_frictions(at, state);
     case LIMITS: return sap_gather_limits(at, state);
-    default: return sap_gather_controllers(at, state);
+    default: sap_gather_controllers(at, state); return 1;
   }
 }
 

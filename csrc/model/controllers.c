@@ -13,11 +13,13 @@ int sap_remove_controllers(struct sap_element_gather *g, const struct sap_elemen
   memset(g->change, 0, sizeof(double) * (size_t)nv);
   for (int32_t c = 0; c < e->n_controllers; ++c) {
     const int32_t output = e->controller_output[c], *tree = e->controller_tree + 2 * (int64_t)c;
-    struct sap_engine_jacobian row;
-    if (!sap_moment_row(state, output, &row) || sap_row_moves(g, &row, tree) < 0) {
+    struct sap_engine_jacobian *row = g->moment + c;
+    const int moved = sap_moment_row(state, output, row) ? sap_row_moves(g, row, tree) : -1;
+    if (moved < 0) {
       return 0;
     }
-    sap_add_row(&row, -state->actuator_force[output], g->change);
+    sap_add_row(row, -state->actuator_force[output], g->change);
+    row->n = moved ? row->n : 0;
   }
   /* what is left of the actuator forces of dofs whose total is bounded */
   for (int32_t c = 0; c < e->n_controllers; ++c) {
@@ -38,14 +40,13 @@ int sap_remove_controllers(struct sap_element_gather *g, const struct sap_elemen
 static void find_range(const struct sap_element_gather *g, const struct sap_element_state *state,
                        int32_t c, double *range) {
   const struct sap_elements *e = g->elements;
+  const struct sap_engine_jacobian *row = g->moment + c;
   const int32_t dof = e->controller_dof[c];
   memcpy(range, e->controller_range + 2 * (int64_t)c, 2 * sizeof *range);
-  struct sap_engine_jacobian row;
-  if (dof < 0 || !sap_moment_row(state, e->controller_output[c], &row) || row.n != 1 ||
-      row.column[0] != dof || row.value[0] == 0.0) {
+  if (dof < 0 || row->n != 1 || row->column[0] != dof) {
     return;
   }
-  const double others = state->qfrc_actuator[dof] + g->change[dof], gear = row.value[0];
+  const double others = state->qfrc_actuator[dof] + g->change[dof], gear = row->value[0];
   const double *total = e->controller_total + 2 * (int64_t)c;
   const double below = fmin(total[0] - others, 0.0) / gear;
   const double above = fmax(total[1] - others, 0.0) / gear;
@@ -53,22 +54,15 @@ static void find_range(const struct sap_element_gather *g, const struct sap_elem
   range[1] = fmin(range[1], gear > 0.0 ? above : below);
 }
 
-int sap_gather_controllers(struct sap_element_cursor *at, const struct sap_element_state *state) {
+void sap_gather_controllers(struct sap_element_cursor *at, const struct sap_element_state *state) {
   struct sap_element_gather *g = at->gather;
   const struct sap_elements *e = g->elements;
   for (int32_t c = 0; c < e->n_controllers; ++c) {
+    const struct sap_engine_jacobian *row = g->moment + c;
+    if (is_off(e->controller_group[c], state->disabled) || row->n == 0) {
+      continue;
+    }
     const int32_t output = e->controller_output[c], *tree = e->controller_tree + 2 * (int64_t)c;
-    struct sap_engine_jacobian row;
-    if (is_off(e->controller_group[c], state->disabled) || !sap_moment_row(state, output, &row)) {
-      continue;
-    }
-    const int moved = sap_row_moves(g, &row, tree);
-    if (moved < 0) {
-      return 0;
-    }
-    if (moved == 0) {
-      continue;
-    }
     const double Kp = e->controller_gains[2 * (int64_t)c];
     const double Kd = e->controller_gains[2 * (int64_t)c + 1];
     const double length = state->actuator_length[output];
@@ -83,12 +77,11 @@ int sap_gather_controllers(struct sap_element_cursor *at, const struct sap_eleme
     }
     find_range(g, state, c, g->range + 2 * (int64_t)g->n_acting);
     g->controller[g->n_acting++] = c;
-    if (row.n == 1) {
-      sap_append_joint(at, row.column[0], row.value[0]);
+    if (row->n == 1) {
+      sap_append_joint(at, row->column[0], row->value[0]);
     } else {
-      sap_write_rows(at, 1, &row, 1.0, tree);
+      sap_write_rows(at, 1, row, 1.0, tree);
       sap_append_constraint(at, 1, tree);
     }
   }
-  return 1;
 }

@@ -41,7 +41,8 @@ struct sap_element_gather {
 
   int32_t *controller; /* (n_controllers) those that act, in the order of their rows */
   double *range;       /* (n_controllers, 2) bounds of the force of each row */
-  int32_t n_acting;    /* controllers */
+  struct sap_engine_jacobian *moment; /* (n_controllers) while it gathers; n = 0: moves nothing */
+  int32_t n_acting;                   /* controllers */
   double *change;      /* (nv) from the engine's smooth forces to those without controllers */
   double *smooth;      /* (nv) smooth forces without controllers, where there are any */
   uint8_t *controlled; /* (n_trees) */

@@ -72,12 +72,13 @@ void sap_append_constraint(struct sap_element_cursor *at, int32_t size, const in
 /* a constraint of one row that has `value` at `dof` and moves nothing else */
 void sap_append_joint(struct sap_element_cursor *at, int32_t dof, double value);
 
-/* The constraints of each kind; 0 where the engine's rows are not those of the elements. */
+/* 0 where the engine's rows are not those of the elements */
 int sap_gather_limits(struct sap_element_cursor *at, const struct sap_element_state *state);
-int sap_gather_controllers(struct sap_element_cursor *at, const struct sap_element_state *state);
 
-/* Finds the smooth forces without controllers; 0 as above. */
+/* Finds the smooth forces without controllers, and their moments; 0 as above. */
 int sap_remove_controllers(struct sap_element_gather *gather,
                            const struct sap_element_state *state);
+/* their constraints, after that */
+void sap_gather_controllers(struct sap_element_cursor *at, const struct sap_element_state *state);
 
 #endif

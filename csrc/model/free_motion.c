@@ -135,8 +135,7 @@ static int take_slopes(struct sap_free_motion *motion, int32_t tree, double dt, 
 
 enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
                                     const struct sap_model_state *state,
-                                    const struct sap_element_gather *elements,
-                                    const struct sap_element_state *element_state, int64_t *index) {
+                                    const struct sap_element_gather *elements, int64_t *index) {
   const struct sap_forest *f = motion->forest;
   const size_t bytes = sizeof(double) * (size_t)f->nv;
   memcpy(motion->v_0, state->qvel, bytes);
@@ -144,7 +143,7 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
   const int controllers = elements->elements != NULL && elements->elements->n_controllers > 0;
   const double *force = controllers ? elements->smooth : state->qfrc_smooth;
   if (f->nD > 0) {
-    sap_slopes_find(&motion->slopes, state->qDeriv, elements, element_state);
+    sap_slopes_find(&motion->slopes, state->qDeriv, elements);
   }
   double *A = motion->A;
   for (int32_t t = 0; t < f->n_trees; A += (int64_t)f->tree_dofnum[t] * f->tree_dofnum[t], ++t) {

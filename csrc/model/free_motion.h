@@ -46,13 +46,11 @@ void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *are
 /* fills what follows from the forest, once the arrays lie in memory that is zero */
 void sap_free_motion_prepare(struct sap_free_motion *motion);
 
-/* Finds A, v_0, a* and v* of a step, after the elements were gathered; `element_state` is read
- * where there are controllers. SAP_FAULT_MASS with the tree or SAP_FAULT_FORCE with the dof in
- * *index. */
+/* Finds A, v_0, a* and v* of a step, after the elements were gathered. SAP_FAULT_MASS with the tree
+ * or SAP_FAULT_FORCE with the dof in *index. */
 enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
                                     const struct sap_model_state *state,
-                                    const struct sap_element_gather *elements,
-                                    const struct sap_element_state *element_state, int64_t *index);
+                                    const struct sap_element_gather *elements, int64_t *index);
 
 /* The factor in motion->L of the block of a tree, which begins at `first` in A: of this step, found
  * now where it was not before. NULL where the block is not positive definite. */

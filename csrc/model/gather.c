@@ -447,8 +447,8 @@ static sap_status gather_free_motion(struct sap_gather *gather, const struct sap
                                      const struct sap_contact_list *list,
                                      const struct sap_element_state *elements, enum sap_cone cone) {
   int64_t index;
-  const enum sap_fault fault = sap_free_motion_find(&gather->free_motion, gather->dt, state,
-                                                    &gather->elements, elements, &index);
+  const enum sap_fault fault =
+      sap_free_motion_find(&gather->free_motion, gather->dt, state, &gather->elements, &index);
   if (fault != SAP_FAULT_NONE) {
     set_fault(gather, fault, index);
     return SAP_OK;

@@ -28,42 +28,60 @@ static double angle_of(const double *quaternion, double *axis) {
   return 2.0 * atan2(length, fabs(w));
 }
 
-static void gather_joint_limits(struct sap_element_cursor *at,
-                                const struct sap_element_state *state) {
-  static const double one = 1.0;
+/* the one side of a ball's limit, which never waits */
+static void gather_ball_limit(struct sap_element_cursor *at, const double *quaternion, int32_t l) {
   struct sap_element_gather *g = at->gather;
   const struct sap_elements *e = g->elements;
+  const int32_t dof = e->limit_dofadr[l], tree[2] = {g->dof_tree[dof], -1};
+  const double most = e->limit_range[2 * (int64_t)l + 1];
+  if (isinf(most)) {
+    return;
+  }
+  double axis[3];
+  const double phi0 = most - angle_of(quaternion, axis);
+  const struct sap_row_label label = {SAP_ELEMENT_JOINT, e->limit_joint[l], 1, -1};
+  append_limit(g, label, phi0, e->limit_k[l], e->limit_tau_d[l]);
+  sap_write_dofs(at, dof, 3, (const double[3]){-axis[0], -axis[1], -axis[2]});
+  sap_append_constraint(at, 1, tree);
+}
+
+/* both sides of a hinge or a slide */
+static void gather_sides(struct sap_element_cursor *at, double q, int32_t l) {
+  struct sap_element_gather *g = at->gather;
+  const struct sap_elements *e = g->elements;
+  struct sap_open_limits *open = &g->open;
+  const double *range = e->limit_range + 2 * (int64_t)l, tau_d = e->limit_tau_d[l];
+  const int32_t dof = e->limit_dofadr[l];
+  const double v_0 = open->waits ? open->v_0[dof] : 0.0;
+  const double v_star = open->waits ? v_0 + open->dt * open->a_star[dof] : 0.0;
+  for (int upper = 0; upper < 2; ++upper) {
+    if (isinf(range[upper])) {
+      continue;
+    }
+    /* phi grows with q at the lower limit, and shrinks at the upper one */
+    const double sign = upper ? -1.0 : 1.0, phi0 = sign * (q - range[upper]);
+    const struct sap_row_label label = {SAP_ELEMENT_JOINT, e->limit_joint[l], upper, -1};
+    struct sap_limit_side *waiting =
+        sap_open_limits_take(open, 2 * l + upper, sign, phi0, open->dt + tau_d, v_0, v_star);
+    if (waiting) {
+      waiting->label = label;
+      waiting->dof = dof;
+    } else {
+      append_limit(g, label, phi0, e->limit_k[l], tau_d);
+      sap_append_joint(at, dof, sign);
+    }
+  }
+}
+
+static void gather_joint_limits(struct sap_element_cursor *at,
+                                const struct sap_element_state *state) {
+  const struct sap_elements *e = at->gather->elements;
   for (int32_t l = 0; l < e->n_limits; ++l) {
     const double *q = state->qpos + e->limit_qposadr[l];
-    const double *range = e->limit_range + 2 * (int64_t)l;
-    const int32_t dof = e->limit_dofadr[l], tree[2] = {g->dof_tree[dof], -1};
-    const int ball = e->limit_ball[l] != 0;
-    double axis[3] = {0.0, 0.0, 0.0};
-    const double angle = ball ? angle_of(q, axis) : q[0];
-    for (int upper = ball; upper < 2; ++upper) {
-      /* phi grows with q at the lower limit, and shrinks at the upper one */
-      const double sign = upper ? -1.0 : 1.0, phi0 = sign * (angle - range[upper]);
-      if (isinf(range[upper])) {
-        continue;
-      }
-      const struct sap_row_label label = {SAP_ELEMENT_JOINT, e->limit_joint[l], upper, -1};
-      const struct sap_limit_side side = {.label = label,
-                                          .side = 2 * l + upper,
-                                          .row = {1, &e->limit_dofadr[l], &one},
-                                          .sign = sign,
-                                          .phi0 = phi0,
-                                          .h = g->open.dt + e->limit_tau_d[l]};
-      if (!ball && g->open.waits &&
-          sap_open_limits_take(&g->open, &side, g->open.v_0[dof], g->open.a_star[dof])) {
-        continue;
-      }
-      append_limit(g, label, phi0, e->limit_k[l], e->limit_tau_d[l]);
-      if (ball) {
-        sap_write_dofs(at, dof, 3, (const double[3]){-axis[0], -axis[1], -axis[2]});
-        sap_append_constraint(at, 1, tree);
-      } else {
-        sap_append_joint(at, dof, sign);
-      }
+    if (e->limit_ball[l]) {
+      gather_ball_limit(at, q, l);
+    } else {
+      gather_sides(at, *q, l);
     }
   }
 }
@@ -83,25 +101,27 @@ static int gather_tendon_limits(struct sap_element_cursor *at,
     if (moved < 0) {
       return 0;
     }
-    const int waits = moved && g->open.waits;
-    const double v_0 = waits ? sap_engine_product(&row, g->open.v_0) : 0.0;
-    const double a_star = waits ? sap_engine_product(&row, g->open.a_star) : 0.0;
+    struct sap_open_limits *open = &g->open;
+    const double v_0 = open->waits ? sap_engine_product(&row, open->v_0) : 0.0;
+    const double v_star =
+        open->waits ? v_0 + open->dt * sap_engine_product(&row, open->a_star) : 0.0;
     for (int upper = 0; upper < 2 && moved; ++upper) {
-      const double sign = upper ? -1.0 : 1.0;
       if (isinf(range[upper])) {
         continue;
       }
-      const struct sap_limit_side side = {.label = {SAP_ELEMENT_TENDON, t, upper, -1},
-                                          .side = 2 * (e->n_limits + t) + upper,
-                                          .row = row,
-                                          .sign = sign,
-                                          .phi0 = sign * (state->ten_length[t] - range[upper]),
-                                          .h = g->open.dt + e->tendon_tau_d[t]};
-      if (sap_open_limits_take(&g->open, &side, v_0, a_star)) {
+      const double sign = upper ? -1.0 : 1.0, phi0 = sign * (state->ten_length[t] - range[upper]);
+      const struct sap_row_label label = {SAP_ELEMENT_TENDON, t, upper, -1};
+      struct sap_limit_side *waiting =
+          sap_open_limits_take(open, 2 * (e->n_limits + t) + upper, sign, phi0,
+                               open->dt + e->tendon_tau_d[t], v_0, v_star);
+      if (waiting) {
+        waiting->label = label;
+        waiting->dof = -1;
+        waiting->row = row;
         continue;
       }
       sap_write_rows(at, 1, &row, sign, tree);
-      append_limit(g, side.label, side.phi0, e->tendon_k[t], e->tendon_tau_d[t]);
+      append_limit(g, label, phi0, e->tendon_k[t], e->tendon_tau_d[t]);
       sap_append_constraint(at, 1, tree);
     }
   }

@@ -11,7 +11,8 @@ int32_t sap_open_limits_check(struct sap_open_limits *open, const double *v) {
   int32_t acting = 0;
   for (int32_t i = 0; i < open->n; ++i) {
     const struct sap_limit_side *limit = open->limits + i;
-    open->velocity[i] = limit->sign * sap_engine_product(&limit->row, v);
+    const double rate = limit->dof >= 0 ? v[limit->dof] : sap_engine_product(&limit->row, v);
+    open->velocity[i] = limit->sign * rate;
     if (limit->phi0 + limit->h * open->velocity[i] < 0.0) {
       open->must_act[limit->side] = 1;
       ++acting;

@@ -29,10 +29,12 @@ struct sap_row_label {
 struct sap_limit_side {
   struct sap_row_label label;
   int32_t side; /* twice the limit, those of tendons behind, one more for the upper side */
-  struct sap_engine_jacobian row; /* where its entries lie stays as it is until the step is over */
-  double sign;                    /* of its rate against that of the row */
-  double phi0;                    /* m or rad */
-  double h;                       /* s */
+  int32_t dof;  /* of the joint, -1 of a tendon */
+  double sign;  /* of its rate against that of the dof or the row */
+  double phi0;  /* m or rad */
+  double h;     /* s */
+  struct sap_engine_jacobian
+      row; /* of a tendon; its entries stay as they are until the step is over */
 };
 
 struct sap_open_limits {
@@ -49,23 +51,23 @@ struct sap_open_limits {
 
 void sap_open_limits_carve(struct sap_open_limits *open, struct sap_arena *arena, size_t n_limits);
 
-/* Takes a side where it can wait, with the products of its row with v_0 and a*; 0 where it acts. A
- * robot has some fifty of them. */
-static inline int sap_open_limits_take(struct sap_open_limits *open,
-                                       const struct sap_limit_side *limit, double v_0,
-                                       double a_star) {
+/* A side that can wait, whose label and row are yet to be set, by the rate of the dof or the row at
+ * v_0 and at v_0 + dt a*; NULL where it acts. A robot has some fifty of them. */
+static inline struct sap_limit_side *sap_open_limits_take(struct sap_open_limits *open,
+                                                          int32_t side, double sign, double phi0,
+                                                          double h, double v_0, double v_star) {
   static const double margin = 2.0; /* how much sooner than at the present rates it may close */
-  if (!open->waits || open->must_act[limit->side]) {
-    return 0;
-  }
-  const double before = limit->sign * v_0;
-  const double free = before + open->dt * limit->sign * a_star;
+  const double before = sign * v_0, free = sign * v_star;
   const double slowest = before < free ? before : free;
-  if (!(limit->phi0 > 0.0 && limit->phi0 + margin * limit->h * slowest > 0.0)) {
-    return 0;
+  if (!open->waits || open->must_act[side] || !(phi0 > 0.0 && phi0 + margin * h * slowest > 0.0)) {
+    return NULL;
   }
-  open->limits[open->n++] = *limit;
-  return 1;
+  struct sap_limit_side *limit = open->limits + open->n++;
+  limit->side = side;
+  limit->sign = sign;
+  limit->phi0 = phi0;
+  limit->h = h;
+  return limit;
 }
 
 /* Marks those that must act at v, and returns their number. */

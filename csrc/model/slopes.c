@@ -40,17 +40,14 @@ static int any_nonzero(const double *x, int32_t n) {
 }
 
 void sap_slopes_find(struct sap_slopes *slopes, const double *qDeriv,
-                     const struct sap_element_gather *elements,
-                     const struct sap_element_state *state) {
+                     const struct sap_element_gather *elements) {
   const struct sap_forest *f = slopes->forest;
   memcpy(slopes->D, qDeriv, sizeof(double) * (size_t)f->nD);
   for (int32_t c = 0; c < elements->n_acting; ++c) {
     const int32_t controller = elements->controller[c];
     const double Kd = elements->elements->controller_gains[2 * (int64_t)controller + 1];
-    struct sap_engine_jacobian moment;
-    if (Kd > 0.0 &&
-        sap_moment_row(state, elements->elements->controller_output[controller], &moment)) {
-      take_out(slopes, &moment, Kd);
+    if (Kd > 0.0) {
+      take_out(slopes, elements->moment + controller, Kd);
     }
   }
   for (int32_t t = 0; t < f->n_trees; ++t) {

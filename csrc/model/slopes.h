@@ -23,11 +23,9 @@ struct sap_slopes {
 /* `forest` has to be set; arrays are empty where it has no pattern of D */
 void sap_slopes_carve(struct sap_slopes *slopes, struct sap_arena *arena);
 
-/* Finds D of the step, after the elements were gathered. `state` is read where there are
- * controllers. */
+/* finds D of the step, after the elements were gathered */
 void sap_slopes_find(struct sap_slopes *slopes, const double *qDeriv,
-                     const struct sap_element_gather *elements,
-                     const struct sap_element_state *state);
+                     const struct sap_element_gather *elements);
 
 /* adds -dt (D + D^T)/2 to the block A of a tree (n, n) */
 void sap_slopes_add(const struct sap_slopes *slopes, int32_t tree, double dt, double *A);

@@ -26,12 +26,20 @@ static const double entries[DOFS] = {1, 1, 1};
 
 /* by its row, as the gathering of limits does */
 static int take(struct sap_open_limits *open, const struct sap_limit_side *side) {
-  return sap_open_limits_take(open, side, sap_engine_product(&side->row, v_0),
-                              sap_engine_product(&side->row, a_star));
+  const double rate = sap_engine_product(&side->row, v_0);
+  struct sap_limit_side *taken =
+      sap_open_limits_take(open, side->side, side->sign, side->phi0, side->h, rate,
+                           rate + open->dt * sap_engine_product(&side->row, a_star));
+  if (taken) {
+    taken->dof = side->dof;
+    taken->row = side->row;
+  }
+  return taken != NULL;
 }
 
 static struct sap_limit_side side_of(int32_t dof, double sign, double phi0) {
   return (struct sap_limit_side){.side = 2 * dof + (sign < 0),
+                                 .dof = dof,
                                  .row = {1, &columns[dof], &entries[dof]},
                                  .sign = sign,
                                  .phi0 = phi0,
@@ -93,7 +101,8 @@ static void limits_of_tendons_wait_by_their_rows(void) {
   struct sap_open_limits open = make();
   const int32_t column[] = {0, 2};
   const double value[] = {2, -1};
-  struct sap_limit_side side = {.side = 1, .row = {2, column, value}, .sign = -1, .h = 0.2};
+  struct sap_limit_side side = {
+      .side = 1, .dof = -1, .row = {2, column, value}, .sign = -1, .h = 0.2};
   memcpy(v_0, (const double[]){1, 5, 0.5}, sizeof v_0);
   memcpy(a_star, (const double[]){2, 9, -1}, sizeof a_star);
   side.phi0 = 0.79; /* 0.4 s at -1.5 - 0.1 (5) m/s */
