@@ -33,6 +33,9 @@ int sap_contacts_alone_list(const sap_problem *problem, int32_t *begin,
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
+/* columns of Y that are found together */
+enum { COLUMNS = 8 };
+
 void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_arena *arena,
                               int32_t widest, int any) {
   const size_t contacts = any ? SAP_ALONE_CONTACTS : 0, rows = any ? SAP_ALONE_UNKNOWN_ROWS : 0;
@@ -100,7 +103,12 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, co
   struct sap_impulses *p = &unknowns->impulses;
   const int32_t m = sap_impulses_size(p);
   memset(unknowns->Y, 0, (size_t)m * (size_t)n * sizeof *unknowns->Y);
-  kernels->multiply(m, n, n, 1, unknowns->J, m, S, n, unknowns->Y, m, 0);
+  for (int32_t i = 0; i < n; i += COLUMNS) {
+    /* S is zero above the diagonal */
+    const int32_t end = i + COLUMNS < n ? i + COLUMNS : n;
+    kernels->multiply(m, end - i, end, 1, unknowns->J, m, S + i, n,
+                      unknowns->Y + (size_t)i * (size_t)m, m, 0);
+  }
   kernels->multiply(m, m, n, 1, unknowns->Y, m, unknowns->Y, m, p->W, p->ld, 0);
   subtract_velocity(unknowns, n, v_star);
   find(p);
@@ -143,39 +151,63 @@ int sap_unknowns_alone_step(struct sap_unknowns_alone *unknowns, int32_t n, cons
 
 /* ---- at a velocity --------------------------------------------------------------------------- */
 
+/* v_c = J v, row beside row */
+static void find_rates(struct sap_contact_alone *contact, int32_t n, const double *restrict v) {
+  const double *J_1 = contact->J, *J_2 = J_1 + n, *J_n = J_2 + n;
+  double v_1 = 0, v_2 = 0, v_n = 0;
+  for (int32_t i = 0; i < n; ++i) {
+    v_1 += J_1[i] * v[i];
+    v_2 += J_2[i] * v[i];
+    v_n += J_n[i] * v[i];
+  }
+  contact->v_c[0] = v_1;
+  contact->v_c[1] = v_2;
+  contact->v_c[2] = v_n;
+}
+
+/* sum += J^T x */
+static void add_rows(int32_t n, const double *restrict J, const double x[3], double *restrict sum) {
+  const double *J_2 = J + n, *J_n = J_2 + n;
+  for (int32_t i = 0; i < n; ++i) {
+    sum[i] = sum[i] + x[0] * J[i] + x[1] * J_2[i] + x[2] * J_n[i];
+  }
+}
+
 double sap_contact_alone_evaluate(struct sap_contact_alone *contact, int32_t n, const double *v,
                                   double *impulse) {
   const struct sap_contact *c = &contact->law;
   double y[3];
+  find_rates(contact, n, v);
   for (int r = 0; r < 3; ++r) {
-    contact->v_c[r] = sap_vector_dot(n, contact->J + r * n, v);
     y[r] = (c->v_hat[r] - contact->v_c[r]) * (r < 2 ? c->inverse_R_t : c->inverse_R_n);
   }
   contact->bound = y[2] > 0 ? c->mu * y[2] : 0;
   contact->at = sap_disk_at_impulse(c, contact->bound, y[0], y[1], y[2]);
   sap_disk_impulse(&contact->at, contact->bound, contact->gamma);
-  for (int r = 0; r < 3; ++r) {
-    sap_vector_add(n, contact->gamma[r], contact->J + r * n, impulse);
+  if (y[2] > 0) {
+    add_rows(n, contact->J, contact->gamma, impulse);
   }
   return sap_disk_cost(c, &contact->at, contact->bound);
 }
 
 double sap_contact_alone_certify(const struct sap_contact_alone *contact, int32_t n,
                                  const double *v, double terms, double *e) {
-  double dv_c[3], error[3];
-  for (int r = 0; r < 3; ++r) {
-    double reach = 0;
-    for (int32_t i = 0; i < n; ++i) {
-      reach += fabs(contact->J[r * n + i] * v[i]);
-    }
-    dv_c[r] = (n + 2) * sap_u * reach;
+  const double *J = contact->J, *J_2 = J + n, *J_n = J_2 + n;
+  double dv_c[3] = {0}, most[3];
+  for (int32_t i = 0; i < n; ++i) {
+    dv_c[0] += fabs(J[i] * v[i]);
+    dv_c[1] += fabs(J_2[i] * v[i]);
+    dv_c[2] += fabs(J_n[i] * v[i]);
   }
-  sap_contact_impulse_error(&contact->law, contact->v_c, contact->gamma, dv_c, error);
   for (int r = 0; r < 3; ++r) {
-    const double most = error[r] + terms * sap_u * fabs(contact->gamma[r]);
-    for (int32_t i = 0; i < n; ++i) {
-      e[i] += fabs(contact->J[r * n + i]) * most;
-    }
+    dv_c[r] *= (n + 2) * sap_u;
+  }
+  sap_contact_impulse_error(&contact->law, contact->v_c, contact->gamma, dv_c, most);
+  for (int r = 0; r < 3; ++r) {
+    most[r] += terms * sap_u * fabs(contact->gamma[r]);
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    e[i] = e[i] + fabs(J[i]) * most[0] + fabs(J_2[i]) * most[1] + fabs(J_n[i]) * most[2];
   }
   return sap_disk_complementarity(&contact->law, contact->bound, contact->v_c, contact->gamma);
 }
