@@ -17,7 +17,7 @@ static const lcp_method methods[] = {LCP_LEMKE, LCP_PPM, LCP_AUTO};
 static lcp_solution solve(int32_t n, const lcp_settings *settings, const int8_t *start) {
   lcp_solver *solver;
   sap_error error;
-  lcp_solution solution = {.z = at.z, .w = at.w, .basis = at.basis, .outcome = -1};
+  lcp_solution solution = {.z = at.z, .w = at.w, .basis = at.basis, .outcome = (lcp_outcome)-1};
   if (CHECK_EQUAL(lcp_create(&solver, n, NULL, &error), SAP_OK)) {
     const lcp_problem problem = {n, at.M, at.q};
     CHECK_EQUAL(lcp_solve(solver, settings, &problem, start, &solution, &error), SAP_OK);

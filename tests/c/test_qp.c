@@ -68,8 +68,8 @@ static void solve(void) {
   qp_solver *solver;
   sap_error error;
   const qp_settings settings = qp_settings_default();
-  at.solution =
-      (qp_solution){.x = at.x, .y = at.y, .lambda = at.lambda, .bounds = at.bounds, .outcome = -1};
+  at.solution = (qp_solution){
+      .x = at.x, .y = at.y, .lambda = at.lambda, .bounds = at.bounds, .outcome = (qp_outcome)-1};
   if (CHECK_EQUAL(qp_create(&solver, MOST, ROWS, ROWS, NULL, &error), SAP_OK)) {
     CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, NULL, &at.solution, &error), SAP_OK);
     qp_destroy(solver);
