@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/finite.h"
+#include "linalg/small_solve.h"
 
 /* ---- workspace ------------------------------------------------------------------------------ */
 
@@ -99,8 +100,12 @@ static int solve(struct sap_free_motion *motion, int32_t tree, const double *A, 
     return 0;
   }
   memcpy(a_star, force, sizeof(double) * (size_t)n);
-  motion->kernels->solve_forward(n, n, L, n, a_star, NULL);
-  motion->kernels->solve_backward(n, n, L, n, a_star, NULL);
+  if (n <= SAP_SMALL_SOLVE) {
+    sap_solve_small(n, L, a_star);
+  } else {
+    motion->kernels->solve_forward(n, n, L, n, a_star, NULL);
+    motion->kernels->solve_backward(n, n, L, n, a_star, NULL);
+  }
   return 1;
 }
 
