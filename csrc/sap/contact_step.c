@@ -28,8 +28,12 @@ int32_t sap_contact_step_mark(const struct sap_tree_alone *tree, int is_first) {
 /* unknowns of the contacts and of so many rows, those that are unknown or all */
 static void list_unknowns(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
                           int32_t n_rows) {
-  const struct sap_unknowns_sizes sizes = {tree->n, (int32_t)(tree->contact_end - tree->contact),
-                                           n_rows, sap_contact_step_condenses(tree)};
+  const struct sap_unknowns_sizes sizes = {
+      .n = tree->n,
+      .n_contacts = (int32_t)(tree->contact_end - tree->contact),
+      .n_impulses = tree->n_impulses,
+      .n_rows = n_rows,
+      .is_condensed = sap_contact_step_condenses(tree)};
   int32_t k = 0;
   sap_unknowns_alone_begin(&alone->unknowns, &sizes, tree->contact);
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
@@ -50,8 +54,11 @@ static void solve_impulses(struct sap_rows_alone *alone, const struct sap_tree_a
 /* impulses begin as they were evaluated */
 static void begin_near(struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
   double *gamma = alone->unknowns.impulses.gamma;
-  for (const struct sap_contact_alone *c = tree->contact; c < tree->contact_end; ++c, gamma += 3) {
-    memcpy(gamma, c->gamma, sizeof c->gamma);
+  for (const struct sap_contact_alone *c = tree->contact; c < tree->contact_end; ++c) {
+    double of_contact[6];
+    const int32_t n = sap_contact_alone_impulses(c, of_contact);
+    memcpy(gamma, of_contact, (size_t)n * sizeof *gamma);
+    gamma += n;
   }
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
     if (row->is_unknown) {

@@ -7,13 +7,38 @@
 #include "constraints/contact_law.h"
 #include "constraints/disk.h"
 #include "problem/round_off.h"
+#include "sap/spin_alone.h"
 
 /* ---- what there is --------------------------------------------------------------------------- */
+
+int sap_contacts_alone_fit(const sap_problem *problem, const int32_t *row_begin,
+                           int32_t *impulses) {
+  const sap_spin *spin = problem->spin;
+  int few = 1;
+  memset(impulses, 0, (size_t)problem->n_trees * sizeof *impulses);
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    impulses[problem->tree_a[i]] += 3;
+  }
+  for (int32_t k = 0; spin && k < spin->n; ++k) {
+    const int32_t i = spin->contact[k];
+    for (int r = 0; r < 3; ++r) {
+      impulses[problem->tree_a[i]] += spin->mu[3 * (int64_t)k + r] / problem->mu[i] > 0;
+    }
+  }
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    const int is_plain = !spin && row_begin[t + 1] - row_begin[t] <= SAP_ALONE_ROWS;
+    few &=
+        impulses[t] <= SAP_ALONE_IMPULSES &&
+        (is_plain || impulses[t] <= SAP_ALONE_FEWER_IMPULSES || impulses[t] <= problem->tree_nv[t]);
+  }
+  return few;
+}
 
 int sap_contacts_alone_list(const sap_problem *problem, int32_t *begin,
                             struct sap_contact_alone *contact) {
   int32_t *end = begin; /* of those listed, until it is the next tree's begin */
-  const double *J = problem->J;
+  const double *J = problem->J, *J_spin = problem->spin ? problem->spin->J : NULL;
+  int32_t n_spins = 0;
   int valid = 1;
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
     const double *v_hat_t = problem->v_hat_t ? problem->v_hat_t + 2 * (int64_t)i : NULL;
@@ -23,8 +48,13 @@ int sap_contacts_alone_list(const sap_problem *problem, int32_t *begin,
                          v_hat_t ? v_hat_t[0] : 0, v_hat_t ? v_hat_t[1] : 0, problem->v_hat_n[i]);
     c->J = J;
     c->index = i;
+    c->spin.J = NULL;
     valid &= problem->mu[i] >= 0 && c->law.inverse_share < INFINITY;
     J += 3 * (int64_t)problem->tree_nv[problem->tree_a[i]];
+    if (problem->spin && n_spins < problem->spin->n && problem->spin->contact[n_spins] == i) {
+      valid &= sap_spin_alone_take(c, problem->spin, n_spins++, J_spin);
+      J_spin += 3 * (int64_t)problem->tree_nv[problem->tree_a[i]];
+    }
   }
   memmove(end + 1, end, (size_t)problem->n_trees * sizeof *end);
   end[0] = 0;
@@ -38,19 +68,43 @@ enum { COLUMNS = 8 };
 
 void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_arena *arena,
                               int32_t widest, int any) {
-  const size_t contacts = any ? SAP_ALONE_CONTACTS : 0, rows = any ? SAP_ALONE_UNKNOWN_ROWS : 0;
-  const size_t m = 3 * contacts + rows, n = any ? (size_t)widest : 0;
-  sap_impulses_carve(&unknowns->impulses, arena, contacts, m, rows);
+  const size_t impulses = any ? SAP_ALONE_IMPULSES : 0, rows = any ? SAP_ALONE_UNKNOWN_ROWS : 0;
+  const size_t m = impulses + rows, n = any ? (size_t)widest : 0;
+  sap_impulses_carve(&unknowns->impulses, arena, impulses / 3, m, rows);
   unknowns->panel = sap_arena_take(arena, (n + m + 1) * n, sizeof(double));
   unknowns->Y = sap_arena_take(arena, m * n, sizeof(double));
   unknowns->product = sap_arena_take(arena, n, sizeof(double));
+}
+
+int32_t sap_contact_alone_impulses(const struct sap_contact_alone *contact, double gamma[6]) {
+  int32_t n = 0;
+  gamma[n++] = contact->gamma[0];
+  gamma[n++] = contact->gamma[1];
+  for (int r = 0; contact->spin.J && r < 3; ++r) {
+    if (contact->spin.scale[r] > 0) {
+      gamma[n++] = contact->spin.gamma[r] / contact->spin.scale[r];
+    }
+  }
+  gamma[n++] = contact->gamma[2];
+  return n;
+}
+
+/* row k of the unknowns, whose R and v_hat are these */
+static void put_row(const struct sap_unknowns_alone *unknowns, int32_t n, int32_t k, double scale,
+                    const double *J, double R, double v_hat) {
+  const struct sap_impulses *p = &unknowns->impulses;
+  p->W[(size_t)k * (size_t)(p->ld + 1)] = R;
+  p->u[k] = v_hat;
+  for (int32_t j = 0; j < n; ++j) {
+    unknowns->J[(size_t)j * (size_t)unknowns->ld + (size_t)k] = scale * J[j];
+  }
 }
 
 void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
                               const struct sap_unknowns_sizes *sizes,
                               const struct sap_contact_alone *contact) {
   struct sap_impulses *p = &unknowns->impulses;
-  const int32_t n = sizes->n, m = 3 * sizes->n_contacts + sizes->n_rows;
+  const int32_t n = sizes->n, m = sizes->n_impulses + sizes->n_rows;
   p->n_contacts = sizes->n_contacts;
   p->n_rows = sizes->n_rows;
   p->ld = sap_impulses_stride(m);
@@ -59,17 +113,20 @@ void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
   memset(p->gamma, 0, (size_t)m * sizeof *p->gamma);
   unknowns->J = unknowns->panel + (sizes->is_condensed ? n : 0);
   unknowns->ld = m + (sizes->is_condensed ? n + 1 : 0);
-  p->first[0] = 0;
+  int32_t k = p->first[0] = 0;
   for (int32_t i = 0; i < sizes->n_contacts; ++i, ++contact) {
-    p->first[i + 1] = 3 * (i + 1);
-    p->mu[i] = contact->law.mu;
-    for (int32_t r = 0, k = 3 * i; r < 3; ++r, ++k) {
-      p->W[(size_t)k * (size_t)(p->ld + 1)] = r < 2 ? contact->law.R_t : contact->law.R_n;
-      p->u[k] = contact->law.v_hat[r];
-      for (int32_t j = 0; j < n; ++j) {
-        unknowns->J[(size_t)j * (size_t)unknowns->ld + (size_t)k] = contact->J[r * n + j];
+    const struct sap_contact *law = &contact->law;
+    const struct sap_spin_alone *spin = &contact->spin;
+    p->mu[i] = law->mu;
+    put_row(unknowns, n, k++, 1, contact->J, law->R_t, law->v_hat[0]);
+    put_row(unknowns, n, k++, 1, contact->J + n, law->R_t, law->v_hat[1]);
+    for (int r = 0; spin->J && r < 3; ++r) {
+      if (spin->scale[r] > 0) {
+        put_row(unknowns, n, k++, spin->scale[r], spin->J + r * n, law->R_t, 0);
       }
     }
+    put_row(unknowns, n, k++, 1, contact->J + 2 * n, law->R_n, law->v_hat[2]);
+    p->first[i + 1] = k;
   }
 }
 
@@ -77,13 +134,16 @@ void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n
                             const struct sap_unknown_row *row) {
   const struct sap_impulses *p = &unknowns->impulses;
   const int32_t k = p->first[p->n_contacts] + i;
-  p->W[(size_t)k * (size_t)(p->ld + 1)] = row->R;
-  p->u[k] = row->v_hat;
   p->lower[i] = row->lower;
   p->upper[i] = row->upper;
+  if (row->dof < 0) {
+    put_row(unknowns, n, k, 1, row->J, row->R, row->v_hat);
+    return;
+  }
+  p->W[(size_t)k * (size_t)(p->ld + 1)] = row->R;
+  p->u[k] = row->v_hat;
   for (int32_t j = 0; j < n; ++j) {
-    const double only = j == row->dof ? *row->J : 0;
-    unknowns->J[(size_t)j * (size_t)unknowns->ld + (size_t)k] = row->dof < 0 ? row->J[j] : only;
+    unknowns->J[(size_t)j * (size_t)unknowns->ld + (size_t)k] = j == row->dof ? *row->J : 0;
   }
 }
 
@@ -182,6 +242,9 @@ double sap_contact_alone_evaluate(struct sap_contact_alone *contact, int32_t n, 
     y[r] = (c->v_hat[r] - contact->v_c[r]) * (r < 2 ? c->inverse_R_t : c->inverse_R_n);
   }
   contact->bound = y[2] > 0 ? c->mu * y[2] : 0;
+  if (contact->spin.J) {
+    return sap_spin_alone_evaluate(contact, n, v, y, impulse);
+  }
   contact->at = sap_disk_at_impulse(c, contact->bound, y[0], y[1], y[2]);
   sap_disk_impulse(&contact->at, contact->bound, contact->gamma);
   if (y[2] > 0) {
@@ -192,6 +255,9 @@ double sap_contact_alone_evaluate(struct sap_contact_alone *contact, int32_t n, 
 
 double sap_contact_alone_certify(const struct sap_contact_alone *contact, int32_t n,
                                  const double *v, double terms, double *e) {
+  if (contact->spin.J) {
+    return sap_spin_alone_certify(contact, n, v, terms, e);
+  }
   const double *J = contact->J, *J_2 = J + n, *J_n = J_2 + n;
   double dv_c[3] = {0}, most[3];
   for (int32_t i = 0; i < n; ++i) {
@@ -218,6 +284,9 @@ void sap_contact_alone_write(const struct sap_contact_alone *contact,
   memcpy(solution->gamma + 3 * i, contact->gamma, sizeof contact->gamma);
   if (solution->v_c) {
     memcpy(solution->v_c + 3 * i, contact->v_c, sizeof contact->v_c);
+  }
+  if (contact->spin.J) {
+    sap_spin_alone_write(&contact->spin, solution);
   }
   if (solution->regions) {
     solution->regions[i] = sap_contact_region(&contact->at);

@@ -19,21 +19,19 @@
 #define SAPWOOD_SAP_CONTACTS_ALONE_H
 
 #include "base/memory.h"
-#include "constraints/contact.h"
 #include "linalg/kernels.h"
 #include "sap/impulses.h"
+#include "sap/spin_alone.h"
 
-/* what a problem may have of contacts: with more of these their impulses cost more than
- * A + J^T G J; how many rows of a tree with contacts are unknowns from the beginning on, and how
- * many may become unknowns */
-enum { SAP_ALONE_CONTACTS = 12, SAP_ALONE_ROWS = 6, SAP_ALONE_UNKNOWN_ROWS = 24 };
-
-struct sap_contact_alone {
-  struct sap_contact law;
-  const double *J; /* (3, n) */
-  int32_t index;   /* of the problem */
-  double v_c[3], gamma[3], bound;
-  struct sap_contact_state at;
+/* What a tree may have of impulses of contacts: with more of these they cost more than A + J^T G J.
+ * Where there is torsion or rolling, or rows are condensed, there may be fewer, unless velocities
+ * are as many. How many rows of a tree with contacts are unknowns from the beginning on, and how
+ * many may become unknowns. */
+enum {
+  SAP_ALONE_IMPULSES = 36,
+  SAP_ALONE_FEWER_IMPULSES = 24,
+  SAP_ALONE_ROWS = 6,
+  SAP_ALONE_UNKNOWN_ROWS = 24
 };
 
 struct sap_unknowns_alone {
@@ -52,9 +50,13 @@ void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_ar
 /* what there is of one tree */
 struct sap_unknowns_sizes {
   int32_t n; /* velocities */
-  int32_t n_contacts, n_rows;
+  int32_t n_contacts, n_impulses, n_rows;
   int is_condensed;
 };
+
+/* impulses of a contact: tangential ones, those of torsion and rolling where it has any, the normal
+ * one; as they were evaluated, in the units of impulses.h. Returns how many. */
+int32_t sap_contact_alone_impulses(const struct sap_contact_alone *contact, double gamma[6]);
 
 /* Begins with the impulses of contacts; those of rows are to follow. */
 void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
@@ -82,6 +84,10 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, co
 int sap_unknowns_alone_step(struct sap_unknowns_alone *unknowns, int32_t n, const double *b,
                             const struct sap_kernels *kernels, sap_impulses_function *find,
                             double *v);
+
+/* The impulses of the contacts of each tree (n_trees), whose rows begin at row_begin[t]
+ * (n_trees + 1); 0 where a tree has too many of them. */
+int sap_contacts_alone_fit(const sap_problem *problem, const int32_t *row_begin, int32_t *impulses);
 
 /* Contacts of a problem with the world, tree by tree and each tree's in the order of the problem:
  * of tree t from begin[t] (n_trees + 1) on. 0 where a number breaks a rule. */

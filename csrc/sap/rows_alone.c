@@ -16,7 +16,7 @@
 
 /* Of trees that are wider the islands eliminate what no row moves, which pays more; and more than
  * one step of trees that are wider than `SEARCHED` costs more than they do. */
-enum { MOST_STEPS = 6, MOST_CONTACT_STEPS = 4, WIDEST = 64, SEARCHED = 24 };
+enum { MOST_STEPS = 6, MOST_CONTACT_STEPS = 4, MOST_CONTACTS = 36, WIDEST = 64, SEARCHED = 24 };
 
 /* norms of one tree, and what is proved of it */
 struct tree_result {
@@ -40,9 +40,10 @@ static int takes_contacts(const sap_problem *problem, const sap_settings *settin
   if (problem->n_contacts == 0) {
     return 1;
   }
-  if (problem->n_contacts > SAP_ALONE_CONTACTS || settings->friction != SAP_FRICTION_COULOMB ||
-      settings->soft_norm != 0 || settings->start != SAP_START_STICKING || !problem->tree_b ||
-      !problem->J || !problem->mu) {
+  const sap_spin *spin = problem->spin;
+  if (problem->n_contacts > MOST_CONTACTS || (spin && spin->n > 0 && (!spin->J || !spin->mu)) ||
+      settings->friction != SAP_FRICTION_COULOMB || settings->soft_norm != 0 ||
+      settings->start != SAP_START_STICKING || !problem->tree_b || !problem->J || !problem->mu) {
     return 0;
   }
   int32_t others = 0;
@@ -64,9 +65,8 @@ static int applies(struct sap_rows_alone *alone, const sap_problem *problem,
                    const struct sap_regularization *physical, const sap_settings *settings) {
   const int is_plain =
       settings->islands && !settings->record_history && settings->factorization == SAP_SUPERNODAL;
-  if (problem->spin || !is_plain || !physical || !takes_contacts(problem, settings) ||
-      !problem->A || !problem->v_star ||
-      sap_problem_sizes(problem, &alone->sizes, NULL) != SAP_OK ||
+  if (!is_plain || !physical || !takes_contacts(problem, settings) || !problem->A ||
+      !problem->v_star || sap_problem_sizes(problem, &alone->sizes, NULL) != SAP_OK ||
       alone->sizes.n_rows + problem->n_contacts == 0 ||
       (alone->sizes.n_rows > 0 && !physical->parameters->groups) || any_wide(problem) ||
       sap_check_groups_given(problem, NULL) != SAP_OK) {
@@ -95,6 +95,7 @@ static void carve(void *context, struct sap_arena *arena) {
   a->row = sap_arena_take(arena, (size_t)a->sizes.n_rows, sizeof *a->row);
   a->contact_begin = sap_arena_take(arena, n_trees + 1, sizeof(int32_t));
   a->contact = sap_arena_take(arena, (size_t)a->n_contacts, sizeof *a->contact);
+  a->impulses = sap_arena_take(arena, n_trees, sizeof(int32_t));
   sap_unknowns_alone_carve(&a->unknowns, arena, a->widest, a->n_contacts > 0);
   a->v = sap_arena_take(arena, nv, sizeof(double));
   double **const of_tree[] = {&a->dw,       &a->momentum, &a->momentum_star, &a->impulse,
@@ -284,7 +285,7 @@ static void certify(const struct sap_rows_alone *alone, const struct sap_tree_al
                     struct tree_result *result) {
   const struct sap_vector_loops *loops = alone->masses.loops;
   const int32_t n = tree->n;
-  const int64_t n_impulses = tree->end - tree->row + 3 * (tree->contact_end - tree->contact);
+  const int64_t n_impulses = tree->end - tree->row + tree->n_impulses;
   const double terms = (double)n_impulses + 2;
   double *e = alone->error;
   for (int32_t i = 0; i < n; ++i) {
@@ -424,7 +425,8 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
   complete.R_n = physical->R_n;
   complete.v_hat_n = physical->v_hat_n;
   count_constraints(alone, problem);
-  if (sap_first_non_finite(alone->sizes.nv, problem->v_star) >= 0 ||
+  if (!sap_contacts_alone_fit(problem, alone->row_begin, alone->impulses) ||
+      sap_first_non_finite(alone->sizes.nv, problem->v_star) >= 0 ||
       sap_first_non_finite(alone->sizes.nv, guess) >= 0 ||
       sap_invert_mass(problem, 0, problem->n_trees, alone->position, masses->kernels, masses->S,
                       NULL, NULL) != SAP_OK ||
@@ -445,16 +447,16 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
       continue;
     }
     const int64_t v = masses->tree_v[t], block = masses->tree_A[t];
-    const struct sap_tree_alone tree = {
-        .n = problem->tree_nv[t],
-        .A = problem->A + block,
-        .S = masses->S + block,
-        .v_star = problem->v_star + v,
-        .v = alone->v + v,
-        .row = alone->row + alone->row_begin[t],
-        .end = alone->row + alone->row_begin[t + 1],
-        .contact = alone->contact + alone->contact_begin[t],
-        .contact_end = alone->contact + alone->contact_begin[t + 1]};
+    const struct sap_tree_alone tree = {.n = problem->tree_nv[t],
+                                        .A = problem->A + block,
+                                        .S = masses->S + block,
+                                        .v_star = problem->v_star + v,
+                                        .v = alone->v + v,
+                                        .row = alone->row + alone->row_begin[t],
+                                        .end = alone->row + alone->row_begin[t + 1],
+                                        .contact = alone->contact + alone->contact_begin[t],
+                                        .contact_end = alone->contact + alone->contact_begin[t + 1],
+                                        .n_impulses = alone->impulses[t]};
     struct tree_result result;
     memcpy(tree.v, guess + v, (size_t)tree.n * sizeof *tree.v);
     if (!solve_tree(alone, &tree, settings, n_islands, &result)) {

@@ -31,6 +31,7 @@ struct sap_rows_alone {
   struct sap_row_alone *row;         /* (n_rows) */
   int32_t *contact_begin;            /* (n_trees + 1) contacts by tree */
   struct sap_contact_alone *contact; /* (n_contacts) */
+  int32_t *impulses;                 /* (n_trees) of contacts */
   struct sap_unknowns_alone unknowns;
   sap_impulses_function *find_impulses;
   double *v; /* (nv) */
@@ -47,6 +48,7 @@ struct sap_tree_alone {
   double *v;
   struct sap_row_alone *row, *end;
   struct sap_contact_alone *contact, *contact_end;
+  int32_t n_impulses; /* of contacts */
 };
 
 /* does its impulse follow v, as that of no unknown and between its bounds? */

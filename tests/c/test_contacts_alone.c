@@ -16,17 +16,47 @@ static const double *value[SAP_MOST_PARAMETERS];
 static int32_t dof[ROWS];
 static sap_group_regularization physical[GROUPS];
 static sap_parameters parameters;
+static sap_spin spin;
+static int32_t spin_contact[SCENE_CONTACTS];
+static double spin_J[SCENE_CONTACTS * 3 * SCENE_MOST_NV], spin_mu[3 * SCENE_CONTACTS];
 
 struct arrays {
   double v[NV], gamma[3 * SCENE_CONTACTS], v_c[3 * SCENE_CONTACTS], rows[ROWS], rates[ROWS];
+  double spin_gamma[3 * SCENE_CONTACTS], spin_v_c[3 * SCENE_CONTACTS];
   double R_t[SCENE_CONTACTS], R_n[SCENE_CONTACTS], v_hat_n[SCENE_CONTACTS];
   int8_t regions[SCENE_CONTACTS];
   sap_solution solution;
 };
 
+/* two contacts of three have torsion, rolling or both */
+static void add_spin(uint64_t *seed) {
+  double *J = spin_J;
+  spin = (sap_spin){0, spin_contact, spin_J, spin_mu};
+  for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
+    scene.mu[i] = fmax(scene.mu[i], 0.1);
+    if (i % 3 == 0) {
+      continue;
+    }
+    for (int r = 0; r < 3; ++r) {
+      spin_mu[3 * spin.n + r] = fmax(0, check_random(seed, -0.1, 0.4));
+    }
+    for (int32_t j = 0; j < 3 * scene.tree_nv[scene.tree_a[i]]; ++j) {
+      *J++ = check_random(seed, -1, 1);
+    }
+    spin_contact[spin.n++] = i;
+  }
+  scene.problem.spin = &spin;
+}
+
+struct extras {
+  int32_t n_rows; /* of dry friction */
+  int spins;
+};
+
 /* contacts of all trees but the last, some of them deep and some open; dry friction of joints and,
  * where there is much of it, of all velocities of a tree */
-static void make_with(int32_t n_rows, int32_t n_trees, int32_t n_contacts, uint64_t *seed) {
+static void make_with(struct extras extras, int32_t n_trees, int32_t n_contacts, uint64_t *seed) {
+  const int32_t n_rows = extras.n_rows;
   make_groups(n_trees, n_contacts, ROWS, seed);
   for (int32_t i = 0; i < n_contacts; ++i) {
     scene.tree_a[i] %= n_trees - 1;
@@ -63,11 +93,15 @@ static void make_with(int32_t n_rows, int32_t n_trees, int32_t n_contacts, uint6
                                 .k = k,
                                 .tau_d = tau_d,
                                 .groups = physical};
+  scene.problem.spin = NULL;
+  if (extras.spins) {
+    add_spin(seed);
+  }
   REQUIRE(sap_problem_sizes(&scene.problem, &scene.sizes, NULL) == SAP_OK);
 }
 
 static void make(int32_t n_trees, int32_t n_contacts, uint64_t *seed) {
-  make_with(FEW, n_trees, n_contacts, seed);
+  make_with((struct extras){.n_rows = FEW}, n_trees, n_contacts, seed);
 }
 
 static sap_status solve(sap_solver *solver, struct arrays *to, const double *guess,
@@ -77,7 +111,9 @@ static sap_status solve(sap_solver *solver, struct arrays *to, const double *gue
                                 .v_c = to->v_c,
                                 .regions = to->regions,
                                 .group_gamma = to->rows,
-                                .group_v_c = to->rates};
+                                .group_v_c = to->rates,
+                                .spin_gamma = to->spin_gamma,
+                                .spin_v_c = to->spin_v_c};
   return sap_solver_solve_physical(solver, &scene.problem, &parameters, to->R_t, to->R_n,
                                    to->v_hat_n, guess, &to->solution, error);
 }
@@ -115,13 +151,14 @@ struct counts {
 
 /* Islands that begin with what it found take no step: laws of friction may have several
  * solutions. */
-static void compare(int32_t n_rows, uint64_t seed, struct counts *counts) {
+static void compare(struct extras extras, uint64_t seed, struct counts *counts) {
   static struct arrays here, there;
   *counts = (struct counts){0};
   const sap_settings settings = settings_of(0);
+  const int most = extras.spins ? 5 : 9;
   for (int trial = 0; trial < 80; ++trial) {
     sap_solver *one = solver_of(0), *two = solver_of(1);
-    make_with(n_rows, 2 + trial % 3, 1 + trial % 9, &seed);
+    make_with(extras, 2 + trial % 3, 1 + trial % most, &seed);
     const int took = takes(&settings);
     counts->taken += took;
     REQUIRE(solve(one, &here, NULL, NULL) == SAP_OK);
@@ -145,7 +182,11 @@ static void compare(int32_t n_rows, uint64_t seed, struct counts *counts) {
         CHECK_CLOSE(here.v_c[r], there.v_c[r], 1e-8);
       }
     }
-    for (int32_t i = 0; i < n_rows; ++i) {
+    for (int32_t r = 0; extras.spins && r < 3 * spin.n; ++r) {
+      CHECK_CLOSE(here.spin_gamma[r], there.spin_gamma[r], 1e-6 * (1 + fabs(there.spin_gamma[r])));
+      CHECK_CLOSE(here.spin_v_c[r], there.spin_v_c[r], 1e-8);
+    }
+    for (int32_t i = 0; i < extras.n_rows; ++i) {
       CHECK_CLOSE(here.rows[i], there.rows[i], 1e-6 * (1 + fabs(there.rows[i])));
       CHECK_CLOSE(here.rates[i], there.rates[i], 1e-8);
     }
@@ -156,17 +197,26 @@ static void compare(int32_t n_rows, uint64_t seed, struct counts *counts) {
 
 static void islands_have_nothing_to_add(void) {
   struct counts counts;
-  compare(FEW, 311, &counts);
+  compare((struct extras){.n_rows = FEW}, 311, &counts);
   CHECK(counts.taken > 60);
   CHECK(counts.touching > 100);
 }
 
 static void nor_where_rows_are_condensed(void) {
   struct counts counts;
-  compare(ROWS, 316, &counts);
+  compare((struct extras){.n_rows = ROWS}, 316, &counts);
   CHECK(counts.taken > 60);
   CHECK(counts.touching > 100);
   CHECK(counts.several > 10);
+}
+
+static void nor_where_contacts_resist_torsion_and_rolling(void) {
+  struct counts counts;
+  for (int many = 0; many < 2; ++many) {
+    compare((struct extras){many ? ROWS : FEW, 1}, 317 + (uint64_t)many, &counts);
+    CHECK(counts.taken > 60);
+    CHECK(counts.touching > 80);
+  }
 }
 
 /* other friction, contacts between trees, more than there is room for, numbers that break rules */
@@ -198,7 +248,16 @@ static void the_rest_is_left_to_the_islands(void) {
   scene.tree_a[0] = 1;
   scene.tree_b[0] = 0;
   CHECK(!takes(&settings));
-  make(2, SAP_ALONE_CONTACTS + 1, &seed);
+  make(2, SAP_ALONE_IMPULSES / 3 + 1, &seed);
+  CHECK(!takes(&settings));
+  make_with((struct extras){FEW, 1}, 2, 4, &seed);
+  REQUIRE(takes(&settings));
+  spin_mu[0] = -1;
+  CHECK(!takes(&settings));
+  spin_mu[0] = NAN;
+  CHECK(!takes(&settings));
+  spin_mu[0] = 0.1;
+  spin_J[0] = NAN;
   CHECK(!takes(&settings));
 }
 
@@ -230,7 +289,7 @@ static void nothing_is_remembered(void) {
   sap_solver *one = solver_of(0);
   for (int trial = 0; trial < 20; ++trial) {
     sap_solver *two = solver_of(0);
-    make_with(trial % 2 ? FEW : ROWS, 2, 5, &seed);
+    make_with((struct extras){trial % 2 ? FEW : ROWS, trial % 3 == 0}, 2, 5, &seed);
     REQUIRE(solve(one, &used, NULL, NULL) == SAP_OK);
     REQUIRE(solve(two, &fresh, NULL, NULL) == SAP_OK);
     CHECK(memcmp(used.v, fresh.v, (size_t)scene.sizes.nv * sizeof *used.v) == 0);
@@ -246,7 +305,7 @@ static void steps_allocate_nothing(void) {
   const sap_allocator memory = {counting_allocate, counting_release, &counter};
   const sap_settings settings = settings_of(0);
   sap_solver *solver;
-  make_with(ROWS, 3, 6, &seed);
+  make_with((struct extras){ROWS, 1}, 3, 6, &seed);
   REQUIRE(sap_solver_create(&solver, &settings, &memory, NULL) == SAP_OK);
   REQUIRE(solve(solver, &out, NULL, NULL) == SAP_OK);
   const long before = counter.allocations;
@@ -260,9 +319,13 @@ static void steps_allocate_nothing(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(islands_have_nothing_to_add),     CHECK_TEST(nor_where_rows_are_condensed),
-      CHECK_TEST(the_rest_is_left_to_the_islands), CHECK_TEST(errors_are_those_of_the_general_way),
-      CHECK_TEST(nothing_is_remembered),           CHECK_TEST(steps_allocate_nothing),
+      CHECK_TEST(islands_have_nothing_to_add),
+      CHECK_TEST(nor_where_rows_are_condensed),
+      CHECK_TEST(nor_where_contacts_resist_torsion_and_rolling),
+      CHECK_TEST(the_rest_is_left_to_the_islands),
+      CHECK_TEST(errors_are_those_of_the_general_way),
+      CHECK_TEST(nothing_is_remembered),
+      CHECK_TEST(steps_allocate_nothing),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }
