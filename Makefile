@@ -13,7 +13,7 @@ SOURCES := $(shell find csrc python cmake -name __pycache__ -prune -o -print) \
 C_FILES := $(shell find csrc tests/c tests/fuzz examples -name '*.[ch]')
 
 # what two cores do in a few minutes; PYTEST_ARGS='-k stepper' selects among all tests, slow ones too
-PYTEST_ARGS = -m 'not slow' -n 2 --dist loadfile
+PYTEST_ARGS = -m 'not slow' -n 2 --dist worksteal
 
 .PHONY: help demo test test-all test-c test-race test-python test-slow test-bridges test-sanitized \
 	fuzz coverage mutate docs wheels check lint format types warnings tidy clean

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +9,7 @@ import pytest
 
 import helpers
 import sapwood
+from interrupts import interrupt_after
 
 TASKS = Path("/proc/self/task")
 
@@ -94,8 +92,5 @@ def test_first_problem_that_cannot_be_solved_decides(rng, threads):
 def test_interrupt_ends_a_batch(rng, threads):
     settings = sapwood.SapSettings(relative_tolerance=0.0, absolute_tolerance=0.0)
     problems = [helpers.random_problem(rng, sizes=[64] * 3, contacts=60)] * 2000
-    kill = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
-    kill.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), interrupt_after(0.1):
         sapwood.solve_batch(problems, settings=settings, threads=threads)
-    kill.join()

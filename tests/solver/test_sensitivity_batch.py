@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import signal
-import threading
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ import pytest
 import helpers
 import sapwood
 from differentials import CASES, settings_of
+from interrupts import interrupt_after
 from sapwood import Differential, _core
 
 NAMES = tuple(CASES)
@@ -160,9 +159,6 @@ def test_a_signal_interrupts_a_batch(rng):
         while True:
             sapwood.vjp_batch([solution] * len(bars), bars, threads=2)
 
-    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), interrupt_after(0.05):
         ask_for_ever()
-    timer.join()
     assert len(sapwood.vjp_batch([solution], bars[:1])) == 1
