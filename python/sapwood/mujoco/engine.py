@@ -11,7 +11,9 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
+import os
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -302,8 +304,10 @@ def read_addresses() -> dict[str, int]:
     EngineError
         Where a function is missing.
     """
-    # the symbols of an extension module include those of the library that it was linked with
-    library = ctypes.CDLL(mujoco._functions.__file__)
+    # the symbols of an extension module include those of the library that it was linked with, but
+    # for Windows
+    module = Path(mujoco._functions.__file__)
+    library = ctypes.CDLL(str(module.with_name("mujoco.dll") if os.name == "nt" else module))
     try:
         functions = [ctypes.cast(getattr(library, name), ctypes.c_void_p) for name in _FUNCTIONS]
         callbacks = {
