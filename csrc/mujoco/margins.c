@@ -6,6 +6,7 @@
 #include "base/vector.h"
 #include "model/stepper.h"
 #include "mujoco/fields.h"
+#include "mujoco/model_copy.h"
 #include "mujoco/pairs.h"
 #include "mujoco/twists.h"
 
@@ -84,71 +85,6 @@ static void find_travel(const sap_mujoco_world *world, const struct sap_twist *t
       travel->distance[g] = travel_in(world, speed + travel->gain[g]);
     }
   }
-}
-
-/* A negative margin shrinks a geom: its contacts are those that the user wants to be found late. */
-static double widened(double own, double travel) {
-  return own < 0.0 ? own : sap_larger(own, travel);
-}
-
-/* the margins of the copy, in three arrays that follow one another; `travel` is (ngeom) */
-struct margins {
-  double *geom, *body, *pair;
-};
-
-static void fill_margins(const sap_mujoco_world *world, const double *travel,
-                         const struct margins *margins) {
-  const sap_mujoco *a = world->api;
-  const void *m = world->model;
-  ARRAY(double, geom_margin);
-  ARRAY(double, geom_gap);
-  ARRAY(double, body_margin);
-  ARRAY(double, pair_margin);
-  ARRAY(int, pair_geom1);
-  ARRAY(int, pair_geom2);
-  const sap_forest *forest = &world->stepper->forest;
-  for (int32_t b = 0; b < forest->n_bodies; ++b) {
-    margins->body[b] = body_margin[b];
-  }
-  for (int32_t g = 0; g < forest->n_geoms; ++g) {
-    double *of_body = margins->body + forest->geom_bodyid[g];
-    margins->geom[g] = widened(geom_margin[g], travel[g]);
-    *of_body = sap_larger(*of_body, margins->geom[g] + geom_gap[g]);
-  }
-  const int64_t n_pairs = sap_int64_at(m, a->model.npair);
-  for (int64_t p = 0; p < n_pairs; ++p) {
-    margins->pair[p] = widened(pair_margin[p], travel[pair_geom1[p]] + travel[pair_geom2[p]]);
-  }
-}
-
-/* ---- the copy ------------------------------------------------------------------------------- */
-
-static void set_pointer(char *base, ptrdiff_t offset, const void *pointer) {
-  memcpy(base + offset, (const void *)&pointer, sizeof pointer);
-}
-
-/* valid until the frame of the stack of mjData that is open now is freed */
-static const void *with_margins(const sap_mujoco_world *world, const double *travel,
-                                const struct sap_pairs *pairs) {
-  const sap_mujoco *a = world->api;
-  const sap_forest *forest = &world->stepper->forest;
-  const size_t n_bodies = (size_t)forest->n_bodies, n_geoms = (size_t)forest->n_geoms;
-  const size_t n_pairs = (size_t)sap_int64_at(world->model, a->model.npair);
-  const size_t n_numbers = n_geoms + n_bodies + n_pairs;
-  const size_t size = (size_t)a->model.size;
-  char *copy = a->mj_stackAllocByte(world->data, size, sizeof(double));
-  double *geom = a->mj_stackAllocByte(world->data, n_numbers * sizeof *geom, sizeof *geom);
-  double *const body = geom + n_geoms;
-  const struct margins margins = {geom, body, body + n_bodies};
-  fill_margins(world, travel, &margins);
-
-  memcpy(copy, world->model, size);
-  set_pointer(copy, a->model.geom_margin, margins.geom);
-  set_pointer(copy, a->model.body_margin, margins.body);
-  set_pointer(copy, a->model.pair_margin, margins.pair);
-  set_pointer(copy, a->model.exclude_signature, pairs->excluded);
-  memcpy(copy + a->model.nexclude, &pairs->n_excluded, sizeof pairs->n_excluded);
-  return copy;
 }
 
 /* ---- what leaves the list ------------------------------------------------------------------- */
@@ -235,11 +171,15 @@ void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
       a->mj_stackAllocByte(world->data, n_bodies * sizeof *twist, sizeof(double));
   double *numbers =
       a->mj_stackAllocByte(world->data, 2 * n_geoms * sizeof *numbers, sizeof *numbers);
+  struct sap_geom_pair *pair =
+      a->mj_stackAllocByte(world->data, SAP_MOST_PAIRS * sizeof *pair, sizeof(int32_t));
   const struct sap_travel travel = {numbers, numbers + n_geoms};
   sap_mujoco_twists(world, twist);
   find_travel(world, twist, &travel);
-  const struct sap_pairs pairs = sap_mujoco_find_pairs(world, twist, &travel);
-  a->mj_collision(with_margins(world, travel.distance, &pairs), world->data);
+  const int32_t n_pairs = sap_mujoco_find_pairs(world, twist, &travel, pair);
+  a->mj_collision(n_pairs < 0 ? sap_mujoco_with_margins(world, travel.distance)
+                              : sap_mujoco_with_pairs(world, travel.distance, pair, n_pairs),
+                  world->data);
   leave_out(world, twist, travel.gain);
   a->mj_freeStack(world->data);
 }

@@ -15,10 +15,7 @@
  *     dist < (1 + SAP_OPEN_TIME) dt (2 (|W_2 - W_1| r - v_n) + g_1 + g_2)
  *
  * where v_n is the normal velocity of the two points, and r = 0 for spheres. This decides what is
- * listed; what acts is for sap_gather_run().
- *
- * Threads share a model, so none of them may write to it: MuJoCo is handed a copy of struct mjModel
- * alone, whose margins lie elsewhere, in memory of the stack of mjData. */
+ * listed; what acts is for sap_gather_run(). */
 #ifndef SAPWOOD_MUJOCO_MARGINS_H
 #define SAPWOOD_MUJOCO_MARGINS_H
 

@@ -10,14 +10,16 @@
 
 /* of MuJoCo's enums */
 enum { GEOM_PLANE = 0, GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_MESH = 7 };
-enum { NO_PARENT_FILTER = 1 << 10, OVERRIDE = 1 << 0 };
+enum { NO_PARENT_FILTER = 1 << 10, OVERRIDE = 1 << 0, SLEEP = 1 << 4, SPECULATIVE = 1 << 7 };
 
-/* pairs of bodies, and of geoms of two bodies, that are looked at: beyond, trees are faster; and of
- * meshes whose distance is asked for, which is in vain where many touch */
-enum { MOST_BODY_PAIRS = 1 << 12, MOST_GEOM_PAIRS = 1 << 6, MOST_DISTANCES = 24 };
-
-/* what moves less, as a share of its size, has few others within its margin */
-static const double fast = 0.005;
+/* Pairs of bodies, of their geoms, and of the model's own list, that are looked at: beyond, trees of
+ * boxes are faster. And of meshes whose distance is asked for, which is in vain where many touch. */
+enum {
+  MOST_BODY_PAIRS = 1 << 12,
+  MOST_GEOM_PAIRS = 1 << 14,
+  MOST_GIVEN = 1 << 8,
+  MOST_DISTANCES = 24
+};
 
 /* distances below have no direction that could be trusted, m */
 static const double least_distance = 1e-6;
@@ -25,9 +27,7 @@ static const double least_distance = 1e-6;
 /* a body with geoms that meet others: these, and a box around them */
 struct body {
   int32_t id, first, end;
-  int32_t next; /* the next one that looks */
-  int contype, conaffinity, looks, edged;
-  double size; /* radius of the largest geom, m */
+  int contype, conaffinity;
   double own; /* the most that its geoms add to the distance up to which the model lists contacts */
   struct sap_mover mover;
 };
@@ -38,12 +38,14 @@ struct search {
   const struct sap_travel *travel;
   double time;
   struct sap_mover *movers; /* (n_geoms) where they are known */
-  int8_t *is_known, *meets; /* (n_geoms); 1: may meet another */
+  int8_t *is_known;         /* (n_geoms) */
   struct body *bodies;
-  int32_t n_bodies, n_looking, n_distances;
-  int *excluded;
-  int64_t n_excluded;
-  int64_t n_passed; /* of the model's list */
+  double *centres[3], *extents; /* of spheres around bodies, with what they may travel */
+  int32_t n_bodies, n_distances;
+  int64_t n_given;  /* pairs of the model's own list */
+  int64_t n_passed; /* of its list of pairs of bodies that are left out */
+  struct sap_geom_pair *pair;
+  int32_t n_pairs;
 };
 
 #define ARRAY(type, name) \
@@ -122,31 +124,9 @@ static const struct sap_mover *mover_of(struct search *s, int32_t geom) {
 
 /* ---- bodies --------------------------------------------------------------------------------- */
 
-static int anything_is_fast(const struct search *s) {
-  ARRAY(double, geom_rbound);
-  const int32_t n = s->world->stepper->forest.n_geoms;
-  int32_t g = 0;
-  while (g < n && !(s->travel->distance[g] > fast * geom_rbound[g])) {
-    ++g;
-  }
-  return g < n;
-}
-
-/* a body that floats alone leaves its margins to itself, and so does one of spheres and capsules,
- * whose narrow phase is no dearer than a plane that keeps them apart */
-static int looks(const struct search *s, const struct body *body) {
-  const sap_forest *forest = &s->world->stepper->forest;
-  const int32_t tree = forest->body_treeid[body->id];
-  return tree >= 0 && body->edged && body->mover.travel > fast * body->size &&
-         !(forest->body_dofnum[forest->body_weldid[body->id]] == 6 &&
-           forest->tree_dofnum[tree] == 6);
-}
-
 static void list_bodies(struct search *s) {
-  ARRAY(int, geom_type);
   ARRAY(int, geom_contype);
   ARRAY(int, geom_conaffinity);
-  ARRAY(double, geom_rbound);
   const sap_forest *forest = &s->world->stepper->forest;
   for (int32_t g = 0; g < forest->n_geoms; ++g) {
     if ((geom_contype[g] | geom_conaffinity[g]) == 0) {
@@ -161,35 +141,46 @@ static void list_bodies(struct search *s) {
     body->end = g + 1;
     body->contype |= geom_contype[g];
     body->conaffinity |= geom_conaffinity[g];
-    body->edged |= geom_type[g] > GEOM_CAPSULE;
-    body->size = sap_larger(body->size, geom_rbound[g]);
     body->own = sap_larger(body->own, own_of(s, g));
     body->mover.travel = sap_larger(body->mover.travel, travel_of(s, g));
     body->mover.gain = sap_larger(body->mover.gain, s->travel->gain[g]);
   }
-  int32_t next = s->n_bodies;
-  for (int32_t i = s->n_bodies; i-- > 0;) {
+}
+
+static int is_single(const struct body *body) { return body->end - body->first == 1; }
+
+/* each in a sphere: that of its geom, or around the root of its tree of boxes */
+static void place_bodies(struct search *s) {
+  static const double endless[6] = {0.0, 0.0, 0.0, 1e10, 1e10, 1e10};
+  ARRAY(int, geom_type);
+  ARRAY(double, geom_rbound);
+  ARRAY(int, body_bvhadr);
+  ARRAY(double, bvh_aabb);
+  STATE(geom_xpos);
+  STATE(xipos);
+  STATE(ximat);
+  for (int32_t i = 0; i < s->n_bodies; ++i) {
     struct body *body = s->bodies + i;
-    body->next = next;
-    body->looks = looks(s, body);
-    s->n_looking += body->looks;
-    next = body->looks ? i : next;
+    struct sap_mover *mover = &body->mover;
+    const int64_t b = body->id, g = body->first, root = body_bvhadr[b];
+    const double *centre = geom_xpos + 3 * g;
+    if (is_single(body)) {
+      mover->radius = geom_type[g] == GEOM_PLANE ? endless[3] : geom_rbound[g];
+    } else {
+      place_mover(s, body->id, root < 0 ? endless : bvh_aabb + 6 * root, xipos + 3 * b,
+                  ximat + 9 * b, mover);
+      set_radius(mover);
+      centre = mover->centre;
+    }
+    for (int k = 0; k < 3; ++k) {
+      s->centres[k][i] = centre[k];
+    }
+    s->extents[i] = mover->radius + sap_larger(body->own, mover->travel);
   }
 }
 
-/* each as the root of its tree of boxes */
-static void place_bodies(const struct search *s) {
-  static const double endless[6] = {0.0, 0.0, 0.0, 1e10, 1e10, 1e10};
-  ARRAY(int, body_bvhadr);
-  ARRAY(double, bvh_aabb);
-  STATE(xipos);
-  STATE(ximat);
-  for (struct body *body = s->bodies; body < s->bodies + s->n_bodies; ++body) {
-    const int64_t b = body->id, root = body_bvhadr[b];
-    place_mover(s, body->id, root < 0 ? endless : bvh_aabb + 6 * root, xipos + 3 * b, ximat + 9 * b,
-                &body->mover);
-    set_radius(&body->mover);
-  }
+static const struct sap_mover *mover_of_body(struct search *s, const struct body *body) {
+  return is_single(body) ? mover_of(s, body->first) : &body->mover;
 }
 
 /* ---- pairs of geoms ------------------------------------------------------------------------- */
@@ -215,26 +206,64 @@ static int distance_keeps_apart(struct search *s, int32_t g1, int32_t g2, double
   return sap_plane_keeps_apart(a, b, s->time, own, n, distance, 1);
 }
 
-static int stay_apart(struct search *s, int32_t g1, int32_t g2, double own) {
+/* 1 where spheres around two geoms, or one and a plane, tell that they are apart */
+static int are_clear(const struct search *s, int32_t g1, int32_t g2, double clear) {
   ARRAY(int, geom_type);
-  const struct sap_mover *a = mover_of(s, g1), *b = mover_of(s, g2);
-  return sap_movers_stay_apart(a, b, s->time, own) ||
-         (is_costly(geom_type[g1], geom_type[g2]) && s->n_distances++ < MOST_DISTANCES &&
-          distance_keeps_apart(s, g1, g2, own));
+  ARRAY(double, geom_rbound);
+  STATE(geom_xpos);
+  STATE(geom_xmat);
+  const double *p = geom_xpos + 3 * (int64_t)g1, *q = geom_xpos + 3 * (int64_t)g2;
+  const double x = q[0] - p[0], y = q[1] - p[1], z = q[2] - p[2];
+  if (geom_type[g1] == GEOM_PLANE || geom_type[g2] == GEOM_PLANE) {
+    const int first = geom_type[g1] == GEOM_PLANE;
+    const double *R = geom_xmat + 9 * (int64_t)(first ? g1 : g2);
+    const double height = R[2] * x + R[5] * y + R[8] * z;
+    return (first ? height : -height) > geom_rbound[first ? g2 : g1] + clear;
+  }
+  clear += geom_rbound[g1] + geom_rbound[g2];
+  return x * x + y * y + z * z > clear * clear;
 }
 
-static void look_at_explicit_pairs(struct search *s) {
+static void look_at_pair(struct search *s, int32_t g1, int32_t g2, int32_t given, double own,
+                         double travel) {
+  ARRAY(int, geom_type);
+  const int type1 = geom_type[g1], type2 = geom_type[g2];
+  if (are_clear(s, g1, g2, sap_larger(own, travel)) ||
+      ((type1 > GEOM_CAPSULE || type2 > GEOM_CAPSULE) &&
+       (sap_movers_stay_apart(mover_of(s, g1), mover_of(s, g2), s->time, own) ||
+        (is_costly(type1, type2) && s->n_distances++ < MOST_DISTANCES &&
+         distance_keeps_apart(s, g1, g2, own))))) {
+    return;
+  }
+  if (s->n_pairs < SAP_MOST_PAIRS) {
+    s->pair[s->n_pairs] = (struct sap_geom_pair){{g1, g2}, given};
+  }
+  ++s->n_pairs;
+}
+
+static void look_at_given_pairs(struct search *s) {
   ARRAY(int, pair_geom1);
   ARRAY(int, pair_geom2);
   ARRAY(double, pair_margin);
   ARRAY(double, pair_gap);
-  const int64_t n = sap_int64_at(s->world->model, s->world->api->model.npair);
-  for (int64_t p = 0; p < n; ++p) {
+  for (int32_t p = 0; p < s->n_given; ++p) {
     const int32_t g1 = pair_geom1[p], g2 = pair_geom2[p];
-    if (!stay_apart(s, g1, g2, pair_margin[p] + pair_gap[p])) {
-      s->meets[g1] = s->meets[g2] = 1;
-    }
+    const double own = pair_margin[p] + pair_gap[p];
+    look_at_pair(s, g1, g2, p, own,
+                 sap_larger(own, pair_gap[p] + s->travel->distance[g1] + s->travel->distance[g2]));
   }
+}
+
+/* 1 where the model's own list has the two geoms */
+static int is_given(const struct search *s, int32_t g1, int32_t g2) {
+  ARRAY(int, pair_geom1);
+  ARRAY(int, pair_geom2);
+  int64_t p = 0;
+  while (p < s->n_given && !(pair_geom1[p] == g1 && pair_geom2[p] == g2) &&
+         !(pair_geom1[p] == g2 && pair_geom2[p] == g1)) {
+    ++p;
+  }
+  return p < s->n_given;
 }
 
 /* ---- pairs of bodies ------------------------------------------------------------------------ */
@@ -251,11 +280,12 @@ static unsigned signature_of(const struct body *a, const struct body *b) {
  * in the order of that */
 static int is_left_out(struct search *s, const struct body *a, const struct body *b) {
   const sap_mujoco *api = s->world->api;
-  const int32_t *weld = s->world->stepper->forest.body_weldid;
+  const sap_forest *forest = &s->world->stepper->forest;
+  const int32_t *weld = forest->body_weldid;
   ARRAY(int, body_parentid);
   ARRAY(int, exclude_signature);
   const int32_t w1 = weld[a->id], w2 = weld[b->id];
-  if (w1 == w2) {
+  if (w1 == w2 || (forest->body_treeid[a->id] < 0 && forest->body_treeid[b->id] < 0)) {
     return 1;
   }
   if (w1 != 0 && w2 != 0 &&
@@ -271,114 +301,96 @@ static int is_left_out(struct search *s, const struct body *a, const struct body
   return s->n_passed < n && (unsigned)exclude_signature[s->n_passed] == signature;
 }
 
-/* too far for any plane to be needed, as MuJoCo finds out by itself */
-static int are_far(const struct body *a, const struct body *b) {
-  const double *p = a->mover.centre, *q = b->mover.centre;
-  const double x = p[0] - q[0], y = p[1] - q[1], z = p[2] - q[2];
-  const double clear = a->mover.radius + b->mover.radius +
-                       sap_larger(a->own + b->own, a->mover.travel + b->mover.travel);
-  return x * x + y * y + z * z > clear * clear;
-}
-
-/* notes which geoms of two bodies may meet: 0, if none */
-static int look_at_geoms(struct search *s, const struct body *a, const struct body *b) {
+static void look_at_geoms(struct search *s, const struct body *a, const struct body *b) {
   ARRAY(int, geom_contype);
   ARRAY(int, geom_conaffinity);
-  const int32_t n_a = a->end - a->first, n_b = b->end - b->first;
-  int found = 0;
-  if (sap_movers_stay_apart(&a->mover, &b->mover, s->time, a->own + b->own)) {
-    return 0;
-  }
-  if ((int64_t)n_a * n_b > MOST_GEOM_PAIRS) {
-    memset(s->meets + a->first, 1, (size_t)n_a);
-    memset(s->meets + b->first, 1, (size_t)n_b);
-    return 1;
+  if (!(is_single(a) && is_single(b)) &&
+      sap_movers_stay_apart(mover_of_body(s, a), mover_of_body(s, b), s->time, a->own + b->own)) {
+    return;
   }
   for (int32_t g1 = a->first; g1 < a->end; ++g1) {
     if (!masks_meet(geom_contype[g1], geom_conaffinity[g1], b->contype, b->conaffinity) ||
-        sap_movers_stay_apart(mover_of(s, g1), &b->mover, s->time, own_of(s, g1) + b->own)) {
+        (!is_single(a) && !is_single(b) &&
+         sap_movers_stay_apart(mover_of(s, g1), &b->mover, s->time, own_of(s, g1) + b->own))) {
       continue;
     }
     for (int32_t g2 = b->first; g2 < b->end; ++g2) {
       if (masks_meet(geom_contype[g1], geom_conaffinity[g1], geom_contype[g2],
                      geom_conaffinity[g2]) &&
-          !stay_apart(s, g1, g2, own_of(s, g1) + own_of(s, g2))) {
-        s->meets[g1] = s->meets[g2] = 1;
-        found = 1;
+          !is_given(s, g1, g2)) {
+        look_at_pair(s, g1, g2, -1, own_of(s, g1) + own_of(s, g2),
+                     travel_of(s, g1) + travel_of(s, g2));
       }
     }
   }
-  return found;
+}
+
+/* what spheres around bodies leave between body i and those that follow; (n_bodies) */
+static void find_gaps(const struct search *s, int32_t i, double *gaps) {
+  const double *x = s->centres[0], *y = s->centres[1], *z = s->centres[2], *e = s->extents;
+  for (int32_t j = i + 1; j < s->n_bodies; ++j) {
+    const double dx = x[j] - x[i], dy = y[j] - y[i], dz = z[j] - z[i], clear = e[j] + e[i];
+    gaps[j] = dx * dx + dy * dy + dz * dz - clear * clear;
+  }
 }
 
 static void look_at_bodies(struct search *s) {
+  double *gaps = take(s, (size_t)s->n_bodies * sizeof *gaps);
   for (int32_t i = 0; i < s->n_bodies; ++i) {
     const struct body *a = s->bodies + i;
-    for (int32_t j = a->looks ? i + 1 : a->next; j < s->n_bodies;
-         j = a->looks ? j + 1 : s->bodies[j].next) {
+    find_gaps(s, i, gaps);
+    for (int32_t j = i + 1; j < s->n_bodies; ++j) {
       const struct body *b = s->bodies + j;
-      if (!are_far(a, b) && masks_meet(a->contype, a->conaffinity, b->contype, b->conaffinity) &&
-          !is_left_out(s, a, b) && !look_at_geoms(s, a, b)) {
-        s->excluded[s->n_excluded++] = (int)signature_of(a, b);
+      if (!(gaps[j] > 0.0) && masks_meet(a->contype, a->conaffinity, b->contype, b->conaffinity) &&
+          !is_left_out(s, a, b)) {
+        look_at_geoms(s, a, b);
       }
     }
   }
 }
 
-/* the model's own list among ours; both are sorted */
-static void merge_excluded(struct search *s) {
-  ARRAY(int, exclude_signature);
-  int64_t n = sap_int64_at(s->world->model, s->world->api->model.nexclude), k = s->n_excluded;
-  int64_t place = n + k;
-  s->n_excluded = place;
-  while (n > 0) {
-    const int ours = k > 0 && (unsigned)s->excluded[k - 1] > (unsigned)exclude_signature[n - 1];
-    s->excluded[--place] = ours ? s->excluded[--k] : exclude_signature[--n];
+/* pairs of geoms, of which the world's make the most */
+static int are_few(const struct search *s) {
+  int64_t geoms = 0, pairs = 0;
+  for (int32_t i = 0; i < s->n_bodies; ++i) {
+    const int32_t n = s->bodies[i].end - s->bodies[i].first;
+    pairs += n * geoms;
+    geoms += n;
   }
+  return pairs <= MOST_GEOM_PAIRS &&
+         (int64_t)s->n_bodies * (s->n_bodies - 1) / 2 <= MOST_BODY_PAIRS;
 }
 
-/* geoms of bodies that look and have found nobody need no margin */
-static void forget_travel(const struct search *s) {
-  for (const struct body *body = s->bodies; body < s->bodies + s->n_bodies; ++body) {
-    for (int32_t g = body->first; body->looks && g < body->end; ++g) {
-      if (!s->meets[g]) {
-        s->travel->distance[g] = 0.0;
-      }
-    }
-  }
-}
-
-struct sap_pairs sap_mujoco_find_pairs(const sap_mujoco_world *world, const struct sap_twist *twist,
-                                       const struct sap_travel *travel) {
+int32_t sap_mujoco_find_pairs(const sap_mujoco_world *world, const struct sap_twist *twist,
+                              const struct sap_travel *travel, struct sap_geom_pair *pair) {
   const sap_mujoco *a = world->api;
   struct search search = {.world = world,
                           .twist = twist,
                           .travel = travel,
-                          .time = (1.0 + SAP_OPEN_TIME) * world->stepper->settings.dt};
+                          .time = (1.0 + SAP_OPEN_TIME) * world->stepper->settings.dt,
+                          .n_given = sap_int64_at(world->model, a->model.npair),
+                          .pair = pair};
   struct search *s = &search;
-  ARRAY(int, exclude_signature);
-  const int64_t n_own = sap_int64_at(world->model, a->model.nexclude);
-  const struct sap_pairs none = {n_own, exclude_signature};
-  if (sap_int_at(world->model, a->model.enableflags) & OVERRIDE ||
-      sap_int64_at(world->model, a->model.nflex) > 0 || !anything_is_fast(s)) {
-    return none;
+  if (a->model.pair_dim < 0 ||
+      sap_int_at(world->model, a->model.enableflags) & (OVERRIDE | SLEEP | SPECULATIVE) ||
+      sap_int64_at(world->model, a->model.nflex) > 0 || s->n_given > MOST_GIVEN) {
+    return -1;
   }
   const size_t n_geoms = (size_t)world->stepper->forest.n_geoms;
   s->bodies = take(s, n_geoms * sizeof *s->bodies);
   list_bodies(s);
-  const int64_t n_looks = (int64_t)s->n_looking * s->n_bodies;
-  if (n_looks == 0 || n_looks > MOST_BODY_PAIRS) {
-    return none;
+  if (!are_few(s)) {
+    return -1;
+  }
+  s->extents = take(s, 4 * (size_t)s->n_bodies * sizeof *s->extents);
+  for (int k = 0; k < 3; ++k) {
+    s->centres[k] = s->extents + (k + 1) * (ptrdiff_t)s->n_bodies;
   }
   place_bodies(s);
   s->movers = take(s, n_geoms * sizeof *s->movers);
-  s->is_known = take(s, 2 * n_geoms);
-  s->meets = s->is_known + n_geoms;
-  memset(s->is_known, 0, 2 * n_geoms);
-  s->excluded = take(s, (size_t)(n_looks + n_own) * sizeof *s->excluded);
+  s->is_known = take(s, n_geoms);
+  memset(s->is_known, 0, n_geoms);
   look_at_bodies(s);
-  look_at_explicit_pairs(s);
-  merge_excluded(s);
-  forget_travel(s);
-  return (struct sap_pairs){s->n_excluded, s->excluded};
+  look_at_given_pairs(s);
+  return s->n_pairs <= SAP_MOST_PAIRS ? s->n_pairs : -1;
 }

@@ -2,13 +2,11 @@
  *
  * Margins of geoms know nothing of pairs: those of the links of a fast arm reach far beyond the
  * next but one, which moves almost as they do, and the narrow phase of two meshes within their
- * margins costs twenty times that of two that are apart. So pairs are looked at one by one
- * (apart.h), those with meshes also by their distance. Geoms that stay apart from all others need
- * no margin, and two bodies whose geoms all stay apart are excluded from the search.
- *
- * Bodies look at others if they are fast, have edges, and belong to a robot: margins of slow ones
- * hold few others, spheres and capsules cost no more than a plane between them, and free bodies,
- * as wherever there are too many pairs, are for the sweep of MuJoCo. */
+ * margins costs twenty times that of two that are apart. So pairs are looked at one by one: bodies
+ * by spheres around them, geoms by spheres and planes (apart.h), those with meshes also by their
+ * distance. What is left is listed; spheres and capsules as they are, since their narrow phase is
+ * no dearer than a plane between them. Where there are too many pairs for that, they are for the
+ * sweep of MuJoCo. */
 #ifndef SAPWOOD_MUJOCO_PAIRS_H
 #define SAPWOOD_MUJOCO_PAIRS_H
 
@@ -19,14 +17,16 @@ struct sap_travel {
   double *distance, *gain;
 };
 
-/* of this step, in the stack of mjData */
-struct sap_pairs {
-  int64_t n_excluded;
-  const int *excluded; /* pairs of bodies as in exclude_signature, those of the model among them */
+/* two geoms, the first of the lower body; `given`: of the model's own list, or -1 */
+struct sap_geom_pair {
+  int32_t geom[2], given;
 };
 
-/* Sets to 0 what geoms travel that meet no other. */
-struct sap_pairs sap_mujoco_find_pairs(const sap_mujoco_world *world, const struct sap_twist *twist,
-                                       const struct sap_travel *travel);
+enum { SAP_MOST_PAIRS = 1 << 10 };
+
+/* Writes the pairs that may meet, and returns how many; -1 where there are too many to be looked at
+ * one by one. `pair` (SAP_MOST_PAIRS). */
+int32_t sap_mujoco_find_pairs(const sap_mujoco_world *world, const struct sap_twist *twist,
+                              const struct sap_travel *travel, struct sap_geom_pair *pair);
 
 #endif

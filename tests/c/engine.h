@@ -47,8 +47,13 @@ static struct {
   int found;                   /* contacts */
   int finds_energy;            /* while it finds the values of sensors */
   const struct engine_model *model;
-  double geom_margin[GEOMS], body_margin[BODIES], pair_margin[1]; /* that it found */
-  int n_excluded, excluded[16];                                   /* likewise */
+  double geom_margin[GEOMS], body_margin[BODIES]; /* that it found */
+  /* explicit pairs, likewise */
+  struct engine_pair {
+    int geom[2], dim;
+    double margin, gap, solref[2], solimp[5], friction[5], adhesion;
+  } pair[16];
+  int n_pairs, n_colliding;   /* bodies that may meet beside them */
   double distance, normal[3]; /* of any two geoms that it is asked for */
   int frames;                 /* of the stack that are open */
   int warnings;               /* that came to the global handler */
@@ -110,6 +115,9 @@ static inline void step1(const void *model, void *data) {
   find_contacts(data);
 }
 
+#define DOUBLE_OF(m, name, i) (((const double *)(m)->constant[AT_##name])[i])
+#define INT_OF(m, name, i) (((const int *)(m)->constant[AT_##name])[i])
+
 /* with margins in a copy of the model, or with the model itself */
 static inline void collision(const void *model, void *data) {
   const struct engine_model *m = model;
@@ -118,10 +126,23 @@ static inline void collision(const void *model, void *data) {
   note(m == engine.model ? 'n' : 'p');
   memcpy(engine.geom_margin, m->constant[AT_geom_margin], sizeof engine.geom_margin);
   memcpy(engine.body_margin, m->constant[AT_body_margin], sizeof engine.body_margin);
-  memcpy(engine.pair_margin, m->constant[AT_pair_margin], sizeof engine.pair_margin);
-  engine.n_excluded = (int)m->nexclude;
-  memcpy(engine.excluded, m->constant[AT_exclude_signature],
-         (size_t)m->nexclude * sizeof *engine.excluded);
+  engine.n_pairs = (int)m->npair;
+  for (int i = 0; i < engine.n_pairs; ++i) {
+    struct engine_pair *pair = engine.pair + i;
+    pair->geom[0] = INT_OF(m, pair_geom1, i);
+    pair->geom[1] = INT_OF(m, pair_geom2, i);
+    pair->dim = INT_OF(m, pair_dim, i);
+    pair->margin = DOUBLE_OF(m, pair_margin, i);
+    pair->gap = DOUBLE_OF(m, pair_gap, i);
+    pair->adhesion = DOUBLE_OF(m, pair_adhesion, i);
+    memcpy(pair->solref, &DOUBLE_OF(m, pair_solref, 2 * i), sizeof pair->solref);
+    memcpy(pair->solimp, &DOUBLE_OF(m, pair_solimp, 5 * i), sizeof pair->solimp);
+    memcpy(pair->friction, &DOUBLE_OF(m, pair_friction, 5 * i), sizeof pair->friction);
+  }
+  engine.n_colliding = 0;
+  for (int b = 0; b < (int)m->nbody; ++b) {
+    engine.n_colliding += INT_OF(m, body_contype, b) != 0 || INT_OF(m, body_conaffinity, b) != 0;
+  }
   d->ncon = engine.found;
   find_contacts(d);
   d->contacts_full += engine.full_of_margins && m != engine.model;
@@ -340,12 +361,16 @@ struct setting {
   double qpos[NV], qacc[NV], force[NV], rows[3 * MOST], none[1];
   double body_margin[BODIES], geom_xpos[3 * GEOMS], geom_xmat[9 * GEOMS], geom_rbound[GEOMS],
       geom_margin[GEOMS];
-  double geom_gap[GEOMS], pair_margin[1], pair_gap[1];
+  double geom_gap[GEOMS], geom_solmix[GEOMS], geom_solref[2 * GEOMS], geom_solimp[5 * GEOMS],
+      geom_friction[3 * GEOMS], geom_adhesion[GEOMS];
+  double pair_margin[1], pair_gap[1], pair_solref[2], pair_solreffriction[2], pair_solimp[5],
+      pair_friction[5], pair_adhesion[1];
   double xipos[3 * BODIES], ximat[9 * BODIES], geom_size[3 * GEOMS], geom_aabb[6 * GEOMS],
       bvh_aabb[6 * BODIES];
-  int body_bvhadr[BODIES], exclude_signature[1];
+  int body_bvhadr[BODIES], body_contype[BODIES], body_conaffinity[BODIES], exclude_signature[1];
   int body_parentid[BODIES], geom_type[GEOMS], geom_contype[GEOMS], geom_conaffinity[GEOMS];
-  int pair_geom1[1], pair_geom2[1];
+  int geom_condim[GEOMS], geom_priority[GEOMS];
+  int pair_geom1[1], pair_geom2[1], pair_dim[1];
   struct engine_model model;
   struct engine_data data;
   sap_mujoco api;
@@ -361,6 +386,7 @@ static inline void make_constants(struct setting *s) {
     s->geom_rbound[g] = 0.1;
     s->geom_contype[g] = g % 2;
     s->geom_conaffinity[g] = 1 - g % 2;
+    s->body_contype[g] = s->body_conaffinity[g] = 1;
     s->geom_size[3 * g] = s->geom_size[3 * g + 1] = 1.0;
     s->body_bvhadr[g] = g;
     for (int j = 0; j < 3; ++j) {
@@ -368,25 +394,9 @@ static inline void make_constants(struct setting *s) {
       s->geom_xmat[9 * g + 4 * j] = s->ximat[9 * g + 4 * j] = 1.0;
     }
   }
-  const void *const constants[N_CONSTANTS] = {
-      [AT_body_margin] = s->body_margin,
-      [AT_geom_rbound] = s->geom_rbound,
-      [AT_geom_margin] = s->geom_margin,
-      [AT_geom_gap] = s->geom_gap,
-      [AT_pair_margin] = s->pair_margin,
-      [AT_pair_gap] = s->pair_gap,
-      [AT_body_parentid] = s->body_parentid,
-      [AT_geom_type] = s->geom_type,
-      [AT_pair_geom1] = s->pair_geom1,
-      [AT_pair_geom2] = s->pair_geom2,
-      [AT_geom_contype] = s->geom_contype,
-      [AT_geom_conaffinity] = s->geom_conaffinity,
-      [AT_geom_size] = s->geom_size,
-      [AT_geom_aabb] = s->geom_aabb,
-      [AT_bvh_aabb] = s->bvh_aabb,
-      [AT_body_bvhadr] = s->body_bvhadr,
-      [AT_exclude_signature] = s->exclude_signature,
-  };
+#define ARRAY(name) [AT_##name] = s->name,
+  const void *const constants[N_CONSTANTS] = {SAP_MUJOCO_CONSTANTS(ARRAY)};
+#undef ARRAY
   memcpy(s->model.constant, constants, sizeof constants);
 }
 

@@ -1,5 +1,5 @@
-/* Pairs that stay apart for a step: planes between boxes that move, by samples, and what becomes of
- * margins and of pairs of bodies. */
+/* Pairs that stay apart for a step: planes between boxes that move, by samples, and which pairs of
+ * geoms the engine is handed, with what parameters. */
 
 #include "engine.h"
 #include "mujoco/apart.h"
@@ -164,12 +164,14 @@ static void nearest_points_tell_which_turns_close(void) {
 
 /* ---- a world -------------------------------------------------------------------------------- */
 
-/* cubes of 0.2 at the origin, but for that of the point mass at x = 0.25, which moves */
+/* cubes of 0.2 at the origin, but for that of the point mass at x = 0.25, which moves; masks are
+ * those of odd and even geoms */
 static void make_cubes(struct setting *s, sap_mujoco_world *world, double vx) {
   make(s);
   open_world(s, world);
   for (int g = 0; g < GEOMS; ++g) {
     s->geom_type[g] = 6;
+    s->geom_rbound[g] = 0.1 * sqrt(3.0);
     for (int j = 0; j < 3; ++j) {
       s->geom_aabb[6 * g + 3 + j] = s->bvh_aabb[6 * g + 3 + j] = 0.1;
     }
@@ -181,74 +183,69 @@ static void make_cubes(struct setting *s, sap_mujoco_world *world, double vx) {
   s->model.npair = 0;
 }
 
-enum { WITH_WORLD = 0 << 16 | 1, WITH_TWO = 1 << 16 | 2, WITH_FOUR = 1 << 16 | 4 };
+static int is_looked_at(int g1, int g2) {
+  int found = 0;
+  for (int i = 0; i < engine.n_pairs; ++i) {
+    found += engine.pair[i].geom[0] == g1 && engine.pair[i].geom[1] == g2;
+  }
+  return found;
+}
 
-/* masks are those of odd and even geoms */
+/* of the masks (0, 1) (0, 3) (0, 5) (1, 2) (1, 4) (2, 3) (2, 5) (3, 4) (4, 5) meet, but for welded
+ * ones, (0, 5), and parents, (2, 3) and (3, 4) */
 static void bodies_that_stay_apart_are_left_out(void) {
   static const struct {
     double vx, own;
-    int left_out;
-  } cases[] = {{10, 0, 1}, {-10, 0, 0}, {10, 0.06, 0}, {0.001, 0, 0}};
+    int meets;
+  } cases[] = {{10, 0, 0}, {-10, 0, 1}, {10, 0.06, 1}, {0.001, 0, 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     struct setting s;
     sap_mujoco_world world;
     make_cubes(&s, &world, cases[i].vx);
     s.geom_margin[1] = cases[i].own;
     REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
-    CHECK_EQUAL(engine.n_excluded, 3 * cases[i].left_out);
-    if (cases[i].left_out) {
-      CHECK_EQUAL(engine.excluded[0], WITH_WORLD);
-      CHECK_EQUAL(engine.excluded[1], WITH_TWO);
-      CHECK_EQUAL(engine.excluded[2], WITH_FOUR);
-    }
-    CHECK_EQUAL(engine.geom_margin[1] > cases[i].own, !cases[i].left_out);
+    CHECK_EQUAL(engine.n_colliding, 0);
+    CHECK_EQUAL(engine.n_pairs, 3 + 3 * cases[i].meets);
+    CHECK(is_looked_at(0, 3) && is_looked_at(2, 5) && is_looked_at(4, 5));
+    CHECK_EQUAL(is_looked_at(0, 1), cases[i].meets);
+    CHECK_EQUAL(is_looked_at(1, 2), cases[i].meets);
+    CHECK_EQUAL(is_looked_at(1, 4), cases[i].meets);
     sap_stepper_destroy(s.stepper);
   }
 }
 
-/* spheres and capsules leave it to the narrow phase, which is no dearer */
-static void what_is_round_keeps_its_margin(void) {
+static void what_the_model_leaves_out_stays_out(void) {
   struct setting s;
   sap_mujoco_world world;
-  make_cubes(&s, &world, 10.0);
-  for (int g = 0; g < GEOMS; ++g) {
-    s.geom_type[g] = 2 + g % 2;
-  }
-  REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
-  CHECK_EQUAL(engine.n_excluded, 0);
-  CHECK(engine.geom_margin[1] > 0.0);
-  sap_stepper_destroy(s.stepper);
-}
-
-static void pairs_of_the_models_own_list_stay_on_it(void) {
-  struct setting s;
-  sap_mujoco_world world;
-  make_cubes(&s, &world, 10.0);
+  make_cubes(&s, &world, -10.0);
   s.model.nexclude = 1;
-  s.exclude_signature[0] = WITH_TWO;
+  s.exclude_signature[0] = 1 << 16 | 2;
   REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
-  REQUIRE(engine.n_excluded == 3);
-  CHECK_EQUAL(engine.excluded[0], WITH_WORLD);
-  CHECK_EQUAL(engine.excluded[1], WITH_TWO);
-  CHECK_EQUAL(engine.excluded[2], WITH_FOUR);
+  CHECK_EQUAL(engine.n_pairs, 5);
+  CHECK_EQUAL(is_looked_at(1, 2), 0);
   sap_stepper_destroy(s.stepper);
 }
 
-/* an explicit pair needs its margin whatever the bodies do */
+/* an explicit pair is looked at whatever its masks are, once, and keeps its parameters */
 static void explicit_pairs_are_looked_at(void) {
   for (int toward = 0; toward < 2; ++toward) {
     struct setting s;
     sap_mujoco_world world;
     make_cubes(&s, &world, toward ? -10.0 : 10.0);
-    for (int g = 0; g < GEOMS; ++g) {
-      s.geom_conaffinity[g] = 0;
-    }
-    s.geom_contype[1] = 1;
     s.model.npair = 1;
-    s.pair_geom1[0] = 1;
-    s.pair_geom2[0] = 5;
+    s.pair_geom1[0] = 2;
+    s.pair_geom2[0] = 1;
+    s.pair_dim[0] = 6;
+    s.pair_friction[4] = 0.5;
+    s.pair_adhesion[0] = 2.5;
     REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
-    CHECK_EQUAL(engine.geom_margin[1] > 0.0, toward);
+    CHECK_EQUAL(is_looked_at(2, 1), toward);
+    CHECK_EQUAL(is_looked_at(1, 2), 0);
+    if (toward) {
+      const struct engine_pair *last = engine.pair + engine.n_pairs - 1;
+      CHECK(last->dim == 6 && last->friction[4] == 0.5 && last->adhesion == 2.5);
+      CHECK(last->margin > 0.0);
+    }
     sap_stepper_destroy(s.stepper);
   }
 }
@@ -257,8 +254,8 @@ static void explicit_pairs_are_looked_at(void) {
 static void meshes_are_apart_by_their_distance(void) {
   static const struct {
     double vx, distance;
-    int left_out;
-  } cases[] = {{-10, 0.05, 1}, {10, 0.05, 0}, {10, 0.2, 1}, {-10, 0.0, 0}};
+    int meets;
+  } cases[] = {{-10, 0.05, 0}, {10, 0.05, 1}, {10, 0.2, 0}, {-10, 0.0, 1}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     struct setting s;
     sap_mujoco_world world;
@@ -272,7 +269,58 @@ static void meshes_are_apart_by_their_distance(void) {
     engine.distance = cases[i].distance;
     engine.normal[0] = 1.0;
     REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
-    CHECK_EQUAL(engine.n_excluded, 2 * cases[i].left_out);
+    CHECK_EQUAL(is_looked_at(1, 2), cases[i].meets);
+    CHECK_EQUAL(is_looked_at(1, 4), cases[i].meets);
+    sap_stepper_destroy(s.stepper);
+  }
+}
+
+/* what MuJoCo makes of two geoms, by hand */
+static void pairs_have_the_parameters_of_their_geoms(void) {
+  static const struct {
+    int priority[2];
+    double mix[2];
+    double solref[2]; /* first of each */
+    int dim;
+    double ref, imp, friction, adhesion;
+  } cases[] = {{{0, 0}, {1, 3}, {0.4, 0.8}, 4, 0.7, 0.7, 0.9, 5},
+               {{0, 0}, {0, 3}, {0.4, 0.8}, 4, 0.8, 0.8, 0.9, 5},
+               {{0, 0}, {0, 0}, {0.4, 0.8}, 4, 0.6, 0.6, 0.9, 5},
+               {{0, 0}, {1, 3}, {-4, 0.8}, 4, -4, 0.7, 0.9, 5},
+               {{1, 0}, {1, 3}, {-4, 0.8}, 3, -4, 0.4, 0.9, 2},
+               {{0, 1}, {1, 3}, {-4, 0.8}, 4, 0.8, 0.8, 0.3, 3}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct setting s;
+    sap_mujoco_world world;
+    make_cubes(&s, &world, -10.0);
+    const int g[2] = {1, 4};
+    for (int k = 0; k < 2; ++k) {
+      s.geom_priority[g[k]] = cases[i].priority[k];
+      s.geom_solmix[g[k]] = cases[i].mix[k];
+      s.geom_solref[2 * g[k]] = cases[i].solref[k];
+      s.geom_solimp[5 * g[k] + 4] = 0.4 * (k + 1);
+      s.geom_condim[g[k]] = 3 + k;
+      s.geom_friction[3 * g[k] + 2] = k ? 0.3 : 0.9;
+      s.geom_adhesion[g[k]] = 2 + k;
+      s.geom_gap[g[k]] = 0.01 * (k + 1);
+      s.geom_margin[g[k]] = 0.1 * (k + 1);
+    }
+    s.geom_margin[4] = -0.1;
+    REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+    const struct engine_pair *pair = engine.pair;
+    while (pair->geom[0] != 1 || pair->geom[1] != 4) {
+      REQUIRE(++pair < engine.pair + engine.n_pairs);
+    }
+    CHECK_EQUAL(pair->dim, cases[i].dim);
+    CHECK_CLOSE(pair->solref[0], cases[i].ref, 1e-15);
+    CHECK_CLOSE(pair->solimp[4], cases[i].imp, 1e-15);
+    CHECK_CLOSE(pair->friction[4], cases[i].friction, 0);
+    CHECK_CLOSE(pair->friction[3], cases[i].friction, 0);
+    CHECK_CLOSE(pair->friction[2], 0, 0);
+    CHECK_CLOSE(pair->adhesion, cases[i].adhesion, 0);
+    CHECK_CLOSE(pair->gap, 0.03, 1e-15);
+    /* that of the cube that moves is more than its own 0.1, that of the other is meant */
+    CHECK_CLOSE(pair->margin, 0.0125 * (10 + 0.05) - 0.1, 1e-15);
     sap_stepper_destroy(s.stepper);
   }
 }
@@ -283,10 +331,10 @@ int main(int argc, char **argv) {
       CHECK_TEST(planes_move_with_what_moves),
       CHECK_TEST(nearest_points_tell_which_turns_close),
       CHECK_TEST(bodies_that_stay_apart_are_left_out),
-      CHECK_TEST(what_is_round_keeps_its_margin),
-      CHECK_TEST(pairs_of_the_models_own_list_stay_on_it),
+      CHECK_TEST(what_the_model_leaves_out_stays_out),
       CHECK_TEST(explicit_pairs_are_looked_at),
       CHECK_TEST(meshes_are_apart_by_their_distance),
+      CHECK_TEST(pairs_have_the_parameters_of_their_geoms),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

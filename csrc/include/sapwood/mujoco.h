@@ -88,24 +88,41 @@ extern "C" {
   X(nflex)                  \
   X(nout)
 
-/* pointers in mjModel to arrays of double, and of int */
+/* pointers in mjModel to arrays of double, and of int; -1: geom_adhesion and pair_adhesion, which
+ * MuJoCo has since 4.0, where there is none, and pair_dim where there are arrays of explicit pairs
+ * that are not among these */
 #define SAP_MUJOCO_CONSTANTS(X) \
   X(body_margin)                \
   X(geom_rbound)                \
   X(geom_margin)                \
   X(geom_gap)                   \
-  X(pair_margin)                \
-  X(pair_gap)                   \
+  X(geom_solmix)                \
+  X(geom_solref)                \
+  X(geom_solimp)                \
+  X(geom_friction)              \
+  X(geom_adhesion)              \
   X(geom_size)                  \
   X(geom_aabb)                  \
   X(bvh_aabb)                   \
+  X(pair_margin)                \
+  X(pair_gap)                   \
+  X(pair_solref)                \
+  X(pair_solreffriction)        \
+  X(pair_solimp)                \
+  X(pair_friction)              \
+  X(pair_adhesion)              \
   X(body_bvhadr)                \
   X(body_parentid)              \
+  X(body_contype)               \
+  X(body_conaffinity)           \
   X(geom_type)                  \
   X(geom_contype)               \
   X(geom_conaffinity)           \
+  X(geom_condim)                \
+  X(geom_priority)              \
   X(pair_geom1)                 \
   X(pair_geom2)                 \
+  X(pair_dim)                   \
   X(exclude_signature)
 
 /* fields of mjModel.opt: double timestep and gravity (3), then int */
@@ -369,6 +386,9 @@ static inline void sap_mujoco_fill(sap_mujoco *api) {
 #define SAP_MUJOCO_OFFSET(name) api->model.name = (ptrdiff_t)offsetof(mjModel, name);
   SAP_MUJOCO_SIZES(SAP_MUJOCO_OFFSET)
   SAP_MUJOCO_CONSTANTS(SAP_MUJOCO_OFFSET)
+#if mjVERSION_HEADER >= 4001000
+  api->model.pair_dim = -1; /* arrays of explicit pairs may be more than was known of */
+#endif
 #undef SAP_MUJOCO_OFFSET
 #define SAP_MUJOCO_OFFSET(name) api->model.name = (ptrdiff_t)offsetof(mjModel, opt.name);
   SAP_MUJOCO_OPTIONS(SAP_MUJOCO_OFFSET)

@@ -79,7 +79,11 @@ static int read_table(sap_mujoco *api, PyObject *addresses, PyObject *layout) {
     memcpy((char *)api + functions[i].offset, &address, sizeof address);
   }
   for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
-    const int optional = offsets[i].offset == offsetof(sap_mujoco, contact.surfacevel);
+    const size_t at = offsets[i].offset;
+    const int optional = at == offsetof(sap_mujoco, contact.surfacevel) ||
+                         at == offsetof(sap_mujoco, model.geom_adhesion) ||
+                         at == offsetof(sap_mujoco, model.pair_adhesion) ||
+                         at == offsetof(sap_mujoco, model.pair_dim);
     ptrdiff_t offset;
     if (read_offset(layout, offsets[i].name, optional, &offset) < 0) {
       return -1;

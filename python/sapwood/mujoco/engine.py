@@ -38,11 +38,14 @@ _MODEL_SIZES = (
 )  # fmt: skip
 # what margins follow from
 _MODEL_ARRAYS = {
-    **dict.fromkeys(("body_margin", "geom_rbound", "geom_margin", "geom_gap", "pair_margin",
-                     "pair_gap", "geom_size", "geom_aabb", "bvh_aabb"), "mjtNum *"),
-    **dict.fromkeys(("body_parentid", "body_bvhadr", "geom_type", "geom_contype",
-                     "geom_conaffinity", "pair_geom1", "pair_geom2", "exclude_signature"),
-                    "int *"),
+    **dict.fromkeys(("body_margin", "geom_rbound", "geom_margin", "geom_gap", "geom_solmix",
+                     "geom_solref", "geom_solimp", "geom_friction", "geom_size", "geom_aabb",
+                     "bvh_aabb", "pair_margin", "pair_gap", "pair_solref", "pair_solreffriction",
+                     "pair_solimp", "pair_friction"), "mjtNum *"),
+    **dict.fromkeys(("body_parentid", "body_bvhadr", "body_contype", "body_conaffinity",
+                     "geom_type", "geom_contype", "geom_conaffinity", "geom_condim",
+                     "geom_priority", "pair_geom1", "pair_geom2", "pair_dim",
+                     "exclude_signature"), "int *"),
 }  # fmt: skip
 _OPTIONS = {"timestep": "mjtNum", "integrator": "int", "cone": "int", "disableflags": "int",
             "enableflags": "int", "disableactuator": "int"}  # fmt: skip
@@ -62,6 +65,8 @@ _ELEMENT_ARRAYS = {
 _CONTACT = {"dist": "mjtNum", "pos": "mjtNum [3]", "frame": "mjtNum [9]", "friction": "mjtNum [5]",
             "dim": "int", "geom": "int [2]", "exclude": "int", "efc_address": "int"}  # fmt: skip
 _CONTACT_SINCE_4 = {"surfacevel": "mjtNum [3]"}
+_MODEL_SINCE_4 = {"geom_adhesion": "mjtNum *", "pair_adhesion": "mjtNum *"}
+_PAIR_ARRAYS = {name for name in (*_MODEL_ARRAYS, *_MODEL_SINCE_4) if name.startswith("pair_")}
 
 _SCALARS = {
     "mjtNum": ctypes.c_double,
@@ -165,7 +170,8 @@ def read_layout() -> dict[str, int]:
     Returns
     -------
     dict
-        Offsets; -1 for a field of contacts that this version does not have.
+        Offsets; -1 for a field that this version does not have, and for ``model.pair_dim`` where it
+        has more arrays of explicit pairs than are known.
 
     Raises
     ------
@@ -197,9 +203,17 @@ def read_layout() -> dict[str, int]:
         ("rows_full", mujoco.mjtWarning.mjWARN_CNSTRFULL),
     ):
         found["data"][name] = data.offsets["warning"] + int(kind) * warning.size + number
-    for name, kind in _CONTACT_SINCE_4.items():
-        known = name in contact.types
-        found["contact"][name] = _take(contact, {name: kind})[name] if known else -1
+    for owner, struct, later in (
+        ("contact", contact, _CONTACT_SINCE_4),
+        ("model", model, _MODEL_SINCE_4),
+    ):
+        for name, kind in later.items():
+            known = name in struct.types
+            found[owner][name] = _take(struct, {name: kind})[name] if known else -1
+    # lists of explicit pairs are made only where all that belongs to a pair is known
+    of_pairs = {name for name in model.types if name.startswith("pair_")}
+    if of_pairs - _PAIR_ARRAYS - {"pair_signature"}:
+        found["model"]["pair_dim"] = -1
     return {
         f"{struct}.{name}": at for struct, fields in found.items() for name, at in fields.items()
     }
@@ -266,7 +280,7 @@ def _try_layout(layout: dict[str, int]) -> None:
         **{f"model.{name}": (_SCALARS[kind], getattr(model.opt, name))
            for name, kind in _OPTIONS.items()},
         **{f"model.{name}": (ctypes.c_size_t, getattr(model, name).ctypes.data)
-           for name in _MODEL_ARRAYS},
+           for name in (*_MODEL_ARRAYS, *_MODEL_SINCE_4) if layout[f"model.{name}"] >= 0},
         "model.gravity": (ctypes.c_double, 0.321),
         "data.energy": (ctypes.c_double, 0.654),
         **{f"data.{name}": (_SCALARS[kind], getattr(data, name))
