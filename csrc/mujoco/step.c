@@ -9,6 +9,7 @@
 #include "mujoco/guard.h"
 #include "mujoco/margins.h"
 #include "mujoco/recording.h"
+#include "mujoco/rows.h"
 #include "mujoco/world.h"
 
 /* 1 when every entry is a number within the limit; without a branch per entry */
@@ -162,7 +163,9 @@ static int is_short(const sap_mujoco_world *world, const struct shortage *before
 static void look_ahead(void *context) {
   const sap_mujoco_world *world = context;
   sap_mujoco_find_contacts(world);
-  world->api->mj_makeConstraint(world->model, world->data);
+  if (!sap_mujoco_has_no_rows(world)) {
+    world->api->mj_makeConstraint(world->model, world->data);
+  }
 }
 
 /* Contacts that may close in the step, and rows; where that is more than there is room for, those

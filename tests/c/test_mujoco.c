@@ -179,11 +179,41 @@ static void wrong_models_are_refused(void) {
   sap_stepper_destroy(s.stepper);
 }
 
+/* rows are asked for where something may make one, and not where nothing can */
+static void rows_are_asked_for_where_something_makes_them(void) {
+  enum { NOTHING, CONTACT, FRICTION, LIMIT, UPPER, BALL, EQUALITY, TENDON, BEFORE, CASES };
+  for (int c = 0; c < CASES; ++c) {
+    struct setting s;
+    sap_mujoco_world world;
+    make(&s);
+    open_world(&s, &world);
+    engine.found = c == CONTACT ? engine.found : 0;
+    s.data.nefc = c == CONTACT ? s.data.nefc : 0;
+    s.model.njnt = 1;
+    s.jnt_limited[0] = 1;
+    s.jnt_type[0] = c == BALL ? 1 : 3;
+    s.jnt_margin[0] = 0.1;
+    s.jnt_range[0] = c == LIMIT ? -0.09 : -0.11;
+    s.jnt_range[1] = c == UPPER ? 0.09 : 0.11;
+    s.dof_frictionloss[NV - 1] = c == FRICTION;
+    s.model.neq = c == EQUALITY;
+    s.model.ntendon = c == TENDON;
+    s.data.nl = c == BEFORE;
+    REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+    CHECK_STRING(engine.stages, c == NOTHING ? "kmfptqvwuase" : "kmfprtqvwuase");
+    sap_stepper_destroy(s.stepper);
+  }
+}
+
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(errors_come_back),          CHECK_TEST(a_step_is_that_of_the_stepper),
-      CHECK_TEST(stages_are_those_of_step1), CHECK_TEST(smooth_forces_of_implicit_integrators),
-      CHECK_TEST(failures_leave_the_state),  CHECK_TEST(wrong_models_are_refused),
+      CHECK_TEST(errors_come_back),
+      CHECK_TEST(a_step_is_that_of_the_stepper),
+      CHECK_TEST(stages_are_those_of_step1),
+      CHECK_TEST(smooth_forces_of_implicit_integrators),
+      CHECK_TEST(failures_leave_the_state),
+      CHECK_TEST(wrong_models_are_refused),
+      CHECK_TEST(rows_are_asked_for_where_something_makes_them),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

@@ -77,6 +77,7 @@ extern "C" {
   X(nbody)                  \
   X(ngeom)                  \
   X(ntree)                  \
+  X(njnt)                   \
   X(nC)                     \
   X(nD)                     \
   X(nmocap)                 \
@@ -88,11 +89,14 @@ extern "C" {
   X(nflex)                  \
   X(nout)
 
-/* pointers in mjModel to arrays of double, and of int; -1: geom_adhesion and pair_adhesion, which
+/* pointers in mjModel to arrays of double, of int, and of bytes; -1: geom_adhesion and pair_adhesion, which
  * MuJoCo has since 4.0, where there is none, and pair_dim where there are arrays of explicit pairs
  * that are not among these */
 #define SAP_MUJOCO_CONSTANTS(X) \
   X(body_margin)                \
+  X(jnt_range)                  \
+  X(jnt_margin)                 \
+  X(dof_frictionloss)           \
   X(geom_rbound)                \
   X(geom_margin)                \
   X(geom_gap)                   \
@@ -111,6 +115,8 @@ extern "C" {
   X(pair_solimp)                \
   X(pair_friction)              \
   X(pair_adhesion)              \
+  X(jnt_type)                   \
+  X(jnt_qposadr)                \
   X(body_bvhadr)                \
   X(body_parentid)              \
   X(body_contype)               \
@@ -123,7 +129,8 @@ extern "C" {
   X(pair_geom1)                 \
   X(pair_geom2)                 \
   X(pair_dim)                   \
-  X(exclude_signature)
+  X(exclude_signature)          \
+  X(jnt_limited)
 
 /* fields of mjModel.opt: double timestep and gravity (3), then int */
 #define SAP_MUJOCO_OPTIONS(X) \
@@ -143,6 +150,9 @@ extern "C" {
   X(pbase)                    \
   X(ncon)                     \
   X(nefc)                     \
+  X(ne)                       \
+  X(nf)                       \
+  X(nl)                       \
   X(flg_energypos)            \
   X(flg_energyvel)            \
   X(flg_rnepost)

@@ -33,24 +33,27 @@ _CALLBACKS = ("mjcb_control", "mjcb_contactfilter")
 
 # fields by their type in C
 _MODEL_SIZES = (
-    "nq", "nv", "nu", "na", "nbody", "ngeom", "ntree", "nC", "nD", "nmocap", "nsensordata", "neq",
-    "ntendon", "npair", "nexclude", "nflex", "nout",
+    "nq", "nv", "nu", "na", "nbody", "ngeom", "ntree", "njnt", "nC", "nD", "nmocap",
+    "nsensordata", "neq", "ntendon", "npair", "nexclude", "nflex", "nout",
 )  # fmt: skip
-# what margins follow from
+# what the search of contacts and of rows reads
 _MODEL_ARRAYS = {
-    **dict.fromkeys(("body_margin", "geom_rbound", "geom_margin", "geom_gap", "geom_solmix",
-                     "geom_solref", "geom_solimp", "geom_friction", "geom_size", "geom_aabb",
-                     "bvh_aabb", "pair_margin", "pair_gap", "pair_solref", "pair_solreffriction",
-                     "pair_solimp", "pair_friction"), "mjtNum *"),
-    **dict.fromkeys(("body_parentid", "body_bvhadr", "body_contype", "body_conaffinity",
-                     "geom_type", "geom_contype", "geom_conaffinity", "geom_condim",
-                     "geom_priority", "pair_geom1", "pair_geom2", "pair_dim",
+    **dict.fromkeys(("jnt_range", "jnt_margin", "dof_frictionloss", "body_margin", "geom_rbound",
+                     "geom_margin", "geom_gap", "geom_solmix", "geom_solref", "geom_solimp",
+                     "geom_friction", "geom_size", "geom_aabb", "bvh_aabb", "pair_margin",
+                     "pair_gap", "pair_solref", "pair_solreffriction", "pair_solimp",
+                     "pair_friction"), "mjtNum *"),
+    **dict.fromkeys(("jnt_type", "jnt_qposadr", "body_parentid", "body_bvhadr", "body_contype",
+                     "body_conaffinity", "geom_type", "geom_contype", "geom_conaffinity",
+                     "geom_condim", "geom_priority", "pair_geom1", "pair_geom2", "pair_dim",
                      "exclude_signature"), "int *"),
+    "jnt_limited": "mjtBool *",
 }  # fmt: skip
 _OPTIONS = {"timestep": "mjtNum", "integrator": "int", "cone": "int", "disableflags": "int",
             "enableflags": "int", "disableactuator": "int"}  # fmt: skip
 _DATA_NUMBERS = {"time": "mjtNum", "pstack": "size_t", "pbase": "size_t", "ncon": "int",
-                 "nefc": "int", "flg_energypos": "mjtBool", "flg_energyvel": "mjtBool",
+                 "nefc": "int", "ne": "int", "nf": "int", "nl": "int",
+                 "flg_energypos": "mjtBool", "flg_energyvel": "mjtBool",
                  "flg_rnepost": "mjtBool"}  # fmt: skip
 _DATA_ARRAYS = (
     "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "M", "cdof", "subtree_com",
