@@ -21,10 +21,14 @@ enum {
   MOST_DISTANCES = 24
 };
 
+/* what moves less, as a share of its size, has few meshes within its margin */
+static const double fast = 0.005;
+
 /* distances below have no direction that could be trusted, m */
 static const double least_distance = 1e-6;
 
-/* a body with geoms that meet others: these, and a box around them */
+/* a body with geoms that meet others, or one of them where it does not move: these, and a box around
+ * them */
 struct body {
   int32_t id, first, end;
   int contype, conaffinity;
@@ -42,8 +46,8 @@ struct search {
   struct body *bodies;
   double *centres[3], *extents; /* of spheres around bodies, with what they may travel */
   int32_t n_bodies, n_distances;
-  int64_t n_given;  /* pairs of the model's own list */
-  int64_t n_passed; /* of its list of pairs of bodies that are left out */
+  int32_t first;   /* that moves */
+  int64_t n_given; /* pairs of the model's own list */
   struct sap_geom_pair *pair;
   int32_t n_pairs;
 };
@@ -92,11 +96,8 @@ static double travel_of(const struct search *s, int32_t geom) {
   return geom_gap[geom] + (own < 0.0 ? own : sap_larger(own, s->travel->distance[geom]));
 }
 
-static const struct sap_mover *mover_of(struct search *s, int32_t geom) {
+static const struct sap_mover *place_geom(struct search *s, int32_t geom) {
   struct sap_mover *mover = s->movers + geom;
-  if (s->is_known[geom]) {
-    return mover;
-  }
   ARRAY(int, geom_type);
   ARRAY(double, geom_size);
   ARRAY(double, geom_aabb);
@@ -122,8 +123,17 @@ static const struct sap_mover *mover_of(struct search *s, int32_t geom) {
   return mover;
 }
 
+static inline const struct sap_mover *mover_of(struct search *s, int32_t geom) {
+  return s->is_known[geom] ? s->movers + geom : place_geom(s, geom);
+}
+
 /* ---- bodies --------------------------------------------------------------------------------- */
 
+static int moves(const struct search *s, const struct body *body) {
+  return s->world->stepper->forest.body_treeid[body->id] >= 0;
+}
+
+/* geoms of the world and of what is welded to it each by itself: of these there may be many */
 static void list_bodies(struct search *s) {
   ARRAY(int, geom_contype);
   ARRAY(int, geom_conaffinity);
@@ -133,7 +143,7 @@ static void list_bodies(struct search *s) {
       continue;
     }
     struct body *body = s->bodies + s->n_bodies - 1;
-    if (s->n_bodies == 0 || body->id != forest->geom_bodyid[g]) {
+    if (s->n_bodies == 0 || body->id != forest->geom_bodyid[g] || !moves(s, body)) {
       body = s->bodies + s->n_bodies++;
       *body = (struct body){.id = forest->geom_bodyid[g], .first = g, .own = -INFINITY};
       body->mover.travel = -INFINITY;
@@ -191,6 +201,15 @@ static int is_costly(int type1, int type2) {
   return (type1 == GEOM_MESH || type2 == GEOM_MESH) && other >= GEOM_CAPSULE && other <= GEOM_MESH;
 }
 
+/* a geom of a robot, as bodies that float alone come to rest on each other */
+static int is_fast(const struct search *s, int32_t geom) {
+  ARRAY(double, geom_rbound);
+  const sap_forest *forest = &s->world->stepper->forest;
+  const int32_t body = forest->geom_bodyid[geom], tree = forest->body_treeid[body];
+  return tree >= 0 && s->travel->distance[geom] > fast * geom_rbound[geom] &&
+         !(forest->body_dofnum[forest->body_weldid[body]] == 6 && forest->tree_dofnum[tree] == 6);
+}
+
 static int distance_keeps_apart(struct search *s, int32_t g1, int32_t g2, double own) {
   const struct sap_mover *a = mover_of(s, g1), *b = mover_of(s, g2);
   const double most = sap_larger(own, a->travel + b->travel);
@@ -231,8 +250,8 @@ static void look_at_pair(struct search *s, int32_t g1, int32_t g2, int32_t given
   if (are_clear(s, g1, g2, sap_larger(own, travel)) ||
       ((type1 > GEOM_CAPSULE || type2 > GEOM_CAPSULE) &&
        (sap_movers_stay_apart(mover_of(s, g1), mover_of(s, g2), s->time, own) ||
-        (is_costly(type1, type2) && s->n_distances++ < MOST_DISTANCES &&
-         distance_keeps_apart(s, g1, g2, own))))) {
+        (is_costly(type1, type2) && (is_fast(s, g1) || is_fast(s, g2)) &&
+         s->n_distances++ < MOST_DISTANCES && distance_keeps_apart(s, g1, g2, own))))) {
     return;
   }
   if (s->n_pairs < SAP_MOST_PAIRS) {
@@ -272,20 +291,31 @@ static int masks_meet(int contype1, int conaffinity1, int contype2, int conaffin
   return (contype1 & conaffinity2) != 0 || (contype2 & conaffinity1) != 0;
 }
 
-static unsigned signature_of(const struct body *a, const struct body *b) {
-  return ((unsigned)a->id << 16) + (unsigned)b->id;
+/* 1 where the model's list of pairs of bodies that are left out, which is sorted, has these */
+static int is_excluded(const struct search *s, const struct body *a, const struct body *b) {
+  ARRAY(int, exclude_signature);
+  const unsigned signature = ((unsigned)a->id << 16) + (unsigned)b->id;
+  int64_t low = 0, high = sap_int64_at(s->world->model, s->world->api->model.nexclude);
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if ((unsigned)exclude_signature[middle] < signature) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < sap_int64_at(s->world->model, s->world->api->model.nexclude) &&
+         (unsigned)exclude_signature[low] == signature;
 }
 
-/* 1 where MuJoCo does not look at two bodies, by their joints or by the model's list; to be asked
- * in the order of that */
-static int is_left_out(struct search *s, const struct body *a, const struct body *b) {
+/* 1 where MuJoCo does not look at two bodies, by their joints or by the model's list */
+static int is_left_out(const struct search *s, const struct body *a, const struct body *b) {
   const sap_mujoco *api = s->world->api;
   const sap_forest *forest = &s->world->stepper->forest;
   const int32_t *weld = forest->body_weldid;
   ARRAY(int, body_parentid);
-  ARRAY(int, exclude_signature);
   const int32_t w1 = weld[a->id], w2 = weld[b->id];
-  if (w1 == w2 || (forest->body_treeid[a->id] < 0 && forest->body_treeid[b->id] < 0)) {
+  if (w1 == w2 || (!moves(s, a) && !moves(s, b))) {
     return 1;
   }
   if (w1 != 0 && w2 != 0 &&
@@ -293,12 +323,7 @@ static int is_left_out(struct search *s, const struct body *a, const struct body
       (w1 == weld[body_parentid[w2]] || w2 == weld[body_parentid[w1]])) {
     return 1;
   }
-  const int64_t n = sap_int64_at(s->world->model, api->model.nexclude);
-  const unsigned signature = signature_of(a, b);
-  while (s->n_passed < n && (unsigned)exclude_signature[s->n_passed] < signature) {
-    ++s->n_passed;
-  }
-  return s->n_passed < n && (unsigned)exclude_signature[s->n_passed] == signature;
+  return is_excluded(s, a, b);
 }
 
 static void look_at_geoms(struct search *s, const struct body *a, const struct body *b) {
@@ -325,10 +350,15 @@ static void look_at_geoms(struct search *s, const struct body *a, const struct b
   }
 }
 
+/* those of the world, which come first, do not meet each other */
+static int32_t first_after(const struct search *s, int32_t i) {
+  return i < s->first ? s->first : i + 1;
+}
+
 /* what spheres around bodies leave between body i and those that follow; (n_bodies) */
 static void find_gaps(const struct search *s, int32_t i, double *gaps) {
   const double *x = s->centres[0], *y = s->centres[1], *z = s->centres[2], *e = s->extents;
-  for (int32_t j = i + 1; j < s->n_bodies; ++j) {
+  for (int32_t j = first_after(s, i); j < s->n_bodies; ++j) {
     const double dx = x[j] - x[i], dy = y[j] - y[i], dz = z[j] - z[i], clear = e[j] + e[i];
     gaps[j] = dx * dx + dy * dy + dz * dz - clear * clear;
   }
@@ -339,7 +369,7 @@ static void look_at_bodies(struct search *s) {
   for (int32_t i = 0; i < s->n_bodies; ++i) {
     const struct body *a = s->bodies + i;
     find_gaps(s, i, gaps);
-    for (int32_t j = i + 1; j < s->n_bodies; ++j) {
+    for (int32_t j = first_after(s, i); j < s->n_bodies; ++j) {
       const struct body *b = s->bodies + j;
       if (!(gaps[j] > 0.0) && masks_meet(a->contype, a->conaffinity, b->contype, b->conaffinity) &&
           !is_left_out(s, a, b)) {
@@ -349,16 +379,19 @@ static void look_at_bodies(struct search *s) {
   }
 }
 
-/* pairs of geoms, of which the world's make the most */
-static int are_few(const struct search *s) {
+/* pairs of bodies, and of their geoms */
+static int are_few(struct search *s) {
   int64_t geoms = 0, pairs = 0;
+  while (s->first < s->n_bodies && !moves(s, s->bodies + s->first)) {
+    ++s->first;
+  }
   for (int32_t i = 0; i < s->n_bodies; ++i) {
     const int32_t n = s->bodies[i].end - s->bodies[i].first;
-    pairs += n * geoms;
+    pairs += i < s->first ? 0 : n * geoms;
     geoms += n;
   }
-  return pairs <= MOST_GEOM_PAIRS &&
-         (int64_t)s->n_bodies * (s->n_bodies - 1) / 2 <= MOST_BODY_PAIRS;
+  const int64_t n = s->n_bodies - s->first;
+  return pairs <= MOST_GEOM_PAIRS && n * (n - 1) / 2 + n * s->first <= MOST_BODY_PAIRS;
 }
 
 int32_t sap_mujoco_find_pairs(const sap_mujoco_world *world, const struct sap_twist *twist,
