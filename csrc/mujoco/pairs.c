@@ -12,8 +12,8 @@
 enum { GEOM_PLANE = 0, GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_MESH = 7 };
 enum { NO_PARENT_FILTER = 1 << 10, OVERRIDE = 1 << 0, SLEEP = 1 << 4, SPECULATIVE = 1 << 7 };
 
-/* Pairs of bodies, of their geoms, and of the model's own list, that are looked at: beyond, trees of
- * boxes are faster. And of meshes whose distance is asked for, which is in vain where many touch. */
+/* Pairs of bodies, of their geoms, and of the model's own list, that are looked at: beyond, trees
+ * of boxes are faster. And of meshes whose distance is asked for: in vain where many touch. */
 enum {
   MOST_BODY_PAIRS = 1 << 12,
   MOST_GEOM_PAIRS = 1 << 14,
@@ -27,8 +27,8 @@ static const double fast = 0.005;
 /* distances below have no direction that could be trusted, m */
 static const double least_distance = 1e-6;
 
-/* a body with geoms that meet others, or one of them where it does not move: these, and a box around
- * them */
+/* a body with geoms that meet others, or one of them where it does not move: these, and a box
+ * around them */
 struct body {
   int32_t id, first, end;
   int contype, conaffinity;
@@ -295,7 +295,8 @@ static int masks_meet(int contype1, int conaffinity1, int contype2, int conaffin
 static int is_excluded(const struct search *s, const struct body *a, const struct body *b) {
   ARRAY(int, exclude_signature);
   const unsigned signature = ((unsigned)a->id << 16) + (unsigned)b->id;
-  int64_t low = 0, high = sap_int64_at(s->world->model, s->world->api->model.nexclude);
+  const int64_t n = sap_int64_at(s->world->model, s->world->api->model.nexclude);
+  int64_t low = 0, high = n;
   while (low < high) {
     const int64_t middle = (low + high) / 2;
     if ((unsigned)exclude_signature[middle] < signature) {
@@ -304,8 +305,7 @@ static int is_excluded(const struct search *s, const struct body *a, const struc
       high = middle;
     }
   }
-  return low < sap_int64_at(s->world->model, s->world->api->model.nexclude) &&
-         (unsigned)exclude_signature[low] == signature;
+  return low < n && (unsigned)exclude_signature[low] == signature;
 }
 
 /* 1 where MuJoCo does not look at two bodies, by their joints or by the model's list */

@@ -157,7 +157,7 @@ static void sweep(const struct sap_impulses *p) {
   }
 }
 
-/* ---- Newton's steps ---------------------------------------------------------------------------- */
+/* ---- Newton's steps -------------------------------------------------------------------------- */
 
 /* gamma and u so much further along the step; what is left there */
 static struct rest advance(const struct sap_impulses *p, double alpha) {

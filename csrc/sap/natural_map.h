@@ -1,4 +1,5 @@
-/* The natural map of impulse_problem.h at gamma, for files that are compiled once per instruction set. */
+/* The natural map of impulse_problem.h at gamma, for files that are compiled once per instruction
+ * set. */
 #ifndef SAPWOOD_SAP_NATURAL_MAP_H
 #define SAPWOOD_SAP_NATURAL_MAP_H
 

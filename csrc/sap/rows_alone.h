@@ -5,8 +5,8 @@
  * Without contacts the cost of a tree is quadratic between bounds in few velocities, and Newton's
  * method ends at its minimum once no row meets or leaves a bound, mostly after one step; a step
  * that leaves more than half of the gradient goes back to the minimum along it. With contacts it is
- * solved in the space of their impulses (contacts_alone.h). Neither needs a graph or a plan. Where a
- * few steps are not enough, in a wide tree one of them, or a number breaks a rule, it leaves the
+ * solved in the space of their impulses (contacts_alone.h). Neither needs a graph or a plan. Where
+ * a few steps are not enough, in a wide tree one of them, or a number breaks a rule, it leaves the
  * problem to the islands, which begin anew. */
 #ifndef SAPWOOD_SAP_ROWS_ALONE_H
 #define SAPWOOD_SAP_ROWS_ALONE_H
