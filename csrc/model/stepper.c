@@ -83,6 +83,8 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   made->gather.release_speed = step->release_speed;
   if (step->speculative) {
     made->gather.open_tau_d = SAP_OPEN_TIME * step->dt;
+    made->gaps = sap_known_gaps_create(forest->n_geoms, &made->memory);
+    status = status == SAP_OK && !made->gaps ? SAP_OUT_OF_MEMORY : status;
   }
   if (status == SAP_OK) {
     status = sap_solver_create(&made->solver, settings, &made->memory, error);
@@ -106,6 +108,7 @@ void sap_stepper_destroy(sap_stepper *stepper) {
     const sap_allocator memory = stepper->memory;
     sap_solver_destroy(stepper->solver);
     sap_gather_release(&stepper->gather);
+    sap_known_gaps_destroy(stepper->gaps, &memory);
     memory.release(stepper, memory.context);
   }
 }

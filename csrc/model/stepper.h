@@ -6,6 +6,7 @@
 #define SAPWOOD_MODEL_STEPPER_H
 
 #include "model/gather.h"
+#include "model/known_gaps.h"
 
 struct sap_stepper {
   sap_forest forest;
@@ -19,7 +20,8 @@ struct sap_stepper {
   sap_allocator memory;
   sap_solver *solver;
   struct sap_gather gather;
-  sap_solution solution; /* points into `gather` */
+  struct sap_known_gaps *gaps; /* NULL where nothing is looked for ahead */
+  sap_solution solution;       /* points into `gather` */
   double solve_seconds;
   int solved;                         /* the last step got as far as a solution, */
   int took;                           /* and wrote its outputs */

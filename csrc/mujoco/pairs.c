@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/vector.h"
+#include "model/known_gaps.h"
 #include "model/stepper.h"
 #include "mujoco/apart.h"
 #include "mujoco/fields.h"
@@ -24,6 +25,10 @@ enum {
 /* what moves less, as a share of its size, has few meshes within its margin */
 static const double fast = 0.005;
 
+/* what has moved by such a share of the sizes of two geoms is measured again, up to a share of them
+ * beyond what matters; and what measuring may miss, m */
+static const double again = 0.01, beyond = 0.5, error = 1e-6;
+
 /* distances below have no direction that could be trusted, m */
 static const double least_distance = 1e-6;
 
@@ -41,8 +46,9 @@ struct search {
   const struct sap_twist *twist;
   const struct sap_travel *travel;
   double time;
-  struct sap_mover *movers; /* (n_geoms) where they are known */
-  int8_t *is_known;         /* (n_geoms) */
+  struct sap_mover *movers;    /* (n_geoms) where they are known */
+  int8_t *is_known;            /* (n_geoms) */
+  struct sap_known_gaps *gaps; /* NULL: another thread has them */
   struct body *bodies;
   double *centres[3], *extents; /* of spheres around bodies, with what they may travel */
   int32_t n_bodies, n_distances;
@@ -243,13 +249,47 @@ static int are_clear(const struct search *s, int32_t g1, int32_t g2, double clea
   return x * x + y * y + z * z > clear * clear;
 }
 
+static int is_slow(const struct search *s, int32_t geom) {
+  ARRAY(double, geom_rbound);
+  return s->travel->distance[geom] <= fast * geom_rbound[geom];
+}
+
+/* Slow ones, whose distance serves many steps. */
+static int are_known_to_be_clear(struct search *s, int32_t g1, int32_t g2, double clear) {
+  ARRAY(int, geom_type);
+  ARRAY(double, geom_rbound);
+  STATE(geom_xpos);
+  STATE(geom_xmat);
+  const int64_t a = g1, b = g2;
+  const double size = geom_rbound[a] + geom_rbound[b];
+  if (!s->gaps || geom_type[a] < GEOM_SPHERE || geom_type[b] < GEOM_SPHERE ||
+      geom_type[a] > GEOM_MESH || geom_type[b] > GEOM_MESH || !is_slow(s, g1) || !is_slow(s, g2)) {
+    return 0;
+  }
+  struct sap_known_gap *known = sap_known_gaps_at(s->gaps, g1, g2);
+  const struct sap_relative_pose pose = sap_relative_pose_of(geom_xpos + 3 * a, geom_xmat + 9 * a,
+                                                             geom_xpos + 3 * b, geom_xmat + 9 * b);
+  const double lost = sap_known_gap_lost(known, g1, g2, &pose, geom_rbound[b]);
+  if (known->gap - lost > clear) {
+    return 1;
+  }
+  if (!(lost > again * size) || s->n_distances++ >= MOST_DISTANCES) {
+    return 0;
+  }
+  const double distance = s->world->api->mj_geomDistance(s->world->model, s->world->data, g1, g2,
+                                                         clear + beyond * size, NULL);
+  *known = (struct sap_known_gap){{g1, g2}, distance - error, pose};
+  return known->gap > clear;
+}
+
 static void look_at_pair(struct search *s, int32_t g1, int32_t g2, int32_t given, double own,
                          double travel) {
   ARRAY(int, geom_type);
   const int type1 = geom_type[g1], type2 = geom_type[g2];
   if (are_clear(s, g1, g2, sap_larger(own, travel)) ||
       ((type1 > GEOM_CAPSULE || type2 > GEOM_CAPSULE) &&
-       (sap_movers_stay_apart(mover_of(s, g1), mover_of(s, g2), s->time, own) ||
+       (are_known_to_be_clear(s, g1, g2, sap_larger(own, travel)) ||
+        sap_movers_stay_apart(mover_of(s, g1), mover_of(s, g2), s->time, own) ||
         (is_costly(type1, type2) && (is_fast(s, g1) || is_fast(s, g2)) &&
          s->n_distances++ < MOST_DISTANCES && distance_keeps_apart(s, g1, g2, own))))) {
     return;
@@ -394,6 +434,18 @@ static int are_few(struct search *s) {
   return pairs <= MOST_GEOM_PAIRS && n * (n - 1) / 2 + n * s->first <= MOST_BODY_PAIRS;
 }
 
+/* an error of MuJoCo on the way leaves them taken, and steps that follow do without */
+static void take_gaps(struct search *s) {
+  ARRAY(double, geom_size);
+  ARRAY(double, geom_aabb);
+  ARRAY(double, geom_rbound);
+  struct sap_known_gaps *gaps = s->world->stepper->gaps;
+  if (gaps && sap_known_gaps_take(gaps)) {
+    sap_known_gaps_check(gaps, geom_size, geom_aabb, geom_rbound);
+    s->gaps = gaps;
+  }
+}
+
 int32_t sap_mujoco_find_pairs(const sap_mujoco_world *world, const struct sap_twist *twist,
                               const struct sap_travel *travel, struct sap_geom_pair *pair) {
   const sap_mujoco *a = world->api;
@@ -423,7 +475,11 @@ int32_t sap_mujoco_find_pairs(const sap_mujoco_world *world, const struct sap_tw
   s->movers = take(s, n_geoms * sizeof *s->movers);
   s->is_known = take(s, n_geoms);
   memset(s->is_known, 0, n_geoms);
+  take_gaps(s);
   look_at_bodies(s);
   look_at_given_pairs(s);
+  if (s->gaps) {
+    sap_known_gaps_leave(s->gaps);
+  }
   return s->n_pairs <= SAP_MOST_PAIRS ? s->n_pairs : -1;
 }

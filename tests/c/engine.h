@@ -260,7 +260,7 @@ static inline double geom_distance(const void *model, void *data, int geom1, int
                                    double *ends) {
   (void)data;
   CHECK(model == engine.model && engine.frames && geom1 < geom2);
-  for (int j = 0; j < 3; ++j) {
+  for (int j = 0; ends && j < 3; ++j) {
     ends[j] = 0.0;
     ends[3 + j] = engine.distance * engine.normal[j];
   }

@@ -1,0 +1,66 @@
+/* Lower bounds of distances of geoms that are known from earlier steps.
+ *
+ * Where the second of two geoms was at (p_0, R_0) in the axes of the first, a gap apart, and is at
+ * (p, R) now, no point of it within r of its origin has come nearer than
+ *
+ *     gap - |p - p_0| - |R - R_0|_F r
+ *
+ * So what rests, or moves together, need not be measured again. A bound says that two geoms are
+ * apart where measuring would say so too: results do not depend on what is known.
+ *
+ * Threads may share them: whoever finds them taken does without. They hold for the shapes that were
+ * seen last: where an array of these changes, all are forgotten. */
+#ifndef SAPWOOD_MODEL_KNOWN_GAPS_H
+#define SAPWOOD_MODEL_KNOWN_GAPS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+
+enum { SAP_KNOWN_GAPS = 512, SAP_SHAPE_NUMBERS = 10 };
+
+struct sap_relative_pose {
+  double p[3], R[9]; /* m; by rows */
+};
+
+struct sap_known_gap {
+  int32_t geom[2]; /* equal where there is none */
+  double gap;      /* m */
+  struct sap_relative_pose pose;
+};
+
+struct sap_known_gaps {
+  atomic_int taken;
+  struct sap_known_gap gap[SAP_KNOWN_GAPS];
+  struct sap_block block;
+  double *shapes; /* (n_geoms, 10) in arrays that follow one another */
+  int32_t n_geoms;
+};
+
+/* NULL without memory */
+struct sap_known_gaps *sap_known_gaps_create(int32_t n_geoms, const sap_allocator *allocator);
+void sap_known_gaps_destroy(struct sap_known_gaps *gaps, const sap_allocator *allocator);
+
+/* 1 where no other thread has them; to be left again */
+int sap_known_gaps_take(struct sap_known_gaps *gaps);
+void sap_known_gaps_leave(struct sap_known_gaps *gaps);
+
+/* Forgets all where shapes are others than they were: sizes (n_geoms, 3), boxes (n_geoms, 6) and
+ * radii (n_geoms). */
+void sap_known_gaps_check(struct sap_known_gaps *gaps, const double *sizes, const double *boxes,
+                          const double *radii);
+
+/* The entry of two geoms or, where they have none, the one that theirs may take. */
+struct sap_known_gap *sap_known_gaps_at(struct sap_known_gaps *gaps, int32_t g1, int32_t g2);
+
+/* of the second of two geoms in the axes of the first */
+struct sap_relative_pose sap_relative_pose_of(const double *p_1, const double *R_1,
+                                              const double *p_2, const double *R_2);
+
+/* how much nearer than its gap the second geom, of so large a radius, may be; INFINITY of others
+ * than those of the entry */
+double sap_known_gap_lost(const struct sap_known_gap *known, int32_t g1, int32_t g2,
+                          const struct sap_relative_pose *pose, double radius);
+
+#endif

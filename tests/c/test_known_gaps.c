@@ -1,0 +1,155 @@
+/* Lower bounds of distances that are known from earlier steps. */
+
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "model/known_gaps.h"
+
+enum { GEOMS = 40 };
+
+static void rotate_about(int axis, double angle, double *R) {
+  const int j = (axis + 1) % 3, k = (axis + 2) % 3;
+  memset(R, 0, 9 * sizeof *R);
+  R[4 * axis] = 1.0;
+  R[4 * j] = R[4 * k] = cos(angle);
+  R[3 * j + k] = -sin(angle);
+  R[3 * k + j] = sin(angle);
+}
+
+static struct sap_known_gaps *make_gaps(void) {
+  const sap_allocator allocator = sap_allocator_or_default(NULL);
+  struct sap_known_gaps *gaps = sap_known_gaps_create(GEOMS, &allocator);
+  CHECK(gaps != NULL);
+  return gaps;
+}
+
+static void destroy(struct sap_known_gaps *gaps) {
+  const sap_allocator allocator = sap_allocator_or_default(NULL);
+  sap_known_gaps_destroy(gaps, &allocator);
+}
+
+/* two balls of points, whose distance is that of their nearest points: no bound is above it */
+static void nothing_is_nearer_than_its_bound(void) {
+  enum { POINTS = 12 };
+  uint64_t seed = 5;
+  for (int trial = 0; trial < 300; ++trial) {
+    const double size = trial % 3 ? 0.05 : 0.5;
+    double points[2][POINTS][3], p[2][3] = {{0}}, R[2][9], nearest[2] = {INFINITY, INFINITY};
+    for (int i = 0; i < 2 * POINTS * 3; ++i) {
+      (&points[0][0][0])[i] = check_random(&seed, -0.1, 0.1);
+    }
+    struct sap_known_gap known = {.geom = {3, 7}};
+    struct sap_relative_pose pose;
+    p[1][0] = 0.6;
+    rotate_about(0, 0.3, R[0]);
+    rotate_about(1, 0.4, R[1]);
+    for (int time = 0; time < 2; ++time) {
+      for (int i = 0; i < POINTS * POINTS; ++i) {
+        double square = 0.0;
+        for (int j = 0; j < 3; ++j) {
+          double x[2];
+          for (int side = 0; side < 2; ++side) {
+            const double *point = points[side][side ? i / POINTS : i % POINTS];
+            const double *row = R[side] + 3 * j;
+            x[side] = p[side][j] + row[0] * point[0] + row[1] * point[1] + row[2] * point[2];
+          }
+          square += (x[1] - x[0]) * (x[1] - x[0]);
+        }
+        nearest[time] = fmin(nearest[time], sqrt(square));
+      }
+      pose = sap_relative_pose_of(p[0], R[0], p[1], R[1]);
+      if (time == 0) {
+        known.gap = nearest[0];
+        known.pose = pose;
+        for (int side = 0; side < 2; ++side) {
+          rotate_about((trial + side) % 3, size * check_random(&seed, -1, 1), R[side]);
+          for (int j = 0; j < 3; ++j) {
+            p[side][j] += size * check_random(&seed, -0.1, 0.1);
+          }
+        }
+      }
+    }
+    const double lost = sap_known_gap_lost(&known, 3, 7, &pose, 0.1 * sqrt(3.0));
+    CHECK(lost >= 0.0 && known.gap - lost <= nearest[1] + 1e-12);
+    CHECK(isinf(sap_known_gap_lost(&known, 7, 3, &pose, 0.1)));
+  }
+}
+
+/* what moves together loses nothing */
+static void common_motion_costs_nothing(void) {
+  double R[2][9], turn[9], moved[2][9], p[2][3] = {{1, 2, 3}, {1.5, 2, 2.5}}, q[2][3];
+  rotate_about(0, 0.7, R[0]);
+  rotate_about(2, -0.4, R[1]);
+  rotate_about(1, 1.2, turn);
+  for (int side = 0; side < 2; ++side) {
+    for (int i = 0; i < 3; ++i) {
+      q[side][i] = 9.0;
+      for (int j = 0; j < 3; ++j) {
+        q[side][i] += turn[3 * i + j] * p[side][j];
+        moved[side][3 * i + j] = 0.0;
+        for (int k = 0; k < 3; ++k) {
+          moved[side][3 * i + j] += turn[3 * i + k] * R[side][3 * k + j];
+        }
+      }
+    }
+  }
+  const struct sap_known_gap known = {
+      .geom = {1, 2}, .gap = 1, .pose = sap_relative_pose_of(p[0], R[0], p[1], R[1])};
+  const struct sap_relative_pose pose = sap_relative_pose_of(q[0], moved[0], q[1], moved[1]);
+  CHECK_CLOSE(sap_known_gap_lost(&known, 1, 2, &pose, 1), 0, 1e-14);
+}
+
+static void entries_are_found_again(void) {
+  struct sap_known_gaps *gaps = make_gaps();
+  int lost = 0;
+  for (int32_t a = 0; a < 12; ++a) {
+    for (int32_t b = a + 1; b < 12; ++b) {
+      *sap_known_gaps_at(gaps, a, b) = (struct sap_known_gap){.geom = {a, b}, .gap = a + 0.01 * b};
+    }
+  }
+  for (int32_t a = 0; a < 12; ++a) {
+    for (int32_t b = a + 1; b < 12; ++b) {
+      const struct sap_known_gap *known = sap_known_gaps_at(gaps, a, b);
+      const int is_own = known->geom[0] == a && known->geom[1] == b;
+      lost += !is_own;
+      CHECK(!is_own || known->gap == a + 0.01 * b);
+    }
+  }
+  CHECK(lost < 3);
+  destroy(gaps);
+}
+
+static void other_shapes_are_not_known(void) {
+  double numbers[SAP_SHAPE_NUMBERS * GEOMS] = {0};
+  const double *boxes = numbers + 3 * GEOMS, *radii = numbers + 9 * GEOMS;
+  for (int i = 0; i < SAP_SHAPE_NUMBERS * GEOMS; i += 37) {
+    struct sap_known_gaps *gaps = make_gaps();
+    sap_known_gaps_check(gaps, numbers, boxes, radii);
+    *sap_known_gaps_at(gaps, 2, 5) = (struct sap_known_gap){.geom = {2, 5}, .gap = 1};
+    sap_known_gaps_check(gaps, numbers, boxes, radii);
+    CHECK_EQUAL(sap_known_gaps_at(gaps, 2, 5)->geom[1], 5);
+    numbers[i] += 0.5;
+    sap_known_gaps_check(gaps, numbers, boxes, radii);
+    CHECK_EQUAL(sap_known_gaps_at(gaps, 2, 5)->geom[1], 0);
+    destroy(gaps);
+  }
+}
+
+static void one_has_them_at_a_time(void) {
+  struct sap_known_gaps *gaps = make_gaps();
+  CHECK(sap_known_gaps_take(gaps));
+  CHECK(!sap_known_gaps_take(gaps));
+  sap_known_gaps_leave(gaps);
+  CHECK(sap_known_gaps_take(gaps));
+  destroy(gaps);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(nothing_is_nearer_than_its_bound), CHECK_TEST(common_motion_costs_nothing),
+      CHECK_TEST(entries_are_found_again),          CHECK_TEST(other_shapes_are_not_known),
+      CHECK_TEST(one_has_them_at_a_time),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}

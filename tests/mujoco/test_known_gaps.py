@@ -1,0 +1,94 @@
+"""Distances that are known from earlier steps: they spare measuring, and change no list."""
+
+from __future__ import annotations
+
+import copy
+import threading
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+from mujoco_models import full_state
+from sapwood.mujoco import Stepper
+
+TETRAHEDRON = "0 0 0  .2 0 0  0 .06 0  .05 .02 .06"
+
+# an arm of meshes, boxes and a cylinder, whose next but one are near; it moves slowly
+SLOW = f"""<mujoco><option timestep="0.002" gravity="0 0 0"/>
+  <asset><mesh name="wedge" vertex="{TETRAHEDRON}"/></asset>
+  <default><joint damping=".02" axis="0 0 1"/></default>
+  <worldbody><geom type="box" size=".05 .2 .02" pos=".25 .12 .02"/>
+  <body><joint/><geom type="mesh" mesh="wedge"/>
+    <body pos=".2 0 0"><joint/><geom type="box" size=".05 .02 .02" pos=".06 0 0"/>
+      <body pos=".13 0 0"><joint/><geom type="cylinder" size=".03 .03" pos=".03 0 0"/>
+        <body pos=".07 0 0"><joint axis="0 1 0"/><geom type="mesh" mesh="wedge"/>
+  </body></body></body></body></worldbody></mujoco>"""
+
+
+@pytest.fixture
+def slow(rng):
+    model = mujoco.MjModel.from_xml_string(SLOW)
+    data = mujoco.MjData(model)
+    data.qpos[:] = rng.uniform(-0.6, 0.6, model.nv)
+    data.qvel[:] = rng.uniform(-0.5, 0.5, model.nv)
+    return model, Stepper(model), data
+
+
+def listed(stepper, data):
+    """The contacts that a stepper finds in a state, with their distances."""
+    other = copy.copy(data)
+    stepper.step1(other)
+    return other.contact.geom.tolist(), other.contact.dist.tolist()
+
+
+def test_what_is_known_changes_no_list(slow):
+    """Against steppers that know nothing."""
+    model, stepper, data = slow
+    for _ in range(60):
+        stepper.run(data, 20)
+        assert listed(stepper, data) == listed(Stepper(model), data)
+
+
+def test_a_stepper_that_goes_on_is_one_that_begins(slow):
+    model, stepper, data = slow
+    stepper.run(data, 200)
+    other = copy.copy(data)
+    stepper.run(data, 300)
+    Stepper(model).run(other, 300)
+    np.testing.assert_array_equal(full_state(model, data), full_state(model, other))
+
+
+def test_a_jump_and_another_size_are_seen(slow, rng):
+    """Geoms that are set elsewhere, and geoms that grow."""
+    model, stepper, data = slow
+    seen = 0
+    for trial in range(40):
+        stepper.run(data, 5)
+        data.qpos[:] = rng.uniform(-2.5, 2.5, model.nv)
+        data.qvel[:] = 0
+        if trial % 4 == 0:
+            for own in (model, stepper.model):
+                own.geom_size[0, 1] = rng.uniform(0.05, 0.3)
+        contacts = listed(stepper, data)
+        seen += len(contacts[0]) > 0
+        assert contacts == listed(Stepper(model), data)
+    assert seen > 0
+
+
+def test_threads_may_share_what_is_known(slow):
+    model, stepper, data = slow
+    starts = [copy.copy(data) for _ in range(4)]
+    for k, start in enumerate(starts):
+        start.qvel[:] *= k
+    alone = [copy.copy(start) for start in starts]
+    for one in alone:
+        Stepper(model).run(one, 150)
+    threads = [threading.Thread(target=stepper.run, args=(start, 150)) for start in starts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one, shared in zip(alone, starts, strict=True):
+        np.testing.assert_array_equal(full_state(model, one), full_state(model, shared))
