@@ -13,11 +13,6 @@ static const double least_mix = 1e-15;
 /* an array of the model */
 #define ARRAY(type, name) const type *name = sap_pointer_at(m, a->model.name)
 
-/* A negative margin shrinks a geom: its contacts are those that the user wants to be found late. */
-static double widened(double own, double travel) {
-  return own < 0.0 ? own : sap_larger(own, travel);
-}
-
 static char *copy_of(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const size_t size = (size_t)a->model.size;
@@ -52,11 +47,11 @@ const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double 
   memcpy(of_body, body_margin, (size_t)forest->n_bodies * sizeof *of_body);
   for (int32_t g = 0; g < forest->n_geoms; ++g) {
     double *body = of_body + forest->geom_bodyid[g];
-    of_geom[g] = widened(geom_margin[g], travel[g]);
+    of_geom[g] = sap_widened_margin(geom_margin[g], travel[g]);
     *body = sap_larger(*body, of_geom[g] + geom_gap[g]);
   }
   for (int64_t p = 0; p < n_pairs; ++p) {
-    of_pair[p] = widened(pair_margin[p], travel[pair_geom1[p]] + travel[pair_geom2[p]]);
+    of_pair[p] = sap_widened_margin(pair_margin[p], travel[pair_geom1[p]] + travel[pair_geom2[p]]);
   }
   set_pointer(copy, a->model.geom_margin, of_geom);
   set_pointer(copy, a->model.body_margin, of_body);
@@ -114,7 +109,8 @@ static void copy_given(const sap_mujoco_world *world, const double *travel, int6
   ARRAY(double, pair_solimp);
   ARRAY(double, pair_friction);
   ARRAY(int, pair_dim);
-  to->margin[i] = widened(pair_margin[given], travel[to->geom1[i]] + travel[to->geom2[i]]);
+  to->margin[i] =
+      sap_widened_margin(pair_margin[given], travel[to->geom1[i]] + travel[to->geom2[i]]);
   to->gap[i] = pair_gap[given];
   to->dim[i] = pair_dim[given];
   memcpy(to->solref + NREF * i, pair_solref + NREF * given, NREF * sizeof(double));
@@ -160,7 +156,8 @@ static void mix(const sap_mujoco_world *world, const double *travel, const struc
   const double share = first ? 1.0 : second ? 0.0 : share_of(geom_solmix[g], geom_solmix[h]);
   const int is_mean = first || second || (solref[0][0] > 0.0 && solref[1][0] > 0.0);
   double mu[3];
-  to->margin[i] = widened(geom_margin[g], travel[g]) + widened(geom_margin[h], travel[h]);
+  to->margin[i] =
+      sap_widened_margin(geom_margin[g], travel[g]) + sap_widened_margin(geom_margin[h], travel[h]);
   to->gap[i] = geom_gap[g] + geom_gap[h];
   to->dim[i] =
       second || (!first && geom_condim[h] > geom_condim[g]) ? geom_condim[h] : geom_condim[g];

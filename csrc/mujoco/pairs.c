@@ -51,9 +51,10 @@ struct search {
   struct sap_known_gaps *gaps; /* NULL: another thread has them */
   struct body *bodies;
   double *centres[3], *extents; /* of spheres around bodies, with what they may travel */
-  int32_t n_bodies, n_distances;
-  int32_t first;   /* that moves */
-  int64_t n_given; /* pairs of the model's own list */
+  int32_t n_bodies;
+  int32_t n_distances, n_measured; /* apart, as what is measured anew depends on earlier steps */
+  int32_t first;                   /* that moves */
+  int64_t n_given;                 /* pairs of the model's own list */
   struct sap_geom_pair *pair;
   int32_t n_pairs;
 };
@@ -98,8 +99,7 @@ static double own_of(const struct search *s, int32_t geom) {
 static double travel_of(const struct search *s, int32_t geom) {
   ARRAY(double, geom_margin);
   ARRAY(double, geom_gap);
-  const double own = geom_margin[geom];
-  return geom_gap[geom] + (own < 0.0 ? own : sap_larger(own, s->travel->distance[geom]));
+  return geom_gap[geom] + sap_widened_margin(geom_margin[geom], s->travel->distance[geom]);
 }
 
 static const struct sap_mover *place_geom(struct search *s, int32_t geom) {
@@ -207,12 +207,16 @@ static int is_costly(int type1, int type2) {
   return (type1 == GEOM_MESH || type2 == GEOM_MESH) && other >= GEOM_CAPSULE && other <= GEOM_MESH;
 }
 
+static int is_slow(const struct search *s, int32_t geom) {
+  ARRAY(double, geom_rbound);
+  return s->travel->distance[geom] <= fast * geom_rbound[geom];
+}
+
 /* a geom of a robot, as bodies that float alone come to rest on each other */
 static int is_fast(const struct search *s, int32_t geom) {
-  ARRAY(double, geom_rbound);
   const sap_forest *forest = &s->world->stepper->forest;
   const int32_t body = forest->geom_bodyid[geom], tree = forest->body_treeid[body];
-  return tree >= 0 && s->travel->distance[geom] > fast * geom_rbound[geom] &&
+  return tree >= 0 && !is_slow(s, geom) &&
          !(forest->body_dofnum[forest->body_weldid[body]] == 6 && forest->tree_dofnum[tree] == 6);
 }
 
@@ -249,11 +253,6 @@ static int are_clear(const struct search *s, int32_t g1, int32_t g2, double clea
   return x * x + y * y + z * z > clear * clear;
 }
 
-static int is_slow(const struct search *s, int32_t geom) {
-  ARRAY(double, geom_rbound);
-  return s->travel->distance[geom] <= fast * geom_rbound[geom];
-}
-
 /* Slow ones, whose distance serves many steps. */
 static int are_known_to_be_clear(struct search *s, int32_t g1, int32_t g2, double clear) {
   ARRAY(int, geom_type);
@@ -273,7 +272,7 @@ static int are_known_to_be_clear(struct search *s, int32_t g1, int32_t g2, doubl
   if (known->gap - lost > clear) {
     return 1;
   }
-  if (!(lost > again * size) || s->n_distances++ >= MOST_DISTANCES) {
+  if (!(lost > again * size) || s->n_measured++ >= MOST_DISTANCES) {
     return 0;
   }
   const double distance = s->world->api->mj_geomDistance(s->world->model, s->world->data, g1, g2,
@@ -286,9 +285,10 @@ static void look_at_pair(struct search *s, int32_t g1, int32_t g2, int32_t given
                          double travel) {
   ARRAY(int, geom_type);
   const int type1 = geom_type[g1], type2 = geom_type[g2];
-  if (are_clear(s, g1, g2, sap_larger(own, travel)) ||
+  const double clear = sap_larger(own, travel);
+  if (are_clear(s, g1, g2, clear) ||
       ((type1 > GEOM_CAPSULE || type2 > GEOM_CAPSULE) &&
-       (are_known_to_be_clear(s, g1, g2, sap_larger(own, travel)) ||
+       (are_known_to_be_clear(s, g1, g2, clear) ||
         sap_movers_stay_apart(mover_of(s, g1), mover_of(s, g2), s->time, own) ||
         (is_costly(type1, type2) && (is_fast(s, g1) || is_fast(s, g2)) &&
          s->n_distances++ < MOST_DISTANCES && distance_keeps_apart(s, g1, g2, own))))) {

@@ -10,12 +10,18 @@
 #ifndef SAPWOOD_MUJOCO_PAIRS_H
 #define SAPWOOD_MUJOCO_PAIRS_H
 
+#include "base/vector.h"
 #include "mujoco/twists.h"
 
 /* what geoms travel in a step: m, and m/s that gravity adds; (n_geoms) */
 struct sap_travel {
   double *distance, *gain;
 };
+
+/* A negative margin shrinks a geom: its contacts are those that the user wants to be found late. */
+static inline double sap_widened_margin(double own, double travel) {
+  return own < 0.0 ? own : sap_larger(own, travel);
+}
 
 /* two geoms, the first of the lower body; `given`: of the model's own list, or -1 */
 struct sap_geom_pair {
