@@ -160,12 +160,24 @@ static int is_short(const sap_mujoco_world *world, const struct shortage *before
   return now.contacts != before->contacts || now.rows != before->rows;
 }
 
-static void look_ahead(void *context) {
-  const sap_mujoco_world *world = context;
-  sap_mujoco_find_contacts(world);
+static void make_rows(const sap_mujoco_world *world) {
   if (!sap_mujoco_has_no_rows(world)) {
     world->api->mj_makeConstraint(world->model, world->data);
   }
+}
+
+static void look_ahead(void *context) {
+  const sap_mujoco_world *world = context;
+  sap_mujoco_find_contacts(world);
+  make_rows(world);
+}
+
+/* A filter of contacts is handed the model by the position stage: there margins stay, as where
+ * there are no contacts. */
+static int looks_ahead(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const int none = sap_int_at(world->model, a->model.disableflags) & (NO_CONSTRAINT | NO_CONTACT);
+  return world->stepper->settings.speculative && !*a->mjcb_contactfilter && !none;
 }
 
 /* Contacts that may close in the step, and rows; where that is more than there is room for, those
@@ -173,6 +185,11 @@ static void look_ahead(void *context) {
 static void find_contacts(sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   char *d = world->data;
+  if (!looks_ahead(world)) {
+    a->mj_collision(world->model, d);
+    make_rows(world);
+    return;
+  }
   const struct shortage before = shortage_of(world);
   const struct stack stack = stack_of(world);
   if (sap_mujoco_try(a, look_ahead, world) < 0 || is_short(world, &before)) {
@@ -217,21 +234,13 @@ static void start_stages(sap_mujoco_world *world) {
 }
 
 /* Checks the state, and MuJoCo's stages up to the velocity-dependent ones; 0 with the failure in
- * the world. A filter of contacts is handed the model by the position stage: there margins stay, as
- * where there are no contacts. */
+ * the world. */
 static int start_step(sap_mujoco_world *world) {
-  const sap_mujoco *a = world->api;
-  void *d = world->data;
   if (!check_state(world)) {
     return 0;
   }
   const struct shortage before = shortage_of(world);
-  const int none = sap_int_at(world->model, a->model.disableflags) & (NO_CONSTRAINT | NO_CONTACT);
-  if (world->stepper->settings.speculative && !*a->mjcb_contactfilter && !none) {
-    start_stages(world);
-  } else {
-    a->mj_step1(world->model, d);
-  }
+  start_stages(world);
   if (is_short(world, &before)) {
     sap_mujoco_fail(world, SAP_STEP_MEMORY, 0, -1);
     return 0;

@@ -40,7 +40,7 @@ struct engine_data {
 static struct {
   char stages[64]; /* first letters */
   int n_stages;
-  const char *error, *warning; /* of the position stage, or of step1 */
+  const char *error, *warning; /* of the collision stage */
   const char *late_error;      /* of the sensors of accelerations */
   const char *size_error;      /* where it is asked for the length of a state */
   int full, full_of_margins;   /* it finds no room, with its own margins or with others */
@@ -107,12 +107,6 @@ static inline void find_contacts(struct engine_data *d) {
   }
   d->pstack -= 64;
   d->contacts_full += engine.full;
-}
-
-static inline void step1(const void *model, void *data) {
-  CHECK(model == engine.model);
-  note('1');
-  find_contacts(data);
 }
 
 #define DOUBLE_OF(m, name, i) (((const double *)(m)->constant[AT_##name])[i])
@@ -292,8 +286,7 @@ static inline void set_state(const void *model, void *data, const double *state,
 }
 
 static inline sap_mujoco table(void) {
-  sap_mujoco api = {.mj_step1 = step1,
-                    .mj_fwdKinematics = kinematics,
+  sap_mujoco api = {.mj_fwdKinematics = kinematics,
                     .mj_makeM = make_mass,
                     .mj_factorM = factor_mass,
                     .mj_collision = collision,

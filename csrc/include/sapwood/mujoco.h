@@ -1,17 +1,17 @@
 /* Steps of MuJoCo models in C: MuJoCo's stages around the stepper of sapwood/stepper.h.
  *
- *     check state, mj_step1, mj_fwdActuation, mj_fwdAcceleration, [mjd_smooth_vel,]
+ *     check state, stages of mj_step1, mj_fwdActuation, mj_fwdAcceleration, [mjd_smooth_vel,]
  *     gather, solve, write back,
  *     mj_sensorAcc, mj_Euler
  *
  * mjd_smooth_vel finds the derivative of the smooth forces where the forest has its pattern, which
  * it has for the integrators implicit and implicitfast. mj_Euler integrates qacc as they do.
  *
- * Where the stepper is speculative the stages of mj_step1 are called one by one, and mj_collision
- * finds what may close within the step: it is handed a copy of struct mjModel, in the stack of
- * mjData, with other margins. A filter of contacts, which would see that copy, is handed the model,
- * and margins stay as they are; so they do where the contacts found are more than mjData has room
- * for.
+ * The stages of mj_step1 are called one by one, mj_makeConstraint only where there may be rows.
+ * Where the stepper is speculative mj_collision finds what may close within the step: it is handed
+ * a copy of struct mjModel, in the stack of mjData, with other margins. A filter of contacts, which
+ * would see that copy, is handed the model, and margins stay as they are; so they do where the
+ * contacts found are more than mjData has room for.
  *
  * The library links no MuJoCo and reads no header of it: it calls the functions and reads the
  * fields that a table names, so that one build serves every version whose fields have these names
@@ -34,7 +34,6 @@ extern "C" {
 /* ---- the engine ----------------------------------------------------------------------------- */
 
 #define SAP_MUJOCO_FUNCTIONS(X)  \
-  X(mj_step1)                    \
   X(mj_fwdKinematics)            \
   X(mj_makeM)                    \
   X(mj_factorM)                  \
@@ -224,7 +223,7 @@ typedef void sap_mujoco_log(const void *message);
 
 /* Functions of the engine and offsets of its fields in bytes. */
 typedef struct sap_mujoco {
-  sap_mujoco_stage *mj_step1, *mj_fwdActuation, *mj_fwdAcceleration, *mj_sensorAcc, *mj_Euler;
+  sap_mujoco_stage *mj_fwdActuation, *mj_fwdAcceleration, *mj_sensorAcc, *mj_Euler;
   /* of mj_step1, and those below */
   sap_mujoco_stage *mj_fwdKinematics, *mj_makeM, *mj_factorM, *mj_collision, *mj_makeConstraint;
   sap_mujoco_stage *mj_transmission, *mj_sensorPos, *mj_energyPos;

@@ -22,7 +22,7 @@ import numpy as np
 from sapwood import _core
 
 _FUNCTIONS = (
-    "mj_step1", "mj_fwdActuation", "mj_fwdAcceleration", "mj_sensorAcc", "mj_Euler", "mj_isSparse",
+    "mj_fwdActuation", "mj_fwdAcceleration", "mj_sensorAcc", "mj_Euler", "mj_isSparse",
     "mj_stateSize", "mj_getState", "mj_setState", "mju_error", "_mjPRIVATE_setTlsLogHandler",
     "_mjPRIVATE_getGlobalLogHandler", "mj_fwdKinematics", "mj_makeM", "mj_factorM", "mj_collision",
     "mj_makeConstraint", "mj_transmission", "mj_sensorPos", "mj_energyPos", "mj_fwdVelocity",
