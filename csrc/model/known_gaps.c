@@ -3,8 +3,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 /* entries in a row that two geoms may have */
 enum { PLACES = 8 };
+
+/* normals that differ by less are one */
+static const double same = 1e-12;
 
 static void carve(void *context, struct sap_arena *arena) {
   struct sap_known_gaps *gaps = context;
@@ -106,4 +111,23 @@ double sap_known_gap_lost(const struct sap_known_gap *known, int32_t g1, int32_t
     turn += d * d;
   }
   return sqrt(shift) + sqrt(turn) * radius;
+}
+
+double sap_known_gap_change(const struct sap_known_gap *known, int32_t g1, int32_t g2,
+                            const double *normal, const struct sap_relative_pose *pose,
+                            double radius) {
+  double shift = 0.0, square = 0.0, turned[3] = {0.0, 0.0, 0.0};
+  if (known->geom[0] != g1 || known->geom[1] != g2) {
+    return INFINITY;
+  }
+  for (int i = 0; i < 3; ++i) {
+    const double n = known->normal[i], d = normal[i] - n;
+    square += d * d;
+    shift += n * (pose->p[i] - known->pose.p[i]);
+    for (int j = 0; j < 3; ++j) {
+      turned[j] += n * (pose->R[3 * i + j] - known->pose.R[3 * i + j]);
+    }
+  }
+  return square > same * same ? INFINITY
+                              : fabs(shift) + sqrt(sap_vector_dot(3, turned, turned)) * radius;
 }

@@ -1,9 +1,15 @@
-/* Lower bounds of distances of geoms that are known from earlier steps.
+/* What is known from earlier steps of how far geoms are apart: lower bounds of distances, and gaps
+ * along normals.
  *
  * Where the second of two geoms was at (p_0, R_0) in the axes of the first, a gap apart, and is at
  * (p, R) now, no point of it within r of its origin has come nearer than
  *
  *     gap - |p - p_0| - |R - R_0|_F r
+ *
+ * and the gap that a plane with normal n, which moves with the first, leaves between them has
+ * changed by no more than
+ *
+ *     |n . (p - p_0)| + |(R - R_0)^T n| r
  *
  * So what rests, or moves together, need not be measured again. A bound says that two geoms are
  * apart where measuring would say so too: results do not depend on what is known.
@@ -27,6 +33,7 @@ struct sap_relative_pose {
 struct sap_known_gap {
   int32_t geom[2]; /* equal where there is none */
   double gap;      /* m */
+  double normal[3]; /* in the axes of the first; 0 of a distance */
   struct sap_relative_pose pose;
 };
 
@@ -62,5 +69,10 @@ struct sap_relative_pose sap_relative_pose_of(const double *p_1, const double *R
  * than those of the entry */
 double sap_known_gap_lost(const struct sap_known_gap *known, int32_t g1, int32_t g2,
                           const struct sap_relative_pose *pose, double radius);
+
+/* how much the gap along such a normal may have changed; INFINITY of another normal, too */
+double sap_known_gap_change(const struct sap_known_gap *known, int32_t g1, int32_t g2,
+                            const double *normal, const struct sap_relative_pose *pose,
+                            double radius);
 
 #endif

@@ -8,6 +8,7 @@
 #include "model/stepper.h"
 #include "mujoco/apart.h"
 #include "mujoco/fields.h"
+#include "mujoco/hinges.h"
 
 /* of MuJoCo's enums */
 enum { GEOM_PLANE = 0, GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_MESH = 7 };
@@ -253,6 +254,11 @@ static int are_clear(const struct search *s, int32_t g1, int32_t g2, double clea
   return x * x + y * y + z * z > clear * clear;
 }
 
+/* 1 where neither is a plane, a field of heights or of distances */
+static int are_convex(int type1, int type2) {
+  return type1 >= GEOM_SPHERE && type2 >= GEOM_SPHERE && type1 <= GEOM_MESH && type2 <= GEOM_MESH;
+}
+
 /* Slow ones, whose distance serves many steps. */
 static int are_known_to_be_clear(struct search *s, int32_t g1, int32_t g2, double clear) {
   ARRAY(int, geom_type);
@@ -261,8 +267,7 @@ static int are_known_to_be_clear(struct search *s, int32_t g1, int32_t g2, doubl
   STATE(geom_xmat);
   const int64_t a = g1, b = g2;
   const double size = geom_rbound[a] + geom_rbound[b];
-  if (!s->gaps || geom_type[a] < GEOM_SPHERE || geom_type[b] < GEOM_SPHERE ||
-      geom_type[a] > GEOM_MESH || geom_type[b] > GEOM_MESH || !is_slow(s, g1) || !is_slow(s, g2)) {
+  if (!s->gaps || !are_convex(geom_type[a], geom_type[b]) || !is_slow(s, g1) || !is_slow(s, g2)) {
     return 0;
   }
   struct sap_known_gap *known = sap_known_gaps_at(s->gaps, g1, g2);
@@ -277,7 +282,7 @@ static int are_known_to_be_clear(struct search *s, int32_t g1, int32_t g2, doubl
   }
   const double distance = s->world->api->mj_geomDistance(s->world->model, s->world->data, g1, g2,
                                                          clear + beyond * size, NULL);
-  *known = (struct sap_known_gap){{g1, g2}, distance - error, pose};
+  *known = (struct sap_known_gap){.geom = {g1, g2}, .gap = distance - error, .pose = pose};
   return known->gap > clear;
 }
 
@@ -288,7 +293,8 @@ static void look_at_pair(struct search *s, int32_t g1, int32_t g2, int32_t given
   const double clear = sap_larger(own, travel);
   if (are_clear(s, g1, g2, clear) ||
       ((type1 > GEOM_CAPSULE || type2 > GEOM_CAPSULE) &&
-       (are_known_to_be_clear(s, g1, g2, clear) ||
+       ((are_convex(type1, type2) && sap_mujoco_hinge_keeps_apart(s->world, s->gaps, g1, g2, own)) ||
+        are_known_to_be_clear(s, g1, g2, clear) ||
         sap_movers_stay_apart(mover_of(s, g1), mover_of(s, g2), s->time, own) ||
         (is_costly(type1, type2) && (is_fast(s, g1) || is_fast(s, g2)) &&
          s->n_distances++ < MOST_DISTANCES && distance_keeps_apart(s, g1, g2, own))))) {

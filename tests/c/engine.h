@@ -367,6 +367,8 @@ struct setting {
   int body_parentid[BODIES], geom_type[GEOMS], geom_contype[GEOMS], geom_conaffinity[GEOMS];
   int geom_condim[GEOMS], geom_priority[GEOMS];
   int pair_geom1[1], pair_geom2[1], pair_dim[1];
+  int geom_dataid[GEOMS], mesh_vertadr[2], mesh_vertnum[2];
+  float mesh_vert[6 * 3];
   struct engine_model model;
   struct engine_data data;
   sap_mujoco api;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "check.h"
 #include "model/known_gaps.h"
 
@@ -100,6 +101,60 @@ static void common_motion_costs_nothing(void) {
   CHECK_CLOSE(sap_known_gap_lost(&known, 1, 2, &pose, 1), 0, 1e-14);
 }
 
+/* Two balls of points seen along a normal that turns with the first: gaps change by no more than is
+ * said. About the normal, and across it, nothing changes. */
+static void gaps_along_a_normal_change_by_no_more(void) {
+  enum { POINTS = 12 };
+  uint64_t seed = 7;
+  for (int trial = 0; trial < 300; ++trial) {
+    double points[2][POINTS][3], p[2][3], R[2][9], gap[2];
+    const double p_1[3] = {0};
+    double R_1[9];
+    rotate_about(0, 0.0, R_1);
+    for (int i = 0; i < 2 * POINTS * 3; ++i) {
+      (&points[0][0][0])[i] = check_random(&seed, -0.1, 0.1);
+    }
+    rotate_about(trial % 3, check_random(&seed, -1, 1), R[0]);
+    struct sap_known_gap known = {.geom = {3, 7}};
+    double normal[3], change = 0.0;
+    memcpy(normal, R[0] + 3 * (trial % 2), sizeof normal);
+    for (int time = 0; time < 2; ++time) {
+      for (int j = 0; j < 3; ++j) {
+        p[time][j] = 0.2 + 0.05 * check_random(&seed, -1, 1);
+      }
+      rotate_about(time ? 1 : 2, check_random(&seed, -1, 1), R[1]);
+      double low = INFINITY, high = -INFINITY;
+      for (int i = 0; i < POINTS; ++i) {
+        double along = sap_vector_dot(3, p[time], normal);
+        for (int j = 0; j < 3; ++j) {
+          along += normal[j] * sap_vector_dot(3, R[1] + 3 * j, points[1][i]);
+        }
+        low = fmin(low, along);
+        high = fmax(high, sap_vector_dot(3, normal, points[0][i]));
+      }
+      gap[time] = low - high;
+      const struct sap_relative_pose pose = sap_relative_pose_of(p_1, R_1, p[time], R[1]);
+      if (time == 0) {
+        known.pose = pose;
+        memcpy(known.normal, normal, sizeof normal);
+      }
+      change = sap_known_gap_change(&known, 3, 7, normal, &pose, 0.1 * sqrt(3.0));
+    }
+    CHECK(fabs(gap[1] - gap[0]) <= change + 1e-12);
+    CHECK(isinf(sap_known_gap_change(&known, 7, 3, normal, &known.pose, 0.1)));
+    normal[0] += 1e-6;
+    CHECK(isinf(sap_known_gap_change(&known, 3, 7, normal, &known.pose, 0.1)));
+  }
+  double R[2][9], p[2][3] = {{0.1, 0.2, 0.3}, {0.5, -0.4, 0.3}};
+  const double z[3] = {0, 0, 1}, origin[3] = {0};
+  rotate_about(2, 0.0, R[0]);
+  struct sap_known_gap known = {
+      .geom = {1, 2}, .normal = {0, 0, 1}, .pose = sap_relative_pose_of(origin, R[0], p[0], R[0])};
+  rotate_about(2, 0.8, R[1]);
+  const struct sap_relative_pose pose = sap_relative_pose_of(origin, R[0], p[1], R[1]);
+  CHECK_CLOSE(sap_known_gap_change(&known, 1, 2, z, &pose, 1), 0, 1e-15);
+}
+
 static void entries_are_found_again(void) {
   struct sap_known_gaps *gaps = make_gaps();
   int lost = 0;
@@ -147,8 +202,11 @@ static void one_has_them_at_a_time(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(nothing_is_nearer_than_its_bound), CHECK_TEST(common_motion_costs_nothing),
-      CHECK_TEST(entries_are_found_again),          CHECK_TEST(other_shapes_are_not_known),
+      CHECK_TEST(nothing_is_nearer_than_its_bound),
+      CHECK_TEST(common_motion_costs_nothing),
+      CHECK_TEST(gaps_along_a_normal_change_by_no_more),
+      CHECK_TEST(entries_are_found_again),
+      CHECK_TEST(other_shapes_are_not_known),
       CHECK_TEST(one_has_them_at_a_time),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

@@ -88,7 +88,7 @@ extern "C" {
   X(nflex)                  \
   X(nout)
 
-/* Pointers in mjModel to arrays of double, of int, and of bytes. -1: geom_adhesion and
+/* Pointers in mjModel to arrays of double, of int, of bytes, and of float (mesh_vert). -1: geom_adhesion and
  * pair_adhesion, which MuJoCo has since 4.0, where there is none, and pair_dim where there are
  * arrays of explicit pairs that are not among these. */
 #define SAP_MUJOCO_CONSTANTS(X) \
@@ -121,6 +121,7 @@ extern "C" {
   X(body_contype)               \
   X(body_conaffinity)           \
   X(geom_type)                  \
+  X(geom_dataid)                \
   X(geom_contype)               \
   X(geom_conaffinity)           \
   X(geom_condim)                \
@@ -129,6 +130,9 @@ extern "C" {
   X(pair_geom2)                 \
   X(pair_dim)                   \
   X(exclude_signature)          \
+  X(mesh_vertadr)               \
+  X(mesh_vertnum)               \
+  X(mesh_vert)                  \
   X(jnt_limited)
 
 /* fields of mjModel.opt: double timestep and gravity (3), then int */

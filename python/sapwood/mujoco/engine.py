@@ -44,9 +44,11 @@ _MODEL_ARRAYS = {
                      "pair_gap", "pair_solref", "pair_solreffriction", "pair_solimp",
                      "pair_friction"), "mjtNum *"),
     **dict.fromkeys(("jnt_type", "jnt_qposadr", "body_parentid", "body_bvhadr", "body_contype",
-                     "body_conaffinity", "geom_type", "geom_contype", "geom_conaffinity",
-                     "geom_condim", "geom_priority", "pair_geom1", "pair_geom2", "pair_dim",
-                     "exclude_signature"), "int *"),
+                     "body_conaffinity", "geom_type", "geom_dataid", "geom_contype",
+                     "geom_conaffinity", "geom_condim", "geom_priority", "pair_geom1",
+                     "pair_geom2", "pair_dim", "exclude_signature", "mesh_vertadr",
+                     "mesh_vertnum"), "int *"),
+    "mesh_vert": "float *",
     "jnt_limited": "mjtBool *",
 }  # fmt: skip
 _OPTIONS = {"timestep": "mjtNum", "integrator": "int", "cone": "int", "disableflags": "int",
@@ -86,8 +88,10 @@ _SCALARS = {
 _TRIAL = """
 <mujoco>
   <size nuserdata="3"/>
+  <asset><mesh name="wedge" vertex="0 0 0 .1 0 0 0 .1 0 0 0 .1"/></asset>
   <worldbody>
     <geom name="floor" type="plane" size="1 1 1"/>
+    <geom type="mesh" mesh="wedge" pos="0 3 0"/>
     <body mocap="true" pos="0 0 2"><geom size=".1"/></body>
     <body name="ball" pos="0 0 .09"><freejoint/><geom size=".1"/>
       <geom name="mast" size=".02" pos="0 0 .2"/></body>
