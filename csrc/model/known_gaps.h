@@ -31,8 +31,8 @@ struct sap_relative_pose {
 };
 
 struct sap_known_gap {
-  int32_t geom[2]; /* equal where there is none */
-  double gap;      /* m */
+  int32_t geom[2];  /* equal where there is none */
+  double gap;       /* m */
   double normal[3]; /* in the axes of the first; 0 of a distance */
   struct sap_relative_pose pose;
 };

@@ -293,7 +293,8 @@ static void look_at_pair(struct search *s, int32_t g1, int32_t g2, int32_t given
   const double clear = sap_larger(own, travel);
   if (are_clear(s, g1, g2, clear) ||
       ((type1 > GEOM_CAPSULE || type2 > GEOM_CAPSULE) &&
-       ((are_convex(type1, type2) && sap_mujoco_hinge_keeps_apart(s->world, s->gaps, g1, g2, own)) ||
+       ((are_convex(type1, type2) &&
+         sap_mujoco_hinge_keeps_apart(s->world, s->gaps, g1, g2, own)) ||
         are_known_to_be_clear(s, g1, g2, clear) ||
         sap_movers_stay_apart(mover_of(s, g1), mover_of(s, g2), s->time, own) ||
         (is_costly(type1, type2) && (is_fast(s, g1) || is_fast(s, g2)) &&

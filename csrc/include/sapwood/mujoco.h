@@ -88,9 +88,9 @@ extern "C" {
   X(nflex)                  \
   X(nout)
 
-/* Pointers in mjModel to arrays of double, of int, of bytes, and of float (mesh_vert). -1: geom_adhesion and
- * pair_adhesion, which MuJoCo has since 4.0, where there is none, and pair_dim where there are
- * arrays of explicit pairs that are not among these. */
+/* Pointers in mjModel to arrays of double, of int, of bytes, and of float (mesh_vert). -1:
+ * geom_adhesion and pair_adhesion, which MuJoCo has since 4.0, where there is none, and pair_dim
+ * where there are arrays of explicit pairs that are not among these. */
 #define SAP_MUJOCO_CONSTANTS(X) \
   X(body_margin)                \
   X(jnt_range)                  \
