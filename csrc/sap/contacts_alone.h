@@ -1,4 +1,4 @@
-/* Contacts of one tree with the world, under Coulomb's friction, and the clamped rows beside them:
+/* Contacts of one tree with the world or itself, under Coulomb's friction, and the clamped rows beside them:
  * the step of rows_alone.h to what all of them ask for. So are most steps of a robot that stands.
  *
  * Where rows are few, all impulses are unknowns. With S^T S = A^-1, Y = J S^T
@@ -21,11 +21,12 @@
 #include "base/memory.h"
 #include "linalg/kernels.h"
 #include "sap/impulses.h"
+#include "sap/joined_trees.h"
 #include "sap/spin_alone.h"
 
 /* What a tree may have of impulses of contacts: with more of these they cost more than A + J^T G J.
- * Where there is torsion or rolling, or rows are condensed, there may be fewer, unless velocities
- * are as many. How many rows of a tree with contacts are unknowns from the beginning on, and how
+ * Where there is torsion or rolling, rows are condensed or trees are joined, there may be fewer,
+ * unless velocities are as many. How many rows of a tree with contacts are unknowns from the beginning on, and how
  * many may become unknowns. */
 enum {
   SAP_ALONE_IMPULSES = 36,
@@ -85,14 +86,15 @@ int sap_unknowns_alone_step(struct sap_unknowns_alone *unknowns, int32_t n, cons
                             const struct sap_kernels *kernels, sap_impulses_function *find,
                             double *v);
 
-/* The impulses of the contacts of each tree (n_trees), whose rows begin at row_begin[t]
- * (n_trees + 1); 0 where a tree has too many of them. */
-int sap_contacts_alone_fit(const sap_problem *problem, const int32_t *row_begin, int32_t *impulses);
+/* The impulses of the contacts of each component (n_trees), whose rows begin at row_begin[t]
+ * (n_trees + 1); 0 where one has too many of them. */
+int sap_contacts_alone_fit(const sap_problem *problem, const struct sap_joined_trees *joined,
+                           const int32_t *row_begin, int32_t *impulses);
 
-/* Contacts of a problem with the world, tree by tree and each tree's in the order of the problem:
- * of tree t from begin[t] (n_trees + 1) on. 0 where a number breaks a rule. */
-int sap_contacts_alone_list(const sap_problem *problem, int32_t *begin,
-                            struct sap_contact_alone *contact);
+/* Contacts of a problem, component by component and those of each in the order of the problem: of
+ * component t from begin[t] (n_trees + 1) on. 0 where a number breaks a rule. */
+int sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees *joined,
+                            int32_t *begin, struct sap_contact_alone *contact);
 
 /* v_c, gamma and all else of a contact at v; adds J^T gamma to the impulse, and returns its cost */
 double sap_contact_alone_evaluate(struct sap_contact_alone *contact, int32_t n, const double *v,

@@ -27,14 +27,6 @@ struct tree_result {
 
 /* ---- what is solved here --------------------------------------------------------------------- */
 
-static int is_between_trees(const sap_constraints *group) {
-  int32_t two = 0;
-  for (int32_t i = 0; i < group->n; ++i) {
-    two += group->tree_b[i] >= 0;
-  }
-  return two > 0;
-}
-
 /* no contacts, or such as contacts_alone.h is for */
 static int takes_contacts(const sap_problem *problem, const sap_settings *settings) {
   if (problem->n_contacts == 0) {
@@ -47,44 +39,31 @@ static int takes_contacts(const sap_problem *problem, const sap_settings *settin
     return 0;
   }
   int32_t others = 0;
-  for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    others += problem->tree_b[i] >= 0 || (problem->barrier && problem->barrier[i]);
+  for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
+    others += problem->barrier[i] != SAP_BARRIER_NONE;
   }
   return others == 0;
 }
 
-static int any_wide(const sap_problem *problem) {
-  int32_t wide = 0;
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    wide += problem->tree_nv[t] > WIDEST;
-  }
-  return wide > 0;
-}
-
 static int applies(struct sap_rows_alone *alone, const sap_problem *problem,
-                   const struct sap_regularization *physical, const sap_settings *settings) {
+                   const struct sap_regularization *physical, const sap_settings *settings,
+                   const sap_allocator *allocator) {
   const int is_plain =
       settings->islands && !settings->record_history && settings->factorization == SAP_SUPERNODAL;
-  if (!is_plain || !physical || !takes_contacts(problem, settings) || !problem->A ||
-      !problem->v_star || sap_problem_sizes(problem, &alone->sizes, NULL) != SAP_OK ||
-      alone->sizes.n_rows + problem->n_contacts == 0 ||
-      (alone->sizes.n_rows > 0 && !physical->parameters->groups) || any_wide(problem) ||
-      sap_check_groups_given(problem, NULL) != SAP_OK) {
-    return 0;
-  }
-  for (int32_t g = 0; g < problem->n_groups; ++g) {
-    if (is_between_trees(&problem->groups[g])) {
-      return 0;
-    }
-  }
-  return 1;
+  return is_plain && physical && takes_contacts(problem, settings) && problem->A &&
+         problem->v_star && sap_problem_sizes(problem, &alone->sizes, NULL) == SAP_OK &&
+         alone->sizes.n_rows + problem->n_contacts > 0 &&
+         (alone->sizes.n_rows == 0 || physical->parameters->groups) &&
+         sap_joined_trees_find(&alone->joined, problem, &alone->sizes, allocator) &&
+         alone->joined.widest <= WIDEST && sap_check_groups_given(problem, NULL) == SAP_OK;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static void carve(void *context, struct sap_arena *arena) {
   struct sap_rows_alone *a = context;
-  const size_t n_trees = (size_t)a->n_trees, nv = (size_t)a->sizes.nv, widest = (size_t)a->widest;
+  const size_t n_trees = (size_t)a->n_trees, nv = (size_t)a->sizes.nv;
+  const size_t widest = (size_t)a->joined.widest;
   a->masses.S = sap_arena_take(arena, (size_t)a->sizes.nA, sizeof(double));
   a->masses.tree_A = sap_arena_take(arena, n_trees, sizeof(int64_t));
   a->masses.tree_v = sap_arena_take(arena, n_trees, sizeof(int64_t));
@@ -96,7 +75,8 @@ static void carve(void *context, struct sap_arena *arena) {
   a->contact_begin = sap_arena_take(arena, n_trees + 1, sizeof(int32_t));
   a->contact = sap_arena_take(arena, (size_t)a->n_contacts, sizeof *a->contact);
   a->impulses = sap_arena_take(arena, n_trees, sizeof(int32_t));
-  sap_unknowns_alone_carve(&a->unknowns, arena, a->widest, a->n_contacts > 0);
+  sap_unknowns_alone_carve(&a->unknowns, arena, a->joined.widest, a->n_contacts > 0);
+  sap_joined_trees_carve(&a->joined, arena);
   a->v = sap_arena_take(arena, nv, sizeof(double));
   double **const of_tree[] = {&a->dw,       &a->momentum, &a->momentum_star, &a->impulse,
                               &a->gradient, &a->scale,    &a->error,         &a->dv};
@@ -111,10 +91,6 @@ static int make_room(struct sap_rows_alone *alone, const sap_problem *problem,
                      const sap_allocator *allocator) {
   alone->n_trees = problem->n_trees;
   alone->n_contacts = problem->n_contacts;
-  alone->widest = 0;
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    alone->widest = problem->tree_nv[t] > alone->widest ? problem->tree_nv[t] : alone->widest;
-  }
   if (!sap_block_carve(&alone->block, carve, alone, allocator)) {
     return 0;
   }
@@ -134,46 +110,56 @@ static int make_room(struct sap_rows_alone *alone, const sap_problem *problem,
 
 /* ---- rows and contacts by tree --------------------------------------------------------------- */
 
-/* which trees have any, and where each one's begin */
+/* which trees have any, and where those of each component begin */
 static void count_constraints(struct sap_rows_alone *alone, const sap_problem *problem) {
+  const int32_t *first = alone->joined.first;
   int32_t *row = alone->row_begin, *contact = alone->contact_begin;
   memset(row, 0, ((size_t)problem->n_trees + 1) * sizeof *row);
   memset(contact, 0, ((size_t)problem->n_trees + 1) * sizeof *contact);
   for (int32_t g = 0; g < problem->n_groups; ++g) {
     const sap_constraints *group = &problem->groups[g];
     for (int32_t i = 0; i < group->n; ++i) {
-      row[group->tree_a[i] + 1] += sap_rows_of(group, i);
+      row[first[group->tree_a[i]] + 1] += sap_rows_of(group, i);
     }
   }
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    contact[problem->tree_a[i] + 1]++;
+    contact[first[problem->tree_a[i]] + 1]++;
   }
   for (int32_t t = 0; t < problem->n_trees; ++t) {
-    alone->position[t] = row[t + 1] + contact[t + 1] > 0 ? 0 : -1;
+    alone->position[t] = first[t] < t || row[t + 1] + contact[t + 1] > 0 ? 0 : -1;
     row[t + 1] += row[t];
     contact[t + 1] += contact[t];
   }
 }
 
-/* of each tree, in the order of the groups */
+/* of each component, in the order of the groups */
 static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) {
+  struct sap_joined_trees *joined = &alone->joined;
   int32_t *end = alone->row_begin; /* of the rows listed, until it is the next tree's begin */
   int32_t place = 0;
   for (int32_t g = 0; g < problem->n_groups; ++g) {
     const sap_constraints *group = &problem->groups[g];
     const double *J = group->J;
     for (int32_t i = 0, k = 0; i < group->n; ++i) {
-      const int32_t tree = group->tree_a[i], dof = sap_dof_of(group, i);
-      for (const int32_t last = k + sap_rows_of(group, i); k < last; ++k, ++place) {
-        alone->row[end[tree]++] = (struct sap_row_alone){.J = J,
-                                                         .dof = dof,
-                                                         .place = place,
-                                                         .R = group->R[k],
-                                                         .inverse_R = 1 / group->R[k],
-                                                         .v_hat = group->v_hat[k],
-                                                         .lower = group->lower[k],
-                                                         .upper = group->upper[k]};
-        J += dof >= 0 ? 1 : problem->tree_nv[tree];
+      const int32_t a = group->tree_a[i], tree = joined->first[a], dof = sap_dof_of(group, i);
+      const int32_t n_rows = sap_rows_of(group, i);
+      const double *J_i = J;
+      if (dof >= 0) {
+        ++J;
+      } else {
+        J_i = sap_joined_trees_rows(joined, problem->tree_nv, a, group->tree_b[i], n_rows, &J);
+      }
+      for (const int32_t last = k + n_rows; k < last; ++k, ++place) {
+        alone->row[end[tree]++] =
+            (struct sap_row_alone){.J = J_i,
+                                   .dof = dof < 0 ? -1 : dof + joined->offset[a],
+                                   .place = place,
+                                   .R = group->R[k],
+                                   .inverse_R = 1 / group->R[k],
+                                   .v_hat = group->v_hat[k],
+                                   .lower = group->lower[k],
+                                   .upper = group->upper[k]};
+        J_i += joined->size[tree];
       }
     }
   }
@@ -415,52 +401,62 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
                          const struct sap_regularization *physical, const double *v_guess,
                          const sap_settings *settings, const sap_allocator *allocator,
                          sap_solution *solution) {
-  if (!applies(alone, problem, physical, settings) || !make_room(alone, problem, allocator)) {
+  if (!applies(alone, problem, physical, settings, allocator) ||
+      !make_room(alone, problem, allocator)) {
     return 0;
   }
   const struct sap_masses *masses = &alone->masses;
+  struct sap_joined_trees *joined = &alone->joined;
   const double *guess = v_guess ? v_guess : problem->v_star;
   sap_problem complete = *problem;
   complete.R_t = physical->R_t;
   complete.R_n = physical->R_n;
   complete.v_hat_n = physical->v_hat_n;
   count_constraints(alone, problem);
-  if (!sap_contacts_alone_fit(problem, alone->row_begin, alone->impulses) ||
+  if (!sap_contacts_alone_fit(problem, joined, alone->row_begin, alone->impulses) ||
       sap_first_non_finite(alone->sizes.nv, problem->v_star) >= 0 ||
       sap_first_non_finite(alone->sizes.nv, guess) >= 0 ||
       sap_invert_mass(problem, 0, problem->n_trees, alone->position, masses->kernels, masses->S,
                       NULL, NULL) != SAP_OK ||
       sap_regularize_with(problem, &alone->sizes, physical, masses, NULL) != SAP_OK ||
-      !sap_contacts_alone_list(&complete, alone->contact_begin, alone->contact)) {
+      !sap_contacts_alone_list(&complete, joined, alone->contact_begin, alone->contact)) {
     return 0;
   }
   list_rows(alone, problem);
   int32_t n_islands = 0;
   for (int32_t t = 0; t < problem->n_trees; ++t) {
-    n_islands += alone->position[t] >= 0;
+    n_islands += alone->position[t] >= 0 && joined->size[t] > 0;
   }
   struct tree_result sum = {.iterations = 0};
   int32_t most = 0, total = 0;
   memcpy(alone->v, problem->v_star, (size_t)alone->sizes.nv * sizeof *alone->v);
   for (int32_t t = 0; t < problem->n_trees; ++t) {
-    if (alone->position[t] < 0) {
+    if (alone->position[t] < 0 || joined->size[t] == 0) {
       continue;
     }
     const int64_t v = masses->tree_v[t], block = masses->tree_A[t];
-    const struct sap_tree_alone tree = {.n = problem->tree_nv[t],
-                                        .A = problem->A + block,
-                                        .S = masses->S + block,
-                                        .v_star = problem->v_star + v,
-                                        .v = alone->v + v,
-                                        .row = alone->row + alone->row_begin[t],
-                                        .end = alone->row + alone->row_begin[t + 1],
-                                        .contact = alone->contact + alone->contact_begin[t],
-                                        .contact_end = alone->contact + alone->contact_begin[t + 1],
-                                        .n_impulses = alone->impulses[t]};
+    const int is_joined = joined->size[t] > problem->tree_nv[t];
+    struct sap_tree_alone tree = {.n = problem->tree_nv[t],
+                                  .A = problem->A + block,
+                                  .S = masses->S + block,
+                                  .v_star = problem->v_star + v,
+                                  .v = alone->v + v,
+                                  .row = alone->row + alone->row_begin[t],
+                                  .end = alone->row + alone->row_begin[t + 1],
+                                  .contact = alone->contact + alone->contact_begin[t],
+                                  .contact_end = alone->contact + alone->contact_begin[t + 1],
+                                  .n_impulses = alone->impulses[t]};
     struct tree_result result;
-    memcpy(tree.v, guess + v, (size_t)tree.n * sizeof *tree.v);
+    if (is_joined) {
+      sap_joined_trees_gather(joined, problem, masses, guess, t, &tree);
+    } else {
+      memcpy(tree.v, guess + v, (size_t)tree.n * sizeof *tree.v);
+    }
     if (!solve_tree(alone, &tree, settings, n_islands, &result)) {
       return 0;
+    }
+    if (is_joined) {
+      sap_joined_trees_scatter(joined, problem, masses, t, alone->v);
     }
     add(&sum, &result);
     total += result.iterations;
@@ -475,4 +471,13 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
   solution->n_islands = n_islands;
   conclude(alone, &sum, settings, solution);
   return 1;
+}
+
+size_t sap_rows_alone_memory(const struct sap_rows_alone *alone) {
+  return alone->block.capacity + alone->joined.block.capacity;
+}
+
+void sap_rows_alone_release(struct sap_rows_alone *alone, const sap_allocator *allocator) {
+  sap_block_release(&alone->block, allocator);
+  sap_block_release(&alone->joined.block, allocator);
 }

@@ -1,6 +1,6 @@
-/* Problems without any constraint between two trees: clamped rows, and under Coulomb's friction few
- * contacts with the world. So are most steps of an arm, and of a robot in the air or on its feet,
- * with its limits, dry friction, controllers and loops.
+/* Small problems: clamped rows, and under Coulomb's friction few contacts. So are most steps of an
+ * arm, of a robot in the air or on its feet, and of a hand, with limits, dry friction, controllers
+ * and loops. Trees that constraints join are one tree here (joined_trees.h).
  *
  * Without contacts the cost of a tree is quadratic between bounds in few velocities, and Newton's
  * method ends at its minimum once no row meets or leaves a bound, mostly after one step; a step
@@ -19,5 +19,10 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
                          const struct sap_regularization *physical, const double *v_guess,
                          const sap_settings *settings, const sap_allocator *allocator,
                          sap_solution *solution);
+
+/* bytes that it keeps */
+size_t sap_rows_alone_memory(const struct sap_rows_alone *alone);
+
+void sap_rows_alone_release(struct sap_rows_alone *alone, const sap_allocator *allocator);
 
 #endif

@@ -64,7 +64,7 @@ void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *interrupt
 
 size_t sap_solver_memory(const sap_solver *solver) {
   return solver->block.capacity + sap_plan_memory(&solver->plan) + solver->islands.block.capacity +
-         solver->rows_alone.block.capacity;
+         sap_rows_alone_memory(&solver->rows_alone);
 }
 
 void sap_solver_destroy(sap_solver *solver) {
@@ -72,7 +72,7 @@ void sap_solver_destroy(sap_solver *solver) {
     const sap_allocator memory = solver->plan.memory;
     sap_threads_destroy(solver->threads, &memory);
     sap_block_release(&solver->islands.block, &memory);
-    sap_block_release(&solver->rows_alone.block, &memory);
+    sap_rows_alone_release(&solver->rows_alone, &memory);
     sap_plan_release(&solver->plan);
     struct sap_block block = solver->block;
     sap_block_release(&block, &memory);

@@ -6,6 +6,7 @@
 #include "problem/regularization.h"
 #include "problem/vectors.h"
 #include "sap/contacts_alone.h"
+#include "sap/joined_trees.h"
 
 /* dense rows that go into H together */
 enum { SAP_ROWS_AT_ONCE = 8 };
@@ -24,7 +25,8 @@ struct sap_row_alone {
 struct sap_rows_alone {
   struct sap_block block; /* that all arrays lie in */
   sap_sizes sizes;
-  int32_t n_trees, n_contacts, widest; /* velocities of the widest tree */
+  int32_t n_trees, n_contacts;
+  struct sap_joined_trees joined; /* "tree" below is what they make one */
   struct sap_masses masses;
   int32_t *row_begin;                /* (n_trees + 1) rows by tree */
   int32_t *position;                 /* (n_trees) -1 where there are none */

@@ -1,5 +1,4 @@
-/* Problems without contacts and without constraints between trees, beside the general way, which
- * one with a history takes. */
+/* Problems without contacts, beside the general way, which one with a history takes. */
 #include <math.h>
 #include <string.h>
 
@@ -21,9 +20,9 @@ struct arrays {
   sap_solution solution;
 };
 
-/* rows of one tree, some of one velocity, none of them on the last tree; limits start near enough
- * to act */
-static void make(int32_t n_trees, int32_t n, uint64_t *seed) {
+/* rows of one tree, some of one velocity, or of two where trees are joined; none of them on the last
+ * tree; limits start near enough to act */
+static void make_with(int joins, int32_t n_trees, int32_t n, uint64_t *seed) {
   make_groups(n_trees, 0, n, seed);
   for (int32_t g = 0; g < GROUPS; ++g) {
     double *to = group[g].J;
@@ -32,8 +31,10 @@ static void make(int32_t n_trees, int32_t n, uint64_t *seed) {
       const int alone = size == 1 && check_random(seed, 0, 1) < 0.6;
       dof[g][i] = alone ? (int32_t)(check_random_bits(seed) % (uint64_t)scene.tree_nv[a]) : -1;
       group[g].tree_a[i] = a;
-      group[g].tree_b[i] = -1;
-      for (int32_t k = 0; k < (alone ? 1 : size * scene.tree_nv[a]); ++k) {
+      const int32_t b = (a + 1) % (n_trees - 1);
+      group[g].tree_b[i] = joins && !alone && a != b ? b : -1;
+      const int32_t width = scene.tree_nv[a] + (group[g].tree_b[i] < 0 ? 0 : scene.tree_nv[b]);
+      for (int32_t k = 0; k < (alone ? 1 : size * width); ++k) {
         *to++ = check_random(seed, -1, 1);
       }
     }
@@ -56,6 +57,8 @@ static void make(int32_t n_trees, int32_t n, uint64_t *seed) {
   parameters = (sap_parameters){.dt = 0.01, .sigma = 1e-3, .beta = 1, .groups = physical};
   REQUIRE(sap_problem_sizes(&scene.problem, &scene.sizes, NULL) == SAP_OK);
 }
+
+static void make(int32_t n_trees, int32_t n, uint64_t *seed) { make_with(0, n_trees, n, seed); }
 
 static void clear(struct arrays *to) {
   to->solution = (sap_solution){.v = to->v, .group_gamma = to->gamma, .group_v_c = to->v_c};
@@ -93,15 +96,14 @@ static double distance(const double *v, const double *w) {
 }
 
 /* the same minimum within what both prove, impulses and statistics too */
-static void what_it_finds_is_what_islands_find(void) {
+static void compare(int joins, uint64_t seed) {
   static struct arrays here, there;
   static const sap_friction frictions[] = {SAP_FRICTION_CONVEX, SAP_FRICTION_COULOMB};
-  uint64_t seed = 211;
   int32_t alone = 0;
   for (int trial = 0; trial < 60; ++trial) {
     const sap_friction friction = frictions[trial % 2];
     sap_solver *one = solver_of(friction, 0, 1e-10), *two = solver_of(friction, 1, 1e-10);
-    make(2 + trial % 6, 1 + trial % MOST_CONSTRAINTS, &seed);
+    make_with(joins, 2 + trial % 6, 1 + trial % MOST_CONSTRAINTS, &seed);
     REQUIRE(solve(one, &here, NULL) == SAP_OK);
     REQUIRE(solve(two, &there, NULL) == SAP_OK);
     const sap_solution *a = &here.solution, *b = &there.solution;
@@ -122,6 +124,10 @@ static void what_it_finds_is_what_islands_find(void) {
   }
   CHECK(alone > 30);
 }
+
+static void what_it_finds_is_what_islands_find(void) { compare(0, 211); }
+
+static void of_trees_that_rows_join_too(void) { compare(1, 221); }
 
 /* where stiff rows with bounds are in each other's way, full steps of Newton lead too far */
 static void steps_go_back_to_the_minimum_along_them(void) {
@@ -185,11 +191,24 @@ static int takes(const sap_settings *settings) {
   const int took = sap_rows_alone_solve(&memory, &scene.problem, &all, NULL, settings, &allocator,
                                         &out.solution);
   CHECK(took || out.v[0] == 17);
-  sap_block_release(&memory.block, &allocator);
+  sap_rows_alone_release(&memory, &allocator);
   return took;
 }
 
-/* contacts, two trees, a history, whole problems, numbers that break rules, no steps */
+/* rows that join each of the first trees to the next one */
+static void chain(int32_t n_trees) {
+  int32_t a = 0;
+  for (int32_t g = 0; g < GROUPS; ++g) {
+    for (int32_t i = 0; i < constraints[g].n; ++i, a = (a + 1) % (n_trees - 1)) {
+      group[g].tree_a[i] = a;
+      group[g].tree_b[i] = a + 1;
+      dof[g][i] = -1;
+    }
+  }
+  REQUIRE(sap_problem_sizes(&scene.problem, &scene.sizes, NULL) == SAP_OK);
+}
+
+/* trees that are joined into a wide one, a history, whole problems, numbers that break rules, no steps */
 static void the_rest_is_left_to_the_islands(void) {
   uint64_t seed = 212;
   sap_settings settings = sap_settings_default();
@@ -211,8 +230,10 @@ static void the_rest_is_left_to_the_islands(void) {
   other = settings;
   other.max_iterations = 0;
   CHECK(!takes(&other));
-  group[3].tree_b[0] = (group[3].tree_a[0] + 1) % 3;
-  dof[3][0] = -1;
+  make(SCENE_TREES, MOST_CONSTRAINTS, &seed);
+  chain(4);
+  CHECK(takes(&settings));
+  chain(SCENE_TREES);
   CHECK(!takes(&settings));
 }
 
@@ -245,7 +266,7 @@ static void steps_allocate_nothing(void) {
   struct counter counter = {.fail_at = -1};
   const sap_allocator memory = {counting_allocate, counting_release, &counter};
   sap_solver *solver;
-  make(4, 5, &seed);
+  make_with(1, 4, 5, &seed);
   REQUIRE(sap_solver_create(&solver, NULL, &memory, NULL) == SAP_OK);
   REQUIRE(solve(solver, &out, NULL) == SAP_OK);
   const long before = counter.allocations;
@@ -260,6 +281,7 @@ static void steps_allocate_nothing(void) {
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(what_it_finds_is_what_islands_find),
+      CHECK_TEST(of_trees_that_rows_join_too),
       CHECK_TEST(steps_go_back_to_the_minimum_along_them),
       CHECK_TEST(of_bilaterals_one_step_is_enough),
       CHECK_TEST(the_rest_is_left_to_the_islands),
