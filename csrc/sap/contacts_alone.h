@@ -1,5 +1,5 @@
-/* Contacts of one tree with the world or itself, under Coulomb's friction, and the clamped rows beside them:
- * the step of rows_alone.h to what all of them ask for. So are most steps of a robot that stands.
+/* Contacts of one tree, under Coulomb's friction, and the clamped rows beside them: the step
+ * of rows_alone.h to what all of them ask for. So are most steps of a robot that stands.
  *
  * Where rows are few, all impulses are unknowns. With S^T S = A^-1, Y = J S^T
  *
@@ -26,8 +26,8 @@
 
 /* What a tree may have of impulses of contacts: with more of these they cost more than A + J^T G J.
  * Where there is torsion or rolling, rows are condensed or trees are joined, there may be fewer,
- * unless velocities are as many. How many rows of a tree with contacts are unknowns from the beginning on, and how
- * many may become unknowns. */
+ * unless velocities are as many. How many rows of a tree with contacts are unknowns from the
+ * beginning on, and how many may become unknowns. */
 enum {
   SAP_ALONE_IMPULSES = 36,
   SAP_ALONE_FEWER_IMPULSES = 24,

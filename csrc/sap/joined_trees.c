@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "sap/tree_alone.h"
-
 /* ---- components ------------------------------------------------------------------------------ */
 
 static void carve_trees(void *context, struct sap_arena *arena) {
@@ -112,8 +110,7 @@ static void put_block(const double *block, int32_t n_t, int32_t offset, int32_t 
 }
 
 void sap_joined_trees_gather(const struct sap_joined_trees *joined, const sap_problem *problem,
-                             const struct sap_masses *masses, const double *guess, int32_t t,
-                             struct sap_tree_alone *tree) {
+                             const struct sap_masses *masses, const double *guess, int32_t t) {
   const int32_t n = joined->size[t];
   const size_t bytes = (size_t)n * (size_t)n * sizeof(double);
   memset(joined->A, 0, bytes);
@@ -128,11 +125,6 @@ void sap_joined_trees_gather(const struct sap_joined_trees *joined, const sap_pr
       memcpy(joined->v + offset, guess + v, (size_t)n_k * sizeof(double));
     }
   }
-  tree->n = n;
-  tree->A = joined->A;
-  tree->S = joined->S;
-  tree->v_star = joined->v_star;
-  tree->v = joined->v;
 }
 
 void sap_joined_trees_scatter(const struct sap_joined_trees *joined, const sap_problem *problem,

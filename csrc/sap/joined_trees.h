@@ -10,8 +10,6 @@
 #include "base/memory.h"
 #include "problem/regularization.h"
 
-struct sap_tree_alone;
-
 struct sap_joined_trees {
   struct sap_block block; /* that the arrays of trees lie in */
   int32_t n_trees;
@@ -40,11 +38,10 @@ void sap_joined_trees_carve(struct sap_joined_trees *joined, struct sap_arena *a
 const double *sap_joined_trees_rows(struct sap_joined_trees *joined, const int32_t *tree_nv,
                                     int32_t a, int32_t b, int32_t n_rows, const double **J);
 
-/* Points the tree, that of component t, at its numbers, v at those of `guess`; and takes v back to
- * the velocities of its trees. */
+/* Puts component t in hand, with its v from `guess`; and takes v back to the velocities of its
+ * trees. */
 void sap_joined_trees_gather(const struct sap_joined_trees *joined, const sap_problem *problem,
-                             const struct sap_masses *masses, const double *guess, int32_t t,
-                             struct sap_tree_alone *tree);
+                             const struct sap_masses *masses, const double *guess, int32_t t);
 void sap_joined_trees_scatter(const struct sap_joined_trees *joined, const sap_problem *problem,
                               const struct sap_masses *masses, int32_t t, double *v);
 

@@ -448,7 +448,12 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
                                   .n_impulses = alone->impulses[t]};
     struct tree_result result;
     if (is_joined) {
-      sap_joined_trees_gather(joined, problem, masses, guess, t, &tree);
+      sap_joined_trees_gather(joined, problem, masses, guess, t);
+      tree.n = joined->size[t];
+      tree.A = joined->A;
+      tree.S = joined->S;
+      tree.v_star = joined->v_star;
+      tree.v = joined->v;
     } else {
       memcpy(tree.v, guess + v, (size_t)tree.n * sizeof *tree.v);
     }

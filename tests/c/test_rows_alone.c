@@ -20,8 +20,8 @@ struct arrays {
   sap_solution solution;
 };
 
-/* rows of one tree, some of one velocity, or of two where trees are joined; none of them on the last
- * tree; limits start near enough to act */
+/* rows of one tree, some of one velocity, or of two where trees are joined; none of them on the
+ * last tree; limits start near enough to act */
 static void make_with(int joins, int32_t n_trees, int32_t n, uint64_t *seed) {
   make_groups(n_trees, 0, n, seed);
   for (int32_t g = 0; g < GROUPS; ++g) {
@@ -208,7 +208,8 @@ static void chain(int32_t n_trees) {
   REQUIRE(sap_problem_sizes(&scene.problem, &scene.sizes, NULL) == SAP_OK);
 }
 
-/* trees that are joined into a wide one, a history, whole problems, numbers that break rules, no steps */
+/* trees that are joined into a wide one, a history, whole problems, numbers that break rules, no
+ * steps */
 static void the_rest_is_left_to_the_islands(void) {
   uint64_t seed = 212;
   sap_settings settings = sap_settings_default();
