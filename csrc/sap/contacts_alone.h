@@ -80,8 +80,8 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, co
                               const double *v_star, const struct sap_kernels *kernels,
                               sap_impulses_function *find, double *v);
 
-/* v + dv, where the panel has H; 0 where that is not positive definite to round-off. Sweeps begin
- * with the gamma that the unknowns have. */
+/* v + dv, where the panel has H; 0 where that is not positive definite to round-off. The
+ * search begins with the gamma that the unknowns have. */
 int sap_unknowns_alone_step(struct sap_unknowns_alone *unknowns, int32_t n, const double *b,
                             const struct sap_kernels *kernels, sap_impulses_function *find,
                             double *v);

@@ -33,15 +33,19 @@ struct sap_impulses {
   double *u;             /* (ld) u_0, on return u; anything finite behind m */
   double *mu;            /* (n_contacts) */
   double *lower, *upper; /* (n_rows) */
-  double *gamma;         /* (m) in: 0, or what is near; out */
-  double *before;        /* (2, m) scratch: gamma and u before Newton's steps */
-  double *lack;          /* (m) scratch: what is left of the map */
+  double *gamma;         /* (ld) in: 0, or what is near; out */
+
+  /* scratch of the map and of sweeps (natural_map.h) */
+  double *diagonal, *inverse;    /* (ld) each: of W, and 1 over it */
+  double *trace, *inverse_trace; /* (n_contacts) each: of W_tt, and 1 over it */
+  double *before;                /* (2, m) gamma and u before Newton's steps */
+  double *lack;                  /* (ld) what is left of the map */
 
   /* scratch of Newton's steps (impulse_step.h) */
   int8_t *kind, *factored; /* (m) each: of unknowns, now and as they were factored */
   int32_t n_free, n_sliding;
-  int32_t *listed;  /* (m) the free unknowns, then those that slide */
-  double *panel;    /* (ld, m) column-major: the factor of the free ones, rows of both */
+  int32_t *listed;  /* (m + 1) the free unknowns, those that slide, those that are held */
+  double *panel;    /* (ld, m) at its own stride: the factor of the free ones, rows of both */
   double *K;        /* (n_sliding, n_sliding) at its own stride */
   double *system;   /* the equations of those that slide, by row, with their right hand side */
   double *solution; /* (m) in the order of the list */

@@ -19,43 +19,87 @@
 /* appends the unknowns of a kind to the n that are listed; returns how many there are then */
 static int32_t list_kind(const struct sap_impulses *p, int8_t kind, int32_t n) {
   for (int32_t k = 0, m = sap_impulses_size(p); k < m; ++k) {
-    if (p->kind[k] == kind) {
-      p->listed[n++] = k;
-    }
+    p->listed[n] = k;
+    n += p->kind[k] == kind;
   }
   return n;
 }
 
-static int factor_free(struct sap_impulses *p) {
-  const int32_t m = sap_impulses_size(p), ld = p->ld;
-  const int32_t n_free = p->n_free = list_kind(p, SAP_KIND_FREE, 0);
-  const int32_t n = list_kind(p, SAP_KIND_SLIDES, n_free), n_sliding = p->n_sliding = n - n_free;
-  const int32_t ld_K = sap_impulses_stride(n_sliding);
-  memcpy(p->factored, p->kind, (size_t)m);
+static void list_unknowns(struct sap_impulses *p) {
+  p->n_free = list_kind(p, SAP_KIND_FREE, 0);
+  p->n_sliding = list_kind(p, SAP_KIND_SLIDES, p->n_free) - p->n_free;
+  memcpy(p->factored, p->kind, (size_t)sap_impulses_size(p));
+}
+
+/* stride of the panel, whose last row is a right-hand side, and of K */
+static int32_t panel_stride(const struct sap_impulses *p) {
+  return sap_impulses_stride(p->n_free + p->n_sliding);
+}
+
+/* W of what is free and, below, of what slides beside it, above x */
+static void fill_panel(const struct sap_impulses *p, const double *x) {
+  const int32_t m = sap_impulses_size(p), n_free = p->n_free, n = n_free + p->n_sliding;
+  const int32_t ld = panel_stride(p);
   for (int32_t j = 0; j < n_free; ++j) {
-    const double *column = p->W + (size_t)p->listed[j] * (size_t)ld;
-    for (int32_t i = j; i < n; ++i) {
-      p->panel[(size_t)j * (size_t)ld + (size_t)i] = column[p->listed[i]];
+    const double *from = p->W + (size_t)p->listed[j] * (size_t)p->ld;
+    double *column = p->panel + (size_t)j * (size_t)ld;
+    if (n_free == m) {
+      memcpy(column, from, (size_t)ld * sizeof *column);
+    } else {
+      for (int32_t i = j; i < n; ++i) {
+        column[i] = from[p->listed[i]];
+      }
+      memset(column + n, 0, (size_t)(ld - n) * sizeof *column);
     }
+    column[n] = x[j];
   }
-  if (n_free > 0 && SAP_OF_ISA(sap_factor_)(n, n_free, p->panel, ld) < n_free) {
-    return 0;
+}
+
+/* Factors what is free and finds K. From what the free ones lack and the sliding ones are brought,
+ * x, to L^-1 x and what is left for those that slide. */
+static int factor_free(struct sap_impulses *p, double *x) {
+  const int32_t n_free = p->n_free, n_sliding = p->n_sliding, n = n_free + n_sliding;
+  const int32_t ld = panel_stride(p), ld_K = sap_impulses_stride(n_sliding);
+  if (n_free > 0) {
+    const struct sap_supernode all = {.n_cols = n_free, .ld = ld};
+    fill_panel(p, x);
+    if (SAP_OF_ISA(sap_factor_panel_)(&all, p->panel) < n_free) {
+      return 0;
+    }
+    for (int32_t j = 0; j < n_free; ++j) {
+      x[j] = p->panel[(size_t)j * (size_t)ld + (size_t)n];
+    }
   }
   memset(p->K, 0, (size_t)n_sliding * (size_t)ld_K * sizeof *p->K);
   for (int32_t j = 0; j < n_sliding; ++j) {
-    const double *column = p->W + (size_t)p->listed[n_free + j] * (size_t)ld;
+    const double *from = p->W + (size_t)p->listed[n_free + j] * (size_t)p->ld;
+    double *column = p->K + (size_t)j * (size_t)ld_K;
     for (int32_t i = 0; i < n_sliding; ++i) {
-      p->K[(size_t)j * (size_t)ld_K + (size_t)i] = column[p->listed[n_free + i]];
+      column[i] = from[p->listed[n_free + i]];
     }
+    column[n_sliding] = x[n_free + j];
   }
   if (n_free > 0 && n_sliding > 0) {
     const double *rows = p->panel + n_free;
-    SAP_OF_ISA(sap_multiply_)(n_sliding, n_sliding, n_free, -1, rows, ld, rows, ld, p->K, ld_K, 0);
+    SAP_OF_ISA(sap_multiply_)
+    (n_sliding + 1, n_sliding, n_free, -1, rows, ld, rows, ld, p->K, ld_K, 0);
+  }
+  for (int32_t j = 0; j < n_sliding; ++j) {
+    x[n_free + j] = p->K[(size_t)j * (size_t)ld_K + (size_t)n_sliding];
   }
   return 1;
 }
 
 /* ---- contacts that slide --------------------------------------------------------------------- */
+
+/* y -= a x, in whole vectors */
+INLINE void subtract(int32_t n, double a, const double *restrict x, double *restrict y) {
+  for (int32_t i = 0; i < n; i += SAP_IMPULSES_CHUNK) {
+    for (int32_t j = i; j < i + SAP_IMPULSES_CHUNK; ++j) {
+      y[j] -= a * x[j];
+    }
+  }
+}
 
 /* gamma_t = mu gamma_n t, t = z_t/|z_t|, times s: rows, with their right hand side, that were those
  * of sticking; the contact's own entries begin at column `first` */
@@ -114,48 +158,93 @@ static int solve_sliding(const struct sap_impulses *p, double *x) {
   return solve_rows(n, ld, p->system, p->step, x);
 }
 
-/* ---- the step -------------------------------------------------------------------------------- */
+/* ---- the step ------------------------------------------------------------------------------- */
 
 /* what an unknown that is held lacks, where it was found with s */
 static double held_step(const struct sap_impulses *p, int32_t k) {
-  return k < p->first[p->n_contacts] ? -p->gamma[k] : p->lack[k] / diagonal(p, k);
+  return k < p->first[p->n_contacts] ? -p->gamma[k] : p->lack[k] * p->inverse[k];
+}
+
+/* V vectors of y from row i on, less so many times the columns of W that are listed */
+INLINE void subtract_vectors(const int V, const struct sap_impulses *p, int32_t n,
+                             const int32_t *listed, const double *x, int32_t i, double *y) {
+  simd sum[4];
+  UNROLL
+  for (int v = 0; v < V; ++v) {
+    sum[v] = simd_load(y + i + v * SIMD_WIDTH);
+  }
+  for (int32_t k = 0; k < n; ++k) {
+    const double *column = p->W + (size_t)listed[k] * (size_t)p->ld + (size_t)i;
+    const simd all = simd_all(x[k]);
+    UNROLL
+    for (int v = 0; v < V; ++v) {
+      sum[v] -= all * simd_load(column + v * SIMD_WIDTH);
+    }
+  }
+  UNROLL
+  for (int v = 0; v < V; ++v) {
+    simd_store(y + i + v * SIMD_WIDTH, sum[v]);
+  }
+}
+
+/* y -= W x, for the n entries of x that are listed */
+static void subtract_listed(const struct sap_impulses *p, int32_t n, const int32_t *listed,
+                            const double *x, double *y) {
+  int32_t i = 0, vectors = p->ld / SIMD_WIDTH;
+  for (; vectors >= 4; vectors -= 4, i += 4 * SIMD_WIDTH) {
+    subtract_vectors(4, p, n, listed, x, i, y);
+  }
+  if (vectors == 3) {
+    subtract_vectors(3, p, n, listed, x, i, y);
+  } else if (vectors == 2) {
+    subtract_vectors(2, p, n, listed, x, i, y);
+  } else if (vectors == 1) {
+    subtract_vectors(1, p, n, listed, x, i, y);
+  }
 }
 
 /* the step, and what it changes of u; 0 where there is none */
 static int find_step(struct sap_impulses *p) {
   const int32_t m = sap_impulses_size(p), ld = p->ld;
   double *step = p->step, *du = p->step + ld, *x = p->solution;
-  if (memcmp(p->kind, p->factored, (size_t)m) != 0 && !factor_free(p)) {
-    p->factored[0] = -1;
-    return 0;
+  const int is_factored = memcmp(p->kind, p->factored, (size_t)m) == 0;
+  if (!is_factored) {
+    list_unknowns(p);
   }
+  /* those that are held and lack something are listed last */
   const int32_t n_free = p->n_free, n = n_free + p->n_sliding;
-  memset(du, 0, (size_t)ld * sizeof *du);
-  for (int32_t k = 0; k < m; ++k) {
+  int32_t n_all = n;
+  for (int32_t k = 0; k < m && n < m; ++k) {
     if (p->kind[k] == SAP_KIND_HELD && p->lack[k] != 0) {
-      subtract(ld, held_step(p, k), p->W + (size_t)k * (size_t)ld, du);
+      x[n_all] = held_step(p, k);
+      p->listed[n_all++] = k;
     }
   }
+  memset(du, 0, (size_t)ld * sizeof *du);
+  subtract_listed(p, n_all - n, p->listed + n, x + n, du);
   for (int32_t i = 0; i < n; ++i) {
     const int32_t k = p->listed[i];
     x[i] = du[k] + (i < n_free ? p->lack[k] : 0);
   }
-  if (n_free > 0) {
-    SAP_OF_ISA(sap_solve_forward_)(n, n_free, p->panel, ld, x, x + n_free);
+  if (!is_factored && !factor_free(p, x)) {
+    p->factored[0] = -1;
+    return 0;
+  }
+  const int32_t ld_panel = panel_stride(p);
+  if (is_factored && n_free > 0) {
+    SAP_OF_ISA(sap_solve_forward_)(n, n_free, p->panel, ld_panel, x, x + n_free);
   }
   if (!solve_sliding(p, x + n_free)) {
     return 0;
   }
   if (n_free > 0) {
-    SAP_OF_ISA(sap_solve_backward_)(n, n_free, p->panel, ld, x, x + n_free);
+    SAP_OF_ISA(sap_solve_backward_)(n, n_free, p->panel, ld_panel, x, x + n_free);
   }
-  for (int32_t k = 0; k < m; ++k) {
-    step[k] = p->kind[k] == SAP_KIND_HELD ? held_step(p, k) : 0;
-  }
-  for (int32_t i = 0; i < n; ++i) {
+  memset(step, 0, (size_t)ld * sizeof *step);
+  for (int32_t i = 0; i < n_all; ++i) {
     step[p->listed[i]] = x[i];
-    subtract(ld, x[i], p->W + (size_t)p->listed[i] * (size_t)ld, du);
   }
+  subtract_listed(p, n, p->listed, x, du);
   return 1;
 }
 

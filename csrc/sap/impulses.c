@@ -7,25 +7,36 @@
 #include "sap/impulse_step.h"
 #include "sap/natural_map.h"
 
-/* Rounds of sweeps, each with twice as many as the one before, and Newton's steps after each; how
- * often a step is halved, and by what it may miss before it is; what may be left in the end. Sweeps
- * bring more where there is torsion or rolling, and less from a gamma that is near. */
-enum { ROUNDS = 4, SWEEPS = 4, WIDE_SWEEPS = 2, NEAR_SWEEPS = 1, STEPS = 12, HALVINGS = 2 };
+/* Rounds of Newton's steps, how many of them and of the sweeps before them: none in the first round,
+ * then twice as many in each. How often a step is halved, and by what it may miss before it is;
+ * what may be left in the end. Sweeps bring more where there is torsion or rolling, and less from a
+ * gamma that is near. */
+enum { ROUNDS = 5, SWEEPS = 4, WIDE_SWEEPS = 2, NEAR_SWEEPS = 1, STEPS = 12, HALVINGS = 2 };
 static const double rises = 5, enough = 1e-11;
 
-/* gamma += d for entry k, and u with it */
-static void change(const struct sap_impulses *p, int32_t k, double d) {
-  p->gamma[k] += d;
-  subtract(p->ld, d, p->W + (size_t)k * (size_t)p->ld, p->u);
-}
+/* ---- sweeps ---------------------------------------------------------------------------------- */
 
-static void move_to(const struct sap_impulses *p, int32_t k, double value) {
-  if (value != p->gamma[k]) {
-    change(p, k, value - p->gamma[k]);
+/* gamma += d for the entries from k on, and u with it */
+INLINE void change(const struct sap_impulses *p, int32_t k, const int32_t size, const double *d) {
+  const double *column = p->W + (size_t)k * (size_t)p->ld;
+  for (int32_t l = 0; l < size; ++l) {
+    p->gamma[k + l] += d[l];
+  }
+  for (int32_t i = 0; i < p->ld; i += SIMD_WIDTH) {
+    simd u = simd_load(p->u + i);
+    for (int32_t l = 0; l < size; ++l) {
+      u -= simd_all(d[l]) * simd_load(column + (size_t)l * (size_t)p->ld + i);
+    }
+    simd_store(p->u + i, u);
   }
 }
 
-/* ---- sweeps ---------------------------------------------------------------------------------- */
+static void move_to(const struct sap_impulses *p, int32_t k, double value) {
+  const double d = value - p->gamma[k];
+  if (d != 0) {
+    change(p, k, 1, &d);
+  }
+}
 
 /* W_tt + shift I as U^T D^-1 U, U with D as its diagonal */
 struct factor {
@@ -113,19 +124,19 @@ INLINE void relax_friction(const struct sap_impulses *p, const struct contact *c
   for (int32_t k = 0; k < c->size; ++k) {
     z[k] += gamma[k];
   }
-  double size = length(c->size, z);
-  if (size <= bound) {
+  double square = squares(c->size, z);
+  if (square <= bound * bound) {
     return;
   }
   if (c->size > SLIP && bound > 0) {
-    slide_by(p, c, shift_of(&sticking, c->size, z, size, bound), z);
+    slide_by(p, c, shift_of(&sticking, c->size, z, sqrt(square), bound), z);
   } else {
     for (int32_t k = 0; k < c->size; ++k) {
-      z[k] = gamma[k] + u[k] / c->s;
+      z[k] = gamma[k] + u[k] * c->inverse_s;
     }
   }
-  size = length(c->size, z);
-  const double share = size > bound ? bound / size : 1;
+  square = squares(c->size, z);
+  const double share = square > bound * bound ? bound / sqrt(square) : 1;
   for (int32_t k = 0; k < c->size; ++k) {
     z[k] *= share;
   }
@@ -134,13 +145,14 @@ INLINE void relax_friction(const struct sap_impulses *p, const struct contact *c
 /* the normal impulse of a contact with the others held, then the tangential one */
 INLINE void relax_contact(const struct sap_impulses *p, int32_t i, const int32_t size) {
   const struct contact c = contact_at(p, i, size);
-  const double normal = p->gamma[c.n] + p->u[c.n] / c.W_n;
-  move_to(p, c.n, normal > 0 ? normal : 0);
+  const double normal = p->gamma[c.n] + p->u[c.n] * c.inverse_n;
   double z[SAP_MOST_TANGENTIAL];
+  move_to(p, c.n, normal > 0 ? normal : 0);
   relax_friction(p, &c, c.mu * p->gamma[c.n], z);
   for (int32_t k = 0; k < c.size; ++k) {
-    move_to(p, c.t + k, z[k]);
+    z[k] -= p->gamma[c.t + k];
   }
+  change(p, c.t, size, z);
 }
 
 static void sweep(const struct sap_impulses *p) {
@@ -153,7 +165,7 @@ static void sweep(const struct sap_impulses *p) {
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {
     const int32_t k = p->first[p->n_contacts] + i;
-    move_to(p, k, clamp(p->gamma[k] + p->u[k] / diagonal(p, k), p->lower[i], p->upper[i]));
+    move_to(p, k, clamp(p->gamma[k] + p->u[k] * p->inverse[k], p->lower[i], p->upper[i]));
   }
 }
 
@@ -161,9 +173,8 @@ static void sweep(const struct sap_impulses *p) {
 
 /* gamma and u so much further along the step; what is left there */
 static struct rest advance(const struct sap_impulses *p, double alpha) {
-  const int32_t m = sap_impulses_size(p);
   const double *step = p->step, *du = p->step + p->ld;
-  for (int32_t k = 0; k < m; ++k) {
+  for (int32_t k = 0; k < p->ld; ++k) {
     p->gamma[k] += alpha * step[k];
     p->u[k] += alpha * du[k];
   }
@@ -188,42 +199,60 @@ static struct rest take_step(const struct sap_impulses *p, double before) {
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-/* u becomes that of gamma; how many sweeps come first */
-static int32_t first_sweeps(const struct sap_impulses *p) {
+/* u becomes that of gamma, and all is known that the map divides by; is there any gamma? */
+static int begin(struct sap_impulses *p) {
   const int32_t m = sap_impulses_size(p);
-  int32_t sweeps = p->first[p->n_contacts] > 3 * p->n_contacts ? WIDE_SWEEPS : SWEEPS;
+  int any = 0;
+  begin_map(p);
   for (int32_t k = 0; k < m; ++k) {
     if (p->gamma[k] != 0) {
-      subtract(p->ld, p->gamma[k], p->W + (size_t)k * (size_t)p->ld, p->u);
-      sweeps = NEAR_SWEEPS;
+      subtract_listed(p, 1, &k, p->gamma + k, p->u);
+      any = 1;
     }
   }
-  return sweeps;
+  p->factored[0] = -1; /* of no kind */
+  return any;
+}
+
+/* Contacts that would slide, as all that touch do where there is no impulse yet, are taken as
+ * sticking: most of those that a robot stands on do. */
+static void stick(const struct sap_impulses *p) {
+  for (int32_t k = 0; k < p->first[p->n_contacts]; ++k) {
+    if (p->kind[k] == SAP_KIND_SLIDES) {
+      p->kind[k] = SAP_KIND_FREE;
+      p->lack[k] = p->u[k];
+    }
+  }
 }
 
 sap_impulses_function SAP_OF_ISA(sap_impulses_find_);
 double SAP_OF_ISA(sap_impulses_find_)(struct sap_impulses *p) {
   const size_t m = (size_t)sap_impulses_size(p), bytes = m * sizeof(double);
+  const int is_wide = p->first[p->n_contacts] > 3 * p->n_contacts, is_near = begin(p);
+  const int32_t least = is_near ? NEAR_SWEEPS : is_wide ? WIDE_SWEEPS : SWEEPS;
   struct rest rest = {INFINITY, INFINITY};
-  memset(p->factored, -1, m);
-  for (int32_t round = 0, sweeps = first_sweeps(p); round < ROUNDS; ++round, sweeps *= 2) {
+  for (int32_t round = 0, sweeps = 0; round < ROUNDS; ++round) {
     for (int32_t k = 0; k < sweeps; ++k) {
       sweep(p);
     }
     memcpy(p->before, p->gamma, bytes);
     memcpy(p->before + m, p->u, bytes);
-    const struct rest begin = rest = find_rest(p);
+    const struct rest first = rest = find_rest(p);
+    if (round == 0 && !is_near && rest.share > enough) {
+      stick(p);
+    }
     for (int k = 0; k < STEPS && rest.share > enough && find_step(p); ++k) {
       rest = take_step(p, rest.largest);
     }
     if (rest.share <= enough) {
       break;
     }
-    if (!(rest.share < begin.share)) {
+    if (!(rest.share < first.share)) {
       memcpy(p->gamma, p->before, bytes);
       memcpy(p->u, p->before + m, bytes);
-      rest = begin;
+      rest = first;
     }
+    sweeps = sweeps > 0 ? 2 * sweeps : least;
   }
   return rest.share;
 }

@@ -1,10 +1,11 @@
 /* The search for the impulses of impulse_problem.h.
  *
- * Sweeps over the blocks (Gauss-Seidel) find what touches, sticks and slides, and Newton's method
- * on the map ends it. Its steps may leave more than there was, five times as much, before half of
- * them or a quarter is tried: the way to what is looked for often leads up, and steps that are cut
- * until they descend end short of it. Where they do not arrive, sweeps go on from before them. No
- * convergence is promised. */
+ * Newton's method on the map begins with the step to where all that touches sticks, which mostly is
+ * what is looked for, or with what is near. Its steps may leave more than there was, five times as
+ * much, before half of them or a quarter is tried: the way to what is looked for often leads up,
+ * and steps that are cut until they descend end short of it. Where they do not arrive, sweeps over
+ * the blocks (Gauss-Seidel) go on from before them to what touches, sticks and slides, and Newton's
+ * steps follow again. No convergence is promised. */
 #ifndef SAPWOOD_SAP_IMPULSES_H
 #define SAPWOOD_SAP_IMPULSES_H
 

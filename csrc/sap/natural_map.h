@@ -14,15 +14,6 @@
  * slides; or at a bound, or of a contact that does not touch */
 enum { SAP_KIND_FREE, SAP_KIND_SLIDES, SAP_KIND_HELD };
 
-/* y -= a x, in whole vectors */
-INLINE void subtract(int32_t n, double a, const double *restrict x, double *restrict y) {
-  for (int32_t i = 0; i < n; i += SAP_IMPULSES_CHUNK) {
-    for (int32_t j = i; j < i + SAP_IMPULSES_CHUNK; ++j) {
-      y[j] -= a * x[j];
-    }
-  }
-}
-
 static double clamp(double x, double lower, double upper) {
   return x < lower ? lower : x > upper ? upper : x;
 }
@@ -33,13 +24,11 @@ enum { SLIP = 2 };
 /* a contact: its unknowns, and what W has on the diagonal of its block */
 struct contact {
   int32_t t, n, size; /* gamma_t from t on, of so many components, and gamma_n */
-  double mu, W_n;
-  double s; /* of the tangential part: the trace, no less than its largest eigenvalue */
+  double mu, W_n, inverse_n;
+  double s, inverse_s; /* of the tangential part: the trace, no less than its largest eigenvalue */
 };
 
-static double diagonal(const struct sap_impulses *p, int32_t k) {
-  return p->W[(size_t)k * (size_t)(p->ld + 1)];
-}
+static double diagonal(const struct sap_impulses *p, int32_t k) { return p->diagonal[k]; }
 
 /* components of the friction of a contact */
 static int32_t tangential(const struct sap_impulses *p, int32_t i) {
@@ -48,34 +37,61 @@ static int32_t tangential(const struct sap_impulses *p, int32_t i) {
 
 INLINE struct contact contact_at(const struct sap_impulses *p, int32_t i, const int32_t size) {
   const int32_t t = p->first[i], n = t + size;
-  struct contact c = {.t = t, .n = n, .size = size, .mu = p->mu[i], .W_n = diagonal(p, n)};
-  for (int32_t k = c.t; k < c.n; ++k) {
-    c.s += diagonal(p, k);
-  }
-  return c;
+  return (struct contact){.t = t,
+                          .n = n,
+                          .size = size,
+                          .mu = p->mu[i],
+                          .W_n = p->diagonal[n],
+                          .inverse_n = p->inverse[n],
+                          .s = p->trace[i],
+                          .inverse_s = p->inverse_trace[i]};
 }
 
-INLINE double length(const int32_t n, const double *x) {
+/* The diagonal of W with its reciprocals, which all else divides by; the entries behind the m of
+ * gamma and of what is left of it, which loops over whole vectors go past, become 0 */
+static void begin_map(struct sap_impulses *p) {
+  const int32_t m = sap_impulses_size(p), ld = p->ld;
+  for (int32_t k = 0; k < ld; ++k) {
+    p->diagonal[k] = k < m ? p->W[(size_t)k * (size_t)(ld + 1)] : 1;
+  }
+  for (int32_t k = 0; k < ld; ++k) {
+    p->inverse[k] = 1 / p->diagonal[k];
+  }
+  for (int32_t i = 0; i < p->n_contacts; ++i) {
+    double trace = 0;
+    for (int32_t k = p->first[i]; k < p->first[i + 1] - 1; ++k) {
+      trace += p->diagonal[k];
+    }
+    p->trace[i] = trace;
+    p->inverse_trace[i] = 1 / trace;
+  }
+  memset(p->gamma + m, 0, (size_t)(ld - m) * sizeof *p->gamma);
+  memset(p->lack + m, 0, (size_t)(ld - m) * sizeof *p->lack);
+}
+
+INLINE double squares(const int32_t n, const double *x) {
   double sum = 0;
   for (int32_t k = 0; k < n; ++k) {
     sum += x[k] * x[k];
   }
-  return sqrt(sum);
+  return sum;
 }
 
-/* of a contact: does it touch, does it slide, and z_t with its length */
+/* of a contact: does it touch, does it slide, and z_t with its length where it does */
 struct place {
   int touches, slides;
   double z[SAP_MOST_TANGENTIAL], size;
 };
 
 INLINE struct place place_of(const struct sap_impulses *p, const struct contact *c) {
-  struct place at = {.touches = p->gamma[c->n] + p->u[c->n] / c->W_n > 0};
+  struct place at = {.touches = p->gamma[c->n] + p->u[c->n] * c->inverse_n > 0};
+  const double bound = c->mu * p->gamma[c->n];
   for (int32_t k = 0; k < c->size; ++k) {
-    at.z[k] = p->gamma[c->t + k] + p->u[c->t + k] / c->s;
+    at.z[k] = p->gamma[c->t + k] + p->u[c->t + k] * c->inverse_s;
   }
-  at.size = length(c->size, at.z);
-  at.slides = at.touches && at.size > c->mu * p->gamma[c->n];
+  const double square = squares(c->size, at.z);
+  at.slides = at.touches && (square > bound * bound || bound < 0);
+  at.size = at.slides ? sqrt(square) : 0;
   return at;
 }
 
@@ -101,8 +117,17 @@ struct rest {
   double largest, share;
 };
 
+/* the largest lane */
+INLINE double largest_of(simd x) {
+  double lane[SIMD_WIDTH], largest = 0;
+  simd_store(lane, x);
+  for (int l = 0; l < SIMD_WIDTH; ++l) {
+    largest = sap_larger(largest, lane[l]);
+  }
+  return largest;
+}
+
 static struct rest find_rest(const struct sap_impulses *p) {
-  const int32_t m = sap_impulses_size(p);
   for (int32_t i = 0; i < p->n_contacts; ++i) {
     if (tangential(p, i) == SLIP) {
       find_lack(p, i, SLIP);
@@ -112,23 +137,24 @@ static struct rest find_rest(const struct sap_impulses *p) {
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {
     const int32_t k = p->first[p->n_contacts] + i;
-    const double W = diagonal(p, k), z = p->gamma[k] + p->u[k] / W;
+    const double z = p->gamma[k] + p->u[k] * p->inverse[k];
     const double value = clamp(z, p->lower[i], p->upper[i]);
-    p->lack[k] = value == z ? p->u[k] : W * (value - p->gamma[k]);
+    p->lack[k] = value == z ? p->u[k] : diagonal(p, k) * (value - p->gamma[k]);
     p->kind[k] = value == z ? SAP_KIND_FREE : SAP_KIND_HELD;
   }
-  double largest = 0, most = 0, sum = 0;
-  for (int32_t k = 0; k < m; ++k) {
-    const double lacks = fabs(p->lack[k]);
-    const double size = diagonal(p, k) * fabs(p->gamma[k]);
-    largest = sap_larger(largest, lacks);
-    most = sap_larger(most, size);
+  simd most_lacks = simd_zero(), most = simd_zero(), sum = simd_zero();
+  for (int32_t k = 0; k < p->ld; k += SIMD_WIDTH) {
+    const simd lacks = simd_abs(simd_load(p->lack + k));
+    const simd size = simd_load(p->diagonal + k) * simd_abs(simd_load(p->gamma + k));
+    most_lacks = simd_max(most_lacks, lacks);
+    most = simd_max(most, size);
     sum += lacks + size;
   }
-  if (!(sum < INFINITY)) {
+  if (!(simd_sum(sum) < INFINITY)) {
     return (struct rest){INFINITY, INFINITY}; /* NaN */
   }
-  return (struct rest){largest, largest > 0 ? largest / most : 0};
+  const double largest = largest_of(most_lacks);
+  return (struct rest){largest, largest > 0 ? largest / largest_of(most) : 0};
 }
 
 #endif

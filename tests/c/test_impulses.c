@@ -10,9 +10,10 @@
 enum { CONTACTS = 6, ROWS = 4, M = 6 * CONTACTS + ROWS, N = 14, LD = (M + 8) & ~7 };
 
 static double W[LD * M], u_0[LD], u[LD], mu[CONTACTS], lower[ROWS], upper[ROWS];
-static double gamma_[M], before[2 * M], lack[M];
+static double gamma_[LD], before[2 * M], lack[LD];
+static double diagonal[LD], inverse[LD], trace[CONTACTS], inverse_trace[CONTACTS];
 static int8_t kind[M], factored[M];
-static int32_t listed[M];
+static int32_t listed[M + 1];
 static double panel[M * LD], K[M * LD], system_[M * LD], solution[M], step[2 * LD];
 static int32_t first[CONTACTS + 1];
 
@@ -88,6 +89,10 @@ static struct sap_impulses problem(int32_t n_contacts, int32_t n_rows) {
                                .lower = lower,
                                .upper = upper,
                                .gamma = gamma_,
+                               .diagonal = diagonal,
+                               .inverse = inverse,
+                               .trace = trace,
+                               .inverse_trace = inverse_trace,
                                .before = before,
                                .lack = lack,
                                .kind = kind,

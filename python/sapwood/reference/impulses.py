@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 FEW_SCALARS, MOST_SCALARS, FEW_IMPULSES, MOST_IMPULSES = 12, 64, 24, 48
-ROUNDS, SWEEPS, WIDE_SWEEPS, NEAR_SWEEPS = 4, 4, 2, 1
+ROUNDS, SWEEPS, WIDE_SWEEPS, NEAR_SWEEPS = 5, 4, 2, 1
 STEPS, HALVINGS, RISES, ENOUGH = 12, 2, 5.0, 1e-11
 
 
@@ -62,19 +62,21 @@ class Impulses:
 
     def find(self) -> float:
         """Find gamma; what is left of the map, over the largest s |gamma|."""
-        rest, sweeps = np.inf, SWEEPS if self.plain else WIDE_SWEEPS
-        if np.any(self.gamma):
-            sweeps = NEAR_SWEEPS
-        for _ in range(ROUNDS):
+        near = bool(np.any(self.gamma))
+        least = NEAR_SWEEPS if near else SWEEPS if self.plain else WIDE_SWEEPS
+        rest = np.inf
+        for sweeps in (0, *(least * 2**k for k in range(ROUNDS - 1))):
             for _ in range(sweeps):
                 self._sweep()
             gamma, u = self.gamma.copy(), self.u.copy()
             begin = rest = self._rest()
-            for _ in range(STEPS):
+            stick = sweeps == 0 and not near
+            for k in range(STEPS):
                 if rest <= ENOUGH:
                     break
                 try:
-                    step = np.asarray(np.linalg.solve(*self._linearize()), np.float64)
+                    system = self._linearize(stick and k == 0)
+                    step = np.asarray(np.linalg.solve(*system), np.float64)
                 except np.linalg.LinAlgError:
                     break
                 rest = self._take(step)
@@ -82,7 +84,6 @@ class Impulses:
                 break
             if not rest < begin:
                 self.gamma, self.u, rest = gamma, u, begin
-            sweeps *= 2
         return rest
 
     def _take(self, step: Array) -> float:
@@ -139,8 +140,11 @@ class Impulses:
         size = np.linalg.norm(z)
         return np.asarray(z * (bound / size if size > bound else 1.0))
 
-    def _linearize(self) -> tuple[Array, Array]:
-        """Newton's system at gamma, and its right hand side, s (map(gamma) - gamma)."""
+    def _linearize(self, stick: bool = False) -> tuple[Array, Array]:
+        """Newton's system at gamma, and its right hand side, s (map(gamma) - gamma).
+
+        Contacts that slide may be taken as sticking, as all do that touch where gamma is 0.
+        """
         m, gamma, u = len(self.u), self.gamma, self.u
         diagonal = np.diag(self.W)
         system = np.column_stack((self.W, u))
@@ -155,7 +159,7 @@ class Impulses:
                 continue
             z, bound = gamma[t] + u[t] / s, mu * gamma[k]
             size = np.sqrt(z @ z)
-            if size > bound:
+            if size > bound and not stick:
                 direction = z / size
                 one = np.eye(len(z))
                 across = bound / size * (one - np.outer(direction, direction))
