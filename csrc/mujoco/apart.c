@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/vector.h"
+#include "mujoco/pairs.h"
 
 static void cross(const double *a, const double *b, double *c) {
   c[0] = a[1] * b[2] - a[2] * b[1];
@@ -49,15 +50,20 @@ int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, 
   cross(base->turn, arm, carried);
   minus(other->turn, base->turn, turn);
   cross(n, turn, lever);
-  double opening = 0.0;
+  double v[3];
   for (int j = 0; j < 3; ++j) {
-    opening += n[j] * (other->velocity[j] - base->velocity[j] - carried[j]);
+    v[j] = other->velocity[j] - base->velocity[j] - carried[j];
   }
-  const double far_end = nearest
-                             ? reach_along(other, lever)
-                             : sqrt(sap_vector_dot(3, turn, turn)) * (other->radius - other->round);
+  const double opening = sap_vector_dot(3, n, v);
+  const double swing = sqrt(sap_vector_dot(3, turn, turn)) * (other->radius - other->round);
+  const double far_end = nearest ? reach_along(other, lever) : swing;
   const double closing = far_end - (with_a ? opening : -opening);
-  return gap > time * (2.0 * sap_larger(closing, 0.0) + a->gain + b->gain);
+  const double left = gap - 2.0 * time * sap_larger(closing, 0.0);
+  if (left > time * (a->gain + b->gain)) {
+    return 1;
+  }
+  return left > 0.0 && a->tree >= 0 && a->tree == b->tree &&
+         left > time * sap_gain_of(a->fall, sqrt(sap_vector_dot(3, v, v)) + swing);
 }
 
 struct pair {

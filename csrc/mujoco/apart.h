@@ -11,10 +11,13 @@
  *
  *     gap > (1 + SAP_OPEN_TIME) dt (2 c + g_1 + g_2)   or   gap > travel_1 + travel_2
  *
- * with g and travel of margins.h. Planes tried: along the faces of both boxes, and for what is
+ * with g and travel of margins.h; of two of one tree, which mostly fall together, g_1 + g_2 is no
+ * more than g of their relative speed. Planes tried: along the faces of both boxes, and for what is
  * round those across the line of centres and from the axes of capsules. */
 #ifndef SAPWOOD_MUJOCO_APART_H
 #define SAPWOOD_MUJOCO_APART_H
+
+#include <stdint.h>
 
 struct sap_mover {
   double centre[3], velocity[3]; /* of its box; m, m/s */
@@ -23,6 +26,8 @@ struct sap_mover {
   double radius;                 /* all of it is within that from the centre, m; INFINITY: below
                                     the plane through the centre whose normal is axis 2 */
   double travel, gain;           /* m; m/s */
+  double fall;                   /* what free fall adds to a speed in a step, m/s */
+  int32_t tree;                  /* -1: does not move */
 };
 
 /* `time`: (1 + SAP_OPEN_TIME) dt; `own`: the distance up to which they are listed in any case. 0:

@@ -27,14 +27,6 @@ static double fall_of(const sap_mujoco_world *world) {
   return world->stepper->settings.dt * length(gravity);
 }
 
-/* What gravity adds to the speed of a body, m/s, in a step that it starts with `speed`: of one at
- * rest, which is likely to be held, a tenth. If that one falls after all it may be thrown back, but
- * not as high as it came from. */
-static double gain_of(double fall, double speed) {
-  const double held = 0.1 * fall + 4.0 * speed;
-  return fall < held ? fall : held;
-}
-
 /* the farthest that a point which can come closer by a turn is away from the centre: none of a
  * sphere */
 static double reach_of(const sap_mujoco_world *world, int32_t geom) {
@@ -76,12 +68,11 @@ static int needs_margin(const sap_mujoco_world *world, int32_t geom) {
 
 static void find_travel(const sap_mujoco_world *world, const struct sap_twist *twist,
                         const struct sap_travel *travel) {
-  const double fall = fall_of(world);
   for (int32_t g = 0; g < world->stepper->forest.n_geoms; ++g) {
     travel->distance[g] = travel->gain[g] = 0.0;
     if (needs_margin(world, g)) {
       const double speed = speed_of(world, twist, g);
-      travel->gain[g] = gain_of(fall, speed);
+      travel->gain[g] = sap_gain_of(travel->fall, speed);
       travel->distance[g] = travel_in(world, speed + travel->gain[g]);
     }
   }
@@ -113,7 +104,7 @@ static double own_reach(const sap_mujoco_world *world, const int *geom) {
 
 /* 1 where a contact may close within the step, or is one of the model's own list */
 static int may_close(const sap_mujoco_world *world, const struct sap_twist *twist,
-                     const double *gain_by, const char *contact) {
+                     const struct sap_travel *travel, const char *contact) {
   const sap_mujoco *a = world->api;
   const double dist = sap_double_at(contact, a->contact.dist);
   const int geom[2] = {sap_int_at(contact, a->contact.geom),
@@ -128,23 +119,27 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
   for (int side = 0; side < 2; ++side) {
     sap_mujoco_point_velocity(world, twist, body_of[geom[side]], p, v[side]);
     if (moves(world, geom[side])) {
-      gain += gain_by[geom[side]];
+      gain += travel->gain[geom[side]];
       reach = fmin(reach, reach_of(world, geom[side]));
     }
   }
-  double closing = 0.0;
+  double closing = 0.0, slide[3];
   for (int j = 0; j < 3; ++j) {
-    closing -= n[j] * (v[1][j] - v[0][j]);
+    slide[j] = v[1][j] - v[0][j];
+    closing -= n[j] * slide[j];
     turn[j] = twist[body_of[geom[1]]].angular[j] - twist[body_of[geom[0]]].angular[j];
   }
-  if (reach < INFINITY) {
-    closing += length(turn) * reach;
+  const double swing = reach < INFINITY ? length(turn) * reach : 0.0;
+  closing += swing;
+  const int32_t *tree_of = world->stepper->forest.body_treeid;
+  if (tree_of[body_of[geom[0]]] == tree_of[body_of[geom[1]]]) {
+    gain = fmin(gain, sap_gain_of(travel->fall, length(slide) + swing));
   }
   return dist < travel_in(world, 2.0 * sap_larger(closing, 0.0) + gain);
 }
 
 static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twist,
-                      const double *gain) {
+                      const struct sap_travel *travel) {
   const sap_mujoco *a = world->api;
   char *contacts = sap_pointer_at(world->data, a->data.contact);
   const size_t size = (size_t)a->contact.size;
@@ -152,7 +147,7 @@ static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twi
   int kept = 0;
   for (int i = 0; i < n; ++i) {
     const char *contact = contacts + (size_t)i * size;
-    if (may_close(world, twist, gain, contact)) {
+    if (may_close(world, twist, travel, contact)) {
       if (kept < i) {
         memcpy(contacts + (size_t)kept * size, contact, size);
       }
@@ -173,13 +168,13 @@ void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
       a->mj_stackAllocByte(world->data, 2 * n_geoms * sizeof *numbers, sizeof *numbers);
   struct sap_geom_pair *pair =
       a->mj_stackAllocByte(world->data, SAP_MOST_PAIRS * sizeof *pair, sizeof(int32_t));
-  const struct sap_travel travel = {numbers, numbers + n_geoms};
+  const struct sap_travel travel = {numbers, numbers + n_geoms, fall_of(world)};
   sap_mujoco_twists(world, twist);
   find_travel(world, twist, &travel);
   const int32_t n_pairs = sap_mujoco_find_pairs(world, twist, &travel, pair);
   a->mj_collision(n_pairs < 0 ? sap_mujoco_with_margins(world, travel.distance)
                               : sap_mujoco_with_pairs(world, travel.distance, pair, n_pairs),
                   world->data);
-  leave_out(world, twist, travel.gain);
+  leave_out(world, twist, &travel);
   a->mj_freeStack(world->data);
 }

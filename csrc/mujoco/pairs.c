@@ -81,6 +81,8 @@ static void place_mover(const struct search *s, int32_t body, const double *box,
   mover->axes = axes;
   mover->round = 0.0;
   mover->turn = s->twist[body].angular;
+  mover->fall = s->travel->fall;
+  mover->tree = s->world->stepper->forest.body_treeid[body];
   sap_mujoco_point_velocity(s->world, s->twist, body, mover->centre, mover->velocity);
 }
 
@@ -259,8 +261,33 @@ static int are_convex(int type1, int type2) {
   return type1 >= GEOM_SPHERE && type2 >= GEOM_SPHERE && type1 <= GEOM_MESH && type2 <= GEOM_MESH;
 }
 
+static double length(const double *x) { return sqrt(sap_vector_dot(3, x, x)); }
+
+/* How far apart two geoms of one tree can be, of which contacts as far apart as `most` leave the list
+ * or stay: the speed of any point of one as the other sees it, whatever its direction. */
+static double clear_in_tree(const struct search *s, int32_t g1, int32_t g2, double most) {
+  ARRAY(double, geom_rbound);
+  STATE(geom_xpos);
+  const int32_t *body = s->world->stepper->forest.geom_bodyid;
+  const double *centre = geom_xpos + 3 * (int64_t)g2;
+  const struct sap_twist *one = s->twist + body[g1], *other = s->twist + body[g2];
+  double u[3], v[3], turn[3];
+  sap_mujoco_point_velocity(s->world, s->twist, body[g1], centre, u);
+  sap_mujoco_point_velocity(s->world, s->twist, body[g2], centre, v);
+  for (int j = 0; j < 3; ++j) {
+    v[j] -= u[j];
+    turn[j] = other->angular[j] - one->angular[j];
+  }
+  const double reach = fmin(geom_rbound[g1], geom_rbound[g2]) + geom_rbound[g2] + 0.5 * most;
+  const double speed = length(v) + length(turn) * reach;
+  const double gain =
+      fmin(s->travel->gain[g1] + s->travel->gain[g2], sap_gain_of(s->travel->fall, speed));
+  return fmin(most, s->time * (2.0 * speed + gain));
+}
+
 /* Slow ones, whose distance serves many steps. */
-static int are_known_to_be_clear(struct search *s, int32_t g1, int32_t g2, double clear) {
+static int are_known_to_be_clear(struct search *s, int32_t g1, int32_t g2, double own,
+                                 double clear) {
   ARRAY(int, geom_type);
   ARRAY(double, geom_rbound);
   STATE(geom_xpos);
@@ -274,6 +301,11 @@ static int are_known_to_be_clear(struct search *s, int32_t g1, int32_t g2, doubl
   const struct sap_relative_pose pose = sap_relative_pose_of(geom_xpos + 3 * a, geom_xmat + 9 * a,
                                                              geom_xpos + 3 * b, geom_xmat + 9 * b);
   const double lost = sap_known_gap_lost(known, g1, g2, &pose, geom_rbound[b]);
+  const sap_forest *forest = &s->world->stepper->forest;
+  const int32_t *tree = forest->body_treeid, *body = forest->geom_bodyid;
+  if (tree[body[a]] == tree[body[b]]) {
+    clear = sap_larger(own, clear_in_tree(s, g1, g2, clear));
+  }
   if (known->gap - lost > clear) {
     return 1;
   }
@@ -295,7 +327,7 @@ static void look_at_pair(struct search *s, int32_t g1, int32_t g2, int32_t given
       ((type1 > GEOM_CAPSULE || type2 > GEOM_CAPSULE) &&
        ((are_convex(type1, type2) &&
          sap_mujoco_hinge_keeps_apart(s->world, s->gaps, g1, g2, own)) ||
-        are_known_to_be_clear(s, g1, g2, clear) ||
+        are_known_to_be_clear(s, g1, g2, own, clear) ||
         sap_movers_stay_apart(mover_of(s, g1), mover_of(s, g2), s->time, own) ||
         (is_costly(type1, type2) && (is_fast(s, g1) || is_fast(s, g2)) &&
          s->n_distances++ < MOST_DISTANCES && distance_keeps_apart(s, g1, g2, own))))) {

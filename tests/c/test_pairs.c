@@ -126,6 +126,7 @@ static void planes_move_with_what_moves(void) {
     const double turn[3] = {0, 0, cases[i].turn};
     const struct sap_mover a = {.turn = still,
                                 .axes = unit,
+                                .tree = -1,
                                 .half = {1, 1, 1},
                                 .radius = sqrt(3.0),
                                 .travel = cases[i].travel},
@@ -139,6 +140,37 @@ static void planes_move_with_what_moves(void) {
                                 .gain = cases[i].gain};
     CHECK_EQUAL(sap_movers_stay_apart(&a, &b, 0.01, cases[i].own), cases[i].apart);
     CHECK_EQUAL(sap_movers_stay_apart(&b, &a, 0.01, cases[i].own), cases[i].apart);
+  }
+}
+
+/* Two boxes 0.1 apart that move as one but for `vx` and `vy`, 100 m/s that free fall adds, of one
+ * tree or of two: what gravity adds is that of the relative speed. */
+static void what_moves_as_one_falls_as_one(void) {
+  static const struct {
+    double vx, vy, time;
+    int32_t tree;
+    int apart;
+  } cases[] = {{0, 0, 0.009, 0, 1},  {0, 0, 0.011, 0, 0},  {0, 0, 0.009, 1, 0},
+               {0, 1, 0.007, 0, 1},  {0, 1, 0.0072, 0, 0}, {1, 0, 0.007, 0, 1},
+               {-1, 0, 0.007, 0, 0}, {0, 99, 0.002, 0, 0}, {0, 99, 9e-4, 0, 1},
+               {-1, 0, 0.006, 0, 1}};
+  const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, still[3] = {0, 0, 0};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct sap_mover a = {.velocity = {0, 0, 50},
+                          .turn = still,
+                          .axes = unit,
+                          .half = {1, 1, 1},
+                          .radius = sqrt(3.0),
+                          .travel = 10,
+                          .gain = 100,
+                          .fall = 100},
+                     b = a;
+    b.centre[0] = 2.1;
+    b.velocity[0] = cases[i].vx;
+    b.velocity[1] = cases[i].vy;
+    b.tree = cases[i].tree;
+    CHECK_EQUAL(sap_movers_stay_apart(&a, &b, cases[i].time, 0), cases[i].apart);
+    CHECK_EQUAL(sap_movers_stay_apart(&b, &a, cases[i].time, 0), cases[i].apart);
   }
 }
 
@@ -329,6 +361,7 @@ int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(what_stays_apart_does_not_meet),
       CHECK_TEST(planes_move_with_what_moves),
+      CHECK_TEST(what_moves_as_one_falls_as_one),
       CHECK_TEST(nearest_points_tell_which_turns_close),
       CHECK_TEST(bodies_that_stay_apart_are_left_out),
       CHECK_TEST(what_the_model_leaves_out_stays_out),

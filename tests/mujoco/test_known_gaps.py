@@ -16,7 +16,7 @@ from sapwood.mujoco import Stepper
 TETRAHEDRON = "0 0 0  .2 0 0  0 .06 0  .05 .02 .06"
 
 # an arm of meshes, boxes and a cylinder, whose next but one are near; it moves slowly
-SLOW = f"""<mujoco><option timestep="0.002" gravity="0 0 0"/>
+SLOW = f"""<mujoco><option timestep="0.002"/>
   <asset><mesh name="wedge" vertex="{TETRAHEDRON}"/></asset>
   <default><joint damping=".02" axis="0 0 1"/></default>
   <worldbody><geom type="box" size=".05 .2 .02" pos=".25 .12 .02"/>
@@ -27,9 +27,10 @@ SLOW = f"""<mujoco><option timestep="0.002" gravity="0 0 0"/>
   </body></body></body></body></worldbody></mujoco>"""
 
 
-@pytest.fixture
-def slow(rng):
+@pytest.fixture(params=[0, 9.81])
+def slow(rng, request):
     model = mujoco.MjModel.from_xml_string(SLOW)
+    model.opt.gravity[2] = -request.param
     data = mujoco.MjData(model)
     data.qpos[:] = rng.uniform(-0.6, 0.6, model.nv)
     data.qvel[:] = rng.uniform(-0.5, 0.5, model.nv)

@@ -197,6 +197,42 @@ def test_a_geom_without_speed_keeps_its_margin():
     assert stepper.model.geom_margin.tolist() == model.geom_margin.tolist() == [0.0, 0.0, 0.0]
 
 
+HAND = """<body pos="0 0 1"><joint type="slide" axis="0 0 1"/><joint axis="0 1 0"/>
+  <geom size=".02" contype="0" conaffinity="0" mass="1"/>
+  <body pos="{} 0 0"><joint type="slide" axis="1 0 0"/><geom {}/></body>
+  <body pos="-.05 0 0"><joint type="slide" axis="1 0 0"/><geom {}/></body></body>"""
+
+
+@pytest.mark.parametrize(
+    "pad", ['type="box" size=".05 .01 .02"', 'type="mesh" mesh="pad"'], ids=["boxes", "meshes"]
+)
+def test_what_moves_as_one_falls_as_one(pad):
+    """Pads 5e-5 m apart: gravity would close twice that if it pulled at both, or one had speed."""
+    corners = " ".join(
+        f"{x} {y} {z}" for x in (-0.05, 0.05) for y in (-0.01, 0.01) for z in (0, 0.04)
+    )
+    more = f'<asset><mesh name="pad" vertex="{corners}"/></asset>'
+    model = compiled(HAND.format(0.05005, pad, pad), 0.002, more)
+    stepper = Stepper(model)
+    for speed, spin, closing, listed in [
+        (0.0, 0.0, 0.0, False),
+        (-5.0, 0.0, 0.0, False),
+        (0.0, 0.01, 0.0, False),
+        (0.0, 0.0, 0.03, True),
+        (-5.0, 0.0, 0.03, True),
+    ]:
+        data = mujoco.MjData(stepper.model)
+        data.qvel[:] = speed, spin, -closing, 0
+        stepper.step1(data)
+        assert (data.ncon > 0) == listed
+    # 4e-6 m apart: gravity may close that though they do not move
+    near = Stepper(compiled(HAND.format(0.050004, pad, pad), 0.002, more))
+    data = mujoco.MjData(near.model)
+    data.qvel[0] = -5
+    near.step1(data)
+    assert data.ncon > 0
+
+
 def test_margins_of_the_user_are_the_least():
     """Contacts within them are listed as before; they act where they would close in the step."""
     model = compiled(
