@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/vector.h"
-#include "mujoco/pairs.h"
 
 static void cross(const double *a, const double *b, double *c) {
   c[0] = a[1] * b[2] - a[2] * b[1];

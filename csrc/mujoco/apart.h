@@ -30,6 +30,14 @@ struct sap_mover {
   int32_t tree;                  /* -1: does not move */
 };
 
+/* What gravity adds to a speed in a step, m/s: where there is none, what is there is likely to be
+ * held, and gets a tenth. If it falls after all it may be thrown back, but not as high as it came
+ * from. */
+static inline double sap_gain_of(double fall, double speed) {
+  const double held = 0.1 * fall + 4.0 * speed;
+  return fall < held ? fall : held;
+}
+
 /* `time`: (1 + SAP_OPEN_TIME) dt; `own`: the distance up to which they are listed in any case. 0:
  * they may meet, or no plane was found. */
 int sap_movers_stay_apart(const struct sap_mover *a, const struct sap_mover *b, double time,

@@ -5,6 +5,7 @@
 
 #include "base/vector.h"
 #include "model/stepper.h"
+#include "mujoco/apart.h"
 #include "mujoco/fields.h"
 #include "mujoco/model_copy.h"
 #include "mujoco/pairs.h"

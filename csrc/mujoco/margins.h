@@ -14,9 +14,9 @@
  *
  *     dist < (1 + SAP_OPEN_TIME) dt (2 (|W_2 - W_1| r - v_n) + g_1 + g_2)
  *
- * where v_n is the normal velocity of the two points, and r = 0 for spheres. What moves as one falls
- * as one: of two geoms of one tree g_1 + g_2 is no more than g of their relative speed. This decides what is
- * listed; what acts is for sap_gather_run(). */
+ * where v_n is the normal velocity of the two points, and r = 0 for spheres. What moves as one
+ * falls as one: of two geoms of one tree g_1 + g_2 is no more than g of their relative speed. This
+ * decides what is listed; what acts is for sap_gather_run(). */
 #ifndef SAPWOOD_MUJOCO_MARGINS_H
 #define SAPWOOD_MUJOCO_MARGINS_H
 

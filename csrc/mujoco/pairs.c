@@ -263,8 +263,8 @@ static int are_convex(int type1, int type2) {
 
 static double length(const double *x) { return sqrt(sap_vector_dot(3, x, x)); }
 
-/* How far apart two geoms of one tree can be, of which contacts as far apart as `most` leave the list
- * or stay: the speed of any point of one as the other sees it, whatever its direction. */
+/* Contacts of two geoms of one tree that are farther apart than that leave the list, whatever their
+ * normals, by a bound of the speed of one as the other sees it; they are looked for up to `most`. */
 static double clear_in_tree(const struct search *s, int32_t g1, int32_t g2, double most) {
   ARRAY(double, geom_rbound);
   STATE(geom_xpos);

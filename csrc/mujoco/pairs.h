@@ -19,14 +19,6 @@ struct sap_travel {
   double fall; /* what free fall adds to a speed in a step, m/s */
 };
 
-/* What gravity adds to a speed in a step, m/s: where there is none, what is there is likely to be
- * held, and gets a tenth. If it falls after all it may be thrown back, but not as high as it came
- * from. */
-static inline double sap_gain_of(double fall, double speed) {
-  const double held = 0.1 * fall + 4.0 * speed;
-  return fall < held ? fall : held;
-}
-
 /* A negative margin shrinks a geom: its contacts are those that the user wants to be found late. */
 static inline double sap_widened_margin(double own, double travel) {
   return own < 0.0 ? own : sap_larger(own, travel);
