@@ -1,4 +1,4 @@
-/* Sums and products of short vectors, in plain order; the larger of two numbers. */
+/* Sums and products of short vectors, in plain order; the larger and the smaller of two numbers. */
 #ifndef SAPWOOD_BASE_VECTOR_H
 #define SAPWOOD_BASE_VECTOR_H
 
@@ -6,6 +6,7 @@
 
 /* without a branch, and b where one is not a number */
 static inline double sap_larger(double a, double b) { return a > b ? a : b; }
+static inline double sap_lesser(double a, double b) { return a < b ? a : b; }
 
 static inline double sap_vector_dot(int32_t n, const double *x, const double *y) {
   double sum = 0.0;

@@ -15,6 +15,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/vector.h"
+
 /* a NaN stays one */
 static inline double sap_clamp_impulse(double y, double lower, double upper) {
   return y < lower ? lower : y > upper ? upper : y;
@@ -42,15 +44,15 @@ static inline double sap_clamp_error(const struct sap_clamped *row, double inver
   const double e = error * inverse_R + 8 * DBL_EPSILON * fabs(row->y);
   const double above = sap_clamp_impulse(row->y + e, row->lower, row->upper) - row->gamma;
   const double below = row->gamma - sap_clamp_impulse(row->y - e, row->lower, row->upper);
-  return fmax(above, below);
+  return sap_larger(above, below);
 }
 
 /* |g| times the distance of gamma from its bounds, or from 0, g = v_c - v_hat + R gamma: a row off
  * its bounds has g = 0; at a bound either sign is right for one side. */
 static inline double sap_clamp_complementarity(const struct sap_clamped *row, double R) {
   const double residual = row->v_c - row->v_hat + R * row->gamma;
-  const double room = fmin(row->gamma - row->lower, row->upper - row->gamma);
-  return fabs(residual) * fmin(fabs(row->gamma), room);
+  const double room = sap_lesser(row->gamma - row->lower, row->upper - row->gamma);
+  return fabs(residual) * sap_lesser(fabs(row->gamma), room);
 }
 
 #endif

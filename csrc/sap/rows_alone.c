@@ -87,12 +87,30 @@ static void carve(void *context, struct sap_arena *arena) {
   a->root = sap_arena_take(arena, widest * SAP_ROWS_AT_ONCE, sizeof(double));
 }
 
+static int fits(const struct sap_rows_room *needed, const struct sap_rows_room *room) {
+  return needed->nv <= room->nv && needed->nA <= room->nA && needed->n_rows <= room->n_rows &&
+         needed->n_joined_rows <= room->n_joined_rows && needed->n_trees <= room->n_trees &&
+         needed->n_contacts <= room->n_contacts && needed->widest <= room->widest;
+}
+
 static int make_room(struct sap_rows_alone *alone, const sap_problem *problem,
                      const sap_allocator *allocator) {
   alone->n_trees = problem->n_trees;
   alone->n_contacts = problem->n_contacts;
-  if (!sap_block_carve(&alone->block, carve, alone, allocator)) {
-    return 0;
+  const struct sap_joined_trees *joined = &alone->joined;
+  const struct sap_rows_room needed = {.nv = alone->sizes.nv,
+                                       .nA = alone->sizes.nA,
+                                       .n_rows = alone->sizes.n_rows,
+                                       .n_joined_rows = joined->any ? joined->n_rows : 0,
+                                       .n_trees = alone->n_trees,
+                                       .n_contacts = alone->n_contacts,
+                                       .widest = joined->widest};
+  if (!fits(&needed, &alone->room)) {
+    alone->room = (struct sap_rows_room){0};
+    if (!sap_block_carve(&alone->block, carve, alone, allocator)) {
+      return 0;
+    }
+    alone->room = needed;
   }
   int64_t A = 0, v = 0;
   for (int32_t t = 0; t < problem->n_trees; ++t) {
@@ -223,45 +241,61 @@ static int take_step(const struct sap_rows_alone *alone, const struct sap_tree_a
 }
 
 /* slope of the cost in t at v + t dv, from what it is without rows and from that of rows */
-static double slope_at(const struct sap_tree_alone *tree, double t, double slope,
-                       double *curvature) {
+static double slope_at(const struct sap_tree_alone *tree, double t, double slope) {
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    const double y = row->y - t * row->dv_c * row->inverse_R;
-    const double gamma = sap_clamp_impulse(y, row->lower, row->upper);
-    slope -= row->dv_c * gamma;
-    if (sap_clamp_is_free(y, gamma, row->lower, row->upper)) {
-      *curvature += row->dv_c * row->dv_c * row->inverse_R;
-    }
+    slope -= row->dv_c * sap_clamp_impulse(row->y - t * row->dy, row->lower, row->upper);
   }
   return slope;
 }
 
-/* From the end of a step back to the minimum of the cost along it, whose slope is piecewise linear
- * and grows: Newton's method within bounds. Overwrites dw. */
+/* where a row comes to one of its bounds between low and high, nearest to t; INFINITY: nowhere */
+static double kink_near(const struct sap_tree_alone *tree, double t, double low, double high) {
+  double nearest = INFINITY;
+  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+    const double kinks[2] = {(row->y - row->lower) / row->dy, (row->y - row->upper) / row->dy};
+    for (int side = 0; side < 2; ++side) {
+      const double kink = kinks[side];
+      if (low < kink && kink < high && fabs(kink - t) < fabs(nearest - t)) {
+        nearest = kink;
+      }
+    }
+  }
+  return nearest;
+}
+
+/* From the end of a step back to the minimum of the cost along it, whose slope grows and is linear
+ * between the kinks of rows: those next to the minimum are found by regula falsi. Overwrites dw. */
 static void go_back(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
   enum { MOST = 20 };
-  static const double enough = 0.01;
   const int32_t n = tree->n;
   for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
     row->dv_c =
         row->dof >= 0 ? *row->J * alone->dv[row->dof] : sap_vector_dot(n, row->J, alone->dv);
+    row->dy = row->dv_c * row->inverse_R;
   }
   multiply(alone, tree, alone->dv, alone->dw);
   const double mass = sap_vector_dot(n, alone->dv, alone->dw);
   const double momentum = sap_vector_dot(n, alone->dv, alone->momentum);
-  double t = 0, low = 0, high = 1, curvature = mass;
-  double slope = slope_at(tree, t, momentum, &curvature);
-  const double least = enough * fabs(slope);
-  if (slope >= 0) {
+  double low = 0, high = 1;
+  double at_low = slope_at(tree, low, momentum), at_high = slope_at(tree, high, momentum + mass);
+  if (!(at_low < 0 && at_high > 0)) {
     return; /* the minimum is no nearer */
   }
-  for (int k = 0; k < MOST && fabs(slope) > least; ++k) {
-    low = slope < 0 ? t : low;
-    high = slope < 0 ? high : t;
-    t -= slope / curvature;
-    t = low < t && t < high ? t : 0.5 * (low + high);
-    curvature = mass;
-    slope = slope_at(tree, t, momentum + t * mass, &curvature);
+  double t = 0;
+  for (int k = 0; k < MOST; ++k) {
+    t = low - at_low * (high - low) / (at_high - at_low);
+    const double kink = kink_near(tree, t, low, high);
+    if (isinf(kink)) {
+      break;
+    }
+    const double slope = slope_at(tree, kink, momentum + kink * mass);
+    if (slope < 0) {
+      low = kink;
+      at_low = slope;
+    } else {
+      high = kink;
+      at_high = slope;
+    }
   }
   sap_vector_add(n, t, alone->dv, tree->v);
 }
@@ -316,8 +350,9 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
   const int32_t steps = has_contacts ? contact_steps : MOST_STEPS;
   const int32_t most = settings->max_iterations < steps ? settings->max_iterations : steps;
   for (int32_t i = 0; i < tree->n; ++i) {
-    alone->scale[i] = 1 / sqrt(tree->A[(int64_t)i * (tree->n + 1)]);
+    alone->error[i] = tree->A[(int64_t)i * (tree->n + 1)];
   }
+  alone->masses.loops->inverse_roots(0, tree->n, alone->error, alone->scale);
   multiply(alone, tree, tree->v_star, alone->momentum_star);
   double before = INFINITY;
   for (result->iterations = 0;; ++result->iterations) {
@@ -485,4 +520,5 @@ size_t sap_rows_alone_memory(const struct sap_rows_alone *alone) {
 void sap_rows_alone_release(struct sap_rows_alone *alone, const sap_allocator *allocator) {
   sap_block_release(&alone->block, allocator);
   sap_block_release(&alone->joined.block, allocator);
+  alone->room = (struct sap_rows_room){0};
 }

@@ -17,13 +17,20 @@ struct sap_row_alone {
   int32_t place; /* in the order of the groups */
   double R, inverse_R, v_hat, lower, upper;
   double v_c, y, gamma;
-  double dv_c; /* J dv of the last step */
-  int8_t side; /* of its bounds before the last step: -1 below, 1 above, 0 between them */
+  double dv_c, dy; /* J dv of the last step, and that over R */
+  int8_t side;     /* of its bounds before the last step: -1 below, 1 above, 0 between them */
   int8_t is_unknown;
+};
+
+/* what there is room for */
+struct sap_rows_room {
+  int64_t nv, nA, n_rows, n_joined_rows;
+  int32_t n_trees, n_contacts, widest;
 };
 
 struct sap_rows_alone {
   struct sap_block block; /* that all arrays lie in */
+  struct sap_rows_room room;
   sap_sizes sizes;
   int32_t n_trees, n_contacts;
   struct sap_joined_trees joined; /* "tree" below is what they make one */

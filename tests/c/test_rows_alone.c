@@ -129,6 +129,23 @@ static void what_it_finds_is_what_islands_find(void) { compare(0, 211); }
 
 static void of_trees_that_rows_join_too(void) { compare(1, 221); }
 
+/* a solver that is kept has room for every problem, and finds what a new one finds */
+static void room_grows_with_problems(void) {
+  static struct arrays here, there;
+  uint64_t seed = 223;
+  sap_solver *kept = solver_of(SAP_FRICTION_CONVEX, 0, 1e-10);
+  for (int trial = 0; trial < 60; ++trial) {
+    make_with(trial % 3 == 0, 2 + trial % 6, 1 + trial * 7 % MOST_CONSTRAINTS, &seed);
+    sap_solver *new = solver_of(SAP_FRICTION_CONVEX, 0, 1e-10);
+    REQUIRE(solve(kept, &here, NULL) == SAP_OK);
+    REQUIRE(solve(new, &there, NULL) == SAP_OK);
+    CHECK(memcmp(here.v, there.v, (size_t)scene.sizes.nv * sizeof *here.v) == 0);
+    CHECK_EQUAL(here.solution.iterations, there.solution.iterations);
+    sap_solver_destroy(new);
+  }
+  sap_solver_destroy(kept);
+}
+
 /* where stiff rows with bounds are in each other's way, full steps of Newton lead too far */
 static void steps_go_back_to_the_minimum_along_them(void) {
   static struct arrays here, there;
@@ -283,6 +300,7 @@ int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(what_it_finds_is_what_islands_find),
       CHECK_TEST(of_trees_that_rows_join_too),
+      CHECK_TEST(room_grows_with_problems),
       CHECK_TEST(steps_go_back_to_the_minimum_along_them),
       CHECK_TEST(of_bilaterals_one_step_is_enough),
       CHECK_TEST(the_rest_is_left_to_the_islands),
