@@ -1,8 +1,6 @@
 /* Limits of joints and tendons that are far from closing wait outside of the problem, as open
  * contacts do (waiting.h): of the two sides of a limit one at most acts, and mostly none. A side
- * waits while
- *
- *     phi0 + 2 h v > 0      h = dt + tau_d, for its rate v at v_0 and at v_0 + dt a*
+ * waits as far_open.h says, for its rates at v_0 and at v_0 + dt a*.
  *
  * At the velocity found it is checked whether it was rightly left out: gamma = 0 where phi0 + h v
  * >= 0, whatever else acts and by any law of friction. Else it must act, and the step is gathered
@@ -14,6 +12,7 @@
 
 #include "base/memory.h"
 #include "model/engine_jacobian.h"
+#include "model/far_open.h"
 #include "sapwood.h"
 
 /* what a row belongs to */
@@ -56,10 +55,8 @@ void sap_open_limits_carve(struct sap_open_limits *open, struct sap_arena *arena
 static inline struct sap_limit_side *sap_open_limits_take(struct sap_open_limits *open,
                                                           int32_t side, double sign, double phi0,
                                                           double h, double v_0, double v_star) {
-  static const double margin = 2.0; /* how much sooner than at the present rates it may close */
-  const double before = sign * v_0, free = sign * v_star;
-  const double slowest = before < free ? before : free;
-  if (!open->waits || open->must_act[side] || !(phi0 > 0.0 && phi0 + margin * h * slowest > 0.0)) {
+  if (!open->waits || open->must_act[side] ||
+      !sap_is_far_open(phi0, h, sign * v_0, sign * v_star)) {
     return NULL;
   }
   struct sap_limit_side *limit = open->limits + open->n++;

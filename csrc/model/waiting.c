@@ -1,12 +1,9 @@
 #include "model/waiting.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/vector.h"
-
-/* how much sooner than at the present velocities a gap may close and the contact still waits */
-static const double margin = 2.0;
+#include "model/far_open.h"
 
 void sap_waiting_carve(struct sap_waiting *waiting, struct sap_arena *arena, size_t count) {
   waiting->contacts = sap_arena_take(arena, count, sizeof *waiting->contacts);
@@ -29,7 +26,7 @@ int sap_waiting_take(struct sap_waiting *waiting, const sap_forest *forest,
     J += 3 * (int64_t)n;
     row += n;
   }
-  if (!(contact->phi0 + margin * contact->h * fmin(before, free) > 0.0)) {
+  if (!sap_is_far_open(contact->phi0, contact->h, before, free)) {
     return 0;
   }
   waiting->contacts[waiting->n++] = *contact;

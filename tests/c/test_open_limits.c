@@ -46,17 +46,18 @@ static struct sap_limit_side side_of(int32_t dof, double sign, double phi0) {
                                  .h = 0.2};
 }
 
-/* within twice 0.2 s at -1, or at -1 + 0.1 (-10), m/s */
+/* within twice 0.2 s at -1, or at -1 + 0.1 (-10), m/s; or 0.22 s ago at 1 m/s */
 static void those_that_are_far_from_closing_wait(void) {
   struct sap_open_limits open = make();
   const struct {
     double v, a, sign, phi0;
     int waits;
   } cases[] = {
-      {-1, 0, 1, 0.41, 1},  {-1, 0, 1, 0.39, 0},   {1, 0, 1, 0.01, 1},    {1, 0, -1, 0.39, 0},
-      {1, 0, -1, 0.41, 1},  {-1, -10, 1, 0.79, 0}, {-1, -10, 1, 0.81, 1}, {-1, 10, 1, 0.39, 0},
-      {1, -20, 1, 0.39, 0}, {0, 0, 1, 1e-9, 1},    {0, 0, 1, 0, 0},       {1, 0, 1, -0.1, 0},
-      {NAN, 0, 1, 1, 0},    {0, NAN, 1, 1, 0},     {0, 0, 1, NAN, 0},
+      {-1, 0, 1, 0.41, 1},   {-1, 0, 1, 0.39, 0},  {1, 0, 1, 0.23, 1},   {1, 0, 1, 0.21, 0},
+      {1, 50, 1, 0.23, 1},   {1, 0, -1, 0.39, 0},  {1, 0, -1, 0.41, 1},  {-1, -10, 1, 0.79, 0},
+      {-1, -10, 1, 0.81, 1}, {-1, 10, 1, 0.39, 0}, {1, -20, 1, 0.39, 0}, {0, 0, 1, 1e-9, 1},
+      {0, 0, 1, 0, 0},       {1, 0, 1, -0.1, 0},   {NAN, 0, 1, 1, 0},    {0, NAN, 1, 1, 0},
+      {0, 0, 1, NAN, 0},
   };
   for (size_t c = 0; c < CHECK_COUNT(cases); ++c) {
     v_0[1] = cases[c].v;
