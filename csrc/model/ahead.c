@@ -3,6 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
+#include "constraints/clamp.h"
+
 enum { MOST_SWEEPS = 100 };
 
 /* of the largest correction of the first sweep */
@@ -15,12 +18,14 @@ static void carve_fixed(struct sap_ahead *ahead, struct sap_arena *arena) {
   ahead->block = sap_arena_take(arena, (size_t)f->n_trees + 1, sizeof(int64_t));
   ahead->trees = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int32_t));
   ahead->is_in = sap_arena_take(arena, (size_t)f->n_trees, 1);
+  ahead->place = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int64_t));
 }
 
 static void carve_listed(struct sap_ahead *ahead, struct sap_arena *arena) {
   ahead->row = sap_arena_take(arena, (size_t)ahead->n + 1, sizeof *ahead->row);
   ahead->part = sap_arena_take(arena, (size_t)ahead->n_parts, sizeof *ahead->part);
-  ahead->response = sap_arena_take(arena, (size_t)ahead->n_response, sizeof(double));
+  ahead->J = sap_arena_take(arena, (size_t)ahead->n_entries, sizeof(double));
+  ahead->response = sap_arena_take(arena, (size_t)ahead->n_entries, sizeof(double));
 }
 
 /* 1 where there is anything to hold in any step */
@@ -56,6 +61,7 @@ sap_status sap_ahead_create(struct sap_ahead *ahead, const struct sap_element_ga
   const struct sap_forest *f = elements->forest;
   for (int32_t t = 0; t < f->n_trees; ++t) {
     ahead->block[t + 1] = ahead->block[t] + (int64_t)f->tree_dofnum[t] * f->tree_dofnum[t];
+    ahead->widest = f->tree_dofnum[t] > ahead->widest ? f->tree_dofnum[t] : ahead->widest;
   }
   return SAP_OK;
 }
@@ -71,8 +77,9 @@ static int32_t dof_of(const struct sap_engine_jacobian *J, int32_t i) {
   return J->column == NULL ? i : J->column[i];
 }
 
-/* Lists the trees that a row moves and returns how many, or -1 for a column that is no dof. */
-static int32_t list_trees(struct sap_ahead *ahead, const struct sap_engine_jacobian *J) {
+/* Lists and marks the trees that a row moves and returns how many, or -1 for a column that is no
+ * dof. */
+static int32_t mark_trees(struct sap_ahead *ahead, const struct sap_engine_jacobian *J) {
   const struct sap_element_gather *g = ahead->elements;
   int32_t n = 0, known = 1;
   for (int32_t i = 0; i < J->n; ++i) {
@@ -84,31 +91,56 @@ static int32_t list_trees(struct sap_ahead *ahead, const struct sap_engine_jacob
       ahead->trees[n++] = g->dof_tree[dof];
     }
   }
-  for (int32_t i = 0; i < n; ++i) {
+  for (int32_t i = 0; i < n && !known; ++i) {
     ahead->is_in[ahead->trees[i]] = 0;
   }
   return known ? n : -1;
 }
 
-/* counts a row, and keeps it where there is room by now; 0 where it is not of this forest */
-static int add(struct sap_ahead *ahead, struct sap_ahead_row row, int keep) {
-  const int32_t n = list_trees(ahead, &row.J);
-  if (n <= 0) {
-    return n == 0;
+/* entries of a row where its trees are marked, and have a place */
+static void put_entries(struct sap_ahead *ahead, const struct sap_ahead_row *row) {
+  const int32_t *tree_of = ahead->elements->dof_tree;
+  for (int32_t i = 0; i < row->J.n; ++i) {
+    const int32_t dof = dof_of(&row->J, i), tree = tree_of[dof];
+    if (ahead->is_in[tree]) {
+      ahead->J[ahead->place[tree] + dof] = row->sign * row->J.value[i];
+    }
   }
+}
+
+/* room that a row takes, at most */
+static void count(struct sap_ahead *ahead, const struct sap_ahead_row *row) {
+  const struct sap_forest *f = ahead->elements->forest;
+  const int64_t entries = (int64_t)row->J.n * ahead->widest;
+  ahead->n += 1;
+  ahead->n_parts += row->J.n < f->n_trees ? row->J.n : f->n_trees;
+  ahead->n_entries += entries < f->nv ? entries : f->nv;
+}
+
+/* counts a row, or keeps it where there is room by now; 0 where it is not of this forest */
+static int add(struct sap_ahead *ahead, struct sap_ahead_row row, int keep) {
+  if (!keep) {
+    count(ahead, &row);
+    return 1;
+  }
+  const struct sap_forest *f = ahead->elements->forest;
+  const int32_t n = mark_trees(ahead, &row.J);
   row.part = ahead->n_parts;
   for (int32_t i = 0; i < n; ++i) {
-    if (keep) {
-      ahead->part[ahead->n_parts] = (struct sap_ahead_part){ahead->trees[i], ahead->n_response};
-    }
-    ahead->n_parts += 1;
-    ahead->n_response += ahead->elements->forest->tree_dofnum[ahead->trees[i]];
+    const int32_t tree = ahead->trees[i], first = f->tree_dofadr[tree], n_t = f->tree_dofnum[tree];
+    ahead->part[ahead->n_parts++] = (struct sap_ahead_part){tree, first, n_t, ahead->n_entries};
+    ahead->place[tree] = ahead->n_entries - first;
+    memset(ahead->J + ahead->n_entries, 0, (size_t)n_t * sizeof *ahead->J);
+    ahead->n_entries += n_t;
   }
-  if (keep) {
-    ahead->row[ahead->n] = row;
+  if (n > 0) {
+    put_entries(ahead, &row);
+    ahead->row[ahead->n++] = row;
   }
-  ahead->n += 1;
-  return 1;
+  for (int32_t i = 0; i < n; ++i) {
+    ahead->is_in[ahead->trees[i]] = 0;
+  }
+  return n >= 0;
 }
 
 /* the least velocity of what may not close, at a distance */
@@ -214,7 +246,7 @@ static int add_contacts(struct sap_ahead *ahead, const struct sap_element_state 
 static int add_rows(struct sap_ahead *ahead, const struct sap_element_state *state,
                     const struct sap_contact_list *contacts, enum sap_cone cone, double dt,
                     int keep) {
-  ahead->n = ahead->n_parts = ahead->n_response = 0;
+  ahead->n = ahead->n_parts = ahead->n_entries = 0;
   return add_engine_rows(ahead, state, dt, keep) && add_limits(ahead, state, dt, keep) &&
          add_contacts(ahead, state, contacts, cone, dt, keep);
 }
@@ -224,63 +256,48 @@ static int add_rows(struct sap_ahead *ahead, const struct sap_element_state *sta
 /* A^-1 J^T and w of a row; a block that cannot be factored does not move */
 static void find_response(struct sap_ahead *ahead, struct sap_ahead_row *row, int64_t end,
                           struct sap_free_motion *motion) {
-  const struct sap_forest *f = ahead->elements->forest;
   const struct sap_kernels *kernels = motion->kernels;
   for (int64_t p = row->part; p < end; ++p) {
-    const int32_t tree = ahead->part[p].tree, n = f->tree_dofnum[tree];
-    const int32_t first = f->tree_dofadr[tree];
-    double *U = ahead->response + ahead->part[p].at;
-    const double *L = sap_free_motion_factor(motion, tree, ahead->block[tree]);
-    memset(U, 0, sizeof *U * (size_t)n);
+    const struct sap_ahead_part *part = &ahead->part[p];
+    const int32_t n = part->n;
+    double *U = ahead->response + part->at;
+    const double *L = sap_free_motion_factor(motion, part->tree, ahead->block[part->tree]);
     if (!L) {
+      memset(U, 0, sizeof *U * (size_t)n);
       continue;
     }
-    for (int32_t i = 0; i < row->J.n; ++i) {
-      const int32_t j = dof_of(&row->J, i) - first;
-      if (j >= 0 && j < n) {
-        U[j] = row->sign * row->J.value[i];
-      }
-    }
+    memcpy(U, ahead->J + part->at, sizeof *U * (size_t)n);
     kernels->solve_forward(n, n, L, n, U, NULL);
-    for (int32_t j = 0; j < n; ++j) {
-      row->w += U[j] * U[j];
-    }
+    row->w += sap_vector_dot(n, U, U);
     kernels->solve_backward(n, n, L, n, U, NULL);
   }
-}
-
-static double speed_of(const struct sap_ahead_row *row, const double *v) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < row->J.n; ++i) {
-    sum += row->J.value[i] * v[dof_of(&row->J, i)];
-  }
-  return row->sign * sum;
+  row->inverse = row->w > 0.0 ? 1.0 / row->w : 0.0;
 }
 
 /* the largest change of a row's velocity by its own impulse */
 static double sweep(struct sap_ahead *ahead, double *v) {
-  const struct sap_forest *f = ahead->elements->forest;
   double most = 0.0;
   for (int64_t r = 0; r < ahead->n; ++r) {
     struct sap_ahead_row *row = ahead->row + r;
+    const struct sap_ahead_part *begin = ahead->part + row->part, *end = ahead->part + row[1].part;
     if (!(row->w > 0.0)) {
       continue;
     }
-    const double wanted = row->impulse + (row->velocity - speed_of(row, v)) / row->w;
+    double speed = 0.0;
+    for (const struct sap_ahead_part *p = begin; p < end; ++p) {
+      speed += sap_vector_dot(p->n, ahead->J + p->at, v + p->first);
+    }
     if (row->back > 0) {
       row->upper = row->mu * row[-row->back].impulse;
       row->lower = -row->upper;
     }
-    const double impulse = fmin(fmax(wanted, row->lower), row->upper);
+    const double wanted = row->impulse + (row->velocity - speed) * row->inverse;
+    const double impulse = sap_clamp_impulse(wanted, row->lower, row->upper);
     const double change = impulse - row->impulse;
     row->impulse = impulse;
-    most = fmax(most, fabs(change) * row->w);
-    for (int64_t p = row->part; p < row[1].part; ++p) {
-      const int32_t tree = ahead->part[p].tree;
-      const double *U = ahead->response + ahead->part[p].at;
-      for (int32_t j = 0; j < f->tree_dofnum[tree]; ++j) {
-        v[f->tree_dofadr[tree] + j] += U[j] * change;
-      }
+    most = sap_larger(fabs(change) * row->w, most);
+    for (const struct sap_ahead_part *p = begin; p < end && change != 0.0; ++p) {
+      sap_vector_add(p->n, change, ahead->response + p->at, v + p->first);
     }
   }
   return most;
@@ -292,11 +309,8 @@ sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state
   if (!ahead->needed) {
     return SAP_OK;
   }
-  if (!add_rows(ahead, state, contacts, cone, dt, 0)) {
-    ahead->n = 0;
-    return SAP_INVALID_ARGUMENT;
-  }
-  if (ahead->n == 0) {
+  int known = add_rows(ahead, state, contacts, cone, dt, 0);
+  if (ahead->n == 0 && known) {
     return SAP_OK;
   }
   struct sap_arena arena = {NULL, 0};
@@ -307,7 +321,11 @@ sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state
   }
   arena = (struct sap_arena){ahead->listed.base, 0};
   carve_listed(ahead, &arena);
-  add_rows(ahead, state, contacts, cone, dt, 1);
+  known = known && add_rows(ahead, state, contacts, cone, dt, 1);
+  if (!known) {
+    ahead->n = 0;
+    return SAP_INVALID_ARGUMENT;
+  }
   ahead->row[ahead->n].part = ahead->n_parts;
   for (int64_t r = 0; r < ahead->n; ++r) {
     find_response(ahead, ahead->row + r, ahead->row[r + 1].part, motion);
@@ -317,10 +335,9 @@ sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state
   for (int i = 1; i < MOST_SWEEPS && last > enough * first; ++i) {
     last = sweep(ahead, motion->v_star);
   }
-  const struct sap_forest *f = ahead->elements->forest;
   for (int64_t p = 0; p < ahead->n_parts; ++p) {
-    const int32_t tree = ahead->part[p].tree, begin = f->tree_dofadr[tree];
-    for (int32_t i = begin; i < begin + f->tree_dofnum[tree]; ++i) {
+    const struct sap_ahead_part *part = &ahead->part[p];
+    for (int32_t i = part->first; i < part->first + part->n; ++i) {
       motion->a_star[i] = (motion->v_star[i] - motion->v_0[i]) / dt;
     }
   }
@@ -332,8 +349,9 @@ void sap_ahead_scatter(const struct sap_ahead *ahead, double dt, double *qfrc_co
   for (int64_t r = 0; r < ahead->n; ++r) {
     const struct sap_ahead_row *row = ahead->row + r;
     const double force = row->impulse / dt;
-    for (int32_t i = 0; i < row->J.n; ++i) {
-      qfrc_constraint[dof_of(&row->J, i)] += row->sign * force * row->J.value[i];
+    for (int64_t p = row->part; p < row[1].part; ++p) {
+      const struct sap_ahead_part *part = &ahead->part[p];
+      sap_vector_add(part->n, force, ahead->J + part->at, qfrc_constraint + part->first);
     }
     if (row->engine_row >= 0) {
       rows[row->engine_row] = force;

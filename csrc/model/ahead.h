@@ -32,21 +32,22 @@ struct sap_ahead_row {
   double mu;
   int32_t engine_row; /* -1 for none */
   int64_t part;       /* the first of its parts */
-  double w;           /* J A^-1 J^T */
+  double w, inverse;  /* J A^-1 J^T, and its inverse; 0 where nothing moves */
   double impulse;
 };
 
-/* A^-1 J^T of a row in one tree */
+/* what a row has of one tree */
 struct sap_ahead_part {
   int32_t tree;
-  int64_t at; /* in `response` */
+  int32_t first, n; /* its dofs */
+  int64_t at;       /* in `J` and `response` */
 };
 
 struct sap_ahead {
-  int64_t n, n_parts, n_response; /* of this step */
-  struct sap_ahead_row *row;      /* (n + 1), the last one to end the parts */
-  struct sap_ahead_part *part;    /* (n_parts) */
-  double *response;               /* (n_response) */
+  int64_t n, n_parts, n_entries; /* of this step; no fewer while room is made */
+  struct sap_ahead_row *row;     /* (n + 1), the last one to end the parts */
+  struct sap_ahead_part *part;   /* (n_parts) */
+  double *J, *response;          /* (n_entries) rows times their sign, and A^-1 J^T */
 
   int flexes; /* 1 where contacts may be of flexes */
   int needed; /* 0: no element is ever held here, and nothing below is there */
@@ -56,6 +57,8 @@ struct sap_ahead {
   int64_t *block; /* (n_trees + 1) where the block of A of a tree begins */
   int32_t *trees; /* (n_trees) of one row */
   uint8_t *is_in; /* (n_trees) 1 for these, else 0 */
+  int64_t *place; /* (n_trees) of these: where the entries of dof 0 would be */
+  int32_t widest; /* dofs of the widest tree */
 };
 
 /* `elements` must outlive it; without elements there is nothing to be done. */
