@@ -2,59 +2,89 @@
 
 #include "linalg/isa.h"
 
-/* Most columns of J (3, n) may be zero where a tree is wide: lists the others. Returns how many
+/* Most columns of J (rows, n) may be zero where a tree is wide: lists the others. Returns how many
  * there are, n where they are too many. */
-enum { WIDE = 24, LISTED = 64 };
-static int32_t list_columns(int32_t n, const double *J, int32_t column[LISTED]) {
+enum { WIDE = 40, LISTED = 64 };
+INLINE int32_t list_columns(const int rows, int32_t n, const double *J, int32_t column[LISTED]) {
   int32_t count = 0;
   for (int32_t k = 0; k < n; ++k) {
     if (count == LISTED) {
       return n;
     }
+    int any = 0;
+    UNROLL
+    for (int r = 0; r < rows; ++r) {
+      any |= J[(int64_t)r * n + k] != 0;
+    }
     column[count] = k;
-    count += J[k] != 0 || J[n + k] != 0 || J[2 * (int64_t)n + k] != 0;
+    count += any;
   }
   return count;
 }
 
-/* J A^-1 J^T */
-static void gram(int32_t n, const double *S, const double *J, double W[9]) {
+/* Blocks of one or two contacts at once: the three sums of one wait for each other's end longer
+ * than those of two take. */
+INLINE void add_grams(const int contacts, int32_t n, const double *S, const double *J, double *W) {
+  enum { MOST = 2 };
+  const int rows = 3 * contacts;
   int32_t column[LISTED];
-  const int32_t listed = n > WIDE ? list_columns(n, J, column) : n;
+  const int32_t listed = n > WIDE ? list_columns(rows, n, J, column) : n;
   const int all = listed == n;
-  simd sum[3][3];
-  for (int r = 0; r < 3; ++r) {
-    for (int c = 0; c < 3; ++c) {
-      sum[r][c] = simd_zero();
-    }
+  simd sum[MOST][6]; /* of the upper triangle, row by row */
+  UNROLL
+  for (int k = 0; k < 6 * contacts; ++k) {
+    sum[k / 6][k % 6] = simd_zero();
   }
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
     /* rows i.. of X; S is zero beyond the diagonal */
     const simd_mask part = simd_first(n - i < SIMD_WIDTH ? n - i : SIMD_WIDTH);
     const int32_t last = n - i < SIMD_WIDTH ? n : i + SIMD_WIDTH;
-    simd x[3] = {simd_zero(), simd_zero(), simd_zero()};
+    simd x[3 * MOST];
+    UNROLL
+    for (int r = 0; r < rows; ++r) {
+      x[r] = simd_zero();
+    }
     for (int32_t l = 0; l < listed; ++l) {
       const int32_t k = all ? l : column[l];
       if (k >= last) {
         break;
       }
       const simd entries = simd_load_part(S + (int64_t)k * n + i, part);
-      for (int r = 0; r < 3; ++r) {
+      UNROLL
+      for (int r = 0; r < rows; ++r) {
         x[r] += entries * simd_all(J[(int64_t)r * n + k]);
       }
     }
-    for (int r = 0; r < 3; ++r) {
-      for (int c = r; c < 3; ++c) {
-        sum[r][c] += x[r] * x[c];
-      }
+    UNROLL
+    for (int c = 0; c < contacts; ++c) {
+      const simd *y = x + 3 * c;
+      sum[c][0] += y[0] * y[0];
+      sum[c][1] += y[0] * y[1];
+      sum[c][2] += y[0] * y[2];
+      sum[c][3] += y[1] * y[1];
+      sum[c][4] += y[1] * y[2];
+      sum[c][5] += y[2] * y[2];
     }
   }
-  for (int r = 0; r < 3; ++r) {
-    for (int c = r; c < 3; ++c) {
-      const double w = simd_sum(sum[r][c]);
-      W[3 * r + c] += w;
-      W[3 * c + r] += r < c ? w : 0;
+  for (int c = 0; c < contacts; ++c, W += 9) {
+    double w[6];
+    simd_sum_three(sum[c], w, w + 1, w + 2);
+    simd_sum_three(sum[c] + 3, w + 3, w + 4, w + 5);
+    const double whole[9] = {w[0], w[1], w[2], w[1], w[3], w[4], w[2], w[4], w[5]};
+    for (int k = 0; k < 9; ++k) {
+      W[k] += whole[k];
     }
+  }
+}
+
+/* J A^-1 J^T of each */
+static void gram(int32_t n, const double *S, int32_t count, const double *J, double *W) {
+  int32_t i = 0;
+  for (; i + 1 < count; i += 2) {
+    add_grams(2, n, S, J + 3 * (int64_t)n * i, W + 9 * (int64_t)i);
+  }
+  if (i < count) {
+    add_grams(1, n, S, J + 3 * (int64_t)n * i, W + 9 * (int64_t)i);
   }
 }
 

@@ -103,7 +103,7 @@ static double inverse_mass(const sap_problem *problem, const struct sap_masses *
                            J + row * (int64_t)n_t, masses->rows);
     } else {
       copy_rows(J, n_t, row, n, masses->rows);
-      sap_add_delassus(masses->kernels, delassus, n_t, problem->A + block, masses->S + block,
+      sap_add_delassus(masses->kernels, delassus, n_t, problem->A + block, masses->S + block, 1,
                        masses->rows, W);
     }
     J += (int64_t)size * n_t;
@@ -111,10 +111,13 @@ static double inverse_mass(const sap_problem *problem, const struct sap_masses *
   return n == 1 ? W[0] : sap_inverse_mass(W, n); /* sqrt(w^2) is w */
 }
 
+/* 1/R is finite above it */
+static const double least_R = 0x1p-1024;
+
 /* what came of the parameters of row i */
 static sap_status check_row(const struct sap_kind_entry *kind, int64_t i, const double *parameter,
                             double sigma, const struct sap_row *row, sap_error *error) {
-  if (!(row->R > 0 && isfinite(row->R) && isfinite(1 / row->R))) {
+  if (!(row->R > least_R && row->R <= DBL_MAX)) {
     static const char rule[] = "must give a finite R > 0 with dt, beta and the rest of its row";
     return kind->stiffness < 0 ? sap_invalid(error, "sigma", -1, sigma, rule)
                                : sap_invalid(error, kind->parameter[kind->stiffness].name, i,
@@ -176,11 +179,11 @@ sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints
       for (int32_t k = 0; k < kind->n_parameters; ++k) {
         parameter[k] = p->value[k][i];
       }
-      const double R_nr = p->beta * p->beta * w / sap_four_pi_squared;
+      const double R_1 = w / sap_four_pi_squared, R_nr = p->beta * p->beta * R_1;
       const struct sap_row_step step = {.dt = p->dt,
                                         .R_nr = R_nr,
                                         .R_t = p->sigma * w,
-                                        .R_1 = fmax(R_nr, w / sap_four_pi_squared),
+                                        .R_1 = fmax(R_nr, R_1),
                                         .release = p->release ? p->release[i] : INFINITY};
       const struct sap_row row = kind->row(parameter, &step);
       const sap_status status = check_row(kind, i, parameter, p->sigma, &row, error);

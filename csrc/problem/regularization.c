@@ -68,11 +68,13 @@ static void add_diagonal_estimate(int32_t n, const double *J, const double *A, d
 }
 
 void sap_add_delassus(const struct sap_kernels *kernels, sap_delassus delassus, int32_t n,
-                      const double *A, const double *S, const double *J, double W[9]) {
+                      const double *A, const double *S, int32_t count, const double *J, double *W) {
   if (delassus == SAP_DELASSUS_BLOCK) {
-    kernels->gram(n, S, J, W);
-  } else {
-    add_diagonal_estimate(n, J, A, W);
+    kernels->gram(n, S, count, J, W);
+    return;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    add_diagonal_estimate(n, J + 3 * (int64_t)n * i, A, W + 9 * (int64_t)i);
   }
 }
 
@@ -84,6 +86,36 @@ double sap_inverse_mass(const double W[9], int32_t n_rows) {
   return sqrt(sum) / n_rows;
 }
 
+/* contacts whose blocks are found together */
+enum { TOGETHER = 8 };
+
+/* the end of the contacts from `begin` on that touch the same one tree, up to so many */
+static int32_t end_of_run(const sap_problem *problem, int32_t begin) {
+  const int32_t *a = problem->tree_a, *b = problem->tree_b;
+  const int32_t n = problem->n_contacts, most = n - begin < TOGETHER ? n : begin + TOGETHER;
+  int32_t end = begin + 1;
+  while (b[begin] < 0 && end < most && a[end] == a[begin] && b[end] < 0) {
+    ++end;
+  }
+  return end;
+}
+
+/* W_ii of a run of contacts, whose J begins at J; returns the end of that */
+static const double *find_blocks(const sap_problem *problem, const sap_parameters *p,
+                                 const struct sap_masses *masses, int32_t begin, int32_t end,
+                                 const double *J, double *W) {
+  const int32_t trees[2] = {problem->tree_a[begin], problem->tree_b[begin]}, count = end - begin;
+  memset(W, 0, 9 * (size_t)count * sizeof *W);
+  for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
+    const int32_t n = problem->tree_nv[trees[side]];
+    const int64_t block = masses->tree_A[trees[side]];
+    sap_add_delassus(masses->kernels, p->delassus, n, problem->A + block, masses->S + block, count,
+                     J, W);
+    J += 3 * (int64_t)n * count;
+  }
+  return J;
+}
+
 sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *sizes,
                                    const sap_parameters *p, const struct sap_masses *masses,
                                    double *R_t, double *R_n, double *v_hat_n, sap_error *error) {
@@ -92,17 +124,14 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
     return status;
   }
   const double *J = problem->J;
-  for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    double W[9] = {0};
-    const int32_t trees[2] = {problem->tree_a[i], problem->tree_b[i]};
-    for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
-      const int32_t n = problem->tree_nv[trees[side]];
-      const int64_t block = masses->tree_A[trees[side]];
-      sap_add_delassus(masses->kernels, p->delassus, n, problem->A + block, masses->S + block, J,
-                       W);
-      J += 3 * (int64_t)n;
+  double W[9 * TOGETHER];
+  for (int32_t i = 0, begin = 0, end = 0; i < problem->n_contacts; ++i) {
+    if (i == end) {
+      begin = i;
+      end = end_of_run(problem, begin);
+      J = find_blocks(problem, p, masses, begin, end, J, W);
     }
-    const double w = sap_inverse_mass(W, 3);
+    const double w = sap_inverse_mass(W + 9 * (i - begin), 3);
     if (!(w > 0 && isfinite(w))) {
       return sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_CONSTRAINT, "J", i, w,
                             "must give an effective mass");

@@ -36,10 +36,10 @@ struct sap_regularization {
 sap_status sap_check_scalars(double dt, double sigma, double beta, sap_delassus delassus,
                              sap_error *error);
 
-/* W (3, 3) += J A_t^-1 J^T of one tree, by the estimate that is asked for; J (3, n), S as
- * sap_invert_mass() writes it */
+/* W (count, 3, 3) += J A_t^-1 J^T of one tree, by the estimate that is asked for, for each
+ * J (count, 3, n); S as sap_invert_mass() writes it */
 void sap_add_delassus(const struct sap_kernels *kernels, sap_delassus delassus, int32_t n,
-                      const double *A, const double *S, const double *J, double W[9]);
+                      const double *A, const double *S, int32_t count, const double *J, double *W);
 
 /* w = |W|_F/n_rows (section IX-A) */
 double sap_inverse_mass(const double W[9], int32_t n_rows);
