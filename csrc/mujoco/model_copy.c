@@ -184,8 +184,12 @@ static void mix(const sap_mujoco_world *world, const double *travel, const struc
 
 const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *travel,
                                   const struct sap_geom_pair *pair, int32_t n_pairs) {
+  static const double nothing[2048]; /* without bodies mj_collision() empties its lists alone */
   static const int masks[2] = {0, 0};
   const sap_mujoco *a = world->api;
+  if (n_pairs == 0 && (size_t)a->model.size <= sizeof nothing) {
+    return nothing;
+  }
   char *copy = copy_of(world);
   const struct pairs to = take_pairs(world, copy, (size_t)n_pairs);
   for (int32_t i = 0; i < n_pairs; ++i) {

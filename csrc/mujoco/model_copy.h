@@ -13,7 +13,7 @@ const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double 
 
 /* A model of two bodies that do not collide, with these pairs as its list of explicit ones: broad
  * phase and trees of boxes are passed over, and each pair has the parameters that MuJoCo would
- * give it. */
+ * give it. Without pairs it is a model of nothing, of zeros. */
 const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *travel,
                                   const struct sap_geom_pair *pair, int32_t n_pairs);
 

@@ -54,6 +54,7 @@ static struct {
     double margin, gap, solref[2], solimp[5], friction[5], adhesion;
   } pair[16];
   int n_pairs, n_colliding;   /* bodies that may meet beside them */
+  int is_nothing;             /* a model without bodies */
   double distance, normal[3]; /* of any two geoms that it is asked for */
   int frames;                 /* of the stack that are open */
   int warnings;               /* that came to the global handler */
@@ -116,10 +117,13 @@ static inline void find_contacts(struct engine_data *d) {
 static inline void collision(const void *model, void *data) {
   const struct engine_model *m = model;
   struct engine_data *d = data;
-  CHECK(m->nv == NV && engine.frames == (m != engine.model));
+  CHECK(m->nv == (m->nbody > 0 ? NV : 0) && engine.frames == (m != engine.model));
   note(m == engine.model ? 'n' : 'p');
-  memcpy(engine.geom_margin, m->constant[AT_geom_margin], sizeof engine.geom_margin);
-  memcpy(engine.body_margin, m->constant[AT_body_margin], sizeof engine.body_margin);
+  engine.is_nothing = m->nbody == 0;
+  if (!engine.is_nothing) {
+    memcpy(engine.geom_margin, m->constant[AT_geom_margin], sizeof engine.geom_margin);
+    memcpy(engine.body_margin, m->constant[AT_body_margin], sizeof engine.body_margin);
+  }
   engine.n_pairs = (int)m->npair;
   for (int i = 0; i < engine.n_pairs; ++i) {
     struct engine_pair *pair = engine.pair + i;

@@ -258,6 +258,30 @@ static void what_the_model_leaves_out_stays_out(void) {
   sap_stepper_destroy(s.stepper);
 }
 
+/* where no two geoms may meet the engine is handed a model of nothing, unless that is larger */
+static void without_pairs_there_is_no_model(void) {
+  for (int large = 0; large < 2; ++large) {
+    struct setting s;
+    sap_mujoco_world world;
+    make(&s);
+    open_world(&s, &world);
+    s.model.npair = 0;
+    for (int g = 0; g < GEOMS; ++g) {
+      s.geom_contype[g] = s.geom_conaffinity[g] = 0;
+    }
+    if (large) {
+      static char model[1 << 15];
+      memcpy(model, &s.model, sizeof s.model);
+      s.api.model.size = (ptrdiff_t)sizeof model;
+      world.model = engine.model = (const void *)model;
+    }
+    REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+    CHECK_EQUAL(engine.n_pairs, 0);
+    CHECK_EQUAL(engine.is_nothing, !large);
+    sap_stepper_destroy(s.stepper);
+  }
+}
+
 /* an explicit pair is looked at whatever its masks are, once, and keeps its parameters */
 static void explicit_pairs_are_looked_at(void) {
   for (int toward = 0; toward < 2; ++toward) {
@@ -365,6 +389,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(nearest_points_tell_which_turns_close),
       CHECK_TEST(bodies_that_stay_apart_are_left_out),
       CHECK_TEST(what_the_model_leaves_out_stays_out),
+      CHECK_TEST(without_pairs_there_is_no_model),
       CHECK_TEST(explicit_pairs_are_looked_at),
       CHECK_TEST(meshes_are_apart_by_their_distance),
       CHECK_TEST(pairs_have_the_parameters_of_their_geoms),

@@ -403,6 +403,25 @@ def test_at_rest_it_changes_nothing(name):
     np.testing.assert_allclose(depth[0], depth[1], rtol=0.05 if name == "stack" else 1e-3)
 
 
+def test_lists_are_emptied_where_nothing_is_near():
+    """Without a model of what may meet, as MuJoCo empties them."""
+    model = compiled('<geom type="plane" size="1 1 1"/><body pos="0 0 .05"><freejoint/>'
+                     '<geom size=".05"/></body>', 0.01)  # fmt: skip
+    stepper, ours, theirs = Stepper(model), mujoco.MjData(model), mujoco.MjData(model)
+    for data in (ours, theirs):
+        stepper.run(data, 3)
+        assert data.ncon == 1
+        assert data.nefc > 0
+        assert data.parena > 0
+        data.qpos[2] = 10.0
+    stepper.step1(ours)
+    mujoco.mj_step1(stepper.model, theirs)
+    for field in ("ncon", "nefc", "ne", "nf", "nl", "nJ", "nisland", "parena"):
+        assert getattr(ours, field) == getattr(theirs, field), field
+    assert ours.ncon == 0
+    assert len(ours.contact) == len(ours.efc_force) == 0
+
+
 def test_the_first_half_of_a_step_is_mj_step1():
     """Where nothing comes near: sensors, energies and the control callback too."""
     model = mixed()
