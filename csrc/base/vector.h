@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* without a branch, and b where one is not a number */
+/* without a branch or a call, and b where one is not a number */
 static inline double sap_larger(double a, double b) { return a > b ? a : b; }
 static inline double sap_lesser(double a, double b) { return a < b ? a : b; }
 

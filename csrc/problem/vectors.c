@@ -320,9 +320,74 @@ static void advance(int32_t begin, int32_t end, double alpha, const double *dx, 
   }
 }
 
+INLINE simd magnitude(const int absolute, simd x) { return absolute ? simd_abs(x) : x; }
+
+/* x = J v, for three rows at once or one */
+INLINE void multiply_three(const int absolute, int32_t n, const double *J, const double *v,
+                           double *x) {
+  simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, n);
+    const simd v_i = simd_load_part(v + i, part);
+    UNROLL
+    for (int r = 0; r < 3; ++r) {
+      sum[r] += magnitude(absolute, simd_load_part(J + (int64_t)r * n + i, part) * v_i);
+    }
+  }
+  simd_sum_three(sum, x, x + 1, x + 2);
+}
+
+INLINE void multiply_any(const int absolute, int32_t rows, int32_t n, const double *J,
+                         const double *v, double *x) {
+  int32_t r = 0;
+  for (; r + 3 <= rows; r += 3) {
+    multiply_three(absolute, n, J + (int64_t)r * n, v, x + r);
+  }
+  for (; r < rows; ++r) {
+    simd sum = simd_zero();
+    for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+      const simd_mask part = part_at(i, n);
+      const simd J_i = simd_load_part(J + (int64_t)r * n + i, part);
+      sum += magnitude(absolute, J_i * simd_load_part(v + i, part));
+    }
+    x[r] = simd_sum(sum);
+  }
+}
+
+INLINE void add_any(const int absolute, int32_t rows, int32_t n, const double *J, const double *x,
+                    double *y) {
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, n);
+    simd sum = simd_load_part(y + i, part);
+    for (int32_t r = 0; r < rows; ++r) {
+      sum += magnitude(absolute, simd_load_part(J + (int64_t)r * n + i, part)) * simd_all(x[r]);
+    }
+    simd_store_part(y + i, sum, part);
+  }
+}
+
+static void multiply_rows(int32_t rows, int32_t n, const double *J, const double *v, double *x) {
+  multiply_any(0, rows, n, J, v, x);
+}
+
+static void add_rows(int32_t rows, int32_t n, const double *J, const double *x, double *y) {
+  add_any(0, rows, n, J, x, y);
+}
+
+static void multiply_absolute(int32_t rows, int32_t n, const double *J, const double *v,
+                              double *x) {
+  multiply_any(1, rows, n, J, v, x);
+}
+
+static void add_absolute_rows(int32_t rows, int32_t n, const double *J, const double *x,
+                              double *y) {
+  add_any(1, rows, n, J, x, y);
+}
+
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_);
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
-    is_diagonal, asymmetry,          inverse_roots,  multiply_mass, balance,      inner,
-    products,    add_columns,        square_columns, invert_lower,  add_absolute, add_magnitudes,
-    add_norms,   add_diagonal_norms, step,           advance,
+    is_diagonal,   asymmetry,      inverse_roots,     multiply_mass,      balance,
+    inner,         products,       add_columns,       square_columns,     invert_lower,
+    add_absolute,  add_magnitudes, add_norms,         add_diagonal_norms, step,
+    multiply_rows, add_rows,       multiply_absolute, add_absolute_rows,  advance,
 };

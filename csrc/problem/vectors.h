@@ -82,6 +82,13 @@ struct sap_vector_loops {
   void (*step)(int32_t begin, int32_t end, double alpha, const double *dv, const double *dp,
                double *v, double *dw, double *momentum, double *reach);
 
+  /* products of J (rows, n) row-major, for a few rows: x (rows) = J v, y (n) += J^T x, and both of
+   * |J| with |v| and x >= 0 */
+  void (*multiply_rows)(int32_t rows, int32_t n, const double *J, const double *v, double *x);
+  void (*add_rows)(int32_t rows, int32_t n, const double *J, const double *x, double *y);
+  void (*multiply_absolute)(int32_t rows, int32_t n, const double *J, const double *v, double *x);
+  void (*add_absolute_rows)(int32_t rows, int32_t n, const double *J, const double *x, double *y);
+
   /* x += alpha dx */
   void (*advance)(int32_t begin, int32_t end, double alpha, const double *dx, double *x);
 };

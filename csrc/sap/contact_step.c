@@ -37,8 +37,8 @@ static void list_unknowns(struct sap_rows_alone *alone, const struct sap_tree_al
   int32_t k = 0;
   sap_unknowns_alone_begin(&alone->unknowns, &sizes, tree->contact);
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    const struct sap_unknown_row unknown = {row->J,     row->dof,   row->R,
-                                            row->v_hat, row->lower, row->upper};
+    const struct sap_unknown_row unknown = {row->J,     row->dof,  row->R, row->v_hat - row->v_c,
+                                            row->lower, row->upper};
     if (row->is_unknown || !sizes.is_condensed) {
       sap_unknowns_alone_add(&alone->unknowns, tree->n, k++, &unknown);
     }
@@ -47,8 +47,8 @@ static void list_unknowns(struct sap_rows_alone *alone, const struct sap_tree_al
 
 static void solve_impulses(struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
   list_unknowns(alone, tree, (int32_t)(tree->end - tree->row));
-  sap_unknowns_alone_solve(&alone->unknowns, tree->n, tree->S, tree->v_star, alone->masses.kernels,
-                           alone->find_impulses, tree->v);
+  sap_unknowns_alone_solve(&alone->unknowns, tree->n, tree->S, alone->masses.kernels,
+                           alone->masses.loops, alone->find_impulses, tree->v);
 }
 
 /* impulses begin as they were evaluated */

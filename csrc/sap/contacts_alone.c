@@ -6,6 +6,7 @@
 #include "base/vector.h"
 #include "constraints/contact_law.h"
 #include "constraints/disk.h"
+#include "linalg/junction_tree.h"
 #include "problem/round_off.h"
 #include "sap/spin_alone.h"
 
@@ -67,13 +68,21 @@ int sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees 
 /* columns of Y that are found together */
 enum { COLUMNS = 8 };
 
+/* rows of the panel, in whole vectors; columns 512 bytes apart would share too few sets of the
+ * cache */
+static int32_t panel_stride(int32_t n, int32_t m) {
+  const int32_t rows = (n + m + 8) & ~7;
+  return rows % 64 == 0 ? rows + 8 : rows;
+}
+
 void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_arena *arena,
                               int32_t widest, int any) {
   const size_t impulses = any ? SAP_ALONE_IMPULSES : 0, rows = any ? SAP_ALONE_UNKNOWN_ROWS : 0;
   const size_t m = impulses + rows, n = any ? (size_t)widest : 0;
   sap_impulses_carve(&unknowns->impulses, arena, impulses / 3, m, rows);
-  unknowns->panel = sap_arena_take(arena, (n + m + 1) * n, sizeof(double));
-  unknowns->Y = sap_arena_take(arena, m * n, sizeof(double));
+  unknowns->panel =
+      sap_arena_take(arena, n * (size_t)panel_stride(widest, (int32_t)m), sizeof(double));
+  unknowns->Y = sap_arena_take(arena, (m + 1) * n, sizeof(double));
   unknowns->product = sap_arena_take(arena, n, sizeof(double));
 }
 
@@ -90,12 +99,12 @@ int32_t sap_contact_alone_impulses(const struct sap_contact_alone *contact, doub
   return n;
 }
 
-/* row k of the unknowns, whose R and v_hat are these */
+/* row k of the unknowns, with its R and its v_hat - v_c */
 static void put_row(const struct sap_unknowns_alone *unknowns, int32_t n, int32_t k, double scale,
-                    const double *J, double R, double v_hat) {
+                    const double *J, double R, double lack) {
   const struct sap_impulses *p = &unknowns->impulses;
   p->W[(size_t)k * (size_t)(p->ld + 1)] = R;
-  p->u[k] = v_hat;
+  p->u[k] = lack;
   for (int32_t j = 0; j < n; ++j) {
     unknowns->J[(size_t)j * (size_t)unknowns->ld + (size_t)k] = scale * J[j];
   }
@@ -113,20 +122,22 @@ void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
   memset(p->u, 0, (size_t)p->ld * sizeof *p->u);
   memset(p->gamma, 0, (size_t)m * sizeof *p->gamma);
   unknowns->J = unknowns->panel + (sizes->is_condensed ? n : 0);
-  unknowns->ld = m + (sizes->is_condensed ? n + 1 : 0);
+  unknowns->ld = sizes->is_condensed ? panel_stride(n, m) : m;
   int32_t k = p->first[0] = 0;
   for (int32_t i = 0; i < sizes->n_contacts; ++i, ++contact) {
     const struct sap_contact *law = &contact->law;
     const struct sap_spin_alone *spin = &contact->spin;
+    const double *v_c = contact->v_c;
     p->mu[i] = law->mu;
-    put_row(unknowns, n, k++, 1, contact->J, law->R_t, law->v_hat[0]);
-    put_row(unknowns, n, k++, 1, contact->J + n, law->R_t, law->v_hat[1]);
+    put_row(unknowns, n, k++, 1, contact->J, law->R_t, law->v_hat[0] - v_c[0]);
+    put_row(unknowns, n, k++, 1, contact->J + n, law->R_t, law->v_hat[1] - v_c[1]);
     for (int r = 0; spin->J && r < 3; ++r) {
       if (spin->scale[r] > 0) {
-        put_row(unknowns, n, k++, spin->scale[r], spin->J + r * n, law->R_t, 0);
+        put_row(unknowns, n, k++, spin->scale[r], spin->J + r * n, law->R_t,
+                -spin->scale[r] * spin->v_c[r]);
       }
     }
-    put_row(unknowns, n, k++, 1, contact->J + 2 * n, law->R_n, law->v_hat[2]);
+    put_row(unknowns, n, k++, 1, contact->J + 2 * n, law->R_n, law->v_hat[2] - v_c[2]);
     p->first[i + 1] = k;
   }
 }
@@ -138,29 +149,20 @@ void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n
   p->lower[i] = row->lower;
   p->upper[i] = row->upper;
   if (row->dof < 0) {
-    put_row(unknowns, n, k, 1, row->J, row->R, row->v_hat);
+    put_row(unknowns, n, k, 1, row->J, row->R, row->lack);
     return;
   }
   p->W[(size_t)k * (size_t)(p->ld + 1)] = row->R;
-  p->u[k] = row->v_hat;
+  p->u[k] = row->lack;
   for (int32_t j = 0; j < n; ++j) {
     unknowns->J[(size_t)j * (size_t)unknowns->ld + (size_t)k] = j == row->dof ? *row->J : 0;
   }
 }
 
-/* u -= J v */
-static void subtract_velocity(const struct sap_unknowns_alone *unknowns, int32_t n,
-                              const double *v) {
-  const struct sap_impulses *p = &unknowns->impulses;
-  for (int32_t j = 0; j < n; ++j) {
-    sap_vector_add(sap_impulses_size(p), -v[j], unknowns->J + (size_t)j * (size_t)unknowns->ld,
-                   p->u);
-  }
-}
-
 void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, const double *S,
-                              const double *v_star, const struct sap_kernels *kernels,
-                              sap_impulses_function *find, double *v) {
+                              const struct sap_kernels *kernels,
+                              const struct sap_vector_loops *loops, sap_impulses_function *find,
+                              double *v) {
   struct sap_impulses *p = &unknowns->impulses;
   const int32_t m = sap_impulses_size(p);
   memset(unknowns->Y, 0, (size_t)m * (size_t)n * sizeof *unknowns->Y);
@@ -171,15 +173,11 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, co
                       unknowns->Y + (size_t)i * (size_t)m, m, 0);
   }
   kernels->multiply(m, m, n, 1, unknowns->Y, m, unknowns->Y, m, p->W, p->ld, 0);
-  subtract_velocity(unknowns, n, v_star);
   find(p);
-  for (int32_t j = 0; j < n; ++j) {
-    unknowns->product[j] = sap_vector_dot(m, unknowns->Y + (size_t)j * (size_t)m, p->gamma);
-  }
-  for (int32_t j = 0; j < n; ++j) {
-    const double *column = S + (size_t)j * (size_t)(n + 1);
-    v[j] = v_star[j] + sap_vector_dot(n - j, column, unknowns->product + j);
-  }
+  double *dv = unknowns->Y; /* which is not needed any more */
+  loops->multiply_rows(n, m, unknowns->Y, p->gamma, unknowns->product);
+  loops->multiply_rows(n, n, S, unknowns->product, dv);
+  sap_vector_add(n, 1, dv, v);
 }
 
 int sap_unknowns_alone_step(struct sap_unknowns_alone *unknowns, int32_t n, const double *b,
@@ -187,13 +185,17 @@ int sap_unknowns_alone_step(struct sap_unknowns_alone *unknowns, int32_t n, cons
                             double *v) {
   struct sap_impulses *p = &unknowns->impulses;
   const int32_t m = sap_impulses_size(p), ld = unknowns->ld;
+  const struct sap_supernode panel = {.n_cols = n, .ld = ld};
   const double *Y = unknowns->J; /* J, until the panel is factored */
-  double *dv = unknowns->product, *none = unknowns->Y;
-  subtract_velocity(unknowns, n, v);
+  double *dv = unknowns->product, *weight = unknowns->Y;
   for (int32_t j = 0; j < n; ++j) {
-    unknowns->J[(size_t)j * (size_t)ld + (size_t)m] = b[j];
+    double *column = unknowns->panel + (size_t)j * (size_t)ld;
+    column[n + m] = b[j];
+    for (int32_t i = n + m + 1; i < ld; ++i) {
+      column[i] = 0;
+    }
   }
-  if (kernels->factor(ld, n, unknowns->panel, ld) < n) {
+  if (kernels->panels[SAP_DOUBLE].factor(&panel, unknowns->panel) < n) {
     return 0;
   }
   kernels->multiply(m + 1, m, n, 1, Y, ld, Y, ld, p->W, p->ld, 0);
@@ -201,71 +203,47 @@ int sap_unknowns_alone_step(struct sap_unknowns_alone *unknowns, int32_t n, cons
     p->u[k] -= p->W[(size_t)k * (size_t)p->ld + (size_t)m];
   }
   find(p);
-  for (int32_t j = 0; j < n; ++j) {
-    const double *column = Y + (size_t)j * (size_t)ld;
-    dv[j] = column[m] + sap_vector_dot(m, column, p->gamma);
+  for (int32_t k = 0; k < m; ++k) {
+    weight[k] = -p->gamma[k];
   }
-  kernels->solve_backward(n, n, unknowns->panel, ld, dv, none);
+  weight[m] = -1; /* of b */
+  memset(dv, 0, (size_t)n * sizeof *dv);
+  kernels->solve_backward(n + m + 1, n, unknowns->panel, ld, dv, weight);
   sap_vector_add(n, 1, dv, v);
   return 1;
 }
 
 /* ---- at a velocity --------------------------------------------------------------------------- */
 
-/* v_c = J v, row beside row */
-static void find_rates(struct sap_contact_alone *contact, int32_t n, const double *restrict v) {
-  const double *J_1 = contact->J, *J_2 = J_1 + n, *J_n = J_2 + n;
-  double v_1 = 0, v_2 = 0, v_n = 0;
-  for (int32_t i = 0; i < n; ++i) {
-    v_1 += J_1[i] * v[i];
-    v_2 += J_2[i] * v[i];
-    v_n += J_n[i] * v[i];
-  }
-  contact->v_c[0] = v_1;
-  contact->v_c[1] = v_2;
-  contact->v_c[2] = v_n;
-}
-
-/* sum += J^T x */
-static void add_rows(int32_t n, const double *restrict J, const double x[3], double *restrict sum) {
-  const double *J_2 = J + n, *J_n = J_2 + n;
-  for (int32_t i = 0; i < n; ++i) {
-    sum[i] = sum[i] + x[0] * J[i] + x[1] * J_2[i] + x[2] * J_n[i];
-  }
-}
-
-double sap_contact_alone_evaluate(struct sap_contact_alone *contact, int32_t n, const double *v,
+double sap_contact_alone_evaluate(struct sap_contact_alone *contact,
+                                  const struct sap_vector_loops *loops, int32_t n, const double *v,
                                   double *impulse) {
   const struct sap_contact *c = &contact->law;
   double y[3];
-  find_rates(contact, n, v);
+  loops->multiply_rows(3, n, contact->J, v, contact->v_c);
   for (int r = 0; r < 3; ++r) {
     y[r] = (c->v_hat[r] - contact->v_c[r]) * (r < 2 ? c->inverse_R_t : c->inverse_R_n);
   }
   contact->bound = y[2] > 0 ? c->mu * y[2] : 0;
   if (contact->spin.J) {
-    return sap_spin_alone_evaluate(contact, n, v, y, impulse);
+    return sap_spin_alone_evaluate(contact, loops, n, v, y, impulse);
   }
   contact->at = sap_disk_at_impulse(c, contact->bound, y[0], y[1], y[2]);
   sap_disk_impulse(&contact->at, contact->bound, contact->gamma);
   if (y[2] > 0) {
-    add_rows(n, contact->J, contact->gamma, impulse);
+    loops->add_rows(3, n, contact->J, contact->gamma, impulse);
   }
   return sap_disk_cost(c, &contact->at, contact->bound);
 }
 
-double sap_contact_alone_certify(const struct sap_contact_alone *contact, int32_t n,
-                                 const double *v, double terms, double *e) {
+double sap_contact_alone_certify(const struct sap_contact_alone *contact,
+                                 const struct sap_vector_loops *loops, int32_t n, const double *v,
+                                 double terms, double *e) {
   if (contact->spin.J) {
-    return sap_spin_alone_certify(contact, n, v, terms, e);
+    return sap_spin_alone_certify(contact, loops, n, v, terms, e);
   }
-  const double *J = contact->J, *J_2 = J + n, *J_n = J_2 + n;
-  double dv_c[3] = {0}, most[3];
-  for (int32_t i = 0; i < n; ++i) {
-    dv_c[0] += fabs(J[i] * v[i]);
-    dv_c[1] += fabs(J_2[i] * v[i]);
-    dv_c[2] += fabs(J_n[i] * v[i]);
-  }
+  double dv_c[3], most[3];
+  loops->multiply_absolute(3, n, contact->J, v, dv_c);
   for (int r = 0; r < 3; ++r) {
     dv_c[r] *= (n + 2) * sap_u;
   }
@@ -273,9 +251,7 @@ double sap_contact_alone_certify(const struct sap_contact_alone *contact, int32_
   for (int r = 0; r < 3; ++r) {
     most[r] += terms * sap_u * fabs(contact->gamma[r]);
   }
-  for (int32_t i = 0; i < n; ++i) {
-    e[i] = e[i] + fabs(J[i]) * most[0] + fabs(J_2[i]) * most[1] + fabs(J_n[i]) * most[2];
-  }
+  loops->add_absolute_rows(3, n, contact->J, most, e);
   return sap_disk_complementarity(&contact->law, contact->bound, contact->v_c, contact->gamma);
 }
 

@@ -39,8 +39,8 @@ struct sap_unknowns_alone {
   struct sap_impulses impulses;
   double *panel;   /* (ld, n) column-major: J, or H above J above a row for b */
   double *J;       /* its rows in the panel */
-  int32_t ld;      /* of the panel */
-  double *Y;       /* (m, n) column-major: J S^T */
+  int32_t ld;      /* of the panel, whole vectors where it has H */
+  double *Y;       /* (m, n) column-major: J S^T; room for one row more */
   double *product; /* (n) Y^T gamma, or dv */
 };
 
@@ -59,7 +59,7 @@ struct sap_unknowns_sizes {
  * one; as they were evaluated, in the units of impulses.h. Returns how many. */
 int32_t sap_contact_alone_impulses(const struct sap_contact_alone *contact, double gamma[6]);
 
-/* Begins with the impulses of contacts; those of rows are to follow. */
+/* Begins with the impulses of contacts, which were evaluated; those of rows are to follow. */
 void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
                               const struct sap_unknowns_sizes *sizes,
                               const struct sap_contact_alone *contact);
@@ -68,20 +68,22 @@ void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
 struct sap_unknown_row {
   const double *J;
   int32_t dof;
-  double R, v_hat, lower, upper;
+  double R, lack, lower, upper; /* v_hat - v_c */
 };
 
 /* row i of them */
 void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n, int32_t i,
                             const struct sap_unknown_row *row);
 
-/* v (n) of the tree, whose S is as sap_invert_mass() writes it */
+/* from v* of the tree, at which its contacts and rows were evaluated, to v (n); its S is as
+ * sap_invert_mass() writes it */
 void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, const double *S,
-                              const double *v_star, const struct sap_kernels *kernels,
-                              sap_impulses_function *find, double *v);
+                              const struct sap_kernels *kernels,
+                              const struct sap_vector_loops *loops, sap_impulses_function *find,
+                              double *v);
 
-/* v + dv, where the panel has H; 0 where that is not positive definite to round-off. The
- * search begins with the gamma that the unknowns have. */
+/* v + dv from where all was evaluated, where the panel has H; 0 where that is not positive definite
+ * to round-off. The search begins with the gamma that the unknowns have. */
 int sap_unknowns_alone_step(struct sap_unknowns_alone *unknowns, int32_t n, const double *b,
                             const struct sap_kernels *kernels, sap_impulses_function *find,
                             double *v);
@@ -97,13 +99,15 @@ int sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees 
                             int32_t *begin, struct sap_contact_alone *contact);
 
 /* v_c, gamma and all else of a contact at v; adds J^T gamma to the impulse, and returns its cost */
-double sap_contact_alone_evaluate(struct sap_contact_alone *contact, int32_t n, const double *v,
+double sap_contact_alone_evaluate(struct sap_contact_alone *contact,
+                                  const struct sap_vector_loops *loops, int32_t n, const double *v,
                                   double *impulse);
 
 /* Adds to e what round-off may change of J^T gamma, as certificate.h has it, where so many terms
  * are summed into a velocity; returns its part of (25). */
-double sap_contact_alone_certify(const struct sap_contact_alone *contact, int32_t n,
-                                 const double *v, double terms, double *e);
+double sap_contact_alone_certify(const struct sap_contact_alone *contact,
+                                 const struct sap_vector_loops *loops, int32_t n, const double *v,
+                                 double terms, double *e);
 
 void sap_contact_alone_write(const struct sap_contact_alone *contact, const sap_solution *solution);
 

@@ -7,7 +7,7 @@
 #include "sap/impulse_step.h"
 #include "sap/natural_map.h"
 
-/* Rounds of Newton's steps, how many of them and of the sweeps before them: none in the first round,
+/* Rounds of Newton's steps, how many of them and of sweeps before them: none in the first round,
  * then twice as many in each. How often a step is halved, and by what it may miss before it is;
  * what may be left in the end. Sweeps bring more where there is torsion or rolling, and less from a
  * gamma that is near. */

@@ -197,6 +197,7 @@ static void multiply(const struct sap_rows_alone *alone, const struct sap_tree_a
 /* impulses at v, and the gradient; the cost of the tree and its norms */
 static void evaluate(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
                      struct tree_result *result) {
+  const struct sap_vector_loops *loops = alone->masses.loops;
   const int32_t n = tree->n;
   double constraints = 0;
   for (int32_t i = 0; i < n; ++i) {
@@ -205,22 +206,25 @@ static void evaluate(const struct sap_rows_alone *alone, const struct sap_tree_a
   }
   multiply(alone, tree, alone->dw, alone->momentum);
   for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    row->v_c = row->dof >= 0 ? *row->J * tree->v[row->dof] : sap_vector_dot(n, row->J, tree->v);
+    if (row->dof >= 0) {
+      row->v_c = *row->J * tree->v[row->dof];
+    } else {
+      loops->multiply_rows(1, n, row->J, tree->v, &row->v_c);
+    }
     row->y = (row->v_hat - row->v_c) * row->inverse_R;
     row->gamma = sap_clamp_impulse(row->y, row->lower, row->upper);
     constraints += sap_clamp_cost(row->R, row->y, row->gamma);
     if (row->dof >= 0) {
       alone->impulse[row->dof] += *row->J * row->gamma;
     } else {
-      sap_vector_add(n, row->gamma, row->J, alone->impulse);
+      loops->add_rows(1, n, row->J, &row->gamma, alone->impulse);
     }
   }
   for (struct sap_contact_alone *c = tree->contact; c < tree->contact_end; ++c) {
-    constraints += sap_contact_alone_evaluate(c, n, tree->v, alone->impulse);
+    constraints += sap_contact_alone_evaluate(c, loops, n, tree->v, alone->impulse);
   }
-  result->norms =
-      alone->masses.loops->balance(0, n, alone->dw, alone->momentum, alone->momentum_star,
-                                   alone->impulse, alone->scale, alone->gradient);
+  result->norms = loops->balance(0, n, alone->dw, alone->momentum, alone->momentum_star,
+                                 alone->impulse, alone->scale, alone->gradient);
   result->cost = 0.5 * result->norms.energy + constraints;
 }
 
@@ -314,8 +318,8 @@ static void certify(const struct sap_rows_alone *alone, const struct sap_tree_al
   result->complementarity = 0;
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
     double reach = 0;
-    for (int32_t i = 0; row->dof < 0 && i < n; ++i) {
-      reach += fabs(row->J[i] * tree->v[i]);
+    if (row->dof < 0) {
+      loops->multiply_absolute(1, n, row->J, tree->v, &reach);
     }
     const double v_error = row->dof >= 0 ? 3 * sap_u * fabs(row->v_c) : (n + 2) * sap_u * reach;
     const struct sap_clamped at = {row->y,     row->gamma, row->v_c,
@@ -324,14 +328,13 @@ static void certify(const struct sap_rows_alone *alone, const struct sap_tree_al
         sap_clamp_error(&at, row->inverse_R, v_error) + terms * sap_u * fabs(row->gamma);
     if (row->dof >= 0) {
       e[row->dof] += fabs(*row->J) * error;
-    }
-    for (int32_t i = 0; row->dof < 0 && i < n; ++i) {
-      e[i] += fabs(row->J[i]) * error;
+    } else {
+      loops->add_absolute_rows(1, n, row->J, &error, e);
     }
     result->complementarity += sap_clamp_complementarity(&at, row->R);
   }
   for (const struct sap_contact_alone *c = tree->contact; c < tree->contact_end; ++c) {
-    result->complementarity += sap_contact_alone_certify(c, n, tree->v, terms, e);
+    result->complementarity += sap_contact_alone_certify(c, loops, n, tree->v, terms, e);
   }
   struct sap_norms norms = {0, 0};
   loops->add_absolute(n, tree->A, (n + 2) * sap_u + sap_asymmetry, alone->dw, e);
@@ -373,6 +376,11 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
     if (!falls && !has_contacts) {
       go_back(alone, tree);
       evaluate(alone, tree, result);
+    }
+    if (has_contacts && !condensed &&
+        memcmp(tree->v, tree->v_star, (size_t)tree->n * sizeof *tree->v) != 0) {
+      memcpy(tree->v, tree->v_star, (size_t)tree->n * sizeof *tree->v);
+      evaluate(alone, tree, result); /* that step begins there */
     }
     if (!(has_contacts ? sap_contact_step_take(alone, tree, is_first) : take_step(alone, tree))) {
       return 0;

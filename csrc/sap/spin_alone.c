@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/vector.h"
 #include "constraints/wide.h"
 #include "problem/round_off.h"
 
@@ -22,13 +21,14 @@ int sap_spin_alone_take(struct sap_contact_alone *contact, const sap_spin *spin,
   return valid;
 }
 
-double sap_spin_alone_evaluate(struct sap_contact_alone *contact, int32_t n, const double *v,
+double sap_spin_alone_evaluate(struct sap_contact_alone *contact,
+                               const struct sap_vector_loops *loops, int32_t n, const double *v,
                                const double y[3], double *impulse) {
   struct sap_spin_alone *spin = &contact->spin;
   const struct sap_radial law = {contact->law, 0, contact->bound};
   double y_t[SAP_WIDE] = {y[0], y[1]}, gamma_t[SAP_WIDE], gamma_n;
+  loops->multiply_rows(3, n, spin->J, v, spin->v_c);
   for (int r = 0; r < 3; ++r) {
-    spin->v_c[r] = sap_vector_dot(n, spin->J + r * n, v);
     y_t[2 + r] = -spin->scale[r] * spin->v_c[r] * contact->law.inverse_R_t;
   }
   const struct sap_wide_state at = sap_wide_at_impulse(&law, y_t, y[2]);
@@ -39,51 +39,46 @@ double sap_spin_alone_evaluate(struct sap_contact_alone *contact, int32_t n, con
   contact->gamma[2] = gamma_n;
   for (int r = 0; r < 3; ++r) {
     spin->gamma[r] = spin->scale[r] * gamma_t[2 + r];
-    sap_vector_add(n, contact->gamma[r], contact->J + r * n, impulse);
-    sap_vector_add(n, spin->gamma[r], spin->J + r * n, impulse);
   }
+  loops->add_rows(3, n, contact->J, contact->gamma, impulse);
+  loops->add_rows(3, n, spin->J, spin->gamma, impulse);
   return sap_wide_cost(&law, &at);
 }
 
-/* what round-off may change of the product of a row with v */
-static double reach_of(int32_t n, const double *J, const double *v) {
-  double sum = 0;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += fabs(J[i] * v[i]);
-  }
-  return (n + 2) * sap_u * sum;
-}
-
 /* |dgamma|_R <= |dy|_R over all rows, as in wide_law.c */
-static void add_errors(const struct sap_contact_alone *contact, int32_t n, const double *v,
+static void add_errors(const struct sap_contact_alone *contact,
+                       const struct sap_vector_loops *loops, int32_t n, const double *v,
                        double terms, double *e) {
   const struct sap_contact *law = &contact->law;
   const struct sap_spin_alone *spin = &contact->spin;
-  double dy_R = 0;
+  double dy_R = 0, reach[3], turning[3]; /* |J| |v| */
+  loops->multiply_absolute(3, n, contact->J, v, reach);
+  loops->multiply_absolute(3, n, spin->J, v, turning);
   for (int r = 0; r < 3; ++r) {
-    const double own = reach_of(n, contact->J + r * n, v) +
+    const double own = (n + 2) * sap_u * reach[r] +
                        4 * DBL_EPSILON * (fabs(contact->v_c[r]) + fabs(law->v_hat[r]));
-    const double rate = reach_of(n, spin->J + r * n, v) + 8 * DBL_EPSILON * fabs(spin->v_c[r]);
+    const double rate = (n + 2) * sap_u * turning[r] + 8 * DBL_EPSILON * fabs(spin->v_c[r]);
     const double scaled = spin->scale[r] * rate;
     dy_R += own * own * (r < 2 ? law->inverse_R_t : law->inverse_R_n) +
             scaled * scaled * law->inverse_R_t;
   }
   const double tangential = sqrt(dy_R * law->inverse_R_t), normal = sqrt(dy_R * law->inverse_R_n);
   const double rounding = 16 * DBL_EPSILON + terms * sap_u;
+  double own[3], about[3];
   for (int r = 0; r < 3; ++r) {
-    const double own = (r < 2 ? tangential : normal) + rounding * fabs(contact->gamma[r]);
-    const double about = spin->scale[r] * tangential + rounding * fabs(spin->gamma[r]);
-    for (int32_t i = 0; i < n; ++i) {
-      e[i] += fabs(contact->J[r * n + i]) * own + fabs(spin->J[r * n + i]) * about;
-    }
+    own[r] = (r < 2 ? tangential : normal) + rounding * fabs(contact->gamma[r]);
+    about[r] = spin->scale[r] * tangential + rounding * fabs(spin->gamma[r]);
   }
+  loops->add_absolute_rows(3, n, contact->J, own, e);
+  loops->add_absolute_rows(3, n, spin->J, about, e);
 }
 
-double sap_spin_alone_certify(const struct sap_contact_alone *contact, int32_t n, const double *v,
+double sap_spin_alone_certify(const struct sap_contact_alone *contact,
+                              const struct sap_vector_loops *loops, int32_t n, const double *v,
                               double terms, double *e) {
   const struct sap_contact *law = &contact->law;
   const struct sap_spin_alone *spin = &contact->spin;
-  add_errors(contact, n, v, terms, e);
+  add_errors(contact, loops, n, v, terms, e);
   const double g_n = contact->v_c[2] - law->v_hat[2] + law->R_n * contact->gamma[2];
   double gamma[SAP_WIDE] = {contact->gamma[0], contact->gamma[1]};
   double g[SAP_WIDE] = {contact->v_c[0] - law->v_hat[0], contact->v_c[1] - law->v_hat[1]};

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "constraints/contact.h"
+#include "problem/vectors.h"
 #include "sapwood.h"
 
 /* torsion and rolling of a contact */
@@ -31,11 +32,13 @@ int sap_spin_alone_take(struct sap_contact_alone *contact, const sap_spin *spin,
                         const double *J);
 
 /* sap_contact_alone_evaluate() from y of the contact's own rows on */
-double sap_spin_alone_evaluate(struct sap_contact_alone *contact, int32_t n, const double *v,
+double sap_spin_alone_evaluate(struct sap_contact_alone *contact,
+                               const struct sap_vector_loops *loops, int32_t n, const double *v,
                                const double y[3], double *impulse);
 
 /* sap_contact_alone_certify() */
-double sap_spin_alone_certify(const struct sap_contact_alone *contact, int32_t n, const double *v,
+double sap_spin_alone_certify(const struct sap_contact_alone *contact,
+                              const struct sap_vector_loops *loops, int32_t n, const double *v,
                               double terms, double *e);
 
 void sap_spin_alone_write(const struct sap_spin_alone *spin, const sap_solution *solution);

@@ -55,7 +55,7 @@ static void add_spin(uint64_t *seed) {
 
 struct extras {
   int32_t n_rows; /* of dry friction */
-  int spins, joins;
+  int spins, joins, couples;
 };
 
 /* half of the contacts, and all dense rows, are between two trees, none of them the last */
@@ -111,6 +111,13 @@ static void make_with(struct extras extras, int32_t n_trees, int32_t n_contacts,
     dof[i] = is_dense ? -1 : (int32_t)(check_random_bits(seed) % (uint64_t)scene.tree_nv[a]);
   }
   constraints[FRICTION].dof = dof;
+  double *J = group[FRICTION].J;
+  for (int32_t i = 0; extras.couples && i < n_rows; ++i) {
+    const int32_t nv = scene.tree_nv[group[FRICTION].tree_a[i]], width = dof[i] < 0 ? nv : 1;
+    for (int32_t j = 0; j < width; ++j) {
+      *J++ = j == i % width || j == i % width + 1 ? check_random(seed, 0.5, 1) : 0;
+    }
+  }
   parameters = (sap_parameters){.dt = 0.01,
                                 .sigma = 1e-3,
                                 .beta = 1,
@@ -161,17 +168,19 @@ static sap_solver *solver_of(int32_t general) {
   return solver;
 }
 
-static int takes(const sap_settings *settings) {
+static int takes_from(const sap_settings *settings, const double *guess) {
   static struct arrays out;
   struct sap_rows_alone memory = {0};
   const sap_allocator allocator = sap_allocator_or_default(NULL);
   const struct sap_regularization all = {&parameters, out.R_t, out.R_n, out.v_hat_n};
   out.solution = (sap_solution){.v = out.v, .gamma = out.gamma};
-  const int took = sap_rows_alone_solve(&memory, &scene.problem, &all, NULL, settings, &allocator,
+  const int took = sap_rows_alone_solve(&memory, &scene.problem, &all, guess, settings, &allocator,
                                         &out.solution);
   sap_rows_alone_release(&memory, &allocator);
   return took;
 }
+
+static int takes(const sap_settings *settings) { return takes_from(settings, NULL); }
 
 struct counts {
   int32_t taken, touching, several; /* problems, contacts, problems of more than one step */
@@ -241,7 +250,8 @@ static void nor_where_rows_are_condensed(void) {
 static void nor_where_contacts_resist_torsion_and_rolling(void) {
   struct counts counts;
   for (int many = 0; many < 2; ++many) {
-    compare((struct extras){many ? ROWS : FEW, 1, 0}, 317 + (uint64_t)many, &counts);
+    compare((struct extras){.n_rows = many ? ROWS : FEW, .spins = 1, .joins = 0},
+            317 + (uint64_t)many, &counts);
     CHECK(counts.taken > 60);
     CHECK(counts.touching > 80);
   }
@@ -250,10 +260,38 @@ static void nor_where_contacts_resist_torsion_and_rolling(void) {
 static void nor_where_constraints_join_trees(void) {
   struct counts counts;
   for (int kind = 0; kind < 4; ++kind) {
-    compare((struct extras){kind % 2 ? ROWS : FEW, kind > 1, 1}, 331 + (uint64_t)kind, &counts);
+    compare((struct extras){.n_rows = kind % 2 ? ROWS : FEW, .spins = kind > 1, .joins = 1},
+            331 + (uint64_t)kind, &counts);
     CHECK(counts.taken > 60);
     CHECK(counts.touching > 80);
   }
+}
+
+/* rows that couple two joints, whose other entries are zeros */
+static void nor_where_rows_are_sparse(void) {
+  struct counts counts;
+  compare((struct extras){.n_rows = ROWS, .couples = 1}, 341, &counts);
+  CHECK(counts.taken > 60);
+  CHECK(counts.touching > 100);
+}
+
+/* where the unknowns are all impulses the step is one from v*, from wherever the solve begins */
+static void the_guess_does_not_matter(void) {
+  double guess[SCENE_TREES * SCENE_MOST_NV];
+  const sap_settings settings = settings_of(0);
+  int32_t taken = 0;
+  uint64_t seed = 342;
+  for (int trial = 0; trial < 40; ++trial) {
+    make(2 + trial % 3, 1 + trial % 6, &seed);
+    constraints[FRICTION].n = 0;
+    REQUIRE(sap_problem_sizes(&scene.problem, &scene.sizes, NULL) == SAP_OK);
+    for (int64_t i = 0; i < scene.sizes.nv; ++i) {
+      guess[i] = check_random(&seed, -1, 1);
+    }
+    taken += takes(&settings);
+    CHECK_EQUAL(takes_from(&settings, guess), takes(&settings));
+  }
+  CHECK(taken > 30);
 }
 
 /* other friction, more than there is room for, numbers that break rules */
@@ -287,7 +325,7 @@ static void the_rest_is_left_to_the_islands(void) {
   CHECK(!takes(&settings));
   make(2, SAP_ALONE_IMPULSES / 3 + 1, &seed);
   CHECK(!takes(&settings));
-  make_with((struct extras){FEW, 1, 0}, 2, 4, &seed);
+  make_with((struct extras){.n_rows = FEW, .spins = 1, .joins = 0}, 2, 4, &seed);
   REQUIRE(takes(&settings));
   spin_mu[0] = -1;
   CHECK(!takes(&settings));
@@ -326,7 +364,10 @@ static void nothing_is_remembered(void) {
   sap_solver *one = solver_of(0);
   for (int trial = 0; trial < 20; ++trial) {
     sap_solver *two = solver_of(0);
-    make_with((struct extras){trial % 2 ? FEW : ROWS, trial % 3 == 0, trial % 4 == 0}, 3, 5, &seed);
+    make_with(
+        (struct extras){
+            .n_rows = trial % 2 ? FEW : ROWS, .spins = trial % 3 == 0, .joins = trial % 4 == 0},
+        3, 5, &seed);
     REQUIRE(solve(one, &used, NULL, NULL) == SAP_OK);
     REQUIRE(solve(two, &fresh, NULL, NULL) == SAP_OK);
     CHECK(memcmp(used.v, fresh.v, (size_t)scene.sizes.nv * sizeof *used.v) == 0);
@@ -342,7 +383,7 @@ static void steps_allocate_nothing(void) {
   const sap_allocator memory = {counting_allocate, counting_release, &counter};
   const sap_settings settings = settings_of(0);
   sap_solver *solver;
-  make_with((struct extras){ROWS, 1, 1}, 3, 6, &seed);
+  make_with((struct extras){.n_rows = ROWS, .spins = 1, .joins = 1}, 3, 6, &seed);
   REQUIRE(sap_solver_create(&solver, &settings, &memory, NULL) == SAP_OK);
   REQUIRE(solve(solver, &out, NULL, NULL) == SAP_OK);
   const long before = counter.allocations;
@@ -360,6 +401,8 @@ int main(int argc, char **argv) {
       CHECK_TEST(nor_where_rows_are_condensed),
       CHECK_TEST(nor_where_contacts_resist_torsion_and_rolling),
       CHECK_TEST(nor_where_constraints_join_trees),
+      CHECK_TEST(nor_where_rows_are_sparse),
+      CHECK_TEST(the_guess_does_not_matter),
       CHECK_TEST(the_rest_is_left_to_the_islands),
       CHECK_TEST(errors_are_those_of_the_general_way),
       CHECK_TEST(nothing_is_remembered),

@@ -189,6 +189,54 @@ static void vectors(void) {
   }
 }
 
+/* rows of J, three at once and what is left, with v and with impulses; and their magnitudes */
+static void products_of_rows(void) {
+  enum { MOST = 37, ROWS = 5 };
+  uint64_t seed = 2;
+  double J[ROWS * MOST], v[MOST], x[ROWS], sum[MOST], rates[2][ROWS], sums[2][MOST];
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    if (!sap_kernels_of(set)) {
+      continue;
+    }
+    const struct sap_vector_loops *loops = sap_vector_loops_of(set);
+    for (int32_t n = 1; n <= MOST; ++n) {
+      const int32_t rows = 1 + n % ROWS;
+      for (int32_t i = 0; i < rows * n; ++i) {
+        J[i] = check_random(&seed, -1, 1);
+      }
+      for (int32_t i = 0; i < n; ++i) {
+        v[i] = check_random(&seed, -1, 1);
+        sum[i] = sums[0][i] = sums[1][i] = check_random(&seed, -1, 1);
+      }
+      for (int32_t r = 0; r < rows; ++r) {
+        x[r] = check_random(&seed, 0, 1);
+      }
+      loops->multiply_rows(rows, n, J, v, rates[0]);
+      loops->multiply_absolute(rows, n, J, v, rates[1]);
+      loops->add_rows(rows, n, J, x, sums[0]);
+      loops->add_absolute_rows(rows, n, J, x, sums[1]);
+      for (int32_t r = 0; r < rows; ++r) {
+        double rate = 0, most = 0;
+        for (int32_t i = 0; i < n; ++i) {
+          rate += J[r * n + i] * v[i];
+          most += fabs(J[r * n + i] * v[i]);
+        }
+        CHECK_CLOSE(rates[0][r], rate, 1e-13);
+        CHECK_CLOSE(rates[1][r], most, 1e-13);
+      }
+      for (int32_t i = 0; i < n; ++i) {
+        double pushed = sum[i], most = sum[i];
+        for (int32_t r = 0; r < rows; ++r) {
+          pushed += J[r * n + i] * x[r];
+          most += fabs(J[r * n + i]) * x[r];
+        }
+        CHECK_CLOSE(sums[0][i], pushed, 1e-13);
+        CHECK_CLOSE(sums[1][i], most, 1e-13);
+      }
+    }
+  }
+}
+
 static void diagonal_blocks(void) {
   enum { MOST = 19 };
   double A[MOST * MOST], x[MOST], y[MOST], roots[MOST];
@@ -273,11 +321,9 @@ static void every_set_solves_the_same_problem(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(products_with_J),
-      CHECK_TEST(hessian),
-      CHECK_TEST(vectors),
-      CHECK_TEST(diagonal_blocks),
-      CHECK_TEST(every_set_solves_the_same_problem),
+      CHECK_TEST(products_with_J), CHECK_TEST(hessian),
+      CHECK_TEST(vectors),         CHECK_TEST(products_of_rows),
+      CHECK_TEST(diagonal_blocks), CHECK_TEST(every_set_solves_the_same_problem),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }
