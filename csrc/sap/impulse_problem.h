@@ -25,6 +25,11 @@ enum { SAP_IMPULSES_CHUNK = 8 };
 /* components of gamma_t */
 enum { SAP_MOST_TANGENTIAL = 5 };
 
+/* of a contact that slides: t = z_t/|z_t|, and dgamma along it less mu dgamma_n */
+struct sap_slide {
+  double t[2], mu, e;
+};
+
 struct sap_impulses {
   int32_t n_contacts, n_rows; /* unknowns: those of each contact, then one of each row */
   int32_t *first;        /* (n_contacts + 1) of a contact: gamma_t from here on, last gamma_n */
@@ -44,9 +49,10 @@ struct sap_impulses {
   /* scratch of Newton's steps (impulse_step.h) */
   int8_t *kind, *factored; /* (m) each: of unknowns, now and as they were factored */
   int32_t n_free, n_sliding;
-  int32_t *listed;  /* (m + 1) the free unknowns, those that slide, those that are held */
-  double *panel;    /* (ld, m) at its own stride: the factor of the free ones, rows of both */
-  double *K;        /* (n_sliding, n_sliding) at its own stride */
+  int32_t *listed; /* (m + 1) the free unknowns, those that slide, those that are held */
+  double *panel;   /* (ld, m) at its own stride: the factor of the free ones, rows of both */
+  double *K;       /* (n_sliding, n_sliding) at its own stride */
+  struct sap_slide *slide; /* (n_contacts) of those that slide, in their order */
   double *system;   /* the equations of those that slide, by row, with their right hand side */
   double *solution; /* (m) in the order of the list */
   double *step;     /* (2, ld) the step, and what it changes of u */

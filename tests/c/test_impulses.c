@@ -15,6 +15,7 @@ static double diagonal[LD], inverse[LD], trace[CONTACTS], inverse_trace[CONTACTS
 static int8_t kind[M], factored[M];
 static int32_t listed[M + 1];
 static double panel[M * LD], K[M * LD], system_[M * LD], solution[M], step[2 * LD];
+static struct sap_slide slides_[CONTACTS];
 static int32_t first[CONTACTS + 1];
 
 /* Contacts with friction alone, or with torsion, or with rolling too. W = Y Y^T + R: fewer
@@ -100,6 +101,7 @@ static struct sap_impulses problem(int32_t n_contacts, int32_t n_rows) {
                                .listed = listed,
                                .panel = panel,
                                .K = K,
+                               .slide = slides_,
                                .system = system_,
                                .solution = solution,
                                .step = step};
