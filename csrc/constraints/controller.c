@@ -8,12 +8,13 @@
  * u_ff alone keeps its size. */
 #include <math.h>
 
+#include "base/vector.h"
 #include "constraints/kinds.h"
 
 static struct sap_row row(const double *p, const struct sap_row_step *step) {
   const double Kp = p[0], Kd = p[1], q_0 = p[2], q_d = p[3], v_d = p[4], u_ff = p[5], effort = p[6];
   const double gain = step->dt * Kp + Kd;
-  const double R = gain > 0 && isfinite(gain) ? fmax(step->R_nr, 1 / (step->dt * gain)) : 0;
+  const double R = gain > 0 && isfinite(gain) ? sap_larger(step->R_nr, 1 / (step->dt * gain)) : 0;
   return (struct sap_row){.R = R,
                           .v_hat = (Kp * (q_d - q_0) + Kd * v_d) / gain + u_ff * step->dt * R,
                           .lower = -step->dt * effort,

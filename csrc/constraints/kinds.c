@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/vector.h"
 #include "constraints/release.h"
 
 const struct sap_kind_entry *const sap_kinds[SAP_N_KINDS] = {
@@ -46,7 +47,7 @@ const char *sap_rule_text(enum sap_rule rule) {
 struct sap_row sap_compliant_row(double g, double k, double tau_d,
                                  const struct sap_row_step *step) {
   const double time = step->dt + tau_d;
-  return (struct sap_row){.R = fmax(step->R_nr, 1 / (step->dt * k * time)),
+  return (struct sap_row){.R = sap_larger(step->R_nr, 1 / (step->dt * k * time)),
                           .v_hat = -g / time,
                           .lower = -INFINITY,
                           .upper = INFINITY};

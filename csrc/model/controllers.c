@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 static int is_off(int32_t group, int32_t disabled) {
   return disabled < 0 || (group >= 0 && group < 31 && (disabled >> group & 1));
 }
@@ -27,7 +29,7 @@ int sap_remove_controllers(struct sap_element_gather *g, const struct sap_elemen
     if (dof >= 0 && !is_off(-1, state->disabled)) {
       const double others = state->qfrc_actuator[dof] + g->change[dof];
       const double *total = e->controller_total + 2 * (int64_t)c;
-      g->change[dof] += fmin(fmax(others, total[0]), total[1]) - others;
+      g->change[dof] += sap_lesser(sap_larger(others, total[0]), total[1]) - others;
     }
   }
   for (int32_t i = 0; i < nv; ++i) {
@@ -48,10 +50,10 @@ static void find_range(const struct sap_element_gather *g, const struct sap_elem
   }
   const double others = state->qfrc_actuator[dof] + g->change[dof], gear = row->value[0];
   const double *total = e->controller_total + 2 * (int64_t)c;
-  const double below = fmin(total[0] - others, 0.0) / gear;
-  const double above = fmax(total[1] - others, 0.0) / gear;
-  range[0] = fmax(range[0], gear > 0.0 ? below : above);
-  range[1] = fmin(range[1], gear > 0.0 ? above : below);
+  const double below = sap_lesser(total[0] - others, 0.0) / gear;
+  const double above = sap_larger(total[1] - others, 0.0) / gear;
+  range[0] = sap_larger(gear > 0.0 ? below : above, range[0]);
+  range[1] = sap_lesser(gear > 0.0 ? above : below, range[1]);
 }
 
 void sap_gather_controllers(struct sap_element_cursor *at, const struct sap_element_state *state) {

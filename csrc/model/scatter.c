@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "constraints/kinds.h"
 #include "model/element_rows.h"
 
@@ -147,7 +148,7 @@ static void add_controllers(const struct sap_element_gather *g,
   const struct sap_elements *e = g->elements;
   for (int32_t c = 0; c < g->n_acting; ++c) {
     const double *range = g->range + 2 * (int64_t)c;
-    const double force = fmin(fmax(gamma[c] / dt, range[0]), range[1]);
+    const double force = sap_lesser(sap_larger(gamma[c] / dt, range[0]), range[1]);
     const int32_t output = e->controller_output[g->controller[c]];
     struct sap_engine_jacobian moment;
     if (sap_moment_row(state, output, &moment)) {

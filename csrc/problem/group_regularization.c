@@ -6,6 +6,7 @@
 
 #include "base/finite.h"
 #include "base/status.h"
+#include "base/vector.h"
 #include "constraints/kinds.h"
 #include "problem/groups.h"
 #include "problem/regularization.h"
@@ -183,7 +184,7 @@ sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints
       const struct sap_row_step step = {.dt = p->dt,
                                         .R_nr = R_nr,
                                         .R_t = p->sigma * w,
-                                        .R_1 = fmax(R_nr, R_1),
+                                        .R_1 = sap_larger(R_nr, R_1),
                                         .release = p->release ? p->release[i] : INFINITY};
       const struct sap_row row = kind->row(parameter, &step);
       const sap_status status = check_row(kind, i, parameter, p->sigma, &row, error);
