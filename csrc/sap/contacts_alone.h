@@ -29,7 +29,7 @@
  * unless velocities are as many. How many rows of a tree with contacts are unknowns from the
  * beginning on, and how many may become unknowns. */
 enum {
-  SAP_ALONE_IMPULSES = 36,
+  SAP_ALONE_IMPULSES = 48,
   SAP_ALONE_FEWER_IMPULSES = 24,
   SAP_ALONE_ROWS = 6,
   SAP_ALONE_UNKNOWN_ROWS = 24
