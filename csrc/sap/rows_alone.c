@@ -358,6 +358,10 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
   alone->masses.loops->inverse_roots(0, tree->n, alone->error, alone->scale);
   multiply(alone, tree, tree->v_star, alone->momentum_star);
   double before = INFINITY;
+  if (has_contacts && !condensed) {
+    /* the one step begins there */
+    memcpy(tree->v, tree->v_star, (size_t)tree->n * sizeof *tree->v);
+  }
   for (result->iterations = 0;; ++result->iterations) {
     evaluate(alone, tree, result);
     const double scale = sqrt(fmax(result->norms.momentum, result->norms.impulse));
@@ -376,11 +380,6 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
     if (!falls && !has_contacts) {
       go_back(alone, tree);
       evaluate(alone, tree, result);
-    }
-    if (has_contacts && !condensed &&
-        memcmp(tree->v, tree->v_star, (size_t)tree->n * sizeof *tree->v) != 0) {
-      memcpy(tree->v, tree->v_star, (size_t)tree->n * sizeof *tree->v);
-      evaluate(alone, tree, result); /* that step begins there */
     }
     if (!(has_contacts ? sap_contact_step_take(alone, tree, is_first) : take_step(alone, tree))) {
       return 0;
