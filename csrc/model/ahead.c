@@ -6,7 +6,9 @@
 #include "base/vector.h"
 #include "constraints/clamp.h"
 
-enum { MOST_SWEEPS = 100 };
+/* Sweeps: at most so many, and so many rows in all, but some at least. What is left of the edges of
+ * cloth after 20 is less than half of what MuJoCo's soft ones give, and the next step goes on. */
+enum { MOST_SWEEPS = 100, LEAST_SWEEPS = 20, MOST_ROWS_SWEPT = 1 << 14 };
 
 /* of the largest correction of the first sweep */
 static const double enough = 1e-9;
@@ -19,13 +21,18 @@ static void carve_fixed(struct sap_ahead *ahead, struct sap_arena *arena) {
   ahead->trees = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int32_t));
   ahead->is_in = sap_arena_take(arena, (size_t)f->n_trees, 1);
   ahead->place = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int64_t));
+  ahead->next = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int64_t));
 }
 
 static void carve_listed(struct sap_ahead *ahead, struct sap_arena *arena) {
-  ahead->row = sap_arena_take(arena, (size_t)ahead->n + 1, sizeof *ahead->row);
+  const size_t n = (size_t)ahead->n;
+  ahead->row = sap_arena_take(arena, n + 1, sizeof *ahead->row);
   ahead->part = sap_arena_take(arena, (size_t)ahead->n_parts, sizeof *ahead->part);
   ahead->J = sap_arena_take(arena, (size_t)ahead->n_entries, sizeof(double));
   ahead->response = sap_arena_take(arena, (size_t)ahead->n_entries, sizeof(double));
+  ahead->level = sap_arena_take(arena, n, sizeof(int64_t));
+  ahead->order = sap_arena_take(arena, n, sizeof(int64_t));
+  ahead->level_end = sap_arena_take(arena, n + 1, sizeof(int64_t));
 }
 
 /* 1 where there is anything to hold in any step */
@@ -251,6 +258,32 @@ static int add_rows(struct sap_ahead *ahead, const struct sap_element_state *sta
          add_contacts(ahead, state, contacts, cone, dt, keep);
 }
 
+/* A row is of the level after the last one of a row before it that moves a tree of its own;
+ * friction is of a later one than its normal, whatever moves along that. */
+static void find_levels(struct sap_ahead *ahead) {
+  memset(ahead->next, 0, sizeof *ahead->next * (size_t)ahead->elements->forest->n_trees);
+  memset(ahead->level_end, 0, sizeof *ahead->level_end * ((size_t)ahead->n + 1));
+  for (int64_t r = 0; r < ahead->n; ++r) {
+    const struct sap_ahead_row *row = ahead->row + r;
+    int64_t level = row->back > 0 ? ahead->level[r - row->back] + 1 : 0;
+    for (int64_t p = row->part; p < row[1].part; ++p) {
+      const int64_t next = ahead->next[ahead->part[p].tree];
+      level = level > next ? level : next;
+    }
+    for (int64_t p = row->part; p < row[1].part; ++p) {
+      ahead->next[ahead->part[p].tree] = level + 1;
+    }
+    ahead->level[r] = level;
+    ahead->level_end[level + 1] += 1;
+  }
+  for (int64_t l = 0; l < ahead->n; ++l) {
+    ahead->level_end[l + 1] += ahead->level_end[l];
+  }
+  for (int64_t r = 0; r < ahead->n; ++r) {
+    ahead->order[ahead->level_end[ahead->level[r]]++] = r;
+  }
+}
+
 /* ---- impulses ------------------------------------------------------------------------------- */
 
 /* A^-1 J^T and w of a row; a block that cannot be factored does not move */
@@ -272,35 +305,70 @@ static void find_response(struct sap_ahead *ahead, struct sap_ahead_row *row, in
     kernels->solve_backward(n, n, L, n, U, NULL);
   }
   row->inverse = row->w > 0.0 ? 1.0 / row->w : 0.0;
+  const struct sap_ahead_part *part = ahead->part + row->part;
+  row->is_edge = row->back == 0 && end - row->part == 2 && part[0].n == 3 && part[1].n == 3;
+}
+
+/* A row to the velocity that it wants, as far as its bounds allow, from `speed`: the change of its
+ * impulse. */
+static inline double relax(struct sap_ahead_row *row, double speed) {
+  const double before = row->impulse;
+  const double wanted = before + (row->velocity - speed) * row->inverse;
+  row->impulse = sap_clamp_impulse(wanted, row->lower, row->upper);
+  return row->impulse - before;
+}
+
+/* the same, and its trees, of an edge of a flex: between two vertices, trees of three */
+static inline double relax_edge(const struct sap_ahead *ahead, struct sap_ahead_row *row,
+                                const struct sap_ahead_part *part, double *v) {
+  const double *J = ahead->J + part->at, *U = ahead->response + part->at;
+  double *a = v + part[0].first, *b = v + part[1].first;
+  const double speed =
+      (J[0] * a[0] + J[1] * a[1] + J[2] * a[2]) + (J[3] * b[0] + J[4] * b[1] + J[5] * b[2]);
+  const double change = relax(row, speed);
+  for (int j = 0; j < 3; ++j) {
+    a[j] += change * U[j];
+    b[j] += change * U[3 + j];
+  }
+  return change;
+}
+
+static double relax_any(const struct sap_ahead *ahead, struct sap_ahead_row *row,
+                        const struct sap_ahead_part *begin, double *v) {
+  const struct sap_ahead_part *end = ahead->part + row[1].part;
+  double speed = 0.0;
+  for (const struct sap_ahead_part *p = begin; p < end; ++p) {
+    speed += sap_vector_dot(p->n, ahead->J + p->at, v + p->first);
+  }
+  if (row->back > 0) {
+    row->upper = row->mu * row[-row->back].impulse;
+    row->lower = -row->upper;
+  }
+  const double change = relax(row, speed);
+  for (const struct sap_ahead_part *p = begin; p < end && change != 0.0; ++p) {
+    sap_vector_add(p->n, change, ahead->response + p->at, v + p->first);
+  }
+  return change;
 }
 
 /* the largest change of a row's velocity by its own impulse */
 static double sweep(struct sap_ahead *ahead, double *v) {
   double most = 0.0;
-  for (int64_t r = 0; r < ahead->n; ++r) {
-    struct sap_ahead_row *row = ahead->row + r;
-    const struct sap_ahead_part *begin = ahead->part + row->part, *end = ahead->part + row[1].part;
-    if (!(row->w > 0.0)) {
-      continue;
-    }
-    double speed = 0.0;
-    for (const struct sap_ahead_part *p = begin; p < end; ++p) {
-      speed += sap_vector_dot(p->n, ahead->J + p->at, v + p->first);
-    }
-    if (row->back > 0) {
-      row->upper = row->mu * row[-row->back].impulse;
-      row->lower = -row->upper;
-    }
-    const double wanted = row->impulse + (row->velocity - speed) * row->inverse;
-    const double impulse = sap_clamp_impulse(wanted, row->lower, row->upper);
-    const double change = impulse - row->impulse;
-    row->impulse = impulse;
-    most = sap_larger(fabs(change) * row->w, most);
-    for (const struct sap_ahead_part *p = begin; p < end && change != 0.0; ++p) {
-      sap_vector_add(p->n, change, ahead->response + p->at, v + p->first);
+  for (int64_t i = 0; i < ahead->n; ++i) {
+    struct sap_ahead_row *row = ahead->row + ahead->order[i];
+    const struct sap_ahead_part *part = ahead->part + row->part;
+    if (row->w > 0.0) {
+      const double change =
+          row->is_edge ? relax_edge(ahead, row, part, v) : relax_any(ahead, row, part, v);
+      most = sap_larger(fabs(change) * row->w, most);
     }
   }
   return most;
+}
+
+static int64_t most_sweeps(int64_t n_rows) {
+  const int64_t n = MOST_ROWS_SWEPT / n_rows;
+  return n > MOST_SWEEPS ? MOST_SWEEPS : n > LEAST_SWEEPS ? n : LEAST_SWEEPS;
 }
 
 sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state *state,
@@ -327,12 +395,14 @@ sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state
     return SAP_INVALID_ARGUMENT;
   }
   ahead->row[ahead->n].part = ahead->n_parts;
+  find_levels(ahead);
   for (int64_t r = 0; r < ahead->n; ++r) {
     find_response(ahead, ahead->row + r, ahead->row[r + 1].part, motion);
   }
   const double first = sweep(ahead, motion->v_star);
+  const int64_t most = most_sweeps(ahead->n);
   double last = first;
-  for (int i = 1; i < MOST_SWEEPS && last > enough * first; ++i) {
+  for (int64_t i = 1; i < most && last > enough * first; ++i) {
     last = sweep(ahead, motion->v_star);
   }
   for (int64_t p = 0; p < ahead->n_parts; ++p) {

@@ -10,6 +10,8 @@
  * violation decay in SAP_AHEAD_TIME, and holds or brakes what has friction, whose bounds are mu
  * times the normal impulse in a contact: projected Gauss-Seidel over the rows. Other contacts and
  * all other constraints come after, and what they do to these shows in the next step.
+ * Rows of one level move no tree in common, and a sweep takes level after level: what comes of it
+ * is what comes of the order in which rows are listed, but a row need not wait for the one before.
  * No impulse is more than what stops its row, so that none gives energy but by that decay.
  *
  * Ownership: a sap_ahead owns its workspace, which grows as needed and is kept. */
@@ -31,6 +33,7 @@ struct sap_ahead_row {
   int64_t back; /* friction of a contact: the row of its normal is so many before; 0 elsewhere */
   double mu;
   int32_t engine_row; /* -1 for none */
+  int32_t is_edge;    /* 1 where it moves two trees of three and is no friction */
   int64_t part;       /* the first of its parts */
   double w, inverse;  /* J A^-1 J^T, and its inverse; 0 where nothing moves */
   double impulse;
@@ -48,6 +51,8 @@ struct sap_ahead {
   struct sap_ahead_row *row;     /* (n + 1), the last one to end the parts */
   struct sap_ahead_part *part;   /* (n_parts) */
   double *J, *response;          /* (n_entries) rows times their sign, and A^-1 J^T */
+  int64_t *level, *order;        /* (n) of a row; rows by level, each as they are listed */
+  int64_t *level_end;            /* (n + 1) in `order` */
 
   int flexes; /* 1 where contacts may be of flexes */
   int needed; /* 0: no element is ever held here, and nothing below is there */
@@ -58,6 +63,7 @@ struct sap_ahead {
   int32_t *trees; /* (n_trees) of one row */
   uint8_t *is_in; /* (n_trees) 1 for these, else 0 */
   int64_t *place; /* (n_trees) of these: where the entries of dof 0 would be */
+  int64_t *next;  /* (n_trees) the first level without a row that moves the tree */
   int32_t widest; /* dofs of the widest tree */
 };
 

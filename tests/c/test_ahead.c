@@ -258,6 +258,31 @@ static void equalities_hold_together(void) {
   release(&h);
 }
 
+/* rows of trees 0; 0 and 1; 2; 1; 2 */
+static void levels_keep_the_order_of_rows_that_share_a_tree(void) {
+  const int moves[5][NV] = {{1, 0, 0, 0}, {1, 1, 0, 0}, {0, 0, 1, 0}, {0, 1, 0, 0}, {0, 0, 0, 1}};
+  const int64_t level[] = {0, 1, 0, 2, 1}, order[] = {0, 2, 1, 4, 3};
+  struct model m;
+  struct held h;
+  make_model(&m);
+  for (int i = 0; i < 5; ++i) {
+    add_row(&m, SAP_ROW_EQUALITY, 0, 0);
+    for (int j = 0; j < NV; ++j) {
+      m.J[i * NV + j] = moves[i][j];
+    }
+  }
+  REQUIRE(create(&h, &m, NULL) == SAP_OK && run(&h, &m) == SAP_OK);
+  CHECK_EQUAL(h.ahead.n, 5);
+  for (int i = 0; i < 5; ++i) {
+    CHECK_EQUAL(h.ahead.level[i], level[i]);
+    CHECK_EQUAL(h.ahead.order[i], order[i]);
+  }
+  for (int j = 0; j < NV; ++j) {
+    CHECK_CLOSE(m.v_star[j], 0.0, 1e-7);
+  }
+  release(&h);
+}
+
 /* a contact of a flex over all trees, with a tangent along dof 3 */
 static void add_contact(struct model *m, double dist, double mu, enum sap_cone cone) {
   const int edges = cone == SAP_CONE_PYRAMIDAL;
@@ -437,6 +462,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(a_limit_that_is_not_reached_does_nothing),
       CHECK_TEST(friction_brakes_and_holds),
       CHECK_TEST(equalities_hold_together),
+      CHECK_TEST(levels_keep_the_order_of_rows_that_share_a_tree),
       CHECK_TEST(contacts_of_flexes_have_friction),
       CHECK_TEST(edges_of_a_pyramid_only_push),
       CHECK_TEST(contacts_of_two_geoms_or_none_are_left_alone),
