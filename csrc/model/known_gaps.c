@@ -11,23 +11,31 @@ enum { PLACES = 8 };
 /* normals that differ by less are one */
 static const double same = 1e-12;
 
-static void carve(void *context, struct sap_arena *arena) {
-  struct sap_known_gaps *gaps = context;
-  gaps->shapes =
-      sap_arena_take(arena, SAP_SHAPE_NUMBERS * (size_t)gaps->n_geoms, sizeof *gaps->shapes);
+static size_t followed_size(const struct sap_known_gaps *gaps) {
+  return (size_t)gaps->bodies.n_geoms *
+             (SAP_FOLLOWED_NUMBERS * sizeof(double) + SAP_FOLLOWED_INTEGERS * sizeof(int)) +
+         SAP_FOLLOWED_BESIDE * sizeof(int);
 }
 
-struct sap_known_gaps *sap_known_gaps_create(int32_t n_geoms, const sap_allocator *allocator) {
+static void carve(void *context, struct sap_arena *arena) {
+  struct sap_known_gaps *gaps = context;
+  sap_body_gaps_carve(&gaps->bodies, arena);
+  gaps->followed = sap_arena_take(arena, followed_size(gaps), 1);
+}
+
+struct sap_known_gaps *sap_known_gaps_create(int32_t n_geoms, int32_t n_bodies,
+                                             const sap_allocator *allocator) {
   struct sap_known_gaps *gaps = allocator->allocate(sizeof *gaps, allocator->context);
   if (gaps) {
     memset(gaps, 0, sizeof *gaps);
     atomic_init(&gaps->taken, 0);
-    gaps->n_geoms = n_geoms;
+    gaps->bodies.n_geoms = n_geoms;
+    gaps->bodies.n_bodies = n_bodies;
     if (!sap_block_carve(&gaps->block, carve, gaps, allocator)) {
       allocator->release(gaps, allocator->context);
       return NULL;
     }
-    memset(gaps->shapes, 0, SAP_SHAPE_NUMBERS * (size_t)n_geoms * sizeof *gaps->shapes);
+    memset(gaps->followed, 0xff, followed_size(gaps));
   }
   return gaps;
 }
@@ -47,25 +55,20 @@ void sap_known_gaps_leave(struct sap_known_gaps *gaps) {
   atomic_store_explicit(&gaps->taken, 0, memory_order_release);
 }
 
-/* 1 where numbers are others than they were, which they no longer are */
-static int follow(double *kept, const double *now, size_t n) {
-  const size_t bytes = n * sizeof *kept;
-  if (n == 0 || memcmp(kept, now, bytes) == 0) {
-    return 0;
+int sap_known_gaps_check(struct sap_known_gaps *gaps, const struct sap_followed *arrays, int n) {
+  unsigned char *kept = gaps->followed;
+  int changed = 0;
+  for (int i = 0; i < n; ++i) {
+    if (arrays[i].size > 0 && memcmp(kept, arrays[i].at, arrays[i].size) != 0) {
+      memcpy(kept, arrays[i].at, arrays[i].size);
+      changed = 1;
+    }
+    kept += arrays[i].size;
   }
-  memcpy(kept, now, bytes);
-  return 1;
-}
-
-void sap_known_gaps_check(struct sap_known_gaps *gaps, const double *sizes, const double *boxes,
-                          const double *radii) {
-  const size_t n = (size_t)gaps->n_geoms;
-  const int changed = follow(gaps->shapes, sizes, 3 * n) |
-                      follow(gaps->shapes + 3 * n, boxes, 6 * n) |
-                      follow(gaps->shapes + 9 * n, radii, n);
   if (changed) {
     memset(gaps->gap, 0, sizeof gaps->gap);
   }
+  return changed;
 }
 
 struct sap_known_gap *sap_known_gaps_at(struct sap_known_gaps *gaps, int32_t g1, int32_t g2) {

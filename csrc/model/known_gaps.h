@@ -14,8 +14,9 @@
  * So what rests, or moves together, need not be measured again. A bound says that two geoms are
  * apart where measuring would say so too: results do not depend on what is known.
  *
- * Threads may share them: whoever finds them taken does without. They hold for the shapes that were
- * seen last: where an array of these changes, all are forgotten. */
+ * Those of bodies (body_gaps.h) are kept with them. Threads may share them: whoever finds them
+ * taken does without. They hold for the model that was seen last: where an array of it that they
+ * depend on changes, all are forgotten. */
 #ifndef SAPWOOD_MODEL_KNOWN_GAPS_H
 #define SAPWOOD_MODEL_KNOWN_GAPS_H
 
@@ -23,8 +24,18 @@
 #include <stdint.h>
 
 #include "base/memory.h"
+#include "model/body_gaps.h"
 
-enum { SAP_KNOWN_GAPS = 512, SAP_SHAPE_NUMBERS = 10 };
+enum { SAP_KNOWN_GAPS = 512 };
+
+/* what arrays may have for each geom, and beside that: numbers and integers */
+enum { SAP_FOLLOWED_NUMBERS = 12, SAP_FOLLOWED_INTEGERS = 3, SAP_FOLLOWED_BESIDE = 2048 };
+
+/* an array that gaps depend on */
+struct sap_followed {
+  const void *at;
+  size_t size; /* bytes */
+};
 
 struct sap_relative_pose {
   double p[3], R[9]; /* m; by rows */
@@ -40,23 +51,23 @@ struct sap_known_gap {
 struct sap_known_gaps {
   atomic_int taken;
   struct sap_known_gap gap[SAP_KNOWN_GAPS];
+  struct sap_body_gaps bodies;
   struct sap_block block;
-  double *shapes; /* (n_geoms, 10) in arrays that follow one another */
-  int32_t n_geoms;
+  unsigned char *followed; /* arrays that follow one another, as they were */
 };
 
 /* NULL without memory */
-struct sap_known_gaps *sap_known_gaps_create(int32_t n_geoms, const sap_allocator *allocator);
+struct sap_known_gaps *sap_known_gaps_create(int32_t n_geoms, int32_t n_bodies,
+                                             const sap_allocator *allocator);
 void sap_known_gaps_destroy(struct sap_known_gaps *gaps, const sap_allocator *allocator);
 
 /* 1 where no other thread has them; to be left again */
 int sap_known_gaps_take(struct sap_known_gaps *gaps);
 void sap_known_gaps_leave(struct sap_known_gaps *gaps);
 
-/* Forgets all where shapes are others than they were: sizes (n_geoms, 3), boxes (n_geoms, 6) and
- * radii (n_geoms). */
-void sap_known_gaps_check(struct sap_known_gaps *gaps, const double *sizes, const double *boxes,
-                          const double *radii);
+/* 1 where one of n arrays is not as it was, and then all of geoms are forgotten; bodies are for the
+ * caller to list. */
+int sap_known_gaps_check(struct sap_known_gaps *gaps, const struct sap_followed *arrays, int n);
 
 /* The entry of two geoms or, where they have none, the one that theirs may take. */
 struct sap_known_gap *sap_known_gaps_at(struct sap_known_gaps *gaps, int32_t g1, int32_t g2);

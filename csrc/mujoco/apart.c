@@ -68,7 +68,13 @@ int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, 
 struct pair {
   const struct sap_mover *a, *b;
   double time, own, between[3]; /* from the centre of a to that of b */
+  double *apart;                /* the gap of the plane that was found */
 };
+
+static int try_plane(const struct pair *pair, const double *n, double gap) {
+  *pair->apart = gap;
+  return sap_plane_keeps_apart(pair->a, pair->b, pair->time, pair->own, n, gap, 0);
+}
 
 /* `n` of any length and sense */
 static int try_normal(const struct pair *pair, const double *n) {
@@ -80,7 +86,7 @@ static int try_normal(const struct pair *pair, const double *n) {
   const double unit[3] = {scale * n[0], scale * n[1], scale * n[2]};
   const double gap = scale * along - reach_along(pair->a, unit) - reach_along(pair->b, unit) -
                      pair->a->round - pair->b->round;
-  return sap_plane_keeps_apart(pair->a, pair->b, pair->time, pair->own, unit, gap, 0);
+  return try_plane(pair, unit, gap);
 }
 
 /* Normals along the axes of both boxes, R = A^T B: along axis i of A the box of B reaches
@@ -96,21 +102,30 @@ static int try_faces(const struct pair *pair) {
       reach_of_a[k] += R * a->half[i];
     }
   }
-  for (int side = 0; side < 2; ++side) {
-    const struct sap_mover *of = side ? b : a;
-    const double *other = side ? reach_of_a : reach_of_b;
-    for (int k = 0; k < 3; ++k) {
+  double along[6], gap[6];
+  int widest = 0;
+  for (int i = 0; i < 6; ++i) {
+    const struct sap_mover *of = i < 3 ? a : b;
+    const double *other = i < 3 ? reach_of_b : reach_of_a, *d = pair->between;
+    const int k = i % 3;
+    along[i] = of->axes[k] * d[0] + of->axes[3 + k] * d[1] + of->axes[6 + k] * d[2];
+    gap[i] = fabs(along[i]) - of->half[k] - other[k] - a->round - b->round;
+    widest = gap[i] > gap[widest] ? i : widest;
+  }
+  /* wide enough whatever the velocities: most are, and the widest one serves longest */
+  if (gap[widest] > sap_larger(pair->own, a->travel + b->travel)) {
+    *pair->apart = gap[widest];
+    return 1;
+  }
+  for (int i = 0; i < 6; ++i) {
+    if (gap[i] > pair->own) {
       double n[3];
-      axis_of(of, k, n);
-      const double along = sap_vector_dot(3, n, pair->between);
-      const double gap = fabs(along) - of->half[k] - other[k] - a->round - b->round;
-      if (gap > pair->own) {
-        for (int j = 0; j < 3; ++j) {
-          n[j] = copysign(1.0, along) * n[j];
-        }
-        if (sap_plane_keeps_apart(a, b, pair->time, pair->own, n, gap, 0)) {
-          return 1;
-        }
+      axis_of(i < 3 ? a : b, i % 3, n);
+      for (int j = 0; j < 3; ++j) {
+        n[j] = copysign(1.0, along[i]) * n[j];
+      }
+      if (try_plane(pair, n, gap[i])) {
+        return 1;
       }
     }
   }
@@ -151,23 +166,27 @@ static int try_round(const struct pair *pair) {
 }
 
 static int above_plane(const struct sap_mover *plane, const struct sap_mover *b, double time,
-                       double own) {
+                       double own, double *apart) {
   double n[3], between[3];
   axis_of(plane, 2, n);
   minus(b->centre, plane->centre, between);
-  const double gap = sap_vector_dot(3, n, between) - reach_along(b, n) - b->round;
-  return sap_plane_keeps_apart(plane, b, time, own, n, gap, 0);
+  *apart = sap_vector_dot(3, n, between) - reach_along(b, n) - b->round;
+  return sap_plane_keeps_apart(plane, b, time, own, n, *apart, 0);
 }
 
 int sap_movers_stay_apart(const struct sap_mover *a, const struct sap_mover *b, double time,
-                          double own) {
+                          double own, double *gap) {
   if (is_plane(a) || is_plane(b)) {
-    return is_plane(a) ? !is_plane(b) && above_plane(a, b, time, own)
-                       : above_plane(b, a, time, own);
+    return is_plane(a) ? !is_plane(b) && above_plane(a, b, time, own, gap)
+                       : above_plane(b, a, time, own, gap);
   }
-  struct pair pair = {.a = a, .b = b, .time = time, .own = own};
+  struct pair pair = {.a = a, .b = b, .time = time, .own = own, .apart = gap};
   minus(b->centre, a->centre, pair.between);
+  const double square = sap_vector_dot(3, pair.between, pair.between);
   const double clear = a->radius + b->radius + sap_larger(own, a->travel + b->travel);
-  return sap_vector_dot(3, pair.between, pair.between) > clear * clear || try_faces(&pair) ||
-         try_round(&pair);
+  if (square > clear * clear) {
+    *gap = sqrt(square) - a->radius - b->radius;
+    return 1;
+  }
+  return try_faces(&pair) || try_round(&pair);
 }

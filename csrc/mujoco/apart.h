@@ -39,9 +39,9 @@ static inline double sap_gain_of(double fall, double speed) {
 }
 
 /* `time`: (1 + SAP_OPEN_TIME) dt; `own`: the distance up to which they are listed in any case. 0:
- * they may meet, or no plane was found. */
+ * they may meet, or no plane was found; else `gap` has a lower bound of their distance. */
 int sap_movers_stay_apart(const struct sap_mover *a, const struct sap_mover *b, double time,
-                          double own);
+                          double own, double *gap);
 
 /* The same for a plane with unit normal n, from a to b, that leaves a gap. `nearest`: n is that of
  * the two nearest points; of other planes any turn counts, as if x were across its axis: other

@@ -11,72 +11,36 @@
 #include "mujoco/pairs.h"
 #include "mujoco/twists.h"
 
-/* of MuJoCo's enums */
-enum { GEOM_SPHERE = 2 };
-
 static double length(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
 /* an array of the model */
 #define ARRAY(type, name) const type *name = sap_pointer_at(m, a->model.name)
-
-/* ---- margins -------------------------------------------------------------------------------- */
-
-/* the speed that a body gains in a step of free fall, m/s */
-static double fall_of(const sap_mujoco_world *world) {
-  double gravity[3];
-  memcpy(gravity, (const char *)world->model + world->api->model.gravity, sizeof gravity);
-  return world->stepper->settings.dt * length(gravity);
-}
-
-/* the farthest that a point which can come closer by a turn is away from the centre: none of a
- * sphere */
-static double reach_of(const sap_mujoco_world *world, int32_t geom) {
-  const sap_mujoco *a = world->api;
-  const void *m = world->model;
-  ARRAY(int, geom_type);
-  ARRAY(double, geom_rbound);
-  return geom_type[geom] == GEOM_SPHERE ? 0.0 : geom_rbound[geom];
-}
-
-/* bound of the speed of its surface, m/s */
-static double speed_of(const sap_mujoco_world *world, const struct sap_twist *twist, int32_t geom) {
-  const double *xpos = sap_pointer_at(world->data, world->api->data.geom_xpos);
-  const int32_t body = world->stepper->forest.geom_bodyid[geom];
-  double v[3];
-  sap_mujoco_point_velocity(world, twist, body, xpos + 3 * (int64_t)geom, v);
-  return length(v) + length(twist[body].angular) * reach_of(world, geom);
-}
-
-static double travel_in(const sap_mujoco_world *world, double speed) {
-  return (1.0 + SAP_OPEN_TIME) * world->stepper->settings.dt * speed;
-}
 
 static int moves(const sap_mujoco_world *world, int32_t geom) {
   const sap_forest *forest = &world->stepper->forest;
   return forest->body_treeid[forest->geom_bodyid[geom]] >= 0;
 }
 
-/* 0 of geoms that stay where they are, or that meet none but those of explicit pairs, where there
- * are none of these: most geoms of a robot only show it */
+/* 0 of geoms that meet none but those of explicit pairs, where there are none of these: most geoms
+ * of a robot only show it */
 static int needs_margin(const sap_mujoco_world *world, int32_t geom) {
   const sap_mujoco *a = world->api;
   const void *m = world->model;
   ARRAY(int, geom_contype);
   ARRAY(int, geom_conaffinity);
-  const int meets = (geom_contype[geom] | geom_conaffinity[geom]) != 0;
-  return (meets || sap_int64_at(m, a->model.npair) > 0) && moves(world, geom);
+  return (geom_contype[geom] | geom_conaffinity[geom]) != 0 || sap_int64_at(m, a->model.npair) > 0;
 }
 
-static void find_travel(const sap_mujoco_world *world, const struct sap_twist *twist,
-                        const struct sap_travel *travel) {
+static const void *model_with_margins(const sap_mujoco_world *world,
+                                      const struct sap_travel *travel) {
   for (int32_t g = 0; g < world->stepper->forest.n_geoms; ++g) {
-    travel->distance[g] = travel->gain[g] = 0.0;
     if (needs_margin(world, g)) {
-      const double speed = speed_of(world, twist, g);
-      travel->gain[g] = sap_gain_of(travel->fall, speed);
-      travel->distance[g] = travel_in(world, speed + travel->gain[g]);
+      sap_travel_of(travel, g);
+    } else {
+      travel->distance[g] = 0.0;
     }
   }
+  return sap_mujoco_with_margins(world, travel->distance);
 }
 
 /* ---- what leaves the list ------------------------------------------------------------------- */
@@ -121,7 +85,7 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
     sap_mujoco_point_velocity(world, twist, body_of[geom[side]], p, v[side]);
     if (moves(world, geom[side])) {
       gain += travel->gain[geom[side]];
-      reach = fmin(reach, reach_of(world, geom[side]));
+      reach = fmin(reach, sap_travel_reach(world, geom[side]));
     }
   }
   double closing = 0.0, slide[3];
@@ -136,7 +100,7 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
   if (tree_of[body_of[geom[0]]] == tree_of[body_of[geom[1]]]) {
     gain = fmin(gain, sap_gain_of(travel->fall, length(slide) + swing));
   }
-  return dist < travel_in(world, 2.0 * sap_larger(closing, 0.0) + gain);
+  return dist < sap_travel_in(world, 2.0 * sap_larger(closing, 0.0) + gain);
 }
 
 static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twist,
@@ -160,20 +124,16 @@ static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twi
 
 void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
-  const sap_forest *forest = &world->stepper->forest;
-  const size_t n_bodies = (size_t)forest->n_bodies, n_geoms = (size_t)forest->n_geoms;
+  const size_t n_bodies = (size_t)world->stepper->forest.n_bodies;
   a->mj_markStack(world->data);
   struct sap_twist *twist =
       a->mj_stackAllocByte(world->data, n_bodies * sizeof *twist, sizeof(double));
-  double *numbers =
-      a->mj_stackAllocByte(world->data, 2 * n_geoms * sizeof *numbers, sizeof *numbers);
   struct sap_geom_pair *pair =
       a->mj_stackAllocByte(world->data, SAP_MOST_PAIRS * sizeof *pair, sizeof(int32_t));
-  const struct sap_travel travel = {numbers, numbers + n_geoms, fall_of(world)};
   sap_mujoco_twists(world, twist);
-  find_travel(world, twist, &travel);
-  const int32_t n_pairs = sap_mujoco_find_pairs(world, twist, &travel, pair);
-  a->mj_collision(n_pairs < 0 ? sap_mujoco_with_margins(world, travel.distance)
+  const struct sap_travel travel = sap_travel_begin(world, twist);
+  const int32_t n_pairs = sap_mujoco_find_pairs(&travel, pair);
+  a->mj_collision(n_pairs < 0 ? model_with_margins(world, &travel)
                               : sap_mujoco_with_pairs(world, travel.distance, pair, n_pairs),
                   world->data);
   leave_out(world, twist, &travel);

@@ -20,7 +20,7 @@ static void rotate_about(int axis, double angle, double *R) {
 
 static struct sap_known_gaps *make_gaps(void) {
   const sap_allocator allocator = sap_allocator_or_default(NULL);
-  struct sap_known_gaps *gaps = sap_known_gaps_create(GEOMS, &allocator);
+  struct sap_known_gaps *gaps = sap_known_gaps_create(GEOMS, GEOMS, &allocator);
   CHECK(gaps != NULL);
   return gaps;
 }
@@ -175,17 +175,24 @@ static void entries_are_found_again(void) {
   destroy(gaps);
 }
 
-static void other_shapes_are_not_known(void) {
-  double numbers[SAP_SHAPE_NUMBERS * GEOMS] = {0};
-  const double *boxes = numbers + 3 * GEOMS, *radii = numbers + 9 * GEOMS;
-  for (int i = 0; i < SAP_SHAPE_NUMBERS * GEOMS; i += 37) {
+static void another_model_is_not_known(void) {
+  enum { NUMBERS = SAP_FOLLOWED_NUMBERS * GEOMS };
+  double numbers[NUMBERS] = {0};
+  int integers[3] = {0};
+  const struct sap_followed arrays[] = {
+      {numbers, sizeof numbers}, {NULL, 0}, {integers, sizeof integers}};
+  for (int i = 0; i < NUMBERS + 3; i += i < NUMBERS - 37 ? 37 : 1) {
     struct sap_known_gaps *gaps = make_gaps();
-    sap_known_gaps_check(gaps, numbers, boxes, radii);
+    CHECK(sap_known_gaps_check(gaps, arrays, 3));
     *sap_known_gaps_at(gaps, 2, 5) = (struct sap_known_gap){.geom = {2, 5}, .gap = 1};
-    sap_known_gaps_check(gaps, numbers, boxes, radii);
+    CHECK(!sap_known_gaps_check(gaps, arrays, 3));
     CHECK_EQUAL(sap_known_gaps_at(gaps, 2, 5)->geom[1], 5);
-    numbers[i] += 0.5;
-    sap_known_gaps_check(gaps, numbers, boxes, radii);
+    if (i < NUMBERS) {
+      numbers[i] += 0.5;
+    } else {
+      ++integers[i - NUMBERS];
+    }
+    CHECK(sap_known_gaps_check(gaps, arrays, 3));
     CHECK_EQUAL(sap_known_gaps_at(gaps, 2, 5)->geom[1], 0);
     destroy(gaps);
   }
@@ -206,7 +213,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(common_motion_costs_nothing),
       CHECK_TEST(gaps_along_a_normal_change_by_no_more),
       CHECK_TEST(entries_are_found_again),
-      CHECK_TEST(other_shapes_are_not_known),
+      CHECK_TEST(another_model_is_not_known),
       CHECK_TEST(one_has_them_at_a_time),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

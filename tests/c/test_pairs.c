@@ -92,7 +92,8 @@ static void what_stays_apart_does_not_meet(void) {
     struct moved a, b;
     make_mover(&a, trial % 3, &seed);
     make_mover(&b, trial / 3 % 3, &seed);
-    if (!sap_movers_stay_apart(&a.mover, &b.mover, time, 0.0)) {
+    double gap;
+    if (!sap_movers_stay_apart(&a.mover, &b.mover, time, 0.0, &gap)) {
       continue;
     }
     ++apart;
@@ -103,6 +104,8 @@ static void what_stays_apart_does_not_meet(void) {
         const double u = 1.5 * check_random(&seed, -1, 1);
         corner[j] = b.mover.half[j] * fmax(-1.0, fmin(1.0, u));
       }
+      place(&b, corner, 0.0, p);
+      CHECK(clearance(&a, 0.0, p) - b.mover.round > gap - 1e-12);
       place(&b, corner, when, p);
       CHECK(clearance(&a, when, p) > b.mover.round);
     }
@@ -138,8 +141,9 @@ static void planes_move_with_what_moves(void) {
                                 .radius = sqrt(0.75),
                                 .travel = cases[i].travel,
                                 .gain = cases[i].gain};
-    CHECK_EQUAL(sap_movers_stay_apart(&a, &b, 0.01, cases[i].own), cases[i].apart);
-    CHECK_EQUAL(sap_movers_stay_apart(&b, &a, 0.01, cases[i].own), cases[i].apart);
+    double gap;
+    CHECK_EQUAL(sap_movers_stay_apart(&a, &b, 0.01, cases[i].own, &gap), cases[i].apart);
+    CHECK_EQUAL(sap_movers_stay_apart(&b, &a, 0.01, cases[i].own, &gap), cases[i].apart);
   }
 }
 
@@ -169,8 +173,9 @@ static void what_moves_as_one_falls_as_one(void) {
     b.velocity[0] = cases[i].vx;
     b.velocity[1] = cases[i].vy;
     b.tree = cases[i].tree;
-    CHECK_EQUAL(sap_movers_stay_apart(&a, &b, cases[i].time, 0), cases[i].apart);
-    CHECK_EQUAL(sap_movers_stay_apart(&b, &a, cases[i].time, 0), cases[i].apart);
+    double gap;
+    CHECK_EQUAL(sap_movers_stay_apart(&a, &b, cases[i].time, 0, &gap), cases[i].apart);
+    CHECK_EQUAL(sap_movers_stay_apart(&b, &a, cases[i].time, 0, &gap), cases[i].apart);
   }
 }
 

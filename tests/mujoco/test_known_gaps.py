@@ -78,6 +78,56 @@ def test_a_jump_and_another_size_are_seen(slow, rng):
     assert seen > 0
 
 
+# bodies of one geom and of several, floating and falling among what stands, and one that is welded
+FAST = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="5 5 .1"/>
+  <geom type="box" size=".1 .3 .1" pos=".4 0 .1"/><geom type="sphere" size=".1" pos="-.4 0 .1"/>
+  <body pos="0 .5 .2" mocap="true"><geom type="box" size=".1 .1 .1"/></body>
+  <body pos="0 0 .3"><freejoint/><geom type="box" size=".05 .1 .04"/>
+    <geom type="sphere" size=".06" pos="0 .12 0"/><geom size=".03 .1" type="capsule" pos=".08 0 0"/>
+    <body pos="0 0 .15"><joint axis="1 0 0"/><geom type="cylinder" size=".05 .04" pos="0 0 .05"/>
+      <body pos="0 0 .15"><joint axis="0 1 0"/><geom type="box" size=".04 .05 .06" pos="0 0 .05"/>
+        <geom type="ellipsoid" size=".03 .04 .05" pos="0 .1 .05"/></body></body></body>
+  <body pos=".3 .3 .4"><freejoint/><geom type="box" size=".06 .06 .06"/></body>
+  <body pos="-.3 .3 .4"><freejoint/><geom type="ellipsoid" size=".06 .04 .09"/></body>
+</worldbody></mujoco>"""
+
+
+def test_fast_bodies_are_seen_in_time(rng):
+    """Runs, jumps, bodies that are moved from outside and changes of the model, in one stepper."""
+    model = mujoco.MjModel.from_xml_string(FAST)
+    stepper, data, seen = Stepper(model), mujoco.MjData(model), 0
+
+    def jump():
+        data.qpos[[0, 1, 9, 10, 16, 17]] = rng.uniform(-0.6, 0.6, 6)
+        data.qvel[:] = rng.uniform(-3, 3, model.nv) * rng.choice([0, 0.1, 1])
+
+    def move_mocap():
+        data.mocap_pos[0] = rng.uniform(-0.5, 0.5, 3)
+
+    def change():
+        which, geom = rng.integers(4), rng.integers(model.ngeom)
+        moved, meets = rng.uniform(-0.1, 0.1, 3), int(rng.integers(2))
+        for own in (model, stepper.model):
+            if which == 0:
+                own.geom_pos[geom] += moved
+            elif which == 1:
+                own.geom_contype[geom] = own.geom_conaffinity[geom] = meets
+            elif which == 2:
+                own.geom_margin[geom] = abs(moved[0])
+            else:
+                own.geom_type[geom] = own.geom_type[geom]
+                own.opt.disableflags ^= mujoco.mjtDisableBit.mjDSBL_FILTERPARENT
+
+    for _ in range(120):
+        rng.choice([jump, move_mocap, change])()
+        for _ in range(4):
+            contacts = listed(stepper, data)
+            assert contacts == listed(Stepper(model), data)
+            seen += len(contacts[0])
+            mujoco.mj_step(model, data, nstep=3)
+    assert seen > 0
+
+
 def test_threads_may_share_what_is_known(slow):
     model, stepper, data = slow
     starts = [copy.copy(data) for _ in range(4)]
