@@ -116,6 +116,10 @@ static void what_both_have_moved_is_lost(void) {
   struct scene s;
   make(&s);
   follow(&s);
+  for (int way = 1; way >= -1; way -= 2) { /* there and back, before they are seen */
+    s.centre[9] += way;
+    follow(&s);
+  }
   sap_body_gaps_keep(&s.gaps, 0, 1, INFINITY);
   sap_body_gaps_keep(&s.gaps, 0, 2, INFINITY);
   sap_body_gaps_keep(&s.gaps, 1, 2, 0.5);
