@@ -1,8 +1,9 @@
 /* Open contacts that are far from closing wait outside of the problem: listed ahead of time, most
  * never act, but would join islands that have nothing to do with each other. Which may wait is said
- * by far_open.h. With the velocity found it is checked whether it would have been rightly left out: gamma_n = 0
- * where phi0 + h v_n >= 0. Else something pushed it, which goes on to push others: the step is
- * gathered and solved anew with all contacts. So what is found is what all of them together give.
+ * by far_open.h. With the velocity found it is checked whether it would have been rightly left out:
+ * gamma_n = 0 where phi0 + h v_n >= 0. Else something pushed it, which goes on to push others: the
+ * step is gathered and solved anew with all contacts. So what is found is what all of them together
+ * give.
  * Convex friction, where gamma_n depends on what slides, lets none wait.
  *
  * Ownership: arrays are in blocks of the gather. */
