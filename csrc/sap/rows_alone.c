@@ -244,66 +244,6 @@ static int take_step(const struct sap_rows_alone *alone, const struct sap_tree_a
   return 1;
 }
 
-/* slope of the cost in t at v + t dv, from what it is without rows and from that of rows */
-static double slope_at(const struct sap_tree_alone *tree, double t, double slope) {
-  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    slope -= row->dv_c * sap_clamp_impulse(row->y - t * row->dy, row->lower, row->upper);
-  }
-  return slope;
-}
-
-/* where a row comes to one of its bounds between low and high, nearest to t; INFINITY: nowhere */
-static double kink_near(const struct sap_tree_alone *tree, double t, double low, double high) {
-  double nearest = INFINITY;
-  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    const double kinks[2] = {(row->y - row->lower) / row->dy, (row->y - row->upper) / row->dy};
-    for (int side = 0; side < 2; ++side) {
-      const double kink = kinks[side];
-      if (low < kink && kink < high && fabs(kink - t) < fabs(nearest - t)) {
-        nearest = kink;
-      }
-    }
-  }
-  return nearest;
-}
-
-/* From the end of a step back to the minimum of the cost along it, whose slope grows and is linear
- * between the kinks of rows: those next to the minimum are found by regula falsi. Overwrites dw. */
-static void go_back(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
-  enum { MOST = 20 };
-  const int32_t n = tree->n;
-  for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    row->dv_c =
-        row->dof >= 0 ? *row->J * alone->dv[row->dof] : sap_vector_dot(n, row->J, alone->dv);
-    row->dy = row->dv_c * row->inverse_R;
-  }
-  multiply(alone, tree, alone->dv, alone->dw);
-  const double mass = sap_vector_dot(n, alone->dv, alone->dw);
-  const double momentum = sap_vector_dot(n, alone->dv, alone->momentum);
-  double low = 0, high = 1;
-  double at_low = slope_at(tree, low, momentum), at_high = slope_at(tree, high, momentum + mass);
-  if (!(at_low < 0 && at_high > 0)) {
-    return; /* the minimum is no nearer */
-  }
-  double t = 0;
-  for (int k = 0; k < MOST; ++k) {
-    t = low - at_low * (high - low) / (at_high - at_low);
-    const double kink = kink_near(tree, t, low, high);
-    if (isinf(kink)) {
-      break;
-    }
-    const double slope = slope_at(tree, kink, momentum + kink * mass);
-    if (slope < 0) {
-      low = kink;
-      at_low = slope;
-    } else {
-      high = kink;
-      at_high = slope;
-    }
-  }
-  sap_vector_add(n, t, alone->dv, tree->v);
-}
-
 /* The certificate and (25), as certificate.h has them, at the velocity that was evaluated */
 static void certify(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
                     struct tree_result *result) {
@@ -343,6 +283,26 @@ static void certify(const struct sap_rows_alone *alone, const struct sap_tree_al
   result->bound = bound * bound;
 }
 
+/* 1 where v is next to nothing beside what the free motion gains in the step, as of what lies */
+static int is_at_rest(const struct sap_tree_alone *tree) {
+  static const double little = 1e-3;
+  double kept = 0, gained = 0;
+  for (int32_t i = 0; i < tree->n; ++i) {
+    const double mass = tree->A[(int64_t)i * (tree->n + 1)], gain = tree->v_star[i] - tree->v[i];
+    kept += mass * tree->v[i] * tree->v[i];
+    gained += mass * gain * gain;
+  }
+  return kept <= little * little * gained;
+}
+
+/* v*, where the step to all impulses begins; 0 where v is that already */
+static int begin_at_star(const struct sap_tree_alone *tree) {
+  const size_t bytes = (size_t)tree->n * sizeof *tree->v;
+  const int is_new = memcmp(tree->v, tree->v_star, bytes) != 0;
+  memcpy(tree->v, tree->v_star, bytes);
+  return is_new;
+}
+
 /* 1 where (20) came to hold; 0 once a step leaves too much */
 static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
                       const sap_settings *settings, int32_t n_islands, struct tree_result *result) {
@@ -358,9 +318,9 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
   alone->masses.loops->inverse_roots(0, tree->n, alone->error, alone->scale);
   multiply(alone, tree, tree->v_star, alone->momentum_star);
   double before = INFINITY;
-  if (has_contacts && !condensed) {
-    /* the one step begins there */
-    memcpy(tree->v, tree->v_star, (size_t)tree->n * sizeof *tree->v);
+  const int from_star = has_contacts && !condensed;
+  if (from_star && !is_at_rest(tree)) {
+    begin_at_star(tree);
   }
   for (result->iterations = 0;; ++result->iterations) {
     evaluate(alone, tree, result);
@@ -378,7 +338,11 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
       return 0;
     }
     if (!falls && !has_contacts) {
-      go_back(alone, tree);
+      multiply(alone, tree, alone->dv, alone->dw);
+      sap_tree_alone_go_back(alone, tree);
+      evaluate(alone, tree, result);
+    }
+    if (from_star && begin_at_star(tree)) {
       evaluate(alone, tree, result);
     }
     if (!(has_contacts ? sap_contact_step_take(alone, tree, is_first) : take_step(alone, tree))) {

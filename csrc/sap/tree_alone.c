@@ -51,3 +51,62 @@ void sap_tree_alone_assemble(const struct sap_rows_alone *alone, const struct sa
     }
   }
 }
+
+/* ---- along a step --------------------------------------------------------------------------- */
+
+/* slope of the cost in t at v + t dv, from what it is without rows and from that of rows */
+static double slope_at(const struct sap_tree_alone *tree, double t, double slope) {
+  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+    slope -= row->dv_c * sap_clamp_impulse(row->y - t * row->dy, row->lower, row->upper);
+  }
+  return slope;
+}
+
+/* where a row comes to one of its bounds between low and high, nearest to t; INFINITY: nowhere */
+static double kink_near(const struct sap_tree_alone *tree, double t, double low, double high) {
+  double nearest = INFINITY;
+  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+    const double kinks[2] = {(row->y - row->lower) / row->dy, (row->y - row->upper) / row->dy};
+    for (int side = 0; side < 2; ++side) {
+      const double kink = kinks[side];
+      if (low < kink && kink < high && fabs(kink - t) < fabs(nearest - t)) {
+        nearest = kink;
+      }
+    }
+  }
+  return nearest;
+}
+
+void sap_tree_alone_go_back(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
+  enum { MOST = 20 };
+  const int32_t n = tree->n;
+  for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+    row->dv_c =
+        row->dof >= 0 ? *row->J * alone->dv[row->dof] : sap_vector_dot(n, row->J, alone->dv);
+    row->dy = row->dv_c * row->inverse_R;
+  }
+  const double mass = sap_vector_dot(n, alone->dv, alone->dw);
+  const double momentum = sap_vector_dot(n, alone->dv, alone->momentum);
+  double low = 0, high = 1;
+  double at_low = slope_at(tree, low, momentum), at_high = slope_at(tree, high, momentum + mass);
+  if (!(at_low < 0 && at_high > 0)) {
+    return; /* the minimum is no nearer */
+  }
+  double t = 0;
+  for (int k = 0; k < MOST; ++k) {
+    t = low - at_low * (high - low) / (at_high - at_low);
+    const double kink = kink_near(tree, t, low, high);
+    if (isinf(kink)) {
+      break;
+    }
+    const double slope = slope_at(tree, kink, momentum + kink * mass);
+    if (slope < 0) {
+      low = kink;
+      at_low = slope;
+    } else {
+      high = kink;
+      at_high = slope;
+    }
+  }
+  sap_vector_add(n, t, alone->dv, tree->v);
+}

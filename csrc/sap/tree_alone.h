@@ -69,4 +69,9 @@ static inline int sap_row_is_free(const struct sap_row_alone *row) {
 void sap_tree_alone_assemble(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
                              double *H, int32_t ld);
 
+/* From v, at the end of a step dv with dw = A dv, back to the minimum of the cost along it, whose
+ * slope grows and is linear between the kinks of rows: those next to the minimum are found by
+ * regula falsi. */
+void sap_tree_alone_go_back(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree);
+
 #endif

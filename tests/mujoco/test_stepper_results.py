@@ -143,6 +143,17 @@ def test_steps_that_stall_are_counted_and_told_once(take, monkeypatch):
     assert stepper.iteration_limit_steps == 0
 
 
+def test_what_lies_takes_no_iteration():
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .11'>"
+        "<freejoint/><geom type='box' size='.1 .1 .1'/></body></worldbody></mujoco>"
+    )
+    result = Stepper(model).run(mujoco.MjData(model), 500)
+    assert result.iterations.max() > 0
+    assert result.contacts[-1] == 4
+    assert result.iterations[-100:].max() == 0
+
+
 def test_time_step_may_differ_from_the_models():
     model = scenes.sphere_on_floor(1.0).compile()
     stepper, data = Stepper(model, time_step=0.02), mujoco.MjData(model)
