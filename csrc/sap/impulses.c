@@ -73,7 +73,7 @@ INLINE void solve_forward(const struct factor *f, const int32_t size, double *x)
 
 /* x = U^-1 x */
 INLINE void solve_backward(const struct factor *f, const int32_t size, double *x) {
-  for (int32_t k = size - 1; k >= 0; --k) {
+  for (int32_t k = size; k-- > 0;) {
     for (int32_t j = k + 1; j < size; ++j) {
       x[k] -= f->U[k][j] * x[j];
     }
