@@ -9,7 +9,7 @@
 #include "mujoco/search.h"
 
 /* of MuJoCo's enums */
-enum { GEOM_PLANE = 0, NO_PARENT_FILTER = 1 << 10 };
+enum { GEOM_PLANE = 0, GEOM_BOX = 6, NO_PARENT_FILTER = 1 << 10 };
 
 /* Pairs of geoms that are looked at: beyond, trees of boxes are faster. */
 enum { MOST_GEOM_PAIRS = 1 << 14 };
@@ -255,10 +255,25 @@ static double look_at_geoms(struct sap_search *s, int32_t i, int32_t j) {
   return least;
 }
 
-/* the same, where spheres around them leave less than `clear` */
+static int has_box(const struct sap_search *s, int32_t i) {
+  ARRAY(int, geom_type);
+  int32_t g = s->bodies->body[i].first;
+  while (g < s->bodies->body[i].end && geom_type[g] != GEOM_BOX) {
+    ++g;
+  }
+  return g < s->bodies->body[i].end;
+}
+
+/* The same, where spheres around them leave less than `clear`. MuJoCo's contacts of two boxes are
+ * told apart by planes, which may leave less between them than their distance: of these what
+ * spheres tell is all that serves later steps. */
 static double look_at(struct sap_search *s, int32_t i, int32_t j, double clear) {
   const double gap = gap_of_spheres(s, i, j);
-  return gap > clear ? gap : look_at_geoms(s, i, j);
+  if (gap > clear) {
+    return gap;
+  }
+  const double least = look_at_geoms(s, i, j);
+  return least < INFINITY && has_box(s, i) && has_box(s, j) ? fmin(least, gap) : least;
 }
 
 /* the distances up to which contacts of bodies are listed, each a sum of two */

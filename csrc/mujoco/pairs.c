@@ -10,7 +10,7 @@
 #include "mujoco/search.h"
 
 /* of MuJoCo's enums */
-enum { GEOM_PLANE = 0, GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_MESH = 7 };
+enum { GEOM_PLANE = 0, GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_BOX = 6, GEOM_MESH = 7 };
 enum { OVERRIDE = 1 << 0, SLEEP = 1 << 4, SPECULATIVE = 1 << 7 };
 
 /* Distances of meshes that are asked for and tell that they are near: in vain where many touch. And
@@ -191,7 +191,10 @@ static int are_known_to_be_clear(struct sap_search *s, int32_t g1, int32_t g2, d
   STATE(geom_xmat);
   const int64_t a = g1, b = g2;
   const double size = geom_rbound[a] + geom_rbound[b];
-  if (!s->gaps || !are_convex(geom_type[a], geom_type[b]) || !is_slow(s, g1) || !is_slow(s, g2)) {
+  /* contacts of two boxes may tell of less than their distance (body_pairs.c) */
+  const int are_boxes = geom_type[a] == GEOM_BOX && geom_type[b] == GEOM_BOX;
+  if (!s->gaps || are_boxes || !are_convex(geom_type[a], geom_type[b]) || !is_slow(s, g1) ||
+      !is_slow(s, g2)) {
     return 0;
   }
   struct sap_known_gap *known = sap_known_gaps_at(s->gaps, g1, g2);
