@@ -6,24 +6,16 @@
 
 #include "base/finite.h"
 #include "base/vector.h"
-#include "constraints/clamp.h"
 #include "constraints/kinds.h"
 #include "problem/groups.h"
 #include "problem/problem.h"
-#include "problem/round_off.h"
 #include "sap/contact_step.h"
 #include "sap/iterate.h"
+#include "sap/tree_at.h"
 
 /* Of trees that are wider the islands eliminate what no row moves, which pays more; and more than
  * one step of trees that are wider than `SEARCHED` costs more than they do. */
 enum { MOST_STEPS = 6, MOST_CONTACT_STEPS = 4, MOST_CONTACTS = 36, WIDEST = 64, SEARCHED = 24 };
-
-/* norms of one tree, and what is proved of it */
-struct tree_result {
-  struct sap_balance norms; /* squares */
-  double cost, bound, complementarity;
-  int32_t iterations;
-};
 
 /* ---- what is solved here --------------------------------------------------------------------- */
 
@@ -187,47 +179,6 @@ static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) 
 
 /* ---- one tree -------------------------------------------------------------------------------- */
 
-/* y = A x */
-static void multiply(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
-                     const double *x, double *y) {
-  const int32_t scalar[2] = {0, tree->n};
-  alone->masses.loops->multiply_mass(0, 1, scalar, &tree->A, NULL, x, y);
-}
-
-/* impulses at v, and the gradient; the cost of the tree and its norms */
-static void evaluate(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
-                     struct tree_result *result) {
-  const struct sap_vector_loops *loops = alone->masses.loops;
-  const int32_t n = tree->n;
-  double constraints = 0;
-  for (int32_t i = 0; i < n; ++i) {
-    alone->dw[i] = tree->v[i] - tree->v_star[i];
-    alone->impulse[i] = 0;
-  }
-  multiply(alone, tree, alone->dw, alone->momentum);
-  for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    if (row->dof >= 0) {
-      row->v_c = *row->J * tree->v[row->dof];
-    } else {
-      loops->multiply_rows(1, n, row->J, tree->v, &row->v_c);
-    }
-    row->y = (row->v_hat - row->v_c) * row->inverse_R;
-    row->gamma = sap_clamp_impulse(row->y, row->lower, row->upper);
-    constraints += sap_clamp_cost(row->R, row->y, row->gamma);
-    if (row->dof >= 0) {
-      alone->impulse[row->dof] += *row->J * row->gamma;
-    } else {
-      loops->add_rows(1, n, row->J, &row->gamma, alone->impulse);
-    }
-  }
-  for (struct sap_contact_alone *c = tree->contact; c < tree->contact_end; ++c) {
-    constraints += sap_contact_alone_evaluate(c, loops, n, tree->v, alone->impulse);
-  }
-  result->norms = loops->balance(0, n, alone->dw, alone->momentum, alone->momentum_star,
-                                 alone->impulse, alone->scale, alone->gradient);
-  result->cost = 0.5 * result->norms.energy + constraints;
-}
-
 /* v -= H^-1 gradient; 0 where H is not positive definite to round-off */
 static int take_step(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
   const int32_t n = tree->n;
@@ -242,45 +193,6 @@ static int take_step(const struct sap_rows_alone *alone, const struct sap_tree_a
   kernels->solve_backward(n, n, alone->H, n, dv, none);
   sap_vector_add(n, -1, dv, tree->v);
   return 1;
-}
-
-/* The certificate and (25), as certificate.h has them, at the velocity that was evaluated */
-static void certify(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
-                    struct tree_result *result) {
-  const struct sap_vector_loops *loops = alone->masses.loops;
-  const int32_t n = tree->n;
-  const int64_t n_impulses = tree->end - tree->row + tree->n_impulses;
-  const double terms = (double)n_impulses + 2;
-  double *e = alone->error;
-  for (int32_t i = 0; i < n; ++i) {
-    e[i] = 4 * sap_u * fabs(alone->momentum[i]) + sap_u * fabs(alone->impulse[i]);
-  }
-  result->complementarity = 0;
-  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    double reach = 0;
-    if (row->dof < 0) {
-      loops->multiply_absolute(1, n, row->J, tree->v, &reach);
-    }
-    const double v_error = row->dof >= 0 ? 3 * sap_u * fabs(row->v_c) : (n + 2) * sap_u * reach;
-    const struct sap_clamped at = {row->y,     row->gamma, row->v_c,
-                                   row->v_hat, row->lower, row->upper};
-    const double error =
-        sap_clamp_error(&at, row->inverse_R, v_error) + terms * sap_u * fabs(row->gamma);
-    if (row->dof >= 0) {
-      e[row->dof] += fabs(*row->J) * error;
-    } else {
-      loops->add_absolute_rows(1, n, row->J, &error, e);
-    }
-    result->complementarity += sap_clamp_complementarity(&at, row->R);
-  }
-  for (const struct sap_contact_alone *c = tree->contact; c < tree->contact_end; ++c) {
-    result->complementarity += sap_contact_alone_certify(c, loops, n, tree->v, terms, e);
-  }
-  struct sap_norms norms = {0, 0};
-  loops->add_absolute(n, tree->A, (n + 2) * sap_u + sap_asymmetry, alone->dw, e);
-  loops->add_norms(n, tree->S, alone->gradient, e, &norms);
-  const double bound = sqrt(norms.value) + sqrt(norms.bound);
-  result->bound = bound * bound;
 }
 
 /* 1 where v is next to nothing beside what the free motion gains in the step, as of what lies */
@@ -305,7 +217,8 @@ static int begin_at_star(const struct sap_tree_alone *tree) {
 
 /* 1 where (20) came to hold; 0 once a step leaves too much */
 static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
-                      const sap_settings *settings, int32_t n_islands, struct tree_result *result) {
+                      const sap_settings *settings, int32_t n_islands,
+                      struct sap_tree_result *result) {
   static const double share = 0.5; /* of the gradient before a step, where it leads to the end */
   const int has_contacts = tree->contact < tree->contact_end;
   const int condensed = sap_contact_step_condenses(tree);
@@ -316,18 +229,18 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
     alone->error[i] = tree->A[(int64_t)i * (tree->n + 1)];
   }
   alone->masses.loops->inverse_roots(0, tree->n, alone->error, alone->scale);
-  multiply(alone, tree, tree->v_star, alone->momentum_star);
+  sap_tree_multiply(alone, tree, tree->v_star, alone->momentum_star);
   double before = INFINITY;
   const int from_star = has_contacts && !condensed;
   if (from_star && !is_at_rest(tree)) {
     begin_at_star(tree);
   }
   for (result->iterations = 0;; ++result->iterations) {
-    evaluate(alone, tree, result);
+    sap_tree_evaluate(alone, tree, result);
     const double scale = sqrt(fmax(result->norms.momentum, result->norms.impulse));
     const double gradient = sqrt(result->norms.gradient);
     if (gradient <= sap_share_of_tolerance(settings, n_islands, scale) && result->cost < INFINITY) {
-      certify(alone, tree, result);
+      sap_tree_certify(alone, tree, result);
       return 1;
     }
     const int is_first = result->iterations == 0;
@@ -338,12 +251,12 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
       return 0;
     }
     if (!falls && !has_contacts) {
-      multiply(alone, tree, alone->dv, alone->dw);
+      sap_tree_multiply(alone, tree, alone->dv, alone->dw);
       sap_tree_alone_go_back(alone, tree);
-      evaluate(alone, tree, result);
+      sap_tree_evaluate(alone, tree, result);
     }
     if (from_star && begin_at_star(tree)) {
-      evaluate(alone, tree, result);
+      sap_tree_evaluate(alone, tree, result);
     }
     if (!(has_contacts ? sap_contact_step_take(alone, tree, is_first) : take_step(alone, tree))) {
       return 0;
@@ -354,7 +267,7 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void add(struct tree_result *sum, const struct tree_result *part) {
+static void add(struct sap_tree_result *sum, const struct sap_tree_result *part) {
   sum->norms.momentum += part->norms.momentum;
   sum->norms.impulse += part->norms.impulse;
   sum->norms.gradient += part->norms.gradient;
@@ -379,7 +292,7 @@ static void write(const struct sap_rows_alone *alone, sap_solution *solution) {
   }
 }
 
-static void conclude(const struct sap_rows_alone *alone, const struct tree_result *sum,
+static void conclude(const struct sap_rows_alone *alone, const struct sap_tree_result *sum,
                      const sap_settings *settings, sap_solution *solution) {
   const double gradient = sqrt(sum->norms.gradient);
   const double scale = sqrt(fmax(sum->norms.momentum, sum->norms.impulse));
@@ -433,7 +346,7 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     n_islands += alone->position[t] >= 0 && joined->size[t] > 0;
   }
-  struct tree_result sum = {.iterations = 0};
+  struct sap_tree_result sum = {.iterations = 0};
   int32_t most = 0, total = 0;
   memcpy(alone->v, problem->v_star, (size_t)alone->sizes.nv * sizeof *alone->v);
   for (int32_t t = 0; t < problem->n_trees; ++t) {
@@ -452,7 +365,7 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
                                   .contact = alone->contact + alone->contact_begin[t],
                                   .contact_end = alone->contact + alone->contact_begin[t + 1],
                                   .n_impulses = alone->impulses[t]};
-    struct tree_result result;
+    struct sap_tree_result result;
     if (is_joined) {
       sap_joined_trees_gather(joined, problem, masses, guess, t);
       tree.n = joined->size[t];
