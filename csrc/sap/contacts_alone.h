@@ -27,7 +27,7 @@
 /* What a tree may have of impulses of contacts: with more of these they cost more than A + J^T G J.
  * Where there is torsion or rolling, rows are condensed or trees are joined, there may be fewer,
  * unless velocities are as many. How many rows of a tree with contacts are unknowns from the
- * beginning on, and how many may become unknowns. */
+ * beginning on in any case, and how many are or may become unknowns at most. */
 enum {
   SAP_ALONE_IMPULSES = 48,
   SAP_ALONE_FEWER_IMPULSES = 24,

@@ -92,3 +92,27 @@ def test_steps_are_those_with_all_limits(rng):
         assert told == sum(len(group.R) for group in problem.constraints)
         waited += told - rows
     assert waited > 0
+
+
+def test_limits_that_turn_beside_a_contact_are_solved_at_once():
+    """Fourteen narrow limits of a chain of 32 joints, one contact: their impulses are no more than
+    two thirds of the velocities, so that all are unknowns and none has to be guessed."""
+    link = (
+        "<body pos='.05 0 0'><joint axis='0 {} {}' range='-{range} {range}'/>"
+        "<geom type='capsule' size='.01' fromto='0 0 0 .05 0 0' contype='0' conaffinity='0'/>"
+    )
+    chain = "".join(link.format(k % 2, (k + 1) % 2, range=2 if k < 14 else 60) for k in range(31))
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><option timestep='.005'/>"
+        "<default><joint limited='true' damping='.01' armature='.001'/></default><worldbody>"
+        f"<geom type='plane' size='9 9 .1' pos='0 0 -.3'/><body>{chain}"
+        "<body pos='.05 0 0'><joint range='-90 90'/><geom size='.03'/></body>"
+        f"{'</body>' * 31}</body></worldbody></mujoco>"
+    )
+    data = mujoco.MjData(model)
+    data.qvel = 2 * np.random.default_rng(1).normal(size=model.nv)
+    log = Stepper(model).run(data, 300)
+    assert log.converged
+    touches = log.records["contacts"] > 0
+    assert touches.sum() > 200
+    assert (log.iterations[touches] > 1).mean() < 0.03  # 0.1 where rows are guessed
