@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "constraints/kinds.h"
+#include "linalg/kernels.h"
 #include "model/element_rows.h"
+#include "problem/vectors.h"
 
 /* beta of Eq. (21) for these kinds */
 static const double near_rigid = 0.1;
@@ -39,7 +41,8 @@ static void carve_listed(struct sap_element_gather *g, struct sap_arena *arena, 
   for (int i = 0; i < SAP_ELEMENT_VALUES; ++i) {
     g->value[i] = sap_arena_take(arena, n, sizeof(double));
   }
-  double **const rows[] = {&g->release, &g->R, &g->v_hat, &g->lower, &g->upper, &g->gamma, &g->v_c};
+  double **const rows[] = {&g->release, &g->R,     &g->v_hat, &g->lower,
+                           &g->upper,   &g->gamma, &g->v_c,   &g->force};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     *rows[i] = sap_arena_take(arena, n, sizeof(double));
   }
@@ -49,6 +52,27 @@ static void carve_listed(struct sap_element_gather *g, struct sap_arena *arena, 
   g->dof = sap_arena_take(arena, n, sizeof(int32_t));
 }
 
+/* most rows of limits and controllers, and their entries of J, which are there in any step */
+static void count_lasting(struct sap_element_gather *g) {
+  const struct sap_elements *e = g->elements;
+  const struct sap_forest *f = g->forest;
+  for (int32_t l = 0; l < e->n_limits; ++l) {
+    const int32_t tree = g->dof_tree[e->limit_dofadr[l]];
+    g->n_lasting += 2;
+    g->nJ_lasting += e->limit_ball[l] ? f->tree_dofnum[tree] : 2;
+  }
+  for (int32_t t = 0; t < e->n_tendons; ++t) {
+    if (e->tendon_limited[t]) {
+      g->n_lasting += 2;
+      g->nJ_lasting += 2 * sap_width_of(f, e->tendon_tree + 2 * (int64_t)t);
+    }
+  }
+  g->n_lasting += e->n_controllers;
+  for (int32_t c = 0; c < e->n_controllers; ++c) {
+    g->nJ_lasting += sap_width_of(f, e->controller_tree + 2 * (int64_t)c);
+  }
+}
+
 sap_status sap_element_gather_create(struct sap_element_gather *gather,
                                      const struct sap_elements *elements,
                                      const struct sap_forest *forest,
@@ -56,6 +80,7 @@ sap_status sap_element_gather_create(struct sap_element_gather *gather,
   memset(gather, 0, sizeof *gather);
   gather->allocator = sap_allocator_or_default(allocator);
   gather->forest = forest;
+  gather->loops = sap_vector_loops_of(sap_kernels_best_set());
   gather->elements = elements;
   if (elements == NULL) {
     return SAP_OK;
@@ -81,6 +106,7 @@ sap_status sap_element_gather_create(struct sap_element_gather *gather,
       }
     }
   }
+  count_lasting(gather);
   return SAP_OK;
 }
 
@@ -98,45 +124,48 @@ static int set_fault(enum sap_fault value, int64_t at, enum sap_fault *fault, in
   return 0;
 }
 
+/* one more than the largest number that rows of a type may have */
+static int32_t end_of_ids(const struct sap_element_gather *g, int32_t type) {
+  const struct sap_elements *e = g->elements;
+  return type == SAP_ROW_EQUALITY       ? e->n_equalities
+         : type == SAP_ROW_DOF_FRICTION ? g->forest->nv
+         : type == SAP_ROW_JOINT_LIMIT  ? INT32_MAX
+                                        : e->n_tendons;
+}
+
+/* most entries of J of the rows [begin, end), which are of one type */
+static int64_t most_entries(const struct sap_element_gather *g,
+                            const struct sap_element_state *state, int32_t begin, int32_t end) {
+  const int32_t type = state->efc_type[begin];
+  if (type != SAP_ROW_EQUALITY && type != SAP_ROW_TENDON_FRICTION) {
+    return type == SAP_ROW_DOF_FRICTION ? end - begin : 0;
+  }
+  const struct sap_elements *e = g->elements;
+  const int32_t *trees = type == SAP_ROW_EQUALITY ? e->equality_tree : e->tendon_tree;
+  int64_t entries = 0;
+  for (int32_t i = begin; i < end; ++i) {
+    entries += sap_width_of(g->forest, trees + 2 * (int64_t)state->efc_id[i]);
+  }
+  return entries;
+}
+
 /* Most rows, and entries of J, that this step can have. Checks the engine's rows and counts those
  * that are not of contacts. 0 with a fault. */
 static int measure(struct sap_element_gather *g, const struct sap_element_state *state, size_t *n,
                    size_t *nJ, enum sap_fault *fault, int64_t *index) {
-  const struct sap_elements *e = g->elements;
-  const struct sap_forest *f = g->forest;
-  int64_t rows = 0, entries = 0;
-  int32_t i = 0;
-  for (; i < state->n_rows && state->efc_type[i] < SAP_ROW_CONTACT; ++i) {
-    const int32_t type = state->efc_type[i], id = state->efc_id[i];
-    const int32_t last = type == SAP_ROW_EQUALITY       ? e->n_equalities
-                         : type == SAP_ROW_DOF_FRICTION ? f->nv
-                         : type == SAP_ROW_JOINT_LIMIT  ? INT32_MAX
-                                                        : e->n_tendons;
-    if (type < 0 || id < 0 || id >= last) {
-      return set_fault(SAP_FAULT_ROWS, i, fault, index);
+  int64_t rows = g->n_lasting, entries = g->nJ_lasting;
+  int32_t end = 0;
+  while (end < state->n_rows && state->efc_type[end] < SAP_ROW_CONTACT) {
+    const int32_t begin = end, type = state->efc_type[begin], ids = end_of_ids(g, type);
+    for (; end < state->n_rows && state->efc_type[end] == type; ++end) {
+      if (type < 0 || state->efc_id[end] < 0 || state->efc_id[end] >= ids) {
+        return set_fault(SAP_FAULT_ROWS, end, fault, index);
+      }
     }
-    if (type <= SAP_ROW_TENDON_FRICTION) {
-      rows += 1;
-      entries += type == SAP_ROW_EQUALITY ? sap_width_of(f, e->equality_tree + 2 * (int64_t)id)
-                 : type == SAP_ROW_DOF_FRICTION ? f->tree_dofnum[g->dof_tree[id]]
-                                                : sap_width_of(f, e->tendon_tree + 2 * (int64_t)id);
-    }
+    rows += type <= SAP_ROW_TENDON_FRICTION ? end - begin : 0;
+    entries += most_entries(g, state, begin, end);
   }
-  g->n_engine_rows = i;
-  for (int32_t l = 0; l < e->n_limits; ++l) {
-    rows += 2;
-    entries += 2 * (int64_t)f->tree_dofnum[g->dof_tree[e->limit_dofadr[l]]];
-  }
-  for (int32_t t = 0; t < e->n_tendons; ++t) {
-    if (e->tendon_limited[t]) {
-      rows += 2;
-      entries += 2 * sap_width_of(f, e->tendon_tree + 2 * (int64_t)t);
-    }
-  }
-  for (int32_t c = 0; c < e->n_controllers; ++c) {
-    rows += 1;
-    entries += sap_width_of(f, e->controller_tree + 2 * (int64_t)c);
-  }
+  g->n_engine_rows = end;
   *n = (size_t)rows;
   *nJ = (size_t)entries;
   return 1;
@@ -225,31 +254,68 @@ static int gather_equalities(struct sap_element_cursor *at, const struct sap_ele
 
 /* ---- friction loss -------------------------------------------------------------------------- */
 
-static void append_friction(struct sap_element_gather *g, struct sap_row_label label,
-                            const struct sap_element_state *state) {
-  const int32_t row = sap_append_row(g, label, 1.0);
-  g->value[0][row] = state->efc_frictionloss[label.row];
+/* Rows [begin, end) of the engine, frictions of dofs, each a constraint of its own: array by array,
+ * as a robot may have one for each joint. */
+static void append_dof_frictions(struct sap_element_cursor *at,
+                                 const struct sap_element_state *state, int32_t begin,
+                                 int32_t end) {
+  struct sap_element_gather *g = at->gather;
+  const int32_t n = end - begin, *restrict id = state->efc_id + begin;
+  const int32_t *restrict dof_tree = g->dof_tree, *restrict first = g->forest->tree_dofadr;
+  struct sap_row_label *restrict label = g->label + g->n_rows;
+  double *restrict scale = g->scale + g->n_rows, *restrict release = g->release + g->n_rows;
+  double *restrict J = at->J;
+  int32_t *restrict size = g->size + g->n_constraints, *restrict dof = g->dof + g->n_constraints;
+  int32_t *restrict tree_a = g->tree_a + g->n_constraints;
+  int32_t *restrict tree_b = g->tree_b + g->n_constraints;
+  memcpy(g->value[0] + g->n_rows, state->efc_frictionloss + begin, sizeof(double) * (size_t)n);
+  for (int32_t i = 0; i < n; ++i) {
+    scale[i] = J[i] = 1.0;
+    release[i] = INFINITY;
+    size[i] = 1;
+    tree_b[i] = -1;
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t tree = dof_tree[id[i]];
+    label[i] = (struct sap_row_label){SAP_ELEMENT_DOF, id[i], 0, begin + i};
+    tree_a[i] = tree;
+    dof[i] = id[i] - first[tree];
+    at->touched[tree] = 1;
+  }
+  g->n_rows += n;
+  g->n_constraints += n;
+  at->J += n;
+}
+
+/* friction of a tendon, row i of the engine */
+static int gather_tendon_friction(struct sap_element_cursor *at,
+                                  const struct sap_element_state *state, int32_t i) {
+  struct sap_element_gather *g = at->gather;
+  const int32_t id = state->efc_id[i], *tree = g->elements->tendon_tree + 2 * (int64_t)id;
+  const struct sap_engine_jacobian row = sap_tendon_row(g->elements, state, id);
+  const int moved = sap_row_moves(g, &row, tree);
+  if (moved > 0) {
+    sap_write_rows(at, 1, &row, 1.0, tree);
+    const int32_t at_row =
+        sap_append_row(g, (struct sap_row_label){SAP_ELEMENT_TENDON, id, 0, i}, 1.0);
+    g->value[0][at_row] = state->efc_frictionloss[i];
+    sap_append_constraint(at, 1, tree);
+  }
+  return moved >= 0;
 }
 
 static int gather_frictions(struct sap_element_cursor *at, const struct sap_element_state *state) {
-  struct sap_element_gather *g = at->gather;
-  for (int32_t i = 0; i < g->n_engine_rows; ++i) {
-    const int32_t type = state->efc_type[i], id = state->efc_id[i];
+  const struct sap_element_gather *g = at->gather;
+  for (int32_t i = 0; i < g->n_engine_rows;) {
+    const int32_t begin = i++, type = state->efc_type[begin];
     if (type == SAP_ROW_DOF_FRICTION) {
-      append_friction(g, (struct sap_row_label){SAP_ELEMENT_DOF, id, 0, i}, state);
-      sap_append_joint(at, id, 1.0);
-    } else if (type == SAP_ROW_TENDON_FRICTION && !sap_is_ahead_row(g->elements, state, i)) {
-      const int32_t *tree = g->elements->tendon_tree + 2 * (int64_t)id;
-      const struct sap_engine_jacobian row = sap_tendon_row(g->elements, state, id);
-      const int moved = sap_row_moves(g, &row, tree);
-      if (moved < 0) {
-        return 0;
+      while (i < g->n_engine_rows && state->efc_type[i] == type) {
+        ++i;
       }
-      if (moved) {
-        sap_write_rows(at, 1, &row, 1.0, tree);
-        append_friction(g, (struct sap_row_label){SAP_ELEMENT_TENDON, id, 0, i}, state);
-        sap_append_constraint(at, 1, tree);
-      }
+      append_dof_frictions(at, state, begin, i);
+    } else if (type == SAP_ROW_TENDON_FRICTION && !sap_is_ahead_row(g->elements, state, begin) &&
+               !gather_tendon_friction(at, state, begin)) {
+      return 0;
     }
   }
   return 1;

@@ -8,6 +8,8 @@
 #include "model/open_limits.h"
 #include "sapwood.h"
 
+struct sap_vector_loops;
+
 enum sap_element {
   SAP_ELEMENT_EQUALITY = 0,
   SAP_ELEMENT_DOF,
@@ -35,6 +37,7 @@ struct sap_element_gather {
   double *release; /* (n_rows) most speed of correction, INFINITY until that is found */
   double *R, *v_hat, *lower, *upper; /* (n_rows) */
   double *gamma, *v_c;               /* (n_rows) room for the solver's output */
+  double *force;                     /* (n_rows) gamma/dt, while it is scattered */
   int32_t *size, *tree_a, *tree_b;   /* (n_constraints) */
   int32_t *dof; /* (n_constraints) velocity of tree_a whose entry is all that J has of it, or -1 */
   double *J;
@@ -48,10 +51,12 @@ struct sap_element_gather {
   uint8_t *controlled; /* (n_trees) */
 
   struct sap_open_limits open;
+  int64_t n_lasting, nJ_lasting; /* most rows of limits and controllers, and entries of J */
   size_t room, room_J; /* one more row, and entries of J, that there is room for; 0: for none */
 
   const struct sap_elements *elements; /* NULL where the model has none: then all else is 0 */
   const struct sap_forest *forest;
+  const struct sap_vector_loops *loops;
   sap_allocator allocator;
   struct sap_block fixed, listed, jacobian;
   int32_t *dof_tree; /* (nv) */

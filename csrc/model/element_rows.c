@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "problem/vectors.h"
+
 /* ---- rows of the engine --------------------------------------------------------------------- */
 
 /* 0 when the row does not lie in its arrays */
@@ -37,11 +39,34 @@ struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
                                       elements->ten_J_colind + start, state->ten_J + start};
 }
 
+/* sap_row_moves() of a row with all columns: trees are runs of them */
+static int dense_row_moves(const struct sap_element_gather *gather, const double *value,
+                           const int32_t *tree) {
+  const struct sap_forest *forest = gather->forest;
+  const struct sap_vector_loops *loops = gather->loops;
+  int moves = 0;
+  int32_t end = 0;
+  for (int next = tree[1] >= 0 && tree[1] < tree[0], k = 0; k < 2; ++k, next = !next) {
+    if (tree[next] >= 0) {
+      const int32_t first = forest->tree_dofadr[tree[next]], n = forest->tree_dofnum[tree[next]];
+      if (first > end && loops->exceeds(first - end, value + end, 0.0)) {
+        return -1;
+      }
+      moves |= loops->exceeds(n, value + first, SAP_STILL);
+      end = first + n;
+    }
+  }
+  return forest->nv > end && loops->exceeds(forest->nv - end, value + end, 0.0) ? -1 : moves;
+}
+
 int sap_row_moves(const struct sap_element_gather *gather, const struct sap_engine_jacobian *row,
                   const int32_t *tree) {
+  if (row->column == NULL) {
+    return dense_row_moves(gather, row->value, tree);
+  }
   int any = 0;
   for (int32_t i = 0; i < row->n; ++i) {
-    const int32_t dof = row->column == NULL ? i : row->column[i];
+    const int32_t dof = row->column[i];
     if (dof < 0 || dof >= gather->forest->nv) {
       return -1;
     }
@@ -56,13 +81,11 @@ int sap_row_moves(const struct sap_element_gather *gather, const struct sap_engi
 }
 
 /* part of the row in a tree, times `scale` */
-static void copy_row(const struct sap_forest *forest, const struct sap_engine_jacobian *row,
+static void copy_row(const struct sap_element_gather *gather, const struct sap_engine_jacobian *row,
                      int32_t tree, double scale, double *J) {
-  const int32_t first = forest->tree_dofadr[tree], n = forest->tree_dofnum[tree];
+  const int32_t first = gather->forest->tree_dofadr[tree], n = gather->forest->tree_dofnum[tree];
   if (row->column == NULL) {
-    for (int32_t j = 0; j < n; ++j) {
-      J[j] = scale * row->value[first + j];
-    }
+    gather->loops->scale(n, scale, row->value + first, J);
     return;
   }
   memset(J, 0, sizeof *J * (size_t)n);
@@ -76,28 +99,14 @@ static void copy_row(const struct sap_forest *forest, const struct sap_engine_ja
 
 /* ---- one constraint ------------------------------------------------------------------------- */
 
-int64_t sap_width_of(const struct sap_forest *forest, const int32_t *tree) {
-  return (tree[0] < 0 ? 0 : forest->tree_dofnum[tree[0]]) +
-         (int64_t)(tree[1] < 0 ? 0 : forest->tree_dofnum[tree[1]]);
-}
-
-int32_t sap_append_row(struct sap_element_gather *gather, struct sap_row_label label,
-                       double scale) {
-  const int32_t row = gather->n_rows++;
-  gather->label[row] = label;
-  gather->scale[row] = scale;
-  gather->release[row] = INFINITY;
-  return row;
-}
-
 void sap_write_rows(const struct sap_element_cursor *at, int32_t size,
                     const struct sap_engine_jacobian *row, double scale, const int32_t *tree) {
-  const struct sap_forest *f = at->gather->forest;
+  const struct sap_element_gather *g = at->gather;
   double *J = at->J;
   for (int side = 0; side < 2; ++side) {
     for (int32_t i = 0; i < size && tree[side] >= 0; ++i) {
-      copy_row(f, row + i, tree[side], scale, J);
-      J += f->tree_dofnum[tree[side]];
+      copy_row(g, row + i, tree[side], scale, J);
+      J += g->forest->tree_dofnum[tree[side]];
     }
   }
 }
@@ -110,28 +119,7 @@ void sap_write_dofs(const struct sap_element_cursor *at, int32_t dof, int32_t co
   memcpy(at->J + (dof - first), value, sizeof(double) * (size_t)count);
 }
 
-static void append(struct sap_element_cursor *at, int32_t size, const int32_t *tree, int32_t dof) {
-  struct sap_element_gather *g = at->gather;
-  const int32_t c = g->n_constraints++;
-  g->size[c] = size;
-  g->tree_a[c] = tree[0];
-  g->tree_b[c] = tree[1];
-  g->dof[c] = dof;
-  for (int side = 0; side < 2; ++side) {
-    if (tree[side] >= 0) {
-      at->touched[tree[side]] = 1;
-    }
-  }
-}
-
 void sap_append_constraint(struct sap_element_cursor *at, int32_t size, const int32_t *tree) {
-  append(at, size, tree, -1);
+  sap_append(at, size, tree[0], tree[1], -1);
   at->J += size * sap_width_of(at->gather->forest, tree);
-}
-
-void sap_append_joint(struct sap_element_cursor *at, int32_t dof, double value) {
-  const struct sap_element_gather *g = at->gather;
-  const int32_t tree = g->dof_tree[dof];
-  append(at, 1, (const int32_t[2]){tree, -1}, dof - g->forest->tree_dofadr[tree]);
-  *at->J++ = value;
 }

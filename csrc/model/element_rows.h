@@ -17,9 +17,9 @@ int sap_moment_row(const struct sap_element_state *state, int32_t output,
 struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
                                           const struct sap_element_state *state, int32_t tendon);
 
-/* 1 where an entry is more than what round-off leaves of none, such as that of a point on the axis
- * of a hinge: 1e-13 m or rad */
-static inline int sap_entry_moves(double value) { return fabs(value) > 1e-13; }
+/* what round-off leaves of no entry, such as that of a point on the axis of a hinge, m or rad */
+#define SAP_STILL 1e-13
+static inline int sap_entry_moves(double value) { return fabs(value) > SAP_STILL; }
 
 /* 1 where the row moves something by more than round-off, 0 where not, -1 where it moves a dof
  * outside the two trees or has a column that is no dof */
@@ -45,7 +45,10 @@ static inline void sap_add_row(const struct sap_engine_jacobian *row, double fac
 }
 
 /* dofs of two trees (-1 or less for none) together */
-int64_t sap_width_of(const struct sap_forest *forest, const int32_t *tree);
+static inline int64_t sap_width_of(const struct sap_forest *forest, const int32_t *tree) {
+  return (tree[0] < 0 ? 0 : forest->tree_dofnum[tree[0]]) +
+         (int64_t)(tree[1] < 0 ? 0 : forest->tree_dofnum[tree[1]]);
+}
 
 /* Where the next constraint goes. Its rows are appended one by one, its block of J is written, and
  * then it is closed. */
@@ -57,7 +60,14 @@ struct sap_element_cursor {
 };
 
 /* the next row, its values yet to be set; returns its number */
-int32_t sap_append_row(struct sap_element_gather *gather, struct sap_row_label label, double scale);
+static inline int32_t sap_append_row(struct sap_element_gather *gather, struct sap_row_label label,
+                                     double scale) {
+  const int32_t row = gather->n_rows++;
+  gather->label[row] = label;
+  gather->scale[row] = scale;
+  gather->release[row] = INFINITY;
+  return row;
+}
 
 /* J of `size` rows of the engine, times `scale` */
 void sap_write_rows(const struct sap_element_cursor *at, int32_t size,
@@ -67,10 +77,31 @@ void sap_write_rows(const struct sap_element_cursor *at, int32_t size,
 void sap_write_dofs(const struct sap_element_cursor *at, int32_t dof, int32_t count,
                     const double *value);
 
+/* closes a constraint of `size` rows between two trees, the second -1 for none; `dof` of the first
+ * is all that it moves, or -1 */
+static inline void sap_append(struct sap_element_cursor *at, int32_t size, int32_t tree_a,
+                              int32_t tree_b, int32_t dof) {
+  struct sap_element_gather *g = at->gather;
+  const int32_t c = g->n_constraints++;
+  g->size[c] = size;
+  g->tree_a[c] = tree_a;
+  g->tree_b[c] = tree_b;
+  g->dof[c] = dof;
+  at->touched[tree_a] = 1;
+  if (tree_b >= 0) {
+    at->touched[tree_b] = 1;
+  }
+}
+
 void sap_append_constraint(struct sap_element_cursor *at, int32_t size, const int32_t *tree);
 
 /* a constraint of one row that has `value` at `dof` and moves nothing else */
-void sap_append_joint(struct sap_element_cursor *at, int32_t dof, double value);
+static inline void sap_append_joint(struct sap_element_cursor *at, int32_t dof, double value) {
+  const struct sap_element_gather *g = at->gather;
+  const int32_t tree = g->dof_tree[dof];
+  sap_append(at, 1, tree, -1, dof - g->forest->tree_dofadr[tree]);
+  *at->J++ = value;
+}
 
 /* 0 where the engine's rows are not those of the elements */
 int sap_gather_limits(struct sap_element_cursor *at, const struct sap_element_state *state);

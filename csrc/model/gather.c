@@ -53,6 +53,7 @@ static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, siz
   gather->edge_friction = sap_arena_take(arena, count, SAP_FRICTIONS * sizeof(double));
   gather->gamma = sap_arena_take(arena, count, 3 * sizeof(double));
   gather->v_c = sap_arena_take(arena, count, 3 * sizeof(double));
+  gather->force = sap_arena_take(arena, count, 3 * sizeof(double));
   gather->regions = sap_arena_take(arena, count, sizeof(int8_t));
   sap_spin_carve(&gather->spins, arena, count);
   sap_waiting_carve(&gather->waiting, arena, count);

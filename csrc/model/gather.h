@@ -58,6 +58,7 @@ struct sap_gather {
   double *v;              /* (nv) room for the solver's output, here and below */
   double *gamma;          /* (n_contacts, 3) */
   double *v_c;            /* (n_contacts, 3) */
+  double *force;          /* (n_contacts, 3) gamma/dt, of sap_scatter */
   int8_t *regions;        /* (n_contacts) */
   int32_t n_listed; /* contacts of the engine's list, before those of patches; while it gathers */
   struct sap_patches patches;   /* those of this step */

@@ -6,6 +6,7 @@
 #include "base/vector.h"
 #include "constraints/kinds.h"
 #include "model/element_rows.h"
+#include "problem/vectors.h"
 
 /* rows of one contact from its wrench: force (n, t1, t2) and torque about (n, t1, t2) */
 static void write_rows(const struct sap_listed_contact *contact, enum sap_cone cone,
@@ -30,28 +31,19 @@ static void write_rows(const struct sap_listed_contact *contact, enum sap_cone c
   }
 }
 
-/* part += J^T f for a block J (3, n) */
-static void add_block(int64_t n, const double *restrict J, const double *restrict f,
-                      double *restrict part) {
-  for (int64_t j = 0; j < n; ++j) {
-    part[j] += J[j] * f[0] + J[n + j] * f[1] + J[2 * n + j] * f[2];
-  }
+/* adds J^T f of so many rows of one tree to the forces, and returns the end of their block of J */
+static const double *add_block(const struct sap_element_gather *g, int32_t tree, int32_t rows,
+                               const double *J, const double *f, double *force) {
+  const int32_t n = g->forest->tree_dofnum[tree];
+  g->loops->add_rows(rows, n, J, f, force + g->forest->tree_dofadr[tree]);
+  return J + (int64_t)rows * n;
 }
 
-/* adds the block of a tree to the forces and returns the end of the block */
-static const double *add_tree(const struct sap_forest *forest, int32_t tree, const double *J,
-                              const double *f, double *force) {
-  if (tree < 0) {
-    return J;
-  }
-  const int64_t n = forest->tree_dofnum[tree];
-  double *part = force + forest->tree_dofadr[tree];
-  if (n == SAP_SIX) {
-    add_block(SAP_SIX, J, f, part);
-  } else {
-    add_block(n, J, f, part);
-  }
-  return J + 3 * n;
+/* the same of the rows of one constraint in one tree or two */
+static const double *add_sides(const struct sap_element_gather *g, int32_t tree_a, int32_t tree_b,
+                               int32_t rows, const double *J, const double *f, double *force) {
+  J = add_block(g, tree_a, rows, J, f, force);
+  return tree_b < 0 ? J : add_block(g, tree_b, rows, J, f, force);
 }
 
 /* the new acceleration in place of a* where a contact touches the tree */
@@ -67,6 +59,24 @@ static void find_acceleration(struct sap_gather *gather) {
     for (; i < end; ++i) {
       a[i] = (v[i] - v_0[i]) / dt;
     }
+  }
+}
+
+/* forces of contacts, and what they bring to those of the dofs: contacts of one tree lie side by
+ * side, and are one block */
+static void add_contacts(struct sap_gather *gather, double *qfrc_constraint) {
+  const int32_t n_contacts = gather->problem.n_contacts;
+  const double dt = gather->dt, *J = gather->J, *restrict gamma = gather->gamma;
+  double *restrict f = gather->force;
+  for (int64_t i = 0; i < 3 * (int64_t)n_contacts; ++i) {
+    f[i] = gamma[i] / dt;
+  }
+  for (int32_t c = 0, end; c < n_contacts; c = end) {
+    const int32_t a = gather->tree_a[c], b = gather->tree_b[c];
+    for (end = c + 1;
+         b < 0 && end < n_contacts && gather->tree_a[end] == a && gather->tree_b[end] < 0; ++end) {
+    }
+    J = add_sides(&gather->elements, a, b, 3 * (end - c), J, f + 3 * (int64_t)c, qfrc_constraint);
   }
 }
 
@@ -92,14 +102,11 @@ void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, do
   memcpy(qacc, a, bytes);
   memset(qfrc_constraint, 0, bytes);
   memset(rows, 0, sizeof(double) * (size_t)gather->n_rows);
+  add_contacts(gather, qfrc_constraint);
   const struct sap_spin_gather *spins = &gather->spins;
-  const double *J = gather->J, *J_spin = spins->J;
+  const double *J_spin = spins->J;
   for (int32_t c = 0, s = 0; c < gather->problem.n_contacts; ++c) {
-    const int32_t tree_a = gather->tree_a[c], tree_b = gather->tree_b[c];
-    const double *gamma = gather->gamma + 3 * (int64_t)c;
-    const double f[3] = {gamma[0] / dt, gamma[1] / dt, gamma[2] / dt};
-    J = add_tree(forest, tree_a, J, f, qfrc_constraint);
-    J = add_tree(forest, tree_b, J, f, qfrc_constraint);
+    const double *f = gather->force + 3 * (int64_t)c;
     double wrench[6] = {f[2], f[0], f[1]};
     if (s < spins->spin.n && spins->contact[s] == c) {
       const double *turn = spins->gamma + 3 * (int64_t)s++;
@@ -107,8 +114,8 @@ void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, do
       for (int j = 0; j < 3; ++j) {
         torque[j] = turn[j] / dt;
       }
-      J_spin = add_tree(forest, tree_a, J_spin, torque, qfrc_constraint);
-      J_spin = add_tree(forest, tree_b, J_spin, torque, qfrc_constraint);
+      J_spin = add_sides(&gather->elements, gather->tree_a[c], gather->tree_b[c], 3, J_spin, torque,
+                         qfrc_constraint);
     }
     write_rows(gather->contacts + c, cone, gather->edge_friction + SAP_FRICTIONS * (int64_t)c,
                wrench, rows);
@@ -117,38 +124,33 @@ void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, do
 
 /* ---- other constraints than contacts --------------------------------------------------------- */
 
-/* force += J^T f of one group, f = gamma/dt */
-static void add_group(const struct sap_forest *forest, const sap_constraints *group,
-                      const double *gamma, double dt, double *force) {
+/* force += J^T f of one group; neighbours that move the same tree alone are one block */
+static void add_group(const struct sap_element_gather *g, const sap_constraints *group,
+                      const double *f, double *force) {
   const double *J = group->J;
-  for (int32_t c = 0; c < group->n; ++c) {
-    const int32_t size = sap_rows_of(group, c), dof = sap_dof_of(group, c);
+  for (int32_t c = 0; c < group->n;) {
+    const int32_t a = group->tree_a[c], b = group->tree_b[c], dof = sap_dof_of(group, c);
+    int32_t rows = sap_rows_of(group, c++);
     if (dof >= 0) {
-      force[forest->tree_dofadr[group->tree_a[c]] + dof] += *J++ * (*gamma++ / dt);
+      force[g->forest->tree_dofadr[a] + dof] += *J++ * *f++;
       continue;
     }
-    for (int side = 0; side < 2; ++side) {
-      const int32_t tree = side == 0 ? group->tree_a[c] : group->tree_b[c];
-      for (int32_t i = 0; i < size && tree >= 0; ++i) {
-        const int32_t n = forest->tree_dofnum[tree];
-        double *part = force + forest->tree_dofadr[tree];
-        for (int32_t j = 0; j < n; ++j) {
-          part[j] += J[j] * (gamma[i] / dt);
-        }
-        J += n;
-      }
+    while (b < 0 && c < group->n && group->tree_a[c] == a && group->tree_b[c] < 0 &&
+           sap_dof_of(group, c) < 0) {
+      rows += sap_rows_of(group, c++);
     }
-    gamma += size;
+    J = add_sides(g, a, b, rows, J, f, force);
+    f += rows;
   }
 }
 
 /* actuator forces of the rows of controllers, within their bounds to the last bit */
 static void add_controllers(const struct sap_element_gather *g,
-                            const struct sap_element_state *state, const double *gamma, double dt) {
+                            const struct sap_element_state *state, const double *f) {
   const struct sap_elements *e = g->elements;
   for (int32_t c = 0; c < g->n_acting; ++c) {
     const double *range = g->range + 2 * (int64_t)c;
-    const double force = sap_lesser(sap_larger(gamma[c] / dt, range[0]), range[1]);
+    const double force = sap_lesser(sap_larger(f[c], range[0]), range[1]);
     const int32_t output = e->controller_output[g->controller[c]];
     struct sap_engine_jacobian moment;
     if (sap_moment_row(state, output, &moment)) {
@@ -162,17 +164,21 @@ void sap_scatter_elements(const struct sap_element_gather *elements,
                           const struct sap_element_state *state, double dt, double *qfrc_constraint,
                           double *rows) {
   const struct sap_element_gather *g = elements;
+  const double *restrict gamma = g->gamma;
+  double *restrict f = g->force;
+  for (int32_t i = 0; i < g->n_rows; ++i) {
+    f[i] = gamma[i] / dt;
+  }
   for (int32_t i = 0; i < g->n_groups; ++i) {
-    const double *gamma = g->gamma + g->first_row[i];
     if (g->groups[i].kind == SAP_CONTROLLER) {
-      add_controllers(g, state, gamma, dt);
+      add_controllers(g, state, f + g->first_row[i]);
     } else {
-      add_group(g->forest, g->groups + i, gamma, dt, qfrc_constraint);
+      add_group(g, g->groups + i, f + g->first_row[i], qfrc_constraint);
     }
   }
   for (int32_t i = 0; i < g->n_rows; ++i) {
     if (g->label[i].row >= 0) {
-      rows[g->label[i].row] = g->scale[i] * g->gamma[i] / dt;
+      rows[g->label[i].row] = g->scale[i] * f[i];
     }
   }
   if (g->elements != NULL && g->elements->n_controllers > 0) {

@@ -320,6 +320,29 @@ static void advance(int32_t begin, int32_t end, double alpha, const double *dx, 
   }
 }
 
+static int exceeds(int32_t n, const double *x, double most) {
+  simd peak = simd_zero();
+  int32_t i = 0;
+  for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH) {
+    peak = simd_max(simd_abs(simd_load(x + i)), peak);
+  }
+  if (i < n) {
+    peak = simd_max(simd_abs(simd_load_part(x + i, part_at(i, n))), peak);
+  }
+  return !simd_within(peak, 0, most);
+}
+
+static void scale(int32_t n, double factor, const double *x, double *y) {
+  int32_t i = 0;
+  for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH) {
+    simd_store(y + i, simd_all(factor) * simd_load(x + i));
+  }
+  if (i < n) {
+    const simd_mask part = part_at(i, n);
+    simd_store_part(y + i, simd_all(factor) * simd_load_part(x + i, part), part);
+  }
+}
+
 INLINE simd magnitude(const int absolute, simd x) { return absolute ? simd_abs(x) : x; }
 
 /* x = J v, for three rows at once or one */
@@ -390,4 +413,5 @@ const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
     inner,         products,       add_columns,       square_columns,     invert_lower,
     add_absolute,  add_magnitudes, add_norms,         add_diagonal_norms, step,
     multiply_rows, add_rows,       multiply_absolute, add_absolute_rows,  advance,
+    exceeds,       scale,
 };

@@ -91,6 +91,10 @@ struct sap_vector_loops {
 
   /* x += alpha dx */
   void (*advance)(int32_t begin, int32_t end, double alpha, const double *dx, double *x);
+
+  /* is any |x| of n scalars larger than `most`? what is not a number is none; y = factor x */
+  int (*exceeds)(int32_t n, const double *x, double most);
+  void (*scale)(int32_t n, double factor, const double *x, double *y);
 };
 
 /* for the instruction set of number `set`, as in sap_kernels_of() */

@@ -237,6 +237,35 @@ static void products_of_rows(void) {
   }
 }
 
+/* the one entry that is too large is found wherever it lies; a multiple ends where x does */
+static void peaks_and_multiples(void) {
+  enum { MOST = 37 };
+  double x[MOST], y[MOST + 1];
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    if (!sap_kernels_of(set)) {
+      continue;
+    }
+    const struct sap_vector_loops *loops = sap_vector_loops_of(set);
+    CHECK(!loops->exceeds(0, x, 0));
+    for (int32_t n = 1; n <= MOST; ++n) {
+      for (int32_t at = 0; at < n; ++at) {
+        for (int32_t i = 0; i < n; ++i) {
+          x[i] = i == at ? (i % 2 ? 3 : -3) : i % 3 - 1;
+        }
+        CHECK(loops->exceeds(n, x, 2.9) && !loops->exceeds(n, x, 3));
+        x[at] = NAN;
+        CHECK(!loops->exceeds(n, x, 1));
+      }
+      y[n] = 7;
+      loops->scale(n, -0.5, x, y);
+      for (int32_t i = 0; i < n - 1; ++i) {
+        CHECK(y[i] == -0.5 * x[i]);
+      }
+      CHECK(y[n] == 7);
+    }
+  }
+}
+
 static void diagonal_blocks(void) {
   enum { MOST = 19 };
   double A[MOST * MOST], x[MOST], y[MOST], roots[MOST];
@@ -321,9 +350,13 @@ static void every_set_solves_the_same_problem(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(products_with_J), CHECK_TEST(hessian),
-      CHECK_TEST(vectors),         CHECK_TEST(products_of_rows),
-      CHECK_TEST(diagonal_blocks), CHECK_TEST(every_set_solves_the_same_problem),
+      CHECK_TEST(products_with_J),
+      CHECK_TEST(hessian),
+      CHECK_TEST(vectors),
+      CHECK_TEST(products_of_rows),
+      CHECK_TEST(peaks_and_multiples),
+      CHECK_TEST(diagonal_blocks),
+      CHECK_TEST(every_set_solves_the_same_problem),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }
