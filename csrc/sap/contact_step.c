@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/vector.h"
-
 /* 1 where a row may meet a bound or leave it */
 static int may_turn(const struct sap_tree_alone *tree) {
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
@@ -55,10 +53,8 @@ static void list_unknowns(struct sap_rows_alone *alone, const struct sap_tree_al
   int32_t k = 0;
   sap_unknowns_alone_begin(&alone->unknowns, &sizes, tree->contact);
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    const struct sap_unknown_row unknown = {row->J,     row->dof,  row->R, row->v_hat - row->v_c,
-                                            row->lower, row->upper};
     if (row->is_unknown || !sizes.is_condensed) {
-      sap_unknowns_alone_add(&alone->unknowns, tree->n, k++, &unknown);
+      sap_unknowns_alone_add(&alone->unknowns, tree->n, k++, row);
     }
   }
 }
@@ -95,10 +91,8 @@ static int solve_condensed(struct sap_rows_alone *alone, const struct sap_tree_a
   }
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
     n_rows += row->is_unknown;
-    if (!row->is_unknown && row->dof >= 0) {
-      b[row->dof] += *row->J * row->gamma;
-    } else if (!row->is_unknown) {
-      sap_vector_add(n, row->gamma, row->J, b);
+    if (!row->is_unknown) {
+      sap_row_add(row, alone->masses.loops, row->gamma, b);
     }
   }
   list_unknowns(alone, tree, n_rows);

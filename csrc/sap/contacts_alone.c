@@ -143,19 +143,22 @@ void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
 }
 
 void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n, int32_t i,
-                            const struct sap_unknown_row *row) {
+                            const struct sap_row_alone *row) {
   const struct sap_impulses *p = &unknowns->impulses;
   const int32_t k = p->first[p->n_contacts] + i;
   p->lower[i] = row->lower;
   p->upper[i] = row->upper;
-  if (row->dof < 0) {
-    put_row(unknowns, n, k, 1, row->J, row->R, row->lack);
+  if (!row->entry) {
+    put_row(unknowns, n, k, 1, row->J, row->R, row->v_hat - row->v_c);
     return;
   }
   p->W[(size_t)k * (size_t)(p->ld + 1)] = row->R;
-  p->u[k] = row->lack;
+  p->u[k] = row->v_hat - row->v_c;
   for (int32_t j = 0; j < n; ++j) {
-    unknowns->J[(size_t)j * (size_t)unknowns->ld + (size_t)k] = j == row->dof ? *row->J : 0;
+    unknowns->J[(size_t)j * (size_t)unknowns->ld + (size_t)k] = 0;
+  }
+  for (int32_t e = 0; e < row->n_entries; ++e) {
+    unknowns->J[(size_t)row->entry[e] * (size_t)unknowns->ld + (size_t)k] = row->J[e];
   }
 }
 

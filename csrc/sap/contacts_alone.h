@@ -22,6 +22,7 @@
 #include "linalg/kernels.h"
 #include "sap/impulses.h"
 #include "sap/joined_trees.h"
+#include "sap/row_alone.h"
 #include "sap/spin_alone.h"
 
 /* What a tree may have of impulses of contacts: with more of these they cost more than A + J^T G J.
@@ -64,16 +65,9 @@ void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
                               const struct sap_unknowns_sizes *sizes,
                               const struct sap_contact_alone *contact);
 
-/* a row: its J has n entries, or one at dof >= 0 */
-struct sap_unknown_row {
-  const double *J;
-  int32_t dof;
-  double R, lack, lower, upper; /* v_hat - v_c */
-};
-
-/* row i of them */
+/* row i of them, which was evaluated */
 void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n, int32_t i,
-                            const struct sap_unknown_row *row);
+                            const struct sap_row_alone *row);
 
 /* from v* of the tree, at which its contacts and rows were evaluated, to v (n); its S is as
  * sap_invert_mass() writes it */

@@ -7,6 +7,7 @@
 #include "base/finite.h"
 #include "base/vector.h"
 #include "constraints/kinds.h"
+#include "problem/entries.h"
 #include "problem/groups.h"
 #include "problem/problem.h"
 #include "sap/contact_step.h"
@@ -64,6 +65,8 @@ static void carve(void *context, struct sap_arena *arena) {
   a->row_begin = sap_arena_take(arena, n_trees + 1, sizeof(int32_t));
   a->position = sap_arena_take(arena, n_trees, sizeof(int32_t));
   a->row = sap_arena_take(arena, (size_t)a->sizes.n_rows, sizeof *a->row);
+  a->entry = sap_arena_take(arena, (size_t)a->sizes.n_rows * SAP_FEW_ENTRIES, sizeof(int32_t));
+  a->few = sap_arena_take(arena, (size_t)a->sizes.n_rows * SAP_FEW_ENTRIES, sizeof(double));
   a->contact_begin = sap_arena_take(arena, n_trees + 1, sizeof(int32_t));
   a->contact = sap_arena_take(arena, (size_t)a->n_contacts, sizeof *a->contact);
   a->impulses = sap_arena_take(arena, n_trees, sizeof(int32_t));
@@ -142,11 +145,29 @@ static void count_constraints(struct sap_rows_alone *alone, const sap_problem *p
   }
 }
 
+/* J (n) of a row as its entries where they are few; returns how many were packed */
+static int32_t pack_entries(struct sap_row_alone *row, int32_t n, const double *J, int32_t *entry,
+                            double *few) {
+  const int32_t count = sap_find_entries(n, J, entry);
+  if (count <= 0) {
+    row->n_entries = n;
+    row->J = J;
+    return 0;
+  }
+  row->n_entries = count;
+  row->entry = entry;
+  row->J = few;
+  for (int32_t k = 0; k < count; ++k) {
+    few[k] = J[entry[k]];
+  }
+  return count;
+}
+
 /* of each component, in the order of the groups */
 static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) {
   struct sap_joined_trees *joined = &alone->joined;
   int32_t *end = alone->row_begin; /* of the rows listed, until it is the next tree's begin */
-  int32_t place = 0;
+  int32_t place = 0, packed = 0;
   for (int32_t g = 0; g < problem->n_groups; ++g) {
     const sap_constraints *group = &problem->groups[g];
     const double *J = group->J;
@@ -160,15 +181,22 @@ static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) 
         J_i = sap_joined_trees_rows(joined, problem->tree_nv, a, group->tree_b[i], n_rows, &J);
       }
       for (const int32_t last = k + n_rows; k < last; ++k, ++place) {
-        alone->row[end[tree]++] =
-            (struct sap_row_alone){.J = J_i,
-                                   .dof = dof < 0 ? -1 : dof + joined->offset[a],
-                                   .place = place,
-                                   .R = group->R[k],
-                                   .inverse_R = 1 / group->R[k],
-                                   .v_hat = group->v_hat[k],
-                                   .lower = group->lower[k],
-                                   .upper = group->upper[k]};
+        struct sap_row_alone *row = &alone->row[end[tree]++];
+        *row = (struct sap_row_alone){.J = J_i,
+                                      .n_entries = 1,
+                                      .place = place,
+                                      .R = group->R[k],
+                                      .inverse_R = 1 / group->R[k],
+                                      .v_hat = group->v_hat[k],
+                                      .lower = group->lower[k],
+                                      .upper = group->upper[k]};
+        if (dof < 0) {
+          packed += pack_entries(row, joined->size[tree], J_i, alone->entry + packed,
+                                 alone->few + packed);
+        } else {
+          row->entry = &alone->entry[packed];
+          alone->entry[packed++] = dof + joined->offset[a];
+        }
         J_i += joined->size[tree];
       }
     }

@@ -3,27 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-/* entries that a row may have beside zeros to be added one by one: those that couple two joints
- * have two */
-enum { FEW = 4 };
-
-/* H += J^T J/R in the lower triangle; 0 where J has more entries than a few */
-static int add_few(const struct sap_row_alone *row, int32_t n, double *H, int32_t ld) {
-  int32_t entry[FEW], k = 0;
-  for (int32_t i = 0; i < n; ++i) {
-    if (row->J[i] != 0) {
-      if (k == FEW) {
-        return 0;
-      }
-      entry[k++] = i;
+/* H += J^T J/R in the lower triangle, of a row of few entries */
+static void add_few(const struct sap_row_alone *row, double *H, int32_t ld) {
+  for (int32_t b = 0; b < row->n_entries; ++b) {
+    double *column = H + (int64_t)row->entry[b] * ld;
+    for (int32_t a = b; a < row->n_entries; ++a) {
+      column[row->entry[a]] += row->J[a] * row->J[b] * row->inverse_R;
     }
   }
-  for (int32_t b = 0; b < k; ++b) {
-    for (int32_t a = b; a < k; ++a) {
-      H[(int64_t)entry[b] * ld + entry[a]] += row->J[entry[a]] * row->J[entry[b]] * row->inverse_R;
-    }
-  }
-  return 1;
 }
 
 void sap_tree_alone_assemble(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
@@ -36,9 +23,9 @@ void sap_tree_alone_assemble(const struct sap_rows_alone *alone, const struct sa
     memcpy(H + (int64_t)j * ld, tree->A + (int64_t)j * n, (size_t)n * sizeof *H);
   }
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    if (sap_row_is_free(row) && row->dof >= 0) {
-      H[(int64_t)row->dof * (ld + 1)] += *row->J * *row->J * row->inverse_R;
-    } else if (sap_row_is_free(row) && !add_few(row, n, H, ld)) {
+    if (sap_row_is_free(row) && row->entry) {
+      add_few(row, H, ld);
+    } else if (sap_row_is_free(row)) {
       const double factor = sqrt(row->inverse_R);
       for (int32_t i = 0; i < n; ++i) {
         root[(int64_t)k * n + i] = factor * row->J[i];
@@ -81,8 +68,7 @@ void sap_tree_alone_go_back(const struct sap_rows_alone *alone, const struct sap
   enum { MOST = 20 };
   const int32_t n = tree->n;
   for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    row->dv_c =
-        row->dof >= 0 ? *row->J * alone->dv[row->dof] : sap_vector_dot(n, row->J, alone->dv);
+    row->dv_c = sap_row_multiply(row, alone->masses.loops, alone->dv);
     row->dy = row->dv_c * row->inverse_R;
   }
   const double mass = sap_vector_dot(n, alone->dv, alone->dw);

@@ -1,26 +1,15 @@
-/* What rows_alone.h knows of a problem, of a tree and of its rows. */
+/* What rows_alone.h knows of a problem and of a tree. */
 #ifndef SAPWOOD_SAP_TREE_ALONE_H
 #define SAPWOOD_SAP_TREE_ALONE_H
 
-#include "constraints/clamp.h"
 #include "problem/regularization.h"
 #include "problem/vectors.h"
 #include "sap/contacts_alone.h"
 #include "sap/joined_trees.h"
+#include "sap/row_alone.h"
 
 /* dense rows that go into H together */
 enum { SAP_ROWS_AT_ONCE = 8 };
-
-struct sap_row_alone {
-  const double *J; /* one entry where dof >= 0, else a row of the tree */
-  int32_t dof;
-  int32_t place; /* in the order of the groups */
-  double R, inverse_R, v_hat, lower, upper;
-  double v_c, y, gamma;
-  double dv_c, dy; /* J dv of the last step, and that over R */
-  int8_t side;     /* of its bounds before the last step: -1 below, 1 above, 0 between them */
-  int8_t is_unknown;
-};
 
 /* what there is room for */
 struct sap_rows_room {
@@ -38,6 +27,8 @@ struct sap_rows_alone {
   int32_t *row_begin;                /* (n_trees + 1) rows by tree */
   int32_t *position;                 /* (n_trees) -1 where there are none */
   struct sap_row_alone *row;         /* (n_rows) */
+  int32_t *entry;                    /* (n_rows, a few) those of rows that have no more, packed */
+  double *few;                       /* (n_rows, a few) the entries */
   int32_t *contact_begin;            /* (n_trees + 1) contacts by tree */
   struct sap_contact_alone *contact; /* (n_contacts) */
   int32_t *impulses;                 /* (n_trees) of contacts */
@@ -59,11 +50,6 @@ struct sap_tree_alone {
   struct sap_contact_alone *contact, *contact_end;
   int32_t n_impulses; /* of contacts */
 };
-
-/* does its impulse follow v, as that of no unknown and between its bounds? */
-static inline int sap_row_is_free(const struct sap_row_alone *row) {
-  return !row->is_unknown && sap_clamp_is_free(row->y, row->gamma, row->lower, row->upper);
-}
 
 /* H (ld, n) = A + sum J^T J/R over the rows that are free */
 void sap_tree_alone_assemble(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,

@@ -23,19 +23,11 @@ void sap_tree_evaluate(const struct sap_rows_alone *alone, const struct sap_tree
   }
   sap_tree_multiply(alone, tree, alone->dw, alone->momentum);
   for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    if (row->dof >= 0) {
-      row->v_c = *row->J * tree->v[row->dof];
-    } else {
-      loops->multiply_rows(1, n, row->J, tree->v, &row->v_c);
-    }
+    row->v_c = sap_row_multiply(row, loops, tree->v);
     row->y = (row->v_hat - row->v_c) * row->inverse_R;
     row->gamma = sap_clamp_impulse(row->y, row->lower, row->upper);
     constraints += sap_clamp_cost(row->R, row->y, row->gamma);
-    if (row->dof >= 0) {
-      alone->impulse[row->dof] += *row->J * row->gamma;
-    } else {
-      loops->add_rows(1, n, row->J, &row->gamma, alone->impulse);
-    }
+    sap_row_add(row, loops, row->gamma, alone->impulse);
   }
   for (struct sap_contact_alone *c = tree->contact; c < tree->contact_end; ++c) {
     constraints += sap_contact_alone_evaluate(c, loops, n, tree->v, alone->impulse);
@@ -57,20 +49,12 @@ void sap_tree_certify(const struct sap_rows_alone *alone, const struct sap_tree_
   }
   result->complementarity = 0;
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    double reach = 0;
-    if (row->dof < 0) {
-      loops->multiply_absolute(1, n, row->J, tree->v, &reach);
-    }
-    const double v_error = row->dof >= 0 ? 3 * sap_u * fabs(row->v_c) : (n + 2) * sap_u * reach;
+    const double v_error = (row->n_entries + 2) * sap_u * sap_row_reach(row, loops, tree->v);
     const struct sap_clamped at = {row->y,     row->gamma, row->v_c,
                                    row->v_hat, row->lower, row->upper};
     const double error =
         sap_clamp_error(&at, row->inverse_R, v_error) + terms * sap_u * fabs(row->gamma);
-    if (row->dof >= 0) {
-      e[row->dof] += fabs(*row->J) * error;
-    } else {
-      loops->add_absolute_rows(1, n, row->J, &error, e);
-    }
+    sap_row_add_absolute(row, loops, error, e);
     result->complementarity += sap_clamp_complementarity(&at, row->R);
   }
   for (const struct sap_contact_alone *c = tree->contact; c < tree->contact_end; ++c) {

@@ -115,7 +115,7 @@ static void make_with(struct extras extras, int32_t n_trees, int32_t n_contacts,
   for (int32_t i = 0; extras.couples && i < n_rows; ++i) {
     const int32_t nv = scene.tree_nv[group[FRICTION].tree_a[i]], width = dof[i] < 0 ? nv : 1;
     for (int32_t j = 0; j < width; ++j) {
-      *J++ = j == i % width || j == i % width + 1 ? check_random(seed, 0.5, 1) : 0;
+      *J++ = j == i % width || j == (i + 2) % width ? check_random(seed, 0.5, 1) : 0;
     }
   }
   parameters = (sap_parameters){.dt = 0.01,
