@@ -3,10 +3,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
+
+static int is_bounded(const struct sap_row_alone *row) {
+  return row->lower > -INFINITY || row->upper < INFINITY;
+}
+
 /* 1 where a row may meet a bound or leave it */
 static int may_turn(const struct sap_tree_alone *tree) {
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    if (row->lower > -INFINITY || row->upper < INFINITY) {
+    if (is_bounded(row)) {
       return 1;
     }
   }
@@ -20,29 +26,12 @@ int sap_contact_step_condenses(const struct sap_tree_alone *tree) {
   const int64_t n_rows = tree->end - tree->row;
   const int are_few = n_rows <= SAP_ALONE_UNKNOWN_ROWS &&
                       3 * (tree->n_impulses + n_rows) <= 2 * tree->n && tree->n > WIDE;
-  return tree->contact < tree->contact_end && n_rows > SAP_ALONE_ROWS &&
-         !(are_few && may_turn(tree));
+  return tree->contact == tree->contact_end ||
+         (n_rows > SAP_ALONE_ROWS && !(are_few && may_turn(tree)));
 }
 
-static int8_t side_of(const struct sap_row_alone *row) {
-  return (int8_t)((row->y > row->upper) - (row->y < row->lower));
-}
-
-int32_t sap_contact_step_mark(const struct sap_tree_alone *tree, int is_first) {
-  int32_t changed = 0, unknown = 0;
-  for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    const int8_t side = side_of(row);
-    const int turns = !is_first && !row->is_unknown && side != row->side;
-    row->side = side;
-    row->is_unknown = !is_first && (row->is_unknown || turns);
-    changed += turns;
-    unknown += row->is_unknown;
-  }
-  return unknown > SAP_ALONE_UNKNOWN_ROWS ? -1 : changed;
-}
-
-/* unknowns of the contacts and of so many rows, those that are unknown or all */
-static void list_unknowns(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
+/* unknowns of the contacts and of so many rows, which are to follow */
+static void list_contacts(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
                           int32_t n_rows) {
   const struct sap_unknowns_sizes sizes = {
       .n = tree->n,
@@ -50,22 +39,22 @@ static void list_unknowns(struct sap_rows_alone *alone, const struct sap_tree_al
       .n_impulses = tree->n_impulses,
       .n_rows = n_rows,
       .is_condensed = sap_contact_step_condenses(tree)};
-  int32_t k = 0;
   sap_unknowns_alone_begin(&alone->unknowns, &sizes, tree->contact);
-  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    if (row->is_unknown || !sizes.is_condensed) {
-      sap_unknowns_alone_add(&alone->unknowns, tree->n, k++, row);
-    }
-  }
 }
 
 static void solve_impulses(struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
-  list_unknowns(alone, tree, (int32_t)(tree->end - tree->row));
+  int32_t k = 0;
+  list_contacts(alone, tree, (int32_t)(tree->end - tree->row));
+  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+    sap_unknowns_alone_add(&alone->unknowns, tree->n, k++, row);
+  }
   sap_unknowns_alone_solve(&alone->unknowns, tree->n, tree->S, alone->masses.kernels,
                            alone->masses.loops, alone->find_impulses, tree->v);
 }
 
-/* impulses begin as they were evaluated */
+/* ---- condensed ------------------------------------------------------------------------------- */
+
+/* those of contacts begin as they were evaluated */
 static void begin_near(struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
   double *gamma = alone->unknowns.impulses.gamma;
   for (const struct sap_contact_alone *c = tree->contact; c < tree->contact_end; ++c) {
@@ -74,41 +63,67 @@ static void begin_near(struct sap_rows_alone *alone, const struct sap_tree_alone
     memcpy(gamma, of_contact, (size_t)n * sizeof *gamma);
     gamma += n;
   }
-  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    if (row->is_unknown) {
-      *gamma++ = row->gamma;
-    }
-  }
 }
 
-static int solve_condensed(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
-                           int is_first) {
+/* Rows that do not go on as the step took them become unknowns. Returns how many, -1 where they
+ * cannot. */
+static int32_t add_turned(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
+                          const double *dv) {
+  const struct sap_vector_loops *loops = alone->masses.loops;
+  int32_t n_turned = 0;
+  for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+    if (row->is_unknown || !is_bounded(row)) {
+      continue;
+    }
+    const double y = row->y - sap_row_multiply(row, loops, dv) * row->inverse_R;
+    const double gamma = sap_clamp_impulse(y, row->lower, row->upper);
+    if (gamma == (sap_row_is_free(row) ? y : row->gamma)) {
+      continue;
+    }
+    if (!sap_condensed_add(&alone->condensed, &alone->unknowns, row, gamma, alone->masses.kernels,
+                           loops)) {
+      return -1;
+    }
+    row->is_unknown = 1;
+    ++n_turned;
+  }
+  return n_turned;
+}
+
+static enum sap_contact_step solve_condensed(struct sap_rows_alone *alone,
+                                             const struct sap_tree_alone *tree, int is_first) {
   const int32_t n = tree->n;
-  double *b = alone->dv;
-  int32_t n_rows = 0;
+  double *b = alone->dv, *dv = alone->dv;
   for (int32_t i = 0; i < n; ++i) {
     b[i] = -alone->momentum[i];
   }
-  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    n_rows += row->is_unknown;
-    if (!row->is_unknown) {
-      sap_row_add(row, alone->masses.loops, row->gamma, b);
-    }
+  for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+    row->is_unknown = 0;
+    sap_row_add(row, alone->masses.loops, row->gamma, b);
   }
-  list_unknowns(alone, tree, n_rows);
+  list_contacts(alone, tree, 0);
   if (!is_first) {
     begin_near(alone, tree);
   }
   sap_tree_alone_assemble(alone, tree, alone->unknowns.panel, alone->unknowns.ld);
-  return sap_unknowns_alone_step(&alone->unknowns, n, b, alone->masses.kernels,
-                                 alone->find_impulses, tree->v);
+  if (!sap_condensed_begin(&alone->condensed, &alone->unknowns, n, b, alone->masses.kernels)) {
+    return SAP_CONTACT_STEP_FAILS;
+  }
+  int32_t n_turned;
+  do {
+    sap_condensed_find(&alone->condensed, &alone->unknowns, alone->masses.kernels,
+                       alone->find_impulses, dv);
+    n_turned = add_turned(alone, tree, dv);
+  } while (n_turned > 0);
+  sap_vector_add(n, 1, dv, tree->v);
+  return n_turned == 0 ? SAP_CONTACT_STEP_SETTLES : SAP_CONTACT_STEP_LEAVES_ROWS;
 }
 
-int sap_contact_step_take(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
-                          int is_first) {
+enum sap_contact_step sap_contact_step_take(struct sap_rows_alone *alone,
+                                            const struct sap_tree_alone *tree, int is_first) {
   if (sap_contact_step_condenses(tree)) {
     return solve_condensed(alone, tree, is_first);
   }
   solve_impulses(alone, tree);
-  return 1;
+  return SAP_CONTACT_STEP_SETTLES;
 }

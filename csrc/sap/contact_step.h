@@ -7,14 +7,17 @@
 /* Are rows of the tree condensed, and not all impulses unknowns? */
 int sap_contact_step_condenses(const struct sap_tree_alone *tree);
 
-/* Before each step of a tree that condenses: rows that the last one has freed, or brought to a
- * bound, become unknowns; before the first one, none are. Returns how many are new, -1 where there
- * are too many. */
-int32_t sap_contact_step_mark(const struct sap_tree_alone *tree, int is_first);
+/* what a step leads to: nowhere, H not being positive definite to round-off; to what all rows and
+ * contacts ask for; or to what they ask for but some rows that turned and found no room */
+enum sap_contact_step {
+  SAP_CONTACT_STEP_FAILS,
+  SAP_CONTACT_STEP_SETTLES,
+  SAP_CONTACT_STEP_LEAVES_ROWS
+};
 
 /* v to the impulses of the contacts and of all rows or, where these are condensed, of those that
- * are unknown, with the others as they are. 0 where H is not positive definite to round-off. */
-int sap_contact_step_take(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
-                          int is_first);
+ * turn on the way. */
+enum sap_contact_step sap_contact_step_take(struct sap_rows_alone *alone,
+                                            const struct sap_tree_alone *tree, int is_first);
 
 #endif

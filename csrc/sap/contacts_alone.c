@@ -77,8 +77,8 @@ static int32_t panel_stride(int32_t n, int32_t m) {
 
 void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_arena *arena,
                               int32_t widest, int any) {
-  const size_t impulses = any ? SAP_ALONE_IMPULSES : 0, rows = any ? SAP_ALONE_UNKNOWN_ROWS : 0;
-  const size_t m = impulses + rows, n = any ? (size_t)widest : 0;
+  const size_t impulses = any ? SAP_ALONE_IMPULSES : 0, rows = SAP_ALONE_UNKNOWN_ROWS;
+  const size_t m = impulses + rows, n = (size_t)widest;
   sap_impulses_carve(&unknowns->impulses, arena, impulses / 3, m, rows);
   unknowns->panel =
       sap_arena_take(arena, n * (size_t)panel_stride(widest, (int32_t)m), sizeof(double));
@@ -181,39 +181,6 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, co
   loops->multiply_rows(n, m, unknowns->Y, p->gamma, unknowns->product);
   loops->multiply_rows(n, n, S, unknowns->product, dv);
   sap_vector_add(n, 1, dv, v);
-}
-
-int sap_unknowns_alone_step(struct sap_unknowns_alone *unknowns, int32_t n, const double *b,
-                            const struct sap_kernels *kernels, sap_impulses_function *find,
-                            double *v) {
-  struct sap_impulses *p = &unknowns->impulses;
-  const int32_t m = sap_impulses_size(p), ld = unknowns->ld;
-  const struct sap_supernode panel = {.n_cols = n, .ld = ld};
-  const double *Y = unknowns->J; /* J, until the panel is factored */
-  double *dv = unknowns->product, *weight = unknowns->Y;
-  for (int32_t j = 0; j < n; ++j) {
-    double *column = unknowns->panel + (size_t)j * (size_t)ld;
-    column[n + m] = b[j];
-    for (int32_t i = n + m + 1; i < ld; ++i) {
-      column[i] = 0;
-    }
-  }
-  if (kernels->panels[SAP_DOUBLE].factor(&panel, unknowns->panel) < n) {
-    return 0;
-  }
-  kernels->multiply(m + 1, m, n, 1, Y, ld, Y, ld, p->W, p->ld, 0);
-  for (int32_t k = 0; k < m; ++k) {
-    p->u[k] -= p->W[(size_t)k * (size_t)p->ld + (size_t)m];
-  }
-  find(p);
-  for (int32_t k = 0; k < m; ++k) {
-    weight[k] = -p->gamma[k];
-  }
-  weight[m] = -1; /* of b */
-  memset(dv, 0, (size_t)n * sizeof *dv);
-  kernels->solve_backward(n + m + 1, n, unknowns->panel, ld, dv, weight);
-  sap_vector_add(n, 1, dv, v);
-  return 1;
 }
 
 /* ---- at a velocity --------------------------------------------------------------------------- */

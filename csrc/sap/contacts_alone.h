@@ -14,7 +14,7 @@
  *
  *     dv = H^-1 b + L^-T Y^T gamma,   gamma: the law at v_hat - J v - J H^-1 b - Y Y^T gamma
  *
- * Rows that the step has freed or brought to a bound are unknowns of the next one. */
+ * Rows that this would free or bring to a bound become unknowns of the same step (condensed.h). */
 #ifndef SAPWOOD_SAP_CONTACTS_ALONE_H
 #define SAPWOOD_SAP_CONTACTS_ALONE_H
 
@@ -28,7 +28,7 @@
 /* What a tree may have of impulses of contacts: with more of these they cost more than A + J^T G J.
  * Where there is torsion or rolling, rows are condensed or trees are joined, there may be fewer,
  * unless velocities are as many. How many rows of a tree with contacts are unknowns from the
- * beginning on in any case, and how many are or may become unknowns at most. */
+ * beginning on in any case, and how many of any tree are or may become unknowns at most. */
 enum {
   SAP_ALONE_IMPULSES = 48,
   SAP_ALONE_FEWER_IMPULSES = 24,
@@ -75,12 +75,6 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, co
                               const struct sap_kernels *kernels,
                               const struct sap_vector_loops *loops, sap_impulses_function *find,
                               double *v);
-
-/* v + dv from where all was evaluated, where the panel has H; 0 where that is not positive definite
- * to round-off. The search begins with the gamma that the unknowns have. */
-int sap_unknowns_alone_step(struct sap_unknowns_alone *unknowns, int32_t n, const double *b,
-                            const struct sap_kernels *kernels, sap_impulses_function *find,
-                            double *v);
 
 /* The impulses of the contacts of each component (n_trees), whose rows begin at row_begin[t]
  * (n_trees + 1); 0 where one has too many of them. */

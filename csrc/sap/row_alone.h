@@ -15,8 +15,6 @@ struct sap_row_alone {
   int32_t place; /* in the order of the groups */
   double R, inverse_R, v_hat, lower, upper;
   double v_c, y, gamma;
-  double dv_c, dy; /* J dv of the last step, and that over R */
-  int8_t side;     /* of its bounds before the last step: -1 below, 1 above, 0 between them */
   int8_t is_unknown;
 };
 

@@ -14,9 +14,8 @@
 #include "sap/iterate.h"
 #include "sap/tree_at.h"
 
-/* Of trees that are wider the islands eliminate what no row moves, which pays more; and more than
- * one step of trees that are wider than `SEARCHED` costs more than they do. */
-enum { MOST_STEPS = 6, MOST_CONTACT_STEPS = 4, MOST_CONTACTS = 36, WIDEST = 64, SEARCHED = 24 };
+/* Of trees that are wider the islands eliminate what no row moves, which pays more. */
+enum { MOST_CONTACT_STEPS = 4, MOST_CONTACTS = 36, WIDEST = 64 };
 
 /* ---- what is solved here --------------------------------------------------------------------- */
 
@@ -71,6 +70,7 @@ static void carve(void *context, struct sap_arena *arena) {
   a->contact = sap_arena_take(arena, (size_t)a->n_contacts, sizeof *a->contact);
   a->impulses = sap_arena_take(arena, n_trees, sizeof(int32_t));
   sap_unknowns_alone_carve(&a->unknowns, arena, a->joined.widest, a->n_contacts > 0);
+  sap_condensed_carve(&a->condensed, arena, a->joined.widest);
   sap_joined_trees_carve(&a->joined, arena);
   a->v = sap_arena_take(arena, nv, sizeof(double));
   double **const of_tree[] = {&a->dw,       &a->momentum, &a->momentum_star, &a->impulse,
@@ -78,7 +78,6 @@ static void carve(void *context, struct sap_arena *arena) {
   for (size_t k = 0; k < sizeof of_tree / sizeof *of_tree; ++k) {
     *of_tree[k] = sap_arena_take(arena, widest, sizeof(double));
   }
-  a->H = sap_arena_take(arena, widest * widest, sizeof(double));
   a->root = sap_arena_take(arena, widest * SAP_ROWS_AT_ONCE, sizeof(double));
 }
 
@@ -207,22 +206,6 @@ static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) 
 
 /* ---- one tree -------------------------------------------------------------------------------- */
 
-/* v -= H^-1 gradient; 0 where H is not positive definite to round-off */
-static int take_step(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
-  const int32_t n = tree->n;
-  const struct sap_kernels *kernels = alone->masses.kernels;
-  double *dv = alone->dv, *none = alone->error;
-  sap_tree_alone_assemble(alone, tree, alone->H, n);
-  if (kernels->factor(n, n, alone->H, n) < n) {
-    return 0;
-  }
-  memcpy(dv, alone->gradient, (size_t)n * sizeof *dv);
-  kernels->solve_forward(n, n, alone->H, n, dv, none);
-  kernels->solve_backward(n, n, alone->H, n, dv, none);
-  sap_vector_add(n, -1, dv, tree->v);
-  return 1;
-}
-
 /* 1 where v is next to nothing beside what the free motion gains in the step, as of what lies */
 static int is_at_rest(const struct sap_tree_alone *tree) {
   static const double little = 1e-3;
@@ -251,14 +234,15 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
   const int has_contacts = tree->contact < tree->contact_end;
   const int condensed = sap_contact_step_condenses(tree);
   const int32_t contact_steps = condensed ? MOST_CONTACT_STEPS : 1;
-  const int32_t steps = has_contacts ? contact_steps : MOST_STEPS;
-  const int32_t most = settings->max_iterations < steps ? settings->max_iterations : steps;
+  const int32_t most =
+      settings->max_iterations < contact_steps ? settings->max_iterations : contact_steps;
   for (int32_t i = 0; i < tree->n; ++i) {
     alone->error[i] = tree->A[(int64_t)i * (tree->n + 1)];
   }
   alone->masses.loops->inverse_roots(0, tree->n, alone->error, alone->scale);
   sap_tree_multiply(alone, tree, tree->v_star, alone->momentum_star);
   double before = INFINITY;
+  enum sap_contact_step step = SAP_CONTACT_STEP_LEAVES_ROWS;
   const int from_star = has_contacts && !condensed;
   if (from_star && !is_at_rest(tree)) {
     begin_at_star(tree);
@@ -272,21 +256,16 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
       return 1;
     }
     const int is_first = result->iterations == 0;
-    const int32_t marked = condensed ? sap_contact_step_mark(tree, is_first) : 0;
     const int falls = gradient < share * before;
-    if (result->iterations == most || !(gradient < INFINITY) || marked < 0 ||
-        (!falls && marked == 0 && (has_contacts || tree->n > SEARCHED))) {
+    if (result->iterations == most || !(gradient < INFINITY) ||
+        (!falls && step == SAP_CONTACT_STEP_SETTLES)) {
       return 0;
-    }
-    if (!falls && !has_contacts) {
-      sap_tree_multiply(alone, tree, alone->dv, alone->dw);
-      sap_tree_alone_go_back(alone, tree);
-      sap_tree_evaluate(alone, tree, result);
     }
     if (from_star && begin_at_star(tree)) {
       sap_tree_evaluate(alone, tree, result);
     }
-    if (!(has_contacts ? sap_contact_step_take(alone, tree, is_first) : take_step(alone, tree))) {
+    step = sap_contact_step_take(alone, tree, is_first);
+    if (step == SAP_CONTACT_STEP_FAILS) {
       return 0;
     }
     before = sqrt(result->norms.gradient);

@@ -2,11 +2,10 @@
  * arm, of a robot in the air or on its feet, and of a hand, with limits, dry friction, controllers
  * and loops. Trees that constraints join are one tree here (joined_trees.h).
  *
- * Without contacts the cost of a tree is quadratic between bounds in few velocities, and Newton's
- * method ends at its minimum once no row meets or leaves a bound, mostly after one step; a step
- * that leaves more than half of the gradient goes back to the minimum along it. With contacts it is
- * solved in the space of their impulses (contacts_alone.h). Neither needs a graph or a plan. Where
- * a few steps are not enough, in a wide tree one of them, or a number breaks a rule, it leaves the
+ * Without contacts the cost of a tree is quadratic between bounds in few velocities. With contacts
+ * it is solved in the space of their impulses (contacts_alone.h). Either way rows that a step turns
+ * are taken along before it ends (condensed.h), so that mostly one is enough, and neither needs a
+ * graph or a plan. Where a few steps are not enough or a number breaks a rule, it leaves the
  * problem to the islands, which begin anew. */
 #ifndef SAPWOOD_SAP_ROWS_ALONE_H
 #define SAPWOOD_SAP_ROWS_ALONE_H

@@ -4,6 +4,7 @@
 
 #include "problem/regularization.h"
 #include "problem/vectors.h"
+#include "sap/condensed.h"
 #include "sap/contacts_alone.h"
 #include "sap/joined_trees.h"
 #include "sap/row_alone.h"
@@ -33,12 +34,12 @@ struct sap_rows_alone {
   struct sap_contact_alone *contact; /* (n_contacts) */
   int32_t *impulses;                 /* (n_trees) of contacts */
   struct sap_unknowns_alone unknowns;
+  struct sap_condensed condensed;
   sap_impulses_function *find_impulses;
   double *v; /* (nv) */
 
   /* of one tree */
   double *dw, *momentum, *momentum_star, *impulse, *gradient, *scale, *error, *dv; /* (widest) */
-  double *H;    /* (widest, widest) */
   double *root; /* (8, widest) rows over sqrt(R) */
 };
 
@@ -54,10 +55,5 @@ struct sap_tree_alone {
 /* H (ld, n) = A + sum J^T J/R over the rows that are free */
 void sap_tree_alone_assemble(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
                              double *H, int32_t ld);
-
-/* From v, at the end of a step dv with dw = A dv, back to the minimum of the cost along it, whose
- * slope grows and is linear between the kinks of rows: those next to the minimum are found by
- * regula falsi. */
-void sap_tree_alone_go_back(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree);
 
 #endif

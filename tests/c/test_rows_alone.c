@@ -146,8 +146,9 @@ static void room_grows_with_problems(void) {
   sap_solver_destroy(kept);
 }
 
-/* where stiff rows with bounds are in each other's way, full steps of Newton lead too far */
-static void steps_go_back_to_the_minimum_along_them(void) {
+/* where stiff rows with bounds are in each other's way, full steps of Newton lead too far: what
+ * turns is an unknown before the step is taken */
+static void rows_that_turn_take_no_second_step(void) {
   static struct arrays here, there;
   uint64_t seed = 219;
   int32_t alone = 0, several = 0;
@@ -168,12 +169,12 @@ static void steps_go_back_to_the_minimum_along_them(void) {
     CHECK_EQUAL(a->outcome, SAP_CONVERGED);
     CHECK(distance(here.v, there.v) <= a->velocity_error_bound + b->velocity_error_bound);
     alone += a->line_search_trials == 0;
-    several += a->iterations > 2;
+    several += a->line_search_trials == 0 && a->iterations > 1;
     sap_solver_destroy(one);
     sap_solver_destroy(two);
   }
   CHECK(alone > 50);
-  CHECK(several > 20);
+  CHECK(several < 10); /* for the last digits */
 }
 
 /* with bilateral constraints alone the cost is quadratic, so that Newton's first step ends it */
@@ -301,7 +302,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(what_it_finds_is_what_islands_find),
       CHECK_TEST(of_trees_that_rows_join_too),
       CHECK_TEST(room_grows_with_problems),
-      CHECK_TEST(steps_go_back_to_the_minimum_along_them),
+      CHECK_TEST(rows_that_turn_take_no_second_step),
       CHECK_TEST(of_bilaterals_one_step_is_enough),
       CHECK_TEST(the_rest_is_left_to_the_islands),
       CHECK_TEST(errors_are_those_of_the_general_way),

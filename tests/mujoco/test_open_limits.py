@@ -115,4 +115,4 @@ def test_limits_that_turn_beside_a_contact_are_solved_at_once():
     assert log.converged
     touches = log.records["contacts"] > 0
     assert touches.sum() > 200
-    assert (log.iterations[touches] > 1).mean() < 0.03  # 0.1 where rows are guessed
+    assert (log.iterations[touches] > 1).mean() < 0.03

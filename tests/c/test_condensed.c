@@ -1,0 +1,175 @@
+/* Rows that turn beside a factor that has them as free or as held: the step is that of the balance
+ * of momentum with them as unknowns, by sums that share no code with it, on every instruction
+ * set. */
+#include "sap/condensed.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/vector.h"
+#include "check.h"
+#include "constraints/clamp.h"
+#include "constraints/contact_law.h"
+#include "counter.h"
+
+enum { N = 21, CONTACTS = 4, M = 3 * CONTACTS, ROWS = 30 };
+
+static struct sap_block block;
+static struct sap_unknowns_alone unknowns;
+static struct sap_condensed condensed;
+
+static void carve(void *context, struct sap_arena *arena) {
+  (void)context;
+  sap_unknowns_alone_carve(&unknowns, arena, N, 1);
+  sap_condensed_carve(&condensed, arena, N);
+}
+
+static double A[N][N], momentum[N], J[ROWS][N], J_c[M][N], dv[N];
+static struct sap_contact_alone contact[CONTACTS];
+static struct sap_row_alone row[ROWS];
+static int32_t entry[ROWS];
+
+/* rows at v, between their bounds or at one of them: of one velocity, of all */
+static void make(uint64_t *seed) {
+  double root[N][N];
+  for (int i = 0; i < N; ++i) {
+    momentum[i] = check_random(seed, -1, 1);
+    for (int j = 0; j < N; ++j) {
+      root[i][j] = check_random(seed, -1, 1);
+    }
+  }
+  for (int i = 0; i < N; ++i) {
+    for (int j = 0; j < N; ++j) {
+      A[i][j] = sap_vector_dot(N, root[i], root[j]) + (i == j);
+    }
+  }
+  for (int k = 0; k < M; ++k) {
+    for (int j = 0; j < N; ++j) {
+      J_c[k][j] = check_random(seed, -1, 1);
+    }
+  }
+  for (int i = 0; i < CONTACTS; ++i) {
+    contact[i] = (struct sap_contact_alone){
+        .law = sap_contact_make(0.5, 1e-2, 1e-3, 0, 0, 0, check_random(seed, 0, 1)),
+        .J = J_c[3 * i]};
+  }
+  for (int i = 0; i < ROWS; ++i) {
+    const int dof = i % 3 ? (int)(check_random_bits(seed) % N) : -1;
+    const double R = pow(10, check_random(seed, -4, 0)), y = check_random(seed, -2, 2);
+    memset(J[i], 0, sizeof J[i]);
+    for (int j = 0; j < N; ++j) {
+      J[i][j] = dof < 0 || j == dof ? check_random(seed, 0.5, 1) : 0;
+    }
+    entry[i] = dof;
+    row[i] = (struct sap_row_alone){.J = dof < 0 ? J[i] : &J[i][dof],
+                                    .entry = dof < 0 ? NULL : &entry[i],
+                                    .n_entries = dof < 0 ? N : 1,
+                                    .R = R,
+                                    .v_hat = R * y,
+                                    .lower = -1,
+                                    .upper = 1,
+                                    .y = y,
+                                    .gamma = sap_clamp_impulse(y, -1, 1)};
+  }
+}
+
+/* with all rows as they are at v */
+static void begin(const struct sap_kernels *kernels) {
+  const struct sap_unknowns_sizes sizes = {N, CONTACTS, M, 0, 1};
+  double b[N];
+  sap_unknowns_alone_begin(&unknowns, &sizes, contact);
+  for (int j = 0; j < N; ++j) {
+    b[j] = -momentum[j];
+    for (int i = 0; i < N; ++i) {
+      unknowns.panel[(size_t)j * (size_t)unknowns.ld + (size_t)i] = A[j][i];
+    }
+    for (int k = 0; k < ROWS; ++k) {
+      b[j] += J[k][j] * row[k].gamma;
+      for (int i = 0; i < N && sap_row_is_free(&row[k]); ++i) {
+        unknowns.panel[(size_t)j * (size_t)unknowns.ld + (size_t)i] += J[k][j] * J[k][i] / row[k].R;
+      }
+    }
+  }
+  REQUIRE(sap_condensed_begin(&condensed, &unknowns, N, b, kernels));
+}
+
+/* the first `n_turned` rows are unknowns; returns how many of them are at a bound */
+static int check_step(int n_turned) {
+  const struct sap_impulses *p = &unknowns.impulses;
+  double left[N];
+  int held = 0;
+  for (int j = 0; j < N; ++j) {
+    left[j] = momentum[j] + sap_vector_dot(N, A[j], dv);
+  }
+  for (int k = 0; k < M; ++k) {
+    const struct sap_contact *law = &contact[k / 3].law;
+    const double lack = law->v_hat[k % 3] - sap_vector_dot(N, J_c[k], dv);
+    CHECK_CLOSE(p->u[k], lack - (k % 3 < 2 ? law->R_t : law->R_n) * p->gamma[k], 1e-10);
+    sap_vector_add(N, -p->gamma[k], J_c[k], left);
+  }
+  for (int i = 0; i < ROWS; ++i) {
+    const double y = (row[i].v_hat - sap_vector_dot(N, J[i], dv)) / row[i].R;
+    const double as_before = sap_row_is_free(&row[i]) ? y : row[i].gamma;
+    const double gamma = i < n_turned ? p->gamma[M + i] : as_before;
+    if (i < n_turned) {
+      CHECK_CLOSE(gamma, sap_clamp_impulse(y, -1, 1), 1e-7);
+      held += fabs(gamma) == 1;
+    }
+    sap_vector_add(N, -gamma, J[i], left);
+  }
+  for (int j = 0; j < N; ++j) {
+    CHECK_CLOSE(left[j], 0, 1e-8);
+  }
+  return held;
+}
+
+static void the_step_is_that_without_rows_that_turned(void) {
+  const sap_allocator allocator = sap_allocator_or_default(NULL);
+  uint64_t seed = 351;
+  REQUIRE(sap_block_carve(&block, carve, NULL, &allocator));
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    const struct sap_kernels *kernels = sap_kernels_of(set);
+    int held = 0;
+    for (int trial = 0; kernels && trial < 20; ++trial) {
+      make(&seed);
+      begin(kernels);
+      for (int n = 0; n <= SAP_ALONE_UNKNOWN_ROWS; ++n) {
+        sap_condensed_find(&condensed, &unknowns, kernels, sap_impulses_of(set), dv);
+        held += check_step(n);
+        CHECK_EQUAL(sap_condensed_add(&condensed, &unknowns, &row[n], row[n].gamma, kernels,
+                                      sap_vector_loops_of(set)),
+                    n < SAP_ALONE_UNKNOWN_ROWS);
+      }
+    }
+    CHECK(!kernels || held > 500);
+  }
+  sap_block_release(&block, &allocator);
+}
+
+/* of a row that is all that holds a velocity, next to nothing is left without it */
+static void rows_that_hide_all_else_stay_as_they_are(void) {
+  const sap_allocator allocator = sap_allocator_or_default(NULL);
+  const struct sap_kernels *kernels = sap_kernels_best();
+  uint64_t seed = 352;
+  REQUIRE(sap_block_carve(&block, carve, NULL, &allocator));
+  for (int stiff = 0; stiff < 2; ++stiff) {
+    make(&seed);
+    row[0].R = stiff ? 1e-9 : 1e-3;
+    row[0].y = row[0].gamma = 0.5;
+    row[0].v_hat = row[0].R * row[0].y;
+    begin(kernels);
+    CHECK_EQUAL(sap_condensed_add(&condensed, &unknowns, &row[0], row[0].gamma, kernels,
+                                  sap_vector_loops_of(sap_kernels_best_set())),
+                !stiff);
+    CHECK_EQUAL(unknowns.impulses.n_rows, !stiff);
+  }
+  sap_block_release(&block, &allocator);
+}
+
+int main(int argc, char **argv) {
+  const check_test tests[] = {
+      CHECK_TEST(the_step_is_that_without_rows_that_turned),
+      CHECK_TEST(rows_that_hide_all_else_stay_as_they_are),
+  };
+  return check_run(tests, CHECK_COUNT(tests), argc, argv);
+}
