@@ -3,6 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+/* Entries up to here, m, are those of no lever arm, as of a point in the centre of a ball joint or
+ * on the axis of a hinge: what round-off leaves of it would take 1e33 N to move. */
+static const double NO_ARM = 1e-9;
+
 /* One side of a contact: the block of its tree is set, or added to where the other side is in the
  * same tree. Returns the number of entries of the block. */
 static int64_t add_side(const struct sap_movers *movers, const sap_model_state *state,
@@ -22,10 +26,10 @@ static int64_t add_side(const struct sap_movers *movers, const sap_model_state *
   return length;
 }
 
-/* 1 when any of the n entries is not zero */
-static int any_nonzero(const double *x, int64_t n) {
+/* 1 when any of the n entries has a lever arm */
+static int any_moves(const double *x, int64_t n) {
   int64_t i = 0;
-  while (i < n && x[i] == 0.0) {
+  while (i < n && fabs(x[i]) <= NO_ARM) {
     ++i;
   }
   return i < n;
@@ -54,5 +58,5 @@ int64_t sap_contact_jacobian(const struct sap_movers *movers, const sap_model_st
     const int64_t added = add_side(movers, state, two, axes, p, same, J + (same ? 0 : length));
     length += same ? 0 : added;
   }
-  return any_nonzero(J, length) ? length : 0;
+  return any_moves(J, length) ? length : 0;
 }

@@ -15,8 +15,8 @@ struct sap_movers {
   const double *transposed;        /* (nv, 6) cdof of the trees of six dofs that are touched */
 };
 
-/* The length of J, 0 when it is zero, or -1 where axes (3, 3) or the point p (3), in the world, are
- * not finite. */
+/* The length of J, 0 when nothing moves the point, or -1 where axes (3, 3) or the point p (3), in
+ * the world, are not finite. */
 int64_t sap_contact_jacobian(const struct sap_movers *movers, const sap_model_state *state,
                              const int32_t geom[2], const double *axes, const double *p, double *J);
 

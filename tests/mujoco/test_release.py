@@ -243,6 +243,25 @@ def test_speeds_are_those_of_the_mirror(rng):
             assert rows.R[upper] == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e-17, 1e-12, 5e-10])
+@pytest.mark.parametrize("joint", ['type="ball"', 'axis="0 1 0"'])
+def test_an_overlap_that_no_joint_can_undo_is_left_as_it_is(joint, offset):
+    """Of a post with the link that turns about its end: no force on it there moves anything."""
+    model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><option timestep=".002"/><worldbody><geom size=".02" pos="0 0 .1"/>
+        <body pos="0 0 .1"><joint {joint}/>
+        <geom type="capsule" fromto="{offset} 0 0 .2 0 .2" size=".02"/></body></worldbody></mujoco>
+        """
+    )
+    data, free = mujoco.MjData(model), mujoco.MjData(model)
+    Stepper(model).run(data, 100)
+    assert data.ncon
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    Stepper(model).run(free, 100)
+    np.testing.assert_allclose(data.qvel, free.qvel, atol=1e-6)
+    assert np.abs(data.qvel).max() > 1.0
+
+
 @pytest.mark.parametrize("speed", [0.0, -1.0, math.nan])
 def test_a_speed_that_is_none_is_refused(speed):
     with pytest.raises(ValueError, match=r"release_speed = .*: must be > 0"):
