@@ -289,20 +289,17 @@ static void find_levels(struct sap_ahead *ahead) {
 /* A^-1 J^T and w of a row; a block that cannot be factored does not move */
 static void find_response(struct sap_ahead *ahead, struct sap_ahead_row *row, int64_t end,
                           struct sap_free_motion *motion) {
-  const struct sap_kernels *kernels = motion->kernels;
   for (int64_t p = row->part; p < end; ++p) {
     const struct sap_ahead_part *part = &ahead->part[p];
     const int32_t n = part->n;
     double *U = ahead->response + part->at;
-    const double *L = sap_free_motion_factor(motion, part->tree, ahead->block[part->tree]);
-    if (!L) {
+    const double *S = sap_free_motion_inverse(motion, part->tree, ahead->block[part->tree]);
+    if (!S) {
       memset(U, 0, sizeof *U * (size_t)n);
       continue;
     }
     memcpy(U, ahead->J + part->at, sizeof *U * (size_t)n);
-    kernels->solve_forward(n, n, L, n, U, NULL);
-    row->w += sap_vector_dot(n, U, U);
-    kernels->solve_backward(n, n, L, n, U, NULL);
+    row->w += motion->loops->multiply_inverse(n, S, U, motion->image);
   }
   row->inverse = row->w > 0.0 ? 1.0 / row->w : 0.0;
   const struct sap_ahead_part *part = ahead->part + row->part;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/finite.h"
-#include "linalg/small_solve.h"
 
 /* ---- workspace ------------------------------------------------------------------------------ */
 
@@ -12,6 +11,7 @@ void sap_free_motion_create(struct sap_free_motion *motion, const struct sap_for
   memset(motion, 0, sizeof *motion);
   motion->forest = motion->slopes.forest = forest;
   motion->kernels = sap_kernels_best();
+  motion->loops = sap_vector_loops_of(sap_kernels_best_set());
 }
 
 void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *arena) {
@@ -26,8 +26,9 @@ void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *are
     motion->nA += (int64_t)(n * n);
   }
   motion->A = sap_arena_take(arena, (size_t)motion->nA, sizeof(double));
-  motion->factor = sap_arena_take(arena, (size_t)motion->nA, sizeof(double));
-  motion->L = sap_arena_take(arena, (size_t)f->n_trees, sizeof *motion->L);
+  motion->inverse = sap_arena_take(arena, (size_t)motion->nA, sizeof(double));
+  motion->S = sap_arena_take(arena, (size_t)f->n_trees, sizeof *motion->S);
+  motion->image = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   motion->v_0 = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   motion->v_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   motion->a_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
@@ -81,31 +82,29 @@ static void add_damping(const struct sap_forest *f, int32_t tree, double dt, con
   }
 }
 
-const double *sap_free_motion_factor(struct sap_free_motion *motion, int32_t tree, int64_t first) {
+const double *sap_free_motion_inverse(struct sap_free_motion *motion, int32_t tree, int64_t first) {
   const int32_t n = motion->forest->tree_dofnum[tree];
-  double *L = motion->factor + first;
-  if (!motion->L[tree]) {
-    memcpy(L, motion->A + first, sizeof(double) * (size_t)n * (size_t)n);
-    motion->L[tree] = motion->kernels->factor(n, n, L, n) == n ? L : NULL;
+  double *S = motion->inverse + first;
+  if (!motion->S[tree]) {
+    memcpy(S, motion->A + first, sizeof(double) * (size_t)n * (size_t)n);
+    if (motion->kernels->factor(n, n, S, n) == n) {
+      motion->loops->invert_lower(n, S);
+      motion->S[tree] = S;
+    }
   }
-  return motion->L[tree];
+  return motion->S[tree];
 }
 
 /* a* = A^-1 f of a damped tree; 0 when A is not positive definite */
 static int solve(struct sap_free_motion *motion, int32_t tree, const double *A, const double *force,
                  double *a_star) {
   const int32_t n = motion->forest->tree_dofnum[tree];
-  const double *L = sap_free_motion_factor(motion, tree, A - motion->A);
-  if (!L) {
+  const double *S = sap_free_motion_inverse(motion, tree, A - motion->A);
+  if (!S) {
     return 0;
   }
   memcpy(a_star, force, sizeof(double) * (size_t)n);
-  if (n <= SAP_SMALL_SOLVE) {
-    sap_solve_small(n, L, a_star);
-  } else {
-    motion->kernels->solve_forward(n, n, L, n, a_star, NULL);
-    motion->kernels->solve_backward(n, n, L, n, a_star, NULL);
-  }
+  motion->loops->multiply_inverse(n, S, a_star, motion->image);
   return 1;
 }
 
@@ -155,7 +154,7 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
     const int32_t first = f->tree_dofadr[t];
     double *a_star = motion->a_star + first;
     set_mass(motion, t, state->M, A);
-    motion->L[t] = NULL;
+    motion->S[t] = NULL;
     if (f->nD > 0 && motion->slopes.act[t] &&
         take_slopes(motion, t, dt, state->M, force + first, A, a_star)) {
       continue;

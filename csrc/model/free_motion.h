@@ -7,7 +7,8 @@
  *     v*  = v_0 + dt a*      (10)
  *
  * The a* of the engine stays where a tree has neither damping nor such controllers: A = M is then
- * not factored here. Whoever needs its factor too asks for it, so that no block is factored twice.
+ * not factored here. Where it is, a* = S^T S f with the inverse S = L^-1 of its Cholesky factor,
+ * which the solver needs too: no block is factored or inverted twice.
  *
  * Ownership: arrays lie in the block that sap_free_motion_carve() is given. */
 #ifndef SAPWOOD_MODEL_FREE_MOTION_H
@@ -15,6 +16,7 @@
 
 #include "linalg/kernels.h"
 #include "model/slopes.h"
+#include "problem/vectors.h"
 
 /* one stored entry of the mass matrix: M[from] goes to two places of the block of its tree */
 struct sap_mass_entry {
@@ -28,12 +30,14 @@ struct sap_free_motion {
   double *v_0;      /* (nv) velocity before the step, the solver's guess */
   double *a_star;   /* (nv) free acceleration, until sap_scatter */
   double *v_star;   /* (nv) */
-  const double **L; /* (n_trees) Cholesky factors of the blocks that were factored, else NULL */
+  const double **S; /* (n_trees) inverse factors of the blocks that were factored, else NULL */
 
   const struct sap_forest *forest;
   const struct sap_kernels *kernels;
+  const struct sap_vector_loops *loops;
   struct sap_slopes slopes; /* of smooth forces, where the forest has a pattern of them */
-  double *factor;           /* (nA) room for them */
+  double *inverse;          /* (nA) room for them */
+  double *image;            /* (nv) room for S f */
   struct sap_mass_entry *mass_entries; /* tree by tree */
   int64_t *mass_begin;                 /* (n_trees + 1) */
   uint8_t *damped;                     /* (n_trees) 1 where a joint has damping */
@@ -52,8 +56,8 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
                                     const struct sap_model_state *state,
                                     const struct sap_element_gather *elements, int64_t *index);
 
-/* The factor in motion->L of the block of a tree, which begins at `first` in A: of this step, found
- * now where it was not before. NULL where the block is not positive definite. */
-const double *sap_free_motion_factor(struct sap_free_motion *motion, int32_t tree, int64_t first);
+/* The inverse factor in motion->S of the block of a tree, which begins at `first` in A: of this
+ * step, found now where it was not before. NULL where the block is not positive definite. */
+const double *sap_free_motion_inverse(struct sap_free_motion *motion, int32_t tree, int64_t first);
 
 #endif

@@ -121,9 +121,8 @@ static sap_status invert_block(const sap_problem *problem, int32_t t, const doub
                                const struct sap_vector_loops *loops, double *S, sap_error *error) {
   const int32_t n = problem->tree_nv[t];
   const int64_t n2 = (int64_t)n * n;
-  if (problem->A_factor && problem->A_factor[t]) {
-    memcpy(S, problem->A_factor[t], (size_t)n2 * sizeof *S);
-    loops->invert_lower(n, S);
+  if (problem->A_inverse_factor && problem->A_inverse_factor[t]) {
+    memcpy(S, problem->A_inverse_factor[t], (size_t)n2 * sizeof *S);
     return SAP_OK;
   }
   const double asymmetry = loops->asymmetry(n, A);

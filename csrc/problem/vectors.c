@@ -214,6 +214,54 @@ static void invert_lower(int32_t n, double *L) {
   }
 }
 
+/* entries [j, j + SIMD_WIDTH) of S^T y, or as many as there are */
+INLINE simd pull_columns(const int whole, int32_t n, int32_t j, const double *S, const double *y) {
+  simd sum[SIMD_WIDTH];
+  UNROLL
+  for (int c = 0; c < SIMD_WIDTH; ++c) {
+    sum[c] = simd_zero();
+  }
+  for (int32_t i = j; i < n; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, n);
+    const simd y_i = simd_load_part(y + i, part);
+    UNROLL
+    for (int c = 0; c < SIMD_WIDTH; ++c) {
+      if (whole || j + c < n) {
+        sum[c] += simd_load_part(S + (int64_t)(j + c) * n + i, part) * y_i;
+      }
+    }
+  }
+  return simd_sums(sum);
+}
+
+static double multiply_inverse(int32_t n, const double *S, double *x, double *y) {
+  simd square = simd_zero();
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, n);
+    const int32_t end = i + SIMD_WIDTH < n ? i + SIMD_WIDTH : n;
+    simd even = simd_zero(), odd = simd_zero();
+    int32_t j = 0;
+    for (; j + 1 < end; j += 2) {
+      even += simd_load_part(S + (int64_t)j * n + i, part) * simd_all(x[j]);
+      odd += simd_load_part(S + (int64_t)(j + 1) * n + i, part) * simd_all(x[j + 1]);
+    }
+    if (j < end) {
+      even += simd_load_part(S + (int64_t)j * n + i, part) * simd_all(x[j]);
+    }
+    even += odd;
+    simd_store_part(y + i, even, part);
+    square += even * even;
+  }
+  int32_t j = 0;
+  for (; j + SIMD_WIDTH <= n; j += SIMD_WIDTH) {
+    simd_store(x + j, pull_columns(1, n, j, S, y));
+  }
+  if (j < n) {
+    simd_store_part(x + j, pull_columns(0, n, j, S, y), part_at(j, n));
+  }
+  return simd_sum(square);
+}
+
 static void add_columns(int32_t n, const double *J, double *sums) {
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
     const simd_mask part = part_at(i, n);
@@ -409,9 +457,27 @@ static void add_absolute_rows(int32_t rows, int32_t n, const double *J, const do
 
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_);
 const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
-    is_diagonal,   asymmetry,      inverse_roots,     multiply_mass,      balance,
-    inner,         products,       add_columns,       square_columns,     invert_lower,
-    add_absolute,  add_magnitudes, add_norms,         add_diagonal_norms, step,
-    multiply_rows, add_rows,       multiply_absolute, add_absolute_rows,  advance,
-    exceeds,       scale,
+    is_diagonal,
+    asymmetry,
+    inverse_roots,
+    multiply_mass,
+    balance,
+    inner,
+    products,
+    add_columns,
+    square_columns,
+    invert_lower,
+    multiply_inverse,
+    add_absolute,
+    add_magnitudes,
+    add_norms,
+    add_diagonal_norms,
+    step,
+    multiply_rows,
+    add_rows,
+    multiply_absolute,
+    add_absolute_rows,
+    advance,
+    exceeds,
+    scale,
 };

@@ -62,6 +62,10 @@ struct sap_vector_loops {
    * above */
   void (*invert_lower)(int32_t n, double *L);
 
+  /* x <- S^T S x for S (n, n) lower triangular, column-major, with zeros above the diagonal; y (n)
+   * becomes S x. Returns |y|^2. */
+  double (*multiply_inverse)(int32_t n, const double *S, double *x, double *y);
+
   /* y += factor |A| |x| for A (n, n) */
   void (*add_absolute)(int32_t n, const double *A, double factor, const double *x, double *y);
 

@@ -29,8 +29,8 @@ struct model {
   double dist[1], friction[5];
   struct sap_contact_list contacts;
   enum sap_cone cone;
-  double A[6], factor[6], v_0[NV], v_star[NV], a_star[NV];
-  const double *L[TREES];
+  double A[6], inverse[6], image[NV], v_0[NV], v_star[NV], a_star[NV];
+  const double *S[TREES];
   struct sap_free_motion motion;
 };
 
@@ -94,10 +94,12 @@ static void make_model(struct model *m) {
                                        .v_0 = m->v_0,
                                        .v_star = m->v_star,
                                        .a_star = m->a_star,
-                                       .factor = m->factor,
-                                       .L = m->L,
+                                       .inverse = m->inverse,
+                                       .image = m->image,
+                                       .S = m->S,
                                        .forest = &m->forest,
-                                       .kernels = sap_kernels_best()};
+                                       .kernels = sap_kernels_best(),
+                                       .loops = sap_vector_loops_of(sap_kernels_best_set())};
 }
 
 /* one row of the engine that moves what tendon 0 moves */

@@ -125,9 +125,9 @@ static void forces_that_drive_motion_on_are_explicit(void) {
 static void check_factors(const struct sap_gather *g, const int *known) {
   sap_problem plain = g->problem;
   double S[2][13];
-  plain.A_factor = NULL;
+  plain.A_inverse_factor = NULL;
   for (int t = 0; t < g->forest->n_trees; ++t) {
-    CHECK_EQUAL(g->problem.A_factor[t] != NULL, known[t]);
+    CHECK_EQUAL(g->problem.A_inverse_factor[t] != NULL, known[t]);
   }
   REQUIRE(sap_invert_mass(&g->problem, 0, g->forest->n_trees, NULL, sap_kernels_best(), S[0], NULL,
                           NULL) == SAP_OK);

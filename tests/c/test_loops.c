@@ -168,6 +168,28 @@ static void vectors(void) {
         }
         CHECK_CLOSE(sum, i == j, 1e-9 * (1 + fabs(A[j * n + i])) * pow(2, n / 4.0));
       }
+      /* S^T S x for S = L as it is, and what it leaves in y */
+      double image[MOST], pulled[MOST], square = 0;
+      for (int32_t i = 0; i < n; ++i) {
+        image[i] = 0;
+        for (int32_t j = 0; j <= i; ++j) {
+          image[i] += L[j * n + i] * x[j];
+        }
+        square += image[i] * image[i];
+      }
+      memcpy(pulled, x, sizeof pulled);
+      CHECK_CLOSE(loops->multiply_inverse(n, L, pulled, y), square, 1e-12 * (1 + square));
+      CHECK_ALL_CLOSE(y, image, n, 1e-12);
+      for (int32_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int32_t i = j; i < n; ++i) {
+          sum += L[j * n + i] * image[i];
+        }
+        CHECK_CLOSE(pulled[j], sum, 1e-12);
+      }
+      for (int32_t i = 0; i < n; ++i) {
+        y[i] = 1;
+      }
       loops->add_absolute(n, L, 0.5, x, y);
       double product = 0, bound = 0;
       for (int32_t i = 0; i < n; ++i) {

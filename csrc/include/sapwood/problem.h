@@ -97,10 +97,10 @@ typedef struct sap_problem {
   /* (n_contacts) bound b >= 0 of the friction of each contact, N s, NaN where it is not known; read
    * for lagged friction. NULL: none is known */
   const double *friction_bound;
-  /* (n_trees) of blocks of A whose Cholesky factor is known, that factor L: column-major (tree_nv,
-   * tree_nv), lower triangle, with 1/L_jj on the diagonal. NULL for the others, whose blocks are
-   * checked and factored by whoever needs it. NULL: none is known */
-  const double *const *A_factor;
+  /* (n_trees) of blocks of A whose Cholesky factor L is known, its inverse S = L^-1, S^T S = A^-1:
+   * column-major (tree_nv, tree_nv), lower triangular with zeros above the diagonal. NULL for the
+   * others, whose blocks are checked and factored by whoever needs it. NULL: none is known */
+  const double *const *A_inverse_factor;
 } sap_problem;
 
 /* nothing at all: no trees, no contacts, all arrays NULL */
