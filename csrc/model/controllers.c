@@ -72,11 +72,13 @@ void sap_gather_controllers(struct sap_element_cursor *at, const struct sap_elem
         state->actuator_force[output] + Kp * length + Kd * state->actuator_velocity[output];
     const int32_t at_row =
         sap_append_row(g, (struct sap_row_label){SAP_ELEMENT_OUTPUT, output, 0, -1}, 1.0);
-    const double value[SAP_ELEMENT_VALUES] = {
-        Kp, Kd, length, Kp > 0.0 ? set / Kp : length, Kp > 0.0 ? 0.0 : set / Kd, 0.0, INFINITY};
-    for (int i = 0; i < SAP_ELEMENT_VALUES; ++i) {
-      g->value[i][at_row] = value[i];
-    }
+    g->value[0][at_row] = Kp;
+    g->value[1][at_row] = Kd;
+    g->value[2][at_row] = length;
+    g->value[3][at_row] = Kp > 0.0 ? set / Kp : length;
+    g->value[4][at_row] = Kp > 0.0 ? 0.0 : set / Kd;
+    g->value[5][at_row] = 0.0;
+    g->value[6][at_row] = INFINITY;
     find_range(g, state, c, g->range + 2 * (int64_t)g->n_acting);
     g->controller[g->n_acting++] = c;
     if (row->n == 1) {

@@ -6,30 +6,14 @@
 
 /* ---- rows of the engine --------------------------------------------------------------------- */
 
-/* 0 when the row does not lie in its arrays */
-static int sparse_row(const double *value, const int32_t *column, int64_t length, int64_t start,
-                      int64_t count, struct sap_engine_jacobian *row) {
-  if (start < 0 || count < 0 || start > length || count > length - start) {
-    return 0;
-  }
-  *row = (struct sap_engine_jacobian){(int32_t)count, column + start, value + start};
-  return 1;
-}
-
 int sap_constraint_row(const struct sap_element_state *state, int32_t nv, int32_t i,
                        struct sap_engine_jacobian *row) {
   if (state->efc_J_rownnz == NULL) {
     *row = (struct sap_engine_jacobian){nv, NULL, state->efc_J + (int64_t)nv * i};
     return (int64_t)nv * (i + 1) <= state->n_constraint_entries;
   }
-  return sparse_row(state->efc_J, state->efc_J_colind, state->n_constraint_entries,
-                    state->efc_J_rowadr[i], state->efc_J_rownnz[i], row);
-}
-
-int sap_moment_row(const struct sap_element_state *state, int32_t output,
-                   struct sap_engine_jacobian *row) {
-  return sparse_row(state->actuator_moment, state->moment_colind, state->n_moment_entries,
-                    state->moment_rowadr[output], state->moment_rownnz[output], row);
+  return sap_sparse_row(state->efc_J, state->efc_J_colind, state->n_constraint_entries,
+                        state->efc_J_rowadr[i], state->efc_J_rownnz[i], row);
 }
 
 struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
@@ -59,23 +43,18 @@ static int dense_row_moves(const struct sap_element_gather *gather, const double
   return forest->nv > end && loops->exceeds(forest->nv - end, value + end, 0.0) ? -1 : moves;
 }
 
-int sap_row_moves(const struct sap_element_gather *gather, const struct sap_engine_jacobian *row,
-                  const int32_t *tree) {
+int sap_long_row_moves(const struct sap_element_gather *gather,
+                       const struct sap_engine_jacobian *row, const int32_t *tree) {
   if (row->column == NULL) {
     return dense_row_moves(gather, row->value, tree);
   }
   int any = 0;
   for (int32_t i = 0; i < row->n; ++i) {
-    const int32_t dof = row->column[i];
-    if (dof < 0 || dof >= gather->forest->nv) {
+    const int moves = sap_dof_moves(gather, row->column[i], row->value[i], tree);
+    if (moves < 0) {
       return -1;
     }
-    if (row->value[i] != 0.0) {
-      if (gather->dof_tree[dof] != tree[0] && gather->dof_tree[dof] != tree[1]) {
-        return -1;
-      }
-      any |= sap_entry_moves(row->value[i]);
-    }
+    any |= moves;
   }
   return any;
 }

@@ -8,12 +8,25 @@
 #include "model/element_gather.h"
 #include "model/engine_jacobian.h"
 
+/* 0 when the row does not lie in its arrays */
+static inline int sap_sparse_row(const double *value, const int32_t *column, int64_t length,
+                                 int64_t start, int64_t count, struct sap_engine_jacobian *row) {
+  if (start < 0 || count < 0 || start > length || count > length - start) {
+    return 0;
+  }
+  *row = (struct sap_engine_jacobian){(int32_t)count, column + start, value + start};
+  return 1;
+}
+
 /* Row i of the engine's constraints, moment of an actuator force, row of a tendon. 0 when the row
  * does not lie in its arrays. */
 int sap_constraint_row(const struct sap_element_state *state, int32_t nv, int32_t i,
                        struct sap_engine_jacobian *row);
-int sap_moment_row(const struct sap_element_state *state, int32_t output,
-                   struct sap_engine_jacobian *row);
+static inline int sap_moment_row(const struct sap_element_state *state, int32_t output,
+                                 struct sap_engine_jacobian *row) {
+  return sap_sparse_row(state->actuator_moment, state->moment_colind, state->n_moment_entries,
+                        state->moment_rowadr[output], state->moment_rownnz[output], row);
+}
 struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
                                           const struct sap_element_state *state, int32_t tendon);
 
@@ -21,10 +34,25 @@ struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
 #define SAP_STILL 1e-13
 static inline int sap_entry_moves(double value) { return fabs(value) > SAP_STILL; }
 
-/* 1 where the row moves something by more than round-off, 0 where not, -1 where it moves a dof
- * outside the two trees or has a column that is no dof */
-int sap_row_moves(const struct sap_element_gather *gather, const struct sap_engine_jacobian *row,
-                  const int32_t *tree);
+/* 1 where an entry moves its dof by more than round-off, 0 where not, -1 where it moves one outside
+ * the two trees or is in a column that is no dof */
+static inline int sap_dof_moves(const struct sap_element_gather *gather, int32_t dof, double value,
+                                const int32_t *tree) {
+  if (dof < 0 || dof >= gather->forest->nv) {
+    return -1;
+  }
+  const int32_t of = gather->dof_tree[dof];
+  return value != 0.0 && of != tree[0] && of != tree[1] ? -1 : sap_entry_moves(value);
+}
+
+/* the same of a row: whether any of its entries does */
+int sap_long_row_moves(const struct sap_element_gather *gather,
+                       const struct sap_engine_jacobian *row, const int32_t *tree);
+static inline int sap_row_moves(const struct sap_element_gather *gather,
+                                const struct sap_engine_jacobian *row, const int32_t *tree) {
+  return row->n == 1 && row->column ? sap_dof_moves(gather, row->column[0], row->value[0], tree)
+                                    : sap_long_row_moves(gather, row, tree);
+}
 
 /* 1 where a row of the engine, or the limit of a tendon, is held ahead of the problem (ahead.h) */
 static inline int sap_is_ahead_limit(const struct sap_elements *elements, int32_t tendon) {
