@@ -93,6 +93,9 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
                              const struct sap_elements *elements, const sap_allocator *allocator);
 void sap_gather_release(struct sap_gather *gather);
 
+/* room for `count` contacts; 0 where there is not so much memory */
+int sap_gather_make_room(struct sap_gather *gather, int32_t count);
+
 /* Fills gather->problem and everything beside it. SAP_OK with a fault set means that the step
  * cannot be taken; the problem is then not complete. `elements` is read where the gather has
  * any. */
