@@ -1,7 +1,9 @@
-/* Sums and products of short vectors, in plain order; the larger and the smaller of two numbers. */
+/* Sums and products of short vectors, in plain order; the length of three numbers; the larger and
+ * the smaller of two numbers. */
 #ifndef SAPWOOD_BASE_VECTOR_H
 #define SAPWOOD_BASE_VECTOR_H
 
+#include <math.h>
 #include <stdint.h>
 
 /* without a branch or a call, and b where one is not a number */
@@ -15,6 +17,8 @@ static inline double sap_vector_dot(int32_t n, const double *x, const double *y)
   }
   return sum;
 }
+
+static inline double sap_length(const double *x) { return sqrt(sap_vector_dot(3, x, x)); }
 
 /* y += a x */
 static inline void sap_vector_add(int32_t n, double a, const double *restrict x,

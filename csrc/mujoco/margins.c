@@ -11,8 +11,6 @@
 #include "mujoco/pairs.h"
 #include "mujoco/twists.h"
 
-static double length(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
-
 /* an array of the model */
 #define ARRAY(type, name) const type *name = sap_pointer_at(m, a->model.name)
 
@@ -94,11 +92,11 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
     closing -= n[j] * slide[j];
     turn[j] = twist[body_of[geom[1]]].angular[j] - twist[body_of[geom[0]]].angular[j];
   }
-  const double swing = reach < INFINITY ? length(turn) * reach : 0.0;
+  const double swing = reach < INFINITY ? sap_length(turn) * reach : 0.0;
   closing += swing;
   const int32_t *tree_of = world->stepper->forest.body_treeid;
   if (tree_of[body_of[geom[0]]] == tree_of[body_of[geom[1]]]) {
-    gain = fmin(gain, sap_gain_of(travel->fall, length(slide) + swing));
+    gain = fmin(gain, sap_gain_of(travel->fall, sap_length(slide) + swing));
   }
   return dist < sap_travel_in(world, 2.0 * sap_larger(closing, 0.0) + gain);
 }

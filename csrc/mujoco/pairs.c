@@ -20,9 +20,10 @@ enum { MOST_DISTANCES = 24 };
 /* what moves less, as a share of its size, has few meshes within its margin */
 static const double fast = 0.005;
 
-/* what has moved by such a share of the sizes of two geoms is measured again, up to a share of them
- * beyond what matters; and what measuring may miss, m */
-static const double again = 0.01, beyond = 0.5, error = 1e-6;
+/* What has moved by such a share of the sizes of two geoms is measured again, up to a share of them
+ * beyond what matters; what is fast by so many times what it needs to be clear besides, which takes
+ * some eight steps. And what measuring may miss, m. */
+static const double again = 0.01, beyond = 0.5, lasting = 4.0, error = 1e-6;
 
 /* distances below have no direction that could be trusted, m */
 static const double least_distance = 1e-6;
@@ -110,31 +111,6 @@ static int is_fast(const struct sap_search *s, int32_t geom) {
          !(forest->body_dofnum[forest->body_weldid[body]] == 6 && forest->tree_dofnum[tree] == 6);
 }
 
-static int distance_keeps_apart(struct sap_search *s, int32_t g1, int32_t g2, double own,
-                                double *gap) {
-  const struct sap_mover *a = sap_search_mover(s, g1), *b = sap_search_mover(s, g2);
-  const double most = sap_larger(own, a->travel + b->travel);
-  double ends[6], n[3];
-  if (s->n_distances >= MOST_DISTANCES) {
-    return 0;
-  }
-  const double distance =
-      s->world->api->mj_geomDistance(s->world->model, s->world->data, g1, g2, most, ends);
-  *gap = distance;
-  if (distance >= most) {
-    return 1;
-  }
-  /* of these alone: what is farther is not asked for where that is known */
-  ++s->n_distances;
-  if (!(distance > least_distance)) {
-    return 0;
-  }
-  for (int k = 0; k < 3; ++k) {
-    n[k] = (ends[3 + k] - ends[k]) / distance;
-  }
-  return sap_plane_keeps_apart(a, b, s->time, own, n, distance, 1);
-}
-
 /* what spheres around two geoms, or one and a plane, leave between them */
 static double gap_of_spheres(const struct sap_search *s, int32_t g1, int32_t g2) {
   ARRAY(int, geom_type);
@@ -157,8 +133,6 @@ static int are_convex(int type1, int type2) {
   return type1 >= GEOM_SPHERE && type2 >= GEOM_SPHERE && type1 <= GEOM_MESH && type2 <= GEOM_MESH;
 }
 
-static double length(const double *x) { return sqrt(sap_vector_dot(3, x, x)); }
-
 /* Contacts of two geoms of one tree that are farther apart than that leave the list, whatever their
  * normals, by a bound of the speed of one as the other sees it; they are looked for up to
  * `most`. */
@@ -176,41 +150,45 @@ static double clear_in_tree(const struct sap_search *s, int32_t g1, int32_t g2, 
     turn[j] = other->angular[j] - one->angular[j];
   }
   const double reach = fmin(geom_rbound[g1], geom_rbound[g2]) + geom_rbound[g2] + 0.5 * most;
-  const double speed = length(v) + length(turn) * reach;
+  const double speed = sap_length(v) + sap_length(turn) * reach;
   const double gain =
       fmin(s->travel->gain[g1] + s->travel->gain[g2], sap_gain_of(s->travel->fall, speed));
   return fmin(most, s->time * (2.0 * speed + gain));
 }
 
-/* Slow ones, whose distance serves many steps. */
+static int are_of_one_tree(const struct sap_search *s, int32_t g1, int32_t g2) {
+  const sap_forest *forest = &s->world->stepper->forest;
+  const int32_t *tree = forest->body_treeid, *body = forest->geom_bodyid;
+  return tree[body[g1]] == tree[body[g2]];
+}
+
+static double clear_of(const struct sap_search *s, int32_t g1, int32_t g2, double own,
+                       double most) {
+  return are_of_one_tree(s, g1, g2) ? sap_larger(own, clear_in_tree(s, g1, g2, most)) : most;
+}
+
+/* By a distance that was measured before, or is now if they have moved by more than `share` of what
+ * they need to be clear. */
 static int are_known_to_be_clear(struct sap_search *s, int32_t g1, int32_t g2, double own,
-                                 double clear, double *gap) {
-  ARRAY(int, geom_type);
+                                 double most, double share, double *gap) {
   ARRAY(double, geom_rbound);
   STATE(geom_xpos);
   STATE(geom_xmat);
   const int64_t a = g1, b = g2;
   const double size = geom_rbound[a] + geom_rbound[b];
-  /* contacts of two boxes may tell of less than their distance (body_pairs.c) */
-  const int are_boxes = geom_type[a] == GEOM_BOX && geom_type[b] == GEOM_BOX;
-  if (!s->gaps || are_boxes || !are_convex(geom_type[a], geom_type[b]) || !is_slow(s, g1) ||
-      !is_slow(s, g2)) {
+  if (!s->gaps) {
     return 0;
   }
   struct sap_known_gap *known = sap_known_gaps_at(s->gaps, g1, g2);
   const struct sap_relative_pose pose = sap_relative_pose_of(geom_xpos + 3 * a, geom_xmat + 9 * a,
                                                              geom_xpos + 3 * b, geom_xmat + 9 * b);
   const double lost = sap_known_gap_lost(known, g1, g2, &pose, geom_rbound[b]);
-  const sap_forest *forest = &s->world->stepper->forest;
-  const int32_t *tree = forest->body_treeid, *body = forest->geom_bodyid;
-  if (tree[body[a]] == tree[body[b]]) {
-    clear = sap_larger(own, clear_in_tree(s, g1, g2, clear));
-  }
+  const double clear = clear_of(s, g1, g2, own, most);
   *gap = known->gap - lost;
   if (*gap > clear) {
     return 1;
   }
-  if (!(lost > again * size) || s->n_measured++ >= MOST_DISTANCES) {
+  if (!(lost > sap_larger(again * size, share * clear)) || s->n_measured++ >= MOST_DISTANCES) {
     return 0;
   }
   const double distance = s->world->api->mj_geomDistance(s->world->model, s->world->data, g1, g2,
@@ -218,6 +196,50 @@ static int are_known_to_be_clear(struct sap_search *s, int32_t g1, int32_t g2, d
   *known = (struct sap_known_gap){.geom = {g1, g2}, .gap = distance - error, .pose = pose};
   *gap = known->gap;
   return known->gap > clear;
+}
+
+/* slow ones, whose distance serves many steps */
+static int are_slow_and_clear(struct sap_search *s, int32_t g1, int32_t g2, double own, double most,
+                              double *gap) {
+  ARRAY(int, geom_type);
+  /* contacts of two boxes may tell of less than their distance (body_pairs.c) */
+  const int are_boxes = geom_type[g1] == GEOM_BOX && geom_type[g2] == GEOM_BOX;
+  return !are_boxes && are_convex(geom_type[g1], geom_type[g2]) && is_slow(s, g1) &&
+         is_slow(s, g2) && are_known_to_be_clear(s, g1, g2, own, most, 0.0, gap);
+}
+
+/* Fast ones that no plane keeps apart: of one tree they may move together, so that their distance
+ * serves some steps too. */
+static int are_fast_and_clear(struct sap_search *s, int32_t g1, int32_t g2, double own, double most,
+                              double *gap) {
+  return are_of_one_tree(s, g1, g2) && are_known_to_be_clear(s, g1, g2, own, most, lasting, gap);
+}
+
+static int distance_keeps_apart(struct sap_search *s, int32_t g1, int32_t g2, double own,
+                                double *gap) {
+  const struct sap_mover *a = sap_search_mover(s, g1), *b = sap_search_mover(s, g2);
+  const double most = sap_larger(own, a->travel + b->travel);
+  double ends[6], n[3];
+  if (s->n_distances >= MOST_DISTANCES) {
+    return 0;
+  }
+  const double distance =
+      s->world->api->mj_geomDistance(s->world->model, s->world->data, g1, g2, most, ends);
+  *gap = distance;
+  if (distance >= most || distance > clear_of(s, g1, g2, own, most)) {
+    return 1;
+  }
+  if (distance > least_distance) {
+    for (int k = 0; k < 3; ++k) {
+      n[k] = (ends[3 + k] - ends[k]) / distance;
+    }
+    if (sap_plane_keeps_apart(a, b, s->time, own, n, distance, 1)) {
+      return 1;
+    }
+  }
+  /* of these alone: what is clear is not asked for where that is known */
+  ++s->n_distances;
+  return 0;
 }
 
 /* 1 where two geoms are apart, and stay so; and a lower bound of their gap then */
@@ -229,11 +251,12 @@ static int stay_apart(struct sap_search *s, int32_t g1, int32_t g2, double own, 
   return *gap > clear || ((type1 > GEOM_CAPSULE || type2 > GEOM_CAPSULE) &&
                           ((are_convex(type1, type2) &&
                             sap_mujoco_hinge_keeps_apart(s->world, s->gaps, g1, g2, own)) ||
-                           are_known_to_be_clear(s, g1, g2, own, clear, gap) ||
+                           are_slow_and_clear(s, g1, g2, own, clear, gap) ||
                            sap_movers_stay_apart(sap_search_mover(s, g1), sap_search_mover(s, g2),
                                                  s->time, own, gap) ||
                            (is_costly(type1, type2) && (is_fast(s, g1) || is_fast(s, g2)) &&
-                            distance_keeps_apart(s, g1, g2, own, gap))));
+                            (are_fast_and_clear(s, g1, g2, own, clear, gap) ||
+                             distance_keeps_apart(s, g1, g2, own, gap)))));
 }
 
 static double look_at_pair(struct sap_search *s, int32_t g1, int32_t g2, int32_t given, double own,

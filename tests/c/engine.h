@@ -56,6 +56,7 @@ static struct {
   int n_pairs, n_colliding;   /* bodies that may meet beside them */
   int is_nothing;             /* a model without bodies */
   double distance, normal[3]; /* of any two geoms that it is asked for */
+  int n_distances;            /* that it was asked for */
   int frames;                 /* of the stack that are open */
   int warnings;               /* that came to the global handler */
 } engine;
@@ -258,6 +259,7 @@ static inline double geom_distance(const void *model, void *data, int geom1, int
                                    double *ends) {
   (void)data;
   CHECK(model == engine.model && engine.frames && geom1 < geom2);
+  ++engine.n_distances;
   for (int j = 0; ends && j < 3; ++j) {
     ends[j] = 0.0;
     ends[3 + j] = engine.distance * engine.normal[j];

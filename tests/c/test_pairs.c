@@ -199,6 +199,9 @@ static void nearest_points_tell_which_turns_close(void) {
   }
 }
 
+/* of MuJoCo's enums */
+enum { NO_PARENT_FILTER = 1 << 10 };
+
 /* ---- a world -------------------------------------------------------------------------------- */
 
 /* cubes of 0.2 at the origin, but for that of the point mass at x = 0.25, which moves; masks are
@@ -336,6 +339,35 @@ static void meshes_are_apart_by_their_distance(void) {
   }
 }
 
+/* Two overlapping boxes of meshes, whose distance is 5 cm: their tree moves 12 cm in a step, and
+ * carries both along, or one of them moves as the other sees it. */
+static void what_is_carried_along_is_measured_once(void) {
+  for (int is_carried = 0; is_carried < 2; ++is_carried) {
+    struct setting s;
+    sap_mujoco_world world;
+    make_cubes(&s, &world, 0.0);
+    for (int g = 0; g < GEOMS; ++g) {
+      s.geom_type[g] = 7;
+      s.geom_contype[g] = s.geom_conaffinity[g] = g == 2 || g == 4;
+    }
+    s.model.disableflags |= NO_PARENT_FILTER;
+    open_world(&s, &world);
+    s.mesh_vertnum[0] = 2; /* along their hinge too */
+    s.mesh_vert[1] = 0.1F;
+    s.mesh_vert[4] = -0.1F;
+    engine.distance = 0.05;
+    engine.normal[0] = 1.0;
+    for (int step = 0; step < 5; ++step) {
+      memset(s.m.qvel, 0, sizeof s.m.qvel);
+      s.m.qvel[s.m.forest.body_dofadr[is_carried ? 2 : 3]] = is_carried ? 10.0 : -10.0;
+      REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+      CHECK_EQUAL(is_looked_at(2, 4), !is_carried);
+    }
+    CHECK(is_carried ? engine.n_distances == 1 : engine.n_distances >= 5);
+    sap_stepper_destroy(s.stepper);
+  }
+}
+
 /* what MuJoCo makes of two geoms, by hand */
 static void pairs_have_the_parameters_of_their_geoms(void) {
   static const struct {
@@ -397,6 +429,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(without_pairs_there_is_no_model),
       CHECK_TEST(explicit_pairs_are_looked_at),
       CHECK_TEST(meshes_are_apart_by_their_distance),
+      CHECK_TEST(what_is_carried_along_is_measured_once),
       CHECK_TEST(pairs_have_the_parameters_of_their_geoms),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

@@ -61,6 +61,21 @@ def test_a_stepper_that_goes_on_is_one_that_begins(slow):
     np.testing.assert_array_equal(full_state(model, data), full_state(model, other))
 
 
+def test_what_is_known_of_what_is_carried_along_changes_no_list(slow, rng):
+    """The first joint turns the whole arm, whose links meet now and then."""
+    model, stepper, data = slow
+    seen = 0
+    for _ in range(60):
+        data.qvel[0] = 8
+        data.qvel[1:] += rng.uniform(-3, 3, model.nv - 1)
+        for _ in range(4):
+            stepper.run(data, 2)
+            contacts = listed(stepper, data)
+            seen += len(contacts[0])
+            assert contacts == listed(Stepper(model), data)
+    assert seen > 0
+
+
 def test_a_jump_and_another_size_are_seen(slow, rng):
     """Geoms that are set elsewhere, and geoms that grow."""
     model, stepper, data = slow
