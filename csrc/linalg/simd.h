@@ -4,7 +4,7 @@
  *   simd_lane_to_all  one lane, in all lanes            simd_with_lane  x, with one lane of y
  *   simd_lane         one lane, as a scalar             simd_beyond     x, with zeros up to a lane
  *   simd_spread       a scalar, in all lanes            simd_sums       lane l is the sum of x[l]
- *   simd_sum_three    the sums of x[0] to x[2], stored
+ *   simd_sum_three    the sums of x[0] to x[2], stored      simd_largest  of all lanes
  *   simd_within       are all lanes in a closed range?
  *   simd_load_single, simd_store_single   the first n lanes, floats in memory
  *
@@ -87,6 +87,7 @@ static inline simd simd_abs(simd x) { return _mm512_abs_pd(x); }
 static inline simd simd_max(simd x, simd y) { return _mm512_max_pd(x, y); }
 static inline simd simd_sqrt(simd x) { return _mm512_sqrt_pd(x); }
 static inline double simd_sum(simd x) { return _mm512_reduce_add_pd(x); }
+static inline double simd_largest(simd x) { return _mm512_reduce_max_pd(x); }
 static inline simd simd_lane_to_all(simd x, int lane) {
   return _mm512_permutexvar_pd(_mm512_set1_epi64(lane), x);
 }
@@ -165,6 +166,10 @@ static inline simd simd_abs(simd x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.
 static inline simd simd_max(simd x, simd y) { return _mm256_max_pd(x, y); }
 static inline simd simd_sqrt(simd x) { return _mm256_sqrt_pd(x); }
 static inline double simd_sum(simd x) { return (x[0] + x[2]) + (x[1] + x[3]); }
+static inline double simd_largest(simd x) {
+  const double a = x[0] > x[2] ? x[0] : x[2], b = x[1] > x[3] ? x[1] : x[3];
+  return a > b ? a : b;
+}
 static inline simd simd_lane_to_all(simd x, int lane) { return simd_all(x[lane]); }
 static inline simd_scalar simd_lane(simd x, int lane) {
   return _mm256_castpd256_pd128(simd_lane_to_all(x, lane));
@@ -231,6 +236,7 @@ static inline simd simd_max(simd x, simd y) {
 }
 static inline simd simd_sqrt(simd x) { return (simd){sqrt(x[0]), sqrt(x[1])}; }
 static inline double simd_sum(simd x) { return x[0] + x[1]; }
+static inline double simd_largest(simd x) { return x[0] > x[1] ? x[0] : x[1]; }
 static inline simd simd_lane_to_all(simd x, int lane) { return simd_all(x[lane]); }
 static inline simd_scalar simd_lane(simd x, int lane) { return simd_all(x[lane]); }
 static inline simd simd_spread(simd_scalar x) { return x; }

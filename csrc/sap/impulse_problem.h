@@ -25,9 +25,9 @@ enum { SAP_IMPULSES_CHUNK = 8 };
 /* components of gamma_t */
 enum { SAP_MOST_TANGENTIAL = 5 };
 
-/* of a contact that slides: t = z_t/|z_t|, and dgamma along it less mu dgamma_n */
+/* of a contact that slides: t = z_t/|z_t|, mu gamma_n/|z_t|, and dgamma along t less mu dgamma_n */
 struct sap_slide {
-  double t[2], mu, e;
+  double t[SAP_MOST_TANGENTIAL], share, e;
 };
 
 struct sap_impulses {
@@ -45,6 +45,7 @@ struct sap_impulses {
   double *trace, *inverse_trace; /* (n_contacts) each: of W_tt, and 1 over it */
   double *before;                /* (2, m) gamma and u before Newton's steps */
   double *lack;                  /* (ld) what is left of the map */
+  struct sap_slide *slide;       /* (n_contacts) of those that slide */
 
   /* scratch of Newton's steps (impulse_step.h) */
   int8_t *kind, *factored; /* (m) each: of unknowns, now and as they were factored */
@@ -52,7 +53,8 @@ struct sap_impulses {
   int32_t *listed; /* (m + 1) the free unknowns, those that slide, those that are held */
   double *panel;   /* (ld, m) at its own stride: the factor of the free ones, rows of both */
   double *K;       /* (n_sliding, n_sliding) at its own stride */
-  struct sap_slide *slide; /* (n_contacts) of those that slide, in their order */
+  int32_t *slides; /* (n_contacts) which ones do, as they were factored */
+  int32_t n_slides;
   double *system;   /* the equations of those that slide, by row, with their right hand side */
   double *solution; /* (m) in the order of the list */
   double *step;     /* (2, ld) the step, and what it changes of u */

@@ -28,6 +28,11 @@ static int32_t list_kind(const struct sap_impulses *p, int8_t kind, int32_t n) {
 static void list_unknowns(struct sap_impulses *p) {
   p->n_free = list_kind(p, SAP_KIND_FREE, 0);
   p->n_sliding = list_kind(p, SAP_KIND_SLIDES, p->n_free) - p->n_free;
+  p->n_slides = 0;
+  for (int32_t i = 0; i < p->n_contacts; ++i) {
+    p->slides[p->n_slides] = i;
+    p->n_slides += p->kind[p->first[i]] == SAP_KIND_SLIDES;
+  }
   memcpy(p->factored, p->kind, (size_t)sap_impulses_size(p));
 }
 
@@ -106,12 +111,8 @@ INLINE void subtract(int32_t n, double a, const double *restrict x, double *rest
 INLINE void slide(const struct sap_impulses *p, int32_t i, const int32_t size, double *rows,
                   int32_t ld, int32_t first) {
   const struct contact c = contact_at(p, i, size);
-  const struct place at = place_of(p, &c);
-  const double share = c.mu * p->gamma[c.n] / at.size;
-  double t[SAP_MOST_TANGENTIAL], *along = p->step;
-  for (int32_t k = 0; k < size; ++k) {
-    t[k] = at.z[k] / at.size;
-  }
+  const double share = p->slide[i].share, *t = p->slide[i].t;
+  double *along = p->step;
   /* share (I - t t^T) of them */
   memset(along, 0, (size_t)ld * sizeof *along);
   for (int32_t k = 0; k < size; ++k) {
@@ -135,31 +136,30 @@ INLINE void slide(const struct sap_impulses *p, int32_t i, const int32_t size, d
 /* Where friction has two components that along t follows from gamma_n alone, dgamma_t = t (mu
  * dgamma_n + e) + c dy with c across t: of the three equations, dy and dgamma_n are left. Writes
  * their two rows from those of K at `from`, with the right hand side behind n entries. */
-INLINE struct sap_slide slide_across(const struct sap_impulses *p, int32_t i, int32_t n, int32_t ld,
-                                     const double *from, int32_t first, double *rows) {
+INLINE void slide_across(const struct sap_impulses *p, int32_t i, int32_t n, int32_t ld,
+                         const double *from, int32_t first, double *rows) {
   const struct contact c = contact_at(p, i, SLIP);
-  const struct place at = place_of(p, &c);
-  const double share = c.mu * p->gamma[c.n] / at.size;
-  const double t[SLIP] = {at.z[0] / at.size, at.z[1] / at.size};
+  struct sap_slide *slide = p->slide + i;
+  const double t[SLIP] = {slide->t[0], slide->t[1]}, share = slide->share;
   const double *lack = p->lack + c.t;
-  const double across[SLIP] = {-share * t[1], share * t[0]};
-  for (int32_t j = 0; j < ld; ++j) {
-    rows[j] = across[0] * from[j] + across[1] * from[ld + j];
+  for (int32_t j = 0; j < ld; j += SIMD_WIDTH) {
+    simd_store(rows + j, simd_all(share * t[0]) * simd_load(from + ld + j) -
+                             simd_all(share * t[1]) * simd_load(from + j));
+    simd_store(rows + ld + j, simd_load(from + 2 * ld + j));
   }
-  memcpy(rows + ld, from + 2 * (size_t)ld, (size_t)ld * sizeof *rows);
   rows[first] -= c.s * (1 - share) * t[1];
   rows[first + 1] += c.s * (1 - share) * t[0];
   rows[n] += t[0] * lack[1] - t[1] * lack[0];
   rows[ld + n] += lack[SLIP];
-  return (struct sap_slide){{t[0], t[1]}, c.mu, (t[0] * lack[0] + t[1] * lack[1]) * c.inverse_s};
+  slide->e = (t[0] * lack[0] + t[1] * lack[1]) * c.inverse_s;
 }
 
 /* the entries of a row for what is left as unknown of a contact that slides, in place of those for
  * all of it; returns what it has on the right hand side besides */
-INLINE double reduce(const struct sap_slide *slide, const double *from, double *to) {
+INLINE double reduce(const struct sap_slide *slide, double mu, const double *from, double *to) {
   const double along = slide->t[0] * from[0] + slide->t[1] * from[1];
   const double across = slide->t[0] * from[1] - slide->t[1] * from[0];
-  to[1] = from[2] + slide->mu * along;
+  to[1] = from[2] + mu * along;
   to[0] = across;
   return along * slide->e;
 }
@@ -167,22 +167,19 @@ INLINE double reduce(const struct sap_slide *slide, const double *from, double *
 /* rows of what is left as unknown, at its own stride; returns how many */
 static int32_t reduce_sliding(const struct sap_impulses *p) {
   const int32_t n = p->n_sliding, ld = sap_impulses_stride(n);
-  int32_t n_rows = 0, n_slides = 0;
-  for (int32_t i = 0, k = 0; i < p->n_contacts; ++i) {
-    const int32_t first = p->first[i], size = tangential(p, i);
+  int32_t n_rows = 0;
+  for (int32_t s = 0, k = 0; s < p->n_slides; ++s) {
+    const int32_t i = p->slides[s], size = tangential(p, i);
     const double *from = p->K + (size_t)k * (size_t)ld;
     double *rows = p->system + (size_t)n_rows * (size_t)ld;
-    if (p->kind[first] != SAP_KIND_SLIDES) {
-      continue;
-    }
     if (size == SLIP) {
-      p->slide[n_slides++] = slide_across(p, i, n, ld, from, k, rows);
+      slide_across(p, i, n, ld, from, k, rows);
       n_rows += 2;
     } else {
       memcpy(rows, from, (size_t)(size + 1) * (size_t)ld * sizeof *rows);
       slide(p, i, size, rows, ld, k);
       for (int32_t l = 0; l <= size; ++l) {
-        rows[(size_t)l * (size_t)ld + (size_t)n] += p->lack[first + l];
+        rows[(size_t)l * (size_t)ld + (size_t)n] += p->lack[p->first[i] + l];
       }
       n_rows += size + 1;
     }
@@ -192,43 +189,32 @@ static int32_t reduce_sliding(const struct sap_impulses *p) {
   for (int32_t r = 0; r < n_rows && n_rows < n; ++r) {
     const double *from = p->system + (size_t)r * (size_t)ld;
     double *to = p->system + (size_t)r * (size_t)ld_rows, b = from[n];
-    const struct sap_slide *slide = p->slide;
-    for (int32_t i = 0, k = 0, column = 0; k < n; ++i) {
-      const int32_t size = tangential(p, i);
-      if (p->kind[p->first[i]] != SAP_KIND_SLIDES) {
-        continue;
-      }
+    for (int32_t s = 0; s < p->n_slides; ++s) {
+      const int32_t i = p->slides[s], size = tangential(p, i);
       if (size == SLIP) {
-        b -= reduce(slide++, from + k, to + column);
-        column += 2;
+        b -= reduce(p->slide + i, p->mu[i], from, to);
+        to += 2;
       } else {
-        memmove(to + column, from + k, (size_t)(size + 1) * sizeof *to);
-        column += size + 1;
+        memmove(to, from, (size_t)(size + 1) * sizeof *to);
+        to += size + 1;
       }
-      k += size + 1;
+      from += size + 1;
     }
-    to[n_rows] = b;
+    *to = b;
   }
   return n_rows;
 }
 
 /* from what is left as unknown, in front of x, to all that slides */
 static void expand_sliding(const struct sap_impulses *p, int32_t n_rows, double *x) {
-  int32_t n_slides = 0;
-  for (int32_t i = 0; i < p->n_contacts; ++i) {
-    n_slides += tangential(p, i) == SLIP && p->kind[p->first[i]] == SAP_KIND_SLIDES;
-  }
-  for (int32_t i = p->n_contacts - 1, k = p->n_sliding; k > 0; --i) {
-    const int32_t size = tangential(p, i);
-    if (p->kind[p->first[i]] != SAP_KIND_SLIDES) {
-      continue;
-    }
+  for (int32_t s = p->n_slides - 1, k = p->n_sliding; s >= 0; --s) {
+    const int32_t i = p->slides[s], size = tangential(p, i);
     k -= size + 1;
     n_rows -= size == SLIP ? 2 : size + 1;
     if (size == SLIP) {
-      const struct sap_slide *slide = &p->slide[--n_slides];
+      const struct sap_slide *slide = p->slide + i;
       const double across = x[n_rows], normal = x[n_rows + 1];
-      const double along = slide->mu * normal + slide->e;
+      const double along = p->mu[i] * normal + slide->e;
       x[k] = slide->t[0] * along - slide->t[1] * across;
       x[k + 1] = slide->t[1] * along + slide->t[0] * across;
       x[k + 2] = normal;

@@ -40,6 +40,7 @@ void sap_impulses_carve(struct sap_impulses *p, struct sap_arena *arena, size_t 
   p->listed = sap_arena_take(arena, m + 1, sizeof(int32_t));
   p->panel = sap_arena_take(arena, ld * m, sizeof(double));
   p->K = sap_arena_take(arena, ld * m, sizeof(double));
+  p->slides = sap_arena_take(arena, contacts, sizeof(int32_t));
   p->slide = sap_arena_take(arena, contacts, sizeof *p->slide);
   p->system = sap_arena_take(arena, ld * m, sizeof(double));
   p->solution = sap_arena_take(arena, m, sizeof(double));

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/vector.h"
 #include "linalg/isa.h"
 #include "sap/impulse_problem.h"
 
@@ -77,38 +76,35 @@ INLINE double squares(const int32_t n, const double *x) {
   return sum;
 }
 
-/* of a contact: does it touch, does it slide, and z_t with its length where it does */
-struct place {
-  int touches, slides;
-  double z[SAP_MOST_TANGENTIAL], size;
-};
-
-INLINE struct place place_of(const struct sap_impulses *p, const struct contact *c) {
-  struct place at = {.touches = p->gamma[c->n] + p->u[c->n] * c->inverse_n > 0};
-  const double bound = c->mu * p->gamma[c->n];
-  for (int32_t k = 0; k < c->size; ++k) {
-    at.z[k] = p->gamma[c->t + k] + p->u[c->t + k] * c->inverse_s;
-  }
-  const double square = squares(c->size, at.z);
-  at.slides = at.touches && (square > bound * bound || bound < 0);
-  at.size = at.slides ? sqrt(square) : 0;
-  return at;
-}
-
-/* s (map(gamma) - gamma) of a contact, and of which kind its unknowns are */
+/* s (map(gamma) - gamma) of a contact, of which kind its unknowns are, and how it slides */
 INLINE void find_lack(const struct sap_impulses *p, int32_t i, const int32_t size) {
   const struct contact c = contact_at(p, i, size);
-  const struct place at = place_of(p, &c);
-  const double share = at.slides ? c.mu * p->gamma[c.n] / at.size : 0;
-  for (int32_t k = 0; k < c.size; ++k) {
-    p->lack[c.t + k] =
-        at.touches && !at.slides ? p->u[c.t + k] : c.s * (share * at.z[k] - p->gamma[c.t + k]);
+  const int touches = p->gamma[c.n] + p->u[c.n] * c.inverse_n > 0;
+  const double bound = c.mu * p->gamma[c.n];
+  double z[SAP_MOST_TANGENTIAL];
+  for (int32_t k = 0; k < size; ++k) {
+    z[k] = p->gamma[c.t + k] + p->u[c.t + k] * c.inverse_s;
   }
-  p->lack[c.n] = at.touches ? p->u[c.n] : -c.W_n * p->gamma[c.n];
+  const double square = squares(size, z);
+  const int slides = touches && (square > bound * bound || bound < 0);
+  double share = 0;
+  if (slides) {
+    const double inverse = 1 / sqrt(square);
+    struct sap_slide *slide = p->slide + i;
+    share = slide->share = bound * inverse;
+    for (int32_t k = 0; k < size; ++k) {
+      slide->t[k] = z[k] * inverse;
+    }
+  }
+  for (int32_t k = 0; k < size; ++k) {
+    p->lack[c.t + k] =
+        touches && !slides ? p->u[c.t + k] : c.s * (share * z[k] - p->gamma[c.t + k]);
+  }
+  p->lack[c.n] = touches ? p->u[c.n] : -c.W_n * p->gamma[c.n];
   memset(p->kind + c.t,
-         !at.touches ? SAP_KIND_HELD
-         : at.slides ? SAP_KIND_SLIDES
-                     : SAP_KIND_FREE,
+         !touches ? SAP_KIND_HELD
+         : slides ? SAP_KIND_SLIDES
+                  : SAP_KIND_FREE,
          (size_t)size + 1);
 }
 
@@ -116,16 +112,6 @@ INLINE void find_lack(const struct sap_impulses *p, int32_t i, const int32_t siz
 struct rest {
   double largest, share;
 };
-
-/* the largest lane */
-INLINE double largest_of(simd x) {
-  double lane[SIMD_WIDTH], largest = 0;
-  simd_store(lane, x);
-  for (int l = 0; l < SIMD_WIDTH; ++l) {
-    largest = sap_larger(largest, lane[l]);
-  }
-  return largest;
-}
 
 static struct rest find_rest(const struct sap_impulses *p) {
   for (int32_t i = 0; i < p->n_contacts; ++i) {
@@ -153,8 +139,8 @@ static struct rest find_rest(const struct sap_impulses *p) {
   if (!(simd_sum(sum) < INFINITY)) {
     return (struct rest){INFINITY, INFINITY}; /* NaN */
   }
-  const double largest = largest_of(most_lacks);
-  return (struct rest){largest, largest > 0 ? largest / largest_of(most) : 0};
+  const double largest = simd_largest(most_lacks);
+  return (struct rest){largest, largest > 0 ? largest / simd_largest(most) : 0};
 }
 
 #endif

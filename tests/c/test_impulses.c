@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "linalg/kernels.h"
+#include "sap/elimination.h"
 #include "sap/impulses.h"
 
 enum { CONTACTS = 6, ROWS = 4, M = 6 * CONTACTS + ROWS, N = 14, LD = (M + 8) & ~7 };
@@ -15,7 +16,8 @@ static double diagonal[LD], inverse[LD], trace[CONTACTS], inverse_trace[CONTACTS
 static int8_t kind[M], factored[M];
 static int32_t listed[M + 1];
 static double panel[M * LD], K[M * LD], system_[M * LD], solution[M], step[2 * LD];
-static struct sap_slide slides_[CONTACTS];
+static struct sap_slide slide[CONTACTS];
+static int32_t slides_[CONTACTS];
 static int32_t first[CONTACTS + 1];
 
 /* Contacts with friction alone, or with torsion, or with rolling too. W = Y Y^T + R: fewer
@@ -101,7 +103,8 @@ static struct sap_impulses problem(int32_t n_contacts, int32_t n_rows) {
                                .listed = listed,
                                .panel = panel,
                                .K = K,
-                               .slide = slides_,
+                               .slide = slide,
+                               .slides = slides_,
                                .system = system_,
                                .solution = solution,
                                .step = step};
@@ -196,11 +199,43 @@ static void what_is_not_finite_ends(void) {
   CHECK(!(sap_impulses_of(0)(&p) <= 1e-6));
 }
 
+/* the n rows [a b] where a (n, n) is random, but almost singular in its first two rows and columns
+ * where so asked for */
+static void make_equations(int32_t n, int is_singular, uint64_t *seed, double rows[]) {
+  const int32_t ld = sap_impulses_stride(n);
+  for (int32_t i = 0; i < n; ++i) {
+    for (int32_t j = 0; j < ld; ++j) {
+      rows[i * ld + j] = check_random(seed, -1, 1) + (i == j ? 2 : 0);
+    }
+  }
+  if (is_singular) {
+    rows[0] = 1 + 1e-13;
+    rows[1] = rows[ld] = rows[ld + 1] = 1;
+  }
+}
+
+static void equations_are_solved(void) {
+  enum { MOST = 9, STRIDE = 16 };
+  uint64_t seed = 8;
+  for (int32_t n = 1; n <= MOST; ++n) {
+    const int32_t ld = sap_impulses_stride(n);
+    for (int trial = 0; trial < 20; ++trial) {
+      double rows[MOST * STRIDE], left[MOST * STRIDE], times[MOST], x[MOST];
+      make_equations(n, n > 2 && trial % 2, &seed, rows);
+      memcpy(left, rows, sizeof left);
+      CHECK(solve_rows(n, ld, left, times, x));
+      for (int32_t i = 0; i < n; ++i) {
+        CHECK_CLOSE(dot(n, rows + i * ld, x), rows[i * ld + n], 1e-9);
+      }
+    }
+  }
+}
+
 int main(int argc, char **argv) {
   static const struct check_test tests[] = {
       CHECK_TEST(impulses_obey_their_laws), CHECK_TEST(torsion_and_rolling_too),
       CHECK_TEST(on_from_what_is_near),     CHECK_TEST(at_rest_there_is_none),
-      CHECK_TEST(what_is_not_finite_ends),
+      CHECK_TEST(what_is_not_finite_ends),  CHECK_TEST(equations_are_solved),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }
