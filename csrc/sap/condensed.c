@@ -34,9 +34,7 @@ int sap_condensed_begin(struct sap_condensed *condensed, struct sap_unknowns_alo
   for (int32_t j = 0; j < n; ++j) {
     double *column = unknowns->panel + (size_t)j * (size_t)ld;
     column[n + m] = b[j];
-    for (int32_t i = n + m + 1; i < ld; ++i) {
-      column[i] = 0;
-    }
+    memset(column + n + m + 1, 0, (size_t)(ld - n - m - 1) * sizeof *column);
   }
   if (kernels->panels[SAP_DOUBLE].factor(&panel, unknowns->panel) < n) {
     return 0;

@@ -95,11 +95,10 @@ static enum sap_contact_step solve_condensed(struct sap_rows_alone *alone,
   const int32_t n = tree->n;
   double *b = alone->dv, *dv = alone->dv;
   for (int32_t i = 0; i < n; ++i) {
-    b[i] = -alone->momentum[i];
+    b[i] = alone->of_rows[i] - alone->momentum[i];
   }
   for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
     row->is_unknown = 0;
-    sap_row_add(row, alone->masses.loops, row->gamma, b);
   }
   list_contacts(alone, tree, 0);
   if (!is_first) {

@@ -73,8 +73,9 @@ static void carve(void *context, struct sap_arena *arena) {
   sap_condensed_carve(&a->condensed, arena, a->joined.widest);
   sap_joined_trees_carve(&a->joined, arena);
   a->v = sap_arena_take(arena, nv, sizeof(double));
-  double **const of_tree[] = {&a->dw,       &a->momentum, &a->momentum_star, &a->impulse,
-                              &a->gradient, &a->scale,    &a->error,         &a->dv};
+  double **const of_tree[] = {&a->dw,      &a->momentum, &a->momentum_star,
+                              &a->impulse, &a->gradient, &a->scale,
+                              &a->error,   &a->dv,       &a->of_rows};
   for (size_t k = 0; k < sizeof of_tree / sizeof *of_tree; ++k) {
     *of_tree[k] = sap_arena_take(arena, widest, sizeof(double));
   }

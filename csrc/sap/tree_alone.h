@@ -40,7 +40,8 @@ struct sap_rows_alone {
 
   /* of one tree */
   double *dw, *momentum, *momentum_star, *impulse, *gradient, *scale, *error, *dv; /* (widest) */
-  double *root; /* (8, widest) rows over sqrt(R) */
+  double *of_rows; /* (widest) of the impulse, what rows give */
+  double *root;    /* (8, widest) rows over sqrt(R) */
 };
 
 struct sap_tree_alone {

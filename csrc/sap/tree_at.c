@@ -1,6 +1,7 @@
 #include "sap/tree_at.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "constraints/clamp.h"
 #include "problem/problem.h"
@@ -29,6 +30,7 @@ void sap_tree_evaluate(const struct sap_rows_alone *alone, const struct sap_tree
     constraints += sap_clamp_cost(row->R, row->y, row->gamma);
     sap_row_add(row, loops, row->gamma, alone->impulse);
   }
+  memcpy(alone->of_rows, alone->impulse, (size_t)n * sizeof *alone->of_rows);
   for (struct sap_contact_alone *c = tree->contact; c < tree->contact_end; ++c) {
     constraints += sap_contact_alone_evaluate(c, loops, n, tree->v, alone->impulse);
   }
