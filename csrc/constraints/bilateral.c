@@ -1,13 +1,17 @@
 /* A constraint g(q) = 0 of 1 to 6 rows: ball, weld, distance, coupler, the closing of a loop. The
  * rows of J are the rates of g. Bounds on its force (N, N m) make a joint that slips, or breaks
  * while they are exceeded; a cable under tension has both on one side of 0. */
-#include "constraints/kinds.h"
+#include "constraints/row_run.h"
 
-static struct sap_row row(const double *p, const struct sap_row_step *step) {
+static inline struct sap_row row(const double *p, const struct sap_row_step *step) {
   struct sap_row bilateral = sap_released_row(p[0], p[1], p[2], step);
   bilateral.lower = step->dt * p[3];
   bilateral.upper = step->dt * p[4];
   return bilateral;
+}
+
+static int64_t rows(const struct sap_row_run *run, struct sap_row *broken) {
+  return sap_fill_rows(row, 5, run, broken);
 }
 
 static void slopes(const double *p, const struct sap_row_step *step,
@@ -31,6 +35,6 @@ const struct sap_kind_entry sap_kind_bilateral = {
     .stiffness = 1,
     .target = 0,
     .released = 1,
-    .row = row,
+    .rows = rows,
     .slopes = slopes,
 };

@@ -8,10 +8,9 @@
  * u_ff alone keeps its size. */
 #include <math.h>
 
-#include "base/vector.h"
-#include "constraints/kinds.h"
+#include "constraints/row_run.h"
 
-static struct sap_row row(const double *p, const struct sap_row_step *step) {
+static inline struct sap_row row(const double *p, const struct sap_row_step *step) {
   const double Kp = p[0], Kd = p[1], q_0 = p[2], q_d = p[3], v_d = p[4], u_ff = p[5], effort = p[6];
   const double gain = step->dt * Kp + Kd;
   const double R = gain > 0 && isfinite(gain) ? sap_larger(step->R_nr, 1 / (step->dt * gain)) : 0;
@@ -19,6 +18,10 @@ static struct sap_row row(const double *p, const struct sap_row_step *step) {
                           .v_hat = (Kp * (q_d - q_0) + Kd * v_d) / gain + u_ff * step->dt * R,
                           .lower = -step->dt * effort,
                           .upper = step->dt * effort};
+}
+
+static int64_t rows(const struct sap_row_run *run, struct sap_row *broken) {
+  return sap_fill_rows(row, 7, run, broken);
 }
 
 static void slopes(const double *p, const struct sap_row_step *step,
@@ -61,6 +64,6 @@ const struct sap_kind_entry sap_kind_controller = {
                   {"effort", SAP_SYMMETRIC_BOUND}},
     .stiffness = 0,
     .target = 3,
-    .row = row,
+    .rows = rows,
     .slopes = slopes,
 };

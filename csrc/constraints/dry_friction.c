@@ -1,9 +1,13 @@
 /* Dry friction of a joint: |gamma| <= dt f, against the motion. f is a force or torque (N, N m). */
-#include "constraints/kinds.h"
+#include "constraints/row_run.h"
 
-static struct sap_row row(const double *p, const struct sap_row_step *step) {
+static inline struct sap_row row(const double *p, const struct sap_row_step *step) {
   return (struct sap_row){
       .R = step->R_t, .v_hat = 0, .lower = -step->dt * p[0], .upper = step->dt * p[0]};
+}
+
+static int64_t rows(const struct sap_row_run *run, struct sap_row *broken) {
+  return sap_fill_rows(row, 1, run, broken);
 }
 
 static void slopes(const double *p, const struct sap_row_step *step,
@@ -23,6 +27,6 @@ const struct sap_kind_entry sap_kind_dry_friction = {
     .parameter = {{"f", SAP_NON_NEGATIVE}},
     .stiffness = -1,
     .target = 0,
-    .row = row,
+    .rows = rows,
     .slopes = slopes,
 };

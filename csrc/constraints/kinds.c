@@ -3,9 +3,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/vector.h"
-#include "constraints/release.h"
-
 const struct sap_kind_entry *const sap_kinds[SAP_N_KINDS] = {
     [SAP_LIMIT] = &sap_kind_limit,
     [SAP_BILATERAL] = &sap_kind_bilateral,
@@ -44,15 +41,6 @@ const char *sap_rule_text(enum sap_rule rule) {
   return text[rule];
 }
 
-struct sap_row sap_compliant_row(double g, double k, double tau_d,
-                                 const struct sap_row_step *step) {
-  const double time = step->dt + tau_d;
-  return (struct sap_row){.R = sap_larger(step->R_nr, 1 / (step->dt * k * time)),
-                          .v_hat = -g / time,
-                          .lower = -INFINITY,
-                          .upper = INFINITY};
-}
-
 void sap_compliant_slopes(double g, double k, double tau_d, const struct sap_row_step *step,
                           struct sap_row by[SAP_ROW_SLOPES]) {
   const double time = step->dt + tau_d, R = 1 / (step->dt * k * time);
@@ -65,14 +53,6 @@ void sap_compliant_slopes(double g, double k, double tau_d, const struct sap_row
   by[1].R = -R / k;
   by[2].R = -R / time;
   by[SAP_ROW_BY_DT].R = -R / step->dt - R / time;
-}
-
-struct sap_row sap_released_row(double g, double k, double tau_d, const struct sap_row_step *step) {
-  struct sap_row row = sap_compliant_row(g, k, tau_d, step);
-  if (isinf(k)) {
-    sap_hold_back(step->release, step->R_1, &row.R, &row.v_hat);
-  }
-  return row;
 }
 
 const char *sap_kind_name(sap_kind kind) {

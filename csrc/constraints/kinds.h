@@ -42,6 +42,17 @@ struct sap_row {
   double R, v_hat, lower, upper;
 };
 
+/* rows of a group one after the other, and where they go */
+struct sap_row_run {
+  int64_t n;
+  const double *const *parameter; /* [k] (n) */
+  const double *release;          /* (n); NULL: any speed */
+  double dt, sigma, beta;
+  double *R;             /* (n) w, until it is R */
+  double *v_hat;         /* (n) */
+  double *lower, *upper; /* (n), or NULL */
+};
+
 /* what rows are differentiated by: their parameters, and the numbers of their step */
 enum { SAP_ROW_BY_DT = SAP_MOST_PARAMETERS, SAP_ROW_BY_R_NR, SAP_ROW_BY_R_T, SAP_ROW_SLOPES };
 
@@ -55,7 +66,9 @@ struct sap_kind_entry {
   /* parameters that R and v_hat follow from first, for errors; -1: sigma */
   int32_t stiffness, target;
   int released; /* 1 where the rule of release.h acts on violations */
-  struct sap_row (*row)(const double *parameter, const struct sap_row_step *step);
+  /* fills rows in their order up to the first that breaks the rules of row_run.h, which goes to
+   * `broken`; returns how many it filled */
+  int64_t (*rows)(const struct sap_row_run *run, struct sap_row *broken);
   /* its derivatives: fills what is not 0 */
   void (*slopes)(const double *parameter, const struct sap_row_step *step,
                  struct sap_row by[SAP_ROW_SLOPES]);
@@ -76,15 +89,8 @@ extern const struct sap_kind_entry *const sap_kinds[SAP_N_KINDS];
 extern const struct sap_kind_entry sap_kind_limit, sap_kind_bilateral, sap_kind_controller,
     sap_kind_dry_friction;
 
-/* a spring and damper that resists g and its rate:
- * R = max(R_nr, 1/(dt k (dt + tau_d))) (21), v_hat = -g/(dt + tau_d), no bounds */
-struct sap_row sap_compliant_row(double g, double k, double tau_d, const struct sap_row_step *step);
-
-/* its derivatives, by parameters 0 to 2 */
+/* the derivatives of sap_compliant_row() by parameters 0 to 2 */
 void sap_compliant_slopes(double g, double k, double tau_d, const struct sap_row_step *step,
                           struct sap_row by[SAP_ROW_SLOPES]);
-
-/* the same, released where k is infinite: release.h */
-struct sap_row sap_released_row(double g, double k, double tau_d, const struct sap_row_step *step);
 
 #endif

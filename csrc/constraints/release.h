@@ -16,6 +16,8 @@
 
 #include <math.h>
 
+static const double sap_four_pi_squared = 39.478417604357434475;
+
 #define SAP_RELEASE_LOAD 0.5 /* m/s and rad/s */
 
 /* R_1: w/(4 pi^2), or R_nr where that is more */

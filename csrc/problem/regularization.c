@@ -240,7 +240,7 @@ static void carve(struct sap_masses *masses, struct sap_arena *arena, const sap_
   masses->S = sap_arena_take(arena, (size_t)sizes->nA, sizeof(double));
   masses->tree_A = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
   masses->tree_v = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
-  masses->rows = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
+  masses->entry = sap_arena_take(arena, (size_t)widest, sizeof(int32_t));
   masses->inverse = sap_arena_take(arena, (size_t)sizes->nv, sizeof(double));
 }
 

@@ -4,11 +4,10 @@
 #define SAPWOOD_PROBLEM_REGULARIZATION_H
 
 #include "base/memory.h"
+#include "constraints/release.h"
 #include "linalg/kernels.h"
 #include "problem/vectors.h"
 #include "sapwood.h"
-
-static const double sap_four_pi_squared = 39.478417604357434475;
 
 /* what regularization needs of the trees that constraints touch */
 struct sap_masses {
@@ -17,7 +16,7 @@ struct sap_masses {
   int64_t *tree_A; /* (n_trees) first entry of the block of each in A and S */
   int64_t *tree_v; /* (n_trees) first velocity of each */
   double *S;       /* (nA) as sap_invert_mass() writes it */
-  double *rows;    /* (3, velocities of the widest tree) scratch */
+  int32_t *entry;  /* (velocities of the widest tree) scratch */
   double *inverse; /* (nv) diagonal of A^-1, of trees whose first entry is not 0 */
 };
 

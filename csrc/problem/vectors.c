@@ -277,11 +277,82 @@ static void square_columns(int32_t n, const double *S, double *sums) {
   for (int32_t j = 0; j < n; ++j) {
     const double *column = S + (int64_t)j * n;
     simd sum = simd_zero();
-    for (int32_t i = j; i < n; i += SIMD_WIDTH) {
+    int32_t i = j;
+    for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH) {
+      const simd x = simd_load(column + i);
+      sum += x * x;
+    }
+    if (i < n) {
       const simd x = simd_load_part(column + i, part_at(i, n));
       sum += x * x;
     }
     sums[j] = simd_sum(sum);
+  }
+}
+
+static int32_t find_entries(int32_t n_rows, int32_t n, const double *J, int32_t most,
+                            int32_t *entry) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, n);
+    simd any = simd_abs(simd_load_part(J + i, part));
+    for (int32_t r = 1; r < n_rows; ++r) {
+      any += simd_abs(simd_load_part(J + (int64_t)r * n + i, part));
+    }
+    if (simd_within(any, 0, 0)) {
+      continue;
+    }
+    for (int k = 0; k < SIMD_WIDTH; ++k) {
+      if (any[k] != 0) {
+        if (count == most) {
+          return -1;
+        }
+        entry[count++] = i + k;
+      }
+    }
+  }
+  return count;
+}
+
+INLINE void add_gram_of(const int n_rows, int32_t n, const double *S, const double *J,
+                        int32_t count, const int32_t *entry, double W[9]) {
+  simd product[3][3] = {{simd_zero()}};
+  for (int32_t i = count > 0 ? entry[0] / SIMD_WIDTH * SIMD_WIDTH : n; i < n; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, n);
+    const int32_t end = i + SIMD_WIDTH;
+    simd y[3] = {simd_zero()};
+    for (int32_t e = 0; e < count && entry[e] < end; ++e) { /* S is zero above its diagonal */
+      const simd column = simd_load_part(S + (int64_t)entry[e] * n + i, part);
+      UNROLL
+      for (int r = 0; r < n_rows; ++r) {
+        y[r] += column * simd_all(J[(int64_t)r * n + entry[e]]);
+      }
+    }
+    UNROLL
+    for (int r = 0; r < n_rows; ++r) {
+      UNROLL
+      for (int c = 0; c <= r; ++c) {
+        product[r][c] += y[r] * y[c];
+      }
+    }
+  }
+  UNROLL
+  for (int r = 0; r < n_rows; ++r) {
+    UNROLL
+    for (int c = 0; c <= r; ++c) {
+      const double sum = simd_sum(product[r][c]);
+      W[3 * r + c] += sum;
+      W[3 * c + r] += c < r ? sum : 0;
+    }
+  }
+}
+
+static void add_gram(int32_t n, const double *S, int32_t n_rows, const double *J, int32_t count,
+                     const int32_t *entry, double W[9]) {
+  switch (n_rows) {
+    case 1: add_gram_of(1, n, S, J, count, entry, W); break;
+    case 2: add_gram_of(2, n, S, J, count, entry, W); break;
+    default: add_gram_of(3, n, S, J, count, entry, W); break;
   }
 }
 
@@ -466,6 +537,8 @@ const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
     products,
     add_columns,
     square_columns,
+    find_entries,
+    add_gram,
     invert_lower,
     multiply_inverse,
     add_absolute,

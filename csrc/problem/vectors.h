@@ -58,6 +58,14 @@ struct sap_vector_loops {
   /* sums (n) = squares of the columns of S (n, n) lower triangular, column-major */
   void (*square_columns)(int32_t n, const double *S, double *sums);
 
+  /* how many columns of J (n_rows, n) are not 0, and which; -1 where they are more than `most` */
+  int32_t (*find_entries)(int32_t n_rows, int32_t n, const double *J, int32_t most, int32_t *entry);
+
+  /* W (3, 3) += |S J^T|^2 of J (n_rows <= 3, n), zero but for the columns entry (count), which
+   * grow; S (n, n) lower triangular, column-major */
+  void (*add_gram)(int32_t n, const double *S, int32_t n_rows, const double *J, int32_t count,
+                   const int32_t *entry, double W[9]);
+
   /* L^-1 in place of L (n, n) lower triangular, column-major, with 1/L_jj on the diagonal; zeros
    * above */
   void (*invert_lower)(int32_t n, double *L);

@@ -32,7 +32,7 @@ static void carve_numbers(void *context, struct sap_arena *arena) {
   for (int32_t t = 0; t < graph->n_trees && graph->sizes.n_rows > 0; ++t) {
     widest = graph->tree_nv[t] > widest ? graph->tree_nv[t] : widest;
   }
-  plan->rows = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
+  plan->entry = sap_arena_take(arena, (size_t)widest, sizeof(int32_t));
   plan->inverse =
       sap_arena_take(arena, graph->sizes.n_rows > 0 ? (size_t)graph->sizes.nv : 0, sizeof(double));
   plan->kappa = sap_arena_take(

@@ -43,7 +43,7 @@ struct sap_plan {
 
   /* for a problem with physical parameters: scratch of the regularization of rows, where there are
    * any, and what becomes of kappa, where any contact has a core */
-  double *rows;    /* (3, velocities of the widest tree) */
+  int32_t *entry;  /* (velocities of the widest tree) */
   double *inverse; /* (nv) */
   double *kappa;   /* (n_contacts) */
 

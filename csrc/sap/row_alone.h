@@ -7,6 +7,9 @@
 #include "constraints/clamp.h"
 #include "problem/vectors.h"
 
+/* what counts as few: a coupling of two joints has two, a loop of linkages some more */
+enum { SAP_FEW_ENTRIES = 8 };
+
 struct sap_row_alone {
   const double *J; /* (n_entries) */
   const int32_t

@@ -7,7 +7,6 @@
 #include "base/finite.h"
 #include "base/vector.h"
 #include "constraints/kinds.h"
-#include "problem/entries.h"
 #include "problem/groups.h"
 #include "problem/problem.h"
 #include "sap/contact_step.h"
@@ -59,7 +58,7 @@ static void carve(void *context, struct sap_arena *arena) {
   a->masses.S = sap_arena_take(arena, (size_t)a->sizes.nA, sizeof(double));
   a->masses.tree_A = sap_arena_take(arena, n_trees, sizeof(int64_t));
   a->masses.tree_v = sap_arena_take(arena, n_trees, sizeof(int64_t));
-  a->masses.rows = sap_arena_take(arena, 3 * widest, sizeof(double));
+  a->masses.entry = sap_arena_take(arena, widest, sizeof(int32_t));
   a->masses.inverse = sap_arena_take(arena, nv, sizeof(double));
   a->row_begin = sap_arena_take(arena, n_trees + 1, sizeof(int32_t));
   a->position = sap_arena_take(arena, n_trees, sizeof(int32_t));
@@ -146,9 +145,9 @@ static void count_constraints(struct sap_rows_alone *alone, const sap_problem *p
 }
 
 /* J (n) of a row as its entries where they are few; returns how many were packed */
-static int32_t pack_entries(struct sap_row_alone *row, int32_t n, const double *J, int32_t *entry,
-                            double *few) {
-  const int32_t count = sap_find_entries(n, J, entry);
+static int32_t pack_entries(struct sap_row_alone *row, const struct sap_vector_loops *loops,
+                            int32_t n, const double *J, int32_t *entry, double *few) {
+  const int32_t count = loops->find_entries(1, n, J, SAP_FEW_ENTRIES, entry);
   if (count <= 0) {
     row->n_entries = n;
     row->J = J;
@@ -191,8 +190,8 @@ static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) 
                                       .lower = group->lower[k],
                                       .upper = group->upper[k]};
         if (dof < 0) {
-          packed += pack_entries(row, joined->size[tree], J_i, alone->entry + packed,
-                                 alone->few + packed);
+          packed += pack_entries(row, alone->masses.loops, joined->size[tree], J_i,
+                                 alone->entry + packed, alone->few + packed);
         } else {
           row->entry = &alone->entry[packed];
           alone->entry[packed++] = dof + joined->offset[a];

@@ -184,7 +184,7 @@ sap_status sap_sensitivity_linearize(sap_sensitivity *s, const sap_problem *prob
   const struct sap_plan *plan = &s->solver->plan;
   s->masses =
       (struct sap_masses){plan->kernels, plan->vectors, plan->graph.tree_A, plan->graph.tree_v,
-                          plan->S,       plan->rows,    plan->inverse};
+                          plan->S,       plan->entry,   plan->inverse};
   double gradient = 0, momentum = 0, impulse = 0;
   *point = (sap_linear_point){.tree = -1};
   for (int32_t i = 0; i < graph->n_islands; ++i) {

@@ -20,7 +20,7 @@ void sap_tree_alone_assemble(const struct sap_rows_alone *alone, const struct sa
   double *root = alone->root;
   int32_t k = 0;
   for (int32_t j = 0; j < n; ++j) {
-    memcpy(H + (int64_t)j * ld, tree->A + (int64_t)j * n, (size_t)n * sizeof *H);
+    memcpy(H + (int64_t)j * (ld + 1), tree->A + (int64_t)j * (n + 1), (size_t)(n - j) * sizeof *H);
   }
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
     if (sap_row_is_free(row) && row->entry) {

@@ -53,7 +53,7 @@ struct sap_tree_alone {
   int32_t n_impulses; /* of contacts */
 };
 
-/* H (ld, n) = A + sum J^T J/R over the rows that are free */
+/* The lower triangle of H (ld, n) = A + sum J^T J/R over the rows that are free */
 void sap_tree_alone_assemble(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
                              double *H, int32_t ld);
 

@@ -259,6 +259,55 @@ static void products_of_rows(void) {
   }
 }
 
+/* columns of rows that are not zero, and J S^T S J^T from those of S */
+static void grams_of_entries(void) {
+  enum { MOST = 37 };
+  uint64_t seed = 3;
+  double J[3 * MOST], S[MOST * MOST], y[3][MOST];
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    if (!sap_kernels_of(set)) {
+      continue;
+    }
+    const struct sap_vector_loops *loops = sap_vector_loops_of(set);
+    for (int32_t n = 1; n <= MOST; ++n) {
+      const int32_t rows = 1 + n % 3;
+      int32_t entry[MOST], n_entries = 0;
+      double W[9] = {0};
+      for (int32_t i = 0; i < n; ++i) {
+        int any = 0;
+        for (int32_t r = 0; r < rows; ++r) {
+          const double x = check_random(&seed, -1, 1);
+          J[r * n + i] = fabs(x) < 0.8 ? -0.0 : x;
+          any |= J[r * n + i] != 0;
+        }
+        n_entries += any;
+        for (int32_t k = 0; k < n; ++k) {
+          S[i * n + k] = k < i ? 0 : check_random(&seed, -1, 1);
+        }
+      }
+      CHECK(n_entries == 0 || loops->find_entries(rows, n, J, n_entries - 1, entry) == -1);
+      REQUIRE(loops->find_entries(rows, n, J, n, entry) == n_entries);
+      loops->add_gram(n, S, rows, J, n_entries, entry, W);
+      for (int32_t r = 0; r < rows; ++r) {
+        for (int32_t i = 0; i < n; ++i) {
+          y[r][i] = 0;
+          for (int32_t k = 0; k < n; ++k) {
+            y[r][i] += S[k * n + i] * J[r * n + k];
+          }
+        }
+        for (int32_t c = 0; c <= r; ++c) {
+          double product = 0;
+          for (int32_t i = 0; i < n; ++i) {
+            product += y[r][i] * y[c][i];
+          }
+          CHECK_CLOSE(W[3 * r + c], product, 1e-12);
+          CHECK(W[3 * c + r] == W[3 * r + c]);
+        }
+      }
+    }
+  }
+}
+
 /* the one entry that is too large is found wherever it lies; a multiple ends where x does */
 static void peaks_and_multiples(void) {
   enum { MOST = 37 };
@@ -372,13 +421,10 @@ static void every_set_solves_the_same_problem(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(products_with_J),
-      CHECK_TEST(hessian),
-      CHECK_TEST(vectors),
-      CHECK_TEST(products_of_rows),
-      CHECK_TEST(peaks_and_multiples),
-      CHECK_TEST(diagonal_blocks),
-      CHECK_TEST(every_set_solves_the_same_problem),
+      CHECK_TEST(products_with_J),  CHECK_TEST(hessian),
+      CHECK_TEST(vectors),          CHECK_TEST(products_of_rows),
+      CHECK_TEST(grams_of_entries), CHECK_TEST(peaks_and_multiples),
+      CHECK_TEST(diagonal_blocks),  CHECK_TEST(every_set_solves_the_same_problem),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }
