@@ -285,6 +285,41 @@ static void contacts_behind_one_left_out(void) {
   sap_gather_release(&g);
 }
 
+/* J^T f of contacts of one tree, of two, and of one again */
+static void forces_of_runs(void) {
+  uint64_t seed = 5;
+  struct model m;
+  struct list l;
+  struct sap_gather g;
+  make_model(&m, &seed);
+  make_list(&l);
+  for (int i = 0; i < 5; ++i) {
+    add_contact(&l, i == 2, i == 2 ? 4 : 1 + 3 * (i == 4), 1, 1, &seed);
+  }
+  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+  REQUIRE(g.fault == SAP_FAULT_NONE && g.problem.n_contacts == 5);
+  double qacc[NV], force[NV], rows[5], expected[NV] = {0};
+  const double *J = g.problem.J;
+  memset(g.v, 0, sizeof qacc);
+  for (int c = 0; c < 5; ++c) {
+    for (int side = 0; side < 2; ++side) {
+      const int32_t tree = side ? g.tree_b[c] : g.tree_a[c],
+                    n = tree < 0 ? 0 : m.forest.tree_dofnum[tree];
+      for (int row = 0; row < 3; ++row) {
+        g.gamma[3 * c + row] = 0.01 * (1 + row + c);
+        for (int j = 0; j < n; ++j) {
+          expected[m.forest.tree_dofadr[tree] + j] += *J++ * (1 + row + c);
+        }
+      }
+    }
+  }
+  CHECK(g.tree_b[1] < 0 && g.tree_b[2] >= 0 && g.tree_b[3] < 0 && g.tree_a[4] != g.tree_a[3]);
+  sap_scatter(&g, SAP_CONE_ELLIPTIC, 1e10, qacc, force, rows);
+  CHECK_ALL_CLOSE(force, expected, NV, 1e-12);
+  sap_gather_release(&g);
+}
+
 /* forces written by either cone are those of the solution, and J^T f */
 static void forces_of_either_cone(void) {
   uint64_t seed = 3;
@@ -546,6 +581,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(contacts_of_every_kind),
       CHECK_TEST(open_contacts_have_a_short_damper),
       CHECK_TEST(contacts_behind_one_left_out),
+      CHECK_TEST(forces_of_runs),
       CHECK_TEST(forces_of_either_cone),
       CHECK_TEST(faults),
       CHECK_TEST(friction_of_either_source),
