@@ -27,7 +27,7 @@ class Reading(NamedTuple):
     limit: float
     """How far the worst joint or tendon is beyond its range, rad or m."""
     equality: float
-    """Largest residual of an equality constraint, m or rad."""
+    """Largest residual of an equality constraint, m or rad; of a weld's rotation sin(angle/2)."""
 
 
 class Gauge:

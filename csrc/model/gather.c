@@ -168,6 +168,7 @@ static double *gather_faces(struct sap_gather *gather, const struct sap_movers *
     gather->mu[to] = mu;
     gather->v_hat_t[2 * (int64_t)to] = gather->v_hat_t[2 * (int64_t)to + 1] = 0.0;
     gather->release[to] = gather->delta[to] = INFINITY;
+    gather->release_w[to] = 0.0;
     gather->barrier[to] = SAP_BARRIER_NONE;
     gather->barrier_lambda[to] = 1.0;
     gather->contacts[to] = contact;
@@ -285,6 +286,7 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
         pair.barrier == SAP_BARRIER_NONE && isinf(pair.k)
             ? sap_release_contact(release, gather->contacts + kept, trees, J - length, -phi0, tau_d)
             : INFINITY;
+    gather->release_w[kept] = sap_release_mass(gather->forest, gather->contacts[kept].geom);
     ++kept;
   }
   J = gather_faces(gather, &movers, state, &kept, J);
@@ -305,6 +307,7 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   gather->parameters.tau_d = gather->tau_d;
   gather->parameters.delta = gather->has_barriers ? gather->delta : NULL;
   gather->parameters.release = gather->release;
+  gather->parameters.release_w = gather->release_w;
   gather->parameters.groups = gather->elements.regularization;
   sap_problem *problem = &gather->problem;
   problem->n_trees = gather->forest->n_trees;

@@ -47,6 +47,7 @@ struct sap_gather {
   double *k;                           /* (n_contacts) N/m */
   double *tau_d;                       /* (n_contacts) s */
   double *release;                     /* (n_contacts) m/s */
+  double *release_w;                   /* (n_contacts) 1/kg */
   double *R_t, *R_n, *v_hat_n;         /* (n_contacts) room for the regularization */
   int8_t *barrier;                /* (n_contacts) sap_barrier; of the problem where has_barriers */
   double *delta, *barrier_lambda; /* (n_contacts) m, dimensionless */

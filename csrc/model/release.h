@@ -62,6 +62,13 @@ double sap_release_contact(const struct sap_release *release,
                            const struct sap_listed_contact *contact, const int32_t trees[2],
                            const double *J, double depth, double tau_d);
 
+/* The least inverse mass that a contact of two geoms is held back with. Its own goes to zero near a
+ * centre of rotation: it would press as if the body was as heavy as none is, and turn it away. */
+static inline double sap_release_mass(const struct sap_forest *forest, const int32_t geom[2]) {
+  const double *w = forest->geom_inverse_mass;
+  return w ? w[geom[0]] + w[geom[1]] : 0.0;
+}
+
 /* The same of the rows of limits and equality constraints that are gathered: elements->release,
  * where they are not free. */
 void sap_release_elements(const struct sap_release *release,

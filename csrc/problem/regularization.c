@@ -51,6 +51,8 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
       status = sap_invalid(error, "tau_d", i, p->tau_d[i], "must be finite and >= 0");
     } else if (p->release && !(p->release[i] > 0)) {
       status = sap_invalid(error, "release", i, p->release[i], "must be > 0");
+    } else if (p->release_w && !(isfinite(p->release_w[i]) && p->release_w[i] >= 0)) {
+      status = sap_invalid(error, "release_w", i, p->release_w[i], "must be finite and >= 0");
     }
   }
   return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
@@ -142,7 +144,8 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
     R_t[i] = p->sigma * w;                                                               /* (22) */
     v_hat_n[i] = -p->phi0[i] / time;
     if (p->release && v_hat_n[i] > 0 && isinf(p->k[i])) {
-      sap_hold_back(p->release[i], fmax(R_n[i], w / sap_four_pi_squared), &R_n[i], &v_hat_n[i]);
+      const double w_1 = p->release_w ? fmax(w, p->release_w[i]) : w;
+      sap_hold_back(p->release[i], fmax(R_n[i], w_1 / sap_four_pi_squared), &R_n[i], &v_hat_n[i]);
     }
     if (!(R_n[i] > 0 && isfinite(R_n[i]) && R_t[i] > 0 && isfinite(R_t[i]) &&
           isfinite(v_hat_n[i]))) {

@@ -107,6 +107,7 @@ static inline void make_model(struct model *m, uint64_t *seed) {
                                   m->friction,
                                   NULL,
                                   NULL,
+                                  NULL,
                                   m->pair_key,
                                   m->barrier,
                                   m->delta,

@@ -31,7 +31,7 @@ static void a_solve_regularizes_contacts_and_groups(void) {
   }
   for (int delassus = 0; delassus < 2; ++delassus) {
     make_groups(6, 6, 5, &seed);
-    sap_parameters contacts = {0.01, 1e-3, 1,   (sap_delassus)delassus, phi0, k, tau_d,
+    sap_parameters contacts = {0.01, 1e-3, 1,   (sap_delassus)delassus, phi0, k, tau_d, NULL,
                                NULL, NULL, NULL};
     REQUIRE(sap_regularize(&scene.problem, &contacts, scene.R_t, scene.R_n, scene.v_hat_n, NULL,
                            NULL) == SAP_OK);

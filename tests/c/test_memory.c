@@ -165,7 +165,7 @@ static long fail_each_allocation(sap_friction friction) {
   for (int i = 0; i < 20; ++i) {
     k[i] = 1e4;
   }
-  const sap_parameters parameters = {0.01, 1e-3, 1,   SAP_DELASSUS_BLOCK, phi0, k, tau_d,
+  const sap_parameters parameters = {0.01, 1e-3, 1,   SAP_DELASSUS_BLOCK, phi0, k, tau_d, NULL,
                                      NULL, NULL, NULL};
   long failures = 0;
   for (long fail_at = 0;; ++fail_at) {

@@ -121,20 +121,23 @@ static void violations_are_released(void) {
   int32_t n_held = 0, n_deep = 0, n_free = 0;
   for (int trial = 0; trial < 40; ++trial) {
     sap_parameters p = make(1 + trial % 20, 1 + trial, SAP_DELASSUS_BLOCK, &seed);
-    double R_0[N], v_0[N], release[N];
+    double R_0[N], v_0[N], release[N], release_w[N];
     long double w[N] = {0};
     find_masses(p.delassus, w);
     REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_0, v_0, NULL, NULL) == SAP_OK);
     for (int32_t i = 0; i < N; ++i) {
       release[i] = i % 5 == 0 ? INFINITY : pow(10, check_random(&seed, -2, 0));
+      release_w[i] = (double)w[i] * pow(10, check_random(&seed, -1, 1));
     }
     p.release = release;
+    p.release_w = trial % 2 ? release_w : NULL;
     REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_n, v_hat_n, NULL, NULL) == SAP_OK);
     for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
       const long double rigid = (long double)p.beta * p.beta / (4 * pi * pi) * w[i];
       const int held = v_0[i] > release[i] && isinf(k[i]);
       const long double load = fminl(v_0[i], 0.5L);
-      const long double R = fmaxl(rigid, w[i] / (4 * pi * pi)) * release[i] / load;
+      const long double w_1 = p.release_w ? fmaxl(w[i], release_w[i]) : w[i];
+      const long double R = fmaxl(rigid, w_1 / (4 * pi * pi)) * release[i] / load;
       if (held) {
         CHECK(v_hat_n[i] == release[i]);
         CHECK(fabsl(R_n[i] - R) <= 1e-12L * R);
@@ -204,6 +207,8 @@ static void broken_rules_are_named(void) {
   CHECK_REFUSED(p.k = NULL, "k", -1, REGULARIZE);
   const double release[] = {1, INFINITY, 0, 1, 1, 1};
   CHECK_REFUSED(p.release = release, "release", 2, REGULARIZE);
+  const double release_w[] = {0, 1, NAN, 1, 1, 1};
+  CHECK_REFUSED(p.release_w = release_w, "release_w", 2, REGULARIZE);
   CHECK_REFUSED(p.tau_d = NULL, "tau_d", -1, REGULARIZE);
   /* numbers that are fine by themselves, and overflow or vanish together */
   CHECK_REFUSED(k[2] = 1e-320, "k", 2, REGULARIZE);

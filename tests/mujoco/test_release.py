@@ -262,6 +262,27 @@ def test_an_overlap_that_no_joint_can_undo_is_left_as_it_is(joint, offset):
     assert np.abs(data.qvel).max() > 1.0
 
 
+def test_close_to_a_centre_of_rotation_bodies_press_no_harder_than_they_weigh():
+    """Of a leg that lies in the trunk at its hip, where no speed of release brings it out."""
+    model = mujoco.MjModel.from_xml_string(
+        """<mujoco><option timestep=".002" gravity="0 0 0"/><worldbody>
+        <geom size=".1"/><body><joint axis="0 1 0"/>
+        <geom type="capsule" fromto=".001 0 0 .001 0 -.3" size=".03" mass="2"/></body></worldbody>
+        </mujoco>"""
+    )
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    theirs = mujoco.MjData(model)
+    fastest = 0.0
+    for _ in range(100):
+        stepper.step(data)
+        mujoco.mj_step(model, theirs)
+        fastest = max(fastest, abs(theirs.qvel[0]))
+        w = model.body_invweight0[1, 0]
+        impulse = stepper.contacts.force[:, 2].sum() * model.opt.timestep
+        assert impulse <= 4.0 * math.pi**2 * RELEASE_LOAD * len(stepper.contacts) / w
+        assert abs(data.qvel[0]) < max(1.0, 2.0 * fastest)
+
+
 @pytest.mark.parametrize("speed", [0.0, -1.0, math.nan])
 def test_a_speed_that_is_none_is_refused(speed):
     with pytest.raises(ValueError, match=r"release_speed = .*: must be > 0"):

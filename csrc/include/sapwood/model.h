@@ -61,6 +61,9 @@ typedef struct sap_forest {
   const double *friction;         /* mu >= 0 */
   const int8_t *friction_given; /* 1: mu is that of a material, 0: the engine's; NULL: all are 1 */
   const int8_t *geom_driven;    /* 1: of a body that moves as it is told; NULL: none is */
+  /* 1/kg, finite and >= 0: by which the engine weighs contacts, that of the body wherever it is
+   * touched; NULL: 0 */
+  const double *geom_inverse_mass;
 
   /* pairs of geoms that have the friction of the engine's contact in any case (n_pairs), keys
    * strictly increasing */

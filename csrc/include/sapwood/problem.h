@@ -166,6 +166,8 @@ typedef struct sap_parameters {
   /* (n_contacts) most speed, m/s, > 0, at which a violation is corrected where k is infinite;
    * NULL: any */
   const double *release;
+  /* (n_contacts) the least inverse mass, 1/kg, >= 0, that a contact is held back with; NULL: 0 */
+  const double *release_w;
 } sap_parameters;
 
 /* sigma = 1e-3, beta = 1 for contacts and 0.1 for groups, the paper's W_ii; all arrays NULL */
@@ -177,8 +179,8 @@ SAP_API sap_group_parameters sap_group_parameters_default(double dt);
  * v_hat_n = -phi0/(dt + tau_d)
  * with w = |W_ii|_F/3, writes three arrays (n_contacts), and then those of parameters->groups.
  * Where v_hat_n > release and k is infinite, v_hat_n = release, and R_n =
- * max(beta^2, 1) w/(4 pi^2) release/min(v_hat_n, 0.5 m/s) with the v_hat_n of before: what lies too
- * deep comes out with that speed, and what it carries at rest is bounded.
+ * max(beta^2 w, w, release_w)/(4 pi^2) release/min(v_hat_n, 0.5 m/s) with the v_hat_n of before:
+ * what lies too deep comes out with that speed, and what it carries at rest is bounded.
  * Reads trees, A and J of `problem` only, and of groups that it regularizes all that
  * sap_regularize_group() reads. Checks what it reads. */
 SAP_API sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters,

@@ -180,6 +180,7 @@ def forest_arrays(
         "geom_driven": (model.body_mocapid[model.body_rootid[model.geom_bodyid]] >= 0).view(
             np.int8
         ),
+        "geom_inverse_mass": model.body_invweight0[model.geom_bodyid, 0],
         "pair_key": pair_key,
         "D_rownnz": model.D_rownnz,
         "D_rowadr": model.D_rowadr,

@@ -21,7 +21,7 @@ from sapwood.mujoco.watch import OPTIONS, ModelWatch, motion_arrays
 READ = (
     "actuator_biasprm", "actuator_biastype", "actuator_damping", "actuator_dampingpoly",
     "actuator_forcelimited", "actuator_forcerange", "actuator_gainprm", "actuator_gaintype",
-    "actuator_gear", "actuator_group", "dof_damping", "dof_dampingpoly",
+    "actuator_gear", "actuator_group", "body_invweight0", "dof_damping", "dof_dampingpoly",
     "dof_frictionloss", "eq_data", "flex_conaffinity", "flex_contype", "flex_internal",
     "flex_selfcollide", "geom_friction", "geom_group", "jnt_actfrclimited", "jnt_actfrcrange",
     "jnt_limited", "jnt_range", "jnt_stiffness", "jnt_stiffnesspoly", "numeric_data", "pair_geom1",

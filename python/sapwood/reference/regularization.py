@@ -68,6 +68,7 @@ def regularize(
     beta: float = 1.0,
     delassus: Literal["block", "diagonal"] = "block",
     release: ArrayLike = np.inf,
+    release_w: ArrayLike = 0.0,
 ) -> tuple[Array, Array, Array]:
     """R_t, R_n (1/kg) and v_hat_n (m/s) of every contact.
 
@@ -85,6 +86,8 @@ def regularize(
         Estimate of the inverse effective mass.
     release : float or (n_contacts) array
         Most speed, m/s, at which a violation is corrected where k is infinite.
+    release_w : float or (n_contacts) array
+        The least inverse mass, 1/kg, that such a contact is held back with.
     """
     phi0, k, tau_d, release = (np.asarray(x, dtype=float) for x in (phi0, k, tau_d, release))
     w = effective_inverse_mass(problem, delassus)
@@ -93,6 +96,7 @@ def regularize(
     R_t = sigma * w  # (22)
     v_hat_n = -phi0 / (dt + tau_d)  # section VII
     held = np.isinf(k) & (v_hat_n > release)
+    w = np.maximum(w, release_w)
     R_n, v_hat_n = _hold_back(held, release, w, near_rigid, R_n, v_hat_n)
     return R_t, R_n, v_hat_n
 
