@@ -264,16 +264,23 @@ static int has_box(const struct sap_search *s, int32_t i) {
   return g < s->bodies->body[i].end;
 }
 
-/* The same, where spheres around them leave less than `clear`. MuJoCo's contacts of two boxes are
- * told apart by planes, which may leave less between them than their distance: of these what
- * spheres tell is all that serves later steps. */
+/* MuJoCo tells two boxes apart by planes along their faces and across their edges. The normals of
+ * those that meet at a corner of their difference lie in one octant, where a sum of length 1 has
+ * weights of sum sqrt(3) at most: the best plane leaves no less than this share of the distance. */
+static const double least_share = 0.577;
+
+/* The same, where spheres around them leave less than `clear`; of boxes, what MuJoCo's planes leave
+ * at least, as later steps rely on it. */
 static double look_at(struct sap_search *s, int32_t i, int32_t j, double clear) {
   const double gap = gap_of_spheres(s, i, j);
   if (gap > clear) {
     return gap;
   }
   const double least = look_at_geoms(s, i, j);
-  return least < INFINITY && has_box(s, i) && has_box(s, j) ? fmin(least, gap) : least;
+  if (!(least > 0 && least < INFINITY && has_box(s, i) && has_box(s, j))) {
+    return least;
+  }
+  return fmax(fmin(least, gap), least_share * least);
 }
 
 /* the distances up to which contacts of bodies are listed, each a sum of two */

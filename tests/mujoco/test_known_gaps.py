@@ -151,6 +151,30 @@ def test_boxes_that_are_farther_apart_than_their_contact_tells():
     follow_fast_bodies(np.random.default_rng(1671862296))
 
 
+def test_contacts_of_boxes_tell_of_a_share_of_their_distance(rng):
+    """MuJoCo lists two boxes within sqrt(3) of their margin, and beyond the margin itself."""
+    margin, size, shares = 0.2, rng.uniform(0.1, 1.0, (2, 3)), []
+    boxes = "".join(
+        f"<body><freejoint/><geom type='box' size='{a} {b} {c}' margin='{margin / 2}'/></body>"
+        for a, b, c in size
+    )
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{boxes}</worldbody></mujoco>")
+    data = mujoco.MjData(model)
+    reach = np.linalg.norm(size, axis=1).sum() + margin
+    for _ in range(6000):
+        turns = rng.normal(size=(3, 4))
+        data.qpos[3:7], data.qpos[10:14] = turns[:2] / np.linalg.norm(turns[:2], axis=1)[:, None]
+        direction = turns[2, :3] / np.linalg.norm(turns[2, :3])
+        data.qpos[7:10] = rng.uniform(0.5, 1.0) * reach * direction
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_collision(model, data)
+        if data.ncon > 0:
+            within = data.contact.includemargin[0]
+            shares.append(mujoco.mj_geomDistance(model, data, 0, 1, 10.0, None) / within)
+    assert 1.0 < max(shares) <= np.sqrt(3.0)
+
+
 def test_threads_may_share_what_is_known(slow):
     model, stepper, data = slow
     starts = [copy.copy(data) for _ in range(4)]
