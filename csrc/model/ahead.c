@@ -15,7 +15,8 @@ static const double enough = 1e-9;
 
 /* ---- workspace ------------------------------------------------------------------------------ */
 
-static void carve_fixed(struct sap_ahead *ahead, struct sap_arena *arena) {
+static void carve_fixed(void *context, struct sap_arena *arena) {
+  struct sap_ahead *ahead = context;
   const struct sap_forest *f = ahead->elements->forest;
   ahead->block = sap_arena_take(arena, (size_t)f->n_trees + 1, sizeof(int64_t));
   ahead->trees = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int32_t));
@@ -57,14 +58,10 @@ sap_status sap_ahead_create(struct sap_ahead *ahead, const struct sap_element_ga
   if (!ahead->needed) {
     return SAP_OK;
   }
-  struct sap_arena arena = {NULL, 0};
-  carve_fixed(ahead, &arena);
-  if (!sap_block_reserve(&ahead->fixed, arena.used, &ahead->allocator)) {
+  if (!sap_block_carve(&ahead->fixed, carve_fixed, ahead, &ahead->allocator)) {
     return SAP_OUT_OF_MEMORY;
   }
-  arena = (struct sap_arena){ahead->fixed.base, 0};
-  carve_fixed(ahead, &arena);
-  memset(ahead->fixed.base, 0, arena.used);
+  memset(ahead->fixed.base, 0, ahead->fixed.capacity);
   const struct sap_forest *f = elements->forest;
   for (int32_t t = 0; t < f->n_trees; ++t) {
     ahead->block[t + 1] = ahead->block[t] + (int64_t)f->tree_dofnum[t] * f->tree_dofnum[t];

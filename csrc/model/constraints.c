@@ -22,7 +22,8 @@ static const sap_kind kinds[SAP_ELEMENT_GROUPS] = {
 
 /* ---- workspace ------------------------------------------------------------------------------ */
 
-static void carve_fixed(struct sap_element_gather *g, struct sap_arena *arena) {
+static void carve_fixed(void *context, struct sap_arena *arena) {
+  struct sap_element_gather *g = context;
   const size_t nv = (size_t)g->forest->nv, n = (size_t)g->elements->n_controllers;
   g->dof_tree = sap_arena_take(arena, nv, sizeof(int32_t));
   g->change = sap_arena_take(arena, nv, sizeof(double));
@@ -85,14 +86,10 @@ sap_status sap_element_gather_create(struct sap_element_gather *gather,
   if (elements == NULL) {
     return SAP_OK;
   }
-  struct sap_arena arena = {NULL, 0};
-  carve_fixed(gather, &arena);
-  if (!sap_block_reserve(&gather->fixed, arena.used, &gather->allocator)) {
+  if (!sap_block_carve(&gather->fixed, carve_fixed, gather, &gather->allocator)) {
     return SAP_OUT_OF_MEMORY;
   }
-  arena = (struct sap_arena){gather->fixed.base, 0};
-  carve_fixed(gather, &arena);
-  memset(gather->fixed.base, 0, arena.used);
+  memset(gather->fixed.base, 0, gather->fixed.capacity);
   for (int32_t t = 0; t < forest->n_trees; ++t) {
     for (int32_t i = 0; i < forest->tree_dofnum[t]; ++i) {
       gather->dof_tree[forest->tree_dofadr[t] + i] = t;

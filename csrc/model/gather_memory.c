@@ -5,7 +5,8 @@
 
 #include "model/gather.h"
 
-static void carve_fixed(struct sap_gather *gather, struct sap_arena *arena) {
+static void carve_fixed(void *context, struct sap_arena *arena) {
+  struct sap_gather *gather = context;
   const struct sap_forest *f = gather->forest;
   sap_free_motion_carve(&gather->free_motion, arena);
   gather->v = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
@@ -53,15 +54,10 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
   gather->allocator = sap_allocator_or_default(allocator);
   sap_free_motion_create(&gather->free_motion, forest);
 
-  struct sap_arena arena = {NULL, 0};
-  carve_fixed(gather, &arena);
-  if (!sap_block_reserve(&gather->fixed, arena.used, &gather->allocator)) {
+  if (!sap_block_carve(&gather->fixed, carve_fixed, gather, &gather->allocator)) {
     return SAP_OUT_OF_MEMORY;
   }
-  arena = (struct sap_arena){gather->fixed.base, 0};
-  carve_fixed(gather, &arena);
-
-  memset(gather->fixed.base, 0, arena.used);
+  memset(gather->fixed.base, 0, gather->fixed.capacity);
   sap_free_motion_prepare(&gather->free_motion);
   for (int32_t g = 0; g < forest->n_geoms; ++g) {
     gather->has_barriers |= forest->barrier && forest->barrier[g] != SAP_BARRIER_NONE;

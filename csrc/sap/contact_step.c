@@ -19,8 +19,8 @@ static int may_turn(const struct sap_tree_alone *tree) {
   return 0;
 }
 
-/* In a wide tree impulses of two thirds of n make a W that costs less than a second H, which rows
- * that turn would ask for. */
+/* In a wide tree impulses of two thirds of n make a W that costs less than H and the rounds that
+ * rows that turn ask for. */
 int sap_contact_step_condenses(const struct sap_tree_alone *tree) {
   enum { WIDE = 24 };
   const int64_t n_rows = tree->end - tree->row;
@@ -32,19 +32,19 @@ int sap_contact_step_condenses(const struct sap_tree_alone *tree) {
 
 /* unknowns of the contacts and of so many rows, which are to follow */
 static void list_contacts(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
-                          int32_t n_rows) {
+                          int32_t n_rows, int is_condensed) {
   const struct sap_unknowns_sizes sizes = {
       .n = tree->n,
       .n_contacts = (int32_t)(tree->contact_end - tree->contact),
       .n_impulses = tree->n_impulses,
       .n_rows = n_rows,
-      .is_condensed = sap_contact_step_condenses(tree)};
+      .is_condensed = is_condensed};
   sap_unknowns_alone_begin(&alone->unknowns, &sizes, tree->contact);
 }
 
 static void solve_impulses(struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
   int32_t k = 0;
-  list_contacts(alone, tree, (int32_t)(tree->end - tree->row));
+  list_contacts(alone, tree, (int32_t)(tree->end - tree->row), 0);
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
     sap_unknowns_alone_add(&alone->unknowns, tree->n, k++, row);
   }
@@ -100,7 +100,7 @@ static enum sap_contact_step solve_condensed(struct sap_rows_alone *alone,
   for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
     row->is_unknown = 0;
   }
-  list_contacts(alone, tree, 0);
+  list_contacts(alone, tree, 0, 1);
   if (!is_first) {
     begin_near(alone, tree);
   }
