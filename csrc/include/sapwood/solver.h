@@ -172,7 +172,8 @@ SAP_API sap_status sap_solver_solve(sap_solver *solver, const sap_problem *probl
 /* sap_regularize(), then sap_solver_solve(), with one factorization of A and no allocation of its
  * own: problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written,
  * and with parameters->groups the arrays of the groups too. Where parameters->delta is given
- * problem->kappa is not read either. */
+ * problem->kappa is not read either. Narrow trees with rows of their own or a few contacts of
+ * Coulomb's friction are solved in another way, to the same tolerance but not to the same bits. */
 SAP_API sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
                                              const sap_parameters *parameters, double *R_t,
                                              double *R_n, double *v_hat_n, const double *v_guess,
