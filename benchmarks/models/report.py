@@ -148,25 +148,29 @@ def _share(count: int, total: int) -> str:
 
 
 def _speeds(timed: Sequence[speed.Row]) -> list[list[str]]:
-    """Speed over that of `mj_step`, by class."""
-    lines = [["speed over mj_step", "controls", "models", "median", "10 %", "least", "model"]]
+    """Speed over that of `mj_step`, by class: of runs, and where Python calls each step."""
+    lines = [
+        ["speed over mj_step", "controls", "models", "median", "10 %", "least", "model",
+         "step by step: median", "10 %"],
+    ]  # fmt: skip
     for group in ("all", *CLASSES):
         for controls in CONTROLS:
-            here = sorted(
-                (
-                    row
-                    for row in timed
-                    if row.status == RAN
-                    and row.controls == controls
-                    and group in ("all", row.group)
-                ),
-                key=lambda row: row.speed,
-            )
+            here = [
+                row
+                for row in timed
+                if row.status == RAN and row.controls == controls and group in ("all", row.group)
+            ]
             if here:
-                speeds = [row.speed for row in here]
-                parts = (median(speeds), quantile(speeds, 0.1), speeds[0])
-                numbers = [f"{part:.2f}" for part in parts]
-                lines.append([group, controls, str(len(here)), *numbers, here[0].file])
+                runs = [row.speed for row in here]
+                singles = [row.single_speed for row in here]
+                least = min(here, key=lambda row: row.speed)
+                parts = (median(runs), quantile(runs, 0.1), least.speed)
+                calls = (median(singles), quantile(singles, 0.1))
+                lines.append([
+                    group, controls, str(len(here)),
+                    *(f"{part:.2f}" for part in parts), least.file,
+                    *(f"{part:.2f}" for part in calls),
+                ])  # fmt: skip
     return lines
 
 

@@ -2,9 +2,10 @@
 
 From states that our simulation reaches with zero or with random controls, windows of a few steps
 are taken again and again, by `Stepper.run` and by `mj_step` of the same model with its own
-integrator, in turn; the least times count, on the CPU clock of the thread. Where `mj_step` blows up
-within a window it goes back to its start, and takes the rest of its steps from there, without the
-contacts that ours has: such a row says so, and is in no table.
+integrator, in turn, with the loop over the steps in C; and once more with one call from Python for
+each step, of which both leave everything in the data. The least times count, on the CPU clock of
+the thread. Where `mj_step` blows up within a window it goes back to its start, and takes the rest
+of its steps from there, without the contacts that ours has: such a row says so, and is in no table.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from sapwood.studies.experiments.timing import Times, no_garbage_collection
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 # parts of the simulation at which windows begin, steps of a window, seconds for the samples of one
-_PLACES, _WINDOW, _BUDGET = (0.1, 0.5, 0.9), 50, 0.4
+_PLACES, _WINDOW, _BUDGET = (0.1, 0.5, 0.9), 50, 0.3
 _LEAST_SAMPLES, _MOST_SAMPLES = 3, 200
 
 
@@ -57,6 +58,10 @@ class Row:
     step_mj: float
     speed: float
     """step_mj/step: above 1 we are faster"""
+    single: float
+    single_mj: float
+    single_speed: float
+    """the same with a call from Python for each step"""
     contacts: float
     samples: int
 
@@ -87,10 +92,8 @@ def measure(path: str, controls: str, steps: int) -> Row:
                     window.sample()
         except StepError:
             return dataclasses.replace(row, status=FAILED)
-    step, step_mj = (
-        1e6 * float(np.mean([times.cpu_min for times in column])) / _WINDOW
-        for column in zip(*((w.ours, w.mujocos) for w in windows), strict=True)
-    )
+    step, step_mj = _least(windows, "run")
+    single, single_mj = _least(windows, "calls")
     return dataclasses.replace(
         row,
         status=UNSTABLE if any(window.unstable for window in windows) else RAN,
@@ -98,9 +101,19 @@ def measure(path: str, controls: str, steps: int) -> Row:
         solve=round(1e6 * float(np.mean([w.solve for w in windows])) / _WINDOW, 2),
         step_mj=round(step_mj, 2),
         speed=round(step_mj / step, 3),
+        single=round(single, 2),
+        single_mj=round(single_mj, 2),
+        single_speed=round(single_mj / single, 3),
         contacts=round(float(np.mean([w.contacts for w in windows])), 1),
-        samples=min(len(w.ours.cpu) for w in windows),
+        samples=min(len(w.times["run"][0].cpu) for w in windows),
     )
+
+
+def _least(windows: list[_Window], way: str) -> tuple[float, float]:
+    """Microseconds per step, ours and MuJoCo's, mean of the windows."""
+    pairs = [[times.cpu_min for times in window.times[way]] for window in windows]
+    ours, theirs = (1e6 * np.mean(pairs, axis=0) / _WINDOW).tolist()
+    return ours, theirs
 
 
 class _Window:
@@ -110,35 +123,59 @@ class _Window:
         self._model, self._stepper, self._state = model, stepper, state
         self._data = mujoco.MjData(stepper.model)
         self._data_mj = mujoco.MjData(model)
-        self.ours, self.mujocos = Times(), Times()
+        self.times = {way: (Times(), Times()) for way in ("run", "calls")}
         self.solve = math.inf
         self.contacts = 0.0
         self.unstable = False
         self._records: NDArray[np.void] = np.empty(0, np.void)
 
     def sample(self) -> None:
-        """Take samples of both in turn, until their time is over."""
-        self._step()
-        self._step_mj()
-        spent = 0.0
-        while len(self.ours.cpu) < _MOST_SAMPLES and (
-            spent < _BUDGET or len(self.ours.cpu) < _LEAST_SAMPLES
+        """Take samples of both in turn, one way and then the other, until their time is over."""
+        for way, calls in (
+            ("run", (self._run, self._run_mj)),
+            ("calls", (self._calls, self._calls_mj)),
         ):
-            for times, call in ((self.ours, self._step), (self.mujocos, self._step_mj)):
-                call()  # caches as the same function leaves them
-                times.sample(call)
-                spent += 2.0 * times.wall[-1]
-            self.solve = min(self.solve, float(self._records["solver_seconds"].sum()))
+            for call in calls:
+                call()
+            spent = 0.0
+            samples = self.times[way][0].cpu
+            while len(samples) < _MOST_SAMPLES and (
+                spent < _BUDGET or len(samples) < _LEAST_SAMPLES
+            ):
+                for times, call in zip(self.times[way], calls, strict=True):
+                    call()  # caches as the same function leaves them
+                    times.sample(call)
+                    spent += 2.0 * times.wall[-1]
+                if way == "run":
+                    self.solve = min(self.solve, float(self._records["solver_seconds"].sum()))
         self.contacts = float(self._records["contacts"].mean())
         self.unstable = bool(blown_up(self._data_mj))
 
-    def _step(self) -> None:
+    def _begin(self) -> None:
         mujoco.mj_setState(self._stepper.model, self._data, self._state, _STATE)
+
+    def _begin_mj(self) -> None:
+        mujoco.mj_setState(self._model, self._data_mj, self._state, _STATE)
+
+    def _run(self) -> None:
+        self._begin()
         self._records = self._stepper.run(self._data, _WINDOW).records
 
-    def _step_mj(self) -> None:
-        mujoco.mj_setState(self._model, self._data_mj, self._state, _STATE)
+    def _run_mj(self) -> None:
+        self._begin_mj()
         mujoco.mj_step(self._model, self._data_mj, nstep=_WINDOW)
+
+    def _calls(self) -> None:
+        self._begin()
+        step, data = self._stepper.step, self._data
+        for _ in range(_WINDOW):
+            step(data)
+
+    def _calls_mj(self) -> None:
+        self._begin_mj()
+        step, model, data = mujoco.mj_step, self._model, self._data_mj
+        for _ in range(_WINDOW):
+            step(model, data)
 
 
 def _states(
@@ -163,7 +200,7 @@ def _states(
 
 
 def _empty(file: Path, controls: str, status: str, _reason: str = "") -> Row:
-    return Row(files.name_of(file), "", controls, 0, "", status, *(math.nan,) * 5, samples=0)
+    return Row(files.name_of(file), "", controls, 0, "", status, *(math.nan,) * 8, samples=0)
 
 
 #: What the command asks of each model.

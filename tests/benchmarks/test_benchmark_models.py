@@ -249,10 +249,30 @@ def test_tables():
         dataclasses.replace(ROW, file="u", controls="free", drift=-0.02, drift_mj=0.01),
     ]
     timed = [
-        speed.Row("x", "arm", "zero", 7, "euler", "ran", 10.0, 5.0, 5.0, 0.5, 1.0, 9),
-        speed.Row("y", "hand", "zero", 7, "euler", "ran", 10.0, 5.0, 15.0, 1.5, 1.0, 9),
-        speed.Row("z", "hand", "zero", 7, "euler", "refused", *[math.nan] * 5, samples=0),
-        speed.Row("w", "hand", "zero", 7, "euler", "unstable", 10.0, 5.0, 1.0, 0.1, 80.0, 9),
+        speed.Row(
+            "x", "arm", "zero", 7, "euler", "ran", 10.0, 5.0, 5.0, 0.5, 8.0, 2.0, 0.25, 1.0, 9
+        ),
+        speed.Row(
+            "y", "hand", "zero", 7, "euler", "ran", 10.0, 5.0, 15.0, 1.5, 8.0, 6.0, 0.75, 1.0, 9
+        ),
+        speed.Row("z", "hand", "zero", 7, "euler", "refused", *[math.nan] * 8, samples=0),
+        speed.Row(
+            "w",
+            "hand",
+            "zero",
+            7,
+            "euler",
+            "unstable",
+            10.0,
+            5.0,
+            1.0,
+            0.1,
+            8.0,
+            1.0,
+            0.125,
+            80.0,
+            9,
+        ),
     ]
     text = report.tables([ROW, *others], timed)
     lines = [line.split() for line in text.splitlines()]
@@ -267,8 +287,8 @@ def test_tables():
     assert ["z", "zero,", "random", "refused", "a", "|", "b"] in lines
     assert "7x" in words["w", "zero"]
     assert not any(line[:1] == ["v"] for line in lines)
-    assert words["all", "zero"][2:] == ["2", "1.00", "0.50", "0.50", "x"]
-    assert words["hand", "zero"][2:] == ["1", "1.50", "1.50", "1.50", "y"]
+    assert words["all", "zero"][2:] == ["2", "1.00", "0.50", "0.50", "x", "0.50", "0.25"]
+    assert words["hand", "zero"][2:] == ["1", "1.50", "1.50", "1.50", "y", "0.75", "0.75"]
 
 
 def test_tables_of_a_page_are_renewed(tmp_path):
@@ -326,6 +346,7 @@ def test_quick_runs_and_what_they_resume(folder, tmp_path, capsys):
         assert row.solve > 0.0
         assert row.step > 0.0
         np.testing.assert_allclose(row.speed, row.step_mj / row.step, rtol=0.01)
+        np.testing.assert_allclose(row.single_speed, row.single_mj / row.single, rtol=0.01)
     # half of it is kept, the rest is measured again
     path.write_text("".join(before.splitlines(keepends=True)[:4]))
     assert command.main([*line, "--resume"]) == 0
