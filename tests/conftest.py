@@ -12,10 +12,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# times vary on a busy machine, and a failure must be found again
-settings.register_profile("sapwood", deadline=None, print_blob=True)
+SEED = os.environ.get("SAPWOOD_SEED")
+
+# times vary on a busy machine, and a failure must be found again; with a seed Hypothesis repeats
+# its inputs, too
+settings.register_profile(
+    "sapwood",
+    deadline=None,
+    print_blob=True,
+    derandomize=bool(SEED),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("sapwood")
 
 # a test run in the background inherits Ctrl-C ignored, and so would the processes that tests start
@@ -26,8 +35,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 @pytest.fixture
 def rng() -> np.random.Generator:
     """Random numbers; a failing test shows the seed, SAPWOOD_SEED sets it."""
-    given = os.environ.get("SAPWOOD_SEED")
-    seed = int(given) if given else int(np.random.SeedSequence().entropy % 2**32)
+    seed = int(SEED) if SEED else int(np.random.SeedSequence().entropy % 2**32)
     print(f"SAPWOOD_SEED={seed}")  # noqa: T201
     return np.random.default_rng(seed)
 

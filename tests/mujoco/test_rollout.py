@@ -396,8 +396,8 @@ def test_ctrl_c_ends_a_rollout(nthread):
         data, spec = mujoco.MjData(model), mujoco.mjtState.mjSTATE_FULLPHYSICS
         start = np.empty(mujoco.mj_stateSize(model, spec))
         mujoco.mj_getState(model, data, start, spec)
-        print("ready", flush=True)
         try:
+            print("ready", flush=True)
             sapwood.mujoco.rollout(model, np.tile(start, (4, 1)), nstep=10**6, nthread={nthread})
         except KeyboardInterrupt:
             print("interrupted", flush=True)

@@ -287,8 +287,8 @@ def test_ctrl_c_ends_a_run():
         model = sapwood.scenes.clutter(4).compile()
         stepper, data = sapwood.mujoco.Stepper(model), mujoco.MjData(model)
         stepper.run(data, 100)
-        print("ready", flush=True)
         try:
+            print("ready", flush=True)
             stepper.run(data, 10**6)
         except KeyboardInterrupt:
             assert 0 < stepper.last_run.steps == stepper.steps - 100

@@ -138,7 +138,10 @@ def test_a_driver_that_crashes_or_hangs_does_not_take_the_caller_along(tmp_path,
         path.chmod(0o755)
         return str(path)
 
-    for script, reason in (("kill -SEGV $$", "crashed .SIGSEGV"), ("sleep 60", "within 0.5 s")):
+    for script, timeout, reason in (
+        ("kill -SEGV $$", 60.0, "crashed .SIGSEGV"),
+        ("sleep 60", 0.5, "within 0.5 s"),
+    ):
         monkeypatch.setattr(sys, "executable", stand_in(script))
         with pytest.raises(RenderingError, match=reason):
-            render_scene(result.model, result.qpos, Path(tmp_path, "x.png"), timeout=0.5)
+            render_scene(result.model, result.qpos, Path(tmp_path, "x.png"), timeout=timeout)

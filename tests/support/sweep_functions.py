@@ -65,7 +65,10 @@ def fragile(kind: str, i: int) -> NDArray[np.void]:
 
 def slow(folder: str, i: int) -> NDArray[np.void]:
     """Say that the call has begun; from i = 2 on never end."""
-    (Path(folder) / f"{i}.begun").write_text(str(os.getpid()))
+    # whole from the moment that it is seen
+    aside = Path(f"{folder}.{i}")
+    aside.write_text(str(os.getpid()))
+    aside.rename(Path(folder, f"{i}.begun"))
     if i >= 2:
         time.sleep(600)
     return powers(float(i), 1)
