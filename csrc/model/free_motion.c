@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/finite.h"
+#include "problem/branches.h"
 
 /* ---- workspace ------------------------------------------------------------------------------ */
 
@@ -34,6 +35,7 @@ void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *are
   motion->a_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   motion->mass_entries = sap_arena_take(arena, n_entries, sizeof(struct sap_mass_entry));
   motion->mass_begin = sap_arena_take(arena, (size_t)f->n_trees + 1, sizeof(int64_t));
+  motion->parent = sap_arena_take(arena, (size_t)f->nv, sizeof(int32_t));
   motion->damped = sap_arena_take(arena, (size_t)f->n_trees, 1);
   sap_slopes_carve(&motion->slopes, arena);
 }
@@ -56,10 +58,33 @@ static void list_mass_entries(struct sap_free_motion *motion) {
   }
 }
 
+/* the branches of each tree: of all that A may have, from M and D */
+static void find_branches(struct sap_free_motion *motion) {
+  const struct sap_forest *f = motion->forest;
+  double *A = motion->A;
+  for (int32_t t = 0; t < f->n_trees; ++t) {
+    const int32_t first = f->tree_dofadr[t], n = f->tree_dofnum[t];
+    for (int64_t e = motion->mass_begin[t]; e < motion->mass_begin[t + 1]; ++e) {
+      A[motion->mass_entries[e].lower] = 1;
+    }
+    for (int32_t i = 0; i < n && f->nD > 0; ++i) {
+      const int32_t start = f->D_rowadr[first + i];
+      for (int32_t p = start; p < start + f->D_rownnz[first + i]; ++p) {
+        const int32_t j = f->D_colind[p] - first;
+        A[i > j ? i * (int64_t)n + j : j * (int64_t)n + i] = 1;
+      }
+    }
+    sap_branches_find(n, A, motion->parent + first);
+    A += (int64_t)n * n;
+  }
+  memset(motion->A, 0, sizeof(double) * (size_t)motion->nA);
+}
+
 void sap_free_motion_prepare(struct sap_free_motion *motion) {
   /* entries of A outside the pattern of M stay zero from here on, where there is no D */
   const struct sap_forest *f = motion->forest;
   list_mass_entries(motion);
+  find_branches(motion);
   for (int32_t t = 0; t < f->n_trees; ++t) {
     const int64_t first = (int64_t)f->tree_dofadr[t] * SAP_DAMPING_TERMS;
     const int64_t last = first + (int64_t)f->tree_dofnum[t] * SAP_DAMPING_TERMS;

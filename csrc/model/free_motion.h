@@ -40,6 +40,7 @@ struct sap_free_motion {
   double *image;            /* (nv) room for S f */
   struct sap_mass_entry *mass_entries; /* tree by tree */
   int64_t *mass_begin;                 /* (n_trees + 1) */
+  int32_t *parent;                     /* (nv) the branches of A, as in sap_problem */
   uint8_t *damped;                     /* (n_trees) 1 where a joint has damping */
 };
 

@@ -314,6 +314,7 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   problem->tree_nv = gather->forest->tree_dofnum;
   problem->A = gather->free_motion.A;
   problem->A_inverse_factor = gather->free_motion.S;
+  problem->parent = gather->free_motion.parent;
   problem->v_star = gather->free_motion.v_star;
   problem->tree_a = gather->tree_a;
   problem->tree_b = gather->tree_b;

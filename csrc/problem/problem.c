@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "constraints/laws.h"
+#include "problem/branches.h"
 #include "problem/capacity.h"
 #include "problem/groups.h"
 #include "problem/vectors.h"
@@ -40,6 +41,19 @@ static sap_status measure_spin(const sap_problem *problem, sap_sizes *sizes, sap
   return SAP_OK;
 }
 
+/* of the n velocities of one tree, from `first` on */
+static sap_status check_parents(const sap_problem *problem, int64_t first, int32_t n,
+                                sap_error *error) {
+  for (int32_t j = 0; problem->parent && j < n; ++j) {
+    const int32_t parent = problem->parent[first + j];
+    if (parent < -1 || parent >= j) {
+      return sap_invalid(error, "parent", first + j, parent,
+                         "must be -1 or an earlier velocity of the tree");
+    }
+  }
+  return SAP_OK;
+}
+
 sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
   *sizes = (sap_sizes){0};
   if (problem->n_trees < 0 || problem->n_trees > SAP_MOST_ENTRIES) {
@@ -69,6 +83,10 @@ sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_e
     if (n > 1 << 15 || sizes->nv > SAP_MOST_ENTRIES) {
       return sap_invalid(error, "tree_nv", t, (double)n,
                          "must be at most 2^15, and the sum at most 2^28");
+    }
+    const sap_status status = check_parents(problem, sizes->nv - n, (int32_t)n, error);
+    if (status != SAP_OK) {
+      return status;
     }
     sizes->nA += n * n;
   }
@@ -115,8 +133,8 @@ static void invert_diagonal(int32_t n, const double *A, double *S) {
   }
 }
 
-/* S = L^-1 of the block of tree t at A */
-static sap_status invert_block(const sap_problem *problem, int32_t t, const double *A,
+/* S = L^-1 of the block of tree t at A, whose first velocity is `v` */
+static sap_status invert_block(const sap_problem *problem, int32_t t, int64_t v, const double *A,
                                const struct sap_kernels *kernels,
                                const struct sap_vector_loops *loops, double *S, sap_error *error) {
   const int32_t n = problem->tree_nv[t];
@@ -134,6 +152,11 @@ static sap_status invert_block(const sap_problem *problem, int32_t t, const doub
     return sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_TREE, "A", t, NAN,
                           "must be symmetric");
   }
+  const int64_t stray = problem->parent ? sap_branches_broken(n, problem->parent + v, A) : -1;
+  if (stray >= 0) {
+    return sap_invalid(error, "A", (A - problem->A) + stray, A[stray],
+                       "must be zero between branches of a tree");
+  }
   memcpy(S, A, (size_t)n2 * sizeof *S);
   if (kernels->factor(n, n, S, n) < n) {
     return sap_fail_whole(error, SAP_NOT_POSITIVE_DEFINITE, SAP_ERROR_TREE, "A", t, NAN,
@@ -143,19 +166,19 @@ static sap_status invert_block(const sap_problem *problem, int32_t t, const doub
   return SAP_OK;
 }
 
-sap_status sap_invert_tree(const sap_problem *problem, int32_t t, int64_t first,
+sap_status sap_invert_tree(const sap_problem *problem, int32_t t, int64_t first, int64_t v,
                            const struct sap_kernels *kernels, const struct sap_vector_loops *loops,
                            double *S, int8_t *is_diagonal, sap_error *error) {
   const double *A = problem->A + first;
   *is_diagonal = (int8_t)loops->is_diagonal(problem->tree_nv[t], A);
-  return *is_diagonal ? SAP_OK : invert_block(problem, t, A, kernels, loops, S + first, error);
+  return *is_diagonal ? SAP_OK : invert_block(problem, t, v, A, kernels, loops, S + first, error);
 }
 
 sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t end,
                            const int32_t *position, const struct sap_kernels *kernels, double *S,
                            int8_t *is_diagonal, sap_error *error) {
   const struct sap_vector_loops *loops = sap_vector_loops_of(sap_kernels_best_set());
-  int64_t first = 0;
+  int64_t first = 0, v = 0;
   if (problem->n_trees > 0 && !problem->A) {
     return sap_invalid(error, "A", -1, NAN, "must be given");
   }
@@ -164,7 +187,7 @@ sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t en
     if (t >= begin && (!position || position[t] >= 0)) {
       int8_t diagonal;
       const sap_status status =
-          sap_invert_tree(problem, t, first, kernels, loops, S, &diagonal, error);
+          sap_invert_tree(problem, t, first, v, kernels, loops, S, &diagonal, error);
       if (status != SAP_OK) {
         return status;
       }
@@ -176,6 +199,7 @@ sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t en
       }
     }
     first += (int64_t)n * n;
+    v += n;
   }
   return SAP_OK;
 }

@@ -14,11 +14,12 @@ static const double sap_asymmetry = 64 * DBL_EPSILON;
 
 struct sap_vector_loops;
 
-/* Checks that the block of tree t, which begins at `first`, is finite, symmetric and positive
- * definite, unless its factor is known. Where it is not diagonal, as those of free bodies are, S +
- * first gets the inverse S = L^-1 of its Cholesky factor, S^T S = A^-1: lower triangular,
- * column-major, zeros above the diagonal. */
-sap_status sap_invert_tree(const sap_problem *problem, int32_t t, int64_t first,
+/* Checks that the block of tree t, which begins at `first` and its velocities at `v`, is finite,
+ * symmetric and positive definite and keeps to the branches of the tree, unless its factor is
+ * known. Where it is not diagonal, as those of free bodies are, S + first gets the inverse
+ * S = L^-1 of its Cholesky factor, S^T S = A^-1: lower triangular, column-major, zeros above the
+ * diagonal. */
+sap_status sap_invert_tree(const sap_problem *problem, int32_t t, int64_t first, int64_t v,
                            const struct sap_kernels *kernels, const struct sap_vector_loops *loops,
                            double *S, int8_t *is_diagonal, sap_error *error);
 

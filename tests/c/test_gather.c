@@ -4,6 +4,11 @@
 #include "model/scatter.h"
 #include "problem/problem.h"
 
+/* the branches that a problem has are those of the pattern of M, and of D where there is any */
+static void check_branches(const struct sap_gather *g, const int32_t *parent) {
+  CHECK(memcmp(g->problem.parent, parent, NV * sizeof *parent) == 0);
+}
+
 static void mass_and_free_motion(void) {
   uint64_t seed = 1;
   struct model m;
@@ -19,6 +24,7 @@ static void mass_and_free_motion(void) {
   REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
   CHECK_EQUAL(g.fault, SAP_FAULT_NONE);
   CHECK_EQUAL(g.problem.n_contacts, 0);
+  check_branches(&g, (const int32_t[]){-1, -1, -1, -1, 0});
 
   /* slope of (c0 + c1 |v| + c2 v^2) v */
   const double v = m.qvel[4], slope = c[0] + 2 * c[1] * fabs(v) + 3 * c[2] * v * v;
@@ -76,6 +82,8 @@ static void smooth_forces_are_implicit(void) {
                   f[3 + i], 1e-13);
     }
   }
+
+  check_branches(&g, (const int32_t[]){-1, 0, 1, -1, 0});
 
   /* without any force that depends on the velocity the engine's a* is taken */
   memset(m.qDeriv, 0, sizeof(double) * 9);

@@ -101,6 +101,10 @@ typedef struct sap_problem {
    * column-major (tree_nv, tree_nv), lower triangular with zeros above the diagonal. NULL for the
    * others, whose blocks are checked and factored by whoever needs it. NULL: none is known */
   const double *const *A_inverse_factor;
+  /* (nv) the branches of trees, whose velocities are those of parents before those of children: the
+   * next velocity towards the root, counted within the tree, -1 at a root. A_ij is zero where
+   * neither i nor j is on the way from the other one to its root. NULL: any A_ij may be nonzero. */
+  const int32_t *parent;
 } sap_problem;
 
 /* nothing at all: no trees, no contacts, all arrays NULL */
@@ -115,10 +119,9 @@ typedef struct sap_sizes {
   int64_t nJ_spin; /* length of spin->J */
 } sap_sizes;
 
-/* Checks n_trees, n_contacts, tree_nv, tree_a, tree_b, of the groups kind, n, size, tree_a and
- * tree_b, and n and contact of spin (the only fields read), and computes the lengths of the other
- * arrays. `error` may be NULL,
- * here and below. */
+/* Checks n_trees, n_contacts, tree_nv, tree_a, tree_b, parent, of the groups kind, n, size, tree_a
+ * and tree_b, and n and contact of spin (the only fields read), and computes the lengths of the
+ * other arrays. `error` may be NULL, here and below. */
 SAP_API sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes,
                                      sap_error *error);
 
