@@ -8,6 +8,7 @@
 #include "check.h"
 #include "child.h"
 #include "counter.h"
+#include "meeting.h"
 #include "sap/solver.h"
 
 /* Free bodies on a floor, in a few heaps: neighbours touch with some contacts, and most stand on
@@ -390,6 +391,7 @@ static void a_solver_works_on_in_a_child_process(void) {
   sap_solver *solver = make_solver(3);
   REQUIRE(solver);
   REQUIRE(solve(solver, &heap.problem, 0, &results[0]) == SAP_OK);
+  CHECK_EQUAL(threads_that_meet(solver->threads), 3);
   CHECK(holds_in_child(solve_in_child, solver));
   REQUIRE(solve(solver, &heap.problem, 0, &results[1]) == SAP_OK);
   CHECK(equal_bits(&heap.problem, &results[0], &results[1]));

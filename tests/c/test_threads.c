@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "check.h"
 #include "child.h"
+#include "meeting.h"
 
 /* ---- threads that cannot be made ------------------------------------------------------------ */
 
@@ -33,13 +34,6 @@ static void count_task(void *context, int32_t task, int32_t thread) {
   struct tally *tally = context;
   tally->runs[task]++;
   tally->thread[task] = thread;
-}
-
-static void pass(double seconds) {
-  struct sap_wait wait = {0};
-  while (wait.lasted < seconds) {
-    sap_wait_a_little(&wait);
-  }
 }
 
 /* runs loops of all sizes; 0 where a task was left out or done twice, or a thread has no place */
@@ -93,34 +87,11 @@ static void helpers_wake_from_sleep(void) {
       sap_threads_rest(threads);
     }
     /* longer than either patience */
-    pass(0.004);
+    check_wait(0.004);
     CHECK(loops_are_whole(threads, 3));
   }
-  pass(0.004);
+  check_wait(0.004);
   sap_threads_destroy(threads, &memory);
-}
-
-/* a task that others must run too: it waits until all have met, or for a second */
-struct meeting {
-  struct sap_monitor monitor;
-  int32_t n, present, most;
-};
-
-static void meet(void *context, int32_t task, int32_t thread) {
-  struct meeting *meeting = context;
-  (void)task;
-  (void)thread;
-  for (int32_t wait = 0; wait < 1000; ++wait) {
-    sap_monitor_enter(&meeting->monitor);
-    meeting->present += wait == 0;
-    meeting->most = meeting->present > meeting->most ? meeting->present : meeting->most;
-    const int all = meeting->present == meeting->n;
-    sap_monitor_leave(&meeting->monitor);
-    if (all) {
-      return;
-    }
-    pass(0.001);
-  }
 }
 
 static void tasks_run_at_the_same_time(void) {
@@ -128,12 +99,7 @@ static void tasks_run_at_the_same_time(void) {
   struct sap_threads *threads = sap_threads_create(4, &memory);
   REQUIRE(threads);
   sap_threads_rouse(threads);
-  struct meeting meeting = {.n = 4};
-  sap_monitor_init(&meeting.monitor);
-  const struct sap_loop loop = {meet, &meeting, 4};
-  sap_threads_run(threads, &loop);
-  CHECK_EQUAL(meeting.most, 4);
-  sap_monitor_destroy(&meeting.monitor);
+  CHECK_EQUAL(threads_that_meet(threads), 4);
   sap_threads_destroy(threads, &memory);
 }
 
@@ -176,6 +142,7 @@ static void a_child_process_makes_its_own(void) {
   REQUIRE(threads);
   sap_threads_rouse(threads);
   CHECK(loops_are_whole(threads, 4));
+  CHECK_EQUAL(threads_that_meet(threads), 4); /* before a fork, see meeting.h */
   CHECK(holds_in_child(loops_in_child, threads));
   CHECK(holds_in_child(destroy_in_child, threads));
   CHECK(loops_are_whole(threads, 4));
