@@ -44,6 +44,27 @@ def test_all_reasons_and_warnings_are_printed(tmp_path, capsys, monkeypatch):
         assert switch in line
 
 
+def test_malformed_numbers_are_told_with_all_other_reasons(tmp_path, capsys):
+    numbers = {
+        "sapwood/geom/foot": "1e5",
+        "sapwood/default": "1e7 -1",
+        "sapwood/group/0": "1e6 0.01",
+        "sapwood/joint/knee": "1e4",
+        "sapwood/constraint": "1 2 3 4",
+        "sapwood/field/group/7": "1e6 0.01",
+    }
+    custom = "".join(f"<numeric name='{name}' data='{x}'/>" for name, x in numbers.items())
+    turning = FINE.replace("/>", " condim='4' surfacevel='0 0 0 0 0 1'/>", 1)
+    path = tmp_path / "arm.xml"
+    path.write_text(turning.replace("<mujoco>", f"<mujoco><custom>{custom}</custom>"))
+    assert main(["check", str(path)]) == 1
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title == f"{path}: refused"
+    starts = [f"  refused: numeric '{name}'" for name in numbers if not name.endswith("/0")]
+    for line, start in zip(lines, [*starts, "  refused: geom 0 (unnamed): condim 4"], strict=True):
+        assert line.startswith(start)
+
+
 def test_files_that_are_no_models_are_named(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fine, *wrong = (tmp_path / name for name in ("fine.xml", "a.xml", "b.mjb", "c.mjb.xz", "d.xml"))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.laws.custom_numbers import entries_of
+from sapwood.laws.custom_numbers import Entry, read_entries
 
 _Float = NDArray[np.float64]
 
@@ -82,7 +82,9 @@ def _of_numbers(
 
 
 def custom_stiffness(
-    names: Mapping[str, Sequence[str]], entries: Mapping[str, Sequence[float]]
+    names: Mapping[str, Sequence[str]],
+    entries: Mapping[str, Sequence[float]],
+    faults: list[str] | None = None,
 ) -> dict[str, ConstraintMaterial]:
     """Materials of constraints that a model carries in its own custom numbers.
 
@@ -104,6 +106,8 @@ def custom_stiffness(
         Names of the elements of each kind.
     entries : mapping
         The model's custom numbers.
+    faults : list of str, optional
+        Takes the texts of all that is malformed in custom numbers, in the place of ValueError.
 
     Returns
     -------
@@ -120,19 +124,21 @@ def custom_stiffness(
     >>> custom_stiffness({"joint": ["knee"]}, {"sapwood/joint/knee": [1e4]})["joint/knee"].stiffness
     10000.0
     """
-    materials: dict[str, ConstraintMaterial] = {}
     numbers = ("stiffness", "dissipation time", "rotational stiffness")
-    for entry in entries_of(entries):
+
+    def read(entry: Entry) -> tuple[str, ConstraintMaterial] | None:
         _, before, kind, name, _ = entry
         if kind == "constraint":
             if before or name:
                 raise ValueError(f"numeric '{entry.text}': must be sapwood/constraint")
-            materials[""] = entry.read(_of_numbers, numbers)
-        elif kind in KINDS:
-            if not name or before + name not in names[kind]:
-                raise ValueError(f"numeric '{entry.text}': there is no {kind} '{before + name}'")
-            materials[f"{kind}/{before}{name}"] = entry.read(_of_numbers, numbers)
-    return materials
+            return "", entry.read(_of_numbers, numbers)
+        if kind not in KINDS:
+            return None
+        if not name or before + name not in names[kind]:
+            raise ValueError(f"numeric '{entry.text}': there is no {kind} '{before + name}'")
+        return f"{kind}/{before}{name}", entry.read(_of_numbers, numbers)
+
+    return read_entries(entries, read, faults)
 
 
 def element_stiffness(
@@ -141,6 +147,7 @@ def element_stiffness(
     default: ConstraintMaterial | None,
     overrides: Mapping[str, ConstraintMaterial] | None,
     time_step: float,
+    faults: list[str] | None = None,
 ) -> dict[str, Stiffness]:
     """Stiffness and dissipation time of every joint limit, tendon limit and equality constraint.
 
@@ -159,6 +166,8 @@ def element_stiffness(
         Materials by keys such as ``joint/knee``, ``tendon/cord`` and ``equality/hold``.
     time_step : float
         Dissipation time of materials without one, s.
+    faults : list of str, optional
+        Takes the texts of all that is malformed in custom numbers, in the place of ValueError.
 
     Returns
     -------
@@ -188,7 +197,7 @@ def element_stiffness(
             )
     if default is not None and not isinstance(default, ConstraintMaterial):
         raise TypeError(f"constraint must be a ConstraintMaterial, not {type(default).__name__}")
-    custom = custom_stiffness(names, entries)
+    custom = custom_stiffness(names, entries, faults)
     last = default if default is not None else custom.get("", ConstraintMaterial())
 
     def of_kind(kind: str) -> Stiffness:

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 
 PREFIX = "sapwood/"
 
+_Key = TypeVar("_Key")
 _Made = TypeVar("_Made")
 
 
@@ -45,3 +46,42 @@ def entries_of(numbers: Mapping[str, Sequence[float]], prefix: str = PREFIX) -> 
         if found:
             kind, _, name = rest.partition("/")
             yield Entry(text, before, kind, name, values)
+
+
+def read_entries(
+    numbers: Mapping[str, Sequence[float]],
+    read: Callable[[Entry], tuple[_Key, _Made] | None],
+    faults: list[str] | None,
+    prefix: str = PREFIX,
+) -> dict[_Key, _Made]:
+    """What custom numbers with the prefix make.
+
+    Parameters
+    ----------
+    numbers : mapping
+        The model's custom numbers.
+    read : callable
+        What an entry makes and its key, None for what is read elsewhere; it raises ValueError for
+        one that is malformed.
+    faults : list of str or None
+        Takes what was raised, and such entries make nothing; None raises the first.
+    prefix : str
+        Ends with a slash.
+
+    Returns
+    -------
+    dict
+        By key.
+    """
+    made: dict[_Key, _Made] = {}
+    for entry in entries_of(numbers, prefix):
+        try:
+            found = read(entry)
+        except ValueError as error:
+            if faults is None:
+                raise
+            faults.append(str(error))
+        else:
+            if found is not None:
+                made[found[0]] = found[1]
+    return made

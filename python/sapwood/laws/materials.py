@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.laws.custom_numbers import entries_of
+from sapwood.laws.custom_numbers import Entry, read_entries
 from sapwood.laws.rigid_core import CoreKind, RigidCore
 
 # entries of `sapwood.constraints.materials` and of `sapwood.mujoco.field_numbers`
@@ -122,7 +122,9 @@ def _of_numbers(
     return ContactMaterial(stiffness or math.inf, dissipation_time, friction)
 
 
-def custom_materials(geoms: Geoms) -> dict[str | int | None, ContactMaterial]:
+def custom_materials(
+    geoms: Geoms, faults: list[str] | None = None
+) -> dict[str | int | None, ContactMaterial]:
     """Materials that a model carries in its own custom numbers.
 
     In MJCF::
@@ -142,6 +144,8 @@ def custom_materials(geoms: Geoms) -> dict[str | int | None, ContactMaterial]:
     ----------
     geoms : Geoms
         Names and custom numbers of the model.
+    faults : list of str, optional
+        Takes the texts of all that is malformed in custom numbers, in the place of ValueError.
 
     Returns
     -------
@@ -160,27 +164,27 @@ def custom_materials(geoms: Geoms) -> dict[str | int | None, ContactMaterial]:
     >>> custom_materials(geoms)["foot"].stiffness
     100000.0
     """
-    materials: dict[str | int | None, ContactMaterial] = {}
     known = set(geoms.names)
-    for entry in entries_of(geoms.entries):
+
+    def read(entry: Entry) -> tuple[str | int | None, ContactMaterial] | None:
         _, before, kind, name, _ = entry
         if kind in OTHER_KINDS:
-            continue
+            return None
         material = entry.read(_of_numbers, ("stiffness", "dissipation time", "friction"))
         if kind == "geom" and before + name in known and name:
-            materials[before + name] = material
-        elif kind == "geom":
+            return before + name, material
+        if kind == "geom":
             raise ValueError(f"numeric '{entry.text}': there is no geom '{before + name}'")
-        elif not before and kind == "group" and name.isdecimal():
-            materials[int(name)] = material
-        elif entry.text == "sapwood/default":
-            materials[None] = material
-        else:
-            raise ValueError(
-                f"numeric '{entry.text}': must be sapwood/default, sapwood/group/NUMBER or "
-                "sapwood/geom/NAME, the first two without a prefix"
-            )
-    return materials
+        if not before and kind == "group" and name.isdecimal():
+            return int(name), material
+        if entry.text == "sapwood/default":
+            return None, material
+        raise ValueError(
+            f"numeric '{entry.text}': must be sapwood/default, sapwood/group/NUMBER or "
+            "sapwood/geom/NAME, the first two without a prefix"
+        )
+
+    return read_entries(geoms.entries, read, faults)
 
 
 class GeomMaterials(NamedTuple):
@@ -207,6 +211,7 @@ def geom_materials(
     default: ContactMaterial | None,
     overrides: Mapping[str | int, ContactMaterial] | None,
     time_step: float,
+    faults: list[str] | None = None,
 ) -> GeomMaterials:
     """Material of every geom.
 
@@ -224,6 +229,8 @@ def geom_materials(
         Materials by geom name (str) or group (int).
     time_step : float
         Dissipation time of materials without one, s.
+    faults : list of str, optional
+        Takes the texts of all that is malformed in custom numbers, in the place of ValueError.
 
     Returns
     -------
@@ -253,7 +260,7 @@ def geom_materials(
             )
     if default is not None and not isinstance(default, ContactMaterial):
         raise TypeError(f"contact must be a ContactMaterial, not {type(default).__name__}")
-    custom = custom_materials(geoms)
+    custom = custom_materials(geoms, faults)
     last = default if default is not None else custom.get(None, ContactMaterial())
 
     n = len(geoms.names)

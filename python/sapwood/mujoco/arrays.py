@@ -159,12 +159,14 @@ def forest_arrays(
     materials: Mapping[str | int, ContactMaterial] | None,
     time_step: float,
     implicit: bool,
+    faults: list[str],
 ) -> dict[str, NDArray[Any]]:
     """The constant arrays that the C core gathers from, by the names of its struct sap_forest.
 
-    With the pattern of the derivative of the smooth forces where these are `implicit`.
+    With the pattern of the derivative of the smooth forces where these are `implicit`; `faults`
+    takes the texts of malformed custom numbers.
     """
-    geoms = geom_materials(_geoms(model), contact, materials, time_step)
+    geoms = geom_materials(_geoms(model), contact, materials, time_step, faults)
     # explicit pairs by the key of the C core
     low = np.minimum(model.pair_geom1, model.pair_geom2).astype(np.int64)
     high = np.maximum(model.pair_geom1, model.pair_geom2).astype(np.int64)

@@ -63,6 +63,7 @@ def element_arrays(
     constraints: Mapping[str, ConstraintMaterial] | None,
     time_step: float,
     implicit: list[Controller],
+    faults: list[str],
 ) -> dict[str, Any] | None:
     """The constant arrays of the elements, by the names of struct sap_elements of the C core.
 
@@ -76,6 +77,8 @@ def element_arrays(
         Time step, s.
     implicit : list of Controller
         Actuators that act implicitly.
+    faults : list of str
+        Takes the texts of malformed custom numbers.
 
     Returns
     -------
@@ -84,7 +87,9 @@ def element_arrays(
     """
     objects = (_OBJECT.mjOBJ_JOINT, _OBJECT.mjOBJ_TENDON, _OBJECT.mjOBJ_EQUALITY)
     names = {kind: names_of(model, obj) for kind, obj in zip(KINDS, objects, strict=True)}
-    stiffness = element_stiffness(names, custom_entries(model), constraint, constraints, time_step)
+    stiffness = element_stiffness(
+        names, custom_entries(model), constraint, constraints, time_step, faults
+    )
     joints, tendons = _limited_joints(model), _limited_tendons(model)
     equality = not model.opt.disableflags & _DISABLE.mjDSBL_EQUALITY and model.neq > 0
     flexes = int(colliding_flexes(model).size)

@@ -7,7 +7,7 @@ import math
 import mujoco
 
 from sapwood.geometry import PressureField
-from sapwood.laws.custom_numbers import PREFIX, entries_of
+from sapwood.laws.custom_numbers import PREFIX, Entry, read_entries
 from sapwood.mujoco.arrays import custom_entries
 from sapwood.mujoco.names import names_of
 
@@ -20,7 +20,9 @@ def _of_numbers(
     return PressureField(modulus or math.inf, resolution or None, margin, thickness or None)
 
 
-def fields_in_numbers(model: mujoco.MjModel) -> dict[str | int, PressureField]:
+def fields_in_numbers(
+    model: mujoco.MjModel, faults: list[str] | None = None
+) -> dict[str | int, PressureField]:
     """Pressure fields that a model carries in its own custom numbers.
 
     In MJCF::
@@ -39,6 +41,8 @@ def fields_in_numbers(model: mujoco.MjModel) -> dict[str | int, PressureField]:
     ----------
     model : mujoco.MjModel
         The model.
+    faults : list of str, optional
+        Takes the texts of all that is malformed in custom numbers, in the place of ValueError.
 
     Returns
     -------
@@ -53,20 +57,20 @@ def fields_in_numbers(model: mujoco.MjModel) -> dict[str | int, PressureField]:
     """
     names = set(names_of(model, mujoco.mjtObj.mjOBJ_GEOM))
     groups = set(model.geom_group.tolist())
-    fields: dict[str | int, PressureField] = {}
-    for entry in entries_of(custom_entries(model), PREFIX + "field/"):
+
+    def read(entry: Entry) -> tuple[str | int, PressureField]:
         text, before, kind, name, _ = entry
         if kind == "geom" and name:
             if before + name not in names:
                 raise ValueError(f"numeric '{text}': there is no geom '{before + name}'")
-            fields[before + name] = entry.read(_of_numbers, _NUMBERS)
-        elif not before and kind == "group" and name.isdecimal():
+            return before + name, entry.read(_of_numbers, _NUMBERS)
+        if not before and kind == "group" and name.isdecimal():
             if int(name) not in groups:
                 raise ValueError(f"numeric '{text}': there is no geom in group {name}")
-            fields[int(name)] = entry.read(_of_numbers, _NUMBERS)
-        else:
-            raise ValueError(
-                f"numeric '{text}': must be sapwood/field/geom/NAME or "
-                "sapwood/field/group/NUMBER, the latter without a prefix"
-            )
-    return fields
+            return int(name), entry.read(_of_numbers, _NUMBERS)
+        raise ValueError(
+            f"numeric '{text}': must be sapwood/field/geom/NAME or "
+            "sapwood/field/group/NUMBER, the latter without a prefix"
+        )
+
+    return read_entries(custom_entries(model), read, faults, PREFIX + "field/")

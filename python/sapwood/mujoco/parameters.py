@@ -29,6 +29,7 @@ from sapwood.mujoco.arrays import forest_arrays
 from sapwood.mujoco.contacts import GeomNames
 from sapwood.mujoco.controllers import BOUNDED, controllers, release_controllers
 from sapwood.mujoco.elements import element_arrays
+from sapwood.mujoco.field_numbers import fields_in_numbers
 from sapwood.mujoco.fields import Field, Fields, fields_of
 from sapwood.mujoco.friction import settings_of_steps
 from sapwood.mujoco.implicit_forces import has_implicit_forces
@@ -76,9 +77,12 @@ class Reading:
         symplectic, dt = scheme == SYMPLECTIC_EULER, float(model.opt.timestep)
         controlled = controllers(model) if self.implicit_actuators and symplectic else []
         implicit = symplectic and has_implicit_forces(model, controlled)
-        forest = forest_arrays(model, self.contact, self.materials, dt, implicit)
-        check_model(model, None if symplectic else scheme, np.flatnonzero(forest["core"]))
-        elements = element_arrays(model, self.constraint, self.constraints, dt, controlled)
+        faults: list[str] = []
+        forest = forest_arrays(model, self.contact, self.materials, dt, implicit, faults)
+        elements = element_arrays(model, self.constraint, self.constraints, dt, controlled, faults)
+        fields_in_numbers(model, faults)  # which are read after this
+        cores = np.flatnonzero(forest["core"])
+        check_model(model, None if symplectic else scheme, cores, faults)
         bounded = {name: np.array(getattr(model, name), dtype=bool) for name in BOUNDED}
         release_controllers(model, controlled)
         released = {name: was & (getattr(model, name) == 0) for name, was in bounded.items()}

@@ -51,7 +51,7 @@ def report(model: mujoco.MjModel) -> Report:
         except NotSupported as error:
             reasons = error.reasons
         except ValueError as error:
-            # materials of the model that make no sense
+            # pressure fields of the model that cannot be
             reasons = (str(error),)
     return Report(reasons, tuple(str(warning.message) for warning in caught))
 

@@ -228,7 +228,9 @@ def _scheme(model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp]) -> I
         yield (f"scheme {scheme.name} cannot take {listed(found)}; scheme='symplectic_euler' can")
 
 
-def check_model(model: mujoco.MjModel, scheme: Scheme | None, cores: NDArray[np.intp]) -> None:
+def check_model(
+    model: mujoco.MjModel, scheme: Scheme | None, cores: NDArray[np.intp], faults: Collection[str]
+) -> None:
     """Refuse a model that cannot be simulated, for all reasons at once.
 
     Parameters
@@ -239,13 +241,15 @@ def check_model(model: mujoco.MjModel, scheme: Scheme | None, cores: NDArray[np.
         None is the default one.
     cores : ndarray of int
         Geoms with a rigid core.
+    faults : collection of str
+        What is malformed in the model's custom numbers.
 
     Raises
     ------
     NotSupported
         With the names of the elements, and what lets the model run without each.
     """
-    reasons = [*_contacts(model), *_torsion(model, cores)]
+    reasons = [*faults, *_contacts(model), *_torsion(model, cores)]
     if scheme is not None:
         reasons += _scheme(model, scheme, cores)
     if reasons:
