@@ -44,10 +44,10 @@ static int32_t descend(const struct geo_node *nodes, int32_t at, const struct ge
   }
   for (; close; close &= close - 1) {
     const int32_t child = node->child[__builtin_ctz((unsigned)close)];
-    if (child < 0) {
-      found[n++] = ~child;
-    } else {
+    if (child >= 0) {
       n = descend(nodes, child, probe, n, found);
+    } else if (child != GEO_NO_CHILD) {
+      found[n++] = ~child;
     }
   }
   return n;

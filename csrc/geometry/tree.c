@@ -69,8 +69,8 @@ static void set_child(struct geo_node *node, int k, const struct geo_box *box) {
   node->child[k] = box->child;
 }
 
-/* smaller than any gap: no box is near it */
-static const struct geo_box nothing = {{0, 0, 0}, {-1e300, -1e300, -1e300}, 0, 0, -1};
+/* smaller than any gap: no box is near it, but for those whose numbers overflow */
+static const struct geo_box nothing = {{0, 0, 0}, {-1e300, -1e300, -1e300}, 0, 0, GEO_NO_CHILD};
 
 /* the box of cells and the nodes below it; median splits keep the depth below 16 */
 static struct geo_box build(struct building *building, int32_t first, int32_t n) {

@@ -16,11 +16,13 @@ struct geo_bounds {
   double p_low, p_high; /* Pa; -inf and inf of what has no field */
 };
 
+enum { GEO_NO_CHILD = INT32_MIN };
+
 /* one box, and what is in it */
 struct geo_box {
   struct geo_vec center, half;
   double p_low, p_high;
-  int32_t child; /* a node; or ~i: the cell at place i of the tree's order */
+  int32_t child; /* a node; or ~i: the cell at place i of the tree's order; or GEO_NO_CHILD */
 };
 
 /* the boxes of up to four children; those that are not there meet nothing */

@@ -42,7 +42,7 @@ static int32_t find(const struct geo_tree *tree, const struct geo_probe *probe, 
   const int32_t n = geo_search_of(0)->find(tree, probe, found);
   for (int32_t set = 1; set < GEO_SEARCH_SETS; ++set) {
     const struct geo_search *search = geo_search_of(set);
-    int32_t other[BOXES];
+    int32_t other[4 * BOXES];
     if (search) {
       CHECK_EQUAL(search->find(tree, probe, other), n);
       CHECK(memcmp(other, found, (size_t)n * sizeof *found) == 0);
@@ -123,6 +123,29 @@ static void a_tree_of_one_cell(void) {
   CHECK_EQUAL(find(&tree, &probe, &found), 1);
   CHECK_EQUAL(found, 0);
   CHECK_EQUAL(order, 0);
+}
+
+/* children that are not there are not found, though NaN and inf are apart from nothing */
+static void numbers_that_overflow_find_each_cell_once(void) {
+  const struct geo_vec here = {0, 0, 0}, wide = {INFINITY, INFINITY, INFINITY};
+  const struct geo_vec nowhere = {NAN, NAN, NAN};
+  const struct geo_probe probes[] = {
+      {.center = here, .half = wide, .p_low = -INFINITY, .p_high = INFINITY},
+      {.center = nowhere, .half = nowhere, .p_low = -INFINITY, .p_high = INFINITY}};
+  uint64_t seed = 7;
+  make_boxes(0, &seed);
+  for (int i = 0; i < 2; ++i) {
+    int32_t found[4 * BOXES];
+    int times[BOXES] = {0};
+    const int32_t n = find(&side[0].tree, &probes[i], found);
+    CHECK_EQUAL(n, BOXES);
+    for (int32_t k = 0; k < n; ++k) {
+      ++times[found[k]];
+    }
+    for (int k = 0; k < BOXES; ++k) {
+      CHECK_EQUAL(times[k], 1);
+    }
+  }
 }
 
 static void trees_find_planes(void) {
@@ -328,6 +351,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(sorting),
       CHECK_TEST(trees_find_boxes),
       CHECK_TEST(a_tree_of_one_cell),
+      CHECK_TEST(numbers_that_overflow_find_each_cell_once),
       CHECK_TEST(trees_find_planes),
       CHECK_TEST(cells_kept),
       CHECK_TEST(a_thousand_pairs_by_brute_force),

@@ -71,6 +71,20 @@ def test_wrong_meshes_are_refused(rng, spoil, text):
             FieldShape.tetrahedra(v, t, p)
 
 
+def test_a_vertex_that_no_cell_has_changes_nothing(rng):
+    """However far away: its distance from the origin overflows."""
+    ball = PressureField(1e5, 0.5).sphere(1.0)
+    v, t, p = np.eye(4, 3), np.array([[3, 0, 1, 2]]), np.array([0.0, 0.0, 0.0, 1.0])
+    alone = FieldShape.tetrahedra(v, t, p)
+    beside = FieldShape.tetrahedra([*v, [1e160, 0.0, 0.0]], t, [*p, 0.0])
+    for _ in range(10):
+        pose = random_pose(rng, 0.5)
+        expected = contact_surface(alone, None, ball, pose)
+        surface = contact_surface(beside, None, ball, pose)
+        np.testing.assert_array_equal(surface.areas, expected.areas)
+        np.testing.assert_array_equal(surface.force, expected.force)
+
+
 def test_random_arrays_give_a_shape_or_an_error(rng):
     texts = []
     for _ in range(300):
