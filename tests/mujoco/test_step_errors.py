@@ -88,6 +88,30 @@ def test_too_large_accelerations_do_not_reset_the_simulation():
     assert stepper.steps == 4
 
 
+WHIRLING = """<mujoco><option timestep="0.01"/><default><geom type="capsule" size=".045"
+  fromto="0 0 0 0 0 .6" contype="0"/></default><worldbody>
+  <body><joint name="upper" axis="0 1 0"/><geom/>
+    <body pos="0 0 .6"><joint name="lower" axis="0 1 0"/><geom/></body></body></worldbody>
+</mujoco>"""
+
+
+def test_what_turns_too_fast_for_the_time_step_is_named():
+    """Explicit centrifugal forces run away with turns of some half a radian per step."""
+    model = mujoco.MjModel.from_xml_string(WHIRLING)
+
+    def whirl(**parameters):
+        data = mujoco.MjData(model)
+        data.qvel[:] = 60.0, -80.0
+        Stepper(model, **parameters).run(data, round(2.0 / (parameters.get("time_step") or 0.01)))
+        return data
+
+    with pytest.raises(StepError, match=r"; joint '\w+' turns by .* smaller time_step, or scheme"):
+        whirl()
+    # which both help
+    for parameters in ({"time_step": 0.001}, {"scheme": "midpoint"}):
+        assert np.abs(whirl(**parameters).qvel).max() < 150.0
+
+
 @pytest.mark.parametrize("memory", ["24K", "32K", "48K", "64K"])
 def test_full_memory_says_what_to_do(memory, tmp_path, monkeypatch):
     """Lists of contacts or rows that are full, or MuJoCo's own stack."""

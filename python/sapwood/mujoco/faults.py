@@ -17,6 +17,9 @@ Failure = tuple[str, int, int, str]
 
 _OBJECT = mujoco.mjtObj
 
+# rad: from such angles per step on, explicit products of velocities may run away
+_FAST = 0.5
+
 
 def bad_value_text(name: str, array: NDArray[np.float64], flat_index: int) -> str:
     """Text for an entry of the state that no step can be taken from."""
@@ -74,6 +77,23 @@ def failure_text(failure: Failure, model: mujoco.MjModel, data: mujoco.MjData) -
     return mujoco_error_text(message) if kind == "mujoco" else message
 
 
+def _turn_text(model: mujoco.MjModel, data: mujoco.MjData) -> str:
+    """Name the joint that turns most in a step, where products of velocities run away of it."""
+    turns = np.asarray(model.jnt_type)[model.dof_jntid] != mujoco.mjtJoint.mjJNT_SLIDE
+    # of a free joint the first three move along
+    free = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
+    turns[(np.asarray(model.jnt_dofadr)[free, None] + np.arange(3)).ravel()] = False
+    angle = np.abs(data.qvel) * turns * model.opt.timestep
+    dof = int(np.argmax(angle))
+    if not angle[dof] > _FAST:
+        return ""
+    joint = name_of(model, _OBJECT.mjOBJ_JOINT, int(model.dof_jntid[dof]))
+    return (
+        f"; {joint} turns by {angle[dof]:.2g} rad in a time step, and explicit centrifugal forces "
+        "then grow from step to step: take a smaller time_step, or scheme='midpoint'"
+    )
+
+
 def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjData) -> str:
     """Text for a fault of the C core in a step of ``data``; for ``index`` see enum sap_fault."""
     if fault == "overflow":
@@ -90,7 +110,8 @@ def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjDat
         kind = "free acceleration" if fault == "force" else "acceleration"
         return (
             f"the {kind} of dof {index} ({joint}) is not finite or too large; look at ctrl, "
-            f"qfrc_applied, xfrc_applied, velocities and masses{violation_text(model, data)}"
+            "qfrc_applied, xfrc_applied, velocities and masses"
+            f"{_turn_text(model, data)}{violation_text(model, data)}"
         )
     if fault == "patch":
         return f"the patches of {name_of(model, _OBJECT.mjOBJ_GEOM, index)} are not finite"
