@@ -18,7 +18,7 @@ from sapwood.mujoco.controllers import controllers
 from sapwood.mujoco.elements import element_arrays
 
 MODEL = mixed()
-FOREST = forest_arrays(MODEL, None, None, 0.004, True)
+FOREST = forest_arrays(MODEL, None, None, 0.004, True, [])
 INDICES = [name for name, array in FOREST.items() if array.dtype == np.int32]
 STATE = (
     "qvel", "M", "cdof", "subtree_com", "qfrc_smooth", "qacc_smooth", "qDeriv", "geom_xpos",
@@ -266,7 +266,7 @@ def test_first_bad_finds_the_first():
 # ---- elements -----------------------------------------------------------------------------------
 
 CONSTRAINED = elements("sparse")
-OTHERS = element_arrays(CONSTRAINED, None, None, 0.004, controllers(CONSTRAINED))
+OTHERS = element_arrays(CONSTRAINED, None, None, 0.004, controllers(CONSTRAINED), [])
 ELEMENT_INDICES = [
     name for name, a in OTHERS.items() if isinstance(a, np.ndarray) and a.dtype == np.int32
 ]
@@ -277,7 +277,7 @@ OF_STEP = _core.ELEMENT_ARRAYS
 
 
 def constrained_core(others=OTHERS):
-    forest = forest_arrays(CONSTRAINED, None, None, 0.004, False)
+    forest = forest_arrays(CONSTRAINED, None, None, 0.004, False, [])
     return _core.ModelStepper(
         forest, 0.004, 1e-3, 1.0, "block", "elliptic", 1e10, SapSettings(), others
     )
