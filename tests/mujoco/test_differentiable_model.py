@@ -84,16 +84,19 @@ class Case:
 
 
 def quotient(case, change, bars):
-    """Central differences of a loss, of two lengths: None where they do not agree."""
+    """Central differences of a loss: None where those of three lengths do not agree.
+
+    Those of two may by chance, where they are round-off.
+    """
 
     def loss(h):
         run = case.run(change, h)
         return sum(np.sum(bar * x) for bar, x in zip(bars, (run.q, run.v), strict=True))
 
     for h in (1e-5, 1e-6):
-        far, near = ((loss(x) - loss(-x)) / (2 * x) for x in (h, h / 2))
-        if abs(near - far) <= 2e-7 * abs(near):
-            return (4 * near - far) / 3
+        far, near, nearest = ((loss(x) - loss(-x)) / (2 * x) for x in (2 * h, h, h / 2))
+        if max(abs(nearest - near), abs(near - far)) <= 2e-7 * abs(near):
+            return (4 * nearest - near) / 3
     return None
 
 
