@@ -245,8 +245,10 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   sap_settings rest = *settings;
   rest.max_iterations -= settings->max_iterations / 2;
   struct sap_newton_result result = minimize(w, island, &rest, PATIENCE, &raised);
-  const int done = raised == 0 && result.outcome == SAP_CONVERGED;
-  if (done || result.iterations == settings->max_iterations) {
+  /* near the end it is round-off that stops an iteration, and would with thicker layers too */
+  const int at_end = result.outcome == SAP_CONVERGED ||
+                     (result.outcome == SAP_STALLED && is_newtons_turn(&result.last));
+  if ((raised == 0 && at_end) || result.iterations == settings->max_iterations) {
     return result;
   }
   /* a surface that moves, or walls so close that there is no way between them: on with thicker

@@ -273,6 +273,19 @@ def test_deep_contacts_are_reported(solver):
 
 
 @implementations
+@pytest.mark.parametrize("seed", [2, 9, 12])
+def test_round_off_deepens_no_core(solver, seed):
+    """Where a tolerance is out of reach, what was reached is kept, with the problem's own delta."""
+    problem = with_core(seeded_problem(seed)[0], "log")
+    near = solver.solve(problem, settings=SapSettings(relative_tolerance=1e-10))
+    best = solver.solve(problem, settings=SapSettings(relative_tolerance=1e-17))
+    assert best.status == Status.stalled
+    assert best.momentum_error < 1e-11
+    np.testing.assert_array_equal(best.core_scale, near.core_scale)
+    assert best.iterations < near.iterations + 20
+
+
+@implementations
 @kinds
 def test_moving_surface(solver, kind):
     """A belt at 20 m/s: rest is outside of the domain, the solution inside, kappa the problem's."""

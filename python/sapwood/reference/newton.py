@@ -74,6 +74,11 @@ def round_off(objective: Objective, point: Point) -> float:
     return float(np.linalg.norm(objective.D * gradient_round_off(objective, point)))
 
 
+def is_newtons_turn(point: Point) -> bool:
+    """Whether Newton's own H does better, near the end."""
+    return point.momentum_error <= 0.01
+
+
 class Newton:
     """Algorithm 1 on one objective, and what an iteration needs to know of those before it.
 
@@ -207,8 +212,7 @@ class Newton:
             if point.gradient @ dv < 0.0:
                 self.factored = G
                 return dv, G, gamma
-        # Newton's own H near the end
-        turning = settings.turning and not first and point.momentum_error > 0.01
+        turning = settings.turning and not first and not is_newtons_turn(point)
         self.factored = blend(objective, point, self.dual) if turning else point.G
         return self.solve_system(self.factored, -point.gradient), self.factored, point.gamma
 
@@ -235,7 +239,9 @@ def minimize_with_barriers(
     most, tolerance = settings.max_iterations, settings.relative_tolerance
     half = dataclasses.replace(settings, max_iterations=most - most // 2)
     run = Newton(objective, half, n_islands).minimize(v, island)
-    done = not run.raised and run.status == Status.converged
+    # near the end it is round-off that stops an iteration, and would with thicker layers too
+    stalled = run.status == Status.stalled and is_newtons_turn(run.point)
+    done = not run.raised and (run.status == Status.converged or stalled)
     if done or run.iterations == most:
         return run
 
