@@ -84,6 +84,14 @@ URDF = """
 FLAGS = mujoco.mjtDisableBit.mjDSBL_EULERDAMP | mujoco.mjtDisableBit.mjDSBL_ISLAND
 
 
+def compiled(bodies: str, dt: float, more: str = "", gravity: str = "0 0 -9.81"):
+    """A model of these bodies, with the time step in s."""
+    return mujoco.MjModel.from_xml_string(
+        f'<mujoco><option timestep="{dt}" gravity="{gravity}"/><worldbody>{bodies}</worldbody>'
+        f"{more}</mujoco>"
+    )
+
+
 def mixed(cone: str = "elliptic") -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(MIXED.format(cone=cone))
 
