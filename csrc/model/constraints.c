@@ -28,6 +28,8 @@ static void carve_fixed(void *context, struct sap_arena *arena) {
   g->dof_tree = sap_arena_take(arena, nv, sizeof(int32_t));
   g->change = sap_arena_take(arena, nv, sizeof(double));
   g->smooth = sap_arena_take(arena, nv, sizeof(double));
+  g->friction_dof = sap_arena_take(arena, nv, sizeof(int32_t));
+  g->friction = sap_arena_take(arena, nv, sizeof(double));
   g->controlled = sap_arena_take(arena, (size_t)g->forest->n_trees, 1);
   g->controller = sap_arena_take(arena, n, sizeof(int32_t));
   g->range = sap_arena_take(arena, n, 2 * sizeof(double));
@@ -53,10 +55,22 @@ static void carve_listed(struct sap_element_gather *g, struct sap_arena *arena, 
   g->dof = sap_arena_take(arena, n, sizeof(int32_t));
 }
 
-/* most rows of limits and controllers, and their entries of J, which are there in any step */
+static void list_frictions(struct sap_element_gather *g) {
+  const double *loss = g->elements->dof_frictionloss;
+  for (int32_t i = 0; i < g->forest->nv && loss; ++i) {
+    if (loss[i] > 0.0) {
+      g->friction_dof[g->n_frictions] = i;
+      g->friction[g->n_frictions++] = loss[i];
+    }
+  }
+}
+
+/* most rows of frictions of dofs, limits and controllers, and their entries of J, which are there
+ * in any step */
 static void count_lasting(struct sap_element_gather *g) {
   const struct sap_elements *e = g->elements;
   const struct sap_forest *f = g->forest;
+  g->n_lasting = g->nJ_lasting = g->n_frictions;
   for (int32_t l = 0; l < e->n_limits; ++l) {
     const int32_t tree = g->dof_tree[e->limit_dofadr[l]];
     g->n_lasting += 2;
@@ -103,6 +117,7 @@ sap_status sap_element_gather_create(struct sap_element_gather *gather,
       }
     }
   }
+  list_frictions(gather);
   count_lasting(gather);
   return SAP_OK;
 }
@@ -135,7 +150,7 @@ static int64_t most_entries(const struct sap_element_gather *g,
                             const struct sap_element_state *state, int32_t begin, int32_t end) {
   const int32_t type = state->efc_type[begin];
   if (type != SAP_ROW_EQUALITY && type != SAP_ROW_TENDON_FRICTION) {
-    return type == SAP_ROW_DOF_FRICTION ? end - begin : 0;
+    return 0;
   }
   const struct sap_elements *e = g->elements;
   const int32_t *trees = type == SAP_ROW_EQUALITY ? e->equality_tree : e->tendon_tree;
@@ -159,7 +174,7 @@ static int measure(struct sap_element_gather *g, const struct sap_element_state 
         return set_fault(SAP_FAULT_ROWS, end, fault, index);
       }
     }
-    rows += type <= SAP_ROW_TENDON_FRICTION ? end - begin : 0;
+    rows += type == SAP_ROW_EQUALITY || type == SAP_ROW_TENDON_FRICTION ? end - begin : 0;
     entries += most_entries(g, state, begin, end);
   }
   g->n_engine_rows = end;
@@ -251,13 +266,11 @@ static int gather_equalities(struct sap_element_cursor *at, const struct sap_ele
 
 /* ---- friction loss -------------------------------------------------------------------------- */
 
-/* Rows [begin, end) of the engine, frictions of dofs, each a constraint of its own: array by array,
- * as a robot may have one for each joint. */
-static void append_dof_frictions(struct sap_element_cursor *at,
-                                 const struct sap_element_state *state, int32_t begin,
-                                 int32_t end) {
+/* Frictions of dofs, each a constraint of its own: array by array, as a robot may have one for each
+ * joint. The engine's rows, where it lists them, begin at `begin`, or -1. */
+static void append_dof_frictions(struct sap_element_cursor *at, int32_t begin) {
   struct sap_element_gather *g = at->gather;
-  const int32_t n = end - begin, *restrict id = state->efc_id + begin;
+  const int32_t n = g->n_frictions, *restrict id = g->friction_dof;
   const int32_t *restrict dof_tree = g->dof_tree, *restrict first = g->forest->tree_dofadr;
   struct sap_row_label *restrict label = g->label + g->n_rows;
   double *restrict scale = g->scale + g->n_rows, *restrict release = g->release + g->n_rows;
@@ -265,7 +278,7 @@ static void append_dof_frictions(struct sap_element_cursor *at,
   int32_t *restrict size = g->size + g->n_constraints, *restrict dof = g->dof + g->n_constraints;
   int32_t *restrict tree_a = g->tree_a + g->n_constraints;
   int32_t *restrict tree_b = g->tree_b + g->n_constraints;
-  memcpy(g->value[0] + g->n_rows, state->efc_frictionloss + begin, sizeof(double) * (size_t)n);
+  memcpy(g->value[0] + g->n_rows, g->friction, sizeof(double) * (size_t)n);
   for (int32_t i = 0; i < n; ++i) {
     scale[i] = J[i] = 1.0;
     release[i] = INFINITY;
@@ -274,7 +287,7 @@ static void append_dof_frictions(struct sap_element_cursor *at,
   }
   for (int32_t i = 0; i < n; ++i) {
     const int32_t tree = dof_tree[id[i]];
-    label[i] = (struct sap_row_label){SAP_ELEMENT_DOF, id[i], 0, begin + i};
+    label[i] = (struct sap_row_label){SAP_ELEMENT_DOF, id[i], 0, begin < 0 ? -1 : begin + i};
     tree_a[i] = tree;
     dof[i] = id[i] - first[tree];
     at->touched[tree] = 1;
@@ -282,6 +295,29 @@ static void append_dof_frictions(struct sap_element_cursor *at,
   g->n_rows += n;
   g->n_constraints += n;
   at->J += n;
+}
+
+/* The same; 0 where the engine has other frictions of dofs than the elements. */
+static int gather_dof_frictions(struct sap_element_cursor *at,
+                                const struct sap_element_state *state) {
+  const struct sap_element_gather *g = at->gather;
+  int32_t begin = 0;
+  while (begin < g->n_engine_rows && state->efc_type[begin] < SAP_ROW_DOF_FRICTION) {
+    ++begin;
+  }
+  int32_t end = begin;
+  while (end < g->n_engine_rows && state->efc_type[end] == SAP_ROW_DOF_FRICTION) {
+    ++end;
+  }
+  const int32_t n = end - begin;
+  if (n == 0 && g->left_out) {
+    begin = -1;
+  } else if (n != g->n_frictions || (n > 0 && memcmp(state->efc_id + begin, g->friction_dof,
+                                                     sizeof(int32_t) * (size_t)n))) {
+    return 0;
+  }
+  append_dof_frictions(at, begin);
+  return 1;
 }
 
 /* friction of a tendon, row i of the engine */
@@ -303,15 +339,12 @@ static int gather_tendon_friction(struct sap_element_cursor *at,
 
 static int gather_frictions(struct sap_element_cursor *at, const struct sap_element_state *state) {
   const struct sap_element_gather *g = at->gather;
-  for (int32_t i = 0; i < g->n_engine_rows;) {
-    const int32_t begin = i++, type = state->efc_type[begin];
-    if (type == SAP_ROW_DOF_FRICTION) {
-      while (i < g->n_engine_rows && state->efc_type[i] == type) {
-        ++i;
-      }
-      append_dof_frictions(at, state, begin, i);
-    } else if (type == SAP_ROW_TENDON_FRICTION && !sap_is_ahead_row(g->elements, state, begin) &&
-               !gather_tendon_friction(at, state, begin)) {
+  if (!gather_dof_frictions(at, state)) {
+    return 0;
+  }
+  for (int32_t i = 0; i < g->n_engine_rows; ++i) {
+    if (state->efc_type[i] == SAP_ROW_TENDON_FRICTION && !sap_is_ahead_row(g->elements, state, i) &&
+        !gather_tendon_friction(at, state, i)) {
       return 0;
     }
   }

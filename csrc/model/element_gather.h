@@ -50,8 +50,12 @@ struct sap_element_gather {
   double *smooth;      /* (nv) smooth forces without controllers, where there are any */
   uint8_t *controlled; /* (n_trees) */
 
+  int32_t left_out;                   /* as in sap_contact_list */
+  int32_t n_frictions, *friction_dof; /* (n_frictions) dofs with dry friction, and its force */
+  double *friction;
+
   struct sap_open_limits open;
-  int64_t n_lasting, nJ_lasting; /* most rows of limits and controllers, and entries of J */
+  int64_t n_lasting, nJ_lasting; /* most rows of those, limits and controllers, and entries of J */
   size_t room, room_J; /* one more row, and entries of J, that there is room for; 0: for none */
 
   const struct sap_elements *elements; /* NULL where the model has none: then all else is 0 */

@@ -87,6 +87,16 @@ static int in_one_tree(const struct sap_forest *forest, int32_t dof, int32_t cou
   return 0;
 }
 
+static sap_status check_frictions(const struct sap_elements *e, const struct sap_forest *forest,
+                                  sap_error *error) {
+  for (int32_t i = 0; i < forest->nv && e->dof_frictionloss; ++i) {
+    if (!(e->dof_frictionloss[i] >= 0.0)) {
+      return sap_invalid(error, "dof_frictionloss", i, e->dof_frictionloss[i], "must be >= 0");
+    }
+  }
+  return SAP_OK;
+}
+
 static sap_status check_limits(const struct sap_elements *e, const struct sap_forest *forest,
                                sap_error *error) {
   for (int32_t i = 0; i < e->n_limits; ++i) {
@@ -187,6 +197,9 @@ static sap_status check_controllers(const struct sap_elements *e, const struct s
 sap_status sap_elements_check(const struct sap_elements *elements, const struct sap_forest *forest,
                               sap_error *error) {
   sap_status status = check_lengths(elements, error);
+  if (status == SAP_OK) {
+    status = check_frictions(elements, forest, error);
+  }
   if (status == SAP_OK) {
     status = check_limits(elements, forest, error);
   }

@@ -24,6 +24,11 @@ static int32_t rows_of(int32_t dim, enum sap_cone cone) {
   return dim == 1 || cone == SAP_CONE_ELLIPTIC ? dim : 2 * (dim - 1);
 }
 
+/* first row of a contact, -1 where it has none */
+static int32_t row_of(const struct sap_contact_list *list, int32_t i) {
+  return list->left_out ? -1 : *sap_int32s_at(list->row, i);
+}
+
 /* why a contact of the list cannot be taken */
 static enum sap_fault fault_of(const struct sap_gather *gather,
                                const struct sap_listed_contact *contact,
@@ -36,6 +41,9 @@ static enum sap_fault fault_of(const struct sap_gather *gather,
   const int32_t dim = contact->dim;
   if (dim != 1 && dim != 3 && dim != 4 && dim != 6) {
     return SAP_FAULT_DIMENSION;
+  }
+  if (list->left_out) {
+    return SAP_FAULT_NONE;
   }
   if (contact->row < 0) {
     return SAP_FAULT_OVERFLOW;
@@ -91,7 +99,7 @@ static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_s
     }
     const int32_t *geom = sap_int32s_at(list->geom, i);
     const struct sap_listed_contact contact = {.index = i,
-                                               .row = *sap_int32s_at(list->row, i),
+                                               .row = row_of(list, i),
                                                .dim = *sap_int32s_at(list->dim, i),
                                                .face = -1,
                                                .geom = {geom[0], geom[1]}};
@@ -100,7 +108,7 @@ static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_s
       set_fault(gather, fault, i);
       return n_rows;
     }
-    n_rows += rows_of(contact.dim, cone);
+    n_rows += list->left_out ? 0 : rows_of(contact.dim, cone);
     if (!sap_is_ahead_contact(&gather->ahead, geom)) {
       list_contact(gather, state->cdof, &contact);
     }
@@ -336,10 +344,12 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
 
 /* constraints other than contacts; together they must have all rows of the engine */
 static sap_status gather_elements(struct sap_gather *gather, const struct sap_model_state *motion,
+                                  const struct sap_contact_list *list,
                                   const struct sap_element_state *state, int64_t n_contact_rows) {
   enum sap_fault fault;
   int64_t index;
   struct sap_open_limits *open = &gather->elements.open;
+  gather->elements.left_out = list->left_out;
   open->dt = gather->dt;
   open->v_0 = motion->qvel;
   open->a_star = motion->qacc_smooth;
@@ -410,7 +420,7 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
   }
   sap_status status = SAP_OK;
   if (gather->fault == SAP_FAULT_NONE) {
-    status = gather_elements(gather, state, elements, n_contact_rows);
+    status = gather_elements(gather, state, list, elements, n_contact_rows);
   }
   if (status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
     status = gather_free_motion(gather, state, list, elements, cone);
@@ -418,16 +428,23 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;
   }
+  gather->reads_rows = 0;
   const struct sap_release release = {.forest = gather->forest,
                                       .dt = gather->dt,
                                       .speed = gather->release_speed,
                                       .v = state->qvel,
                                       .KBIP = list->KBIP,
-                                      .D = elements ? elements->efc_D : NULL};
+                                      .D = elements ? elements->efc_D : NULL,
+                                      .left_out = list->left_out,
+                                      .reads_rows = &gather->reads_rows};
   sap_release_elements(&release, &gather->elements);
   status = gather_contacts(gather, state, list, cone, &release);
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;
+  }
+  if (list->left_out && gather->reads_rows) {
+    set_fault(gather, SAP_FAULT_LEFT_OUT, -1);
+    return SAP_OK;
   }
   set_problem(gather, parameters);
   return SAP_OK;

@@ -36,6 +36,7 @@ struct sap_gather {
   sap_problem problem;       /* what the solver is called with; R_t, R_n and v_hat_n are */
   sap_parameters parameters; /* yet to be found from these */
   int32_t n_rows;            /* rows of the engine */
+  int reads_rows;            /* of contacts or limits: more than where they are */
   int64_t nJ;                /* length of J */
   double dt;
   double open_tau_d;    /* most dissipation time of an open contact, s; INFINITY for any */

@@ -13,15 +13,25 @@ static double free_speed(int driven, double speed) {
   return driven ? fmax(speed, SAP_DRIVEN_SPEED) : speed;
 }
 
-double sap_release_of(const struct sap_violation *row, double speed) {
-  const double V = free_speed(row->driven, speed);
+static int is_free(const struct sap_violation *row, double speed) {
   const double u = row->driven ? fabs(row->growth) : row->growth;
-  if (row->full <= fmax(V, own * u)) {
+  return row->full <= fmax(free_speed(row->driven, speed), own * u);
+}
+
+double sap_release_of(const struct sap_violation *row, double speed) {
+  if (is_free(row, speed)) {
     return INFINITY;
   }
   const double *K = row->KBIP;
   const double rate = K && K[0] > 0.0 ? K[0] / (K[1] + sqrt(K[0])) : 0.0;
-  return fmax(V / own, rate * row->depth);
+  return fmax(free_speed(row->driven, speed) / own, rate * row->depth);
+}
+
+/* notes where the constants of a row are read, and returns 1 where it was left out */
+static int misses(const struct sap_release *release, const struct sap_violation *row) {
+  const int reads = !is_free(row, release->speed);
+  *release->reads_rows |= reads;
+  return reads && release->left_out;
 }
 
 double sap_driven_force(double dt, double speed, double D, double I) {
@@ -54,6 +64,9 @@ double sap_release_contact(const struct sap_release *release,
   row.growth = -row_velocity(f, trees, 3, 2, J, release->v);
   row.driven =
       f->geom_driven && (f->geom_driven[contact->geom[0]] || f->geom_driven[contact->geom[1]]);
+  if (misses(release, &row)) {
+    return INFINITY;
+  }
   row.KBIP = release->KBIP ? release->KBIP + 4 * (int64_t)contact->row : NULL;
   return sap_release_of(&row, release->speed);
 }
@@ -102,6 +115,9 @@ static void release_rows(const struct sap_release *release, const struct sap_ele
       const double rate = dof >= 0 ? J[0] * release->v[f->tree_dofadr[trees[0]] + dof]
                                    : row_velocity(f, trees, size, r, J, release->v);
       row.growth = g_0 < 0.0 ? -rate : rate;
+      if (group->kind == SAP_LIMIT && misses(release, &row)) {
+        continue;
+      }
       row.KBIP = constants_of(release, g, at);
       g->release[at] = sap_release_of(&row, release->speed);
     }

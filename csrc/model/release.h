@@ -40,6 +40,8 @@ struct sap_release {
   const double *v;    /* (nv) before the step */
   const double *KBIP; /* as in sap_contact_list */
   const double *D;    /* efc_D of sap_element_state, or NULL */
+  int left_out;       /* as in sap_contact_list */
+  int *reads_rows;    /* set to 1 where KBIP of a contact or a limit is read, or would be */
 };
 
 /* a violated row at the start of a step */

@@ -343,8 +343,9 @@ sap_step_record sap_stepper_record(const sap_stepper *stepper) {
 }
 
 const char *sap_fault_name(sap_fault fault) {
-  static const char *const names[] = {"none",  "overflow", "dimension", "geom",         "rows",
-                                      "force", "mass",     "contact",   "acceleration", "patch"};
+  static const char *const names[] = {"none",         "overflow", "dimension", "geom",
+                                      "rows",         "force",    "mass",      "contact",
+                                      "acceleration", "patch",    "left_out"};
   _Static_assert(sizeof names / sizeof *names == SAP_FAULTS, "one name per fault");
   return (unsigned)fault < SAP_FAULTS ? names[fault] : "unknown";
 }

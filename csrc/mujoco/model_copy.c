@@ -27,6 +27,16 @@ static void set_size(char *base, ptrdiff_t offset, int64_t size) {
   memcpy(base + offset, &size, sizeof size);
 }
 
+/* ---- flags ---------------------------------------------------------------------------------- */
+
+const void *sap_mujoco_with_disabled(const sap_mujoco_world *world, int flags) {
+  const ptrdiff_t at = world->api->model.disableflags;
+  char *copy = copy_of(world);
+  flags |= sap_int_at(copy, at);
+  memcpy(copy + at, &flags, sizeof flags);
+  return copy;
+}
+
 /* ---- margins -------------------------------------------------------------------------------- */
 
 const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double *travel) {

@@ -1,4 +1,4 @@
-/* What MuJoCo's collision stage is handed in place of the model.
+/* What MuJoCo's collision stage, and that of rows, are handed in place of the model.
  *
  * Threads share a model, so none of them may write to it: a copy is struct mjModel alone, some of
  * whose arrays lie elsewhere, in memory of the stack of mjData. Copies are valid until the frame of
@@ -7,6 +7,9 @@
 #define SAPWOOD_MUJOCO_MODEL_COPY_H
 
 #include "mujoco/pairs.h"
+
+/* The model with more flags of mjDSBL_*. */
+const void *sap_mujoco_with_disabled(const sap_mujoco_world *world, int flags);
 
 /* The model with margins no less than what geoms travel; `travel` (n_geoms), m. */
 const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double *travel);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "mujoco/fields.h"
 #include "mujoco/guard.h"
+#include "mujoco/quiet.h"
 #include "mujoco/world.h"
 
 static double *entry_of(const struct sap_plane *p, int64_t world, int64_t step) {
@@ -89,7 +90,7 @@ static int run_world(struct sap_rollout *r, int64_t w) {
     if (r->control.base && !set_state(world, entry_of(&r->control, w, t), r->control_spec)) {
       return 0;
     }
-    if (sap_mujoco_step(world) != SAP_STEP_TAKEN) {
+    if (sap_mujoco_take(world, r->quiet) != SAP_STEP_TAKEN) {
       return 0;
     }
     keep(r, w, t);
@@ -104,6 +105,7 @@ int sap_rollout_run(struct sap_rollout *rollout) {
   int64_t w = rollout->first;
   int ended = 1;
   rollout->unconverged = 0;
+  rollout->quiet = !rollout->sensordata.base && sap_mujoco_begin_quiet(&rollout->world);
   while (w < rollout->last && ended && !*rollout->stop) {
     ended = run_world(rollout, w);
     w += ended;

@@ -8,6 +8,7 @@
 #include "mujoco/fields.h"
 #include "mujoco/guard.h"
 #include "mujoco/margins.h"
+#include "mujoco/quiet.h"
 #include "mujoco/recording.h"
 #include "mujoco/rows.h"
 #include "mujoco/world.h"
@@ -108,6 +109,7 @@ static int take_contact_part(sap_mujoco_world *world) {
     explain(world);
   } else {
     world->record = sap_stepper_record(world->stepper);
+    world->reads_rows = world->stepper->gather.reads_rows;
     if (world->recording && !sap_recording_note(world->recording, world)) {
       world->status = SAP_OUT_OF_MEMORY;
       sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
@@ -155,19 +157,27 @@ static struct shortage shortage_of(const sap_mujoco_world *world) {
                            sap_int_at(world->data, a->data.rows_full)};
 }
 
+static void set_shortage(const sap_mujoco_world *world, const struct shortage *shortage) {
+  const sap_mujoco *a = world->api;
+  char *d = world->data;
+  memcpy(d + a->data.contacts_full, &shortage->contacts, sizeof shortage->contacts);
+  memcpy(d + a->data.rows_full, &shortage->rows, sizeof shortage->rows);
+}
+
 static int is_short(const sap_mujoco_world *world, const struct shortage *before) {
   const struct shortage now = shortage_of(world);
   return now.contacts != before->contacts || now.rows != before->rows;
 }
 
-static void make_rows(const sap_mujoco_world *world) {
-  if (!sap_mujoco_has_no_rows(world)) {
+static void make_rows(sap_mujoco_world *world) {
+  world->rows_left_out = world->quiet && !world->reads_rows && sap_mujoco_make_few_rows(world);
+  if (!world->rows_left_out && !sap_mujoco_has_no_rows(world)) {
     world->api->mj_makeConstraint(world->model, world->data);
   }
 }
 
 static void look_ahead(void *context) {
-  const sap_mujoco_world *world = context;
+  sap_mujoco_world *world = context;
   sap_mujoco_find_contacts(world);
   make_rows(world);
 }
@@ -194,10 +204,36 @@ static void find_contacts(sap_mujoco_world *world) {
   const struct stack stack = stack_of(world);
   if (sap_mujoco_try(a, look_ahead, world) < 0 || is_short(world, &before)) {
     restore_stack(world, &stack);
-    memcpy(d + a->data.contacts_full, &before.contacts, sizeof before.contacts);
-    memcpy(d + a->data.rows_full, &before.rows, sizeof before.rows);
+    set_shortage(world, &before);
     a->mj_collision(world->model, d);
     a->mj_makeConstraint(world->model, d);
+    world->rows_left_out = 0;
+  }
+}
+
+/* sensors and energy */
+static void find_position_values(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  void *d = world->data;
+  a->mj_sensorPos(m, d);
+  if (flag_at(d, a->data.flg_energypos)) {
+    return;
+  }
+  if (sap_int_at(m, a->model.enableflags) & ENERGY) {
+    a->mj_energyPos(m, d);
+  } else {
+    memset((char *)d + a->data.energy, 0, 2 * sizeof(double));
+  }
+}
+
+static void find_velocity_values(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  void *d = world->data;
+  a->mj_sensorVel(m, d);
+  if ((sap_int_at(m, a->model.enableflags) & ENERGY) && !flag_at(d, a->data.flg_energyvel)) {
+    a->mj_energyVel(m, d);
   }
 }
 
@@ -214,19 +250,12 @@ static void start_stages(sap_mujoco_world *world) {
   a->mj_factorM(m, d);
   find_contacts(world);
   a->mj_transmission(m, d);
-  a->mj_sensorPos(m, d);
-  const int energy = sap_int_at(m, a->model.enableflags) & ENERGY;
-  if (!flag_at(d, a->data.flg_energypos)) {
-    if (energy) {
-      a->mj_energyPos(m, d);
-    } else {
-      memset((char *)d + a->data.energy, 0, 2 * sizeof(double));
-    }
+  if (!world->quiet) {
+    find_position_values(world);
   }
   a->mj_fwdVelocity(m, d);
-  a->mj_sensorVel(m, d);
-  if (energy && !flag_at(d, a->data.flg_energyvel)) {
-    a->mj_energyVel(m, d);
+  if (!world->quiet) {
+    find_velocity_values(world);
   }
   if (*a->mjcb_control && !(sap_int_at(m, a->model.disableflags) & NO_ACTUATION)) {
     (*a->mjcb_control)(m, d);
@@ -255,28 +284,34 @@ static void find_slopes(void *context) {
   }
 }
 
+/* all that comes before contact */
+static void find_smooth_forces(void *context) {
+  sap_mujoco_world *world = context;
+  const sap_mujoco *a = world->api;
+  const sap_mujoco_options options = sap_mujoco_read_options(a, world->model);
+  if (!world->options_known || !sap_mujoco_same_options(&options, &world->options)) {
+    sap_mujoco_fail(world, SAP_STEP_OPTIONS, 0, -1);
+  } else if (start_step(world)) {
+    a->mj_fwdActuation(world->model, world->data);
+    a->mj_fwdAcceleration(world->model, world->data);
+    find_slopes(world);
+  }
+}
+
 static void take_step(void *context) {
   sap_mujoco_world *world = context;
   const sap_mujoco *a = world->api;
   const void *m = world->model;
   void *d = world->data;
-  const sap_mujoco_options options = sap_mujoco_read_options(a, m);
-  if (!world->options_known || !sap_mujoco_same_options(&options, &world->options)) {
-    sap_mujoco_fail(world, SAP_STEP_OPTIONS, 0, -1);
+  find_smooth_forces(world);
+  if (world->failure != SAP_STEP_TAKEN || !take_contact_part(world)) {
     return;
   }
-  if (!start_step(world)) {
-    return;
+  if (!world->quiet) {
+    /* sensors have to see our forces, not what was computed before */
+    ((unsigned char *)d)[a->data.flg_rnepost] = 0;
+    a->mj_sensorAcc(m, d);
   }
-  a->mj_fwdActuation(m, d);
-  a->mj_fwdAcceleration(m, d);
-  find_slopes(world);
-  if (!take_contact_part(world)) {
-    return;
-  }
-  /* sensors have to see our forces, not what was computed before */
-  ((unsigned char *)d)[a->data.flg_rnepost] = 0;
-  a->mj_sensorAcc(m, d);
   a->mj_Euler(m, d);
   world->record.time = sap_double_at(d, a->data.time);
   mark_memory(world);
@@ -305,20 +340,42 @@ sap_step_failure sap_mujoco_find_slopes(sap_mujoco_world *world) {
   return world->failure;
 }
 
-sap_step_failure sap_mujoco_step(sap_mujoco_world *world) {
+/* A quiet step that was not taken, so that it fails with all that a step leaves, or is taken. A
+ * solve that was interrupted is not begun anew. */
+static void take_again(sap_mujoco_world *world, const struct shortage *before) {
+  const int is_interrupted =
+      world->failure == SAP_STEP_ARGUMENT && world->status == SAP_INTERRUPTED;
+  set_shortage(world, before);
+  world->quiet = 0;
+  guarded(world, is_interrupted ? find_smooth_forces : take_step);
+  if (is_interrupted) {
+    sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
+  }
+}
+
+sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int quiet) {
+  const struct shortage before = shortage_of(world);
+  world->quiet = quiet && !sap_mujoco_is_watched(world);
   guarded(world, take_step);
+  if (world->quiet && world->failure != SAP_STEP_TAKEN) {
+    take_again(world, &before);
+  }
   const double now = sap_seconds();
   world->record.seconds = now - world->started;
   world->started = now;
   return world->failure;
 }
 
+sap_step_failure sap_mujoco_step(sap_mujoco_world *world) { return sap_mujoco_take(world, 0); }
+
 int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *records,
                        int64_t *unconverged) {
   const sap_step_hooks *hooks = &world->hooks;
+  const int quiet = steps > 1 && sap_mujoco_begin_quiet(world);
   int64_t taken = 0, missed = 0;
-  int stopped = 0;
-  while (taken < steps && !stopped && sap_mujoco_step(world) == SAP_STEP_TAKEN) {
+  int stopped = 0, ended = steps <= 0;
+  while (!ended &&
+         sap_mujoco_take(world, quiet && !stopped && taken + 1 < steps) == SAP_STEP_TAKEN) {
     missed += world->record.status != SAP_CONVERGED;
     if (records) {
       records[taken] = world->record;
@@ -327,7 +384,9 @@ int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *
       sap_recording_keep(world->recording, world);
     }
     ++taken;
-    stopped = taken < steps && hooks->stop && hooks->stop(hooks->context, world->started);
+    ended = stopped || taken == steps;
+    stopped = !ended && hooks->stop && hooks->stop(hooks->context, world->started);
+    ended |= stopped && !world->quiet;
   }
   if (unconverged) {
     *unconverged = missed;

@@ -165,6 +165,7 @@ sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world) {
                 .geom_xpos = sap_pointer_at(d, a->data.geom_xpos),
                 .geom_xmat = sap_pointer_at(d, a->data.geom_xmat)},
       .contacts = {.count = sap_int_at(d, a->data.ncon),
+                   .left_out = world->rows_left_out,
                    .n_rows = sap_int_at(d, a->data.nefc),
                    .dist = field_at(contacts, a->contact.dist, size),
                    .pos = field_at(contacts, a->contact.pos, size),

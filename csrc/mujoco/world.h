@@ -20,6 +20,10 @@ sap_step_failure sap_mujoco_start(sap_mujoco_world *world);
  * mj_fwdAcceleration. Returns world->failure. */
 sap_step_failure sap_mujoco_find_slopes(sap_mujoco_world *world);
 
+/* sap_mujoco_step(), which may be `quiet` (quiet.h): world->quiet says whether it was. One that
+ * fails, or needs what was left out, is taken again and leaves all. */
+sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int quiet);
+
 /* What the contact part of a step reads and writes. Contacts and rows lie in memory that MuJoCo
  * hands out anew in each step. */
 sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world);

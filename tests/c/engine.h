@@ -22,7 +22,7 @@ enum { SAP_MUJOCO_CONSTANTS(PLACE) N_CONSTANTS };
 
 struct engine_model {
   int64_t nq, nv, nu, na, nbody, ngeom, ntree, njnt, nC, nD, nmocap, nsensordata, neq, ntendon,
-      npair, nexclude, nflex, nout;
+      npair, nexclude, nflex, nactuator, nout, nplugin, nhistory;
   double timestep, gravity[3];
   int integrator, cone, disableflags, enableflags, disableactuator;
   const void *constant[MOST_CONSTANTS]; /* in the order of SAP_MUJOCO_CONSTANTS */
@@ -30,7 +30,8 @@ struct engine_model {
 
 struct engine_data {
   double time, energy[2];
-  size_t pstack, pbase;
+  int64_t narena;
+  size_t pstack, pbase, parena;
   int ncon, nefc, ne, nf, nl, contacts_full, rows_full;
   unsigned char flg_energypos, flg_energyvel, flg_rnepost;
   void *array[MOST_ARRAYS]; /* in the order of SAP_MUJOCO_ARRAYS */
@@ -44,7 +45,7 @@ static struct {
   const char *late_error;      /* of the sensors of accelerations */
   const char *size_error;      /* where it is asked for the length of a state */
   int full, full_of_margins;   /* it finds no room, with its own margins or with others */
-  int found;                   /* contacts */
+  int found, n_rows;           /* contacts, and rows */
   int finds_energy;            /* while it finds the values of sensors */
   const struct engine_model *model;
   double geom_margin[GEOMS], body_margin[BODIES]; /* that it found */
@@ -143,6 +144,7 @@ static inline void collision(const void *model, void *data) {
     engine.n_colliding += INT_OF(m, body_contype, b) != 0 || INT_OF(m, body_conaffinity, b) != 0;
   }
   d->ncon = engine.found;
+  d->nefc = 0;
   find_contacts(d);
   d->contacts_full += engine.full_of_margins && m != engine.model;
 }
@@ -156,13 +158,18 @@ static inline void collision(const void *model, void *data) {
 STAGE(kinematics, 'k')
 STAGE(make_mass, 'm')
 STAGE(factor_mass, 'f')
-STAGE(make_rows, 'r')
 STAGE(transmission, 't')
 STAGE(position_energy, 'E')
 STAGE(velocity_stage, 'v')
 STAGE(velocity_sensors, 'w')
 STAGE(velocity_energy, 'K')
 STAGE(control, 'c')
+
+static inline void make_rows(const void *model, void *data) {
+  CHECK(model == engine.model && !engine.frames);
+  note('r');
+  ((struct engine_data *)data)->nefc = engine.n_rows;
+}
 
 /* sensors of energy find it */
 static inline void position_sensors(const void *model, void *data) {
@@ -172,7 +179,7 @@ static inline void position_sensors(const void *model, void *data) {
   d->flg_energypos = (unsigned char)engine.finds_energy;
 }
 
-static sap_mujoco_stage *control_callback, *filter_callback;
+static sap_mujoco_stage *control_callback, *filter_callback, *other_callback;
 
 static inline void mark(void *data) {
   (void)data;
@@ -305,6 +312,11 @@ static inline sap_mujoco table(void) {
                     .mj_energyVel = velocity_energy,
                     .mjcb_control = &control_callback,
                     .mjcb_contactfilter = &filter_callback,
+                    .mjcb_passive = &other_callback,
+                    .mjcb_sensor = &other_callback,
+                    .mjcb_act_dyn = &other_callback,
+                    .mjcb_act_gain = &other_callback,
+                    .mjcb_act_bias = &other_callback,
                     .mj_markStack = mark,
                     .mj_freeStack = free_frame,
                     .mj_stackAllocByte = take,
@@ -360,14 +372,14 @@ struct setting {
   double qpos[NV], qacc[NV], force[NV], rows[3 * MOST], none[1];
   double body_margin[BODIES], geom_xpos[3 * GEOMS], geom_xmat[9 * GEOMS], geom_rbound[GEOMS],
       geom_margin[GEOMS];
-  double jnt_range[2], jnt_margin[1], dof_frictionloss[NV];
+  double jnt_range[2], jnt_margin[1], dof_frictionloss[NV], tendon_frictionloss[1];
   double geom_gap[GEOMS], geom_solmix[GEOMS], geom_solref[2 * GEOMS], geom_solimp[5 * GEOMS],
       geom_friction[3 * GEOMS], geom_adhesion[GEOMS];
   double pair_margin[1], pair_gap[1], pair_solref[2], pair_solreffriction[2], pair_solimp[5],
       pair_friction[5], pair_adhesion[1];
   double xipos[3 * BODIES], ximat[9 * BODIES], geom_size[3 * GEOMS], geom_aabb[6 * GEOMS],
       bvh_aabb[6 * BODIES];
-  int jnt_type[1], jnt_qposadr[1];
+  int jnt_type[1], jnt_qposadr[1], actuator_trntype[1];
   unsigned char jnt_limited[1];
   int body_bvhadr[BODIES], body_contype[BODIES], body_conaffinity[BODIES], exclude_signature[1];
   int body_parentid[BODIES], geom_type[GEOMS], geom_contype[GEOMS], geom_conaffinity[GEOMS];
@@ -432,8 +444,9 @@ static inline void make(struct setting *s) {
   make_constants(s);
   engine.model = &s->model;
   s->data.ncon = engine.found = s->l.list.count;
-  s->data.nefc = s->l.list.n_rows;
+  engine.n_rows = s->l.list.n_rows;
   s->data.flg_rnepost = 1;
+  s->data.narena = 1 << 20;
   s->api = table();
   sap_step_settings step = sap_step_settings_default(0.01);
   step.speculative = 1;

@@ -19,7 +19,7 @@ struct model {
   int32_t tendon_tree[4], tendon_limited[2], rownnz[2], rowadr[2], colind[3];
   double tendon_range[4], tendon_k[2], tendon_tau_d[2];
   int32_t equality_kind[3], equality_tree[6];
-  double equality_k[6], equality_tau_d[3], equality_scale[3];
+  double frictionloss[NV], equality_k[6], equality_tau_d[3], equality_scale[3];
   int32_t output[2], controller_tree[4], group[2], dof[2];
   double gains[4], range[4], total[4];
   struct sap_elements elements;
@@ -59,6 +59,7 @@ static void make_model(struct model *m) {
       .limit_range = {-0.5, 0.75, 0.0, 1.0},
       .limit_k = {INFINITY, 1e3},
       .limit_tau_d = {0.01, 0.02},
+      .frictionloss = {0.7},
       .tendon_tree = {0, 1, -2, -1},
       .tendon_limited = {1, 0},
       .rownnz = {2, 1},
@@ -99,6 +100,7 @@ static void make_model(struct model *m) {
                                       .n_tendon_entries = 3,
                                       .nq = NQ,
                                       .n_outputs = OUTPUTS,
+                                      .dof_frictionloss = m->frictionloss,
                                       .limit_joint = m->limit_joint,
                                       .limit_ball = m->limit_ball,
                                       .limit_qposadr = m->limit_qposadr,

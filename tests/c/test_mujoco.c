@@ -201,7 +201,7 @@ static void rows_are_asked_for_where_something_makes_them(void) {
     s.model.disableflags |= c == NO_CONTACTS ? 1 << 4 : 0;
     open_world(&s, &world);
     engine.found = c == CONTACT ? engine.found : 0;
-    s.data.nefc = c == CONTACT ? s.data.nefc : 0;
+    engine.n_rows = c == CONTACT ? engine.n_rows : 0;
     s.model.njnt = 1;
     s.jnt_limited[0] = 1;
     s.jnt_type[0] = c == BALL ? 1 : 3;

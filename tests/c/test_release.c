@@ -59,6 +59,7 @@ static void contacts_are_judged_by_their_normal_velocity(void) {
   make_model(&m, &seed);
   const int8_t driven[GEOMS] = {0, 0, 0, 0, 0, 1};
   for (int trial = 0; trial < 20; ++trial) {
+    int reads = 0;
     double J[3 * NV], KBIP[4 * 2] = {NAN, NAN, NAN, NAN, 1e4, 200, NAN, NAN}, u = 0;
     for (int i = 0; i < 3 * NV; ++i) {
       J[i] = check_random(&seed, -1, 1);
@@ -68,7 +69,7 @@ static void contacts_are_judged_by_their_normal_velocity(void) {
       /* row 2 of the block of tree 0, 3 x 3, and of that of tree 1, 3 x 2 */
       u -= (i < 3 ? J[6 + i] : J[9 + 4 + i - 3]) * m.qvel[i];
     }
-    const struct sap_release release = {&m.forest, 0.01, 0.1, m.qvel, KBIP, NULL};
+    const struct sap_release release = {&m.forest, 0.01, 0.1, m.qvel, KBIP, NULL, 0, &reads};
     const struct sap_listed_contact contact = {.row = 1, .geom = {1, 5}};
     const int32_t trees[2] = {0, 1};
     const double tau_d = 0.02, time = 0.01 + tau_d;
@@ -76,8 +77,16 @@ static void contacts_are_judged_by_their_normal_velocity(void) {
     const double V = fmax(0.1, 2 * u), inside = V * (1 - 1e-9), outside = V * (1 + 1e-9);
     m.forest.geom_driven = NULL;
     CHECK(sap_release_contact(&release, &contact, trees, J, inside * time, tau_d) == INFINITY);
+    CHECK(!reads);
     CHECK_CLOSE(sap_release_contact(&release, &contact, trees, J, outside * time, tau_d),
                 fmax(0.05, outside * time / 0.03), 1e-12);
+    CHECK(reads);
+    /* left out, that it would be read is all that is found */
+    struct sap_release out = release;
+    out.left_out = 1;
+    reads = 0;
+    CHECK(sap_release_contact(&out, &contact, trees, J, outside * time, tau_d) == INFINITY);
+    CHECK(reads);
     /* open ones are as they are */
     CHECK(sap_release_contact(&release, &contact, trees, J, -0.01, tau_d) == INFINITY);
 
@@ -158,7 +167,8 @@ static void rows_of_elements_are_judged_one_by_one(void) {
                                       .scale = scale,
                                       .release = released,
                                       .elements = &elements};
-  const struct sap_release release = {&m.forest, 0.01, 0.1, v, KBIP, NULL};
+  int reads = 0;
+  const struct sap_release release = {&m.forest, 0.01, 0.1, v, KBIP, NULL, 0, &reads};
   for (int i = 0; i < ROWS; ++i) {
     released[i] = k[i] = upper[i] = INFINITY;
     lower[i] = -INFINITY;
@@ -170,7 +180,7 @@ static void rows_of_elements_are_judged_one_by_one(void) {
 
   /* against their motion each of the rows is a violation of the start */
   const double back[NV] = {-0.5, 0.25, -0.125, -1, 2};
-  const struct sap_release against = {&m.forest, 0.01, 0.1, back, KBIP, NULL};
+  const struct sap_release against = {&m.forest, 0.01, 0.1, back, KBIP, NULL, 0, &reads};
   for (int i = 0; i < ROWS; ++i) {
     released[i] = INFINITY;
   }

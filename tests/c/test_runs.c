@@ -22,25 +22,34 @@ static int stop(void *context, double now) {
   return ++w->asked == w->stop_at;
 }
 
+/* contacts that are not so deep that the engine's rows would say how fast they may come apart */
+static void make_shallow(struct setting *s) {
+  make(s);
+  for (int i = 0; i < s->l.list.count; ++i) {
+    s->l.contacts[i].dist = -1e-4;
+  }
+}
+
 static void a_run_is_its_steps(void) {
   struct setting s, other;
   sap_mujoco_world world;
   sap_step_record records[10];
   struct watch watch = {.stop_at = 3};
-  make(&other);
+  make_shallow(&other);
   open_world(&other, &world);
   for (int i = 0; i < 10; ++i) {
     REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
   }
-  make(&s);
+  make_shallow(&s);
   open_world(&s, &world);
   world.hooks = (sap_step_hooks){&watch, lock, leave, stop};
   int64_t unconverged = -1;
-  CHECK_EQUAL(sap_mujoco_run(&world, 10, records, &unconverged), 3);
+  /* told to stop, it takes one more step, which leaves all */
+  CHECK_EQUAL(sap_mujoco_run(&world, 10, records, &unconverged), 4);
   CHECK_EQUAL(unconverged, 0);
-  CHECK_EQUAL(sap_mujoco_run(&world, 7, records + 3, NULL), 7);
+  CHECK_EQUAL(sap_mujoco_run(&world, 6, records + 4, NULL), 6);
   /* not asked after the last step */
-  CHECK(watch.locked == 10 && watch.left == 10 && watch.asked == 3 + 6);
+  CHECK(watch.locked == 12 && watch.left == 12 && watch.asked == 3 + 5);
   CHECK(memcmp(s.m.qvel, other.m.qvel, sizeof s.m.qvel) == 0);
   for (int i = 0; i < 10; ++i) {
     CHECK_CLOSE(records[i].time, 0.01 * (i + 1), 1e-15);
@@ -50,6 +59,119 @@ static void a_run_is_its_steps(void) {
   CHECK_EQUAL(world.failure, SAP_STEP_MUJOCO);
   sap_stepper_destroy(s.stepper);
   sap_stepper_destroy(other.stepper);
+}
+
+static const char loud[] = "kmfprtqvwuase", quiet[] = "kmfptvuae";
+
+/* all stages in the last step, and where it is told to stop; else those that the next one needs */
+static void only_the_last_step_leaves_all(void) {
+  struct setting s;
+  sap_mujoco_world world;
+  struct watch watch = {.stop_at = 1};
+  char expected[64];
+  make_shallow(&s);
+  open_world(&s, &world);
+  CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 3);
+  (void)snprintf(expected, sizeof expected, "%s%s%s", quiet, quiet, loud);
+  CHECK_STRING(engine.stages, expected);
+  engine.n_stages = 0;
+  world.hooks = (sap_step_hooks){&watch, NULL, NULL, stop};
+  CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 2);
+  (void)snprintf(expected, sizeof expected, "%s%s", quiet, loud);
+  CHECK_STRING(engine.stages, expected);
+  engine.n_stages = 0;
+  watch.asked = 0;
+  other_callback = s.api.mj_Euler;
+  CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 1);
+  CHECK_STRING(engine.stages, loud);
+  other_callback = NULL;
+  sap_stepper_destroy(s.stepper);
+}
+
+enum {
+  QUIET,
+  PLUGIN,
+  HISTORY,
+  FLEX,
+  ENABLED,
+  UNKNOWN_FRICTION,
+  UNKNOWN_EQUALITY,
+  UNKNOWN_LIMIT,
+  STICKS,
+  ON_BODY,
+  LITTLE_MEMORY,
+  CASES
+};
+
+static void what_needs_all_gets_it(void) {
+  for (int c = 0; c < CASES; ++c) {
+    struct setting s;
+    sap_mujoco_world world;
+    make_shallow(&s);
+    s.model.enableflags = c == ENABLED ? 1 << 5 : 1 << 0;
+    open_world(&s, &world);
+    s.model.nplugin = c == PLUGIN;
+    s.model.nhistory = c == HISTORY;
+    s.model.nflex = c == FLEX;
+    s.model.neq = c == UNKNOWN_EQUALITY;
+    s.model.njnt = s.model.nactuator = 1;
+    s.jnt_limited[0] = c == UNKNOWN_LIMIT;
+    s.actuator_trntype[0] = c == ON_BODY ? 5 : 4;
+    s.geom_adhesion[GEOMS - 1] = c == STICKS;
+    s.dof_frictionloss[NV - 1] = c == UNKNOWN_FRICTION;
+    s.data.narena = c == LITTLE_MEMORY ? 1 << 10 : 1 << 20;
+    CHECK_EQUAL(sap_mujoco_run(&world, 2, NULL, NULL), 2);
+    char expected[64];
+    const char *first = c == QUIET ? quiet : c == LITTLE_MEMORY ? "kmfprtvuae" : loud;
+    (void)snprintf(expected, sizeof expected, "%s%s", first, loud);
+    CHECK_STRING(engine.stages, expected);
+    sap_stepper_destroy(s.stepper);
+  }
+}
+
+/* what fails is taken again, and leaves what a step does that fails */
+static void a_quiet_step_that_fails_leaves_all(void) {
+  struct setting s;
+  sap_mujoco_world world;
+  make_shallow(&s);
+  open_world(&s, &world);
+  s.l.contacts[0].dist = NAN;
+  CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 0);
+  CHECK(world.failure == SAP_STEP_FAULT && world.code == SAP_FAULT_CONTACT && world.index == 0);
+  CHECK_STRING(engine.stages, "kmfptvuakmfprtqvwua");
+  sap_stepper_destroy(s.stepper);
+  /* the engine counts what it had no room for once */
+  make_shallow(&s);
+  open_world(&s, &world);
+  engine.full = 1;
+  CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 0);
+  CHECK(world.failure == SAP_STEP_MEMORY && s.data.contacts_full == 1);
+  sap_stepper_destroy(s.stepper);
+  /* a rigid contact that is far too deep is corrected as the engine would, which takes its rows */
+  make_shallow(&s);
+  open_world(&s, &world);
+  for (int g = 0; g < GEOMS; ++g) {
+    s.m.stiffness[g] = INFINITY;
+    s.m.barrier[g] = SAP_BARRIER_NONE;
+  }
+  s.l.contacts[0].dist = s.l.contacts[1].dist = -10.0;
+  CHECK_EQUAL(sap_mujoco_run(&world, 2, NULL, NULL), 2);
+  char expected[64];
+  (void)snprintf(expected, sizeof expected, "kmfptvua%s%s", loud, loud);
+  CHECK_STRING(engine.stages, expected);
+  /* which the next step is expected to need as well, as long as one does */
+  open_world(&s, &world);
+  engine.n_stages = 0;
+  memset(s.m.qvel, 0, sizeof s.m.qvel);
+  CHECK_EQUAL(sap_mujoco_run(&world, 2, NULL, NULL), 2);
+  (void)snprintf(expected, sizeof expected, "kmfprtvuae%s", loud);
+  CHECK_STRING(engine.stages, expected);
+  engine.n_stages = 0;
+  s.l.contacts[0].dist = s.l.contacts[1].dist = -1e-4;
+  CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 3);
+  (void)snprintf(expected, sizeof expected, "kmfprtvuae%s%s", quiet, loud);
+  CHECK_STRING(engine.stages, expected);
+  sap_stepper_destroy(s.stepper);
 }
 
 /* every world starts from its own state, whatever the one before it left */
@@ -99,6 +221,9 @@ static void worlds_do_not_know_each_other(void) {
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(a_run_is_its_steps),
+      CHECK_TEST(only_the_last_step_leaves_all),
+      CHECK_TEST(what_needs_all_gets_it),
+      CHECK_TEST(a_quiet_step_that_fails_leaves_all),
       CHECK_TEST(worlds_do_not_know_each_other),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

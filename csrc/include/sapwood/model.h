@@ -113,6 +113,9 @@ typedef struct sap_elements {
   int32_t nq;               /* length of qpos */
   int32_t n_outputs;        /* forces of all actuators */
 
+  /* dry friction of dofs (nv): force, N or N m, 0 for none; NULL where no dof has any */
+  const double *dof_frictionloss;
+
   /* limited joints (n_limits) */
   const int32_t *limit_joint;   /* the engine's number */
   const int32_t *limit_ball;    /* 1: an upper bound of the angle of a ball joint */
@@ -203,6 +206,10 @@ typedef struct sap_contact_list {
   sap_field geom;    /* int32 (2) */
   sap_field exclude; /* int32: the contact acts iff 0 */
   sap_field row;     /* int32: its first constraint row, -1 for none */
+  /* 1: of the engine's rows those of contacts and of limits are left out, and those of dry friction
+   * of dofs may be. Forces are then written to the other rows alone, and a step that has to read
+   * one of these has SAP_FAULT_LEFT_OUT */
+  int32_t left_out;
   /* (n_rows, 4) stiffness, 1/s^2, and damping, 1/s, by which the engine itself would correct what a
    * row violates, its impedance, and a number that is not read; NULL: not known */
   const double *KBIP;
@@ -232,10 +239,10 @@ typedef struct sap_element_state {
   const int32_t *efc_type; /* sap_engine_row */
   const int32_t *efc_id;   /* equality constraint, dof or tendon */
   const double *efc_pos;
-  const double *efc_frictionloss;
-  const double *efc_D;         /* mass by which the engine weighs what a row violates */
-  const double *efc_J;         /* (n_rows, nv), or sparse rows */
-  const int32_t *efc_J_rownnz; /* NULL for dense rows, here and below */
+  const double *efc_frictionloss; /* read of tendons */
+  const double *efc_D;            /* mass by which the engine weighs what a row violates */
+  const double *efc_J;            /* (n_rows, nv), or sparse rows */
+  const int32_t *efc_J_rownnz;    /* NULL for dense rows, here and below */
   const int32_t *efc_J_rowadr;
   const int32_t *efc_J_colind;
 
@@ -275,6 +282,7 @@ typedef enum sap_fault {
   SAP_FAULT_CONTACT,      /* position, frame or friction of a contact is not finite */
   SAP_FAULT_ACCELERATION, /* the new acceleration is not finite or larger than the engine allows */
   SAP_FAULT_PATCH,        /* a pose or a surface of geoms with fields is not finite */
+  SAP_FAULT_LEFT_OUT,     /* a row that was left out is needed: the step is to be taken with all */
   SAP_FAULTS
 } sap_fault;
 

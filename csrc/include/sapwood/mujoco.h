@@ -7,7 +7,9 @@
  * mjd_smooth_vel finds the derivative of the smooth forces where the forest has its pattern, which
  * it has for the integrators implicit and implicitfast. mj_Euler integrates qacc as they do.
  *
- * The stages of mj_step1 are called one by one, mj_makeConstraint only where there may be rows.
+ * The stages of mj_step1 are called one by one, mj_makeConstraint only where there may be rows. In
+ * the steps of a run but for the last one, sensors and energies are passed over, and of the rows
+ * those are made that the step reads: it is handed a copy of struct mjModel with more disabled.
  * Where the stepper is speculative mj_collision finds what may close within the step: it is handed
  * a copy of struct mjModel, in the stack of mjData, with other margins. A filter of contacts, which
  * would see that copy, is handed the model, and margins stay as they are; so they do where the
@@ -64,8 +66,13 @@ extern "C" {
 
 /* global variables: callbacks, NULL where none is registered */
 #define SAP_MUJOCO_CALLBACKS(X) \
+  X(mjcb_passive)               \
   X(mjcb_control)               \
-  X(mjcb_contactfilter)
+  X(mjcb_contactfilter)         \
+  X(mjcb_sensor)                \
+  X(mjcb_act_dyn)               \
+  X(mjcb_act_gain)              \
+  X(mjcb_act_bias)
 
 /* int64 fields of mjModel */
 #define SAP_MUJOCO_SIZES(X) \
@@ -86,7 +93,10 @@ extern "C" {
   X(npair)                  \
   X(nexclude)               \
   X(nflex)                  \
-  X(nout)
+  X(nactuator)              \
+  X(nout)                   \
+  X(nplugin)                \
+  X(nhistory)
 
 /* Pointers in mjModel to arrays of double, of int, of bytes, and of float (mesh_vert). -1:
  * geom_adhesion and pair_adhesion, which MuJoCo has since 4.0, where there is none, and pair_dim
@@ -96,6 +106,7 @@ extern "C" {
   X(jnt_range)                  \
   X(jnt_margin)                 \
   X(dof_frictionloss)           \
+  X(tendon_frictionloss)        \
   X(geom_rbound)                \
   X(geom_margin)                \
   X(geom_gap)                   \
@@ -115,6 +126,7 @@ extern "C" {
   X(pair_friction)              \
   X(pair_adhesion)              \
   X(jnt_type)                   \
+  X(actuator_trntype)           \
   X(jnt_qposadr)                \
   X(body_bvhadr)                \
   X(body_parentid)              \
@@ -145,12 +157,15 @@ extern "C" {
   X(enableflags)              \
   X(disableactuator)
 
-/* fields of mjData: double time and energy (2), size_t pstack and pbase, int, and bytes */
+/* fields of mjData: double time and energy (2), int64 narena, size_t pstack, pbase and parena, int,
+ * and bytes */
 #define SAP_MUJOCO_NUMBERS(X) \
   X(time)                     \
   X(energy)                   \
+  X(narena)                   \
   X(pstack)                   \
   X(pbase)                    \
+  X(parena)                   \
   X(ncon)                     \
   X(nefc)                     \
   X(ne)                       \
@@ -233,6 +248,8 @@ typedef struct sap_mujoco {
   sap_mujoco_stage *mj_transmission, *mj_sensorPos, *mj_energyPos;
   sap_mujoco_stage *mj_fwdVelocity, *mj_sensorVel, *mj_energyVel;
   sap_mujoco_stage *const *mjcb_control, *const *mjcb_contactfilter;
+  sap_mujoco_stage *const *mjcb_passive, *const *mjcb_sensor; /* never called, here and below */
+  sap_mujoco_stage *const *mjcb_act_dyn, *const *mjcb_act_gain, *const *mjcb_act_bias;
   int (*mj_isSparse)(const void *model);
   void (*mj_markStack)(void *data);
   void (*mj_freeStack)(void *data);
@@ -298,7 +315,8 @@ typedef struct sap_step_hooks {
   /* around the contact part, where threads, or callbacks of the engine, share a stepper */
   void (*lock)(void *context);
   void (*unlock)(void *context);
-  /* between steps, `now` by a steady clock in s: anything but 0 ends the run */
+  /* Between steps, `now` by a steady clock in s: anything but 0 ends the run, by one more step
+   * where the last one did not leave all. Not to look at the data. */
   int (*stop)(void *context, double now);
 } sap_step_hooks;
 
@@ -321,6 +339,9 @@ typedef struct sap_mujoco_world {
   sap_mujoco_options options; /* that were accepted */
   int options_known;
   struct sap_recording *recording; /* of a run, see csrc/mujoco/recording.h; NULL: of none */
+  int quiet;                       /* of a run: what nobody reads, csrc/mujoco/quiet.h, is not */
+  int rows_left_out;               /* computed in this step; as in sap_contact_list */
+  int reads_rows;                  /* the step before read what is left out */
   double started;                  /* end of the step before, by a steady clock, s */
 
   /* of the last step */
@@ -346,8 +367,10 @@ SAP_API sap_status sap_mujoco_open(sap_mujoco_world *world, const sap_mujoco *ap
 SAP_API sap_step_failure sap_mujoco_step(sap_mujoco_world *world);
 
 /* Takes steps until one fails or the hook `stop` says so, and returns how many; the same bits as
- * that many calls of sap_mujoco_step(). records (steps) and unconverged, how many of them did not
- * converge, may be NULL. */
+ * that many calls of sap_mujoco_step(), in the state after each and in what the last one leaves.
+ * The steps before it leave no rows of constraints, values of sensors, or energies, unless a
+ * callback of the engine may look at them. records (steps) and unconverged, how many of them did
+ * not converge, may be NULL. */
 SAP_API int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *records,
                                int64_t *unconverged);
 

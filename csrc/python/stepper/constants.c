@@ -67,6 +67,7 @@ static const constant forest_constants[] = {
   {#name, typenum, length, columns, offsetof(struct sap_elements, name)}
 
 static const constant element_constants[] = {
+    ELEMENT(dof_frictionloss, NPY_DOUBLE, DOFS, 0),
     ELEMENT(limit_joint, NPY_INT32, LIMITS, 0),
     ELEMENT(limit_ball, NPY_INT32, LIMITS, 0),
     ELEMENT(limit_qposadr, NPY_INT32, LIMITS, 0),

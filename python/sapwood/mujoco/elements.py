@@ -45,8 +45,9 @@ def _limited_tendons(model: mujoco.MjModel) -> NDArray[np.bool_]:
 
 
 def _has_friction_loss(model: mujoco.MjModel) -> bool:
-    off = model.opt.disableflags & _DISABLE.mjDSBL_FRICTIONLOSS
-    return not off and bool(np.any(model.dof_frictionloss) or np.any(model.tendon_frictionloss))
+    return not model.opt.disableflags & (
+        _DISABLE.mjDSBL_FRICTIONLOSS | _DISABLE.mjDSBL_CONSTRAINT
+    ) and bool(np.any(model.dof_frictionloss) or np.any(model.tendon_frictionloss))
 
 
 def _int32(values: Any) -> _Index:
@@ -105,7 +106,9 @@ def element_arrays(
     ]
     scale = np.ones(model.neq)
     scale[weld] = 2.0 / torque_scale[weld]
+    friction = np.where(loss & (model.dof_frictionloss > 0.0), model.dof_frictionloss, 0.0)
     return {
+        "dof_frictionloss": friction,
         "nq": int(model.nq),
         "n_outputs": int(model.nout),
         "n_flexes": flexes,

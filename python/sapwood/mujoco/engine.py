@@ -29,31 +29,36 @@ _FUNCTIONS = (
     "mj_sensorVel", "mj_energyVel", "mj_markStack", "mj_freeStack", "mj_stackAllocByte",
     "mjd_smooth_vel", "mj_geomDistance",
 )  # fmt: skip
-_CALLBACKS = ("mjcb_control", "mjcb_contactfilter")
+_CALLBACKS = (
+    "mjcb_passive", "mjcb_control", "mjcb_contactfilter", "mjcb_sensor", "mjcb_act_dyn",
+    "mjcb_act_gain", "mjcb_act_bias",
+)  # fmt: skip
 
 # fields by their type in C
 _MODEL_SIZES = (
     "nq", "nv", "nu", "na", "nbody", "ngeom", "ntree", "njnt", "nC", "nD", "nmocap",
-    "nsensordata", "neq", "ntendon", "npair", "nexclude", "nflex", "nout",
+    "nsensordata", "neq", "ntendon", "npair", "nexclude", "nflex", "nactuator", "nout",
+    "nplugin", "nhistory",
 )  # fmt: skip
 # what the search of contacts and of rows reads
 _MODEL_ARRAYS = {
-    **dict.fromkeys(("jnt_range", "jnt_margin", "dof_frictionloss", "body_margin", "geom_rbound",
-                     "geom_margin", "geom_gap", "geom_solmix", "geom_solref", "geom_solimp",
-                     "geom_friction", "geom_size", "geom_aabb", "bvh_aabb", "pair_margin",
-                     "pair_gap", "pair_solref", "pair_solreffriction", "pair_solimp",
-                     "pair_friction"), "mjtNum *"),
-    **dict.fromkeys(("jnt_type", "jnt_qposadr", "body_parentid", "body_bvhadr", "body_contype",
-                     "body_conaffinity", "geom_type", "geom_dataid", "geom_contype",
-                     "geom_conaffinity", "geom_condim", "geom_priority", "pair_geom1",
-                     "pair_geom2", "pair_dim", "exclude_signature", "mesh_vertadr",
+    **dict.fromkeys(("jnt_range", "jnt_margin", "dof_frictionloss", "tendon_frictionloss",
+                     "body_margin", "geom_rbound", "geom_margin", "geom_gap", "geom_solmix",
+                     "geom_solref", "geom_solimp", "geom_friction", "geom_size", "geom_aabb",
+                     "bvh_aabb", "pair_margin", "pair_gap", "pair_solref", "pair_solreffriction",
+                     "pair_solimp", "pair_friction"), "mjtNum *"),
+    **dict.fromkeys(("jnt_type", "jnt_qposadr", "actuator_trntype", "body_parentid",
+                     "body_bvhadr", "body_contype", "body_conaffinity", "geom_type", "geom_dataid",
+                     "geom_contype", "geom_conaffinity", "geom_condim", "geom_priority",
+                     "pair_geom1", "pair_geom2", "pair_dim", "exclude_signature", "mesh_vertadr",
                      "mesh_vertnum"), "int *"),
     "mesh_vert": "float *",
     "jnt_limited": "mjtBool *",
 }  # fmt: skip
 _OPTIONS = {"timestep": "mjtNum", "integrator": "int", "cone": "int", "disableflags": "int",
             "enableflags": "int", "disableactuator": "int"}  # fmt: skip
-_DATA_NUMBERS = {"time": "mjtNum", "pstack": "size_t", "pbase": "size_t", "ncon": "int",
+_DATA_NUMBERS = {"time": "mjtNum", "narena": "mjtSize", "pstack": "size_t", "pbase": "size_t",
+                 "parena": "size_t", "ncon": "int",
                  "nefc": "int", "ne": "int", "nf": "int", "nl": "int",
                  "flg_energypos": "mjtBool", "flg_energyvel": "mjtBool",
                  "flg_rnepost": "mjtBool"}  # fmt: skip
@@ -171,6 +176,11 @@ def _take(struct: _Struct, fields: dict[str, str]) -> dict[str, int]:
     return {name: struct.offsets[name] for name in fields}
 
 
+def _sizes(model: _Struct) -> list[str]:
+    """The sizes that there are: a number of actuators beside that of controls is newer."""
+    return [name for name in _MODEL_SIZES if name != "nactuator" or name in model.types]
+
+
 def read_layout() -> dict[str, int]:
     """Offsets in bytes of the fields that the C core reads, by names such as ``data.time``.
 
@@ -192,7 +202,7 @@ def read_layout() -> dict[str, int]:
     except (KeyError, AttributeError, TypeError) as error:
         raise EngineError(f"the description of MuJoCo's structs is not as known: {error}") from None
     found = {
-        "model": _take(model, dict.fromkeys(_MODEL_SIZES, "mjtSize") | _MODEL_ARRAYS)
+        "model": _take(model, dict.fromkeys(_sizes(model), "mjtSize") | _MODEL_ARRAYS)
         | {"size": model.size},
         "data": _take(
             data, _DATA_NUMBERS | dict.fromkeys(_DATA_ARRAYS, "mjtNum *") | _ELEMENT_ARRAYS
@@ -200,6 +210,7 @@ def read_layout() -> dict[str, int]:
         | _take(data, {"energy": "mjtNum [2]"}),
         "contact": _take(contact, _CONTACT) | {"size": contact.size},
     }
+    found["model"].setdefault("nactuator", found["model"]["nu"])
     opt = _take(model, {"opt": "mjOption"})["opt"]
     options = _OPTIONS | {"gravity": "mjtNum [3]"}
     found["model"] |= {name: opt + at for name, at in _take(option, options).items()}
@@ -283,7 +294,8 @@ def _try_layout(layout: dict[str, int]) -> None:
         return kind.from_address(owner._address + layout[name]).value
 
     expected: dict[str, tuple[Any, Any]] = {
-        **{f"model.{name}": (ctypes.c_int64, getattr(model, name)) for name in _MODEL_SIZES},
+        **{f"model.{name}": (ctypes.c_int64, getattr(model, name, model.nu))
+           for name in _MODEL_SIZES},
         **{f"model.{name}": (_SCALARS[kind], getattr(model.opt, name))
            for name, kind in _OPTIONS.items()},
         **{f"model.{name}": (ctypes.c_size_t, getattr(model, name).ctypes.data)

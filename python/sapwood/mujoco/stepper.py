@@ -304,7 +304,9 @@ class Stepper(LastStep):
         A step then costs what MuJoCo's stages and the contact solve cost. The GIL is released
         between calls of ``callback``, so that other threads go on; callbacks that are registered
         with MuJoCo (``mujoco.set_mjcb_control`` and others) are called as ever. Ctrl-C ends the
-        run after the step it is in, or a solve that lasts, whose step is then not taken. Whatever
+        run after the step it is in or the next one, or a solve that lasts, whose step is then not
+        taken. What nobody sees of the steps between, such as values of sensors, is not computed:
+        the last step, and each that ``callback`` sees, leaves all of it in ``data``. Whatever
         ends a run early, the steps before it are taken, and :attr:`last_run` tells of them. Where
         this version of MuJoCo cannot be driven from C, and by schemes other than the default, the
         loop is Python's.
