@@ -180,9 +180,9 @@ def test_projection_is_the_nearest_point(rng):
     inside = project(z, mu)
     polar = z - inside
     length = np.linalg.norm(z, axis=1)
-    assert np.all(np.hypot(inside[:, 1], inside[:, 2]) <= mu * inside[:, 0] + 1e-15)
+    assert np.all(np.hypot(inside[:, 1], inside[:, 2]) <= mu * inside[:, 0] + 1e-15 * length)
     # in the polar cone: mu |t| <= -n
-    assert np.all(mu * np.hypot(polar[:, 1], polar[:, 2]) <= -polar[:, 0] + 1e-15)
+    assert np.all(mu * np.hypot(polar[:, 1], polar[:, 2]) <= -polar[:, 0] + 1e-15 * length)
     assert np.all(np.abs(np.sum(inside * polar, axis=1)) <= 1e-14 * length**2)
 
 

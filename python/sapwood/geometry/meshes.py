@@ -107,7 +107,7 @@ def _inflated(points: Points, surface: Cells, margin: float) -> Points:
 
     The least u with N u >= margin, by non-negative least squares (Lawson and Hanson, 23.27).
     """
-    from scipy.optimize import nnls
+    from scipy.optimize import lsq_linear
 
     edge = points[surface[:, 1:]] - points[surface[:, :1]]
     normal = np.cross(edge[:, 0], edge[:, 1])
@@ -116,7 +116,8 @@ def _inflated(points: Points, surface: Cells, margin: float) -> Points:
     for vertex in np.unique(surface):
         faces = normal[np.any(surface == vertex, axis=1)]
         rows = np.vstack([faces.T, np.ones(len(faces))])
-        weight, _ = nnls(rows, np.array([0.0, 0.0, 0.0, 1.0]))
+        # scipy's nnls ends too early at some vertices whose faces lie in symmetry
+        weight = lsq_linear(rows, [0.0, 0.0, 0.0, 1.0], (0.0, np.inf), "bvls", 1e-15).x
         residual = rows @ weight - [0.0, 0.0, 0.0, 1.0]
         if residual[3] > -1e-9:
             raise ValueError(f"vertices[{vertex}]: its faces cannot all be moved outward")
