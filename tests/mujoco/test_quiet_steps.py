@@ -44,6 +44,11 @@ BELT = """
     <joint joint="b" coef="-2"/></fixed></tendon>
 </mujoco>"""
 
+# a joint that starts beyond its limit
+BENT = """
+<mujoco><worldbody><body><joint range="-20 20" limited="true" ref="30" axis="0 1 0"/>
+  <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/></body></worldbody></mujoco>"""
+
 # the box is deeper in the floor than its motion could have left, the arm beyond its limit
 DEEP = """
 <mujoco><worldbody><geom type="plane" size="1 1 .1"/>
@@ -97,6 +102,7 @@ MODELS = {
     "sticky": of(STICKY),
     "belt": of(BELT),
     "deep": of(DEEP),
+    "bent": of(BENT),
 }
 if hasattr(mujoco.mjtEnableBit, "mjENBL_DIAGEXACT"):
     MODELS["elements_exact"] = lambda: with_flags(elements(), mujoco.mjtEnableBit.mjENBL_DIAGEXACT)
