@@ -2,7 +2,7 @@
  * asked for.
  *
  * Full correction is v_hat = d/(dt + tau_d) at the depth d. A row that is held back has, with w its
- * inverse mass and R_nr its near-rigid R,
+ * inverse mass, no less than one that may be given, and R_nr its near-rigid R,
  *
  *     v_hat' = release,   R' = max(R_nr, w/(4 pi^2)) release/min(v_hat, SAP_RELEASE_LOAD)
  *

@@ -50,7 +50,9 @@ static inline __attribute__((always_inline)) int64_t sap_fill_rows(sap_row_rule 
                                                                    const struct sap_row_run *run,
                                                                    struct sap_row *broken) {
   for (int64_t i = 0; i < run->n; ++i) {
-    const double w = run->R[i], R_1 = w / sap_four_pi_squared, R_nr = run->beta * run->beta * R_1;
+    const double w = run->R[i], R_0 = w / sap_four_pi_squared, R_nr = run->beta * run->beta * R_0;
+    const double R_1 =
+        run->release_w ? sap_larger(R_0, run->release_w[i] / sap_four_pi_squared) : R_0;
     const struct sap_row_step step = {.dt = run->dt,
                                       .R_nr = R_nr,
                                       .R_t = run->sigma * w,

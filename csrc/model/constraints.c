@@ -44,8 +44,8 @@ static void carve_listed(struct sap_element_gather *g, struct sap_arena *arena, 
   for (int i = 0; i < SAP_ELEMENT_VALUES; ++i) {
     g->value[i] = sap_arena_take(arena, n, sizeof(double));
   }
-  double **const rows[] = {&g->release, &g->R,     &g->v_hat, &g->lower,
-                           &g->upper,   &g->gamma, &g->v_c,   &g->force};
+  double **const rows[] = {&g->release, &g->release_w, &g->R,   &g->v_hat, &g->lower,
+                           &g->upper,   &g->gamma,     &g->v_c, &g->force};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     *rows[i] = sap_arena_take(arena, n, sizeof(double));
   }
@@ -424,6 +424,7 @@ void sap_element_gather_parameters(struct sap_element_gather *gather,
     const int64_t row = gather->first_row[i];
     const sap_kind kind = gather->groups[i].kind;
     const int bounded = kind == SAP_CONTROLLER;
+    const int released = gather->n_released > 0 && sap_kinds[kind]->released;
     for (int p = 0; p < SAP_ELEMENT_VALUES; ++p) {
       gather->parameter[i][p] = gather->value[p] + row;
     }
@@ -433,7 +434,8 @@ void sap_element_gather_parameters(struct sap_element_gather *gather,
                        .beta = near_rigid,
                        .delassus = parameters->delassus,
                        .value = gather->parameter[i],
-                       .release = sap_kinds[kind]->released ? gather->release + row : NULL},
+                       .release = released ? gather->release + row : NULL,
+                       .release_w = released ? gather->release_w + row : NULL},
         .R = gather->R + row,
         .v_hat = gather->v_hat + row,
         .lower = bounded ? NULL : gather->lower + row,

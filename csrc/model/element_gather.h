@@ -30,11 +30,13 @@ struct sap_element_gather {
   int32_t n_rows;
   int32_t n_constraints;
   int32_t n_engine_rows; /* rows of the engine that are not of contacts */
+  int32_t n_released;    /* rows that are held back: 0, and `release` and `release_w` say nothing */
 
   struct sap_row_label *label;       /* (n_rows) */
   double *scale;                     /* (n_rows) J is the engine's row times this */
   double *value[SAP_ELEMENT_VALUES]; /* (n_rows) physical parameters, in the order of the kind */
-  double *release; /* (n_rows) most speed of correction, INFINITY until that is found */
+  double *release;   /* (n_rows) most speed of correction, INFINITY until that is found */
+  double *release_w; /* (n_rows) least inverse mass of what is held back, else 0 */
   double *R, *v_hat, *lower, *upper; /* (n_rows) */
   double *gamma, *v_c;               /* (n_rows) room for the solver's output */
   double *force;                     /* (n_rows) gamma/dt, while it is scattered */

@@ -94,6 +94,7 @@ static inline int32_t sap_append_row(struct sap_element_gather *gather, struct s
   gather->label[row] = label;
   gather->scale[row] = scale;
   gather->release[row] = INFINITY;
+  gather->release_w[row] = 0.0;
   return row;
 }
 

@@ -433,6 +433,7 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
                                       .dt = gather->dt,
                                       .speed = gather->release_speed,
                                       .v = state->qvel,
+                                      .M = state->M,
                                       .KBIP = list->KBIP,
                                       .D = elements ? elements->efc_D : NULL,
                                       .left_out = list->left_out,

@@ -38,6 +38,24 @@ double sap_driven_force(double dt, double speed, double D, double I) {
   return sap_four_pi_squared * speed * D * (1.0 - I) / (I * dt);
 }
 
+/* J y = sum_j J_j^2/M_jj and y^T M y of n velocities from `begin` on, added to sum[0] and sum[1] */
+static void add_motion(const struct sap_release *release, int32_t begin, int32_t n, const double *J,
+                       double sum[2]) {
+  const struct sap_forest *f = release->forest;
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t dof = begin + i, last = f->M_rownnz[dof] - 1;
+    const double *M = release->M + f->M_rowadr[dof];
+    const double y = J[i] / M[last];
+    sum[0] += J[i] * y;
+    sum[1] += J[i] * y;
+    for (int32_t k = 0; k < last && y != 0.0; ++k) {
+      const int32_t other = f->M_colind[f->M_rowadr[dof] + k];
+      const int32_t end = f->M_rowadr[other] + f->M_rownnz[other];
+      sum[1] += 2.0 * y * M[k] * (J[other - begin] / release->M[end - 1]);
+    }
+  }
+}
+
 /* velocity of row r of a constraint of `size` rows in one or two trees */
 static double row_velocity(const struct sap_forest *forest, const int32_t trees[2], int32_t size,
                            int32_t r, const double *J, const double *v) {
@@ -51,6 +69,29 @@ static double row_velocity(const struct sap_forest *forest, const int32_t trees[
     J += size * (int64_t)n;
   }
   return sum;
+}
+
+/* w_1 of a constraint; `dof` is the velocity of the first tree that is all that it moves, or -1 */
+static double least_inverse_mass(const struct sap_release *release, const int32_t trees[2],
+                                 int32_t dof, int32_t size, const double *J) {
+  const struct sap_forest *f = release->forest;
+  if (dof >= 0) {
+    const int32_t at = f->tree_dofadr[trees[0]] + dof;
+    return J[0] * J[0] / release->M[f->M_rowadr[at] + f->M_rownnz[at] - 1];
+  }
+  double squares = 0.0;
+  for (int32_t r = 0; r < size; ++r) {
+    const double *row = J;
+    double sum[2] = {0.0, 0.0};
+    for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
+      const int32_t n = f->tree_dofnum[trees[side]];
+      add_motion(release, f->tree_dofadr[trees[side]], n, row + r * (int64_t)n, sum);
+      row += size * (int64_t)n;
+    }
+    const double w = sum[1] > 0.0 ? sum[0] * sum[0] / sum[1] : 0.0;
+    squares += w * w;
+  }
+  return sqrt(squares) / size;
 }
 
 double sap_release_contact(const struct sap_release *release,
@@ -83,22 +124,26 @@ static int is_driven(const struct sap_element_gather *g, int64_t at) {
   return driven && g->label[at].element == SAP_ELEMENT_EQUALITY && driven[g->label[at].index];
 }
 
-static void bound_pull(const struct sap_release *release, const struct sap_element_gather *g,
-                       int64_t at) {
+/* bounds the pull of a driven row by F, which it returns: INFINITY where the engine is not known */
+static double bound_pull(const struct sap_release *release, const struct sap_element_gather *g,
+                         int64_t at) {
   const double *KBIP = constants_of(release, g, at);
   if (KBIP && release->D) {
     const double D = release->D[g->label[at].row] / (g->scale[at] * g->scale[at]);
     g->value[4][at] = sap_driven_force(release->dt, release->speed, D, KBIP[2]);
     g->value[3][at] = -g->value[4][at];
+    return g->value[4][at];
   }
+  return INFINITY;
 }
 
 /* rows of constraint c of a group, whose J begins at J and whose first row is `at` */
-static void release_rows(const struct sap_release *release, const struct sap_element_gather *g,
+static void release_rows(const struct sap_release *release, struct sap_element_gather *g,
                          const sap_constraints *group, int32_t c, const double *J, int64_t at) {
   const struct sap_forest *f = release->forest;
   const int32_t size = sap_rows_of(group, c), dof = sap_dof_of(group, c);
   const int32_t trees[2] = {group->tree_a[c], group->tree_b[c]};
+  double w_1 = -1.0;
   for (int32_t r = 0; r < size; ++r, ++at) {
     if (!isinf(g->value[1][at])) {
       continue;
@@ -108,9 +153,7 @@ static void release_rows(const struct sap_release *release, const struct sap_ele
     struct sap_violation row = {.depth = depth,
                                 .full = depth / (release->dt + g->value[2][at]),
                                 .driven = is_driven(g, at)};
-    if (row.driven) {
-      bound_pull(release, g, at);
-    }
+    const double F = row.driven ? bound_pull(release, g, at) : INFINITY;
     if (row.full > release->speed) {
       const double rate = dof >= 0 ? J[0] * release->v[f->tree_dofadr[trees[0]] + dof]
                                    : row_velocity(f, trees, size, r, J, release->v);
@@ -120,12 +163,19 @@ static void release_rows(const struct sap_release *release, const struct sap_ele
       }
       row.KBIP = constants_of(release, g, at);
       g->release[at] = sap_release_of(&row, release->speed);
+      if (!isinf(g->release[at])) {
+        w_1 = w_1 < 0.0 ? least_inverse_mass(release, trees, dof, size, J) : w_1;
+        /* R = v_hat/(F dt): it pulls with F at rest, and no further than v_hat */
+        const double pull = sap_four_pi_squared * fmin(row.full, SAP_RELEASE_LOAD);
+        ++g->n_released;
+        g->release_w[at] = fmax(w_1, pull / (F * release->dt));
+      }
     }
   }
 }
 
-void sap_release_elements(const struct sap_release *release,
-                          const struct sap_element_gather *elements) {
+void sap_release_elements(const struct sap_release *release, struct sap_element_gather *elements) {
+  elements->n_released = 0;
   for (int32_t i = 0; i < elements->n_groups && !isinf(release->speed); ++i) {
     const sap_constraints *group = &elements->groups[i];
     const double *J = group->J;

@@ -21,9 +21,20 @@
  *     F = 4 pi^2 V/(w dt)    w = I/((1 - I) D)
  *
  * with the inverse mass w by which the engine weighs the row, where I is its impedance. A contact
- * of the same w carries as much where it is V (dt + tau_d) deep, and is free up to there.
+ * of the same w carries as much where it is V (dt + tau_d) deep, and is free up to there. What is
+ * released pulls with F at rest, and with F (1 - v_c/v_hat) at most: with all of F up to v_hat it
+ * would fling an arm that is stretched along the jump, and whose hand can hardly move that way.
  *
- * How a row is held back is said by constraints/release.h: what carries a load lies no deeper. */
+ * How a row is held back is said by constraints/release.h: what carries a load lies no deeper. Its
+ * inverse mass there is that of A = M + dt D, and goes to zero where damping is implicit: to move a
+ * lift with 1e7 N s/m it would push with meganewtons, and shake all that the lift carries. So it is
+ * no less than
+ *
+ *     w_1 = (J y)^2/(y^T M y)    y = diag(M)^-1 J^T
+ *
+ * the inverse mass of the motion y by itself; of n rows that share one w, the root of the sum of
+ * squares over n, as w is |W|_F/n. J M^-1 J^T is no less than that of any motion: what is not
+ * damped stays as it is. */
 #ifndef SAPWOOD_MODEL_RELEASE_H
 #define SAPWOOD_MODEL_RELEASE_H
 
@@ -38,6 +49,7 @@ struct sap_release {
   double dt;
   double speed;       /* V, INFINITY: all rows are free */
   const double *v;    /* (nv) before the step */
+  const double *M;    /* as in sap_model_state */
   const double *KBIP; /* as in sap_contact_list */
   const double *D;    /* efc_D of sap_element_state, or NULL */
   int left_out;       /* as in sap_contact_list */
@@ -71,9 +83,8 @@ static inline double sap_release_mass(const struct sap_forest *forest, const int
   return w ? w[geom[0]] + w[geom[1]] : 0.0;
 }
 
-/* The same of the rows of limits and equality constraints that are gathered: elements->release,
- * where they are not free. */
-void sap_release_elements(const struct sap_release *release,
-                          const struct sap_element_gather *elements);
+/* The same of the rows of limits and equality constraints that are gathered: elements->release and
+ * release_w, where they are not free. */
+void sap_release_elements(const struct sap_release *release, struct sap_element_gather *elements);
 
 #endif

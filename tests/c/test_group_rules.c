@@ -38,7 +38,7 @@ static void a_solve_regularizes_contacts_and_groups(void) {
     for (int g = 0; g < GROUPS; ++g) {
       struct group *to = &group[g];
       physical[g] =
-          (sap_group_regularization){{0.01, 1e-3, 0.1, (sap_delassus)delassus, value, NULL},
+          (sap_group_regularization){{0.01, 1e-3, 0.1, (sap_delassus)delassus, value, NULL, NULL},
                                      to->R,
                                      to->v_hat,
                                      to->lower,
@@ -99,14 +99,18 @@ static void groups_are_regularized_in_place(void) {
   }
   for (int g = 0; g < GROUPS; ++g) {
     struct group *to = &group[g];
-    physical[g] = (sap_group_regularization){
-        {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value, NULL}, to->R, to->v_hat, to->lower, to->upper};
+    physical[g] =
+        (sap_group_regularization){{0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value, NULL, NULL},
+                                   to->R,
+                                   to->v_hat,
+                                   to->lower,
+                                   to->upper};
   }
   /* without rows there are no arrays */
   REQUIRE(constraints[GROUPS - 1].n == 0);
   constraints[GROUPS - 1].R = NULL;
-  physical[GROUPS - 1] =
-      (sap_group_regularization){.parameters = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, NULL, NULL}};
+  physical[GROUPS - 1] = (sap_group_regularization){
+      .parameters = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, NULL, NULL, NULL}};
   const sap_parameters parameters = {.dt = 0.01,
                                      .sigma = 1e-3,
                                      .beta = 1,
@@ -232,8 +236,8 @@ static void what_gives_no_row_is_refused(void) {
         values[p][i] = cases[c].value[p];
       }
     }
-    const sap_group_parameters parameters = {cases[c].dt,        cases[c].sigma, 0,
-                                             SAP_DELASSUS_BLOCK, value,          NULL};
+    const sap_group_parameters parameters = {cases[c].dt, cases[c].sigma, 0,   SAP_DELASSUS_BLOCK,
+                                             value,       NULL,           NULL};
     sap_error error = {0};
     CHECK_EQUAL(sap_regularize_group(&scene.problem, &constraints[g], &parameters, out[0], out[1],
                                      out[2], out[3], NULL, &error),
@@ -241,8 +245,26 @@ static void what_gives_no_row_is_refused(void) {
     CHECK_STRING(error.argument, cases[c].argument);
     CHECK_EQUAL(error.index, cases[c].index);
   }
+  /* how what is held back is weighed */
+  double release_w[MOST_ROWS] = {0};
+  sap_group_parameters held = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, value, NULL, release_w};
+  for (int i = 0; i < MOST_ROWS; ++i) {
+    values[0][i] = -1;
+    values[1][i] = INFINITY;
+    values[2][i] = 0;
+  }
+  const double bad[] = {NAN, INFINITY, -1};
+  for (size_t b = 0; b < CHECK_COUNT(bad); ++b) {
+    release_w[0] = bad[b];
+    sap_error error = {0};
+    CHECK_EQUAL(sap_regularize_group(&scene.problem, &constraints[0], &held, out[0], out[1], out[2],
+                                     out[3], NULL, &error),
+                SAP_INVALID_ARGUMENT);
+    CHECK_STRING(error.argument, "release_w");
+    CHECK_EQUAL(error.index, 0);
+  }
   /* rows that nothing moves */
-  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_DIAGONAL, value, NULL};
+  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_DIAGONAL, value, NULL, NULL};
   sap_error error = {0};
   memset(group[0].J, 0, sizeof group[0].J);
   for (int i = 0; i < MOST_ROWS; ++i) {
@@ -265,7 +287,7 @@ static void groups_are_given_and_few_enough(void) {
   CHECK_EQUAL(sap_problem_check(&scene.problem, NULL, &error), SAP_INVALID_ARGUMENT);
   CHECK_STRING(error.argument, "groups");
   /* trees are measured before groups are read */
-  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, NULL, NULL};
+  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, NULL, NULL, NULL};
   scene.tree_nv[1] = 0;
   CHECK_EQUAL(sap_regularize_group(&scene.problem, &constraints[0], &parameters, NULL, NULL, NULL,
                                    NULL, NULL, &error),
@@ -286,7 +308,7 @@ static void a_group_alone_has_a_Jacobian(void) {
   for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
     value[p] = ones;
   }
-  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, value, NULL};
+  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, value, NULL, NULL};
   constraints[0].J = NULL;
   CHECK_EQUAL(sap_regularize_group(&scene.problem, &constraints[0], &parameters, out[0], out[1],
                                    out[2], out[3], NULL, &error),

@@ -15,16 +15,17 @@ static void parameters_become_rows(void) {
   const double R_1 = w / (4 * 9.869604401089358), R_nr = 0.01 * R_1;
   const struct {
     sap_kind kind;
-    double parameter[7], R, v_hat, lower, upper, release;
+    double parameter[7], R, v_hat, lower, upper, release, release_w;
   } cases[] = {
-      {SAP_LIMIT, {-0.02, 100, 0.03}, 1 / (dt * 100 * 0.04), 0.5, 0, INFINITY, 0},
-      {SAP_LIMIT, {0.02, INFINITY, 0}, R_nr, -2, 0, INFINITY, 0},
+      {SAP_LIMIT, {-0.02, 100, 0.03}, 1 / (dt * 100 * 0.04), 0.5, 0, INFINITY, 0, 0},
+      {SAP_LIMIT, {0.02, INFINITY, 0}, R_nr, -2, 0, INFINITY, 0, 0},
       {SAP_BILATERAL,
        {0.04, 100, 0.03, -5, INFINITY},
        1 / (dt * 100 * 0.04),
        -1,
        -0.05,
        INFINITY,
+       0,
        0},
       {SAP_CONTROLLER,
        {100, 4, 0.1, 0.2, 0.5, 3, 7},
@@ -32,6 +33,7 @@ static void parameters_become_rows(void) {
        (100 * 0.1 + 4 * 0.5 + 3) / 5,
        -0.07,
        0.07,
+       0,
        0},
       /* gains scaled by R_nr^-1/(dt 1e9 (dt + 2)), at Kp/Kd as given */
       {SAP_CONTROLLER,
@@ -40,24 +42,30 @@ static void parameters_become_rows(void) {
        (0.1 + 2 * 0.5) / 2.01 + 3 * dt * R_nr,
        -INFINITY,
        INFINITY,
+       0,
        0},
-      {SAP_DRY_FRICTION, {6}, sigma * w, 0, -0.06, 0.06, 1e-9},
+      {SAP_DRY_FRICTION, {6}, sigma * w, 0, -0.06, 0.06, 1e-9, 0},
       /* rigid and violated: held back, softer, at rest with the impulse of 0.5 m/s at most */
-      {SAP_LIMIT, {-0.02, INFINITY, 0}, R_1 * 0.1 / 0.5, 0.1, 0, INFINITY, 0.1},
-      {SAP_LIMIT, {-0.004, INFINITY, 0}, R_1 * 0.1 / 0.4, 0.1, 0, INFINITY, 0.1},
+      {SAP_LIMIT, {-0.02, INFINITY, 0}, R_1 * 0.1 / 0.5, 0.1, 0, INFINITY, 0.1, 0},
+      {SAP_LIMIT, {-0.004, INFINITY, 0}, R_1 * 0.1 / 0.4, 0.1, 0, INFINITY, 0.1, 0},
       {SAP_BILATERAL,
        {0.02, INFINITY, 0.01, -INFINITY, INFINITY},
        R_1 * 0.1 / 0.5,
        -0.1,
        -INFINITY,
        INFINITY,
-       0.1},
+       0.1,
+       0},
+      /* with no less than an inverse mass that is given, of what is held back alone */
+      {SAP_LIMIT, {-0.02, INFINITY, 0}, R_1 * 0.1 / 0.5, 0.1, 0, INFINITY, 0.1, w / 2},
+      {SAP_LIMIT, {-0.02, INFINITY, 0}, 3 * R_1 * 0.1 / 0.5, 0.1, 0, INFINITY, 0.1, 3 * w},
+      {SAP_LIMIT, {-0.0005, INFINITY, 0}, R_nr, 0.05, 0, INFINITY, 0.1, 3 * w},
       /* but not what is open, what is slow, and what is compliant */
-      {SAP_LIMIT, {0.02, INFINITY, 0}, R_nr, -2, 0, INFINITY, 0.1},
-      {SAP_LIMIT, {-0.0005, INFINITY, 0}, R_nr, 0.05, 0, INFINITY, 0.1},
-      {SAP_LIMIT, {-0.02, 100, 0.03}, 1 / (dt * 100 * 0.04), 0.5, 0, INFINITY, 0.1},
+      {SAP_LIMIT, {0.02, INFINITY, 0}, R_nr, -2, 0, INFINITY, 0.1, 0},
+      {SAP_LIMIT, {-0.0005, INFINITY, 0}, R_nr, 0.05, 0, INFINITY, 0.1, 0},
+      {SAP_LIMIT, {-0.02, 100, 0.03}, 1 / (dt * 100 * 0.04), 0.5, 0, INFINITY, 0.1, 0},
       /* nor a stiffness that was given, where the time step is too long for it */
-      {SAP_LIMIT, {-0.02, 1e12, 0}, R_nr, 2, 0, INFINITY, 0.1},
+      {SAP_LIMIT, {-0.02, 1e12, 0}, R_nr, 2, 0, INFINITY, 0.1, 0},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
     const sap_constraints row = {
@@ -67,7 +75,8 @@ static void parameters_become_rows(void) {
       values[p] = &cases[k].parameter[p];
     }
     const double *release = cases[k].release > 0 ? &cases[k].release : NULL;
-    const sap_group_parameters parameters = {dt, sigma, 0.1, SAP_DELASSUS_BLOCK, values, release};
+    const sap_group_parameters parameters = {
+        dt, sigma, 0.1, SAP_DELASSUS_BLOCK, values, release, &cases[k].release_w};
     double R, v_hat, lower, upper;
     REQUIRE(sap_regularize_group(&problem, &row, &parameters, &R, &v_hat, &lower, &upper, NULL,
                                  NULL) == SAP_OK);
@@ -113,7 +122,7 @@ static void every_kind_obeys_its_cost(void) {
       for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
         values[p] = &parameter[p];
       }
-      const sap_group_parameters given = {dt, 1e-3, 0.1, SAP_DELASSUS_BLOCK, values, NULL};
+      const sap_group_parameters given = {dt, 1e-3, 0.1, SAP_DELASSUS_BLOCK, values, NULL, NULL};
       double R, v_hat, lower, upper, gamma[3], G[3], cost[3];
       REQUIRE(sap_regularize_group(&problem, &row, &given, &R, &v_hat, &lower, &upper, NULL,
                                    NULL) == SAP_OK);
@@ -172,7 +181,7 @@ static void every_parameter_obeys_its_rule(void) {
     for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
       values[p] = &parameter[p];
     }
-    const sap_group_parameters given = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, values, NULL};
+    const sap_group_parameters given = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, values, NULL, NULL};
     for (int32_t p = 0; p < sap_kind_parameters((sap_kind)kind); ++p) {
       const char *rule = sap_kind_rule((sap_kind)kind, p), *allowed = allowed_by(rule);
       REQUIRE(strlen(allowed) == CHECK_COUNT(samples));

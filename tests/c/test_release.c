@@ -69,7 +69,7 @@ static void contacts_are_judged_by_their_normal_velocity(void) {
       /* row 2 of the block of tree 0, 3 x 3, and of that of tree 1, 3 x 2 */
       u -= (i < 3 ? J[6 + i] : J[9 + 4 + i - 3]) * m.qvel[i];
     }
-    const struct sap_release release = {&m.forest, 0.01, 0.1, m.qvel, KBIP, NULL, 0, &reads};
+    const struct sap_release release = {&m.forest, 0.01, 0.1, m.qvel, m.M, KBIP, NULL, 0, &reads};
     const struct sap_listed_contact contact = {.row = 1, .geom = {1, 5}};
     const int32_t trees[2] = {0, 1};
     const double tau_d = 0.02, time = 0.01 + tau_d;
@@ -107,6 +107,20 @@ static void contacts_are_judged_by_their_normal_velocity(void) {
   }
 }
 
+/* The least inverse masses of the test below: those of the motions y = diag(M)^-1 J^T by
+ * themselves, (J y)^2/(y^T M y), of three rows the root of the sum of squares over 3. None is more
+ * than the |J M^-1 J^T|_F/n of its rows. */
+static void check_least_masses(const double least[ROWS]) {
+  /* the limit (-0.5, 1) of the velocities with M = (5, 1; 1, 3): y = (-0.1, 1/3) */
+  const double J_y = 0.05 + 1.0 / 3, yMy = 5 * 0.01 + 2 * (-0.1 / 3) + 3.0 / 9;
+  CHECK_CLOSE(least[1], J_y * J_y / yMy, 1e-14);
+  CHECK(least[1] <= (3 * 0.25 + 2 * 0.5 + 5) / 14);
+  /* rows (1, 0, 0; 1, 0) with y = (1/2, 0, 0; 1/5, 0), (0, 1, 0; 0, 1) and one of zeros */
+  const double rows[2] = {1.0 / 2 + 1.0 / 5, 1.0 / 2 + 1.0 / 3};
+  CHECK_CLOSE(least[2], sqrt(rows[0] * rows[0] + rows[1] * rows[1]) / 3, 1e-14);
+  CHECK(least[2] == least[3] && least[4] == 0);
+}
+
 /* Limits of one entry and of whole rows, an equality constraint of three rows in two trees, and a
  * group that is not released, in this order. */
 static void rows_of_elements_are_judged_one_by_one(void) {
@@ -115,7 +129,8 @@ static void rows_of_elements_are_judged_one_by_one(void) {
   make_model(&m, &seed);
   const double v[NV] = {0.5, -0.25, 0.125, 1, -2};
   double g[ROWS] = {-0.02, -0.02, 0.03, -0.03, 0.0005, -1, -1}, tau_d[ROWS] = {0}, k[ROWS];
-  double released[ROWS], lower[ROWS], upper[ROWS], scale[ROWS] = {1, 1, 1, 2, 1, 1, 1};
+  double released[ROWS], least[ROWS] = {0}, lower[ROWS], upper[ROWS];
+  double scale[ROWS] = {1, 1, 1, 2, 1, 1, 1};
   struct sap_row_label label[ROWS] = {
       {.element = SAP_ELEMENT_JOINT, .index = 0, .row = -1},
       {.element = SAP_ELEMENT_TENDON, .index = 0, .row = 0},
@@ -166,9 +181,10 @@ static void rows_of_elements_are_judged_one_by_one(void) {
                                       .value = {g, k, tau_d, lower, upper},
                                       .scale = scale,
                                       .release = released,
+                                      .release_w = least,
                                       .elements = &elements};
   int reads = 0;
-  const struct sap_release release = {&m.forest, 0.01, 0.1, v, KBIP, NULL, 0, &reads};
+  const struct sap_release release = {&m.forest, 0.01, 0.1, v, m.M, KBIP, NULL, 0, &reads};
   for (int i = 0; i < ROWS; ++i) {
     released[i] = k[i] = upper[i] = INFINITY;
     lower[i] = -INFINITY;
@@ -177,10 +193,14 @@ static void rows_of_elements_are_judged_one_by_one(void) {
   /* a limit that the engine does not list is known to it by nothing; the second grew with 2.5 */
   const double expected[ROWS] = {0.05, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
   CHECK_ALL_CLOSE(released, expected, ROWS, 1e-15);
+  /* M is 2 of each velocity of tree 0, and 5, 1; 1, 3 of tree 1: the limit moves dof 3 */
+  CHECK_CLOSE(least[0], 1.0 / 5, 1e-15);
+  CHECK(least[1] == 0 && least[2] == 0 && least[3] == 0);
+  CHECK_EQUAL(gather.n_released, 1);
 
   /* against their motion each of the rows is a violation of the start */
   const double back[NV] = {-0.5, 0.25, -0.125, -1, 2};
-  const struct sap_release against = {&m.forest, 0.01, 0.1, back, KBIP, NULL, 0, &reads};
+  const struct sap_release against = {&m.forest, 0.01, 0.1, back, m.M, KBIP, NULL, 0, &reads};
   for (int i = 0; i < ROWS; ++i) {
     released[i] = INFINITY;
   }
@@ -188,6 +208,9 @@ static void rows_of_elements_are_judged_one_by_one(void) {
   sap_release_elements(&against, &gather);
   const double reverse[ROWS] = {0.05, 0.02 / 0.03, 1, 1, INFINITY, INFINITY, INFINITY};
   CHECK_ALL_CLOSE(released, reverse, ROWS, 1e-12);
+  check_least_masses(least);
+  CHECK_EQUAL(gather.n_released, 4);
+  const double own = least[2], four_pi_squared = 39.478417604357434;
 
   /* a stiffness that was given is not touched */
   k[1] = 1e12;
@@ -216,10 +239,20 @@ static void rows_of_elements_are_judged_one_by_one(void) {
   CHECK_CLOSE(upper[3], sap_driven_force(0.01, 0.1, 1, 0.5), 1e-9);
   CHECK(lower[2] == -upper[2] && upper[4] == INFINITY && upper[1] == INFINITY);
 
+  /* what is released gives that at rest, v_hat/R with R = w_1/(4 pi^2) v_hat/0.5: the second row,
+   * whose w_1 without it is less; bounds of what is not driven are no bounds of its */
+  const double still[NV] = {0};
+  pulls.v = still;
+  sap_release_elements(&pulls, &gather);
+  CHECK(released[2] < INFINITY && released[3] < INFINITY);
+  CHECK_CLOSE(least[2], fmax(own, 0.5 * four_pi_squared / (0.01 * upper[2])), 1e-12);
+  CHECK_CLOSE(least[3], 0.5 * four_pi_squared / (0.01 * upper[3]), 1e-12);
+  CHECK(least[3] > own && least[0] == 1.0 / 5);
+
   pulls.speed = INFINITY;
   upper[2] = INFINITY;
   sap_release_elements(&pulls, &gather);
-  CHECK(upper[2] == INFINITY);
+  CHECK(upper[2] == INFINITY && gather.n_released == 0);
 }
 
 int main(int argc, char **argv) {

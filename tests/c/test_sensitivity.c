@@ -47,7 +47,7 @@ static void make_limits(uint64_t *seed) {
     physical.values[k] = physical.value[k];
   }
   physical.groups[0] =
-      (sap_group_regularization){{0.01, 1e-2, 0.3, SAP_DELASSUS_BLOCK, physical.values, NULL},
+      (sap_group_regularization){{0.01, 1e-2, 0.3, SAP_DELASSUS_BLOCK, physical.values, NULL, NULL},
                                  limits->R,
                                  limits->v_hat,
                                  limits->lower,

@@ -11,7 +11,12 @@ mujoco = pytest.importorskip("mujoco")
 
 from sapwood import ConstraintMaterial, ContactMaterial
 from sapwood.mujoco import StepError, Stepper
-from sapwood.reference.regularization import RELEASE_LOAD, driven_force, release_speed
+from sapwood.reference.regularization import (
+    RELEASE_LOAD,
+    driven_force,
+    regularize_group,
+    release_speed,
+)
 
 SPHERE = """<mujoco><option {option}/><worldbody><geom type="plane" size="5 5 1" {geom}/>
 <body pos="0 0 .09"><freejoint/><geom size=".1" {geom}/></body></worldbody></mujoco>"""
@@ -185,6 +190,40 @@ def test_an_arm_that_can_follow_a_mocap_body_does():
     assert lag < 2.1 * 0.4 * 0.002
 
 
+STRETCHED = """<mujoco><option timestep="{time_step}"/><worldbody>
+<body name="hand" mocap="true" pos=".6 0 0"/>
+<body><joint axis="0 1 0" damping=".1"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" contype="0"/>
+<body pos=".3 0 0"><joint axis="0 1 0" damping=".1"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" contype="0"/>
+<body name="wrist" pos=".3 0 0"><geom size=".03" contype="0"/></body></body></body></worldbody>
+<equality><connect body1="hand" body2="wrist" anchor="0 0 0"/></equality></mujoco>"""
+
+
+@pytest.mark.parametrize("time_step", [0.002, 0.005, 0.01])
+def test_a_stretched_arm_is_not_flung_by_a_jump_towards_it(time_step):
+    """Its hand can hardly move that way at first: a force up to the speed of release flings it."""
+    model = mujoco.MjModel.from_xml_string(STRETCHED.format(time_step=time_step))
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.mocap_pos[0, 0] -= 0.02
+    fastest = 0.0
+    for _ in range(round(0.5 / time_step)):
+        rows = stepper.problem(data).constraints[0]
+        # from rest a row that is released pulls with its bound at most
+        released = np.abs(rows.g) / (2.0 * time_step) > 1.01 * np.abs(rows.v_hat)
+        at_rest = np.abs(rows.v_hat) / rows.R
+        assert np.all(at_rest[released] <= rows.upper[released] * (1.0 + 1e-9))
+        stepper.step(data)
+        fastest = max(fastest, np.abs(data.qvel).max())
+    peak, _ = peak_speed(
+        model,
+        lambda d: mujoco.mj_step(model, d),
+        lambda d: d.mocap_pos[0].__setitem__(0, 0.58),
+        round(0.5 / time_step),
+    )
+    assert fastest < 1.45 * peak
+
+
 @pytest.mark.parametrize("goal", [0.08, 0.0, -0.5])
 def test_a_mocap_body_does_not_pull_through_the_floor(goal):
     """A ball that a mocap body presses on the floor, where MuJoCo's sinks by 40 mm and more."""
@@ -281,6 +320,57 @@ def test_close_to_a_centre_of_rotation_bodies_press_no_harder_than_they_weigh():
         impulse = stepper.contacts.force[:, 2].sum() * model.opt.timestep
         assert impulse <= 4.0 * math.pi**2 * RELEASE_LOAD * len(stepper.contacts) / w
         assert abs(data.qvel[0]) < max(1.0, 2.0 * fastest)
+
+
+DAMPED = """<mujoco><option timestep="{time_step}"/><worldbody>
+<body><joint type="slide" axis="0 0 1" damping="{damping}" limited="true" range=".04 .4"/>
+<geom size=".1" mass="50"/>
+<body pos="0 0 .2"><joint axis="0 1 0" damping="1"/>
+<geom type="capsule" fromto="0 0 0 .5 0 0" size=".05" mass="5"/></body></body></worldbody>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("time_step", [0.001, 0.002, 0.01])
+@pytest.mark.parametrize("damping", [0.0, 1e3, 1e7])
+def test_what_is_damped_is_pressed_no_harder_than_it_weighs(damping, time_step):
+    """A lift that starts 4 cm beyond its limit, with an arm on it that would be shaken."""
+    model = mujoco.MjModel.from_xml_string(DAMPED.format(time_step=time_step, damping=damping))
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper.step(data)
+    force = data.qfrc_constraint[0]
+    full = 0.04 / (2.0 * time_step)
+    K, B = 1.0 / (0.95 * 0.02) ** 2, 2.0 / (0.95 * 0.02)
+    speed = release_speed(0.04, full, 0.0, K=K, B=B)
+    mass = model.body_subtreemass[1]
+    assert force * time_step < 4.0 * math.pi**2 * mass * min(full, RELEASE_LOAD)
+    assert 0.0 < data.qvel[0] < 1.01 * speed
+    # it comes out, faster than MuJoCo's
+    theirs = mujoco.MjData(model)
+    stepper.run(data, round(2.0 / time_step))
+    for _ in range(round(2.0 / time_step)):
+        mujoco.mj_step(model, theirs)
+    assert data.qpos[0] > min(0.039, theirs.qpos[0])
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_only_what_is_implicit_weighs_less(implicit):
+    """R of a limit of a damped joint: by 1/M_dd where that is more than its inverse mass."""
+    damping = 1e5 if implicit else 0.0
+    model = mujoco.MjModel.from_xml_string(DAMPED.format(time_step=0.002, damping=damping))
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    problem = stepper.problem(data)
+    rows = problem.constraints[0]
+    full = 0.04 / 0.004
+    K, B = 1.0 / (0.95 * 0.02) ** 2, 2.0 / (0.95 * 0.02)
+    speed = release_speed(0.04, full, 0.0, K=K, B=B)
+    own = np.linalg.inv(problem.A_block(0))[0, 0]
+    least = 1.0 / model.body_subtreemass[1]
+    assert (own < least) == implicit
+    R, v_hat, _, _ = regularize_group(problem, 0, dt=0.002, release=speed, release_w=least)
+    np.testing.assert_allclose(rows.R, R, rtol=1e-9)
+    np.testing.assert_allclose(rows.v_hat, v_hat, rtol=1e-9)
+    lower = int(np.argmin(rows.phi0))
+    assert R[lower] == pytest.approx(max(own, least) / (4 * math.pi**2) * speed / RELEASE_LOAD)
 
 
 @pytest.mark.parametrize("speed", [0.0, -1.0, math.nan])

@@ -143,6 +143,7 @@ typedef struct sap_group_parameters {
   sap_delassus delassus;
   const double *const *value; /* (sap_kind_parameters(kind)), read where there are rows */
   const double *release;      /* (n_rows) as in sap_parameters; acts on limits and bilateral ones */
+  const double *release_w;    /* (n_rows) the same, 1/kg or 1/(kg m^2) */
 } sap_group_parameters;
 
 /* How R, v_hat and the bounds of a group are found, and where they go (n_rows): the arrays that the
@@ -216,8 +217,8 @@ SAP_API const char *sap_kind_rule(sap_kind kind, int32_t parameter); /* for exam
  *                  |gamma| <= dt effort
  *     dry_friction f                        R = sigma w, v_hat = 0, |gamma| <= dt f
  *
- * with |v_hat| held to `release` as that of contacts is where k is infinite, of a limit where it is
- * violated.
+ * with |v_hat| held to `release`, by no less than release_w, as that of contacts is where k is
+ * infinite, of a limit where it is violated.
  *
  * Where R_nr is the larger for a controller, both gains are scaled down at the same Kd/Kp. Reads
  * trees and A of `problem`, and of the group all but R, v_hat, lower and upper. Checks what it

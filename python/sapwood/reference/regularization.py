@@ -206,6 +206,7 @@ def regularize_group(
     sigma: float = 1e-3,
     delassus: Literal["block", "diagonal"] = "block",
     release: ArrayLike = np.inf,
+    release_w: ArrayLike = 0.0,
 ) -> tuple[Array, Array, Array, Array]:
     """R, v_hat, lower and upper (n_rows) of group k from its physical parameters.
 
@@ -224,6 +225,8 @@ def regularize_group(
     release : float or (n_rows) array
         Most speed at which violations of limits and bilateral constraints are corrected where k is
         infinite, m/s or rad/s.
+    release_w : float or (n_rows) array
+        The least inverse mass that such a row is held back with, 1/kg or 1/(kg m^2).
     """
     group = problem.constraints[k]
     w = constraint_inverse_mass(problem, k, delassus)
@@ -241,7 +244,7 @@ def regularize_group(
         v_hat = -phi0 / time  # section VII
         held = np.isinf(x["k"]) & (np.abs(v_hat) > release)
         held &= (v_hat > 0.0) | (group.kind == "bilateral")
-        R, v_hat = _hold_back(held, release, w, near_rigid, R, v_hat)
+        R, v_hat = _hold_back(held, release, np.maximum(w, release_w), near_rigid, R, v_hat)
         if group.kind == "limit":
             return R, v_hat, np.zeros(group.n_rows), np.full(group.n_rows, np.inf)
         return R, v_hat, dt * x["force_lower"], dt * x["force_upper"]
