@@ -221,6 +221,11 @@ def _answers(M: _Array, q: _Array) -> list[tuple[int, int]]:
     return pairs
 
 
+def _residual(M: _Array, q: _Array, z: _Array) -> float:
+    """The largest of |min(z, w)|."""
+    return float(np.abs(np.minimum(z, M @ z + q)).max(initial=0.0))
+
+
 def solve_lcp(M: ArrayLike, q: ArrayLike, method: Method = "lemke") -> LcpSolution:
     """Solve a linear complementarity problem.
 
@@ -252,12 +257,17 @@ def solve_lcp(M: ArrayLike, q: ArrayLike, method: Method = "lemke") -> LcpSoluti
             pivots, attempts = pivots + t.pivots, attempts + 1
             if status is LcpStatus.SOLVED:
                 break
-    z = t.z()
-    w = M @ z + q
-    residual = float(np.abs(np.minimum(z, w)).max(initial=0.0))
-    relative = residual / float(np.abs(q).max(initial=0.0) or 1.0)
+    basis = np.isin(np.arange(t.n, 2 * t.n), t.basic)
+    z, scale = t.z(), float(np.abs(q).max(initial=0.0) or 1.0)
+    residual = _residual(M, q, z)
+    if status is LcpStatus.SOLVED and residual > _SOLVED * scale:
+        # round-off of all the pivots has gathered in the dictionary: the basis by itself
+        z[basis] = np.maximum(np.linalg.lstsq(M[np.ix_(basis, basis)], -q[basis])[0], 0.0)
+        residual = _residual(M, q, z)
+        status = LcpStatus.INACCURATE
+    relative = residual / scale
     if relative <= _SOLVED:
         # a path may end beside a solution where the artificial variable is round-off
         status = LcpStatus.SOLVED
-    basis = np.isin(np.arange(t.n, 2 * t.n), t.basic)
+    w = M @ z + q
     return LcpSolution(z, w, status, used, basis, pivots, attempts, residual, relative, 0.0)
