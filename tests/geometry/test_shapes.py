@@ -192,6 +192,16 @@ def test_tetrahedra_of_files(tmp_path):
         PressureField(1e5).mesh(tmp_path / "s.vtk")
 
 
+@pytest.mark.parametrize("more", [1e-12, 1e-10, 1e-8, 1e-7, 5e-7, 1e-6, 3e-6, 1e-5, 1e-3])
+def test_boxes_that_are_nearly_cubes(more):
+    """Whatever of the medial set is there, its cells are no flat ones, and all fill the box."""
+    for edges in ([1, 1, 1 + more], [1, 1 + more, 1 + more], [1, 1 + more, 1 + 2 * more]):
+        shape = PressureField(1e5).box(0.1 * np.array(edges))
+        corners = shape.vertices[shape.cells]
+        volumes = np.linalg.det(corners[:, 1:] - corners[:, :1]) / 6
+        assert volumes.sum() == pytest.approx(1e-3 * np.prod(edges), rel=2e-6)
+
+
 def test_margins_of_faces_in_symmetry():
     """Four faces around a vertex, whose weights are not unique."""
     pytest.importorskip("scipy")

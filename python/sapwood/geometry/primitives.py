@@ -110,8 +110,9 @@ def box(edges: Points, margin: float = 0.0) -> FieldMesh:
         15, 17 or 18 vertices, where the three edges, or the two shortest, or neither, are equal.
     """
     half = edges / 2 + margin
-    # equal but for round-off counts as equal: a medial set that thin would be made of flat cells
-    core = np.where(half - half.min() > 1e-9 * half.max(), half - half.min(), 0.0)
+    # nearly equal counts as equal: of a medial set thin in two directions, 5e-7 each, cells would
+    # be as flat as those that are refused
+    core = np.where(half - half.min() > 1e-6 * half.max(), half - half.min(), 0.0)
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
     centres = np.concatenate([-np.diag(half), np.diag(half)])
     medial, of_corner = np.unique(signs * core + 0.0, axis=0, return_inverse=True)
