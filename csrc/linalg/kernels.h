@@ -54,10 +54,6 @@ struct sap_kernels {
   void (*solve_backward)(int32_t rows, int32_t cols, const double *P, int32_t ld, double *x,
                          const double *t);
 
-  /* W (count, 3, 3) += X^T X with X = S J^T, for each J (count, 3, n) row-major: S (n, n) lower
-   * triangular with zeros above */
-  void (*gram)(int32_t n, const double *S, int32_t count, const double *J, double *W);
-
   struct sap_panel_kernels panels[SAP_N_PRECISIONS];
 };
 

@@ -4,8 +4,9 @@
  *   simd_lane_to_all  one lane, in all lanes            simd_with_lane  x, with one lane of y
  *   simd_lane         one lane, as a scalar             simd_beyond     x, with zeros up to a lane
  *   simd_spread       a scalar, in all lanes            simd_sums       lane l is the sum of x[l]
+ *   simd_before       x, with zeros from a lane on
  *   simd_sum_three    the sums of x[0] to x[2], stored      simd_largest  of all lanes
- *   simd_within       are all lanes in a closed range?
+ *   simd_within       are all lanes in a closed range?  simd_nonzero  lanes that are not 0, as bits
  *   simd_load_single, simd_store_single   the first n lanes, floats in memory
  *
  * The partial forms come twice. A load has to wait for a store before it that it overlaps, in lanes
@@ -99,11 +100,17 @@ static inline int simd_within(simd x, double low, double high) {
   return (_mm512_cmp_pd_mask(x, simd_all(low), _CMP_GE_OQ) &
           _mm512_cmp_pd_mask(x, simd_all(high), _CMP_LE_OQ)) == 0xff;
 }
+static inline uint32_t simd_nonzero(simd x) {
+  return _mm512_cmp_pd_mask(x, simd_zero(), _CMP_NEQ_UQ);
+}
 static inline simd simd_with_lane(simd x, int lane, simd y) {
   return _mm512_mask_mov_pd(x, (simd_mask)(1u << lane), y);
 }
 static inline simd simd_beyond(simd x, int lane) {
   return _mm512_maskz_mov_pd((simd_mask)(0xfeu << lane), x);
+}
+static inline simd simd_before(simd x, int lane) {
+  return _mm512_maskz_mov_pd((simd_mask)((1u << lane) - 1u), x);
 }
 static inline simd simd_sums(const simd x[]) {
   simd half[4], quarter[2];
@@ -179,12 +186,21 @@ static inline int simd_within(simd x, double low, double high) {
   return _mm256_movemask_pd(_mm256_and_pd(_mm256_cmp_pd(x, simd_all(low), _CMP_GE_OQ),
                                           _mm256_cmp_pd(x, simd_all(high), _CMP_LE_OQ))) == 0xf;
 }
+static inline uint32_t simd_nonzero(simd x) {
+  return (uint32_t)_mm256_movemask_pd(_mm256_cmp_pd(x, simd_zero(), _CMP_NEQ_UQ));
+}
 static inline simd simd_with_lane(simd x, int lane, simd y) {
   x[lane] = y[lane];
   return x;
 }
 static inline simd simd_beyond(simd x, int lane) {
   for (int i = 0; i <= lane; ++i) {
+    x[i] = 0;
+  }
+  return x;
+}
+static inline simd simd_before(simd x, int lane) {
+  for (int i = lane; i < 4; ++i) {
     x[i] = 0;
   }
   return x;
@@ -243,11 +259,17 @@ static inline simd simd_spread(simd_scalar x) { return x; }
 static inline int simd_within(simd x, double low, double high) {
   return x[0] >= low && x[1] >= low && x[0] <= high && x[1] <= high;
 }
+static inline uint32_t simd_nonzero(simd x) {
+  return (uint32_t)(x[0] != 0) | (uint32_t)(x[1] != 0) << 1;
+}
 static inline simd simd_with_lane(simd x, int lane, simd y) {
   x[lane] = y[lane];
   return x;
 }
 static inline simd simd_beyond(simd x, int lane) { return (simd){0, lane < 1 ? x[1] : 0}; }
+static inline simd simd_before(simd x, int lane) {
+  return (simd){lane > 0 ? x[0] : 0, lane > 1 ? x[1] : 0};
+}
 static inline simd simd_sums(const simd x[]) {
   return (simd){x[0][0], x[1][0]} + (simd){x[0][1], x[1][1]};
 }

@@ -296,7 +296,7 @@ static void find_response(struct sap_ahead *ahead, struct sap_ahead_row *row, in
       continue;
     }
     memcpy(U, ahead->J + part->at, sizeof *U * (size_t)n);
-    row->w += motion->loops->multiply_inverse(n, S, U, motion->image);
+    row->w += sap_free_motion_multiply(motion, part->tree, S, U);
   }
   row->inverse = row->w > 0.0 ? 1.0 / row->w : 0.0;
   const struct sap_ahead_part *part = ahead->part + row->part;

@@ -11,7 +11,6 @@
 void sap_free_motion_create(struct sap_free_motion *motion, const struct sap_forest *forest) {
   memset(motion, 0, sizeof *motion);
   motion->forest = motion->slopes.forest = forest;
-  motion->kernels = sap_kernels_best();
   motion->loops = sap_vector_loops_of(sap_kernels_best_set());
 }
 
@@ -36,6 +35,7 @@ void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *are
   motion->mass_entries = sap_arena_take(arena, n_entries, sizeof(struct sap_mass_entry));
   motion->mass_begin = sap_arena_take(arena, (size_t)f->n_trees + 1, sizeof(int64_t));
   motion->parent = sap_arena_take(arena, (size_t)f->nv, sizeof(int32_t));
+  motion->strips = sap_arena_take(arena, (size_t)f->nv, sizeof(uint64_t));
   motion->damped = sap_arena_take(arena, (size_t)f->n_trees, 1);
   sap_slopes_carve(&motion->slopes, arena);
 }
@@ -75,6 +75,7 @@ static void find_branches(struct sap_free_motion *motion) {
       }
     }
     sap_branches_find(n, A, motion->parent + first);
+    sap_branches_strips(n, motion->parent + first, motion->strips + first);
     A += (int64_t)n * n;
   }
   memset(motion->A, 0, sizeof(double) * (size_t)motion->nA);
@@ -111,13 +112,19 @@ const double *sap_free_motion_inverse(struct sap_free_motion *motion, int32_t tr
   const int32_t n = motion->forest->tree_dofnum[tree];
   double *S = motion->inverse + first;
   if (!motion->S[tree]) {
-    memcpy(S, motion->A + first, sizeof(double) * (size_t)n * (size_t)n);
-    if (motion->kernels->factor(n, n, S, n) == n) {
-      motion->loops->invert_lower(n, S);
+    const uint64_t *strips = motion->strips + motion->forest->tree_dofadr[tree];
+    if (motion->loops->invert(n, strips, motion->A + first, S)) {
       motion->S[tree] = S;
     }
   }
   return motion->S[tree];
+}
+
+double sap_free_motion_multiply(const struct sap_free_motion *motion, int32_t tree, const double *S,
+                                double *x) {
+  const struct sap_forest *f = motion->forest;
+  return motion->loops->multiply_inverse(
+      f->tree_dofnum[tree], motion->strips + f->tree_dofadr[tree], S, x, motion->image);
 }
 
 /* a* = A^-1 f of a damped tree; 0 when A is not positive definite */
@@ -129,7 +136,7 @@ static int solve(struct sap_free_motion *motion, int32_t tree, const double *A, 
     return 0;
   }
   memcpy(a_star, force, sizeof(double) * (size_t)n);
-  motion->loops->multiply_inverse(n, S, a_star, motion->image);
+  sap_free_motion_multiply(motion, tree, S, a_star);
   return 1;
 }
 

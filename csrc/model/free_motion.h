@@ -7,7 +7,7 @@
  *     v*  = v_0 + dt a*      (10)
  *
  * The a* of the engine stays where a tree has neither damping nor such controllers: A = M is then
- * not factored here. Where it is, a* = S^T S f with the inverse S = L^-1 of its Cholesky factor,
+ * not factored here. Where it is, a* = S^T S f with the inverse S = U^-1 of its factor U U^T,
  * which the solver needs too: no block is factored or inverted twice.
  *
  * Ownership: arrays lie in the block that sap_free_motion_carve() is given. */
@@ -33,7 +33,6 @@ struct sap_free_motion {
   const double **S; /* (n_trees) inverse factors of the blocks that were factored, else NULL */
 
   const struct sap_forest *forest;
-  const struct sap_kernels *kernels;
   const struct sap_vector_loops *loops;
   struct sap_slopes slopes; /* of smooth forces, where the forest has a pattern of them */
   double *inverse;          /* (nA) room for them */
@@ -41,6 +40,7 @@ struct sap_free_motion {
   struct sap_mass_entry *mass_entries; /* tree by tree */
   int64_t *mass_begin;                 /* (n_trees + 1) */
   int32_t *parent;                     /* (nv) the branches of A, as in sap_problem */
+  uint64_t *strips;                    /* (nv) and those of the inverses, as branches.h has them */
   uint8_t *damped;                     /* (n_trees) 1 where a joint has damping */
 };
 
@@ -60,5 +60,9 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
 /* The inverse factor in motion->S of the block of a tree, which begins at `first` in A: of this
  * step, found now where it was not before. NULL where the block is not positive definite. */
 const double *sap_free_motion_inverse(struct sap_free_motion *motion, int32_t tree, int64_t first);
+
+/* x <- A^-1 x of a tree with that S; returns |S x|^2 */
+double sap_free_motion_multiply(const struct sap_free_motion *motion, int32_t tree, const double *S,
+                                double *x);
 
 #endif

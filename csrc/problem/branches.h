@@ -21,4 +21,24 @@ void sap_branches_find(int32_t n, double *A, int32_t *parent);
  * -1 */
 int64_t sap_branches_broken(int32_t n, const int32_t *parent, const double *A);
 
+/* Which entries S may have, by blocks: rows and columns in strips of 2^shift, at least 8, and no
+ * more than 64 strips. Bit i of strips[k] is set where columns of strip k may have some in the rows
+ * of strip i. Whether single columns do would be asked so often that processors guess wrong. */
+static inline int32_t sap_strip_shift(int32_t n) {
+  int32_t shift = 3;
+  while ((n - 1) >> shift > 63) {
+    ++shift;
+  }
+  return shift;
+}
+
+/* the strips of one tree; parent NULL: all above the diagonal. There has to be room for n. */
+void sap_branches_strips(int32_t n, const int32_t *parent, uint64_t *strips);
+
+/* The same of n velocities of several trees: columns (n) of each of those of one tree, which are
+ * [first, end) among all; then the strips in their place. */
+void sap_branches_list(int32_t n, int32_t first, int32_t end, const int32_t *parent,
+                       uint64_t *columns);
+void sap_branches_merge(int32_t n, uint64_t *columns);
+
 #endif

@@ -41,18 +41,6 @@ static sap_status check_parameters(const sap_constraints *group, const sap_group
              : sap_invalid(error, "release_w", j, p->release_w[j], sap_rule_text(SAP_NON_NEGATIVE));
 }
 
-/* W (3, 3) += J diag(A_t)^-1 J^T of n_rows <= 3 rows */
-static void add_diagonal_estimate(int32_t n, const double *A, int32_t n_rows, const double *J,
-                                  double W[9]) {
-  for (int32_t r = 0; r < n_rows; ++r) {
-    for (int32_t c = 0; c < n_rows; ++c) {
-      for (int32_t j = 0; j < n; ++j) {
-        W[3 * r + c] += J[(int64_t)r * n + j] * J[(int64_t)c * n + j] / A[(int64_t)j * (n + 1)];
-      }
-    }
-  }
-}
-
 /* J A_t^-1 J^T of a row that has one entry, of velocity `dof` */
 static double entry_delassus(const sap_problem *problem, const struct sap_masses *masses,
                              sap_delassus delassus, int32_t tree, int32_t dof, double J) {
@@ -63,7 +51,8 @@ static double entry_delassus(const sap_problem *problem, const struct sap_masses
   }
   double *inverse = masses->inverse + masses->tree_v[tree];
   if (inverse[0] == 0) {
-    masses->loops->square_columns(n, masses->S + block, inverse);
+    masses->loops->square_columns(n, masses->strips + masses->tree_v[tree], masses->S + block,
+                                  inverse);
   }
   return J * J * inverse[dof];
 }
@@ -75,14 +64,7 @@ static double inverse_mass(const sap_problem *problem, const struct sap_masses *
   double W[9] = {0};
   for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
     const int32_t n_t = problem->tree_nv[trees[side]];
-    const int64_t block = masses->tree_A[trees[side]];
-    const double *rows = J + row * (int64_t)n_t;
-    if (delassus == SAP_DELASSUS_DIAGONAL) {
-      add_diagonal_estimate(n_t, problem->A + block, n, rows, W);
-    } else {
-      const int32_t count = masses->loops->find_entries(n, n_t, rows, n_t, masses->entry);
-      masses->loops->add_gram(n_t, masses->S + block, n, rows, count, masses->entry, W);
-    }
+    sap_add_delassus(masses, delassus, n_t, problem->A, trees[side], n, J + row * (int64_t)n_t, W);
     J += (int64_t)size * n_t;
   }
   return n == 1 ? W[0] : sap_inverse_mass(W, n); /* sqrt(w^2) is w */

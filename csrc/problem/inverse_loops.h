@@ -1,148 +1,111 @@
-/* Loops over S, the inverse of the factor L of a block of A, S^T S = A^-1, for files that are
- * compiled once per instruction set: S from L, products with it, and blocks J A^-1 J^T. */
+/* Loops over S, the inverse of the factor of a block of A (factor_loops.h): products with it, and
+ * blocks J A^-1 J^T, for files that are compiled once per instruction set. */
 #ifndef SAPWOOD_PROBLEM_INVERSE_LOOPS_H
 #define SAPWOOD_PROBLEM_INVERSE_LOOPS_H
 
 #include <stdint.h>
 
 #include "linalg/isa.h"
+#include "problem/factor_loops.h"
 
 /* the part of a vector that lies before `end` */
 static inline simd_mask part_at(int32_t i, int32_t end) {
   return simd_first(end - i < SIMD_WIDTH ? end - i : SIMD_WIDTH);
 }
 
-/* T^-1 in place of the triangle T of the c columns of one strip, column by column from the last
- * one: column k is -(T^-1 right of it) T_k/T_kk, and 1/T_kk */
-static void invert_triangle(int32_t n, int32_t c, double *T) {
-  const simd_mask part = simd_first(c);
+/* sums of the w <= SIMD_WIDTH columns of S from j on times y; of their squares where y is NULL */
+INLINE simd pull_columns(const int w, const int squares, struct strips s, int32_t n, int32_t j,
+                         const double *S, const double *y) {
   simd sum[SIMD_WIDTH];
   UNROLL
-  for (int k = 0; k < SIMD_WIDTH; ++k) {
-    sum[k] = simd_zero();
+  for (int c = 0; c < SIMD_WIDTH; ++c) {
+    sum[c] = simd_zero();
   }
-  UNROLL
-  for (int k = SIMD_WIDTH - 1; k >= 0; --k) {
-    if (k < c) {
-      const simd diagonal = simd_all(T[(int64_t)k * n + k]);
-      const simd column = simd_with_lane(simd_zero() - sum[k] * diagonal, k, diagonal);
+  for (int32_t i = 0; i <= j; i += SIMD_WIDTH) {
+    if (has(s, i, j)) {
+      const simd_mask part = part_at(i, n);
+      const simd y_i = squares ? simd_zero() : simd_load_part(y + i, part);
       UNROLL
-      for (int l = 0; l < k; ++l) {
-        sum[l] += column * simd_all(T[(int64_t)l * n + k]);
-      }
-      simd_store_part(T + (int64_t)k * n, column, part);
-    }
-  }
-}
-
-/* rows of the strip at i of the columns of the strip at k: S_ik = -(sum_{k < j <= i} S_ij L_jk)
- * S_kk, by strips */
-static void invert_block(int32_t n, int32_t i, int32_t k, double *L) {
-  const int32_t last = i + SIMD_WIDTH < n ? i + SIMD_WIDTH : n;
-  const simd_mask part = part_at(i, n);
-  double *columns = L + (int64_t)k * n;
-  simd sum[SIMD_WIDTH];
-  UNROLL
-  for (int c = 0; c < SIMD_WIDTH; ++c) {
-    sum[c] = simd_zero();
-  }
-  for (int32_t j = k + SIMD_WIDTH; j < last; ++j) {
-    const simd S_ij = simd_load_part(L + (int64_t)j * n + i, part);
-    UNROLL
-    for (int c = 0; c < SIMD_WIDTH; ++c) {
-      sum[c] -= S_ij * simd_all(columns[(int64_t)c * n + j]);
-    }
-  }
-  UNROLL
-  for (int c = 0; c < SIMD_WIDTH; ++c) {
-    const double *S_kk = columns + (int64_t)c * n + k;
-    simd product = simd_zero();
-    UNROLL
-    for (int l = c; l < SIMD_WIDTH; ++l) {
-      product += sum[l] * simd_all(S_kk[l]);
-    }
-    simd_store_part(columns + (int64_t)c * n + i, product, part);
-  }
-}
-
-static void invert_lower(int32_t n, double *L) {
-  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-    invert_triangle(n, n - i < SIMD_WIDTH ? n - i : SIMD_WIDTH, L + (int64_t)i * (n + 1));
-  }
-  /* strips of rows from below: one needs only L of those above it; and columns from the right */
-  for (int32_t i = (n - 1) / SIMD_WIDTH * SIMD_WIDTH; i >= 0; i -= SIMD_WIDTH) {
-    for (int32_t k = i - SIMD_WIDTH; k >= 0; k -= SIMD_WIDTH) {
-      invert_block(n, i, k, L);
-    }
-    for (int32_t j = i + SIMD_WIDTH; j < n; ++j) {
-      simd_store(L + (int64_t)j * n + i, simd_zero());
-    }
-  }
-}
-
-/* entries [j, j + SIMD_WIDTH) of S^T y, or as many as there are */
-INLINE simd pull_columns(const int whole, int32_t n, int32_t j, const double *S, const double *y) {
-  simd sum[SIMD_WIDTH];
-  UNROLL
-  for (int c = 0; c < SIMD_WIDTH; ++c) {
-    sum[c] = simd_zero();
-  }
-  for (int32_t i = j; i < n; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, n);
-    const simd y_i = simd_load_part(y + i, part);
-    UNROLL
-    for (int c = 0; c < SIMD_WIDTH; ++c) {
-      if (whole || j + c < n) {
-        sum[c] += simd_load_part(S + (int64_t)(j + c) * n + i, part) * y_i;
+      for (int c = 0; c < w; ++c) {
+        const simd column = simd_load_part(S + (int64_t)(j + c) * n + i, part);
+        sum[c] += column * (squares ? column : y_i);
       }
     }
   }
   return simd_sums(sum);
 }
 
-static double multiply_inverse(int32_t n, const double *S, double *x, double *y) {
+INLINE void pull_into(const int whole, const int w, const int squares, struct strips s, int32_t n,
+                      int32_t j, const double *S, const double *y, double *x) {
+  store_rows_of(whole, x + j, pull_columns(w, squares, s, n, j, S, y), simd_first(w));
+}
+
+static void pull_inverse(int32_t n, const uint64_t *strips, const double *S, const double *y,
+                         double *x) {
+  const struct strips s = strips_of(n, strips);
+  for (int32_t j = 0; j < n; j += SIMD_WIDTH) {
+    FOR_STRIP(n, j, pull_into, 0, s, n, j, S, y, x)
+  }
+}
+
+static double multiply_inverse(int32_t n, const uint64_t *strips, const double *S, double *x,
+                               double *y) {
+  const struct strips s = strips_of(n, strips);
   simd square = simd_zero();
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
     const simd_mask part = part_at(i, n);
-    const int32_t end = i + SIMD_WIDTH < n ? i + SIMD_WIDTH : n;
-    simd even = simd_zero(), odd = simd_zero();
-    int32_t j = 0;
-    for (; j + 1 < end; j += 2) {
-      even += simd_load_part(S + (int64_t)j * n + i, part) * simd_all(x[j]);
-      odd += simd_load_part(S + (int64_t)(j + 1) * n + i, part) * simd_all(x[j + 1]);
+    simd sum = simd_zero(), odd = simd_zero();
+    for (int32_t j = i, end; j < n; j = end) {
+      end = strip_end(s, j, n);
+      if (!has(s, i, j)) {
+        continue;
+      }
+      for (; j + 1 < end; j += 2) {
+        sum += simd_load_part(S + (int64_t)j * n + i, part) * simd_all(x[j]);
+        odd += simd_load_part(S + (int64_t)(j + 1) * n + i, part) * simd_all(x[j + 1]);
+      }
+      if (j < end) {
+        sum += simd_load_part(S + (int64_t)j * n + i, part) * simd_all(x[j]);
+      }
     }
-    if (j < end) {
-      even += simd_load_part(S + (int64_t)j * n + i, part) * simd_all(x[j]);
-    }
-    even += odd;
-    simd_store_part(y + i, even, part);
-    square += even * even;
+    sum += odd;
+    simd_store_part(y + i, sum, part);
+    square += sum * sum;
   }
-  int32_t j = 0;
-  for (; j + SIMD_WIDTH <= n; j += SIMD_WIDTH) {
-    simd_store(x + j, pull_columns(1, n, j, S, y));
-  }
-  if (j < n) {
-    simd_store_part(x + j, pull_columns(0, n, j, S, y), part_at(j, n));
-  }
+  pull_inverse(n, strips, S, y, x);
   return simd_sum(square);
 }
 
-static void square_columns(int32_t n, const double *S, double *sums) {
-  for (int32_t j = 0; j < n; ++j) {
-    const double *column = S + (int64_t)j * n;
-    simd sum = simd_zero();
-    int32_t i = j;
-    for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH) {
-      const simd x = simd_load(column + i);
-      sum += x * x;
-    }
-    if (i < n) {
-      const simd x = simd_load_part(column + i, part_at(i, n));
-      sum += x * x;
-    }
-    sums[j] = simd_sum(sum);
+static void square_columns(int32_t n, const uint64_t *strips, const double *S, double *sums) {
+  const struct strips s = strips_of(n, strips);
+  for (int32_t j = 0; j < n; j += SIMD_WIDTH) {
+    FOR_STRIP(n, j, pull_into, 1, s, n, j, S, NULL, sums)
   }
+}
+
+static void add_norms(int32_t n, const uint64_t *strips, const double *S, const double *x,
+                      const double *e, struct sap_norms *norms) {
+  const struct strips s = strips_of(n, strips);
+  simd values = simd_zero(), bounds = simd_zero();
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    const simd_mask part = part_at(i, n);
+    simd sum = simd_zero(), bound = simd_zero();
+    for (int32_t j = i, end; j < n; j = end) {
+      end = strip_end(s, j, n);
+      if (!has(s, i, j)) {
+        continue;
+      }
+      for (; j < end; ++j) {
+        const simd column = simd_load_part(S + (int64_t)j * n + i, part);
+        sum += column * simd_all(x[j]);
+        bound += simd_abs(column) * simd_all(e[j]);
+      }
+    }
+    values += sum * sum;
+    bounds += bound * bound;
+  }
+  norms->value += simd_sum(values);
+  norms->bound += simd_sum(bounds);
 }
 
 static int32_t find_entries(int32_t n_rows, int32_t n, const double *J, int32_t most,
@@ -154,60 +117,118 @@ static int32_t find_entries(int32_t n_rows, int32_t n, const double *J, int32_t 
     for (int32_t r = 1; r < n_rows; ++r) {
       any += simd_abs(simd_load_part(J + (int64_t)r * n + i, part));
     }
-    if (simd_within(any, 0, 0)) {
-      continue;
-    }
-    for (int k = 0; k < SIMD_WIDTH; ++k) {
-      if (any[k] != 0) {
-        if (count == most) {
-          return -1;
-        }
-        entry[count++] = i + k;
+    for (uint32_t left = simd_nonzero(any); left != 0; left &= left - 1) {
+      if (count == most) {
+        return -1;
       }
+      entry[count++] = i + __builtin_ctz(left);
     }
   }
   return count;
 }
 
-INLINE void add_gram_of(const int n_rows, int32_t n, const double *S, const double *J,
-                        int32_t count, const int32_t *entry, double W[9]) {
-  simd product[3][3] = {{simd_zero()}};
-  for (int32_t i = count > 0 ? entry[0] / SIMD_WIDTH * SIMD_WIDTH : n; i < n; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, n);
-    const int32_t end = i + SIMD_WIDTH;
-    simd y[3] = {simd_zero()};
-    for (int32_t e = 0; e < count && entry[e] < end; ++e) { /* S is zero above its diagonal */
-      const simd column = simd_load_part(S + (int64_t)entry[e] * n + i, part);
+/* the strips of columns that J (n_rows, n) has entries in */
+INLINE uint64_t strips_moved(const int n_rows, struct strips s, int32_t n, const double *J) {
+  uint64_t moved = 0;
+  for (int32_t j = 0; j < n; j += SIMD_WIDTH) {
+    const simd_mask part = part_at(j, n);
+    simd any = simd_abs(simd_load_part(J + j, part));
+    UNROLL
+    for (int r = 1; r < n_rows; ++r) {
+      any += simd_abs(simd_load_part(J + (int64_t)r * n + j, part));
+    }
+    moved |= (uint64_t)(simd_nonzero(any) != 0) << (j >> s.shift);
+  }
+  return moved;
+}
+
+/* a vector of rows of S J^T, at i, from the strips of columns that J moves: even and odd columns
+ * apart, lest one waits for the other */
+INLINE void find_image(const int n_rows, struct strips s, int32_t n, int32_t i, const double *S,
+                       const double *J, uint64_t moved, simd y[]) {
+  const simd_mask part = part_at(i, n);
+  simd odd[3];
+  UNROLL
+  for (int r = 0; r < n_rows; ++r) {
+    y[r] = odd[r] = simd_zero();
+  }
+  for (int32_t j = i, end; j < n; j = end) {
+    end = strip_end(s, j, n);
+    if (!(moved >> (j >> s.shift) & 1) || !has(s, i, j)) {
+      continue;
+    }
+    for (; j + 1 < end; j += 2) {
+      const simd one = simd_load_part(S + (int64_t)j * n + i, part);
+      const simd two = simd_load_part(S + (int64_t)(j + 1) * n + i, part);
       UNROLL
       for (int r = 0; r < n_rows; ++r) {
-        y[r] += column * simd_all(J[(int64_t)r * n + entry[e]]);
+        y[r] += one * simd_all(J[(int64_t)r * n + j]);
+        odd[r] += two * simd_all(J[(int64_t)r * n + j + 1]);
       }
     }
-    UNROLL
-    for (int r = 0; r < n_rows; ++r) {
+    if (j < end) {
+      const simd one = simd_load_part(S + (int64_t)j * n + i, part);
       UNROLL
-      for (int c = 0; c <= r; ++c) {
-        product[r][c] += y[r] * y[c];
+      for (int r = 0; r < n_rows; ++r) {
+        y[r] += one * simd_all(J[(int64_t)r * n + j]);
       }
     }
   }
   UNROLL
   for (int r = 0; r < n_rows; ++r) {
+    y[r] += odd[r];
+  }
+}
+
+INLINE void add_gram_of(const int n_rows, struct strips s, int32_t n, const double *S,
+                        const double *J, double W[9]) {
+  const uint64_t moved = n <= SIMD_WIDTH ? 1 : strips_moved(n_rows, s, n, J);
+  uint64_t rows = 0;
+  for (int32_t k = 0; k <= (n - 1) >> s.shift; ++k) {
+    rows |= moved >> k & 1 ? s.of[k] : 0;
+  }
+  simd product[6]; /* of the lower triangle, row by row */
+  UNROLL
+  for (int k = 0; k < 6; ++k) {
+    product[k] = simd_zero();
+  }
+  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
+    if (!(rows >> (i >> s.shift) & 1)) {
+      continue;
+    }
+    simd y[3];
+    find_image(n_rows, s, n, i, S, J, moved, y);
     UNROLL
-    for (int c = 0; c <= r; ++c) {
-      const double sum = simd_sum(product[r][c]);
-      W[3 * r + c] += sum;
-      W[3 * c + r] += c < r ? sum : 0;
+    for (int r = 0, k = 0; r < n_rows; ++r) {
+      UNROLL
+      for (int c = 0; c <= r; ++c, ++k) {
+        product[k] += y[r] * y[c];
+      }
+    }
+  }
+  double sum[6];
+  if (n_rows == 3) {
+    simd_sum_three(product, sum, sum + 1, sum + 2);
+    simd_sum_three(product + 3, sum + 3, sum + 4, sum + 5);
+  }
+  UNROLL
+  for (int r = 0, k = 0; r < n_rows; ++r) {
+    UNROLL
+    for (int c = 0; c <= r; ++c, ++k) {
+      const double w = n_rows == 3 ? sum[k] : simd_sum(product[k]);
+      W[3 * r + c] += w;
+      W[3 * c + r] += c < r ? w : 0;
     }
   }
 }
 
-static void add_gram(int32_t n, const double *S, int32_t n_rows, const double *J, int32_t count,
-                     const int32_t *entry, double W[9]) {
+static void add_gram(int32_t n, const uint64_t *strips, const double *S, int32_t n_rows,
+                     const double *J, double W[9]) {
+  const struct strips s = strips_of(n, strips);
   switch (n_rows) {
-    case 1: add_gram_of(1, n, S, J, count, entry, W); break;
-    case 2: add_gram_of(2, n, S, J, count, entry, W); break;
-    default: add_gram_of(3, n, S, J, count, entry, W); break;
+    case 1: add_gram_of(1, s, n, S, J, W); break;
+    case 2: add_gram_of(2, s, n, S, J, W); break;
+    default: add_gram_of(3, s, n, S, J, W); break;
   }
 }
 

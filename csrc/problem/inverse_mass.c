@@ -12,17 +12,17 @@ static struct span span_of(const struct sap_row_set *rows, int32_t n) {
   return rows->dof < 0 ? (struct span){0, n} : (struct span){rows->dof, 1};
 }
 
-/* x <- S^T S x = A^-1 x: S lower triangular by column; y is room */
+/* x <- S^T S x = A^-1 x: S upper triangular by column; y is room */
 static void apply_inverse(int32_t n, const double *S, double *x, double *y) {
   memset(y, 0, sizeof *y * (size_t)n);
   for (int32_t j = 0; j < n; ++j) {
-    for (int32_t i = j; i < n && x[j] != 0; ++i) {
+    for (int32_t i = 0; i <= j && x[j] != 0; ++i) {
       y[i] += S[(int64_t)j * n + i] * x[j];
     }
   }
   for (int32_t j = 0; j < n; ++j) {
     double sum = 0;
-    for (int32_t i = j; i < n; ++i) {
+    for (int32_t i = 0; i <= j; ++i) {
       sum += S[(int64_t)j * n + i] * y[i];
     }
     x[j] = sum;

@@ -41,19 +41,6 @@ static sap_status measure_spin(const sap_problem *problem, sap_sizes *sizes, sap
   return SAP_OK;
 }
 
-/* of the n velocities of one tree, from `first` on */
-static sap_status check_parents(const sap_problem *problem, int64_t first, int32_t n,
-                                sap_error *error) {
-  for (int32_t j = 0; problem->parent && j < n; ++j) {
-    const int32_t parent = problem->parent[first + j];
-    if (parent < -1 || parent >= j) {
-      return sap_invalid(error, "parent", first + j, parent,
-                         "must be -1 or an earlier velocity of the tree");
-    }
-  }
-  return SAP_OK;
-}
-
 sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
   *sizes = (sap_sizes){0};
   if (problem->n_trees < 0 || problem->n_trees > SAP_MOST_ENTRIES) {
@@ -83,10 +70,6 @@ sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_e
     if (n > 1 << 15 || sizes->nv > SAP_MOST_ENTRIES) {
       return sap_invalid(error, "tree_nv", t, (double)n,
                          "must be at most 2^15, and the sum at most 2^28");
-    }
-    const sap_status status = check_parents(problem, sizes->nv - n, (int32_t)n, error);
-    if (status != SAP_OK) {
-      return status;
     }
     sizes->nA += n * n;
   }
@@ -125,7 +108,7 @@ static int is_nearly_symmetric(int32_t n, const double *A) {
   return 1;
 }
 
-/* S = L^-1 of a diagonal block */
+/* S = U^-1 of a diagonal block */
 static void invert_diagonal(int32_t n, const double *A, double *S) {
   memset(S, 0, (size_t)n * (size_t)n * sizeof *S);
   for (int32_t i = 0; i < n; ++i) {
@@ -133,12 +116,13 @@ static void invert_diagonal(int32_t n, const double *A, double *S) {
   }
 }
 
-/* S = L^-1 of the block of tree t at A, whose first velocity is `v` */
+/* S = U^-1 of the block of tree t at A, whose first velocity is `v` */
 static sap_status invert_block(const sap_problem *problem, int32_t t, int64_t v, const double *A,
-                               const struct sap_kernels *kernels,
-                               const struct sap_vector_loops *loops, double *S, sap_error *error) {
+                               const struct sap_vector_loops *loops, double *S, uint64_t *strips,
+                               sap_error *error) {
   const int32_t n = problem->tree_nv[t];
   const int64_t n2 = (int64_t)n * n;
+  const int32_t *parent = problem->parent ? problem->parent + v : NULL;
   if (problem->A_inverse_factor && problem->A_inverse_factor[t]) {
     memcpy(S, problem->A_inverse_factor[t], (size_t)n2 * sizeof *S);
     return SAP_OK;
@@ -152,30 +136,31 @@ static sap_status invert_block(const sap_problem *problem, int32_t t, int64_t v,
     return sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_TREE, "A", t, NAN,
                           "must be symmetric");
   }
-  const int64_t stray = problem->parent ? sap_branches_broken(n, problem->parent + v, A) : -1;
+  const int64_t stray = parent ? sap_branches_broken(n, parent, A) : -1;
   if (stray >= 0) {
     return sap_invalid(error, "A", (A - problem->A) + stray, A[stray],
                        "must be zero between branches of a tree");
   }
-  memcpy(S, A, (size_t)n2 * sizeof *S);
-  if (kernels->factor(n, n, S, n) < n) {
+  if (!loops->invert(n, strips, A, S)) {
     return sap_fail_whole(error, SAP_NOT_POSITIVE_DEFINITE, SAP_ERROR_TREE, "A", t, NAN,
                           "must be positive definite");
   }
-  loops->invert_lower(n, S);
   return SAP_OK;
 }
 
 sap_status sap_invert_tree(const sap_problem *problem, int32_t t, int64_t first, int64_t v,
-                           const struct sap_kernels *kernels, const struct sap_vector_loops *loops,
-                           double *S, int8_t *is_diagonal, sap_error *error) {
+                           const struct sap_vector_loops *loops, double *S, uint64_t *strips,
+                           int8_t *is_diagonal, sap_error *error) {
   const double *A = problem->A + first;
-  *is_diagonal = (int8_t)loops->is_diagonal(problem->tree_nv[t], A);
-  return *is_diagonal ? SAP_OK : invert_block(problem, t, v, A, kernels, loops, S + first, error);
+  const int32_t n = problem->tree_nv[t];
+  *is_diagonal = (int8_t)loops->is_diagonal(n, A);
+  sap_branches_strips(n, problem->parent ? problem->parent + v : NULL, strips + v);
+  return *is_diagonal ? SAP_OK
+                      : invert_block(problem, t, v, A, loops, S + first, strips + v, error);
 }
 
 sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t end,
-                           const int32_t *position, const struct sap_kernels *kernels, double *S,
+                           const int32_t *position, double *S, uint64_t *strips,
                            int8_t *is_diagonal, sap_error *error) {
   const struct sap_vector_loops *loops = sap_vector_loops_of(sap_kernels_best_set());
   int64_t first = 0, v = 0;
@@ -187,7 +172,7 @@ sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t en
     if (t >= begin && (!position || position[t] >= 0)) {
       int8_t diagonal;
       const sap_status status =
-          sap_invert_tree(problem, t, first, v, kernels, loops, S, &diagonal, error);
+          sap_invert_tree(problem, t, first, v, loops, S, strips, &diagonal, error);
       if (status != SAP_OK) {
         return status;
       }
@@ -294,6 +279,21 @@ sap_status sap_check_constraints(const sap_problem *problem, const sap_sizes *si
   return status == SAP_OK ? sap_check_groups(problem, error) : status;
 }
 
+/* solves take what is no earlier velocity for none, and so does the check of A */
+static sap_status check_parents(const sap_problem *problem, sap_error *error) {
+  const int32_t *parent = problem->parent;
+  int64_t first = 0;
+  for (int32_t t = 0; parent && t < problem->n_trees; first += problem->tree_nv[t++]) {
+    for (int32_t j = 0; j < problem->tree_nv[t]; ++j) {
+      if (parent[first + j] < -1 || parent[first + j] >= j) {
+        return sap_invalid(error, "parent", first + j, parent[first + j],
+                           "must be -1 or an earlier velocity of the tree");
+      }
+    }
+  }
+  return SAP_OK;
+}
+
 sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *allocator,
                              sap_error *error) {
   sap_sizes sizes;
@@ -301,7 +301,10 @@ sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *al
   if (status != SAP_OK) {
     return status;
   }
-  status = sap_check_groups_given(problem, error);
+  status = check_parents(problem, error);
+  if (status == SAP_OK) {
+    status = sap_check_groups_given(problem, error);
+  }
   if (status == SAP_OK) {
     status = sap_check_laws_given(problem, SAP_FRICTION_CONVEX, NULL, error);
   }
@@ -313,11 +316,12 @@ sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *al
   }
   const sap_allocator memory = sap_allocator_or_default(allocator);
   struct sap_block block = {0};
-  if (!sap_block_reserve(&block, (size_t)sizes.nA * sizeof(double), &memory)) {
+  if (!sap_block_reserve(&block, (size_t)(sizes.nA + sizes.nv) * sizeof(double), &memory)) {
     return SAP_OUT_OF_MEMORY;
   }
-  status = sap_invert_mass(problem, 0, problem->n_trees, NULL, sap_kernels_best(),
-                           (double *)block.base, NULL, error);
+  double *S = (double *)block.base;
+  status = sap_invert_mass(problem, 0, problem->n_trees, NULL, S, (uint64_t *)(S + sizes.nA), NULL,
+                           error);
   sap_block_release(&block, &memory);
   return status;
 }

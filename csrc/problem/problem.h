@@ -16,17 +16,17 @@ struct sap_vector_loops;
 
 /* Checks that the block of tree t, which begins at `first` and its velocities at `v`, is finite,
  * symmetric and positive definite and keeps to the branches of the tree, unless its factor is
- * known. Where it is not diagonal, as those of free bodies are, S + first gets the inverse
- * S = L^-1 of its Cholesky factor, S^T S = A^-1: lower triangular, column-major, zeros above the
- * diagonal. */
+ * known. strips + v gets those of its branches (branches.h). Where it is not diagonal, as those of
+ * free bodies are, S + first gets the inverse S = U^-1 of its factor A = U U^T, S^T S = A^-1: upper
+ * triangular, column-major, zeros below the diagonal. */
 sap_status sap_invert_tree(const sap_problem *problem, int32_t t, int64_t first, int64_t v,
-                           const struct sap_kernels *kernels, const struct sap_vector_loops *loops,
-                           double *S, int8_t *is_diagonal, sap_error *error);
+                           const struct sap_vector_loops *loops, double *S, uint64_t *strips,
+                           int8_t *is_diagonal, sap_error *error);
 
-/* The same of trees begin <= t < end, and S (nA) of diagonal blocks too. Trees with position < 0
- * (n_trees) are passed over; position and is_diagonal (n_trees) may be NULL. */
+/* The same of trees begin <= t < end, S (nA) of diagonal blocks too, and strips (nv). Trees with
+ * position < 0 (n_trees) are passed over; position and is_diagonal (n_trees) may be NULL. */
 sap_status sap_invert_mass(const sap_problem *problem, int32_t begin, int32_t end,
-                           const int32_t *position, const struct sap_kernels *kernels, double *S,
+                           const int32_t *position, double *S, uint64_t *strips,
                            int8_t *is_diagonal, sap_error *error);
 
 /* the arrays that the laws of contacts read are there: of rigid cores kappa, or delta of parameters

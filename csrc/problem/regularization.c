@@ -58,10 +58,11 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
   return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
 }
 
-/* W += J diag(A)^-1 J^T for one tree */
-static void add_diagonal_estimate(int32_t n, const double *J, const double *A, double W[9]) {
-  for (int r = 0; r < 3; ++r) {
-    for (int c = 0; c < 3; ++c) {
+/* W (3, 3) += J diag(A)^-1 J^T of n_rows <= 3 rows */
+static void add_diagonal_estimate(int32_t n, const double *A, int32_t n_rows, const double *J,
+                                  double W[9]) {
+  for (int32_t r = 0; r < n_rows; ++r) {
+    for (int32_t c = 0; c < n_rows; ++c) {
       for (int32_t j = 0; j < n; ++j) {
         W[3 * r + c] += J[(int64_t)r * n + j] * J[(int64_t)c * n + j] / A[(int64_t)j * (n + 1)];
       }
@@ -69,15 +70,15 @@ static void add_diagonal_estimate(int32_t n, const double *J, const double *A, d
   }
 }
 
-void sap_add_delassus(const struct sap_kernels *kernels, sap_delassus delassus, int32_t n,
-                      const double *A, const double *S, int32_t count, const double *J, double *W) {
-  if (delassus == SAP_DELASSUS_BLOCK) {
-    kernels->gram(n, S, count, J, W);
+void sap_add_delassus(const struct sap_masses *masses, sap_delassus delassus, int32_t n,
+                      const double *A, int32_t tree, int32_t n_rows, const double *J, double W[9]) {
+  const int64_t block = masses->tree_A[tree];
+  if (delassus == SAP_DELASSUS_DIAGONAL) {
+    add_diagonal_estimate(n, A + block, n_rows, J, W);
     return;
   }
-  for (int32_t i = 0; i < count; ++i) {
-    add_diagonal_estimate(n, J + 3 * (int64_t)n * i, A, W + 9 * (int64_t)i);
-  }
+  masses->loops->add_gram(n, masses->strips + masses->tree_v[tree], masses->S + block, n_rows, J,
+                          W);
 }
 
 double sap_inverse_mass(const double W[9], int32_t n_rows) {
@@ -88,34 +89,17 @@ double sap_inverse_mass(const double W[9], int32_t n_rows) {
   return sqrt(sum) / n_rows;
 }
 
-/* contacts whose blocks are found together */
-enum { TOGETHER = 8 };
-
-/* the end of the contacts from `begin` on that touch the same one tree, up to so many */
-static int32_t end_of_run(const sap_problem *problem, int32_t begin) {
-  const int32_t *a = problem->tree_a, *b = problem->tree_b;
-  const int32_t n = problem->n_contacts, most = n - begin < TOGETHER ? n : begin + TOGETHER;
-  int32_t end = begin + 1;
-  while (b[begin] < 0 && end < most && a[end] == a[begin] && b[end] < 0) {
-    ++end;
-  }
-  return end;
-}
-
-/* W_ii of a run of contacts, whose J begins at J; returns the end of that */
-static const double *find_blocks(const sap_problem *problem, const sap_parameters *p,
-                                 const struct sap_masses *masses, int32_t begin, int32_t end,
-                                 const double *J, double *W) {
-  const int32_t trees[2] = {problem->tree_a[begin], problem->tree_b[begin]}, count = end - begin;
-  memset(W, 0, 9 * (size_t)count * sizeof *W);
+/* w of contact i, whose J begins at *J, which goes on to the next one */
+static double contact_mass(const sap_problem *problem, const sap_parameters *p,
+                           const struct sap_masses *masses, int32_t i, const double **J) {
+  const int32_t trees[2] = {problem->tree_a[i], problem->tree_b[i]};
+  double W[9] = {0};
   for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
     const int32_t n = problem->tree_nv[trees[side]];
-    const int64_t block = masses->tree_A[trees[side]];
-    sap_add_delassus(masses->kernels, p->delassus, n, problem->A + block, masses->S + block, count,
-                     J, W);
-    J += 3 * (int64_t)n * count;
+    sap_add_delassus(masses, p->delassus, n, problem->A, trees[side], 3, *J, W);
+    *J += 3 * (int64_t)n;
   }
-  return J;
+  return sap_inverse_mass(W, 3);
 }
 
 sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *sizes,
@@ -126,14 +110,8 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
     return status;
   }
   const double *J = problem->J;
-  double W[9 * TOGETHER];
-  for (int32_t i = 0, begin = 0, end = 0; i < problem->n_contacts; ++i) {
-    if (i == end) {
-      begin = i;
-      end = end_of_run(problem, begin);
-      J = find_blocks(problem, p, masses, begin, end, J, W);
-    }
-    const double w = sap_inverse_mass(W + 9 * (i - begin), 3);
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    const double w = contact_mass(problem, p, masses, i, &J);
     if (!(w > 0 && isfinite(w))) {
       return sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_CONSTRAINT, "J", i, w,
                             "must give an effective mass");
@@ -234,16 +212,12 @@ sap_status sap_regularize_with(const sap_problem *problem, const sap_sizes *size
 
 /* ---- with masses of its own ------------------------------------------------------------------ */
 
-static void carve(struct sap_masses *masses, struct sap_arena *arena, const sap_problem *problem,
+static void carve(struct sap_masses *masses, struct sap_arena *arena, int32_t n_trees,
                   const sap_sizes *sizes) {
-  int32_t widest = 0;
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    widest = problem->tree_nv[t] > widest ? problem->tree_nv[t] : widest;
-  }
   masses->S = sap_arena_take(arena, (size_t)sizes->nA, sizeof(double));
-  masses->tree_A = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
-  masses->tree_v = sap_arena_take(arena, (size_t)problem->n_trees, sizeof(int64_t));
-  masses->entry = sap_arena_take(arena, (size_t)widest, sizeof(int32_t));
+  masses->strips = sap_arena_take(arena, (size_t)sizes->nv, sizeof(uint64_t));
+  masses->tree_A = sap_arena_take(arena, (size_t)n_trees, sizeof(int64_t));
+  masses->tree_v = sap_arena_take(arena, (size_t)n_trees, sizeof(int64_t));
   masses->inverse = sap_arena_take(arena, (size_t)sizes->nv, sizeof(double));
 }
 
@@ -259,12 +233,12 @@ sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem
     return status;
   }
   struct sap_arena arena = {NULL, 0};
-  carve(masses, &arena, problem, &sizes);
+  carve(masses, &arena, problem->n_trees, &sizes);
   if (!sap_block_reserve(block, arena.used, allocator)) {
     return SAP_OUT_OF_MEMORY;
   }
   arena = (struct sap_arena){block->base, 0};
-  carve(masses, &arena, problem, &sizes);
+  carve(masses, &arena, problem->n_trees, &sizes);
   masses->kernels = sap_kernels_best();
   masses->loops = sap_vector_loops_of(sap_kernels_best_set());
   int64_t offset = 0, v = 0;
@@ -275,7 +249,7 @@ sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem
     v += problem->tree_nv[t];
     offset += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
   }
-  return sap_invert_mass(problem, 0, problem->n_trees, NULL, masses->kernels, masses->S, NULL,
+  return sap_invert_mass(problem, 0, problem->n_trees, NULL, masses->S, masses->strips, NULL,
                          error);
 }
 

@@ -15,8 +15,8 @@ struct sap_masses {
   const struct sap_vector_loops *loops;
   int64_t *tree_A; /* (n_trees) first entry of the block of each in A and S */
   int64_t *tree_v; /* (n_trees) first velocity of each */
-  double *S;       /* (nA) as sap_invert_mass() writes it */
-  int32_t *entry;  /* (velocities of the widest tree) scratch */
+  double *S;       /* (nA) and (nv) as sap_invert_mass() writes them */
+  uint64_t *strips;
   double *inverse; /* (nv) diagonal of A^-1, of trees whose first entry is not 0 */
 };
 
@@ -35,10 +35,10 @@ struct sap_regularization {
 sap_status sap_check_scalars(double dt, double sigma, double beta, sap_delassus delassus,
                              sap_error *error);
 
-/* W (count, 3, 3) += J A_t^-1 J^T of one tree, by the estimate that is asked for, for each
- * J (count, 3, n); S as sap_invert_mass() writes it */
-void sap_add_delassus(const struct sap_kernels *kernels, sap_delassus delassus, int32_t n,
-                      const double *A, const double *S, int32_t count, const double *J, double *W);
+/* W (3, 3) += J A_t^-1 J^T of one tree, by the estimate that is asked for, for J (n_rows <= 3, n);
+ * A of all trees */
+void sap_add_delassus(const struct sap_masses *masses, sap_delassus delassus, int32_t n,
+                      const double *A, int32_t tree, int32_t n_rows, const double *J, double W[9]);
 
 /* w = |W|_F/n_rows (section IX-A) */
 double sap_inverse_mass(const double W[9], int32_t n_rows);

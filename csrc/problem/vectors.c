@@ -181,24 +181,6 @@ static struct sap_norms add_magnitudes(int32_t begin, int32_t end, double factor
   return (struct sap_norms){simd_sum(values), simd_sum(bounds)};
 }
 
-static void add_norms(int32_t n, const double *S, const double *x, const double *e,
-                      struct sap_norms *norms) {
-  simd values = simd_zero(), bounds = simd_zero();
-  for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, n);
-    simd sum = simd_zero(), bound = simd_zero();
-    for (int32_t j = 0; j < n; ++j) {
-      const simd column = simd_load_part(S + (int64_t)j * n + i, part);
-      sum += column * simd_all(x[j]);
-      bound += simd_abs(column) * simd_all(e[j]);
-    }
-    values += sum * sum;
-    bounds += bound * bound;
-  }
-  norms->value += simd_sum(values);
-  norms->bound += simd_sum(bounds);
-}
-
 static void add_diagonal_norms(int32_t begin, int32_t end, const double *S, const double *x,
                                const double *e, struct sap_norms *norms) {
   simd values = simd_zero(), bounds = simd_zero();
@@ -332,10 +314,11 @@ const struct sap_vector_loops SAP_OF_ISA(sap_vector_loops_) = {
     inner,
     products,
     add_columns,
+    invert,
     square_columns,
     find_entries,
     add_gram,
-    invert_lower,
+    pull_inverse,
     multiply_inverse,
     add_absolute,
     add_magnitudes,

@@ -55,24 +55,29 @@ struct sap_vector_loops {
   /* sums (n) += |J_1| + |J_2| + |J_3| for J (3, n) row-major */
   void (*add_columns)(int32_t n, const double *J, double *sums);
 
-  /* sums (n) = squares of the columns of S (n, n) lower triangular, column-major */
-  void (*square_columns)(int32_t n, const double *S, double *sums);
+  /* S (n, n) upper triangular, column-major, of A = U U^T, with zeros below the diagonal: S = U^-1,
+   * S^T S = A^-1. Here and below strips are those of the branches that A has (branches.h): S is
+   * computed there alone, and zero elsewhere. Returns 0 where A is not positive definite,
+   * whose entries above the diagonal are read. */
+  int (*invert)(int32_t n, const uint64_t *strips, const double *A, double *S);
+
+  /* sums (n) = squares of the columns of S */
+  void (*square_columns)(int32_t n, const uint64_t *strips, const double *S, double *sums);
 
   /* how many columns of J (n_rows, n) are not 0, and which; -1 where they are more than `most` */
   int32_t (*find_entries)(int32_t n_rows, int32_t n, const double *J, int32_t most, int32_t *entry);
 
-  /* W (3, 3) += |S J^T|^2 of J (n_rows <= 3, n), zero but for the columns entry (count), which
-   * grow; S (n, n) lower triangular, column-major */
-  void (*add_gram)(int32_t n, const double *S, int32_t n_rows, const double *J, int32_t count,
-                   const int32_t *entry, double W[9]);
+  /* W (3, 3) += |S J^T|^2 of J (n_rows <= 3, n) */
+  void (*add_gram)(int32_t n, const uint64_t *strips, const double *S, int32_t n_rows,
+                   const double *J, double W[9]);
 
-  /* L^-1 in place of L (n, n) lower triangular, column-major, with 1/L_jj on the diagonal; zeros
-   * above */
-  void (*invert_lower)(int32_t n, double *L);
+  /* x = S^T y */
+  void (*pull_inverse)(int32_t n, const uint64_t *strips, const double *S, const double *y,
+                       double *x);
 
-  /* x <- S^T S x for S (n, n) lower triangular, column-major, with zeros above the diagonal; y (n)
-   * becomes S x. Returns |y|^2. */
-  double (*multiply_inverse)(int32_t n, const double *S, double *x, double *y);
+  /* x <- S^T S x; y (n) becomes S x. Returns |y|^2. */
+  double (*multiply_inverse)(int32_t n, const uint64_t *strips, const double *S, double *x,
+                             double *y);
 
   /* y += factor |A| |x| for A (n, n) */
   void (*add_absolute)(int32_t n, const double *A, double factor, const double *x, double *y);
@@ -83,10 +88,9 @@ struct sap_vector_loops {
                                      double factor_y, const double *y, const double *S,
                                      const double *g, double *e);
 
-  /* adds |S x|^2 and | |S| e |^2 for S (n, n) column-major; for the diagonal S of the scalars
-   * [begin, end) */
-  void (*add_norms)(int32_t n, const double *S, const double *x, const double *e,
-                    struct sap_norms *norms);
+  /* adds |S x|^2 and | |S| e |^2 for S (n, n); for the diagonal S of the scalars [begin, end) */
+  void (*add_norms)(int32_t n, const uint64_t *strips, const double *S, const double *x,
+                    const double *e, struct sap_norms *norms);
   void (*add_diagonal_norms)(int32_t begin, int32_t end, const double *S, const double *x,
                              const double *e, struct sap_norms *norms);
 

@@ -6,20 +6,20 @@
 #include "problem/problem.h"
 #include "problem/round_off.h"
 
-/* adds |S g|^2 and | |S| e |^2 of one tree, S = L^-1. |S| e from S itself: a recurrence over L with
+/* adds |S g|^2 and | |S| e |^2 of one tree, S = U^-1. |S| e from S itself: a recurrence over U with
  * signs dropped would be useless for long chains. */
 static void add_tree(const struct sap_vector_loops *loops, int32_t n, const double *A,
-                     const double *S, const double *dw, const double *gradient, double *e,
-                     struct sap_norms *norms) {
+                     const uint64_t *strips, const double *S, const double *dw,
+                     const double *gradient, double *e, struct sap_norms *norms) {
   /* e += ((n + 2) u + asymmetry) |A| |dw|: the terms of A (v - v*), and v - v* itself */
   loops->add_absolute(n, A, (n + 2) * sap_u + sap_asymmetry, dw, e);
-  loops->add_norms(n, S, gradient, e, norms);
+  loops->add_norms(n, strips, S, gradient, e, norms);
 }
 
 /* the same for all velocities of a reduced tree, from the part that stays */
 static void add_reduced(const struct sap_vector_loops *loops, const struct sap_reduced_tree *tree,
-                        const double *S, const double *gradient, const double *e,
-                        struct sap_norms *norms) {
+                        const uint64_t *strips, const double *S, const double *gradient,
+                        const double *e, struct sap_norms *norms) {
   const size_t bytes = (size_t)tree->n * sizeof(double);
   memset(tree->error, 0, bytes);
   memcpy(tree->gradient, tree->momentum, bytes);
@@ -28,7 +28,7 @@ static void add_reduced(const struct sap_vector_loops *loops, const struct sap_r
     tree->gradient[j] = gradient[k];
     tree->error[j] = e[k];
   }
-  add_tree(loops, tree->n, tree->A_whole, S, tree->dw, tree->gradient, tree->error, norms);
+  add_tree(loops, tree->n, tree->A_whole, strips, S, tree->dw, tree->gradient, tree->error, norms);
 }
 
 double sap_bound_error(struct sap_workspace *w, const struct sap_island *island) {
@@ -54,12 +54,14 @@ static void add_node(const struct sap_workspace *w, int32_t node, struct sap_nor
   const struct sap_vector_loops *loops = w->plan->vectors;
   const struct sap_graph *graph = &w->plan->graph;
   const int32_t s = graph->tree.node_scalar[node];
-  const double *S = w->plan->S + graph->tree_A[graph->node_tree[node]];
+  const int32_t t = graph->node_tree[node];
+  const uint64_t *strips = w->plan->strips + graph->tree_v[t];
+  const double *S = w->plan->S + graph->tree_A[t];
   if (w->reduced[node]) {
-    add_reduced(loops, w->reduced[node], S, w->gradient + s, w->error + s, norms);
+    add_reduced(loops, w->reduced[node], strips, S, w->gradient + s, w->error + s, norms);
   } else {
-    add_tree(loops, sap_node_size(&graph->tree, node), w->A[node], S, w->dw + s, w->gradient + s,
-             w->error + s, norms);
+    add_tree(loops, sap_node_size(&graph->tree, node), w->A[node], strips, S, w->dw + s,
+             w->gradient + s, w->error + s, norms);
   }
 }
 

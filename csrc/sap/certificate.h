@@ -3,8 +3,8 @@
  *     |v - v_min|_A <= |g|_{A^-1},    l(v) - l_min <= 1/2 |g|^2_{A^-1}
  *
  * for the gradient in exact arithmetic. The computed one differs from it by at most e, a bound on
- * its rounding errors to first order in the round-off u; |g + d|_{A^-1} <= |L^-1 g| + | |L^-1| e |
- * for every |d| <= e. Both norms are summed over the trees of an island first.
+ * its rounding errors to first order in the round-off u; |g + d|_{A^-1} <= |S g| + | |S| e | for
+ * every |d| <= e, with S^T S = A^-1. Both norms are summed over the trees of an island first.
  *
  * Of e, A (v - v*) has its part entry by entry. A row of J v is wrong by d <= n u |J| |v|. Where
  * v_c and v are the sums of k steps from v_0, they are rounded twice in each step, and v_c is wrong
@@ -26,7 +26,7 @@
  * reads nothing of J, for p is found while J is packed. This e is 1.9 times as large in geometric
  * mean over the reference problems of free bodies, and at most 4 times.
  *
- * L^-1 itself is that of the computed factor of A: exact for diagonal blocks, otherwise the bound
+ * S itself is that of the computed factor of A: exact for diagonal blocks, otherwise the bound
  * holds up to a share of about n u cond(A) (A scaled to a unit diagonal), 1e-5 at a condition of
  * 1e12. */
 #ifndef SAPWOOD_SAP_CERTIFICATE_H

@@ -48,7 +48,7 @@ static void solve_impulses(struct sap_rows_alone *alone, const struct sap_tree_a
   for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
     sap_unknowns_alone_add(&alone->unknowns, tree->n, k++, row);
   }
-  sap_unknowns_alone_solve(&alone->unknowns, tree->n, tree->S, alone->masses.kernels,
+  sap_unknowns_alone_solve(&alone->unknowns, tree->n, &tree->inverse, alone->masses.kernels,
                            alone->masses.loops, alone->find_impulses, tree->v);
 }
 

@@ -66,7 +66,7 @@ int sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees 
 /* ---- the step -------------------------------------------------------------------------------- */
 
 /* columns of Y that are found together */
-enum { COLUMNS = 8 };
+enum { STRIP = 8 };
 
 /* rows of the panel, in whole vectors; columns 512 bytes apart would share too few sets of the
  * cache */
@@ -162,24 +162,41 @@ void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n
   }
 }
 
-void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, const double *S,
+/* The end of the columns of J (m, n) that are not zero, in whole strips: those behind it are of
+ * branches that nothing touches. */
+static int32_t end_of_moved(int32_t n, int32_t m, const double *J,
+                            const struct sap_vector_loops *loops) {
+  int32_t end = n;
+  while (end > 0) {
+    const int32_t begin = (end - 1) / STRIP * STRIP;
+    if (loops->find_entries(1, m * (end - begin), J + (size_t)begin * (size_t)m, 0, NULL) != 0) {
+      break;
+    }
+    end = begin;
+  }
+  return end;
+}
+
+void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
+                              const struct sap_tree_inverse *inverse,
                               const struct sap_kernels *kernels,
                               const struct sap_vector_loops *loops, sap_impulses_function *find,
                               double *v) {
   struct sap_impulses *p = &unknowns->impulses;
-  const int32_t m = sap_impulses_size(p);
-  memset(unknowns->Y, 0, (size_t)m * (size_t)n * sizeof *unknowns->Y);
-  for (int32_t i = 0; i < n; i += COLUMNS) {
-    /* S is zero above the diagonal */
-    const int32_t end = i + COLUMNS < n ? i + COLUMNS : n;
-    kernels->multiply(m, end - i, end, 1, unknowns->J, m, S + i, n,
-                      unknowns->Y + (size_t)i * (size_t)m, m, 0);
+  const int32_t m = sap_impulses_size(p), end = end_of_moved(n, m, unknowns->J, loops);
+  memset(unknowns->Y, 0, (size_t)m * (size_t)end * sizeof *unknowns->Y);
+  for (int32_t i = 0; i < end; i += STRIP) {
+    /* S is zero below the diagonal */
+    kernels->multiply(
+        m, end - i < STRIP ? end - i : STRIP, end - i, 1, unknowns->J + (size_t)i * (size_t)m, m,
+        inverse->S + (size_t)i * (size_t)(n + 1), n, unknowns->Y + (size_t)i * (size_t)m, m, 0);
   }
-  kernels->multiply(m, m, n, 1, unknowns->Y, m, unknowns->Y, m, p->W, p->ld, 0);
+  kernels->multiply(m, m, end, 1, unknowns->Y, m, unknowns->Y, m, p->W, p->ld, 0);
   find(p);
   double *dv = unknowns->Y; /* which is not needed any more */
-  loops->multiply_rows(n, m, unknowns->Y, p->gamma, unknowns->product);
-  loops->multiply_rows(n, n, S, unknowns->product, dv);
+  memset(unknowns->product + end, 0, (size_t)(n - end) * sizeof *unknowns->product);
+  loops->multiply_rows(end, m, unknowns->Y, p->gamma, unknowns->product);
+  loops->pull_inverse(n, inverse->strips, inverse->S, unknowns->product, dv);
   sap_vector_add(n, 1, dv, v);
 }
 

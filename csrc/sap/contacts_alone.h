@@ -69,9 +69,15 @@ void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
 void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n, int32_t i,
                             const struct sap_row_alone *row);
 
-/* from v* of the tree, at which its contacts and rows were evaluated, to v (n); its S is as
- * sap_invert_mass() writes it */
-void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n, const double *S,
+/* S of a tree, as sap_invert_mass() writes it */
+struct sap_tree_inverse {
+  const double *S;
+  const uint64_t *strips;
+};
+
+/* from v* of the tree, at which its contacts and rows were evaluated, to v (n) */
+void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
+                              const struct sap_tree_inverse *inverse,
                               const struct sap_kernels *kernels,
                               const struct sap_vector_loops *loops, sap_impulses_function *find,
                               double *v);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "problem/branches.h"
+
 /* ---- components ------------------------------------------------------------------------------ */
 
 static void carve_trees(void *context, struct sap_arena *arena) {
@@ -73,6 +75,7 @@ void sap_joined_trees_carve(struct sap_joined_trees *joined, struct sap_arena *a
   joined->J = sap_arena_take(arena, (size_t)joined->n_rows * n, sizeof(double));
   joined->A = sap_arena_take(arena, n * n, sizeof(double));
   joined->S = sap_arena_take(arena, n * n, sizeof(double));
+  joined->strips = sap_arena_take(arena, n, sizeof(uint64_t));
   joined->v_star = sap_arena_take(arena, n, sizeof(double));
   joined->v = sap_arena_take(arena, n, sizeof(double));
 }
@@ -121,10 +124,13 @@ void sap_joined_trees_gather(const struct sap_joined_trees *joined, const sap_pr
       const int64_t v = masses->tree_v[k], block = masses->tree_A[k];
       put_block(problem->A + block, n_k, offset, n, joined->A);
       put_block(masses->S + block, n_k, offset, n, joined->S);
+      sap_branches_list(n, offset, offset + n_k, problem->parent ? problem->parent + v : NULL,
+                        joined->strips);
       memcpy(joined->v_star + offset, problem->v_star + v, (size_t)n_k * sizeof(double));
       memcpy(joined->v + offset, guess + v, (size_t)n_k * sizeof(double));
     }
   }
+  sap_branches_merge(n, joined->strips);
 }
 
 void sap_joined_trees_scatter(const struct sap_joined_trees *joined, const sap_problem *problem,

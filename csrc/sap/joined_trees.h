@@ -24,6 +24,7 @@ struct sap_joined_trees {
   double *J; /* (n_rows, widest) rows that were listed */
   int64_t used;
   double *A, *S, *v_star, *v; /* of the component at hand */
+  uint64_t *strips;           /* of S */
 };
 
 /* Finds the components of a problem whose sizes have been checked; 0 when memory ran out. */

@@ -27,12 +27,8 @@ static void carve_numbers(void *context, struct sap_arena *arena) {
   sap_junction_tree_carve_updates(&plan->graph.tree, arena);
   sap_factor_carve_values(&plan->factor, arena);
   plan->S = sap_arena_take(arena, (size_t)graph->sizes.nA, sizeof(double));
+  plan->strips = sap_arena_take(arena, (size_t)graph->sizes.nv, sizeof(uint64_t));
   plan->is_diagonal = sap_arena_take(arena, (size_t)graph->n_trees, sizeof(int8_t));
-  int32_t widest = 0;
-  for (int32_t t = 0; t < graph->n_trees && graph->sizes.n_rows > 0; ++t) {
-    widest = graph->tree_nv[t] > widest ? graph->tree_nv[t] : widest;
-  }
-  plan->entry = sap_arena_take(arena, (size_t)widest, sizeof(int32_t));
   plan->inverse =
       sap_arena_take(arena, graph->sizes.n_rows > 0 ? (size_t)graph->sizes.nv : 0, sizeof(double));
   plan->kappa = sap_arena_take(

@@ -35,15 +35,14 @@ struct sap_plan {
   struct sap_graph graph;
   struct sap_factor factor; /* H and its Cholesky factor */
 
-  /* inverse Cholesky factors of the blocks of A, of diagonal ones where has_masses:
-   * sap_invert_mass() */
+  /* inverse factors of the blocks of A, of diagonal ones where has_masses: sap_invert_mass() */
   double *S;           /* (nA) */
+  uint64_t *strips;    /* (nv) */
   int8_t *is_diagonal; /* (n_trees) */
   int has_masses; /* are both there before islands are bound? else binding finds what it needs */
 
   /* for a problem with physical parameters: scratch of the regularization of rows, where there are
    * any, and what becomes of kappa, where any contact has a core */
-  int32_t *entry;  /* (velocities of the widest tree) */
   double *inverse; /* (nv) */
   double *kappa;   /* (n_contacts) */
 

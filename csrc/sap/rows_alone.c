@@ -56,9 +56,9 @@ static void carve(void *context, struct sap_arena *arena) {
   const size_t n_trees = (size_t)a->n_trees, nv = (size_t)a->sizes.nv;
   const size_t widest = (size_t)a->joined.widest;
   a->masses.S = sap_arena_take(arena, (size_t)a->sizes.nA, sizeof(double));
+  a->masses.strips = sap_arena_take(arena, nv, sizeof(uint64_t));
   a->masses.tree_A = sap_arena_take(arena, n_trees, sizeof(int64_t));
   a->masses.tree_v = sap_arena_take(arena, n_trees, sizeof(int64_t));
-  a->masses.entry = sap_arena_take(arena, widest, sizeof(int32_t));
   a->masses.inverse = sap_arena_take(arena, nv, sizeof(double));
   a->row_begin = sap_arena_take(arena, n_trees + 1, sizeof(int32_t));
   a->position = sap_arena_take(arena, n_trees, sizeof(int32_t));
@@ -342,7 +342,7 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
   if (!sap_contacts_alone_fit(problem, joined, alone->row_begin, alone->impulses) ||
       sap_first_non_finite(alone->sizes.nv, problem->v_star) >= 0 ||
       sap_first_non_finite(alone->sizes.nv, guess) >= 0 ||
-      sap_invert_mass(problem, 0, problem->n_trees, alone->position, masses->kernels, masses->S,
+      sap_invert_mass(problem, 0, problem->n_trees, alone->position, masses->S, masses->strips,
                       NULL, NULL) != SAP_OK ||
       sap_regularize_with(problem, &alone->sizes, physical, masses, NULL) != SAP_OK ||
       !sap_contacts_alone_list(&complete, joined, alone->contact_begin, alone->contact)) {
@@ -364,7 +364,7 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
     const int is_joined = joined->size[t] > problem->tree_nv[t];
     struct sap_tree_alone tree = {.n = problem->tree_nv[t],
                                   .A = problem->A + block,
-                                  .S = masses->S + block,
+                                  .inverse = {masses->S + block, masses->strips + v},
                                   .v_star = problem->v_star + v,
                                   .v = alone->v + v,
                                   .row = alone->row + alone->row_begin[t],
@@ -377,7 +377,7 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
       sap_joined_trees_gather(joined, problem, masses, guess, t);
       tree.n = joined->size[t];
       tree.A = joined->A;
-      tree.S = joined->S;
+      tree.inverse = (struct sap_tree_inverse){joined->S, joined->strips};
       tree.v_star = joined->v_star;
       tree.v = joined->v;
     } else {

@@ -158,8 +158,8 @@ static sap_status lay_out(struct sap_sensitivity *s, const sap_problem *problem,
   }
   if (status == SAP_OK && s->has_parameters) {
     plan->has_masses = 1;
-    status = sap_invert_mass(problem, 0, problem->n_trees, plan->graph.tree_position, plan->kernels,
-                             plan->S, plan->is_diagonal, error);
+    status = sap_invert_mass(problem, 0, problem->n_trees, plan->graph.tree_position, plan->S,
+                             plan->strips, plan->is_diagonal, error);
   }
   if (status == SAP_OK && !sap_block_carve(&s->block, carve, s, &s->memory)) {
     status = SAP_OUT_OF_MEMORY;
@@ -184,7 +184,7 @@ sap_status sap_sensitivity_linearize(sap_sensitivity *s, const sap_problem *prob
   const struct sap_plan *plan = &s->solver->plan;
   s->masses =
       (struct sap_masses){plan->kernels, plan->vectors, plan->graph.tree_A, plan->graph.tree_v,
-                          plan->S,       plan->entry,   plan->inverse};
+                          plan->S,       plan->strips,  plan->inverse};
   double gradient = 0, momentum = 0, impulse = 0;
   *point = (sap_linear_point){.tree = -1};
   for (int32_t i = 0; i < graph->n_islands; ++i) {

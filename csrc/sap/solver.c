@@ -108,8 +108,8 @@ static void invert_masses(void *context, int32_t task, int32_t thread) {
   const int64_t n_trees = all->problem->n_trees, n = all->n_threads;
   (void)thread;
   if (sap_invert_mass(all->problem, (int32_t)(n_trees * task / n),
-                      (int32_t)(n_trees * (task + 1) / n), plan->graph.tree_position, plan->kernels,
-                      plan->S, plan->is_diagonal, NULL) != SAP_OK) {
+                      (int32_t)(n_trees * (task + 1) / n), plan->graph.tree_position, plan->S,
+                      plan->strips, plan->is_diagonal, NULL) != SAP_OK) {
     all->wrong = 1;
   }
 }
@@ -127,8 +127,8 @@ static sap_status invert_mass(sap_solver *solver, const sap_problem *problem, sa
       return SAP_OK;
     }
   }
-  return sap_invert_mass(problem, 0, problem->n_trees, plan->graph.tree_position, plan->kernels,
-                         plan->S, plan->is_diagonal, error);
+  return sap_invert_mass(problem, 0, problem->n_trees, plan->graph.tree_position, plan->S,
+                         plan->strips, plan->is_diagonal, error);
 }
 
 sap_status sap_solver_fault(sap_solver *solver, const sap_problem *complete, const double *v_guess,
@@ -211,7 +211,7 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     complete->R_n = physical->R_n;
     complete->v_hat_n = physical->v_hat_n;
     const struct sap_masses masses = {plan->kernels,      plan->vectors, plan->graph.tree_A,
-                                      plan->graph.tree_v, plan->S,       plan->entry,
+                                      plan->graph.tree_v, plan->S,       plan->strips,
                                       plan->inverse};
     status = sap_regularize_with(problem, &sizes, physical, &masses, error);
     if (status == SAP_OK && plan->triples.has_walls && physical->parameters->delta) {

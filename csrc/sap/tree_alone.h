@@ -46,7 +46,8 @@ struct sap_rows_alone {
 
 struct sap_tree_alone {
   int32_t n;
-  const double *A, *S, *v_star;
+  const double *A, *v_star;
+  struct sap_tree_inverse inverse;
   double *v;
   struct sap_row_alone *row, *end;
   struct sap_contact_alone *contact, *contact_end;

@@ -64,7 +64,7 @@ void sap_tree_certify(const struct sap_rows_alone *alone, const struct sap_tree_
   }
   struct sap_norms norms = {0, 0};
   loops->add_absolute(n, tree->A, (n + 2) * sap_u + sap_asymmetry, alone->dw, e);
-  loops->add_norms(n, tree->S, alone->gradient, e, &norms);
+  loops->add_norms(n, tree->inverse.strips, tree->inverse.S, alone->gradient, e, &norms);
   const double bound = sqrt(norms.value) + sqrt(norms.bound);
   result->bound = bound * bound;
 }

@@ -31,6 +31,7 @@ struct model {
   enum sap_cone cone;
   double A[6], inverse[6], image[NV], v_0[NV], v_star[NV], a_star[NV];
   const double *S[TREES];
+  uint64_t strips[NV];
   struct sap_free_motion motion;
 };
 
@@ -50,6 +51,7 @@ static void make_model(struct model *m) {
       .scale = {1},
       .ten_J = {1, -2, 1, 1},
       .A = {1, 2, 3, 1, 1, 2},
+      .strips = {1, 1, 1, 1},
       .v_0 = {1, 2, 3, 4},
       .v_star = {2, 0, 1, 7},
       .a_star = {100, -200, -200, 300},
@@ -98,7 +100,7 @@ static void make_model(struct model *m) {
                                        .image = m->image,
                                        .S = m->S,
                                        .forest = &m->forest,
-                                       .kernels = sap_kernels_best(),
+                                       .strips = m->strips,
                                        .loops = sap_vector_loops_of(sap_kernels_best_set())};
 }
 

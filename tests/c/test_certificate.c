@@ -87,18 +87,19 @@ static void make_scene(uint64_t seed) {
                                 .v_hat_n = scene.v_hat_n};
 }
 
-/* squares of |L^-1 g| and | |L^-1| e | of one tree */
+/* squares of |S g| and | |S| e | of one tree */
 struct norms {
   long double value, bound;
 };
 
-/* adds those of one tree, L from a Cholesky factorization of A in long double */
+/* adds those of one tree: in long double, of the Cholesky factorization L of A with its rows and
+ * columns from the last to the first */
 static void add_norms(int32_t n, const double *A, const long double *g, const long double *e,
                       struct norms *norms) {
   long double L[MOST_NV][MOST_NV], S[MOST_NV][MOST_NV] = {{0}};
   for (int32_t j = 0; j < n; ++j) {
     for (int32_t i = j; i < n; ++i) {
-      long double sum = A[i * n + j];
+      long double sum = A[(n - 1 - i) * n + n - 1 - j];
       for (int32_t k = 0; k < j; ++k) {
         sum -= L[i][k] * L[j][k];
       }
@@ -113,8 +114,8 @@ static void add_norms(int32_t n, const double *A, const long double *g, const lo
         sum -= L[i][k] * S[k][j];
       }
       S[i][j] = sum / L[i][i];
-      value += S[i][j] * g[j];
-      bound += fabsl(S[i][j]) * e[j];
+      value += S[i][j] * g[n - 1 - j];
+      bound += fabsl(S[i][j]) * e[n - 1 - j];
     }
     norms->value += value * value;
     norms->bound += bound * bound;

@@ -55,8 +55,36 @@ static void add_spin(uint64_t *seed) {
 
 struct extras {
   int32_t n_rows; /* of dry friction */
-  int spins, joins, couples;
+  int spins, joins, couples, branches;
 };
+
+/* Trees of two branches on their first velocity, every other velocity of one of them, and contacts
+ * that do not touch the last half of the velocities. */
+static void branch(void) {
+  static int32_t parent[SCENE_TREES * SCENE_MOST_NV];
+  double *A = scene.A, *J = scene.J;
+  int32_t v = 0;
+  for (int32_t t = 0; t < scene.problem.n_trees; ++t) {
+    const int32_t n = scene.tree_nv[t];
+    for (int32_t i = 0; i < n; ++i) {
+      parent[v++] = i < 2 ? i - 1 : i > 2 ? i - 2 : 0;
+      for (int32_t j = 1; j < n; ++j) {
+        A[i * n + j] = i > 0 && (i - j) % 2 != 0 ? 0 : A[i * n + j];
+      }
+      A[i * (n + 1)] += n;
+    }
+    A += n * n;
+  }
+  for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
+    const int32_t n = scene.tree_nv[scene.tree_a[i]];
+    for (int32_t r = 0; r < 3; ++r, J += n) {
+      for (int32_t j = (n + 1) / 2; j < n; ++j) {
+        J[j] = 0;
+      }
+    }
+  }
+  scene.problem.parent = parent;
+}
 
 /* half of the contacts, and all dense rows, are between two trees, none of them the last */
 static void join(int32_t n_trees, int32_t n_rows, uint64_t *seed) {
@@ -126,6 +154,9 @@ static void make_with(struct extras extras, int32_t n_trees, int32_t n_contacts,
                                 .k = k,
                                 .tau_d = tau_d,
                                 .groups = physical};
+  if (extras.branches) {
+    branch();
+  }
   if (extras.joins) {
     join(n_trees, n_rows, seed);
   }
@@ -268,6 +299,26 @@ static void nor_where_constraints_join_trees(void) {
   }
 }
 
+/* A with branches, of trees by themselves and joined; v is what it is where nothing is known of
+ * them */
+static void nor_where_trees_have_branches(void) {
+  static struct arrays known, unknown;
+  struct counts counts;
+  for (int joins = 0; joins < 2; ++joins) {
+    compare((struct extras){.n_rows = FEW, .branches = 1, .joins = joins}, 351 + (uint64_t)joins,
+            &counts);
+    CHECK(counts.taken > 60);
+    CHECK(counts.touching > 80);
+    sap_solver *solver = solver_of(0);
+    REQUIRE(solve(solver, &known, NULL, NULL) == SAP_OK);
+    scene.problem.parent = NULL;
+    REQUIRE(solve(solver, &unknown, NULL, NULL) == SAP_OK);
+    CHECK_ALL_CLOSE(known.v, unknown.v, scene.sizes.nv, 1e-12);
+    CHECK_ALL_CLOSE(known.R_n, unknown.R_n, scene.problem.n_contacts, 1e-12);
+    sap_solver_destroy(solver);
+  }
+}
+
 /* rows that couple two joints, whose other entries are zeros */
 static void nor_where_rows_are_sparse(void) {
   struct counts counts;
@@ -403,6 +454,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(islands_have_nothing_to_add),
       CHECK_TEST(nor_where_rows_are_condensed),
       CHECK_TEST(nor_where_contacts_resist_torsion_and_rolling),
+      CHECK_TEST(nor_where_trees_have_branches),
       CHECK_TEST(nor_where_constraints_join_trees),
       CHECK_TEST(nor_where_rows_are_sparse),
       CHECK_TEST(the_guess_does_not_matter),

@@ -411,47 +411,6 @@ static void factor_takes_any_scale(void) {
   }
 }
 
-static void grams_are_the_products_of_x_with_itself(void) {
-  enum { WIDEST = 48, CONTACTS = 3 };
-  uint64_t seed = 7;
-  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
-    const struct sap_kernels *kernels = sap_kernels_of(set);
-    for (int32_t n = 1; kernels && n <= WIDEST; ++n) {
-      double S[WIDEST * WIDEST] = {0}, J[CONTACTS * 3 * WIDEST], W[CONTACTS * 9],
-                        sums[CONTACTS * 9];
-      fill(J, CONTACTS * 3 * n, &seed);
-      for (int32_t j = 0; j < n; ++j) {
-        /* joints that do not move some of the contacts, and every fourth none of them */
-        for (int c = 0; c < CONTACTS; ++c) {
-          for (int r = 0; r < 3 && (j % 4 == c || j % 4 == 3); ++r) {
-            J[(3 * c + r) * n + j] = 0;
-          }
-        }
-        fill(S + j * n + j, n - j, &seed);
-      }
-      fill(W, CONTACTS * 9, &seed);
-      memcpy(sums, W, sizeof W);
-      for (int c = 0; c < CONTACTS; ++c) {
-        double x[3][WIDEST] = {{0}};
-        for (int32_t j = 0; j < n; ++j) {
-          for (int32_t i = j; i < n; ++i) {
-            for (int r = 0; r < 3; ++r) {
-              x[r][i] += S[j * n + i] * J[(3 * c + r) * n + j];
-            }
-          }
-        }
-        for (int k = 0; k < 9; ++k) {
-          for (int32_t i = 0; i < n; ++i) {
-            sums[9 * c + k] += x[k / 3][i] * x[k % 3][i];
-          }
-        }
-      }
-      kernels->gram(n, S, CONTACTS, J, W);
-      CHECK_ALL_CLOSE(W, sums, CONTACTS * 9, 1e-12 * n);
-    }
-  }
-}
-
 static void the_best_set_is_one_of_them(void) {
   CHECK(sap_kernels_of(0) != NULL);
   int found = 0;
@@ -473,7 +432,6 @@ int main(int argc, char **argv) {
       CHECK_TEST(panels_take_any_scale),
       CHECK_TEST(plain_solves_stay_inside_the_panel),
       CHECK_TEST(factor_takes_any_scale),
-      CHECK_TEST(grams_are_the_products_of_x_with_itself),
       CHECK_TEST(the_best_set_is_one_of_them),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

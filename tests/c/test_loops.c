@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dense.h"
+#include "problem/branches.h"
 
 static void check_products(struct sap_workspace *w, const struct sap_island *island) {
   double x_c[6 * CONTACTS], sums[NV] = {0};
@@ -126,7 +127,7 @@ static void hessian(void) {
 static void vectors(void) {
   enum { MOST = 37 };
   uint64_t seed = 1;
-  double A[MOST * MOST], x[MOST], e[MOST], y[MOST], L[MOST * MOST];
+  double A[MOST * MOST], x[MOST], e[MOST], y[MOST], S[MOST * MOST];
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     if (!sap_kernels_of(set)) {
       continue;
@@ -135,12 +136,12 @@ static void vectors(void) {
     for (int32_t n = 1; n <= MOST; ++n) {
       for (int32_t i = 0; i < n * n; ++i) {
         A[i] = check_random(&seed, -1, 1);
-        L[i] = i / n < i % n ? A[i] : 0;
+        S[i] = i / n > i % n ? A[i] : 0;
       }
       for (int32_t i = 0; i < n; ++i) {
         x[i] = check_random(&seed, -1, 1);
         e[i] = check_random(&seed, 0, 1);
-        L[i * (n + 1)] = 1 / check_random(&seed, 1, 2);
+        S[i * (n + 1)] = 1 / check_random(&seed, 1, 2);
         y[i] = 1;
       }
       double difference = 0, bad[MOST * MOST];
@@ -157,54 +158,48 @@ static void vectors(void) {
         bad[k] = 0;
       }
       CHECK_EQUAL(loops->asymmetry(n, bad), 0);
-      /* L^-1 L = 1: column k of L times its rows */
-      memcpy(A, L, (size_t)(n * n) * sizeof *A);
-      loops->invert_lower(n, A);
-      for (int32_t k = 0; k < n * n; ++k) {
-        const int32_t i = k % n, j = k / n;
-        double sum = 0;
-        for (int32_t l = 0; l < n; ++l) {
-          sum += A[l * n + i] * (l == j ? 1 / L[j * n + l] : L[j * n + l]);
-        }
-        CHECK_CLOSE(sum, i == j, 1e-9 * (1 + fabs(A[j * n + i])) * pow(2, n / 4.0));
-      }
-      /* S^T S x for S = L as it is, and what it leaves in y */
-      double image[MOST], pulled[MOST], square = 0;
+      /* S^T S x, and what it leaves in y */
+      uint64_t strips[MOST];
+      sap_branches_strips(n, NULL, strips);
+      double image[MOST], pulled[MOST], squares[MOST], square = 0;
       for (int32_t i = 0; i < n; ++i) {
         image[i] = 0;
-        for (int32_t j = 0; j <= i; ++j) {
-          image[i] += L[j * n + i] * x[j];
+        for (int32_t j = i; j < n; ++j) {
+          image[i] += S[j * n + i] * x[j];
         }
         square += image[i] * image[i];
       }
       memcpy(pulled, x, sizeof pulled);
-      CHECK_CLOSE(loops->multiply_inverse(n, L, pulled, y), square, 1e-12 * (1 + square));
+      CHECK_CLOSE(loops->multiply_inverse(n, strips, S, pulled, y), square, 1e-12 * (1 + square));
       CHECK_ALL_CLOSE(y, image, n, 1e-12);
+      loops->square_columns(n, strips, S, squares);
       for (int32_t j = 0; j < n; ++j) {
-        double sum = 0;
-        for (int32_t i = j; i < n; ++i) {
-          sum += L[j * n + i] * image[i];
+        double sum = 0, of_column = 0;
+        for (int32_t i = 0; i <= j; ++i) {
+          sum += S[j * n + i] * image[i];
+          of_column += S[j * n + i] * S[j * n + i];
         }
         CHECK_CLOSE(pulled[j], sum, 1e-12);
+        CHECK_CLOSE(squares[j], of_column, 1e-12);
       }
       for (int32_t i = 0; i < n; ++i) {
         y[i] = 1;
       }
-      loops->add_absolute(n, L, 0.5, x, y);
+      loops->add_absolute(n, S, 0.5, x, y);
       double product = 0, bound = 0;
       for (int32_t i = 0; i < n; ++i) {
         double sum = 1, row = 0, row_bound = 0;
         for (int32_t j = 0; j < n; ++j) {
-          sum += 0.5 * fabs(L[j * n + i] * x[j]);
-          row += L[j * n + i] * x[j];
-          row_bound += fabs(L[j * n + i]) * e[j];
+          sum += 0.5 * fabs(S[j * n + i] * x[j]);
+          row += S[j * n + i] * x[j];
+          row_bound += fabs(S[j * n + i]) * e[j];
         }
         CHECK_CLOSE(y[i], sum, 1e-13);
         product += row * row;
         bound += row_bound * row_bound;
       }
       struct sap_norms norms = {1, 2};
-      loops->add_norms(n, L, x, e, &norms);
+      loops->add_norms(n, strips, S, x, e, &norms);
       CHECK_CLOSE(norms.value, 1 + product, 1e-12);
       CHECK_CLOSE(norms.bound, 2 + bound, 1e-12);
     }
@@ -272,6 +267,8 @@ static void grams_of_entries(void) {
     for (int32_t n = 1; n <= MOST; ++n) {
       const int32_t rows = 1 + n % 3;
       int32_t entry[MOST], n_entries = 0;
+      uint64_t strips[MOST];
+      sap_branches_strips(n, NULL, strips);
       double W[9] = {0};
       for (int32_t i = 0; i < n; ++i) {
         int any = 0;
@@ -282,12 +279,12 @@ static void grams_of_entries(void) {
         }
         n_entries += any;
         for (int32_t k = 0; k < n; ++k) {
-          S[i * n + k] = k < i ? 0 : check_random(&seed, -1, 1);
+          S[i * n + k] = k > i ? 0 : check_random(&seed, -1, 1);
         }
       }
       CHECK(n_entries == 0 || loops->find_entries(rows, n, J, n_entries - 1, entry) == -1);
       REQUIRE(loops->find_entries(rows, n, J, n, entry) == n_entries);
-      loops->add_gram(n, S, rows, J, n_entries, entry, W);
+      loops->add_gram(n, strips, S, rows, J, W);
       for (int32_t r = 0; r < rows; ++r) {
         for (int32_t i = 0; i < n; ++i) {
           y[r][i] = 0;

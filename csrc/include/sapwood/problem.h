@@ -97,13 +97,14 @@ typedef struct sap_problem {
   /* (n_contacts) bound b >= 0 of the friction of each contact, N s, NaN where it is not known; read
    * for lagged friction. NULL: none is known */
   const double *friction_bound;
-  /* (n_trees) of blocks of A whose Cholesky factor L is known, its inverse S = L^-1, S^T S = A^-1:
-   * column-major (tree_nv, tree_nv), lower triangular with zeros above the diagonal. NULL for the
-   * others, whose blocks are checked and factored by whoever needs it. NULL: none is known */
+  /* (n_trees) of blocks A = U U^T whose factor U, upper triangular, is known, its inverse S = U^-1,
+   * S^T S = A^-1: column-major (tree_nv, tree_nv), upper triangular with zeros below the diagonal.
+   * NULL for the others, whose blocks are checked and factored by whoever needs it. NULL: none is
+   * known */
   const double *const *A_inverse_factor;
   /* (nv) the branches of trees, whose velocities are those of parents before those of children: the
    * next velocity towards the root, counted within the tree, -1 at a root. A_ij is zero where
-   * neither i nor j is on the way from the other one to its root. NULL: any A_ij may be nonzero. */
+   * neither i nor j is on the way from the other one to its root. NULL: any A_ij may be nonzero */
   const int32_t *parent;
 } sap_problem;
 
@@ -119,9 +120,9 @@ typedef struct sap_sizes {
   int64_t nJ_spin; /* length of spin->J */
 } sap_sizes;
 
-/* Checks n_trees, n_contacts, tree_nv, tree_a, tree_b, parent, of the groups kind, n, size, tree_a
- * and tree_b, and n and contact of spin (the only fields read), and computes the lengths of the
- * other arrays. `error` may be NULL, here and below. */
+/* Checks n_trees, n_contacts, tree_nv, tree_a, tree_b, of the groups kind, n, size, tree_a and
+ * tree_b, and n and contact of spin (the only fields read), and computes the lengths of the other
+ * arrays. `error` may be NULL, here and below. */
 SAP_API sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes,
                                      sap_error *error);
 

@@ -77,7 +77,8 @@ def gradient_round_off(objective: Objective, point: Point) -> Array:
 def velocity_error_bound(objective: Objective, point: Point) -> float:
     """Bound on |v - v_min|_A, root joules; half its square bounds l_p(v) - l_min, joules.
 
-    |grad|_{A^-1} = |L^-1 grad| with A_t = L L^T. The triangular solve and the factorization are
+    |grad|_{A^-1} = |L^-1 grad| with A_t = L L^T, velocities from the last to the first: branches of
+    a tree stay apart then. The triangular solve and the factorization are
     backward stable, with componentwise errors n eps |L| and n eps |L| |L^T|.
 
     Examples
@@ -93,10 +94,10 @@ def velocity_error_bound(objective: Objective, point: Point) -> float:
     squares = []
     for t, A in objective.A.items():
         at, n = objective.at[t], len(A)
-        L = factor_dense(A)
+        L = factor_dense(A[::-1, ::-1])
         L_inv = np.abs(solve_lower(L, np.eye(n)))
-        x = solve_lower(L, point.gradient[at])
-        error = L_inv @ (r[at] + n * EPS * (np.abs(L) @ np.abs(x)))
+        x = solve_lower(L, point.gradient[at][::-1])
+        error = L_inv @ (r[at][::-1] + n * EPS * (np.abs(L) @ np.abs(x)))
         factorization = (n + 1) * EPS * np.linalg.norm(L_inv @ np.abs(L)) ** 2
         norm = np.linalg.norm(x) + np.linalg.norm(error)
         squares.append((norm * (1.0 + factorization)) ** 2)
