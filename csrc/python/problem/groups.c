@@ -153,7 +153,7 @@ static int regularize(sapwood_groups *groups, int32_t k, PyObject *parameters, d
   }
   if (!failed) {
     groups->physical[k] =
-        (sap_group_regularization){{step->dt, step->sigma, beta, step->delassus, value, NULL},
+        (sap_group_regularization){{step->dt, step->sigma, beta, step->delassus, value, NULL, NULL},
                                    sapwood_doubles(bounds[0]),
                                    sapwood_doubles(bounds[1]),
                                    sapwood_doubles(bounds[2]),
