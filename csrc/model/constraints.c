@@ -313,7 +313,7 @@ static int gather_dof_frictions(struct sap_element_cursor *at,
   if (n == 0 && g->left_out) {
     begin = -1;
   } else if (n != g->n_frictions || (n > 0 && memcmp(state->efc_id + begin, g->friction_dof,
-                                                     sizeof(int32_t) * (size_t)n))) {
+                                                     sizeof(int32_t) * (size_t)n) != 0)) {
     return 0;
   }
   append_dof_frictions(at, begin);

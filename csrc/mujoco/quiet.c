@@ -96,9 +96,11 @@ int sap_mujoco_begin_quiet(sap_mujoco_world *world) {
 
 int sap_mujoco_is_watched(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
-#define IS_SET(name) || *a->name
-  return 0 SAP_MUJOCO_CALLBACKS(IS_SET);
-#undef IS_SET
+  int any = 0;
+#define LOOK_AT(name) any |= *a->name != NULL;
+  SAP_MUJOCO_CALLBACKS(LOOK_AT)
+#undef LOOK_AT
+  return any;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
