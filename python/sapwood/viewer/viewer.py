@@ -224,9 +224,9 @@ def view(
         As :class:`Viewer` and :meth:`sapwood.mujoco.Stepper.step` do.
     """
     with Viewer(stepper, data, host=host, port=port, paused=paused) as viewer:
-        if opened is not None:
-            opened(viewer)
         try:
+            if opened is not None:
+                opened(viewer)
             while viewer.is_running():
                 if control is not None:
                     control(data)
