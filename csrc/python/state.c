@@ -20,6 +20,8 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->model_stepper_type);
   Py_VISIT(state->memory_type);
   Py_VISIT(state->contact_log_type);
+  Py_VISIT(state->byte_watch_type);
+  Py_VISIT(state->prepared_step_type);
   Py_VISIT(state->iteration_dtype);
   Py_VISIT(state->contact_dtype);
   Py_VISIT(state->values_type);
@@ -39,6 +41,8 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->model_stepper_type);
   Py_CLEAR(state->memory_type);
   Py_CLEAR(state->contact_log_type);
+  Py_CLEAR(state->byte_watch_type);
+  Py_CLEAR(state->prepared_step_type);
   Py_CLEAR(state->iteration_dtype);
   Py_CLEAR(state->contact_dtype);
   Py_CLEAR(state->values_type);

@@ -25,6 +25,8 @@ typedef struct sapwood_state {
   PyTypeObject *model_stepper_type;         /* _core.ModelStepper, stepper.c */
   PyTypeObject *memory_type;                /* _core.FrictionMemory, memory.c */
   PyTypeObject *contact_log_type;           /* _core.ContactLog, recording.c */
+  PyTypeObject *byte_watch_type;            /* _core.ByteWatch, byte_watch.c */
+  PyTypeObject *prepared_step_type;         /* _core.PreparedStep, prepared_step.c */
   PyArray_Descr *iteration_dtype;           /* the layout of sap_iteration */
   PyArray_Descr *contact_dtype;             /* the layout of sap_contact_record */
   PyTypeObject *values_type;                /* _core.SolutionValues, solution.c */

@@ -129,9 +129,6 @@ def set_solution_types(
     /,
 ) -> None: ...
 def first_bad(arrays: tuple[_Float, ...], limit: float, /) -> tuple[int, int] | None: ...
-def same_bytes(
-    arrays: tuple[NDArray[np.uint8], ...], others: tuple[NDArray[np.uint8], ...], /
-) -> bool: ...
 def mujoco_api(
     functions: Mapping[str, int],
     layout: Mapping[str, int],
@@ -363,6 +360,21 @@ class InverseDynamics:
     ]: ...
 
 @final
+class ByteWatch:
+    def __new__(
+        cls, arrays: tuple[NDArray[np.uint8], ...], copies: tuple[NDArray[np.uint8], ...]
+    ) -> Self: ...
+    def changed(self, /) -> bool: ...
+
+@final
+class PreparedStep:
+    @property
+    def data(self) -> object: ...
+    @property
+    def start(self) -> float: ...
+    def take(self, /) -> Literal[True] | _Ended | None: ...
+
+@final
 class ModelStepper:
     def __new__(
         cls,
@@ -425,6 +437,15 @@ class ModelStepper:
         recording: dict[str, Any] | None = None,
         /,
     ) -> _Ended: ...
+    def prepare(
+        self,
+        api: object,
+        model: object,
+        data: object,
+        memory: FrictionMemory | None,
+        watches: tuple[ByteWatch, ...],
+        /,
+    ) -> PreparedStep: ...
     def rollout(
         self,
         api: object,

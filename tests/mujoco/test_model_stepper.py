@@ -228,23 +228,25 @@ def test_forest_is_copied():
     assert core.solve(*step_arrays()) == 0
 
 
-def test_same_bytes_sees_every_byte(rng):
+def test_a_watch_sees_every_byte(rng):
     spans = tuple(rng.integers(0, 256, n, dtype=np.uint8) for n in (1, 0, 77, 1000))
     copies = tuple(span.copy() for span in spans)
-    assert _core.same_bytes(spans, copies)
-    for span in spans:
+    watch = _core.ByteWatch(spans, copies)
+    assert not watch.changed()
+    for span, copied in zip(spans, copies, strict=True):
         for i in range(span.size):
             span[i] ^= 1 << int(rng.integers(8))
-            assert not _core.same_bytes(spans, copies)
-            copies = tuple(each.copy() for each in spans)
+            assert watch.changed()
+            span[i] = copied[i]
+            assert not watch.changed()
+    assert not _core.ByteWatch((), ()).changed()
     for bad in (
         (list(spans), copies), (spans, copies[:2]), ((np.zeros(3),), (np.zeros(3),)),
-        ((np.zeros(3, np.uint8),), (np.zeros(4, np.uint8),)),
+        ((np.zeros(3, np.uint8),), (np.zeros(4, np.uint8),)), (spans,), ((None,), (None,)),
+        ((np.zeros(8, np.uint8)[::2],), (np.zeros(4, np.uint8),)),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError)):
-            _core.same_bytes(*bad)
-    with pytest.raises(TypeError):
-        _core.same_bytes(spans)
+            _core.ByteWatch(*bad)
 
 
 def test_first_bad_finds_the_first():

@@ -117,6 +117,22 @@ def test_the_c_side_refuses_garbage():
     other = mixed()
     with pytest.raises(ValueError, match="model has other sizes"):
         core.run(api, other, mujoco.MjData(other), 1, None, False)
+    memory = _core.FrictionMemory(Stepper(model).parameters.make_core())
+    for wrong, message in (
+        ((None, model, data, None, ()), "api must come from mujoco_api, not NoneType"),
+        ((api, data, data, None, ()), "model must be a mujoco.*MjModel, not"),
+        ((api, model, model, None, ()), "data must be a mujoco.*MjData, not"),
+        ((api, other, mujoco.MjData(other), None, ()), "model has other sizes"),
+        ((api, model, data, 3, ()), "memory must be a FrictionMemory, not int"),
+        ((api, model, data, memory, ()), "memory must be of this stepper"),
+        ((api, model, data, None, None), "watches must be a tuple of ByteWatch"),
+        ((api, model, data, None, (3,)), "watches must be a tuple of ByteWatch"),
+        ((api, model, data), "takes exactly 5 arguments"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            core.prepare(*wrong)
+    with pytest.raises(TypeError, match="cannot create"):
+        _core.PreparedStep()
     for wrong in ((None, model), (api, None), (api,)):
         with pytest.raises(TypeError):
             core.accept_options(*wrong)

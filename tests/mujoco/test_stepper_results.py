@@ -122,6 +122,9 @@ class Stalled:
             arguments[4]["status"][:taken] = sapwood.Status.stalled
         return taken, taken, failure
 
+    def prepare(*_):
+        """No step: all are taken by `run`."""
+
     def accept_options(self, *arguments):
         self.core.accept_options(*arguments)
 

@@ -24,7 +24,4 @@ void sapwood_step_arrays_release(sapwood_step_arrays *arrays);
 extern const char sapwood_first_bad_doc[];
 PyObject *sapwood_first_bad(PyObject *module, PyObject *const *args, Py_ssize_t n_args);
 
-extern const char sapwood_same_bytes_doc[];
-PyObject *sapwood_same_bytes(PyObject *module, PyObject *const *args, Py_ssize_t n_args);
-
 #endif /* SAPWOOD_PYTHON_STEPPER_ARRAYS_H */

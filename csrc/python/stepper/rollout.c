@@ -70,6 +70,7 @@ PyObject *sapwood_stepper_rollout(PyObject *self, PyObject *args, PyObject *keyw
                           "initial_state", "control",      "state",      "sensordata",   "records",
                           "taken",         "stop",         "signals",    "memory",       NULL};
   struct sap_rollout r = {0};
+  sapwood_place place;
   sapwood_watch watch;
   Py_ssize_t first, last, n_steps;
   int signals, nneutral, nstate, ncontrol;
@@ -79,8 +80,8 @@ PyObject *sapwood_stepper_rollout(PyObject *self, PyObject *args, PyObject *keyw
           args, keywords, "OOOnnniiiOOOOOOOOp|O:rollout", names, &api, &model, &data, &first, &last,
           &n_steps, &r.neutral_spec, &r.state_spec, &r.control_spec, &neutral, &initial, &control,
           &state, &sensordata, &records, &taken, &stop, &signals, &memory) ||
-      sapwood_world_open(&r.world, &watch, (sapwood_stepper *)self, api, model, data, memory,
-                         signals) < 0) {
+      sapwood_place_find(&place, (sapwood_stepper *)self, api, model, data) < 0 ||
+      sapwood_world_open(&r.world, &watch, &place, memory, signals) < 0) {
     return NULL;
   }
   if (sap_rollout_lengths(&r, &nneutral, &nstate, &ncontrol) < 0) {

@@ -39,11 +39,12 @@ typedef sap_step_failure step_part(sap_mujoco_world *world);
 
 static PyObject *call_part(PyObject *object, PyObject *args, step_part *part) {
   PyObject *api, *model, *data;
+  sapwood_place place;
   sap_mujoco_world world;
   sapwood_watch watch;
   if (!PyArg_ParseTuple(args, "OOO", &api, &model, &data) ||
-      sapwood_world_open(&world, &watch, (sapwood_stepper *)object, api, model, data, Py_None, 0) <
-          0) {
+      sapwood_place_find(&place, (sapwood_stepper *)object, api, model, data) < 0 ||
+      sapwood_world_open(&world, &watch, &place, Py_None, 0) < 0) {
     return NULL;
   }
   Py_BEGIN_ALLOW_THREADS
@@ -93,12 +94,13 @@ PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t 
     return NULL;
   }
   sap_step_record *records = NULL;
+  sapwood_place place;
   sap_mujoco_world world;
   sapwood_watch watch;
   struct sap_recording recording;
   if ((args[4] != Py_None && (records = sapwood_take_records(args[4], steps)) == NULL) ||
-      sapwood_world_open(&world, &watch, (sapwood_stepper *)self, args[0], args[1], args[2],
-                         n_args > 6 ? args[6] : Py_None, signals) < 0 ||
+      sapwood_place_find(&place, (sapwood_stepper *)self, args[0], args[1], args[2]) < 0 ||
+      sapwood_world_open(&world, &watch, &place, n_args > 6 ? args[6] : Py_None, signals) < 0 ||
       (n_args > 7 && sapwood_recording_open(&recording, &world, watch.state, args[7], steps) < 0)) {
     return NULL;
   }
@@ -106,8 +108,5 @@ PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t 
   Py_BEGIN_ALLOW_THREADS
   taken = sap_mujoco_run(&world, steps, records, &unconverged);
   Py_END_ALLOW_THREADS
-  PyObject *failure = sapwood_world_failure(&world);
-  return failure == NULL
-             ? NULL
-             : Py_BuildValue("(LLN)", (long long)taken, (long long)unconverged, failure);
+  return sapwood_world_ended(&world, taken, unconverged);
 }

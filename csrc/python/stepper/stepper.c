@@ -17,12 +17,14 @@
 #include "python/solver/settings.h"
 #include "python/state.h"
 #include "python/stepper/arrays.h"
+#include "python/stepper/byte_watch.h"
 #include "python/stepper/constants.h"
 #include "python/stepper/contacts.h"
 #include "python/stepper/elements.h"
 #include "python/stepper/engine.h"
 #include "python/stepper/fields.h"
 #include "python/stepper/memory.h"
+#include "python/stepper/prepared_step.h"
 #include "python/stepper/ready.h"
 #include "python/stepper/recording.h"
 #include "python/stepper/results.h"
@@ -235,6 +237,7 @@ static PyMethodDef methods[] = {
     {"start", sapwood_stepper_start, METH_VARARGS, sapwood_stepper_start_doc},
     {"find_slopes", sapwood_stepper_find_slopes, METH_VARARGS, sapwood_stepper_find_slopes_doc},
     {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
+    {"prepare", sapwood_stepper_prepare, METH_VARARGS, sapwood_stepper_prepare_doc},
     {"rollout", (PyCFunction)(void (*)(void))sapwood_stepper_rollout, METH_VARARGS | METH_KEYWORDS,
      sapwood_stepper_rollout_doc},
     {"counts", stepper_counts, METH_NOARGS, counts_doc},
@@ -248,7 +251,6 @@ static PyMethodDef methods[] = {
 
 static PyMethodDef functions[] = {
     {"first_bad", FAST(sapwood_first_bad), METH_FASTCALL, sapwood_first_bad_doc},
-    {"same_bytes", FAST(sapwood_same_bytes), METH_FASTCALL, sapwood_same_bytes_doc},
     {"mujoco_api", sapwood_mujoco_api, METH_VARARGS, sapwood_mujoco_api_doc},
     {NULL, NULL, 0, NULL}};
 
@@ -304,6 +306,7 @@ int sapwood_add_stepper(PyObject *module) {
       PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
       sapwood_add_contact_record(module) < 0 || sapwood_add_elements(module) < 0 ||
       sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0 ||
+      sapwood_add_byte_watch(module) < 0 || sapwood_add_prepared_step(module) < 0 ||
       add_open_time(module) < 0) {
     return -1;
   }

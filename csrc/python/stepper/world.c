@@ -6,7 +6,6 @@
 #include "mujoco/world.h"
 #include "python/errors.h"
 #include "python/signals.h"
-#include "python/stepper/engine.h"
 #include "python/stepper/memory.h"
 #include "python/stepper/ready.h"
 
@@ -34,19 +33,28 @@ static int look_for_signals(void *context, double now) {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, sapwood_stepper *stepper,
-                       PyObject *api, PyObject *model, PyObject *data, PyObject *memory,
-                       int signals) {
-  const sapwood_engine *engine = NULL;
-  const void *m = NULL;
-  void *d = NULL;
-  if (sapwood_stepper_be_ready(stepper) < 0 || (engine = sapwood_engine_of(api)) == NULL ||
-      (m = sapwood_engine_address(model, engine->model_type, "model")) == NULL ||
-      (d = sapwood_engine_address(data, engine->data_type, "data")) == NULL) {
+int sapwood_place_find(sapwood_place *place, sapwood_stepper *stepper, PyObject *api,
+                       PyObject *model, PyObject *data) {
+  *place = (sapwood_place){stepper, sapwood_engine_of(api), NULL, NULL};
+  if (place->engine == NULL) {
+    return -1;
+  }
+  place->model = sapwood_engine_address(model, place->engine->model_type, "model");
+  if (place->model != NULL) {
+    place->data = sapwood_engine_address(data, place->engine->data_type, "data");
+  }
+  return place->data == NULL ? -1 : 0;
+}
+
+int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, const sapwood_place *place,
+                       PyObject *memory, int signals) {
+  sapwood_stepper *stepper = place->stepper;
+  if (sapwood_stepper_be_ready(stepper) < 0) {
     return -1;
   }
   sap_error error = {0};
-  if (sap_mujoco_attach(world, &engine->api, stepper->core, m, d, &error) != SAP_OK) {
+  if (sap_mujoco_attach(world, &place->engine->api, stepper->core, place->model, place->data,
+                        &error) != SAP_OK) {
     PyErr_Format(PyExc_ValueError, "%s %s", error.argument, error.rule);
     return -1;
   }
@@ -98,6 +106,13 @@ PyObject *sapwood_world_failure(const sap_mujoco_world *world) {
   return message == NULL ? NULL
                          : Py_BuildValue("(siLN)", sap_step_failure_name(world->failure),
                                          world->code, (long long)world->index, message);
+}
+
+PyObject *sapwood_world_ended(const sap_mujoco_world *world, int64_t taken, int64_t unconverged) {
+  PyObject *failure = sapwood_world_failure(world);
+  return failure == NULL
+             ? NULL
+             : Py_BuildValue("(LLN)", (long long)taken, (long long)unconverged, failure);
 }
 
 /* ---- records -------------------------------------------------------------------------------- */

@@ -2,7 +2,16 @@
 #ifndef SAPWOOD_PYTHON_STEPPER_WORLD_H
 #define SAPWOOD_PYTHON_STEPPER_WORLD_H
 
+#include "python/stepper/engine.h"
 #include "python/stepper/object.h"
+
+/* what steps are taken of, and by what; the objects are the caller's */
+typedef struct sapwood_place {
+  sapwood_stepper *stepper;
+  const sapwood_engine *engine;
+  const void *model;
+  void *data;
+} sapwood_place;
 
 /* what the hooks of a world know */
 typedef struct sapwood_watch {
@@ -11,18 +20,24 @@ typedef struct sapwood_watch {
   double looked; /* for signals, by a steady clock, s */
 } sapwood_watch;
 
-/* Prepares steps of `data` (a MjData that fits `model`, a MjModel) by `stepper`, whose lock they
- * take; `memory` is a FrictionMemory of that stepper or None; `signals` are let in between steps,
- * which only the main thread can. `watch` must outlive the world. 0, or -1 with an exception that
- * names the argument. Needs the GIL. */
-int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, sapwood_stepper *stepper,
-                       PyObject *api, PyObject *model, PyObject *data, PyObject *memory,
-                       int signals);
+/* Where a MjModel and a MjData are. 0, or -1 with an exception that names the argument. */
+int sapwood_place_find(sapwood_place *place, sapwood_stepper *stepper, PyObject *api,
+                       PyObject *model, PyObject *data);
+
+/* Prepares steps there; the data must fit the model. They take the lock of the stepper; `memory` is
+ * a FrictionMemory of that stepper or None; `signals` are let in between steps, which only the main
+ * thread can. `watch` must outlive the world. 0, or -1 with an exception. Needs the GIL. */
+int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, const sapwood_place *place,
+                       PyObject *memory, int signals);
 
 /* The failure as a tuple (name, array, index, message), or the exception that is set, of a
  * callback, or a MemoryError; None without either. NULL with an exception when memory ran out.
  * Needs the GIL. */
 PyObject *sapwood_world_failure(const sap_mujoco_world *world);
+
+/* How many steps were taken, how many of them did not converge, and the failure, as a tuple; NULL
+ * with an exception when memory ran out. Needs the GIL. */
+PyObject *sapwood_world_ended(const sap_mujoco_world *world, int64_t taken, int64_t unconverged);
 
 /* Room for n records in an array of dtype STEP_RECORD, or NULL with an exception. The array owns
  * it. */

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.mujoco import stages
 from sapwood.mujoco.arrays import Bound, contact_arrays, problem_arrays
-from sapwood.mujoco.faults import failure_text, outcome_text
+from sapwood.mujoco.faults import error_of, outcome_text
 from sapwood.mujoco.friction import FrictionMemories
 from sapwood.mujoco.groups import constraint_groups
 from sapwood.mujoco.names import model_name
@@ -163,11 +163,17 @@ class EngineSteps(CoreSteps):
             self._call(self._core.find_slopes, data)
 
     def _call(self, part: Callable[[object, object, object], Any], data: mujoco.MjData) -> None:
-        failure = part(self._engine, self._model, data)
-        if isinstance(failure, BaseException):
-            raise failure
-        if failure is not None:
-            raise StepError(failure_text(failure, self._model, data), data.time)
+        error = error_of(part(self._engine, self._model, data), self._model, data)
+        if error is not None:
+            raise error
+
+    def prepare(
+        self, bound: Bound, watches: tuple[_core.ByteWatch, ...]
+    ) -> _core.PreparedStep | None:
+        """One step of these data, in C; see :class:`Steps`."""
+        data = bound.data
+        memory = self._memories.of(data)
+        return self._core.prepare(self._engine, self._model, data, memory, watches)
 
     def run(
         self,
@@ -191,11 +197,8 @@ class EngineSteps(CoreSteps):
             if recording is not None:
                 recording.taken += n
             unconverged += n_unconverged
-            if not isinstance(failure, tuple):
-                return taken, unconverged, failure
-            if failure[0] != "options":
-                error = StepError(failure_text(failure, model, data), data.time)
-                return taken, unconverged, error
+            if not isinstance(failure, tuple) or failure[0] != "options":
+                return taken, unconverged, error_of(failure, model, data)
             # the first step, or options were changed since the last one
             try:
                 self._parameters.check_options()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.mujoco.arrays import STATE_NAMES
 from sapwood.mujoco.names import name_of
+from sapwood.mujoco.results import StepError
 from sapwood.mujoco.violations import violation_text
 from sapwood.solution import Status
 
@@ -75,6 +76,15 @@ def failure_text(failure: Failure, model: mujoco.MjModel, data: mujoco.MjData) -
     if kind == "memory":
         return MORE_MEMORY
     return mujoco_error_text(message) if kind == "mujoco" else message
+
+
+def error_of(
+    failure: Failure | BaseException | None, model: mujoco.MjModel, data: mujoco.MjData
+) -> BaseException | None:
+    """The exception for what the C core says of a step of ``data``; None where all went well."""
+    if isinstance(failure, tuple):
+        return StepError(failure_text(failure, model, data), data.time)
+    return failure
 
 
 def _turn_text(model: mujoco.MjModel, data: mujoco.MjData) -> str:

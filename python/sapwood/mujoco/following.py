@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import mujoco
 
+from sapwood import _core
 from sapwood.mujoco.adaptations import leave_out
 from sapwood.mujoco.field_numbers import fields_in_numbers
 from sapwood.mujoco.options import DISABLED
@@ -89,6 +90,15 @@ class Following:
         """Whether anything has changed that has to be read."""
         given = self._of_given is not None and self._of_given.changed()
         return given or self._unread or self._of_own.changed()
+
+    @property
+    def bytes(self) -> tuple[_core.ByteWatch, ...] | None:
+        """What tells in C whether :meth:`is_behind`; None where C cannot."""
+        watches = [self._of_own.bytes]
+        if self._of_given is not None:
+            watches.append(self._of_given.bytes)
+        found = tuple(watch for watch in watches if watch is not None)
+        return None if self._unread or len(found) < len(watches) else found
 
     def read(self) -> StepParameters:
         """Bring the private copy up to date, and read it.

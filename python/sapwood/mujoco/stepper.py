@@ -15,6 +15,7 @@ from sapwood.checks import integer
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.arrays import Bound
+from sapwood.mujoco.faults import error_of
 from sapwood.mujoco.fields import Field
 from sapwood.mujoco.following import Following
 from sapwood.mujoco.last_step import LastStep
@@ -227,6 +228,7 @@ class Stepper(LastStep):
         self._behind = threading.Lock()
         self._notices = Notices(self.settings.relative_tolerance, self._earlier)
         self._bound: Bound | None = None
+        self._prepared: _core.PreparedStep | None = None
         self._forget()
         self._last_run: RunResult | None = None
 
@@ -248,6 +250,7 @@ class Stepper(LastStep):
         """
         if not self._following.is_behind():
             return
+        self._prepared = None
         with self._behind:
             parameters = self._following.read()
             if parameters is not self._parameters:
@@ -283,13 +286,34 @@ class Stepper(LastStep):
             The first time that the solver stalls at round-off, meets its iteration limit, or finds
             no forces that obey Coulomb's law; every time is counted.
         """
-        bound, time = self._bind(data), data.time
-        _, unconverged, failure = self._steps.run(bound, 1, None, signals=False)
+        prepared = self._prepared
+        ended = prepared.take() if prepared is not None and prepared.data is data else None
+        if ended is True:
+            self._forget()
+        else:
+            self._end_step(data, prepared, ended)
+
+    def _end_step(
+        self,
+        data: mujoco.MjData,
+        prepared: _core.PreparedStep | None,
+        ended: tuple[int, int, Any] | None,
+    ) -> None:
+        """Tell how a step ended, and take it first where none was prepared or something changed."""
+        if prepared is None or ended is None:
+            bound, start = self._bind(data), data.time
+            following, steps = self._following, self._steps
+            _, unconverged, failure = steps.run(bound, 1, None, signals=False)
+            watches = following.bytes if failure is None else None
+            self._prepared = None if watches is None else steps.prepare(bound, watches)
+        else:
+            start, (_, unconverged, failure) = prepared.start, ended
+            failure = error_of(failure, self.model, data)
         self._forget()
         if failure is not None:
             raise failure
         if unconverged:
-            self._notices.of_last_step(self._counts(), self.solution, time, stacklevel=2)
+            self._notices.of_last_step(self._counts(), self.solution, start, stacklevel=3)
 
     def run(
         self,

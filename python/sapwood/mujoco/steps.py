@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.mujoco import stages
 from sapwood.mujoco.arrays import Bound
 from sapwood.mujoco.parameters import StepParameters
@@ -67,6 +68,24 @@ class Steps(Protocol):
             Steps taken, and how many of them did not converge.
         failure : BaseException or None
             What ended the run early; Ctrl-C too.
+        """
+
+    def prepare(
+        self, bound: Bound, watches: tuple[_core.ByteWatch, ...]
+    ) -> _core.PreparedStep | None:
+        """One step, ready to be called from Python time and again at little cost.
+
+        Parameters
+        ----------
+        bound : Bound
+            The data.
+        watches : tuple of ByteWatch
+            No step is taken once these tell of a change.
+
+        Returns
+        -------
+        PreparedStep or None
+            None where steps are not taken in C.
         """
 
     def start(self, bound: Bound) -> None:
@@ -173,6 +192,13 @@ class StagedSteps(ABC):
         except BaseException as failure:
             return taken, unconverged, failure
         return taken, unconverged, None
+
+    def prepare(
+        self, bound: Bound, watches: tuple[_core.ByteWatch, ...]
+    ) -> _core.PreparedStep | None:
+        """None: the stages are Python's; see :class:`Steps`."""
+        del bound, watches
+        return None
 
     def _step(self, bound: Bound, record: np.void | None) -> Status:
         with self._whole(bound.data):

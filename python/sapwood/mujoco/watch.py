@@ -104,11 +104,18 @@ class ModelWatch:
         places += [_place_of_number(number) for number in in_memory.values()]
         self._spans = tuple(_spans(places))
         self._before = tuple(span.copy() for span in self._spans)
+        self._bytes = _core.ByteWatch(self._spans, self._before)
 
     def changed(self) -> bool:
         """Whether anything has."""
-        same = _core.same_bytes(self._spans, self._before)
-        return not same or (self._asks and self._numbers_of(self._opt) != self._numbers)
+        return self._bytes.changed() or (
+            self._asks and self._numbers_of(self._opt) != self._numbers
+        )
+
+    @property
+    def bytes(self) -> _core.ByteWatch | None:
+        """What tells so from C; None where attributes have to be looked at."""
+        return None if self._asks else self._bytes
 
     @property
     def options(self) -> dict[str, Any]:

@@ -1,0 +1,207 @@
+"""Steps that Python calls one by one: prepared once, and still all that a step is."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+import sapwood
+from mujoco_models import full_state, mixed
+from sapwood import scenes
+from sapwood.mujoco import Stepper, watch
+from sapwood.mujoco.following import Following
+
+
+def twin(model, data):
+    other = mujoco.MjData(model)
+    mujoco.mj_copyData(other, model, data)
+    return other
+
+
+def stepped(stepper, data, n=20):
+    for _ in range(n):
+        stepper.step(data)
+    return full_state(stepper.model, data)
+
+
+@pytest.fixture(params=["coulomb", "lagged"])
+def stepper(request):
+    return Stepper(mixed(), friction=request.param)
+
+
+def another(stepper):
+    return Stepper(stepper.model, friction=stepper.settings.friction)
+
+
+def moving(stepper):
+    """Data after some steps, so that the next one is prepared."""
+    data = mujoco.MjData(stepper.model)
+    stepped(stepper, data, 3)
+    assert stepper._prepared.data is data
+    return data
+
+
+# ---- the same steps -----------------------------------------------------------------------------
+
+
+def test_prepared_steps_are_those_of_a_run(stepper):
+    data, other = mujoco.MjData(stepper.model), mujoco.MjData(stepper.model)
+    state = stepped(stepper, data, 50)
+    assert stepper._prepared is not None
+    another(stepper).run(other, 50)
+    np.testing.assert_array_equal(state, full_state(stepper.model, other))
+    for name in ("efc_force", "sensordata", "qacc", "qfrc_constraint"):
+        np.testing.assert_array_equal(getattr(data, name), getattr(other, name))
+    assert stepper.steps == 50
+    assert len(stepper.contacts) == data.ncon > 0
+
+
+def test_data_may_take_turns(stepper):
+    data = [mujoco.MjData(stepper.model) for _ in range(2)]
+    data[1].qvel[0] = 0.5
+    alone = [stepped(another(stepper), twin(stepper.model, each)) for each in data]
+    for _ in range(20):
+        for each in data:
+            stepper.step(each)
+    for each, expected in zip(data, alone, strict=True):
+        np.testing.assert_array_equal(full_state(stepper.model, each), expected)
+
+
+def test_results_are_those_of_the_step(stepper):
+    data = moving(stepper)
+    for _ in range(5):
+        stepper.step(data)
+        solution, contacts = stepper.solution, stepper.contacts
+        np.testing.assert_allclose(solution.v, data.qvel, rtol=0, atol=1e-14)
+        assert stepper.solution is solution
+        stepper.step(data)
+        assert stepper.solution is not solution
+        assert stepper.contacts is not contacts
+
+
+# ---- what changes in between --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["given", "own"])
+@pytest.mark.parametrize("name", ["geom_friction", "jnt_range", "actuator_gainprm", "body_mass"])
+def test_a_change_acts_in_the_next_step(name, where):
+    model = mixed()
+    stepper = Stepper(model)
+    data = moving(stepper)
+    data.ctrl[:] = 1.0
+    changed = copy.copy(model)
+    getattr(changed, name)[...] *= 0.5
+    getattr(model if where == "given" else stepper.model, name)[...] *= 0.5
+    expected = stepped(Stepper(changed), twin(changed, data))
+    np.testing.assert_array_equal(stepped(stepper, data), expected)
+
+
+def test_a_change_that_another_call_sees_is_taken_back():
+    """The step was prepared before, for the model that comes back."""
+    model = mixed()
+    stepper = Stepper(model)
+    data = moving(stepper)
+    expected = stepped(Stepper(model), twin(model, data))
+    before = model.geom_friction.copy()
+    model.geom_friction[...] = 0.01
+    stepper.run(twin(model, data), 5)
+    model.geom_friction[...] = before
+    np.testing.assert_array_equal(stepped(stepper, data), expected)
+
+
+def test_a_change_that_is_refused_is_refused_until_it_is_taken_back():
+    model = mixed()
+    stepper = Stepper(model)
+    data = moving(stepper)
+    time, limit = data.time, stepper.model.opt.timestep
+    stepper.model.opt.timestep = 0.001
+    for _ in range(2):
+        with pytest.raises(ValueError, match="timestep"):
+            stepper.step(data)
+    stepper.model.opt.timestep = limit
+    model.geom_friction[0, 0] = np.nan
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"friction\[0\]: must be finite"):
+            stepper.step(data)
+    model.geom_friction[0, 0] = 0.7
+    assert data.time == time
+    stepped(stepper, data, 2)
+    assert stepper.steps == 5
+
+
+def test_options_that_bytes_do_not_tell_are_looked_at(monkeypatch):
+    monkeypatch.setattr(watch, "options_in_memory", lambda *_: {})
+    model = mixed()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepped(stepper, data, 3)
+    assert Following(stepper.parameters, model).bytes is None
+    assert stepper._prepared is None
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+    stepper.step(data)
+    assert stepper.model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+
+
+# ---- what goes wrong ----------------------------------------------------------------------------
+
+
+def test_a_prepared_step_fails_as_the_first_one_does(stepper):
+    data = moving(stepper)
+    texts = []
+    for each in (data, twin(stepper.model, data)):
+        before = each.qvel.copy()
+        each.qfrc_applied[3] = np.nan
+        with pytest.raises(sapwood.mujoco.StepError) as raised:
+            stepper.step(each)
+        texts.append(str(raised.value))
+        np.testing.assert_array_equal(each.qvel, before)
+        each.qfrc_applied[3] = 0.0
+        stepped(stepper, each, 3)
+    assert texts[0] == texts[1]
+    assert "the free acceleration of dof 0" in texts[0]
+
+
+class Stop(Exception):
+    """Raised by a callback."""
+
+
+def test_what_a_callback_raises_is_raised(stepper):
+    data = moving(stepper)
+
+    def control(_model, _data):
+        raise Stop
+
+    mujoco.set_mjcb_control(control)
+    try:
+        for _ in range(2):
+            with pytest.raises(Stop):
+                stepper.step(data)
+    finally:
+        mujoco.set_mjcb_control(None)
+    stepped(stepper, data, 2)
+
+
+def test_warnings_of_prepared_steps_tell_their_start_and_point_at_the_call():
+    model = scenes.sphere_on_floor(0.01).compile()
+    stepper = Stepper(model, settings=sapwood.SapSettings(max_iterations=0), friction="convex")
+    data = moving(stepper)
+    data.qpos[2] -= 0.02
+    start = data.time
+    with pytest.warns(RuntimeWarning, match=f"time {start:.6g} s: .* in iteration_limit") as told:
+        stepper.step(data)
+    assert told[0].filename == __file__
+    assert stepper.iteration_limit_steps == 1
+
+
+def test_nothing_is_kept_once_a_stepper_is_gone():
+    stepper = Stepper(mixed())
+    data = moving(stepper)
+    kept = sys.getrefcount(data)
+    del stepper
+    gc.collect()
+    assert sys.getrefcount(data) < kept
