@@ -362,9 +362,13 @@ class InverseDynamics:
 @final
 class ByteWatch:
     def __new__(
-        cls, arrays: tuple[NDArray[np.uint8], ...], copies: tuple[NDArray[np.uint8], ...]
+        cls,
+        arrays: tuple[NDArray[np.uint8], ...],
+        copies: tuple[NDArray[np.uint8], ...],
+        always: int,
     ) -> Self: ...
     def changed(self, /) -> bool: ...
+    def glance(self, /) -> bool: ...
 
 @final
 class PreparedStep:

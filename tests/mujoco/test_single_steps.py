@@ -102,6 +102,52 @@ def test_a_change_acts_in_the_next_step(name, where):
     np.testing.assert_array_equal(stepped(stepper, data), expected)
 
 
+FIELD = """
+<mujoco><asset><hfield name="ground" nrow="100" ncol="100" size="2 2 .2 .1"/></asset><worldbody>
+  <geom type="hfield" hfield="ground"/>
+  <body pos="0 0 .11"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
+
+
+def test_ground_that_is_made_anew_is_seen_at_once_and_parts_of_it_later():
+    """What is long is looked at by turns."""
+    model = mujoco.MjModel.from_xml_string(FIELD)
+    stepper = Stepper(model)
+    data = moving(stepper)
+    model.hfield_data[:] = 0.01
+    stepper.step(data)
+    np.testing.assert_array_equal(stepper.model.hfield_data, model.hfield_data)
+    model.hfield_data[5000] = 0.02
+    stepped(stepper, data, 1 + model.hfield_data.nbytes // 2048 + 5)
+    assert stepper.model.hfield_data[5000] == model.hfield_data[5000]
+    model.hfield_data[5000] = 0.03
+    stepper.run(data, 1)
+    assert stepper.model.hfield_data[5000] == model.hfield_data[5000]
+
+
+@pytest.mark.parametrize("medium", [False, True])
+def test_a_medium_and_how_geoms_feel_it_are_seen_at_once(medium):
+    model = mixed()
+    model.opt.density = 1.0 if medium else 0.0
+    stepper = Stepper(model)
+    data = moving(stepper)
+    changed = copy.copy(model)
+    for each in (model, changed):
+        each.opt.density = 1000.0
+        each.geom_fluid[:, 0] = 1.0
+        each.geom_fluid[:, 1:6] = 0.5
+    expected = stepped(Stepper(changed), twin(changed, data))
+    np.testing.assert_array_equal(stepped(stepper, data), expected)
+
+
+def test_structure_is_refused_soon():
+    model = mixed()
+    stepper = Stepper(model)
+    data = moving(stepper)
+    stepper.model.dof_parentid[-1] -= 1
+    with pytest.raises(ValueError, match="dof_parentid has changed"):
+        stepped(stepper, data, 30)
+
+
 def test_a_change_that_another_call_sees_is_taken_back():
     """The step was prepared before, for the model that comes back."""
     model = mixed()

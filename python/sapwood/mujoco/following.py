@@ -57,7 +57,11 @@ _READ_OPTIONS = ("density", "viscosity", "disableflags", "enableflags")
 
 def _watch_all(model: mujoco.MjModel | None) -> ModelWatch | None:
     """Look at all that motions follow from, also by way of materials."""
-    return None if model is None else ModelWatch(model, {*motion_arrays(model), *READ})
+    if model is None:
+        return None
+    # a change of the medium is seen at once
+    idle = () if model.opt.density or model.opt.viscosity else ("geom_fluid",)
+    return ModelWatch(model, {*motion_arrays(model), *READ}, seldom={*STRUCTURE, *idle})
 
 
 def _refuse(name: str) -> ValueError:
@@ -83,7 +87,9 @@ class Following:
         self._structure = (*STRUCTURE, *(OF_FIELDS if parameters.fields else ()))
         self._read = (*READ, *(READ_BY_FIELDS if parameters.fields else ()))
         self._fields = fields_in_numbers(parameters.model)
-        self._of_own = ModelWatch(parameters.model, {*self._read, *self._structure}, _READ_OPTIONS)
+        self._of_own = ModelWatch(
+            parameters.model, {*self._read, *self._structure}, _READ_OPTIONS, STRUCTURE
+        )
         self._unread = False
 
     def is_behind(self) -> bool:

@@ -22,6 +22,16 @@ _UNWATCHED = (
 )  # fmt: skip
 _UNWATCHED_ENDS = ("_group", "_matid", "_rgba", "_user")
 
+#: Arrays that follow from others, by `mj_setConst` or as boxes around geoms; and a long one. Those
+#: that say how a model is laid out end in `_LAYOUT_ENDS`.
+SELDOM = (
+    "actuator_acc0", "actuator_length0", "actuator_lengthrange", "body_invweight0",
+    "body_subtreemass", "dof_M0", "dof_invweight0", "dof_length", "flexedge_invweight0",
+    "flexedge_length0", "geom_aabb", "geom_rbound", "hfield_data", "tendon_invweight0",
+    "tendon_length0",
+)  # fmt: skip
+_LAYOUT_ENDS = ("adr", "num", "_rownnz", "_colind")
+
 # options of a model by which it moves
 OPTIONS = (
     "timestep", "impratio", "density", "viscosity", "integrator", "cone", "disableflags",
@@ -69,6 +79,22 @@ def _spans(places: Iterable[tuple[int, int]]) -> list[_Span]:
     ]
 
 
+class _Bytes:
+    """The memory of some places as it was."""
+
+    def __init__(self, places: Iterable[tuple[int, int]]) -> None:
+        self.now = _spans(places)
+        self.before = [span.copy() for span in self.now]
+        self._begins = [span.ctypes.data for span in self.now]
+
+    def of(self, array: NDArray[Any]) -> NDArray[Any]:
+        """What an array held that lies in one of the places."""
+        at = bisect.bisect_right(self._begins, array.ctypes.data) - 1
+        first = array.ctypes.data - self._begins[at]
+        old = self.before[at][first : first + array.nbytes]
+        return old.view(array.dtype).reshape(array.shape)
+
+
 class ModelWatch:
     """Tells what of a model has changed since this watch was made.
 
@@ -80,6 +106,8 @@ class ModelWatch:
         Arrays to look at, those that the model has; None for all that motions follow from.
     options : collection of str
         Numbers, at least two, and vectors of ``model.opt`` to look at.
+    seldom : collection of str
+        Arrays that single steps look at by turns only, beside `SELDOM` and those of the layout.
     """
 
     def __init__(
@@ -87,6 +115,7 @@ class ModelWatch:
         model: mujoco.MjModel,
         names: Collection[str] | None = None,
         options: Collection[str] = (*OPTIONS, *VECTORS),
+        seldom: Collection[str] = (),
     ) -> None:
         found = motion_arrays(model) if names is None else [n for n in names if hasattr(model, n)]
         arrays = {name: getattr(model, name) for name in found}
@@ -100,11 +129,20 @@ class ModelWatch:
         # bytes take a tenth of the time that attributes take
         in_memory = options_in_memory(self._opt, self._names)
         self._asks = not in_memory
-        places = [_place(array) for array in self._arrays.values()]
-        places += [_place_of_number(number) for number in in_memory.values()]
-        self._spans = tuple(_spans(places))
-        self._before = tuple(span.copy() for span in self._spans)
-        self._bytes = _core.ByteWatch(self._spans, self._before)
+        self._seldom_names = {
+            name
+            for name in self._arrays
+            if name in SELDOM or name in seldom or name.endswith(_LAYOUT_ENDS)
+        }
+        places = {name: _place(array) for name, array in self._arrays.items()}
+        rest = [places.pop(name) for name in self._seldom_names]
+        self._always = _Bytes([*places.values(), *map(_place_of_number, in_memory.values())])
+        self._seldom = _Bytes(rest)
+        self._bytes = _core.ByteWatch(
+            (*self._always.now, *self._seldom.now),
+            (*self._always.before, *self._seldom.before),
+            len(self._always.now),
+        )
 
     def changed(self) -> bool:
         """Whether anything has."""
@@ -124,10 +162,7 @@ class ModelWatch:
 
     def changes(self) -> Iterator[tuple[str, NDArray[Any], NDArray[np.bool_]]]:
         """The arrays that have changed: their names, what they are now, and where they changed."""
-        begins = [span.ctypes.data for span in self._spans]
         for name, array in self._arrays.items():
-            at = bisect.bisect_right(begins, array.ctypes.data) - 1
-            first = array.ctypes.data - begins[at]
-            old = self._before[at][first : first + array.nbytes]
+            old = (self._seldom if name in self._seldom_names else self._always).of(array)
             if old.tobytes() != array.tobytes():
-                yield name, array, old.view(array.dtype).reshape(array.shape) != array
+                yield name, array, old != array
