@@ -65,12 +65,10 @@ static void list_frictions(struct sap_element_gather *g) {
   }
 }
 
-/* most rows of frictions of dofs, limits and controllers, and their entries of J, which are there
- * in any step */
+/* most rows of limits and controllers, and their entries of J, which are there in any step */
 static void count_lasting(struct sap_element_gather *g) {
   const struct sap_elements *e = g->elements;
   const struct sap_forest *f = g->forest;
-  g->n_lasting = g->nJ_lasting = g->n_frictions;
   for (int32_t l = 0; l < e->n_limits; ++l) {
     const int32_t tree = g->dof_tree[e->limit_dofadr[l]];
     g->n_lasting += 2;
@@ -150,7 +148,7 @@ static int64_t most_entries(const struct sap_element_gather *g,
                             const struct sap_element_state *state, int32_t begin, int32_t end) {
   const int32_t type = state->efc_type[begin];
   if (type != SAP_ROW_EQUALITY && type != SAP_ROW_TENDON_FRICTION) {
-    return 0;
+    return type == SAP_ROW_DOF_FRICTION ? end - begin : 0;
   }
   const struct sap_elements *e = g->elements;
   const int32_t *trees = type == SAP_ROW_EQUALITY ? e->equality_tree : e->tendon_tree;
@@ -165,7 +163,8 @@ static int64_t most_entries(const struct sap_element_gather *g,
  * that are not of contacts. 0 with a fault. */
 static int measure(struct sap_element_gather *g, const struct sap_element_state *state, size_t *n,
                    size_t *nJ, enum sap_fault *fault, int64_t *index) {
-  int64_t rows = g->n_lasting, entries = g->nJ_lasting;
+  const int32_t n_frictions = g->left_out ? g->n_frictions : 0;
+  int64_t rows = g->n_lasting + n_frictions, entries = g->nJ_lasting + n_frictions;
   int32_t end = 0;
   while (end < state->n_rows && state->efc_type[end] < SAP_ROW_CONTACT) {
     const int32_t begin = end, type = state->efc_type[begin], ids = end_of_ids(g, type);
@@ -174,7 +173,7 @@ static int measure(struct sap_element_gather *g, const struct sap_element_state 
         return set_fault(SAP_FAULT_ROWS, end, fault, index);
       }
     }
-    rows += type == SAP_ROW_EQUALITY || type == SAP_ROW_TENDON_FRICTION ? end - begin : 0;
+    rows += type == SAP_ROW_JOINT_LIMIT || type == SAP_ROW_TENDON_LIMIT ? 0 : end - begin;
     entries += most_entries(g, state, begin, end);
   }
   g->n_engine_rows = end;
@@ -266,41 +265,16 @@ static int gather_equalities(struct sap_element_cursor *at, const struct sap_ele
 
 /* ---- friction loss -------------------------------------------------------------------------- */
 
-/* Frictions of dofs, each a constraint of its own: array by array, as a robot may have one for each
- * joint. The engine's rows, where it lists them, begin at `begin`, or -1. */
-static void append_dof_frictions(struct sap_element_cursor *at, int32_t begin) {
-  struct sap_element_gather *g = at->gather;
-  const int32_t n = g->n_frictions, *restrict id = g->friction_dof;
-  const int32_t *restrict dof_tree = g->dof_tree, *restrict first = g->forest->tree_dofadr;
-  struct sap_row_label *restrict label = g->label + g->n_rows;
-  double *restrict scale = g->scale + g->n_rows, *restrict release = g->release + g->n_rows;
-  double *restrict J = at->J;
-  int32_t *restrict size = g->size + g->n_constraints, *restrict dof = g->dof + g->n_constraints;
-  int32_t *restrict tree_a = g->tree_a + g->n_constraints;
-  int32_t *restrict tree_b = g->tree_b + g->n_constraints;
-  memcpy(g->value[0] + g->n_rows, g->friction, sizeof(double) * (size_t)n);
-  for (int32_t i = 0; i < n; ++i) {
-    scale[i] = J[i] = 1.0;
-    release[i] = INFINITY;
-    size[i] = 1;
-    tree_b[i] = -1;
-  }
-  for (int32_t i = 0; i < n; ++i) {
-    const int32_t tree = dof_tree[id[i]];
-    label[i] = (struct sap_row_label){SAP_ELEMENT_DOF, id[i], 0, begin < 0 ? -1 : begin + i};
-    tree_a[i] = tree;
-    dof[i] = id[i] - first[tree];
-    at->touched[tree] = 1;
-  }
-  g->n_rows += n;
-  g->n_constraints += n;
-  at->J += n;
-}
+/* frictions of n dofs, and their rows of the engine, from `row` on, or -1 */
+struct frictions {
+  int32_t n, row;
+  const int32_t *dof;
+  const double *force;
+};
 
-/* The same; 0 where the engine has other frictions of dofs than the elements. */
-static int gather_dof_frictions(struct sap_element_cursor *at,
-                                const struct sap_element_state *state) {
-  const struct sap_element_gather *g = at->gather;
+/* as the engine's rows tell, or as the elements do where it was not asked for these */
+static struct frictions find_frictions(const struct sap_element_gather *g,
+                                       const struct sap_element_state *state) {
   int32_t begin = 0;
   while (begin < g->n_engine_rows && state->efc_type[begin] < SAP_ROW_DOF_FRICTION) {
     ++begin;
@@ -309,15 +283,45 @@ static int gather_dof_frictions(struct sap_element_cursor *at,
   while (end < g->n_engine_rows && state->efc_type[end] == SAP_ROW_DOF_FRICTION) {
     ++end;
   }
-  const int32_t n = end - begin;
-  if (n == 0 && g->left_out) {
-    begin = -1;
-  } else if (n != g->n_frictions || (n > 0 && memcmp(state->efc_id + begin, g->friction_dof,
-                                                     sizeof(int32_t) * (size_t)n) != 0)) {
-    return 0;
+  if (end == begin) {
+    return (struct frictions){g->left_out ? g->n_frictions : 0, -1, g->friction_dof, g->friction};
   }
-  append_dof_frictions(at, begin);
-  return 1;
+  return (struct frictions){end - begin, begin, state->efc_id + begin,
+                            state->efc_frictionloss + begin};
+}
+
+/* Frictions of dofs, each a constraint of its own: array by array, as a robot may have one for each
+ * joint. */
+static void gather_dof_frictions(struct sap_element_cursor *at,
+                                 const struct sap_element_state *state) {
+  struct sap_element_gather *g = at->gather;
+  const struct frictions found = find_frictions(g, state);
+  const int32_t n = found.n, *id = found.dof;
+  const int32_t *restrict dof_tree = g->dof_tree, *restrict first = g->forest->tree_dofadr;
+  struct sap_row_label *restrict label = g->label + g->n_rows;
+  double *restrict scale = g->scale + g->n_rows, *restrict release = g->release + g->n_rows;
+  double *restrict release_w = g->release_w + g->n_rows, *restrict J = at->J;
+  int32_t *restrict size = g->size + g->n_constraints, *restrict dof = g->dof + g->n_constraints;
+  int32_t *restrict tree_a = g->tree_a + g->n_constraints;
+  int32_t *restrict tree_b = g->tree_b + g->n_constraints;
+  memcpy(g->value[0] + g->n_rows, found.force, sizeof(double) * (size_t)n);
+  for (int32_t i = 0; i < n; ++i) {
+    scale[i] = J[i] = 1.0;
+    release[i] = INFINITY;
+    release_w[i] = 0.0;
+    size[i] = 1;
+    tree_b[i] = -1;
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t tree = dof_tree[id[i]], row = found.row < 0 ? -1 : found.row + i;
+    label[i] = (struct sap_row_label){SAP_ELEMENT_DOF, id[i], 0, row};
+    tree_a[i] = tree;
+    dof[i] = id[i] - first[tree];
+    at->touched[tree] = 1;
+  }
+  g->n_rows += n;
+  g->n_constraints += n;
+  at->J += n;
 }
 
 /* friction of a tendon, row i of the engine */
@@ -339,9 +343,7 @@ static int gather_tendon_friction(struct sap_element_cursor *at,
 
 static int gather_frictions(struct sap_element_cursor *at, const struct sap_element_state *state) {
   const struct sap_element_gather *g = at->gather;
-  if (!gather_dof_frictions(at, state)) {
-    return 0;
-  }
+  gather_dof_frictions(at, state);
   for (int32_t i = 0; i < g->n_engine_rows; ++i) {
     if (state->efc_type[i] == SAP_ROW_TENDON_FRICTION && !sap_is_ahead_row(g->elements, state, i) &&
         !gather_tendon_friction(at, state, i)) {

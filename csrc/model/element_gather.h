@@ -57,7 +57,7 @@ struct sap_element_gather {
   double *friction;
 
   struct sap_open_limits open;
-  int64_t n_lasting, nJ_lasting; /* most rows of those, limits and controllers, and entries of J */
+  int64_t n_lasting, nJ_lasting; /* most rows of limits and controllers, and entries of J */
   size_t room, room_J; /* one more row, and entries of J, that there is room for; 0: for none */
 
   const struct sap_elements *elements; /* NULL where the model has none: then all else is 0 */

@@ -180,6 +180,11 @@ static sap_status check_materials(const struct sap_forest *f, sap_error *error) 
     if (!(f->friction[g] >= 0.0) || isinf(f->friction[g])) {
       return sap_invalid(error, "friction", g, f->friction[g], "must be finite and >= 0");
     }
+    if (f->geom_inverse_mass &&
+        !(f->geom_inverse_mass[g] >= 0.0 && isfinite(f->geom_inverse_mass[g]))) {
+      return sap_invalid(error, "geom_inverse_mass", g, f->geom_inverse_mass[g],
+                         "must be finite and >= 0");
+    }
   }
   for (int32_t g = 0; f->barrier && g < f->n_geoms; ++g) {
     if (f->barrier[g] < SAP_BARRIER_NONE || f->barrier[g] > SAP_BARRIER_EXP) {

@@ -108,7 +108,7 @@ double sap_release_contact(const struct sap_release *release,
   if (misses(release, &row)) {
     return INFINITY;
   }
-  row.KBIP = release->KBIP ? release->KBIP + 4 * (int64_t)contact->row : NULL;
+  row.KBIP = release->KBIP && contact->row >= 0 ? release->KBIP + 4 * (int64_t)contact->row : NULL;
   return sap_release_of(&row, release->speed);
 }
 

@@ -105,17 +105,30 @@ int sap_mujoco_is_watched(const sap_mujoco_world *world) {
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
+/* most entries of J in a row of a contact, a limit or a friction: of two trees, where rows are
+ * sparse */
+static int64_t most_entries(const sap_mujoco_world *world) {
+  const sap_forest *forest = &world->stepper->forest;
+  int64_t widest = world->api->mj_isSparse(world->model) ? 0 : forest->nv;
+  for (int32_t t = 0; t < forest->n_trees && widest < forest->nv; ++t) {
+    widest = 2 * forest->tree_dofnum[t] > widest ? 2 * forest->tree_dofnum[t] : widest;
+  }
+  return widest < forest->nv ? widest : forest->nv;
+}
+
 /* With all rows a step might fail for want of memory, which quiet ones should too: bytes of a row
  * and of an entry of J, with what MuJoCo needs in between, and then as much again. */
 static int has_room_for_all(const sap_mujoco_world *world) {
   enum { MOST_ROWS_OF_CONTACT = 10, ROW = 2048, ENTRY = 64, IN_BETWEEN = 1 << 16 };
   const void *d = world->data;
   const int64_t nv = SIZE(nv), ncon = sap_int_at(d, world->api->data.ncon);
-  const int64_t rows =
-      6 * SIZE(neq) + nv + 2 * SIZE(njnt) + 3 * SIZE(ntendon) + MOST_ROWS_OF_CONTACT * ncon;
+  const int64_t short_rows = nv + 2 * SIZE(njnt) + MOST_ROWS_OF_CONTACT * ncon;
+  const int64_t long_rows = 6 * SIZE(neq) + 3 * SIZE(ntendon);
   const int64_t used =
       sap_int64_at(d, world->api->data.pstack) + sap_int64_at(d, world->api->data.parena);
-  return rows * (ROW + ENTRY * nv) + IN_BETWEEN < sap_int64_at(d, world->api->data.narena) - used;
+  return short_rows * (ROW + ENTRY * most_entries(world)) + long_rows * (ROW + ENTRY * nv) +
+             ROW * nv + IN_BETWEEN <
+         sap_int64_at(d, world->api->data.narena) - used;
 }
 
 int sap_mujoco_make_few_rows(const sap_mujoco_world *world) {

@@ -8,11 +8,6 @@
 #include "linalg/isa.h"
 #include "problem/factor_loops.h"
 
-/* the part of a vector that lies before `end` */
-static inline simd_mask part_at(int32_t i, int32_t end) {
-  return simd_first(end - i < SIMD_WIDTH ? end - i : SIMD_WIDTH);
-}
-
 /* sums of the w <= SIMD_WIDTH columns of S from j on times y; of their squares where y is NULL */
 INLINE simd pull_columns(const int w, const int squares, struct strips s, int32_t n, int32_t j,
                          const double *S, const double *y) {
@@ -23,7 +18,7 @@ INLINE simd pull_columns(const int w, const int squares, struct strips s, int32_
   }
   for (int32_t i = 0; i <= j; i += SIMD_WIDTH) {
     if (has(s, i, j)) {
-      const simd_mask part = part_at(i, n);
+      const simd_mask part = simd_left(n - i);
       const simd y_i = squares ? simd_zero() : simd_load_part(y + i, part);
       UNROLL
       for (int c = 0; c < w; ++c) {
@@ -53,7 +48,7 @@ static double multiply_inverse(int32_t n, const uint64_t *strips, const double *
   const struct strips s = strips_of(n, strips);
   simd square = simd_zero();
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, n);
+    const simd_mask part = simd_left(n - i);
     simd sum = simd_zero(), odd = simd_zero();
     for (int32_t j = i, end; j < n; j = end) {
       end = strip_end(s, j, n);
@@ -88,7 +83,7 @@ static void add_norms(int32_t n, const uint64_t *strips, const double *S, const 
   const struct strips s = strips_of(n, strips);
   simd values = simd_zero(), bounds = simd_zero();
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, n);
+    const simd_mask part = simd_left(n - i);
     simd sum = simd_zero(), bound = simd_zero();
     for (int32_t j = i, end; j < n; j = end) {
       end = strip_end(s, j, n);
@@ -112,7 +107,7 @@ static int32_t find_entries(int32_t n_rows, int32_t n, const double *J, int32_t 
                             int32_t *entry) {
   int32_t count = 0;
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, n);
+    const simd_mask part = simd_left(n - i);
     simd any = simd_abs(simd_load_part(J + i, part));
     for (int32_t r = 1; r < n_rows; ++r) {
       any += simd_abs(simd_load_part(J + (int64_t)r * n + i, part));
@@ -131,7 +126,7 @@ static int32_t find_entries(int32_t n_rows, int32_t n, const double *J, int32_t 
 INLINE uint64_t strips_moved(const int n_rows, struct strips s, int32_t n, const double *J) {
   uint64_t moved = 0;
   for (int32_t j = 0; j < n; j += SIMD_WIDTH) {
-    const simd_mask part = part_at(j, n);
+    const simd_mask part = simd_left(n - j);
     simd any = simd_abs(simd_load_part(J + j, part));
     UNROLL
     for (int r = 1; r < n_rows; ++r) {
@@ -146,7 +141,7 @@ INLINE uint64_t strips_moved(const int n_rows, struct strips s, int32_t n, const
  * apart, lest one waits for the other */
 INLINE void find_image(const int n_rows, struct strips s, int32_t n, int32_t i, const double *S,
                        const double *J, uint64_t moved, simd y[]) {
-  const simd_mask part = part_at(i, n);
+  const simd_mask part = simd_left(n - i);
   simd odd[3];
   UNROLL
   for (int r = 0; r < n_rows; ++r) {

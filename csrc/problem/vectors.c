@@ -11,7 +11,7 @@ INLINE int is_diagonal_of(const int32_t n, const double *A) {
     const double *between =
         A + (int64_t)i * (n + 1) + 1; /* n entries between two of the diagonal */
     for (int32_t j = 0; j < n; j += SIMD_WIDTH) {
-      others += simd_abs(simd_load_part(between + j, part_at(j, n)));
+      others += simd_abs(simd_load_part(between + j, simd_left(n - j)));
     }
     if (n > SIMD_WIDTH && simd_sum(others) != 0) {
       return 0;
@@ -62,7 +62,7 @@ static double asymmetry(int32_t n, const double *A) {
 /* y = A x for one block at n scalars */
 static inline void multiply_block(int32_t n, const double *A, const double *x, double *y) {
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, n);
+    const simd_mask part = simd_left(n - i);
     const double *column = A + i;
     simd sum[2] = {simd_zero(), simd_zero()};
     int32_t j = 0;
@@ -90,7 +90,7 @@ static void multiply_mass(int32_t begin, int32_t end, const int32_t *node_scalar
       ++node; /* diagonal blocks in a row are one */
     }
     for (int32_t i = first; i < node_scalar[node + 1]; i += SIMD_WIDTH) {
-      const simd_mask part = part_at(i, node_scalar[node + 1]);
+      const simd_mask part = simd_left(node_scalar[node + 1] - i);
       simd_store_part(y + i, simd_load_part(diagonal + i, part) * simd_load_part(x + i, part),
                       part);
     }
@@ -102,7 +102,7 @@ static struct sap_balance balance(int32_t begin, int32_t end, const double *dw,
                                   const double *impulse, const double *scale, double *gradient) {
   simd energy = simd_zero(), momentums = energy, impulses = energy, gradients = energy;
   for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, end);
+    const simd_mask part = simd_left(end - i);
     const simd p = simd_load_part(momentum + i, part), j = simd_load_part(impulse + i, part);
     const simd D = simd_load_part(scale + i, part);
     const simd g = p - j;
@@ -121,7 +121,7 @@ static double inner(int32_t begin, int32_t end, const double *weight, const doub
                     const double *y) {
   simd sum = simd_zero();
   for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, end);
+    const simd_mask part = simd_left(end - i);
     const simd x_i = simd_load_part(x + i, part), y_i = simd_load_part(y + i, part);
     sum += simd_load_part(weight + i, part) * x_i * y_i;
   }
@@ -132,7 +132,7 @@ static struct sap_products products(int32_t begin, int32_t end, const double *dv
                                     const double *dw, const double *gradient) {
   simd linear = simd_zero(), quadratic = linear, slope = linear;
   for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, end);
+    const simd_mask part = simd_left(end - i);
     const simd d = simd_load_part(dv + i, part), p = simd_load_part(dp + i, part);
     linear += p * simd_load_part(dw + i, part);
     quadratic += p * d;
@@ -143,7 +143,7 @@ static struct sap_products products(int32_t begin, int32_t end, const double *dv
 
 static void add_columns(int32_t n, const double *J, double *sums) {
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, n);
+    const simd_mask part = simd_left(n - i);
     simd sum = simd_load_part(sums + i, part);
     for (int r = 0; r < 3; ++r) {
       sum += simd_abs(simd_load_part(J + (int64_t)r * n + i, part));
@@ -154,7 +154,7 @@ static void add_columns(int32_t n, const double *J, double *sums) {
 
 static void add_absolute(int32_t n, const double *A, double factor, const double *x, double *y) {
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, n);
+    const simd_mask part = simd_left(n - i);
     simd sum = simd_zero();
     for (int32_t j = 0; j < n; ++j) {
       sum += simd_abs(simd_load_part(A + (int64_t)j * n + i, part) * simd_all(x[j]));
@@ -168,7 +168,7 @@ static struct sap_norms add_magnitudes(int32_t begin, int32_t end, double factor
                                        const double *g, double *e) {
   simd values = simd_zero(), bounds = simd_zero();
   for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, end);
+    const simd_mask part = simd_left(end - i);
     const simd diagonal = simd_load_part(S + i, part);
     const simd sum = simd_load_part(e + i, part) +
                      simd_all(factor_x) * simd_abs(simd_load_part(x + i, part)) +
@@ -185,7 +185,7 @@ static void add_diagonal_norms(int32_t begin, int32_t end, const double *S, cons
                                const double *e, struct sap_norms *norms) {
   simd values = simd_zero(), bounds = simd_zero();
   for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, end);
+    const simd_mask part = simd_left(end - i);
     const simd diagonal = simd_load_part(S + i, part);
     const simd value = diagonal * simd_load_part(x + i, part);
     const simd bound = diagonal * simd_load_part(e + i, part);
@@ -199,7 +199,7 @@ static void add_diagonal_norms(int32_t begin, int32_t end, const double *S, cons
 static void step(int32_t begin, int32_t end, double alpha, const double *dv, const double *dp,
                  double *v, double *dw, double *momentum, double *reach) {
   for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, end);
+    const simd_mask part = simd_left(end - i);
     const simd d = simd_all(alpha) * simd_load_part(dv + i, part);
     const simd p = simd_all(alpha) * simd_load_part(dp + i, part);
     simd_store_part(v + i, simd_load_part(v + i, part) + d, part);
@@ -212,7 +212,7 @@ static void step(int32_t begin, int32_t end, double alpha, const double *dv, con
 static void advance(int32_t begin, int32_t end, double alpha, const double *dx, double *x) {
   const simd step = simd_all(alpha);
   for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, end);
+    const simd_mask part = simd_left(end - i);
     simd_store_part(x + i, simd_load_part(x + i, part) + step * simd_load_part(dx + i, part), part);
   }
 }
@@ -224,7 +224,7 @@ static int exceeds(int32_t n, const double *x, double most) {
     peak = simd_max(simd_abs(simd_load(x + i)), peak);
   }
   if (i < n) {
-    peak = simd_max(simd_abs(simd_load_part(x + i, part_at(i, n))), peak);
+    peak = simd_max(simd_abs(simd_load_part(x + i, simd_left(n - i))), peak);
   }
   return !simd_within(peak, 0, most);
 }
@@ -235,7 +235,7 @@ static void scale(int32_t n, double factor, const double *x, double *y) {
     simd_store(y + i, simd_all(factor) * simd_load(x + i));
   }
   if (i < n) {
-    const simd_mask part = part_at(i, n);
+    const simd_mask part = simd_left(n - i);
     simd_store_part(y + i, simd_all(factor) * simd_load_part(x + i, part), part);
   }
 }
@@ -247,7 +247,7 @@ INLINE void multiply_three(const int absolute, int32_t n, const double *J, const
                            double *x) {
   simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, n);
+    const simd_mask part = simd_left(n - i);
     const simd v_i = simd_load_part(v + i, part);
     UNROLL
     for (int r = 0; r < 3; ++r) {
@@ -266,7 +266,7 @@ INLINE void multiply_any(const int absolute, int32_t rows, int32_t n, const doub
   for (; r < rows; ++r) {
     simd sum = simd_zero();
     for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-      const simd_mask part = part_at(i, n);
+      const simd_mask part = simd_left(n - i);
       const simd J_i = simd_load_part(J + (int64_t)r * n + i, part);
       sum += magnitude(absolute, J_i * simd_load_part(v + i, part));
     }
@@ -277,7 +277,7 @@ INLINE void multiply_any(const int absolute, int32_t rows, int32_t n, const doub
 INLINE void add_any(const int absolute, int32_t rows, int32_t n, const double *J, const double *x,
                     double *y) {
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
-    const simd_mask part = part_at(i, n);
+    const simd_mask part = simd_left(n - i);
     simd sum = simd_load_part(y + i, part);
     for (int32_t r = 0; r < rows; ++r) {
       sum += magnitude(absolute, simd_load_part(J + (int64_t)r * n + i, part)) * simd_all(x[r]);

@@ -67,7 +67,7 @@ struct sap_vector_loops {
   /* how many columns of J (n_rows, n) are not 0, and which; -1 where they are more than `most` */
   int32_t (*find_entries)(int32_t n_rows, int32_t n, const double *J, int32_t most, int32_t *entry);
 
-  /* W (3, 3) += |S J^T|^2 of J (n_rows <= 3, n) */
+  /* W (3, 3) += (S J^T)^T S J^T of J (n_rows <= 3, n) */
   void (*add_gram)(int32_t n, const uint64_t *strips, const double *S, int32_t n_rows,
                    const double *J, double W[9]);
 

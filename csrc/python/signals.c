@@ -5,7 +5,8 @@ int sapwood_signals_interrupt(void *state) {
     return 0;
   }
   const PyGILState_STATE gil = PyGILState_Ensure();
-  const int interrupted = PyErr_CheckSignals() < 0;
+  /* handlers must not run while the exception of an earlier one is on its way */
+  const int interrupted = PyErr_Occurred() || PyErr_CheckSignals() < 0;
   PyGILState_Release(gil);
   return interrupted;
 }

@@ -42,7 +42,7 @@ struct sap_unknowns_alone {
   double *J;       /* its rows in the panel */
   int32_t ld;      /* of the panel, whole vectors where it has H */
   double *Y;       /* (m, n) column-major: J S^T; room for one row more */
-  double *product; /* (n) Y^T gamma, or dv */
+  double *product; /* (n) Y^T gamma */
 };
 
 /* room for one tree of so many velocities, with contacts or without any */

@@ -333,6 +333,67 @@ def test_callbacks_may_change_either_model():
     np.testing.assert_array_equal(data.qvel, expected.qvel)
 
 
+HINGES = """
+<mujoco><option timestep=".002"/><worldbody>
+  <body><joint name="a" axis="0 1 0" frictionloss=".1"/><geom size=".1" pos=".3 0 0"/></body>
+  <body pos="0 1 0"><joint name="b" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body>
+  <body pos="0 2 0"><joint name="c" axis="0 1 0" frictionloss=".2"/><geom size=".1" pos=".3 0 0"/>
+  </body></worldbody></mujoco>"""
+FRICTIONS = {
+    "more": lambda m: m.dof_frictionloss.__imul__(3.0),
+    "none of one": lambda m: m.dof_frictionloss.__setitem__(0, 0.0),
+    "one more": lambda m: m.dof_frictionloss.__setitem__(1, 0.3),
+    "off": lambda m: setattr(
+        m.opt, "disableflags", m.opt.disableflags | int(mujoco.mjtDisableBit.mjDSBL_FRICTIONLOSS)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FRICTIONS)
+def test_callbacks_of_mujoco_may_change_dry_friction(kind):
+    """In the step after that, as by `mj_step`: rows are made before the callback."""
+
+    def control(model, data):
+        if 0.015 < data.time < 0.017:
+            FRICTIONS[kind](model)
+
+    ends = []
+    for n in (20, 1):
+        stepper = Stepper(mujoco.MjModel.from_xml_string(HINGES))
+        data = mujoco.MjData(stepper.model)
+        mujoco.set_mjcb_control(control)
+        try:
+            for _ in range(20 // n):
+                stepper.run(data, n)
+        finally:
+            mujoco.set_mjcb_control(None)
+        ends.append(data.qvel.copy())
+    other = mujoco.MjModel.from_xml_string(HINGES)
+    expected = mujoco.MjData(other)
+    first = Stepper(other)
+    first.run(expected, 9)
+    FRICTIONS[kind](other)
+    first.run(expected, 11)
+    np.testing.assert_array_equal(ends[0], expected.qvel)
+    np.testing.assert_array_equal(ends[1], ends[0])
+
+
+def test_dry_friction_may_change_between_the_halves_of_a_step():
+    stepper = Stepper(mujoco.MjModel.from_xml_string(HINGES))
+    other = Stepper(mujoco.MjModel.from_xml_string(HINGES))
+    data, expected = mujoco.MjData(stepper.model), mujoco.MjData(other.model)
+    stepper.step1(data)
+    stepper.model.dof_frictionloss[:] = 0.5
+    stepper.step2(data)
+    other.step(expected)
+    np.testing.assert_array_equal(data.qvel, expected.qvel)
+    other.model.dof_frictionloss[:] = 0.5
+    for _ in range(5):
+        stepper.step(data)
+        other.step(expected)
+    np.testing.assert_array_equal(data.qvel, expected.qvel)
+
+
 def test_values_that_are_refused_are_refused_until_mended():
     model = mujoco.MjModel.from_xml_string(XML)
     stepper, data = Stepper(model), mujoco.MjData(model)

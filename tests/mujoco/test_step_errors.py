@@ -161,6 +161,13 @@ def test_a_solver_without_a_velocity_to_go_on_with_raises(status, monkeypatch):
     assert (data.time, stepper.steps) == (0.0, 0)
 
 
+def test_a_mass_that_is_none_is_refused_where_it_is_read():
+    model = scenes.sphere_on_floor(-0.001).compile()
+    model.body_invweight0[1, 0] = np.nan
+    with pytest.raises(ValueError, match=r"^geom_inverse_mass\[1\]: must be finite and >= 0"):
+        Stepper(model)
+
+
 def test_an_error_in_one_step_does_not_spoil_the_next():
     model = scenes.clutter(4, seed=1).compile()
     spoiled, clean = Stepper(model), Stepper(model)

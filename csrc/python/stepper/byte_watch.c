@@ -4,15 +4,15 @@
 
 #include "python/state.h"
 
-typedef struct span {
+typedef struct byte_span {
   const void *now, *before;
   size_t size;
-} span;
+} byte_span;
 
 typedef struct sapwood_byte_watch {
   PyObject_HEAD
-  PyObject *arrays, *copies; /* tuples that own the memory */
-  span *spans;
+  PyObject *arrays, *copies; /* tuples; whose memory it is stays the business of the caller */
+  byte_span *spans;
   Py_ssize_t n, always; /* of them those that each glance is at */
   Py_ssize_t turn;      /* the other one that the next glance is at, */
   size_t at;            /* and the byte of it that comes first */
@@ -28,13 +28,13 @@ static int are_bytes(PyObject *object) {
          PyArray_IS_C_CONTIGUOUS(array);
 }
 
-static int take_span(span *out, PyObject *one, PyObject *other) {
+static int take_span(byte_span *out, PyObject *one, PyObject *other) {
   PyArrayObject *now = (PyArrayObject *)one, *before = (PyArrayObject *)other;
   if (!are_bytes(one) || !are_bytes(other) || PyArray_SIZE(now) != PyArray_SIZE(before)) {
     PyErr_SetString(PyExc_TypeError, "arrays must be contiguous bytes, as long as their copies");
     return -1;
   }
-  *out = (span){PyArray_DATA(now), PyArray_DATA(before), (size_t)PyArray_SIZE(now)};
+  *out = (byte_span){PyArray_DATA(now), PyArray_DATA(before), (size_t)PyArray_SIZE(now)};
   return 0;
 }
 
@@ -58,7 +58,7 @@ static PyObject *watch_new(PyTypeObject *type, PyObject *args, PyObject *keyword
   self->arrays = Py_NewRef(arrays);
   self->copies = Py_NewRef(copies);
   self->always = self->turn = always;
-  self->spans = PyMem_New(span, (size_t)n);
+  self->spans = PyMem_New(byte_span, (size_t)n);
   if (self->spans == NULL) {
     Py_DECREF(self);
     return PyErr_NoMemory();
@@ -85,7 +85,7 @@ static void watch_dealloc(PyObject *object) {
 
 /* ---- what has changed ----------------------------------------------------------------------- */
 
-static int differs(const span *span, size_t from, size_t size) {
+static int differs(const byte_span *span, size_t from, size_t size) {
   return memcmp((const char *)span->now + from, (const char *)span->before + from, size) != 0;
 }
 
@@ -102,7 +102,7 @@ static int next_differs(sapwood_byte_watch *self) {
   int changed = 0;
   size_t left = GLANCE;
   for (Py_ssize_t i = self->always; i < self->n && left > 0 && !changed; i++) {
-    const span *span = &self->spans[self->turn];
+    const byte_span *span = &self->spans[self->turn];
     const size_t rest = span->size - self->at, size = rest < left ? rest : left;
     changed = differs(span, self->at, size);
     left -= size;
