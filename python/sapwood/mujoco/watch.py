@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import ctypes
 import operator
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import mujoco
@@ -41,6 +41,8 @@ VECTORS = ("gravity", "wind", "magnetic")
 
 # arrays of a model lie in one block; between two of them there may be this much padding, bytes
 _PADDING = 64
+# to compare so many bytes takes as long as to call for another place
+_SHORT = 512
 
 _Span = NDArray[np.uint8]
 
@@ -77,6 +79,22 @@ def _spans(places: Iterable[tuple[int, int]]) -> list[_Span]:
         np.ctypeslib.as_array((ctypes.c_uint8 * (end - begin)).from_address(begin))
         for begin, end in ends
     ]
+
+
+def _worth_leaving(
+    places: dict[str, tuple[int, int]], is_seldom: Callable[[str], bool]
+) -> set[str]:
+    """Those of the seldom ones that lie side by side with enough others of their kind."""
+    runs: list[list[str]] = []
+    last = None
+    for name, (begin, _) in sorted(places.items(), key=lambda item: item[1]):
+        if is_seldom(name):
+            if last is None or begin - places[last][1] > _PADDING:
+                runs.append([])
+            runs[-1].append(name)
+        last = name if is_seldom(name) else None
+    sizes = [sum(places[name][1] - places[name][0] for name in run) for run in runs]
+    return {name for run, size in zip(runs, sizes, strict=True) if size >= _SHORT for name in run}
 
 
 class _Bytes:
@@ -129,12 +147,11 @@ class ModelWatch:
         # bytes take a tenth of the time that attributes take
         in_memory = options_in_memory(self._opt, self._names)
         self._asks = not in_memory
-        self._seldom_names = {
-            name
-            for name in self._arrays
-            if name in SELDOM or name in seldom or name.endswith(_LAYOUT_ENDS)
-        }
         places = {name: _place(array) for name, array in self._arrays.items()}
+        self._seldom_names = _worth_leaving(
+            places,
+            lambda name: name in SELDOM or name in seldom or name.endswith(_LAYOUT_ENDS),
+        )
         rest = [places.pop(name) for name in self._seldom_names]
         self._always = _Bytes([*places.values(), *map(_place_of_number, in_memory.values())])
         self._seldom = _Bytes(rest)
