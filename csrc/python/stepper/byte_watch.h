@@ -1,6 +1,6 @@
-/* _core.ByteWatch: whether bytes are what they were. A stepper looks at some 30 kB of a model before
- * each step, for what its user may have changed: as fast as they come from the second cache. What
- * seldom changes, or is long, is looked at by turns. */
+/* _core.ByteWatch: whether bytes are what they were. A stepper looks at some 30 kB of a model
+ * before each step, for what its user may have changed: as fast as they come from the second cache.
+ * What seldom changes, or is long, is looked at by turns. */
 #ifndef SAPWOOD_PYTHON_STEPPER_BYTE_WATCH_H
 #define SAPWOOD_PYTHON_STEPPER_BYTE_WATCH_H
 
