@@ -148,16 +148,17 @@ def test_structure_is_refused_soon():
         stepped(stepper, data, 30)
 
 
-def test_a_change_that_another_call_sees_is_taken_back():
+@pytest.mark.parametrize("name", ["geom_friction", "body_mass"])
+def test_a_change_that_another_call_sees_is_taken_back(name):
     """The step was prepared before, for the model that comes back."""
     model = mixed()
     stepper = Stepper(model)
     data = moving(stepper)
     expected = stepped(Stepper(model), twin(model, data))
-    before = model.geom_friction.copy()
-    model.geom_friction[...] = 0.01
+    before = getattr(model, name).copy()
+    getattr(model, name)[...] *= 0.1
     stepper.run(twin(model, data), 5)
-    model.geom_friction[...] = before
+    getattr(model, name)[...] = before
     np.testing.assert_array_equal(stepped(stepper, data), expected)
 
 

@@ -100,11 +100,9 @@ class Following:
     @property
     def bytes(self) -> tuple[_core.ByteWatch, ...] | None:
         """What tells in C whether :meth:`is_behind`; None where C cannot."""
-        watches = [self._of_own.bytes]
-        if self._of_given is not None:
-            watches.append(self._of_given.bytes)
+        watches = [watch.bytes for watch in (self._of_own, self._of_given) if watch is not None]
         found = tuple(watch for watch in watches if watch is not None)
-        return None if self._unread or len(found) < len(watches) else found
+        return found if len(found) == len(watches) else None
 
     def read(self) -> StepParameters:
         """Bring the private copy up to date, and read it.
