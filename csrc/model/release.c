@@ -94,6 +94,11 @@ static double least_inverse_mass(const struct sap_release *release, const int32_
   return sqrt(squares) / size;
 }
 
+/* the engine's numbers of its row, or NULL */
+static const double *constants_of(const struct sap_release *release, int32_t row) {
+  return release->KBIP && row >= 0 ? release->KBIP + 4 * (int64_t)row : NULL;
+}
+
 double sap_release_contact(const struct sap_release *release,
                            const struct sap_listed_contact *contact, const int32_t trees[2],
                            const double *J, double depth, double tau_d) {
@@ -108,15 +113,8 @@ double sap_release_contact(const struct sap_release *release,
   if (misses(release, &row)) {
     return INFINITY;
   }
-  row.KBIP = release->KBIP && contact->row >= 0 ? release->KBIP + 4 * (int64_t)contact->row : NULL;
+  row.KBIP = constants_of(release, contact->row);
   return sap_release_of(&row, release->speed);
-}
-
-/* the engine's numbers of row `at`, or NULL */
-static const double *constants_of(const struct sap_release *release,
-                                  const struct sap_element_gather *g, int64_t at) {
-  const int32_t row = g->label[at].row;
-  return release->KBIP && row >= 0 ? release->KBIP + 4 * (int64_t)row : NULL;
 }
 
 static int is_driven(const struct sap_element_gather *g, int64_t at) {
@@ -127,7 +125,7 @@ static int is_driven(const struct sap_element_gather *g, int64_t at) {
 /* bounds the pull of a driven row by F, which it returns: INFINITY where the engine is not known */
 static double bound_pull(const struct sap_release *release, const struct sap_element_gather *g,
                          int64_t at) {
-  const double *KBIP = constants_of(release, g, at);
+  const double *KBIP = constants_of(release, g->label[at].row);
   if (KBIP && release->D) {
     const double D = release->D[g->label[at].row] / (g->scale[at] * g->scale[at]);
     g->value[4][at] = sap_driven_force(release->dt, release->speed, D, KBIP[2]);
@@ -161,7 +159,7 @@ static void release_rows(const struct sap_release *release, struct sap_element_g
       if (group->kind == SAP_LIMIT && misses(release, &row)) {
         continue;
       }
-      row.KBIP = constants_of(release, g, at);
+      row.KBIP = constants_of(release, g->label[at].row);
       g->release[at] = sap_release_of(&row, release->speed);
       if (!isinf(g->release[at])) {
         w_1 = w_1 < 0.0 ? least_inverse_mass(release, trees, dof, size, J) : w_1;

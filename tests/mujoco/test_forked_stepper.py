@@ -10,7 +10,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import forks
-from mujoco_models import full_state
+from mujoco_models import full_state, twin_of
 from sapwood import Status, scenes
 from sapwood.mujoco import Rollout, Stepper
 
@@ -29,12 +29,6 @@ def settled(model):
     data = mujoco.MjData(model)
     Stepper(model).run(data, 100)
     return data
-
-
-def twin_of(model, data):
-    twin = mujoco.MjData(model)
-    mujoco.mj_copyData(twin, model, data)
-    return twin
 
 
 @pytest.mark.parametrize("scheme", ["symplectic_euler", "midpoint"])

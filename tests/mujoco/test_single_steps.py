@@ -12,16 +12,10 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
-from mujoco_models import full_state, mixed
+from mujoco_models import full_state, mixed, twin_of
 from sapwood import scenes
 from sapwood.mujoco import Stepper, watch
 from sapwood.mujoco.following import Following
-
-
-def twin(model, data):
-    other = mujoco.MjData(model)
-    mujoco.mj_copyData(other, model, data)
-    return other
 
 
 def stepped(stepper, data, n=20):
@@ -65,7 +59,7 @@ def test_prepared_steps_are_those_of_a_run(stepper):
 def test_data_may_take_turns(stepper):
     data = [mujoco.MjData(stepper.model) for _ in range(2)]
     data[1].qvel[0] = 0.5
-    alone = [stepped(another(stepper), twin(stepper.model, each)) for each in data]
+    alone = [stepped(another(stepper), twin_of(stepper.model, each)) for each in data]
     for _ in range(20):
         for each in data:
             stepper.step(each)
@@ -98,7 +92,7 @@ def test_a_change_acts_in_the_next_step(name, where):
     changed = copy.copy(model)
     getattr(changed, name)[...] *= 0.5
     getattr(model if where == "given" else stepper.model, name)[...] *= 0.5
-    expected = stepped(Stepper(changed), twin(changed, data))
+    expected = stepped(Stepper(changed), twin_of(changed, data))
     np.testing.assert_array_equal(stepped(stepper, data), expected)
 
 
@@ -135,7 +129,7 @@ def test_a_medium_and_how_geoms_feel_it_are_seen_at_once(medium):
         each.opt.density = 1000.0
         each.geom_fluid[:, 0] = 1.0
         each.geom_fluid[:, 1:6] = 0.5
-    expected = stepped(Stepper(changed), twin(changed, data))
+    expected = stepped(Stepper(changed), twin_of(changed, data))
     np.testing.assert_array_equal(stepped(stepper, data), expected)
 
 
@@ -154,10 +148,10 @@ def test_a_change_that_another_call_sees_is_taken_back(name):
     model = mixed()
     stepper = Stepper(model)
     data = moving(stepper)
-    expected = stepped(Stepper(model), twin(model, data))
+    expected = stepped(Stepper(model), twin_of(model, data))
     before = getattr(model, name).copy()
     getattr(model, name)[...] *= 0.1
-    stepper.run(twin(model, data), 5)
+    stepper.run(twin_of(model, data), 5)
     getattr(model, name)[...] = before
     np.testing.assert_array_equal(stepped(stepper, data), expected)
 
@@ -200,7 +194,7 @@ def test_options_that_bytes_do_not_tell_are_looked_at(monkeypatch):
 def test_a_prepared_step_fails_as_the_first_one_does(stepper):
     data = moving(stepper)
     texts = []
-    for each in (data, twin(stepper.model, data)):
+    for each in (data, twin_of(stepper.model, data)):
         before = each.qvel.copy()
         each.qfrc_applied[3] = np.nan
         with pytest.raises(sapwood.mujoco.StepError) as raised:

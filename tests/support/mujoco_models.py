@@ -123,6 +123,13 @@ def set_controls(model: mujoco.MjModel, data: mujoco.MjData, step: int) -> None:
     data.ctrl[:] = 0.3 * np.sin(0.05 * step + np.arange(model.nu))
 
 
+def twin_of(model: mujoco.MjModel, data: mujoco.MjData) -> mujoco.MjData:
+    """A copy of the data."""
+    twin = mujoco.MjData(model)
+    mujoco.mj_copyData(twin, model, data)
+    return twin
+
+
 def full_state(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     """All that a step starts from: state, controls, applied forces, warm start."""
     kind = mujoco.mjtState.mjSTATE_INTEGRATION
