@@ -34,8 +34,8 @@ struct sap_row_step {
   double dt;
   double R_nr;    /* near-rigid regularization, beta^2/(4 pi^2) w */
   double R_t;     /* sigma w */
-  double R_1;     /* max(R_nr, w_1/(4 pi^2)), w_1 = max(w, release_w) */
   double release; /* most speed of correction where k is infinite, INFINITY for any */
+  double most;    /* impulse at rest of what is held back, INFINITY for any */
 };
 
 struct sap_row {
@@ -47,7 +47,7 @@ struct sap_row_run {
   int64_t n;
   const double *const *parameter; /* [k] (n) */
   const double *release;          /* (n); NULL: any speed */
-  const double *release_w;        /* (n) least w of what is held back; NULL: 0 */
+  const double *release_impulse;  /* (n) most impulse at rest of what is held back; NULL: any */
   double dt, sigma, beta;
   double *R;             /* (n) w, until it is R */
   double *v_hat;         /* (n) */

@@ -1,16 +1,14 @@
 /* Violations of rigid rows, those with an infinite stiffness, that are corrected no faster than
  * asked for.
  *
- * Full correction is v_hat = d/(dt + tau_d) at the depth d. A row that is held back has, with w its
- * inverse mass, no less than one that may be given, and R_nr its near-rigid R,
+ * Full correction is v_hat = d/(dt + tau_d) at the depth d. With R as it is without a release, a row
+ * that is held back has
  *
- *     v_hat' = release,   R' = max(R_nr, w/(4 pi^2)) release/min(v_hat, SAP_RELEASE_LOAD)
+ *     v_hat' = release     R' = R release/v_hat
  *
- * Up to SAP_RELEASE_LOAD that is the spring of before with the dissipation time d/release - dt, so
- * that a contact that has to carry much at rest lies no deeper. Above, its force at rest grows no
- * further: where two violations cannot both be released, as of a limit and of a weld, a soft row
- * gives way. Of two rigid ones the force would be without bounds, and near a singular position it
- * would drive what can still move. */
+ * the line from the full static impulse v_hat/R, at rest, to none at the speed of release: what it
+ * carries at rest lies no deeper than without, as only the speed is bounded and not the support. A
+ * row may have a bound of its own on the impulse at rest. */
 #ifndef SAPWOOD_CONSTRAINTS_RELEASE_H
 #define SAPWOOD_CONSTRAINTS_RELEASE_H
 
@@ -18,13 +16,11 @@
 
 static const double sap_four_pi_squared = 39.478417604357434475;
 
-#define SAP_RELEASE_LOAD 0.5 /* m/s and rad/s */
-
-/* R_1: w/(4 pi^2), or R_nr where that is more */
-static inline void sap_hold_back(double release, double R_1, double *R, double *v_hat) {
+/* `most`: bound on the impulse at rest, N s, > 0; INFINITY for none */
+static inline void sap_hold_back(double release, double most, double *R, double *v_hat) {
   const double full = fabs(*v_hat);
   if (full > release) {
-    *R = R_1 * release / fmin(full, SAP_RELEASE_LOAD);
+    *R = fmax(*R * release / full, release / most);
     *v_hat = copysign(release, *v_hat);
   }
 }

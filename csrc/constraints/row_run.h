@@ -37,7 +37,7 @@ static inline struct sap_row sap_released_row(double g, double k, double tau_d,
                                               const struct sap_row_step *step) {
   struct sap_row row = sap_compliant_row(g, k, tau_d, step);
   if (isinf(k)) {
-    sap_hold_back(step->release, step->R_1, &row.R, &row.v_hat);
+    sap_hold_back(step->release, step->most, &row.R, &row.v_hat);
   }
   return row;
 }
@@ -51,13 +51,12 @@ static inline __attribute__((always_inline)) int64_t sap_fill_rows(sap_row_rule 
                                                                    struct sap_row *broken) {
   for (int64_t i = 0; i < run->n; ++i) {
     const double w = run->R[i], R_0 = w / sap_four_pi_squared, R_nr = run->beta * run->beta * R_0;
-    const double R_1 =
-        run->release_w ? sap_larger(R_0, run->release_w[i] / sap_four_pi_squared) : R_0;
-    const struct sap_row_step step = {.dt = run->dt,
-                                      .R_nr = R_nr,
-                                      .R_t = run->sigma * w,
-                                      .R_1 = sap_larger(R_nr, R_1),
-                                      .release = run->release ? run->release[i] : INFINITY};
+    const struct sap_row_step step = {
+        .dt = run->dt,
+        .R_nr = R_nr,
+        .R_t = run->sigma * w,
+        .release = run->release ? run->release[i] : INFINITY,
+        .most = run->release_impulse ? run->release_impulse[i] : INFINITY};
     double parameter[SAP_MOST_PARAMETERS];
     for (int32_t k = 0; k < n_parameters; ++k) {
       parameter[k] = run->parameter[k][i];

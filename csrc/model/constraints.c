@@ -44,11 +44,12 @@ static void carve_listed(struct sap_element_gather *g, struct sap_arena *arena, 
   for (int i = 0; i < SAP_ELEMENT_VALUES; ++i) {
     g->value[i] = sap_arena_take(arena, n, sizeof(double));
   }
-  double **const rows[] = {&g->release, &g->release_w, &g->R,   &g->v_hat, &g->lower,
-                           &g->upper,   &g->gamma,     &g->v_c, &g->force};
+  double **const rows[] = {&g->release, &g->release_impulse, &g->R,   &g->v_hat, &g->lower,
+                           &g->upper,   &g->gamma,           &g->v_c, &g->force};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     *rows[i] = sap_arena_take(arena, n, sizeof(double));
   }
+  g->is_angle = sap_arena_take(arena, n, 1);
   g->size = sap_arena_take(arena, n, sizeof(int32_t));
   g->tree_a = sap_arena_take(arena, n, sizeof(int32_t));
   g->tree_b = sap_arena_take(arena, n, sizeof(int32_t));
@@ -222,7 +223,8 @@ static int gather_equality(struct sap_element_cursor *at, const struct sap_eleme
     if (moved) {
       const struct sap_row_label label = {SAP_ELEMENT_EQUALITY, id, (rotation ? 3 : 0) + i,
                                           first + i};
-      const int32_t row = sap_append_row(g, label, scale);
+      const int32_t *angle = e->equality_angle;
+      const int32_t row = sap_append_row(g, label, scale, rotation || (angle && angle[id]));
       g->value[0][row] = scale * state->efc_pos[first + i];
       g->value[1][row] = e->equality_k[2 * (int64_t)id + rotation];
       g->value[2][row] = e->equality_tau_d[id];
@@ -300,7 +302,7 @@ static void gather_dof_frictions(struct sap_element_cursor *at,
   const int32_t *restrict dof_tree = g->dof_tree, *restrict first = g->forest->tree_dofadr;
   struct sap_row_label *restrict label = g->label + g->n_rows;
   double *restrict scale = g->scale + g->n_rows, *restrict release = g->release + g->n_rows;
-  double *restrict release_w = g->release_w + g->n_rows, *restrict J = at->J;
+  double *restrict J = at->J;
   int32_t *restrict size = g->size + g->n_constraints, *restrict dof = g->dof + g->n_constraints;
   int32_t *restrict tree_a = g->tree_a + g->n_constraints;
   int32_t *restrict tree_b = g->tree_b + g->n_constraints;
@@ -308,7 +310,6 @@ static void gather_dof_frictions(struct sap_element_cursor *at,
   for (int32_t i = 0; i < n; ++i) {
     scale[i] = J[i] = 1.0;
     release[i] = INFINITY;
-    release_w[i] = 0.0;
     size[i] = 1;
     tree_b[i] = -1;
   }
@@ -334,7 +335,7 @@ static int gather_tendon_friction(struct sap_element_cursor *at,
   if (moved > 0) {
     sap_write_rows(at, 1, &row, 1.0, tree);
     const int32_t at_row =
-        sap_append_row(g, (struct sap_row_label){SAP_ELEMENT_TENDON, id, 0, i}, 1.0);
+        sap_append_row(g, (struct sap_row_label){SAP_ELEMENT_TENDON, id, 0, i}, 1.0, 0);
     g->value[0][at_row] = state->efc_frictionloss[i];
     sap_append_constraint(at, 1, tree);
   }
@@ -437,7 +438,7 @@ void sap_element_gather_parameters(struct sap_element_gather *gather,
                        .delassus = parameters->delassus,
                        .value = gather->parameter[i],
                        .release = released ? gather->release + row : NULL,
-                       .release_w = released ? gather->release_w + row : NULL},
+                       .release_impulse = released ? gather->release_impulse + row : NULL},
         .R = gather->R + row,
         .v_hat = gather->v_hat + row,
         .lower = bounded ? NULL : gather->lower + row,

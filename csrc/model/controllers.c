@@ -71,7 +71,7 @@ void sap_gather_controllers(struct sap_element_cursor *at, const struct sap_elem
     const double set =
         state->actuator_force[output] + Kp * length + Kd * state->actuator_velocity[output];
     const int32_t at_row =
-        sap_append_row(g, (struct sap_row_label){SAP_ELEMENT_OUTPUT, output, 0, -1}, 1.0);
+        sap_append_row(g, (struct sap_row_label){SAP_ELEMENT_OUTPUT, output, 0, -1}, 1.0, 0);
     g->value[0][at_row] = Kp;
     g->value[1][at_row] = Kd;
     g->value[2][at_row] = length;

@@ -30,13 +30,14 @@ struct sap_element_gather {
   int32_t n_rows;
   int32_t n_constraints;
   int32_t n_engine_rows; /* rows of the engine that are not of contacts */
-  int32_t n_released;    /* rows that are held back: 0, and `release` and `release_w` say nothing */
+  int32_t n_released;    /* rows that are held back: 0, and nothing below of a release is read */
 
   struct sap_row_label *label;       /* (n_rows) */
   double *scale;                     /* (n_rows) J is the engine's row times this */
   double *value[SAP_ELEMENT_VALUES]; /* (n_rows) physical parameters, in the order of the kind */
-  double *release;   /* (n_rows) most speed of correction, INFINITY until that is found */
-  double *release_w; /* (n_rows) least inverse mass of what is held back, else 0 */
+  double *release;         /* (n_rows) most speed of correction, INFINITY until that is found */
+  double *release_impulse; /* (n_rows) most impulse at rest of what is held back, N s or N m s */
+  uint8_t *is_angle; /* (n_rows) 1 where the row is in rad, of limits and equality constraints */
   double *R, *v_hat, *lower, *upper; /* (n_rows) */
   double *gamma, *v_c;               /* (n_rows) room for the solver's output */
   double *force;                     /* (n_rows) gamma/dt, while it is scattered */

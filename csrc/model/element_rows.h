@@ -89,12 +89,13 @@ struct sap_element_cursor {
 
 /* the next row, its values yet to be set; returns its number */
 static inline int32_t sap_append_row(struct sap_element_gather *gather, struct sap_row_label label,
-                                     double scale) {
+                                     double scale, int is_angle) {
   const int32_t row = gather->n_rows++;
   gather->label[row] = label;
   gather->scale[row] = scale;
   gather->release[row] = INFINITY;
-  gather->release_w[row] = 0.0;
+  gather->release_impulse[row] = INFINITY;
+  gather->is_angle[row] = (uint8_t)is_angle;
   return row;
 }
 

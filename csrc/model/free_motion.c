@@ -31,6 +31,7 @@ void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *are
   motion->image = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   motion->v_0 = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   motion->v_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
+  motion->change = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   motion->a_star = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   motion->mass_entries = sap_arena_take(arena, n_entries, sizeof(struct sap_mass_entry));
   motion->mass_begin = sap_arena_take(arena, (size_t)f->n_trees + 1, sizeof(int64_t));
@@ -207,4 +208,30 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
   }
   *index = sap_first_non_finite(f->nv, v_star);
   return *index >= 0 ? SAP_FAULT_FORCE : SAP_FAULT_NONE;
+}
+
+/* change = dt A^-1 of the forces of controllers that act on a tree */
+static void add_controllers(struct sap_free_motion *motion, int32_t tree, double dt,
+                            const double *to_others) {
+  const int32_t first = motion->forest->tree_dofadr[tree], n = motion->forest->tree_dofnum[tree];
+  double *change = motion->change + first;
+  for (int32_t i = 0; i < n; ++i) {
+    change[i] = -dt * to_others[first + i];
+  }
+  sap_free_motion_multiply(motion, tree, motion->S[tree], change);
+}
+
+void sap_free_motion_find_change(struct sap_free_motion *motion, double dt,
+                                 const struct sap_element_gather *elements) {
+  const struct sap_forest *f = motion->forest;
+  memset(motion->change, 0, sizeof(double) * (size_t)f->nv);
+  const int controllers = elements->elements != NULL && elements->elements->n_controllers > 0;
+  for (int32_t t = 0; t < f->n_trees && controllers; ++t) {
+    if (elements->controlled[t]) {
+      add_controllers(motion, t, dt, elements->change);
+    }
+  }
+  for (int32_t i = 0; i < f->nv; ++i) {
+    motion->change[i] += motion->v_star[i] - motion->v_0[i];
+  }
 }

@@ -30,6 +30,7 @@ struct sap_free_motion {
   double *v_0;      /* (nv) velocity before the step, the solver's guess */
   double *a_star;   /* (nv) free acceleration, until sap_scatter */
   double *v_star;   /* (nv) */
+  double *change;   /* (nv) of the velocity, by v* and by what implicit controllers do at v_0 */
   const double **S; /* (n_trees) inverse factors of the blocks that were factored, else NULL */
 
   const struct sap_forest *forest;
@@ -56,6 +57,10 @@ void sap_free_motion_prepare(struct sap_free_motion *motion);
 enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
                                     const struct sap_model_state *state,
                                     const struct sap_element_gather *elements, int64_t *index);
+
+/* Finds the change of the velocity, once v* is what the step begins with. */
+void sap_free_motion_find_change(struct sap_free_motion *motion, double dt,
+                                 const struct sap_element_gather *elements);
 
 /* The inverse factor in motion->S of the block of a tree, which begins at `first` in A: of this
  * step, found now where it was not before. NULL where the block is not positive definite. */

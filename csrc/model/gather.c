@@ -143,6 +143,18 @@ static const double *place(struct sap_gather *gather, const struct sap_contact_l
   return memcpy(gather->position + 3 * (int64_t)c, p, 3 * sizeof *p);
 }
 
+/* By what inverse masses the engine weighs the bodies of a contact, side by side. That of the
+ * contact goes to zero near a centre of rotation: it would press as if the body was as heavy as none
+ * is. */
+static void find_body_masses(struct sap_gather *gather, int32_t c) {
+  const double *w = gather->forest->geom_inverse_mass;
+  const int32_t *geom = gather->contacts[c].geom;
+  const double one = w ? w[geom[0]] : 0.0, two = w ? w[geom[1]] : 0.0;
+  double *body_w = gather->body_w + 2 * (int64_t)c;
+  body_w[0] = gather->tree_b[c] < 0 ? one + two : one;
+  body_w[1] = gather->tree_b[c] < 0 ? 0.0 : two;
+}
+
 /* Contacts of the faces of patches, from number *kept on and with their J from J on. Returns the
  * end of J. */
 static double *gather_faces(struct sap_gather *gather, const struct sap_movers *movers,
@@ -176,12 +188,12 @@ static double *gather_faces(struct sap_gather *gather, const struct sap_movers *
     gather->mu[to] = mu;
     gather->v_hat_t[2 * (int64_t)to] = gather->v_hat_t[2 * (int64_t)to + 1] = 0.0;
     gather->release[to] = gather->delta[to] = INFINITY;
-    gather->release_w[to] = 0.0;
     gather->barrier[to] = SAP_BARRIER_NONE;
     gather->barrier_lambda[to] = 1.0;
     gather->contacts[to] = contact;
     gather->tree_a[to] = gather->tree_a[c];
     gather->tree_b[to] = gather->tree_b[c];
+    find_body_masses(gather, to);
   }
   return J;
 }
@@ -294,7 +306,7 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
         pair.barrier == SAP_BARRIER_NONE && isinf(pair.k)
             ? sap_release_contact(release, gather->contacts + kept, trees, J - length, -phi0, tau_d)
             : INFINITY;
-    gather->release_w[kept] = sap_release_mass(gather->forest, gather->contacts[kept].geom);
+    find_body_masses(gather, kept);
     ++kept;
   }
   J = gather_faces(gather, &movers, state, &kept, J);
@@ -315,7 +327,9 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   gather->parameters.tau_d = gather->tau_d;
   gather->parameters.delta = gather->has_barriers ? gather->delta : NULL;
   gather->parameters.release = gather->release;
-  gather->parameters.release_w = gather->release_w;
+  gather->parameters.body_w = gather->body_w;
+  gather->parameters.free_change = isinf(gather->release_speed) ? NULL : gather->free_motion.change;
+  gather->parameters.load_speed = 0.5 * gather->release_speed;
   gather->parameters.groups = gather->elements.regularization;
   sap_problem *problem = &gather->problem;
   problem->n_trees = gather->forest->n_trees;
@@ -429,11 +443,15 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
     return status;
   }
   gather->reads_rows = 0;
+  sap_free_motion_find_change(&gather->free_motion, gather->dt, &gather->elements);
   const struct sap_release release = {.forest = gather->forest,
                                       .dt = gather->dt,
                                       .speed = gather->release_speed,
+                                      .rate = gather->release_rate,
                                       .v = state->qvel,
                                       .M = state->M,
+                                      .A = gather->free_motion.A,
+                                      .change = gather->free_motion.change,
                                       .KBIP = list->KBIP,
                                       .D = elements ? elements->efc_D : NULL,
                                       .left_out = list->left_out,

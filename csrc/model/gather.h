@@ -39,8 +39,8 @@ struct sap_gather {
   int reads_rows;            /* of contacts or limits: more than where they are */
   int64_t nJ;                /* length of J */
   double dt;
-  double open_tau_d;    /* most dissipation time of an open contact, s; INFINITY for any */
-  double release_speed; /* as in sap_step_settings */
+  double open_tau_d; /* most dissipation time of an open contact, s; INFINITY for any */
+  double release_speed, release_rate;  /* as in sap_step_settings */
   struct sap_listed_contact *contacts; /* (n_contacts) */
   double *position;                    /* (n_contacts, 3) m, in the world */
   double *frame;                       /* (n_contacts, 9) axes t1, t2, n in the world */
@@ -48,7 +48,7 @@ struct sap_gather {
   double *k;                           /* (n_contacts) N/m */
   double *tau_d;                       /* (n_contacts) s */
   double *release;                     /* (n_contacts) m/s */
-  double *release_w;                   /* (n_contacts) 1/kg */
+  double *body_w;                      /* (n_contacts, 2) 1/kg, as in sap_parameters */
   double *R_t, *R_n, *v_hat_n;         /* (n_contacts) room for the regularization */
   int8_t *barrier;                /* (n_contacts) sap_barrier; of the problem where has_barriers */
   double *delta, *barrier_lambda; /* (n_contacts) m, dimensionless */

@@ -3,8 +3,8 @@
 #include <math.h>
 
 static void append_limit(struct sap_element_gather *g, struct sap_row_label label, double phi0,
-                         double k, double tau_d) {
-  const int32_t row = sap_append_row(g, label, 1.0);
+                         double k, double tau_d, int is_angle) {
+  const int32_t row = sap_append_row(g, label, 1.0, is_angle);
   g->value[0][row] = phi0;
   g->value[1][row] = k;
   g->value[2][row] = tau_d;
@@ -40,7 +40,7 @@ static void gather_ball_limit(struct sap_element_cursor *at, const double *quate
   double axis[3];
   const double phi0 = most - angle_of(quaternion, axis);
   const struct sap_row_label label = {SAP_ELEMENT_JOINT, e->limit_joint[l], 1, -1};
-  append_limit(g, label, phi0, e->limit_k[l], e->limit_tau_d[l]);
+  append_limit(g, label, phi0, e->limit_k[l], e->limit_tau_d[l], 1);
   sap_write_dofs(at, dof, 3, (const double[3]){-axis[0], -axis[1], -axis[2]});
   sap_append_constraint(at, 1, tree);
 }
@@ -67,7 +67,7 @@ static void gather_sides(struct sap_element_cursor *at, double q, int32_t l) {
       waiting->label = label;
       waiting->dof = dof;
     } else {
-      append_limit(g, label, phi0, e->limit_k[l], tau_d);
+      append_limit(g, label, phi0, e->limit_k[l], tau_d, e->limit_angle && e->limit_angle[l]);
       sap_append_joint(at, dof, sign);
     }
   }
@@ -121,7 +121,8 @@ static int gather_tendon_limits(struct sap_element_cursor *at,
         continue;
       }
       sap_write_rows(at, 1, &row, sign, tree);
-      append_limit(g, label, phi0, e->tendon_k[t], e->tendon_tau_d[t]);
+      append_limit(g, label, phi0, e->tendon_k[t], e->tendon_tau_d[t],
+                   e->tendon_angle && e->tendon_angle[t]);
       sap_append_constraint(at, 1, tree);
     }
   }

@@ -9,9 +9,7 @@
 /* what a violation of its own may be corrected with, in terms of how fast it grows */
 static const double own = 2.0;
 
-static double free_speed(int driven, double speed) {
-  return driven ? fmax(speed, SAP_DRIVEN_SPEED) : speed;
-}
+static double free_speed(int driven, double speed) { return driven ? SAP_DRIVEN * speed : speed; }
 
 static int is_free(const struct sap_violation *row, double speed) {
   const double u = row->driven ? fabs(row->growth) : row->growth;
@@ -28,8 +26,9 @@ double sap_release_of(const struct sap_violation *row, double speed) {
 }
 
 /* notes where the constants of a row are read, and returns 1 where it was left out */
-static int misses(const struct sap_release *release, const struct sap_violation *row) {
-  const int reads = !is_free(row, release->speed);
+static int misses(const struct sap_release *release, const struct sap_violation *row,
+                  double speed) {
+  const int reads = !is_free(row, speed);
   *release->reads_rows |= reads;
   return reads && release->left_out;
 }
@@ -38,22 +37,67 @@ double sap_driven_force(double dt, double speed, double D, double I) {
   return sap_four_pi_squared * speed * D * (1.0 - I) / (I * dt);
 }
 
-/* J y = sum_j J_j^2/M_jj and y^T M y of n velocities from `begin` on, added to sum[0] and sum[1] */
-static void add_motion(const struct sap_release *release, int32_t begin, int32_t n, const double *J,
-                       double sum[2]) {
+/* sums over the motion y = diag(M)^-1 J^T */
+struct motion {
+  double Jy, yMy, yAy, yAdv;
+};
+
+/* adds those of n velocities from `begin` on, whose block of A begins at A */
+static void add_motion(const struct sap_release *release, int32_t begin, int32_t n, const double *A,
+                       const double *J, struct motion *sum) {
   const struct sap_forest *f = release->forest;
   for (int32_t i = 0; i < n; ++i) {
     const int32_t dof = begin + i, last = f->M_rownnz[dof] - 1;
     const double *M = release->M + f->M_rowadr[dof];
     const double y = J[i] / M[last];
-    sum[0] += J[i] * y;
-    sum[1] += J[i] * y;
+    sum->Jy += J[i] * y;
+    sum->yMy += J[i] * y;
     for (int32_t k = 0; k < last && y != 0.0; ++k) {
       const int32_t other = f->M_colind[f->M_rowadr[dof] + k];
       const int32_t end = f->M_rowadr[other] + f->M_rownnz[other];
-      sum[1] += 2.0 * y * M[k] * (J[other - begin] / release->M[end - 1]);
+      sum->yMy += 2.0 * y * M[k] * (J[other - begin] / release->M[end - 1]);
+    }
+    for (int32_t j = 0; j < n && y != 0.0; ++j) {
+      const int32_t end = f->M_rowadr[begin + j] + f->M_rownnz[begin + j];
+      const double A_ij = A[i * (int64_t)n + j];
+      sum->yAy += y * A_ij * (J[j] / release->M[end - 1]);
+      sum->yAdv += y * A_ij * release->change[begin + j];
     }
   }
+}
+
+static const double *block_of(const struct sap_release *release, int32_t tree) {
+  const double *A = release->A;
+  for (int32_t t = 0; t < tree; ++t) {
+    const int32_t n = release->forest->tree_dofnum[t];
+    A += (int64_t)n * n;
+  }
+  return A;
+}
+
+/* the motion of row r of a constraint of `size` rows; `dof` is the velocity of the first tree that
+ * is all that it moves, or -1 */
+static struct motion motion_of(const struct sap_release *release, const int32_t trees[2],
+                               int32_t dof, int32_t size, int32_t r, const double *J) {
+  const struct sap_forest *f = release->forest;
+  struct motion sum = {0};
+  if (dof >= 0) {
+    const int32_t begin = f->tree_dofadr[trees[0]], n = f->tree_dofnum[trees[0]], at = begin + dof;
+    const double M = release->M[f->M_rowadr[at] + f->M_rownnz[at] - 1], y = J[0] / M;
+    const double *A = block_of(release, trees[0]) + dof * (int64_t)n;
+    sum = (struct motion){J[0] * y, J[0] * y, y * y * A[dof], 0.0};
+    for (int32_t j = 0; j < n; ++j) {
+      sum.yAdv += y * A[j] * release->change[begin + j];
+    }
+    return sum;
+  }
+  for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
+    const int32_t n = f->tree_dofnum[trees[side]];
+    add_motion(release, f->tree_dofadr[trees[side]], n, block_of(release, trees[side]),
+               J + r * (int64_t)n, &sum);
+    J += size * (int64_t)n;
+  }
+  return sum;
 }
 
 /* velocity of row r of a constraint of `size` rows in one or two trees */
@@ -71,27 +115,26 @@ static double row_velocity(const struct sap_forest *forest, const int32_t trees[
   return sum;
 }
 
-/* w_1 of a constraint; `dof` is the velocity of the first tree that is all that it moves, or -1 */
-static double least_inverse_mass(const struct sap_release *release, const int32_t trees[2],
-                                 int32_t dof, int32_t size, const double *J) {
-  const struct sap_forest *f = release->forest;
-  if (dof >= 0) {
-    const int32_t at = f->tree_dofadr[trees[0]] + dof;
-    return J[0] * J[0] / release->M[f->M_rowadr[at] + f->M_rownnz[at] - 1];
-  }
+/* w_1 of the rows of a constraint, with the motion of each */
+static double find_motions(const struct sap_release *release, const int32_t trees[2], int32_t dof,
+                           int32_t size, const double *J, struct motion motion[SAP_MOST_ROWS]) {
   double squares = 0.0;
   for (int32_t r = 0; r < size; ++r) {
-    const double *row = J;
-    double sum[2] = {0.0, 0.0};
-    for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
-      const int32_t n = f->tree_dofnum[trees[side]];
-      add_motion(release, f->tree_dofadr[trees[side]], n, row + r * (int64_t)n, sum);
-      row += size * (int64_t)n;
-    }
-    const double w = sum[1] > 0.0 ? sum[0] * sum[0] / sum[1] : 0.0;
+    const struct motion m = motion[r] = motion_of(release, trees, dof, size, r, J);
+    const double w = m.yMy > 0.0 ? m.Jy * m.Jy / m.yMy : 0.0;
     squares += w * w;
   }
-  return sqrt(squares) / size;
+  return size == 1 ? sqrt(squares) : sqrt(squares) / size;
+}
+
+/* most impulse at rest of a row that is corrected towards `sign`, by its implicit damping */
+static double most_impulse(const struct motion *m, double w_1, double sign, double full,
+                           double speed) {
+  if (!(m->yAy > 2.0 * m->yMy)) {
+    return INFINITY;
+  }
+  const double holding = -sign * m->yAdv / m->Jy;
+  return fmax(sap_four_pi_squared * fmin(full, SAP_HELD * speed) / w_1, 2.0 * holding);
 }
 
 /* the engine's numbers of its row, or NULL */
@@ -110,7 +153,7 @@ double sap_release_contact(const struct sap_release *release,
   row.growth = -row_velocity(f, trees, 3, 2, J, release->v);
   row.driven =
       f->geom_driven && (f->geom_driven[contact->geom[0]] || f->geom_driven[contact->geom[1]]);
-  if (misses(release, &row)) {
+  if (misses(release, &row, release->speed)) {
     return INFINITY;
   }
   row.KBIP = constants_of(release, contact->row);
@@ -124,11 +167,11 @@ static int is_driven(const struct sap_element_gather *g, int64_t at) {
 
 /* bounds the pull of a driven row by F, which it returns: INFINITY where the engine is not known */
 static double bound_pull(const struct sap_release *release, const struct sap_element_gather *g,
-                         int64_t at) {
+                         int64_t at, double speed) {
   const double *KBIP = constants_of(release, g->label[at].row);
   if (KBIP && release->D) {
     const double D = release->D[g->label[at].row] / (g->scale[at] * g->scale[at]);
-    g->value[4][at] = sap_driven_force(release->dt, release->speed, D, KBIP[2]);
+    g->value[4][at] = sap_driven_force(release->dt, speed, D, KBIP[2]);
     g->value[3][at] = -g->value[4][at];
     return g->value[4][at];
   }
@@ -141,32 +184,34 @@ static void release_rows(const struct sap_release *release, struct sap_element_g
   const struct sap_forest *f = release->forest;
   const int32_t size = sap_rows_of(group, c), dof = sap_dof_of(group, c);
   const int32_t trees[2] = {group->tree_a[c], group->tree_b[c]};
+  struct motion motion[SAP_MOST_ROWS];
   double w_1 = -1.0;
   for (int32_t r = 0; r < size; ++r, ++at) {
     if (!isinf(g->value[1][at])) {
       continue;
     }
+    const double speed = g->is_angle[at] ? release->rate : release->speed;
     const double g_0 = g->value[0][at];
     const double depth = group->kind == SAP_LIMIT ? -g_0 : fabs(g_0);
     struct sap_violation row = {.depth = depth,
                                 .full = depth / (release->dt + g->value[2][at]),
                                 .driven = is_driven(g, at)};
-    const double F = row.driven ? bound_pull(release, g, at) : INFINITY;
-    if (row.full > release->speed) {
+    const double F = row.driven ? bound_pull(release, g, at, speed) : INFINITY;
+    if (row.full > speed) {
       const double rate = dof >= 0 ? J[0] * release->v[f->tree_dofadr[trees[0]] + dof]
                                    : row_velocity(f, trees, size, r, J, release->v);
       row.growth = g_0 < 0.0 ? -rate : rate;
-      if (group->kind == SAP_LIMIT && misses(release, &row)) {
+      if (group->kind == SAP_LIMIT && misses(release, &row, speed)) {
         continue;
       }
       row.KBIP = constants_of(release, g->label[at].row);
-      g->release[at] = sap_release_of(&row, release->speed);
+      g->release[at] = sap_release_of(&row, speed);
       if (!isinf(g->release[at])) {
-        w_1 = w_1 < 0.0 ? least_inverse_mass(release, trees, dof, size, J) : w_1;
-        /* R = v_hat/(F dt): it pulls with F at rest, and no further than v_hat */
-        const double pull = sap_four_pi_squared * fmin(row.full, SAP_RELEASE_LOAD);
+        w_1 = w_1 < 0.0 ? find_motions(release, trees, dof, size, J, motion) : w_1;
+        const double sign = g_0 < 0.0 ? 1.0 : -1.0;
         ++g->n_released;
-        g->release_w[at] = fmax(w_1, pull / (F * release->dt));
+        g->release_impulse[at] =
+            fmin(F * release->dt, most_impulse(motion + r, w_1, sign, row.full, speed));
       }
     }
   }

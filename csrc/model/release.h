@@ -11,12 +11,15 @@
  *
  * with the stiffness K and the damping B of the engine's own correction of the row. From rest that
  * reaches sqrt(K) d/e where it is critically damped, more than d/T: with MuJoCo's default, solref =
- * (0.02, 1), T = 57 ms. V/2 and 2 belong together: what is released with V/2 ends with V.
+ * (0.02, 1), T = 57 ms. V/2 and 2 belong together: what is released with V/2 ends with V. V is a
+ * speed in m/s, or in rad/s for rows of angles.
  *
- * Of driven rows, those of a mocap body, u is the speed of the row in any direction, as nothing
- * tells of the body's own, and V at least SAP_DRIVEN_SPEED: then a motion that starts with twice as
- * much, or grows from step to step, is followed as closely as ever. What drives pulls as a hand
- * does, and limits and contacts of what is pulled are harder: the force of a driven row is at most
+ * How a row is held back is said by constraints/release.h: the speed is bounded and the support is
+ * not, so that no load passes. Two kinds of rows have a bound on their impulse at rest all the same:
+ *
+ * Driven rows, those of a mocap body, pull as a hand does, and limits and contacts of what is pulled
+ * are harder. Their u is the speed of the row in any direction, as nothing tells of the body's own,
+ * and their V is larger by SAP_DRIVEN. The force is at most
  *
  *     F = 4 pi^2 V/(w dt)    w = I/((1 - I) D)
  *
@@ -25,35 +28,42 @@
  * released pulls with F at rest, and with F (1 - v_c/v_hat) at most: with all of F up to v_hat it
  * would fling an arm that is stretched along the jump, and whose hand can hardly move that way.
  *
- * How a row is held back is said by constraints/release.h: what carries a load lies no deeper. Its
- * inverse mass there is that of A = M + dt D, and goes to zero where damping is implicit: to move a
- * lift with 1e7 N s/m it would push with meganewtons, and shake all that the lift carries. So it is
- * no less than
+ * Rows of what is damped implicitly: their inverse mass is that of A = M + dt D, which goes to zero.
+ * To move a lift with 1e7 N s/m they would push with meganewtons, and shake all that the lift
+ * carries. Of the motion y = diag(M)^-1 J^T by itself,
  *
- *     w_1 = (J y)^2/(y^T M y)    y = diag(M)^-1 J^T
+ *     w_1 = (J y)^2/(y^T M y)     gamma_1 = -y^T A dv/(J y)
  *
- * the inverse mass of the motion y by itself; of n rows that share one w, the root of the sum of
- * squares over n, as w is |W|_F/n. J M^-1 J^T is no less than that of any motion: what is not
- * damped stays as it is. */
+ * are the inverse mass without damping, and the impulse that holds the change dv of the velocity by
+ * all other forces. Where y^T A y > 2 y^T M y the impulse at rest is at most
+ *
+ *     max(4 pi^2 min(d/(dt + tau_d), SAP_HELD V)/w_1, 2 gamma_1)
+ *
+ * Of n rows that share one w, w_1 is the root of the sum of squares over n, as w is |W|_F/n. */
 #ifndef SAPWOOD_MODEL_RELEASE_H
 #define SAPWOOD_MODEL_RELEASE_H
 
 #include "model/element_gather.h"
+#include "model/free_motion.h"
 #include "model/listed.h"
 
-#define SAP_DRIVEN_SPEED 0.35 /* m/s and rad/s */
+/* V of driven rows, and the full correction up to which damped ones get stronger, in V */
+#define SAP_DRIVEN 3.5
+#define SAP_HELD 5.0
 
 /* what the rows of a step are judged by */
 struct sap_release {
   const struct sap_forest *forest;
   double dt;
-  double speed;       /* V, INFINITY: all rows are free */
-  const double *v;    /* (nv) before the step */
-  const double *M;    /* as in sap_model_state */
-  const double *KBIP; /* as in sap_contact_list */
-  const double *D;    /* efc_D of sap_element_state, or NULL */
-  int left_out;       /* as in sap_contact_list */
-  int *reads_rows;    /* set to 1 where KBIP of a contact or a limit is read, or would be */
+  double speed, rate;   /* V, m/s and rad/s; INFINITY: all rows are free */
+  const double *v;      /* (nv) before the step */
+  const double *M;      /* as in sap_model_state */
+  const double *A;      /* as in sap_free_motion */
+  const double *change; /* (nv) dv */
+  const double *KBIP;   /* as in sap_contact_list */
+  const double *D;      /* efc_D of sap_element_state, or NULL */
+  int left_out;         /* as in sap_contact_list */
+  int *reads_rows;      /* set to 1 where KBIP of a contact or a limit is read, or would be */
 };
 
 /* a violated row at the start of a step */
@@ -76,15 +86,8 @@ double sap_release_contact(const struct sap_release *release,
                            const struct sap_listed_contact *contact, const int32_t trees[2],
                            const double *J, double depth, double tau_d);
 
-/* The least inverse mass that a contact of two geoms is held back with. Its own goes to zero near a
- * centre of rotation: it would press as if the body was as heavy as none is, and turn it away. */
-static inline double sap_release_mass(const struct sap_forest *forest, const int32_t geom[2]) {
-  const double *w = forest->geom_inverse_mass;
-  return w ? w[geom[0]] + w[geom[1]] : 0.0;
-}
-
 /* The same of the rows of limits and equality constraints that are gathered: elements->release and
- * release_w, where they are not free. */
+ * release_impulse, where they are not free. */
 void sap_release_elements(const struct sap_release *release, struct sap_element_gather *elements);
 
 #endif

@@ -18,7 +18,8 @@ sap_step_settings sap_step_settings_default(double dt) {
                              .delassus = SAP_DELASSUS_BLOCK,
                              .cone = SAP_CONE_ELLIPTIC,
                              .acceleration_limit = 1e10,
-                             .release_speed = 0.1};
+                             .release_speed = 0.1,
+                             .release_rate = 0.1};
 }
 
 sap_status sap_step_settings_check(const sap_step_settings *settings, sap_error *error) {
@@ -36,6 +37,10 @@ sap_status sap_step_settings_check(const sap_step_settings *settings, sap_error 
   }
   if (!(settings->release_speed > 0.0)) {
     return sap_fail(error, SAP_INVALID_ARGUMENT, "release_speed", -1, settings->release_speed,
+                    "must be > 0");
+  }
+  if (!(settings->release_rate > 0.0)) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "release_rate", -1, settings->release_rate,
                     "must be > 0");
   }
   return SAP_OK;
@@ -81,6 +86,7 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   status = sap_gather_create(&made->gather, &made->forest, elements ? &made->elements : NULL,
                              &made->memory);
   made->gather.release_speed = step->release_speed;
+  made->gather.release_rate = step->release_rate;
   if (step->speculative) {
     made->gather.open_tau_d = SAP_OPEN_TIME * step->dt;
     made->gaps = sap_known_gaps_create(forest->n_geoms, forest->n_bodies, &made->memory);

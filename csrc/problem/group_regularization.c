@@ -35,10 +35,10 @@ static sap_status check_parameters(const sap_constraints *group, const sap_group
   if (i >= 0) {
     return sap_invalid(error, "release", i, p->release[i], sap_rule_text(SAP_POSITIVE));
   }
-  const int64_t j = p->release_w ? sap_first_broken(SAP_NON_NEGATIVE, n_rows, p->release_w) : -1;
-  return j < 0
-             ? SAP_OK
-             : sap_invalid(error, "release_w", j, p->release_w[j], sap_rule_text(SAP_NON_NEGATIVE));
+  const double *most = p->release_impulse;
+  const int64_t j = most ? sap_first_broken(SAP_POSITIVE, n_rows, most) : -1;
+  return j < 0 ? SAP_OK
+               : sap_invalid(error, "release_impulse", j, most[j], sap_rule_text(SAP_POSITIVE));
 }
 
 /* J A_t^-1 J^T of a row that has one entry, of velocity `dof` */
@@ -146,7 +146,7 @@ sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints
   const struct sap_row_run run = {.n = count_rows(group),
                                   .parameter = p->value,
                                   .release = p->release,
-                                  .release_w = p->release_w,
+                                  .release_impulse = p->release_impulse,
                                   .dt = p->dt,
                                   .sigma = p->sigma,
                                   .beta = p->beta,

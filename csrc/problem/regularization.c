@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "constraints/release.h"
 #include "linalg/kernels.h"
+#include "problem/loads.h"
 #include "problem/problem.h"
 #include "problem/regularization.h"
 
@@ -31,6 +32,15 @@ sap_status sap_check_scalars(double dt, double sigma, double beta, sap_delassus 
   return SAP_OK;
 }
 
+static sap_status check_body_masses(int64_t n, const double *body_w, sap_error *error) {
+  for (int64_t i = 0; i < 2 * n; ++i) {
+    if (!(isfinite(body_w[i]) && body_w[i] >= 0)) {
+      return sap_invalid(error, "body_w", i, body_w[i], "must be finite and >= 0");
+    }
+  }
+  return SAP_OK;
+}
+
 /* all that sap_regularize() checks but trees and A */
 static sap_status check_parameters(const sap_problem *problem, const sap_sizes *sizes,
                                    const sap_parameters *p, sap_error *error) {
@@ -51,9 +61,16 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
       status = sap_invalid(error, "tau_d", i, p->tau_d[i], "must be finite and >= 0");
     } else if (p->release && !(p->release[i] > 0)) {
       status = sap_invalid(error, "release", i, p->release[i], "must be > 0");
-    } else if (p->release_w && !(isfinite(p->release_w[i]) && p->release_w[i] >= 0)) {
-      status = sap_invalid(error, "release_w", i, p->release_w[i], "must be finite and >= 0");
     }
+  }
+  if (status == SAP_OK && p->free_change) {
+    status = sap_check_finite("free_change", sizes->nv, p->free_change, error);
+  }
+  if (status == SAP_OK && p->free_change && !(p->load_speed > 0)) {
+    status = sap_invalid(error, "load_speed", -1, p->load_speed, "must be > 0");
+  }
+  if (status == SAP_OK && p->body_w) {
+    status = check_body_masses(n, p->body_w, error);
   }
   return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
 }
@@ -89,41 +106,84 @@ double sap_inverse_mass(const double W[9], int32_t n_rows) {
   return sqrt(sum) / n_rows;
 }
 
-/* w of contact i, whose J begins at *J, which goes on to the next one */
+static double dot(int32_t n, const double *x, const double *y) {
+  double sum = 0;
+  for (int32_t i = 0; i < n; ++i) {
+    sum += x[i] * y[i];
+  }
+  return sum;
+}
+
+/* w of contact i, whose J begins at *J, which goes on to the next one; and its load P_i, where
+ * loads are known */
 static double contact_mass(const sap_problem *problem, const sap_parameters *p,
-                           const struct sap_masses *masses, int32_t i, const double **J) {
+                           const struct sap_masses *masses, int32_t i, const double **J,
+                           double *load) {
   const int32_t trees[2] = {problem->tree_a[i], problem->tree_b[i]};
   double W[9] = {0};
   for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
     const int32_t n = problem->tree_nv[trees[side]];
+    double of_side[9];
+    memcpy(of_side, W, sizeof W);
     sap_add_delassus(masses, p->delassus, n, problem->A, trees[side], 3, *J, W);
+    if (p->free_change) {
+      for (int k = 0; k < 9; ++k) {
+        of_side[k] = W[k] - of_side[k];
+      }
+      const double w_body = p->body_w ? p->body_w[2 * (int64_t)i + side] : 0;
+      const double a = dot(n, *J + 2 * (int64_t)n, p->free_change + masses->tree_v[trees[side]]);
+      *load = fmax(*load, sap_side_load(-a, sap_inverse_mass(of_side, 3), w_body));
+    }
     *J += 3 * (int64_t)n;
   }
   return sap_inverse_mass(W, 3);
 }
 
+/* w (n_contacts), and the loads P (n_contacts) where they are known and matter, else 0 */
+static sap_status find_masses(const sap_problem *problem, const sap_parameters *p,
+                              const struct sap_masses *masses, double *w, double *load,
+                              sap_error *error) {
+  const double *J = problem->J;
+  double largest_w = 0, largest_load = 0;
+  for (int32_t i = 0; i < problem->n_contacts; ++i) {
+    load[i] = 0;
+    w[i] = contact_mass(problem, p, masses, i, &J, load + i);
+    if (!(w[i] > 0 && isfinite(w[i]))) {
+      return sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_CONSTRAINT, "J", i, w[i],
+                            "must give an effective mass");
+    }
+    largest_w = fmax(largest_w, w[i]);
+    largest_load = fmax(largest_load, load[i]);
+  }
+  const double R_nr = p->beta * p->beta / sap_four_pi_squared * largest_w;
+  if (largest_load > 0 && R_nr * largest_load > p->load_speed) {
+    sap_spread_loads(problem, p->phi0, masses, load);
+  }
+  return SAP_OK;
+}
+
 sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *sizes,
                                    const sap_parameters *p, const struct sap_masses *masses,
                                    double *R_t, double *R_n, double *v_hat_n, sap_error *error) {
-  const sap_status status = check_parameters(problem, sizes, p, error);
+  sap_status status = check_parameters(problem, sizes, p, error);
+  if (status == SAP_OK) {
+    status = find_masses(problem, p, masses, R_t, R_n, error);
+  }
   if (status != SAP_OK) {
     return status;
   }
-  const double *J = problem->J;
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    const double w = contact_mass(problem, p, masses, i, &J);
-    if (!(w > 0 && isfinite(w))) {
-      return sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_CONSTRAINT, "J", i, w,
-                            "must give an effective mass");
-    }
+    const double w = R_t[i], load = R_n[i];
     const double time = p->dt + p->tau_d[i]; /* s */
-    R_n[i] =
-        fmax(p->beta * p->beta / sap_four_pi_squared * w, 1 / (p->dt * p->k[i] * time)); /* (21) */
-    R_t[i] = p->sigma * w;                                                               /* (22) */
+    const double R_nr = p->beta * p->beta / sap_four_pi_squared * w;
+    const double near_rigid = load > 0 ? sap_loaded_R(R_nr, load, p->load_speed) : R_nr;
+    R_n[i] = fmax(near_rigid, 1 / (p->dt * p->k[i] * time)); /* (21) */
+    R_t[i] = p->sigma * w;                                   /* (22) */
     v_hat_n[i] = -p->phi0[i] / time;
-    if (p->release && v_hat_n[i] > 0 && isinf(p->k[i])) {
-      const double w_1 = p->release_w ? fmax(w, p->release_w[i]) : w;
-      sap_hold_back(p->release[i], fmax(R_n[i], w_1 / sap_four_pi_squared), &R_n[i], &v_hat_n[i]);
+    if (p->release && v_hat_n[i] > p->release[i] && isinf(p->k[i])) {
+      const double *body_w = p->body_w ? p->body_w + 2 * (int64_t)i : NULL;
+      R_n[i] *= body_w ? fmax(1, (body_w[0] + body_w[1]) / w) : 1;
+      sap_hold_back(p->release[i], INFINITY, &R_n[i], &v_hat_n[i]);
     }
     if (!(R_n[i] > 0 && isfinite(R_n[i]) && R_t[i] > 0 && isfinite(R_t[i]) &&
           isfinite(v_hat_n[i]))) {
@@ -219,6 +279,8 @@ static void carve(struct sap_masses *masses, struct sap_arena *arena, int32_t n_
   masses->tree_A = sap_arena_take(arena, (size_t)n_trees, sizeof(int64_t));
   masses->tree_v = sap_arena_take(arena, (size_t)n_trees, sizeof(int64_t));
   masses->inverse = sap_arena_take(arena, (size_t)sizes->nv, sizeof(double));
+  masses->island = sap_arena_take(arena, (size_t)n_trees, sizeof(int32_t));
+  masses->load = sap_arena_take(arena, (size_t)n_trees, sizeof(double));
 }
 
 sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem,

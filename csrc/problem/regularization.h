@@ -18,6 +18,8 @@ struct sap_masses {
   double *S;       /* (nA) and (nv) as sap_invert_mass() writes them */
   uint64_t *strips;
   double *inverse; /* (nv) diagonal of A^-1, of trees whose first entry is not 0 */
+  int32_t *island; /* (n_trees) room for the loads of islands: loads.h */
+  double *load;    /* (n_trees) */
 };
 
 /* Finds the masses of all trees, in memory of `block`, which the caller releases: checks trees and

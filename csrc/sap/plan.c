@@ -31,6 +31,8 @@ static void carve_numbers(void *context, struct sap_arena *arena) {
   plan->is_diagonal = sap_arena_take(arena, (size_t)graph->n_trees, sizeof(int8_t));
   plan->inverse =
       sap_arena_take(arena, graph->sizes.n_rows > 0 ? (size_t)graph->sizes.nv : 0, sizeof(double));
+  plan->island = sap_arena_take(arena, (size_t)graph->n_trees, sizeof(int32_t));
+  plan->load = sap_arena_take(arena, (size_t)graph->n_trees, sizeof(double));
   plan->kappa = sap_arena_take(
       arena, plan->triples.has_walls ? (size_t)plan->triples.n_contacts : 0, sizeof(double));
 }

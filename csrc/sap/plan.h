@@ -42,8 +42,10 @@ struct sap_plan {
   int has_masses; /* are both there before islands are bound? else binding finds what it needs */
 
   /* for a problem with physical parameters: scratch of the regularization of rows, where there are
-   * any, and what becomes of kappa, where any contact has a core */
+   * any, and of contacts, and what becomes of kappa, where any contact has a core */
   double *inverse; /* (nv) */
+  int32_t *island; /* (n_trees) */
+  double *load;    /* (n_trees) */
   double *kappa;   /* (n_contacts) */
 
   struct sap_block graph_block, row_block, number_block;

@@ -60,6 +60,8 @@ static void carve(void *context, struct sap_arena *arena) {
   a->masses.tree_A = sap_arena_take(arena, n_trees, sizeof(int64_t));
   a->masses.tree_v = sap_arena_take(arena, n_trees, sizeof(int64_t));
   a->masses.inverse = sap_arena_take(arena, nv, sizeof(double));
+  a->masses.island = sap_arena_take(arena, n_trees, sizeof(int32_t));
+  a->masses.load = sap_arena_take(arena, n_trees, sizeof(double));
   a->row_begin = sap_arena_take(arena, n_trees + 1, sizeof(int32_t));
   a->position = sap_arena_take(arena, n_trees, sizeof(int32_t));
   a->row = sap_arena_take(arena, (size_t)a->sizes.n_rows, sizeof *a->row);

@@ -97,8 +97,11 @@ static sap_status check_bounds(const struct sap_sensitivity *s, sap_error *error
   return SAP_OK;
 }
 
-/* what is released follows from its parameters in another way */
+/* what is released, or stiffened by a load, follows from its parameters in another way */
 static sap_status check_release(const struct sap_sensitivity *s, sap_error *error) {
+  if (s->parameters.free_change) {
+    return sap_invalid(error, "free_change", -1, NAN, "must not be given where derivatives are");
+  }
   const sap_group_regularization *groups = s->parameters.groups;
   int released = s->parameters.release != NULL;
   for (int32_t g = 0; groups && g < s->problem.n_groups; ++g) {
@@ -182,9 +185,9 @@ sap_status sap_sensitivity_linearize(sap_sensitivity *s, const sap_problem *prob
     return status;
   }
   const struct sap_plan *plan = &s->solver->plan;
-  s->masses =
-      (struct sap_masses){plan->kernels, plan->vectors, plan->graph.tree_A, plan->graph.tree_v,
-                          plan->S,       plan->strips,  plan->inverse};
+  s->masses = (struct sap_masses){plan->kernels,      plan->vectors, plan->graph.tree_A,
+                                  plan->graph.tree_v, plan->S,       plan->strips,
+                                  plan->inverse,      plan->island,  plan->load};
   double gradient = 0, momentum = 0, impulse = 0;
   *point = (sap_linear_point){.tree = -1};
   for (int32_t i = 0; i < graph->n_islands; ++i) {

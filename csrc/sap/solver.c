@@ -212,7 +212,7 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     complete->v_hat_n = physical->v_hat_n;
     const struct sap_masses masses = {plan->kernels,      plan->vectors, plan->graph.tree_A,
                                       plan->graph.tree_v, plan->S,       plan->strips,
-                                      plan->inverse};
+                                      plan->inverse,      plan->island,  plan->load};
     status = sap_regularize_with(problem, &sizes, physical, &masses, error);
     if (status == SAP_OK && plan->triples.has_walls && physical->parameters->delta) {
       complete->kappa = plan->kappa;

@@ -393,6 +393,7 @@ class ModelStepper:
         elements: Mapping[str, Any] | None = None,
         speculative: bool = False,
         release_speed: float = ...,
+        release_rate: float = ...,
         fields: tuple[NDArray[np.int32], NDArray[np.int32], _Float, tuple[object, ...]]
         | None = None,
     ) -> Self: ...

@@ -12,10 +12,10 @@ static void parameters_become_rows(void) {
   const double A = 2, J = 1, v_star = 0;
   const sap_problem problem = {.n_trees = 1, .tree_nv = &one, .A = &A, .v_star = &v_star};
   const double dt = 0.01, sigma = 1e-3, w = 0.5;
-  const double R_1 = w / (4 * 9.869604401089358), R_nr = 0.01 * R_1;
+  const double R_nr = 0.01 * w / (4 * 9.869604401089358);
   const struct {
     sap_kind kind;
-    double parameter[7], R, v_hat, lower, upper, release, release_w;
+    double parameter[7], R, v_hat, lower, upper, release, most;
   } cases[] = {
       {SAP_LIMIT, {-0.02, 100, 0.03}, 1 / (dt * 100 * 0.04), 0.5, 0, INFINITY, 0, 0},
       {SAP_LIMIT, {0.02, INFINITY, 0}, R_nr, -2, 0, INFINITY, 0, 0},
@@ -45,21 +45,21 @@ static void parameters_become_rows(void) {
        0,
        0},
       {SAP_DRY_FRICTION, {6}, sigma * w, 0, -0.06, 0.06, 1e-9, 0},
-      /* rigid and violated: held back, softer, at rest with the impulse of 0.5 m/s at most */
-      {SAP_LIMIT, {-0.02, INFINITY, 0}, R_1 * 0.1 / 0.5, 0.1, 0, INFINITY, 0.1, 0},
-      {SAP_LIMIT, {-0.004, INFINITY, 0}, R_1 * 0.1 / 0.4, 0.1, 0, INFINITY, 0.1, 0},
+      /* rigid and violated: held back, softer, at rest with the impulse of before */
+      {SAP_LIMIT, {-0.02, INFINITY, 0}, R_nr * 0.1 / 2, 0.1, 0, INFINITY, 0.1, 0},
+      {SAP_LIMIT, {-0.004, INFINITY, 0}, R_nr * 0.1 / 0.4, 0.1, 0, INFINITY, 0.1, 0},
       {SAP_BILATERAL,
        {0.02, INFINITY, 0.01, -INFINITY, INFINITY},
-       R_1 * 0.1 / 0.5,
+       R_nr * 0.1 / 1,
        -0.1,
        -INFINITY,
        INFINITY,
        0.1,
        0},
-      /* with no less than an inverse mass that is given, of what is held back alone */
-      {SAP_LIMIT, {-0.02, INFINITY, 0}, R_1 * 0.1 / 0.5, 0.1, 0, INFINITY, 0.1, w / 2},
-      {SAP_LIMIT, {-0.02, INFINITY, 0}, 3 * R_1 * 0.1 / 0.5, 0.1, 0, INFINITY, 0.1, 3 * w},
-      {SAP_LIMIT, {-0.0005, INFINITY, 0}, R_nr, 0.05, 0, INFINITY, 0.1, 3 * w},
+      /* or with the one that is given, where that is less, of what is held back alone */
+      {SAP_LIMIT, {-0.02, INFINITY, 0}, R_nr * 0.1 / 2, 0.1, 0, INFINITY, 0.1, 3 / R_nr},
+      {SAP_LIMIT, {-0.02, INFINITY, 0}, R_nr * 0.1 / 1.5, 0.1, 0, INFINITY, 0.1, 1.5 / R_nr},
+      {SAP_LIMIT, {-0.0005, INFINITY, 0}, R_nr, 0.05, 0, INFINITY, 0.1, 1e-9},
       /* but not what is open, what is slow, and what is compliant */
       {SAP_LIMIT, {0.02, INFINITY, 0}, R_nr, -2, 0, INFINITY, 0.1, 0},
       {SAP_LIMIT, {-0.0005, INFINITY, 0}, R_nr, 0.05, 0, INFINITY, 0.1, 0},
@@ -75,8 +75,9 @@ static void parameters_become_rows(void) {
       values[p] = &cases[k].parameter[p];
     }
     const double *release = cases[k].release > 0 ? &cases[k].release : NULL;
-    const sap_group_parameters parameters = {
-        dt, sigma, 0.1, SAP_DELASSUS_BLOCK, values, release, &cases[k].release_w};
+    const double *most = cases[k].most > 0 ? &cases[k].most : NULL;
+    const sap_group_parameters parameters = {dt,     sigma,   0.1, SAP_DELASSUS_BLOCK,
+                                             values, release, most};
     double R, v_hat, lower, upper;
     REQUIRE(sap_regularize_group(&problem, &row, &parameters, &R, &v_hat, &lower, &upper, NULL,
                                  NULL) == SAP_OK);

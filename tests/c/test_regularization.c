@@ -114,35 +114,134 @@ static void contacts_follow_section_ix(void) {
   CHECK(n_rigid > 50 && n_soft > 50);
 }
 
+/* P_i of every contact, for a change of the velocity */
+static void find_own_loads(const sap_parameters *p, long double load[N]) {
+  const double *J = scene.J;
+  for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
+    const int32_t trees[2] = {scene.tree_a[i], scene.tree_b[i]};
+    load[i] = 0;
+    for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
+      const int32_t n = scene.tree_nv[trees[side]];
+      int32_t v = 0;
+      for (int32_t t = 0; t < trees[side]; ++t) {
+        v += scene.tree_nv[t];
+      }
+      long double W[3][3] = {{0}}, sum = 0, a = 0;
+      add_block(trees[side], J, p->delassus, W);
+      for (int e = 0; e < 9; ++e) {
+        sum += W[e / 3][e % 3] * W[e / 3][e % 3];
+      }
+      for (int32_t j = 0; j < n; ++j) {
+        a += (long double)J[2 * n + j] * p->free_change[v + j];
+      }
+      const long double w_body = p->body_w ? p->body_w[2 * i + side] / 2 : 0;
+      load[i] = fmaxl(load[i], -a / fmaxl(sqrtl(sum) / 3, w_body));
+      J += 3 * n;
+    }
+  }
+}
+
+static int share_a_tree(int32_t i, int32_t j) {
+  const int32_t *a = scene.tree_a, *b = scene.tree_b;
+  return a[i] == a[j] || a[i] == b[j] || (b[i] >= 0 && (b[i] == a[j] || b[i] == b[j]));
+}
+
+/* The largest load of what can be reached from contact i over closed contacts: `load` becomes the
+ * loads of islands in as many rounds as there are contacts. */
+static void spread(long double load[N]) {
+  const int32_t n = scene.problem.n_contacts;
+  for (int32_t round = 0; round < n; ++round) {
+    for (int32_t i = 0; i < n; ++i) {
+      for (int32_t j = 0; j < n; ++j) {
+        if (phi0[i] <= 0 && phi0[j] <= 0 && share_a_tree(i, j)) {
+          load[i] = fmaxl(load[i], load[j]);
+        }
+      }
+    }
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    for (int32_t j = 0; j < n && phi0[i] > 0; ++j) {
+      if (phi0[j] <= 0 && share_a_tree(i, j)) {
+        load[i] = fmaxl(load[i], load[j]);
+      }
+    }
+  }
+}
+
+static void contacts_are_stiffer_under_a_load(void) {
+  uint64_t seed = 5;
+  int32_t n_stiffer = 0, n_same = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    const sap_delassus delassus = trial % 3 ? SAP_DELASSUS_BLOCK : SAP_DELASSUS_DIAGONAL;
+    sap_parameters p = make(1 + trial % 12, 1 + trial % 30, delassus, &seed);
+    double R_0[N], change[SCENE_MOST_NV * SCENE_TREES], body_w[2 * N];
+    long double w[N] = {0}, load[N];
+    find_masses(p.delassus, w);
+    REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_0, v_hat_n, NULL, NULL) == SAP_OK);
+    for (int i = 0; i < SCENE_MOST_NV * SCENE_TREES; ++i) {
+      change[i] = check_random(&seed, -1, 1) * pow(10, check_random(&seed, -3, 2));
+    }
+    for (int i = 0; i < 2 * N; ++i) {
+      body_w[i] = (double)w[i / 2] * pow(10, check_random(&seed, -2, 1));
+    }
+    p.free_change = change;
+    p.load_speed = 0.05;
+    p.body_w = trial % 2 ? body_w : NULL;
+    find_own_loads(&p, load);
+    spread(load);
+    REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_n, v_hat_n, NULL, NULL) == SAP_OK);
+    for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
+      const double time = p.dt + tau_d[i];
+      const double R_nr = (double)w[i] * p.beta * p.beta / 39.478417604357434;
+      const double x = R_nr * (double)load[i] / p.load_speed, soft = 1 / (p.dt * k[i] * time);
+      const double R = fmax(x > 1 ? R_nr * pow(x, -5.0 / 6) : R_nr, soft);
+      CHECK_CLOSE(R_n[i], R, 1e-11 * R);
+      CHECK(x > 1 || R_n[i] == R_0[i]);
+      /* at rest under the load it is V_1 (dt + tau_d) x^(1/6) deep */
+      if (x > 1 && isinf(k[i])) {
+        const double depth = R_n[i] * (double)load[i] * time;
+        CHECK_CLOSE(depth, p.load_speed * time * pow(x, 1.0 / 6), 1e-10 * depth);
+      }
+      n_stiffer += R_n[i] < R_0[i];
+      n_same += R_n[i] == R_0[i];
+    }
+    /* an infinite speed stands for none */
+    p.load_speed = INFINITY;
+    REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_n, v_hat_n, NULL, NULL) == SAP_OK);
+    CHECK(memcmp(R_n, R_0, (size_t)scene.problem.n_contacts * sizeof *R_n) == 0);
+  }
+  CHECK(n_stiffer > 100 && n_same > 100);
+}
+
 /* what is rigid and violated comes out with `release`; all else is as without */
 static void violations_are_released(void) {
-  const long double pi = acosl(-1);
   uint64_t seed = 4;
   int32_t n_held = 0, n_deep = 0, n_free = 0;
   for (int trial = 0; trial < 40; ++trial) {
     sap_parameters p = make(1 + trial % 20, 1 + trial, SAP_DELASSUS_BLOCK, &seed);
-    double R_0[N], v_0[N], release[N], release_w[N];
+    double R_0[N], v_0[N], release[N], body_w[2 * N];
     long double w[N] = {0};
     find_masses(p.delassus, w);
     REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_0, v_0, NULL, NULL) == SAP_OK);
     for (int32_t i = 0; i < N; ++i) {
       release[i] = i % 5 == 0 ? INFINITY : pow(10, check_random(&seed, -2, 0));
-      release_w[i] = (double)w[i] * pow(10, check_random(&seed, -1, 1));
+      body_w[2 * i] = (double)w[i] * pow(10, check_random(&seed, -1, 1));
+      body_w[2 * i + 1] = (double)w[i] * check_random(&seed, 0, 1);
     }
     p.release = release;
-    p.release_w = trial % 2 ? release_w : NULL;
+    p.body_w = trial % 2 ? body_w : NULL;
     REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_n, v_hat_n, NULL, NULL) == SAP_OK);
     for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
-      const long double rigid = (long double)p.beta * p.beta / (4 * pi * pi) * w[i];
       const int held = v_0[i] > release[i] && isinf(k[i]);
-      const long double load = fminl(v_0[i], 0.5L);
-      const long double w_1 = p.release_w ? fmaxl(w[i], release_w[i]) : w[i];
-      const long double R = fmaxl(rigid, w_1 / (4 * pi * pi)) * release[i] / load;
+      const long double heavier =
+          p.body_w ? fmaxl(1, (body_w[2 * i] + (long double)body_w[2 * i + 1]) / w[i]) : 1;
+      const long double R = heavier * R_0[i] * release[i] / v_0[i];
       if (held) {
         CHECK(v_hat_n[i] == release[i]);
         CHECK(fabsl(R_n[i] - R) <= 1e-12L * R);
-        /* no more impulse at rest than without, and the same of what is not deep */
-        CHECK(p.beta > 1 || v_hat_n[i] / R_n[i] <= v_0[i] / R_0[i] * (1 + 1e-12));
+        /* at rest the impulse that it has without, but for bodies that the contact is lighter than */
+        const double rest = v_hat_n[i] / R_n[i] * (double)heavier;
+        CHECK_CLOSE(rest, v_0[i] / R_0[i], 1e-12 * rest);
       } else {
         CHECK(v_hat_n[i] == v_0[i] && R_n[i] == R_0[i]);
       }
@@ -207,8 +306,13 @@ static void broken_rules_are_named(void) {
   CHECK_REFUSED(p.k = NULL, "k", -1, REGULARIZE);
   const double release[] = {1, INFINITY, 0, 1, 1, 1};
   CHECK_REFUSED(p.release = release, "release", 2, REGULARIZE);
-  const double release_w[] = {0, 1, NAN, 1, 1, 1};
-  CHECK_REFUSED(p.release_w = release_w, "release_w", 2, REGULARIZE);
+  const double body_w[] = {0, 1, NAN, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  CHECK_REFUSED(p.body_w = body_w, "body_w", 2, REGULARIZE);
+  double change[SCENE_MOST_NV * SCENE_TREES] = {0};
+  change[1] = NAN;
+  CHECK_REFUSED((p.free_change = change, p.load_speed = 1), "free_change", 1, REGULARIZE);
+  change[1] = 0;
+  CHECK_REFUSED((p.free_change = change, p.load_speed = 0), "load_speed", -1, REGULARIZE);
   CHECK_REFUSED(p.tau_d = NULL, "tau_d", -1, REGULARIZE);
   /* numbers that are fine by themselves, and overflow or vanish together */
   CHECK_REFUSED(k[2] = 1e-320, "k", 2, REGULARIZE);
@@ -227,9 +331,8 @@ static void broken_rules_are_named(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {
-      CHECK_TEST(contacts_follow_section_ix),
-      CHECK_TEST(violations_are_released),
-      CHECK_TEST(energies_are_those_of_the_depth),
+      CHECK_TEST(contacts_follow_section_ix), CHECK_TEST(contacts_are_stiffer_under_a_load),
+      CHECK_TEST(violations_are_released),    CHECK_TEST(energies_are_those_of_the_depth),
       CHECK_TEST(broken_rules_are_named),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

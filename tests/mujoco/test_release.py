@@ -11,8 +11,9 @@ mujoco = pytest.importorskip("mujoco")
 
 from sapwood import ConstraintMaterial, ContactMaterial
 from sapwood.mujoco import StepError, Stepper
+from sapwood.mujoco.release import release_speeds
 from sapwood.reference.regularization import (
-    RELEASE_LOAD,
+    HELD,
     driven_force,
     regularize_group,
     release_speed,
@@ -173,8 +174,8 @@ def test_a_limit_is_harder_than_what_a_mocap_body_pulls_at(beyond, time_step):
     limit = math.radians(20.0)
     model, data = arm_that_is_pulled(limit + beyond, -0.3, time_step)
     Stepper(model).run(data, round(1.0 / time_step))
-    # no deeper than where a limit that is held back carries most
-    assert data.qpos[0] - limit < RELEASE_LOAD * 2.0 * time_step
+    # the hand lets go before the limit does
+    assert data.qpos[0] - limit < release_speeds(model, None).rate * 2.0 * time_step
     assert np.abs(data.qvel).max() < 1e-3
 
 
@@ -263,6 +264,7 @@ def test_speeds_are_those_of_the_mirror(rng):
     """R and v_hat of a limit, for every depth and speed of the joint."""
     model = compiled(LIMIT)
     stepper, data = Stepper(model), mujoco.MjData(model)
+    V = release_speeds(model, None).rate
     for _ in range(20):
         depth, rate = math.radians(rng.uniform(-1.0, 8.0)), rng.normal(0.0, 8.0)
         data.qpos[0], data.qvel[0] = math.radians(30.0) + depth, rate
@@ -271,14 +273,14 @@ def test_speeds_are_those_of_the_mirror(rng):
         upper = int(np.argmin(rows.phi0))
         full = depth / (2.0 * stepper.time_step)
         K, B = 1.0 / (0.95 * 0.02) ** 2, 2.0 / (0.95 * 0.02)
-        speed = release_speed(depth, full, rate, K=K, B=B)
+        speed = release_speed(depth, full, rate, K=K, B=B, speed=V)
         w = 1.0 / problem.A[0]
         if depth <= 0.0 or full <= speed:
             assert rows.v_hat[upper] == pytest.approx(full, rel=1e-9, abs=1e-12)
             assert rows.R[upper] == pytest.approx(0.01 * w / (4.0 * math.pi**2), rel=1e-9)
         else:
             assert rows.v_hat[upper] == pytest.approx(speed, rel=1e-9)
-            expected = w / (4.0 * math.pi**2) * speed / min(full, RELEASE_LOAD)
+            expected = 0.01 * w / (4.0 * math.pi**2) * speed / full
             assert rows.R[upper] == pytest.approx(expected, rel=1e-9)
 
 
@@ -317,8 +319,10 @@ def test_close_to_a_centre_of_rotation_bodies_press_no_harder_than_they_weigh():
         mujoco.mj_step(model, theirs)
         fastest = max(fastest, abs(theirs.qvel[0]))
         w = model.body_invweight0[1, 0]
-        impulse = stepper.contacts.force[:, 2].sum() * model.opt.timestep
-        assert impulse <= 4.0 * math.pi**2 * RELEASE_LOAD * len(stepper.contacts) / w
+        contacts = stepper.contacts
+        impulse = contacts.force[:, 2].sum() * model.opt.timestep
+        full = np.maximum(-contacts.distance, 0.0) / (2.0 * model.opt.timestep)
+        assert impulse <= 4.0 * math.pi**2 * full.sum() / w * (1.0 + 1e-9)
         assert abs(data.qvel[0]) < max(1.0, 2.0 * fastest)
 
 
@@ -340,9 +344,14 @@ def test_what_is_damped_is_pressed_no_harder_than_it_weighs(damping, time_step):
     force = data.qfrc_constraint[0]
     full = 0.04 / (2.0 * time_step)
     K, B = 1.0 / (0.95 * 0.02) ** 2, 2.0 / (0.95 * 0.02)
-    speed = release_speed(0.04, full, 0.0, K=K, B=B)
+    V = release_speeds(model, None).speed
+    speed = release_speed(0.04, full, 0.0, K=K, B=B, speed=V)
     mass = model.body_subtreemass[1]
-    assert force * time_step < 4.0 * math.pi**2 * mass * min(full, RELEASE_LOAD)
+    if damping > 0.0:
+        # by its mass, or twice what holds its weight
+        holding = 2.0 * mass * 9.81 * time_step
+        most = max(4.0 * math.pi**2 * mass * min(full, HELD * V), holding)
+        assert force * time_step < most
     assert 0.0 < data.qvel[0] < 1.01 * speed
     # it comes out, faster than MuJoCo's
     theirs = mujoco.MjData(model)
@@ -362,15 +371,18 @@ def test_only_what_is_implicit_weighs_less(implicit):
     rows = problem.constraints[0]
     full = 0.04 / 0.004
     K, B = 1.0 / (0.95 * 0.02) ** 2, 2.0 / (0.95 * 0.02)
-    speed = release_speed(0.04, full, 0.0, K=K, B=B)
+    V = release_speeds(model, None).speed
+    speed = release_speed(0.04, full, 0.0, K=K, B=B, speed=V)
     own = np.linalg.inv(problem.A_block(0))[0, 0]
     least = 1.0 / model.body_subtreemass[1]
-    assert (own < least) == implicit
-    R, v_hat, _, _ = regularize_group(problem, 0, dt=0.002, release=speed, release_w=least)
+    assert (own < 0.5 * least) == implicit
+    most = 4.0 * math.pi**2 * min(full, HELD * V) / least if implicit else math.inf
+    R, v_hat, _, _ = regularize_group(problem, 0, dt=0.002, release=speed, release_impulse=most)
     np.testing.assert_allclose(rows.R, R, rtol=1e-9)
     np.testing.assert_allclose(rows.v_hat, v_hat, rtol=1e-9)
     lower = int(np.argmin(rows.phi0))
-    assert R[lower] == pytest.approx(max(own, least) / (4 * math.pi**2) * speed / RELEASE_LOAD)
+    expected = least / (HELD * V) if implicit else 0.01 * own / full
+    assert R[lower] == pytest.approx(expected / (4 * math.pi**2) * speed)
 
 
 @pytest.mark.parametrize("speed", [0.0, -1.0, math.nan])

@@ -124,6 +124,7 @@ typedef struct sap_elements {
   const double *limit_range;    /* (n_limits, 2) lower, upper; rad or m */
   const double *limit_k;        /* > 0, INFINITY for rigid; N m/rad or N/m */
   const double *limit_tau_d;    /* >= 0, s */
+  const int32_t *limit_angle;   /* 1: in rad; NULL: all are in m */
 
   /* tendons (n_tendons) */
   const int32_t *tendon_tree; /* (n_tendons, 2), -2 in the first column for more than two trees */
@@ -131,6 +132,7 @@ typedef struct sap_elements {
   const double *tendon_range;    /* (n_tendons, 2) m */
   const double *tendon_k;        /* N/m */
   const double *tendon_tau_d;    /* s */
+  const int32_t *tendon_angle;   /* 1: in rad, a sum of joint angles; NULL: all are in m */
   const int32_t *ten_J_rownnz;   /* rows of the Jacobian */
   const int32_t *ten_J_rowadr;
   const int32_t *ten_J_colind; /* (n_tendon_entries) */
@@ -141,6 +143,7 @@ typedef struct sap_elements {
   const double *equality_k; /* (n_equalities, 2) of positions and of rotations, N/m and N m/rad */
   const double *equality_tau_d;   /* s */
   const double *equality_scale;   /* > 0: rotation rows times this are in rad */
+  const int32_t *equality_angle;  /* 1: a scalar in rad; NULL: all are in m */
   const int32_t *equality_driven; /* 1: holds a body that moves as it is told; NULL: none does */
 
   /* actuators as controllers (n_controllers): force Kp (q_d - q) - Kd v in the actuator's

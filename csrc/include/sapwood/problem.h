@@ -144,7 +144,8 @@ typedef struct sap_group_parameters {
   sap_delassus delassus;
   const double *const *value; /* (sap_kind_parameters(kind)), read where there are rows */
   const double *release;      /* (n_rows) as in sap_parameters; acts on limits and bilateral ones */
-  const double *release_w;    /* (n_rows) the same, 1/kg or 1/(kg m^2) */
+  const double *release_impulse; /* (n_rows) most impulse at rest, N s or N m s, > 0, of a row that
+                                    is held back; NULL: any */
 } sap_group_parameters;
 
 /* How R, v_hat and the bounds of a group are found, and where they go (n_rows): the arrays that the
@@ -171,8 +172,13 @@ typedef struct sap_parameters {
   /* (n_contacts) most speed, m/s, > 0, at which a violation is corrected where k is infinite;
    * NULL: any */
   const double *release;
-  /* (n_contacts) the least inverse mass, 1/kg, >= 0, that a contact is held back with; NULL: 0 */
-  const double *release_w;
+  /* (nv) change of the velocity in the step by all forces but those of constraints, m/s or rad/s;
+   * NULL: no contact is stiffer for its load */
+  const double *free_change;
+  double load_speed; /* V_1, m/s, > 0, INFINITY for none: read where there is free_change */
+  /* (n_contacts, 2) inverse masses of the bodies of tree_a and tree_b wherever they are touched,
+   * 1/kg, >= 0: a contact is held back by no less than their sum; NULL: 0 */
+  const double *body_w;
 } sap_parameters;
 
 /* sigma = 1e-3, beta = 1 for contacts and 0.1 for groups, the paper's W_ii; all arrays NULL */
@@ -183,9 +189,11 @@ SAP_API sap_group_parameters sap_group_parameters_default(double dt);
  * R_t = sigma w                                         (22)
  * v_hat_n = -phi0/(dt + tau_d)
  * with w = |W_ii|_F/3, writes three arrays (n_contacts), and then those of parameters->groups.
- * Where v_hat_n > release and k is infinite, v_hat_n = release, and R_n =
- * max(beta^2 w, w, release_w)/(4 pi^2) release/min(v_hat_n, 0.5 m/s) with the v_hat_n of before:
- * what lies too deep comes out with that speed, and what it carries at rest is bounded.
+ * The first of R_n, R_nr, is less under a load: with P, N s, the impulse that the free motion
+ * presses the contacts of an island with, and x = R_nr P/load_speed > 1, it is R_nr x^(-5/6).
+ * Where v_hat_n > release and k is infinite, v_hat_n = release, and R_n is multiplied by release
+ * over the v_hat_n of before, and by body_w/w where that is more than 1: what lies too deep comes
+ * out with that speed, and carries as much at rest as it would without.
  * Reads trees, A and J of `problem` only, and of groups that it regularizes all that
  * sap_regularize_group() reads. Checks what it reads. */
 SAP_API sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters,
@@ -218,8 +226,9 @@ SAP_API const char *sap_kind_rule(sap_kind kind, int32_t parameter); /* for exam
  *                  |gamma| <= dt effort
  *     dry_friction f                        R = sigma w, v_hat = 0, |gamma| <= dt f
  *
- * with |v_hat| held to `release`, by no less than release_w, as that of contacts is where k is
- * infinite, of a limit where it is violated.
+ * with |v_hat| held to `release` as that of contacts is where k is infinite, of a limit where it is
+ * violated: R is multiplied by release over the |v_hat| of before, and no less than
+ * release/release_impulse.
  *
  * Where R_nr is the larger for a controller, both gains are scaled down at the same Kd/Kp. Reads
  * trees and A of `problem`, and of the group all but R, v_hat, lower and upper. Checks what it

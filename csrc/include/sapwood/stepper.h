@@ -26,11 +26,14 @@ typedef struct sap_step_settings {
   sap_delassus delassus;     /* block */
   sap_cone cone;             /* of the engine's rows: elliptic */
   double acceleration_limit; /* of the engine, m/s^2 and rad/s^2, > 0: 1e10 */
-  double release_speed;      /* m/s and rad/s, > 0, INFINITY for any: 0.1. Rigid constraints that
-                                are violated by more than their motion leaves, and that would be
-                                corrected faster, are released: at half of it or, where that is
-                                more, as fast as the engine's own constraints would. Bodies that
-                                move as they are told pull with a force in proportion to it */
+  double release_speed;      /* m/s, > 0, INFINITY for any: 0.1. Rigid constraints that are violated
+                                by more than their motion leaves, and that would be corrected
+                                faster, are released: at half of it or, where that is more, as fast
+                                as the engine's own constraints would. Under a load contacts are
+                                stiffer, so that they yield with half of it at most. Bodies that
+                                move as they are told pull with a force in proportion to it. A speed
+                                that fits the bodies: 0.1 sqrt(gravity size) */
+  double release_rate;       /* the same of angles, rad/s: 0.1 */
   int speculative;           /* 1: contacts that are open act where they would close in the step,
                                 and steps of sapwood/mujoco.h list all that may; for Coulomb's
                                 friction, as others may give open contacts a force: 0 */

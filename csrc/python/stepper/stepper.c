@@ -66,17 +66,18 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
                           "elements",
                           "speculative",
                           "release_speed",
+                          "release_rate",
                           "fields",
                           NULL};
   PyObject *forest_object, *dt, *sigma, *beta, *delassus, *cone, *limit, *object;
   PyObject *elements_object = Py_None, *fields = Py_None;
   int speculative = 0;
-  double release_speed = INFINITY;
+  double release_speed = INFINITY, release_rate = INFINITY;
   sap_settings settings;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|OpdO:ModelStepper", names,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|OpddO:ModelStepper", names,
                                    &forest_object, &dt, &sigma, &beta, &delassus, &cone, &limit,
                                    &object, &elements_object, &speculative, &release_speed,
-                                   &fields) ||
+                                   &release_rate, &fields) ||
       sapwood_read_settings(object, &settings) < 0) {
     return NULL;
   }
@@ -86,7 +87,8 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   }
   self->settings = settings;
   sapwood_state *state = sapwood_state_of_type(type);
-  sap_step_settings step = {.release_speed = release_speed, .speculative = speculative};
+  sap_step_settings step = {
+      .release_speed = release_speed, .release_rate = release_rate, .speculative = speculative};
   sap_forest forest = {0};
   sap_elements elements = {0};
   sap_error error = {0};
@@ -257,7 +259,8 @@ static PyMethodDef functions[] = {
 PyDoc_STRVAR(
     stepper_doc,
     "ModelStepper(forest, dt, sigma, beta, delassus, cone, acceleration_limit, settings,\n"
-    "             elements=None, speculative=False, release_speed=inf, fields=None)\n"
+    "             elements=None, speculative=False, release_speed=inf,\n"
+    "             release_rate=inf, fields=None)\n"
     "--\n\n"
     "Contact part of the time steps of one model. `forest` and `elements` map the names of\n"
     "constant arrays to arrays; `fields` is (pair_geom, pair_dim, shapes of all geoms). See "

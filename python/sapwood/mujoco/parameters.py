@@ -33,6 +33,7 @@ from sapwood.mujoco.field_numbers import fields_in_numbers
 from sapwood.mujoco.fields import Field, Fields, fields_of
 from sapwood.mujoco.friction import settings_of_steps
 from sapwood.mujoco.implicit_forces import has_implicit_forces
+from sapwood.mujoco.release import ReleaseSpeeds, release_speeds
 from sapwood.mujoco.support import check_ignore, check_model
 from sapwood.problem.arrays import Delassus
 from sapwood.settings import Friction, SapSettings
@@ -47,7 +48,8 @@ class Reading:
 
     Attributes
     ----------
-    time_step, contact, materials, constraint, constraints, implicit_actuators, ignore
+    time_step, contact, materials, constraint, constraints, implicit_actuators, ignore,
+    release_speed
         As given there.
     """
 
@@ -58,6 +60,7 @@ class Reading:
     constraints: Mapping[str, ConstraintMaterial] | None
     implicit_actuators: bool
     ignore: Collection[str]
+    release_speed: float | None
 
     def read(self, model: mujoco.MjModel, scheme: Scheme) -> dict[str, Any]:
         """Check and read a model; bounds of implicit actuators are taken from MuJoCo.
@@ -72,7 +75,8 @@ class Reading:
         Returns
         -------
         dict
-            ``forest``, ``implicit``, ``elements`` and ``released`` of :class:`StepParameters`.
+            ``forest``, ``implicit``, ``elements``, ``released`` and ``release`` of
+            :class:`StepParameters`.
         """
         symplectic, dt = scheme == SYMPLECTIC_EULER, float(model.opt.timestep)
         controlled = controllers(model) if self.implicit_actuators and symplectic else []
@@ -91,14 +95,8 @@ class Reading:
             "implicit": implicit,
             "elements": elements,
             "released": released,
+            "release": release_speeds(model, self.release_speed),
         }
-
-
-def _release_speed(value: float) -> float:
-    speed = float(_core.as_float64(value, "release_speed", ()))
-    if not speed > 0.0:
-        raise ValueError(f"release_speed = {speed:g}: must be > 0")
-    return speed
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,8 +131,8 @@ class StepParameters:
         The options of the model that the steps stand on.
     speculative : bool
         Whether contacts that would close within a step are listed, where the engine allows it.
-    release_speed : float
-        Up to which violations are corrected within a step or two, m/s and rad/s.
+    release : ReleaseSpeeds
+        Up to which violations are corrected within a step or two.
     fields : Fields or None
         Geoms that meet in patches; None where there are none.
     """
@@ -152,7 +150,7 @@ class StepParameters:
     reading: Reading
     options: model_options.Options
     speculative: bool
-    release_speed: float
+    release: ReleaseSpeeds
     fields: Fields | None
 
     @classmethod
@@ -174,7 +172,7 @@ class StepParameters:
         implicit_actuators: bool,
         scheme: str | Scheme,
         speculative: bool | None,
-        release_speed: float,
+        release_speed: float | None,
         fields: Mapping[str | int, Field] | None,
     ) -> StepParameters:
         """Check a model and read what belongs to its stepper; see :class:`Stepper`."""
@@ -196,7 +194,14 @@ class StepParameters:
             # at the caller of Stepper
             warnings.warn(text, stacklevel=3)
         reading = Reading(
-            time_step, contact, materials, constraint, constraints, implicit_actuators, ignore
+            time_step,
+            contact,
+            materials,
+            constraint,
+            constraints,
+            implicit_actuators,
+            ignore,
+            release_speed,
         )
         arrays = reading.read(own, found)
         found_fields = fields_of(own, fields)
@@ -216,7 +221,6 @@ class StepParameters:
             reading=reading,
             options=model_options.options_of(own),
             speculative=bool(speculative) and symplectic,
-            release_speed=_release_speed(release_speed),
             fields=found_fields,
         )
 
@@ -267,6 +271,9 @@ class StepParameters:
         _core.ModelStepper
             For one thread at a time.
         """
+        release = ReleaseSpeeds(math.inf, math.inf)
+        if self.scheme == SYMPLECTIC_EULER:
+            release = self.release
         pyramidal = self.model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
         return _core.ModelStepper(
             self.forest,
@@ -279,6 +286,6 @@ class StepParameters:
             self.settings,
             self.elements,
             self.speculative,
-            self.release_speed if self.scheme == SYMPLECTIC_EULER else math.inf,
+            *release,
             None if self.fields is None else self.fields.for_core(),
         )

@@ -155,12 +155,15 @@ class Stepper(LastStep):
         bodies glide, and by lagged friction, whose new contacts start from it, a body that slides
         past another at a small distance is lifted and braked. Only where MuJoCo can be driven from
         C, by the default scheme, and while no filter of contacts is registered with MuJoCo.
-    release_speed : float
+    release_speed : float, optional
         Rigid contacts, limits and equality constraints (those that nobody gave a stiffness) that
         are violated by more than their motion has left since the step before are corrected with
-        this speed at most, in m/s and rad/s, or as fast as MuJoCo would by their ``solref``.
-        Mocap bodies pull with a force in proportion to it. ``math.inf``: in a step or two,
-        whatever the speed and the force. By the default scheme alone.
+        this speed at most, in m/s and rad/s, or as fast as MuJoCo would by their ``solref``; what
+        they carry is not bounded. Rigid contacts under a load are stiffer, so that they yield with
+        half of it at most. Mocap bodies pull with a force in proportion to it. None follows the
+        scale of the model: 0.1 sqrt(g s) m/s and 0.01 sqrt(g/s) rad/s with its gravity g and the
+        size s of its bodies, ``model.stat.meansize``. ``math.inf``: in a step or two, whatever the
+        speed, and no stiffer for a load. By the default scheme alone.
     fields : mapping, optional
         Pressure fields by geom name (str) or geom group (int): :class:`sapwood.PressureField`, or a
         :class:`sapwood.geometry.FieldShape` in the frame of the geom. Compliant geoms meet all
@@ -195,7 +198,7 @@ class Stepper(LastStep):
         implicit_actuators: bool = True,
         scheme: str | Scheme = "symplectic_euler",
         speculative: bool | None = None,
-        release_speed: float = 0.1,
+        release_speed: float | None = None,
         fields: Mapping[str | int, Field] | None = None,
     ) -> None:
         self._parameters = StepParameters.of(

@@ -57,6 +57,61 @@ def effective_inverse_mass(
     return np.array([np.linalg.norm(W) / 3.0 for W in blocks])
 
 
+def contact_loads(
+    problem: ContactProblem,
+    *,
+    phi0: ArrayLike,
+    free_change: ArrayLike,
+    body_w: ArrayLike = 0.0,
+    delassus: Literal["block", "diagonal"] = "block",
+) -> Array:
+    """The impulse P (n_contacts), N s, that the free motion presses the island of a contact with.
+
+    P_i is the largest max(0, -J_n dv)/w of the sides of a contact, with w = max(|W|_F/3, body_w/2)
+    of the side. An island is the trees that contacts with phi0 <= 0 join, and P the largest P_i of
+    these; of an open contact the largest of its own and of those of the islands of its trees.
+
+    Parameters
+    ----------
+    problem : ContactProblem
+        Only its trees, A and J are read.
+    phi0 : (n_contacts) array
+        Signed distance, m.
+    free_change : (nv) array
+        Change of the velocity in the step, dv, by all forces but those of constraints.
+    body_w : float or (n_contacts, 2) array
+        Inverse masses of the bodies of the two sides, 1/kg.
+    delassus : "block" or "diagonal"
+        Estimate of the inverse effective mass.
+    """
+    phi0, dv = np.asarray(phi0, dtype=float), np.asarray(free_change, dtype=float)
+    n = problem.n_contacts
+    w_body = np.broadcast_to(np.asarray(body_w, dtype=float), (n, 2))
+    start = np.concatenate([[0], np.cumsum(problem.tree_nv)])
+    own = np.zeros(n)
+    pairs = zip(problem.tree_a.tolist(), problem.tree_b.tolist(), strict=True)
+    trees = [[t for t in pair if t >= 0] for pair in pairs]
+    for i in range(n):
+        for side, tree in enumerate(trees[i]):
+            J = problem.J_blocks(i)[side]
+            assert J is not None
+            W = _delassus(problem, (tree, -1), (J, None), delassus)
+            w = max(float(np.linalg.norm(W)) / 3.0, w_body[i, side] / 2.0)
+            approach = -float(J[2] @ dv[start[tree] : start[tree + 1]])
+            own[i] = max(own[i], approach / w if w > 0.0 else 0.0)
+    islands = [{t} for t in range(len(problem.tree_nv))]
+    closed = np.flatnonzero(phi0 <= 0.0).tolist()
+    for i in closed:
+        joined = set().union(*(islands[t] for t in trees[i]))
+        for t in joined:
+            islands[t] = joined
+    loads = own.copy()
+    for i in range(n):
+        joined = set().union(*(islands[t] for t in trees[i]))
+        loads[i] = max([own[i], *(own[j] for j in closed if trees[j][0] in joined)])
+    return loads
+
+
 def regularize(
     problem: ContactProblem,
     *,
@@ -68,7 +123,9 @@ def regularize(
     beta: float = 1.0,
     delassus: Literal["block", "diagonal"] = "block",
     release: ArrayLike = np.inf,
-    release_w: ArrayLike = 0.0,
+    free_change: ArrayLike | None = None,
+    load_speed: float = np.inf,
+    body_w: ArrayLike = 0.0,
 ) -> tuple[Array, Array, Array]:
     """R_t, R_n (1/kg) and v_hat_n (m/s) of every contact.
 
@@ -86,18 +143,30 @@ def regularize(
         Estimate of the inverse effective mass.
     release : float or (n_contacts) array
         Most speed, m/s, at which a violation is corrected where k is infinite.
-    release_w : float or (n_contacts) array
-        The least inverse mass, 1/kg, that such a contact is held back with.
+    free_change : (nv) array, optional
+        Change of the velocity in the step by all forces but those of constraints: contacts are
+        stiffer for the load P of :func:`contact_loads`. None: none is.
+    load_speed : float
+        V_1, m/s: R_n = R_nr min(1, x^(-5/6)) with x = R_nr P/V_1.
+    body_w : float or (n_contacts, 2) array
+        Inverse masses of the bodies of the two sides, 1/kg: a contact is held back by no less than
+        their sum.
     """
     phi0, k, tau_d, release = (np.asarray(x, dtype=float) for x in (phi0, k, tau_d, release))
     w = effective_inverse_mass(problem, delassus)
     near_rigid = beta**2 / (4.0 * np.pi**2) * w
-    R_n = np.maximum(near_rigid, 1.0 / (dt * k * (dt + tau_d)))  # (21)
+    stiff = near_rigid
+    if free_change is not None:
+        loads = contact_loads(
+            problem, phi0=phi0, free_change=free_change, body_w=body_w, delassus=delassus
+        )
+        stiff = near_rigid * np.maximum(near_rigid * loads / load_speed, 1.0) ** (1.0 / 6.0 - 1.0)
+    R_n = np.maximum(stiff, 1.0 / (dt * k * (dt + tau_d)))  # (21)
     R_t = sigma * w  # (22)
     v_hat_n = -phi0 / (dt + tau_d)  # section VII
     held = np.isinf(k) & (v_hat_n > release)
-    w = np.maximum(w, release_w)
-    R_n, v_hat_n = _hold_back(held, release, w, near_rigid, R_n, v_hat_n)
+    heavy = np.broadcast_to(np.asarray(body_w, dtype=float), (problem.n_contacts, 2)).sum(axis=1)
+    R_n, v_hat_n = _hold_back(held, release, np.inf, R_n * np.maximum(1.0, heavy / w), R_n, v_hat_n)
     return R_t, R_n, v_hat_n
 
 
@@ -134,7 +203,7 @@ def release_speed(
         max(V/2, depth/T) with T = B/K + 1/sqrt(K), infinite where full <= max(V, 2 growth).
     """
     depth, full, growth, K, B = (np.asarray(x, dtype=float) for x in (depth, full, growth, K, B))
-    V = np.where(driven, max(speed, DRIVEN_SPEED), speed)
+    V = np.where(driven, DRIVEN * speed, speed)
     u = np.where(driven, np.abs(growth), growth)
     released = np.maximum(V / 2.0, depth / (B / K + 1.0 / np.sqrt(K)))
     return np.where(full <= np.maximum(V, 2.0 * u), np.inf, released)
@@ -163,19 +232,20 @@ def driven_force(*, dt: float, D: ArrayLike, impedance: ArrayLike, speed: float 
     return np.asarray(4.0 * np.pi**2 * speed / (w * dt))
 
 
-# up to which rows of a mocap body are free, m/s and rad/s
-DRIVEN_SPEED = 0.35
-
-# a row that is held back gives at rest at most the impulse of this speed of full correction, m/s
-RELEASE_LOAD = 0.5
+# V of rows that a mocap body drives, and the full correction up to which rows of what is damped
+# implicitly get stronger, in V
+DRIVEN, HELD = 3.5, 5.0
 
 
 def _hold_back(
-    held: NDArray[np.bool_], release: Array, w: Array, near_rigid: Array, R: Array, v_hat: Array
+    held: NDArray[np.bool_], release: Array, most: ArrayLike, R_1: Array, R: Array, v_hat: Array
 ) -> tuple[Array, Array]:
-    """R and v_hat of rows that are corrected no faster than `release`, where `held`."""
-    R_1 = np.maximum(near_rigid, w / (4.0 * np.pi**2))
-    slow = R_1 * release / np.minimum(np.abs(v_hat), RELEASE_LOAD, where=held, out=np.ones_like(R))
+    """R and v_hat of rows that are corrected no faster than `release`, where `held`.
+
+    At rest they carry what they would without, up to the impulse `most`.
+    """
+    full = np.where(held, np.abs(v_hat), 1.0)
+    slow = np.maximum(R_1 * release / full, release / np.asarray(most, dtype=float))
     return np.where(held, slow, R), np.where(held, np.copysign(release, v_hat), v_hat)
 
 
@@ -206,7 +276,7 @@ def regularize_group(
     sigma: float = 1e-3,
     delassus: Literal["block", "diagonal"] = "block",
     release: ArrayLike = np.inf,
-    release_w: ArrayLike = 0.0,
+    release_impulse: ArrayLike = np.inf,
 ) -> tuple[Array, Array, Array, Array]:
     """R, v_hat, lower and upper (n_rows) of group k from its physical parameters.
 
@@ -225,8 +295,8 @@ def regularize_group(
     release : float or (n_rows) array
         Most speed at which violations of limits and bilateral constraints are corrected where k is
         infinite, m/s or rad/s.
-    release_w : float or (n_rows) array
-        The least inverse mass that such a row is held back with, 1/kg or 1/(kg m^2).
+    release_impulse : float or (n_rows) array
+        Most impulse at rest of such a row, N s or N m s.
     """
     group = problem.constraints[k]
     w = constraint_inverse_mass(problem, k, delassus)
@@ -244,7 +314,7 @@ def regularize_group(
         v_hat = -phi0 / time  # section VII
         held = np.isinf(x["k"]) & (np.abs(v_hat) > release)
         held &= (v_hat > 0.0) | (group.kind == "bilateral")
-        R, v_hat = _hold_back(held, release, np.maximum(w, release_w), near_rigid, R, v_hat)
+        R, v_hat = _hold_back(held, release, release_impulse, R, R, v_hat)
         if group.kind == "limit":
             return R, v_hat, np.zeros(group.n_rows), np.full(group.n_rows, np.inf)
         return R, v_hat, dt * x["force_lower"], dt * x["force_upper"]
