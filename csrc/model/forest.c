@@ -180,6 +180,9 @@ static sap_status check_materials(const struct sap_forest *f, sap_error *error) 
     if (!(f->friction[g] >= 0.0) || isinf(f->friction[g])) {
       return sap_invalid(error, "friction", g, f->friction[g], "must be finite and >= 0");
     }
+    if (f->geom_width && !(f->geom_width[g] > 0.0)) {
+      return sap_invalid(error, "geom_width", g, f->geom_width[g], "must be > 0");
+    }
     if (f->geom_inverse_mass &&
         !(f->geom_inverse_mass[g] >= 0.0 && isfinite(f->geom_inverse_mass[g]))) {
       return sap_invalid(error, "geom_inverse_mass", g, f->geom_inverse_mass[g],

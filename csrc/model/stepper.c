@@ -149,6 +149,7 @@ static int gather_problem(sap_stepper *stepper, const sap_step_arrays *arrays,
   const sap_step_parameters parameters = {
       .dt = s->dt, .sigma = s->sigma, .beta = s->beta, .delassus = s->delassus};
   memset(&stepper->solution, 0, sizeof stepper->solution);
+  stepper->overlap = 0.0;
   stepper->solved = stepper->took = 0;
   *status = gather_step(&stepper->gather, &arrays->state, &arrays->contacts,
                         stepper->constrained ? &arrays->elements : NULL, s->cone, &parameters);
@@ -229,6 +230,20 @@ static int misses_constraints(sap_stepper *stepper) {
   return contacts + sap_open_limits_check(&gather->elements.open, gather->v) > 0;
 }
 
+/* A stiffness that was given may yield as far as it likes, and faces of patches always do. */
+static double find_overlap(const struct sap_gather *gather) {
+  const double *width = gather->forest->geom_width;
+  double largest = 0.0;
+  for (int32_t c = 0; c < gather->problem.n_contacts && width; ++c) {
+    const double depth = -(gather->phi0[c] + gather->dt * gather->v_c[3 * (int64_t)c + 2]);
+    if (depth > 0.0 && isinf(gather->k[c])) {
+      const int32_t *geom = gather->contacts[c].geom;
+      largest = fmax(largest, depth / fmin(width[geom[0]], width[geom[1]]));
+    }
+  }
+  return largest;
+}
+
 sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays,
                              sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
@@ -261,6 +276,7 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
       sap_ahead_scatter(&gather->ahead, gather->dt, arrays->qfrc_constraint, arrays->efc_force);
     }
     stepper->counts[stepper->solution.outcome] += stepper->took;
+    stepper->overlap = find_overlap(gather);
     if (stepper->took && remembers(stepper, arrays)) {
       sap_friction_memory_keep(arrays->memory, gather);
     }
@@ -338,6 +354,7 @@ sap_step_record sap_stepper_record(const sap_stepper *stepper) {
   return (sap_step_record){.momentum_error = s->momentum_error,
                            .velocity_error_bound = s->velocity_error_bound,
                            .coulomb_error = s->coulomb_error,
+                           .overlap = stepper->overlap,
                            .solver_seconds = stepper->solve_seconds,
                            .contacts = stepper->gather.problem.n_contacts,
                            .iterations = s->iterations,
@@ -346,6 +363,10 @@ sap_step_record sap_stepper_record(const sap_stepper *stepper) {
                            .status = (int32_t)s->outcome,
                            .islands = s->n_islands,
                            .deep_contacts = s->n_deep};
+}
+
+int sap_step_is_notable(const sap_step_record *record) {
+  return record->status != SAP_CONVERGED || record->overlap > SAP_DEEP_OVERLAP;
 }
 
 const char *sap_fault_name(sap_fault fault) {

@@ -23,6 +23,7 @@ struct sap_stepper {
   struct sap_known_gaps *gaps; /* NULL where nothing is looked for ahead */
   sap_solution solution;       /* points into `gather` */
   double solve_seconds;
+  double overlap;                     /* as in sap_step_record */
   int solved;                         /* the last step got as far as a solution, */
   int took;                           /* and wrote its outputs */
   int64_t counts[SAP_NON_FINITE + 1]; /* steps that were taken, by sap_outcome */

@@ -70,7 +70,7 @@ static void keep(struct sap_rollout *r, int64_t w, int64_t t) {
   if (r->records) {
     r->records[w * r->steps + t] = world->record;
   }
-  r->unconverged += world->record.status != SAP_CONVERGED;
+  r->notable += sap_step_is_notable(&world->record);
   r->taken[w]++;
 }
 
@@ -104,7 +104,7 @@ static int run_world(struct sap_rollout *r, int64_t w) {
 int sap_rollout_run(struct sap_rollout *rollout) {
   int64_t w = rollout->first;
   int ended = 1;
-  rollout->unconverged = 0;
+  rollout->notable = 0;
   rollout->quiet = !rollout->sensordata.base && sap_mujoco_begin_quiet(&rollout->world);
   while (w < rollout->last && ended && !*rollout->stop) {
     ended = run_world(rollout, w);

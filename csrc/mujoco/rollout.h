@@ -26,7 +26,7 @@ struct sap_rollout {
 
   int quiet;       /* nobody looks at the mjData, but for what is kept of each step */
   int64_t current; /* the world that was reached */
-  int64_t unconverged;
+  int64_t notable;
 };
 
 /* lengths of the states of the three specs; 0, or -1 with the failure in the world */

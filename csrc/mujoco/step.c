@@ -369,14 +369,14 @@ sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int quiet) {
 sap_step_failure sap_mujoco_step(sap_mujoco_world *world) { return sap_mujoco_take(world, 0); }
 
 int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *records,
-                       int64_t *unconverged) {
+                       int64_t *notable) {
   const sap_step_hooks *hooks = &world->hooks;
   const int quiet = steps > 1 && sap_mujoco_begin_quiet(world);
   int64_t taken = 0, missed = 0;
   int stopped = 0, ended = steps <= 0;
   while (!ended &&
          sap_mujoco_take(world, quiet && !stopped && taken + 1 < steps) == SAP_STEP_TAKEN) {
-    missed += world->record.status != SAP_CONVERGED;
+    missed += sap_step_is_notable(&world->record);
     if (records) {
       records[taken] = world->record;
     }
@@ -388,8 +388,8 @@ int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *
     stopped = !ended && hooks->stop && hooks->stop(hooks->context, world->started);
     ended |= stopped && !world->quiet;
   }
-  if (unconverged) {
-    *unconverged = missed;
+  if (notable) {
+    *notable = missed;
   }
   return taken;
 }

@@ -43,10 +43,10 @@ static void a_run_is_its_steps(void) {
   make_shallow(&s);
   open_world(&s, &world);
   world.hooks = (sap_step_hooks){&watch, lock, leave, stop};
-  int64_t unconverged = -1;
+  int64_t notable = -1;
   /* told to stop, it takes one more step, which leaves all */
-  CHECK_EQUAL(sap_mujoco_run(&world, 10, records, &unconverged), 4);
-  CHECK_EQUAL(unconverged, 0);
+  CHECK_EQUAL(sap_mujoco_run(&world, 10, records, &notable), 4);
+  CHECK_EQUAL(notable, 0);
   CHECK_EQUAL(sap_mujoco_run(&world, 6, records + 4, NULL), 6);
   /* not asked after the last step */
   CHECK(watch.locked == 12 && watch.left == 12 && watch.asked == 3 + 5);

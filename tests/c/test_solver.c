@@ -53,7 +53,13 @@ static void a_resting_mass_sinks_as_section_ix_says(void) {
   const double k = 1e12, tau_d = dt;
   const double R_n = beta * beta / four_pi2 * (sqrt(3) / m) / 3;
   const double phi0 = -R_n * m * g * dt * (dt + tau_d);
-  const sap_parameters parameters = {.dt = dt, .sigma = sigma, .beta = beta, .delassus = SAP_DELASSUS_BLOCK, .phi0 = &phi0, .k = &k, .tau_d = &tau_d};
+  const sap_parameters parameters = {.dt = dt,
+                                     .sigma = sigma,
+                                     .beta = beta,
+                                     .delassus = SAP_DELASSUS_BLOCK,
+                                     .phi0 = &phi0,
+                                     .k = &k,
+                                     .tau_d = &tau_d};
   REQUIRE(sap_regularize(&p.problem, &parameters, p.R_t, p.R_n, p.v_hat_n, NULL, NULL) == SAP_OK);
   CHECK_CLOSE(p.R_n[0], R_n, 1e-15);
   CHECK_CLOSE(p.R_t[0], sigma * (sqrt(3) / m) / 3, 1e-18);
@@ -353,7 +359,13 @@ static void physical_parameters_in_one_call_or_two(void) {
       k[i] = pow(10, check_random(&seed, 2, 8));
       tau_d[i] = check_random(&seed, 0, 0.1);
     }
-    const sap_parameters p = {.dt = 0.01, .sigma = 1e-3, .beta = 1, .delassus = (sap_delassus)delassus, .phi0 = phi0, .k = k, .tau_d = tau_d};
+    const sap_parameters p = {.dt = 0.01,
+                              .sigma = 1e-3,
+                              .beta = 1,
+                              .delassus = (sap_delassus)delassus,
+                              .phi0 = phi0,
+                              .k = k,
+                              .tau_d = tau_d};
     REQUIRE(sap_regularize(&scene.problem, &p, scene.R_t, scene.R_n, scene.v_hat_n, NULL, NULL) ==
             SAP_OK);
     sap_solver *solver = make(sap_settings_default());

@@ -105,7 +105,7 @@ class Stalled:
 
     def __init__(self, core):
         self.core, self.stalls = core, 0
-        self.result = core.result
+        self.result, self.overlap = core.result, core.overlap
 
     def start(self, *arguments):
         return self.core.start(*arguments)

@@ -64,6 +64,8 @@ typedef struct sap_forest {
   /* 1/kg, finite and >= 0: by which the engine weighs contacts, that of the body wherever it is
    * touched; NULL: 0 */
   const double *geom_inverse_mass;
+  /* m, > 0: least width of the geom, INFINITY where it has none; NULL: overlaps are not judged */
+  const double *geom_width;
 
   /* pairs of geoms that have the friction of the engine's contact in any case (n_pairs), keys
    * strictly increasing */

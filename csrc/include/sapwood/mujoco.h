@@ -369,10 +369,10 @@ SAP_API sap_step_failure sap_mujoco_step(sap_mujoco_world *world);
 /* Takes steps until one fails or the hook `stop` says so, and returns how many; the same bits as
  * that many calls of sap_mujoco_step(), in the state after each and in what the last one leaves.
  * The steps before it leave no rows of constraints, values of sensors, or energies, unless a
- * callback of the engine may look at them. records (steps) and unconverged, how many of them did
- * not converge, may be NULL. */
+ * callback of the engine may look at them. records (steps) and notable, how many of them
+ * sap_step_is_notable(), may be NULL. */
 SAP_API int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *records,
-                               int64_t *unconverged);
+                               int64_t *notable);
 
 #ifdef __cplusplus
 }

@@ -141,11 +141,15 @@ SAP_API sap_patch_list sap_stepper_patches(const sap_stepper *stepper);
 
 /* ---- what there is to tell of steps --------------------------------------------------------- */
 
+#define SAP_DEEP_OVERLAP 0.1 /* a step that ends with a larger one is to be told of */
+
 typedef struct sap_step_record {
   double time;                 /* at the end of the step, s */
   double momentum_error;       /* e_m (24) */
   double velocity_error_bound; /* sqrt(J) */
   double coulomb_error;        /* e_c; NaN for convex friction */
+  double overlap;              /* largest of rigid contacts at the end of the step, in widths of the
+                                  narrower geom */
   double solver_seconds;       /* without gathering and writing back; 0 where nothing is solved */
   double seconds;              /* of the whole step */
   int32_t contacts;
@@ -156,6 +160,9 @@ typedef struct sap_step_record {
   int32_t islands;
   int32_t deep_contacts; /* deeper at the start than their core */
 } sap_step_record;
+
+/* 1 where a step that was taken did not converge, or ended with a deep overlap */
+SAP_API int sap_step_is_notable(const sap_step_record *record);
 
 #ifdef __cplusplus
 }

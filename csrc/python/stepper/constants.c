@@ -54,6 +54,7 @@ static const constant forest_constants[] = {
     FOREST(friction_given, NPY_INT8, GEOMS, 0),
     FOREST(geom_driven, NPY_INT8, GEOMS, 0),
     FOREST(geom_inverse_mass, NPY_DOUBLE, GEOMS, 0),
+    FOREST(geom_width, NPY_DOUBLE, GEOMS, 0),
     FOREST(pair_key, NPY_INT64, PAIRS, 0),
     FOREST_AS(barrier, "core", NPY_INT8, GEOMS, 0),
     FOREST(delta, NPY_DOUBLE, GEOMS, 0),

@@ -12,7 +12,7 @@
 #include "python/state.h"
 #include "sapwood/mujoco.h"
 
-enum { SAPWOOD_CONSTANTS = 58 }; /* arrays of the forest and of the elements */
+enum { SAPWOOD_CONSTANTS = 59 }; /* arrays of the forest and of the elements */
 
 /* what pressure fields are read from; all NULL and 0 without */
 typedef struct sapwood_fields {

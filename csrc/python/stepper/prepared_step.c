@@ -99,17 +99,17 @@ static PyObject *step_take(PyObject *object, PyObject *Py_UNUSED(unused)) {
     return NULL;
   }
   self->start = sap_double_at(world.data, world.api->data.time);
-  int64_t taken, unconverged;
+  int64_t taken, notable;
   Py_BEGIN_ALLOW_THREADS
-  taken = sap_mujoco_run(&world, 1, NULL, &unconverged);
+  taken = sap_mujoco_run(&world, 1, NULL, &notable);
   Py_END_ALLOW_THREADS
   if (world.failure == SAP_STEP_OPTIONS) {
     Py_RETURN_NONE;
   }
-  if (taken == 1 && unconverged == 0 && !PyErr_Occurred()) {
+  if (taken == 1 && notable == 0 && !PyErr_Occurred()) {
     Py_RETURN_TRUE;
   }
-  return sapwood_world_ended(&world, taken, unconverged);
+  return sapwood_world_ended(&world, taken, notable);
 }
 
 /* ---- type ----------------------------------------------------------------------------------- */

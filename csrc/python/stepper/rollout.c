@@ -120,5 +120,5 @@ PyObject *sapwood_stepper_rollout(PyObject *self, PyObject *args, PyObject *keyw
   PyObject *failure = ended ? Py_NewRef(Py_None) : sapwood_world_failure(&r.world);
   return failure == NULL
              ? NULL
-             : Py_BuildValue("(LLN)", (long long)r.current, (long long)r.unconverged, failure);
+             : Py_BuildValue("(LLN)", (long long)r.current, (long long)r.notable, failure);
 }

@@ -104,9 +104,9 @@ PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t 
       (n_args > 7 && sapwood_recording_open(&recording, &world, watch.state, args[7], steps) < 0)) {
     return NULL;
   }
-  int64_t taken, unconverged;
+  int64_t taken, notable;
   Py_BEGIN_ALLOW_THREADS
-  taken = sap_mujoco_run(&world, steps, records, &unconverged);
+  taken = sap_mujoco_run(&world, steps, records, &notable);
   Py_END_ALLOW_THREADS
-  return sapwood_world_ended(&world, taken, unconverged);
+  return sapwood_world_ended(&world, taken, notable);
 }

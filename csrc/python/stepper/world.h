@@ -37,7 +37,7 @@ PyObject *sapwood_world_failure(const sap_mujoco_world *world);
 
 /* How many steps were taken, how many of them did not converge, and the failure, as a tuple; NULL
  * with an exception when memory ran out. Needs the GIL. */
-PyObject *sapwood_world_ended(const sap_mujoco_world *world, int64_t taken, int64_t unconverged);
+PyObject *sapwood_world_ended(const sap_mujoco_world *world, int64_t taken, int64_t notable);
 
 /* Room for n records in an array of dtype STEP_RECORD, or NULL with an exception. The array owns
  * it. */

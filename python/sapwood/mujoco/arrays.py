@@ -153,6 +153,21 @@ def _geoms(model: mujoco.MjModel) -> Geoms:
     return Geoms(names, model.geom_group, model.geom_friction[:, 0], custom_entries(model))
 
 
+def _widths(model: mujoco.MjModel) -> _Float:
+    """Least width (ngeom) of each geom, m; infinite where it has none."""
+    kind, size = model.geom_type, model.geom_size
+    Geom = mujoco.mjtGeom
+    half = np.full(model.ngeom, np.inf)
+    for one, columns in (
+        (Geom.mjGEOM_SPHERE, 1), (Geom.mjGEOM_CAPSULE, 1), (Geom.mjGEOM_CYLINDER, 2),
+        (Geom.mjGEOM_ELLIPSOID, 3), (Geom.mjGEOM_BOX, 3),
+    ):  # fmt: skip
+        half[kind == one] = size[kind == one, :columns].min(axis=1)
+    boxed = np.isin(kind, (Geom.mjGEOM_MESH, Geom.mjGEOM_SDF))
+    half[boxed] = model.geom_aabb[boxed, 3:].min(axis=1)
+    return np.where(half > 0.0, 2.0 * half, np.inf)
+
+
 def forest_arrays(
     model: mujoco.MjModel,
     contact: ContactMaterial | None,
@@ -183,6 +198,7 @@ def forest_arrays(
             np.int8
         ),
         "geom_inverse_mass": model.body_invweight0[model.geom_bodyid, 0],
+        "geom_width": _widths(model),
         "pair_key": pair_key,
         "D_rownnz": model.D_rownnz,
         "D_rowadr": model.D_rowadr,

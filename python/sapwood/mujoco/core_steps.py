@@ -69,6 +69,10 @@ class CoreSteps(StagedSteps):
             memory.mark(data.time, data.qpos, data.qvel, data.act)
         return status
 
+    def overlap(self) -> float:
+        """The largest overlap of the last step; see :class:`Steps`."""
+        return self._core.overlap()
+
     def problem(self, data: mujoco.MjData) -> ContactProblem:
         """The contact problem of a state; see :class:`Steps`."""
         parameters, model, scratch = self._parameters, self._model, mujoco.MjData(self._model)
@@ -185,23 +189,23 @@ class EngineSteps(CoreSteps):
         recording: Recording | None = None,
     ) -> Ended:
         """Take some steps without the GIL; see :class:`Steps`."""
-        data, model, taken, unconverged = bound.data, self._model, 0, 0
+        data, model, taken, notable = bound.data, self._model, 0, 0
         memory = self._memories.of(data)
         while True:
             rest = None if records is None else records[taken:]
             room = None if recording is None else recording.room(steps - taken)
-            n, n_unconverged, failure = self._core.run(
+            n, n_notable, failure = self._core.run(
                 self._engine, model, data, steps - taken, rest, signals, memory, room
             )
             taken += n
             if recording is not None:
                 recording.taken += n
-            unconverged += n_unconverged
+            notable += n_notable
             if not isinstance(failure, tuple) or failure[0] != "options":
-                return taken, unconverged, error_of(failure, model, data)
+                return taken, notable, error_of(failure, model, data)
             # the first step, or options were changed since the last one
             try:
                 self._parameters.check_options()
             except ValueError as refusal:
-                return taken, unconverged, refusal
+                return taken, notable, refusal
             self._core.accept_options(self._engine, model)

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.mujoco.results import UNCONVERGED, Counts
+from sapwood.mujoco.results import DEEP_OVERLAP, UNCONVERGED, Counts
 from sapwood.solution import Solution, Status
 
 
@@ -31,11 +31,13 @@ class Notices:
     def __init__(self, tolerance: float, counts: Counts) -> None:
         self._tolerance = tolerance
         self._told = {status for status in UNCONVERGED if counts[status]}
+        self._told_of_overlap = False
 
     def of_last_step(
         self,
         counts: Counts,
         solution: Solution | None,
+        overlap: float,
         time: float,
         stacklevel: int,
     ) -> None:
@@ -47,6 +49,8 @@ class Notices:
             Steps by status, with this one.
         solution : Solution or None
             Of this step.
+        overlap : float
+            The largest one of rigid contacts at its end, in widths of the narrower geom.
         time : float
             Time at its start, s.
         stacklevel : int
@@ -56,6 +60,8 @@ class Notices:
             if counts[status] and status not in self._told:
                 reached = math.nan if solution is None else getattr(solution, _error_of(status))
                 self._tell(status, time, reached, stacklevel + 2)
+        if overlap > DEEP_OVERLAP:
+            self._tell_of_overlap(time, overlap, stacklevel + 2)
 
     def of_run(self, records: NDArray[np.void], start: float, stacklevel: int) -> None:
         """Warn of the first records of their kind.
@@ -75,6 +81,24 @@ class Notices:
                 i = int(found[0])
                 time = start if i == 0 else float(records["time"][i - 1])
                 self._tell(status, time, float(records[_error_of(status)][i]), stacklevel + 2)
+        deep = np.flatnonzero(records["overlap"] > DEEP_OVERLAP)
+        if deep.size:
+            i = int(deep[0])
+            time = start if i == 0 else float(records["time"][i - 1])
+            self._tell_of_overlap(time, float(records["overlap"][i]), stacklevel + 2)
+
+    def _tell_of_overlap(self, time: float, overlap: float, stacklevel: int) -> None:
+        if self._told_of_overlap:
+            return
+        self._told_of_overlap = True
+        warnings.warn(
+            f"step at time {time:.6g} s: ended with a rigid contact whose overlap is {overlap:.2g} "
+            f"of the width of its narrower geom, more than {DEEP_OVERLAP:g}: it started deep, or "
+            "carries more than the time step allows; the step was taken; stepper.contacts and "
+            "overlap of the results of runs tell of further ones",
+            RuntimeWarning,
+            stacklevel=stacklevel,
+        )
 
     def _tell(self, status: Status, time: float, reached: float, stacklevel: int) -> None:
         self._told.add(status)

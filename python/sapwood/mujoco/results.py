@@ -19,6 +19,9 @@ _Int = NDArray[np.int32]
 # ends of a solve after which the step is taken all the same
 UNCONVERGED = (Status.stalled, Status.iteration_limit, Status.friction_limit)
 
+# overlaps, in widths of the narrower geom, that a stepper warns of
+DEEP_OVERLAP = 0.1
+
 Counts = tuple[int, int, int, int]
 """Steps that were taken, by the status of their solve: converged, and then UNCONVERGED."""
 
@@ -164,6 +167,19 @@ class RunResult:
     def coulomb_error(self) -> _Float:
         """e_c: how far the friction is from Coulomb's law; NaN for convex friction."""
         return self.records["coulomb_error"]
+
+    @property
+    def overlap(self) -> _Float:
+        """Largest overlap of rigid contacts at the end of each step, in widths of the narrower geom.
+
+        The width of a geom is its least diameter or edge; of meshes that of their bounding box.
+        """
+        return self.records["overlap"]
+
+    @property
+    def overlapping_steps(self) -> int:
+        """Steps that ended with a rigid contact deeper than a tenth of its narrower geom."""
+        return int(np.count_nonzero(self.overlap > DEEP_OVERLAP))
 
     @property
     def solver_seconds(self) -> _Float:

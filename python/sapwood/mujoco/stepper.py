@@ -23,7 +23,7 @@ from sapwood.mujoco.names import model_name
 from sapwood.mujoco.notices import Notices
 from sapwood.mujoco.parameters import StepParameters
 from sapwood.mujoco.recording import Recording, check_names
-from sapwood.mujoco.results import UNCONVERGED, RunResult, StepError
+from sapwood.mujoco.results import DEEP_OVERLAP, UNCONVERGED, RunResult, StepError
 from sapwood.mujoco.support import check_version
 from sapwood.mujoco.ways import steps_of
 from sapwood.problem.arrays import Delassus
@@ -287,7 +287,8 @@ class Stepper(LastStep):
         -----
         RuntimeWarning
             The first time that the solver stalls at round-off, meets its iteration limit, or finds
-            no forces that obey Coulomb's law; every time is counted.
+            no forces that obey Coulomb's law; every time is counted. The first time that a step
+            ends with a rigid contact deeper than a tenth of its narrower geom, too.
         """
         prepared = self._prepared
         ended = prepared.take() if prepared is not None and prepared.data is data else None
@@ -306,17 +307,17 @@ class Stepper(LastStep):
         if prepared is None or ended is None:
             bound, start = self._bind(data), data.time
             following, steps = self._following, self._steps
-            _, unconverged, failure = steps.run(bound, 1, None, signals=False)
+            _, notable, failure = steps.run(bound, 1, None, signals=False)
             watches = following.bytes if failure is None else None
             self._prepared = None if watches is None else steps.prepare(bound, watches)
         else:
-            start, (_, unconverged, failure) = prepared.start, ended
+            start, (_, notable, failure) = prepared.start, ended
             failure = error_of(failure, self.model, data)
         self._forget()
         if failure is not None:
             raise failure
-        if unconverged:
-            self._notices.of_last_step(self._counts(), self.solution, start, stacklevel=3)
+        if notable:
+            self._tell_of_last_step(start, stacklevel=4)
 
     def run(
         self,
@@ -423,13 +424,13 @@ class Stepper(LastStep):
         while taken < steps:
             start = data.time
             rest = records[taken : taken + at_once]
-            done, unconverged, failure = self._steps.run(
+            done, notable, failure = self._steps.run(
                 bound, len(rest), rest, signals=signals, recording=recording
             )
             self._forget()
             taken += done
             result = self._last_run = RunResult(records[:taken], recording)
-            if unconverged:
+            if notable:
                 self._notices.of_run(rest[:done], start, stacklevel=3)
             if failure is not None:
                 if isinstance(failure, StepError):
@@ -488,8 +489,12 @@ class Stepper(LastStep):
             status = self._steps.finish(bound)
         finally:
             self._forget()
-        if status in UNCONVERGED:
-            self._notices.of_last_step(self._counts(), self.solution, time, stacklevel=2)
+        if status in UNCONVERGED or self._steps.overlap() > DEEP_OVERLAP:
+            self._tell_of_last_step(time, stacklevel=3)
+
+    def _tell_of_last_step(self, start: float, stacklevel: int) -> None:
+        overlap = self._steps.overlap()
+        self._notices.of_last_step(self._counts(), self.solution, overlap, start, stacklevel)
 
     def problem(self, data: mujoco.MjData) -> ContactProblem:
         """The contact problem of a state, for study; neither ``data`` nor any result changes.

@@ -16,12 +16,12 @@ from sapwood.mujoco import stages
 from sapwood.mujoco.arrays import Bound
 from sapwood.mujoco.parameters import StepParameters
 from sapwood.mujoco.recording import Recording
-from sapwood.mujoco.results import UNCONVERGED, Counts
+from sapwood.mujoco.results import DEEP_OVERLAP, UNCONVERGED, Counts
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution, Status
 
 Ended = tuple[int, int, BaseException | None]
-"""Steps taken, how many of them did not converge, and what ended the run early."""
+"""Steps taken, how many of them a user should be told of, and what ended the run early."""
 
 # fields of a record that are those of the solution
 _RECORDED = (
@@ -64,8 +64,8 @@ class Steps(Protocol):
 
         Returns
         -------
-        taken, unconverged : int
-            Steps taken, and how many of them did not converge.
+        taken, notable : int
+            Steps taken, and how many of them did not converge or ended with a deep overlap.
         failure : BaseException or None
             What ended the run early; Ctrl-C too.
         """
@@ -143,6 +143,9 @@ class Steps(Protocol):
     def counts(self) -> Counts:
         """Steps by the status of their solve."""
 
+    def overlap(self) -> float:
+        """Largest overlap of rigid contacts at the end of the last step, in widths of a geom."""
+
     def contacts(self) -> NDArray[np.void]:
         """The contacts of the last step, an array of ``_core.CONTACT_RECORD``."""
 
@@ -179,19 +182,20 @@ class StagedSteps(ABC):
     ) -> Ended:
         """Take some steps; see :class:`Steps`."""
         del signals  # Python looks for them
-        taken = unconverged = 0
+        taken = notable = 0
         try:
             while taken < steps:
                 start, record = time.perf_counter(), None if records is None else records[taken]
-                unconverged += self._step(bound, record) in UNCONVERGED
+                status = self._step(bound, record)
+                notable += status in UNCONVERGED or self.overlap() > DEEP_OVERLAP
                 if recording is not None:
                     recording.keep(bound.data, self.contacts())
                 if record is not None:
                     record["seconds"] = time.perf_counter() - start
                 taken += 1
         except BaseException as failure:
-            return taken, unconverged, failure
-        return taken, unconverged, None
+            return taken, notable, failure
+        return taken, notable, None
 
     def prepare(
         self, bound: Bound, watches: tuple[_core.ByteWatch, ...]
@@ -207,6 +211,7 @@ class StagedSteps(ABC):
             status = self._finish(bound)
         if record is not None and (solution := self.result()) is not None:
             fill_record(record, float(bound.data.time), solution)
+            record["overlap"] = self.overlap()
         return status
 
     def start(self, bound: Bound) -> None:
@@ -232,12 +237,16 @@ class StagedSteps(ABC):
         """The contacts of the last step; see :class:`Steps`."""
 
     @abstractmethod
+    def overlap(self) -> float:
+        """The largest overlap of the last step; see :class:`Steps`."""
+
+    @abstractmethod
     def result(self) -> Solution | None:
         """The solution of the last step; see :class:`Steps`."""
 
 
 def fill_record(record: np.void, time: float, solution: Solution) -> None:
-    """Tell of a step; ``seconds`` is left out.
+    """Tell of a step; ``seconds`` and ``overlap`` are left out.
 
     Parameters
     ----------

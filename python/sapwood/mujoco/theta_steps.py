@@ -74,6 +74,7 @@ class ThetaSteps(StagedSteps):
         self._contacts = self._core.contacts()
         self._groups: dict[str, Any] = self._core.groups()
         self._solution: Solution | None = None
+        self._overlap = 0.0
         free_in_children(self, ThetaSteps._free)
 
     def _allocate(self) -> None:
@@ -99,6 +100,10 @@ class ThetaSteps(StagedSteps):
     def contacts(self) -> NDArray[np.void]:
         """The contacts of the last step."""
         return self._contacts
+
+    def overlap(self) -> float:
+        """The largest overlap of the last step; see :class:`Steps`."""
+        return self._overlap
 
     def patches(self) -> dict[str, Any]:
         """None: fields are of the default scheme."""
@@ -159,7 +164,15 @@ class ThetaSteps(StagedSteps):
         self._counts[solution.status] += 1
         self._solution, self._groups = solution, groups
         self._contacts = _with_solution(contacts, problem, solution)
+        self._overlap = self._largest_overlap(contacts)
         return solution.status
+
+    def _largest_overlap(self, contacts: NDArray[np.void]) -> float:
+        """That of rigid contacts where the scheme has them, in widths of the narrower geom."""
+        forest, geom = self._parameters.forest, contacts["geom"]
+        rigid = np.isinf(forest["stiffness"][geom]).all(axis=1)
+        depth = -contacts["distance"][rigid] / forest["geom_width"][geom[rigid]].min(axis=1)
+        return float(depth.max(initial=0.0))
 
     # ---- parts of a step ------------------------------------------------------------------------
 

@@ -244,9 +244,9 @@ def _hold_back(
 
     At rest they carry what they would without, up to the impulse `most`.
     """
-    full = np.where(held, np.abs(v_hat), 1.0)
-    slow = np.maximum(R_1 * release / full, release / np.asarray(most, dtype=float))
-    return np.where(held, slow, R), np.where(held, np.copysign(release, v_hat), v_hat)
+    speed, full = np.where(held, release, 1.0), np.where(held, np.abs(v_hat), 1.0)
+    slow = np.maximum(R_1 * speed / full, speed / np.asarray(most, dtype=float))
+    return np.where(held, slow, R), np.where(held, np.copysign(speed, v_hat), v_hat)
 
 
 def constraint_inverse_mass(
