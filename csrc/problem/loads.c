@@ -9,11 +9,9 @@ static int32_t find_island(int32_t *island, int32_t tree) {
   return tree;
 }
 
-void sap_spread_loads(const sap_problem *problem, const double *phi0,
-                      const struct sap_masses *masses, double *load) {
+void sap_spread_loads(const sap_problem *problem, const double *phi0, int32_t *island, double *most,
+                      double *load) {
   const int32_t *tree_a = problem->tree_a, *tree_b = problem->tree_b, n = problem->n_contacts;
-  int32_t *island = masses->island;
-  double *most = masses->load;
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     island[t] = t;
     most[t] = 0;

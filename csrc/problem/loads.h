@@ -25,7 +25,7 @@
 
 #include <math.h>
 
-#include "problem/regularization.h"
+#include "sapwood.h"
 
 /* the load of one side that approaches with `approach` = -a_s */
 static inline double sap_side_load(double approach, double w, double w_body) {
@@ -39,8 +39,8 @@ static inline double sap_loaded_R(double R_nr, double load, double speed) {
   return x > 1 ? R_nr * pow(x, 1.0 / 6 - 1) : R_nr;
 }
 
-/* Replaces P_i (n_contacts) by P, with the room in `masses`. */
-void sap_spread_loads(const sap_problem *problem, const double *phi0,
-                      const struct sap_masses *masses, double *load);
+/* Replaces P_i (n_contacts) by P; `island` and `most` are room (n_trees). */
+void sap_spread_loads(const sap_problem *problem, const double *phi0, int32_t *island, double *most,
+                      double *load);
 
 #endif

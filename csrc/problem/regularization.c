@@ -157,7 +157,7 @@ static sap_status find_masses(const sap_problem *problem, const sap_parameters *
   }
   const double R_nr = p->beta * p->beta / sap_four_pi_squared * largest_w;
   if (largest_load > 0 && R_nr * largest_load > p->load_speed) {
-    sap_spread_loads(problem, p->phi0, masses, load);
+    sap_spread_loads(problem, p->phi0, masses->island, masses->load, load);
   }
   return SAP_OK;
 }

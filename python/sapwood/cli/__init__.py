@@ -18,9 +18,9 @@ from contextlib import suppress
 import sapwood
 from sapwood.cli import check, info, solve, view
 from sapwood.cli.command import FAILURE, INTERRUPTED, USAGE, CommandError, Parser, tell
-from sapwood.studies.commands import clutter, dual_arm, figure, simulate
+from sapwood.studies.commands import closed_forms, clutter, dual_arm, figure, simulate
 
-_COMMANDS = (clutter, dual_arm, figure, simulate, solve, view, check, info)
+_COMMANDS = (clutter, dual_arm, figure, closed_forms, simulate, solve, view, check, info)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
