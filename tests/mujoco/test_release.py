@@ -229,6 +229,13 @@ def test_loads_are_those_of_the_mirror(rng):
     assert stiffer > 20
 
 
+def walk(stepper, data):
+    """Single steps, and a run."""
+    stepper.step(data)
+    stepper.step(data)
+    return stepper.run(data, 1500)
+
+
 def test_a_step_that_ends_with_a_deep_overlap_is_told_of_once():
     model = mujoco.MjModel.from_xml_string(
         """<mujoco><option timestep=".002"/><worldbody><geom type="plane" size="5 5 1"/>
@@ -237,19 +244,16 @@ def test_a_step_that_ends_with_a_deep_overlap_is_told_of_once():
     stepper, data = Stepper(model), mujoco.MjData(model)
     message = r"step at time 0 s: ended with a rigid contact whose overlap is 0\.24 of the width"
     with pytest.warns(RuntimeWarning, match=message) as told:
-        stepper.step(data)
-        stepper.step(data)
-        result = stepper.run(data, 1500)
-    assert len(told) == 1
-    assert told[0].filename == __file__
+        result = walk(stepper, data)
+    assert [warning.filename for warning in told] == [__file__]
     # it comes out by and by
     assert 0 < result.overlapping_steps < 1500
-    assert result.overlap[0] > 0.2 and result.overlap[-1] < 1e-3
+    assert result.overlap[0] > 0.2
+    assert result.overlap[-1] < 1e-3
     mujoco.mj_resetData(model, data)
     with pytest.warns(RuntimeWarning, match=message) as told:
         result = Stepper(model).run(data, 3)
-    assert len(told) == 1
-    assert told[0].filename == __file__
+    assert [warning.filename for warning in told] == [__file__]
     assert result.overlapping_steps == 3
     # what was given a stiffness may yield
     soft = Stepper(model, contact=ContactMaterial(stiffness=100.0))

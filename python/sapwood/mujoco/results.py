@@ -170,7 +170,7 @@ class RunResult:
 
     @property
     def overlap(self) -> _Float:
-        """Largest overlap of rigid contacts at the end of each step, in widths of the narrower geom.
+        """Largest overlap of rigid contacts after each step, in widths of the narrower geom.
 
         The width of a geom is its least diameter or edge; of meshes that of their bounding box.
         """

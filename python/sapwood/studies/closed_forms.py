@@ -242,7 +242,7 @@ def pinched(shape: str, mass: float, force: float, time_step: float, servo: bool
     """
     kind = 'position kp="2000" dampratio="1"' if servo else "motor"
     pads = "".join(
-        f'<body pos="{x} 0 0"><joint name="{name}" type="slide" axis="{-math.copysign(1.0, x)} 0 0"/>'
+        f'<body pos="{x} 0 0"><joint name="{name}" type="slide" axis="{-x!r} 0 0"/>'
         '<geom type="box" size=".02 .02 .02" mass=".2"/></body>'
         for name, x in (("a", -0.03), ("b", 0.03))
     )
