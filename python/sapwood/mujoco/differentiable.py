@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,13 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.mujoco.arrays import Bound, problem_arrays
 from sapwood.mujoco.body_inertias import BodyInertias
+from sapwood.mujoco.contacts import GeomNames
 from sapwood.mujoco.core_steps import CoreSteps
 from sapwood.mujoco.groups import constraint_groups
 from sapwood.mujoco.manifold import Manifold
 from sapwood.mujoco.parameters import SYMPLECTIC_EULER, StepParameters
 from sapwood.mujoco.results import StepError
-from sapwood.mujoco.snapshots import Differences, Snapshot
+from sapwood.mujoco.snapshots import Differences, NotComparable, Snapshot
 from sapwood.mujoco.stepper import Stepper
+from sapwood.mujoco.violations import violation_text
 from sapwood.mujoco.ways import steps_of
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.sensitivity import Sensitivity
@@ -59,7 +62,8 @@ class DifferentiableModel:
         With the default scheme, friction that is not lagged, no pressure fields, and a model whose
         actuators have no activation.
     step : float
-        Of the differences, in the units of coordinates, velocities and controls, > 0.
+        Of the differences, in the units of coordinates, velocities and controls, > 0. Where what
+        acts is not there on either side, a tenth or a hundredth of it is taken.
     data : mujoco.MjData, optional
         What else the state of the model is: time, mocap bodies, applied forces, which equality
         constraints are on. A copy is used; by default the data of a model that was reset.
@@ -68,7 +72,16 @@ class DifferentiableModel:
     ----------
     parameters : mapping of str to ndarray
         Factors, all 1: "mass" (nbody,) of mass and inertia of each body, "k", "tau_d" and "mu" of
-        all contacts.
+        all contacts. A multiple of an infinite stiffness is the same stiffness: the derivative by
+        "k" of rigid contacts is 0.
+
+    Warns
+    -----
+    UserWarning
+        In the reverse pass, where a contact, limit or equality constraint is released slowly from a
+        violation at the start of a step: derivatives by "mass", "k" and "tau_d" then leave out what
+        R and the stabilization velocities of that step depend on. Those by states and inputs are
+        whole.
 
     Raises
     ------
@@ -77,11 +90,22 @@ class DifferentiableModel:
 
     Notes
     -----
-    Contacts are told apart by their rows of J: one that acts must be found again where the state
-    has moved by `step`, on one side at least. Shapes on which the engine's points of contact jump
-    (boxes on boxes, meshes) have differences between jumps. Collision of general convex shapes is
-    computed to a tolerance of some 1e-6, which larger steps hide. Derivatives by k and tau_d are
-    those of compliant contacts, and no row that is released from a violation at the start has any.
+    Contacts are told apart by their geoms and rows of J. Those that act keep the rule by which they
+    act: a gap that changes its sign within `step`, after which another dissipation time would hold,
+    or a violation that would be released at another speed, brings no kink into the differences. A
+    contact that is there on one side alone has a one-sided difference, of second order too; where
+    it is on neither side even nearby, :class:`sapwood.trajectory.TrajectoryError` names it with its
+    depth. What the engine clamps (controls, forces of explicit actuators), and constraints that are
+    solved before the contacts (those of flexes, and of tendons over more than two trees), have
+    kinks that the differences do cross.
+
+    ``distance`` of a gradient is the least change of velocity by which a contact that acts comes to
+    another region of its law, or by which its gap would have changed its sign within a step, where
+    its dissipation time is another one then.
+
+    Shapes on which the engine's points of contact jump (boxes on boxes, meshes) have differences
+    between jumps. Collision of general convex shapes is computed to a tolerance of some 1e-6, which
+    larger steps hide.
     """
 
     def __init__(
@@ -108,7 +132,7 @@ class DifferentiableModel:
             mujoco.mj_copyData(self._data, model, data)
         self._scratch = Bound.of(model, mujoco.MjData(model))
         self._read(stepper.parameters)
-        self._manifold = Manifold(model)
+        self._manifold, self._names = Manifold(model), GeomNames.of(model)
         self._solver = SapSolver(dataclasses.replace(stepper.settings, relative_tolerance=1e-10))
         one = np.ones(())
         self.parameters: Mapping[str, _Float] = MappingProxyType(
@@ -214,26 +238,40 @@ class DifferentiableModel:
         linear = self._linearized(at, tape.v_next)
         bar = v_bar + by_v_next
         gradient = linear.vjp(bar, frozen_regularization=True, matrices=True)
-        slopes = self._slopes(tape, Differences(at, gradient))
+        slopes = self._slopes(tape, Differences(at, gradient, self._names))
         nv = self.model.nv
         whole = linear.vjp(bar, matrices=True)
         for name in ("k", "tau_d", "mu"):
             by = getattr(whole, name)
             parameters_bar[name] += 0.0 if by is None else by @ self._scaled(at, name)
         parameters_bar["mass"] += inertias.pull(at, whole, tape.v, dt)
-        acting = gradient.distance[gradient.regions != Region.none]
+        acting = np.minimum(gradient.distance, self._change_to_open(at))
         return Pulled(
             manifold.by_numbers(tape.q, before + slopes[:nv]), slopes[nv : 2 * nv],
-            slopes[2 * nv :], float(acting.min(initial=np.inf)),
+            slopes[2 * nv :], float(acting[gradient.regions != Region.none].min(initial=np.inf)),
         )  # fmt: skip
 
     def _scaled(self, at: Snapshot, name: str) -> _Float:
-        """What a factor of contacts scales: no dissipation time that open contacts are held to."""
+        """What a factor of contacts scales.
+
+        No dissipation time that open contacts are held to, and no stiffness that is infinite: a
+        multiple of it is the same.
+        """
         numbers = np.asarray(at.arrays[name], dtype=float)
-        if name != "tau_d" or not self._parameters.speculative:
-            return numbers
-        most = _core.OPEN_TIME * self.stepper.time_step
-        return np.where((at.arrays["phi0"] > 0.0) & (numbers == most), 0.0, numbers)
+        if name == "tau_d" and self._parameters.speculative:
+            most = _core.OPEN_TIME * self.stepper.time_step
+            return np.where((at.arrays["phi0"] > 0.0) & (numbers == most), 0.0, numbers)
+        return np.where(np.isinf(numbers), 0.0, numbers)
+
+    def _change_to_open(self, at: Snapshot) -> _Float:
+        """Change of velocity in a step, m/s, by which the gap of a contact changes its sign.
+
+        Infinite where it has the same dissipation time then.
+        """
+        dt, of = self.stepper.time_step, at.arrays
+        if not self._parameters.speculative:
+            return np.full(len(of["mu"]), np.inf)
+        return np.where(of["tau_d"] >= _core.OPEN_TIME * dt, np.abs(of["phi0"]) / dt, np.inf)
 
     def _snapshot(self, q: _Float, v: _Float, inputs: _Float) -> Snapshot:
         """The problem of a state."""
@@ -246,7 +284,10 @@ class DifferentiableModel:
             self._steps.gather(self._core, self._scratch)
         except StepError as error:
             raise TrajectoryError(str(error)) from error
-        return Snapshot(problem_arrays(self._core), self._core.groups())
+        geoms = self._core.contacts()["geom"]
+        return Snapshot(
+            problem_arrays(self._core), self._core.groups(), geoms, self.stepper.time_step
+        )
 
     def _linearized(self, at: Snapshot, v_next: _Float) -> Sensitivity:
         """The problem at the solution that the step came to."""
@@ -267,7 +308,15 @@ class DifferentiableModel:
             **numbers, constraints=[group.physical() for group in groups], **options
         )
         # what is released from a violation follows from its parameters in another way
-        problem = physical if _close(physical, given) else given
+        problem = physical
+        if not _close(physical, given):
+            problem = given
+            text = violation_text(self.model, self._scratch.data)
+            warnings.warn(
+                "derivatives by mass, k and tau_d leave out R and v_hat of a step: these do not "
+                f"follow from k and tau_d alone{text}",
+                stacklevel=2,
+            )
         solution = self._solver.solve(problem, v_next)
         if solution.status not in (Status.converged, Status.stalled):
             raise TrajectoryError(f"the solve ended with {solution.status!s}")
@@ -275,27 +324,42 @@ class DifferentiableModel:
 
     def _slopes(self, tape: _Tape, along: Differences) -> _Float:
         """By motions, velocities and controls (2 nv + nu,)."""
-        nv, nu, h = self.model.nv, self.model.nu, self._step
-        slopes = np.empty(2 * nv + nu)
-        for i in range(len(slopes)):
-            changes = []
-            for sign in (1.0, -1.0):
-                q, v, inputs = tape.q, np.array(tape.v), np.array(tape.inputs)
-                if i < nv:
-                    q = self._manifold.moved(q, sign * np.eye(1, nv, i)[0], h)
-                elif i < 2 * nv:
-                    v[i - nv] += sign * h
-                else:
-                    inputs[i - 2 * nv] += sign * h
-                change = along(self._snapshot(q, v, inputs))
-                if change is not None:
-                    changes.append(sign * change / h)
-            if not changes:
-                raise TrajectoryError(
-                    f"what acts is not there {h:g} away: there are no differences"
-                )
-            slopes[i] = sum(changes) / len(changes)
-        return slopes
+        return np.array(
+            [self._slope(tape, along, i) for i in range(2 * self.model.nv + self.model.nu)]
+        )
+
+    def _slope(self, tape: _Tape, along: Differences, i: int) -> float:
+        """By one of them, over a shorter step where what acts is not there on either side."""
+        reason = NotComparable()
+
+        def change(by: float) -> float | None:
+            nonlocal reason
+            try:
+                return along(self._moved(tape, i, by))
+            except NotComparable as error:
+                reason = error
+                return None
+
+        for h in (self._step, 0.1 * self._step, 0.01 * self._step):
+            forward, backward = change(h), change(-h)
+            if forward is not None and backward is not None:
+                return (forward - backward) / (2.0 * h)
+            end, whole = (h, forward) if backward is None else (-h, backward)
+            half = None if whole is None else change(0.5 * end)
+            if whole is not None and half is not None:
+                return (4.0 * half - whole) / end  # of second order too
+        raise TrajectoryError(f"there are no differences over {h:.3g}: {reason}") from reason
+
+    def _moved(self, tape: _Tape, i: int, by: float) -> Snapshot:
+        """The problem of the state with one motion, velocity or control changed."""
+        nv, q, v, inputs = self.model.nv, tape.q, np.array(tape.v), np.array(tape.inputs)
+        if i < nv:
+            q = self._manifold.moved(q, np.eye(1, nv, i)[0], by)
+        elif i < 2 * nv:
+            v[i - nv] += by
+        else:
+            inputs[i - 2 * nv] += by
+        return self._snapshot(q, v, inputs)
 
 
 def _close(one: ContactProblem, other: ContactProblem) -> bool:

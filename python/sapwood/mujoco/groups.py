@@ -73,6 +73,26 @@ def given_entries(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
     return _is_given(arrays, arrays["tree_nv"])
 
 
+def stabilized_rows(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    """Rows (n_rows,) that correct a violation: of limits and equality constraints.
+
+    Parameters
+    ----------
+    arrays : mapping
+        What ``_core.ModelStepper.groups`` returns; ``value_0`` has the violation of such a row,
+        ``value_2`` its dissipation time.
+
+    Returns
+    -------
+    ndarray of bool
+        Group after group.
+    """
+    found = np.zeros(len(arrays["R"]), np.bool_)
+    for kind, _, rows, _ in _split(arrays):
+        found[rows] = kind in ("bilateral", "limit")
+    return found
+
+
 def _whole_rows(J: _Float, shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> _Float:
     """J with the zeros of constraints that move one velocity alone."""
     given = _is_given(shape, tree_nv)
