@@ -15,15 +15,16 @@ enum { STALE = 8, MOST_HELD = 8 };
 /* what an iteration needs to know of those before it */
 struct progress {
   struct sap_step step;
-  double best;     /* |D r| of w->kept */
-  double mark;     /* |D r| when it had last fallen by a tenth, */
-  int stale;       /* iterations since then, as many as may be where dv led up, */
-  int held;        /* and solves with bounds held */
-  int bounded;     /* has the round-off of the last evaluation been bounded? */
-  int anew;        /* has it begun anew? */
-  int in_impulses; /* are contacts still solved for in the space of their impulses? */
-  int turned;      /* does the last direction tell of the next one? */
-  double last;     /* |D r| of the iterate before the last step */
+  double best;      /* e_c of w->kept, the least so far, */
+  double best_norm; /* and its |D r| */
+  double mark;      /* |D r| when it had last fallen by a tenth, */
+  int stale;        /* iterations since then, as many as may be where dv led up, */
+  int held;         /* and solves with bounds held */
+  int bounded;      /* has the round-off of the last evaluation been bounded? */
+  int anew;         /* has it begun anew? */
+  int in_impulses;  /* are contacts still solved for in the space of their impulses? */
+  int turned;       /* does the last direction tell of the next one? */
+  double last;      /* |D r| of the iterate before the last step */
   enum sap_precision precision;
 };
 
@@ -209,8 +210,9 @@ static int is_over(struct sap_workspace *w, const struct sap_island *island,
     result->outcome = SAP_NON_FINITE;
     return 1;
   }
-  if (now->gradient < before->best) {
-    before->best = now->gradient;
+  if (error_of(now) < before->best) {
+    before->best = error_of(now);
+    before->best_norm = now->gradient;
     sap_copy(w->kept, w->v, island);
   }
   if (now->gradient <= sap_tolerance(w, settings, now)) {
@@ -248,8 +250,10 @@ static void conclude(struct sap_workspace *w, const struct sap_island *island,
 struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
                                      const sap_settings *settings) {
   struct sap_newton_result result = {.outcome = SAP_FRICTION_LIMIT, .tree = -1};
-  struct progress before = {
-      .best = INFINITY, .mark = INFINITY, .precision = sap_choose_precision(island, settings)};
+  struct progress before = {.best = INFINITY,
+                            .best_norm = INFINITY,
+                            .mark = INFINITY,
+                            .precision = sap_choose_precision(island, settings)};
   const int32_t work =
       island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
   sap_refresh(w, island);
@@ -263,7 +267,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
     sap_lap(&watch, &result.assembly_seconds);
     const double gradient = result.last.gradient;
     if (before.stale == STALE) {
-      if (before.held > 0 && before.best <= sap_bound_error(w, island)) {
+      if (before.held > 0 && before.best_norm <= sap_bound_error(w, island)) {
         result.outcome = SAP_STALLED;
         break;
       }

@@ -20,7 +20,7 @@
  * the guess is close already, or fair and that leads away: where contacts stick all laws of
  * friction are one, and what is predicted of friction there turns the next direction. Nothing but
  * the velocity is remembered from one solve to the next. |D r| over the scale of (20) is e_c, and
- * (20) the criterion.
+ * (20) the criterion; short of it the iterate with the least e_c is the result.
  *
  * A solution exists. The minimiser v(b) with bounds b held follows them continuously, and since
  * l_t <= R_t |y_t|^2/2 for every b, its cost is bounded, and with it gamma_n: b -> mu

@@ -73,7 +73,7 @@ static struct sap_newton_result lagged(struct sap_workspace *w, const struct sap
   if (knows_too_little(w, island->triple_begin, end)) {
     sap_settings rest = *settings;
     rest.relative_tolerance = fmax(settings->relative_tolerance, rough);
-    rest.max_iterations -= settings->max_iterations / 2; /* for what will converge */
+    rest.max_iterations = sap_first_part(settings); /* the others for what will converge */
     result = sap_coulomb(w, island, &rest);
     take_given(w, island->triple_begin, end);
   }

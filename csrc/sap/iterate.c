@@ -31,6 +31,12 @@ double sap_dot(const struct sap_island *island, const double *x, const double *y
   return sum;
 }
 
+int32_t sap_first_part(const sap_settings *settings) {
+  enum { MOST = 50 };
+  const int32_t half = settings->max_iterations - settings->max_iterations / 2;
+  return half < MOST ? half : MOST;
+}
+
 double sap_share_of_tolerance(const sap_settings *settings, int32_t n_islands, double scale) {
   return settings->absolute_tolerance / sqrt(n_islands) +
          settings->relative_tolerance * (n_islands > 1 ? sqrt(0.5) : 1) * scale;

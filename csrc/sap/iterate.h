@@ -30,6 +30,9 @@ void sap_lap(struct sap_stopwatch *watch, double *sum);
 void sap_copy(double *to, const double *from, const struct sap_island *island);
 double sap_dot(const struct sap_island *island, const double *x, const double *y);
 
+/* Iterations of the first part of a solve, which others follow: half of the limit, 50 at most. */
+int32_t sap_first_part(const sap_settings *settings);
+
 /* right side of (20). Where every island meets it with eps_r/sqrt(2), the whole problem meets it
  * with eps_r: |g|^2 <= eps^2 sum max(p^2, j^2) <= 2 eps^2 max(sum p^2, sum j^2). */
 double sap_share_of_tolerance(const sap_settings *settings, int32_t n_islands, double scale);

@@ -30,7 +30,8 @@ struct progress {
   double cost;                  /* of the iterate before */
   double predicted;             /* decrease that Newton's model promised for the last step */
   double decrease;              /* decrease that the last step brought */
-  double smallest;              /* |D grad| of w->best */
+  double smallest;              /* |D grad| of all iterates, the smallest */
+  double best;                  /* e_m of w->best, the least so far */
   int idle;                     /* iterations at round-off that did not reduce the gradient */
   int blocked;                  /* steps without a break that were cut short, as walls do */
   enum sap_precision precision; /* of the next factorization */
@@ -117,6 +118,7 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
                             .cost = INFINITY,
                             .predicted = INFINITY,
                             .smallest = INFINITY,
+                            .best = INFINITY,
                             .precision = sap_choose_precision(island, settings)};
   struct sap_line line = {0};
   sap_copy(w->best, w->v, island);
@@ -155,8 +157,10 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
       break;
     }
     const int stalled = exhausted(&before, &result.last);
-    if (result.last.gradient < before.smallest) {
-      before.smallest = result.last.gradient;
+    before.smallest = fmin(before.smallest, result.last.gradient);
+    const double error = sap_momentum_error(result.last.gradient, result.last.scale);
+    if (error < before.best) {
+      before.best = error;
       sap_copy(w->best, w->v, island);
     }
     if (result.last.gradient <= sap_tolerance(w, settings, &result.last)) {
@@ -243,7 +247,7 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
     return minimize(w, island, settings, INT_MAX, &raised);
   }
   sap_settings rest = *settings;
-  rest.max_iterations -= settings->max_iterations / 2;
+  rest.max_iterations = sap_first_part(settings);
   struct sap_newton_result result = minimize(w, island, &rest, PATIENCE, &raised);
   /* near the end it is round-off that stops an iteration, and would with thicker layers too */
   const int at_end = result.outcome == SAP_CONVERGED ||

@@ -8,7 +8,7 @@ sap_settings sap_settings_default(void) {
   return (sap_settings){
       .relative_tolerance = 1e-6,
       .absolute_tolerance = 1e-16,
-      .max_iterations = 100,
+      .max_iterations = 1000,
       .line_search = SAP_LINE_SEARCH_EXACT,
       .line_search_tolerance = 0.01,
       .line_search_max_trials = 50,

@@ -26,7 +26,10 @@ class SapSettings:
     absolute_tolerance : float
         eps_a of the stopping criterion, Eq. (20), in sqrt(J).
     max_iterations : int
-        Newton iterations per island; 0 only evaluates the guess.
+        Newton iterations per island; 0 only evaluates the guess. Most solves take some ten, those
+        of many redundant near-rigid contacts with Coulomb's friction some hundreds. A smaller
+        limit bounds the time of a solve: where it is met, the iterate with the least error is
+        returned, with the status that says so.
     line_search : {"exact", "backtracking"}
         Minimise along the line (default), or accept by Armijo's rule.
     line_search_tolerance : float
@@ -82,7 +85,7 @@ class SapSettings:
 
     relative_tolerance: float = 1e-6
     absolute_tolerance: float = 1e-16
-    max_iterations: int = 100
+    max_iterations: int = 1000
     line_search: LineSearch = "exact"
     line_search_tolerance: float = 0.01
     line_search_max_trials: int = 50

@@ -39,7 +39,7 @@ typedef enum sap_factorization {
 typedef struct sap_settings {
   double relative_tolerance;      /* eps_r of (20): 1e-6 */
   double absolute_tolerance;      /* eps_a of (20) in sqrt(J): 1e-16 */
-  int32_t max_iterations;         /* 100 */
+  int32_t max_iterations;         /* per island: 1000 */
   sap_line_search line_search;    /* exact */
   double line_search_tolerance;   /* exact: dl/da over dl/da(0) short of the minimum: 0.01 */
   int32_t line_search_max_trials; /* at most 1000000; more only until one lowers the cost, for which

@@ -42,7 +42,7 @@ from .disk_pool import DiskPool
 from .impulses import FEW_SCALARS, fits, impulse_direction
 from .krylov import gmres
 from .line_search import exact
-from .newton import Newton, Run, nothing_moves, round_off
+from .newton import Newton, Run, first_part, nothing_moves, round_off
 from .objective import Objective, Point
 from .pools import Dual
 from .wide_pool import WidePool
@@ -83,8 +83,9 @@ def minimize_lagged(
     bounds = [law.bound for law in disks]
     if any(np.any(np.isnan(bound)) for bound in bounds):
         tolerance = max(settings.relative_tolerance, LAGGED_ROUGH)
-        most = settings.max_iterations - settings.max_iterations // 2
-        rough = dataclasses.replace(settings, relative_tolerance=tolerance, max_iterations=most)
+        rough = dataclasses.replace(
+            settings, relative_tolerance=tolerance, max_iterations=first_part(settings)
+        )
         parts.run = minimize_coulomb(objective, v, rough, island, n_islands)
         v, contacts = parts.run.point.v, objective.contact_parts(parts.run.point)
         found = [law.mu * part.state.gamma[:, 2] for law, part in zip(disks, contacts, strict=True)]
@@ -98,7 +99,7 @@ def minimize_lagged(
 def minimize_coulomb(
     objective: Objective, v: Array, settings: SapSettings, island: int = 0, n_islands: int = 1
 ) -> Run:
-    """Solve r(v) = 0 from v; short of convergence the iterate with the smallest |D r|."""
+    """Solve r(v) = 0 from v; short of convergence the iterate with the least e_c."""
     return Coulomb(objective, settings, island, n_islands).solve(v)
 
 
@@ -178,7 +179,7 @@ class Coulomb:
         while True:
             run.records.append((self.parts.island, run.iterations, trials, alpha, point.cost, 0.0,
                                 point.momentum_error))  # fmt: skip
-            if point.gradient_norm < best.gradient_norm:
+            if point.momentum_error < best.momentum_error:
                 best = point
             status = self.outcome(point)
             if status is not None:

@@ -33,6 +33,9 @@ from .pools import Dual
 Array = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
 
+FIRST_PART = 50
+"""Most iterations of the first part of a solve, for which half of the limit is allowed."""
+
 Record = tuple[int, int, int, float, float, float, float]
 
 
@@ -105,14 +108,14 @@ class Newton:
     def minimize(self, v: Array, island: int = 0) -> Run:
         """Iterate from v, or from inside of the domain of barriers where v is not.
 
-        Short of convergence the iterate with the smallest |D grad| is returned.
+        Short of convergence the iterate with the least e_m is returned.
         """
         objective = self.objective
         point, raised = objective.point(v), 0
         if not np.isfinite(point.cost):
             point, raised = start_inside(objective, point.v, self.cholesky)
         run = Run(point, Status.converged, -1, 0, 0, [], raised)
-        best = point
+        best, smallest = point, point.gradient_norm
         run.records.append((island, 0, 0, 0.0, point.cost, 0.0, point.momentum_error))
 
         while (status := self.outcome(point)) is None:
@@ -147,8 +150,9 @@ class Newton:
                 or point.gradient_norm <= EPS * point.scale
                 or point.cost >= before.cost
             )
-            self.idle += at_round_off and point.gradient_norm > 0.9 * best.gradient_norm
-            if point.gradient_norm < best.gradient_norm:
+            self.idle += at_round_off and point.gradient_norm > 0.9 * smallest
+            smallest = min(smallest, point.gradient_norm)
+            if point.momentum_error < best.momentum_error:
                 best = point
 
         run.status, run.iterations = status, self.iterations
@@ -225,6 +229,12 @@ class Newton:
         return 1.0, 0
 
 
+def first_part(settings: SapSettings) -> int:
+    """Iterations of the first part of a solve, which others follow."""
+    most = settings.max_iterations
+    return min(most - most // 2, FIRST_PART)
+
+
 def minimize_with_barriers(
     objective: Objective, v: Array, settings: SapSettings, island: int = 0, n_islands: int = 1
 ) -> Run:
@@ -237,7 +247,7 @@ def minimize_with_barriers(
     if not isinstance(objective.pools[0], BarrierPool):
         return Newton(objective, settings, n_islands).minimize(v, island)
     most, tolerance = settings.max_iterations, settings.relative_tolerance
-    half = dataclasses.replace(settings, max_iterations=most - most // 2)
+    half = dataclasses.replace(settings, max_iterations=first_part(settings))
     run = Newton(objective, half, n_islands).minimize(v, island)
     # near the end it is round-off that stops an iteration, and would with thicker layers too
     stalled = run.status == Status.stalled and is_newtons_turn(run.point)
