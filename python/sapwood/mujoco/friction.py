@@ -15,6 +15,10 @@ from sapwood.settings import Friction, SapSettings, with_friction
 from sapwood.stepping.schemes import SCHEMES, Scheme
 
 
+MOST_ITERATIONS = 100
+"""Of the solve of a step, unless settings say otherwise: the next step goes on from what is left."""
+
+
 def settings_of_steps(
     settings: SapSettings | None,
     friction: Friction | None,
@@ -27,7 +31,8 @@ def settings_of_steps(
     Parameters
     ----------
     settings : SapSettings, optional
-        Defaults where it is None.
+        None: the defaults, but for at most `MOST_ITERATIONS` iterations, which bound the time of a
+        step.
     friction : {"convex", "lagged", "coulomb"}, optional
         The law of friction; None is the default of :class:`sapwood.mujoco.Stepper`.
     model : mujoco.MjModel
@@ -52,6 +57,8 @@ def settings_of_steps(
     cores = np.flatnonzero(core)
     if friction is None:
         friction = "convex" if cores.size else "coulomb"
+    if settings is None:
+        settings = SapSettings(max_iterations=MOST_ITERATIONS)
     found = with_friction(settings, friction)
     if friction != "convex" and cores.size:
         name = name_of(model, mujoco.mjtObj.mjOBJ_GEOM, int(cores[0]))

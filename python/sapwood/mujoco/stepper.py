@@ -127,7 +127,8 @@ class Stepper(LastStep):
     delassus : {"block", "diagonal"}
         Estimate of the Delassus blocks.
     settings : SapSettings, optional
-        Settings of the solver; its law of friction is that of ``friction``.
+        Settings of the solver; its law of friction is that of ``friction``. None: the defaults, but
+        for at most 100 iterations, so that no step takes long.
     friction : {"convex", "lagged", "coulomb"}, optional
         The law of friction, whatever ``settings.friction`` says. None is "coulomb", but "convex"
         where the model has rigid cores, which know no other. With "convex" and "coulomb" the same
