@@ -23,6 +23,32 @@ def test_step_errors_survive_pickling():
     error = pickle.loads(pickle.dumps(StepError("too far", 0.25, 17, 3)))
     assert (error.step, error.world) == (17, 3)
     assert str(error) == "world 3, step 17 at time 0.25 s: too far"
+    error.step = 18
+    assert str(pickle.loads(pickle.dumps(error))).startswith("world 3, step 18 at time")
+
+
+def test_a_step_error_may_have_less_than_all():
+    assert np.isnan(StepError("too far").time)
+    assert str(StepError("too far", np.nan, 4)) == "step 4 at time nan s: too far"
+
+
+FRICTION_OF_DOFS = """<mujoco><worldbody>
+  <body><freejoint/><geom size=".1"/>
+    <body pos=".2 0 0"><joint name="hinge" axis="0 1 0" frictionloss=".1" {}/><geom size=".1"/>
+  </body></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("how", ["step", "run"])
+@pytest.mark.parametrize(("limit", "told"), [("", False), ("range='-90 -2'", True)])
+def test_rows_of_dry_friction_are_no_violations(how, limit, told):
+    """The number of such a row is that of a dof, and a floating base has more dofs than joints."""
+    model = mujoco.MjModel.from_xml_string(FRICTION_OF_DOFS.format(limit))
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.xfrc_applied[1, 0] = 1e25
+    with pytest.raises(StepError, match="acceleration of dof 0") as caught:
+        stepper.step(data) if how == "step" else stepper.run(data, 3)
+    assert ("at its start" in str(caught.value)) == told
+    assert ("joint 'hinge' is 0.0349 rad beyond its limit" in str(caught.value)) == told
 
 
 def unchanged_after(stepper, data, message):

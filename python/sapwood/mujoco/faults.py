@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.mujoco.arrays import STATE_NAMES
-from sapwood.mujoco.names import name_of
+from sapwood.mujoco.names import name_of, names_of_sides
 from sapwood.mujoco.results import StepError
 from sapwood.mujoco.violations import violation_text
 from sapwood.solution import Status
@@ -126,12 +126,7 @@ def fault_text(fault: str, index: int, model: mujoco.MjModel, data: mujoco.MjDat
     if fault == "patch":
         return f"the patches of {name_of(model, _OBJECT.mjOBJ_GEOM, index)} are not finite"
     contact = data.contact[index]
-    sides = " and ".join(
-        name_of(model, _OBJECT.mjOBJ_GEOM, int(geom))
-        if geom >= 0
-        else name_of(model, _OBJECT.mjOBJ_FLEX, int(flex))
-        for geom, flex in zip(contact.geom, contact.flex, strict=True)
-    )
+    sides = names_of_sides(model, contact)
     if fault == "dimension":
         return dimension_text(f"contact of {sides}", int(contact.dim))
     if fault == "geom":

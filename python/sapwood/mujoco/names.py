@@ -33,6 +33,15 @@ def names_of(model: mujoco.MjModel, kind: mujoco.mjtObj) -> list[str]:
     return [mujoco.mj_id2name(model, kind, i) or "" for i in range(counts[kind])]
 
 
+def names_of_sides(model: mujoco.MjModel, contact: mujoco.MjContact) -> str:
+    """Readable names of the two geoms or flexes of a contact."""
+    geom, flex = mujoco.mjtObj.mjOBJ_GEOM, mujoco.mjtObj.mjOBJ_FLEX
+    return " and ".join(
+        name_of(model, geom, int(g)) if g >= 0 else name_of(model, flex, int(f))
+        for g, f in zip(contact.geom, contact.flex, strict=True)
+    )
+
+
 def named(
     model: mujoco.MjModel, kind: mujoco.mjtObj, indices: Iterable[int] | NDArray[np.integer]
 ) -> list[str]:

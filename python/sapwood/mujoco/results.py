@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 
 import numpy as np
@@ -29,10 +30,12 @@ Counts = tuple[int, int, int, int]
 class StepError(RuntimeError):
     """A step could not be taken; the state of the data is the one before the step.
 
+    A text alone makes one too, as Gymnasium does with errors of its worker processes.
+
     Attributes
     ----------
     time : float
-        Simulated time at the start of the step, s.
+        Simulated time at the start of the step, s; NaN where it is unknown.
     step : int or None
         Position of the step in its run or rollout, from 0.
     world : int or None
@@ -40,14 +43,20 @@ class StepError(RuntimeError):
     """
 
     def __init__(
-        self, message: str, time: float, step: int | None = None, world: int | None = None
+        self,
+        message: object,
+        time: float = math.nan,
+        step: int | None = None,
+        world: int | None = None,
     ) -> None:
-        super().__init__(message, time, step, world)
+        super().__init__(str(message), time, step, world)
         self.time = time
         self.step = step
         self.world = world
 
     def __str__(self) -> str:
+        if self.step is None and self.world is None and math.isnan(self.time):
+            return str(self.args[0])
         world = "" if self.world is None else f"world {self.world}, "
         step = "step" if self.step is None else f"step {self.step}"
         return f"{world}{step} at time {self.time:.6g} s: {self.args[0]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from sapwood.mujoco.names import name_of
+from sapwood.mujoco.names import name_of, names_of_sides
 
 _OBJECT, _ROW = mujoco.mjtObj, mujoco.mjtConstraint
 
@@ -38,20 +38,19 @@ def violation_text(model: mujoco.MjModel, data: mujoco.MjData) -> str:
         To be appended to the reason; empty where nothing was violated by a millimetre, or a
         milliradian.
     """
-    found: list[tuple[float, str]] = []
     kinds, position = np.asarray(data.efc_type), np.asarray(data.efc_pos)
     limits = (kinds == _ROW.mjCNSTR_LIMIT_JOINT) | (kinds == _ROW.mjCNSTR_LIMIT_TENDON)
-    depth = np.where(kinds == _ROW.mjCNSTR_EQUALITY, np.abs(position), limits * -position)
-    if depth.size:
-        row = int(np.argmax(depth))
-        text = _row_text(model, int(kinds[row]), int(data.efc_id[row]), depth[row])
-        found.append((float(depth[row]), text))
-    distance = np.where(data.contact.exclude == 0, data.contact.dist, np.inf)
-    if distance.size:
-        contact = data.contact[int(np.argmin(distance))]
-        sides = " and ".join(
-            name_of(model, _OBJECT.mjOBJ_GEOM, int(geom)) for geom in contact.geom if geom >= 0
-        )
-        found.append((-contact.dist, f"{sides} overlap by {-contact.dist:.3g} m"))
-    most, text = max(found, default=(0.0, ""))
-    return f"; at its start {text}" if most > _LEAST else ""
+    of_rows = np.where(limits, -position, 0.0)
+    of_rows = np.where(kinds == _ROW.mjCNSTR_EQUALITY, np.abs(position), of_rows)
+    of_contacts = np.where(data.contact.exclude == 0, -data.contact.dist, 0.0)
+    # a NaN is no violation
+    depth = np.fmax(np.concatenate([of_rows, of_contacts]), 0.0)
+    most = int(np.argmax(depth)) if depth.size else -1
+    if most < 0 or depth[most] <= _LEAST:
+        return ""
+    if most < kinds.size:
+        text = _row_text(model, int(kinds[most]), int(data.efc_id[most]), depth[most])
+    else:
+        sides = names_of_sides(model, data.contact[most - kinds.size])
+        text = f"{sides} overlap by {depth[most]:.3g} m"
+    return f"; at its start {text}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +38,22 @@ def solve_upper(L: Array, b: Array) -> Array:
 
 
 class NotPositiveDefinite(ArithmeticError):
-    """A pivot block lost positive definiteness; `tree` is the first tree of its supernode."""
+    """A pivot block lost positive definiteness; `tree` is the first tree of its supernode.
 
-    def __init__(self, tree: int) -> None:
-        super().__init__(f"the Hessian is not positive definite at tree {tree}")
+    `tree` is -1 where it is unknown.
+    """
+
+    def __init__(self, message: object, tree: int = -1) -> None:
+        super().__init__(str(message), tree)
         self.tree = tree
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    @classmethod
+    def at(cls, tree: int) -> Self:
+        """The error of a supernode."""
+        return cls(f"the Hessian is not positive definite at tree {tree}", tree)
 
 
 class BlockCholesky:
@@ -121,7 +133,7 @@ class BlockCholesky:
             try:
                 L11 = factor_dense(front[:n, :n])
             except np.linalg.LinAlgError:
-                raise NotPositiveDefinite(clique.residual[0]) from None
+                raise NotPositiveDefinite.at(clique.residual[0]) from None
             L21 = solve_lower(L11, front[n:, :n].T).T
             self.columns.append((L11, L21))
             if clique.parent >= 0:

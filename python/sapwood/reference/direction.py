@@ -89,7 +89,7 @@ def solve_hessian(
         try:
             L = factor_dense(objective.hessian(G))
         except np.linalg.LinAlgError:
-            raise NotPositiveDefinite(objective.trees[0]) from None
+            raise NotPositiveDefinite.at(objective.trees[0]) from None
         return solve_upper(L, solve_lower(L, b))
     if factorization != "supernodal":
         raise ValueError(f"the reference has no factorization named {factorization!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -25,20 +26,24 @@ _OUT_OF_NOISE = 1e3
 class SteppingError(RuntimeError):
     """A step could not be taken.
 
+    A text alone makes one too.
+
     Attributes
     ----------
     step : int
-        Position of the step in its run, from 0.
+        Position of the step in its run, from 0; -1 where it is unknown.
     time : float
-        Simulated time at the start of the step, s.
+        Simulated time at the start of the step, s; NaN where it is unknown.
     """
 
-    def __init__(self, message: str, step: int, time: float) -> None:
-        super().__init__(message, step, time)
+    def __init__(self, message: object, step: int = -1, time: float = math.nan) -> None:
+        super().__init__(str(message), step, time)
         self.step = step
         self.time = time
 
     def __str__(self) -> str:
+        if self.step < 0:
+            return str(self.args[0])
         return f"step {self.step} at time {self.time:.6g} s: {self.args[0]}"
 
 
@@ -48,13 +53,19 @@ class FreeMotionError(SteppingError):
     Attributes
     ----------
     residual : float
-        |D m(v)| over the largest of its terms, where it stopped; D = diag(M)^(-1/2).
+        |D m(v)| over the largest of its terms, where it stopped; D = diag(M)^(-1/2). NaN where it
+        is unknown.
     iterations : int
-        Iterations taken.
+        Iterations taken; -1 where they are unknown.
     """
 
     def __init__(
-        self, message: str, step: int, time: float, residual: float, iterations: int
+        self,
+        message: object,
+        step: int = -1,
+        time: float = math.nan,
+        residual: float = math.nan,
+        iterations: int = -1,
     ) -> None:
         super().__init__(message, step, time)
         self.residual = residual

@@ -22,9 +22,9 @@ class TrajectoryError(RuntimeError):
         Position of the step in its run, from 0; -1 for a step alone.
     """
 
-    def __init__(self, reason: str, step: int = -1) -> None:
-        super().__init__(reason, step)
-        self.reason, self.step = reason, step
+    def __init__(self, reason: object, step: int = -1) -> None:
+        super().__init__(str(reason), step)
+        self.reason, self.step = str(reason), step
 
     def __str__(self) -> str:
         return self.reason if self.step < 0 else f"step {self.step}: {self.reason}"
