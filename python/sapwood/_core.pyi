@@ -365,10 +365,8 @@ class ByteWatch:
         cls,
         arrays: tuple[NDArray[np.uint8], ...],
         copies: tuple[NDArray[np.uint8], ...],
-        always: int,
     ) -> Self: ...
     def changed(self, /) -> bool: ...
-    def glance(self, /) -> bool: ...
 
 @final
 class PreparedStep:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from numpy.typing import ArrayLike
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.checks import boolean, integer
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.processors import usable_processors
 from sapwood.sensitivity_batch import linearize_batch
@@ -77,6 +77,7 @@ def solve_batch(
         guesses = list(v_guesses)
     if len(guesses) != len(problems):
         raise ValueError(f"v_guesses has {len(guesses)} elements for {len(problems)} problems")
+    sensitivity = boolean(sensitivity, "sensitivity")
     n_threads = usable_processors() if threads is None else integer(threads, "threads", 1)
     solutions = _core.solve_batch(
         [problem._core for problem in problems],

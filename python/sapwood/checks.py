@@ -5,6 +5,33 @@ from __future__ import annotations
 import operator
 import os
 
+import numpy as np
+
+
+def boolean(value: object, name: str) -> bool:
+    """Return a truth value as a bool.
+
+    Parameters
+    ----------
+    value : object
+        A bool of Python or NumPy; no number, and no str.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    bool
+        The value.
+
+    Raises
+    ------
+    TypeError
+        Where it is anything else.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} = {value!r}: must be True or False")
+    return bool(value)
+
 
 def integer(value: object, name: str, least: int | None = None) -> int:
     """Return an integer as an int.

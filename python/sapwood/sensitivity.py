@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.checks import boolean
 from sapwood.differential import (
     COLUMNS,
     NUMBERS,
@@ -162,6 +163,7 @@ class Sensitivity(_core.Sensitivity):
         matrices: bool,
     ) -> tuple[tuple[Any, ...], tuple[int, ...]]:
         """What the core is asked, and the dimensions of the batch."""
+        frozen, matrices = boolean(frozen, "frozen_regularization"), boolean(matrices, "matrices")
         problem = self.problem
         counts = [group.n_rows for group in problem.constraints]
         bars: list[_Float | None] = [
@@ -229,6 +231,7 @@ class Sensitivity(_core.Sensitivity):
         """What the core is asked, and the dimensions of the batch."""
         if not isinstance(problem_dot, Differential):
             raise TypeError(f"problem_dot must be a Differential, not {type(problem_dot).__name__}")
+        frozen = boolean(frozen, "frozen_regularization")
         problem = self.problem
         if len(problem_dot.constraints) not in (0, len(problem.constraints)):
             raise ValueError(

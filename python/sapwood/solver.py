@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.checks import boolean
 from sapwood.equality import equal_arrays
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.sensitivity import Sensitivity
@@ -139,6 +140,7 @@ class SapSolver(_core.Solver):
         MemoryError
             Where there is no room for the workspace.
         """
+        sensitivity = boolean(sensitivity, "sensitivity")
         solution = _solve(self, _core_of(problem), v_guess)
         return with_sensitivity(solution, problem, self.settings) if sensitivity else solution
 
@@ -261,7 +263,7 @@ def solve(
     >>> print(solve(problem).v.round(1) + 0.0)
     [0. 0. 0.]
     """
-    if verbose:
+    if boolean(verbose, "verbose"):
         settings = dataclasses.replace(settings or SapSettings(), record_history=True)
     solver = SapSolver(settings, friction=friction)
     solution = solver.solve(problem, v_guess, sensitivity=sensitivity)

@@ -7,6 +7,8 @@ Seeds are fixed: a random policy's return has a spread, and these are compared f
 from __future__ import annotations
 
 import copy
+import functools
+import pickle
 import types
 
 import numpy as np
@@ -135,6 +137,30 @@ def test_tasks_of_dm_control(suite, domain, task):
     assert "step" not in vars(env.physics)
 
 
+@pytest.mark.parametrize(
+    "way",
+    [
+        lambda physics: physics.copy(),
+        lambda physics: physics.copy(share_model=True),
+        lambda physics: pickle.loads(pickle.dumps(physics)),
+        copy.deepcopy,
+        copy.copy,
+    ],
+)
+def test_copies_of_physics_have_a_stepper_of_their_own(suite, way):
+    env = suite.load("cheetah", "run", task_kwargs={"random": 3})
+    env.reset()
+    patched = patch(env)
+    env.physics.step(10)
+    twin = way(env.physics)
+    other = vars(twin)["step"].__self__
+    assert other is not patched
+    for physics in (twin, env.physics) if way is not copy.copy else (twin,):
+        physics.step(3)
+    assert (other.stepper.steps, patched.stepper.steps) == (3, 10 if way is copy.copy else 13)
+    np.testing.assert_array_equal(twin.data.qpos, env.physics.data.qpos)
+
+
 def test_a_step_that_fails_is_an_error_of_the_physics(suite):
     control = pytest.importorskip("dm_control.rl.control")
     env = suite.load("cheetah", "run")
@@ -225,6 +251,85 @@ def test_copies_step_their_own_data():
     assert patched.stepper is first
 
 
+COPIES = {
+    "pickle": lambda env: pickle.loads(pickle.dumps(env)),
+    "old pickle": lambda env: pickle.loads(pickle.dumps(env, protocol=2)),
+    "pickle in Python": lambda env: pickle._loads(pickle._dumps(env)),
+    "deep": copy.deepcopy,
+    "shallow": lambda env: copy.copy(env.unwrapped),
+    "by the patch": lambda env: pickle.loads(pickle.dumps(patch_of(env)))._target,
+    "a copy's copy": lambda env: copy.deepcopy(pickle.loads(pickle.dumps(env))),
+}
+
+
+def patch_of(env):
+    """The patch of an environment, None where it steps by itself."""
+    step = vars(env.unwrapped).get("_step_mujoco_simulation")
+    return getattr(step, "__self__", None)
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_copies_have_a_stepper_of_their_own(hopper, way):
+    theirs = rewards_of(hopper, seed=1, steps=20)
+    patched = patch(hopper, friction="convex")
+    ours = rewards_of(hopper, seed=1, steps=20)
+    steps = patched.stepper.steps
+    twin = COPIES[way](hopper)
+    assert twin.unwrapped is not hopper.unwrapped
+    other = patch_of(twin)
+    assert other is not patched
+    assert other.stepper.settings.friction == "convex"
+    np.testing.assert_array_equal(rewards_of(twin, seed=1, steps=20), ours)
+    assert not np.array_equal(ours, theirs)
+    assert other.stepper.steps == 20 * hopper.unwrapped.frame_skip
+    assert patched.stepper.steps == steps
+    # each is undone by itself
+    other.undo()
+    assert patch_of(twin) is None
+    assert patch_of(hopper) is patched
+    np.testing.assert_array_equal(rewards_of(twin, seed=1, steps=20), theirs)
+    assert patch_of(COPIES["pickle"](twin)) is None
+
+
+def test_an_environment_and_its_patch_are_copied_together(hopper):
+    patched = patch(hopper)
+    for order in ((hopper, patched), (patched, hopper)):
+        for pair in (pickle.loads(pickle.dumps(order)), copy.deepcopy(order)):
+            env, other = pair if order[0] is hopper else pair[::-1]
+            assert patch_of(env) is other is not patched
+            with pytest.raises(ValueError, match="env has a stepper already"):
+                patch(env)
+
+
+class Part:
+    """With a state in slots, and without one."""
+
+    __slots__ = ("__dict__", "data", "model")
+
+    def __init__(self):
+        self.model = gym.make("Hopper-v5").unwrapped.model
+        self.data = mujoco.MjData(self.model)
+
+    _step_mujoco_simulation = Plain._step_mujoco_simulation
+
+
+@pytest.mark.parametrize("make", [Plain, Part])
+@pytest.mark.parametrize("way", ["pickle", "deep"])
+def test_copies_of_what_copies_as_it_is(make, way):
+    env = make()
+    patch(env)
+    env._step_mujoco_simulation(0.3, 4)
+    twin = COPIES[way](env)
+    assert patch_of(as_env(twin))._target is twin
+    for each in (env, twin):
+        each._step_mujoco_simulation(0.2, 4)
+    np.testing.assert_array_equal(env.data.qpos, twin.data.qpos)
+
+
+def as_env(plain):
+    return types.SimpleNamespace(unwrapped=plain)
+
+
 def test_undoing(hopper):
     patched = patch(hopper)
     with pytest.raises(ValueError, match="env has a stepper already: undo that patch first"):
@@ -259,6 +364,49 @@ def make_hopper():
     env = gym.make("Hopper-v5")
     patch(env)
     return env
+
+
+class Failing(gym.Wrapper):
+    """An environment whose second step cannot be taken."""
+
+    steps = 0
+
+    def step(self, action):
+        self.steps += 1
+        self.unwrapped.data.qfrc_applied[0] = np.inf if self.steps == 2 else 0.0
+        return super().step(action)
+
+
+@pytest.mark.filterwarnings("ignore:.*(ERROR|WARN).*")  # by which Gymnasium logs
+@pytest.mark.parametrize("kind", ["SyncVectorEnv", "AsyncVectorEnv"])
+def test_errors_of_many_environments_are_step_errors(kind):
+    """Also of worker processes, whose errors are made again from their texts."""
+    many = getattr(gym.vector, kind)([lambda: Failing(make_hopper())] * 2)
+    try:
+        many.reset(seed=4)
+        actions = np.zeros(many.action_space.shape, dtype=np.float32)
+        many.step(actions)
+        with pytest.raises(StepError, match=r"step 0 at time .* is not finite"):
+            many.step(actions)
+    finally:
+        many.close(terminate=True)
+
+
+@pytest.mark.slow  # processes that are spawned import all anew
+def test_workers_keep_the_steppers_of_environments_that_they_are_sent(hopper):
+    patch(hopper)
+    many = gym.vector.AsyncVectorEnv([functools.partial(copy.copy, hopper)] * 2, context="spawn")
+    try:
+        many.reset(seed=[4, 5])
+        alone = make_hopper()
+        alone.reset(seed=5)
+        actions = np.full(many.action_space.shape, 0.3, dtype=np.float32)
+        for _ in range(10):
+            observed, *_ = many.step(actions)
+            expected, *_ = alone.step(actions[1])
+            np.testing.assert_array_equal(observed[1], expected)
+    finally:
+        many.close()
 
 
 @pytest.mark.parametrize("kind", ["SyncVectorEnv", "AsyncVectorEnv"])

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
+import warnings
 
 import numpy as np
 import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from sapwood.mujoco import NotSupported, Rollout, Stepper, watch
+from sapwood import RigidCore
+from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, Stepper, watch
 from sapwood.mujoco.controllers import BOUNDED
 from sapwood.mujoco.following import READ, STRUCTURE
-from sapwood.mujoco.watch import OPTIONS, ModelWatch
+from sapwood.mujoco.watch import OPTIONS, VECTORS, ModelWatch
 
 XML = """
 <mujoco>
@@ -273,14 +276,155 @@ def test_a_time_step_of_its_own_stays():
     assert data.time == 0.001
 
 
-def test_flags_that_are_refused_are_refused_later_too():
+@pytest.mark.parametrize("name", [*OPTIONS, *VECTORS])
+def test_every_option_is_seen_or_refused(name):
+    """By `step` and by `run`, as a stepper that is made for the changed model has it."""
+    own = ("timestep", "integrator", "cone", "disableflags", "enableflags")
+    for how in ("step", "run"):
+        model = mujoco.MjModel.from_xml_string(XML)
+        stepper, data = Stepper(model), mujoco.MjData(model)
+        stepper.step(data)
+        if name in VECTORS:
+            getattr(model.opt, name)[:] += 0.5
+        else:
+            setattr(model.opt, name, getattr(model.opt, name) + 1)
+        if name in own[:3]:
+            with pytest.raises(ValueError, match=rf"model\.opt\.{name} has changed"):
+                stepper.step(data) if how == "step" else stepper.run(data, 1)
+        elif name not in own:
+            stepper.step(data) if how == "step" else stepper.run(data, 1)
+            now, expected = (getattr(each.opt, name) for each in (stepper.model, model))
+            np.testing.assert_array_equal(now, expected)
+
+
+CONVEX = """
+<mujoco><option timestep=".005"/><worldbody><geom type="plane" size="3 3 .1"/>
+  <body pos="0 0 .06" euler="3 5 0"><freejoint/><geom type="cylinder" size=".05 .05"/></body>
+  <body pos=".02 .01 .16" euler="9 20 30"><freejoint/><geom type="ellipsoid" size=".05 .04 .06"/>
+  </body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(("name", "value"), [("ccd_iterations", 1), ("ccd_tolerance", 0.01)])
+@pytest.mark.parametrize("how", ["step", "run"])
+def test_how_shapes_are_compared_may_change(name, value, how):
+    model = mujoco.MjModel.from_xml_string(CONVEX)
+    stepper, states = Stepper(model), []
+    for each in (stepper, stepper, None):
+        data = mujoco.MjData(model)
+        each = each or Stepper(model)
+        for _ in range(40):
+            each.step(data) if how == "step" else each.run(data, 1)
+        states.append(data.qpos.copy())
+        setattr(model.opt, name, value)
+    np.testing.assert_array_equal(states[1], states[2])
+    assert not np.array_equal(states[0], states[1])
+
+
+def test_cameras_are_seen():
+    """They are in what sensors tell, and in pictures."""
+    model = mujoco.MjModel.from_xml_string(
+        """<mujoco><worldbody><camera name="eye" pos="0 0 2"/><body pos=".1 0 0">
+        <joint/><geom size=".1"/><site name="dot"/></body></worldbody><sensor>
+        <camprojection camera="eye" site="dot"/></sensor></mujoco>"""
+    )
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper.step(data)
+    model.cam_pos[0, 0] = 0.3
+    stepper.step(data)
+    other = mujoco.MjData(model)
+    Stepper(model).run(other, 2)
+    np.testing.assert_array_equal(data.sensordata, other.sensordata)
+    np.testing.assert_array_equal(data.cam_xpos, other.cam_xpos)
+
+
+# ---- what is refused, or taken in another way ---------------------------------------------------
+
+TURNING = """<mujoco><worldbody>
+  <geom name="floor" type="plane" size="3 3 .1" condim="{}" friction="1 .05 .01"/>
+  <geom name="block" type="box" size=".1 .1 .1" pos="1 0 .1" contype="0" conaffinity="0"
+   group="3"/>
+  <body pos="0 0 .1"><freejoint/><geom name="ball" size=".1" condim="{}"/></body>
+  <body pos="1 0 .25"><freejoint/><geom name="top" size=".05" condim="6"/></body></worldbody>
+</mujoco>"""
+
+
+def turn(geom):
+    return lambda model: model.geom_surfacevel.__setitem__((geom, 5), 3.0)
+
+
+# a model, options of the stepper, and a change that a new stepper refuses
+LATER = {
+    "a floor that turns": (TURNING.format(6, 6), {}, turn(0)),
+    "condim 6 on a floor that turns": (
+        TURNING.format(3, 3).replace('condim="6"', 'condim="3"'),
+        {},
+        lambda model: (turn(0)(model), model.geom_condim.__setitem__(2, 6)),
+    ),
+    "a block that turns, and is met": (
+        TURNING.format(3, 3),
+        {},
+        lambda model: (turn(1)(model), model.geom_contype.__setitem__(1, 1)),
+    ),
+    "a rigid core with torsional friction": (
+        TURNING.format(3, 6),
+        {"materials": {3: ContactMaterial(1e5, core=RigidCore(0.01))}},
+        lambda model: model.geom_group.__setitem__(2, 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", LATER)
+@pytest.mark.parametrize("where", ["given", "own"])
+@pytest.mark.parametrize("how", ["step", "run"])
+def test_what_a_new_stepper_refuses_is_refused_later(kind, where, how):
+    xml, options, change = LATER[kind]
+    changed = mujoco.MjModel.from_xml_string(xml)
+    change(changed)
+    with pytest.raises(NotSupported, match="condim 6") as expected:
+        Stepper(changed, **options)
+    model = mujoco.MjModel.from_xml_string(xml)
+    stepper, data = Stepper(model, **options), mujoco.MjData(model)
+    for _ in range(3):
+        stepper.step(data)
+    target = model if where == "given" else stepper.model
+    before = copy.copy(target)
+    change(target)
+    time = data.time
+    for _ in range(2):
+        with pytest.raises(NotSupported, match=re.escape(str(expected.value))):
+            stepper.step(data) if how == "step" else stepper.run(data, 2)
+    assert data.time == time
+    for name in ("geom_surfacevel", "geom_condim", "geom_contype", "geom_group"):
+        getattr(target, name)[...] = getattr(before, name)
+    stepper.step(data)
+
+
+def test_flags_that_are_cleared_are_cleared_later_too():
     model = mujoco.MjModel.from_xml_string(XML)
     stepper, data = Stepper(model), mujoco.MjData(model)
     model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_OVERRIDE)
-    with pytest.raises(NotSupported, match="option flag override"):
+    with pytest.warns(UserWarning, match="option flag override is cleared") as told:
         stepper.step(data)
+    assert told[0].filename == __file__
+    assert stepper.model.opt.enableflags == 0
     model.opt.enableflags = 0
     stepper.step(data)
+
+
+@pytest.mark.parametrize("where", ["given", "own"])
+def test_two_frictions_of_a_pair_have_one_mean_later_too(where):
+    model = mujoco.MjModel.from_xml_string(XML)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    target = model if where == "given" else stepper.model
+    for two, mean in (((0.9, 0.4), 0.6), ((0.9, 0.1), 0.3)):
+        target.pair_friction[0, :2] = two
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            stepper.step(data)
+        assert [str(each.message)[:43] for each in told] == (
+            ["friction that differs between two directions"[:43]] if mean == 0.6 else []
+        )
+        np.testing.assert_allclose(stepper.model.pair_friction[0, :2], mean)
 
 
 def test_flags_of_the_stepper_stay_its_own():

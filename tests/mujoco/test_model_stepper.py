@@ -228,47 +228,26 @@ def test_forest_is_copied():
     assert core.solve(*step_arrays()) == 0
 
 
-@pytest.mark.parametrize("always", [0, 2, 4])
-def test_a_watch_sees_every_byte(rng, always):
+def test_a_watch_sees_every_byte(rng):
     spans = tuple(rng.integers(0, 256, n, dtype=np.uint8) for n in (1, 0, 77, 1000))
     copies = tuple(span.copy() for span in spans)
-    watch = _core.ByteWatch(spans, copies, always)
+    watch = _core.ByteWatch(spans, copies)
     assert not watch.changed()
     for span, copied in zip(spans, copies, strict=True):
         for i in range(span.size):
             span[i] ^= 1 << int(rng.integers(8))
             assert watch.changed()
-            assert watch.glance()
             span[i] = copied[i]
             assert not watch.changed()
-            assert not watch.glance()
-
-
-def test_glances_are_at_some_at_once_and_at_the_others_by_turns(rng):
-    sizes = (3000, 5000, 10, 0, 3000)
-    spans = tuple(rng.integers(0, 256, n, dtype=np.uint8) for n in sizes)
-    copies = tuple(span.copy() for span in spans)
-    watch = _core.ByteWatch(spans, copies, 1)
-    turns = -(-sum(sizes[1:]) // 2048)
-    for _ in range(30):
-        which, skipped = int(rng.choice([0, 1, 2, 4])), int(rng.integers(2 * turns))
-        i = int(rng.integers(sizes[which]))
-        assert not any(watch.glance() for _ in range(skipped))
-        spans[which][i] ^= 1
-        seen = [watch.glance() for _ in range(2 * (turns + 1))]
-        assert all(seen) if which == 0 else 2 <= seen.count(True) < len(seen)
-        spans[which][i] ^= 1
-    assert not watch.glance()
 
 
 def test_watches_refuse_garbage():
-    assert not _core.ByteWatch((), (), 0).changed()
-    assert not _core.ByteWatch((), (), 0).glance()
+    assert not _core.ByteWatch((), ()).changed()
     spans = tuple(np.zeros(n, np.uint8) for n in (1, 3))
     for bad in (
-        (list(spans), spans, 0), (spans, spans[:1], 0), (spans, spans, 3), (spans, spans, -1),
-        ((np.zeros(3),), (np.zeros(3),), 0), (spans, spans[::-1], 0), (spans, spans), (spans,),
-        ((None,), (None,), 0), ((np.zeros(8, np.uint8)[::2],), (np.zeros(4, np.uint8),), 0),
+        (list(spans), spans), (spans, spans[:1]), (spans, spans, 3), (spans, spans[::-1]),
+        ((np.zeros(3),), (np.zeros(3),)), (spans,), ((None,), (None,)),
+        ((np.zeros(8, np.uint8)[::2],), (np.zeros(4, np.uint8),)),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError)):
             _core.ByteWatch(*bad)

@@ -17,28 +17,57 @@ from sapwood.mujoco import NotSupported, Stepper
 from sapwood.mujoco import engine as mujoco_engine
 
 
-def test_without_an_engine_steps_are_taken_from_python(monkeypatch):
-    model = mixed()
-    ordinary, a, b = Stepper(model, speculative=False), mujoco.MjData(model), mujoco.MjData(model)
+@pytest.fixture
+def undriven(monkeypatch):
+    """As with a version of MuJoCo whose structs are others."""
 
     def read_layout():
         raise mujoco_engine.EngineError("nothing is where it was")
 
     monkeypatch.setattr(mujoco_engine, "read_layout", read_layout)
     mujoco_engine.engine.cache_clear()
-    without = Stepper(model)
-    for _ in range(50):
-        ordinary.step(a)
-        without.step(b)
-    np.testing.assert_array_equal(full_state(model, a), full_state(model, b))
-    expected, found = ordinary.run(a, 20), without.run(b, 20)
+    yield
+    mujoco_engine.engine.cache_clear()
+
+
+@pytest.mark.usefixtures("undriven")
+def test_without_an_engine_steps_are_taken_from_python():
+    """Those that are the same, and no others."""
+    model = mixed()
+    without, b = Stepper(model, speculative=False), mujoco.MjData(model)
+    with pytest.raises(NotSupported, match=f"{mujoco.__version__}: nothing is where it was"):
+        sapwood.mujoco.rollout(without, np.zeros(3))
+    without.run(b, 50)
+    found = without.run(b, 20)
+    assert np.all(found.seconds > found.solver_seconds)
+    Stepper(model, friction="convex").step(mujoco.MjData(model))  # finds none in any case
+    Stepper(model, scheme="midpoint").step(mujoco.MjData(model))
+
+
+def test_steps_from_python_are_those_of_the_engine(request):
+    model = mixed()
+    ordinary, a = Stepper(model, speculative=False), mujoco.MjData(model)
+    ordinary.run(a, 50)
+    expected = ordinary.run(a, 20)
+    request.getfixturevalue("undriven")
+    without, b = Stepper(model, speculative=False), mujoco.MjData(model)
+    without.run(b, 50)
+    found = without.run(b, 20)
     np.testing.assert_array_equal(full_state(model, a), full_state(model, b))
     for name in expected.records.dtype.names:
         if not name.endswith("seconds"):
             np.testing.assert_array_equal(found.records[name], expected.records[name], name)
-    assert np.all(found.seconds > found.solver_seconds)
-    with pytest.raises(NotSupported, match=f"{mujoco.__version__}: nothing is where it was"):
-        sapwood.mujoco.rollout(without, np.zeros(3))
+
+
+@pytest.mark.usefixtures("undriven")
+@pytest.mark.parametrize("speculative", [None, True])
+def test_without_an_engine_no_contact_is_found_ahead_and_that_is_said(speculative):
+    """No other contacts in silence: who can do without says so."""
+    message = r"speculative contacts with MuJoCo .*nothing is where it was.*speculative=False"
+    with pytest.raises(NotSupported, match=message):
+        Stepper(mixed(), speculative=speculative)
+    with pytest.raises(NotSupported, match=message):
+        sapwood.mujoco.Rollout(mixed(), speculative=speculative)
 
 
 LAYOUT = mujoco_engine.read_layout()

@@ -15,7 +15,7 @@ mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import mixed, urdf_on_floor
 from sapwood import RigidCore, scenes
-from sapwood.mujoco import ContactMaterial, NotSupported, StepError, Stepper
+from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, StepError, Stepper
 from sapwood.mujoco.support import OLDEST, TOO_NEW, check_version
 
 
@@ -121,12 +121,30 @@ def test_flags_of_mujocos_own_contact_are_cleared(flag):
     stepper.run(data, 200)
     Stepper(plain).run(reference, 200)
     np.testing.assert_array_equal(data.qpos, reference.qpos)
-    # set later, on the copy that is simulated
+    # set later, on the copy that is simulated: as at first, and that was said
     stepper.model.opt.enableflags |= int(bit)
     for call in (stepper.step, stepper.step1, stepper.problem):
-        with pytest.raises(NotSupported, match=f"option flag {flag}: .*; clear it"):
-            call(data)
-    assert stepper.steps == 200
+        call(data)
+        assert stepper.model.opt.enableflags == 0
+    assert stepper.steps == 201
+
+
+def test_flags_of_mujocos_own_contact_are_refused_within_a_run():
+    """Where a callback of MuJoCo sets one between two steps."""
+    stepper, bit = Stepper(model_of()), int(mujoco.mjtEnableBit.mjENBL_OVERRIDE)
+    data = mujoco.MjData(stepper.model)
+
+    def control(model, data):
+        if data.time > 0.01:
+            model.opt.enableflags |= bit
+
+    mujoco.set_mjcb_control(control)
+    try:
+        with pytest.raises(NotSupported, match=r"option flag override: .*; clear it"):
+            stepper.run(data, 20)
+    finally:
+        mujoco.set_mjcb_control(None)
+    assert 0 < stepper.steps < 20
 
 
 def test_pairs_have_the_geometric_mean_of_their_frictions():
@@ -219,7 +237,8 @@ def test_flexes_whose_contacts_are_switched_on_later_have_some(tmp_path, monkeyp
     stepper = Stepper(mujoco.MjModel.from_xml_string(apart))
     data = mujoco.MjData(stepper.model)
     stepper.model.flex_contype[:] = stepper.model.flex_conaffinity[:] = 1
-    stepper.run(data, 100)
+    with pytest.warns(UserWarning, match="held ahead of contact.*: contacts of flex 'cloth'"):
+        stepper.run(data, 100)
     assert data.ncon
     assert data.flexvert_xpos[:, 2].min() > 0.99
 
@@ -272,15 +291,23 @@ def test_condim_that_cannot_come_up_is_allowed():
 
 
 def test_condim_is_checked_at_contact_too():
-    """Where the model changes after the stepper was made."""
+    """Where a callback of MuJoCo changes the model within a run."""
     model = scenes.sphere_on_floor(-0.001).compile()
     model.geom_friction[1, 1] = 0.01
     stepper, data = with_core(model), mujoco.MjData(model)
-    stepper.model.geom_condim[1] = 6
-    with pytest.raises(StepError, match=r"contact of geom 'floor' and geom 'sphere': condim 6"):
-        stepper.step(data)
-    with pytest.raises(StepError, match="condim 6"):
-        stepper.problem(data)
+
+    def control(model, _data):
+        model.geom_condim[1] = 6
+
+    mujoco.set_mjcb_control(control)
+    try:
+        with pytest.raises(StepError, match=r"contact of geom 'floor' and geom 'sphere': condim 6"):
+            stepper.run(data, 3)
+    finally:
+        mujoco.set_mjcb_control(None)
+    for call in (stepper.step, stepper.problem):
+        with pytest.raises(NotSupported, match="condim 6"):
+            call(data)
 
 
 @pytest.mark.parametrize("option", ["timestep", "integrator", "cone", "disableflags"])
@@ -383,3 +410,48 @@ def test_the_extra_asks_for_the_versions_that_are_accepted():
 def test_tested_versions_are_accepted():
     for version in ("3.12.0", "3.17.0", "4.0.0", "4.12.1", mujoco.__version__):
         check_version(version)
+
+
+# ---- arguments ----------------------------------------------------------------------------------
+
+WRONG = {
+    "speculative": ("yes", 2, 0, np.nan),
+    "implicit_actuators": ("yes", 2, None),
+    "delassus": ("yes",),
+    "friction": ("yes",),
+    "scheme": ("yes",),
+    "ignore": (["yes"],),
+}
+VALID = {
+    "delassus": "block, diagonal",
+    "friction": "convex, lagged, coulomb",
+    "scheme": "explicit_euler, symplectic_euler, implicit_euler, midpoint",
+    "ignore": "limit, equality, frictionloss, flex",
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("how", [Stepper, Rollout])
+def test_unknown_values_of_options_are_refused_with_those_known(name, how):
+    model = scenes.sphere_on_floor(1.0).compile()
+    for value in WRONG[name]:
+        with pytest.raises((TypeError, ValueError)) as caught:
+            how(model, **{name: value})
+        assert str(caught.value).startswith(name)
+        assert VALID.get(name, "must be True or False") in str(caught.value)
+
+
+def test_truth_values_of_numpy_are_ones():
+    model = scenes.sphere_on_floor(1.0).compile()
+    stepper = Stepper(model, speculative=np.bool_(True), implicit_actuators=np.bool_(False))
+    assert stepper.parameters.speculative is True
+    assert stepper.parameters.reading.implicit_actuators is False
+
+
+def test_what_a_scheme_has_not_is_no_argument_of_it():
+    model = scenes.sphere_on_floor(1.0).compile()
+    with pytest.raises(ValueError, match="speculative = True: scheme midpoint finds no contacts"):
+        Stepper(model, scheme="midpoint", speculative=True)
+    with pytest.raises(ValueError, match=r"release_speed = 0\.2: scheme midpoint .* math\.inf"):
+        Stepper(model, scheme="midpoint", release_speed=0.2)
+    Stepper(model, scheme="midpoint", speculative=False, release_speed=np.inf)

@@ -1,4 +1,4 @@
-"""Exceptions travel: between processes by pickle, and through what raises them again by their text."""
+"""Exceptions travel: by pickle between processes, and through what raises their texts again."""
 
 from __future__ import annotations
 

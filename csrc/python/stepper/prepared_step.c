@@ -78,7 +78,7 @@ static void step_dealloc(PyObject *object) {
 static int has_changed(const sapwood_prepared_step *self) {
   int changed = 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->watches) && !changed; i++) {
-    changed = sapwood_byte_watch_glance(PyTuple_GET_ITEM(self->watches, i));
+    changed = sapwood_byte_watch_has_changed(PyTuple_GET_ITEM(self->watches, i));
   }
   return changed;
 }

@@ -122,6 +122,8 @@ class DifferentiableModel:
                 "stepper.fields: patches have no derivatives, as their faces come and go between "
                 "differences; make the stepper without fields"
             )
+        if not isinstance(data, mujoco.MjData | None):
+            raise TypeError(f"data must be a mujoco.MjData, not {type(data).__name__}")
         model = stepper.model
         if model.na or model.npluginstate:
             raise ValueError("the model has activations or plugins with a state of their own")

@@ -1,17 +1,19 @@
 """Environments of Gymnasium and dm_control whose physics are stepped here.
 
 An environment calls ``mujoco.mj_step`` in one method of its own. :func:`patch` puts another one in
-its place, on that one object: neither the classes nor the packages change.
+its place, on that one object and its copies: neither the classes nor the packages change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+import functools
 from types import TracebackType
 from typing import Any, Self
 
 import mujoco
 
+from sapwood.mujoco.environment_copies import parts_of
 from sapwood.mujoco.results import StepError
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.watch import ModelWatch
@@ -37,17 +39,17 @@ class Patch:
 
     def __init__(self, env: Any, options: dict[str, Any]) -> None:
         self._options = options
-        self._target, self._name, step = self._find(env)
-        if isinstance(getattr(vars(self._target).get(self._name), "__self__", None), Patch):
+        self._target, self._methods = self._find(env)
+        if self._is_in_place("__reduce_ex__", None):
             raise ValueError("env has a stepper already: undo that patch first")
         self._stepper: Stepper | None = None
         self._watch: ModelWatch | None = None
         self._model: mujoco.MjModel | None = None
         self._make(self._model_of(self._target))
-        setattr(self._target, self._name, step)
+        self._attach(self._target, self._methods)
 
-    def _find(self, env: Any) -> tuple[Any, str, Callable[..., None]]:
-        """The object whose method steps, the name of that method, and what takes its place."""
+    def _find(self, env: Any) -> tuple[Any, dict[str, str]]:
+        """The object whose method steps, and what takes the place of which methods."""
         if hasattr(env, "_recompile_physics_and_update_observables"):
             raise TypeError(
                 "env compiles its model anew in each reset: patch env.physics after each of them"
@@ -56,17 +58,50 @@ class Patch:
             raise TypeError("env holds several environments: patch each of them where it is made")
         physics = getattr(env, "physics", env)
         if hasattr(physics, "check_invalid_state") and hasattr(physics, "legacy_step"):
-            return physics, "step", self._step_physics
+            return physics, {"step": "_step_physics", "copy": "_copy_physics"}
         base = getattr(env, "unwrapped", env)
         if isinstance(getattr(base, "model", None), mujoco.MjModel):
             if hasattr(base, "_step_mujoco_simulation"):
-                return base, "_step_mujoco_simulation", self._step_gymnasium
+                return base, {"_step_mujoco_simulation": "_step_gymnasium"}
             if hasattr(base, "_mujoco_step"):
-                return base, "_mujoco_step", self._step_robot
+                return base, {"_mujoco_step": "_step_robot"}
         raise TypeError(
             "env must be a MuJoCo environment of gymnasium or gymnasium_robotics, a dm_control "
             f"environment, or its physics, not {type(env).__name__}"
         )
+
+    # ---- in the environment and its copies ------------------------------------------------------
+
+    def _attach(self, target: Any, methods: dict[str, str]) -> None:
+        """Take the place of methods of an environment."""
+        for name, own in {**methods, "__reduce_ex__": "_reduce"}.items():
+            setattr(target, name, getattr(self, own))
+
+    def _is_in_place(self, name: str, patch: Patch | None) -> bool:
+        """Whether a method of the environment is that of a patch, of any where it is None."""
+        owner = getattr(vars(self._target).get(name), "__self__", None)
+        return isinstance(owner, Patch) if patch is None else owner is patch
+
+    def _reduce(self, protocol: int) -> tuple[Any, ...]:
+        """What copies of the environment are made from."""
+        attach = functools.partial(Patch._attach_to_copy, self, self._methods)
+        return parts_of(self._target, protocol, attach)
+
+    def _attach_to_copy(self, methods: dict[str, str], target: Any) -> None:
+        """Serve a copy; of a patch that is not whole yet, as it is copied with its environment."""
+        mine = vars(self).get("_target", target) is target
+        (self if mine else self._for(target))._attach(target, methods)
+
+    def _for(self, target: Any) -> Patch:
+        """The same for another environment."""
+        other = copy.copy(self)
+        other._target = target
+        return other
+
+    def _copy_physics(self, share_model: bool = False) -> Any:
+        made = type(self._target).copy(self._target, share_model=share_model)
+        self._for(made)._attach(made, self._methods)
+        return made
 
     @staticmethod
     def _model_of(target: Any) -> mujoco.MjModel:
@@ -121,8 +156,9 @@ class Patch:
 
     def undo(self) -> None:
         """Let the environment step by itself again; twice is as good as once."""
-        if getattr(vars(self._target).get(self._name), "__self__", None) is self:
-            delattr(self._target, self._name)
+        for name in (*self._methods, "__reduce_ex__"):
+            if self._is_in_place(name, self):
+                delattr(self._target, name)
 
     def __enter__(self) -> Self:
         return self
@@ -150,7 +186,8 @@ def patch(env: Any, **options: Any) -> Patch:
     ----------
     env : object
         A MuJoCo environment of Gymnasium or Gymnasium-Robotics, wrapped or not; an environment of
-        dm_control's suite, or any ``Physics`` of dm_control. Only this object changes.
+        dm_control's suite, or any ``Physics`` of dm_control. Only this object changes, and what is
+        copied from it, by ``copy`` or ``pickle``, has a patch with the same options.
     **options
         Of :class:`Stepper`.
 

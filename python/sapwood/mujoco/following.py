@@ -12,7 +12,6 @@ from collections.abc import Iterator
 import mujoco
 
 from sapwood import _core
-from sapwood.mujoco.adaptations import leave_out
 from sapwood.mujoco.field_numbers import fields_in_numbers
 from sapwood.mujoco.options import DISABLED
 from sapwood.mujoco.parameters import StepParameters
@@ -24,10 +23,16 @@ READ = (
     "actuator_forcelimited", "actuator_forcerange", "actuator_gainprm", "actuator_gaintype",
     "actuator_gear", "actuator_group", "body_invweight0", "dof_damping", "dof_dampingpoly",
     "dof_frictionloss", "eq_data", "flex_conaffinity", "flex_contype", "flex_internal",
-    "flex_selfcollide", "geom_friction", "geom_group", "jnt_actfrclimited", "jnt_actfrcrange",
+    "flex_selfcollide", "geom_aabb", "geom_friction", "geom_group", "geom_size", "jnt_actfrclimited", "jnt_actfrcrange",
     "jnt_limited", "jnt_range", "jnt_stiffness", "jnt_stiffnesspoly", "numeric_data", "pair_geom1",
     "pair_geom2", "tendon_actfrclimited", "tendon_actfrcrange", "tendon_frictionloss",
     "tendon_damping", "tendon_dampingpoly", "tendon_limited", "tendon_range",
+)  # fmt: skip
+
+#: Arrays that what is refused, or adapted, follows from; they are read again too.
+CHECKED = (
+    "exclude_signature", "geom_adhesion", "geom_conaffinity", "geom_condim", "geom_contype",
+    "geom_priority", "geom_surfacevel", "pair_adhesion", "pair_dim", "pair_friction",
 )  # fmt: skip
 
 #: Arrays by which trees, rows and transmissions are laid out; they cannot change.
@@ -48,20 +53,13 @@ OF_FIELDS = (
     "flex_conaffinity", "flex_contype", "pair_dim", "pair_geom1", "pair_geom2", "pair_margin",
 )  # fmt: skip
 
-#: With pressure fields: read again.
-READ_BY_FIELDS = ("pair_friction",)
-
 _FIXED_OPTIONS = ("integrator", "cone")
-_READ_OPTIONS = ("density", "viscosity", "disableflags", "enableflags")
+_READ_OPTIONS = ("density", "viscosity", "gravity", "disableflags", "enableflags")
 
 
 def _watch_all(model: mujoco.MjModel | None) -> ModelWatch | None:
     """Look at all that motions follow from, also by way of materials."""
-    if model is None:
-        return None
-    # a change of the medium is seen at once
-    idle = () if model.opt.density or model.opt.viscosity else ("geom_fluid",)
-    return ModelWatch(model, {*motion_arrays(model), *READ}, seldom={*STRUCTURE, *idle})
+    return None if model is None else ModelWatch(model, {*motion_arrays(model), *READ})
 
 
 def _refuse(name: str) -> ValueError:
@@ -85,11 +83,9 @@ class Following:
         self._parameters, self._given = parameters, given
         self._of_given = _watch_all(given)
         self._structure = (*STRUCTURE, *(OF_FIELDS if parameters.fields else ()))
-        self._read = (*READ, *(READ_BY_FIELDS if parameters.fields else ()))
+        self._read = (*READ, *CHECKED)
         self._fields = fields_in_numbers(parameters.model)
-        self._of_own = ModelWatch(
-            parameters.model, {*self._read, *self._structure}, _READ_OPTIONS, STRUCTURE
-        )
+        self._of_own = ModelWatch(parameters.model, {*self._read, *self._structure}, _READ_OPTIONS)
         self._unread = False
 
     def is_behind(self) -> bool:
@@ -125,6 +121,7 @@ class Following:
             self._check_fields()
         if self._of_given is not None:
             self._bring_over(self._of_given)
+        self._parameters = self._parameters.adapt_again()
         # until it can be read
         self._unread |= not changed.isdisjoint(self._read) or self._of_own.changed()
         self._of_given = _watch_all(self._given)
@@ -152,6 +149,9 @@ class Following:
             raise _refuse("opt.timestep")
         for name, array, where in watch.changes():
             holder, _, field = name.rpartition(".")
+            if name == "pair_friction":
+                # the copy has the mean of the first two
+                where[:, :2] |= where[:, :2].any(axis=1, keepdims=True)
             getattr(own.opt if holder else own, field)[where] = array[where]
             if name in parameters.released:
                 # the model says anew whether forces are bounded
@@ -162,5 +162,3 @@ class Following:
             flags = getattr(given.opt, name)
             bits = (flags ^ watch.options[name]) & ~kept
             setattr(own.opt, name, (getattr(own.opt, name) & ~bits) | (flags & bits))
-        for _ in leave_out(own, parameters.reading.ignore):
-            pass  # was said when the stepper was made

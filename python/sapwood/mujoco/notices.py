@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 
 import numpy as np
@@ -10,6 +11,20 @@ from numpy.typing import NDArray
 
 from sapwood.mujoco.results import DEEP_OVERLAP, UNCONVERGED, Counts
 from sapwood.solution import Solution, Status
+
+
+def warn_caller(text: str) -> None:
+    """Warn, and point at the line outside of this package that led here.
+
+    Parameters
+    ----------
+    text : str
+        Of the UserWarning.
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("sapwood."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, stacklevel=level)
 
 
 def _error_of(status: Status) -> str:

@@ -6,8 +6,7 @@ import copy
 import dataclasses
 import functools
 import math
-import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import mujoco
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.checks import boolean
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco import options as model_options
@@ -33,6 +33,7 @@ from sapwood.mujoco.field_numbers import fields_in_numbers
 from sapwood.mujoco.fields import Field, Fields, fields_of
 from sapwood.mujoco.friction import settings_of_steps
 from sapwood.mujoco.implicit_forces import has_implicit_forces
+from sapwood.mujoco.notices import warn_caller
 from sapwood.mujoco.release import ReleaseSpeeds, release_speeds
 from sapwood.mujoco.support import check_ignore, check_model
 from sapwood.problem.arrays import Delassus
@@ -44,12 +45,12 @@ SYMPLECTIC_EULER = SCHEMES["symplectic_euler"]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Reading:
-    """What the arrays of the C core follow from, beside the model: arguments of :class:`Stepper`.
+    """What is read of a model follows from these arguments of :class:`Stepper`.
 
     Attributes
     ----------
-    time_step, contact, materials, constraint, constraints, implicit_actuators, ignore,
-    release_speed
+    time_step, contact, materials, constraint, constraints, implicit_actuators, ignore, settings, \
+friction, speculative, release_speed
         As given there.
     """
 
@@ -60,7 +61,32 @@ class Reading:
     constraints: Mapping[str, ConstraintMaterial] | None
     implicit_actuators: bool
     ignore: Collection[str]
+    settings: SapSettings | None
+    friction: Friction | None
+    speculative: bool | None
     release_speed: float | None
+
+    def adapt(self, model: mujoco.MjModel, scheme: Scheme) -> Iterator[str]:
+        """Change what the stepper takes in another way than MuJoCo.
+
+        Parameters
+        ----------
+        model : mujoco.MjModel
+            The private copy of the stepper; changed.
+        scheme : Scheme
+            Of the steps.
+
+        Yields
+        ------
+        str
+            What is changed.
+        """
+        yield from leave_out(model, self.ignore)
+        yield from clear_flags(model)
+        yield from make_isotropic(model)
+        if scheme == SYMPLECTIC_EULER:
+            yield from choose_integrator(model)
+            yield from hold_ahead(model)
 
     def read(self, model: mujoco.MjModel, scheme: Scheme) -> dict[str, Any]:
         """Check and read a model; bounds of implicit actuators are taken from MuJoCo.
@@ -75,8 +101,8 @@ class Reading:
         Returns
         -------
         dict
-            ``forest``, ``implicit``, ``elements``, ``released`` and ``release`` of
-            :class:`StepParameters`.
+            ``forest``, ``implicit``, ``elements``, ``released``, ``settings``, ``speculative`` and
+            ``release`` of :class:`StepParameters`.
         """
         symplectic, dt = scheme == SYMPLECTIC_EULER, float(model.opt.timestep)
         controlled = controllers(model) if self.implicit_actuators and symplectic else []
@@ -87,6 +113,8 @@ class Reading:
         fields_in_numbers(model, faults)  # which are read after this
         cores = np.flatnonzero(forest["core"])
         check_model(model, None if symplectic else scheme, cores, faults)
+        settings = settings_of_steps(self.settings, self.friction, model, forest["core"], scheme)
+        by_law = symplectic and settings.friction == "coulomb"
         bounded = {name: np.array(getattr(model, name), dtype=bool) for name in BOUNDED}
         release_controllers(model, controlled)
         released = {name: was & (getattr(model, name) == 0) for name, was in bounded.items()}
@@ -95,8 +123,22 @@ class Reading:
             "implicit": implicit,
             "elements": elements,
             "released": released,
-            "release": release_speeds(model, self.release_speed),
+            "settings": settings,
+            "speculative": by_law if self.speculative is None else self.speculative,
+            "release": release_speeds(model, self.release_speed, scheme),
         }
+
+
+def _speculative(value: bool | None, scheme: Scheme) -> bool | None:
+    if value is None:
+        return None
+    chosen = boolean(value, "speculative, where it is not None,")
+    if chosen and scheme != SYMPLECTIC_EULER:
+        raise ValueError(
+            f"speculative = True: scheme {scheme.name} finds no contacts ahead of time; "
+            "symplectic_euler does"
+        )
+    return chosen
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -127,6 +169,8 @@ class StepParameters:
         Where flags of the model that bound actuator forces are cleared, as the C core bounds these.
     reading : Reading
         What the arrays follow from beside the model.
+    notices : tuple of str
+        What was said of elements that the stepper takes in another way than MuJoCo.
     options : tuple
         The options of the model that the steps stand on.
     speculative : bool
@@ -148,6 +192,7 @@ class StepParameters:
     elements: dict[str, Any] | None
     released: dict[str, NDArray[np.bool_]]
     reading: Reading
+    notices: tuple[str, ...]
     options: model_options.Options
     speculative: bool
     release: ReleaseSpeeds
@@ -183,46 +228,56 @@ class StepParameters:
         check_ignore(ignore)
         found = scheme_of(scheme)
         symplectic = found == SYMPLECTIC_EULER
+        reading = Reading(
+            time_step=time_step,
+            contact=contact,
+            materials=materials,
+            constraint=constraint,
+            constraints=constraints,
+            implicit_actuators=boolean(implicit_actuators, "implicit_actuators"),
+            ignore=ignore,
+            settings=settings,
+            friction=friction,
+            speculative=_speculative(speculative, found),
+            release_speed=release_speed,
+        )
 
         own = copy.copy(model)
         own.opt.timestep = chosen
         own.opt.disableflags |= model_options.DISABLED
-        changes = [*leave_out(own, ignore), *clear_flags(own), *make_isotropic(own)]
-        if symplectic:
-            changes += [*choose_integrator(own), *hold_ahead(own)]
-        for text in changes:
-            # at the caller of Stepper
-            warnings.warn(text, stacklevel=3)
-        reading = Reading(
-            time_step,
-            contact,
-            materials,
-            constraint,
-            constraints,
-            implicit_actuators,
-            ignore,
-            release_speed,
-        )
+        notices = tuple(reading.adapt(own, found))
+        for text in notices:
+            warn_caller(text)
         arrays = reading.read(own, found)
         found_fields = fields_of(own, fields)
         if found_fields is not None and not symplectic:
             raise ValueError(f"fields: scheme {found.name} knows none; symplectic_euler does")
-        settings = settings_of_steps(settings, friction, own, arrays["forest"]["core"], found)
-        if speculative is None:
-            speculative = settings.friction == "coulomb"
         return cls(
             model=own,
             scheme=found,
-            settings=settings,
             sigma=sigma,
             beta=beta,
             delassus=delassus,
             **arrays,
             reading=reading,
+            notices=notices,
             options=model_options.options_of(own),
-            speculative=bool(speculative) and symplectic,
             fields=found_fields,
         )
+
+    def adapt_again(self) -> StepParameters:
+        """Adapt the model as it is now, and warn of what was not said yet.
+
+        Returns
+        -------
+        StepParameters
+            With the same model; the same object where there is nothing new to say.
+        """
+        notices = tuple(self.reading.adapt(self.model, self.scheme))
+        new = [text for text in notices if text not in self.notices]
+        for text in new:
+            warn_caller(text)
+        return dataclasses.replace(self, notices=self.notices + tuple(new)) if new else self
 
     def read_again(self) -> StepParameters:
         """The same, with all that is read of the model as it is now.
@@ -271,9 +326,6 @@ class StepParameters:
         _core.ModelStepper
             For one thread at a time.
         """
-        release = ReleaseSpeeds(math.inf, math.inf)
-        if self.scheme == SYMPLECTIC_EULER:
-            release = self.release
         pyramidal = self.model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
         return _core.ModelStepper(
             self.forest,
@@ -286,6 +338,6 @@ class StepParameters:
             self.settings,
             self.elements,
             self.speculative,
-            *release,
+            *self.release,
             None if self.fields is None else self.fields.for_core(),
         )

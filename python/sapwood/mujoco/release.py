@@ -9,6 +9,9 @@ import mujoco
 import numpy as np
 
 from sapwood import _core
+from sapwood.stepping.schemes import SCHEMES, Scheme
+
+SYMPLECTIC_EULER = SCHEMES["symplectic_euler"]
 
 # V = FROUDE sqrt(gravity size): of bodies of 0.1 m on earth 0.1 m/s
 FROUDE = 0.1
@@ -41,7 +44,9 @@ def _size_of(model: mujoco.MjModel) -> float:
     return 1.0
 
 
-def release_speeds(model: mujoco.MjModel, given: float | None) -> ReleaseSpeeds:
+def release_speeds(
+    model: mujoco.MjModel, given: float | None, scheme: Scheme = SYMPLECTIC_EULER
+) -> ReleaseSpeeds:
     """The speeds of a model, or the one that was given for both.
 
     With the size s of its bodies, ``stat.meansize``, and its gravity g these are 0.1 sqrt(g s) and
@@ -53,6 +58,8 @@ def release_speeds(model: mujoco.MjModel, given: float | None) -> ReleaseSpeeds:
         The model.
     given : float or None
         Argument ``release_speed`` of :class:`Stepper`, m/s and rad/s.
+    scheme : Scheme
+        Of the steps; all but the default release nothing.
 
     Returns
     -------
@@ -62,12 +69,19 @@ def release_speeds(model: mujoco.MjModel, given: float | None) -> ReleaseSpeeds:
     Raises
     ------
     TypeError, ValueError
-        Where it is no number > 0.
+        Where it is no number > 0, or finite with another scheme than the default.
     """
+    if given is None and scheme != SYMPLECTIC_EULER:
+        return ReleaseSpeeds(math.inf, math.inf)
     if given is not None:
         speed = float(_core.as_float64(given, "release_speed", ()))
         if not speed > 0.0:
             raise ValueError(f"release_speed = {speed:g}: must be > 0")
+        if scheme != SYMPLECTIC_EULER and math.isfinite(speed):
+            raise ValueError(
+                f"release_speed = {speed:g}: scheme {scheme.name} corrects violations in a step, as "
+                "with math.inf; symplectic_euler has a speed"
+            )
         return ReleaseSpeeds(speed, speed)
     size = _size_of(model)
     off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY

@@ -80,10 +80,12 @@ class Stepper(LastStep):
     frictionloss (all disabled), in the flags by which MuJoCo would bound the forces of implicit
     actuators (cleared), and in what a warning tells of. Either model may be changed, the one given
     or the copy, while no other thread steps it: gravity, masses, sizes, friction, damping, ranges,
-    gains and all else but meshes. It is seen at the start of each call and after each callback of
-    :meth:`run`. What lays out the problem (trees, joints, transmissions, kinds of equality
-    constraints, integrator, cone, time step) is refused by name; with ``fields`` also what shapes
-    and pairs of geoms follow from.
+    gains, heights of the ground, options and all else but meshes and what is for the eye alone.
+    Every change is seen at the start of the next call, whichever that is, and after each callback
+    of :meth:`run`; steps are then those of a new stepper, and what that refuses is refused. What
+    lays out the problem (trees, joints, transmissions, kinds of equality constraints, integrator,
+    cone, time step) is refused by name; with ``fields`` also what shapes and pairs of geoms follow
+    from.
 
     MuJoCo lists a contact while the geoms overlap, so that a body that hits something is thrown
     back by as much as it happened to pass into it. With ``speculative`` the margin of each geom
@@ -152,10 +154,12 @@ class Stepper(LastStep):
         springs, dampers and actuators as implicit as they are; see :mod:`sapwood.stepping`.
     speculative : bool, optional
         Whether contacts that would close within a step are found before it; None: with Coulomb's
-        friction. The other laws may give an open contact a force: by the convex one, with which
-        bodies glide, and by lagged friction, whose new contacts start from it, a body that slides
-        past another at a small distance is lifted and braked. Only where MuJoCo can be driven from
-        C, by the default scheme, and while no filter of contacts is registered with MuJoCo.
+        friction and the default scheme. The other laws may give an open contact a force: by the
+        convex one, with which bodies glide, and by lagged friction, whose new contacts start from
+        it, a body that slides past another at a small distance is lifted and braked. True is
+        refused by other schemes, and where this version of MuJoCo cannot be driven from C both True
+        and None are: False says that contacts may be found late. While a filter of contacts is
+        registered with MuJoCo they are.
     release_speed : float, optional
         Rigid contacts, limits and equality constraints (those that nobody gave a stiffness) that
         are violated by more than their motion has left since the step before are corrected with
@@ -164,7 +168,7 @@ class Stepper(LastStep):
         half of it at most. Mocap bodies pull with a force in proportion to it. None follows the
         scale of the model: 0.1 sqrt(g s) m/s and 0.01 sqrt(g/s) rad/s with its gravity g and the
         size s of its bodies, ``model.stat.meansize``. ``math.inf``: in a step or two, whatever the
-        speed, and no stiffer for a load. By the default scheme alone.
+        speed, and no stiffer for a load; other schemes than the default have nothing else.
     fields : mapping, optional
         Pressure fields by geom name (str) or geom group (int): :class:`sapwood.PressureField`, or a
         :class:`sapwood.geometry.FieldShape` in the frame of the geom. Compliant geoms meet all

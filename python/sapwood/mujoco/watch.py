@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import ctypes
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import mujoco
@@ -17,33 +17,19 @@ from sapwood.mujoco.engine import options_in_memory
 
 # of a model, what says nothing of its motion, or is too long to be looked at in each step
 _UNWATCHED = (
-    "B_", "bvh_", "cam_", "key_", "light_", "map", "mat_", "mesh_", "name", "oct_", "path", "skin_",
-    "tex_", "text_", "tuple_",
+    "B_", "bvh_", "key_", "light_", "map", "mat_", "mesh_", "name", "oct_", "path", "skin_", "tex_",
+    "text_", "tuple_",
 )  # fmt: skip
-_UNWATCHED_ENDS = ("_group", "_matid", "_rgba", "_user")
+_UNWATCHED_ENDS = ("_group", "_matid", "_rgba")
 
-#: Arrays that follow from others, by `mj_setConst` or as boxes around geoms; and a long one. Those
-#: that say how a model is laid out end in `_LAYOUT_ENDS`.
-SELDOM = (
-    "actuator_acc0", "actuator_length0", "actuator_lengthrange", "body_invweight0",
-    "body_subtreemass", "dof_M0", "dof_invweight0", "dof_length", "flexedge_invweight0",
-    "flexedge_length0", "geom_aabb", "geom_rbound", "hfield_data", "tendon_invweight0",
-    "tendon_length0",
-)  # fmt: skip
-_LAYOUT_ENDS = ("adr", "num", "_rownnz", "_colind")
-
-# options of a model by which it moves
-OPTIONS = (
-    "timestep", "impratio", "density", "viscosity", "integrator", "cone", "disableflags",
-    "enableflags", "disableactuator",
-)  # fmt: skip
-VECTORS = ("gravity", "wind", "magnetic")
+# all options of a model, by whether they are numbers or arrays
+_OPT = mujoco.MjModel.from_xml_string("<mujoco/>").opt
+_OPTIONS = {name: getattr(_OPT, name) for name in dir(_OPT) if not name.startswith("_")}
+OPTIONS = tuple(name for name, value in _OPTIONS.items() if isinstance(value, int | float))
+VECTORS = tuple(name for name, value in _OPTIONS.items() if isinstance(value, np.ndarray))
 
 # arrays of a model lie in one block; between two of them there may be this much padding, bytes
 _PADDING = 64
-# to compare so many bytes takes as long as to call for another place
-_SHORT = 512
-
 _Span = NDArray[np.uint8]
 
 
@@ -81,22 +67,6 @@ def _spans(places: Iterable[tuple[int, int]]) -> list[_Span]:
     ]
 
 
-def _worth_leaving(
-    places: dict[str, tuple[int, int]], is_seldom: Callable[[str], bool]
-) -> set[str]:
-    """Those of the seldom ones that lie side by side with enough others of their kind."""
-    runs: list[list[str]] = []
-    last = None
-    for name, (begin, _) in sorted(places.items(), key=lambda item: item[1]):
-        if is_seldom(name):
-            if last is None or begin - places[last][1] > _PADDING:
-                runs.append([])
-            runs[-1].append(name)
-        last = name if is_seldom(name) else None
-    sizes = [sum(places[name][1] - places[name][0] for name in run) for run in runs]
-    return {name for run, size in zip(runs, sizes, strict=True) if size >= _SHORT for name in run}
-
-
 class _Bytes:
     """The memory of some places as it was."""
 
@@ -123,9 +93,7 @@ class ModelWatch:
     names : collection of str, optional
         Arrays to look at, those that the model has; None for all that motions follow from.
     options : collection of str
-        Numbers, at least two, and vectors of ``model.opt`` to look at.
-    seldom : collection of str
-        Arrays that single steps look at by turns only, beside `SELDOM` and those of the layout.
+        Numbers, at least two, and vectors of ``model.opt`` to look at; by default all.
     """
 
     def __init__(
@@ -133,7 +101,6 @@ class ModelWatch:
         model: mujoco.MjModel,
         names: Collection[str] | None = None,
         options: Collection[str] = (*OPTIONS, *VECTORS),
-        seldom: Collection[str] = (),
     ) -> None:
         found = motion_arrays(model) if names is None else [n for n in names if hasattr(model, n)]
         arrays = {name: getattr(model, name) for name in found}
@@ -147,19 +114,9 @@ class ModelWatch:
         # bytes take a tenth of the time that attributes take
         in_memory = options_in_memory(self._opt, self._names)
         self._asks = not in_memory
-        places = {name: _place(array) for name, array in self._arrays.items()}
-        self._seldom_names = _worth_leaving(
-            places,
-            lambda name: name in SELDOM or name in seldom or name.endswith(_LAYOUT_ENDS),
-        )
-        rest = [places.pop(name) for name in self._seldom_names]
-        self._always = _Bytes([*places.values(), *map(_place_of_number, in_memory.values())])
-        self._seldom = _Bytes(rest)
-        self._bytes = _core.ByteWatch(
-            (*self._always.now, *self._seldom.now),
-            (*self._always.before, *self._seldom.before),
-            len(self._always.now),
-        )
+        places = [*map(_place, self._arrays.values()), *map(_place_of_number, in_memory.values())]
+        self._memory = _Bytes(places)
+        self._bytes = _core.ByteWatch(tuple(self._memory.now), tuple(self._memory.before))
 
     def changed(self) -> bool:
         """Whether anything has."""
@@ -180,6 +137,6 @@ class ModelWatch:
     def changes(self) -> Iterator[tuple[str, NDArray[Any], NDArray[np.bool_]]]:
         """The arrays that have changed: their names, what they are now, and where they changed."""
         for name, array in self._arrays.items():
-            old = (self._seldom if name in self._seldom_names else self._always).of(array)
+            old = self._memory.of(array)
             if old.tobytes() != array.tobytes():
                 yield name, array, old != array

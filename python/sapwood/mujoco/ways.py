@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import mujoco
 
 from sapwood.mujoco.core_steps import CoreSteps, EngineSteps
@@ -15,7 +13,7 @@ from sapwood.mujoco.theta_steps import ThetaSteps
 
 
 def steps_of(parameters: StepParameters) -> Steps:
-    """Take the steps of a model in C where that can be.
+    """Take the steps of a model: in C, or in stages from Python where that gives the same steps.
 
     Parameters
     ----------
@@ -30,16 +28,31 @@ def steps_of(parameters: StepParameters) -> Steps:
     Raises
     ------
     NotSupported
-        Where MuJoCo cannot be driven from C, and the integrator takes all smooth forces implicitly.
+        Where MuJoCo cannot be driven from C, and the steps need that: to find contacts ahead of
+        time, or to take all smooth forces implicitly. It says which argument or option does
+        without.
     """
     if parameters.scheme != SYMPLECTIC_EULER:
         return ThetaSteps(parameters)
     try:
         return EngineSteps(parameters, engine())
     except EngineError as error:
-        if parameters.implicit:
-            raise NotSupported(
-                f"an implicit integrator with MuJoCo {mujoco.__version__}: {error}; set "
-                "model.opt.integrator to mujoco.mjtIntegrator.mjINT_EULER"
-            ) from error
-        return CoreSteps(dataclasses.replace(parameters, speculative=False))
+        without = {
+            "an implicit integrator": (
+                parameters.implicit,
+                "set model.opt.integrator to mujoco.mjtIntegrator.mjINT_EULER",
+            ),
+            "speculative contacts": (
+                parameters.speculative,
+                "speculative=False takes other steps, which find contacts once geoms overlap",
+            ),
+        }
+        reasons = [
+            f"{what} with MuJoCo {mujoco.__version__}, which cannot be driven from C ({error}); "
+            f"{remedy}"
+            for what, (needed, remedy) in without.items()
+            if needed
+        ]
+        if reasons:
+            raise NotSupported(*reasons) from error
+        return CoreSteps(parameters)

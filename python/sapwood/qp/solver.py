@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import integer, real
+from sapwood.checks import boolean, integer, real
 from sapwood.processors import usable_processors
 
 from .result import QpSolution, QpStatus
@@ -127,7 +127,8 @@ def _settings(
     tolerance: float, max_iterations: int, polish: bool, check_convex: bool
 ) -> tuple[float, int, bool, bool]:
     most = min(integer(max_iterations, "max_iterations", 0), 2**31 - 1)
-    return real(tolerance, "tolerance"), most, bool(polish), bool(check_convex)
+    polish, check_convex = boolean(polish, "polish"), boolean(check_convex, "check_convex")
+    return real(tolerance, "tolerance"), most, polish, check_convex
 
 
 def _start(start: QpSolution | None) -> tuple[ArrayLike, ...] | None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.checks import boolean
 from sapwood.differential import Gradient
 from sapwood.sensitivity import Sensitivity
 from sapwood.settings import SapSettings
@@ -149,7 +150,7 @@ class FreeBodies:
         if self.settings.friction == "lagged":
             raise ValueError("settings.friction = 'lagged': its bounds are of the step before")
         self.normals = _unit(normals)
-        self.body_contacts = bool(body_contacts)
+        self.body_contacts = boolean(body_contacts, "body_contacts")
         self.sigma = float(_core.as_float64(sigma, "sigma", (), "positive"))
         self.beta = float(_core.as_float64(beta, "beta", (), "non-negative"))
         n, n_planes = len(self.shapes), len(self.normals)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.checks import boolean, integer
 from sapwood.trajectory.system import Step, System, TrajectoryError
 
 _Float = NDArray[np.float64]
@@ -197,7 +197,7 @@ def simulate(
         n = -1 if n_steps is None else integer(n_steps, "n_steps", 0)
         given = np.array(_core.as_float64(inputs, "inputs", (n, *shape), "finite"))
     q, v = system.start(q0, v0)
-    return Trajectory(system, q, v, given, checkpoints)
+    return Trajectory(system, q, v, given, boolean(checkpoints, "checkpoints"))
 
 
 @contextlib.contextmanager

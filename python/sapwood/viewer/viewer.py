@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 
 from sapwood import _core
+from sapwood.checks import boolean
 from sapwood.mujoco import Stepper
 from sapwood.viewer.dragging import Dragging
 from sapwood.viewer.frames import Camera
@@ -72,6 +73,7 @@ class Viewer:
         rate: float = 30.0,
         paused: bool = False,
     ) -> None:
+        paused = boolean(paused, "paused")
         self._interval = 1.0 / float(_core.as_float64(rate, "rate", (), "positive"))
         self._stepper, self._data = stepper, data
         model = stepper.model
