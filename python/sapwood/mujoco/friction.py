@@ -14,9 +14,8 @@ from sapwood.mujoco.support import NotSupported
 from sapwood.settings import Friction, SapSettings, with_friction
 from sapwood.stepping.schemes import SCHEMES, Scheme
 
-
 MOST_ITERATIONS = 100
-"""Of the solve of a step, unless settings say otherwise: the next step goes on from what is left."""
+"""Of the solve of a step, unless settings say otherwise: the next one goes on from what is left."""
 
 
 def settings_of_steps(

@@ -79,8 +79,8 @@ def release_speeds(
             raise ValueError(f"release_speed = {speed:g}: must be > 0")
         if scheme != SYMPLECTIC_EULER and math.isfinite(speed):
             raise ValueError(
-                f"release_speed = {speed:g}: scheme {scheme.name} corrects violations in a step, as "
-                "with math.inf; symplectic_euler has a speed"
+                f"release_speed = {speed:g}: scheme {scheme.name} corrects violations in a step, "
+                "as with math.inf; symplectic_euler has a speed"
             )
         return ReleaseSpeeds(speed, speed)
     size = _size_of(model)
