@@ -70,6 +70,7 @@ static void nothing_is_allocated_once_the_workspace_stands(void) {
     const int with_groups = variant / 2 % 2, with_barriers = variant / 4 == 1;
     sap_settings settings = sap_settings_default();
     settings.record_history = variant % 2;
+    settings.max_iterations = 100; /* each island has room for the records of so many */
     settings.friction = variant / 4 == 2   ? SAP_FRICTION_LAGGED
                         : variant / 4 == 3 ? SAP_FRICTION_COULOMB
                                            : SAP_FRICTION_CONVEX;
