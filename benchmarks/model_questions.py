@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import pages
+from benchmarks import pages, revisions
 from benchmarks.arguments import (
     RESULTS,
     CommandError,
@@ -31,7 +32,8 @@ def add(commands: Any) -> None:
         "models that people have: which run, how well, how fast",
         "Models of a folder, by our stepper and by mj_step from the same start. Writes models.csv "
         "(with --speed models_speed.csv), models.txt (the tables), models.png and a .json (the "
-        "machine); and where results go to benchmarks/results, the tables of docs/models.md.",
+        "machine); and where results go to benchmarks/results, the tables of docs/models.md. With "
+        "--speed and --against REV or --builds: models_against.csv, .txt and .json.",
     )
     question.add_argument(
         "folder",
@@ -41,6 +43,12 @@ def add(commands: Any) -> None:
         help="folder of models; by default models in the one that SAPWOOD_DATA names",
     )
     question.add_argument("--speed", action="store_true", help="time steps, in place of quality")
+    revisions.add_arguments(
+        question, "with --speed: times this build and that one in turn, in place of mj_step"
+    )
+    question.add_argument(
+        "--blocks", type=whole, default=5, help="of two visits each, with --against or --builds"
+    )
     question.add_argument("--match", default="", metavar="TEXT", help="models with it in the name")
     question.add_argument("--steps", type=whole, default=500, help="steps of a simulation")
     question.add_argument(
@@ -65,7 +73,9 @@ def _models(arguments: argparse.Namespace) -> int:
     if not found:
         raise CommandError(f"{folder} holds no models of such a name")
     if arguments.quick:
-        found, arguments.steps = found[:2], 20
+        found, arguments.steps, arguments.blocks = found[:2], 20, 1
+    if arguments.against or arguments.builds:
+        return _compare_builds(arguments, found)
     asked = speed.SURVEY if arguments.speed else quality.SURVEY
     stem = "models_speed" if arguments.speed else "models"
     options = ("match", "steps", "limit")
@@ -92,6 +102,38 @@ def _models(arguments: argparse.Namespace) -> int:
     draw(report.figure, measured, timed, arguments.out / "models.png")
     if arguments.out.resolve() == RESULTS.resolve():
         pages.renew(PAGE, "models", report.page_tables(measured, timed))
+    return code
+
+
+def _compare_builds(arguments: argparse.Namespace, found: Sequence[Path]) -> int:
+    from benchmarks import rows
+    from benchmarks.models import against, against_report, survey
+
+    if not arguments.speed:
+        raise CommandError("--against and --builds compare times: they need --speed")
+    if arguments.resume:
+        raise CommandError("--resume: an earlier run may have had other builds")
+    with revisions.sides(arguments) as (sites, names):
+        options = ("match", "steps", "limit", "blocks")
+        settings = {name: getattr(arguments, name) for name in options} | names
+        target, facts = begin(arguments, "models_against", settings)
+        print_facts(facts)
+        path = target.with_suffix(".csv")
+        try:
+            environments = {side: revisions.environment_of(site) for side, site in sites.items()}
+        except revisions.SideError as error:
+            raise CommandError(str(error)) from error
+        asked = against.survey(environments, arguments.blocks)
+        code = carry_out(
+            "models --against",
+            len(found),
+            lambda progress: survey.run(
+                asked, found, path, arguments.steps, arguments.limit, False, progress
+            ),
+        )
+    measured = _read(rows, against.Row, path)
+    text = against_report.tables(measured, names["A"], names["B"])
+    write_table(text, target.with_suffix(".txt"))
     return code
 
 

@@ -1,9 +1,9 @@
 """Ours against another commit: faster, slower, or no difference.
 
-Both are built the same way into folders of their own. Fresh processes time the same problem files
-in blocks A B B A, so that a slow drift of the machine cancels; A is the other commit, B the working
-tree. The ratio of a block is that of the geometric means of its two B and its two A; ratios are
-averaged over blocks in the logarithm, with a bootstrap interval over blocks.
+Fresh processes time the same problem files in blocks A B B A, so that a slow drift of the machine
+cancels; A is the other commit, B the working tree. The ratio of a block is that of the geometric
+means of its two B and its two A; ratios are averaged over blocks in the logarithm, with a bootstrap
+interval over blocks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import os
 import statistics
 import subprocess
 import sys
@@ -21,20 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks import machine
+from benchmarks.revisions import BLOCK, SideError, environment_of
 from benchmarks.rows import Table
 
-ROOT = Path(__file__).resolve().parents[1]
-BLOCK = "ABBA"
 MODES = ("cold", "warm")
 STATISTICS = ("least", "median")
 # blocks that a bootstrap interval of 95 % needs: with fewer, no resample lies far enough out
 FEWEST = 5
 _RESAMPLES = 10_000
-
-
-class NoiseError(Exception):
-    """A build or a process failed; the text says which and how."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,72 +47,6 @@ class Row:
     median: float
     digest: str
     """of the bits of v and gamma"""
-
-
-# ---- builds ------------------------------------------------------------------------------------
-
-
-def commit_before() -> str:
-    """HEAD where the sources were changed since, else the commit before it.
-
-    Raises
-    ------
-    NoiseError
-        This is no checkout of git.
-    """
-    changed = _git("status", "--porcelain", "--", "csrc", "python", "cmake", "CMakeLists.txt")
-    return "HEAD" if changed.strip() else "HEAD~1"
-
-
-def full_name(revision: str) -> str:
-    """Hash of a commit.
-
-    Raises
-    ------
-    NoiseError
-        There is no such commit.
-    """
-    return _git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").strip()
-
-
-def build_commit(revision: str, folder: Path) -> Path:
-    """Build a commit from an export of its files; returns the folder for PYTHONPATH."""
-    source = folder / "source"
-    source.mkdir(parents=True)
-    archive = folder / "source.tar"
-    _git("archive", "--format=tar", f"--output={archive}", full_name(revision))
-    _run(["tar", "-xf", str(archive), "-C", str(source)], f"unpacking {revision}")
-    return build(source, folder)
-
-
-def build(source: Path, folder: Path) -> Path:
-    """Build and install sources into `folder`; returns the folder for PYTHONPATH."""
-    site = folder / "site"
-    _run(
-        [
-            sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-            "--no-build-isolation", "--no-deps", "--target", str(site),
-            "--config-settings", f"build-dir={folder / 'objects'}", str(source),
-        ],
-        f"building {source}",
-        machine.build_environment(),
-    )  # fmt: skip
-    return site
-
-
-def _git(*arguments: str) -> str:
-    return _run(["git", "-C", str(ROOT), *arguments], f"git {arguments[0]}")
-
-
-def _run(command: Sequence[str], what: str, environment: dict[str, str] | None = None) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    except OSError as error:
-        raise NoiseError(f"{what}: {error}") from error
-    if done.returncode != 0:
-        last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
-        raise NoiseError(f"{what} failed: {last}")
-    return done.stdout
 
 
 # ---- measuring ---------------------------------------------------------------------------------
@@ -150,31 +77,24 @@ def run(
 
     Raises
     ------
-    NoiseError
-        A process failed.
+    SideError
+        A process failed, or would import another package than that of its folder.
     """
+    environments = {side: environment_of(site) for side, site in sites.items()}
     with Table(path, Row) as table:
         for block in range(blocks):
             for place, side in enumerate(BLOCK):
-                for file, mode, least, median, digest in _process(sites[side], files, samples):
-                    table.add(Row(block, place, side, file, mode, least, median, digest))
+                for sample in _process(environments[side], files, samples):
+                    table.add(Row(block, place, side, *sample))
                 progress(f"block {block + 1}, {side}")
 
 
 def _process(
-    site: Path, files: Sequence[Path], samples: int
+    environment: dict[str, str], files: Sequence[Path], samples: int
 ) -> list[tuple[str, str, float, float, str]]:
-    order = {
-        "package": str(site / "sapwood"),
-        "files": [str(file.resolve()) for file in files],
-        "samples": samples,
-    }
-    environment = dict(os.environ)
-    given = environment.get("PYTHONPATH", "")
-    environment["PYTHONPATH"] = os.pathsep.join([str(site.resolve()), *filter(None, [given])])
-    script = ROOT / "benchmarks" / "noise_sample.py"
+    order = {"files": [str(file.resolve()) for file in files], "samples": samples}
     done = subprocess.run(
-        [sys.executable, "-P", str(script)],
+        [sys.executable, "-P", str(Path(__file__).with_name("noise_sample.py"))],
         input=json.dumps(order),
         capture_output=True,
         text=True,
@@ -182,7 +102,7 @@ def _process(
     )
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        raise NoiseError(f"the process that times {site} failed: {last}")
+        raise SideError(f"a process that times problems failed: {last}")
     rows: list[tuple[str, str, float, float, str]] = json.loads(done.stdout)
     return rows
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from benchmarks import (
     friction_questions,
     invdyn_questions,
     model_questions,
+    revisions,
     surface_questions,
 )
 from benchmarks.arguments import (
@@ -228,17 +228,8 @@ def _add_noise(commands: Any) -> None:
         "machine).",
     )
     add_files(question)
-    question.add_argument(
-        "--against",
-        metavar="REV",
-        help="commit of A; by default HEAD where the sources were changed since, else HEAD~1",
-    )
-    question.add_argument(
-        "--builds",
-        type=Path,
-        nargs=2,
-        metavar=("A", "B"),
-        help="folders that hold a package sapwood, in place of building",
+    revisions.add_arguments(
+        question, "by default HEAD where the sources were changed since, else HEAD~1"
     )
     question.add_argument("--blocks", type=whole, default=10, help="blocks of four processes")
     question.add_argument("--samples", type=whole, default=5, help="samples in a process")
@@ -251,22 +242,21 @@ def _noise(arguments: argparse.Namespace) -> int:
     files = files_of(arguments)
     if arguments.quick:
         files, arguments.blocks, arguments.samples = files[:3], 2, 2
-    try:
-        with tempfile.TemporaryDirectory(prefix="sapwood-noise-") as folder:
-            sites, names = _sites(arguments, Path(folder))
-            settings = {name: getattr(arguments, name) for name in ("files", "blocks", "samples")}
-            target, facts = begin(arguments, "noise", settings | names)
-            print_facts(facts)
-            path = target.with_suffix(".csv")
+    with revisions.sides(arguments) as (sites, names):
+        settings = {name: getattr(arguments, name) for name in ("files", "blocks", "samples")}
+        target, facts = begin(arguments, "noise", settings | names)
+        print_facts(facts)
+        path = target.with_suffix(".csv")
+        try:
             code = carry_out(
                 "noise",
-                len(noise.BLOCK) * arguments.blocks,
+                len(revisions.BLOCK) * arguments.blocks,
                 lambda progress: noise.run(
                     sites, files, path, arguments.blocks, arguments.samples, progress
                 ),
             )
-    except noise.NoiseError as error:
-        raise CommandError(str(error)) from error
+        except revisions.SideError as error:
+            raise CommandError(str(error)) from error
     measured = rows.read(path, noise.Row)
     try:
         write_table(
@@ -276,23 +266,3 @@ def _noise(arguments: argparse.Namespace) -> int:
         raise CommandError(f"nothing to compare: {error}") from error
     draw(noise_report.figure, measured, target.with_suffix(".png"))
     return code
-
-
-def _sites(arguments: argparse.Namespace, folder: Path) -> tuple[dict[str, Path], dict[str, str]]:
-    """Folders of the two packages and their names, built where none are given."""
-    from benchmarks import noise
-
-    if arguments.builds:
-        a, b = arguments.builds
-        for site in (a, b):
-            if not (site / "sapwood").is_dir():
-                raise CommandError(f"--builds: {site} holds no package sapwood")
-        return {"A": a, "B": b}, {"A": str(a), "B": str(b)}
-    revision = arguments.against or noise.commit_before()
-    name = noise.full_name(revision)[:12]
-    print(f"building {revision} ({name}) and the working tree", file=sys.stderr)
-    sites = {
-        "A": noise.build_commit(revision, folder / "A"),
-        "B": noise.build(noise.ROOT, folder / "B"),
-    }
-    return sites, {"A": name, "B": "the working tree"}

@@ -36,7 +36,7 @@ from sapwood.studies.experiments.timing import Times, no_garbage_collection
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 # parts of the simulation at which windows begin, steps of a window, seconds for the samples of one
-_PLACES, _WINDOW, _BUDGET = (0.1, 0.5, 0.9), 50, 0.3
+_PLACES, WINDOW, _BUDGET = (0.1, 0.5, 0.9), 50, 0.3
 _LEAST_SAMPLES, _MOST_SAMPLES = 3, 200
 
 
@@ -85,7 +85,7 @@ def measure(path: str, controls: str, steps: int) -> Row:
             return dataclasses.replace(row, status=REFUSED)
         try:
             values = controls_of(model, name, controls, steps)
-            states = _states(model, stepper, values)
+            states = states_along(model, stepper, values)
             windows = [_Window(model, stepper, state) for state in states]
             with no_garbage_collection():
                 for window in windows:
@@ -98,7 +98,7 @@ def measure(path: str, controls: str, steps: int) -> Row:
         row,
         status=UNSTABLE if any(window.unstable for window in windows) else RAN,
         step=round(step, 2),
-        solve=round(1e6 * float(np.mean([w.solve for w in windows])) / _WINDOW, 2),
+        solve=round(1e6 * float(np.mean([w.solve for w in windows])) / WINDOW, 2),
         step_mj=round(step_mj, 2),
         speed=round(step_mj / step, 3),
         single=round(single, 2),
@@ -112,7 +112,7 @@ def measure(path: str, controls: str, steps: int) -> Row:
 def _least(windows: list[_Window], way: str) -> tuple[float, float]:
     """Microseconds per step, ours and MuJoCo's, mean of the windows."""
     pairs = [[times.cpu_min for times in window.times[way]] for window in windows]
-    ours, theirs = (1e6 * np.mean(pairs, axis=0) / _WINDOW).tolist()
+    ours, theirs = (1e6 * np.mean(pairs, axis=0) / WINDOW).tolist()
     return ours, theirs
 
 
@@ -159,26 +159,26 @@ class _Window:
 
     def _run(self) -> None:
         self._begin()
-        self._records = self._stepper.run(self._data, _WINDOW).records
+        self._records = self._stepper.run(self._data, WINDOW).records
 
     def _run_mj(self) -> None:
         self._begin_mj()
-        mujoco.mj_step(self._model, self._data_mj, nstep=_WINDOW)
+        mujoco.mj_step(self._model, self._data_mj, nstep=WINDOW)
 
     def _calls(self) -> None:
         self._begin()
         step, data = self._stepper.step, self._data
-        for _ in range(_WINDOW):
+        for _ in range(WINDOW):
             step(data)
 
     def _calls_mj(self) -> None:
         self._begin_mj()
         step, model, data = mujoco.mj_step, self._model, self._data_mj
-        for _ in range(_WINDOW):
+        for _ in range(WINDOW):
             step(model, data)
 
 
-def _states(
+def states_along(
     model: mujoco.MjModel, stepper: Stepper, controls: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
     """States, with their controls, that our simulation passes."""
