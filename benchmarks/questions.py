@@ -17,6 +17,7 @@ from benchmarks import (
     friction_questions,
     invdyn_questions,
     model_questions,
+    pile_questions,
     revisions,
     surface_questions,
 )
@@ -51,6 +52,7 @@ def add(commands: Any) -> None:
     _add_noise(commands)
     friction_questions.add(commands)
     model_questions.add(commands)
+    pile_questions.add(commands)
     invdyn_questions.add(commands)
     engine_questions.add(commands)
     environment_questions.add(commands)

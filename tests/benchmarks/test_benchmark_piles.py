@@ -1,0 +1,71 @@
+"""Piles under two builds: their models, the table, a run of the command."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco")
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+import sapwood
+from benchmarks import arguments, command, piles, rows
+from sapwood import _core, scenes
+
+SITE = Path(sapwood.__file__).resolve().parents[1]
+
+
+def test_every_second_layer_is_heavier():
+    equal, heavy = (piles.pile(12, ratio, seed=1).body_mass[1:] for ratio in (1, 100))
+    np.testing.assert_array_equal(equal, scenes.clutter(12, seed=1).compile().body_mass[1:])
+    np.testing.assert_allclose(heavy / equal, np.repeat([1.0, 100.0, 1.0], 4))
+
+
+ROW = piles.Row(40, 10, 0, 100, 70.0, 8.0, 4.0, 2, 0, 1e-3, 5e-4, 0.5, 0.01, 1)
+
+
+def test_table_has_means_over_seeds():
+    measured = [
+        ROW,
+        dataclasses.replace(ROW, seed=1, ratio=0.7, iterations_after=5.0, unconverged_before=0),
+        dataclasses.replace(ROW, seed=2, ratio=0.6, iterations_after=6.0, changed=0),
+        dataclasses.replace(ROW, mass_ratio=100),
+    ]
+    text = piles.table(measured, "one", "other")
+    assert "B (other) over A (one)" in text
+    lines = [line.split() for line in text.splitlines()]
+    (line,) = (line for line in lines if line[:2] == ["40", "1:10"])
+    assert line[2:] == ["70", "8.00", "5.00", "1.3", "%", "0.0", "%", "1.000", "0.500",
+                        "0.600", "0.500", "0.700", "2"]  # fmt: skip
+    assert sum(line[:2] == ["40", "1:100"] for line in lines) == 1
+
+
+def test_folders_without_a_package_are_refused(tmp_path, capsys):
+    line = ["piles", "--builds", str(tmp_path), str(tmp_path), "--out", str(tmp_path)]
+    assert command.main(line) == arguments.USAGE
+    assert "holds no package sapwood" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    Path(_core.__file__).resolve().parent != SITE / "sapwood", reason="an editable installation"
+)
+def test_quick_run_of_the_same_build(tmp_path, capsys):
+    line = ["piles", "--quick", "--builds", str(SITE), str(SITE), "--out", str(tmp_path)]
+    assert command.main(line) == 0
+    measured = rows.read(tmp_path / "piles.csv", piles.Row)
+    assert [(row.bodies, row.mass_ratio, row.seed) for row in measured] == [(8, 1, 0), (8, 10, 0)]
+    for row in measured:
+        assert row.steps == 30
+        assert row.contacts > 1.0
+        assert row.iterations_before == row.iterations_after > 0.0
+        assert row.changed == 0
+        assert 0.3 < row.ratio < 3.0
+    text = (tmp_path / "piles.txt").read_text(encoding="utf-8")
+    assert text in capsys.readouterr().out
