@@ -16,6 +16,7 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
+from sapwood.optional import install_command
 
 
 def add(commands: Any) -> None:
@@ -42,7 +43,7 @@ def _lcp(arguments: argparse.Namespace) -> int:
     try:
         from benchmarks import complementarity, complementarity_speed
     except ImportError as error:
-        raise CommandError(f"{error}: pip install '.[bench]'") from error
+        raise CommandError(f"{error}: {install_command('bench')}") from error
     count, timed, sizes = arguments.count, 200, (1, 4, 10, 20, 30)
     if arguments.quick:
         count, timed, sizes = 20, 3, (2,)

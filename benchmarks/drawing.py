@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks.arguments import RESULTS, SUCCESS, CommandError
 from benchmarks.rows import read
+from sapwood.optional import install_command
 
 Draw = Callable[[Path, Path], None]
 
@@ -44,7 +45,7 @@ def _draw(arguments: argparse.Namespace) -> int:
         try:
             FIGURES[name](results, picture)
         except ImportError as error:
-            raise CommandError(f"{error}: pip install 'sapwood[bench]'") from error
+            raise CommandError(f"{error}: {install_command('bench')}") from error
         except ValueError as error:
             raise CommandError(str(error)) from error
         print(picture)

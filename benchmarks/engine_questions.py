@@ -19,6 +19,7 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
+from sapwood.optional import install_command
 
 SCENES = "clutter-40,open-40,clutter-200,push,brake,quadrupeds-1"
 
@@ -53,7 +54,7 @@ def _engines(arguments: argparse.Namespace) -> int:
         from benchmarks import rows
         from benchmarks.engines import comparison, report, scenes
     except ImportError as error:
-        raise CommandError(f"{error}: pip install 'sapwood[mujoco]'") from error
+        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     if arguments.quick:
         arguments.scenes, arguments.seconds, arguments.repeat = "open-4,push", 0.1, 1
     names = list(dict.fromkeys(name.strip() for name in arguments.scenes.split(",")))
@@ -71,7 +72,7 @@ def _engines(arguments: argparse.Namespace) -> int:
         try:
             found[name] = comparison.load(name)
         except ImportError as error:
-            print(f"skipped: {name} ({error}): pip install 'sapwood[engines]'", file=sys.stderr)
+            print(f"skipped: {name} ({error}): {install_command('engines')}", file=sys.stderr)
     options = ("seconds", "repeat", "budget")
     settings = {name: getattr(arguments, name) for name in options}
     target, facts = begin(

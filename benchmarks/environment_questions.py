@@ -19,6 +19,7 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
+from sapwood.optional import install_command
 
 
 def add(commands: Any) -> None:
@@ -42,7 +43,7 @@ def _environments(arguments: argparse.Namespace) -> int:
     try:
         from benchmarks import environments, rows
     except ImportError as error:
-        raise CommandError(f"{error}: pip install 'sapwood[environments]'") from error
+        raise CommandError(f"{error}: {install_command('environments')}") from error
     if arguments.quick:
         arguments.match, arguments.steps = arguments.match or "Hopper", 5
     names = [name for name in environments.NAMES if arguments.match in name]

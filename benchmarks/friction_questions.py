@@ -24,6 +24,7 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
+from sapwood.optional import install_command
 
 
 def add(commands: Any) -> None:
@@ -152,7 +153,7 @@ def _fclib(arguments: argparse.Namespace) -> int:
     try:
         from benchmarks import fclib, fclib_report, rows
     except ImportError as error:
-        raise CommandError(f"{error}: pip install 'sapwood[fclib]'") from error
+        raise CommandError(f"{error}: {install_command('fclib')}") from error
     files = files_of(arguments)
     plan = fclib.Plan(repeat=arguments.repeat, budget=arguments.budget)
     if arguments.quick:

@@ -17,6 +17,7 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
+from sapwood.optional import install_command
 
 
 def add(commands: Any) -> None:
@@ -43,7 +44,7 @@ def _invdyn(arguments: argparse.Namespace) -> int:
     try:
         from benchmarks import invdyn, invdyn_peers
     except ImportError as error:
-        raise CommandError(f"{error}: pip install '.[bench]'") from error
+        raise CommandError(f"{error}: {install_command('bench')}") from error
     if arguments.quick:
         arguments.contacts, arguments.samples, arguments.beside = [1, 4], 5, [2]
     settings = {name: getattr(arguments, name) for name in ("contacts", "samples", "beside")}

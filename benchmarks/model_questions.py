@@ -20,6 +20,7 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
+from sapwood.optional import install_command
 
 PAGE = pages.DOCS / "models.md"
 
@@ -65,7 +66,7 @@ def _models(arguments: argparse.Namespace) -> int:
         from benchmarks import rows
         from benchmarks.models import files, quality, report, speed, survey
     except ImportError as error:
-        raise CommandError(f"{error}: pip install 'sapwood[mujoco]'") from error
+        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     folder = arguments.folder or files.default_folder()
     if folder is None:
         raise CommandError("no FOLDER is given, and SAPWOOD_DATA names none that holds models")

@@ -18,6 +18,7 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
+from sapwood.optional import install_command
 
 
 def add(commands: Any) -> None:
@@ -45,7 +46,7 @@ def _piles(arguments: argparse.Namespace) -> int:
     try:
         from benchmarks import piles, rows
     except ImportError as error:
-        raise CommandError(f"{error}: pip install 'sapwood[mujoco]'") from error
+        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     names = [field.name for field in dataclasses.fields(piles.Plan)]
     plan = piles.Plan(**{name: getattr(arguments, name) for name in names})
     if arguments.quick:

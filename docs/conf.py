@@ -24,6 +24,7 @@ extensions = [
     "executed",
     "formulas",
     "gallery",
+    "installation",
     "myst_nb",
     "numpydoc",
     "programs",

@@ -12,9 +12,13 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
+
+from sapwood.optional import imported_for
+
+with imported_for("sapwood.jax", "jax"):
+    import jax
+    import jax.numpy as jnp
 
 from sapwood.bridge import BridgedSolution, Form, Groups, form_of, with_parameters
 from sapwood.settings import Friction, SapSettings

@@ -11,7 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
+
+from sapwood.optional import imported_for
+
+with imported_for("sapwood.torch", "torch"):
+    import torch
 
 from sapwood.bridge import BridgedSolution, Form, Groups, form_of, with_parameters
 from sapwood.settings import Friction, SapSettings

@@ -271,20 +271,6 @@ def test_one_version_number():
     assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == version
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """Wheel built from the source tree as `pip install .` does it."""
-    if importlib.util.find_spec("scikit_build_core") is None:
-        pytest.skip("scikit-build-core is not installed")
-    folder, build = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("wheel-build")
-    run(
-        sys.executable, "-m", "pip", "wheel", ROOT, "--wheel-dir", folder,
-        "--no-deps", "--no-build-isolation", "-C", f"build-dir={build}",
-    )  # fmt: skip
-    (wheel,) = folder.glob("sapwood-*.whl")
-    return wheel
-
-
 def test_wheel_contents(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()

@@ -15,6 +15,7 @@ import pytest
 
 import sapwood
 from sapwood import _core
+from sapwood.optional import install_command
 
 # ---- what is public ------------------------------------------------------------------------------
 
@@ -223,7 +224,7 @@ def test_without_mujoco_the_extra_is_named():
         "except ModuleNotFoundError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'sapwood[mujoco]'" in done.stdout
+    assert install_command("mujoco") in done.stdout
 
 
 def test_sub_interpreters_are_refused():

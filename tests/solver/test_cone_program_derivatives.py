@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-diffcp = pytest.importorskip("diffcp", reason="needs diffcp: pip install 'sapwood[cones]'")
+diffcp = pytest.importorskip("diffcp", reason="needs diffcp: pip install '.[cones]'")
 sparse = pytest.importorskip("scipy.sparse")
 
 from differentials import given_case

@@ -17,6 +17,7 @@ import sapwood
 from command_line import command, error_line
 from helpers import small_paths
 from sapwood import cli
+from sapwood.optional import install_command
 
 FILES = small_paths()
 
@@ -107,7 +108,7 @@ sys.exit(main(["clutter", "--seconds", "0.1", "--out", {str(tmp_path / "out")!r}
         pytest.importorskip("mujoco")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
-    assert f"pip install 'sapwood[{extra}]'" in error_line(done)
+    assert install_command(extra) in error_line(done)
     assert not (tmp_path / "out").exists()
 
 

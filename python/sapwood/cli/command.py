@@ -10,6 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
+from sapwood.optional import install_command
+
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
@@ -72,7 +74,7 @@ def require(package: str, extra: str, command: str) -> None:
         importlib.import_module(package)
     except ImportError as error:
         raise CommandError(
-            f"{command} needs {package} ({one_line(error)}): pip install 'sapwood[{extra}]'"
+            f"{command} needs {package} ({one_line(error)}): {install_command(extra)}"
         ) from None
     # an installed package may refuse its surroundings in its own way
     except Exception as error:

@@ -175,6 +175,8 @@ class PressureField:
 
         Raises
         ------
+        ImportError
+            Without SciPy, or meshio for a file: the extra ``geometry`` installs both.
         ValueError
             Where the hull has no volume.
         """

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.optional import imported_for
 
 from .primitives import FieldMesh, Points
 from .splitting import Cells, boundary, oriented, volumes
@@ -34,7 +35,8 @@ def convex(points: ArrayLike, margin: float = 0.0) -> FieldMesh:
     ValueError
         Where the points have no volume.
     """
-    from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
+    with imported_for("FieldShape.convex", "geometry"):
+        from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
     given = _core.as_float64(points, "points", (-1, 3), "finite")
     try:
@@ -107,7 +109,8 @@ def _inflated(points: Points, surface: Cells, margin: float) -> Points:
 
     The least u with N u >= margin, by non-negative least squares (Lawson and Hanson, 23.27).
     """
-    from scipy.optimize import lsq_linear
+    with imported_for("a mesh with a margin", "geometry"):
+        from scipy.optimize import lsq_linear
 
     edge = points[surface[:, 1:]] - points[surface[:, :1]]
     normal = np.cross(edge[:, 0], edge[:, 1])
@@ -171,7 +174,7 @@ def read_tetrahedra(path: str | os.PathLike[str]) -> tuple[Points, Cells]:
     Raises
     ------
     ImportError
-        Without meshio, which ``pip install "sapwood[geometry]"`` brings.
+        Without meshio, which the extra ``geometry`` installs.
     ValueError
         Where the file has no tetrahedra.
     """
@@ -205,10 +208,6 @@ def read_points(path: str | os.PathLike[str]) -> Points:
 
 
 def _read(path: str | os.PathLike[str]) -> Any:
-    try:
+    with imported_for("reading a mesh file", "geometry"):
         import meshio
-    except ImportError as error:
-        raise ImportError(
-            'mesh files are read by meshio: pip install "sapwood[geometry]"'
-        ) from error
     return meshio.read(os.fspath(path))

@@ -15,14 +15,10 @@ integration; the contact forces and the next velocity are those of this package:
 or dm_control. :func:`inverse_dynamics` finds torques that realise desired accelerations in contact.
 """
 
-try:
+from sapwood.optional import imported_for
+
+with imported_for("sapwood.mujoco", "mujoco"):
     import mujoco as _  # noqa: F401
-except ModuleNotFoundError as error:
-    if error.name == "mujoco":
-        raise ModuleNotFoundError(
-            "sapwood.mujoco needs MuJoCo: pip install 'sapwood[mujoco]'", name="mujoco"
-        ) from error
-    raise
 
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial

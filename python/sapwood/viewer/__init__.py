@@ -14,15 +14,11 @@ surfaces by pressure; Ctrl and the mouse pull at bodies::
 :class:`Recording`, which notebooks show and ``Recording.save`` writes as one HTML file.
 """
 
-try:
+from sapwood.optional import imported_for
+
+with imported_for("sapwood.viewer", "viewer"):
     import mujoco as _mujoco  # noqa: F401
     import viser as _viser  # noqa: F401
-except ModuleNotFoundError as error:
-    if error.name in ("mujoco", "viser"):
-        raise ModuleNotFoundError(
-            f"sapwood.viewer needs {error.name}: pip install 'sapwood[viewer]'", name=error.name
-        ) from error
-    raise
 
 from sapwood.viewer.frames import Frame
 from sapwood.viewer.recording import Recording, record

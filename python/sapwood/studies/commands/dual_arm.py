@@ -64,6 +64,7 @@ def add(commands: Any) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     require("mujoco", "mujoco", "dual-arm")
     require("matplotlib", "plot", "dual-arm")
+    require("scipy", "geometry", "dual-arm")
     from sapwood.studies.dual_arm.run import run
 
     out: Path = arguments.out

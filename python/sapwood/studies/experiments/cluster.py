@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from sapwood.optional import install_command
 from sapwood.studies.experiments.journal import provenance
 from sapwood.studies.experiments.points import Outcome, Point, describe
 from sapwood.studies.experiments.processes import WorkerProcess
@@ -49,7 +50,7 @@ def on_cluster(
         from distributed import Client, as_completed
     except ImportError as error:
         raise SchedulerError(
-            f"a scheduler needs distributed ({error}): pip install 'sapwood[dask]'"
+            f"a scheduler needs distributed ({error}): {install_command('dask')}"
         ) from None
     with _quiet():
         try:

@@ -8,9 +8,9 @@ that raises, or whose process dies, is an outcome like another: the rest goes on
   what is computed is the same whatever the number of workers, and times are those of one core.
   Workers import the function by its name and never the caller's main module, so that a script needs
   no guard and a notebook works.
-- ``scheduler="tcp://host:8786"``: the workers of that Dask cluster (``pip install
-  "sapwood[dask]"``). They must be able to import the function, and have the same code and the same
-  versions of the packages; each point runs in a process of its own there, with one thread too.
+- ``scheduler="tcp://host:8786"``: the workers of that Dask cluster (extra
+  ``dask``). They must be able to import the function, and have the same code and the same versions
+  of the packages; each point runs in a process of its own there, with one thread too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Problems of the FCLIB collection: reading, posing to our solver, and FCLIB's merit function.
 
-Needs h5py and SciPy: ``pip install 'sapwood[fclib]'``.
+Needs h5py and SciPy, which the extra ``fclib`` installs.
 """
 
 from sapwood.studies.fclib.merit import merit, natural_map, relative_residual

@@ -1,8 +1,8 @@
 """Figures, drawn from the CSV files that the experiments write.
 
 Drawing from the files and not from memory means that a figure can be made again, restyled or
-compared without running the simulation. Needs matplotlib (``pip install "sapwood[plot]"``); no
-display and no pyplot state is used.
+compared without running the simulation. Needs matplotlib (extra ``plot``); no display and no
+pyplot state is used.
 """
 
 from sapwood.studies.plotting.analytic_gradients import analytic_gradients_figure

@@ -1,0 +1,153 @@
+"""Each extra by itself brings what the code that it promises imports, and texts name it rightly."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from extra_programs import PROGRAMS
+from sapwood import optional
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+# what commands of the Makefile install
+DEVELOPERS = {"dev", "docs", "lint", "test", "wheels"}
+# 0.8 GB as builds for the CPU: where the user of `make test-bridges` has them anyway
+LARGE = {"torch", "jax"}
+# notebooks that import more than they name, and are run; friction_in_torch needs another extra
+RUN, ELSEWHERE = ("dual_arm", "gradients", "push_to_target"), {"friction_in_torch"}
+
+
+@pytest.fixture
+def environment(wheel, tmp_path):
+    """A function that makes an environment with the wheel and one extra; returns its Python."""
+
+    def make(extra):
+        folder = tmp_path / "venv"
+        run(sys.executable, "-m", "venv", "--without-pip", folder)
+        python = folder / "bin/python"
+        run(
+            sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile",
+            f"{wheel}[{extra}]",
+        )  # fmt: skip
+        return python
+
+    return make
+
+
+def run(*command, **options):
+    """Run a command that must succeed, without what this environment adds to imports."""
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, env=clean, **options
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def extras():
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return set(pyproject["project"]["optional-dependencies"])
+
+
+def test_every_extra_is_tried():
+    assert extras() == {*PROGRAMS, "notebooks", *DEVELOPERS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", PROGRAMS)
+def test_an_extra_brings_what_its_code_imports(extra, environment, tmp_path):
+    if extra in LARGE and not os.environ.get("SAPWOOD_BRIDGES"):
+        pytest.skip("large: make test-bridges")
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAMS[extra], encoding="utf-8")
+    run(environment(extra), program, cwd=tmp_path)
+
+
+def imports_of(notebook):
+    """The import statements of a notebook."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    found = [n for n in ast.walk(ast.parse(code)) if isinstance(n, ast.Import | ast.ImportFrom)]
+    return "\n".join(ast.unparse(node) for node in found)
+
+
+NOTEBOOK = """
+import sys, nbclient, nbformat
+notebook = nbformat.read(sys.argv[1], as_version=4)
+nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+"""
+
+
+@pytest.mark.slow
+def test_notebooks_need_no_more_than_their_extra(environment, tmp_path):
+    """All by their imports, and those run that import SciPy deep inside."""
+    python = environment("notebooks")
+    for notebook in NOTEBOOKS:
+        if notebook.stem not in ELSEWHERE:
+            run(python, "-c", imports_of(notebook), cwd=tmp_path)
+    for name in RUN:
+        run(python, "-c", NOTEBOOK, ROOT / f"notebooks/{name}.ipynb", cwd=tmp_path)
+
+
+# ---- texts ---------------------------------------------------------------------------------------
+
+
+def test_no_text_installs_from_an_index_that_lacks_the_package():
+    """`sapwood.optional` and the site's extension alone say where pip finds it."""
+    wrong = re.compile(r"sapwood\[[a-z,]+\]|pip install ['\"]?sapwood\b")
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if listed.returncode != 0:
+        pytest.skip("no checkout of git")
+    found = []
+    for name in set(listed.stdout.split()) - {"pyproject.toml"}:
+        try:
+            text = (ROOT / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        found += [f"{name}: {match}" for match in wrong.findall(text)]
+    assert not found
+
+
+def test_texts_name_extras_that_there_are():
+    named = set()
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "benchmarks/README.md"]:
+        for words in re.findall(r"'\.\[([a-z,]+)\]'", page.read_text(encoding="utf-8")):
+            named |= set(words.split(","))
+    for path in [*ROOT.glob("python/**/*.py"), *ROOT.glob("benchmarks/**/*.py")]:
+        text = path.read_text(encoding="utf-8")
+        named |= set(re.findall(r"install_command\(['\"](\w+)['\"]\)", text))
+        named |= set(re.findall(r"imported_for\(\"[^\"]*\", \"(\w+)\"\)", text))
+    assert len(named) > 10
+    assert named <= extras()
+
+
+def test_errors_and_the_site_follow_the_release(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs/_ext")
+    import installation
+
+    page = "needs it (`pip install '.[viewer]'`)"
+    assert installation.written(page) == page
+    assert optional.install_command("viewer").startswith("pip install '.[viewer]' in a clone")
+    monkeypatch.setattr(optional, "SOURCE", "sapwood")
+    assert installation.written(page) == page.replace(".", "sapwood")
+
+
+def test_an_error_names_what_is_missing_and_keeps_its_kind():
+    with (
+        pytest.raises(ModuleNotFoundError, match=r"^f needs no_such: pip install '\.\[plot\]'"),
+        optional.imported_for("f", "plot"),
+    ):
+        import no_such  # noqa: F401
+    with pytest.raises(ValueError, match=r"^other$"), optional.imported_for("f", "plot"):
+        raise ValueError("other")

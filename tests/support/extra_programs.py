@@ -1,0 +1,128 @@
+"""What each extra is for, as a program that runs where nothing but the extra is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_DROP = """
+import mujoco, sapwood.mujoco
+model = mujoco.MjModel.from_xml_string('''
+<mujoco><worldbody><geom type="plane" size="1 1 .1"/><body pos="0 0 .1"><freejoint/>
+<geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>''')
+data = mujoco.MjData(model)
+stepper = sapwood.mujoco.Stepper(model)
+"""
+# that lies beside the package, and is not installed with it
+_BENCHMARKS = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from benchmarks.command import main
+"""
+
+PROGRAMS = {
+    "mujoco": _DROP + "stepper.run(data, 50)\nassert data.ncon == 4",
+    "plot": """
+import tqdm
+from sapwood.experiments.figures import make_figure
+assert make_figure("5", ".", quick=True, progress=False).image.exists()
+""",
+    "peers": """
+from sapwood import peers
+for name in ("clarabel", "qoco", "scs", "ecos", "scipy", "geodesic"):
+    try:
+        peers.load(name)
+    except ModuleNotFoundError as error:
+        assert error.name in ("qoco", "ecos"), error  # which come as no wheel here
+""",
+    "viewer": _DROP
+    + """
+import sapwood.viewer.scene, trimesh, PIL.Image
+sapwood.viewer.record(stepper, data, 0.1).save("ball.html")
+with sapwood.viewer.Viewer(stepper, data, port=0) as viewer:
+    viewer.sync()
+""",
+    "video": """
+import imageio, numpy
+with imageio.get_writer("video.mp4", fps=10) as video:
+    for i in range(3):
+        video.append_data(numpy.full((64, 64, 3), i, numpy.uint8))
+""",
+    "environments": (ROOT / "examples/gymnasium_environment.py").read_text(encoding="utf-8")
+    + "\nimport gymnasium_robotics\n",
+    "programs": _BENCHMARKS
+    + """
+import numpy
+from benchmarks.program_peers import PEERS
+program = dict(H=numpy.eye(2), g=numpy.array([-1.0, 1.0]), lower=numpy.zeros(2))
+for peer in PEERS.values():
+    numpy.testing.assert_allclose(peer(program)(), [1.0, 0.0], atol=1e-5)
+""",
+    "geometry": """
+import meshio, numpy
+from sapwood.geometry import PressureField
+soft = PressureField(modulus=1e5, margin=0.01)
+corners = numpy.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+meshio.Mesh(corners, [("tetra", [[0, 1, 2, 3]])]).write("tetrahedron.vtk")
+print(soft.mesh("tetrahedron.vtk"), soft.convex("tetrahedron.vtk"), soft.convex(corners))
+""",
+    "fclib": """
+import h5py, numpy
+from scipy import sparse
+from sapwood.studies import fclib
+problem = fclib.LocalProblem(
+    W=sparse.csc_array(numpy.eye(3)), q=numpy.array([-1.0, 0.0, 0.0]), mu=numpy.array([0.5]))
+assert fclib.solve(fclib.pose(problem), 1e-6).residual < 1e-6
+""",
+    "bench": _BENCHMARKS
+    + f"""
+files = [{str(ROOT / "tests/data")!r}, "--files", "stack*"]
+assert main(["solvers", *files, "--quick", "--out", "."]) == 0
+assert main(["steps", "--quick", "--out", "."]) == 0
+import benchmarks.fclib, benchmarks.invdyn_peers
+""",
+    "engines": _BENCHMARKS
+    + """
+assert main(["engines", "--quick", "--out", "."]) == 0
+import benchmarks.slip_drake
+from benchmarks.engines.bullet_engine import BulletEngine
+from benchmarks.engines.drake_engine import DrakeEngine
+""",
+    "dask": """
+import math
+from distributed import LocalCluster
+from sapwood.experiments.mapping import map_points
+if __name__ == "__main__":
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+        ((_, outcome),) = map_points(dict, [{"x": 4.0}], scheduler=cluster.scheduler_address)
+    assert outcome.value == {"x": 4.0}, outcome
+""",
+    "cones": "import diffcp, scipy.sparse",
+    "torch": """
+import numpy, torch
+from sapwood.torch import solve
+v = torch.tensor([0.1, 0.0, -0.1], dtype=torch.float64, requires_grad=True)
+ground = dict(tree_nv=[3], A=numpy.eye(3).ravel(), tree_a=[0], tree_b=[-1], J=numpy.eye(3).ravel())
+solve(**ground, v_star=v, mu=[0.5], dt=0.01, phi0=[0.0], k=[1e5], tau_d=[0.0]).v.sum().backward()
+assert v.grad is not None
+""",
+    "jax": """
+import jax, numpy
+jax.config.update("jax_enable_x64", True)
+from sapwood.jax import solve
+ground = dict(tree_nv=[3], A=numpy.eye(3).ravel(), tree_a=[0], tree_b=[-1], J=numpy.eye(3).ravel())
+def total(v):
+    return solve(**ground, v_star=v, mu=[0.5], dt=0.01, phi0=[0.0], k=[1e5], tau_d=[0.0]).v.sum()
+assert jax.grad(total)(jax.numpy.array([0.1, 0.0, -0.1])).shape == (3,)
+""",
+    "all": """
+import importlib
+from sapwood.cli import main
+from sapwood.experiments.figures import FIGURES
+for entry in FIGURES.values():
+    entry.plan(True)
+    for package, _ in entry.packages:
+        importlib.import_module(package)
+assert main(["clutter", "--bodies", "4", "--seconds", "0.1", "--out", "clutter"]) == 0
+""",
+}
