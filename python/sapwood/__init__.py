@@ -126,13 +126,29 @@ _LOADED_WHEN_USED = (
     "work",
     *_aliases.STUDIES,
 )
+# names that are looked for here, by the module that has them
+_ELSEWHERE = {
+    "sapwood.mujoco": (
+        "DifferentiableModel",
+        "NotSupported",
+        "Rollout",
+        "StepError",
+        "Stepper",
+        "patch",
+        "rollout",
+    ),
+    "sapwood.invdyn": ("InverseDynamics",),
+    "sapwood.viewer": ("Viewer",),
+}
 _aliases.install()
 
 
 def __getattr__(name: str) -> ModuleType:
     if name in _LOADED_WHEN_USED:
         return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = next((module for module, names in _ELSEWHERE.items() if name in names), "")
+    hint = f": write {module}.{name}" if module else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import operator
 import os
+from typing import Any
+
+from sapwood import _core
 
 import numpy as np
 
@@ -113,3 +116,31 @@ def file_name(path: object, name: str) -> str:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{name} must be a str or a path, not {type(path).__name__}")
     return os.fsdecode(path)
+
+
+def stiffness(value: Any, name: str) -> float:
+    """Return a stiffness, which may be infinite, as a float.
+
+    Parameters
+    ----------
+    value : object
+        A positive number.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    TypeError
+        Where it is no real number.
+    ValueError
+        Where it is not positive.
+    """
+    number = float(_core.as_float64(value, name, (), "any"))
+    if not number > 0.0:
+        raise ValueError(f"{name} = {number:g}: must be > 0; inf is rigid")
+    return number

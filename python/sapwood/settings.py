@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from sapwood import _core
+from sapwood.hints import explained
 
 LineSearch = Literal["exact", "backtracking"]
 Start = Literal["newton", "sticking"]
@@ -15,6 +16,7 @@ Factorization = Literal["supernodal", "dense", "cholmod"]
 Friction = Literal["convex", "lagged", "coulomb"]
 
 
+@explained()
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SapSettings:
     """Settings of the Newton solver; immutable, checked when made.
@@ -103,6 +105,12 @@ class SapSettings:
     record_history: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.friction, (int, float)):
+            raise TypeError(
+                f"friction must be a law, 'convex', 'lagged' or 'coulomb', not {self.friction!r}: "
+                "coefficients are contact=ContactMaterial(friction=...) of a Stepper and mu= of a "
+                "ContactProblem"
+            )
         _core.check_settings(self)
         # NumPy scalars become plain numbers, so that equal settings print and hash alike
         plain: dict[str, Callable[[Any], object]] = {

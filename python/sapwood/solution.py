@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.equality import equal_arrays, equal_values
+from sapwood.hints import counted
 from sapwood.history import history_table, plot_history
 from sapwood.html import table
 
@@ -329,12 +330,11 @@ class Solution(_core.SolutionValues):
         )
 
     def _repr_html_(self) -> str:
-        regions = ", ".join(f"{np.count_nonzero(self.regions == r)} {r}" for r in Region)
         rows = [
             ("status", self.status if self.tree < 0 else f"{self.status} at tree {self.tree}"),
-            ("iterations", f"{self.iterations} ({self.n_islands} islands)"),
+            ("iterations", f"{self.iterations} ({counted(self.n_islands, 'island')})"),
             ("velocities", len(self.v)),
-            ("contacts", f"{len(self.gamma)}: {regions}"),
+            ("contacts", f"{len(self.gamma)}: {self._regions()}"),
             ("momentum error", f"{self.momentum_error:.3g}"),
             ("complementarity error", f"{self.complementarity_error:.3g}"),
         ]
@@ -347,13 +347,20 @@ class Solution(_core.SolutionValues):
         ]
         return table("Solution", rows)
 
+    def _regions(self) -> str:
+        """How many contacts stick, slide and are open."""
+        names = {Region.stiction: "stiction", Region.sliding: "sliding", Region.none: "open"}
+        counts = [f"{np.count_nonzero(self.regions == r)} {name}" for r, name in names.items()]
+        return ", ".join(counts)
+
     def _rows(self) -> str:
         """A line on the rows of all groups, where there are any."""
         if not self.constraints:
             return ""
         rows = sum(len(group.gamma) for group in self.constraints)
         active = sum(np.count_nonzero(group.active) for group in self.constraints)
-        return f"  {rows} rows of {len(self.constraints)} groups: {active} active\n"
+        groups = counted(len(self.constraints), "group")
+        return f"  {counted(rows, 'row')} of {groups}: {active} active\n"
 
     def _cores(self) -> str:
         """A line on the contacts that started too deep, where there are any."""
@@ -361,11 +368,10 @@ class Solution(_core.SolutionValues):
         if self.core_scale is None or not deep.size:
             return ""
         most = float(self.core_scale[deep].max())
-        contacts = f"{deep.size} contacts deeper than their core"
+        contacts = f"{counted(deep.size, 'contact')} deeper than their core"
         return f"  {contacts}: delta up to {most:.3g} times as large\n"
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{np.count_nonzero(self.regions == r)} {r}" for r in Region)
         seconds = self.timing["seconds"]
         # assembly, factor and line search are measured with `record_history` alone
         parts = ", ".join(
@@ -373,9 +379,11 @@ class Solution(_core.SolutionValues):
         )
         at = f" at tree {self.tree}" if self.tree >= 0 else ""
         return (
-            f"{self.status}{at} after {self.iterations} iterations "
-            f"({self.n_islands} islands, {self.line_search_trials} line-search trials)\n"
-            f"  {len(self.v)} velocities, {len(self.gamma)} contacts: {counts}\n"
+            f"{self.status}{at} after {counted(self.iterations, 'iteration')} "
+            f"({counted(self.n_islands, 'island')}, "
+            f"{counted(self.line_search_trials, 'line-search trial')})\n"
+            f"  {len(self.v)} velocities, {counted(len(self.gamma), 'contact')}: "
+            f"{self._regions()}\n"
             f"{self._rows()}{self._cores()}"
             f"  momentum error {self.momentum_error:.3g}, "
             f"complementarity error {self.complementarity_error:.3g}\n"

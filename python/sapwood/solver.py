@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.checks import boolean
 from sapwood.equality import equal_arrays
+from sapwood.hints import explained
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.sensitivity import Sensitivity
 from sapwood.settings import Friction, SapSettings, with_friction
@@ -210,6 +211,7 @@ class SapSolver(_core.Solver):
         return f"SapSolver({self.settings!r}{threads})"
 
 
+@explained()
 def solve(
     problem: ContactProblem,
     v_guess: ArrayLike | None = None,
@@ -265,6 +267,7 @@ def solve(
     """
     if boolean(verbose, "verbose"):
         settings = dataclasses.replace(settings or SapSettings(), record_history=True)
+    _core_of(problem)  # before what else is wrong where arrays were given
     solver = SapSolver(settings, friction=friction)
     solution = solver.solve(problem, v_guess, sensitivity=sensitivity)
     if verbose:
@@ -299,5 +302,8 @@ def with_sensitivity(
 
 def _core_of(problem: ContactProblem) -> _core.Problem:
     if not isinstance(problem, ContactProblem):
-        raise TypeError(f"problem must be a ContactProblem, not {type(problem).__name__}")
+        raise TypeError(
+            f"problem must be a ContactProblem, not {type(problem).__name__}: "
+            "ContactProblem.from_dense(A, v_star, J, ...) makes one of arrays"
+        )
     return problem._core

@@ -59,7 +59,7 @@ def test_wrong_materials_are_refused(keywords, error, message):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((0.0,), "stiffness = 0: must be finite and > 0"), ((1.0, -1.0), "dissipation_time = -1"),
+    [((0.0,), "stiffness = 0: must be > 0; inf is rigid"), ((1.0, -1.0), "dissipation_time = -1"),
      ((1.0, 0.0, np.nan), "rotational_stiffness = nan")],
 )  # fmt: skip
 def test_wrong_values_of_materials_are_refused(arguments, message):

@@ -185,7 +185,7 @@ def test_custom_numbers_of_an_attached_model_keep_their_geoms():
             "must be sapwood/default, sapwood/group/NUMBER or sapwood/geom/NAME",
         ),
         ("sapwood/group/x", "1", "must be sapwood/default"),
-        ("sapwood/default", "-1", "stiffness = -1: must be finite and > 0"),
+        ("sapwood/default", "-1", "stiffness = -1: must be > 0; inf is rigid"),
         ("sapwood/default", "1 -1", "dissipation_time = -1: must be finite and >= 0"),
         ("sapwood/default", "1 1 1 1", "has 4 values"),
     ],
@@ -202,7 +202,7 @@ def test_other_custom_numbers_are_left_alone():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"stiffness": 0.0}, ValueError, "stiffness = 0: must be finite and > 0"),
+        ({"stiffness": 0.0}, ValueError, "stiffness = 0: must be > 0; inf is rigid"),
         ({"stiffness": math.nan}, ValueError, "stiffness"),
         ({"stiffness": "hard"}, TypeError, "stiffness"),
         (

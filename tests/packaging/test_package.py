@@ -143,9 +143,8 @@ def test_names_of_the_contract_in_the_stepper():
     assert sapwood.mujoco.ContactMaterial is sapwood.ContactMaterial
     assert sapwood.mujoco.ConstraintMaterial is sapwood.ConstraintMaterial
     for name in ("step", "problem"):
-        assert list(inspect.signature(getattr(sapwood.mujoco.Stepper, name)).parameters) == [
-            "self", "data",
-        ]  # fmt: skip
+        signature = inspect.signature(getattr(sapwood.mujoco.Stepper, name))
+        assert list(signature.parameters)[:2] == ["self", "data"]
 
 
 def test_unknown_names_are_refused_by_name():

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.checks import stiffness
+from sapwood.hints import explained, nearest
 from sapwood.laws.custom_numbers import Entry, read_entries
 
 _Float = NDArray[np.float64]
@@ -17,6 +19,7 @@ _Float = NDArray[np.float64]
 KINDS = ("joint", "tendon", "equality")
 
 
+@explained()
 @dataclasses.dataclass(frozen=True)
 class ConstraintMaterial:
     """Stiffness of a limit or an equality constraint; immutable, checked when made.
@@ -48,10 +51,7 @@ class ConstraintMaterial:
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "rotational_stiffness"):
-            value = getattr(self, name)
-            if value != math.inf:
-                _core.as_float64(value, name, (), "positive")
-            object.__setattr__(self, name, float(value))
+            object.__setattr__(self, name, stiffness(getattr(self, name), name))
         if self.dissipation_time is not None:
             _core.as_float64(self.dissipation_time, "dissipation_time", (), "non-negative")
             object.__setattr__(self, "dissipation_time", float(self.dissipation_time))
@@ -135,7 +135,8 @@ def custom_stiffness(
         if kind not in KINDS:
             return None
         if not name or before + name not in names[kind]:
-            raise ValueError(f"numeric '{entry.text}': there is no {kind} '{before + name}'")
+            hint = nearest(before + name, names[kind])
+            raise ValueError(f"numeric '{entry.text}': there is no {kind} '{before + name}'{hint}")
         return f"{kind}/{before}{name}", entry.read(_of_numbers, numbers)
 
     return read_entries(entries, read, faults)
@@ -190,13 +191,17 @@ def element_stiffness(
                 f"constraints[{key!r}]: keys must be joint/NAME, tendon/NAME or equality/NAME"
             )
         if name not in names[kind]:
-            raise ValueError(f"constraints[{key!r}]: the model has no {kind} of this name")
+            hint = nearest(name, names[kind])
+            raise ValueError(f"constraints[{key!r}]: the model has no {kind} of this name{hint}")
         if not isinstance(material, ConstraintMaterial):
             raise TypeError(
                 f"constraints[{key!r}] must be a ConstraintMaterial, not {type(material).__name__}"
             )
     if default is not None and not isinstance(default, ConstraintMaterial):
-        raise TypeError(f"constraint must be a ConstraintMaterial, not {type(default).__name__}")
+        raise TypeError(
+            f"constraint must be a ConstraintMaterial, not {type(default).__name__}: write "
+            "constraint=sapwood.ConstraintMaterial(stiffness=...)"
+        )
     custom = custom_stiffness(names, entries, faults)
     last = default if default is not None else custom.get("", ConstraintMaterial())
 

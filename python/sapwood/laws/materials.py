@@ -34,6 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.checks import stiffness
+from sapwood.hints import explained, nearest
 from sapwood.laws.custom_numbers import Entry, read_entries
 from sapwood.laws.rigid_core import CoreKind, RigidCore
 
@@ -41,6 +43,7 @@ from sapwood.laws.rigid_core import CoreKind, RigidCore
 OTHER_KINDS = ("constraint", "joint", "tendon", "equality", "field")
 
 
+@explained()
 @dataclasses.dataclass(frozen=True)
 class ContactMaterial:
     """Material of a geom in contact; immutable, checked when made.
@@ -73,9 +76,7 @@ class ContactMaterial:
     core: RigidCore | None = None
 
     def __post_init__(self) -> None:
-        if self.stiffness != math.inf:
-            _core.as_float64(self.stiffness, "stiffness", (), "positive")
-        object.__setattr__(self, "stiffness", float(self.stiffness))
+        object.__setattr__(self, "stiffness", stiffness(self.stiffness, "stiffness"))
         for name in ("dissipation_time", "friction"):
             value = getattr(self, name)
             if value is not None:
@@ -174,7 +175,8 @@ def custom_materials(
         if kind == "geom" and before + name in known and name:
             return before + name, material
         if kind == "geom":
-            raise ValueError(f"numeric '{entry.text}': there is no geom '{before + name}'")
+            hint = nearest(before + name, geoms.names)
+            raise ValueError(f"numeric '{entry.text}': there is no geom '{before + name}'{hint}")
         if not before and kind == "group" and name.isdecimal():
             return int(name), material
         if entry.text == "sapwood/default":
@@ -246,20 +248,25 @@ def geom_materials(
         overrides = {}
     elif not isinstance(overrides, Mapping):
         raise TypeError(f"materials must be a mapping, not {type(overrides).__name__}")
-    known = set(geoms.names) - {""}
+    known = [name for name in geoms.names if name]
     groups = {int(group) for group in geoms.groups}
     for key, material in overrides.items():
         if isinstance(key, bool) or not isinstance(key, (str, int)):
             raise TypeError(f"materials[{key!r}]: keys must be geom names or group numbers")
         if key not in (known if isinstance(key, str) else groups):
-            kind = "geom of this name" if isinstance(key, str) else "geom in this group"
-            raise ValueError(f"materials[{key!r}]: the model has no {kind}")
+            by_name = isinstance(key, str)
+            kind = "geom of this name" if by_name else "geom in this group"
+            hint = nearest(str(key), known) if by_name else ""
+            raise ValueError(f"materials[{key!r}]: the model has no {kind}{hint}")
         if not isinstance(material, ContactMaterial):
             raise TypeError(
                 f"materials[{key!r}] must be a ContactMaterial, not {type(material).__name__}"
             )
     if default is not None and not isinstance(default, ContactMaterial):
-        raise TypeError(f"contact must be a ContactMaterial, not {type(default).__name__}")
+        raise TypeError(
+            f"contact must be a ContactMaterial, not {type(default).__name__}: write "
+            "contact=sapwood.ContactMaterial(stiffness=..., friction=...)"
+        )
     custom = custom_materials(geoms, faults)
     last = default if default is not None else custom.get(None, ContactMaterial())
 

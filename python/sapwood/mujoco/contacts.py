@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.hints import counted, nearest
 from sapwood.mujoco.names import names_of
 from sapwood.solution import Region
 
@@ -56,7 +57,10 @@ class GeomNames:
         names = self.geoms if kind == "geom" else self.bodies
         if isinstance(key, str):
             if not key or key not in names:
-                raise ValueError(f"{argument} = {key!r}: the model has no {kind} of this name")
+                hint = nearest(key, names)
+                raise ValueError(
+                    f"{argument} = {key!r}: the model has no {kind} of this name{hint}"
+                )
             return names.index(key)
         if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
             raise TypeError(
@@ -339,7 +343,7 @@ class StepContacts:
         }
 
     def __repr__(self) -> str:
-        return f"StepContacts({len(self)} contacts, {np.count_nonzero(self.acts)} act)"
+        return f"StepContacts({counted(len(self), 'contact')}, {np.count_nonzero(self.acts)} act)"
 
     def __str__(self) -> str:
         if not len(self):

@@ -7,6 +7,7 @@ import math
 import mujoco
 
 from sapwood.geometry import PressureField
+from sapwood.hints import nearest
 from sapwood.laws.custom_numbers import PREFIX, Entry, read_entries
 from sapwood.mujoco.arrays import custom_entries
 from sapwood.mujoco.names import names_of
@@ -55,14 +56,15 @@ def fields_in_numbers(
         For a name that fits none of these forms, a geom or group that is not there, or values out
         of range.
     """
-    names = set(names_of(model, mujoco.mjtObj.mjOBJ_GEOM))
+    names = names_of(model, mujoco.mjtObj.mjOBJ_GEOM)
     groups = set(model.geom_group.tolist())
 
     def read(entry: Entry) -> tuple[str | int, PressureField]:
         text, before, kind, name, _ = entry
         if kind == "geom" and name:
             if before + name not in names:
-                raise ValueError(f"numeric '{text}': there is no geom '{before + name}'")
+                hint = nearest(before + name, names)
+                raise ValueError(f"numeric '{text}': there is no geom '{before + name}'{hint}")
             return before + name, entry.read(_of_numbers, _NUMBERS)
         if not before and kind == "group" and name.isdecimal():
             if int(name) not in groups:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.geometry import FieldShape, PressureField, ShapeKind
+from sapwood.hints import nearest
 from sapwood.mujoco.field_collisions import take_from_engine
 from sapwood.mujoco.field_numbers import fields_in_numbers
 from sapwood.mujoco.names import listed, name_of, named, names_of
@@ -138,8 +139,10 @@ def _fields_of(model: mujoco.MjModel, fields: Mapping[str | int, Field]) -> dict
         if isinstance(key, bool) or not isinstance(key, (str, int)):
             raise TypeError(f"fields: {key!r} must be the name of a geom or the number of a group")
         if key not in (names if isinstance(key, str) else groups) or key == "":
-            what = "geom of this name" if isinstance(key, str) else "geom in this group"
-            raise ValueError(f"fields: {key!r}: the model has no {what}")
+            by_name = isinstance(key, str)
+            what = "geom of this name" if by_name else "geom in this group"
+            hint = nearest(str(key), names) if by_name else ""
+            raise ValueError(f"fields: {key!r}: the model has no {what}{hint}")
     custom = fields_in_numbers(model)
     found = {}
     for geom, name in enumerate(names):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import os
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -40,6 +41,10 @@ from sapwood.settings import Friction, SapSettings
 from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
 
 SYMPLECTIC_EULER = SCHEMES["symplectic_euler"]
+
+_HOW_TO_LOAD = (
+    ": mujoco.MjModel.from_xml_path loads a file, mujoco.MjModel.from_xml_string a text of XML"
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -221,7 +226,8 @@ class StepParameters:
     ) -> StepParameters:
         """Check a model and read what belongs to its stepper; see :class:`Stepper`."""
         if not isinstance(model, mujoco.MjModel):
-            raise TypeError(f"model must be a mujoco.MjModel, not {type(model).__name__}")
+            hint = _HOW_TO_LOAD if isinstance(model, (str, os.PathLike)) else ""
+            raise TypeError(f"model must be a mujoco.MjModel, not {type(model).__name__}{hint}")
         chosen = float(model.opt.timestep) if time_step is None else time_step
         chosen = float(_core.as_float64(chosen, "time_step", (), "positive"))
         check_ignore(ignore)

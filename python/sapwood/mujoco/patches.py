@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.geometry import ContactSurface
+from sapwood.hints import counted
 from sapwood.mujoco.contacts import StepContacts
 
 _Float = NDArray[np.float64]
@@ -93,7 +94,8 @@ class StepPatch:
 
     def __repr__(self) -> str:
         a, b = self.names
-        return f"StepPatch({a} - {b}, {len(self)} faces, {len(self.contacts)} contacts)"
+        contacts = counted(len(self.contacts), "contact")
+        return f"StepPatch({a} - {b}, {counted(len(self), 'face')}, {contacts})"
 
 
 # of geo_surfaces, as ContactSurface has them

@@ -9,6 +9,7 @@ import operator
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.hints import counted
 from sapwood.html import table
 from sapwood.mujoco.contacts import StepContacts
 from sapwood.mujoco.recording import Recording
@@ -297,7 +298,7 @@ class RunResult:
         """
         recording, i = self._asked_for("contacts"), operator.index(step)
         if not -self.steps <= i < self.steps:
-            raise IndexError(f"step = {i}: the run has {self.steps} steps")
+            raise IndexError(f"step = {i}: the run has {counted(self.steps, 'step')}")
         first, last = self.contact_offsets[[i % self.steps, i % self.steps + 1]].tolist()
         return recording.contacts(first, last)
 
@@ -309,7 +310,7 @@ class RunResult:
         return ", ".join(f"{count} {status.name}" for status, count in counts.items() if count)
 
     def __repr__(self) -> str:
-        return f"RunResult({self.steps} steps{': ' if self.steps else ''}{self._ends()})"
+        return f"RunResult({counted(self.steps, 'step')}{': ' if self.steps else ''}{self._ends()})"
 
     def _repr_html_(self) -> str:
         head, *lines = str(self).splitlines()
@@ -321,7 +322,7 @@ class RunResult:
         total = float(self.seconds.sum())
         share = float(self.solver_seconds.sum()) / total
         return (
-            f"{self.steps} steps to time {self.time[-1]:.6g} s: {self._ends()}\n"
+            f"{counted(self.steps, 'step')} to time {self.time[-1]:.6g} s: {self._ends()}\n"
             f"contacts    {self.contacts.mean():.1f} on average, at most {self.contacts.max()}\n"
             f"iterations  {self.iterations.mean():.1f} on average, at most "
             f"{self.iterations.max()}\n"
@@ -362,4 +363,5 @@ class RolloutResult:
 
     def __repr__(self) -> str:
         worlds, steps = self.records.shape
-        return f"RolloutResult({worlds} worlds, {steps} steps, {len(self.failures)} failures)"
+        failures = counted(len(self.failures), "failure")
+        return f"RolloutResult({counted(worlds, 'world')}, {counted(steps, 'step')}, {failures})"

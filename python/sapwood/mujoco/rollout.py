@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.checks import integer
+from sapwood.hints import explained
 from sapwood.mujoco.engine import EngineError, engine
 from sapwood.mujoco.forks import free_in_children
 from sapwood.mujoco.parameters import SYMPLECTIC_EULER
 from sapwood.mujoco.results import RolloutResult
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.support import NotSupported
-from sapwood.mujoco.worlds import CONTROL, WHOLE_STATE, Worker, Worlds
+from sapwood.mujoco.worlds import CONTROL, ORDER, WHOLE_STATE, Worker, Worlds
 from sapwood.processors import usable_processors
 
 _Float = NDArray[np.float64]
@@ -44,6 +45,7 @@ class Rollout:
         C.
     """
 
+    @explained(Stepper.__init__)
     def __init__(
         self, model: mujoco.MjModel | Stepper, *, nthread: int | None = None, **options: Any
     ) -> None:
@@ -156,6 +158,10 @@ class Rollout:
         )
 
 
+@explained(
+    Stepper.__init__,
+    order=ORDER,
+)
 def rollout(
     model: mujoco.MjModel | Stepper,
     initial_state: ArrayLike,
@@ -233,4 +239,5 @@ def rollout(
     worlds = Worlds(
         pool._parameters.model, initial_state, control, control_spec, nstep, state, sensordata
     )
-    return pool._run(worlds, chunk_size, stacklevel=2)
+    # at the caller of this function, which is decorated
+    return pool._run(worlds, chunk_size, stacklevel=3)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.checks import integer
 from sapwood.constraints.materials import ConstraintMaterial
+from sapwood.hints import explained
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.arrays import Bound
 from sapwood.mujoco.faults import error_of
@@ -185,6 +186,7 @@ class Stepper(LastStep):
         For wrong arguments; the text names the argument.
     """
 
+    @explained()
     def __init__(
         self,
         model: mujoco.MjModel,
@@ -271,13 +273,15 @@ class Stepper(LastStep):
 
     # ---- the step -------------------------------------------------------------------------------
 
-    def step(self, data: mujoco.MjData) -> None:
+    def step(self, data: mujoco.MjData, surplus: None = None) -> None:
         """Advance ``data`` by one time step.
 
         Parameters
         ----------
         data : mujoco.MjData
             State and controls of the model; advanced in place.
+        surplus : None
+            Nothing: ``mj_step(model, data)`` is ``stepper.step(data)``, which an error says.
 
         Raises
         ------
@@ -295,6 +299,8 @@ class Stepper(LastStep):
             no forces that obey Coulomb's law; every time is counted. The first time that a step
             ends with a rigid contact deeper than a tenth of its narrower geom, too.
         """
+        if surplus is not None:
+            raise TypeError("write stepper.step(data): a stepper has its model")
         prepared = self._prepared
         ended = prepared.take() if prepared is not None and prepared.data is data else None
         if ended is True:
@@ -399,6 +405,8 @@ class Stepper(LastStep):
         ((50, 28), True)
         """
         self._last_run = None
+        if isinstance(data, mujoco.MjModel):
+            raise TypeError("write stepper.run(data, steps): a stepper has its model")
         steps, every = integer(steps, "steps", 0), integer(every, "every", 1)
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, not {type(callback).__name__}")

@@ -26,6 +26,8 @@ CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
 _STATE = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
 _USER = int(mujoco.mjtState.mjSTATE_USER)
 
+ORDER = "write rollout(model, initial_state, control), since threads have data of their own"
+
 
 # ---- arrays -------------------------------------------------------------------------------------
 
@@ -36,6 +38,20 @@ def _matrix(value: ArrayLike, name: str, ndim: int) -> _Float:
     if array.ndim > ndim:
         raise ValueError(f"{name} has {array.ndim} dimensions, expected {ndim} or less")
     return array.reshape((1,) * (ndim - array.ndim) + array.shape)
+
+
+def _starts(model: mujoco.MjModel, initial_state: ArrayLike) -> _Float:
+    first = initial_state[:1] if isinstance(initial_state, (list, tuple)) else [initial_state]
+    if any(isinstance(value, mujoco.MjData) for value in first):
+        raise TypeError(f"initial_state must be an array, not MjData: {ORDER}")
+    initial = _matrix(initial_state, "initial_state", 2)
+    size = mujoco.mj_stateSize(model, _STATE)
+    if initial.shape[1] != size:
+        raise ValueError(
+            f"initial_state has shape {np.shape(initial_state)}, expected ({size},) or (any, "
+            f"{size}), as mj_getState fills it with mjSTATE_FULLPHYSICS"
+        )
+    return initial
 
 
 def _check_output(value: object, name: str) -> None:
@@ -137,7 +153,7 @@ class Worlds:
             raise ValueError(f"control_spec = {control_spec}: must be of bits in mjSTATE_USER")
         if nstep is not None:
             nstep = integer(nstep, "nstep", 0)
-        initial = _matrix(initial_state, "initial_state", 2)
+        initial = _starts(model, initial_state)
         matrix = None if control is None else _matrix(control, "control", 3)
         _check_output(state, "state")
         _check_output(sensordata, "sensordata")

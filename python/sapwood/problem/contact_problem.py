@@ -14,6 +14,7 @@ from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import placed_groups
 from sapwood.dense import diagonal_blocks, split_contacts
 from sapwood.equality import equal_values
+from sapwood.hints import explained
 from sapwood.html import table
 from sapwood.laws.rigid_core import DEFAULT_LAMBDA, core_arrays
 from sapwood.problem.arrays import Delassus, ProblemArrays
@@ -212,6 +213,7 @@ class ContactProblem(ProblemArrays):
         self._J_offsets = {}
 
     @classmethod
+    @explained()
     def from_dense(
         cls,
         A: ArrayLike,

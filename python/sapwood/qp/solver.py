@@ -9,11 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.checks import boolean, integer, real
+from sapwood.hints import explained
 from sapwood.processors import usable_processors
 
 from .result import QpSolution, QpStatus
 
 
+@explained()
 def solve(
     H: ArrayLike,
     g: ArrayLike,
@@ -77,6 +79,7 @@ def solve(
     return _solutions(*_core.solve_qps(arrays, _start(start), settings, False, 1))[0]
 
 
+@explained()
 def solve_batch(
     H: ArrayLike,
     g: ArrayLike,

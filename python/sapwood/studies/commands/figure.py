@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
         "names",
         nargs="+",
         metavar="N",
-        choices=[*FIGURES, "all"],
+        type=_figure,
         help="number in its paper, or name",
     )
     parser.add_argument(
@@ -74,6 +74,18 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--quiet", action="store_true", help="print errors and warnings only")
     parser.set_defaults(command=_run)
+
+
+def _figure(name: str) -> str:
+    """A name that is known, or all."""
+    from sapwood.studies.experiments.figures import entry_of
+
+    try:
+        if name != "all":
+            entry_of(name)
+        return name
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _run(arguments: argparse.Namespace) -> int:

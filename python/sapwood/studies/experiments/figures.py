@@ -259,6 +259,40 @@ FIGURES: dict[str, Entry] = {
 }
 
 
+#: What figures of the paper on contact show that are not made.
+SCHEMATICS = {
+    "2": "a schematic of trees and contact patches",
+    "3": "a schematic of sparsity, which ContactProblem.plot_structure draws of any problem",
+    "4": "a schematic of the spring-cylinder",
+    "22": "a schematic of the friction cone",
+}
+
+
+def entry_of(name: str) -> Entry:
+    """Entry of a figure.
+
+    Parameters
+    ----------
+    name
+        Number in its paper, or name in `FIGURES`.
+
+    Returns
+    -------
+    Entry
+        What makes it.
+
+    Raises
+    ------
+    ValueError
+        There is no figure of that name; the text says what there is.
+    """
+    if name in FIGURES:
+        return FIGURES[name]
+    if name in SCHEMATICS:
+        raise ValueError(f"the paper's figure {name} is {SCHEMATICS[name]}: it is not made here")
+    raise ValueError(f"there is no figure {name!r}, but {', '.join(FIGURES)}")
+
+
 @dataclass(frozen=True)
 class FigureResult:
     """What came of a figure.
@@ -326,7 +360,7 @@ def make_figure(
 
     Raises
     ------
-    KeyError
+    ValueError
         There is no figure of that name.
     ImportError
         A package that the figure needs is missing.
@@ -336,7 +370,7 @@ def make_figure(
         The cluster cannot be used, or was lost.
     """
     name = str(name)
-    entry = FIGURES[name]
+    entry = entry_of(name)
     plan = entry.plan(quick)
     folder, suffix = Path(out), "_quick" if quick else ""
     image = folder / ((f"figure{name}" if name.isdecimal() else name) + f"{suffix}.{image_format}")
