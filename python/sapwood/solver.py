@@ -302,8 +302,7 @@ def with_sensitivity(
 
 def _core_of(problem: ContactProblem) -> _core.Problem:
     if not isinstance(problem, ContactProblem):
-        raise TypeError(
-            f"problem must be a ContactProblem, not {type(problem).__name__}: "
-            "ContactProblem.from_dense(A, v_star, J, ...) makes one of arrays"
-        )
+        arrays = isinstance(problem, (np.ndarray, list, tuple))
+        hint = ": write ContactProblem.from_dense(A, v_star, J, ...)" if arrays else ""
+        raise TypeError(f"problem must be a ContactProblem, not {type(problem).__name__}{hint}")
     return problem._core

@@ -328,7 +328,7 @@ def test_texts(kind):
     assert repr(group) == f"{kind.__name__}(n=0, n_rows=0)"
     assert f"constraints=[{group!r}]" in repr(with_groups(group))
     assert "constraints" not in repr(points())
-    assert "0 rows of 1 groups: 0 active" in str(sapwood.solve(with_groups(group)))
+    assert "0 rows of 1 group: 0 active" in str(sapwood.solve(with_groups(group)))
     assert "rows" not in str(sapwood.solve(points()))
 
 

@@ -11,6 +11,7 @@ for package in ("scipy", "mujoco", "matplotlib"):
 from sapwood.studies import tossing
 from sapwood.studies.experiments.figures import make_figure
 from sapwood.studies.plotting import read_steps, select
+from sapwood.studies.plotting.cube_toss import cube_toss_figure
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +39,25 @@ def test_what_was_found_predicts_other_tosses(rows):
     assert ours < 0.05
     for other in ("published", "mujoco", "mujoco-inertia"):
         assert ours < 0.5 * select(rows, fit=other)["path_position"].mean()
+
+
+def test_the_picture_says_that_the_tosses_are_synthetic(rows, tmp_path):
+    titles = {}
+    for tosses in ("made", "measured"):
+        file = tmp_path / f"{tosses}.csv"
+        text = quick_csv(rows, tosses)
+        file.write_text(text)
+        (legend,) = cube_toss_figure(file, tmp_path / "cube.png").legends
+        titles[tosses] = legend.get_title().get_text()
+    assert titles["made"] == "synthetic tosses, made by sapwood's own contact law"
+    assert titles["measured"] == ""
+
+
+def quick_csv(rows, tosses):
+    """The rows as a file, as if of other tosses."""
+    names = rows.dtype.names
+    lines = [",".join(tosses if n == "tosses" else str(row[n]) for n in names) for row in rows]
+    return "\n".join([",".join(names), *lines]) + "\n"
 
 
 def test_no_search_takes_more_than_its_budget(rows):

@@ -30,19 +30,19 @@ def test_they_are_drawn_from_their_files_alone(results, name, tmp_path):
 
 
 def test_the_spatula_turns_in_the_loose_grip_alone(results):
-    rows = read_steps(results["16"].sweeps[0].csv)
+    rows = read_steps(results["17"].sweeps[0].csv)
     secure = rows["force"] > 1.0
     assert rows["time"][-1] == pytest.approx(2.0)
     turned = np.diff(rows["pitch"], prepend=0.0)
     assert turned[~secure].sum() > 10 * abs(turned[secure].sum())
     contacts = rows["left_contacts"] + rows["right_contacts"]
     assert contacts[secure][-1] > 2 * contacts[-1]
-    assert "loose grip, 1 N" in results["16"].report
+    assert "loose grip, 1 N" in results["17"].report
 
 
 def test_patches_carry_the_grip(results):
     """Most of it by pressure, over fans of triangles; friction on the slopes has the rest."""
-    rows = read_steps(results["17"].sweeps[0].csv)
+    rows = read_steps(results["16"].sweeps[0].csv)
     sums = {}
     for force in (1.0, 16.0):
         patch = rows[rows["force"] == force]

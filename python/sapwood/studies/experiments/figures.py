@@ -155,12 +155,12 @@ FIGURES: dict[str, Entry] = {
     ),
     "16": Entry(
         "sapwood.studies.slip_control.figure:figure_16",
-        "slip control: pitch of a spatula between soft pads, against time and grip force",
+        "slip control: the patch of a soft pad at both grips, coloured by pressure",
         _MUJOCO,
     ),
     "17": Entry(
         "sapwood.studies.slip_control.figure:figure_17",
-        "slip control: the patch of a pad at both grips, coloured by pressure",
+        "slip control: grip force and pitch of a spatula between soft pads, against time",
         _MUJOCO,
     ),
     "constraints": Entry(

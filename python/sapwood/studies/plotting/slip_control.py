@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def pitch_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
-    """Draw pitch and grip force, and the number of contacts, against time, as Fig. 16.
+    """Draw grip force, pitch and the number of contacts against time, as Fig. 17.
 
     Parameters
     ----------
@@ -38,16 +38,16 @@ def pitch_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
 
     rows = rows_of(csv)
     figure = Figure(figsize=(8.0, 5.6), layout="constrained")
-    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    force = top.twinx()
-    force.plot(rows["time"], rows["force"], drawstyle="steps-pre", color=COLOURS[1], linewidth=1.0)
-    force.set_ylabel("grip force [N]", color=COLOURS[1])
-    force.set_ylim(0.0, 1.5 * rows["force"].max())
-    top.plot(rows["time"], rows["pitch"], color=COLOURS[0])
-    top.set_ylabel("pitch [degrees]", color=COLOURS[0])
-    # the line of the pitch in front of the other one
-    top.set_zorder(force.get_zorder() + 1)
-    top.patch.set_visible(False)
+    mosaic = [["force", "pitch"], ["contacts", "contacts"]]
+    panels = figure.subplot_mosaic(mosaic, height_ratios=(3, 2))
+    panels["force"].plot(
+        rows["time"], rows["force"], drawstyle="steps-pre", color=COLOURS[1], linewidth=1.0
+    )
+    panels["force"].set_ylabel("grip force [N]")
+    panels["force"].set_ylim(bottom=0.0)
+    panels["pitch"].plot(rows["time"], rows["pitch"], color=COLOURS[0])
+    panels["pitch"].set_ylabel("pitch [degrees]")
+    bottom = panels["contacts"]
     for side, colour in (("left", COLOURS[2]), ("right", COLOURS[3])):
         bottom.plot(
             rows["time"], rows[f"{side}_contacts"], color=colour, linewidth=0.8,
@@ -56,17 +56,17 @@ def pitch_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     both = rows["left_contacts"] + rows["right_contacts"]
     bottom.plot(rows["time"], both, color="0.2", linewidth=1.0, label="both")
     bottom.set_ylabel("contacts")
-    bottom.set_xlabel("time [s]")
     bottom.set_ylim(bottom=0)
     bottom.legend(frameon=False, fontsize="small", ncols=3, loc="lower right")
-    for axes in (top, bottom):
+    for axes in panels.values():
+        axes.set_xlabel("time [s]")
         draw_grid(axes)
     save_figure(figure, path)
     return figure
 
 
 def slip_patch_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
-    """Draw the patch of a pad at both grips, coloured by pressure, as Fig. 17.
+    """Draw the patch of a pad at both grips, coloured by pressure, as Fig. 16.
 
     Parameters
     ----------

@@ -19,28 +19,6 @@ def _period(quick: bool) -> float:
 
 
 def figure_16(quick: bool) -> Plan:
-    """Pitch of the spatula, grip force and number of contacts against time.
-
-    Parameters
-    ----------
-    quick
-        One period of 2 s in place of five of 6 s.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``slip_control``.
-    """
-    period = _period(quick)
-    points: list[Point] = [{"seconds": period if quick else 5 * period, "period": period}]
-    return Plan(
-        sweeps=(Sweep("slip_control", simulate, points, ROWS),),
-        draw=lambda files, path: pitch_figure(files["slip_control"], path),
-        report=_motion,
-    )
-
-
-def figure_17(quick: bool) -> Plan:
     """The patch of a pad at both grips, coloured by pressure.
 
     Parameters
@@ -61,6 +39,28 @@ def figure_17(quick: bool) -> Plan:
         sweeps=(Sweep("slip_patches", patches, points, PATCH_ROWS),),
         draw=lambda files, path: slip_patch_figure(files["slip_patches"], path),
         report=_patches,
+    )
+
+
+def figure_17(quick: bool) -> Plan:
+    """Pitch of the spatula, grip force and number of contacts against time.
+
+    Parameters
+    ----------
+    quick
+        One period of 2 s in place of five of 6 s.
+
+    Returns
+    -------
+    Plan
+        One sweep, ``slip_control``.
+    """
+    period = _period(quick)
+    points: list[Point] = [{"seconds": period if quick else 5 * period, "period": period}]
+    return Plan(
+        sweeps=(Sweep("slip_control", simulate, points, ROWS),),
+        draw=lambda files, path: pitch_figure(files["slip_control"], path),
+        report=_motion,
     )
 
 
