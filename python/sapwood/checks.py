@@ -6,9 +6,9 @@ import operator
 import os
 from typing import Any
 
-from sapwood import _core
-
 import numpy as np
+
+from sapwood import _core
 
 
 def boolean(value: object, name: str) -> bool:
