@@ -1,6 +1,7 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void *default_allocate(size_t bytes, void *context) {
   (void)context;
@@ -19,8 +20,15 @@ sap_allocator sap_allocator_or_default(const sap_allocator *given) {
   return (sap_allocator){default_allocate, default_release, NULL};
 }
 
+/* the first `bytes` of the block may be used, and nothing around them */
+static void permit_only(const struct sap_block *block, size_t bytes) {
+  sap_forbid(block->raw, block->capacity + SAP_ALIGNMENT);
+  sap_permit(block->base, bytes);
+}
+
 int sap_block_reserve(struct sap_block *block, size_t bytes, const sap_allocator *allocator) {
   if (bytes <= block->capacity && block->base) {
+    permit_only(block, bytes);
     return 1;
   }
   if (bytes > SIZE_MAX / 4) {
@@ -39,14 +47,16 @@ int sap_block_reserve(struct sap_block *block, size_t bytes, const sap_allocator
   const size_t shift = (SAP_ALIGNMENT - address % SAP_ALIGNMENT) % SAP_ALIGNMENT;
   block->base = (unsigned char *)block->raw + shift;
   block->capacity = capacity;
+  permit_only(block, bytes);
   return 1;
 }
 
 int sap_block_carve(struct sap_block *block, void (*pieces)(void *context, struct sap_arena *arena),
                     void *context, const sap_allocator *allocator) {
-  struct sap_arena arena = {block->base, 0};
+  /* red zones are laid only in a block that is known to be large enough */
+  struct sap_arena arena = {SAP_RED_ZONE > 0 ? NULL : block->base, 0};
   pieces(context, &arena);
-  if (block->base && arena.used <= block->capacity) {
+  if (arena.base && arena.used <= block->capacity) {
     return 1;
   }
   if (!sap_block_reserve(block, arena.used, allocator)) {
@@ -57,8 +67,21 @@ int sap_block_carve(struct sap_block *block, void (*pieces)(void *context, struc
   return 1;
 }
 
+int sap_block_carve_zeros(struct sap_block *block,
+                          void (*pieces)(void *context, struct sap_arena *arena), void *context,
+                          const sap_allocator *allocator) {
+  struct sap_arena arena = {NULL, 0};
+  pieces(context, &arena);
+  if (!sap_block_reserve(block, arena.used, allocator)) {
+    return 0;
+  }
+  memset(block->base, 0, arena.used);
+  return sap_block_carve(block, pieces, context, allocator);
+}
+
 void sap_block_release(struct sap_block *block, const sap_allocator *allocator) {
   if (block->raw) {
+    sap_permit(block->raw, block->capacity + SAP_ALIGNMENT);
     allocator->release(block->raw, allocator->context);
   }
   *block = (struct sap_block){NULL, NULL, 0};

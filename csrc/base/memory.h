@@ -2,7 +2,7 @@
  *
  * An arena is one block, carved by one routine that runs twice: first on an empty arena, which only
  * adds up the bytes, then on the block of that size. The two passes cannot drift apart because they
- * are the same code. Every piece is aligned to a cache line.
+ * are the same code. Every piece is aligned to a cache line. red_zone.h forbids what lies between.
  *
  * A sap_block is the block behind an arena. It grows by half when it must and never shrinks, so
  * that a simulation stops allocating once it has seen its largest problem. */
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/red_zone.h"
 #include "sapwood.h"
 
 enum { SAP_ALIGNMENT = 64 };
@@ -39,7 +40,12 @@ static inline void *sap_arena_take(struct sap_arena *arena, size_t count, size_t
     return NULL;
   }
   unsigned char *piece = arena->base ? arena->base + arena->used : NULL;
-  arena->used += (bytes + SAP_ALIGNMENT - 1) / SAP_ALIGNMENT * SAP_ALIGNMENT;
+  const size_t room = (bytes + SAP_ALIGNMENT - 1) / SAP_ALIGNMENT * SAP_ALIGNMENT + SAP_RED_ZONE;
+  arena->used += room;
+  if (piece) {
+    sap_permit(piece, bytes);
+    sap_forbid(piece + bytes, room - bytes);
+  }
   return piece;
 }
 
@@ -50,6 +56,11 @@ int sap_block_reserve(struct sap_block *block, size_t bytes, const sap_allocator
  * enough for it, else it grows and is carved again. 0 when memory ran out. */
 int sap_block_carve(struct sap_block *block, void (*pieces)(void *context, struct sap_arena *arena),
                     void *context, const sap_allocator *allocator);
+
+/* The same, with zeros in all pieces. */
+int sap_block_carve_zeros(struct sap_block *block,
+                          void (*pieces)(void *context, struct sap_arena *arena), void *context,
+                          const sap_allocator *allocator);
 
 void sap_block_release(struct sap_block *block, const sap_allocator *allocator);
 

@@ -58,10 +58,9 @@ sap_status sap_ahead_create(struct sap_ahead *ahead, const struct sap_element_ga
   if (!ahead->needed) {
     return SAP_OK;
   }
-  if (!sap_block_carve(&ahead->fixed, carve_fixed, ahead, &ahead->allocator)) {
+  if (!sap_block_carve_zeros(&ahead->fixed, carve_fixed, ahead, &ahead->allocator)) {
     return SAP_OUT_OF_MEMORY;
   }
-  memset(ahead->fixed.base, 0, ahead->fixed.capacity);
   const struct sap_forest *f = elements->forest;
   for (int32_t t = 0; t < f->n_trees; ++t) {
     ahead->block[t + 1] = ahead->block[t] + (int64_t)f->tree_dofnum[t] * f->tree_dofnum[t];

@@ -99,10 +99,9 @@ sap_status sap_element_gather_create(struct sap_element_gather *gather,
   if (elements == NULL) {
     return SAP_OK;
   }
-  if (!sap_block_carve(&gather->fixed, carve_fixed, gather, &gather->allocator)) {
+  if (!sap_block_carve_zeros(&gather->fixed, carve_fixed, gather, &gather->allocator)) {
     return SAP_OUT_OF_MEMORY;
   }
-  memset(gather->fixed.base, 0, gather->fixed.capacity);
   for (int32_t t = 0; t < forest->n_trees; ++t) {
     for (int32_t i = 0; i < forest->tree_dofnum[t]; ++i) {
       gather->dof_tree[forest->tree_dofadr[t] + i] = t;

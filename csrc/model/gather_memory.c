@@ -54,10 +54,9 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
   gather->allocator = sap_allocator_or_default(allocator);
   sap_free_motion_create(&gather->free_motion, forest);
 
-  if (!sap_block_carve(&gather->fixed, carve_fixed, gather, &gather->allocator)) {
+  if (!sap_block_carve_zeros(&gather->fixed, carve_fixed, gather, &gather->allocator)) {
     return SAP_OUT_OF_MEMORY;
   }
-  memset(gather->fixed.base, 0, gather->fixed.capacity);
   sap_free_motion_prepare(&gather->free_motion);
   for (int32_t g = 0; g < forest->n_geoms; ++g) {
     gather->has_barriers |= forest->barrier && forest->barrier[g] != SAP_BARRIER_NONE;

@@ -101,7 +101,9 @@ void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, do
   }
   memcpy(qacc, a, bytes);
   memset(qfrc_constraint, 0, bytes);
-  memset(rows, 0, sizeof(double) * (size_t)gather->n_rows);
+  if (gather->n_rows > 0) { /* else the engine has no array of them */
+    memset(rows, 0, sizeof(double) * (size_t)gather->n_rows);
+  }
   add_contacts(gather, qfrc_constraint);
   const struct sap_spin_gather *spins = &gather->spins;
   const double *J_spin = spins->J;

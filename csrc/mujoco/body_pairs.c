@@ -117,6 +117,7 @@ static void take_bodies(struct sap_search *s, struct sap_body_gaps *own) {
     sap_body_gaps_carve(own, &arena);
     arena = (struct sap_arena){.base = sap_search_take(s, arena.used)};
     sap_body_gaps_carve(own, &arena);
+    sap_permit(arena.base, arena.used); /* the engine uses its stack again, without red zones */
     s->bodies = own;
   }
   list_bodies(s);

@@ -9,6 +9,7 @@
 #include "mujoco/fields.h"
 #include "mujoco/model_copy.h"
 #include "mujoco/pairs.h"
+#include "mujoco/stack.h"
 #include "mujoco/twists.h"
 
 /* an array of the model */
@@ -124,10 +125,8 @@ void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const size_t n_bodies = (size_t)world->stepper->forest.n_bodies;
   a->mj_markStack(world->data);
-  struct sap_twist *twist =
-      a->mj_stackAllocByte(world->data, n_bodies * sizeof *twist, sizeof(double));
-  struct sap_geom_pair *pair =
-      a->mj_stackAllocByte(world->data, SAP_MOST_PAIRS * sizeof *pair, sizeof(int32_t));
+  struct sap_twist *twist = sap_stack_take(world, n_bodies * sizeof *twist);
+  struct sap_geom_pair *pair = sap_stack_take(world, SAP_MOST_PAIRS * sizeof *pair);
   sap_mujoco_twists(world, twist);
   const struct sap_travel travel = sap_travel_begin(world, twist);
   const int32_t n_pairs = sap_mujoco_find_pairs(&travel, pair);

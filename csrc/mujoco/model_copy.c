@@ -5,6 +5,7 @@
 #include "base/vector.h"
 #include "model/stepper.h"
 #include "mujoco/fields.h"
+#include "mujoco/stack.h"
 
 /* of MuJoCo's enums and constants */
 enum { NREF = 2, NIMP = 5, NFRICTION = 5 };
@@ -16,7 +17,7 @@ static const double least_mix = 1e-15;
 static char *copy_of(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const size_t size = (size_t)a->model.size;
-  return memcpy(a->mj_stackAllocByte(world->data, size, sizeof(double)), world->model, size);
+  return memcpy(sap_stack_take(world, size), world->model, size);
 }
 
 static void set_pointer(char *base, ptrdiff_t offset, const void *pointer) {
@@ -52,7 +53,7 @@ const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double 
   const int64_t n_pairs = sap_int64_at(m, a->model.npair);
   const size_t n_numbers = (size_t)(forest->n_geoms + forest->n_bodies + n_pairs);
   char *copy = copy_of(world);
-  double *of_geom = a->mj_stackAllocByte(world->data, n_numbers * sizeof *of_geom, sizeof *of_geom);
+  double *of_geom = sap_stack_take(world, n_numbers * sizeof *of_geom);
   double *of_body = of_geom + forest->n_geoms, *of_pair = of_body + forest->n_bodies;
   memcpy(of_body, body_margin, (size_t)forest->n_bodies * sizeof *of_body);
   for (int32_t g = 0; g < forest->n_geoms; ++g) {
@@ -82,14 +83,14 @@ static struct pairs take_pairs(const sap_mujoco_world *world, char *copy, size_t
   enum { NUMBERS = 3 + 2 * NREF + NIMP + NFRICTION };
   const sap_mujoco *a = world->api;
   struct pairs p;
-  p.margin = a->mj_stackAllocByte(world->data, NUMBERS * n * sizeof(double), sizeof(double));
+  p.margin = sap_stack_take(world, NUMBERS * n * sizeof(double));
   p.gap = p.margin + n;
   p.solref = p.gap + n;
   p.solreffriction = p.solref + NREF * n;
   p.solimp = p.solreffriction + NREF * n;
   p.friction = p.solimp + NIMP * n;
   p.adhesion = a->model.pair_adhesion < 0 ? NULL : p.friction + NFRICTION * n;
-  p.geom1 = a->mj_stackAllocByte(world->data, 3 * n * sizeof(int), sizeof(int));
+  p.geom1 = sap_stack_take(world, 3 * n * sizeof(int));
   p.geom2 = p.geom1 + n;
   p.dim = p.geom2 + n;
   set_pointer(copy, a->model.pair_margin, p.margin);

@@ -3,6 +3,7 @@
 #define SAPWOOD_MUJOCO_SEARCH_H
 
 #include "mujoco/apart.h"
+#include "mujoco/stack.h"
 #include "mujoco/travel.h"
 
 struct sap_body_gaps;
@@ -37,7 +38,7 @@ struct sap_search {
 #define STATE(name) const double *name = sap_pointer_at(s->world->data, s->world->api->data.name)
 
 static inline void *sap_search_take(const struct sap_search *s, size_t size) {
-  return s->world->api->mj_stackAllocByte(s->world->data, size, sizeof(double));
+  return sap_stack_take(s->world, size);
 }
 
 /* what a geom adds to the distance up to which the model itself lists contacts */

@@ -6,6 +6,7 @@
 #include "model/stepper.h"
 #include "mujoco/apart.h"
 #include "mujoco/fields.h"
+#include "mujoco/stack.h"
 
 /* of MuJoCo's enums */
 enum { GEOM_SPHERE = 2 };
@@ -19,12 +20,11 @@ static double fall_of(const sap_mujoco_world *world) {
 }
 
 struct sap_travel sap_travel_begin(const sap_mujoco_world *world, const struct sap_twist *twist) {
-  const sap_mujoco *a = world->api;
   const size_t n = (size_t)world->stepper->forest.n_geoms;
   struct sap_travel travel = {.world = world, .twist = twist, .fall = fall_of(world)};
-  travel.distance = a->mj_stackAllocByte(world->data, 2 * n * sizeof(double), sizeof(double));
+  travel.distance = sap_stack_take(world, 2 * n * sizeof(double));
   travel.gain = travel.distance + n;
-  travel.is_known = a->mj_stackAllocByte(world->data, n, 1);
+  travel.is_known = sap_stack_take(world, n);
   memset(travel.is_known, 0, n);
   return travel;
 }

@@ -232,7 +232,8 @@ static int describe_groups(const sap_stepper *stepper, output *table) {
   table[i++] = vector("gamma", solved, g->gamma);
   table[i++] = vector("v_c", solved, g->v_c);
   const npy_intp open = stepper->solved ? g->open.n : 0;
-  const struct sap_limit_side *limits = g->open.limits;
+  static const struct sap_limit_side none;
+  const struct sap_limit_side *limits = open > 0 ? g->open.limits : &none;
   table[i++] = (output){"open_label", NPY_INT32, open, 4, &limits->label, sizeof *limits};
   table[i++] = (output){"open_position", NPY_DOUBLE, open, 0, &limits->phi0, sizeof *limits};
   table[i++] = vector("open_velocity", open, g->open.velocity);
