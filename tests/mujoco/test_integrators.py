@@ -310,7 +310,9 @@ def test_without_an_engine_they_are_refused(monkeypatch):
     mujoco_engine.engine.cache_clear()
     with pytest.raises(NotSupported, match=r"implicit integrator .*nothing is where .*mjINT_EULER"):
         Stepper(arms())
-    assert sapwood.mujoco.Stepper(arms("Euler")).steps == 0
+    with pytest.raises(NotSupported, match=r"(?s)2 reasons:.*implicit.*\n- speculative"):
+        Stepper(arms(), speculative=True)
+    assert sapwood.mujoco.Stepper(arms("Euler"), speculative=False).steps == 0
 
 
 def test_a_change_of_the_integrator_is_refused(rng):
