@@ -56,3 +56,45 @@ def test_models_and_surfaces():
     ratios = [float(r["drake"]) / float(r["call"]) for r in pairs]
     mean = np.exp(np.mean(np.log(ratios)))
     assert cells_of("patches of pressure")[2] == pytest.approx([mean], abs=0.05)
+
+
+def test_speeds_of_the_front_page():
+    """Runs and single steps both, and the scene in which MuJoCo is level."""
+    front = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split("## Try it")[0].split())
+    zero = [r for r in rows_of("models_speed.csv") if r["controls"] == "zero" and r["speed"]]
+    arms = [r for r in zero if r["group"] == "arm"]
+    medians = [
+        np.median([float(r[column]) for r in rows])
+        for rows, column in ((zero, "speed"), (zero, "single_speed"), (arms, "single_speed"))
+    ]
+    (text,) = re.findall(r"is (\S+) times as fast .* it is (\S+) times .* and (\S+) times", front)
+    np.testing.assert_allclose([float(x) for x in text], medians, atol=0.006)
+    (text,) = re.findall(r"(\S+) ms \(MuJoCo (\S+) ms\), .* (\S+) us \(MuJoCo (\S+) us", front)
+    found = {
+        (r["scene"], r["engine"]): float(r["step"]) for r in rows_of("engines.csv") if r["step"]
+    }
+    expected = [
+        found["clutter-200", "sapwood"] / 1e3, found["clutter-200", "mujoco"] / 1e3,
+        found["clutter-40", "sapwood"], found["clutter-40", "mujoco"],
+    ]  # fmt: skip
+    np.testing.assert_allclose([float(x) for x in text], expected, rtol=0.005)
+
+
+def test_what_a_single_step_adds():
+    page = " ".join((ROOT / "docs/stepper.md").read_text(encoding="utf-8").split())
+    (text,) = re.findall(r"that is (\S+) us in the median, (\S+) us .* and (\S+) us at most", page)
+    rows = [r for r in rows_of("models_speed.csv") if r["controls"] == "zero" and r["single"]]
+    added = [float(r["single"]) - float(r["step"]) for r in rows]
+    expected = [*np.percentile(added, [50, 90]), max(added)]
+    np.testing.assert_allclose([float(x) for x in text], expected, rtol=0.05)
+
+
+def test_what_coulombs_law_costs():
+    """The table at the top of the page and the one that is measured say the same."""
+    page = (ROOT / "docs/sliding.md").read_text(encoding="utf-8")
+    (top,) = re.findall(r"\| (\S+) times the Newton iterations at 1e-6, (\S+) times the time", page)
+    measured = [re.findall(rf"^\| {name}: geometric mean.*\| (\S+),", page, re.MULTILINE)[0]
+                for name in ("iterations", "time")]  # fmt: skip
+    assert list(top) == measured
+    (line,) = re.findall(r"^e_c <= 1e-06 .*$", (RESULTS / "coulomb.txt").read_text(), re.MULTILINE)
+    assert {*top} <= {*line.split()}

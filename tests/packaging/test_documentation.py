@@ -294,3 +294,47 @@ def test_missing_files_are_found():
         "`csrc/sap/newton.c` `csrc/sap/none.c` `csrc/<folder>/newton.c` `docs/*.none` `sapwood/x`"
     )
     assert missing_files(text) == ["csrc/sap/none.c", "docs/*.none"]
+
+
+def rows_of_figures():
+    """Figure and files of the table of figures."""
+    text = (ROOT / "docs/experiments.md").read_text()
+    rows = re.findall(
+        r"^\| (\S[^|]*) \| ([^|]+) \| ([^|]*`[^|]+) \| [^|]+ \| [^|]+ \|$", text, re.MULTILINE
+    )
+    return {
+        name.strip(): (shows, files) for names, shows, files in rows for name in names.split(",")
+    }
+
+
+def test_the_table_of_figures_names_their_files():
+    """The data that a figure is drawn from: figures cannot change places in one of both alone."""
+    for package in ("mujoco", "scipy", "matplotlib"):
+        pytest.importorskip(package)
+    from sapwood.experiments.figures import FIGURES
+
+    rows = rows_of_figures()
+    assert set(rows) == set(FIGURES)
+    for name, (_, files) in rows.items():
+        named = set(re.findall(r"`(\w+)\.csv`", files))
+        if not re.search("those of", files):
+            assert {sweep.name for sweep in FIGURES[name].plan(False).sweeps} <= named, name
+
+
+def test_figures_16_and_17_are_those_of_the_paper():
+    """Patches coloured by pressure; grip force and pitch against time."""
+    from sapwood.experiments.figures import FIGURES
+
+    for name, words in (("16", ("patch", "pressure")), ("17", ("grip force", "pitch"))):
+        texts = FIGURES[name].title, rows_of_figures()[name][0]
+        assert [word for text in texts for word in words if word not in text] == []
+
+
+def test_solves_that_warn_are_explained():
+    """Every status with which a step is taken and warns has a row on the page of the stepper."""
+    pytest.importorskip("mujoco")
+    from sapwood.mujoco.results import UNCONVERGED
+
+    _, section = (ROOT / "docs/stepper.md").read_text().split("\n## Troubleshooting\n")
+    rows = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert set(rows) == {status.name for status in UNCONVERGED}
