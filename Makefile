@@ -15,7 +15,8 @@ C_FILES := $(shell find csrc tests/c tests/fuzz examples -name '*.[ch]')
 # what two cores do in a few minutes; PYTEST_ARGS='-k stepper' selects among all tests, slow ones too
 PYTEST_ARGS = -m 'not slow' -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-c test-race test-python test-slow test-bridges test-sanitized \
+.PHONY: help demo test test-all test-c test-race test-python test-slow test-bridges \
+	test-engines test-sanitized \
 	fuzz coverage mutate docs wheels check lint format types warnings tidy clean
 
 help:
@@ -23,6 +24,7 @@ help:
 	@echo 'make test     tests: C under sanitizers, and Python; what is slow is left out'
 	@echo 'make test-all every test, figures, benchmarks and builds too'
 	@echo 'make test-bridges     derivatives within PyTorch and JAX, which it installs'
+	@echo 'make test-engines     what steps MuJoCo, with MuJoCo 3.12, 3.17 and 4.0.1'
 	@echo 'make check    static checks: formatting, linting, types, compiler warnings, clang-tidy'
 	@echo 'make format   format C and Python sources'
 	@echo 'make fuzz     look for inputs that break it, for FUZZ_SECONDS=600'
@@ -68,8 +70,15 @@ test-slow: .venv/test
 
 # with PyTorch and JAX, which take 0.8 GB (as builds for the CPU) and half a minute to install
 test-bridges: .venv/bridges
-	$(PY) -m pytest tests/bridges \
+	SAPWOOD_BRIDGES=1 $(PY) -m pytest tests/bridges \
+		'tests/packaging/test_extras.py::test_an_extra_brings_what_its_code_imports[torch]' \
+		'tests/packaging/test_extras.py::test_an_extra_brings_what_its_code_imports[jax]' \
 		'tests/studies/test_notebooks.py::test_a_notebook_runs[friction_in_torch]'
+
+# with the oldest MuJoCo that is supported, the last of series 3, and 4.0.1, each in an environment
+# of its own in build/engines
+test-engines: .venv/test
+	$(PY) scripts/engines
 
 # inputs that look for what breaks, in C and then among files; what they find is left in build/fuzz.
 # FUZZ_SEED=1, or any number but 0, tries the same ones again while the code is the same, and

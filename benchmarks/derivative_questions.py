@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from benchmarks import derivatives, derivatives_report, differences
 from benchmarks.arguments import (
     SUCCESS,
     CommandError,
@@ -20,6 +19,10 @@ from benchmarks.arguments import (
     write_table,
 )
 from benchmarks.native import BuildError, Native
+from sapwood.optional import install_command
+
+if TYPE_CHECKING:
+    from benchmarks import derivatives, differences
 
 
 def add(commands: Any) -> None:
@@ -41,6 +44,10 @@ def add(commands: Any) -> None:
 
 
 def _derivatives(arguments: argparse.Namespace) -> int:
+    try:
+        from benchmarks import derivatives, derivatives_report, differences
+    except ImportError as error:
+        raise CommandError(f"{error}: {install_command('bench')}") from error
     files = files_of(arguments)
     if arguments.quick:
         files, arguments.repeat, arguments.changes = files[:3], 2, 1

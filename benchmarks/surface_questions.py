@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from benchmarks import surface_cases, surfaces, surfaces_report
 from benchmarks.arguments import (
     SUCCESS,
     CommandError,
@@ -19,6 +18,10 @@ from benchmarks.arguments import (
     publish,
     whole,
 )
+from sapwood.optional import install_command
+
+if TYPE_CHECKING:
+    from benchmarks import surface_cases, surfaces
 
 
 def add(commands: Any) -> None:
@@ -42,6 +45,10 @@ def add(commands: Any) -> None:
 
 
 def _surfaces(arguments: argparse.Namespace) -> int:
+    try:
+        from benchmarks import surface_cases, surfaces, surfaces_report
+    except ImportError as error:
+        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     pairs = _pairs_of(arguments.folder)
     if arguments.quick:
         pairs, arguments.repeat, arguments.levels, arguments.slip = pairs[:3], 2, 2, 0.1
@@ -72,6 +79,8 @@ def _surfaces(arguments: argparse.Namespace) -> int:
 
 
 def _pairs_of(folder: Path) -> list[surface_cases.Pair]:
+    from benchmarks import surface_cases
+
     pairs = []
     for path in sorted(folder.glob("*.npz")):
         try:

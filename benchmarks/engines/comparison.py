@@ -30,6 +30,7 @@ ENGINES = {
     "sapwood": ("mujoco_engines", "Sapwood"),
     "sapwood-convex": ("mujoco_engines", "SapwoodConvex"),
     "mujoco": ("mujoco_engines", "Mujoco"),
+    "mujoco-recommended": ("mujoco_engines", "MujocoRecommended"),
     "mujoco-matched": ("mujoco_engines", "MujocoMatched"),
     "drake-sap": ("drake_engine", "DrakeSap"),
     "drake-lagged": ("drake_engine", "DrakeLagged"),

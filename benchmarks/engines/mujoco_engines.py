@@ -9,7 +9,7 @@ import mujoco
 
 from benchmarks.engines.base import Engine
 from benchmarks.engines.scenes import Scene
-from benchmarks.windows import matched_model
+from benchmarks.windows import matched_model, recommended_model
 from sapwood.laws import ContactMaterial
 from sapwood.mujoco import Stepper
 from sapwood.settings import Friction
@@ -68,6 +68,14 @@ class Mujoco(_InMujoco):
     def advance(self, steps: int) -> None:
         """Take steps."""
         mujoco.mj_step(self.model, self.data, nstep=steps)
+
+
+class MujocoRecommended(Mujoco):
+    """`mj_step` with the options that MuJoCo's manual recommends for contact."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self.model = recommended_model(scene.model)
 
 
 class MujocoMatched(Mujoco):

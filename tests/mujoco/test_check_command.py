@@ -8,6 +8,7 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
+from mujoco_models import needs_surface_velocity
 from sapwood.cli import main
 
 FINE = """<mujoco><worldbody><geom type="plane" size="1 1 1"/>
@@ -32,6 +33,7 @@ def test_every_kind_of_file_is_read(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines() == [f"{path}: runs" for path in paths]
 
 
+@needs_surface_velocity
 def test_all_reasons_and_warnings_are_printed(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
     path = tmp_path / "cloth.xml"
@@ -44,6 +46,7 @@ def test_all_reasons_and_warnings_are_printed(tmp_path, capsys, monkeypatch):
         assert switch in line
 
 
+@needs_surface_velocity
 def test_malformed_numbers_are_told_with_all_other_reasons(tmp_path, capsys):
     numbers = {
         "sapwood/geom/foot": "1e5",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sapwood
+from mujoco_models import needs_surface_velocity
 from sapwood.geometry import FieldShape, PressureField, contact_surface
 from sapwood.mujoco import Stepper
 
@@ -301,11 +302,15 @@ def test_wrong_fields_are_named(fields, error, text):
         Stepper(model, fields=fields)
 
 
-def test_what_patches_have_not_is_refused():
+@needs_surface_velocity
+def test_patches_with_a_surface_that_moves_are_refused():
     xml = RULES.replace('name="b" size=".1"', 'name="b" size=".1" surfacevel="1 0 0 0 0 0"')
     model = mujoco.MjModel.from_xml_string(xml)
     with pytest.raises(ValueError, match="geom 'b' has a surface that moves"):
         Stepper(model, fields={"a": SOFT})
+
+
+def test_schemes_without_patches_are_refused():
     model = mujoco.MjModel.from_xml_string(RULES)
     with pytest.raises(ValueError, match="fields: scheme midpoint knows none"):
         Stepper(model, fields={"a": SOFT}, scheme="midpoint")

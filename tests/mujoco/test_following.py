@@ -12,6 +12,7 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
+from mujoco_models import VERSION
 from sapwood import RigidCore
 from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, Stepper, watch
 from sapwood.mujoco.controllers import BOUNDED
@@ -51,7 +52,7 @@ XML = """
     <joint name="geared" joint1="last" joint2="hinge" polycoef="0 .5 0 0 0"/>
   </equality>
   <tendon><fixed name="cord" limited="true" range="-.02 .02" frictionloss=".1"
-      actuatorfrcrange="-2 2">
+      actuatorfrclimited="true" actuatorfrcrange="-2 2">
     <joint joint="slide" coef="1"/><joint joint="last" coef=".3"/></fixed></tendon>
   <actuator>
     <position name="servo" joint="hinge" kp="40" kv="2" forcerange="-2 2"/>
@@ -86,7 +87,10 @@ VALUES = {
     "tendon_limited": (0, 0),
 }
 # read, and of no effect in these motions
-IDLE = ("flex_conaffinity", "flex_selfcollide", "actuator_damping", "actuator_dampingpoly")
+IDLE = (
+    "flex_conaffinity", "flex_selfcollide", "actuator_damping", "actuator_dampingpoly",
+    *(["flex_internal"] if VERSION < (3, 17) else []),
+)  # fmt: skip
 pytestmark = pytest.mark.filterwarnings("ignore:constraints are held ahead")
 
 
@@ -175,7 +179,8 @@ def test_all_that_is_read_is_known():
         array = getattr(other, name)
         array[...] = ~array if array.dtype == bool else 1.25 * array + 0.01
         if name == "geom_surfacevel":
-            array[:, 3:] = 0.0  # a turning surface goes with no torsional friction
+            # refused: one that turns with torsional friction, and before 4.0 one that moves
+            array[:, 3 if hasattr(mujoco.MjContact, "surfacevel") else 0 :] = 0.0
         assert all(map(same_arrays, arrays_of(Stepper(other)), reference)), name
         tried += 1
     assert tried > 60

@@ -13,7 +13,7 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from mujoco_models import mixed, urdf_on_floor
+from mujoco_models import mixed, needs_surface_velocity, urdf_on_floor
 from sapwood import RigidCore, scenes
 from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, StepError, Stepper
 from sapwood.mujoco.support import OLDEST, TOO_NEW, check_version
@@ -75,6 +75,7 @@ def test_unsupported_elements_are_refused_by_name(kind):
         Stepper(make())
 
 
+@needs_surface_velocity
 def test_all_reasons_are_told_at_once():
     model = model_of(geom="condim='4' surfacevel='0 0 0 0 0 1'")
     with pytest.raises(NotSupported) as caught:

@@ -13,7 +13,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 structs = pytest.importorskip("mujoco.introspect.structs")
 
-from mujoco_models import elements, mixed, set_controls
+from mujoco_models import elements, is_defined, mixed, set_controls
 from sapwood import scenes
 from sapwood.mujoco import NotSupported, StepError, Stepper, rollout
 
@@ -64,7 +64,9 @@ def everything(model, data):
     found = {
         field.name: np.array(getattr(data, field.name))
         for field in structs.STRUCTS["mjData"].fields
-        if field.name not in {*left_out, "contact", "warning"} and hasattr(data, field.name)
+        if field.name not in {*left_out, "contact", "warning"}
+        and hasattr(data, field.name)
+        and is_defined(field.name)
     }
     for field in structs.STRUCTS["mjContact"].fields:
         found[f"contact.{field.name}"] = np.array(getattr(data.contact, field.name))

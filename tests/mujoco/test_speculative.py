@@ -11,7 +11,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
-from mujoco_models import compiled, full_state, mixed, set_controls
+from mujoco_models import VERSION, compiled, full_state, mixed, set_controls
 from sapwood import scenes
 from sapwood.mujoco import Stepper, rollout
 
@@ -211,6 +211,8 @@ def test_a_sphere_that_passes_an_edge(dt, speed):
 @pytest.mark.parametrize("name", ["box", "mesh", "sphere", "stack"])
 def test_at_rest_it_changes_nothing(name):
     """The same penetration under the same weight."""
+    if name == "mesh" and VERSION < (3, 17):
+        pytest.skip(f"MuJoCo {mujoco.__version__} lists too few contacts of a mesh on a plane")
     box = '<geom type="box" size=".05 .05 .05"/>'
     corners = " ".join(
         f"{x} {y} {z}" for x in (-0.05, 0.05) for y in (-0.05, 0.05) for z in (-0.05, 0.05)

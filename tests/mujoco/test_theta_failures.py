@@ -8,7 +8,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
-from mujoco_models import boxes_on_floor, mixed
+from mujoco_models import boxes_on_floor, is_defined, mixed
 from sapwood.mujoco import StepError, Stepper
 from sapwood.mujoco import engine as mujoco_engine
 from sapwood.mujoco.arrays import Bound
@@ -23,7 +23,7 @@ def everything(data):
     for owner, prefix in ((data, ""), (data.contact, "contact.")):
         for name in dir(owner):
             value = None if name.startswith("_") else getattr(owner, name)
-            if isinstance(value, np.ndarray | float | int):
+            if isinstance(value, np.ndarray | float | int) and is_defined(name):
                 found[prefix + name] = np.array(value)
     return found
 

@@ -22,8 +22,8 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 DEVELOPERS = {"dev", "docs", "lint", "test", "wheels"}
 # 0.8 GB as builds for the CPU: where the user of `make test-bridges` has them anyway
 LARGE = {"torch", "jax"}
-# notebooks that import more than they name, and are run; friction_in_torch needs another extra
-RUN, ELSEWHERE = ("dual_arm", "gradients", "push_to_target"), {"friction_in_torch"}
+# notebooks that need more than they import by name, and are run; and one of another extra
+RUN, ELSEWHERE = ("dual_arm", "gradients"), {"friction_in_torch"}
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
 
 @pytest.mark.slow
 def test_notebooks_need_no_more_than_their_extra(environment, tmp_path):
-    """All by their imports, and those run that import SciPy deep inside."""
+    """All by their imports; those that need SciPy for what they call are run."""
     python = environment("notebooks")
     for notebook in NOTEBOOKS:
         if notebook.stem not in ELSEWHERE:

@@ -2,8 +2,30 @@
 
 from __future__ import annotations
 
+import re
+
 import mujoco
 import numpy as np
+import pytest
+
+#: Major and minor version of MuJoCo.
+VERSION = tuple(int(part) for part in mujoco.__version__.split(".")[:2])
+
+#: Of tests whose models have a surface that moves.
+needs_surface_velocity = pytest.mark.skipif(
+    not hasattr(mujoco.MjContact, "surfacevel"),
+    reason=f"MuJoCo {mujoco.__version__} tells contacts of no surface velocity",
+)
+
+
+# arrays of data that only stages write which a step of ours leaves out: islands, the dual problem
+_OF_OTHER_STAGES = re.compile("map_|i(acc|frc|efc|M|LD)|efm_|efc_(Y|AR)|.*island")
+
+
+def is_defined(name):
+    """Whether an array of data means anything after our steps: old versions do not clear some."""
+    return VERSION >= (3, 17) or not _OF_OTHER_STAGES.match(name)
+
 
 # bodies of every joint type, in contact with each other and with static and moved geoms: a free box
 # with a welded child, a free ball, an arm that can touch itself and carries an offset geom, a mocap

@@ -27,6 +27,7 @@ SOLVER_COLOURS = {
     "reference": "#f0c8a8",
     "mujoco": "#404040",
     "mujoco-mindeg": "#8c8c8c",
+    "mujoco-recommended": "#5f9ea0",
     "mujoco-matched": "#b4b4b4",
     "clarabel": "#c2508f",
     "qoco": COLOURS[2],
