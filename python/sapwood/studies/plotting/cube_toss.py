@@ -74,8 +74,8 @@ def cube_toss_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Fig
         panel.set_title(title, fontsize="medium")
         draw_grid(panel)
     synthetic = np.all(rows["tosses"] == "made")
-    title = "synthetic tosses, made by sapwood's own contact law" if synthetic else None
+    source = "synthetic tosses, made by sapwood's own contact law" if synthetic else None
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3, title=title)
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, title=source)
     save_figure(figure, path)
     return figure

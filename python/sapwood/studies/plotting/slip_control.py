@@ -38,8 +38,9 @@ def pitch_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
 
     rows = rows_of(csv)
     figure = Figure(figsize=(8.0, 5.6), layout="constrained")
-    mosaic = [["force", "pitch"], ["contacts", "contacts"]]
-    panels = figure.subplot_mosaic(mosaic, height_ratios=(3, 2))
+    panels = figure.subplot_mosaic(
+        [["force", "pitch"], ["contacts", "contacts"]], height_ratios=(3, 2)
+    )
     panels["force"].plot(
         rows["time"], rows["force"], drawstyle="steps-pre", color=COLOURS[1], linewidth=1.0
     )
