@@ -23,7 +23,7 @@ READ = (
     "actuator_forcelimited", "actuator_forcerange", "actuator_gainprm", "actuator_gaintype",
     "actuator_gear", "actuator_group", "body_invweight0", "dof_damping", "dof_dampingpoly",
     "dof_frictionloss", "eq_data", "flex_conaffinity", "flex_contype", "flex_internal",
-    "flex_selfcollide", "geom_aabb", "geom_friction", "geom_group", "geom_size",
+    "flex_selfcollide", "geom_friction", "geom_group", "geom_size",
     "jnt_actfrclimited", "jnt_actfrcrange", "jnt_limited", "jnt_range", "jnt_stiffness",
     "jnt_stiffnesspoly", "numeric_data", "pair_geom1", "pair_geom2", "tendon_actfrclimited",
     "tendon_actfrcrange", "tendon_frictionloss", "tendon_damping", "tendon_dampingpoly",
