@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import stat
 from typing import Any
 
 import numpy as np
@@ -144,3 +145,36 @@ def stiffness(value: Any, name: str) -> float:
     if not number > 0.0:
         raise ValueError(f"{name} = {number:g}: must be > 0; inf is rigid")
     return number
+
+
+def regular_file(path: object, name: str) -> str:
+    """Return the path of a file that can be read, as a str.
+
+    Libraries that read files wait for a pipe, and tell too little of a file that is not there.
+
+    Parameters
+    ----------
+    path : object
+        A str or path-like object.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    str
+        The path.
+
+    Raises
+    ------
+    OSError
+        Where the file cannot be opened.
+    TypeError
+        Where `path` is no path.
+    ValueError
+        Where it is no regular file.
+    """
+    text = file_name(path, name)
+    if not (os.path.isdir(text) or stat.S_ISREG(os.stat(text).st_mode)):
+        raise ValueError(f"{text}: not a regular file")
+    open(text, "rb").close()
+    return text

@@ -301,3 +301,25 @@ def test_shapes_do_not_change(rng):
 def test_wrong_fields_are_refused(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "modulus"),
+    [
+        ("ellipsoid", [[0.05, 0.02, 0.1]], 1e5),
+        ("capsule", [0.05, 0.2], 1e5),
+        ("cylinder", [0.05, 0.2], math.inf),
+        ("cylinder", [0.1, 0.2], 1e5),
+        ("cylinder", [0.2, 0.05], 1e5),
+    ],
+)
+def test_no_resolution_makes_too_many_cells(kind, sizes, modulus):
+    """The error says which is the least one, and that one is accepted."""
+    for resolution in (1e-300, 1e-9, 1e-5):
+        with pytest.raises(ValueError, match=f"resolution = {resolution:g}: must be >= ") as error:
+            getattr(PressureField(modulus, resolution), kind)(*sizes)
+    least = float(str(error.value).split(">= ")[1].split()[0])
+    shape = getattr(PressureField(modulus, least), kind)(*sizes)
+    assert 131072 // 4 < len(shape.cells) <= 131072
+    with pytest.raises(ValueError, match="resolution"):
+        getattr(PressureField(modulus, 0.99 * least), kind)(*sizes)

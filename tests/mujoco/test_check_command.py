@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import lzma
+import tracemalloc
+import zlib
 
 import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
+import sapwood.mujoco.fields
 from mujoco_models import needs_surface_velocity
 from sapwood.cli import main
+from sapwood.mujoco.report import load_model
 
 FINE = """<mujoco><worldbody><geom type="plane" size="1 1 1"/>
   <body pos="0 0 .1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
@@ -79,3 +83,55 @@ def test_files_that_are_no_models_are_named(tmp_path, capsys, monkeypatch):
     assert output.out == f"{fine}: runs\n"
     errors = [line for line in output.err.splitlines() if line.startswith("sapwood: error: ")]
     assert [line.split(": ")[2] for line in errors] == [str(path) for path in wrong]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (lzma.compress(bytes(1 << 26)), "more than 1000 times the bytes of the file"),
+        (lzma.compress(b"x" * 1000)[:-20], "it ends early"),
+        (lzma.compress(b"x") + b"more", "in one stream"),
+        (lzma.compress(b"x") * 2, "in one stream"),
+    ],
+    ids=["bomb", "cut", "longer", "twice"],
+)
+def test_compressed_models_take_no_more_memory_than_models_do(content, text, tmp_path):
+    path = tmp_path / "model.mjb.xz"
+    path.write_bytes(content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=text):
+            load_model(path)
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_decompressor_that_asks_for_memory_is_refused(tmp_path):
+    """A dictionary of 1 GiB, for a model of one byte."""
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}]
+    content = bytearray(lzma.compress(b"x", filters=filters))
+    at = content.index(b"\x21\x01") + 2  # size of the dictionary, in the header of the block
+    content[at] = 36
+    content[20:24] = zlib.crc32(content[12:20]).to_bytes(4, "little")
+    path = tmp_path / "model.mjb.xz"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="Memory usage limit"):
+        load_model(path)
+
+
+def test_fields_of_all_geoms_together_have_a_limit(tmp_path, capsys, monkeypatch):
+    """Each for itself is coarse enough."""
+    monkeypatch.setattr(sapwood.mujoco.fields, "_MOST_CELLS", 300)
+    balls = "".join(
+        f'<body pos="0 0 {i}"><freejoint/><geom group="3" size="{0.1 + 0.001 * i}"/></body>'
+        for i in range(4)
+    )
+    path = tmp_path / "balls.xml"
+    path.write_text(
+        '<mujoco><custom><numeric name="sapwood/field/group/3" data="1e5 0.04"/></custom>'
+        f'<worldbody><geom type="plane" size="1 1 1"/>{balls}</worldbody></mujoco>'
+    )
+    assert main(["check", str(path)]) == 1
+    text = "geom 3 (unnamed): its shape makes 384 cells with those of other geoms, more than 300"
+    assert text in capsys.readouterr().out

@@ -19,6 +19,8 @@ import helpers
 import sapwood
 from point_masses import ALL, POINTS, changed, exactly, points
 from sapwood import ContactProblem
+from sapwood.problem import archive
+from sapwood.problem.sizes import Blocks
 
 
 def load(path):
@@ -332,3 +334,83 @@ def test_a_pipe_is_not_waited_for(tmp_path):
     for missing in (tmp_path / "none", tmp_path, tmp_path / "pipe" / "p"):
         with pytest.raises(OSError):  # noqa: PT011
             load(missing)
+
+
+# ---- symmetry --------------------------------------------------------------------------------
+
+
+def with_asymmetry(part):
+    """Arguments of a problem whose second block differs from its transpose, and the blocks."""
+    blocks = [np.diag([2.0, 3.0, 4.0]), np.array([[5.0, 1.0, 0.5], [1.0, 6.0, 0.2], [0.5, 0.2, 7]])]
+    blocks[1][0, 2] += part * 7
+    return {**POINTS, "A": np.concatenate([block.ravel() for block in blocks])}, blocks
+
+
+def test_blocks_of_single_precision_are_made_symmetric(tmp_path):
+    arguments, blocks = with_asymmetry(1.5e-7)
+    path = tmp_path / "p.npz"
+    np.savez(path, **arguments)
+    with pytest.warns(UserWarning, match=r"p\.npz: A is symmetric to single .* 1\.5e-07 of"):
+        problem = sapwood.load_problem(path)
+    symmetric = np.concatenate([((block + block.T) / 2).ravel() for block in blocks])
+    assert np.array_equal(problem.A, symmetric)
+    # arrays of a program are held to round-off
+    with pytest.raises(ValueError, match="A: the block of tree 1 must be symmetric"):
+        ContactProblem(**arguments)
+
+
+def test_blocks_that_differ_by_round_off_are_read_as_they_are(tmp_path):
+    arguments, _ = with_asymmetry(1e-15)
+    np.savez(tmp_path / "p.npz", **arguments)
+    problem = sapwood.load_problem(tmp_path / "p.npz")
+    assert np.array_equal(problem.A, arguments["A"])
+    assert not np.array_equal(problem.A[9:].reshape(3, 3), problem.A[9:].reshape(3, 3).T)
+
+
+def test_blocks_that_are_not_symmetric_are_refused_with_the_number(tmp_path):
+    arguments, _ = with_asymmetry(1e-6)
+    np.savez(tmp_path / "p.npz", **arguments)
+    text = r"A: the block of tree 1 must be symmetric: entries differ by 1e-06 of the largest"
+    with pytest.raises(ValueError, match=text):
+        load(tmp_path / "p.npz")
+
+
+# ---- many groups -----------------------------------------------------------------------------
+
+
+def test_each_group_takes_as_long_as_its_own_arrays(tmp_path, monkeypatch):
+    """Not as long as the trees of the problem, nor as parsing a header that was seen before."""
+    n, n_trees = 200, 300_000
+    groups = [sapwood.JointLimits([1.0], phi0=0.0, tree_a=[i], tree_b=[-1]) for i in range(n)]
+    ones = np.ones(n_trees)
+    problem = ContactProblem(ones.astype(np.int32), ones, ones, dt=0.01, constraints=groups)
+    path = tmp_path / "p.npz"
+    compressed(path, problem)
+    headers = []
+    parse = np.lib.format.read_array_header_1_0
+
+    def counted(stream):
+        headers.append(stream)
+        return parse(stream)
+
+    archive._parse_header.cache_clear()
+    monkeypatch.setattr(np.lib.format, "read_array_header_1_0", counted)
+    tracemalloc.start(1)
+    copies = []
+    columns = Blocks._columns
+
+    def measured(self, tree):
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        result = columns(self, tree)
+        copies.append(tracemalloc.get_traced_memory()[1] - before)
+        return result
+
+    monkeypatch.setattr(Blocks, "_columns", measured)
+    try:
+        assert sapwood.load_problem(path) == problem
+    finally:
+        tracemalloc.stop()
+    assert len(headers) < 20
+    assert len(copies) > n
+    assert max(copies[-n:]) < 10_000

@@ -29,7 +29,8 @@ class PressureField:
     modulus : float
         Pressure at the core, Pa; ``math.inf`` makes rigid shapes.
     resolution : float, optional
-        Length of edges on curved surfaces, m. Boxes, hulls and meshes need none.
+        Length of edges on curved surfaces, m, such that a shape has no more than 131072 cells.
+        Boxes, hulls and meshes need none.
     margin : float, optional
         What the shape is inflated by, m: with p < 0 there, contacts are known before they begin.
         Not of rigid shapes.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
-from typing import Any
+import threading
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sapwood import _core
+from sapwood.checks import regular_file
 from sapwood.optional import imported_for
 
 from .primitives import FieldMesh, Points
@@ -175,15 +179,19 @@ def read_tetrahedra(path: str | os.PathLike[str]) -> tuple[Points, Cells]:
     ------
     ImportError
         Without meshio, which the extra ``geometry`` installs.
+    OSError
+        Where the file cannot be opened.
     ValueError
-        Where the file has no tetrahedra.
+        Where meshio cannot read the file, it has no tetrahedra, or one of them names a vertex that
+        is not there; the text names the file.
     """
-    mesh = _read(path)
-    cells = [block.data for block in mesh.cells if block.type == "tetra"]
-    if not cells:
+    vertices, blocks = _read(path)
+    if not blocks:
         raise ValueError(f"{os.fspath(path)}: has no tetrahedra")
-    vertices: NDArray[np.float64] = np.asarray(mesh.points, dtype=np.float64)
-    return vertices, oriented(vertices, np.concatenate(cells).astype(np.int64))
+    tetrahedra = np.concatenate(blocks)
+    if np.any((tetrahedra < 0) | (tetrahedra >= len(vertices))):
+        raise ValueError(f"{os.fspath(path)}: a tetrahedron names a vertex that is not there")
+    return vertices, oriented(vertices, tetrahedra)
 
 
 def read_points(path: str | os.PathLike[str]) -> Points:
@@ -203,11 +211,44 @@ def read_points(path: str | os.PathLike[str]) -> Points:
     ------
     ImportError
         Without meshio.
+    OSError
+        Where the file cannot be opened.
+    ValueError
+        Where meshio cannot read the file; the text names it.
     """
-    return np.asarray(_read(path).points, dtype=np.float64)
+    return _read(path)[0]
 
 
-def _read(path: str | os.PathLike[str]) -> Any:
+# meshio writes to streams that all threads share
+_READING = threading.Lock()
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[Points, list[Cells]]:
+    """Vertices and blocks of tetrahedra, with every failure as an OSError or a ValueError.
+
+    meshio ends the process where it cannot read a file, its readers raise whatever Python and NumPy
+    do on damaged ones, and both print. What they print is a part of the error.
+    """
     with imported_for("reading a mesh file", "geometry"):
         import meshio
-    return meshio.read(os.fspath(path))
+    name, said = regular_file(path, "path"), io.StringIO()
+    try:
+        with _READING, redirect_stdout(said), redirect_stderr(said):
+            mesh = meshio.read(name)
+            points = np.asarray(mesh.points, dtype=np.float64)
+            blocks = [
+                np.asarray(block.data, dtype=np.int64)
+                for block in mesh.cells
+                if block.type == "tetra"
+            ]
+    except (Exception, SystemExit) as error:
+        reason = "" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error} "
+        text = " ".join(f"{reason}{said.getvalue()}".split())
+        raise ValueError(f"{name}: meshio cannot read it: {text}") from error
+    if points.shape != (len(points), 3) or any(b.shape != (len(b), 4) for b in blocks):
+        raise ValueError(f"{name}: its vertices or tetrahedra have a wrong number of columns")
+    if not np.all(np.isfinite(points)):
+        raise ValueError(f"{name}: vertices must be finite")
+    if text := " ".join(said.getvalue().split()):
+        warnings.warn(f"{name}: {text}", stacklevel=4)
+    return points, blocks

@@ -19,6 +19,20 @@ from .splitting import Cells, oriented, split_prisms, split_pyramids
 Points = NDArray[np.float64]
 
 
+#: Tetrahedra of a mesh of a curved shape at most; it takes about a second to become a shape.
+MOST_CELLS = 1 << 17
+# of which the triangles of a subdivided octahedron, cylinders and capsules make up as many
+_MOST_LEVELS, _MOST_ON_RIM, _MOST_AROUND = 7, MOST_CELLS // 9, 255
+
+
+def _refuse(resolution: float, least: float) -> None:
+    # the printed number is rounded, and must not be refused
+    raise ValueError(
+        f"resolution = {resolution:g}: must be >= {1.001 * least:.4g} for this shape, so that it "
+        f"has no more than {MOST_CELLS} cells"
+    )
+
+
 class FieldMesh(NamedTuple):
     """A mesh with its extent."""
 
@@ -41,14 +55,12 @@ def _field(vertices: Points, tetrahedra: Cells, depth: Points, margin: float) ->
 # ---- spheres -------------------------------------------------------------------------------------
 
 
-def _unit_sphere(hint: float) -> tuple[Points, Cells]:
-    """A subdivided octahedron: points on the unit sphere, and triangles."""
+def _unit_sphere(levels: int) -> tuple[Points, Cells]:
+    """An octahedron subdivided so many times: points on the unit sphere, and triangles."""
     points = np.concatenate([np.eye(3), -np.eye(3)])
     triangles = np.array(
         [[x, y, z] for x, y, z in itertools.product((0, 3), (1, 4), (2, 5))], dtype=np.int64
     )
-    angle = math.asin(min(hint, 2.0) / 2)
-    levels = min(max(math.ceil(math.log2(math.pi / angle)) - 2, 0), 8)
     for _ in range(levels):
         edges = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
         unique, which = np.unique(edges, axis=0, return_inverse=True)
@@ -78,9 +90,19 @@ def ellipsoid(semi_axes: Points, resolution: float, margin: float = 0.0) -> Fiel
     -------
     FieldMesh
         4^(L + 1) + 3 vertices.
+
+    Raises
+    ------
+    ValueError
+        Where the resolution is so fine that the mesh has more than MOST_CELLS tetrahedra.
     """
     axes = semi_axes + margin
-    surface, triangles = _unit_sphere(resolution / axes.max())
+    largest = float(axes.max())
+    angle = math.asin(min(resolution / largest, 2.0) / 2)
+    least_angle = math.pi / 2 ** (_MOST_LEVELS + 2)
+    if angle < least_angle:
+        _refuse(resolution, 2 * largest * math.sin(least_angle))
+    surface, triangles = _unit_sphere(max(math.ceil(math.log2(math.pi / angle)) - 2, 0))
     vertices = np.concatenate([np.zeros((1, 3)), surface * axes])
     cells = np.column_stack([np.zeros(len(triangles), dtype=np.int64), triangles + 1])
     depth = np.zeros(len(vertices))
@@ -179,9 +201,17 @@ def cylinder(radius: float, length: float, resolution: float, margin: float = 0.
     -------
     FieldMesh
         2 n + 4, 2 n + 3 or 3 n + 3 vertices, for n on a rim.
+
+    Raises
+    ------
+    ValueError
+        Where the resolution is so fine that the mesh has more than MOST_CELLS tetrahedra.
     """
     r, half = radius + margin, length / 2 + margin
-    n = max(3, math.ceil(2 * math.pi * r / resolution))
+    around = 2 * math.pi * r
+    if around / resolution > _MOST_ON_RIM:
+        _refuse(resolution, around / _MOST_ON_RIM)
+    n = max(3, math.ceil(around / resolution))
     i = np.arange(n)
     j = (i + 1) % n
     bottom, top, low, high = i, n + i, 2 * n, 2 * n + 1
@@ -235,9 +265,17 @@ def capsule(radius: float, length: float, resolution: float, margin: float = 0.0
     -------
     FieldMesh
         2 n m + 4 vertices, for m circles of n on each cap.
+
+    Raises
+    ------
+    ValueError
+        Where the resolution is so fine that the mesh has more than MOST_CELLS tetrahedra.
     """
     r, half = radius + margin, length / 2
-    n = min(max(math.floor(2 * math.pi * r / resolution), 3), 706)
+    around = 2 * math.pi * r
+    if around / resolution >= _MOST_AROUND + 1:
+        _refuse(resolution, around / _MOST_AROUND)
+    n = max(math.floor(around / resolution), 3)
     m = n // 2
     latitude = 0.5 * math.pi * np.arange(m) / m
     rings = [

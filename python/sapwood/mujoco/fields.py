@@ -28,6 +28,9 @@ _GEOM, _OBJECT = mujoco.mjtGeom, mujoco.mjtObj
 
 Field = PressureField | FieldShape
 
+# of all shapes that are made for a model together: some seconds' work
+_MOST_CELLS = 1 << 19
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fields:
@@ -104,6 +107,7 @@ class _Shapes:
     def __init__(self, model: mujoco.MjModel) -> None:
         self._model = model
         self._made: dict[object, FieldShape] = {}
+        self._n_cells = 0
 
     def of(self, geom: int, field: Field) -> FieldShape:
         if isinstance(field, FieldShape):
@@ -112,7 +116,13 @@ class _Shapes:
         alike = model.geom_type[geom], model.geom_dataid[geom], *model.geom_size[geom], field
         if alike not in self._made:
             try:
-                self._made[alike] = _shape(model, geom, field)
+                made = self._made[alike] = _shape(model, geom, field)
+                self._n_cells += len(made.cells)
+                if self._n_cells > _MOST_CELLS:
+                    raise ValueError(
+                        f"its shape makes {self._n_cells} cells with those of other geoms, more "
+                        f"than {_MOST_CELLS}: a larger resolution makes fewer"
+                    )
             except ValueError as error:
                 raise ValueError(
                     f"fields: {name_of(model, _OBJECT.mjOBJ_GEOM, geom)}: {error}"

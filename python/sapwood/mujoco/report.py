@@ -10,8 +10,13 @@ from pathlib import Path
 
 import mujoco
 
+from sapwood.checks import regular_file
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.support import NotSupported
+
+_MOST_OF_ONE = 1000  # bytes that one byte of a compressed model stands for
+_MOST_MEMORY = 1 << 27  # of the decompressor, bytes: xz -9 needs half of it
+_CHUNK = 1 << 18  # bytes that are decompressed at once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,20 +77,39 @@ def load_model(path: Path) -> mujoco.MjModel:
     Raises
     ------
     ValueError
-        Where MuJoCo or lzma cannot read it.
+        Where MuJoCo or lzma cannot read it, or it holds a thousand times its own size.
     OSError
         Where it cannot be opened.
     """
-    path.open("rb").close()  # MuJoCo tells too little of a file that is not there
+    regular_file(path, "path")
     if path.suffix == ".mjb":
         return mujoco.MjModel.from_binary_path(str(path))
     if path.suffixes[-2:] != [".mjb", ".xz"]:
         return mujoco.MjModel.from_xml_path(str(path))
-    try:
-        binary = lzma.decompress(path.read_bytes())
-    except (lzma.LZMAError, EOFError) as error:
-        raise ValueError(f"not compressed by lzma: {error}") from None
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "model.mjb"
-        whole.write_bytes(binary)
+        _decompress(path, whole)
         return mujoco.MjModel.from_binary_path(str(whole))
+
+
+def _decompress(path: Path, target: Path) -> None:
+    """Write the contents of a .xz file, part by part, as far as models can be compressed."""
+    left = _MOST_OF_ONE * path.stat().st_size
+    decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY)
+    with path.open("rb") as packed, target.open("wb") as file:
+        try:
+            while not decompressor.eof:
+                part = packed.read(_CHUNK) if decompressor.needs_input else b""
+                if decompressor.needs_input and not part:
+                    raise ValueError("not compressed by lzma: it ends early")
+                content = decompressor.decompress(part, _CHUNK)
+                left -= len(content)
+                if left < 0:
+                    raise ValueError(
+                        f"holds more than {_MOST_OF_ONE} times the bytes of the file: no model does"
+                    )
+                file.write(content)
+        except lzma.LZMAError as error:
+            raise ValueError(f"not compressed by lzma: {error}") from None
+        if decompressor.unused_data or packed.read(1):
+            raise ValueError("not compressed by lzma in one stream")

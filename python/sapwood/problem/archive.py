@@ -9,6 +9,8 @@ thousandth. Which shapes make sense is for the reader to say, see `sizes`.
 from __future__ import annotations
 
 import errno
+import functools
+import io
 import math
 import os
 from collections.abc import Iterable, Iterator
@@ -127,18 +129,18 @@ class Archive:
         stream = self._streams[key] = self._zip.open(member)
         if np.lib.format.read_magic(stream) != _VERSION:
             raise ArchiveError(f"{key} is no array of numbers or text")
+        length = stream.read(2)
         try:
-            shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+            header = _parse_header(length + stream.read(int.from_bytes(length, "little")))
         # what the parser says of text that is no header, the last two where it is nested too deeply
         except (TypeError, ValueError, MemoryError, RecursionError):
             raise ArchiveError(f"{key} has a header that cannot be read") from None
-        header = Header(shape, dtype, "F" if by_columns else "C")
-        if dtype.kind not in _NUMBERS + _TEXT:
+        if header.dtype.kind not in _NUMBERS + _TEXT:
             raise ArchiveError(f"{key} is no array of numbers or text")
         rest = member.file_size - stream.tell()
-        if header.n_bytes != rest or any(n < 0 for n in shape):
-            raise ArchiveError(f"{key} has {rest} bytes for shape {shape}")
-        if dtype.kind in _TEXT and header.n_bytes > _MOST_TEXT * self.n_bytes:
+        if header.n_bytes != rest or any(n < 0 for n in header.shape):
+            raise ArchiveError(f"{key} has {rest} bytes for shape {header.shape}")
+        if header.dtype.kind in _TEXT and header.n_bytes > _MOST_TEXT * self.n_bytes:
             raise ArchiveError(f"{key} is text of {header.n_bytes} bytes: too long for this file")
         return header
 
@@ -168,6 +170,14 @@ class Archive:
         if dtype.kind == "U" and (content.view(f"{dtype.str[0]}u4") > _LAST_LETTER).any():
             raise ArchiveError(f"{key} is no text")
         return np.ndarray(shape, dtype, content.data, order=order)
+
+
+# arrays of groups share few headers, and NumPy's parser takes longer than all the rest of a read
+@functools.lru_cache(maxsize=64)
+def _parse_header(text: bytes) -> Header:
+    """Parse the header of an array: its length in two bytes, and its text."""
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(io.BytesIO(text))
+    return Header(shape, dtype, "F" if by_columns else "C")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import inspect
 import io
 import os
 import stat
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ from sapwood.files import write_file
 from sapwood.problem.archive import Archive, ArchiveError, Header
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.problem.sizes import MOST_ROWS, Blocks, check_group, check_vectors
+from sapwood.problem.symmetry import symmetric_blocks
 
 _PREFIX = "constraints"
 _MOST_DIGITS = 9  # of the number of a group
@@ -32,6 +34,7 @@ _KEYS = set(inspect.signature(ContactProblem).parameters) - {_PREFIX}
 _NEEDED = ("dt", "tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu")
 _TEXT = ("source", "delassus")
 _KINDS = {kind.kind: kind for kind in KINDS}
+_ARGUMENTS = {kind.kind: set(inspect.signature(kind).parameters) for kind in KINDS}
 
 # name in the file, class and arguments
 _Group = tuple[str, type[ConstraintGroup], dict[str, Any]]
@@ -61,6 +64,12 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
         Where it is no problem file, is damaged, or holds a wrong problem; the text names the file
         and the key. An array that is larger than the others allow is refused before it is read.
 
+    Warns
+    -----
+    UserWarning
+        Where blocks of A are symmetric to single precision alone, entries that differ by up to
+        2.4e-7 of the largest: their symmetric part is taken. Less symmetric ones are a ValueError.
+
     See Also
     --------
     save_problem : writes such files.
@@ -72,6 +81,13 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
             raise ValueError("not a regular file")
         with open(name, "rb") as file:
             arguments, groups = _read(Archive(file))
+        asymmetry = _symmetrize(arguments)
+        if asymmetry > 0.0:
+            warnings.warn(
+                f"{name}: A is symmetric to single precision alone, entries differ by "
+                f"{asymmetry:.2g} of the largest: its symmetric part is taken",
+                stacklevel=2,
+            )
         return ContactProblem(**arguments, constraints=_make_groups(groups))
     except OSError as error:
         raise OSError(error.errno, error.strerror, name) from error
@@ -144,6 +160,20 @@ def _read(archive: Archive) -> tuple[dict[str, Any], list[_Group]]:
     ]
 
 
+def _symmetrize(arguments: dict[str, Any]) -> float:
+    """Take the symmetric part of A; return by how much A differed, 0 where A stays as it is.
+
+    What has another type or size than A must have is left to the problem to refuse.
+    """
+    A, tree_nv = arguments["A"], arguments["tree_nv"]
+    if A.dtype.newbyteorder("=") != np.float64 or A.shape != (
+        (tree_nv.astype(np.int64) ** 2).sum(),
+    ):
+        return 0.0
+    arguments["A"], asymmetry = symmetric_blocks(A, tree_nv)
+    return asymmetry
+
+
 def _group_keys(keys: Iterable[str]) -> list[dict[str, str]]:
     """Keys of each group by its arguments, from constraints.NUMBER.ARGUMENT."""
     groups: dict[int, dict[str, str]] = {}
@@ -171,9 +201,8 @@ def _read_group(
     name = str(archive.read(keys.pop("kind"))) if "kind" in keys else ""
     if name not in _KINDS:
         raise ValueError(f"{where}.kind = {name!r}: must be one of {', '.join(_KINDS)}")
-    known = inspect.signature(_KINDS[name]).parameters
     for argument in keys:
-        if argument not in known:
+        if argument not in _ARGUMENTS[name]:
             raise ValueError(f"{where}.{argument}: must be an argument of {_KINDS[name].__name__}")
     if "J" not in keys:
         raise ValueError(f"{where}.J is missing")

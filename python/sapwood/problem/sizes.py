@@ -113,7 +113,9 @@ class Blocks:
         if sizes.sum() != nv:
             raise ValueError(f"v_star has shape ({nv},), expected ({sizes.sum()},)")
         self.nv = nv
-        self._sizes = sizes
+        # the last one is that of trees that do not exist
+        self._sizes = np.append(sizes, sizes.max(initial=0))
+        self._entries_of_A = int((sizes**2).sum())
 
     def check_A(self, header: Header) -> None:
         """Refuse an A that is too large.
@@ -128,7 +130,7 @@ class Blocks:
         ValueError
             It has more numbers than its blocks.
         """
-        _refuse_more("A", header, int((self._sizes**2).sum()))
+        _refuse_more("A", header, self._entries_of_A)
 
     def check_J(
         self, name: str, header: Header, tree_a: ArrayLike, tree_b: ArrayLike, rows: int
@@ -158,9 +160,8 @@ class Blocks:
         _refuse_more(name, header, rows * int(columns.sum()))
 
     def _columns(self, tree: NDArray[np.int32]) -> _Sizes:
-        n_trees = len(self._sizes)
-        sizes = np.append(self._sizes, self._sizes.max(initial=0))
-        return sizes[np.where((tree >= 0) & (tree < n_trees), tree, n_trees)]
+        n_trees = len(self._sizes) - 1
+        return self._sizes[np.where((tree >= 0) & (tree < n_trees), tree, n_trees)]
 
 
 def _refuse_more(name: str, header: Header, most: int) -> None:
