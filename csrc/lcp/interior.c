@@ -12,6 +12,8 @@ static const double epsilon = 1e-10;
 /* residuals, over what they prove, that a proof that there is no solution may leave: while there is
  * progress, and in the end */
 static const double strict_proof = 1e-9, last_proof = 1e-6;
+/* of sums, over their absolute terms */
+static const double round_off = 1e-14;
 /* how far towards the boundary a step may go */
 static const double to_boundary = 0.99;
 /* iterations without a better one, and the shortest steps, that end the search */
@@ -21,7 +23,7 @@ static const double accuracy = 1e-10, accuracy_of_proofs = 1e-15;
 static const double shortest_step = 1e-9;
 /* residual below which polishing is tried, and below what part of it after that has failed; what it
  * must reach, of the tolerance; rounds of it at the start and in the end */
-static const double early = 1e-4, again = 1e-2, digits = 1e-3;
+static const double early = 1e-3, again = 1e-2, digits = 1e-3;
 enum { ROUNDS = 4 };
 
 void qp_interior_carve(struct qp_interior *w, struct sap_arena *arena,
@@ -76,10 +78,15 @@ static double iterate_over_tau(struct qp_interior *w) {
   return qp_optimality(p, w->x_1, w->l_1, Hx, Rl, rows);
 }
 
-/* l proves that R x >= r has no solution: R^T l = 0, r^T l > 0 */
+/* l proves that R x >= r has no solution: R^T l = 0, r^T l > 0, beyond round-off of its terms */
 static int proves_infeasible(const struct qp_interior *w, double proof) {
-  const double by = qp_dot(w->program->n_rows, w->program->r, w->l);
-  return by > 0 && qp_largest(w->program->n, w->Rl) <= proof * by;
+  const struct qp_program *p = w->program;
+  const double by = qp_dot(p->n_rows, p->r, w->l);
+  double terms = 0;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    terms += fabs(p->r[i] * w->l[i]);
+  }
+  return by > round_off * terms && qp_largest(w->program->n, w->Rl) <= proof * by;
 }
 
 /* x is a direction of R x >= 0 along which the cost falls without end: H x = 0, g^T x < 0 */

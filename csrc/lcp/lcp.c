@@ -13,10 +13,14 @@
 
 /* times that a method goes on from where round-off has ended it, on a dictionary made anew */
 enum { MOST_RENEWALS = 3 };
+/* on which values count as >= 0 that are below 0 by this part of those before at most */
+static const double finer = 1e-4;
 /* steps of iterative refinement */
 enum { MOST_REFINEMENTS = 3 };
 /* artificial columns that Lemke's method tries before a ray counts */
 enum { MOST_COVERS = 4 };
+/* of the largest entry */
+static const double round_off = 1e-14;
 
 struct lcp_solver {
   sap_allocator allocator;
@@ -86,18 +90,22 @@ void lcp_destroy(lcp_solver *solver) {
 
 /* ---- one attempt, in scaled variables ---- */
 
-/* v = M z + q; returns the natural residual max_i |min(z_i, v_i)|, infinite after an overflow */
+/* v = M z + q; returns the largest |min(z_i, v_i)| over the sum of absolute terms of its row,
+ * infinite after an overflow */
 static double evaluate(lcp_solver *s, int32_t n) {
-  double residual = 0;
+  double largest = 0;
   for (int32_t i = 0; i < n; ++i) {
-    double sum = s->q[i];
+    double sum = s->q[i], terms = fabs(s->q[i]);
     for (int32_t j = 0; j < n; ++j) {
-      sum += s->M[(int64_t)i * n + j] * s->z[j];
+      const double term = s->M[(int64_t)i * n + j] * s->z[j];
+      sum += term;
+      terms += fabs(term);
     }
     s->v[i] = sum;
-    residual = isfinite(sum) ? fmax(residual, fabs(fmin(s->z[i], sum))) : INFINITY;
+    const double off = fabs(fmin(s->z[i], sum));
+    largest = !isfinite(sum) ? INFINITY : off > 0 ? fmax(off / terms, largest) : largest;
   }
-  return residual;
+  return largest;
 }
 
 /* z of the dictionary, which is >= 0 but for round-off */
@@ -131,22 +139,44 @@ static void refine(lcp_solver *s, int32_t n) {
   }
 }
 
+/* entries of x (n) >= 0 that are round-off beside the largest become 0 */
+static void drop_round_off(int32_t n, double *x) {
+  double largest = 0;
+  for (int32_t i = 0; i < n; ++i) {
+    largest = fmax(x[i], largest);
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    x[i] = x[i] > round_off * largest ? x[i] : 0;
+  }
+}
+
+/* evaluates z, and keeps the better one of it and s->best, whose residual is given */
+static double keep_better(lcp_solver *s, int32_t n, double residual) {
+  const double other = evaluate(s, n);
+  if (other < residual) {
+    return other;
+  }
+  memcpy(s->z, s->best, (size_t)n * sizeof(double));
+  return evaluate(s, n);
+}
+
 /* the solution of the dictionary's basis, as accurate as refinement makes it */
-static double read_solution(lcp_solver *s, int32_t n) {
+static double read_solution(lcp_solver *s, int32_t n, double tolerance) {
   read_basic(s, n);
   double residual = evaluate(s, n);
   for (int k = 0; k < MOST_REFINEMENTS && residual > 0; ++k) {
     memcpy(s->best, s->z, (size_t)n * sizeof(double));
     refine(s, n);
-    const double refined = evaluate(s, n);
-    if (!(refined < residual / 2)) {
-      if (!(refined < residual)) {
-        memcpy(s->z, s->best, (size_t)n * sizeof(double));
-        residual = evaluate(s, n);
-      }
+    const double before = residual;
+    residual = keep_better(s, n, before);
+    if (!(residual < before / 2)) {
       break;
     }
-    residual = refined;
+  }
+  if (residual > tolerance) {
+    memcpy(s->best, s->z, (size_t)n * sizeof(double));
+    drop_round_off(n, s->z);
+    residual = keep_better(s, n, residual);
   }
   return residual;
 }
@@ -157,7 +187,7 @@ static void read_basis(const struct lcp_tableau *t, int8_t *basis) {
   }
 }
 
-static lcp_outcome pivot(lcp_solver *s, struct attempt *a, int32_t cover) {
+static lcp_outcome pivot(lcp_solver *s, struct attempt *a, int32_t cover, double feasible) {
   const lcp_settings *settings = a->settings;
   const int32_t many = 50 * a->n < 1000 ? 1000 : 50 * a->n;
   const struct lcp_limits limits = {
@@ -165,7 +195,7 @@ static lcp_outcome pivot(lcp_solver *s, struct attempt *a, int32_t cover) {
       .least_index_after =
           settings->least_index_after > 0 ? settings->least_index_after : a->n + 10,
       .cover = cover,
-      .feasible = fmax(settings->tolerance / 100, 1e-13)};
+      .feasible = feasible};
   int32_t pivots = lcp_tableau_enter(&s->tableau, s->start, 1e-10);
   if (!lcp_tableau_is_complementary(&s->tableau)) {
     /* the start's block is singular */
@@ -177,12 +207,60 @@ static lcp_outcome pivot(lcp_solver *s, struct attempt *a, int32_t cover) {
   return outcome;
 }
 
+/* The multipliers y >= 0 of w - M z = q that make up a row of the dictionary, in s->defect. */
+static void read_multipliers(lcp_solver *s, int32_t n, int32_t row) {
+  const struct lcp_tableau *t = &s->tableau;
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t column = t->column[lcp_w(i)];
+    s->defect[i] = column < 0 ? t->row[lcp_w(i)] == row : fmax(-lcp_column(t, column)[row], 0);
+  }
+  drop_round_off(n, s->defect);
+}
+
+/* Whether y proves that no z >= 0 has w >= 0: y^T M <= 0 and y^T q < 0, as y^T w = y^T (M z + q).
+ * Each sum is judged by its absolute terms. */
+static int proves_infeasible(const lcp_solver *s, int32_t n, double tolerance) {
+  const double *y = s->defect;
+  double value = 0, terms = 0;
+  for (int32_t i = 0; i < n; ++i) {
+    value += y[i] * s->q[i];
+    terms += fabs(y[i] * s->q[i]);
+  }
+  if (!(value < -tolerance * terms)) {
+    return 0;
+  }
+  for (int32_t j = 0; j < n; ++j) {
+    double sum = 0, sizes = 0;
+    for (int32_t i = 0; i < n; ++i) {
+      sum += y[i] * s->M[(int64_t)i * n + j];
+      sizes += fabs(y[i] * s->M[(int64_t)i * n + j]);
+    }
+    if (!(sum <= tolerance * sizes)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static int is_proved_infeasible(lcp_solver *s, int32_t n, double tolerance) {
+  for (int32_t row = 0; row < n; ++row) {
+    if (s->tableau.q[row] < 0) {
+      read_multipliers(s, n, row);
+      if (proves_infeasible(s, n, tolerance)) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
 /* from s->start; where round-off has spoilt the dictionary, on from the basis that it ended with */
 static void try_cover(lcp_solver *s, struct attempt *a, int32_t cover) {
-  for (int renewals = 0; renewals < MOST_RENEWALS; ++renewals) {
+  double feasible = fmax(a->settings->tolerance / 100, 1e-13);
+  for (int renewals = 0; renewals < MOST_RENEWALS; ++renewals, feasible *= finer) {
     lcp_tableau_load(&s->tableau, a->n, s->M, s->q);
-    a->outcome = pivot(s, a, cover);
-    a->residual = read_solution(s, a->n);
+    a->outcome = pivot(s, a, cover, feasible);
+    a->residual = read_solution(s, a->n, a->settings->tolerance);
     if (!(a->residual < INFINITY)) {
       a->outcome = LCP_NON_FINITE;
       return;
@@ -191,6 +269,9 @@ static void try_cover(lcp_solver *s, struct attempt *a, int32_t cover) {
       /* a path may end beside a solution where the artificial variable is round-off */
       a->outcome = LCP_SOLVED;
       return;
+    }
+    if (a->outcome == LCP_INFEASIBLE && !is_proved_infeasible(s, a->n, a->settings->tolerance)) {
+      a->outcome = LCP_SINGULAR;
     }
     if (a->outcome != LCP_SOLVED) {
       return;

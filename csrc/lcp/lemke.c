@@ -38,7 +38,8 @@ static void keep_least(struct candidates *c, const double *value, double sign) {
   c->n = kept;
 }
 
-/* the same for the term of w_k, which is basic in this row */
+/* The same for the term of w_k, which is basic in this row and 0 in all others. One of several
+ * candidates is left at least. */
 static void keep_least_of_basic(struct candidates *c, int32_t row) {
   int32_t kept = 0;
   for (int32_t i = 0; i < c->n; ++i) {
@@ -47,7 +48,7 @@ static void keep_least_of_basic(struct candidates *c, int32_t row) {
       c->divisor[kept++] = c->divisor[i];
     }
   }
-  c->n = kept > 0 ? kept : c->n;
+  c->n = kept;
 }
 
 /* the candidate of the lexicographically least ratio; of those that round-off cannot tell apart the

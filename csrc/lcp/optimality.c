@@ -3,24 +3,70 @@
 #include <math.h>
 #include <string.h>
 
+/* of the largest terms that anything is computed from, in a program whose entries are about 1 */
+static const double round_off = 1e-14;
+
+/* what a condition leaves beyond round-off, over its terms; infinite where it is not finite */
+static double quotient(double residual, double rounding, double terms) {
+  if (!isfinite(residual) || !isfinite(terms)) {
+    return INFINITY;
+  }
+  return residual > rounding ? (residual - rounding) / terms : 0;
+}
+
+static double violation(const struct qp_program *p, const double *rows, int32_t i) {
+  const double r = p->r[i] - rows[i];
+  return p->equality[i] || isnan(r) ? fabs(r) : qp_larger(r, 0);
+}
+
+/* What a condition is judged by: its constant and its terms, of which no more count than the
+ * largest constant, where there is one. */
+static double size_of(double constant, double largest, double terms) {
+  return fabs(constant) + (largest > 0 && largest < terms ? largest : terms);
+}
+
+/* the largest |x_j|, or the smallest |r_i| > 0 where that is larger; 1 without either */
+static double size_of_positions(const struct qp_program *p, const double *x) {
+  double least = 1;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    const double size = fabs(p->r[i]);
+    least = size > 0 && size < least ? size : least;
+  }
+  return qp_larger(qp_largest(p->n, x), least);
+}
+
+/* the largest part of a gradient; without a linear cost not below what H, about 1, makes of
+ * positions */
+static double size_of_gradients(const struct qp_program *p, const double *Hx, const double *Rl,
+                                double of_g, double of_x) {
+  const double largest = qp_larger(qp_largest(p->n, Hx), qp_largest(p->n, Rl));
+  return qp_larger(largest, of_g > 0 ? of_g : of_x);
+}
+
 double qp_optimality(const struct qp_program *p, const double *x, const double *l, const double *Hx,
                      const double *Rl, const double *rows) {
-  double dual = 0, primal = 0, gap = 0;
-  for (int32_t i = 0; i < p->n; ++i) {
-    const double r = Hx[i] + p->g[i] - Rl[i];
-    dual = isfinite(r) ? qp_larger(dual, fabs(r)) : INFINITY;
+  const double of_r = qp_largest(p->n_rows, p->r), of_g = qp_largest(p->n, p->g);
+  const double of_x = size_of_positions(p, x);
+  const double of_gradients =
+      qp_larger(size_of_gradients(p, Hx, Rl, of_g, of_x), qp_largest(p->n_rows, l));
+  const double of_sums = qp_larger(of_x, of_gradients);
+  double largest = 0, gap = 0, terms = 0;
+  for (int32_t j = 0; j < p->n; ++j) {
+    const double parts = fabs(Hx[j]) + fabs(Rl[j]), r = fabs(Hx[j] + p->g[j] - Rl[j]);
+    const double size = size_of(p->g[j], of_g, parts);
+    largest = qp_larger(quotient(r, round_off * of_sums, size), largest);
+    terms += fabs(x[j]) * (fabs(p->g[j]) + parts);
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {
-    const double r = p->r[i] - rows[i];
-    const double violation = p->equality[i] ? fabs(r) : qp_larger(r, 0);
-    primal = isfinite(r) ? qp_larger(primal, violation) : INFINITY;
-    gap += fabs(l[i] * r);
+    const double r = violation(p, rows, i), rounding = round_off * of_x;
+    if (!(r <= rounding)) {
+      const double size = size_of(p->r[i], of_r, qp_row_terms(p, i, x));
+      largest = qp_larger(quotient(r, rounding, size), largest);
+    }
+    gap += fabs(l[i] * (p->r[i] - rows[i]));
+    terms += fabs(l[i] * p->r[i]);
   }
-  const double cost = 0.5 * qp_dot(p->n, x, Hx) + qp_dot(p->n, p->g, x);
-  const double largest =
-      fmax(dual / (1 + fmax(qp_largest(p->n, Hx), qp_largest(p->n, Rl))),
-           fmax(primal / (1 + qp_largest(p->n_rows, rows)), gap / (1 + fabs(cost))));
-  return isfinite(gap) && isfinite(cost) ? largest : INFINITY;
+  return qp_larger(quotient(gap, 0, qp_larger(terms, of_x * of_gradients)), largest);
 }
 
 double qp_relative_residual(const struct qp_program *p, const double *x, const double *l,
@@ -31,4 +77,18 @@ double qp_relative_residual(const struct qp_program *p, const double *x, const d
   qp_add_rows(p, 1, l, Rl);
   qp_rows(p, x, rows);
   return qp_optimality(p, x, l, Hx, Rl, rows);
+}
+
+int qp_hides_rows(const struct qp_program *p, const double *rows, double tolerance) {
+  double largest = 0;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    largest = qp_larger(p->equality[i] ? fabs(p->r[i]) : p->r[i], largest);
+  }
+  for (int32_t i = 0; i < p->n_rows && largest > 0; ++i) {
+    const double size = p->r[i] != 0 ? fabs(p->r[i]) : largest;
+    if (violation(p, rows, i) > tolerance * size) {
+      return 1;
+    }
+  }
+  return 0;
 }

@@ -1,18 +1,34 @@
-/* How far from optimal a point of a quadratic program and multipliers of its rows are: the largest
- * of what the gradient, the rows and the gap leave, each over 1 plus the sizes of what it is the
- * difference of. */
+/* How far from optimal a point of a quadratic program and multipliers of its rows are. Each
+ * condition is judged by its own data: what it leaves beyond round-off is divided by the sizes of
+ * its constant and of its terms,
+ *
+ *     (r - R x)_i, where > 0 or an equality   |r_i| + min(sum_j |R_ij x_j|, largest |r|)
+ *     |H x + g - R^T l|_j                     |g_j| + min(|H x|_j + |R^T l|_j, largest |g|)
+ *     sum_i |l_i (r - R x)_i|                 |x|^T (|g| + |H x| + |R^T l|) + sum_i |r_i l_i|
+ *
+ * Terms count up to the largest constant of all rows: where there is no solution, x and l of the
+ * homogeneous embedding grow without end, and the quotients may not fall with them.
+ *
+ * Round-off is that of the largest terms. At a solution x = 0 these are next to 0: the size of x is
+ * not less than the smallest |r_i| > 0. So neither a bound far away nor a cost that is nearly
+ * linear hides a row that does not hold. The terms of the gap are not less than the product of the
+ * sizes of x and of the gradient. */
 #ifndef SAPWOOD_LCP_OPTIMALITY_H
 #define SAPWOOD_LCP_OPTIMALITY_H
 
 #include "lcp/program.h"
 
-/* For x (n) and l (n_rows), l >= 0 of inequalities, with H x (n), R^T l (n) and R x (n_rows) known;
- * infinite where anything is not finite. */
+/* The largest of the three quotients for x (n) and l (n_rows), l >= 0 of inequalities, with
+ * H x (n), R^T l (n) and R x (n_rows) known; infinite where anything is not finite. */
 double qp_optimality(const struct qp_program *p, const double *x, const double *l, const double *Hx,
                      const double *Rl, const double *rows);
 
 /* The same, with Hx (n), Rl (n) and rows (n_rows) to be written. */
 double qp_relative_residual(const struct qp_program *p, const double *x, const double *l,
                             double *Hx, double *Rl, double *rows);
+
+/* 1 where R x (n_rows) violates a row by more than the tolerance times |r_i|, or, where r_i = 0,
+ * times the largest r: a large x may hide that no point is feasible. 0 where x = 0 is feasible. */
+int qp_hides_rows(const struct qp_program *p, const double *rows, double tolerance);
 
 #endif

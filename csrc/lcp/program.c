@@ -221,6 +221,20 @@ void qp_program_load(struct qp_program *p, const qp_problem *q) {
   }
 }
 
+void qp_program_drop_cost(struct qp_program *p) {
+  memset(p->H, 0, (size_t)p->n * (size_t)p->ld * sizeof *p->H);
+  for (int32_t j = 0; j < p->n; ++j) {
+    p->H[(int64_t)j * (p->ld + 1)] = 1;
+    p->g[j] = 0;
+  }
+  const double largest = power_of_two(qp_largest(p->n_rows, p->r));
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    p->r[i] /= largest;
+  }
+  p->beta *= largest;
+  p->k = 1;
+}
+
 /* ---- products ---- */
 
 void qp_add_hessian(const struct qp_program *p, double factor, const double *x, double *y) {
@@ -256,6 +270,23 @@ void qp_add_rows(const struct qp_program *p, double factor, const double *rows, 
   for (int32_t i = 0; i < p->n_bounds; ++i) {
     y[p->bound[i]] += factor * p->sign[i] * rows[i];
   }
+}
+
+double qp_row_terms(const struct qp_program *p, int32_t row, const double *x) {
+  double sum = 0;
+  if (row < p->n_dense) {
+    for (int32_t j = 0; j < p->n; ++j) {
+      sum += fabs(p->dense[(int64_t)row * p->ld + j] * x[j]);
+    }
+  } else if (row < p->n_dense + p->n_sparse) {
+    const int32_t *begin = p->begin + (row - p->n_dense);
+    for (int32_t e = begin[0]; e < begin[1]; ++e) {
+      sum += fabs(p->value[e] * x[p->index[e]]);
+    }
+  } else {
+    sum = fabs(x[p->bound[row - p->n_dense - p->n_sparse]]);
+  }
+  return sum;
 }
 
 double qp_largest(int32_t n, const double *x) {

@@ -53,6 +53,10 @@ void qp_program_carve(struct qp_program *p, struct sap_arena *arena, const struc
 /* scales and sorts what is given, whose numbers have been checked */
 void qp_program_load(struct qp_program *p, const qp_problem *given);
 
+/* Replaces the cost by |x'|^2/2, so that the program asks for a feasible point alone, and measures
+ * x' by the constraints. */
+void qp_program_drop_cost(struct qp_program *p);
+
 /* y (n) += factor H x */
 void qp_add_hessian(const struct qp_program *p, double factor, const double *x, double *y);
 
@@ -61,6 +65,9 @@ void qp_rows(const struct qp_program *p, const double *x, double *rows);
 
 /* y (n) += factor R^T rows */
 void qp_add_rows(const struct qp_program *p, double factor, const double *rows, double *y);
+
+/* sum_j |R_ij x_j| of one row */
+double qp_row_terms(const struct qp_program *p, int32_t row, const double *x);
 
 /* largest |x_i|; infinite where one is not finite */
 double qp_largest(int32_t n, const double *x);

@@ -270,21 +270,55 @@ static void write_residuals(qp_solver *s, qp_solution *out) {
              (qp_dot(p->n, w->x, w->Hx) + qp_dot(p->n, p->g, w->x) - qp_dot(p->n_rows, p->r, w->l));
 }
 
+/* The proof l that no point is feasible, with r^T l = 1. Of a variable between two bounds one
+ * multiplier at most is not 0. It is a proof whatever the cost is. */
+static void normalize_proof(qp_solver *s) {
+  struct qp_interior *w = &s->interior;
+  struct qp_program *p = &s->program;
+  const int32_t first = p->n_dense + p->n_sparse;
+  for (int32_t i = 0; i + 1 < p->n_bounds; ++i) {
+    double *l = w->l + first + i;
+    const double both = p->bound[i] == p->bound[i + 1] ? fmin(l[0], l[1]) : 0;
+    l[0] -= both;
+    l[1] -= both;
+  }
+  qp_program_drop_cost(p);
+  memset(w->x, 0, (size_t)p->n * sizeof(double));
+  const double value = p->beta * p->beta * qp_dot(p->n_rows, p->r, w->l);
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    w->l[i] /= value;
+  }
+}
+
+/* Bounds that x leaves by round-off, if at all, hold exactly. */
+static void move_into_bounds(qp_solver *s) {
+  const struct qp_program *p = &s->program;
+  const int32_t first = p->n_dense + p->n_sparse;
+  for (int32_t i = 0; i < p->n_bounds; ++i) {
+    double *x = &s->interior.x[p->bound[i]];
+    const double bound = p->sign[i] * p->r[first + i];
+    *x = p->equality[first + i] || p->sign[i] * (bound - *x) > 0 ? bound : *x;
+  }
+}
+
 static void write_solution(qp_solver *s, const qp_problem *q, qp_solution *out) {
   struct qp_interior *w = &s->interior;
   const struct qp_program *p = &s->program;
-  double scale_x = p->beta, scale_l = p->beta / p->k;
   if (out->outcome == QP_INFEASIBLE) {
-    /* multipliers with r^T l = 1 */
-    memset(w->x, 0, (size_t)p->n * sizeof(double));
-    scale_l = 1 / (p->beta * qp_dot(p->n_rows, p->r, w->l));
-  } else if (out->outcome == QP_UNBOUNDED) {
+    normalize_proof(s);
+  }
+  double scale_x = p->beta;
+  const double scale_l = p->beta / p->k;
+  if (out->outcome == QP_UNBOUNDED) {
     /* a direction with g^T x = -1 */
     memset(w->l, 0, (size_t)p->n_rows * sizeof(double));
     scale_x = -p->k / (p->beta * qp_dot(p->n, p->g, w->x));
   } else if (out->outcome == QP_NON_FINITE || out->outcome == QP_NOT_CONVEX) {
     memset(w->x, 0, (size_t)p->n * sizeof(double));
     memset(w->l, 0, (size_t)p->n_rows * sizeof(double));
+  }
+  if (out->outcome == QP_SOLVED) {
+    move_into_bounds(s);
   }
   write_residuals(s, out);
   for (int32_t i = 0; i < p->n; ++i) {
@@ -299,6 +333,28 @@ static int is_convex(qp_solver *s) {
     s->condensed.W[i] = 0;
   }
   return qp_condensed_factor(&s->condensed, p, convexity / 2700);
+}
+
+/* Whether nothing is known, or x is so large beside the constraints that it hides whether any point
+ * is feasible. By what write_residuals() has left. */
+static int is_in_doubt(const qp_solver *s, const qp_settings *settings, const qp_solution *out) {
+  return out->outcome == QP_INACCURATE ||
+         (out->outcome == QP_SOLVED &&
+          qp_hides_rows(&s->program, s->interior.r_s, settings->tolerance));
+}
+
+/* The same program without its cost: where that has no solution, neither has the program. */
+static void look_for_proof(qp_solver *s, const qp_settings *settings, const qp_problem *q,
+                           qp_solution *out) {
+  qp_program_drop_cost(&s->program);
+  const qp_outcome outcome = qp_interior_solve(&s->interior, settings, &out->iterations);
+  if (outcome == QP_INFEASIBLE) {
+    out->outcome = QP_INFEASIBLE;
+    out->polished = 0;
+    write_solution(s, q, out);
+  } else if (outcome != QP_SOLVED) {
+    out->outcome = QP_INACCURATE;
+  }
 }
 
 sap_status qp_solve(qp_solver *s, const qp_settings *settings, const qp_problem *problem,
@@ -330,5 +386,8 @@ sap_status qp_solve(qp_solver *s, const qp_settings *settings, const qp_problem 
                           : qp_interior_solve(&s->interior, settings, &solution->iterations);
   solution->polished = s->interior.polished;
   write_solution(s, problem, solution);
+  if (is_in_doubt(s, settings, solution)) {
+    look_for_proof(s, settings, problem, solution);
+  }
   return SAP_OK;
 }

@@ -125,7 +125,8 @@ INLINE void pull_strip(const int padded, const int n, const struct sap_supernode
 
 INLINE void pull_any(const int padded, const struct sap_supernode *s,
                      const struct sap_segment *segment, const real *P, real *x_s, const real *x) {
-  for (int32_t j = (s->n_cols - 1) / SIMD_STRIP * SIMD_STRIP; j >= 0; j -= SIMD_STRIP) {
+  const int32_t strips = (s->n_cols + SIMD_STRIP - 1) / SIMD_STRIP;
+  for (int32_t j = (strips - 1) * SIMD_STRIP; j >= 0; j -= SIMD_STRIP) {
     FOR_WIDTH(padded, sap_smaller(s->n_cols - j, SIMD_STRIP), pull_strip, s, segment, P, j, x_s, x);
   }
 }

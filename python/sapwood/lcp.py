@@ -32,17 +32,17 @@ METHODS: tuple[Method, ...] = ("lemke", "ppm", "auto")
 class LcpStatus(IntEnum):
     """How a solve of a complementarity problem ended.
 
-    ``SOLVED`` is the only one that promises anything of z and w; of the others, residuals tell
-    what they are worth.
+    ``SOLVED`` is the only one that promises anything of z and w: each row holds to the tolerance
+    times the sum of its absolute terms. Of the others, residuals tell what they are worth.
     """
 
     SOLVED = 0
     #: Lemke's path ended on a ray: no solution, where M is copositive-plus
     RAY = 1
-    #: no z >= 0 has w >= 0, whatever M is
+    #: no z >= 0 has w >= 0, whatever M is: some y >= 0 with y^T M <= 0 and y^T q < 0 proves it
     INFEASIBLE = 2
     ITERATION_LIMIT = 3
-    #: principal pivoting found no pivot: M is not sufficient
+    #: principal pivoting found neither a pivot nor a proof: M is not sufficient, or badly scaled
     SINGULAR = 4
     #: a solution but for round-off
     INACCURATE = 5
@@ -69,8 +69,8 @@ class LcpSolution:
     residual : float
         max_i abs(min(z_i, w_i)).
     relative_residual : float
-        The same of the scaled problem over its largest q_i, with the regularization in M: what the
-        tolerance is for.
+        The same of the scaled problem, each row over its own abs(q_i) + sum_j abs(M_ij) z_j, with
+        the regularization in M: what the tolerance is for.
     regularization : float
         lambda of M + lambda I, 0 for M itself.
     """

@@ -411,6 +411,56 @@ static void factor_takes_any_scale(void) {
   }
 }
 
+/* Without rows, columns or terms no kernel writes anything: there is guard space all around. */
+static void kernels_of_nothing_write_nothing(void) {
+  enum { GUARD = 16 };
+  static struct numbers values, vector;
+  static double P[PANEL], x[PANEL];
+  uint64_t seed = 13;
+  fill(B, MOST * LD, &seed);
+  for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
+    const struct sap_kernels *kernels = sap_kernels_of(set);
+    for (int lower = 0; kernels && lower < 2; ++lower) {
+      memcpy(C, B, sizeof C);
+      for (int32_t empty = 1; empty < 8; ++empty) {
+        const int32_t m = empty & 1 ? 0 : 9, n = empty & 2 ? 0 : 7, k = empty & 4 ? 0 : 5;
+        kernels->multiply(m, n, k, -1, A, LD, A, LD, C + GUARD, LD, lower);
+      }
+      CHECK_EQUAL(kernels->factor(0, 0, C + GUARD, 8), 0);
+      CHECK_EQUAL(kernels->factor(5, 0, C + GUARD, 8), 0);
+      for (int32_t rows = 0; rows <= 5; rows += 5) {
+        kernels->solve_forward(rows, 0, A, 8, C + GUARD, C + 10 * GUARD);
+        kernels->solve_backward(rows, 0, A, 8, C + GUARD, C + 10 * GUARD);
+      }
+      CHECK_ALL_CLOSE(C, B, MOST * LD, 0);
+    }
+  }
+  for (int32_t set = 0; set < PANEL_SETS; ++set) {
+    double tolerance;
+    const struct sap_panel_kernels *panels = panels_of(set, &tolerance);
+    for (int32_t below = 0; panels && below <= 5; below += 5) {
+      const struct sap_segment segment = {.scalar = 4 * GUARD, .length = below};
+      const struct sap_supernode s = {
+          .scalar = GUARD, .n_rows = below, .ld = 8, .segment_end = 1, .update_end = 3};
+      const struct sap_update updates[] = {
+          {GUARD, 8, 0, 6, 0, 6}, {GUARD, 8, 0, 0, 0, 6}, {GUARD, 8, 0, 9, 0, 7}};
+      for (int32_t i = 0; i < PANEL; ++i) {
+        P[i] = x[i] = 0.5 * (i % 5);
+      }
+      void *panel = give(&values, tolerance, P, PANEL);
+      CHECK_EQUAL(panels->factor(&s, panel), 0);
+      panels->push_updates(&s, updates, panel);
+      take(&values, PANEL);
+      CHECK_ALL_CLOSE(P, x, PANEL, 0);
+      void *solution = give(&vector, tolerance, x, PANEL);
+      panels->push_solution(&s, &segment, panel, solution);
+      panels->pull_solution(&s, &segment, panel, solution);
+      take(&vector, PANEL);
+      CHECK_ALL_CLOSE(x, P, PANEL, 0);
+    }
+  }
+}
+
 static void the_best_set_is_one_of_them(void) {
   CHECK(sap_kernels_of(0) != NULL);
   int found = 0;
@@ -432,6 +482,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(panels_take_any_scale),
       CHECK_TEST(plain_solves_stay_inside_the_panel),
       CHECK_TEST(factor_takes_any_scale),
+      CHECK_TEST(kernels_of_nothing_write_nothing),
       CHECK_TEST(the_best_set_is_one_of_them),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

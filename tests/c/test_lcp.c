@@ -213,6 +213,56 @@ static void problems_without_solution(void) {
   }
 }
 
+/* z_i = 1/M_ii, however far apart they are; and a row of its own that nothing makes >= 0 */
+static void rows_of_every_size(void) {
+  for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
+    const lcp_settings settings = by(methods[k]);
+    for (int e = 0; e <= 14; ++e) {
+      memset(at.M, 0, sizeof at.M);
+      at.M[0] = pow(10, -e);
+      at.M[3] = pow(10, e);
+      at.q[0] = at.q[1] = -1;
+      const lcp_solution solution = solve(2, &settings, NULL);
+      CHECK_EQUAL(solution.outcome, LCP_SOLVED);
+      CHECK_CLOSE(at.M[0] * at.z[0], 1, 1e-9);
+      CHECK_CLOSE(at.M[3] * at.z[1], 1, 1e-9);
+      at.M[0] = 0;
+      at.M[3] = pow(10, -e - 8);
+      CHECK(solve(2, &settings, NULL).outcome != LCP_SOLVED);
+    }
+  }
+}
+
+/* Rows of a definite matrix times 1e-12 to 1e12: a solution there is, and no proof that there is
+ * none; a status that says so may only be that of a path. */
+static void badly_scaled_rows_are_not_infeasible(void) {
+  uint64_t seed = 4;
+  const lcp_settings settings = by(LCP_PPM);
+  int solved = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const int32_t n = 1 + trial % 9;
+    load_solvable(n, n, &seed);
+    for (int32_t i = 0; i < n; ++i) {
+      const double scale = pow(10, check_random(&seed, -12, 12));
+      at.q[i] = check_random(&seed, -1, 1) * pow(10, check_random(&seed, -8, 8));
+      for (int32_t j = 0; j < n; ++j) {
+        at.M[i * n + j] *= scale;
+      }
+    }
+    const lcp_outcome outcome = solve(n, &settings, NULL).outcome;
+    CHECK(outcome != LCP_INFEASIBLE);
+    for (int32_t i = 0; i < n && outcome == LCP_SOLVED; ++i) {
+      double terms = fabs(at.q[i]);
+      for (int32_t j = 0; j < n; ++j) {
+        terms += fabs(at.M[i * n + j]) * at.z[j];
+      }
+      CHECK(at.w[i] >= -1e-8 * terms);
+    }
+    solved += outcome == LCP_SOLVED;
+  }
+  CHECK(solved > 150);
+}
+
 /* w_0 + w_1 = q_0 + q_1 < 0 by little: a regularization makes up for it, and is told */
 static void regularized(void) {
   for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
@@ -304,6 +354,8 @@ int main(int argc, char **argv) {
                               CHECK_TEST(games_of_two),
                               CHECK_TEST(starts_of_singular_blocks),
                               CHECK_TEST(problems_without_solution),
+                              CHECK_TEST(rows_of_every_size),
+                              CHECK_TEST(badly_scaled_rows_are_not_infeasible),
                               CHECK_TEST(regularized),
                               CHECK_TEST(rules),
                               CHECK_TEST(memory)};

@@ -205,23 +205,115 @@ static void unbounded_programs(void) {
   }
 }
 
-/* of a row R x = 2 beside r with multiplier l, where nothing else is left; over 1 + 2, and of a gap
- * over 1 plus the cost, which is 0 */
-static double of_row(int8_t equality, double r, double l) {
-  double g = 0;
-  const struct qp_program p = {.n = 1, .g = &g, .n_rows = 1, .r = &r, .equality = &equality};
-  const double x = 0, Hx = 0, Rl = 0, rows = 2;
+/* of a row 2 x beside r with multiplier l, where nothing else is left */
+static double of_row(int8_t equality, double x, double r, double l) {
+  double g = 0, R = 2;
+  struct qp_program p = {.n = 1, .ld = 1, .g = &g, .n_rows = 1, .n_dense = 1};
+  p.dense = &R;
+  p.r = &r;
+  p.equality = &equality;
+  const double Hx = 0, Rl = 0, rows = R * x;
   return qp_optimality(&p, &x, &l, &Hx, &Rl, &rows);
 }
 
+/* over |r| + |2 x|, of which no more than |r| counts, and all where r is 0 */
 static void rows_that_do_not_hold_are_told(void) {
-  CHECK_CLOSE(of_row(1, 2, 7), 0, 0);
-  CHECK_CLOSE(of_row(1, 5, 0), 1, 1e-15);
-  CHECK_CLOSE(of_row(1, -1, 0), 1, 1e-15);
-  CHECK_CLOSE(of_row(0, 5, 0), 1, 1e-15);
-  CHECK_CLOSE(of_row(0, -1, 0), 0, 0);
-  CHECK_CLOSE(of_row(0, -1, 4), 12, 1e-14); /* a multiplier of a row with slack */
-  CHECK(isinf(of_row(1, NAN, 0)));
+  CHECK_CLOSE(of_row(1, 1, 2, 7), 0, 0);
+  CHECK_CLOSE(of_row(1, 1, 5, 0), 3.0 / 7, 1e-13);
+  CHECK_CLOSE(of_row(1, 1, -1, 0), 3.0 / 2, 1e-13);
+  CHECK_CLOSE(of_row(1, -1, 0, 0), 1, 1e-13);
+  CHECK_CLOSE(of_row(0, 1, 5, 0), 3.0 / 7, 1e-13);
+  CHECK_CLOSE(of_row(0, 1, -1, 0), 0, 0);
+  CHECK_CLOSE(of_row(0, -1e6, 1, 0), 2000001.0 / 2, 1e-6);
+  CHECK_CLOSE(of_row(0, 1, -1, 4), 3, 1e-13); /* a multiplier of a row with slack */
+  CHECK(isinf(of_row(1, 1, NAN, 0)));
+}
+
+/* g - R^T l over |g| + |R^T l|, of which no more than |g| counts */
+static void gradients_that_are_left_are_told(void) {
+  const struct {
+    double g, Rl, expected;
+  } cases[] = {{2, 2, 0}, {2, 1, 1.0 / 3}, {2, -1, 1}, {2, 10, 2}, {0, 5, 1}, {2, NAN, INFINITY}};
+  for (size_t i = 0; i < CHECK_COUNT(cases); ++i) {
+    double g = cases[i].g;
+    const struct qp_program p = {.n = 1, .ld = 1, .g = &g};
+    const double x = 0, Hx = 0;
+    CHECK_CLOSE(qp_optimality(&p, &x, NULL, &Hx, &cases[i].Rl, NULL), cases[i].expected, 1e-13);
+  }
+}
+
+/* x >= 1 and x <= -1, beside a cost from one that is quadratic to one that is all but linear; then
+ * with x from 1 to -1 + 2, which is solved by 1 */
+static void a_linear_cost_hides_no_rows(void) {
+  for (int e = 0; e <= 15; ++e) {
+    for (int feasible = 0; feasible < 2; ++feasible) {
+      for (int k = 0; k < 2; ++k) {
+        at.problem = (qp_problem){.n = 1, .n_inequalities = 2, .H = at.H, .g = at.g};
+        at.problem.C = at.C;
+        at.problem.d = at.d;
+        at.H[0] = k ? pow(10, -e) : 1;
+        at.g[0] = k ? 1 : pow(10, e);
+        at.C[0] = at.d[0] = 1;
+        at.C[1] = -1;
+        at.d[1] = feasible ? -1 : 1;
+        solve();
+        if (feasible) {
+          CHECK(at.solution.outcome == QP_SOLVED || e > 9);
+          CHECK(at.solution.outcome != QP_INFEASIBLE);
+          CHECK(at.solution.outcome != QP_SOLVED || fabs(at.x[0] - 1) <= 2e-9);
+        } else if (CHECK_EQUAL(at.solution.outcome, QP_INFEASIBLE)) {
+          CHECK_CLOSE(at.lambda[0] - at.lambda[1], 0, 1e-6);
+          CHECK_CLOSE(at.lambda[0] + at.lambda[1], 1, 1e-9);
+          CHECK_CLOSE(at.solution.dual_residual, fabs(at.lambda[0] - at.lambda[1]), 1e-15);
+          CHECK_CLOSE(at.x[0], 0, 0);
+        }
+      }
+    }
+  }
+}
+
+/* Bounds from both sides: a variable has one multiplier, and the proof is 1 with it. */
+static void proofs_with_bounds(void) {
+  uint64_t seed = 8;
+  for (int trial = 0; trial < 100; ++trial) {
+    const int32_t n = 6;
+    load(n, 3, 0, 6, 1, &seed);
+    for (int32_t j = 0; j < n; ++j) {
+      at.lower[j] = -1 - check_random(&seed, 0, 1);
+      at.upper[j] = 1 + check_random(&seed, 0, 1);
+    }
+    at.d[2] = 1;
+    for (int32_t j = 0; j < n; ++j) {
+      at.d[2] += 2 * fabs(at.C[2 * n + j]);
+    }
+    solve();
+    CHECK_EQUAL(at.solution.outcome, QP_INFEASIBLE);
+    double value = 0;
+    for (int32_t k = 0; k < 6; ++k) {
+      CHECK(at.lambda[k] >= 0);
+      value += at.d[k] * at.lambda[k];
+    }
+    for (int32_t j = 0; j < n; ++j) {
+      value += at.lower[j] * fmax(at.bounds[j], 0) + at.upper[j] * fmin(at.bounds[j], 0);
+      double sum = at.bounds[j];
+      for (int32_t k = 0; k < 6; ++k) {
+        sum += at.C[k * n + j] * at.lambda[k];
+      }
+      CHECK_CLOSE(sum, 0, 1e-6);
+    }
+    CHECK_CLOSE(value, 1, 1e-12);
+  }
+}
+
+/* x^T H x is that of (H + H^T)/2 = [2, 1; 1, 2] */
+static void of_H_the_symmetric_part_counts(void) {
+  const double H[] = {2, 3, -1, 2}, g[] = {-2, -5};
+  at.problem = (qp_problem){.n = 2, .H = H, .g = g};
+  solve();
+  CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+  CHECK_CLOSE(at.x[0], -1.0 / 3, 1e-12);
+  CHECK_CLOSE(at.x[1], 8.0 / 3, 1e-12);
+  CHECK_CLOSE(at.solution.objective, -19.0 / 3, 1e-12);
 }
 
 static void programs_that_are_not_convex(void) {
@@ -361,6 +453,10 @@ int main(int argc, char **argv) {
                               CHECK_TEST(unbounded_programs),
                               CHECK_TEST(empty_programs),
                               CHECK_TEST(rows_that_do_not_hold_are_told),
+                              CHECK_TEST(gradients_that_are_left_are_told),
+                              CHECK_TEST(a_linear_cost_hides_no_rows),
+                              CHECK_TEST(proofs_with_bounds),
+                              CHECK_TEST(of_H_the_symmetric_part_counts),
                               CHECK_TEST(programs_that_are_not_convex),
                               CHECK_TEST(rules),
                               CHECK_TEST(starts),

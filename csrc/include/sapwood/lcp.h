@@ -61,9 +61,9 @@ SAP_API sap_status lcp_settings_check(const lcp_settings *settings, sap_error *e
 typedef enum lcp_outcome {
   LCP_SOLVED = 0,      /* relative_residual <= tolerance, for M + regularization I */
   LCP_RAY,             /* Lemke: the path ended on a ray */
-  LCP_INFEASIBLE,      /* PPM: a row of the dictionary shows that no z >= 0 has w >= 0 */
+  LCP_INFEASIBLE,      /* PPM: a row of the dictionary proves that no z >= 0 has w >= 0 */
   LCP_ITERATION_LIMIT, /* max_pivots */
-  LCP_SINGULAR,        /* PPM: no pivot where a sufficient M has one */
+  LCP_SINGULAR,        /* PPM: no pivot where a sufficient M has one, and no proof */
   LCP_INACCURATE,      /* a solution but for round-off: relative_residual > tolerance */
   LCP_NON_FINITE       /* overflow; z and w are zero */
 } lcp_outcome;
@@ -86,8 +86,9 @@ typedef struct lcp_solution {
   int32_t pivots;    /* of all attempts together */
   int32_t attempts;  /* methods and regularizations that were tried, >= 1 */
   double residual;   /* max_i |min(z_i, w_i)| of M */
-  /* max_i |min(z_i/D_i, D_i v_i)| / max_i |D_i q_i|, v = (M + regularization I) z + q; D scales
-   * rows and columns, so that the largest entry of each of D M D is about 1 */
+  /* max_i |min(z_i/D_i, D_i v_i)| / (D_i (|q_i| + sum_j |M_ij| z_j)), M with regularization I and
+   * v = M z + q: each row over its own terms. D scales rows and columns, so that the largest entry
+   * of each of D M D is about 1. */
   double relative_residual;
   double regularization; /* lambda that was used, 0 for none */
 } lcp_solution;

@@ -42,12 +42,12 @@ SAP_API qp_settings qp_settings_default(void);
 SAP_API sap_status qp_settings_check(const qp_settings *settings, sap_error *error);
 
 typedef enum qp_outcome {
-  QP_SOLVED = 0,      /* relative_residual <= tolerance */
-  QP_INFEASIBLE,      /* y, lambda and bounds prove it: A^T y + C^T lambda + bounds = 0, but
-                         b^T y + d^T lambda + lower^T bounds_+ - upper^T bounds_- = 1 */
-  QP_UNBOUNDED,       /* x is a direction: H x = 0, A x = 0, C x >= 0, g^T x = -1 */
+  QP_SOLVED = 0, /* relative_residual <= tolerance; no x so large hides an infeasible program */
+  QP_INFEASIBLE, /* y, lambda and bounds prove it: A^T y + C^T lambda + bounds = 0, but
+                         b^T y + d^T lambda + lower^T bounds_+ - upper^T bounds_- = 1; x is zero */
+  QP_UNBOUNDED,  /* x is a direction: H x = 0, A x = 0, C x >= 0, g^T x = -1 */
   QP_ITERATION_LIMIT, /* the last iterate */
-  QP_INACCURATE,      /* no progress left before relative_residual <= tolerance */
+  QP_INACCURATE,      /* neither solved nor proved to have no solution, and no progress left */
   QP_NOT_CONVEX,      /* H has a negative eigenvalue; x and multipliers are zero */
   QP_NON_FINITE       /* overflow; x and multipliers are zero */
 } qp_outcome;
@@ -83,10 +83,14 @@ typedef struct qp_solution {
   int32_t polished;       /* 1 where polishing made it more accurate */
   double objective;       /* at x */
   double primal_residual; /* largest violation of a constraint */
-  double dual_residual;   /* largest entry of H x + g - A^T y - C^T lambda - bounds */
-  double gap;             /* objective minus that of the dual problem */
-  /* the largest of the three, each over 1 plus the sizes of what it is the difference of, of the
-   * problem scaled by powers of two so that the largest entries of H, A and C are about 1 */
+  /* largest entry of H x + g - A^T y - C^T lambda - bounds; of A^T y + C^T lambda + bounds where
+   * the program is infeasible */
+  double dual_residual;
+  double gap; /* objective minus that of the dual problem */
+  /* The largest of what constraints, entries of the gradient and the gap leave beyond round-off,
+   * each over the sizes of its own constant and terms, of which no more count than the largest
+   * constant: |d_i| + sum_j |C_ij x_j| for a row of C. Of the problem scaled by powers of two so that the
+   * largest entries of H, A and C are about 1. */
   double relative_residual;
 } qp_solution;
 

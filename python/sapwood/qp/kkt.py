@@ -22,10 +22,16 @@ from .solver import solve
 _Array = NDArray[np.float64]
 
 _STATUS = {
-    lcp.LcpStatus.SOLVED: QpStatus.SOLVED,
+    # a large x hides rows that do not hold
+    lcp.LcpStatus.SOLVED: QpStatus.INACCURATE,
     lcp.LcpStatus.ITERATION_LIMIT: QpStatus.ITERATION_LIMIT,
+    # of a semidefinite matrix round-off alone hides the pivots
+    lcp.LcpStatus.SINGULAR: QpStatus.INACCURATE,
+    lcp.LcpStatus.INACCURATE: QpStatus.INACCURATE,
     lcp.LcpStatus.NON_FINITE: QpStatus.NON_FINITE,
 }
+# there is no solution, where the matrix is semidefinite
+_NONE = (lcp.LcpStatus.RAY, lcp.LcpStatus.INFEASIBLE)
 
 
 @dataclass(frozen=True)
@@ -122,10 +128,12 @@ def solve_as_lcp(
     T, offset = p.variables()
     M, q = _conditions(p.H, p.g, R, r, T, offset)
     found = lcp.solve(M, q, method, tolerance=tolerance)
-    if not found.solved:
-        return _unsolved(p, found, method)
     z, m = np.split(found.z, [T.shape[1]])
-    return _solution(p, offset + T @ z, m, found)
+    x = offset + T @ z
+    hidden = found.solved and (r - R @ x > tolerance * np.abs(r)).any()
+    if not found.solved or (hidden and _nearest(p, method) is not lcp.LcpStatus.SOLVED):
+        return _unsolved(p, found, method)
+    return _solution(p, x, m, found)
 
 
 def _rows(matrix: ArrayLike | None, right: ArrayLike | None, n: int) -> tuple[_Array, _Array]:
@@ -143,19 +151,26 @@ def _conditions(
 
 
 def _unsolved(p: _Program, found: lcp.LcpSolution, method: lcp.Method) -> QpSolution:
-    """Whether any point is feasible: the one nearest to the origin."""
+    """The status, without x and multipliers."""
     n = len(p.g)
-    status = _STATUS.get(found.status)
-    if status is None:
-        R, r = p.rows()
-        M, q = _conditions(np.eye(n), np.zeros(n), R, r, *p.variables())
-        feasible = lcp.solve(M, q, method).solved
-        status = QpStatus.UNBOUNDED if feasible else QpStatus.INFEASIBLE
+    status = _STATUS.get(found.status, QpStatus.UNBOUNDED)
+    if status in (QpStatus.UNBOUNDED, QpStatus.INACCURATE):
+        nearest = _nearest(p, method)
+        if nearest in _NONE:
+            status = QpStatus.INFEASIBLE
+        elif nearest is not lcp.LcpStatus.SOLVED:
+            status = QpStatus.INACCURATE
     x, y, lam, bounds = (np.zeros(k) for k in (n, len(p.b), len(p.d), n))
     return QpSolution(
         x, y, lam, bounds, status, found.pivots, False, 0.0, np.inf, np.inf, np.inf,
         found.relative_residual,
     )  # fmt: skip
+
+
+def _nearest(p: _Program, method: lcp.Method) -> lcp.LcpStatus:
+    """Whether any point is feasible: how the search for the one nearest to the origin ends."""
+    n = len(p.g)
+    return lcp.solve(*_conditions(np.eye(n), np.zeros(n), *p.rows(), *p.variables()), method).status
 
 
 def _solution(p: _Program, x: _Array, m: _Array, found: lcp.LcpSolution) -> QpSolution:

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 class QpStatus(IntEnum):
     """How a solve of a quadratic program ended."""
 
+    #: each condition holds to the tolerance, judged by its own data
     SOLVED = 0
     #: y, lam and bounds are a proof: see :class:`QpSolution`
     INFEASIBLE = 1
     #: x is a direction along which the cost falls without end
     UNBOUNDED = 2
     ITERATION_LIMIT = 3
-    #: no progress left before the tolerance
+    #: neither solved nor proved to have no solution, and no progress left
     INACCURATE = 4
     #: H has a negative eigenvalue
     NOT_CONVEX = 5
@@ -33,8 +34,8 @@ class QpSolution:
     At a solution ``H x + g = A^T y + C^T lam + bounds`` with ``lam >= 0`` and
     ``lam * (C x - d) = 0``. Where it is infeasible, the multipliers prove it:
     ``A^T y + C^T lam + bounds = 0`` though
-    ``b y + d lam + lower max(bounds, 0) + upper min(bounds, 0) = 1``. Where it is unbounded, x is a
-    direction with ``H x = 0, A x = 0, C x >= 0, g x = -1``.
+    ``b y + d lam + lower max(bounds, 0) + upper min(bounds, 0) = 1``, and x is zero. Where it is
+    unbounded, x is a direction with ``H x = 0, A x = 0, C x >= 0, g x = -1``.
 
     Attributes
     ----------
@@ -54,9 +55,13 @@ class QpSolution:
         1/2 x^T H x + g^T x.
     primal_residual, dual_residual, gap : float
         Largest violation of a constraint, largest entry of ``H x + g - A^T y - C^T lam - bounds``,
-        and the objective minus that of the dual problem.
+        and the objective minus that of the dual problem. Of an infeasible program the second is the
+        largest entry of ``A^T y + C^T lam + bounds``.
     relative_residual : float
-        The largest of them of the scaled problem: what the tolerance is for.
+        The largest of what constraints, entries of the gradient and the gap leave beyond round-off,
+        each over the sizes of its own terms, of the scaled problem: what the tolerance is for. A
+        row of C is judged by ``abs(d_i) + sum_j abs(C_ij x_j)``, where the sum counts up to the
+        largest d.
     """
 
     x: NDArray[np.float64]

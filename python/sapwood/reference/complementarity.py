@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood.lcp import LcpSolution, LcpStatus, Method
 
 _Array = NDArray[np.float64]
-_ZERO, _TIE, _FEASIBLE, _SOLVED = 1e-11, 1e-12, 1e-11, 1e-9
+_ZERO, _TIE, _FEASIBLE, _SOLVED, _ROUND_OFF = 1e-11, 1e-12, 1e-11, 1e-9, 1e-14
 
 
 class Dictionary:
@@ -85,6 +85,20 @@ class Dictionary:
         row = self.row_of_pair(i)
         columns = [s for s, variable in enumerate(self.nonbasic) if variable < 2 * self.n]
         return _ZERO * float(np.abs(self.rows[row][1:][columns]).max())
+
+    def proves_infeasible(self, M: _Array, q: _Array) -> bool:
+        """Whether a row is a proof that no z >= 0 has w >= 0: y >= 0 with y^T M <= 0, y^T q < 0."""
+        for row in np.flatnonzero(self.q < 0.0):
+            y = np.zeros(self.n)
+            for i in range(self.n):
+                if i in self.nonbasic:
+                    y[i] = max(-float(self.column(i)[row]), 0.0)
+            if self.basic[row] < self.n:
+                y[self.basic[row]] = 1.0
+            columns, sizes = y @ M, y @ np.abs(M)
+            if y @ q < -_SOLVED * (y @ np.abs(q)) and (columns <= _SOLVED * sizes).all():
+                return True
+        return False
 
     def z(self) -> _Array:
         """z of the basis, where it is negative by round-off 0."""
@@ -226,6 +240,20 @@ def _residual(M: _Array, q: _Array, z: _Array) -> float:
     return float(np.abs(np.minimum(z, M @ z + q)).max(initial=0.0))
 
 
+def _relative_residual(M: _Array, q: _Array, z: _Array) -> float:
+    """The same, each over the absolute terms of its row."""
+    off, terms = np.abs(np.minimum(z, M @ z + q)), np.abs(M) @ z + np.abs(q)
+    return float((off[off > 0.0] / terms[off > 0.0]).max(initial=0.0))
+
+
+def _accurate(M: _Array, q: _Array, z: _Array, basis: NDArray[np.bool_]) -> _Array:
+    """The best of z, of the basis by itself, and of either without entries that are round-off."""
+    again = np.zeros_like(z)
+    again[basis] = np.maximum(np.linalg.lstsq(M[np.ix_(basis, basis)], -q[basis])[0], 0.0)
+    dropped = [np.where(x > _ROUND_OFF * x.max(initial=0.0), x, 0.0) for x in (z, again)]
+    return min(z, again, *dropped, key=lambda x: _relative_residual(M, q, x))
+
+
 def solve_lcp(M: ArrayLike, q: ArrayLike, method: Method = "lemke") -> LcpSolution:
     """Solve a linear complementarity problem.
 
@@ -239,7 +267,7 @@ def solve_lcp(M: ArrayLike, q: ArrayLike, method: Method = "lemke") -> LcpSoluti
     Returns
     -------
     LcpSolution
-        As of :func:`sapwood.lcp.solve`; the relative residual is that over the largest q_i.
+        As of :func:`sapwood.lcp.solve`, with the relative residual of the problem as it is given.
     """
     M, q = np.asarray(M, dtype=float), np.asarray(q, dtype=float)
     max_pivots = max(1000, 50 * len(q))
@@ -258,16 +286,15 @@ def solve_lcp(M: ArrayLike, q: ArrayLike, method: Method = "lemke") -> LcpSoluti
             if status is LcpStatus.SOLVED:
                 break
     basis = np.isin(np.arange(t.n, 2 * t.n), t.basic)
-    z, scale = t.z(), float(np.abs(q).max(initial=0.0) or 1.0)
-    residual = _residual(M, q, z)
-    if status is LcpStatus.SOLVED and residual > _SOLVED * scale:
-        # round-off of all the pivots has gathered in the dictionary: the basis by itself
-        z[basis] = np.maximum(np.linalg.lstsq(M[np.ix_(basis, basis)], -q[basis])[0], 0.0)
-        residual = _residual(M, q, z)
+    z = t.z()
+    if status is LcpStatus.SOLVED and _relative_residual(M, q, z) > _SOLVED:
+        z = _accurate(M, q, z, basis)
         status = LcpStatus.INACCURATE
-    relative = residual / scale
+    relative = _relative_residual(M, q, z)
     if relative <= _SOLVED:
         # a path may end beside a solution where the artificial variable is round-off
         status = LcpStatus.SOLVED
-    w = M @ z + q
-    return LcpSolution(z, w, status, used, basis, pivots, attempts, residual, relative, 0.0)
+    if status is LcpStatus.INFEASIBLE and not t.proves_infeasible(M, q):
+        status = LcpStatus.SINGULAR
+    residual = _residual(M, q, z)
+    return LcpSolution(z, M @ z + q, status, used, basis, pivots, attempts, residual, relative, 0.0)

@@ -17,8 +17,22 @@ from sapwood.qp import QpSolution, QpStatus
 
 _Array = NDArray[np.float64]
 _Mask = NDArray[np.bool_]
+_Indices = NDArray[np.int_]
 
-_EPSILON, _PROOF, _EARLY, _DIGITS, _IDLE = 1e-11, 1e-9, 1e-4, 1e-2, 12
+_EPSILON, _PROOF, _EARLY, _DIGITS, _IDLE = 1e-11, 1e-9, 1e-3, 1e-2, 12
+_ROUND_OFF = 1e-14
+
+
+def _largest(x: _Array) -> float:
+    return float(np.abs(x).max(initial=0.0))
+
+
+def _quotient(off: _Array, round_off: float, constants: _Array, terms: _Array) -> float:
+    """What exceeds round-off, over constants and terms up to the largest constant: the largest."""
+    most = _largest(constants) or np.inf
+    sizes = np.abs(constants) + np.minimum(terms, most)
+    beyond = off > round_off
+    return float(((off - round_off)[beyond] / sizes[beyond]).max(initial=0.0))
 
 
 @dataclass
@@ -30,15 +44,32 @@ class _Program:
     equal: _Mask
 
     def residual(self, x: _Array, u: _Array) -> float:
-        """The largest of gradient, violation and gap, each over 1 plus what it is made of."""
-        Hx, Ru, over = self.H @ x, self.R.T @ u, self.r - self.R @ x
-        dual = np.abs(Hx + self.g - Ru).max(initial=0.0)
-        primal = np.where(self.equal, np.abs(over), np.maximum(over, 0.0)).max(initial=0.0)
-        sizes = max(np.abs(Hx).max(initial=0.0), np.abs(Ru).max(initial=0.0))
-        gap = np.abs(u * over).sum() / (1 + abs(0.5 * x @ Hx + self.g @ x))
-        return float(
-            max(dual / (1 + sizes), primal / (1 + np.abs(self.R @ x).max(initial=0.0)), gap)
+        """The largest of gradient, violation and gap, each judged by its own data."""
+        Hx, Ru = self.H @ x, self.R.T @ u
+        parts = np.abs(Hx) + np.abs(Ru)
+        some = np.abs(self.r[self.r != 0.0])
+        of_x = max(_largest(x), min(1.0, float(some.min(initial=1.0))))
+        of_gradients = max(_largest(Hx), _largest(Ru), _largest(u), _largest(self.g) or of_x)
+        dual = _quotient(
+            np.abs(Hx + self.g - Ru), _ROUND_OFF * max(of_x, of_gradients), self.g, parts
         )
+        terms = np.abs(self.R) @ np.abs(x)
+        primal = _quotient(self.violations(x), _ROUND_OFF * of_x, self.r, terms)
+        gap = float(np.abs(u * (self.r - self.R @ x)).sum())
+        sizes = float(np.abs(x) @ (np.abs(self.g) + parts) + np.abs(u * self.r).sum())
+        return max(dual, primal, gap / max(sizes, of_x * of_gradients) if gap > 0.0 else 0.0)
+
+    def violations(self, x: _Array) -> _Array:
+        """What rows are short of, or an equality is off."""
+        over = self.r - self.R @ x
+        return np.where(self.equal, np.abs(over), np.maximum(over, 0.0))
+
+    def hides_rows(self, x: _Array, tolerance: float) -> bool:
+        """Whether x is so large that it might hide that no point is feasible."""
+        excludes_0 = np.where(self.equal, np.abs(self.r), np.maximum(self.r, 0.0))
+        largest = float(excludes_0.max(initial=0.0))
+        sizes = np.where(self.r != 0.0, np.abs(self.r), largest)
+        return largest > 0.0 and bool((self.violations(x) > tolerance * sizes).any())
 
     def solve(self, f: _Array, h: _Array, inverse_W: _Array) -> tuple[_Array, _Array]:
         """dx and du of H dx - R^T du = f, R dx + du/W = h, regularized and refined."""
@@ -112,7 +143,10 @@ class _Iterate:
         """What the multipliers, or x, prove."""
         p = self.p
         by = p.r @ self.u
-        if by > 0 and np.abs(p.R.T @ self.u).max(initial=0.0) <= _PROOF * by:
+        if (
+            by > _ROUND_OFF * np.abs(p.r * self.u).sum()
+            and np.abs(p.R.T @ self.u).max(initial=0.0) <= _PROOF * by
+        ):
             return QpStatus.INFEASIBLE
         by, rows = -p.g @ self.x, p.R @ self.x
         violation = np.where(p.equal, np.abs(rows), -rows).max(initial=0.0)
@@ -154,7 +188,7 @@ def _iterate(
         if best[0] <= tolerance:
             return QpStatus.SOLVED, best[1], best[2], iterations, False
         if proved is QpStatus.INFEASIBLE:
-            return proved, 0 * at.x, at.u / (p.r @ at.u), iterations, False
+            return proved, 0 * at.x, at.u, iterations, False
         if proved is QpStatus.UNBOUNDED:
             return proved, -at.x / (p.g @ at.x), 0 * at.u, iterations, False
         if idle == _IDLE or iterations == max_iterations:
@@ -162,6 +196,36 @@ def _iterate(
             return end, best[1], best[2], iterations, False
         at.advance()
         iterations += 1
+
+
+def _solve(
+    p: _Program, tolerance: float, max_iterations: int
+) -> tuple[QpStatus, _Array, _Array, int, bool]:
+    """As of `_iterate`; where it leaves doubt whether any point is feasible, that is found out."""
+    status, x, u, iterations, polished = _iterate(p, tolerance, max_iterations)
+    in_doubt = status is QpStatus.SOLVED and p.hides_rows(x, tolerance)
+    if in_doubt or status is QpStatus.INACCURATE:
+        nearest = _Program(np.eye(len(x)), 0 * p.g, p.R, p.r, p.equal)
+        found, _, proof, more, _ = _iterate(nearest, tolerance, max_iterations - iterations)
+        iterations += more
+        if found is QpStatus.INFEASIBLE:
+            return found, 0 * x, proof, iterations, False
+        status = status if found is QpStatus.SOLVED else QpStatus.INACCURATE
+    return status, x, u, iterations, polished
+
+
+def _normalized(
+    u: _Array, r: _Array, below: _Indices, above: _Indices, has_lower: _Mask, has_upper: _Mask
+) -> _Array:
+    """A proof with r^T u = 1, and no multipliers of both bounds of a variable."""
+    places = np.full((2, len(has_lower)), -1)
+    places[0, has_lower], places[1, has_upper] = below, above
+    lower, upper = places[:, has_lower & has_upper]
+    both = np.minimum(u[lower], u[upper])
+    u = u.copy()
+    u[lower] -= both
+    u[upper] -= both
+    return u / (r @ u)
 
 
 def _rows(
@@ -217,8 +281,12 @@ def solve_qp(
     if np.linalg.eigvalsh(p.H).min(initial=0.0) < -_PROOF * np.abs(p.H).max(initial=0.0):
         status, x, u, iterations, polished = QpStatus.NOT_CONVEX, 0 * cost, 0 * r, 0, False
     else:
-        status, x, u, iterations, polished = _iterate(p, tolerance, max_iterations)
+        status, x, u, iterations, polished = _solve(p, tolerance, max_iterations)
     ends = np.cumsum([len(r) - sum(int(m.sum()) for m in given), *(int(m.sum()) for m in given)])
+    if status is QpStatus.INFEASIBLE:
+        _, lower_rows, upper_rows = np.split(np.arange(len(r)), ends[1:3])
+        u = _normalized(u, r, lower_rows, upper_rows, given[1], given[2])
+        p, cost = _Program(0 * p.H, 0 * cost, R, r, equal), 0 * cost
     y, rows, below, above = np.split(u, ends[:3])
     lam, bounds = np.zeros(len(given[0])), np.zeros(len(cost))
     lam[given[0]] = rows
