@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -29,9 +30,9 @@ RUN, ELSEWHERE = ("dual_arm", "gradients"), {"friction_in_torch"}
 @pytest.fixture
 def environment(wheel, tmp_path):
     """A function that makes an environment with the wheel and one extra; returns its Python."""
+    folder = tmp_path / "venv"
 
     def make(extra):
-        folder = tmp_path / "venv"
         run(sys.executable, "-m", "venv", "--without-pip", folder)
         python = folder / "bin/python"
         run(
@@ -40,7 +41,9 @@ def environment(wheel, tmp_path):
         )  # fmt: skip
         return python
 
-    return make
+    yield make
+    # of all extras together they are several GB
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def run(*command, **options):
@@ -82,7 +85,8 @@ def imports_of(notebook):
 NOTEBOOK = """
 import sys, nbclient, nbformat
 notebook = nbformat.read(sys.argv[1], as_version=4)
-nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+client = nbclient.NotebookClient
+client(notebook, timeout=300, startup_timeout=300, kernel_name="python3").execute()
 """
 
 
