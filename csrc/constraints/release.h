@@ -1,8 +1,8 @@
 /* Violations of rigid rows, those with an infinite stiffness, that are corrected no faster than
  * asked for.
  *
- * Full correction is v_hat = d/(dt + tau_d) at the depth d. With R as it is without a release, a row
- * that is held back has
+ * Full correction is v_hat = d/(dt + tau_d) at the depth d. With R as it is without a release, a
+ * row that is held back has
  *
  *     v_hat' = release     R' = R release/v_hat
  *

@@ -143,9 +143,9 @@ static const double *place(struct sap_gather *gather, const struct sap_contact_l
   return memcpy(gather->position + 3 * (int64_t)c, p, 3 * sizeof *p);
 }
 
-/* By what inverse masses the engine weighs the bodies of a contact, side by side. That of the
- * contact goes to zero near a centre of rotation: it would press as if the body was as heavy as none
- * is. */
+/* Writes the inverse masses by which the engine weighs the bodies of a contact, side by side. That
+ * of the contact goes to zero near a centre of rotation, where it would press as if the body weighed
+ * tons. */
 static void find_body_masses(struct sap_gather *gather, int32_t c) {
   const double *w = gather->forest->geom_inverse_mass;
   const int32_t *geom = gather->contacts[c].geom;

@@ -15,10 +15,11 @@
  * speed in m/s, or in rad/s for rows of angles.
  *
  * How a row is held back is said by constraints/release.h: the speed is bounded and the support is
- * not, so that no load passes. Two kinds of rows have a bound on their impulse at rest all the same:
+ * not, so that no load passes. Two kinds of rows have a bound on their impulse at rest all the
+ * same:
  *
- * Driven rows, those of a mocap body, pull as a hand does, and limits and contacts of what is pulled
- * are harder. Their u is the speed of the row in any direction, as nothing tells of the body's own,
+ * Driven rows, those of a mocap body, pull as a hand does, and limits and contacts of what is
+ * pulled are harder. Their u is the speed of the row in any direction, as nothing tells of the body's own,
  * and their V is larger by SAP_DRIVEN. The force is at most
  *
  *     F = 4 pi^2 V/(w dt)    w = I/((1 - I) D)
@@ -28,8 +29,8 @@
  * released pulls with F at rest, and with F (1 - v_c/v_hat) at most: with all of F up to v_hat it
  * would fling an arm that is stretched along the jump, and whose hand can hardly move that way.
  *
- * Rows of what is damped implicitly: their inverse mass is that of A = M + dt D, which goes to zero.
- * To move a lift with 1e7 N s/m they would push with meganewtons, and shake all that the lift
+ * Rows of what is damped implicitly: their inverse mass is that of A = M + dt D, which goes to
+ * zero. To move a lift with 1e7 N s/m they would push with meganewtons, and shake all that the lift
  * carries. Of the motion y = diag(M)^-1 J^T by itself,
  *
  *     w_1 = (J y)^2/(y^T M y)     gamma_1 = -y^T A dv/(J y)

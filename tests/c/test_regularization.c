@@ -239,7 +239,7 @@ static void violations_are_released(void) {
       if (held) {
         CHECK(v_hat_n[i] == release[i]);
         CHECK(fabsl(R_n[i] - R) <= 1e-12L * R);
-        /* at rest the impulse that it has without, but for bodies that the contact is lighter than */
+        /* at rest it has the impulse of before, unless its bodies are lighter than the contact */
         const double rest = v_hat_n[i] / R_n[i] * (double)heavier;
         CHECK_CLOSE(rest, v_0[i] / R_0[i], 1e-12 * rest);
       } else {

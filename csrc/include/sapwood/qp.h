@@ -89,8 +89,8 @@ typedef struct qp_solution {
   double gap; /* objective minus that of the dual problem */
   /* The largest of what constraints, entries of the gradient and the gap leave beyond round-off,
    * each over the sizes of its own constant and terms, of which no more count than the largest
-   * constant: |d_i| + sum_j |C_ij x_j| for a row of C. Of the problem scaled by powers of two so that the
-   * largest entries of H, A and C are about 1. */
+   * constant: |d_i| + sum_j |C_ij x_j| for a row of C. Of the problem scaled by powers of two so
+   * that the largest entries of H, A and C are about 1. */
   double relative_residual;
 } qp_solution;
 
