@@ -144,8 +144,8 @@ static const double *place(struct sap_gather *gather, const struct sap_contact_l
 }
 
 /* Writes the inverse masses by which the engine weighs the bodies of a contact, side by side. That
- * of the contact goes to zero near a centre of rotation, where it would press as if the body weighed
- * tons. */
+ * of the contact goes to zero near a centre of rotation, where it would press as if the body
+ * weighed tons. */
 static void find_body_masses(struct sap_gather *gather, int32_t c) {
   const double *w = gather->forest->geom_inverse_mass;
   const int32_t *geom = gather->contacts[c].geom;

@@ -19,8 +19,8 @@
  * same:
  *
  * Driven rows, those of a mocap body, pull as a hand does, and limits and contacts of what is
- * pulled are harder. Their u is the speed of the row in any direction, as nothing tells of the body's own,
- * and their V is larger by SAP_DRIVEN. The force is at most
+ * pulled are harder. Their u is the speed of the row in any direction, as nothing tells of the
+ * body's own, and their V is larger by SAP_DRIVEN. The force is at most
  *
  *     F = 4 pi^2 V/(w dt)    w = I/((1 - I) D)
  *
@@ -30,8 +30,8 @@
  * would fling an arm that is stretched along the jump, and whose hand can hardly move that way.
  *
  * Rows of what is damped implicitly: their inverse mass is that of A = M + dt D, which goes to
- * zero. To move a lift with 1e7 N s/m they would push with meganewtons, and shake all that the lift
- * carries. Of the motion y = diag(M)^-1 J^T by itself,
+ * zero. To move a lift with 1e7 N s/m they would push with meganewtons, and shake all that the
+ * lift carries. Of the motion y = diag(M)^-1 J^T by itself,
  *
  *     w_1 = (J y)^2/(y^T M y)     gamma_1 = -y^T A dv/(J y)
  *

@@ -8,9 +8,9 @@
  *     a_s = J_n,s dv     w_s = max(|W_s|_F/3, w_body,s/2)
  *
  * where dv is the change of the velocity in the step by all forces but those of constraints. An
- * island, the trees that closed contacts join, has the largest load P of its closed contacts: what
- * lies under a load bears it, wherever it is applied. A contact that is open takes the larger of its own P_i and of
- * the islands that it would join. With the speed V_1
+ * island, the trees that closed contacts join, has the largest load P of its closed contacts:
+ * what lies under a load bears it, wherever it is applied. A contact that is open takes the
+ * larger of its own P_i and of the islands that it would join. With the speed V_1
  *
  *     x = R_nr P/V_1     R_n = R_nr where x <= 1, and R_nr x^(1/6 - 1) beyond
  *
