@@ -10,10 +10,11 @@ enum { POSE = 12 };
 /* Beyond, sums of what bodies at rest move lose digits: here less than `error` in 1e8 steps, m. */
 static const double farthest = 100.0, error = 1e-6;
 
-/* n (n - first) for all n bodies, first of which stay, that have so few pairs */
+/* n (n - first) for all n <= n_geoms bodies that have so few pairs; all of them may come after the
+ * first that moves, even those that stay */
 static size_t most_kept(const struct sap_body_gaps *gaps) {
-  const size_t moving = (size_t)(gaps->n_geoms < gaps->n_bodies ? gaps->n_geoms : gaps->n_bodies);
-  const size_t all = (size_t)gaps->n_geoms * moving, few = 2 * SAP_MOST_BODY_PAIRS + 128;
+  const size_t n = (size_t)gaps->n_geoms;
+  const size_t all = n * n, few = 2 * SAP_MOST_BODY_PAIRS + 128;
   return all < few ? all : few;
 }
 

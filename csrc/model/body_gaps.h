@@ -32,8 +32,8 @@ struct sap_geom_body {
 };
 
 struct sap_body_gaps {
-  int32_t n_geoms, n_bodies; /* of the model; set by the caller before all else */
-  int32_t n, first;          /* bodies, and the first of them that moves */
+  int32_t n_geoms;  /* of the model; set by the caller before all else */
+  int32_t n, first; /* bodies, and the first of them that moves */
   int are_listed;
   int are_few;                /* else there are too many to be looked at */
   int are_known;              /* where geoms were; else nothing is kept */

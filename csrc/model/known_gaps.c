@@ -23,14 +23,12 @@ static void carve(void *context, struct sap_arena *arena) {
   gaps->followed = sap_arena_take(arena, followed_size(gaps), 1);
 }
 
-struct sap_known_gaps *sap_known_gaps_create(int32_t n_geoms, int32_t n_bodies,
-                                             const sap_allocator *allocator) {
+struct sap_known_gaps *sap_known_gaps_create(int32_t n_geoms, const sap_allocator *allocator) {
   struct sap_known_gaps *gaps = allocator->allocate(sizeof *gaps, allocator->context);
   if (gaps) {
     memset(gaps, 0, sizeof *gaps);
     atomic_init(&gaps->taken, 0);
     gaps->bodies.n_geoms = n_geoms;
-    gaps->bodies.n_bodies = n_bodies;
     if (!sap_block_carve(&gaps->block, carve, gaps, allocator)) {
       allocator->release(gaps, allocator->context);
       return NULL;

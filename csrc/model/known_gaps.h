@@ -57,8 +57,7 @@ struct sap_known_gaps {
 };
 
 /* NULL without memory */
-struct sap_known_gaps *sap_known_gaps_create(int32_t n_geoms, int32_t n_bodies,
-                                             const sap_allocator *allocator);
+struct sap_known_gaps *sap_known_gaps_create(int32_t n_geoms, const sap_allocator *allocator);
 void sap_known_gaps_destroy(struct sap_known_gaps *gaps, const sap_allocator *allocator);
 
 /* 1 where no other thread has them; to be left again */

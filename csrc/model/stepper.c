@@ -89,7 +89,7 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   made->gather.release_rate = step->release_rate;
   if (step->speculative) {
     made->gather.open_tau_d = SAP_OPEN_TIME * step->dt;
-    made->gaps = sap_known_gaps_create(forest->n_geoms, forest->n_bodies, &made->memory);
+    made->gaps = sap_known_gaps_create(forest->n_geoms, &made->memory);
     status = status == SAP_OK && !made->gaps ? SAP_OUT_OF_MEMORY : status;
   }
   if (status == SAP_OK) {

@@ -113,7 +113,7 @@ static void take_bodies(struct sap_search *s, struct sap_body_gaps *own) {
   } else {
     const sap_forest *forest = &s->world->stepper->forest;
     struct sap_arena arena = {0};
-    *own = (struct sap_body_gaps){.n_geoms = forest->n_geoms, .n_bodies = forest->n_bodies};
+    *own = (struct sap_body_gaps){.n_geoms = forest->n_geoms};
     sap_body_gaps_carve(own, &arena);
     arena = (struct sap_arena){.base = sap_search_take(s, arena.used)};
     sap_body_gaps_carve(own, &arena);

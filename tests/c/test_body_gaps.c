@@ -21,7 +21,6 @@ static void make(struct scene *s) {
   const sap_allocator allocator = sap_allocator_or_default(NULL);
   memset(s, 0, sizeof *s);
   s->gaps.n_geoms = GEOMS;
-  s->gaps.n_bodies = BODIES;
   CHECK(sap_block_carve(&s->block, carve, &s->gaps, &allocator));
   s->gaps.n = BODIES;
   s->gaps.first = 1;
@@ -158,12 +157,28 @@ static void far_ways_forget_all(void) {
   }
 }
 
+/* what stays may be listed after what moves, each geom of it as a body: there is room for all */
+static void there_is_room_for_pairs_of_all_geoms(void) {
+  enum { MANY = 60 };
+  const sap_allocator allocator = sap_allocator_or_default(NULL);
+  struct sap_block block = {0};
+  struct sap_body_gaps gaps = {.n_geoms = MANY};
+  REQUIRE(sap_block_carve(&block, carve, &gaps, &allocator));
+  gaps.n = MANY;
+  sap_body_gaps_forget(&gaps);
+  const double *last = sap_body_gaps_kept(&gaps, MANY - 1, MANY - 1);
+  CHECK(*last == -INFINITY);
+  CHECK((const unsigned char *)(last + 1) <= block.base + block.capacity);
+  sap_block_release(&block, &allocator);
+}
+
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(nothing_is_known_at_first),
       CHECK_TEST(points_move_less_than_is_counted),
       CHECK_TEST(what_both_have_moved_is_lost),
       CHECK_TEST(far_ways_forget_all),
+      CHECK_TEST(there_is_room_for_pairs_of_all_geoms),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

@@ -20,7 +20,7 @@ static void rotate_about(int axis, double angle, double *R) {
 
 static struct sap_known_gaps *make_gaps(void) {
   const sap_allocator allocator = sap_allocator_or_default(NULL);
-  struct sap_known_gaps *gaps = sap_known_gaps_create(GEOMS, GEOMS, &allocator);
+  struct sap_known_gaps *gaps = sap_known_gaps_create(GEOMS, &allocator);
   CHECK(gaps != NULL);
   return gaps;
 }

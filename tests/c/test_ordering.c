@@ -40,9 +40,9 @@ static void find_order(struct graph *g) {
   struct sap_arena arena = {NULL, 0};
   sap_ordering_carve(&ordering, &arena, g->n, g->n_edges);
   REQUIRE(sap_block_reserve(&block, arena.used, &memory));
+  memset(block.base, 0xa5, arena.used);
   arena = (struct sap_arena){block.base, 0};
   sap_ordering_carve(&ordering, &arena, g->n, g->n_edges);
-  memset(block.base, 0xa5, arena.used);
   sap_ordering_minimum_degree(&ordering, g->n, g->n_edges, g->edge_a, g->edge_b, g->order);
   sap_block_release(&block, &memory);
 }

@@ -61,6 +61,20 @@ def test_a_stepper_that_goes_on_is_one_that_begins(slow):
     np.testing.assert_array_equal(full_state(model, data), full_state(model, other))
 
 
+def test_many_geoms_that_stay_may_come_after_what_moves():
+    """Each of them counts as a body; memory for pairs of bodies is for all of them."""
+    stairs = "".join(f"<geom type='box' size='.1 .1 .1' pos='{2 + i} 0 0'/>" for i in range(60))
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body pos='0 0 2'><freejoint/><geom size='.1'/></body>"
+        f"<body>{stairs}<geom type='plane' size='1 1 1'/></body></worldbody></mujoco>"
+    )
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    for _ in range(20):
+        stepper.run(data, 50)
+        assert listed(stepper, data) == listed(Stepper(model), data)
+    assert stepper.n_contacts == 1
+
+
 def test_what_is_known_of_what_is_carried_along_changes_no_list(slow, rng):
     """The first joint turns the whole arm, whose links meet now and then."""
     model, stepper, data = slow
