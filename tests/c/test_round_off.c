@@ -142,7 +142,7 @@ static void check_errors(struct sap_workspace *w, const struct sap_island *islan
   sap_refresh(w, island);
   sap_evaluate(w, island);
   w->plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, 0, bound);
-  memcpy(impulse, w->impulse, sizeof impulse);
+  memcpy(impulse, w->impulse, (size_t)w->plan->graph.tree.n_scalars * sizeof *impulse);
   for (int32_t p = 0; p < w->plan->graph.n_patches; ++p) {
     describe(w, &w->plan->graph.patch[p], 0, &patch);
     for (int32_t k = 3 * patch.at->begin; k < 3 * patch.at->end; ++k) {

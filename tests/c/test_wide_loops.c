@@ -20,6 +20,7 @@ static double take_length(uint64_t *seed) {
 
 static void fill(const struct sap_law_loops *loops, sap_friction friction, uint64_t *seed) {
   struct sap_arena arena = {room, 0};
+  sap_permit(room, sizeof room);
   memset(room, 0xff, sizeof room);
   sap_pool_carve(&pool, &arena, PLACES, (const int8_t[SAP_N_LAWS]){[SAP_LAW_WIDE] = 1});
   REQUIRE(arena.used <= sizeof room);
