@@ -179,7 +179,7 @@ static void check_bound_of_sums(struct sap_workspace *w, const struct sap_island
   }
   CHECK(w->n_steps == STEPS);
   sap_evaluate(w, island);
-  memcpy(impulse, w->impulse, sizeof impulse);
+  memcpy(impulse, w->impulse, (size_t)w->plan->graph.tree.n_scalars * sizeof *impulse);
   w->plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, bound);
   sap_verify(w, island);
   CHECK(w->n_steps == 0);
