@@ -115,12 +115,12 @@ static double row_velocity(const struct sap_forest *forest, const int32_t trees[
   return sum;
 }
 
-/* w_1 of the rows of a constraint, with the motion of each */
-static double find_motions(const struct sap_release *release, const int32_t trees[2], int32_t dof,
-                           int32_t size, const double *J, struct motion motion[SAP_MOST_ROWS]) {
+/* w_1 of the rows of a constraint */
+static double undamped_mass(const struct sap_release *release, const int32_t trees[2], int32_t dof,
+                            int32_t size, const double *J) {
   double squares = 0.0;
   for (int32_t r = 0; r < size; ++r) {
-    const struct motion m = motion[r] = motion_of(release, trees, dof, size, r, J);
+    const struct motion m = motion_of(release, trees, dof, size, r, J);
     const double w = m.yMy > 0.0 ? m.Jy * m.Jy / m.yMy : 0.0;
     squares += w * w;
   }
@@ -184,7 +184,6 @@ static void release_rows(const struct sap_release *release, struct sap_element_g
   const struct sap_forest *f = release->forest;
   const int32_t size = sap_rows_of(group, c), dof = sap_dof_of(group, c);
   const int32_t trees[2] = {group->tree_a[c], group->tree_b[c]};
-  struct motion motion[SAP_MOST_ROWS];
   double w_1 = -1.0;
   for (int32_t r = 0; r < size; ++r, ++at) {
     if (!isinf(g->value[1][at])) {
@@ -207,11 +206,12 @@ static void release_rows(const struct sap_release *release, struct sap_element_g
       row.KBIP = constants_of(release, g->label[at].row);
       g->release[at] = sap_release_of(&row, speed);
       if (!isinf(g->release[at])) {
-        w_1 = w_1 < 0.0 ? find_motions(release, trees, dof, size, J, motion) : w_1;
+        w_1 = w_1 < 0.0 ? undamped_mass(release, trees, dof, size, J) : w_1;
+        const struct motion motion = motion_of(release, trees, dof, size, r, J);
         const double sign = g_0 < 0.0 ? 1.0 : -1.0;
         ++g->n_released;
         g->release_impulse[at] =
-            fmin(F * release->dt, most_impulse(motion + r, w_1, sign, row.full, speed));
+            fmin(F * release->dt, most_impulse(&motion, w_1, sign, row.full, speed));
       }
     }
   }
