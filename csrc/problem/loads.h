@@ -36,7 +36,7 @@ static inline double sap_side_load(double approach, double w, double w_body) {
 /* R_n of a near-rigid contact under a load */
 static inline double sap_loaded_R(double R_nr, double load, double speed) {
   const double x = R_nr * load / speed;
-  return x > 1 ? R_nr * pow(x, 1.0 / 6 - 1) : R_nr;
+  return x > 1 && isfinite(x) ? R_nr * pow(x, 1.0 / 6 - 1) : R_nr;
 }
 
 /* Replaces P_i (n_contacts) by P; `island` and `most` are room (n_trees). */
