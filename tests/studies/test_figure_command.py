@@ -194,5 +194,5 @@ def test_a_missing_package_is_named_with_its_extra(mine, monkeypatch, tmp_path, 
 
 
 def test_an_unknown_figure_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="no figure .1000."):
+    with pytest.raises(ValueError, match=r"no figure .1000."):
         make_figure(1000, tmp_path)

@@ -209,8 +209,8 @@ class StagedSteps(ABC):
             self._parameters.check_options()
             self.start(bound)
             status = self._finish(bound)
-        if record is not None and (solution := self.result()) is not None:
-            fill_record(record, float(bound.data.time), solution)
+        if record is not None:
+            fill_record(record, float(bound.data.time), self.result())
             record["overlap"] = self.overlap()
         return status
 
@@ -245,7 +245,7 @@ class StagedSteps(ABC):
         """The solution of the last step; see :class:`Steps`."""
 
 
-def fill_record(record: np.void, time: float, solution: Solution) -> None:
+def fill_record(record: np.void, time: float, solution: Solution | None) -> None:
     """Tell of a step; ``seconds`` and ``overlap`` are left out.
 
     Parameters
@@ -254,9 +254,14 @@ def fill_record(record: np.void, time: float, solution: Solution) -> None:
         Where.
     time : float
         At the end of the step, s.
-    solution : Solution
-        What the solver found.
+    solution : Solution or None
+        What the solver found; None where nothing can move.
     """
+    if solution is None:
+        for name in _core.STEP_RECORD.names or ():
+            record[name] = 0
+        record["time"] = time
+        return
     record["time"], record["contacts"] = time, len(solution.gamma)
     record["islands"], record["deep_contacts"] = solution.n_islands, solution.deepened.size
     record["solver_seconds"] = solution.timing["seconds"]
