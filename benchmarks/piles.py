@@ -52,18 +52,18 @@ class Row:
     seed: int
     steps: int
     contacts: float
-    """of B"""
+    """contacts in B"""
     iterations_before: float
-    """of A, summed over islands"""
+    """iterations of A, summed over islands"""
     iterations_after: float
-    """of B"""
+    """iterations of B, summed over islands"""
     unconverged_before: int
     """steps of A without a solution"""
     unconverged_after: int
     before: float
-    """of A, CPU time of the whole step, s, the least of all runs"""
+    """CPU time of the whole step of A, s, the least of all runs"""
     after: float
-    """of B"""
+    """CPU time of the whole step of B, s, the least of all runs"""
     ratio: float
     """time of B over that of A, median of the blocks"""
     spread: float

@@ -42,13 +42,13 @@ class Row:
     reason: str
     contacts: float
     iterations: float
-    """of B, per step"""
+    """iterations of the solver of B per step"""
     changed: int
     """windows after which the states are not the same bits"""
     before: float
-    """of A"""
+    """time of a step of A"""
     after: float
-    """of B"""
+    """time of a step of B"""
     ratio: float
     """B over A, median of the blocks: below 1 B is faster"""
     spread: float

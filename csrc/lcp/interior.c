@@ -12,8 +12,6 @@ static const double epsilon = 1e-10;
 /* residuals, over what they prove, that a proof that there is no solution may leave: while there is
  * progress, and in the end */
 static const double strict_proof = 1e-9, last_proof = 1e-6;
-/* of sums, over their absolute terms */
-static const double round_off = 1e-14;
 /* how far towards the boundary a step may go */
 static const double to_boundary = 0.99;
 /* iterations without a better one, and the shortest steps, that end the search */
@@ -86,7 +84,7 @@ static int proves_infeasible(const struct qp_interior *w, double proof) {
   for (int32_t i = 0; i < p->n_rows; ++i) {
     terms += fabs(p->r[i] * w->l[i]);
   }
-  return by > round_off * terms && qp_largest(w->program->n, w->Rl) <= proof * by;
+  return by > qp_round_off * terms && qp_largest(w->program->n, w->Rl) <= proof * by;
 }
 
 /* x is a direction of R x >= 0 along which the cost falls without end: H x = 0, g^T x < 0 */

@@ -19,7 +19,7 @@ static const double finer = 1e-4;
 enum { MOST_REFINEMENTS = 3 };
 /* artificial columns that Lemke's method tries before a ray counts */
 enum { MOST_COVERS = 4 };
-/* of the largest entry */
+/* Entries up to this part of the largest one are left over by round-off, and become 0. */
 static const double round_off = 1e-14;
 
 struct lcp_solver {

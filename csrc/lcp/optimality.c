@@ -3,10 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* of the largest terms that anything is computed from, in a program whose entries are about 1 */
-static const double round_off = 1e-14;
-
-/* what a condition leaves beyond round-off, over its terms; infinite where it is not finite */
+/* Divides what a condition leaves beyond round-off by its terms; infinite where not finite. */
 static double quotient(double residual, double rounding, double terms) {
   if (!isfinite(residual) || !isfinite(terms)) {
     return INFINITY;
@@ -54,11 +51,11 @@ double qp_optimality(const struct qp_program *p, const double *x, const double *
   for (int32_t j = 0; j < p->n; ++j) {
     const double parts = fabs(Hx[j]) + fabs(Rl[j]), r = fabs(Hx[j] + p->g[j] - Rl[j]);
     const double size = size_of(p->g[j], of_g, parts);
-    largest = qp_larger(quotient(r, round_off * of_sums, size), largest);
+    largest = qp_larger(quotient(r, qp_round_off * of_sums, size), largest);
     terms += fabs(x[j]) * (fabs(p->g[j]) + parts);
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {
-    const double r = violation(p, rows, i), rounding = round_off * of_x;
+    const double r = violation(p, rows, i), rounding = qp_round_off * of_x;
     if (!(r <= rounding)) {
       const double size = size_of(p->r[i], of_r, qp_row_terms(p, i, x));
       largest = qp_larger(quotient(r, rounding, size), largest);

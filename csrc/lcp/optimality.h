@@ -18,6 +18,10 @@
 
 #include "lcp/program.h"
 
+/* Sums are off by less than this part of the largest term that they are computed from, in a program
+ * whose entries are about 1. */
+static const double qp_round_off = 1e-14;
+
 /* The largest of the three quotients for x (n) and l (n_rows), l >= 0 of inequalities, with
  * H x (n), R^T l (n) and R x (n_rows) known; infinite where anything is not finite. */
 double qp_optimality(const struct qp_program *p, const double *x, const double *l, const double *Hx,

@@ -443,7 +443,9 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
     return status;
   }
   gather->reads_rows = 0;
-  sap_free_motion_find_change(&gather->free_motion, gather->dt, &gather->elements);
+  if (!isinf(gather->release_speed)) {
+    sap_free_motion_find_change(&gather->free_motion, gather->dt, &gather->elements);
+  }
   const struct sap_release release = {.forest = gather->forest,
                                       .dt = gather->dt,
                                       .speed = gather->release_speed,

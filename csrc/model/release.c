@@ -124,7 +124,7 @@ static double undamped_mass(const struct sap_release *release, const int32_t tre
     const double w = m.yMy > 0.0 ? m.Jy * m.Jy / m.yMy : 0.0;
     squares += w * w;
   }
-  return size == 1 ? sqrt(squares) : sqrt(squares) / size;
+  return sqrt(squares) / size;
 }
 
 /* most impulse at rest of a row that is corrected towards `sign`, by its implicit damping */

@@ -7,9 +7,6 @@
 /* an entry of an array that may be NULL for zeros */
 static double entry(const double *x, int64_t i) { return x ? x[i] : 0; }
 
-/* beta^2/(4 pi^2): R of what is near-rigid, over w */
-static double near_rigid(double beta) { return beta * beta / sap_four_pi_squared; }
-
 /* ---- the effective mass ---- */
 
 static struct sap_inverse_mass_slope slope_of(const struct sap_chain *chain,
@@ -65,7 +62,7 @@ static struct contact_slopes slopes_of(const struct sap_chain *chain, int32_t i)
                              .v_hat_by_phi0 = -1 / time,
                              .v_hat_by_time = p->phi0[i] / (time * time)};
   if (problem->R_n[i] > soft) {
-    s.R_n_by_w = near_rigid(p->beta);
+    s.R_n_by_w = sap_near_rigid(p->beta);
   } else {
     s.R_n_by_k = -soft / p->k[i];
     s.R_n_by_tau_d = -soft / time;
@@ -201,7 +198,7 @@ static void pull_batch(const struct sap_chain *chain, const sap_constraints *gro
     }
     gradient->dt += x[SAP_ROW_BY_DT];
     gradient->sigma += x[SAP_ROW_BY_R_T] * group->R[i] / p->sigma;
-    w_bar += x[SAP_ROW_BY_R_NR] * near_rigid(p->beta) + x[SAP_ROW_BY_R_T] * p->sigma;
+    w_bar += x[SAP_ROW_BY_R_NR] * sap_near_rigid(p->beta) + x[SAP_ROW_BY_R_T] * p->sigma;
   }
   pull_mass(chain, &batch->rows, p->delassus, group->J, w_bar, bar->J, gradient->A);
 }
@@ -221,7 +218,7 @@ static void push_batch(const struct sap_chain *chain, const sap_constraints *gro
       dx[k] = entry(of->value[k], i);
     }
     dx[SAP_ROW_BY_DT] = change->dt;
-    dx[SAP_ROW_BY_R_NR] = near_rigid(p->beta) * dw;
+    dx[SAP_ROW_BY_R_NR] = sap_near_rigid(p->beta) * dw;
     dx[SAP_ROW_BY_R_T] = p->sigma * dw + group->R[i] / p->sigma * change->sigma;
     for (int k = 0; k < SAP_ROW_SLOPES; ++k) {
       to->R[i] += by[k].R * dx[k];

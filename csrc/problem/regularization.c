@@ -139,7 +139,8 @@ static double contact_mass(const sap_problem *problem, const sap_parameters *p,
   return sap_inverse_mass(W, 3);
 }
 
-/* w (n_contacts), and the loads P (n_contacts) where they are known and matter, else 0 */
+/* w (n_contacts), and the loads (n_contacts) where they are known, else 0: P where the largest one
+ * makes any contact stiffer, else P_i, which then make none */
 static sap_status find_masses(const sap_problem *problem, const sap_parameters *p,
                               const struct sap_masses *masses, double *w, double *load,
                               sap_error *error) {
@@ -155,7 +156,7 @@ static sap_status find_masses(const sap_problem *problem, const sap_parameters *
     largest_w = fmax(largest_w, w[i]);
     largest_load = fmax(largest_load, load[i]);
   }
-  const double R_nr = p->beta * p->beta / sap_four_pi_squared * largest_w;
+  const double R_nr = sap_near_rigid(p->beta) * largest_w;
   if (largest_load > 0 && R_nr * largest_load > p->load_speed) {
     sap_spread_loads(problem, p->phi0, masses->island, masses->load, load);
   }
@@ -175,7 +176,7 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
     const double w = R_t[i], load = R_n[i];
     const double time = p->dt + p->tau_d[i]; /* s */
-    const double R_nr = p->beta * p->beta / sap_four_pi_squared * w;
+    const double R_nr = sap_near_rigid(p->beta) * w;
     const double near_rigid = load > 0 ? sap_loaded_R(R_nr, load, p->load_speed) : R_nr;
     R_n[i] = fmax(near_rigid, 1 / (p->dt * p->k[i] * time)); /* (21) */
     R_t[i] = p->sigma * w;                                   /* (22) */

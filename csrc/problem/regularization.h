@@ -45,6 +45,9 @@ void sap_add_delassus(const struct sap_masses *masses, sap_delassus delassus, in
 /* w = |W|_F/n_rows (section IX-A) */
 double sap_inverse_mass(const double W[9], int32_t n_rows);
 
+/* R of what is near-rigid, over w (section IX-A) */
+static inline double sap_near_rigid(double beta) { return beta * beta / sap_four_pi_squared; }
+
 /* sap_regularize() of a problem whose sizes and A have been checked */
 sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *sizes,
                                    const sap_parameters *parameters,

@@ -36,6 +36,7 @@ class _Structure(TypedDict):
     edges: NDArray[np.int32]
 
 CONTACT_RECORD: np.dtype[np.void]
+DEEP_OVERLAP: float  # overlap at the end of a step that is told of, in widths of the narrower geom
 ELEMENT_ARRAYS: tuple[str, ...]
 FAULTS: tuple[str, ...]
 OPEN_TIME: float  # most dissipation time of a contact that is found ahead, in time steps

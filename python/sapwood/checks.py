@@ -171,10 +171,14 @@ def regular_file(path: object, name: str) -> str:
     TypeError
         Where `path` is no path.
     ValueError
-        Where it is no regular file.
+        Where it is no regular file, or no name that files can have.
     """
     text = file_name(path, name)
-    if not (os.path.isdir(text) or stat.S_ISREG(os.stat(text).st_mode)):
+    try:
+        mode = os.stat(text).st_mode
+    except ValueError as error:
+        raise ValueError(f"{text}: {error}") from error
+    if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
         raise ValueError(f"{text}: not a regular file")
     open(text, "rb").close()
     return text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import re
@@ -76,6 +75,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("wheel", ["floor", "crate"])
     "; there are 'floor', 'crate'"
     """
+    # errors alone need it, and it takes a millisecond
+    import difflib
+
     names = [other for other in dict.fromkeys(known) if other]
     close = difflib.get_close_matches(name, names, 1)
     if close:

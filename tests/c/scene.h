@@ -66,6 +66,16 @@ static inline void scene_make(struct scene *s, int32_t n_trees, int32_t n_contac
   }
 }
 
+/* what R and v_hat of contacts follow from, each array of the length n_contacts */
+static inline sap_parameters scene_parameters(const double *phi0, const double *k,
+                                              const double *tau_d) {
+  sap_parameters parameters = sap_parameters_default(0.01);
+  parameters.phi0 = phi0;
+  parameters.k = k;
+  parameters.tau_d = tau_d;
+  return parameters;
+}
+
 /* room for the outputs of any scene */
 struct scene_outputs {
   double v[SCENE_TREES * SCENE_MOST_NV], gamma[3 * SCENE_CONTACTS], v_c[3 * SCENE_CONTACTS];

@@ -111,8 +111,7 @@ static void contacts_may_follow_rows_on_the_same_trees(void) {
     REQUIRE(sap_solver_solve(solver, &rows.problem, NULL, &before, NULL) == SAP_OK);
     const double phi0[2] = {0}, stiffness[2] = {1e4, 1e4}, tau_d[2] = {0};
     double regularized[3][2];
-    const sap_parameters parameters = {
-        .dt = 0.01, .sigma = 1e-3, .beta = 1, .phi0 = phi0, .k = stiffness, .tau_d = tau_d};
+    const sap_parameters parameters = scene_parameters(phi0, stiffness, tau_d);
     scene.problem.J = NULL;
     CHECK_EQUAL(sap_solver_solve_physical(solver, &scene.problem, &parameters, regularized[0],
                                           regularized[1], regularized[2], NULL, &after, &error),

@@ -31,13 +31,8 @@ static void a_solve_regularizes_contacts_and_groups(void) {
   }
   for (int delassus = 0; delassus < 2; ++delassus) {
     make_groups(6, 6, 5, &seed);
-    sap_parameters contacts = {.dt = 0.01,
-                               .sigma = 1e-3,
-                               .beta = 1,
-                               .delassus = (sap_delassus)delassus,
-                               .phi0 = phi0,
-                               .k = k,
-                               .tau_d = tau_d};
+    sap_parameters contacts = scene_parameters(phi0, k, tau_d);
+    contacts.delassus = (sap_delassus)delassus;
     REQUIRE(sap_regularize(&scene.problem, &contacts, scene.R_t, scene.R_n, scene.v_hat_n, NULL,
                            NULL) == SAP_OK);
     for (int g = 0; g < GROUPS; ++g) {
@@ -116,13 +111,8 @@ static void groups_are_regularized_in_place(void) {
   constraints[GROUPS - 1].R = NULL;
   physical[GROUPS - 1] = (sap_group_regularization){
       .parameters = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, NULL, NULL, NULL}};
-  const sap_parameters parameters = {.dt = 0.01,
-                                     .sigma = 1e-3,
-                                     .beta = 1,
-                                     .phi0 = phi0,
-                                     .k = k,
-                                     .tau_d = tau_d,
-                                     .groups = physical};
+  sap_parameters parameters = scene_parameters(phi0, k, tau_d);
+  parameters.groups = physical;
   struct counter counter = {.fail_at = -1};
   const sap_allocator memory = {counting_allocate, counting_release, &counter};
   sap_solver *solver;

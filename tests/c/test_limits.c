@@ -227,13 +227,8 @@ static void parameters_that_give_no_regularization_are_refused(void) {
   make_masses(1, 1e-3, 1e-3, 0.5);
   double phi0 = 0, k = INFINITY, tau_d = 0, out[3];
   sap_error error;
-  sap_parameters p = {.dt = 0.01,
-                      .sigma = 1e-3,
-                      .beta = 0,
-                      .delassus = SAP_DELASSUS_BLOCK,
-                      .phi0 = &phi0,
-                      .k = &k,
-                      .tau_d = &tau_d};
+  sap_parameters p = scene_parameters(&phi0, &k, &tau_d);
+  p.beta = 0;
   CHECK_EQUAL(sap_regularize(&scene.problem, &p, out, out + 1, out + 2, NULL, &error),
               SAP_INVALID_ARGUMENT); /* beta = 0 and rigid: R_n = 0 */
   CHECK_STRING(error.argument, "k");

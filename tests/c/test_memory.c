@@ -166,13 +166,7 @@ static long fail_each_allocation(sap_friction friction) {
   for (int i = 0; i < 20; ++i) {
     k[i] = 1e4;
   }
-  const sap_parameters parameters = {.dt = 0.01,
-                                     .sigma = 1e-3,
-                                     .beta = 1,
-                                     .delassus = SAP_DELASSUS_BLOCK,
-                                     .phi0 = phi0,
-                                     .k = k,
-                                     .tau_d = tau_d};
+  const sap_parameters parameters = scene_parameters(phi0, k, tau_d);
   long failures = 0;
   for (long fail_at = 0;; ++fail_at) {
     struct counter counter = {0, 0, fail_at};

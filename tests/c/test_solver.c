@@ -359,13 +359,8 @@ static void physical_parameters_in_one_call_or_two(void) {
       k[i] = pow(10, check_random(&seed, 2, 8));
       tau_d[i] = check_random(&seed, 0, 0.1);
     }
-    const sap_parameters p = {.dt = 0.01,
-                              .sigma = 1e-3,
-                              .beta = 1,
-                              .delassus = (sap_delassus)delassus,
-                              .phi0 = phi0,
-                              .k = k,
-                              .tau_d = tau_d};
+    sap_parameters p = scene_parameters(phi0, k, tau_d);
+    p.delassus = (sap_delassus)delassus;
     REQUIRE(sap_regularize(&scene.problem, &p, scene.R_t, scene.R_n, scene.v_hat_n, NULL, NULL) ==
             SAP_OK);
     sap_solver *solver = make(sap_settings_default());

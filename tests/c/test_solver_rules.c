@@ -115,13 +115,7 @@ static void bad_parameters_are_named(void) {
   scene_make(&scene, 4, 3, &seed);
   double phi0[3] = {0}, k[3] = {1, 1, 1}, tau_d[3] = {0}, out[3][3];
   sap_error error;
-  const sap_parameters good = {.dt = 0.01,
-                               .sigma = 1e-3,
-                               .beta = 1,
-                               .delassus = SAP_DELASSUS_BLOCK,
-                               .phi0 = phi0,
-                               .k = k,
-                               .tau_d = tau_d};
+  const sap_parameters good = scene_parameters(phi0, k, tau_d);
 #define CHECK_REFUSED(change, name, at)                                                   \
   do {                                                                                    \
     sap_parameters p = good;                                                              \

@@ -127,8 +127,7 @@ static void physical_parameters_are_those_of_contacts(void) {
     k[i] = 1e4;
     tau_d[i] = 0.01;
   }
-  const sap_parameters parameters = {
-      .dt = 0.01, .sigma = 1e-3, .beta = 1, .phi0 = phi0, .k = k, .tau_d = tau_d};
+  const sap_parameters parameters = scene_parameters(phi0, k, tau_d);
   REQUIRE(sap_regularize(&scene.problem, &parameters, scene.R_t, scene.R_n, scene.v_hat_n, NULL,
                          NULL) == SAP_OK);
   const sap_solution parts = solve_with(NULL, &first);

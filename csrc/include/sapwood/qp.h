@@ -44,7 +44,7 @@ SAP_API sap_status qp_settings_check(const qp_settings *settings, sap_error *err
 typedef enum qp_outcome {
   QP_SOLVED = 0, /* relative_residual <= tolerance; no x so large hides an infeasible program */
   QP_INFEASIBLE, /* y, lambda and bounds prove it: A^T y + C^T lambda + bounds = 0, but
-                         b^T y + d^T lambda + lower^T bounds_+ - upper^T bounds_- = 1; x is zero */
+                    b^T y + d^T lambda + lower^T bounds_+ - upper^T bounds_- = 1; x is zero */
   QP_UNBOUNDED,  /* x is a direction: H x = 0, A x = 0, C x >= 0, g^T x = -1 */
   QP_ITERATION_LIMIT, /* the last iterate */
   QP_INACCURATE,      /* neither solved nor proved to have no solution, and no progress left */

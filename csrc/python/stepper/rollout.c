@@ -56,7 +56,7 @@ const char sapwood_stepper_rollout_doc[] =
     "        control_spec, neutral, initial_state, control, state, sensordata, records, taken,\n"
     "        stop, signals, memory=None)\n--\n\n"
     "Roll out worlds first to last - 1 on `data`. Returns the world that was reached, how many\n"
-    "steps did not converge, and why: None at the end, else as `run`. A further call may go on\n"
+    "steps are to be told of, and why: None at the end, else as `run`. A further call may go on\n"
     "with the next world. neutral (nneutral) is what a world starts from, but for its\n"
     "initial_state. initial_state (worlds, nstate) and control (worlds, steps, ncontrol)\n"
     "may have length 1 for worlds and steps; control and the outputs state (worlds, steps,\n"

@@ -67,7 +67,7 @@ PyObject *sapwood_stepper_find_slopes(PyObject *object, PyObject *args) {
 
 const char sapwood_stepper_run_doc[] =
     "run($self, api, model, data, steps, records, signals, memory=None, recording=None, /)\n--\n\n"
-    "Take steps of `data`. Returns the number of steps taken, how many of them did not converge,\n"
+    "Take steps of `data`. Returns the number of steps taken, how many are to be told of,\n"
     "and why the next one could not be taken: None, an exception, or a tuple (kind, array,\n"
     "index, message). records: array of STEP_RECORD with room for all steps, or None; signals:\n"
     "whether to let signals in between steps, which only the main thread can; memory: as `solve`\n"

@@ -314,10 +314,10 @@ static int add_faults(PyObject *module) {
   return failed ? -1 : 0;
 }
 
-static int add_open_time(PyObject *module) {
-  PyObject *time = PyFloat_FromDouble(SAP_OPEN_TIME);
-  const int failed = time == NULL || PyModule_AddObjectRef(module, "OPEN_TIME", time) < 0;
-  Py_XDECREF(time);
+static int add_number(PyObject *module, const char *name, double value) {
+  PyObject *number = PyFloat_FromDouble(value);
+  const int failed = number == NULL || PyModule_AddObjectRef(module, name, number) < 0;
+  Py_XDECREF(number);
   return failed ? -1 : 0;
 }
 
@@ -330,7 +330,8 @@ int sapwood_add_stepper(PyObject *module) {
       sapwood_add_contact_record(module) < 0 || sapwood_add_elements(module) < 0 ||
       sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0 ||
       sapwood_add_byte_watch(module) < 0 || sapwood_add_prepared_step(module) < 0 ||
-      add_open_time(module) < 0) {
+      add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
+      add_number(module, "DEEP_OVERLAP", SAP_DEEP_OVERLAP) < 0) {
     return -1;
   }
   return add_faults(module);

@@ -35,7 +35,7 @@ int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, const sapw
  * Needs the GIL. */
 PyObject *sapwood_world_failure(const sap_mujoco_world *world);
 
-/* How many steps were taken, how many of them did not converge, and the failure, as a tuple; NULL
+/* How many steps were taken, how many of them are to be told of, and the failure, as a tuple; NULL
  * with an exception when memory ran out. Needs the GIL. */
 PyObject *sapwood_world_ended(const sap_mujoco_world *world, int64_t taken, int64_t notable);
 

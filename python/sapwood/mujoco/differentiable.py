@@ -19,7 +19,7 @@ from sapwood.mujoco.contacts import GeomNames
 from sapwood.mujoco.core_steps import CoreSteps
 from sapwood.mujoco.groups import constraint_groups
 from sapwood.mujoco.manifold import Manifold
-from sapwood.mujoco.parameters import SYMPLECTIC_EULER, StepParameters
+from sapwood.mujoco.parameters import StepParameters
 from sapwood.mujoco.results import StepError
 from sapwood.mujoco.snapshots import Differences, NotComparable, Snapshot
 from sapwood.mujoco.stepper import Stepper
@@ -29,6 +29,7 @@ from sapwood.problem.contact_problem import ContactProblem
 from sapwood.sensitivity import Sensitivity
 from sapwood.solution import Region, Status
 from sapwood.solver import SapSolver
+from sapwood.stepping.schemes import SYMPLECTIC_EULER
 from sapwood.trajectory.system import Pulled, Step, TrajectoryError
 
 _Float = NDArray[np.float64]

@@ -106,6 +106,7 @@ def element_arrays(
     ]
     scale = np.ones(model.neq)
     scale[weld] = 2.0 / torque_scale[weld]
+    is_angle = _is_angle(model)
     friction = np.where(loss & (model.dof_frictionloss > 0.0), model.dof_frictionloss, 0.0)
     return {
         "dof_frictionloss": friction,
@@ -119,13 +120,13 @@ def element_arrays(
         "limit_range": _limit_ranges(model, joints),
         "limit_k": np.ascontiguousarray(stiffness["joint"].k[joints, 0]),
         "limit_tau_d": stiffness["joint"].tau_d[joints],
-        "limit_angle": _int32(_is_angle(model)[joints]),
+        "limit_angle": _int32(is_angle[joints]),
         "tendon_tree": _pairs([trees_of_tendon(model, i) for i in range(model.ntendon)], -2),
         "tendon_limited": _int32(tendons),
         "tendon_range": _float64(model.tendon_range),
         "tendon_k": np.ascontiguousarray(stiffness["tendon"].k[:, 0]),
         "tendon_tau_d": stiffness["tendon"].tau_d,
-        "tendon_angle": _int32([_sums_angles(model, i) for i in range(model.ntendon)]),
+        "tendon_angle": _int32([_sums_angles(model, i, is_angle) for i in range(model.ntendon)]),
         "ten_J_rownnz": _int32(model.ten_J_rownnz),
         "ten_J_rowadr": _int32(model.ten_J_rowadr),
         "ten_J_colind": _int32(model.ten_J_colind),
@@ -134,7 +135,7 @@ def element_arrays(
         "equality_k": stiffness["equality"].k,
         "equality_tau_d": stiffness["equality"].tau_d,
         "equality_scale": scale,
-        "equality_angle": _int32([_couples_angles(model, i) for i in range(model.neq)]),
+        "equality_angle": _int32([_couples_angles(model, i, is_angle) for i in range(model.neq)]),
         "equality_driven": _int32([holds_mocap(model, i) for i in range(model.neq)]),
         "controller_output": _int32([c.output for c in implicit]),
         "controller_tree": _pairs([c.trees for c in implicit]),
@@ -152,21 +153,21 @@ def _is_angle(model: mujoco.MjModel) -> NDArray[np.bool_]:
     return np.isin(model.jnt_type, turning)
 
 
-def _sums_angles(model: mujoco.MjModel, tendon: int) -> bool:
+def _sums_angles(model: mujoco.MjModel, tendon: int, is_angle: NDArray[np.bool_]) -> bool:
     """Whether the length of a tendon is a sum of angles of joints."""
     first = model.tendon_adr[tendon]
     if model.wrap_type[first] != mujoco.mjtWrap.mjWRAP_JOINT:
         return False
     joints = model.wrap_objid[first : first + model.tendon_num[tendon]]
-    return bool(_is_angle(model)[joints].all())
+    return bool(is_angle[joints].all())
 
 
-def _couples_angles(model: mujoco.MjModel, equality: int) -> bool:
+def _couples_angles(model: mujoco.MjModel, equality: int, is_angle: NDArray[np.bool_]) -> bool:
     """Whether an equality constraint has one row, in rad."""
     kind, first = model.eq_type[equality], model.eq_obj1id[equality]
     if kind == _EQUALITY.mjEQ_JOINT:
-        return bool(_is_angle(model)[first])
-    return kind == _EQUALITY.mjEQ_TENDON and _sums_angles(model, first)
+        return bool(is_angle[first])
+    return kind == _EQUALITY.mjEQ_TENDON and _sums_angles(model, first, is_angle)
 
 
 def _limit_ranges(model: mujoco.MjModel, joints: NDArray[np.intp]) -> _Float:

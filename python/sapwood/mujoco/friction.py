@@ -12,7 +12,7 @@ from sapwood import _core
 from sapwood.mujoco.names import name_of
 from sapwood.mujoco.support import NotSupported
 from sapwood.settings import Friction, SapSettings, with_friction
-from sapwood.stepping.schemes import SCHEMES, Scheme
+from sapwood.stepping.schemes import SYMPLECTIC_EULER, Scheme
 
 MOST_ITERATIONS = 100
 """Of the solve of a step, unless settings say otherwise: the next one goes on from what is left."""
@@ -64,7 +64,7 @@ def settings_of_steps(
         raise NotSupported(
             f"friction = '{friction}': {name} has a rigid core, which takes 'convex'"
         )
-    if friction == "lagged" and scheme != SCHEMES["symplectic_euler"]:
+    if friction == "lagged" and scheme != SYMPLECTIC_EULER:
         raise NotSupported(f"friction = 'lagged': scheme {scheme.name} takes 'convex' or 'coulomb'")
     return found
 

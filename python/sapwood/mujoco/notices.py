@@ -13,18 +13,20 @@ from sapwood.mujoco.results import DEEP_OVERLAP, UNCONVERGED, Counts
 from sapwood.solution import Solution, Status
 
 
-def warn_caller(text: str) -> None:
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn, and point at the line outside of this package that led here.
 
     Parameters
     ----------
     text : str
-        Of the UserWarning.
+        What the warning says.
+    category : type
+        Of the warning.
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("sapwood."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)
 
 
 def _error_of(status: Status) -> str:
@@ -54,7 +56,6 @@ class Notices:
         solution: Solution | None,
         overlap: float,
         time: float,
-        stacklevel: int,
     ) -> None:
         """Warn where the step at ``time`` s was the first to end as it did.
 
@@ -68,17 +69,15 @@ class Notices:
             The largest one of rigid contacts at its end, in widths of the narrower geom.
         time : float
             Time at its start, s.
-        stacklevel : int
-            Of the warning, seen from the caller.
         """
         for status in UNCONVERGED:
             if counts[status] and status not in self._told:
                 reached = math.nan if solution is None else getattr(solution, _error_of(status))
-                self._tell(status, time, reached, stacklevel + 2)
+                self._tell(status, time, reached)
         if overlap > DEEP_OVERLAP:
-            self._tell_of_overlap(time, overlap, stacklevel + 2)
+            self._tell_of_overlap(time, overlap)
 
-    def of_run(self, records: NDArray[np.void], start: float, stacklevel: int) -> None:
+    def of_run(self, records: NDArray[np.void], start: float) -> None:
         """Warn of the first records of their kind.
 
         Parameters
@@ -87,41 +86,36 @@ class Notices:
             Of the steps of a run.
         start : float
             Time at the start of the first one, s.
-        stacklevel : int
-            Of the warnings, seen from the caller.
         """
+        starts = np.concatenate([[start], records["time"]])
         for status in UNCONVERGED:
             found = np.flatnonzero(records["status"] == status)
             if found.size and status not in self._told:
                 i = int(found[0])
-                time = start if i == 0 else float(records["time"][i - 1])
-                self._tell(status, time, float(records[_error_of(status)][i]), stacklevel + 2)
+                self._tell(status, float(starts[i]), float(records[_error_of(status)][i]))
         deep = np.flatnonzero(records["overlap"] > DEEP_OVERLAP)
         if deep.size:
             i = int(deep[0])
-            time = start if i == 0 else float(records["time"][i - 1])
-            self._tell_of_overlap(time, float(records["overlap"][i]), stacklevel + 2)
+            self._tell_of_overlap(float(starts[i]), float(records["overlap"][i]))
 
-    def _tell_of_overlap(self, time: float, overlap: float, stacklevel: int) -> None:
+    def _tell_of_overlap(self, time: float, overlap: float) -> None:
         if self._told_of_overlap:
             return
         self._told_of_overlap = True
-        warnings.warn(
+        warn_caller(
             f"step at time {time:.6g} s: ended with a rigid contact whose overlap is {overlap:.2g} "
             f"of the width of its narrower geom, more than {DEEP_OVERLAP:g}: it started deep, or "
             "carries more than the time step allows; the step was taken; stepper.contacts and "
             "overlap of the results of runs tell of further ones",
             RuntimeWarning,
-            stacklevel=stacklevel,
         )
 
-    def _tell(self, status: Status, time: float, reached: float, stacklevel: int) -> None:
+    def _tell(self, status: Status, time: float, reached: float) -> None:
         self._told.add(status)
         name = _error_of(status).replace("_", " ")
-        warnings.warn(
+        warn_caller(
             f"step at time {time:.6g} s: the contact solver ended in {status} at a {name} of "
             f"{reached:.2g} (tolerance {self._tolerance:.2g}); the step was taken; further ones "
             f"are counted in {status}_steps",
             RuntimeWarning,
-            stacklevel=stacklevel,
         )

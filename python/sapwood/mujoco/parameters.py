@@ -38,9 +38,7 @@ from sapwood.mujoco.release import ReleaseSpeeds, release_speeds
 from sapwood.mujoco.support import check_ignore, check_model
 from sapwood.problem.arrays import Delassus
 from sapwood.settings import Friction, SapSettings
-from sapwood.stepping.schemes import SCHEMES, Scheme, scheme_of
-
-SYMPLECTIC_EULER = SCHEMES["symplectic_euler"]
+from sapwood.stepping.schemes import SYMPLECTIC_EULER, Scheme, scheme_of
 
 _HOW_TO_LOAD = (
     ": mujoco.MjModel.from_xml_path loads a file, mujoco.MjModel.from_xml_string a text of XML"

@@ -9,9 +9,7 @@ import mujoco
 import numpy as np
 
 from sapwood import _core
-from sapwood.stepping.schemes import SCHEMES, Scheme
-
-SYMPLECTIC_EULER = SCHEMES["symplectic_euler"]
+from sapwood.stepping.schemes import SYMPLECTIC_EULER, Scheme
 
 # V = FROUDE sqrt(gravity size): of bodies of 0.1 m on earth 0.1 m/s
 FROUDE = 0.1

@@ -9,6 +9,7 @@ import operator
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.hints import counted
 from sapwood.html import table
 from sapwood.mujoco.contacts import StepContacts
@@ -22,7 +23,7 @@ _Int = NDArray[np.int32]
 UNCONVERGED = (Status.stalled, Status.iteration_limit, Status.friction_limit)
 
 # overlaps, in widths of the narrower geom, that a stepper warns of
-DEEP_OVERLAP = 0.1
+DEEP_OVERLAP = _core.DEEP_OVERLAP
 
 Counts = tuple[int, int, int, int]
 """Steps that were taken, by the status of their solve: converged, and then UNCONVERGED."""

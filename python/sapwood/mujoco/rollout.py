@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from typing import Any
 
 import mujoco
@@ -15,12 +14,13 @@ from sapwood.checks import integer
 from sapwood.hints import explained
 from sapwood.mujoco.engine import EngineError, engine
 from sapwood.mujoco.forks import free_in_children
-from sapwood.mujoco.parameters import SYMPLECTIC_EULER
+from sapwood.mujoco.notices import warn_caller
 from sapwood.mujoco.results import RolloutResult
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.support import NotSupported
 from sapwood.mujoco.worlds import CONTROL, ORDER, WHOLE_STATE, Worker, Worlds
 from sapwood.processors import usable_processors
+from sapwood.stepping.schemes import SYMPLECTIC_EULER
 
 _Float = NDArray[np.float64]
 
@@ -118,9 +118,9 @@ class Rollout:
         worlds = Worlds(
             self._parameters.model, initial_state, control, control_spec, nstep, state, sensordata
         )
-        return self._run(worlds, chunk_size, stacklevel=2)
+        return self._run(worlds, chunk_size)
 
-    def _run(self, worlds: Worlds, chunk_size: int | None, stacklevel: int) -> RolloutResult:
+    def _run(self, worlds: Worlds, chunk_size: int | None) -> RolloutResult:
         n_worlds, model = worlds.n_worlds, self._parameters.model
         if chunk_size is None:
             chunk_size = max(1, n_worlds // (10 * self._nthread))
@@ -144,10 +144,9 @@ class Rollout:
                 core.accept_options(self._engine, model)
             failures = worlds.run(self._engine, model, neutral, workers, chunk_size)
         if failures:
-            warnings.warn(
+            warn_caller(
                 f"{len(failures)} of {n_worlds} worlds failed, first {failures[0]}",
                 RuntimeWarning,
-                stacklevel=stacklevel + 1,
             )
         return RolloutResult(
             state=worlds.state,
@@ -239,5 +238,4 @@ def rollout(
     worlds = Worlds(
         pool._parameters.model, initial_state, control, control_spec, nstep, state, sensordata
     )
-    # at the caller of this function, which is decorated
-    return pool._run(worlds, chunk_size, stacklevel=3)
+    return pool._run(worlds, chunk_size)

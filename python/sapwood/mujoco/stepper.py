@@ -328,7 +328,7 @@ class Stepper(LastStep):
         if failure is not None:
             raise failure
         if notable:
-            self._tell_of_last_step(start, stacklevel=4)
+            self._tell_of_last_step(start)
 
     def run(
         self,
@@ -429,7 +429,7 @@ class Stepper(LastStep):
         callback: Callable[[mujoco.MjData], object] | None,
         every: int,
     ) -> RunResult:
-        """Take as many steps as there are records; the warnings point at the caller's caller."""
+        """Take as many steps as there are records."""
         signals = threading.current_thread() is threading.main_thread()
         data, steps = bound.data, len(records)
         taken, at_once = 0, steps if callback is None else every
@@ -444,7 +444,7 @@ class Stepper(LastStep):
             taken += done
             result = self._last_run = RunResult(records[:taken], recording)
             if notable:
-                self._notices.of_run(rest[:done], start, stacklevel=3)
+                self._notices.of_run(rest[:done], start)
             if failure is not None:
                 if isinstance(failure, StepError):
                     failure.step = taken
@@ -503,11 +503,11 @@ class Stepper(LastStep):
         finally:
             self._forget()
         if status in UNCONVERGED or self._steps.overlap() > DEEP_OVERLAP:
-            self._tell_of_last_step(time, stacklevel=3)
+            self._tell_of_last_step(time)
 
-    def _tell_of_last_step(self, start: float, stacklevel: int) -> None:
+    def _tell_of_last_step(self, start: float) -> None:
         overlap = self._steps.overlap()
-        self._notices.of_last_step(self._counts(), self.solution, overlap, start, stacklevel)
+        self._notices.of_last_step(self._counts(), self.solution, overlap, start)
 
     def problem(self, data: mujoco.MjData) -> ContactProblem:
         """The contact problem of a state, for study; neither ``data`` nor any result changes.

@@ -6,10 +6,11 @@ import mujoco
 
 from sapwood.mujoco.core_steps import CoreSteps, EngineSteps
 from sapwood.mujoco.engine import EngineError, engine
-from sapwood.mujoco.parameters import SYMPLECTIC_EULER, StepParameters
+from sapwood.mujoco.parameters import StepParameters
 from sapwood.mujoco.steps import Steps
 from sapwood.mujoco.support import NotSupported
 from sapwood.mujoco.theta_steps import ThetaSteps
+from sapwood.stepping.schemes import SYMPLECTIC_EULER
 
 
 def steps_of(parameters: StepParameters) -> Steps:

@@ -12,21 +12,20 @@ from __future__ import annotations
 import inspect
 import io
 import os
-import stat
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from sapwood.checks import file_name
+from sapwood.checks import file_name, regular_file
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import KINDS
 from sapwood.files import write_file
 from sapwood.problem.archive import Archive, ArchiveError, Header
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.problem.sizes import MOST_ROWS, Blocks, check_group, check_vectors
-from sapwood.problem.symmetry import symmetric_blocks
+from sapwood.problem.symmetry import symmetric_blocks, symmetric_part_taken
 
 _PREFIX = "constraints"
 _MOST_DIGITS = 9  # of the number of a group
@@ -74,20 +73,13 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
     --------
     save_problem : writes such files.
     """
-    name = file_name(path, "path")
+    name = regular_file(path, "path")
     try:
-        # a pipe would be waited for
-        if not (os.path.isdir(name) or stat.S_ISREG(os.stat(name).st_mode)):
-            raise ValueError("not a regular file")
         with open(name, "rb") as file:
             arguments, groups = _read(Archive(file))
         asymmetry = _symmetrize(arguments)
         if asymmetry > 0.0:
-            warnings.warn(
-                f"{name}: A is symmetric to single precision alone, entries differ by "
-                f"{asymmetry:.2g} of the largest: its symmetric part is taken",
-                stacklevel=2,
-            )
+            warnings.warn(f"{name}: A {symmetric_part_taken(asymmetry)}", stacklevel=2)
         return ContactProblem(**arguments, constraints=_make_groups(groups))
     except OSError as error:
         raise OSError(error.errno, error.strerror, name) from error

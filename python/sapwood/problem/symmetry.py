@@ -18,6 +18,44 @@ SINGLE = 4 * 2.0**-24
 ROUND_OFF = 64 * np.finfo(float).eps
 
 
+def must_be_symmetric(asymmetry: float) -> str:
+    """What errors say of a matrix that is less symmetric than single precision.
+
+    Parameters
+    ----------
+    asymmetry : float
+        Its largest |A - A^T|, relative to the largest entry.
+
+    Returns
+    -------
+    str
+        What follows the name of the matrix.
+    """
+    return (
+        f"must be symmetric: entries differ by {asymmetry:.2g} of the largest, more than single "
+        f"precision's {SINGLE:.2g}"
+    )
+
+
+def symmetric_part_taken(asymmetry: float) -> str:
+    """What warnings say of a matrix that is symmetric to single precision.
+
+    Parameters
+    ----------
+    asymmetry : float
+        Its largest |A - A^T|, relative to the largest entry.
+
+    Returns
+    -------
+    str
+        What follows the name of the matrix.
+    """
+    return (
+        f"is symmetric to single precision alone, entries differ by {asymmetry:.2g} of the "
+        "largest: its symmetric part is taken"
+    )
+
+
 def symmetric_blocks(A: _Float, tree_nv: NDArray[np.integer]) -> tuple[_Float, float]:
     """Replace blocks that are symmetric to single precision by their symmetric part.
 
@@ -57,10 +95,7 @@ def symmetric_blocks(A: _Float, tree_nv: NDArray[np.integer]) -> tuple[_Float, f
             continue
         part = difference[wrong].max(axis=(1, 2)) / np.abs(blocks[wrong]).max(axis=(1, 2))
         for k in np.flatnonzero(part > SINGLE):
-            raise ValueError(
-                f"A: the block of tree {trees[wrong][k]} must be symmetric: entries differ by "
-                f"{part[k]:.2g} of the largest, more than single precision's {SINGLE:.2g}"
-            )
+            raise ValueError(f"A: the block of tree {trees[wrong][k]} {must_be_symmetric(part[k])}")
         if result is A:
             result = A.copy()
         mean = (blocks[wrong] + blocks[wrong].transpose(0, 2, 1)) / 2

@@ -98,6 +98,9 @@ SCHEMES: Mapping[str, Scheme] = types.MappingProxyType(
     }
 )
 
+#: The scheme of the C core, and the default of steppers.
+SYMPLECTIC_EULER = SCHEMES["symplectic_euler"]
+
 
 def scheme_of(scheme: str | Scheme) -> Scheme:
     """Return a scheme as given or by its name.

@@ -11,6 +11,7 @@ up to 1e5 times their weight, light bodies lie under heavy ones, and grippers pi
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -154,21 +155,16 @@ def pressed_contacts(quick: bool = False) -> Iterator[Row]:
         One scene after the other.
     """
     laws: list[dict[str, Any]] = [{"friction": law} for law in ("convex", "lagged", "coulomb")]
-    for time_step in (0.01,) if quick else (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02):
-        for shape in ("sphere", "box"):
-            for units in (SI, CENTIMETRES, MILLIMETRES):
-                model = pressed_model(shape, time_step, units)
-                ways = [*laws, {"scheme": "midpoint"}] if units is SI else laws[2:]
-                for options in ways:
-                    for load in loads_of(time_step):
-                        depth, bound = press(model, load, **options)
-                        way = next(iter(options.values()))
-                        yield Row(
-                            f"{shape} under {load:.3g} weights, {1e3 * time_step:g} ms, {way}, "
-                            f"{units.name}",
-                            depth,
-                            bound,
-                        )
+    time_steps = (0.01,) if quick else (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
+    systems = (SI, CENTIMETRES, MILLIMETRES)
+    for time_step, shape, units in itertools.product(time_steps, ("sphere", "box"), systems):
+        model = pressed_model(shape, time_step, units)
+        ways = [*laws, {"scheme": "midpoint"}] if units is SI else laws[2:]
+        for options, load in itertools.product(ways, loads_of(time_step)):
+            depth, bound = press(model, load, **options)
+            way = next(iter(options.values()))
+            scene = f"{shape} under {load:.3g} weights, {1e3 * time_step:g} ms, {way}, {units.name}"
+            yield Row(scene, depth, bound)
 
 
 def overloaded_contacts() -> Iterator[Row]:

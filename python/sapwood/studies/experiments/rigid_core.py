@@ -64,8 +64,10 @@ COST_ROWS = np.dtype(
     ]
 )
 
-#: Stiffness of the ball, the boxes and the sphere, N/m.
+#: Stiffness of the ball and the sphere, N/m.
 STIFFNESS = 1e5
+#: Stiffness of each box of the tower, N/m: the tower buckles under the compliant law.
+BOX_STIFFNESS = 2e4
 
 _BOXES, _HALF, _HEAVIEST, _RATIO = 20, 0.05, 10.0, 1000.0
 
@@ -116,7 +118,7 @@ def simulation(scene: str, core: str, dt: float) -> tuple[mujoco.MjModel, Steppe
     delta = DELTA / 2 if scene == "tower" else DELTA
     tau_d = 0.0 if scene == "impact" else dt
     layer = ContactMaterial(
-        STIFFNESS,
+        BOX_STIFFNESS if scene == "tower" else STIFFNESS,
         dissipation_time=tau_d,
         friction=0.5,
         core=RigidCore(delta, "log" if core == "log" else "exp") if core != "none" else None,

@@ -24,7 +24,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from sapwood.checks import regular_file
-from sapwood.problem.symmetry import ROUND_OFF, SINGLE
+from sapwood.problem.symmetry import ROUND_OFF, SINGLE, must_be_symmetric, symmetric_part_taken
 from sapwood.studies.fclib.problems import GlobalProblem, LocalProblem
 
 _COLUMNS, _ROWS = -1, -2
@@ -72,11 +72,7 @@ def load(path: str | os.PathLike[str]) -> GlobalProblem | LocalProblem:
         except (KeyError, OSError, RuntimeError) as error:
             raise ValueError(f"{name}: is damaged: {error}") from error
     if asymmetry > ROUND_OFF:
-        warnings.warn(
-            f"{name}: M is symmetric to single precision alone, entries differ by "
-            f"{asymmetry:.2g} of the largest: its symmetric part is taken",
-            stacklevel=2,
-        )
+        warnings.warn(f"{name}: M {symmetric_part_taken(asymmetry)}", stacklevel=2)
     return problem
 
 
@@ -142,10 +138,7 @@ def _symmetrized(problem: GlobalProblem) -> tuple[GlobalProblem, float]:
     largest = abs(M).max() if M.nnz else 0.0
     part = float(abs(M - M.T).max() / largest) if largest > 0.0 else 0.0
     if part > SINGLE:
-        raise _Misfit(
-            f"fclib_global/M: must be symmetric: entries differ by {part:.2g} of the largest, more "
-            f"than single precision's {SINGLE:.2g}"
-        )
+        raise _Misfit(f"fclib_global/M: {must_be_symmetric(part)}")
     return dataclasses.replace(problem, M=sparse.csc_array((M + M.T) / 2)), part
 
 
