@@ -5,9 +5,8 @@ PY := .venv/bin/python
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export CMAKE_GENERATOR := Ninja
 
-# the package with every factorization, from the sources as they are now
-PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation \
-	-C cmake.define.SAPWOOD_LAPACK=ON -C cmake.define.SAPWOOD_CHOLMOD=ON
+# the package from the sources as they are now
+PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation
 SOURCES := $(shell find csrc python cmake -name __pycache__ -prune -o -print) \
 	CMakeLists.txt pyproject.toml
 C_FILES := $(shell find csrc tests/c tests/fuzz examples -name '*.[ch]')

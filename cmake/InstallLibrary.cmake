@@ -22,7 +22,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/sapwoodConfigVersion.cma
   COMPATIBILITY SameMinorVersion)
 install(FILES
   "${PROJECT_BINARY_DIR}/sapwoodConfig.cmake" "${PROJECT_BINARY_DIR}/sapwoodConfigVersion.cmake"
-  cmake/FindAMD.cmake cmake/FindCHOLMOD.cmake
+  cmake/FindAMD.cmake
   DESTINATION "${package_dir}" COMPONENT library)
 
 # pkg-config: what a static library needs is named; paths follow the file, wherever it is installed
@@ -31,15 +31,7 @@ set(SAPWOOD_CFLAGS "")
 if(BUILD_SHARED_LIBS)
   set(SAPWOOD_CFLAGS -DSAP_SHARED)
 else()
-  set(SAPWOOD_LIBRARIES -lamd -lsuitesparseconfig)
-  if(SAPWOOD_WITH_LAPACK)
-    list(PREPEND SAPWOOD_LIBRARIES -llapack -lblas)
-  endif()
-  if(SAPWOOD_CHOLMOD)
-    list(PREPEND SAPWOOD_LIBRARIES -lcholmod)
-  endif()
-  list(APPEND SAPWOOD_LIBRARIES -lm -pthread)
-  list(JOIN SAPWOOD_LIBRARIES " " SAPWOOD_LIBRARIES)
+  set(SAPWOOD_LIBRARIES "-lamd -lsuitesparseconfig -lm -pthread")
 endif()
 set(pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 file(RELATIVE_PATH SAPWOOD_TO_PREFIX

@@ -9,7 +9,6 @@ static const char *const status_text[] = {
     "out of memory",
     "invalid argument",
     "a block of A is not positive definite",
-    "the library was built without this factorization",
     "the solve was interrupted",
 };
 _Static_assert(sizeof status_text / sizeof *status_text == SAP_INTERRUPTED + 1,

@@ -1,24 +1,11 @@
+/* Right-looking: panels are factored in elimination order, and each pushes its updates straight
+ * into the panels above it, at places found once per graph. L y = b is solved on the way, while
+ * each panel is in the cache. */
 #include "linalg/factorization.h"
 
 #include <string.h>
 
-/* NULL where the library was built without it */
-static const struct sap_backend *backend_of(sap_factorization kind) {
-  switch (kind) {
-    case SAP_SUPERNODAL: return &sap_backend_supernodal;
-#ifdef SAP_WITH_LAPACK
-    case SAP_DENSE: return &sap_backend_lapack;
-#endif
-#ifdef SAP_WITH_CHOLMOD
-    case SAP_CHOLMOD: return &sap_backend_cholmod;
-#endif
-    default: return NULL;
-  }
-}
-
-int sap_factorization_available(sap_factorization factorization) {
-  return backend_of(factorization) != NULL;
-}
+#include "linalg/flush.h"
 
 void sap_factor_carve_places(struct sap_factor *factor, struct sap_arena *arena) {
   const struct sap_junction_tree *tree = factor->tree;
@@ -34,17 +21,19 @@ void sap_factor_carve_values(struct sap_factor *factor, struct sap_arena *arena)
 
 void sap_factor_place(struct sap_factor *factor, const int32_t *edge_low,
                       const int32_t *edge_high) {
-  for (int32_t c = 0; c < factor->tree->n_components; ++c) {
+  const struct sap_junction_tree *tree = factor->tree;
+  for (int32_t c = 0; c < tree->n_components; ++c) {
     factor->precision[c] = SAP_DOUBLE;
   }
-  backend_of(factor->kind)->place(factor, edge_low, edge_high);
-}
-
-sap_status sap_factor_analyze(struct sap_factor *factor, const int32_t *edge_low,
-                              const int32_t *edge_high) {
-  sap_factor_release(factor);
-  const struct sap_backend *backend = backend_of(factor->kind);
-  return backend->analyze ? backend->analyze(factor, edge_low, edge_high) : SAP_OK;
+  for (int32_t i = 0; i < tree->n_nodes; ++i) {
+    struct sap_place *place = &factor->diagonal[i];
+    place->offset = sap_junction_tree_block(tree, i, i, &place->ld);
+  }
+  for (int32_t e = 0; e < tree->n_edges; ++e) {
+    struct sap_place *place = &factor->edge[e];
+    place->offset = sap_junction_tree_block(tree, edge_high[e], edge_low[e], &place->ld);
+  }
+  factor->n_values = tree->n_values;
 }
 
 void sap_factor_clear(const struct sap_factor *factor, int32_t c, const struct sap_supernode *s) {
@@ -59,17 +48,79 @@ void sap_factor_clear(const struct sap_factor *factor, int32_t c, const struct s
   }
 }
 
+/* x, or its copy in single precision */
+static void *begin_solve(const struct sap_factor *factor, int32_t c, double *x) {
+  const struct sap_component *component = &factor->tree->component[c];
+  if (factor->precision[c] == SAP_DOUBLE || !x) {
+    return x;
+  }
+  for (int32_t i = component->scalar_begin; i < component->scalar_end; ++i) {
+    factor->x_single[i] = (float)x[i];
+  }
+  return factor->x_single;
+}
+
+/* L^T x = y */
+static void end_solve(const struct sap_factor *factor, int32_t c, void *y, double *x) {
+  const struct sap_junction_tree *tree = factor->tree;
+  const struct sap_component *component = &tree->component[c];
+  const struct sap_panel_kernels *kernels = &factor->kernels->panels[factor->precision[c]];
+  const void *values = sap_factor_panels(factor, c);
+  for (int32_t i = component->supernode_end - 1; i >= component->supernode_begin; --i) {
+    kernels->pull_solution(&tree->supernode[i], tree->segment, values, y);
+  }
+  for (int32_t i = component->scalar_begin; y != x && i < component->scalar_end; ++i) {
+    x[i] = (double)factor->x_single[i];
+  }
+}
+
+static int32_t run_panels(const struct sap_factor *factor, int32_t c, double *x) {
+  const struct sap_junction_tree *tree = factor->tree;
+  const struct sap_component *component = &tree->component[c];
+  const struct sap_panel_kernels *kernels = &factor->kernels->panels[factor->precision[c]];
+  void *values = sap_factor_panels(factor, c), *y = begin_solve(factor, c, x);
+  for (int32_t i = component->supernode_begin; i < component->supernode_end; ++i) {
+    const struct sap_supernode *s = &tree->supernode[i];
+    const int32_t done = kernels->factor(s, values);
+    if (done < s->n_cols) {
+      return sap_node_of_scalar(tree, s->node_begin, s->scalar + done);
+    }
+    /* H_rc -= B_r B_c^T for every pair of rows above */
+    kernels->push_updates(s, tree->update, values);
+    /* L y = x, as far as the panel goes */
+    if (x) {
+      kernels->push_solution(s, tree->segment, values, y);
+    }
+  }
+  if (x) {
+    end_solve(factor, c, y, x);
+  }
+  return -1;
+}
+
+static void solve_panels(const struct sap_factor *factor, int32_t c, double *x) {
+  const struct sap_junction_tree *tree = factor->tree;
+  const struct sap_component *component = &tree->component[c];
+  const struct sap_panel_kernels *kernels = &factor->kernels->panels[factor->precision[c]];
+  const void *values = sap_factor_panels(factor, c);
+  void *y = begin_solve(factor, c, x);
+  for (int32_t i = component->supernode_begin; i < component->supernode_end; ++i) {
+    kernels->push_solution(&tree->supernode[i], tree->segment, values, y);
+  }
+  end_solve(factor, c, y, x);
+}
+
 int32_t sap_factor_run(const struct sap_factor *factor, int32_t c, double *x) {
-  return backend_of(factor->kind)->run(factor, c, x);
+  const int single = factor->precision[c] == SAP_SINGLE;
+  const unsigned int state = sap_flush_begin(single);
+  const int32_t node = run_panels(factor, c, x);
+  sap_flush_end(single, state);
+  return node;
 }
 
 void sap_factor_solve(const struct sap_factor *factor, int32_t c, double *x) {
-  backend_of(factor->kind)->solve(factor, c, x);
-}
-
-void sap_factor_release(struct sap_factor *factor) {
-  if (factor->state) {
-    backend_of(factor->kind)->release(factor);
-    factor->state = NULL;
-  }
+  const int single = factor->precision[c] == SAP_SINGLE;
+  const unsigned int state = sap_flush_begin(single);
+  solve_panels(factor, c, x);
+  sap_flush_end(single, state);
 }

@@ -259,9 +259,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   sap_refresh(w, island);
   result.last = evaluate(w, island);
   sap_copy(w->kept, w->v, island);
-  before.in_impulses = settings->start == SAP_START_STICKING &&
-                       settings->factorization == SAP_SUPERNODAL &&
-                       sap_impulse_space_begin(w, island);
+  before.in_impulses = settings->start == SAP_START_STICKING && sap_impulse_space_begin(w, island);
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
   while (!sap_interrupted(&w->lookout, work) && !is_over(w, island, settings, &before, &result)) {
     sap_lap(&watch, &result.assembly_seconds);

@@ -3,7 +3,7 @@
 enum sap_precision sap_choose_precision(const struct sap_island *island,
                                         const sap_settings *settings) {
   enum { LEAST = 72 };
-  const int single = settings->mixed_precision && settings->factorization == SAP_SUPERNODAL &&
+  const int single = settings->mixed_precision &&
                      island->scalar_end - island->scalar_begin >= LEAST && !sap_has_barrier(island);
   return single ? SAP_SINGLE : SAP_DOUBLE;
 }

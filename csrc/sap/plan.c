@@ -53,7 +53,6 @@ sap_status sap_plan_build(struct sap_plan *plan, const sap_problem *problem, con
   }
   sap_graph_build(graph, problem, &plan->triples, sizes, plan->reduction.size, !settings->islands);
 
-  plan->factor.kind = settings->factorization;
   plan->factor.kernels = plan->kernels;
   plan->factor.tree = &graph->tree;
   if (!sap_block_carve(&plan->row_block, carve_rows, plan, &plan->memory)) {
@@ -65,7 +64,7 @@ sap_status sap_plan_build(struct sap_plan *plan, const sap_problem *problem, con
     return SAP_OUT_OF_MEMORY;
   }
   sap_junction_tree_list_updates(&graph->tree);
-  return sap_factor_analyze(&plan->factor, graph->edge_low, graph->edge_high);
+  return SAP_OK;
 }
 
 size_t sap_plan_memory(const struct sap_plan *plan) {
@@ -74,7 +73,6 @@ size_t sap_plan_memory(const struct sap_plan *plan) {
 }
 
 void sap_plan_release(struct sap_plan *plan) {
-  sap_factor_release(&plan->factor);
   sap_block_release(&plan->graph_block, &plan->memory);
   sap_block_release(&plan->row_block, &plan->memory);
   sap_block_release(&plan->number_block, &plan->memory);

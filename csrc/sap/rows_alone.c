@@ -39,8 +39,7 @@ static int takes_contacts(const sap_problem *problem, const sap_settings *settin
 static int applies(struct sap_rows_alone *alone, const sap_problem *problem,
                    const struct sap_regularization *physical, const sap_settings *settings,
                    const sap_allocator *allocator) {
-  const int is_plain =
-      settings->islands && !settings->record_history && settings->factorization == SAP_SUPERNODAL;
+  const int is_plain = settings->islands && !settings->record_history;
   return is_plain && physical && takes_contacts(problem, settings) && problem->A &&
          problem->v_star && sap_problem_sizes(problem, &alone->sizes, NULL) == SAP_OK &&
          alone->sizes.n_rows + problem->n_contacts > 0 &&

@@ -19,7 +19,6 @@ sap_status sap_sensitivity_create(sap_sensitivity **sensitivity, const sap_setti
     return status;
   }
   /* of a solve count the laws alone: no bit of its own method is wanted */
-  chosen.factorization = SAP_SUPERNODAL;
   chosen.islands = chosen.threads = 1;
   chosen.record_history = 0;
   sap_solver *solver;

@@ -18,7 +18,6 @@ sap_settings sap_settings_default(void) {
       .start = SAP_START_STICKING,
       .start_threshold = 0.05,
       .turning = 1,
-      .factorization = SAP_SUPERNODAL,
       .mixed_precision = 1,
       .friction = SAP_FRICTION_CONVEX,
       .soft_norm = 0,
@@ -58,10 +57,6 @@ sap_status sap_settings_check(const sap_settings *s, sap_error *error) {
        "must be a sap_start"},
       {"start_threshold", s->start_threshold, s->start_threshold >= 0, "must be >= 0"},
       {"turning", s->turning, s->turning == 0 || s->turning == 1, "must be 0 or 1"},
-      {"factorization", s->factorization,
-       s->factorization == SAP_SUPERNODAL || s->factorization == SAP_DENSE ||
-           s->factorization == SAP_CHOLMOD,
-       "must be a sap_factorization"},
       {"mixed_precision", s->mixed_precision, s->mixed_precision == 0 || s->mixed_precision == 1,
        "must be 0 or 1"},
       {"friction", s->friction,
@@ -80,10 +75,6 @@ sap_status sap_settings_check(const sap_settings *s, sap_error *error) {
       return sap_fail(error, SAP_INVALID_ARGUMENT, rules[i].name, -1, rules[i].value,
                       rules[i].rule);
     }
-  }
-  if (!sap_factorization_available(s->factorization)) {
-    return sap_fail(error, SAP_NOT_AVAILABLE, "factorization", -1, s->factorization,
-                    "this build does not include it");
   }
   return SAP_OK;
 }

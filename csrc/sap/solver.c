@@ -19,8 +19,7 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
     return status;
   }
   const sap_allocator memory = sap_allocator_or_default(allocator);
-  /* CHOLMOD has one state for all its factorizations */
-  const int32_t n_threads = chosen.factorization == SAP_CHOLMOD ? 1 : chosen.threads;
+  const int32_t n_threads = chosen.threads;
   const size_t bytes = sizeof(sap_solver) + (size_t)n_threads * sizeof(struct sap_workspace);
   struct sap_block block = {0};
   if (!sap_block_reserve(&block, bytes, &memory)) {

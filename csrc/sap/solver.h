@@ -18,7 +18,7 @@ struct sap_solver {
 };
 
 /* As if it was made anew with these settings, for as many threads as before: what it solved is
- * forgotten, its memory is kept. Needs the supernodal factorization, before and now. */
+ * forgotten, its memory is kept. */
 sap_status sap_solver_renew(sap_solver *solver, const sap_settings *settings, sap_error *error);
 
 /* bytes that it keeps */

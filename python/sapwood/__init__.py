@@ -45,7 +45,7 @@ from sapwood.problem.contact_problem import ContactProblem
 from sapwood.problem.io import load_problem, save_problem
 from sapwood.sensitivity import Sensitivity
 from sapwood.sensitivity_batch import jvp_batch, vjp_batch
-from sapwood.settings import SapSettings, factorizations
+from sapwood.settings import SapSettings
 from sapwood.solution import ConstraintSolution, Region, Solution, Status
 from sapwood.solver import Evaluation, LineValues, SapSolver, solve
 
@@ -79,7 +79,6 @@ __all__ = [
     "clamp",
     "contact_cost",
     "disk_cost",
-    "factorizations",
     "jvp_batch",
     "load_problem",
     "project",

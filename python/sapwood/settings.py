@@ -12,7 +12,6 @@ from sapwood.hints import explained
 
 LineSearch = Literal["exact", "backtracking"]
 Start = Literal["newton", "sticking"]
-Factorization = Literal["supernodal", "dense", "cholmod"]
 Friction = Literal["convex", "lagged", "coulomb"]
 
 
@@ -55,12 +54,10 @@ class SapSettings:
         turn round from one iterate to the next, and likewise the side of a row with two finite
         bounds (dry friction, a saturated controller); and take the last step by the factorization
         of the step before it where that does.
-    factorization : {"supernodal", "dense", "cholmod"}
-        How the Newton system is factored; see :func:`sapwood.factorizations`.
     mixed_precision : bool
-        Find the directions of islands of 72 velocities and more in single precision (supernodal, no
-        rigid cores); double takes over where that fails. Everything else, and so the accuracy of
-        the solution, is in double precision.
+        Find the directions of islands of 72 velocities and more in single precision where there
+        are no rigid cores; double takes over where that fails. Everything else, and so the
+        accuracy of the solution, is in double precision.
     friction : {"convex", "lagged", "coulomb"}
         The law of friction: that of the paper, where a contact that slides also glides, v_n > 0;
         friction bounded by b = mu gamma_n of the step before (``problem.friction_bound``); or exact
@@ -97,7 +94,6 @@ class SapSettings:
     start: Start = "sticking"
     start_threshold: float = 0.05
     turning: bool = True
-    factorization: Factorization = "supernodal"
     mixed_precision: bool = True
     friction: Friction = "convex"
     soft_norm: float = 0.0
@@ -164,14 +160,3 @@ def with_friction(settings: SapSettings | None, friction: Friction) -> SapSettin
     if friction == settings.friction:
         return settings
     return dataclasses.replace(settings, friction=friction)
-
-
-def factorizations() -> tuple[str, ...]:
-    """Names of the factorizations this build offers.
-
-    Returns
-    -------
-    tuple of str
-        What ``SapSettings(factorization=...)`` takes.
-    """
-    return _core.factorizations()

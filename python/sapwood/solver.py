@@ -71,9 +71,8 @@ class SapSolver(_core.Solver):
     threads : int
         Threads that :meth:`solve` may use, from 1 to 256: the calling one, and others of its own
         that wait for work asleep. They share the islands of a problem, parts that no contact joins,
-        where that saves time and the factorization is not "cholmod". No bit of a solution depends
-        on them, which is why this is no setting. For many problems see
-        :func:`sapwood.solve_batch`.
+        where that saves time. No bit of a solution depends on them, which is why this is no
+        setting. For many problems see :func:`sapwood.solve_batch`.
     friction : {"convex", "lagged", "coulomb"}, optional
         The law of friction, in place of ``settings.friction``, which None leaves.
 

@@ -3,12 +3,6 @@
 #include "linalg/kernels.h"
 #include "sapwood.h"
 
-static void factorizations(void) {
-  CHECK(sap_factorization_available(SAP_SUPERNODAL));
-  CHECK_EQUAL(sap_factorization_available(SAP_DENSE), EXPECT_LAPACK);
-  CHECK_EQUAL(sap_factorization_available(SAP_CHOLMOD), EXPECT_CHOLMOD);
-}
-
 /* the kernels for a machine without vector extensions are always there */
 static void kernel_sets(void) {
   CHECK(sap_kernels_of(0) != NULL);
@@ -22,6 +16,6 @@ static void kernel_sets(void) {
 }
 
 int main(int argc, char **argv) {
-  const check_test tests[] = {CHECK_TEST(factorizations), CHECK_TEST(kernel_sets)};
+  const check_test tests[] = {CHECK_TEST(kernel_sets)};
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

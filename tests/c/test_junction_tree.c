@@ -38,14 +38,14 @@ static void make_graph(struct fixture *f, int32_t n, double degree, uint64_t *se
   }
 }
 
-static void build(struct fixture *f, int whole, sap_factorization kind) {
+static void build(struct fixture *f, int whole) {
   struct sap_arena arena = {NULL, 0};
   sap_junction_tree_carve(&f->tree, &arena, f->n, f->n_edges);
   REQUIRE(sap_block_reserve(&f->blocks[0], arena.used, &f->memory));
   arena = (struct sap_arena){f->blocks[0].base, 0};
   sap_junction_tree_carve(&f->tree, &arena, f->n, f->n_edges);
   sap_junction_tree_order(&f->tree, f->size, f->edge_a, f->edge_b, whole);
-  f->factor = (struct sap_factor){.kind = kind, .kernels = sap_kernels_best(), .tree = &f->tree};
+  f->factor = (struct sap_factor){.kernels = sap_kernels_best(), .tree = &f->tree};
   for (int32_t e = 0; e < f->n_edges; ++e) {
     const int32_t a = f->tree.position[f->edge_a[e]], b = f->tree.position[f->edge_b[e]];
     f->edge_low[e] = a < b ? a : b;
@@ -68,11 +68,9 @@ static void build(struct fixture *f, int whole, sap_factorization kind) {
   sap_junction_tree_carve_updates(&f->tree, &arena);
   sap_factor_carve_values(&f->factor, &arena);
   sap_junction_tree_list_updates(&f->tree);
-  REQUIRE(sap_factor_analyze(&f->factor, f->edge_low, f->edge_high) == SAP_OK);
 }
 
 static void release(struct fixture *f) {
-  sap_factor_release(&f->factor);
   for (int b = 0; b < 3; ++b) {
     sap_block_release(&f->blocks[b], &f->memory);
   }
@@ -156,15 +154,10 @@ static void solves_what_a_dense_matrix_solves(void) {
   for (int trial = 0; trial < 120; ++trial) {
     struct fixture f;
     make_graph(&f, 1 + trial % NODES, 0.5 + 0.1 * (trial % 50), &seed);
-    for (int kind = 0; kind < 3; ++kind) {
-      if (sap_factorization_available((sap_factorization)kind)) {
-        build(&f, trial % 2, (sap_factorization)kind);
-        set_values(&f, &seed);
-        check_solution(&f, 1e-12, &seed);
-        release(&f);
-        f.blocks[0] = f.blocks[1] = f.blocks[2] = (struct sap_block){0};
-      }
-    }
+    build(&f, trial % 2);
+    set_values(&f, &seed);
+    check_solution(&f, 1e-12, &seed);
+    release(&f);
   }
 }
 
@@ -181,7 +174,7 @@ static void components_have_a_precision_each(void) {
   for (int trial = 0; trial < 120; ++trial) {
     struct fixture f;
     make_graph(&f, 1 + trial % NODES, 0.5 + 0.1 * (trial % 30), &seed);
-    build(&f, 0, SAP_SUPERNODAL);
+    build(&f, 0);
     for (int32_t all = 0; all < 2; ++all) {
       for (int32_t c = 0; c < f.tree.n_components; ++c) {
         CHECK(all == 1 || f.factor.precision[c] == SAP_DOUBLE);
@@ -205,7 +198,7 @@ static void order_is_a_permutation_and_supernodes_cover_it(void) {
   for (int trial = 0; trial < 60; ++trial) {
     struct fixture f;
     make_graph(&f, 1 + trial % NODES, 0.2 * (trial % 20), &seed);
-    build(&f, 0, SAP_SUPERNODAL);
+    build(&f, 0);
     int32_t seen[NODES] = {0};
     for (int32_t k = 0; k < f.n; ++k) {
       seen[f.tree.order[k]]++;
@@ -242,7 +235,7 @@ static void components_are_the_connected_ones(void) {
   for (int trial = 0; trial < 60; ++trial) {
     struct fixture f;
     make_graph(&f, 1 + trial % NODES, 0.1 * (trial % 20), &seed);
-    build(&f, 0, SAP_SUPERNODAL);
+    build(&f, 0);
     int32_t label[NODES];
     for (int32_t i = 0; i < f.n; ++i) {
       label[i] = i;
@@ -277,7 +270,7 @@ static void a_chain_stays_sparse(void) {
       f.edge_b[f.n_edges++] = i;
     }
   }
-  build(&f, 0, SAP_SUPERNODAL);
+  build(&f, 0);
   /* 40 squares and 39 blocks below, and the zeros of relaxed merging: far from a dense 240 x 240 */
   CHECK(f.tree.n_values >= 79 * 36 && f.tree.n_values <= 3 * 79 * 36);
   CHECK_EQUAL(f.tree.n_components, 1);
@@ -289,25 +282,20 @@ static void a_chain_stays_sparse(void) {
 
 static void a_bad_pivot_names_its_node(void) {
   uint64_t seed = 15;
-  for (int32_t kind = 0; kind < 2; ++kind) {
-    if (!sap_factorization_available((sap_factorization)kind)) {
-      continue;
-    }
-    struct fixture f;
-    make_graph(&f, 20, 2.5, &seed);
-    build(&f, 1, (sap_factorization)kind);
-    for (int32_t node = 0; node < f.n; ++node) {
-      set_values(&f, &seed);
-      f.factor.values[f.factor.diagonal[node].offset] = -1e3;
-      CHECK_EQUAL(sap_factor_run(&f.factor, 0, NULL), node);
-    }
-    release(&f);
+  struct fixture f;
+  make_graph(&f, 20, 2.5, &seed);
+  build(&f, 1);
+  for (int32_t node = 0; node < f.n; ++node) {
+    set_values(&f, &seed);
+    f.factor.values[f.factor.diagonal[node].offset] = -1e3;
+    CHECK_EQUAL(sap_factor_run(&f.factor, 0, NULL), node);
   }
+  release(&f);
 }
 
 static void no_nodes_at_all(void) {
   struct fixture f = {.memory = sap_allocator_or_default(NULL)};
-  build(&f, 0, SAP_SUPERNODAL);
+  build(&f, 0);
   CHECK_EQUAL(f.tree.n_supernodes, 0);
   CHECK_EQUAL(f.tree.n_components, 0);
   CHECK_EQUAL(f.tree.n_scalars, 0);

@@ -171,7 +171,6 @@ static void bad_settings_are_named(void) {
   CHECK_REFUSED(start, 5);
   CHECK_REFUSED(start_threshold, NAN);
   CHECK_REFUSED(turning, 2);
-  CHECK_REFUSED(factorization, 9);
   CHECK_REFUSED(soft_norm, -1);
   CHECK_REFUSED(islands, 2);
   CHECK_REFUSED(record_history, -1);

@@ -287,7 +287,6 @@ sap_settings made_settings(struct input *in) {
   enum { N = sizeof numbers / sizeof *numbers, M = sizeof integers / sizeof *integers };
   s.line_search = (sap_line_search)(take_byte(in) % 5 / 2);
   s.start = (sap_start)(take_byte(in) % 5 / 2);
-  s.factorization = (sap_factorization)(take_byte(in) % 7 / 2);
   s.max_iterations = take_byte(in);
   for (int left = take_up_to(in, 5); left > 0; --left) {
     const int field = take_up_to(in, N + M - 1);

@@ -56,9 +56,9 @@ def version_in_header():
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """Folder into which the C library was installed, without optional factorizations."""
+    """Folder into which the C library was installed."""
     build, prefix = tmp_path_factory.mktemp("build"), tmp_path_factory.mktemp("prefix")
-    configure(build, f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DSAPWOOD_LAPACK=OFF")
+    configure(build, f"-DCMAKE_INSTALL_PREFIX={prefix}")
     run(CMAKE, "--build", build, "--parallel", "2")
     run(CMAKE, "--install", build)
     return prefix
@@ -137,9 +137,7 @@ def test_a_shared_library_shows_what_its_headers_declare(tmp_path):
     if readelf is None:
         pytest.skip("readelf is not installed")
     build, prefix = tmp_path / "build", tmp_path / "prefix"
-    configure(
-        build, f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DSAPWOOD_LAPACK=OFF", "-DBUILD_SHARED_LIBS=ON"
-    )
+    configure(build, f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DBUILD_SHARED_LIBS=ON")
     run(CMAKE, "--build", build, "--parallel", "2")
     run(CMAKE, "--install", build)
     (library,) = prefix.glob("**/libsapwood.so")
@@ -227,13 +225,6 @@ def test_missing_suitesparse_names_the_packages(tmp_path):
     output = configure(tmp_path / "build", f"-DCMAKE_PROJECT_INCLUDE={nowhere}", ok=False)
     assert "Could NOT find AMD" in output
     assert "apt-get install libsuitesparse-dev" in output
-
-
-def test_missing_lapack_stops_only_when_asked_for(tmp_path):
-    hidden = "-DCMAKE_DISABLE_FIND_PACKAGE_LAPACK=ON"
-    output = configure(tmp_path / "on", hidden, "-DSAPWOOD_LAPACK=ON", ok=False)
-    assert "apt-get install liblapack-dev" in output
-    configure(tmp_path / "auto", hidden, "-DSAPWOOD_LAPACK=AUTO")
 
 
 def test_warnings_as_errors_bite(tmp_path):

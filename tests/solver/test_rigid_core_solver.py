@@ -325,14 +325,11 @@ def test_history_counts_on_where_cores_change(solver, kind):
     [
         {"line_search": "backtracking"},
         {"islands": False, "start": "newton", "turning": False, "line_search_tolerance": 1e-8},
-        {"factorization": "dense"},
     ],
-    ids=["backtracking", "algorithm-1", "dense"],
+    ids=["backtracking", "algorithm-1"],
 )
 @seeds
 def test_settings_lead_to_the_same_solution(solver, settings, seed):
-    if settings.get("factorization", "supernodal") not in sapwood.factorizations():
-        pytest.skip("built without this factorization")
     problem = with_core(seeded_problem(seed)[0], "log", speed=2.0)
     one = solver.solve(problem)
     other = solver.solve(problem, settings=SapSettings(**settings))

@@ -52,7 +52,6 @@ SETTINGS = [
     ({"start": "stick"}, ValueError, "start = 'stick': must be one of newton, sticking"),
     ({"start_threshold": -1.0}, ValueError, "start_threshold = -1: "),
     ({"turning": 1}, TypeError, "turning must be a bool, not int"),
-    ({"factorization": "qr"}, ValueError, "factorization = 'qr': must be one of supernodal, dense"),
     ({"soft_norm": -1.0}, ValueError, "soft_norm = -1: "),
     ({"islands": 1}, TypeError, "islands must be a bool, not int"),
     ({"record_history": None}, TypeError, "record_history must be a bool, not NoneType"),
@@ -63,22 +62,6 @@ SETTINGS = [
 def test_wrong_setting_is_named(changes, kind, text):
     with pytest.raises(kind, match=f"^{re.escape(text)}"):
         SapSettings(**changes)
-
-
-@pytest.mark.parametrize("name", ["supernodal", "dense", "cholmod"])
-def test_factorizations_are_those_that_work(name, problem):
-    if name in sapwood.factorizations():
-        solution = sapwood.solve(problem, settings=SapSettings(factorization=name))
-        assert solution.status is Status.converged
-    else:
-        with pytest.raises(
-            ValueError, match=exactly(f"factorization = '{name}': not in this build")
-        ):
-            SapSettings(factorization=name)
-
-
-def test_supernodal_factorization_is_always_there():
-    assert "supernodal" in sapwood.factorizations()
 
 
 def test_settings_are_values():

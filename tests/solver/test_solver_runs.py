@@ -123,7 +123,6 @@ def test_exact_guess_takes_no_iteration(solver, path):
         SapSettings(),
         SapSettings(record_history=True, relative_tolerance=1e-9),
         SapSettings(islands=False, start="newton", turning=False),
-        SapSettings(factorization="dense"),
     ],
 )
 def test_new_solver_knows_nothing_of_those_that_are_gone(settings):

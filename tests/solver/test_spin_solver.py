@@ -299,14 +299,12 @@ def test_certificate(solver, seed, friction):
 @shares
 @frictions
 @pytest.mark.parametrize("islands", [True, False])
-@pytest.mark.parametrize("factorization", ["supernodal", "dense"])
-def test_the_mirror_takes_the_same_way(seed, share, friction, islands, factorization):
+def test_the_mirror_takes_the_same_way(seed, share, friction, islands):
     problem, _ = spinning_problem(seed, share=share, mu=0.3)
     settings = settings_of(
         friction,
         relative_tolerance=1e-6,
         islands=islands,
-        factorization=factorization,
         record_history=True,
     )
     core, mirror = (solver.solve(problem, settings=settings) for solver in (sapwood, reference))

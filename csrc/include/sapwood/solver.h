@@ -30,12 +30,6 @@ typedef enum sap_start {
   SAP_START_STICKING    /* as if every contact with v_hat_n > 0 stuck, where the guess is poor */
 } sap_start;
 
-typedef enum sap_factorization {
-  SAP_SUPERNODAL = 0, /* our own, over a junction tree */
-  SAP_DENSE,          /* LAPACK */
-  SAP_CHOLMOD         /* SuiteSparse CHOLMOD */
-} sap_factorization;
-
 typedef struct sap_settings {
   double relative_tolerance;      /* eps_r of (20): 1e-6 */
   double absolute_tolerance;      /* eps_a of (20) in sqrt(J): 1e-16 */
@@ -50,24 +44,20 @@ typedef struct sap_settings {
   sap_start start;                /* sticking */
   double start_threshold;         /* sticking: where e_m(v_guess) of an island exceeds this: 0.05 */
   int32_t turning;                /* 1: primal-dual friction, against slips that turn round: 1 */
-  sap_factorization factorization; /* supernodal */
-  int32_t mixed_precision;         /* 1: supernodal, the directions of islands of 72 velocities and
+  int32_t mixed_precision;        /* 1: the directions of islands of 72 velocities and
                                       more without cores in single precision, while that will
                                       do: 1 */
-  sap_friction friction;           /* convex */
-  double soft_norm;                /* eps_s in N s, 0 is the exact law: 0 */
-  int32_t islands;                 /* 1: each island is solved and stopped by itself, without the
+  sap_friction friction;          /* convex */
+  double soft_norm;               /* eps_s in N s, 0 is the exact law: 0 */
+  int32_t islands;                /* 1: each island is solved and stopped by itself, without the
                                       velocities that no constraint moves: 1 */
-  int32_t record_history;          /* 1: keep a sap_iteration per iteration (the first 1000 of
+  int32_t record_history;         /* 1: keep a sap_iteration per iteration (the first 1000 of
                                       an island), and timings: 0 */
   int32_t threads; /* that a solve may use, 1 to 256, and no bit of a result depends on: 1 */
 } sap_settings;
 
 SAP_API sap_settings sap_settings_default(void);
 SAP_API sap_status sap_settings_check(const sap_settings *settings, sap_error *error);
-
-/* 1 when the library was built with this factorization */
-SAP_API int sap_factorization_available(sap_factorization factorization);
 
 /* ---- solver -------------------------------------------------------------------------------- */
 

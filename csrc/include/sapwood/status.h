@@ -17,7 +17,6 @@ typedef enum sap_status {
   SAP_OUT_OF_MEMORY,
   SAP_INVALID_ARGUMENT,      /* sap_error says which */
   SAP_NOT_POSITIVE_DEFINITE, /* a block of A */
-  SAP_NOT_AVAILABLE,         /* the library was built without this factorization */
   SAP_INTERRUPTED            /* a solve that a sap_interrupt ended */
 } sap_status;
 

@@ -8,9 +8,7 @@
 enum { MOST_MEMORY = 64 << 20 };
 
 /* others have threads, or memory of libraries */
-static int can_be_renewed(const sap_settings *settings) {
-  return settings->threads == 1 && settings->factorization == SAP_SUPERNODAL;
-}
+static int can_be_renewed(const sap_settings *settings) { return settings->threads == 1; }
 
 sap_status sapwood_idle_take(sapwood_idle *idle, const sap_settings *settings, sap_solver **solver,
                              sap_error *error) {

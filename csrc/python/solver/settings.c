@@ -17,13 +17,11 @@ typedef struct field {
 static const char *const line_searches[] = {"exact", "backtracking", NULL};
 static const char *const starts[] = {"newton", "sticking", NULL};
 static const char *const frictions[] = {"convex", "lagged", "coulomb", NULL};
-static const char *const factorization_names[] = {"supernodal", "dense", "cholmod", NULL};
 
 /* the enums are stored as int */
 _Static_assert(sizeof(sap_line_search) == sizeof(int), "sap_line_search is not an int");
 _Static_assert(sizeof(sap_start) == sizeof(int), "sap_start is not an int");
 _Static_assert(sizeof(sap_friction) == sizeof(int), "sap_friction is not an int");
-_Static_assert(sizeof(sap_factorization) == sizeof(int), "sap_factorization is not an int");
 
 #define FIELD(kind, name) {#name, kind, offsetof(sap_settings, name), NULL}
 #define CHOICE_FIELD(name, choices) {#name, CHOICE, offsetof(sap_settings, name), choices}
@@ -41,7 +39,6 @@ static const field fields[] = {
     CHOICE_FIELD(start, starts),
     FIELD(REAL, start_threshold),
     FIELD(BOOLEAN, turning),
-    CHOICE_FIELD(factorization, factorization_names),
     FIELD(BOOLEAN, mixed_precision),
     CHOICE_FIELD(friction, frictions),
     FIELD(REAL, soft_norm),
@@ -124,11 +121,6 @@ int sapwood_read_settings(PyObject *object, sap_settings *settings) {
       return -1;
     }
   }
-  if (!sap_factorization_available(settings->factorization)) {
-    PyErr_Format(PyExc_ValueError, "factorization = '%s': not in this build",
-                 factorization_names[settings->factorization]);
-    return -1;
-  }
   sap_error error = {0};
   return sapwood_raise(sap_settings_check(settings, &error), &error);
 }
@@ -196,26 +188,6 @@ static PyObject *default_settings(PyObject *Py_UNUSED(module), PyObject *Py_UNUS
   return result;
 }
 
-PyDoc_STRVAR(factorizations_doc,
-             "factorizations()\n--\n\n"
-             "Names of the factorizations this build offers.");
-
-static PyObject *factorizations(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
-  PyObject *names = PyList_New(0);
-  for (int i = 0; factorization_names[i] != NULL && names != NULL; i++) {
-    if (sap_factorization_available((sap_factorization)i)) {
-      PyObject *name = PyUnicode_FromString(factorization_names[i]);
-      if (name == NULL || PyList_Append(names, name) < 0) {
-        Py_CLEAR(names);
-      }
-      Py_XDECREF(name);
-    }
-  }
-  PyObject *result = names == NULL ? NULL : PyList_AsTuple(names);
-  Py_XDECREF(names);
-  return result;
-}
-
 /* ---- what None means ------------------------------------------------------------------------ */
 
 PyDoc_STRVAR(set_default_settings_doc,
@@ -231,7 +203,6 @@ static PyObject *set_default_settings(PyObject *module, PyObject *settings) {
 static PyMethodDef methods[] = {
     {"check_settings", check_settings, METH_O, check_settings_doc},
     {"default_settings", default_settings, METH_NOARGS, default_settings_doc},
-    {"factorizations", factorizations, METH_NOARGS, factorizations_doc},
     {"set_default_settings", set_default_settings, METH_O, set_default_settings_doc},
     {NULL, NULL, 0, NULL}};
 

@@ -14,14 +14,13 @@ from sapwood.cli.command import SUCCESS
 def add(commands: Any) -> None:
     """Add the command to the parser of the command line."""
     parser = commands.add_parser(
-        "info", help="versions and available factorizations", description="Print what is installed."
+        "info", help="versions of what is installed", description="Print what is installed."
     )
     parser.set_defaults(command=_run)
 
 
 def _run(_arguments: argparse.Namespace) -> int:
     print(f"sapwood          {sapwood.__version__}")
-    print(f"factorizations   {', '.join(sapwood.factorizations())}")
     print(f"python           {sys.version.split()[0]}")
     for package in ("numpy", "mujoco", "matplotlib", "tqdm", "viser"):
         try:

@@ -41,12 +41,6 @@ def add(commands: Any) -> None:
     )
     add_line_search(parser)
     parser.add_argument(
-        "--factorization",
-        choices=("supernodal", "dense", "cholmod"),
-        default="supernodal",
-        help="of the Hessian",
-    )
-    parser.add_argument(
         "--repeat",
         type=number(int, ">= 1", lambda n: n >= 1),
         default=3,
@@ -80,15 +74,9 @@ def _run(arguments: argparse.Namespace) -> int:
         settings = sapwood.SapSettings(
             relative_tolerance=arguments.tolerance,
             line_search=arguments.line_search,
-            factorization=arguments.factorization,
         )
     except ValueError as error:
         raise CommandError(str(error)) from None
-    if arguments.factorization not in sapwood.factorizations():
-        available = ", ".join(sapwood.factorizations())
-        raise CommandError(
-            f"this build has no {arguments.factorization} factorization (it has {available})"
-        )
     header = [field.name for field in fields(_Row)]
     try:
         table = nullcontext() if arguments.csv is None else RowFile(arguments.csv, header)

@@ -295,10 +295,10 @@ class Coulomb:
             ]
             if not any(np.any(gamma) for gamma in coupled):
                 return x
-            return x + newton.solve_again(G, objective.times_J_transposed(coupled))
+            return x + newton.solve_again(objective.times_J_transposed(coupled))
 
-        solve = newton.solve_again if again else newton.solve_system
-        dv = solve(G, -point.gradient)
+        b = -point.gradient
+        dv = newton.solve_again(b) if again else newton.solve_system(G, b)
         dv = gmres(times, dv, objective.D**-2, KRYLOV_TOLERANCE, KRYLOV)
         G = point.G if again else G
         both = [G_k + U_k for G_k, U_k in zip(G, U, strict=True)]

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from sapwood.settings import SapSettings
 
 from .barrier_pool import BarrierPool
-from .cholesky import BlockCholesky, NotPositiveDefinite, factor_dense, solve_lower, solve_upper
+from .cholesky import BlockCholesky
 from .objective import Objective, Point
 from .pools import Dual
 
@@ -65,7 +65,6 @@ def prefers_single(objective: Objective, settings: SapSettings) -> bool:
     """
     return (
         settings.mixed_precision
-        and settings.factorization == "supernodal"
         and sum(len(A) for A in objective.A.values()) >= 72
         and not isinstance(objective.pools[0], BarrierPool)
     )
@@ -75,7 +74,6 @@ def solve_hessian(
     objective: Objective,
     G: Sequence[Array],
     b: Array,
-    factorization: str = "supernodal",
     cholesky: BlockCholesky | None = None,
 ) -> Array:
     """x with (A + J^T G J) x = b.
@@ -85,15 +83,6 @@ def solve_hessian(
     NotPositiveDefinite
         When the matrix has lost positive definiteness to round-off.
     """
-    if factorization == "dense":
-        try:
-            L = factor_dense(objective.hessian(G))
-        except np.linalg.LinAlgError:
-            raise NotPositiveDefinite.at(objective.trees[0]) from None
-        return solve_upper(L, solve_lower(L, b))
-    if factorization != "supernodal":
-        raise ValueError(f"the reference has no factorization named {factorization!r}")
-
     cholesky = symbolic(objective) if cholesky is None else cholesky
     cholesky.factor(objective.hessian_blocks(G))
     return solve_factored(objective, cholesky, b)

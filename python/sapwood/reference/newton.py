@@ -179,17 +179,15 @@ class Newton:
         """H^-1 b, in single precision first where that is chosen."""
         if self.cholesky.single:
             with contextlib.suppress(NotPositiveDefinite):
-                x = solve_hessian(self.objective, G, b, cholesky=self.cholesky)
+                x = solve_hessian(self.objective, G, b, self.cholesky)
                 if 0.0 < b @ x < np.inf:
                     return x
             self.cholesky.single = False  # H is too close to singular
-        return solve_hessian(self.objective, G, b, self.settings.factorization, self.cholesky)
+        return solve_hessian(self.objective, G, b, self.cholesky)
 
-    def solve_again(self, G: Sequence[Array], b: Array) -> Array:
-        """H^-1 b with the G, and by the factorization, of the last solve."""
-        if self.settings.factorization == "supernodal":
-            return solve_factored(self.objective, self.cholesky, b)
-        return solve_hessian(self.objective, G, b, self.settings.factorization)
+    def solve_again(self, b: Array) -> Array:
+        """H^-1 b by the factorization of the last solve."""
+        return solve_factored(self.objective, self.cholesky, b)
 
     def factor_suffices(self, point: Point) -> bool:
         """Whether the factorization of the iteration before will do for the last step.

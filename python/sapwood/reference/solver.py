@@ -215,9 +215,7 @@ class SapSolver:
             cost=point.cost,
             gradient=point.gradient,
             hessian=objective.hessian(point.G),
-            direction=solve_hessian(
-                objective, point.G, -point.gradient, self.settings.factorization
-            ),
+            direction=solve_hessian(objective, point.G, -point.gradient),
         )
 
     def along_line(
