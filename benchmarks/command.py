@@ -24,8 +24,8 @@ from benchmarks.arguments import (
     positive,
     whole,
 )
-from sapwood import peers
 from sapwood.files import write_file
+from sapwood.studies import peers
 from sapwood.studies.experiments.recording import ProgressBar
 
 

@@ -1,6 +1,6 @@
 """The least time that a solve could take on this core, and how far from it we are.
 
-The work of every phase is counted by :mod:`sapwood.work`; the least time of a phase on an island is
+The work of every phase is counted by `benchmarks.work`; the least time of a phase on an island is
 
     max(flops / F, roots / Q, bytes / B)
 
@@ -28,7 +28,7 @@ from benchmarks import native as compiled
 from benchmarks.native import Native
 from benchmarks.peaks import Kernels, Peaks
 from benchmarks.rows import Table
-from sapwood.work import PHASES, Work, count_work
+from benchmarks.work import PHASES, Work, count_work
 
 ALL = "all"
 BOUNDS = ("arithmetic", "roots", "memory")
@@ -48,7 +48,7 @@ class Row:
     directions: int
     """of all islands"""
     phase: str
-    """one of `sapwood.work.PHASES`, or all"""
+    """one of `benchmarks.work.PHASES`, or all"""
     flops: float
     roots: float
     bytes: float
@@ -76,7 +76,7 @@ def measure(path: Path, native: Native, peaks: Peaks, kernels: Kernels, repeat: 
         raise ValueError(f"{path.name}: no contacts")
     settings = sapwood.SapSettings(record_history=True, mixed_precision=False)
     solution = sapwood.solve(problem, settings=settings)
-    work = count_work(problem, solution)
+    work = count_work(native, problem, solution)
     parts = least_times(work, peaks)
     least = parts.max(axis=2)
     measured = measured_times(

@@ -12,8 +12,8 @@ from benchmarks import peaks as peak_rows
 from benchmarks.limit import ALL, Row
 from benchmarks.peaks import MEMORY, Peaks
 from benchmarks.rows import aligned, digits
+from benchmarks.work import PHASES
 from sapwood.studies.plotting.style import COLOURS, PART_COLOURS, SOLVER_COLOURS, save_figure
-from sapwood.work import PHASES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

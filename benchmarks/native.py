@@ -25,6 +25,12 @@ Array = NDArray[np.float64]
 _LONG, _INT, _DOUBLE = ctypes.c_long, ctypes.c_int32, ctypes.c_double
 _POINTER = ctypes.c_void_p
 
+# struct island_work in csrc/work.h
+_ISLAND_WORK = np.dtype(
+    [("events", np.int32, 3), ("resident", np.float64), ("operations", np.float64, (6, 3))],
+    align=True,
+)
+
 
 class BuildError(Exception):
     """The compiled part could not be built; the text is what the build said last."""
@@ -63,6 +69,7 @@ class Native:
             ("problem_release", None, [_POINTER]),
             ("phases", ctypes.c_int, [_POINTER, _POINTER, _INT, ctypes.c_int, _POINTER]),
             ("panels", _INT, [_POINTER, _INT, _POINTER, _POINTER]),
+            ("work", ctypes.c_int, [_POINTER] * 2 + [_INT] + [_POINTER] * 2 + [_INT, _POINTER]),
             ("gradient", ctypes.c_int, [_POINTER] * 3 + [_INT, ctypes.c_int] + [_POINTER] * 2),
         ):
             function = getattr(library, f"benchmark_{name}")
@@ -150,6 +157,41 @@ class Native:
         finally:
             self._library.benchmark_problem_release(handle)
         return sizes[:n], islands[:n]
+
+    # ---- work -----------------------------------------------------------------------------------
+
+    def work(
+        self,
+        problem: ContactProblem,
+        regions: NDArray[np.int8],
+        island: NDArray[np.int32],
+        trials: NDArray[np.int32],
+        n_islands: int,
+    ) -> tuple[NDArray[np.int32], Array, Array]:
+        """Events (n_islands, 3), operations (n_islands, 6, 3) and resident bytes (n_islands,).
+
+        See `benchmarks.work`; each record of a solve has its island and its trials.
+
+        Raises
+        ------
+        ValueError
+            The problem has another number of islands.
+        """
+        counted = np.zeros(n_islands, _ISLAND_WORK)
+        regions = np.ascontiguousarray(regions, dtype=np.int8)
+        island, trials = (np.ascontiguousarray(x, dtype=np.int32) for x in (island, trials))
+        if np.any((island < 0) | (island >= n_islands)) or np.any(trials < 0):
+            raise ValueError("the records are not those of a solve of this problem")
+        handle, _keep = self._problem(problem)
+        try:
+            status = self._library.benchmark_work(
+                handle, _at(regions), len(island), _at(island), _at(trials), n_islands, _at(counted)
+            )
+        finally:
+            self._library.benchmark_problem_release(handle)
+        if status != 0:
+            raise ValueError(f"n_islands = {n_islands}: must be that of the problem")
+        return counted["events"], counted["operations"], counted["resident"]
 
     # ---- derivatives ----------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.revisions import environment_of
 from benchmarks.rows import Table, aligned
 from benchmarks.step_pair import Comparison, Task, compare
-from sapwood import scenes
+from sapwood.studies import scenes
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 # bodies of a layer: the clutter has four columns

@@ -1,7 +1,7 @@
 """Scenes of the benchmarks, by kind and size, such as clutter-40, open-400, wall-10 or rope-30.
 
-Clutter (in the box, and on open floor) and humanoids are those of `sapwood.scenes`. All contacts
-are near-rigid, with the time step as dissipation time.
+Clutter (in the box, and on open floor) and humanoids are those of `sapwood.studies.scenes`. All
+contacts are near-rigid, with the time step as dissipation time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import mujoco
 
-from sapwood import scenes
+from sapwood.studies import scenes
 
 _HEAD = """
 <mujoco model="{name}">

@@ -23,7 +23,6 @@ MODULES = {
     "sapwood.qp": "quadratic programs",
     "sapwood.geometry": "pressure fields and contact surfaces",
     "sapwood.problem": "problem files",
-    "sapwood.work": "work that a solve takes",
     "sapwood.reference": "the same algorithms in plain NumPy",
     "sapwood.studies.experiments": "experiments and figures",
     "sapwood.studies.scenes": "scenes of the experiments",

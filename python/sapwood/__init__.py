@@ -10,21 +10,16 @@ package finds it and proves how accurate it is::
 
 ``sapwood.geometry`` finds contact patches of pressure fields. ``sapwood.mujoco`` steps MuJoCo
 models with it, and ``sapwood.viewer`` shows them; ``sapwood.invdyn`` is inverse dynamics with
-contact;
-``sapwood.lcp`` and ``sapwood.qp`` solve complementarity problems and quadratic programs;
-``sapwood.reference`` is the same algorithm in plain
-NumPy; ``sapwood.stepping`` is the theta-method for models of your own; ``sapwood.trajectory`` is
-runs with derivatives; ``sapwood.work`` counts the
-operations of a solve; ``sapwood.scenes``, ``sapwood.experiments``, ``sapwood.plotting`` and
-``sapwood.peers`` are what the studies in ``sapwood.studies`` are made of. These are loaded when
-first used: ``import sapwood`` needs NumPy alone.
+contact; ``sapwood.lcp`` and ``sapwood.qp`` solve complementarity problems and quadratic programs;
+``sapwood.reference`` is the same algorithm in plain NumPy; ``sapwood.stepping`` is the theta-method
+for models of your own; ``sapwood.trajectory`` is runs with derivatives; ``sapwood.studies`` are the
+experiments. These are loaded when first used: ``import sapwood`` needs NumPy alone.
 """
 
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from sapwood import _aliases
 from sapwood._core import __version__
 from sapwood.batch import solve_batch
 from sapwood.constraints.kinds import Bilaterals, Controllers, DryFrictions, JointLimits
@@ -102,11 +97,6 @@ if TYPE_CHECKING:
     from sapwood import torch as torch
     from sapwood import trajectory as trajectory
     from sapwood import viewer as viewer
-    from sapwood import work as work
-    from sapwood.studies import experiments as experiments
-    from sapwood.studies import peers as peers
-    from sapwood.studies import plotting as plotting
-    from sapwood.studies import scenes as scenes
 
 _LOADED = ("constraints", "geometry", "laws", "problem")
 _LOADED_WHEN_USED = (
@@ -122,8 +112,6 @@ _LOADED_WHEN_USED = (
     "torch",
     "trajectory",
     "viewer",
-    "work",
-    *_aliases.STUDIES,
 )
 # names that are looked for here, by the module that has them
 _ELSEWHERE = {
@@ -139,7 +127,6 @@ _ELSEWHERE = {
     "sapwood.invdyn": ("InverseDynamics",),
     "sapwood.viewer": ("Viewer",),
 }
-_aliases.install()
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -24,11 +24,6 @@ class _Projection(TypedDict):
 class _DiskProjection(_Projection):
     cost: _Float
 
-class _Work(TypedDict):
-    events: NDArray[np.int32]
-    operations: _Float
-    resident: _Float
-
 class _Structure(TypedDict):
     order: NDArray[np.int32]
     supernodes: NDArray[np.int32]
@@ -79,9 +74,6 @@ def clamp(
     y: ArrayLike, R: ArrayLike, lower: ArrayLike, upper: ArrayLike, /
 ) -> dict[str, _Float]: ...
 def constraint_kinds() -> dict[str, dict[str, str]]: ...
-def count_work(
-    problem: Problem, n_islands: int, regions: ArrayLike, island: ArrayLike, trials: ArrayLike, /
-) -> _Work: ...
 def structure(problem: Problem, /) -> _Structure: ...
 def solve_batch(
     problems: list[Problem],

@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT))
 import helpers
 import sapwood
 from benchmarks import arguments, command, limit, native, peaks, rows
-from sapwood.work import PHASES, Work
+from benchmarks.work import PHASES, Work
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,8 @@ sys.path.insert(0, str(ROOT))
 
 import sapwood
 from benchmarks import arguments, command, piles, rows
-from sapwood import _core, scenes
+from sapwood import _core
+from sapwood.studies import scenes
 
 SITE = Path(sapwood.__file__).resolve().parents[1]
 

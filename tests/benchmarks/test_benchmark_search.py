@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks import command, solvers
 from benchmarks.solvers import MISSED, REACHED
-from sapwood import peers
+from sapwood.studies import peers
 from sapwood.studies.peers.base import Answer, Peer
 
 pytestmark = pytest.mark.slow

@@ -13,11 +13,10 @@ mujoco = pytest.importorskip("mujoco")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from sapwood.scenes import clutter
-
 from benchmarks import arguments, command, rows, scenes, steps
 from benchmarks.windows import Window, recommended_model
 from sapwood.mujoco import Stepper
+from sapwood.studies.scenes import clutter
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from benchmarks import (
     solvers_report,
 )
 from benchmarks.solvers import FAILED, MISSED, REACHED, Row
-from sapwood import peers
+from sapwood.studies import peers
 from sapwood.studies.peers.accuracy import Accuracy, touched_trees
 from sapwood.studies.peers.base import Answer, Peer, PeerError
 

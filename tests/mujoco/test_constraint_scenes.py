@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("matplotlib")
 mujoco = pytest.importorskip("mujoco")
 
-from sapwood import scenes
 from sapwood.mujoco import ConstraintMaterial, ContactMaterial, Stepper
+from sapwood.studies import scenes
 from sapwood.studies.experiments import constraints as scene
 from sapwood.studies.experiments.figures import make_figure
 from sapwood.studies.plotting import read_steps

@@ -11,8 +11,9 @@ mujoco = pytest.importorskip("mujoco")
 
 import forks
 from mujoco_models import full_state, twin_of
-from sapwood import Status, scenes
+from sapwood import Status
 from sapwood.mujoco import Rollout, Stepper
+from sapwood.studies import scenes
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 

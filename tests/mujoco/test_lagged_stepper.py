@@ -11,8 +11,8 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import full_state
-from sapwood import scenes
 from sapwood.mujoco import NotSupported, StepError, Stepper, rollout
+from sapwood.studies import scenes
 
 # no forces that obey Coulomb's law may be found, which no bit here depends on
 pytestmark = pytest.mark.filterwarnings("ignore:.*friction_limit:RuntimeWarning")

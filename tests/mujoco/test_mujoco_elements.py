@@ -344,7 +344,7 @@ def test_regularization_is_that_of_the_package(rng):
 
 
 def test_models_without_such_elements_have_none():
-    assert Stepper(sapwood.scenes.humanoids(1).compile()).parameters.elements is None
+    assert Stepper(sapwood.studies.scenes.humanoids(1).compile()).parameters.elements is None
     assert Stepper(mixed(), implicit_actuators=False).parameters.elements is None
     assert Stepper(mixed()).problem(mujoco.MjData(mixed())).constraints[0].kind == "controller"
 

@@ -12,9 +12,10 @@ mujoco = pytest.importorskip("mujoco")
 
 import sapwood
 from mujoco_models import full_state, mixed
-from sapwood import _core, scenes
+from sapwood import _core
 from sapwood.mujoco import NotSupported, Stepper
 from sapwood.mujoco import engine as mujoco_engine
+from sapwood.studies import scenes
 
 
 @pytest.fixture

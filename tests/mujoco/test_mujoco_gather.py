@@ -9,8 +9,8 @@ mujoco = pytest.importorskip("mujoco")
 
 import sapwood
 from mujoco_models import constraint_rows, mass_matrix, mixed, point_jacobian, urdf_on_floor
-from sapwood import scenes
 from sapwood.mujoco import ContactMaterial, Stepper
+from sapwood.studies import scenes
 
 # models, and how far a random state lies from the model's own (m, rad); joints move further
 MODELS = {

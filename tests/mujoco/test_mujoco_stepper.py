@@ -15,8 +15,8 @@ from mujoco_models import (
     mixed,
     set_controls,
 )
-from sapwood import scenes
 from sapwood.mujoco import ContactMaterial, NotSupported, Stepper
+from sapwood.studies import scenes
 
 CONES = ["elliptic", "pyramidal"]
 

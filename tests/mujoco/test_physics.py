@@ -11,8 +11,8 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
-from sapwood import scenes
 from sapwood.mujoco import ContactMaterial, Stepper
+from sapwood.studies import scenes
 
 G = 9.81
 

@@ -14,8 +14,8 @@ mujoco = pytest.importorskip("mujoco")
 structs = pytest.importorskip("mujoco.introspect.structs")
 
 from mujoco_models import elements, is_defined, mixed, set_controls
-from sapwood import scenes
 from sapwood.mujoco import NotSupported, StepError, Stepper, rollout
+from sapwood.studies import scenes
 
 # what counts or measures, and what MuJoCo itself leaves as it found it
 COUNTED = {"maxuse_stack", "maxuse_arena", "maxuse_con", "maxuse_efc", "timer", "solver"}

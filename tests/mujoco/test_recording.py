@@ -10,10 +10,11 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import mixed, set_controls
-from sapwood import _core, scenes
+from sapwood import _core
 from sapwood.mujoco import StepError, Stepper, ways
 from sapwood.mujoco.engine import EngineError
 from sapwood.mujoco.recording import NAMES
+from sapwood.studies import scenes
 
 SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS
 

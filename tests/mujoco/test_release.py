@@ -10,7 +10,7 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from sapwood import ConstraintMaterial, ContactMaterial, scenes
+from sapwood import ConstraintMaterial, ContactMaterial
 from sapwood.mujoco import StepError, Stepper
 from sapwood.mujoco.arrays import Bound
 from sapwood.mujoco.release import release_speeds
@@ -21,6 +21,7 @@ from sapwood.reference.regularization import (
     regularize_group,
     release_speed,
 )
+from sapwood.studies import scenes
 
 SPHERE = """<mujoco><option {option}/><worldbody><geom type="plane" size="5 5 1" {geom}/>
 <body pos="0 0 .09"><freejoint/><geom size=".1" {geom}/></body></worldbody></mujoco>"""

@@ -16,9 +16,10 @@ mujoco = pytest.importorskip("mujoco")
 from mujoco import rollout as mujocos
 
 from mujoco_models import FLAGS, full_state, mixed, set_controls
-from sapwood import SapSettings, _core, scenes
+from sapwood import SapSettings, _core
 from sapwood.mujoco import ContactMaterial, Rollout, StepError, Stepper, rollout
 from sapwood.mujoco.engine import engine
+from sapwood.studies import scenes
 
 SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS
 MATERIAL = ContactMaterial(stiffness=1e5)
@@ -391,8 +392,8 @@ def test_a_thread_that_cannot_start_ends_those_that_did(rng, monkeypatch):
 def test_ctrl_c_ends_a_rollout(nthread):
     """In a process of its own, as a user would meet it."""
     code = f"""
-        import mujoco, numpy as np, sapwood.mujoco, sapwood.scenes
-        model = sapwood.scenes.clutter(4).compile()
+        import mujoco, numpy as np, sapwood.mujoco, sapwood.studies.scenes
+        model = sapwood.studies.scenes.clutter(4).compile()
         data, spec = mujoco.MjData(model), mujoco.mjtState.mjSTATE_FULLPHYSICS
         start = np.empty(mujoco.mj_stateSize(model, spec))
         mujoco.mj_getState(model, data, start, spec)

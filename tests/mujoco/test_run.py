@@ -21,8 +21,9 @@ mujoco = pytest.importorskip("mujoco")
 
 import sapwood
 from mujoco_models import full_state, mixed, set_controls, urdf_on_floor
-from sapwood import _core, scenes
+from sapwood import _core
 from sapwood.mujoco import RunResult, Stepper
+from sapwood.studies import scenes
 
 MODELS = {
     "mixed": lambda: mixed("elliptic"),
@@ -283,8 +284,8 @@ def test_signals_are_handled_between_steps():
 def test_ctrl_c_ends_a_run():
     """In a process of its own, as a user would meet it."""
     code = """
-        import mujoco, sapwood.mujoco, sapwood.scenes
-        model = sapwood.scenes.clutter(4).compile()
+        import mujoco, sapwood.mujoco, sapwood.studies.scenes
+        model = sapwood.studies.scenes.clutter(4).compile()
         stepper, data = sapwood.mujoco.Stepper(model), mujoco.MjData(model)
         stepper.run(data, 100)
         try:

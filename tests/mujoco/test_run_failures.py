@@ -8,8 +8,9 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import boxes_on_floor, full_state, mixed
-from sapwood import RigidCore, scenes
+from sapwood import RigidCore
 from sapwood.mujoco import ContactMaterial, NotSupported, StepError, Stepper
+from sapwood.studies import scenes
 
 
 @pytest.fixture

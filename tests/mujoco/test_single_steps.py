@@ -13,9 +13,9 @@ mujoco = pytest.importorskip("mujoco")
 
 import sapwood
 from mujoco_models import full_state, mixed, twin_of
-from sapwood import scenes
 from sapwood.mujoco import Stepper, watch
 from sapwood.mujoco.following import Following
+from sapwood.studies import scenes
 
 
 def stepped(stepper, data, n=20):

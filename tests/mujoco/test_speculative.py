@@ -12,8 +12,8 @@ mujoco = pytest.importorskip("mujoco")
 
 import sapwood
 from mujoco_models import VERSION, compiled, full_state, mixed, set_controls
-from sapwood import scenes
 from sapwood.mujoco import Stepper, rollout
+from sapwood.studies import scenes
 
 # ---- what is listed ----------------------------------------------------------------------------
 

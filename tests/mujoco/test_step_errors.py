@@ -12,8 +12,8 @@ mujoco = pytest.importorskip("mujoco")
 
 import sapwood
 from mujoco_models import boxes_on_floor, mixed
-from sapwood import scenes
 from sapwood.mujoco import StepError, Stepper
+from sapwood.studies import scenes
 
 
 def test_step_errors_survive_pickling():

@@ -9,8 +9,9 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from sapwood import RigidCore, SapSettings, Status, scenes
+from sapwood import RigidCore, SapSettings, Status
 from sapwood.mujoco import ContactMaterial, Stepper
+from sapwood.studies import scenes
 
 DT = 0.01
 

@@ -14,8 +14,8 @@ mujoco = pytest.importorskip("mujoco")
 
 import sapwood
 from mujoco_models import full_state, mixed, urdf_on_floor
-from sapwood import scenes
 from sapwood.mujoco import ContactMaterial, Stepper
+from sapwood.studies import scenes
 
 
 def run(stepper, data, steps):

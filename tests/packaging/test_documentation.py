@@ -55,7 +55,7 @@ SLOW = {"docs/experiments.md"}
 # packages that a page needs which imports these
 NEEDED = {
     "mujoco": "mujoco",
-    "sapwood.experiments": "matplotlib",
+    "sapwood.studies.experiments": "matplotlib",
     "sapwood.mujoco": "mujoco",
     "sapwood.viewer": "viser",
     "gymnasium": "gymnasium",
@@ -311,7 +311,7 @@ def test_the_table_of_figures_names_their_files():
     """The data that a figure is drawn from: figures cannot change places in one of both alone."""
     for package in ("mujoco", "scipy", "matplotlib"):
         pytest.importorskip(package)
-    from sapwood.experiments.figures import FIGURES
+    from sapwood.studies.experiments.figures import FIGURES
 
     rows = rows_of_figures()
     assert set(rows) == set(FIGURES)
@@ -323,7 +323,7 @@ def test_the_table_of_figures_names_their_files():
 
 def test_figures_16_and_17_are_those_of_the_paper():
     """Patches coloured by pressure; grip force and pitch against time."""
-    from sapwood.experiments.figures import FIGURES
+    from sapwood.studies.experiments.figures import FIGURES
 
     for name, words in (("16", ("patch", "pressure")), ("17", ("grip force", "pitch"))):
         texts = FIGURES[name].title, rows_of_figures()[name][0]

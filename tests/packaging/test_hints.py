@@ -9,7 +9,6 @@ import re
 
 import numpy as np
 import pytest
-from sapwood.experiments.figures import FIGURES, SCHEMATICS, make_figure
 
 import sapwood
 from sapwood import qp
@@ -17,6 +16,7 @@ from sapwood.checks import stiffness
 from sapwood.constraints.materials import custom_stiffness, element_stiffness
 from sapwood.hints import MEANT, counted, explained, nearest
 from sapwood.laws.materials import Geoms, custom_materials, geom_materials
+from sapwood.studies.experiments.figures import FIGURES, SCHEMATICS, make_figure
 
 M = np.eye(3)
 ZERO = np.zeros(3)

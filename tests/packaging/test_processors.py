@@ -34,6 +34,6 @@ import os
 vars(os).pop("sched_getaffinity", None)
 import sapwood
 assert sapwood.solve_batch([]) == []
-assert sapwood.mujoco.Rollout(sapwood.scenes.sphere_on_floor(1.0).compile()).nthread >= 1
+assert sapwood.mujoco.Rollout(sapwood.studies.scenes.sphere_on_floor(1.0).compile()).nthread >= 1
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -100,7 +100,7 @@ LASTS = {
     """,
     "step": """
         import mujoco
-        from sapwood import scenes
+        from sapwood.studies import scenes
         from sapwood.mujoco import Stepper
 
         model = scenes.clutter(8, seed=1).compile()

@@ -13,7 +13,6 @@ import sapwood
 from derivatives import assert_derivatives, assert_line, assert_small_differences
 from helpers import assert_same_solution, implementations, seeds
 from sapwood import DryFrictions, Region, SapSettings, Status, reference
-from sapwood.work import count_work
 from spins import FRICTIONS, balance
 
 TIGHT = SapSettings(relative_tolerance=1e-12)
@@ -416,13 +415,6 @@ def test_arrays_are_checked_again_by_a_solve():
     J[4], lengths[0, 0] = 0.0, -1.0
     with pytest.raises(ValueError, match=r"^spin_mu\[0\] = -1: must be finite and >= 0"):
         sapwood.solve(problem)
-
-
-def test_work_is_not_counted():
-    problem, _ = spinning_problem(1)
-    solution = sapwood.solve(problem, settings=SapSettings(record_history=True))
-    with pytest.raises(ValueError, match=r"^spin_contact: must be empty"):
-        count_work(problem, solution)
 
 
 def test_solutions_are_pickled_and_compared_with_it():

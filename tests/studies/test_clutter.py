@@ -18,8 +18,9 @@ from command_line import command, error_line
 pytest.importorskip("matplotlib")
 mujoco = pytest.importorskip("mujoco")
 
-from sapwood import cli, scenes
+from sapwood import cli
 from sapwood.mujoco import StepError
+from sapwood.studies import scenes
 from sapwood.studies.experiments import clutter
 from sapwood.studies.experiments.free_bodies import FreeBodies
 from sapwood.studies.experiments.measured_steps import (

@@ -15,7 +15,7 @@ from sapwood import SapSettings, SapSolver, load_problem
 pytest.importorskip("matplotlib")
 pytest.importorskip("mujoco")
 
-from sapwood import scenes
+from sapwood.studies import scenes
 from sapwood.studies.experiments.convergence import cost_gap
 from sapwood.studies.experiments.figures import FIGURES, make_figure
 from sapwood.studies.experiments.slip_parameter import iteration_growth

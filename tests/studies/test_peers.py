@@ -9,7 +9,7 @@ import helpers
 import row_groups
 import sapwood
 from peer_cases import FRICTIONLESS, load_peer, posed
-from sapwood import peers
+from sapwood.studies import peers
 from sapwood.studies.peers.accuracy import Accuracy
 from sapwood.studies.peers.kinematics import WORLD, Forest
 from sapwood.studies.peers.tree_order import minimum_degree

@@ -9,8 +9,8 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from sapwood import scenes
 from sapwood.mujoco import Stepper
+from sapwood.studies import scenes
 
 ALL = {
     "clutter": lambda: scenes.clutter(),

@@ -13,7 +13,7 @@ pytest.importorskip("scipy")
 
 import helpers
 import sapwood
-from sapwood import peers
+from sapwood.studies import peers
 from sapwood.studies.experiments import solver_comparison
 from sapwood.studies.experiments.clutter_runs import measured, simulation
 from sapwood.studies.experiments.equal_accuracy import (

@@ -24,11 +24,11 @@ PROGRAMS = {
     "mujoco": _DROP + "stepper.run(data, 50)\nassert data.ncon == 4",
     "plot": """
 import tqdm
-from sapwood.experiments.figures import make_figure
+from sapwood.studies.experiments.figures import make_figure
 assert make_figure("5", ".", quick=True, progress=False).image.exists()
 """,
     "peers": """
-from sapwood import peers
+from sapwood.studies import peers
 for name in ("clarabel", "qoco", "scs", "ecos", "scipy", "geodesic"):
     try:
         peers.load(name)
@@ -92,7 +92,7 @@ if sys.version_info < (3, 13):  # pybullet comes as no wheel for newer ones
     "dask": """
 from fractions import Fraction
 from distributed import LocalCluster
-from sapwood.experiments.mapping import map_points
+from sapwood.studies.experiments.mapping import map_points
 if __name__ == "__main__":
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         address = cluster.scheduler_address
@@ -120,7 +120,7 @@ assert jax.grad(total)(jax.numpy.array([0.1, 0.0, -0.1])).shape == (3,)
     "all": """
 import importlib
 from sapwood.cli import main
-from sapwood.experiments.figures import FIGURES
+from sapwood.studies.experiments.figures import FIGURES
 for entry in FIGURES.values():
     entry.plan(True)
     for package, _ in entry.packages:

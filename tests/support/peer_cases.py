@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import helpers
-from sapwood import peers
+from sapwood.studies import peers
 
 FRICTIONLESS = helpers.DATA / "clutter_8_frictionless_block.npz"
 

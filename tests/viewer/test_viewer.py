@@ -14,8 +14,8 @@ mujoco = pytest.importorskip("mujoco")
 pytest.importorskip("viser", reason="sapwood.viewer needs viser")
 
 import sapwood
-from sapwood import scenes
 from sapwood.mujoco import Stepper
+from sapwood.studies import scenes
 from sapwood.viewer import Recording, Viewer, record, view
 from sapwood.viewer.dragging import Dragging
 from sapwood.viewer.frames import Camera

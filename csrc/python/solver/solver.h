@@ -1,4 +1,4 @@
-/* What of the module calls the solver: _core.Solver, solve_batch, Sensitivity and count_work. */
+/* What of the module calls the solver: _core.Solver, solve_batch and Sensitivity. */
 #ifndef SAPWOOD_PYTHON_SOLVER_SOLVER_H
 #define SAPWOOD_PYTHON_SOLVER_SOLVER_H
 
@@ -8,6 +8,5 @@
 int sapwood_add_solver(PyObject *module);
 int sapwood_add_batch(PyObject *module);
 int sapwood_add_sensitivity(PyObject *module);
-int sapwood_add_work(PyObject *module);
 
 #endif

@@ -225,7 +225,7 @@ def rollout(
     Examples
     --------
     >>> import mujoco, numpy as np, sapwood.mujoco
-    >>> model = sapwood.scenes.sphere_on_floor(1.0).compile()
+    >>> model = sapwood.studies.scenes.sphere_on_floor(1.0).compile()
     >>> data = mujoco.MjData(model)
     >>> spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
     >>> start = np.empty(mujoco.mj_stateSize(model, spec))

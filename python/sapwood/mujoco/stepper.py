@@ -391,7 +391,7 @@ class Stepper(LastStep):
         Examples
         --------
         >>> import mujoco, sapwood.mujoco
-        >>> model = sapwood.scenes.clutter(4).compile()
+        >>> model = sapwood.studies.scenes.clutter(4).compile()
         >>> stepper, data = sapwood.mujoco.Stepper(model), mujoco.MjData(model)
         >>> result = stepper.run(data, 100)
         >>> result.steps, result.converged

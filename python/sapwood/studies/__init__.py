@@ -1,5 +1,4 @@
 """Studies made with the library: scenes, experiments and their plots, other solvers, commands.
 
-Nothing of the library needs what is here. ``sapwood.experiments``, ``sapwood.plotting``,
-``sapwood.peers`` and ``sapwood.scenes`` are other names of its packages.
+Nothing of the library needs what is here.
 """

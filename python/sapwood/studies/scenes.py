@@ -2,7 +2,7 @@
 
 Every function returns a ``mujoco.MjSpec``, to be changed further or compiled::
 
-    model = sapwood.scenes.clutter(bodies=40, seed=3).compile()
+    model = sapwood.studies.scenes.clutter(bodies=40, seed=3).compile()
 
 Contact materials travel with the model in its custom numbers (see
 :func:`sapwood.laws.custom_materials`), so ``sapwood.mujoco.Stepper(model)`` needs no more.

@@ -180,7 +180,7 @@ def record(
     Examples
     --------
     >>> import mujoco, sapwood.mujoco, sapwood.viewer
-    >>> model = sapwood.scenes.clutter(4).compile()
+    >>> model = sapwood.studies.scenes.clutter(4).compile()
     >>> stepper, data = sapwood.mujoco.Stepper(model), mujoco.MjData(model)
     >>> sapwood.viewer.record(stepper, data, 0.5)
     Recording(16 frames, 0 to 0.5 s)

@@ -10,10 +10,11 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import ContactMaterial, ContactProblem, PressureField, SapSettings, peers
+from sapwood import ContactMaterial, ContactProblem, PressureField, SapSettings
 from sapwood.mujoco import Stepper
 from sapwood.mujoco.fields import Field
 from sapwood.settings import Friction
+from sapwood.studies import peers
 from sapwood.studies.dual_arm.forces import Touch
 from sapwood.studies.dual_arm.robot import HAND_GEOMS, SIDES
 from sapwood.studies.dual_arm.scene import scene
@@ -168,7 +169,7 @@ class MujocoSteps:
 
 
 class PeerSteps:
-    """The problem of each step, by another solver (`sapwood.peers`): the same physics.
+    """The problem of each step, by another solver (`sapwood.studies.peers`): the same physics.
 
     Parameters
     ----------
@@ -191,7 +192,7 @@ class PeerSteps:
         self._taken, self._every = 0, every
 
     def step(self, record: np.void) -> None:
-        """See `Simulation`; raises `sapwood.peers.PeerError` where there is no velocity."""
+        """See `Simulation`; raises `sapwood.studies.peers.PeerError` where there is no velocity."""
         model, data, dt = self.model, self.data, self.model.opt.timestep
         start = time.perf_counter()
         self._stepper.step1(data)
@@ -244,7 +245,7 @@ def simulation(
     ----------
     solver
         "sapwood", "mujoco" (``mj_step``, which has a tolerance of its own), or a name of
-        `sapwood.peers`, which knows convex friction alone.
+        `sapwood.studies.peers`, which knows convex friction alone.
     tolerance
         Of the solver.
     friction, fields

@@ -1,4 +1,4 @@
-"""Points on the workers of a Dask cluster, for `sapwood.experiments.mapping`.
+"""Points on the workers of a Dask cluster, for `sapwood.studies.experiments.mapping`.
 
 A task of Dask cannot be ended once it has begun. Every point therefore runs in a process of its own
 beside the Dask worker, which is ended when the run is. A worker whose code or packages are others
@@ -29,7 +29,7 @@ class SchedulerError(Exception):
 def on_cluster(
     function: Callable[..., Any], points: Sequence[Point], scheduler: str, packages: Sequence[str]
 ) -> Generator[tuple[int, Outcome], None, None]:
-    """Call a function at every point on a cluster; see `sapwood.experiments.mapping.map_points`.
+    """Call a function at every point on a cluster; see `mapping.map_points`.
 
     Parameters
     ----------

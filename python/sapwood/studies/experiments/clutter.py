@@ -28,11 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sapwood
-from sapwood import SapSettings, _core, scenes
+from sapwood import SapSettings, _core
 from sapwood.checks import integer
 from sapwood.files import RowFile, write_file
 from sapwood.mujoco import StepError
 from sapwood.settings import LineSearch
+from sapwood.studies import scenes
 from sapwood.studies.experiments.free_bodies import FreeBodies
 from sapwood.studies.experiments.measured_steps import (
     STEP_DTYPE,

@@ -49,7 +49,7 @@ def bodies_at(walls: bool, method: str, bodies: int, seed: int, seconds: float) 
     Parameters
     ----------
     walls, method, bodies, seed
-        As for `sapwood.experiments.clutter_runs.simulation`.
+        As for `sapwood.studies.experiments.clutter_runs.simulation`.
     seconds
         Time to simulate, s.
 
@@ -184,7 +184,7 @@ def contacts_at_rest(
     Parameters
     ----------
     bodies, walls, method, seed
-        As for `sapwood.experiments.clutter_runs.simulation`.
+        As for `sapwood.studies.experiments.clutter_runs.simulation`.
     seconds
         Time to simulate, s.
 

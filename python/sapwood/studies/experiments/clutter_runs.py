@@ -1,8 +1,8 @@
 """The clutter of section X-C as the figures of the paper use it, by Algorithm 1 and by sapwood.
 
 Bodies drop in four columns, into a box or onto open floor; k = 10^12 N/m, mu = 1, tau_d = dt,
-eps_r = 1e-5 (`sapwood.scenes.clutter`). `METHODS` names the solvers whose curves are laid side by
-side: the algorithm as it is printed, and sapwood as it is set by default.
+eps_r = 1e-5 (`sapwood.studies.scenes.clutter`). `METHODS` names the solvers whose curves are laid
+side by side: the algorithm as it is printed, and sapwood as it is set by default.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import SapSettings, scenes
+from sapwood import SapSettings
 from sapwood.mujoco import RunResult
+from sapwood.studies import scenes
 from sapwood.studies.experiments.clutter import TOLERANCE
 from sapwood.studies.experiments.measured_steps import STEP_DTYPE, SapSimulation
 

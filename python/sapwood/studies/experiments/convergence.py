@@ -40,7 +40,7 @@ def history(step: int, method: str, bodies: int, seed: int) -> NDArray[np.void]:
     step
         Number of the step, from 1.
     method
-        Name of the settings in `sapwood.experiments.clutter_runs.METHODS`.
+        Name of the settings in `sapwood.studies.experiments.clutter_runs.METHODS`.
     bodies, seed
         Number and assortment of the bodies.
 

@@ -18,7 +18,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import ContactProblem, peers
+from sapwood import ContactProblem
+from sapwood.studies import peers
 from sapwood.studies.dual_arm.control import Control
 from sapwood.studies.dual_arm.run import STEP_DTYPE, run
 from sapwood.studies.dual_arm.scene import Outcome, scene
@@ -228,7 +229,7 @@ def on_problems(
     Parameters
     ----------
     solver
-        Name in `sapwood.peers`.
+        Name in `sapwood.studies.peers`.
     first, last
         Tolerances are 10^-first to 10^-last.
     task, seconds, every

@@ -349,7 +349,7 @@ def make_figure(
     workers
         Number of local processes, by default that of the `Plan`.
     scheduler, resume, progress, say
-        As for `sapwood.experiments.sweep.run_sweep`.
+        As for `sapwood.studies.experiments.sweep.run_sweep`.
     image_format
         Format of the image: "png", "pdf", "svg", or another that Matplotlib writes.
 

@@ -26,7 +26,7 @@ _ONE_THREAD = {
 
 
 class WorkerProcess:
-    """A process of `sapwood.experiments.worker`, started when needed and again after it died."""
+    """A process of `experiments.worker`, started when needed and again after it died."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -103,7 +103,7 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
 def on_cores(
     function: Callable[..., Any], points: Sequence[Point], workers: int
 ) -> Generator[tuple[int, Outcome], None, None]:
-    """Call a function at every point; see `sapwood.experiments.mapping.map_points`.
+    """Call a function at every point; see `sapwood.studies.experiments.mapping.map_points`.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def resting_state(
     sigma
         Friction regularization (22).
     walls, method, bodies, seed
-        As for `sapwood.experiments.clutter_runs.simulation`.
+        As for `sapwood.studies.experiments.clutter_runs.simulation`.
     seconds
         Time to simulate, s.
 

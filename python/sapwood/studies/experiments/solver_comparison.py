@@ -2,8 +2,8 @@
 
 A problem is that of one step of the simulation: while bodies fall, when they hit the ground, at
 rest. Every solver of `SOLVERS` solves it at all tolerances of its grid, in each of the ways in
-which it can be run; errors of all are measured by one function (`sapwood.peers.accuracy`). Times at
-equal accuracy are read off later (`sapwood.experiments.equal_accuracy`).
+which it can be run; errors of all are measured by one function (`sapwood.studies.peers.accuracy`).
+Times at equal accuracy are read off later (`sapwood.studies.experiments.equal_accuracy`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import ContactProblem, peers
+from sapwood import ContactProblem
+from sapwood.studies import peers
 from sapwood.studies.experiments.clutter import TOLERANCE
 from sapwood.studies.experiments.clutter_runs import measured, simulation
 from sapwood.studies.experiments.equal_accuracy import best_times
@@ -25,8 +26,8 @@ from sapwood.studies.experiments.timing import Times, interleaved
 from sapwood.studies.peers import Peer
 from sapwood.studies.peers.accuracy import Accuracy
 
-#: Solvers that are compared: their names in `sapwood.peers`, and whether each solve begins from
-#: nothing (cold) or keeps the set-up of the one before (warm); MuJoCo's never counts.
+#: Solvers that are compared: their names in `sapwood.studies.peers`, and whether each solve begins
+#: from nothing (cold) or keeps the set-up of the one before (warm); MuJoCo's never counts.
 SOLVERS = {
     "sapwood": ("sapwood", "cold"),
     "sapwood-warm": ("sapwood", "warm"),
@@ -86,7 +87,7 @@ def compare(
     Parameters
     ----------
     bodies, walls, seed
-        The scene, see `sapwood.experiments.clutter_runs.simulation`.
+        The scene, see `sapwood.studies.experiments.clutter_runs.simulation`.
     step
         Number of the step, from 1.
     repeat

@@ -19,15 +19,16 @@ To write an experiment:
        result = run_sweep(sweep, "results")        # results/figure7.csv
 
 3. A figure: a function ``(quick: bool) -> Plan`` in the same module, a drawing function in
-   `sapwood.plotting` that reads the file, and a row in the table of `sapwood.experiments.figures`.
-   ``sapwood figure 7`` does the rest.
+   `sapwood.studies.plotting` that reads the file, and a row in the table of
+   `sapwood.studies.experiments.figures`. ``sapwood figure 7`` does the rest.
 
-The points run on all cores, or on a Dask cluster: see `sapwood.experiments.mapping`. Finished
-points are kept in ``NAME.jsonl`` beside the CSV file (`sapwood.experiments.journal`), so that a run
-that was stopped by Ctrl-C, by an error or by power failure goes on where it was. A point that fails
-is reported with its parameters and tried again by the next run. The CSV file is written at the end
-of a run, the points in the order of the sweep, so that its bytes do not depend on the number of
-workers (columns with measured times excepted).
+The points run on all cores, or on a Dask cluster: see `sapwood.studies.experiments.mapping`.
+Finished points are kept in ``NAME.jsonl`` beside the CSV file
+(`sapwood.studies.experiments.journal`), so that a run that was stopped by Ctrl-C, by an error or by
+power failure goes on where it was. A point that fails is reported with its parameters and tried
+again by the next run. The CSV file is written at the end of a run, the points in the order of the
+sweep, so that its bytes do not depend on the number of workers (columns with measured times
+excepted).
 """
 
 from __future__ import annotations

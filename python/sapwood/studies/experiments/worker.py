@@ -1,9 +1,9 @@
-"""A process that calls functions for `sapwood.experiments.mapping`, one after the other.
+"""A process that calls functions for `sapwood.studies.experiments.mapping`, one after the other.
 
-``python -m sapwood.experiments.worker`` reads pickled requests from its standard input and writes a
-pickled `Outcome` for each to its standard output. What the functions print goes to the standard
-error stream. When the input ends, because the process that started it has ended, it leaves at
-once.
+``python -m sapwood.studies.experiments.worker`` reads pickled requests from its standard input and
+writes a pickled `Outcome` for each to its standard output. What the functions print goes to the
+standard error stream. When the input ends, because the process that started it has ended, it leaves
+at once.
 """
 
 from __future__ import annotations

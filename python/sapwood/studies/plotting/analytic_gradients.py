@@ -33,7 +33,7 @@ def analytic_gradients_figure(csv: str | PathLike[str], path: str | PathLike[str
     ----------
     csv
         File with the columns ``task``, ``dt`` (s), ``by``, ``start``, ``found`` and ``exact`` of
-        `sapwood.experiments.analytic_gradients`.
+        `sapwood.studies.experiments.analytic_gradients`.
     path
         Image file to write; the suffix sets the format.
 

@@ -19,7 +19,7 @@ _Rows = NDArray[np.void]
 
 
 def constraints_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
-    """Draw the scenes of `sapwood.experiments.constraints`, one in each of four axes.
+    """Draw the scenes of `sapwood.studies.experiments.constraints`, one in each of four axes.
 
     Parameters
     ----------

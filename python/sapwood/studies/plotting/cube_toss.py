@@ -34,7 +34,7 @@ def cube_toss_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Fig
     Parameters
     ----------
     csv
-        File with the columns ``fit``, ``impact`` and the errors of `sapwood.experiments.cube_toss`.
+        File with the columns ``fit``, ``impact`` and the errors of `experiments.cube_toss`.
     path
         Image file to write; the suffix sets the format.
 

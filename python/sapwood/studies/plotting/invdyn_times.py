@@ -32,7 +32,7 @@ def invdyn_times_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> 
     Parameters
     ----------
     csv
-        Rows of `sapwood.experiments.invdyn_times`: ``controller``, ``contacts``, ``cpu_seconds``.
+        Rows of `experiments.invdyn_times`: ``controller``, ``contacts``, ``cpu_seconds``.
     path
         Image file to write; the suffix sets the format.
 

@@ -28,7 +28,7 @@ _DELTA = 1.0  # mm
 
 
 def rigid_core_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
-    """Draw the scenes of `sapwood.experiments.rigid_core`, and their iterations.
+    """Draw the scenes of `sapwood.studies.experiments.rigid_core`, and their iterations.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ _WINDOW = (0.6, 0.7)
 
 
 def sliding_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
-    """Draw the scenes of `sapwood.experiments.sliding`.
+    """Draw the scenes of `sapwood.studies.experiments.sliding`.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def speedup_figure(
     Parameters
     ----------
     csv
-        Rows of `sapwood.experiments.solver_comparison`.
+        Rows of `sapwood.studies.experiments.solver_comparison`.
     path
         Image file to write; the suffix sets the format.
     target
@@ -112,7 +112,7 @@ def solver_error_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> 
     Parameters
     ----------
     csv
-        Rows of `sapwood.experiments.solver_comparison`.
+        Rows of `sapwood.studies.experiments.solver_comparison`.
     path
         Image file to write; the suffix sets the format.
 

@@ -2,14 +2,14 @@
 
 Divided by what a processor reaches, they are the least time that the solve could have taken::
 
-    from sapwood.work import PHASES, count_work
+    from benchmarks.work import PHASES, count_work
 
     settings = sapwood.SapSettings(record_history=True)
-    work = count_work(problem, sapwood.solve(problem, settings=settings))
+    work = count_work(Native(), problem, sapwood.solve(problem, settings=settings))
     print(dict(zip(PHASES, work.flops.sum(axis=0))))
 
 Counted from the graph of trees and constraints, the regions that the contacts ended in and the
-records of the iterations; the formulas are at the top of ``csrc/sap/work.h``.
+records of the iterations; the formulas are at the top of ``csrc/work.h``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import _core
-from sapwood.problem.contact_problem import ContactProblem
-from sapwood.solution import Solution
+from benchmarks.native import Native
+from sapwood import ContactProblem, Solution
+from sapwood.laws.rigid_core import CoreKind
 
 PHASES = ("assembly", "factorization", "solves", "products", "law", "line_search")
 """Phases of an iteration, in the order of the columns of :class:`Work`."""
@@ -52,14 +52,16 @@ class Work:
     resident: NDArray[np.float64]
 
 
-def count_work(problem: ContactProblem, solution: Solution) -> Work:
+def count_work(native: Native, problem: ContactProblem, solution: Solution) -> Work:
     """Count the work of a solve.
 
     Parameters
     ----------
-    problem : ContactProblem
+    native
+        The compiled part of the benchmarks.
+    problem
         What was solved.
-    solution : Solution
+    solution
         What came out, with its history: ``SapSettings(record_history=True)``.
 
     Returns
@@ -69,22 +71,23 @@ def count_work(problem: ContactProblem, solution: Solution) -> Work:
 
     Raises
     ------
-    TypeError
-        `problem` is no ContactProblem.
     ValueError
         The solution has no history, or is not one of this problem; or the problem has rigid cores,
         contacts that resist turning or groups of constraints, whose laws are not counted.
-    MemoryError
-        Where there is no room for the graph.
     """
-    if not isinstance(problem, ContactProblem):
-        raise TypeError(f"problem must be a ContactProblem, not {type(problem).__name__}")
     history = solution.history
     if history is None:
         raise ValueError("solution.history is None: solve with SapSettings(record_history=True)")
-    counted = _core.count_work(
-        problem._core, solution.n_islands, solution.regions, history["island"], history["trials"]
+    if len(solution.regions) != problem.n_contacts:
+        raise ValueError("the solution has other contacts than the problem")
+    for name, others in (
+        ("groups", problem.groups),
+        ("spin_contact", problem.spin_contact),
+        ("core", np.flatnonzero(problem.core != CoreKind.none)),
+    ):
+        if len(others) > 0:
+            raise ValueError(f"{name}: must be empty, as only the compliant law is counted")
+    events, operations, resident = native.work(
+        problem, solution.regions, history["island"], history["trials"], solution.n_islands
     )
-    evaluations, directions, trials = counted["events"].T
-    flops, roots, bytes_ = np.moveaxis(counted["operations"], 2, 0)
-    return Work(evaluations, directions, trials, flops, roots, bytes_, counted["resident"])
+    return Work(*events.T, *np.moveaxis(operations, 2, 0), resident)

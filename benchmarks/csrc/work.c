@@ -1,15 +1,14 @@
-#include "sap/work.h"
+#include "work.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/status.h"
 #include "problem/graph.h"
 
 /* Per contact. The law reads v_c, v_hat, R^-1 and four constants (12 doubles) and writes y, gamma,
  * t and G (14). A trial reads y, dy, dv_c and five constants (14). */
-static const struct sap_operations law = {34, 2, 8 * (12 + 14)};
-static const struct sap_operations trial = {31, 2, 8 * 14};
+static const struct operations law = {34, 2, 8 * (12 + 14)};
+static const struct operations trial = {31, 2, 8 * 14};
 
 /* bytes per contact: G, gamma; dv_c written and read, v_c moved; all of the above together */
 enum { G_BYTES = 8 * 6, GAMMA_BYTES = 8 * 3, STEP_BYTES = 8 * (6 + 6), CONTACT_BYTES = 8 * 40 };
@@ -81,13 +80,13 @@ static void count_rows(struct symbolic *s) {
 
 /* what happens once per evaluation, per direction and per trial */
 struct island_parts {
-  struct sap_operations law, gradient;
-  struct sap_operations assembly, factorization, solves, direction;
-  struct sap_operations trial;
+  struct operations law, gradient;
+  struct operations assembly, factorization, solves, direction;
+  struct operations trial;
   double resident;
 };
 
-static void add(struct sap_operations *sum, double times, struct sap_operations x) {
+static void add(struct operations *sum, double times, struct operations x) {
   sum->flops += times * x.flops;
   sum->roots += times * x.roots;
   sum->bytes += times * x.bytes;
@@ -100,15 +99,15 @@ static void add_node(struct island_parts *parts, int32_t size, int64_t rows) {
   for (int32_t k = 0; k < size; ++k) {
     const double c = (double)(rows + k); /* below the diagonal, last column first */
     entries += c + 1;
-    add(&parts->factorization, 1, (struct sap_operations){c * (c + 2), 2, 8 * (c + 1)});
-    add(&parts->solves, 1, (struct sap_operations){4 * c + 2, 0, 2 * 8 * (c + 1) + 8 * 4});
+    add(&parts->factorization, 1, (struct operations){c * (c + 2), 2, 8 * (c + 1)});
+    add(&parts->solves, 1, (struct operations){4 * c + 2, 0, 2 * 8 * (c + 1) + 8 * 4});
   }
   /* H is read where it is no fill: the diagonal block here, the others in add_patch() */
-  add(&parts->factorization, 1, (struct sap_operations){0, 0, 8 * half});
-  add(&parts->assembly, 1, (struct sap_operations){0, 0, 2 * 8 * half});
-  add(&parts->gradient, n, (struct sap_operations){NORM_FLOPS, 0, NORM_BYTES});
-  add(&parts->direction, n, (struct sap_operations){STEP_FLOPS, 0, MOVE_BYTES});
-  add(&parts->direction, 1, (struct sap_operations){2 * n * n, 0, 8 * half});
+  add(&parts->factorization, 1, (struct operations){0, 0, 8 * half});
+  add(&parts->assembly, 1, (struct operations){0, 0, 2 * 8 * half});
+  add(&parts->gradient, n, (struct operations){NORM_FLOPS, 0, NORM_BYTES});
+  add(&parts->direction, n, (struct operations){STEP_FLOPS, 0, MOVE_BYTES});
+  add(&parts->direction, 1, (struct operations){2 * n * n, 0, 8 * half});
   parts->resident += 8 * (half + entries) + n * SCALAR_BYTES;
 }
 
@@ -123,22 +122,22 @@ static void add_patch(struct island_parts *parts, const struct sap_graph *graph,
     const double rank = region == SAP_STICTION ? 3 : region == SAP_SLIDING ? 2 : 0;
     add(&parts->law, 1, law);
     add(&parts->trial, 1, trial);
-    add(&parts->direction, 1, (struct sap_operations){6 * n + 6, 0, J_bytes + STEP_BYTES});
+    add(&parts->direction, 1, (struct operations){6 * n + 6, 0, J_bytes + STEP_BYTES});
     parts->resident += J_bytes + CONTACT_BYTES;
     if (rank == 0) {
       continue;
     }
-    add(&parts->gradient, 1, (struct sap_operations){6 * n, 0, J_bytes + GAMMA_BYTES});
+    add(&parts->gradient, 1, (struct operations){6 * n, 0, J_bytes + GAMMA_BYTES});
     const double root = rank == 3 ? 3 * n : 8 * n;
     const double squares = n_low * (n_low + 1) + n_high * (n_high + 1) + 2 * n_low * n_high;
-    add(&parts->assembly, 1, (struct sap_operations){root + rank * squares, 0, J_bytes + G_BYTES});
+    add(&parts->assembly, 1, (struct operations){root + rank * squares, 0, J_bytes + G_BYTES});
   }
-  add(&parts->assembly, 1, (struct sap_operations){0, 0, 8 * n_low * n_high});
-  add(&parts->factorization, 1, (struct sap_operations){0, 0, 8 * n_low * n_high});
+  add(&parts->assembly, 1, (struct operations){0, 0, 8 * n_low * n_high});
+  add(&parts->factorization, 1, (struct operations){0, 0, 8 * n_low * n_high});
 }
 
 static void count_island(const struct symbolic *s, const struct sap_island *island,
-                         const int8_t *regions, struct sap_island_work *work) {
+                         const int8_t *regions, struct island_work *work) {
   struct island_parts parts = {0};
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     add_node(&parts, sap_node_size(&s->graph.tree, i), s->rows[i]);
@@ -146,66 +145,39 @@ static void count_island(const struct symbolic *s, const struct sap_island *isla
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
     add_patch(&parts, &s->graph, &s->graph.patch[p], regions);
   }
-  add(&work->phase[SAP_WORK_LAW], work->evaluations, parts.law);
-  add(&work->phase[SAP_WORK_PRODUCTS], work->evaluations, parts.gradient);
-  add(&work->phase[SAP_WORK_PRODUCTS], work->directions, parts.direction);
-  add(&work->phase[SAP_WORK_ASSEMBLY], work->directions, parts.assembly);
-  add(&work->phase[SAP_WORK_FACTORIZATION], work->directions, parts.factorization);
-  add(&work->phase[SAP_WORK_SOLVES], work->directions, parts.solves);
-  add(&work->phase[SAP_WORK_LINE_SEARCH], work->trials, parts.trial);
+  add(&work->phase[WORK_LAW], work->evaluations, parts.law);
+  add(&work->phase[WORK_PRODUCTS], work->evaluations, parts.gradient);
+  add(&work->phase[WORK_PRODUCTS], work->directions, parts.direction);
+  add(&work->phase[WORK_ASSEMBLY], work->directions, parts.assembly);
+  add(&work->phase[WORK_FACTORIZATION], work->directions, parts.factorization);
+  add(&work->phase[WORK_SOLVES], work->directions, parts.solves);
+  add(&work->phase[WORK_LINE_SEARCH], work->trials, parts.trial);
   work->resident = parts.resident;
 }
 
 /* ---- events ---- */
 
-/* the first record of an island is the guess, each further one came from a direction */
-static sap_status count_events(const struct sap_work_records *records, int32_t n_islands,
-                               struct sap_island_work *islands, sap_error *error) {
+/* The first record of an island is the guess, and each further one came from a direction. */
+static void count_events(int32_t n, const int32_t *island, const int32_t *trials, int32_t n_islands,
+                         struct island_work *islands) {
   memset(islands, 0, (size_t)n_islands * sizeof *islands);
-  for (int32_t k = 0; k < records->n; ++k) {
-    const int32_t i = records->island[k];
-    if (i < 0 || i >= n_islands) {
-      return sap_fail(error, SAP_INVALID_ARGUMENT, "island", k, i,
-                      "must be an island of the problem");
-    }
-    if (records->trials[k] < 0) {
-      return sap_fail(error, SAP_INVALID_ARGUMENT, "trials", k, records->trials[k], "must be >= 0");
-    }
-    islands[i].directions += islands[i].evaluations > 0;
-    islands[i].evaluations++;
-    islands[i].trials += records->trials[k];
+  for (int32_t k = 0; k < n; ++k) {
+    struct island_work *work = &islands[island[k]];
+    work->directions += work->evaluations > 0;
+    work->evaluations++;
+    work->trials += trials[k];
   }
-  return SAP_OK;
 }
 
-sap_status sap_work_count(const sap_problem *problem, const int8_t *regions,
-                          const struct sap_work_records *records, int32_t n_islands,
-                          struct sap_island_work *islands, const sap_allocator *allocator,
-                          sap_error *error) {
-  const sap_allocator memory = sap_allocator_or_default(allocator);
+int benchmark_work(const sap_problem *problem, const int8_t *regions, int32_t n,
+                   const int32_t *island, const int32_t *trials, int32_t n_islands,
+                   struct island_work *islands) {
+  const sap_allocator memory = sap_allocator_or_default(NULL);
   struct symbolic s = {.block = {NULL, NULL, 0}};
   sap_sizes sizes;
-  sap_status status = sap_problem_sizes(problem, &sizes, error);
-  if (status == SAP_OK && sizes.n_rows > 0) {
-    status = sap_fail(error, SAP_INVALID_ARGUMENT, "groups", -1, NAN,
-                      "must be empty: operations are counted for the law of contacts alone");
-  }
-  if (status == SAP_OK && sizes.nJ_spin > 0) {
-    status = sap_fail(error, SAP_INVALID_ARGUMENT, "spin_contact", -1, NAN,
-                      "must be empty: operations are counted for contacts of three rows");
-  }
-  for (int32_t i = 0; problem->barrier && i < problem->n_contacts && status == SAP_OK; ++i) {
-    if (problem->barrier[i] != SAP_BARRIER_NONE) {
-      status = sap_fail(error, SAP_INVALID_ARGUMENT, "barrier", i, NAN,
-                        "must be none: operations are counted for the compliant law alone, and for "
-                        "one minimisation");
-    }
-  }
-  if (status == SAP_OK) {
-    status = count_events(records, n_islands, islands, error);
-  }
+  const sap_status status = sap_problem_sizes(problem, &sizes, NULL);
   if (status != SAP_OK) {
-    return status;
+    return (int)status;
   }
   struct sap_arena arena = {NULL, 0};
   carve(&s, &arena, problem);
@@ -219,16 +191,15 @@ sap_status sap_work_count(const sap_problem *problem, const int8_t *regions,
                                        .tree_a = problem->tree_a,
                                        .tree_b = problem->tree_b};
   sap_graph_build(&s.graph, problem, &contacts, &sizes, problem->tree_nv, n_islands == 1);
-  if (s.graph.n_islands == n_islands) {
+  const int fits = s.graph.n_islands == n_islands;
+  if (fits) {
+    count_events(n, island, trials, n_islands, islands);
     list_neighbours(&s);
     count_rows(&s);
     for (int32_t i = 0; i < n_islands; ++i) {
       count_island(&s, &s.graph.island[i], regions, &islands[i]);
     }
-  } else {
-    status = sap_fail(error, SAP_INVALID_ARGUMENT, "n_islands", -1, n_islands,
-                      "must be the number of islands of the problem");
   }
   sap_block_release(&s.block, &memory);
-  return status;
+  return fits ? SAP_OK : SAP_INVALID_ARGUMENT;
 }

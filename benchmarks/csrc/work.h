@@ -23,43 +23,37 @@
  *
  * J is in its general form, a 3 x n block per contact and tree. Where regions changed on the way,
  * those at the end stand for all of it. */
-#ifndef SAPWOOD_SAP_WORK_H
-#define SAPWOOD_SAP_WORK_H
+#ifndef SAPWOOD_BENCHMARKS_WORK_H
+#define SAPWOOD_BENCHMARKS_WORK_H
 
 #include "sapwood.h"
 
 enum {
-  SAP_WORK_ASSEMBLY,
-  SAP_WORK_FACTORIZATION,
-  SAP_WORK_SOLVES,
-  SAP_WORK_PRODUCTS,
-  SAP_WORK_LAW,
-  SAP_WORK_LINE_SEARCH,
-  SAP_WORK_PHASES
+  WORK_ASSEMBLY,
+  WORK_FACTORIZATION,
+  WORK_SOLVES,
+  WORK_PRODUCTS,
+  WORK_LAW,
+  WORK_LINE_SEARCH,
+  WORK_PHASES
 };
 
-struct sap_operations {
+struct operations {
   double flops, roots, bytes;
 };
 
-struct sap_island_work {
+struct island_work {
   int32_t evaluations, directions, trials;
-  double resident;                              /* bytes that an iteration touches */
-  struct sap_operations phase[SAP_WORK_PHASES]; /* over the whole solve */
+  double resident;                      /* bytes that an iteration touches */
+  struct operations phase[WORK_PHASES]; /* over the whole solve */
 };
 
-/* what a record tells: arrays (n) */
-struct sap_work_records {
-  int32_t n;
-  const int32_t *island, *trials;
-};
-
-/* Counts the work of a solve of a checked problem from its records. regions (n_contacts) are those
- * of the solution. islands (n_islands): as many as the solve had; one island that is the whole
- * problem counts as one. */
-sap_status sap_work_count(const sap_problem *problem, const int8_t *regions,
-                          const struct sap_work_records *records, int32_t n_islands,
-                          struct sap_island_work *islands, const sap_allocator *allocator,
-                          sap_error *error);
+/* Counts the work of a solve of a checked problem, whose contacts have the compliant law alone, from
+ * its n records: the island (from 0 to n_islands - 1) and the trials of each. regions (n_contacts)
+ * are those of the solution. islands (n_islands): as many as the solve had; one island that is the
+ * whole problem counts as one. 0, or a sap_status. */
+int benchmark_work(const sap_problem *problem, const int8_t *regions, int32_t n,
+                   const int32_t *island, const int32_t *trials, int32_t n_islands,
+                   struct island_work *islands);
 
 #endif
