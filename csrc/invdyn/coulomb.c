@@ -84,7 +84,7 @@ struct invdyn_answer invdyn_coulomb_solve(struct invdyn_coulomb *of, lcp_solver 
   answer.pivots = found.pivots;
   answer.regularization = found.regularization;
   if (found.outcome == LCP_SOLVED) {
-    invdyn_remember(&of->recall, reduction->problem, 0);
+    invdyn_remember(&of->recall, reduction->problem);
   }
   for (int32_t i = 0; i < n; ++i) {
     z[3 * i] = z[3 * i + 1] = 0.0;

@@ -161,7 +161,7 @@ struct invdyn_answer invdyn_noslip_solve(struct invdyn_noslip *of,
     answer.pivots += pivots;
   }
   if (answer.outcome == LCP_SOLVED || answer.outcome == LCP_INACCURATE) {
-    invdyn_remember(&of->recall, problem, 0);
+    invdyn_remember(&of->recall, problem);
     spread_tangents(of, reduction, z);
   }
   return answer;

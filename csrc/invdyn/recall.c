@@ -5,14 +5,14 @@
 void invdyn_recall_carve(struct invdyn_recall *of, int32_t n_max,
                          const int32_t width[INVDYN_MOST_BLOCKS], int32_t others_max,
                          struct sap_arena *arena) {
-  size_t marks = (size_t)others_max;
+  size_t marks = 0;
   for (int32_t b = 0; b < INVDYN_MOST_BLOCKS; ++b) {
     of->width[b] = width[b];
     marks += (size_t)n_max * (size_t)width[b];
   }
   of->names = sap_arena_take(arena, (size_t)n_max, sizeof(int64_t));
   of->was = sap_arena_take(arena, marks, 1);
-  of->now = sap_arena_take(arena, marks, 1);
+  of->now = sap_arena_take(arena, marks + (size_t)others_max, 1);
   of->n = 0;
 }
 
@@ -62,17 +62,13 @@ const int8_t *invdyn_recall(struct invdyn_recall *of, const invdyn_problem *prob
       next = at + 1 < of->n ? at + 1 : 0;
     }
   }
-  if (n_others == of->n_others) {
-    memcpy(of->now + length(of, problem->n), of->was + length(of, of->n), (size_t)n_others);
-  }
   return of->now;
 }
 
-void invdyn_remember(struct invdyn_recall *of, const invdyn_problem *problem, int32_t n_others) {
+void invdyn_remember(struct invdyn_recall *of, const invdyn_problem *problem) {
   of->n = problem->ids ? problem->n : 0;
-  of->n_others = n_others;
   if (problem->ids) {
     memcpy(of->names, problem->ids, (size_t)problem->n * sizeof(int64_t));
-    memcpy(of->was, of->now, length(of, problem->n) + (size_t)n_others);
+    memcpy(of->was, of->now, length(of, problem->n));
   }
 }

@@ -134,7 +134,8 @@ void invdyn_write(struct invdyn_result *of, const struct invdyn_reduction *reduc
 
 invdyn_outcome invdyn_judge(const struct invdyn_result *of,
                             const struct invdyn_reduction *reduction,
-                            const invdyn_settings *settings, const invdyn_solution *solution) {
+                            const invdyn_settings *settings, int is_limited,
+                            const invdyn_solution *solution) {
   const invdyn_residuals *residuals = &solution->residuals;
   double torque = 0.0;
   for (int32_t i = 0; i < reduction->problem->n_q; ++i) {
@@ -143,21 +144,20 @@ invdyn_outcome invdyn_judge(const struct invdyn_result *of,
   if (residuals->torque > torque_tolerance * torque) {
     return INVDYN_TORQUE_LIMITED;
   }
-  const double allowed = invdyn_allowed_velocity(reduction, of->u);
-  if (residuals->penetration > allowed) {
-    return reduction->problem->torque_limit ? INVDYN_TORQUE_LIMITED : INVDYN_INACCURATE;
+  const int holds = settings->controller == INVDYN_LCP_NOSLIP ||
+                    (settings->controller == INVDYN_QP_NOSLIP &&
+                     settings->stage_one == INVDYN_CONTACT_CONSISTENT);
+  const double wrong = fmax(residuals->penetration, holds ? residuals->slip : 0.0);
+  if (wrong > invdyn_allowed_velocity(reduction, of->u)) {
+    return is_limited ? INVDYN_TORQUE_LIMITED : INVDYN_INACCURATE;
   }
   double force = 0.0;
   for (int32_t i = 0; i < 3 * reduction->problem->n; ++i) {
     force = fmax(force, fabs(solution->forces[i]) * reduction->problem->dt);
   }
-  if (fmax(residuals->cone, residuals->tension) > force_tolerance * force + reduction->no_impulse) {
-    return INVDYN_INACCURATE;
-  }
-  const int holds = settings->controller == INVDYN_LCP_NOSLIP ||
-                    (settings->controller == INVDYN_QP_NOSLIP &&
-                     settings->stage_one == INVDYN_CONTACT_CONSISTENT);
-  return holds && residuals->slip > allowed ? INVDYN_INACCURATE : INVDYN_SOLVED;
+  return fmax(residuals->cone, residuals->tension) > force_tolerance * force + reduction->no_impulse
+             ? INVDYN_INACCURATE
+             : INVDYN_SOLVED;
 }
 
 int invdyn_keep_finite(const invdyn_problem *problem, invdyn_solution *solution) {

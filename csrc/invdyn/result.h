@@ -19,10 +19,12 @@ void invdyn_result_carve(struct invdyn_result *of, const invdyn_problem *most,
 void invdyn_write(struct invdyn_result *of, const struct invdyn_reduction *reduction,
                   const invdyn_settings *settings, const double *z, invdyn_solution *solution);
 
-/* INVDYN_SOLVED, or what is wrong with impulses that a controller has found, once written */
+/* INVDYN_SOLVED, or what is wrong with impulses that a controller has found, once written. If
+ * torque limits count, they are why contacts approach, or slip where they are held. */
 invdyn_outcome invdyn_judge(const struct invdyn_result *of,
                             const struct invdyn_reduction *reduction,
-                            const invdyn_settings *settings, const invdyn_solution *solution);
+                            const invdyn_settings *settings, int is_limited,
+                            const invdyn_solution *solution);
 
 /* Zeros in place of all that was written, where not all of it is finite; 0 there. */
 int invdyn_keep_finite(const invdyn_problem *problem, invdyn_solution *solution);

@@ -139,11 +139,13 @@ struct attempt {
   int has_impulses;
   int32_t pivots;
   double regularization;
+  int is_limited; /* true if torque limits count */
 };
 
 static struct attempt of_answer(struct invdyn_answer answer) {
-  struct attempt attempt = {INVDYN_INCONSISTENT_ACCELERATIONS, 0, answer.pivots,
-                            answer.regularization};
+  struct attempt attempt = {.outcome = INVDYN_INCONSISTENT_ACCELERATIONS,
+                            .pivots = answer.pivots,
+                            .regularization = answer.regularization};
   switch (answer.outcome) {
     case LCP_SOLVED: attempt.outcome = INVDYN_SOLVED; break;
     case LCP_INACCURATE: attempt.outcome = INVDYN_INACCURATE; break;
@@ -200,18 +202,18 @@ static struct attempt attempt_noslip(invdyn_solver *solver) {
   return attempt;
 }
 
-static struct attempt attempt_stages(invdyn_solver *solver) {
-  const invdyn_problem *problem = solver->reduction.problem;
-  memset(solver->z, 0, 3 * (size_t)problem->n * sizeof(double));
+static struct attempt run_stages(invdyn_solver *solver) {
   const enum invdyn_distance_end end =
       invdyn_stages_solve(&solver->stages, &solver->reduction, solver->z);
   const invdyn_outcome outcome[] = {INVDYN_SOLVED, INVDYN_INCONSISTENT_ACCELERATIONS,
                                     INVDYN_ITERATION_LIMIT};
-  struct attempt attempt = {outcome[end], end != INVDYN_NO_POINT, solver->stages.distance.pivots,
-                            0.0};
+  struct attempt attempt = {.outcome = outcome[end],
+                            .has_impulses = end != INVDYN_NO_POINT,
+                            .pivots = solver->stages.distance.pivots,
+                            .is_limited = solver->stages.n_limits > 0};
   /* the paper's form asks normals to open as far as they can */
   if (end == INVDYN_NEAREST && solver->stages.settings->stage_one == INVDYN_PAPER &&
-      !problem->torque_limit) {
+      !attempt.is_limited) {
     double slip, approach;
     worst_velocities(solver, &slip, &approach);
     if (approach > invdyn_allowed_velocity(&solver->reduction, solver->result.u)) {
@@ -219,6 +221,19 @@ static struct attempt attempt_stages(invdyn_solver *solver) {
       attempt.has_impulses = 0;
     }
   }
+  return attempt;
+}
+
+/* Limits that torques would pass are added until none is passed that does not count. */
+static struct attempt attempt_stages(invdyn_solver *solver) {
+  struct attempt attempt = {.pivots = 0};
+  invdyn_stages_begin(&solver->stages, solver->reduction.problem->n_q);
+  do {
+    const int32_t pivots = attempt.pivots;
+    attempt = run_stages(solver);
+    attempt.pivots += pivots;
+  } while (attempt.has_impulses &&
+           invdyn_stages_add_limits(&solver->stages, &solver->reduction, solver->z));
   return attempt;
 }
 
@@ -294,9 +309,11 @@ static void solve_checked(invdyn_solver *solver, const invdyn_settings *settings
     memset(solver->z, 0, 3 * (size_t)problem->n * sizeof(double));
   }
   invdyn_write(&solver->result, reduction, settings, solver->z, solution);
-  solution->outcome = found.outcome == INVDYN_SOLVED
-                          ? invdyn_judge(&solver->result, reduction, settings, solution)
-                          : found.outcome;
+  solution->outcome = found.outcome;
+  if (found.outcome == INVDYN_SOLVED) {
+    solution->outcome =
+        invdyn_judge(&solver->result, reduction, settings, found.is_limited, solution);
+  }
   solution->pivots = found.pivots;
   solution->regularization = found.regularization;
   if (!invdyn_keep_finite(problem, solution)) {

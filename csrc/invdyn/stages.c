@@ -12,16 +12,22 @@ static const double weight_of_held = 1e3;
 static const double margin = 1e-8;
 /* of what velocities are like, what is no opening of an edge, whatever the smoothing */
 static const double closed = 1e-8;
-/* steps of the method of multipliers */
-enum { MOST_PASSES = 6 };
-static const double round_off = 1e-15;
+/* passes of the method of multipliers */
+enum { MOST_PASSES = 100 };
+/* of the largest term of a held row, what is round-off if it is missing, and if it no longer falls
+ * by a tenth from one pass to the next */
+static const double round_off = 1e-15, noise = 1e-9, slowest = 0.9;
+/* growth of steps along which what is missing does not fall, and the longest step */
+static const double growth = 4.0, longest_step = 64.0;
 
 void invdyn_stages_carve(struct invdyn_stages *of, const invdyn_settings *settings,
                          const invdyn_problem *most, struct sap_arena *arena) {
   const int32_t n = most->n, n_q = most->n_q, n_b = most->m - n_q;
   const int32_t c = invdyn_is_noslip(settings) ? 3 : settings->edges;
   const int32_t n_F = n + (most->torque_limit ? 2 * n_q : 0);
-  const int32_t d = n_b + n_q + n_F + (settings->force_regularization > 0.0 ? 3 * n : 0);
+  const int32_t n_E = most->torque_limit && invdyn_is_noslip(settings) ? 2 * n : 0;
+  const int32_t d = n_b + n_q + n_F + n_E + (settings->force_regularization > 0.0 ? 3 * n : 0);
+  of->is_limited = sap_arena_take(arena, (size_t)n_q, 1);
   of->edge = sap_arena_take(arena, 3 * (size_t)n * (size_t)c, sizeof(double));
   of->share = sap_arena_take(arena, (size_t)n * (size_t)c, sizeof(double));
   of->map = sap_arena_take(arena, 3 * (size_t)n * (size_t)n_q, sizeof(double));
@@ -30,6 +36,7 @@ void invdyn_stages_carve(struct invdyn_stages *of, const invdyn_settings *settin
   of->u = sap_arena_take(arena, 3 * (size_t)n, sizeof(double));
   of->target = sap_arena_take(arena, (size_t)d, sizeof(double));
   of->reached = sap_arena_take(arena, (size_t)d, sizeof(double));
+  of->missing = sap_arena_take(arena, (size_t)d, sizeof(double));
   invdyn_distance_carve(&of->distance, n * c + n_F, d, arena);
   invdyn_recall_carve(&of->one, n, (const int32_t[]){c, 1, 0}, n_F - n, arena);
   invdyn_recall_carve(&of->two, n, (const int32_t[]){c, 0, 0}, n_F - n, arena);
@@ -133,38 +140,36 @@ static void add_impulse_rows(struct invdyn_stages *of, int32_t n, double weight)
   }
 }
 
-/* u_n + phi/dt >= 0, for slack variables from `slack` on */
-static void add_opening_rows(struct invdyn_stages *of, const struct invdyn_reduction *reduction,
-                             int32_t slack) {
+/* u_n + phi/dt >= 0, for slack variables from `slack` on, and u_t = 0 if contacts hold */
+static void add_velocity_rows(struct invdyn_stages *of, const struct invdyn_reduction *reduction,
+                              int holds, int32_t slack) {
   const int32_t n = reduction->problem->n, n_b = reduction->n_b;
-  for (int32_t i = 0; i < n; ++i) {
-    double *row = next_row(of, -reduction->free_velocity[3 * i + 2]);
-    const double *normal = reduction->J_y + (3 * (int64_t)i + 2) * n_b;
+  for (int32_t i = 0; i < 3 * n; ++i) {
+    const int is_normal = i % 3 == 2;
+    if (!is_normal && !holds) {
+      continue;
+    }
+    double *row = next_row(of, -reduction->free_velocity[i]);
+    const double *direction = reduction->J_y + (int64_t)i * n_b;
     for (int32_t j = 0; j < n * of->n_edges; ++j) {
       const double *e = of->edge + 3 * (int64_t)j;
       const double *J = reduction->J_y + 3 * (int64_t)(j / of->n_edges) * n_b;
       for (int32_t k = 0; k < n_b; ++k) {
-        row[j] += normal[k] * (e[0] * J[k] + e[1] * J[n_b + k] + e[2] * J[2 * n_b + k]);
+        row[j] += direction[k] * (e[0] * J[k] + e[1] * J[n_b + k] + e[2] * J[2 * n_b + k]);
       }
     }
-    row[slack + i] = -1.0;
+    if (is_normal) {
+      row[slack + i / 3] = -1.0;
+    }
   }
 }
 
-static int32_t count_limits(const invdyn_problem *problem) {
-  int32_t n_limits = 0;
-  for (int32_t i = 0; problem->torque_limit && i < problem->n_q; ++i) {
-    n_limits += problem->torque_limit[i] < INFINITY;
-  }
-  return n_limits;
-}
-
-/* -limit <= offset - map e <= limit, for slack variables from `slack` on */
+/* -limit <= offset - map e <= limit where it counts, for slack variables from `slack` on */
 static void add_limit_rows(struct invdyn_stages *of, const invdyn_problem *problem,
                            const double *map, int32_t slack) {
-  for (int32_t i = 0; problem->torque_limit && i < problem->n_q; ++i) {
+  for (int32_t i = 0; of->n_limits > 0 && i < problem->n_q; ++i) {
     const double limit = problem->torque_limit[i] * problem->dt;
-    for (int32_t side = -1; side < 2 && limit < INFINITY; side += 2) {
+    for (int32_t side = -1; side < 2 && of->is_limited[i]; side += 2) {
       double *row = next_row(of, -limit - side * of->offset[i]);
       fill_row(of, problem->n, map, problem->n_q, i, -side, row);
       row[slack++] = -1.0;
@@ -172,10 +177,20 @@ static void add_limit_rows(struct invdyn_stages *of, const invdyn_problem *probl
   }
 }
 
-/* Moves the targets of held rows by what they miss; 0 where that is round-off. */
-static int multiply(struct invdyn_stages *of, int32_t first_held, double weight) {
+/* What held rows miss, and the step of the method of multipliers along it. Many passes may miss the
+ * same until the active rows are those of the solution, so steps grow meanwhile. */
+struct pass {
+  double missing, step;
+};
+
+/* Moves the targets of held rows by what they miss. Returns 0 at the end: what is missing is
+ * round-off, or remains whatever the step, because the rows contradict each other. */
+static int multiply(struct invdyn_stages *of, int32_t first_held, double weight,
+                    struct pass *pass) {
   const struct invdyn_distance *distance = &of->distance;
-  double largest = 0.0, most = 0.0;
+  const double before = pass->missing;
+  double largest = 0.0;
+  pass->missing = 0.0;
   for (int32_t i = first_held; i < distance->d; ++i) {
     const double *row = distance->At + (int64_t)i * distance->ld;
     double missing = of->target[i], size = fabs(missing);
@@ -183,11 +198,20 @@ static int multiply(struct invdyn_stages *of, int32_t first_held, double weight)
       missing -= row[j] * distance->u[j] / weight;
       size = fmax(size, fabs(row[j] * distance->u[j] / weight));
     }
-    of->reached[i] += missing;
+    of->missing[i] = missing;
     largest = fmax(largest, size);
-    most = fmax(most, fabs(missing));
+    pass->missing = fmax(pass->missing, fabs(missing));
   }
-  return most > round_off * largest;
+  const int falls = pass->missing < slowest * before;
+  if (pass->missing <= (falls ? round_off : noise) * largest ||
+      (!falls && pass->step >= longest_step)) {
+    return 0;
+  }
+  pass->step = falls ? 1.0 : growth * pass->step;
+  for (int32_t i = first_held; i < distance->d; ++i) {
+    of->reached[i] += pass->step * of->missing[i];
+  }
+  return 1;
 }
 
 /* Solves; rows from `first_held` on are equalities. Begins at `start`, of rows, or NULL. Shares are
@@ -212,8 +236,9 @@ static enum invdyn_distance_end solve_rows(struct invdyn_stages *of, int32_t fir
   }
   memcpy(of->reached, of->target, (size_t)distance->d * sizeof(double));
   enum invdyn_distance_end end = INVDYN_NEAREST;
+  struct pass last = {.missing = INFINITY, .step = 1.0};
   for (int32_t pass = 0; pass < MOST_PASSES && end == INVDYN_NEAREST; ++pass) {
-    if (pass > 0 && !multiply(of, first_held, weight)) {
+    if (pass > 0 && !multiply(of, first_held, weight, &last)) {
       break;
     }
     for (int32_t i = 0; i < distance->d; ++i) {
@@ -229,13 +254,13 @@ static enum invdyn_distance_end solve_rows(struct invdyn_stages *of, int32_t fir
 
 /* the same, from the rows that were active in the last call; those of this one are kept */
 static enum invdyn_distance_end solve_stage(struct invdyn_stages *of, const invdyn_problem *problem,
-                                            struct invdyn_recall *recall, int32_t first_held,
-                                            int32_t n_limits) {
-  const int8_t *start = invdyn_recall(recall, problem, 2 * n_limits);
+                                            struct invdyn_recall *recall, int32_t first_held) {
+  const int32_t n_slack = 2 * of->n_limits;
+  const int8_t *start = invdyn_recall(recall, problem, n_slack);
   const enum invdyn_distance_end end = solve_rows(of, first_held, problem->n * of->n_edges, start);
   if (end == INVDYN_NEAREST) {
-    memcpy(recall->now, of->distance.is_active, (size_t)of->distance.n);
-    invdyn_remember(recall, problem, 2 * n_limits);
+    memcpy(recall->now, of->distance.is_active, (size_t)(of->distance.n - n_slack));
+    invdyn_remember(recall, problem);
   }
   return end;
 }
@@ -263,13 +288,14 @@ static enum invdyn_distance_end stage_one(struct invdyn_stages *of,
   const int32_t n = problem->n, n_b = reduction->n_b, n_shares = n * of->n_edges;
   const int is_paper = settings->stage_one == INVDYN_PAPER;
   const int is_one = settings->controller == INVDYN_ONE_STAGE;
-  const int32_t n_limits = count_limits(problem);
-  const int opens = is_paper || n_limits > 0; /* otherwise no edge of a cone approaches */
+  /* without limits no edge of a cone approaches, and what holds does not slip */
+  const int opens = is_paper || of->n_limits > 0;
+  const int holds = !is_paper && invdyn_is_noslip(settings);
   const double counts = is_one ? settings->torque_regularization : 0.0;
-  if (n_limits > 0 || counts > 0.0) {
+  if (of->n_limits > 0 || counts > 0.0) {
     set_motor_map(of, reduction);
   }
-  begin_rows(of, n, (opens ? n : 0) + 2 * n_limits);
+  begin_rows(of, n, (opens ? n : 0) + 2 * of->n_limits);
   for (int32_t j = 0; j < n_b; ++j) {
     double *row = next_row(of, is_paper ? -reduction->y_c[j] : 0.0);
     fill_row(of, n, reduction->J_y, n_b, j, 1.0, row);
@@ -284,10 +310,10 @@ static enum invdyn_distance_end stage_one(struct invdyn_stages *of,
   add_impulse_rows(of, n, is_one ? settings->force_regularization : 0.0);
   const int32_t first_held = of->distance.d;
   if (opens) {
-    add_opening_rows(of, reduction, n_shares);
+    add_velocity_rows(of, reduction, holds, n_shares);
   }
   add_limit_rows(of, problem, of->map, n_shares + (opens ? n : 0));
-  return solve_stage(of, problem, &of->one, first_held, n_limits);
+  return solve_stage(of, problem, &of->one, first_held);
 }
 
 /* ---- Stage II -------------------------------------------------------------------------------- */
@@ -317,8 +343,7 @@ static enum invdyn_distance_end stage_two(struct invdyn_stages *of,
   if (of->settings->stage_one == INVDYN_CONTACT_CONSISTENT) {
     leave_out_open_edges(of, reduction);
   }
-  const int32_t n_limits = count_limits(problem);
-  begin_rows(of, n, 2 * n_limits);
+  begin_rows(of, n, 2 * of->n_limits);
   leave_out_what_is_hardly_felt(of);
   for (int32_t i = 0; i < n_q; ++i) {
     fill_row(of, n, reduction->J_q, n_q, i, 1.0, next_row(of, of->offset[i]));
@@ -330,12 +355,34 @@ static enum invdyn_distance_end stage_two(struct invdyn_stages *of,
     fill_row(of, n, reduction->J_y, n_b, j, 1.0, row);
   }
   add_limit_rows(of, problem, reduction->J_q, n_shares);
-  return solve_stage(of, problem, &of->two, first_held, n_limits);
+  return solve_stage(of, problem, &of->two, first_held);
+}
+
+void invdyn_stages_begin(struct invdyn_stages *of, int32_t n_q) {
+  memset(of->is_limited, 0, (size_t)n_q);
+  of->n_limits = 0;
+}
+
+int invdyn_stages_add_limits(struct invdyn_stages *of, const struct invdyn_reduction *reduction,
+                             const double *z) {
+  const invdyn_problem *problem = reduction->problem;
+  const int32_t before = of->n_limits;
+  invdyn_base(reduction, z, of->y);
+  invdyn_motors(reduction, of->y, z, of->offset);
+  for (int32_t i = 0; problem->torque_limit && i < problem->n_q; ++i) {
+    const double limit = problem->torque_limit[i] * problem->dt;
+    if (!of->is_limited[i] && fabs(of->offset[i]) > limit) {
+      of->is_limited[i] = 1;
+      ++of->n_limits;
+    }
+  }
+  return of->n_limits > before;
 }
 
 enum invdyn_distance_end invdyn_stages_solve(struct invdyn_stages *of,
                                              const struct invdyn_reduction *reduction, double *z) {
   const int32_t n = reduction->problem->n;
+  memset(z, 0, 3 * (size_t)n * sizeof(double));
   set_edges(of, reduction->problem);
   enum invdyn_distance_end end = stage_one(of, reduction);
   if (end != INVDYN_NEAREST) {

@@ -17,28 +17,41 @@
 
 struct invdyn_stages {
   const invdyn_settings *settings;
-  int32_t n_edges; /* of a contact */
-  double *edge;    /* (n, n_edges, 3) */
-  double *share;   /* (n, n_edges) */
-  double *map;     /* (n, 3, n_q) how impulses lower lambda, the base's motion with it */
-  double *offset;  /* (n_q) lambda without impulses */
-  double *y;       /* (n_b) */
-  double *u;       /* (n, 3) */
-  double *target;  /* (d) of rows of X, E and F */
-  double *reached; /* (d) targets, moved by the method of multipliers */
+  unsigned char *is_limited; /* (n_q) true if the torque limit of this motor counts */
+  int32_t n_limits;          /* number of motors whose limits count */
+  int32_t n_edges;           /* of a contact */
+  double *edge;              /* (n, n_edges, 3) */
+  double *share;             /* (n, n_edges) */
+  double *map;               /* (n, 3, n_q) how impulses lower lambda, the base's motion with it */
+  double *offset;            /* (n_q) lambda without impulses */
+  double *y;                 /* (n_b) */
+  double *u;                 /* (n, 3) */
+  double *target;            /* (d) of rows of X, E and F */
+  double *reached;           /* (d) targets, moved by the method of multipliers */
+  double *missing;           /* (d) what held rows miss */
   struct invdyn_distance distance;
   /* of active rows of each stage: shares that are not 0; slack variables of contacts that open, of
-   * Stage I, and of torque limits */
+   * Stage I */
   struct invdyn_recall one, two;
 };
 
 void invdyn_stages_carve(struct invdyn_stages *of, const invdyn_settings *settings,
                          const invdyn_problem *most, struct sap_arena *arena);
 
-/* Both stages for the joints' velocities as they are: z (n, 3). INVDYN_NO_POINT where no impulses
- * go with them. Where Stage II meets a limit z is that of Stage I. */
+/* Torque limits count only where torques would pass them. A call begins without limits, because
+ * limits hide inconsistent velocities: impulses that cancel on the base and do work then end at the
+ * limits, and contacts slip. */
+void invdyn_stages_begin(struct invdyn_stages *of, int32_t n_q);
+
+/* Both stages for the joints' velocities as they are, with the limits that count: z (n, 3).
+ * INVDYN_NO_POINT where no impulses go with them. Where Stage II reaches the limit of pivots, z is
+ * that of Stage I. */
 enum invdyn_distance_end invdyn_stages_solve(struct invdyn_stages *of,
                                              const struct invdyn_reduction *reduction, double *z);
+
+/* The limits of motors that impulses z (n, 3) take beyond them count too; 0 where none is new. */
+int invdyn_stages_add_limits(struct invdyn_stages *of, const struct invdyn_reduction *reduction,
+                             const double *z);
 
 /* Writes the joints' velocities v_q (n_q) that are nearest to those of the reduction among those
  * that have impulses. They have where some velocity of the base lets no edge of a cone approach: by

@@ -184,6 +184,47 @@ static void feet_of_nearly_equal_heights_hold_no_turn(void) {
   }
 }
 
+/* The base is pushed by 30 N, which the least torques share evenly between two horizontal sliders.
+ * Within 10 N the first leaves 20 N to the second; limits of others are too large to be reached. */
+static void limits_are_held_without_slip(void) {
+  const invdyn_controller convex[] = {INVDYN_QP_NOSLIP, INVDYN_QP_COULOMB};
+  invdyn_settings settings = invdyn_settings_default();
+  for (size_t c = 0; c < CHECK_COUNT(convex); ++c) {
+    settings.controller = convex[c];
+    set_table(&table);
+    table.h[0] = -30.0;
+    table.problem.torque_limit = table.limit;
+    REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+    CHECK_CLOSE(table.tau[1], table.tau[3], 1e-6);
+    const double direction = table.tau[1] > 0.0 ? 1.0 : -1.0;
+    table.limit[0] = 1e9;
+    table.limit[1] = 10.0;
+    REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+    CHECK_STRING(invdyn_outcome_text(table.solution.outcome), "solved");
+    CHECK_CLOSE(table.tau[1], 10.0 * direction, 1e-6);
+    CHECK_CLOSE(table.tau[3], 20.0 * direction, 1e-6);
+    CHECK_CLOSE(table.solution.residuals.slip, 0.0, 1e-12);
+    table.limit[3] = 15.0; /* together less than the push */
+    table.limit[0] = table.limit[2] = 40.0;
+    REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+    CHECK_STRING(invdyn_outcome_text(table.solution.outcome), "torque_limited");
+    CHECK(table.solution.residuals.torque > 0.0);
+  }
+}
+
+/* feet that slide apart, which contacts that hold cannot do however weak the motors are */
+static void limits_hide_no_inconsistent_accelerations(void) {
+  set_table(&table);
+  table.qdd[1] = -1.0;
+  table.qdd[3] = 1.0;
+  table.problem.torque_limit = table.limit;
+  invdyn_settings settings = invdyn_settings_default();
+  settings.controller = INVDYN_QP_NOSLIP;
+  REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+  CHECK_STRING(invdyn_outcome_text(table.solution.outcome), "inconsistent_accelerations");
+  CHECK_CLOSE(table.qdd[3] + table.slack[3], table.qdd[1] + table.slack[1], 1e-6);
+}
+
 /* pivots of one more call, of contacts with such names */
 static int32_t pivots_of(invdyn_solver *solver, const invdyn_settings *settings, int64_t first,
                          int64_t second) {
@@ -355,6 +396,8 @@ static const check_test tests[] = {
     CHECK_TEST(a_lifted_foot_holds_nothing),
     CHECK_TEST(a_lifted_foot_alone_lets_go),
     CHECK_TEST(feet_of_nearly_equal_heights_hold_no_turn),
+    CHECK_TEST(limits_are_held_without_slip),
+    CHECK_TEST(limits_hide_no_inconsistent_accelerations),
     CHECK_TEST(contacts_are_known_by_their_names),
     CHECK_TEST(a_second_call_allocates_nothing),
     CHECK_TEST(every_allocation_may_fail),

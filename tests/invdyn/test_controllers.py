@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from invdyn_systems import Case, feet_on_flat_ground, legged, random_case
+from invdyn_systems import Case, feet_on_flat_ground, legged, random_case, splayed
 from sapwood.invdyn import ContactState, InvdynStatus, InverseDynamics, forward
 
 CONTROLLERS = ["lcp_noslip", "lcp_coulomb", "qp_noslip", "qp_coulomb", "one_stage"]
@@ -113,18 +113,6 @@ def test_second_stage_changes_no_motion_and_lowers_torques(rng):
     one, two = control(case, "one_stage"), control(case, "qp_coulomb")
     assert np.allclose(one.v_plus, two.v_plus, atol=1e-10)
     assert np.linalg.norm(two.tau) <= np.linalg.norm(one.tau) * (1 + 1e-12)
-
-
-def splayed(rng):
-    """Two legs asked to part along the line of their feet, which contacts that hold cannot do."""
-    case = legged(rng, 2)
-    line = np.subtract(*feet_on_flat_ground(2))
-    line /= np.linalg.norm(line)
-    # the tangents of level ground are y and -x
-    along = line[1] * case.J_t[:, 0] - line[0] * case.J_t[:, 1]
-    rows = np.vstack([along[0] - along[1], case.J_n])[:, case.actuated]
-    case.qdd_desired = case.qdd_desired + np.linalg.pinv(rows) @ [5.0, 0.0, 0.0]
-    return case
 
 
 @pytest.mark.parametrize("controller", ["lcp_noslip", "qp_noslip"])

@@ -97,10 +97,46 @@ def test_applied_forces_count(standing):
     assert np.isclose(result.forces[:, 2].sum(), weight, rtol=1e-6)
 
 
+@pytest.mark.parametrize("controller", CONTROLLERS)
+def test_torque_that_stays_applied_does_not_count(standing, controller):
+    """A loop that applies torques through qfrc_applied: each call is that of data without them."""
+    model, data = standing
+    motors = sapwood.mujoco.actuated_dofs(model)
+    data.qfrc_applied[1], data.xfrc_applied[1, 2] = 2.0, -10.0
+    stepper = sapwood.mujoco.Stepper(model)
+    for _ in range(20):
+        mujoco.mj_forward(model, data)
+        wanted = 400.0 * (np.tile([0.0, 0.3, -0.6], 4) - data.qpos[7:]) - 40.0 * data.qvel[6:]
+        result = sapwood.mujoco.inverse_dynamics(model, data, wanted, controller)
+        data.qfrc_applied[motors] = 0.0
+        mujoco.mj_forward(model, data)
+        fresh = sapwood.mujoco.inverse_dynamics(model, data, wanted, controller)
+        assert np.array_equal(result.tau, fresh.tau)
+        assert result.status == fresh.status
+        assert np.abs(result.tau).max() > 0.1
+        data.qfrc_applied[motors] = result.tau
+        stepper.step(data)
+    assert abs(data.qpos[2] - 0.249) < 1e-2
+    assert data.qfrc_applied[1] == 2.0
+
+
+@pytest.mark.parametrize("part", [0.9, 1e6])
+def test_a_robot_stands_within_limits_without_slip(standing, part):
+    model, data = standing
+    free = sapwood.mujoco.inverse_dynamics(model, data, np.zeros(12), "qp_noslip")
+    limit = np.full(12, part * np.abs(free.tau).max())
+    held = sapwood.mujoco.inverse_dynamics(
+        model, data, np.zeros(12), "qp_noslip", torque_limit=limit
+    )
+    assert free.status == held.status == InvdynStatus.solved
+    assert (np.abs(held.tau) <= limit * (1 + 1e-9)).all()
+    assert max(held.residuals.slip, held.residuals.penetration) <= 1e-9
+
+
 def test_second_stage_removes_chatter_of_torques(standing, rng):
     """Contacts in any order, which rounding breaks differently: Fig. 6 on a robot that stands."""
     model, data = standing
-    M, h = mass_matrix(model, data), bias_force(model, data)
+    M, h = mass_matrix(model, data), bias_force(model, data, np.arange(6, 18))
     J_n, J_t, _ = contact_jacobians(model, data)
 
     def chatter(controller):

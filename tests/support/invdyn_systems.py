@@ -79,6 +79,18 @@ def legged(rng, n=4, *, points=None, normals=None, joints=3, mu=0.7, moving=0.1)
     return Case(M, h, v, a[6:], J[:, 2], J[:, :2], np.full(n, mu), np.zeros(n), np.arange(6, m), dt)
 
 
+def splayed(rng):
+    """Two legs asked to part along the line of their feet, which contacts that hold cannot do."""
+    case = legged(rng, 2)
+    line = np.subtract(*feet_on_flat_ground(2))
+    line /= np.linalg.norm(line)
+    # the tangents of level ground are y and -x
+    along = line[1] * case.J_t[:, 0] - line[0] * case.J_t[:, 1]
+    rows = np.vstack([along[0] - along[1], case.J_n])[:, case.actuated]
+    case.qdd_desired = case.qdd_desired + np.linalg.pinv(rows) @ [5.0, 0.0, 0.0]
+    return case
+
+
 def random_case(rng, n, n_b, n_q, mu=None):
     """A system without any meaning; contacts leave it free to move where 3 n < n_b + n_q."""
     m = n_b + n_q

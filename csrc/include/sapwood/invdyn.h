@@ -26,6 +26,9 @@
  * form it minimises 1/2 v+^T M v+ with u_n + phi/dt >= 0, which brakes the whole body. Both are
  * solved by their dual, the nearest point of a polyhedron in as many unknowns as no motor moves.
  *
+ * Torque limits add conditions to both stages where torques would pass them: |lambda| <= dt limit,
+ * and in Stage I u_n + phi/dt >= 0 and for QP_NOSLIP u_t = 0, which hold at optima without limits.
+ *
  * A solver may be used by one thread at a time. Equal inputs give equal bits, but that contacts
  * with names begin with what they were in the last call: bases of complementarity problems, active
  * rows of both stages. Memory grows with the largest problem seen: invdyn_solve allocates nothing
@@ -87,7 +90,8 @@ typedef enum invdyn_outcome {
                                         without `nearest`, or where there is none, no impulses */
   INVDYN_DEGENERATE_NOSLIP,          /* tangential impulses carry all that normals could, or a
                                         contact opens where it is held, and pushes where not */
-  INVDYN_TORQUE_LIMITED,             /* limits cannot be held; residuals.torque */
+  INVDYN_TORQUE_LIMITED,             /* limits cannot be held while no contact approaches, nor slips
+                                        where it holds: residuals */
   INVDYN_RAY,                        /* Lemke ended on a ray though there are impulses: none */
   INVDYN_ITERATION_LIMIT,            /* of pivots: no impulses, or those of Stage I */
   INVDYN_SINGULAR,                   /* A is not positive definite: all is zero */

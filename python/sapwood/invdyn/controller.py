@@ -38,7 +38,8 @@ class InverseDynamics:
     stage_one : str
         ``"contact_consistent"``, the convex twin of the complementarity problem, or ``"paper"``.
     torque_limit : array_like, optional
-        Largest torques (n_q,), N m; infinity where there is none. For the convex controllers.
+        Largest torques (n_q,), N m; infinity where there is none. For the convex controllers. They
+        take time only where torques would pass them.
     torque_regularization, force_regularization : float
         Weights of the squares of motors' and contact impulses: in the objective of ``"one_stage"``,
         and the latter in that of Stage II, where it spreads forces that torques do not determine.

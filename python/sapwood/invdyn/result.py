@@ -25,7 +25,8 @@ class InvdynStatus(enum.IntEnum):
     tilted ground without slip. Or a contact opens where it is held, and pushes where it is not: it
     pushes without friction."""
     torque_limited = 3
-    """The torque limits cannot be held; ``residuals.torque`` says by how much they are passed."""
+    """The torque limits cannot be held while no contact approaches, nor slips if it has to hold;
+    ``residuals`` says by how much torques, normals and tangents miss it."""
     ray = 4
     """Lemke's method ended on a ray though impulses exist: forces are zero."""
     iteration_limit = 5

@@ -50,18 +50,20 @@ def mass_matrix(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     return M
 
 
-def bias_force(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+def bias_force(model: mujoco.MjModel, data: mujoco.MjData, actuated: NDArray[np.intp]) -> Array:
     """Force h (nv) of M a + h = S^T tau + J^T f.
 
-    Coriolis forces and gravity, less springs, dampers, ``qfrc_applied`` and ``xfrc_applied``.
+    Coriolis forces and gravity, less springs, dampers, ``xfrc_applied``, and the ``qfrc_applied``
+    of velocities without a motor. That of the ``actuated`` velocities is tau itself.
     """
-    applied = np.zeros(model.nv)
+    applied = data.qfrc_applied.copy()
+    applied[actuated] = 0.0
     for body in np.flatnonzero(data.xfrc_applied.any(axis=1)):
         mujoco.mj_applyFT(
             model, data, data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:],
             data.xipos[body], int(body), applied,
         )  # fmt: skip
-    h: Array = data.qfrc_bias - data.qfrc_passive - data.qfrc_applied - applied
+    h: Array = data.qfrc_bias - data.qfrc_passive - applied
     return h
 
 
@@ -115,6 +117,9 @@ def inverse_dynamics(
     model : mujoco.MjModel
     data : mujoco.MjData
         After ``mujoco.mj_forward`` or ``mj_step1``: positions, velocities, contacts. Not changed.
+        Its ``xfrc_applied``, and its ``qfrc_applied`` of velocities without a motor, act on the
+        system. Its ``ctrl``, and its ``qfrc_applied`` of the actuated velocities, are what the
+        motors do, and have no effect: ``tau`` replaces them.
     qdd_desired : (n_q,) array_like
         Accelerations of the actuated velocities.
     controller : str or InverseDynamics
@@ -134,7 +139,8 @@ def inverse_dynamics(
     -------
     InverseDynamicsResult
         ``tau`` acts on the actuated velocities as ``qfrc_applied`` does (N m at hinges, N at
-        sliders): what an actuator is told follows from its gear and gain. ``forces`` (n, 3) act on
+        sliders), and may be written there: the next call gives the same with it and without. What
+        an actuator is told follows from its gear and gain. ``forces`` (n, 3) act on
         the second geom, along axes 2 and 3 of the contact's frame, then along its normal.
 
     Raises
@@ -153,6 +159,6 @@ def inverse_dynamics(
     # a contact of one dimension has no friction
     mu = np.where(data.contact.dim > 1, data.contact.friction[:, 0], 0.0)
     return made.solve(
-        mass_matrix(model, data), bias_force(model, data), data.qvel, qdd_desired, J_n, J_t, mu,
-        data.contact.dist if gaps else None, ids,
+        mass_matrix(model, data), bias_force(model, data, made.actuated), data.qvel, qdd_desired,
+        J_n, J_t, mu, data.contact.dist if gaps else None, ids,
     )  # fmt: skip

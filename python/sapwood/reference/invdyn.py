@@ -19,8 +19,10 @@ Array = NDArray[np.float64]
 class _Found:
     """Impulses of a controller, and how they were found."""
 
-    def __init__(self, z: Array | None, status: InvdynStatus, pivots: int) -> None:
-        self.z, self.status, self.pivots = z, status, pivots
+    def __init__(
+        self, z: Array | None, status: InvdynStatus, pivots: int, is_limited: bool = False
+    ) -> None:
+        self.z, self.status, self.pivots, self.is_limited = z, status, pivots, is_limited
 
 
 def solve(system: System, options: InvdynOptions) -> InverseDynamicsResult:
@@ -64,7 +66,7 @@ def _nearest(reduction: Reduction, options: InvdynOptions, found: _Found) -> _Fo
         status = InvdynStatus.ray
     elif moved:
         status = InvdynStatus.inconsistent_accelerations
-    return _Found(again.z, status, found.pivots + again.pivots)
+    return _Found(again.z, status, found.pivots + again.pivots, again.is_limited)
 
 
 def _edges(reduction: Reduction, options: InvdynOptions) -> tuple[Array, NDArray[np.bool_]]:
@@ -117,33 +119,48 @@ def _holds(reduction: Reduction, z: Array, rows: slice) -> bool:
 
 
 def _stages(reduction: Reduction, options: InvdynOptions) -> _Found:
+    """Both stages, with the limits of those motors alone whose torques would pass them.
+
+    Without limits the accelerations are found consistent or not; the limits of other motors would
+    change nothing.
+    """
+    unlimited = np.full(len(reduction.q), np.inf)
+    found = _run_stages(reduction, options, unlimited)
+    if options.torque_limit is None:
+        return found
+    limit, counted = options.torque_limit * reduction.system.dt, unlimited
+    while found.z is not None:
+        passed = (np.abs(reduction.recover(found.z)[1]) > limit) & np.isinf(counted)
+        if not passed.any():
+            break
+        counted = np.where(passed, limit, counted)
+        again = _run_stages(reduction, options, counted)
+        found = _Found(again.z, again.status, found.pivots + again.pivots, is_limited=True)
+    return found
+
+
+def _run_stages(reduction: Reduction, options: InvdynOptions, limit: Array) -> _Found:
+    """Both stages with these limits of the motors' impulses, infinity where none counts."""
     edges, free = _edges(reduction, options)
-    limit = options.torque_limit
-    limit = None if limit is None else limit * reduction.system.dt
+    is_paper, is_limited = options.stage_one == "paper", bool(np.isfinite(limit).any())
     first = stage_one(
-        reduction, edges, free, paper=options.stage_one == "paper", torque_limit=limit,
+        reduction, edges, free, paper=is_paper, torque_limit=limit,
         torque_regularization=options.torque_regularization if options.one_stage else 0.0,
         force_regularization=options.force_regularization if options.one_stage else 0.0,
     )  # fmt: skip
     if first.z is None:
         return _Found(None, InvdynStatus.inconsistent_accelerations, first.pivots)
-    if options.one_stage:
-        if (
-            options.stage_one == "paper"
-            and limit is None
-            and not _holds(reduction, first.z, slice(2, 3))
-        ):
-            return _Found(None, InvdynStatus.inconsistent_accelerations, first.pivots)
-        return _Found(first.z, InvdynStatus.solved, first.pivots)
-    second = stage_two(
-        reduction, edges, free, first, paper=options.stage_one == "paper", torque_limit=limit,
-        force_regularization=options.force_regularization, smoothing=options.smoothing,
-        rank_tolerance=options.rank_tolerance,
-    )  # fmt: skip
-    z = first.z if second.z is None else second.z
-    if options.stage_one == "paper" and limit is None and not _holds(reduction, z, slice(2, 3)):
-        return _Found(None, InvdynStatus.inconsistent_accelerations, first.pivots + second.pivots)
-    return _Found(z, InvdynStatus.solved, first.pivots + second.pivots)
+    z, pivots = first.z, first.pivots
+    if not options.one_stage:
+        second = stage_two(
+            reduction, edges, free, first, paper=is_paper, torque_limit=limit,
+            force_regularization=options.force_regularization, smoothing=options.smoothing,
+            rank_tolerance=options.rank_tolerance,
+        )  # fmt: skip
+        z, pivots = z if second.z is None else second.z, pivots + second.pivots
+    if is_paper and not is_limited and not _holds(reduction, z, slice(2, 3)):
+        return _Found(None, InvdynStatus.inconsistent_accelerations, pivots)
+    return _Found(z, InvdynStatus.solved, pivots)
 
 
 def _result(
@@ -182,7 +199,7 @@ def _result(
     )
     status = found.status
     if status == InvdynStatus.solved:
-        status = _judged(reduction, options, residuals, tau, z, u)
+        status = _judged(reduction, options, residuals, tau, z, u, found.is_limited)
     return InverseDynamicsResult(
         status,
         tau,
@@ -204,6 +221,7 @@ def _judged(
     tau: Array,
     z: Array,
     u: Array,
+    is_limited: bool,
 ) -> InvdynStatus:
     """Solved, or what is wrong with impulses that a controller has found."""
     if residuals.torque > 1e-6 * np.abs(tau).max(initial=0.0):
@@ -211,15 +229,13 @@ def _judged(
     allowed = reduction.allowed_velocity(
         u + np.stack([0 * reduction.gap_rate, 0 * reduction.gap_rate, reduction.gap_rate], axis=1)
     )
-    if residuals.penetration > allowed:
-        limited = options.torque_limit is not None
-        return InvdynStatus.torque_limited if limited else InvdynStatus.inaccurate
+    is_paper = options.controller == "qp_noslip" and options.stage_one == "paper"
+    if max(residuals.penetration, 0.0 if is_paper else residuals.slip) > allowed:
+        return InvdynStatus.torque_limited if is_limited else InvdynStatus.inaccurate
     force = np.abs(z).max(initial=0.0)
     if max(residuals.cone, residuals.tension) > 1e-6 * force + reduction.no_impulse:
         return InvdynStatus.inaccurate
-    paper = options.controller == "qp_noslip" and options.stage_one == "paper"
-    slips = not paper and residuals.slip > allowed
-    return InvdynStatus.inaccurate if slips else InvdynStatus.solved
+    return InvdynStatus.solved
 
 
 def _states(reduction: Reduction, z: Array, u: Array) -> NDArray[np.int8]:

@@ -26,6 +26,13 @@ Array = NDArray[np.float64]
 
 #: weight of rows that are equalities, beside rows that are minimised
 WEIGHT = 1e3
+#: passes of the method of multipliers
+MOST_PASSES = 100
+#: of the largest term of a held row, what is round-off if it is missing, and if it no longer falls
+#: by a tenth from one pass to the next
+ROUND_OFF, NOISE, SLOWEST = 1e-15, 1e-9, 0.9
+#: growth of steps along which what is missing does not fall, and the longest step
+GROWTH, LONGEST_STEP = 4.0, 64.0
 #: of the largest velocity of a contact, by which the nearest joint velocities open them
 MARGIN = 1e-8
 #: of what velocities are like, what is no opening of an edge, whatever the smoothing
@@ -93,14 +100,24 @@ def _solve(
     b = np.concatenate([-c, np.zeros(n_F)])
     equal = np.concatenate([free, np.zeros(n_F, dtype=bool)])
     pivots, reached, found = 0, target.copy(), None
-    for _ in range(6 if len(target) else 1):
+    missing, step = np.inf, 1.0
+    for _ in range(MOST_PASSES if len(target) else 1):
         x0 = np.concatenate([-t, -weight * reached])
         nearest = nearest_point(A, b, x0, equal, negligible)
         pivots += nearest.pivots
         if nearest.status != DistanceStatus.solved:
             return None, pivots
         found = nearest.u[:n_lambda]
-        reached = reached + target - held @ nearest.u
+        change = target - held @ nearest.u
+        before, missing = missing, np.abs(change).max(initial=0.0)
+        largest = max(np.abs(x).max(initial=0.0) for x in (target, held * nearest.u))
+        falls = missing < SLOWEST * before
+        if missing <= (ROUND_OFF if falls else NOISE) * largest:
+            break
+        if not falls and step >= LONGEST_STEP:  # the rows contradict each other
+            break
+        step = 1.0 if falls else GROWTH * step
+        reached = reached + step * change
     return found, pivots
 
 
@@ -109,12 +126,11 @@ def _impulses(edges: Array, combination: Array) -> Array:
     return np.asarray(np.einsum("ck,cki->ci", combination.reshape(n, c), edges))
 
 
-def _limit_rows(rows: _Rows, X: Array, offset: Array, limit: Array | None) -> None:
-    """-limit <= offset - X lambda <= limit, where there is one."""
-    if limit is not None:
-        has = np.isfinite(limit)
-        rows.F += [X[has], -X[has]]
-        rows.f += [(limit - offset)[has], (limit + offset)[has]]
+def _limit_rows(rows: _Rows, X: Array, offset: Array, limit: Array) -> None:
+    """-limit <= offset - X lambda <= limit, where it is finite."""
+    has = np.isfinite(limit)
+    rows.F += [X[has], -X[has]]
+    rows.f += [(limit - offset)[has], (limit + offset)[has]]
 
 
 def stage_one(
@@ -123,7 +139,7 @@ def stage_one(
     free: NDArray[np.bool_],
     *,
     paper: bool,
-    torque_limit: Array | None = None,
+    torque_limit: Array,
     torque_regularization: float = 0.0,
     force_regularization: float = 0.0,
 ) -> StageResult:
@@ -139,8 +155,8 @@ def stage_one(
     edges, free
         As :func:`edges_of` gives them.
     paper : bool
-    torque_limit : (n_q) array, optional
-        Motors' impulses at most, N m s.
+    torque_limit : (n_q) array
+        Motors' impulses at most, N m s; infinity for those that do not count.
     torque_regularization, force_regularization : float
         What 1/2 |lambda_tau|^2 and 1/2 |z|^2 count, 1/kg or 1/(kg m^2).
     """
@@ -164,9 +180,13 @@ def stage_one(
     if force_regularization > 0.0:
         rows.X.append(np.sqrt(force_regularization) * _spread(edges))
         rows.t.append(np.zeros(3 * n))
-    if paper or torque_limit is not None:  # otherwise no edge of a cone approaches
+    # without limits no edge of a cone approaches, and what holds does not slip
+    if paper or np.isfinite(torque_limit).any():
         rows.F.append(reduction.J_y[:, 2] @ G)
         rows.f.append(velocity[:, 2])
+        if not paper and free.any():
+            rows.E.append(reduction.J_y[:, :2].reshape(2 * n, -1) @ G)
+            rows.e.append(-velocity[:, :2].ravel())
     _limit_rows(rows, X, offset, torque_limit)
     found, pivots = _solve(rows, linear, np.tile(free, n))
     return _stage_result(edges, found, pivots)
@@ -192,7 +212,7 @@ def stage_two(
     first: StageResult,
     *,
     paper: bool,
-    torque_limit: Array | None = None,
+    torque_limit: Array,
     force_regularization: float = 0.0,
     smoothing: float = 0.0,
     rank_tolerance: float = 0.0,

@@ -153,7 +153,7 @@ def _look(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Instant, Array]:
     J_n, J_t, ids = contact_jacobians(model, data)
     near = data.contact.dist <= _TOUCH
     instant = Instant(
-        mass_matrix(model, data), bias_force(model, data), data.qvel.copy(), J_n[near], J_t[near],
-        data.contact.friction[near, 0], ids[near],
+        mass_matrix(model, data), bias_force(model, data, np.arange(N_JOINTS)), data.qvel.copy(),
+        J_n[near], J_t[near], data.contact.friction[near, 0], ids[near],
     )  # fmt: skip
     return instant, np.concatenate([J_t, J_n[:, None]], axis=1)

@@ -111,7 +111,7 @@ def walk(
         ahead = command[0] * np.array([np.cos(heading), np.sin(heading)])
         found = control.torques(
             Instant(
-                mass_matrix(model, data), bias_force(model, data), data.qvel.copy(),
+                mass_matrix(model, data), bias_force(model, data, JOINTS), data.qvel.copy(),
                 data.qpos[7:].copy(), touching.chosen(stands), q, v, a,
                 np.array([*ahead, 0.0, 0.0, 0.0, command[1]]),
             )

@@ -117,8 +117,8 @@ class RigidWorld:
         """End the step; see `World`."""
         model, data, at = self.model, self.data, self._touching
         step = forward(
-            mass_matrix(model, data), bias_force(model, data), data.qvel, tau, at.J_n, at.J_t,
-            at.mu, actuated=JOINTS, dt=model.opt.timestep, model=self._contact,  # type: ignore[arg-type]
+            mass_matrix(model, data), bias_force(model, data, JOINTS), data.qvel, tau, at.J_n,
+            at.J_t, at.mu, actuated=JOINTS, dt=model.opt.timestep, model=self._contact,  # type: ignore[arg-type]
         )  # fmt: skip
         data.qvel[:] = step.v_plus
         mujoco.mj_integratePos(model, data.qpos, data.qvel, model.opt.timestep)
