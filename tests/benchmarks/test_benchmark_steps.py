@@ -16,8 +16,9 @@ sys.path.insert(0, str(ROOT))
 from sapwood.scenes import clutter
 
 from benchmarks import arguments, command, rows, scenes, steps
-from benchmarks.windows import Window, recommended_model
+from benchmarks.windows import Window
 from sapwood.mujoco import Stepper
+from sapwood.studies.peers.mujoco_variants import recommended_model
 
 
 @pytest.mark.parametrize(
@@ -138,6 +139,22 @@ def test_recommended_options_are_set_on_a_copy(time_step, constant):
     np.testing.assert_array_equal(model.geom_solref, np.tile([constant, 1.0], (model.ngeom, 1)))
     np.testing.assert_array_equal(given.geom_solref, before)
     assert given.opt.impratio == 1.0
+
+
+def test_recommended_options_reach_pairs_and_flexes():
+    """MuJoCo reads the parameters of such contacts from arrays of their own."""
+    model = mujoco.MjModel.from_xml_string("""
+    <mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+      <body pos="0 0 .05"><freejoint/><geom name="ball" size=".1"/></body>
+      <flexcomp name="sheet" type="grid" count="3 3 1" spacing=".1 .1 .1" pos="1 0 -.01"
+        radius=".02"><contact selfcollide="none"/></flexcomp></worldbody>
+    <contact><pair geom1="floor" geom2="ball"/></contact></mujoco>""")
+    model = recommended_model(model)
+    data = mujoco.MjData(model)
+    mujoco.mj_fwdPosition(model, data)
+    kinds = {bool(flex.max() >= 0) for flex in data.contact.flex}
+    assert kinds == {False, True}
+    np.testing.assert_array_equal(data.contact.solref, np.tile([5e-3, 1.0], (data.ncon, 1)))
 
 
 @pytest.mark.slow
