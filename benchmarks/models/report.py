@@ -251,7 +251,7 @@ def _scatter(axis: Any, rows: Sequence[quality.Row], name: str) -> None:
     for end, colour, marker, label in _MARKERS:
         theirs = [max(getattr(row, f"{name}{end}"), least) for row in rows]
         axis.loglog(
-            theirs, ours, marker, markersize=4, alpha=0.6, color=colour, markeredgewidth=0.8,
+            theirs, ours, marker, markersize=4.5, alpha=0.85, color=colour, markeredgewidth=1.0,
             fillstyle="none", label=label,
         )  # fmt: skip
         most = max([most, *theirs, *ours])

@@ -14,9 +14,11 @@ import mujoco
 def recommended_model(given: mujoco.MjModel) -> mujoco.MjModel:
     """Set the options that MuJoCo's manual recommends for contact.
 
-    The integrator is implicitfast. Elliptic cones with impratio 10 and Newton's method reduce slip.
-    All contacts, those of listed pairs and of flexes too, are as stiff as the time step allows: a
-    time constant of two steps, 5 ms at least.
+    The integrator is implicitfast; models with flexes keep theirs, as MuJoCo 4 refuses to integrate
+    elastic flexes by it. Elliptic cones, Newton's method and impratio of 10 at least reduce slip.
+    The solver may take as many iterations as by default: some models cut them to one, which is too
+    few for elliptic cones. Contacts, those of listed pairs and of flexes too, are as stiff as the
+    time step allows: a time constant of two steps, 5 ms at least. Stiffer ones stay as they are.
 
     Parameters
     ----------
@@ -29,12 +31,17 @@ def recommended_model(given: mujoco.MjModel) -> mujoco.MjModel:
         The copy.
     """
     model = copy.copy(given)
-    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
-    model.opt.impratio = 10.0
+    option = model.opt
+    if not model.nflex:
+        option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    option.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    option.impratio = max(10.0, option.impratio)
+    option.iterations = max(100, option.iterations)
+    option.ls_iterations = max(50, option.ls_iterations)
+    constant = max(5e-3, 2.0 * option.timestep)
     for solref in (model.geom_solref, model.pair_solref, model.flex_solref):
-        solref[:] = (max(5e-3, 2.0 * model.opt.timestep), 1.0)
+        solref[solref[:, 0] > constant] = (constant, 1.0)
     return model
 
 
