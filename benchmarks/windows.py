@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.scenes import Kind
 from sapwood.mujoco import NotSupported, Stepper
+from sapwood.studies.peers.mujoco_variants import matched_model, recommended_model
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
@@ -150,40 +151,6 @@ class Window:
     def matched_model(self, sigma: float = 1e-3, beta: float = 1.0) -> mujoco.MjModel:
         """The scene as :func:`matched_model` poses it."""
         return matched_model(self.model, sigma, beta)
-
-
-def matched_model(given: mujoco.MjModel, sigma: float = 1e-3, beta: float = 1.0) -> mujoco.MjModel:
-    """A copy of a model whose contact parameters give MuJoCo's Newton our regularization.
-
-    With the estimate A of the effective mass, R_n = beta^2/(4 pi^2) A and R_t = sigma A, Eqs. (21)
-    and (22) for near-rigid contact: constant impedance d = A/(A + R_n), impratio = R_n/R_t, and the
-    reference -phi0/(dt + tau_d) with tau_d = dt. A is MuJoCo's own estimate.
-    """
-    model = copy.copy(given)
-    dt = model.opt.timestep
-    ratio = beta**2 / (4.0 * math.pi**2)
-    d = 1.0 / (1.0 + ratio)
-    model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
-    model.opt.impratio = ratio / sigma
-    model.geom_solref[:] = (-d / (2.0 * dt * dt), -d / dt)
-    model.geom_solimp[:, :3] = (d, d, 0.001)
-    return model
-
-
-def recommended_model(given: mujoco.MjModel) -> mujoco.MjModel:
-    """A copy of a model with the options that MuJoCo's manual recommends for contact.
-
-    The integrator implicitfast; elliptic cones with impratio 10 and Newton's method against slip;
-    contacts as stiff as the time step allows, which is a time constant of two steps, down to 5 ms.
-    """
-    model = copy.copy(given)
-    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
-    model.opt.impratio = 10.0
-    model.geom_solref[:] = (max(5e-3, 2.0 * model.opt.timestep), 1.0)
-    return model
 
 
 def _state(model: mujoco.MjModel, data: mujoco.MjData) -> NDArray[np.float64]:

@@ -9,10 +9,10 @@ import mujoco
 
 from benchmarks.engines.base import Engine
 from benchmarks.engines.scenes import Scene
-from benchmarks.windows import matched_model, recommended_model
 from sapwood.laws import ContactMaterial
 from sapwood.mujoco import Stepper
 from sapwood.settings import Friction
+from sapwood.studies.peers.mujoco_variants import matched_model, recommended_model
 
 _COPIED = ("qpos", "qvel")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -14,7 +15,7 @@ from benchmarks.models.files import CLASSES
 from benchmarks.models.trials import CONTROLS, FREE, RAN, REFUSED, UNSTABLE, ZERO
 from benchmarks.pages import markdown
 from benchmarks.rows import aligned
-from sapwood.studies.plotting.style import save_figure
+from sapwood.studies.plotting.style import SOLVER_COLOURS, save_figure
 
 #: Kinetic energy over MuJoCo's from which a model counts as fired.
 FIRED = 5.0
@@ -25,6 +26,13 @@ _MEASURES = (
     ("equality", "loop open, mm or mrad", 1e3),
     ("creep", "creep of what rests, mm/s", 1e3),
     ("drift", "energy drift, %", 1e2),
+)
+
+
+# colour, marker and name of the simulations that ours is drawn over
+_MARKERS = (
+    (quality.MJ, SOLVER_COLOURS["mujoco"], "o", "mj_step as the model says"),
+    (quality.RECOMMENDED, SOLVER_COLOURS["mujoco-recommended"], "^", "mj_step as recommended"),
 )
 
 
@@ -55,8 +63,8 @@ def _parts(rows: Sequence[quality.Row], timed: Sequence[speed.Row]) -> list[list
 def _outcomes(rows: Sequence[quality.Row]) -> list[list[str]]:
     """How many models ran, by controls."""
     lines = [
-        ["controls", "models", "refused", "no run", "NaN only in mj_step",
-         f"more than {FIRED:g}x its energy", "unconverged steps"]
+        ["controls", "models", "refused", "no run", "NaN only in mj_step", "recommended",
+         f"more than {FIRED:g}x its energy", "recommended", "unconverged steps"]
     ]  # fmt: skip
     for controls in CONTROLS:
         here = [row for row in rows if row.controls == controls]
@@ -70,7 +78,9 @@ def _outcomes(rows: Sequence[quality.Row]) -> list[list[str]]:
                     _share(sum(row.status == REFUSED for row in here), len(here)),
                     _share(sum(row.status not in (RAN, REFUSED) for row in here), len(here)),
                     str(sum(row.status_mj == UNSTABLE for row in ran)),
+                    str(sum(row.status_recommended == UNSTABLE for row in ran)),
                     _share(sum(fired(row) for row in ran), len(ran)),
+                    _share(sum(fired_as_recommended(row) for row in ran), len(ran)),
                     f"{100 * bad / max(1, sum(row.steps for row in ran)):.2f} %",
                 ]
             )
@@ -82,32 +92,42 @@ def fired(row: quality.Row) -> bool:
     return row.status_mj == RAN and row.ratio > FIRED
 
 
-def _measures(rows: Sequence[quality.Row]) -> list[list[str]]:
-    """Median, ninth decile and worst of each measure, ours and MuJoCo's.
+def fired_as_recommended(row: quality.Row) -> bool:
+    """Whether it got far more than MuJoCo gives it as its manual recommends."""
+    return row.status_recommended == RAN and row.ratio_recommended > FIRED
 
-    Only models count of which one of the two shows something at all.
+
+def _measures(rows: Sequence[quality.Row]) -> list[list[str]]:
+    """Median, ninth decile and worst of each measure, in the three simulations.
+
+    Only models count that all three finish, and in which one of them shows something at all.
     """
-    lines = [["", "controls", "models", "median", "mj_step", "90 %", "mj_step", "worst", "mj_step"]]
+    heads = [[part, "mj_step", "recommended"] for part in ("median", "90 %", "worst")]
+    lines = [["", "controls", "models", *itertools.chain(*heads)]]
     for name, label, scale in _MEASURES:
         for controls in CONTROLS:
             if (name == "drift") != (controls == FREE):
                 continue
-            pairs = [
-                (abs(getattr(row, name)), abs(getattr(row, f"{name}_mj")))
+            found = [
+                [abs(getattr(row, f"{name}{end}")) for end in quality.SIMULATIONS]
                 for row in rows
-                if row.controls == controls and row.status == row.status_mj == RAN
+                if row.controls == controls and _finished(row)
             ]
-            pairs = [pair for pair in pairs if max(pair) > 1e-9]
-            if not pairs:
+            found = [values for values in found if max(values) > 1e-9]
+            if not found:
                 continue
-            both = list(zip(*pairs, strict=True))
             columns = [
                 f"{scale * part(values):.3g}"
                 for part in (median, partial(quantile, part=0.9), max)
-                for values in both
+                for values in zip(*found, strict=True)
             ]
-            lines.append([label, controls, str(len(pairs)), *columns])
+            lines.append([label, controls, str(len(found)), *columns])
     return lines
+
+
+def _finished(row: quality.Row) -> bool:
+    """Whether all three simulations came to their end."""
+    return row.status == row.status_mj == row.status_recommended == RAN
 
 
 def quantile(values: Sequence[float], part: float) -> float:
@@ -123,7 +143,10 @@ def _reasons(rows: Sequence[quality.Row]) -> list[list[str]]:
         if row.status != RAN:
             found.append((row.file, row.controls, row.status, _short(row.reason)))
         elif fired(row):
-            why = f"kinetic energy {row.kinetic:.3g} J, mj_step {row.kinetic_mj:.3g} J"
+            why = (
+                f"kinetic energy {row.kinetic:.3g} J, mj_step {row.kinetic_mj:.3g} J, "
+                f"recommended {row.kinetic_recommended:.3g} J"
+            )
             found.append((row.file, row.controls, f"{row.ratio:.3g}x", why))
     # what is the same under several controls stands once
     merged: dict[tuple[str, str, str], list[str]] = {}
@@ -189,14 +212,16 @@ def figure(rows: Sequence[quality.Row], timed: Sequence[speed.Row], path: Path) 
 
     canvas = Figure(figsize=(11.0, 9.0), layout="constrained")
     axes = canvas.subplots(2, 2)
-    ran = [row for row in rows if row.controls != FREE and row.status == row.status_mj == RAN]
-    panels: tuple[tuple[str, str, Callable[[quality.Row], tuple[float, float]]], ...] = (
-        ("deepest contact", "m", lambda row: (row.penetration_mj, row.penetration)),
-        ("limit violated", "rad or m", lambda row: (row.limit_mj, row.limit)),
-        ("largest kinetic energy", "J", lambda row: (row.kinetic_mj, row.kinetic)),
+    ran = [row for row in rows if row.controls != FREE and _finished(row)]
+    panels = (
+        ("deepest contact", "m", "penetration"),
+        ("limit violated", "rad or m", "limit"),
+        ("largest kinetic energy", "J", "kinetic"),
     )
-    for axis, (title, unit, pair) in zip(axes.flat, panels, strict=False):
-        _scatter(axis, [pair(row) for row in ran], title, unit)
+    for axis, (title, unit, name) in zip(axes.flat, panels, strict=False):
+        _scatter(axis, ran, name)
+        axis.set(xlabel=f"mj_step [{unit}]", ylabel=f"ours [{unit}]", title=title)
+    axes[0, 0].legend(frameon=False, loc="upper left")
     for group in CLASSES:
         speeds = sorted(
             row.speed
@@ -218,12 +243,16 @@ def figure(rows: Sequence[quality.Row], timed: Sequence[speed.Row], path: Path) 
     save_figure(canvas, path)
 
 
-def _scatter(axis: Any, pairs: Sequence[tuple[float, float]], title: str, unit: str) -> None:
+def _scatter(axis: Any, rows: Sequence[quality.Row], name: str) -> None:
     """Ours over MuJoCo's; nothing is drawn as the least value."""
     least = 1e-9
-    theirs = [max(pair[0], least) for pair in pairs]
-    ours = [max(pair[1], least) for pair in pairs]
-    axis.loglog(theirs, ours, "o", markersize=3.5, alpha=0.6, color="#1f5fa8")
-    ends = [least, max([*theirs, *ours, 1e-3])]
-    axis.loglog(ends, ends, color="0.6", linewidth=0.8)
-    axis.set(xlabel=f"mj_step [{unit}]", ylabel=f"ours [{unit}]", title=title)
+    most = 1e-3
+    ours = [max(getattr(row, name), least) for row in rows]
+    for end, colour, marker, label in _MARKERS:
+        theirs = [max(getattr(row, f"{name}{end}"), least) for row in rows]
+        axis.loglog(
+            theirs, ours, marker, markersize=4.5, alpha=0.85, color=colour, markeredgewidth=1.0,
+            fillstyle="none", label=label,
+        )  # fmt: skip
+        most = max([most, *theirs, *ours])
+    axis.loglog([least, most], [least, most], color="0.6", linewidth=0.8)

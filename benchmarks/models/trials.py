@@ -1,11 +1,13 @@
-"""A model simulated twice from one start: by our stepper, and by `mj_step` as the model says."""
+"""A model simulated from one start: by our stepper, by `mj_step`, and as MuJoCo recommends."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 import warnings
 import zlib
+from collections.abc import Iterable
 
 import mujoco
 import numpy as np
@@ -15,6 +17,7 @@ from benchmarks.models.files import start
 from benchmarks.models.measures import Gauge, Reading
 from sapwood import Status
 from sapwood.mujoco import NotSupported, StepError, Stepper
+from sapwood.studies.peers.mujoco_variants import recommended_model
 
 #: How a trial drives its model. ``free`` is zero controls with all off that takes energy out or
 #: puts it in: contacts, limits, dampers, friction loss, actuators, drag.
@@ -119,10 +122,17 @@ class Trial:
 
     def mujocos(self) -> Course:
         """Steps by MuJoCo, with the model's own integrator and solver."""
+        return self._mj_steps(self.model)
+
+    def recommended(self) -> Course:
+        """Steps by MuJoCo, with what its manual recommends for contact."""
+        return self._mj_steps(recommended_model(self.model))
+
+    def _mj_steps(self, model: mujoco.MjModel) -> Course:
         course = Course()
         data = self._begin(course)
         for _ in range(self.steps):
-            mujoco.mj_step(self.model, data)
+            mujoco.mj_step(model, data)
             if bad := blown_up(data):
                 course.status, course.reason = UNSTABLE, bad
                 return course
@@ -144,25 +154,25 @@ class Trial:
         if course.steps < self.steps:
             data.ctrl[:] = self._ctrl[course.steps]
 
-    def creep(self, ours: Course, mujocos: Course) -> tuple[float, float]:
-        """Speed of the fastest of the bodies that rest, ours and MuJoCo's, m/s.
+    def creep(self, courses: Iterable[Course]) -> list[float]:
+        """Speed of the fastest of the bodies that rest, in each simulation, m/s.
 
-        A body rests that moves and touches something through half of the last part of both
-        simulations, and stays within what 1 cm/s would cover in that time. NaN where none does.
+        A body rests that moves and touches something through half of the last part of every
+        simulation, and stays within what 1 cm/s would cover in that time. NaN where none does.
         """
-        seconds = (len(ours.positions) - 1) * self.model.opt.timestep
+        courses = list(courses)
+        seconds = min(len(course.positions) - 1 for course in courses) * self.model.opt.timestep
+        none = [math.nan] * len(courses)
+        if seconds <= 0.0 or any(course.steps < self.steps for course in courses):
+            return none
         resting = self.model.body_weldid != 0
         drifts = []
-        for course in (ours, mujocos):
-            if course.steps < self.steps or seconds <= 0.0:
-                return np.nan, np.nan
+        for course in courses:
             positions = np.array(course.positions)
             extent = np.linalg.norm(np.ptp(positions, axis=0), axis=1)
             resting &= (extent < _RESTING_SPEED * seconds) & (np.mean(course.touched, axis=0) > 0.5)
             drifts.append(np.linalg.norm(positions[-1] - positions[0], axis=1) / seconds)
-        if not resting.any():
-            return np.nan, np.nan
-        return float(drifts[0][resting].max()), float(drifts[1][resting].max())
+        return [float(drift[resting].max()) for drift in drifts] if resting.any() else none
 
 
 def controls_of(model: mujoco.MjModel, name: str, controls: str, steps: int) -> NDArray[np.float64]:

@@ -14,8 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import arguments, command, rows, scenes, steps
-from benchmarks.windows import Window, recommended_model
+from benchmarks.windows import Window
 from sapwood.mujoco import Stepper
+from sapwood.studies.peers.mujoco_variants import recommended_model
 from sapwood.studies.scenes import clutter
 
 
@@ -137,6 +138,36 @@ def test_recommended_options_are_set_on_a_copy(time_step, constant):
     np.testing.assert_array_equal(model.geom_solref, np.tile([constant, 1.0], (model.ngeom, 1)))
     np.testing.assert_array_equal(given.geom_solref, before)
     assert given.opt.impratio == 1.0
+
+
+def test_recommended_options_reach_pairs_and_flexes():
+    """MuJoCo reads the parameters of such contacts from arrays of their own. It refuses elastic
+    flexes under implicitfast.
+    """
+    model = mujoco.MjModel.from_xml_string("""
+    <mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+      <body pos="0 0 .05"><freejoint/><geom name="ball" size=".1"/></body>
+      <flexcomp name="sheet" type="grid" count="3 3 1" spacing=".1 .1 .1" pos="1 0 -.01"
+        radius=".02" dim="2"><contact selfcollide="none"/>
+        <elasticity young="1e4" thickness=".01" elastic2d="both"/></flexcomp></worldbody>
+    <contact><pair geom1="floor" geom2="ball"/></contact></mujoco>""")
+    model = recommended_model(model)
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data)
+    kinds = {bool(flex.max() >= 0) for flex in data.contact.flex}
+    assert kinds == {False, True}
+    np.testing.assert_array_equal(data.contact.solref, np.tile([5e-3, 1.0], (data.ncon, 1)))
+    assert model.opt.integrator == mujoco.mjtIntegrator.mjINT_EULER
+
+
+def test_recommended_options_make_nothing_worse():
+    model = mujoco.MjModel.from_xml_string("""
+    <mujoco><option iterations="1" ls_iterations="5" impratio="100"/><worldbody>
+      <geom size=".1" solref=".003 .5"/><geom size=".1" solref="-1000 -50"/><geom size=".1"/>
+    </worldbody></mujoco>""")
+    model = recommended_model(model)
+    assert (model.opt.iterations, model.opt.ls_iterations, model.opt.impratio) == (100, 50, 100.0)
+    np.testing.assert_allclose(model.geom_solref, [[0.003, 0.5], [-1000.0, -50.0], [0.005, 1.0]])
 
 
 @pytest.mark.slow

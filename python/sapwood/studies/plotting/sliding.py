@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.studies.plotting.style import COLOURS, draw_grid, save_figure
+from sapwood.studies.plotting.style import COLOURS, SOLVER_COLOURS, draw_grid, save_figure
 from sapwood.studies.plotting.tables import read_steps, select
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ _Rows = NDArray[np.void]
 #: Colour, line and name of every law.
 _LAWS = {
     "convex": (COLOURS[1], "-", "convex"),
-    "mujoco": ("0.5", "-", "mj_step"),
+    "mujoco": (SOLVER_COLOURS["mujoco"], "-", "mj_step"),
+    "mujoco-recommended": (SOLVER_COLOURS["mujoco-recommended"], "-", "mj_step, recommended"),
     "lagged": (COLOURS[2], "-", "lagged"),
     "coulomb": (COLOURS[0], "--", "Coulomb"),
 }
@@ -100,7 +101,8 @@ def _draw_creep(axes: Axes, rows: _Rows) -> None:
             run = select(rows, scene="grip", law=law, dt=dt)
             late = run["time"] > 0.5 * run["time"][-1]
             speeds.append(1e6 * abs(run["speed"][late].mean()))
-        axes.bar(np.arange(len(steps)) + (k - 1.5) * width, speeds, width, color=colour, label=name)
+        places = np.arange(len(steps)) + (k - (len(_LAWS) - 1) / 2) * width
+        axes.bar(places, speeds, width, color=colour, label=name)
     for k, dt in enumerate(steps):
         bound = 1e6 * 1e-3 * dt * 9.81
         label = r"$\sigma \mu\, \delta t\, g$" if k == 0 else None
@@ -109,5 +111,7 @@ def _draw_creep(axes: Axes, rows: _Rows) -> None:
     axes.set_xticks(np.arange(len(steps)), [f"$\\delta t$ = {1e3 * dt:g} ms" for dt in steps])
     axes.set_ylabel("creep [um/s]")
     axes.set_title("A weight of 0.2 kg held by friction", fontsize="medium")
-    axes.legend(frameon=False, fontsize="small")
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(0.5 * bottom, 20.0 * top)
+    axes.legend(frameon=False, fontsize="small", ncols=2, loc="upper center")
     draw_grid(axes)
