@@ -1,18 +1,15 @@
-/* Checks for the C tests: a test file is one program that lists its tests and reports failures.
+/* Checks for the C tests: a test file lists its tests, and a program runs the files linked into it.
  *
  *     static void factor_of_identity(void) {
  *       CHECK(n == 3);
  *       CHECK_CLOSE(x[0], 1.0, 1e-14);
  *     }
  *
- *     int main(int argc, char **argv) {
- *       const check_test tests[] = {CHECK_TEST(factor_of_identity)};
- *       return check_run(tests, CHECK_COUNT(tests), argc, argv);
- *     }
+ *     static const check_test tests[] = {CHECK_TEST(factor_of_identity)};
+ *     CHECK_FILE(test_factor, tests);
  *
- * A failed CHECK is printed with its place and values and the test goes on; REQUIRE leaves the test
- * function (which must return void). With arguments only the tests whose name contains one of them
- * run. A test without any check is a failure, and so is a filter that matches no test.
+ * The full name of this test is test_factor/factor_of_identity. A failed CHECK is printed with its
+ * place and values, and the test goes on; REQUIRE leaves the test function, which must return void.
  * */
 #ifndef SAPWOOD_TESTS_CHECK_H
 #define SAPWOOD_TESTS_CHECK_H
@@ -28,71 +25,36 @@ typedef struct check_test {
   void (*run)(void);
 } check_test;
 
+typedef struct check_file {
+  const char *name;
+  const check_test *tests; /* (n) */
+  size_t n;
+} check_file;
+
 #define CHECK_TEST(function) {#function, function}
 #define CHECK_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define CHECK_FILE(name, tests) const check_file name = {#name, tests, CHECK_COUNT(tests)}
 
-/* counts of the running program */
-static struct {
-  long checks;
-  long failures;
-} check_state;
+/* Runs the tests of n files whose full name contains one of the arguments, or all tests without
+ * arguments. Returns the exit code: 0 if all selected tests pass. A test without any check fails,
+ * and so do arguments that select no test. */
+int check_run(const check_file *const *files, size_t n, int argc, char **argv);
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static inline int check_true(int ok, const char *text, const char *file, int line) {
-  ++check_state.checks;
-  if (!ok) {
-    ++check_state.failures;
-    printf("%s:%d: failed: %s\n", file, line, text);
-  }
-  return ok;
-}
+/* Each check counts as one of the running test, and returns whether it holds. */
+int check_true(int ok, const char *text, const char *file, int line);
 
 /* |a - b| <= tolerance; NaN is close to nothing */
-static inline int check_close(double a, double b, double tolerance, const char *text,
-                              const char *file, int line) {
-  const int ok = a == b || fabs(a - b) <= tolerance;
-  check_true(ok, text, file, line);
-  if (!ok) {
-    printf("    %.17g against %.17g: differs by %.3g, allowed %.3g\n", a, b, fabs(a - b),
-           tolerance);
-  }
-  return ok;
-}
+int check_close(double a, double b, double tolerance, const char *text, const char *file, int line);
 
-static inline int check_equal(int64_t a, int64_t b, const char *text, const char *file, int line) {
-  check_true(a == b, text, file, line);
-  if (a != b) {
-    printf("    %" PRId64 " against %" PRId64 "\n", a, b);
-  }
-  return a == b;
-}
+int check_equal(int64_t a, int64_t b, const char *text, const char *file, int line);
 
-static inline int check_string(const char *a, const char *b, const char *text, const char *file,
-                               int line) {
-  const int ok = a && b && strcmp(a, b) == 0;
-  check_true(ok, text, file, line);
-  if (!ok) {
-    printf("    \"%s\" against \"%s\"\n", a ? a : "(null)", b ? b : "(null)");
-  }
-  return ok;
-}
+int check_string(const char *a, const char *b, const char *text, const char *file, int line);
 
-/* every entry of a (n) within tolerance of b (n); the first one that is not is named */
-static inline int check_all_close(const double *a, const double *b, int64_t n, double tolerance,
-                                  const char *text, const char *file, int line) {
-  int64_t i = 0;
-  while (i < n && (a[i] == b[i] || fabs(a[i] - b[i]) <= tolerance)) {
-    ++i;
-  }
-  check_true(i == n, text, file, line);
-  if (i < n) {
-    printf("    entry %" PRId64 " of %" PRId64
-           ": %.17g against %.17g: differs by %.3g, allowed %.3g\n",
-           i, n, a[i], b[i], fabs(a[i] - b[i]), tolerance);
-  }
-  return i == n;
-}
+/* Each entry of a (n) is within the tolerance of b (n); a failure names the first that is not. */
+int check_all_close(const double *a, const double *b, int64_t n, double tolerance, const char *text,
+                    const char *file, int line);
 
 #define CHECK(condition) check_true(!!(condition), #condition, __FILE__, __LINE__)
 #define CHECK_CLOSE(a, b, tolerance) check_close(a, b, tolerance, #a " ~ " #b, __FILE__, __LINE__)
@@ -120,38 +82,6 @@ static inline uint64_t check_random_bits(uint64_t *state) {
 /* uniform in [low, high) */
 static inline double check_random(uint64_t *state, double low, double high) {
   return low + (high - low) * ((double)(check_random_bits(state) >> 11) * 0x1p-53);
-}
-
-/* ---- running --------------------------------------------------------------------------------- */
-
-static inline int check_selected(const char *name, int argc, char **argv) {
-  int selected = argc < 2;
-  for (int i = 1; i < argc; ++i) {
-    selected |= strstr(name, argv[i]) != NULL;
-  }
-  return selected;
-}
-
-/* runs the selected tests; 0 when all passed, as exit code */
-static inline int check_run(const check_test *tests, size_t n, int argc, char **argv) {
-  int n_run = 0;
-  int n_failed = 0;
-  setvbuf(stdout, NULL, _IOLBF, 0);
-  for (size_t i = 0; i < n; ++i) {
-    if (!check_selected(tests[i].name, argc, argv)) {
-      continue;
-    }
-    check_state.checks = 0;
-    check_state.failures = 0;
-    tests[i].run();
-    const int ok = check_state.failures == 0 && check_state.checks > 0;
-    printf("%s %s (%ld checks%s)\n", ok ? "ok  " : "FAIL", tests[i].name, check_state.checks,
-           check_state.checks ? "" : ": a test must check something");
-    ++n_run;
-    n_failed += !ok;
-  }
-  printf("%d tests, %d failed\n", n_run, n_failed);
-  return n_failed > 0 || n_run == 0;
 }
 
 #endif /* SAPWOOD_TESTS_CHECK_H */

@@ -460,20 +460,18 @@ static void failing_allocations_are_clean_errors(void) {
   CHECK(succeeded);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(a_limit_stops_what_would_pass_it),
-      CHECK_TEST(a_limit_that_is_not_reached_does_nothing),
-      CHECK_TEST(friction_brakes_and_holds),
-      CHECK_TEST(equalities_hold_together),
-      CHECK_TEST(levels_keep_the_order_of_rows_that_share_a_tree),
-      CHECK_TEST(contacts_of_flexes_have_friction),
-      CHECK_TEST(edges_of_a_pyramid_only_push),
-      CHECK_TEST(contacts_of_two_geoms_or_none_are_left_alone),
-      CHECK_TEST(a_block_that_has_no_factor_does_not_move),
-      CHECK_TEST(rows_that_are_not_of_the_forest),
-      CHECK_TEST(models_without_any_have_no_workspace),
-      CHECK_TEST(failing_allocations_are_clean_errors),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(a_limit_stops_what_would_pass_it),
+    CHECK_TEST(a_limit_that_is_not_reached_does_nothing),
+    CHECK_TEST(friction_brakes_and_holds),
+    CHECK_TEST(equalities_hold_together),
+    CHECK_TEST(levels_keep_the_order_of_rows_that_share_a_tree),
+    CHECK_TEST(contacts_of_flexes_have_friction),
+    CHECK_TEST(edges_of_a_pyramid_only_push),
+    CHECK_TEST(contacts_of_two_geoms_or_none_are_left_alone),
+    CHECK_TEST(a_block_that_has_no_factor_does_not_move),
+    CHECK_TEST(rows_that_are_not_of_the_forest),
+    CHECK_TEST(models_without_any_have_no_workspace),
+    CHECK_TEST(failing_allocations_are_clean_errors),
+};
+CHECK_FILE(test_ahead, tests);

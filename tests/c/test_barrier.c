@@ -152,16 +152,14 @@ static void deep_contacts_become_feasible_at_rest(void) {
   CHECK_CLOSE(sqrt(sap_barrier_deepened(&soft, kappa, 5 * delta / t, R_n) / kappa), 2, 1e-14);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(logarithm_is_accurate_to_round_off),
-      CHECK_TEST(series_equal_the_formulas),
-      CHECK_TEST(exponential_is_accurate_to_round_off),
-      CHECK_TEST(series_at_small_s),
-      CHECK_TEST(logarithm_near_its_wall),
-      CHECK_TEST(outside_of_the_domain_is_infinite),
-      CHECK_TEST(cost_difference_is_that_of_the_costs),
-      CHECK_TEST(deep_contacts_become_feasible_at_rest),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(logarithm_is_accurate_to_round_off),
+    CHECK_TEST(series_equal_the_formulas),
+    CHECK_TEST(exponential_is_accurate_to_round_off),
+    CHECK_TEST(series_at_small_s),
+    CHECK_TEST(logarithm_near_its_wall),
+    CHECK_TEST(outside_of_the_domain_is_infinite),
+    CHECK_TEST(cost_difference_is_that_of_the_costs),
+    CHECK_TEST(deep_contacts_become_feasible_at_rest),
+};
+CHECK_FILE(test_barrier, tests);

@@ -78,10 +78,8 @@ static void complementarity_adds_magnitudes(void) {
   points_check_complementarity(&points, SAP_LAW_BARRIER, term);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(bound_is_its_formula_and_holds),
-      CHECK_TEST(complementarity_adds_magnitudes),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(bound_is_its_formula_and_holds),
+    CHECK_TEST(complementarity_adds_magnitudes),
+};
+CHECK_FILE(test_barrier_law, tests);

@@ -266,12 +266,10 @@ static void wrong_constants_are_found(void) {
   CHECK(loops->derive(&pool, 6, MOST));
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(law_is_the_law_of_one),        CHECK_TEST(slope_is_that_of_the_cost),
-      CHECK_TEST(blended_curvature_is_bounded), CHECK_TEST(own_dual_changes_nothing),
-      CHECK_TEST(wall_is_found_from_outside),   CHECK_TEST(fit_makes_every_iterate_feasible),
-      CHECK_TEST(wrong_constants_are_found),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(law_is_the_law_of_one),        CHECK_TEST(slope_is_that_of_the_cost),
+    CHECK_TEST(blended_curvature_is_bounded), CHECK_TEST(own_dual_changes_nothing),
+    CHECK_TEST(wall_is_found_from_outside),   CHECK_TEST(fit_makes_every_iterate_feasible),
+    CHECK_TEST(wrong_constants_are_found),
+};
+CHECK_FILE(test_barrier_loops, tests);

@@ -172,13 +172,11 @@ static void there_is_room_for_pairs_of_all_geoms(void) {
   sap_block_release(&block, &allocator);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(nothing_is_known_at_first),
-      CHECK_TEST(points_move_less_than_is_counted),
-      CHECK_TEST(what_both_have_moved_is_lost),
-      CHECK_TEST(far_ways_forget_all),
-      CHECK_TEST(there_is_room_for_pairs_of_all_geoms),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(nothing_is_known_at_first),
+    CHECK_TEST(points_move_less_than_is_counted),
+    CHECK_TEST(what_both_have_moved_is_lost),
+    CHECK_TEST(far_ways_forget_all),
+    CHECK_TEST(there_is_room_for_pairs_of_all_geoms),
+};
+CHECK_FILE(test_body_gaps, tests);

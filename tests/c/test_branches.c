@@ -237,14 +237,9 @@ static void products_keep_to_the_branches(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(trees_are_found_again),
-      CHECK_TEST(entries_between_branches_are_filled_in),
-      CHECK_TEST(broken_branches_are_refused),
-      CHECK_TEST(inverses_keep_to_the_branches),
-      CHECK_TEST(wide_blocks_have_taller_strips),
-      CHECK_TEST(products_keep_to_the_branches),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(trees_are_found_again),          CHECK_TEST(entries_between_branches_are_filled_in),
+    CHECK_TEST(broken_branches_are_refused),    CHECK_TEST(inverses_keep_to_the_branches),
+    CHECK_TEST(wide_blocks_have_taller_strips), CHECK_TEST(products_keep_to_the_branches),
+};
+CHECK_FILE(test_branches, tests);

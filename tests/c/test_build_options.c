@@ -21,7 +21,5 @@ static void kernel_sets(void) {
 #endif
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {CHECK_TEST(factorizations), CHECK_TEST(kernel_sets)};
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {CHECK_TEST(factorizations), CHECK_TEST(kernel_sets)};
+CHECK_FILE(test_build_options, tests);

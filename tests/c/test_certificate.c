@@ -241,10 +241,8 @@ static void bounds_hold_for_rough_solutions(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(bound_is_its_formula),
-      CHECK_TEST(bounds_hold_for_rough_solutions),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(bound_is_its_formula),
+    CHECK_TEST(bounds_hold_for_rough_solutions),
+};
+CHECK_FILE(test_certificate, tests);

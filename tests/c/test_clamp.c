@@ -210,14 +210,12 @@ static void complementarity_adds_magnitudes(void) {
   points_check_complementarity(&points, SAP_LAW_CLAMP, term);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(evaluation_is_the_law),
-      CHECK_TEST(lines_follow_the_law),
-      CHECK_TEST(dual_gives_curvature_beyond_the_bounds),
-      CHECK_TEST(broken_rules_are_found),
-      CHECK_TEST(bound_is_its_formula_and_holds),
-      CHECK_TEST(complementarity_adds_magnitudes),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(evaluation_is_the_law),
+    CHECK_TEST(lines_follow_the_law),
+    CHECK_TEST(dual_gives_curvature_beyond_the_bounds),
+    CHECK_TEST(broken_rules_are_found),
+    CHECK_TEST(bound_is_its_formula_and_holds),
+    CHECK_TEST(complementarity_adds_magnitudes),
+};
+CHECK_FILE(test_clamp, tests);

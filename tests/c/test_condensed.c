@@ -166,10 +166,8 @@ static void rows_that_hide_all_else_stay_as_they_are(void) {
   sap_block_release(&block, &allocator);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(the_step_is_that_without_rows_that_turned),
-      CHECK_TEST(rows_that_hide_all_else_stay_as_they_are),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(the_step_is_that_without_rows_that_turned),
+    CHECK_TEST(rows_that_hide_all_else_stay_as_they_are),
+};
+CHECK_FILE(test_condensed, tests);

@@ -185,14 +185,12 @@ static void project_accepts_null_outputs(void) {
   sap_project(0, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(impulse_is_minus_the_gradient_of_the_cost),
-      CHECK_TEST(curvature_is_the_quadratic_form_of_the_hessian),
-      CHECK_TEST(cost_difference_is_the_difference_of_costs),
-      CHECK_TEST(cost_difference_does_not_cancel),
-      CHECK_TEST(region_boundaries),
-      CHECK_TEST(project_accepts_null_outputs),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(impulse_is_minus_the_gradient_of_the_cost),
+    CHECK_TEST(curvature_is_the_quadratic_form_of_the_hessian),
+    CHECK_TEST(cost_difference_is_the_difference_of_costs),
+    CHECK_TEST(cost_difference_does_not_cancel),
+    CHECK_TEST(region_boundaries),
+    CHECK_TEST(project_accepts_null_outputs),
+};
+CHECK_FILE(test_contact, tests);

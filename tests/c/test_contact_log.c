@@ -58,11 +58,9 @@ static void what_cannot_grow_is_as_it_was(void) {
   CHECK_EQUAL(counter.live, 0);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(records_stay_where_it_grows),
-      CHECK_TEST(room_for_none_is_room),
-      CHECK_TEST(what_cannot_grow_is_as_it_was),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(records_stay_where_it_grows),
+    CHECK_TEST(room_for_none_is_room),
+    CHECK_TEST(what_cannot_grow_is_as_it_was),
+};
+CHECK_FILE(test_contact_log, tests);

@@ -130,11 +130,9 @@ static void blended_curvature_is_bounded(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(dual_is_the_linearized_law_in_the_cone),
-      CHECK_TEST(own_dual_changes_nothing),
-      CHECK_TEST(blended_curvature_is_bounded),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(dual_is_the_linearized_law_in_the_cone),
+    CHECK_TEST(own_dual_changes_nothing),
+    CHECK_TEST(blended_curvature_is_bounded),
+};
+CHECK_FILE(test_contact_pool, tests);

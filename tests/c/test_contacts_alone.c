@@ -449,19 +449,17 @@ static void steps_allocate_nothing(void) {
   sap_solver_destroy(solver);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(islands_have_nothing_to_add),
-      CHECK_TEST(nor_where_rows_are_condensed),
-      CHECK_TEST(nor_where_contacts_resist_torsion_and_rolling),
-      CHECK_TEST(nor_where_trees_have_branches),
-      CHECK_TEST(nor_where_constraints_join_trees),
-      CHECK_TEST(nor_where_rows_are_sparse),
-      CHECK_TEST(the_guess_does_not_matter),
-      CHECK_TEST(the_rest_is_left_to_the_islands),
-      CHECK_TEST(errors_are_those_of_the_general_way),
-      CHECK_TEST(nothing_is_remembered),
-      CHECK_TEST(steps_allocate_nothing),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(islands_have_nothing_to_add),
+    CHECK_TEST(nor_where_rows_are_condensed),
+    CHECK_TEST(nor_where_contacts_resist_torsion_and_rolling),
+    CHECK_TEST(nor_where_trees_have_branches),
+    CHECK_TEST(nor_where_constraints_join_trees),
+    CHECK_TEST(nor_where_rows_are_sparse),
+    CHECK_TEST(the_guess_does_not_matter),
+    CHECK_TEST(the_rest_is_left_to_the_islands),
+    CHECK_TEST(errors_are_those_of_the_general_way),
+    CHECK_TEST(nothing_is_remembered),
+    CHECK_TEST(steps_allocate_nothing),
+};
+CHECK_FILE(test_contacts_alone, tests);

@@ -470,19 +470,17 @@ static void overflow_is_an_outcome(void) {
   CHECK(outcomes[SAP_NON_FINITE] > 0 && outcomes[SAP_CONVERGED] > 0);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(solutions_obey_coulombs_law),
-      CHECK_TEST(without_friction_it_is_the_convex_solution),
-      CHECK_TEST(the_certificate_is_of_the_bounds_it_ended_with),
-      CHECK_TEST(order_does_not_matter),
-      CHECK_TEST(units_do_not_matter),
-      CHECK_TEST(no_bit_depends_on_what_was_before),
-      CHECK_TEST(any_guess_will_do),
-      CHECK_TEST(the_limit_leaves_the_best_iterate),
-      CHECK_TEST(histories_count_all_parts),
-      CHECK_TEST(interrupted_solves_leave_the_solver_whole),
-      CHECK_TEST(overflow_is_an_outcome),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(solutions_obey_coulombs_law),
+    CHECK_TEST(without_friction_it_is_the_convex_solution),
+    CHECK_TEST(the_certificate_is_of_the_bounds_it_ended_with),
+    CHECK_TEST(order_does_not_matter),
+    CHECK_TEST(units_do_not_matter),
+    CHECK_TEST(no_bit_depends_on_what_was_before),
+    CHECK_TEST(any_guess_will_do),
+    CHECK_TEST(the_limit_leaves_the_best_iterate),
+    CHECK_TEST(histories_count_all_parts),
+    CHECK_TEST(interrupted_solves_leave_the_solver_whole),
+    CHECK_TEST(overflow_is_an_outcome),
+};
+CHECK_FILE(test_coulomb, tests);

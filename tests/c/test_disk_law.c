@@ -461,19 +461,17 @@ static void contacts_are_claimed_where_friction_is_not_convex(void) {
   CHECK(law[0] == SAP_LAW_DISK && law[1] == SAP_LAW_DISK && law[2] == SAP_LAW_DISK);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(law_is_its_formulas),
-      CHECK_TEST(derivative_is_that_of_the_impulse),
-      CHECK_TEST(lines_are_those_of_the_cost),
-      CHECK_TEST(differences_do_not_cancel_at_the_bound),
-      CHECK_TEST(duals_are_their_formulas),
-      CHECK_TEST(departures_are_those_of_coulombs_law),
-      CHECK_TEST(convex_for_a_while_is_the_law_of_contacts),
-      CHECK_TEST(bound_holds),
-      CHECK_TEST(complementarity_adds_magnitudes),
-      CHECK_TEST(bounds_keep_the_rules),
-      CHECK_TEST(contacts_are_claimed_where_friction_is_not_convex),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(law_is_its_formulas),
+    CHECK_TEST(derivative_is_that_of_the_impulse),
+    CHECK_TEST(lines_are_those_of_the_cost),
+    CHECK_TEST(differences_do_not_cancel_at_the_bound),
+    CHECK_TEST(duals_are_their_formulas),
+    CHECK_TEST(departures_are_those_of_coulombs_law),
+    CHECK_TEST(convex_for_a_while_is_the_law_of_contacts),
+    CHECK_TEST(bound_holds),
+    CHECK_TEST(complementarity_adds_magnitudes),
+    CHECK_TEST(bounds_keep_the_rules),
+    CHECK_TEST(contacts_are_claimed_where_friction_is_not_convex),
+};
+CHECK_FILE(test_disk_law, tests);

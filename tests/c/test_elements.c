@@ -410,11 +410,9 @@ static void failing_allocations_are_clean_errors(void) {
   CHECK(succeeded);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(rows_of_every_kind),     CHECK_TEST(totals_and_groups_that_are_off),
-      CHECK_TEST(impulses_become_forces), CHECK_TEST(faults),
-      CHECK_TEST(wrong_elements),         CHECK_TEST(failing_allocations_are_clean_errors),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(rows_of_every_kind),     CHECK_TEST(totals_and_groups_that_are_off),
+    CHECK_TEST(impulses_become_forces), CHECK_TEST(faults),
+    CHECK_TEST(wrong_elements),         CHECK_TEST(failing_allocations_are_clean_errors),
+};
+CHECK_FILE(test_elements, tests);

@@ -344,15 +344,13 @@ static void memory_is_given_back(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(bounds_follow_force_time_step_and_friction),
-      CHECK_TEST(contacts_of_a_pair_are_told_apart_by_position),
-      CHECK_TEST(what_lies_far_off_is_new),
-      CHECK_TEST(every_pair_is_found),
-      CHECK_TEST(it_holds_for_the_state_that_it_was_marked_with),
-      CHECK_TEST(steps_remember),
-      CHECK_TEST(memory_is_given_back),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(bounds_follow_force_time_step_and_friction),
+    CHECK_TEST(contacts_of_a_pair_are_told_apart_by_position),
+    CHECK_TEST(what_lies_far_off_is_new),
+    CHECK_TEST(every_pair_is_found),
+    CHECK_TEST(it_holds_for_the_state_that_it_was_marked_with),
+    CHECK_TEST(steps_remember),
+    CHECK_TEST(memory_is_given_back),
+};
+CHECK_FILE(test_friction_memory, tests);

@@ -580,21 +580,19 @@ static void arrays_that_are_missing_are_named(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(mass_and_free_motion),
-      CHECK_TEST(smooth_forces_are_implicit),
-      CHECK_TEST(forces_that_drive_motion_on_are_explicit),
-      CHECK_TEST(factors_are_known),
-      CHECK_TEST(contacts_of_every_kind),
-      CHECK_TEST(open_contacts_have_a_short_damper),
-      CHECK_TEST(contacts_behind_one_left_out),
-      CHECK_TEST(forces_of_runs),
-      CHECK_TEST(forces_of_either_cone),
-      CHECK_TEST(faults),
-      CHECK_TEST(friction_of_either_source),
-      CHECK_TEST(wrong_forests),
-      CHECK_TEST(arrays_that_are_missing_are_named),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(mass_and_free_motion),
+    CHECK_TEST(smooth_forces_are_implicit),
+    CHECK_TEST(forces_that_drive_motion_on_are_explicit),
+    CHECK_TEST(factors_are_known),
+    CHECK_TEST(contacts_of_every_kind),
+    CHECK_TEST(open_contacts_have_a_short_damper),
+    CHECK_TEST(contacts_behind_one_left_out),
+    CHECK_TEST(forces_of_runs),
+    CHECK_TEST(forces_of_either_cone),
+    CHECK_TEST(faults),
+    CHECK_TEST(friction_of_either_source),
+    CHECK_TEST(wrong_forests),
+    CHECK_TEST(arrays_that_are_missing_are_named),
+};
+CHECK_FILE(test_gather, tests);

@@ -62,10 +62,8 @@ static void failing_allocations_are_clean_errors(void) {
   CHECK(succeeded);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(memory_is_kept),
-      CHECK_TEST(failing_allocations_are_clean_errors),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(memory_is_kept),
+    CHECK_TEST(failing_allocations_are_clean_errors),
+};
+CHECK_FILE(test_gather_memory, tests);

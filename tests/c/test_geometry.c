@@ -318,18 +318,16 @@ static void wrong_pairs(void) {
   geo_shape_destroy(NULL);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(cuts),
-      CHECK_TEST(cuts_along_a_face),
-      CHECK_TEST(clips),
-      CHECK_TEST(corners_are_merged),
-      CHECK_TEST(slice_of_an_octahedron),
-      CHECK_TEST(memory_of_surfaces),
-      CHECK_TEST(memory_of_shapes),
-      CHECK_TEST(constant_fields),
-      CHECK_TEST(wrong_shapes),
-      CHECK_TEST(wrong_pairs),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(cuts),
+    CHECK_TEST(cuts_along_a_face),
+    CHECK_TEST(clips),
+    CHECK_TEST(corners_are_merged),
+    CHECK_TEST(slice_of_an_octahedron),
+    CHECK_TEST(memory_of_surfaces),
+    CHECK_TEST(memory_of_shapes),
+    CHECK_TEST(constant_fields),
+    CHECK_TEST(wrong_shapes),
+    CHECK_TEST(wrong_pairs),
+};
+CHECK_FILE(test_geometry, tests);

@@ -346,15 +346,13 @@ static void a_thousand_pairs_by_brute_force(void) {
   geo_workspace_destroy(work);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(sorting),
-      CHECK_TEST(trees_find_boxes),
-      CHECK_TEST(a_tree_of_one_cell),
-      CHECK_TEST(numbers_that_overflow_find_each_cell_once),
-      CHECK_TEST(trees_find_planes),
-      CHECK_TEST(cells_kept),
-      CHECK_TEST(a_thousand_pairs_by_brute_force),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(sorting),
+    CHECK_TEST(trees_find_boxes),
+    CHECK_TEST(a_tree_of_one_cell),
+    CHECK_TEST(numbers_that_overflow_find_each_cell_once),
+    CHECK_TEST(trees_find_planes),
+    CHECK_TEST(cells_kept),
+    CHECK_TEST(a_thousand_pairs_by_brute_force),
+};
+CHECK_FILE(test_geometry_search, tests);

@@ -304,10 +304,8 @@ static void any_change_of_the_graph_is_noticed(void) {
   sap_solver_destroy(solver);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(lists_keep_what_they_promise),
-      CHECK_TEST(any_change_of_the_graph_is_noticed),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(lists_keep_what_they_promise),
+    CHECK_TEST(any_change_of_the_graph_is_noticed),
+};
+CHECK_FILE(test_graph, tests);

@@ -123,11 +123,9 @@ static void contacts_may_follow_rows_on_the_same_trees(void) {
   sap_solver_destroy(fresh);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(numbers_may_change_while_the_graph_stays),
-      CHECK_TEST(rows_are_counted_anew_where_the_graph_stays),
-      CHECK_TEST(contacts_may_follow_rows_on_the_same_trees),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(numbers_may_change_while_the_graph_stays),
+    CHECK_TEST(rows_are_counted_anew_where_the_graph_stays),
+    CHECK_TEST(contacts_may_follow_rows_on_the_same_trees),
+};
+CHECK_FILE(test_group_graphs, tests);

@@ -315,14 +315,12 @@ static void a_group_alone_has_a_Jacobian(void) {
   CHECK_EQUAL(error.index, -1);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(a_solve_regularizes_contacts_and_groups),
-      CHECK_TEST(groups_are_regularized_in_place),
-      CHECK_TEST(every_rule_has_its_error),
-      CHECK_TEST(what_gives_no_row_is_refused),
-      CHECK_TEST(groups_are_given_and_few_enough),
-      CHECK_TEST(a_group_alone_has_a_Jacobian),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(a_solve_regularizes_contacts_and_groups),
+    CHECK_TEST(groups_are_regularized_in_place),
+    CHECK_TEST(every_rule_has_its_error),
+    CHECK_TEST(what_gives_no_row_is_refused),
+    CHECK_TEST(groups_are_given_and_few_enough),
+    CHECK_TEST(a_group_alone_has_a_Jacobian),
+};
+CHECK_FILE(test_group_rules, tests);

@@ -238,11 +238,9 @@ static void solutions_are_minima_within_their_bounds(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(cost_and_derivatives_are_the_dense_sums),
-      CHECK_TEST(differences_along_a_line_are_those_of_the_cost),
-      CHECK_TEST(solutions_are_minima_within_their_bounds),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(cost_and_derivatives_are_the_dense_sums),
+    CHECK_TEST(differences_along_a_line_are_those_of_the_cost),
+    CHECK_TEST(solutions_are_minima_within_their_bounds),
+};
+CHECK_FILE(test_groups, tests);

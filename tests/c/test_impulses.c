@@ -231,11 +231,9 @@ static void equations_are_solved(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  static const struct check_test tests[] = {
-      CHECK_TEST(impulses_obey_their_laws), CHECK_TEST(torsion_and_rolling_too),
-      CHECK_TEST(on_from_what_is_near),     CHECK_TEST(at_rest_there_is_none),
-      CHECK_TEST(what_is_not_finite_ends),  CHECK_TEST(equations_are_solved),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(impulses_obey_their_laws), CHECK_TEST(torsion_and_rolling_too),
+    CHECK_TEST(on_from_what_is_near),     CHECK_TEST(at_rest_there_is_none),
+    CHECK_TEST(what_is_not_finite_ends),  CHECK_TEST(equations_are_solved),
+};
+CHECK_FILE(test_impulses, tests);

@@ -348,20 +348,18 @@ static void overflow_leaves_zeros(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(every_controller_carries_the_weight),
-      CHECK_TEST(least_torques_squeeze_nothing),
-      CHECK_TEST(sliding_feet_feel_friction),
-      CHECK_TEST(a_lifted_foot_holds_nothing),
-      CHECK_TEST(a_lifted_foot_alone_lets_go),
-      CHECK_TEST(feet_of_nearly_equal_heights_hold_no_turn),
-      CHECK_TEST(contacts_are_known_by_their_names),
-      CHECK_TEST(a_second_call_allocates_nothing),
-      CHECK_TEST(every_allocation_may_fail),
-      CHECK_TEST(wrong_problems_are_named),
-      CHECK_TEST(wrong_settings_are_named),
-      CHECK_TEST(overflow_leaves_zeros),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(every_controller_carries_the_weight),
+    CHECK_TEST(least_torques_squeeze_nothing),
+    CHECK_TEST(sliding_feet_feel_friction),
+    CHECK_TEST(a_lifted_foot_holds_nothing),
+    CHECK_TEST(a_lifted_foot_alone_lets_go),
+    CHECK_TEST(feet_of_nearly_equal_heights_hold_no_turn),
+    CHECK_TEST(contacts_are_known_by_their_names),
+    CHECK_TEST(a_second_call_allocates_nothing),
+    CHECK_TEST(every_allocation_may_fail),
+    CHECK_TEST(wrong_problems_are_named),
+    CHECK_TEST(wrong_settings_are_named),
+    CHECK_TEST(overflow_leaves_zeros),
+};
+CHECK_FILE(test_invdyn, tests);

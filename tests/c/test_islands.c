@@ -499,16 +499,14 @@ static void every_failed_allocation_is_a_clean_error(void) {
   CHECK(failures > 4);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(same_bits_for_any_number_of_threads),
-      CHECK_TEST(statistics_are_those_of_all_islands),
-      CHECK_TEST(deep_contacts_are_counted_once),
-      CHECK_TEST(wrong_numbers_are_found_wherever_they_are),
-      CHECK_TEST(two_solvers_work_in_two_threads),
-      CHECK_TEST(an_interrupted_solver_works_on),
-      CHECK_TEST(nobody_is_asked_too_early),
-      FORK_TEST CHECK_TEST(every_failed_allocation_is_a_clean_error),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(same_bits_for_any_number_of_threads),
+    CHECK_TEST(statistics_are_those_of_all_islands),
+    CHECK_TEST(deep_contacts_are_counted_once),
+    CHECK_TEST(wrong_numbers_are_found_wherever_they_are),
+    CHECK_TEST(two_solvers_work_in_two_threads),
+    CHECK_TEST(an_interrupted_solver_works_on),
+    CHECK_TEST(nobody_is_asked_too_early),
+    FORK_TEST CHECK_TEST(every_failed_allocation_is_a_clean_error),
+};
+CHECK_FILE(test_islands, tests);

@@ -266,14 +266,12 @@ static void every_failure_to_allocate_is_an_error(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(cost_and_derivatives_are_those_of_whole_rows),
-      CHECK_TEST(solutions_are_those_of_whole_rows),
-      CHECK_TEST(bounds_hold_and_threads_agree),
-      CHECK_TEST(regularization_is_that_of_whole_rows),
-      CHECK_TEST(every_rule_has_its_error),
-      CHECK_TEST(every_failure_to_allocate_is_an_error),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(cost_and_derivatives_are_those_of_whole_rows),
+    CHECK_TEST(solutions_are_those_of_whole_rows),
+    CHECK_TEST(bounds_hold_and_threads_agree),
+    CHECK_TEST(regularization_is_that_of_whole_rows),
+    CHECK_TEST(every_rule_has_its_error),
+    CHECK_TEST(every_failure_to_allocate_is_an_error),
+};
+CHECK_FILE(test_joint_rows, tests);

@@ -314,15 +314,13 @@ static void no_nodes_at_all(void) {
   release(&f);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(solves_what_a_dense_matrix_solves),
-      CHECK_TEST(components_have_a_precision_each),
-      CHECK_TEST(order_is_a_permutation_and_supernodes_cover_it),
-      CHECK_TEST(components_are_the_connected_ones),
-      CHECK_TEST(a_chain_stays_sparse),
-      CHECK_TEST(a_bad_pivot_names_its_node),
-      CHECK_TEST(no_nodes_at_all),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(solves_what_a_dense_matrix_solves),
+    CHECK_TEST(components_have_a_precision_each),
+    CHECK_TEST(order_is_a_permutation_and_supernodes_cover_it),
+    CHECK_TEST(components_are_the_connected_ones),
+    CHECK_TEST(a_chain_stays_sparse),
+    CHECK_TEST(a_bad_pivot_names_its_node),
+    CHECK_TEST(no_nodes_at_all),
+};
+CHECK_FILE(test_junction_tree, tests);

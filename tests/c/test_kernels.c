@@ -470,20 +470,18 @@ static void the_best_set_is_one_of_them(void) {
   CHECK_EQUAL(found, 1);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(multiply_adds_the_product),
-      CHECK_TEST(lower_product_updates_the_lower_triangle),
-      CHECK_TEST(factor_reproduces_the_panel),
-      CHECK_TEST(padded_panels_are_factored_alike),
-      CHECK_TEST(factor_names_the_first_bad_pivot),
-      CHECK_TEST(solves_invert_the_factor),
-      CHECK_TEST(updates_are_products_of_rows),
-      CHECK_TEST(panels_take_any_scale),
-      CHECK_TEST(plain_solves_stay_inside_the_panel),
-      CHECK_TEST(factor_takes_any_scale),
-      CHECK_TEST(kernels_of_nothing_write_nothing),
-      CHECK_TEST(the_best_set_is_one_of_them),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(multiply_adds_the_product),
+    CHECK_TEST(lower_product_updates_the_lower_triangle),
+    CHECK_TEST(factor_reproduces_the_panel),
+    CHECK_TEST(padded_panels_are_factored_alike),
+    CHECK_TEST(factor_names_the_first_bad_pivot),
+    CHECK_TEST(solves_invert_the_factor),
+    CHECK_TEST(updates_are_products_of_rows),
+    CHECK_TEST(panels_take_any_scale),
+    CHECK_TEST(plain_solves_stay_inside_the_panel),
+    CHECK_TEST(factor_takes_any_scale),
+    CHECK_TEST(kernels_of_nothing_write_nothing),
+    CHECK_TEST(the_best_set_is_one_of_them),
+};
+CHECK_FILE(test_kernels, tests);

@@ -206,11 +206,9 @@ static void every_parameter_obeys_its_rule(void) {
   CHECK_STRING(sap_kind_rule(SAP_LIMIT, 3), "unknown parameter");
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(parameters_become_rows),
-      CHECK_TEST(every_kind_obeys_its_cost),
-      CHECK_TEST(every_parameter_obeys_its_rule),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(parameters_become_rows),
+    CHECK_TEST(every_kind_obeys_its_cost),
+    CHECK_TEST(every_parameter_obeys_its_rule),
+};
+CHECK_FILE(test_kinds, tests);

@@ -207,14 +207,12 @@ static void one_has_them_at_a_time(void) {
   destroy(gaps);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(nothing_is_nearer_than_its_bound),
-      CHECK_TEST(common_motion_costs_nothing),
-      CHECK_TEST(gaps_along_a_normal_change_by_no_more),
-      CHECK_TEST(entries_are_found_again),
-      CHECK_TEST(another_model_is_not_known),
-      CHECK_TEST(one_has_them_at_a_time),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(nothing_is_nearer_than_its_bound),
+    CHECK_TEST(common_motion_costs_nothing),
+    CHECK_TEST(gaps_along_a_normal_change_by_no_more),
+    CHECK_TEST(entries_are_found_again),
+    CHECK_TEST(another_model_is_not_known),
+    CHECK_TEST(one_has_them_at_a_time),
+};
+CHECK_FILE(test_known_gaps, tests);

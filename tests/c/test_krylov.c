@@ -211,11 +211,9 @@ static void overflow_leaves_the_direction(void) {
   sap_solver_destroy(solver);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(directions_solve_the_dense_system),
-      CHECK_TEST(without_coupling_the_direction_stays),
-      CHECK_TEST(overflow_leaves_the_direction),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(directions_solve_the_dense_system),
+    CHECK_TEST(without_coupling_the_direction_stays),
+    CHECK_TEST(overflow_leaves_the_direction),
+};
+CHECK_FILE(test_krylov, tests);

@@ -211,14 +211,12 @@ static void evaluations_are_with_the_bounds_at_v(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(solutions_balance_with_the_bounds_given),
-      CHECK_TEST(bounds_of_coulombs_solution_lead_to_it),
-      CHECK_TEST(unknown_bounds_are_found),
-      CHECK_TEST(bad_bounds_are_named),
-      CHECK_TEST(cores_need_convex_friction),
-      CHECK_TEST(evaluations_are_with_the_bounds_at_v),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(solutions_balance_with_the_bounds_given),
+    CHECK_TEST(bounds_of_coulombs_solution_lead_to_it),
+    CHECK_TEST(unknown_bounds_are_found),
+    CHECK_TEST(bad_bounds_are_named),
+    CHECK_TEST(cores_need_convex_friction),
+    CHECK_TEST(evaluations_are_with_the_bounds_at_v),
+};
+CHECK_FILE(test_lagged, tests);

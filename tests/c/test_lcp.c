@@ -347,17 +347,15 @@ static void memory(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {CHECK_TEST(solutions_of_murty),
-                              CHECK_TEST(semidefinite_problems),
-                              CHECK_TEST(starts),
-                              CHECK_TEST(games_of_two),
-                              CHECK_TEST(starts_of_singular_blocks),
-                              CHECK_TEST(problems_without_solution),
-                              CHECK_TEST(rows_of_every_size),
-                              CHECK_TEST(badly_scaled_rows_are_not_infeasible),
-                              CHECK_TEST(regularized),
-                              CHECK_TEST(rules),
-                              CHECK_TEST(memory)};
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {CHECK_TEST(solutions_of_murty),
+                                   CHECK_TEST(semidefinite_problems),
+                                   CHECK_TEST(starts),
+                                   CHECK_TEST(games_of_two),
+                                   CHECK_TEST(starts_of_singular_blocks),
+                                   CHECK_TEST(problems_without_solution),
+                                   CHECK_TEST(rows_of_every_size),
+                                   CHECK_TEST(badly_scaled_rows_are_not_infeasible),
+                                   CHECK_TEST(regularized),
+                                   CHECK_TEST(rules),
+                                   CHECK_TEST(memory)};
+CHECK_FILE(test_lcp, tests);

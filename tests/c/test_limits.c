@@ -258,18 +258,16 @@ static void phases_are_timed_when_asked(void) {
         solution.line_search_seconds > 0);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(regularization_without_an_inverse_is_refused),
-      CHECK_TEST(overflow_never_passes_for_no_contact),
-      CHECK_TEST(hopeless_conditioning_is_admitted),
-      CHECK_TEST(momentum_error_without_anything_to_measure_by),
-      CHECK_TEST(costs_fall_with_exhausted_line_searches),
-      CHECK_TEST(the_bound_holds_for_what_counts_as_symmetric),
-      CHECK_TEST(certificates_are_bounds),
-      CHECK_TEST(missing_arrays_are_named),
-      CHECK_TEST(parameters_that_give_no_regularization_are_refused),
-      CHECK_TEST(phases_are_timed_when_asked),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(regularization_without_an_inverse_is_refused),
+    CHECK_TEST(overflow_never_passes_for_no_contact),
+    CHECK_TEST(hopeless_conditioning_is_admitted),
+    CHECK_TEST(momentum_error_without_anything_to_measure_by),
+    CHECK_TEST(costs_fall_with_exhausted_line_searches),
+    CHECK_TEST(the_bound_holds_for_what_counts_as_symmetric),
+    CHECK_TEST(certificates_are_bounds),
+    CHECK_TEST(missing_arrays_are_named),
+    CHECK_TEST(parameters_that_give_no_regularization_are_refused),
+    CHECK_TEST(phases_are_timed_when_asked),
+};
+CHECK_FILE(test_limits, tests);

@@ -208,13 +208,11 @@ static void few_trials_find_the_minimum_by_a_wall(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(exact_steps_are_flat_and_lower),
-      CHECK_TEST(trials_run_out_after_a_descent),
-      CHECK_TEST(backtracking_takes_the_first_that_will_do),
-      CHECK_TEST(a_small_slope_beyond_the_minimum_is_not_enough),
-      CHECK_TEST(few_trials_find_the_minimum_by_a_wall),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(exact_steps_are_flat_and_lower),
+    CHECK_TEST(trials_run_out_after_a_descent),
+    CHECK_TEST(backtracking_takes_the_first_that_will_do),
+    CHECK_TEST(a_small_slope_beyond_the_minimum_is_not_enough),
+    CHECK_TEST(few_trials_find_the_minimum_by_a_wall),
+};
+CHECK_FILE(test_line_search, tests);

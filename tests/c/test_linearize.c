@@ -191,12 +191,10 @@ static void broken_rules_are_told(void) {
   sap_solver_destroy(solver);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(solves_are_those_of_the_dense_H),
-      CHECK_TEST(gradients_are_slopes_of_the_cost),
-      CHECK_TEST(an_island_breaks_down_alone),
-      CHECK_TEST(broken_rules_are_told),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(solves_are_those_of_the_dense_H),
+    CHECK_TEST(gradients_are_slopes_of_the_cost),
+    CHECK_TEST(an_island_breaks_down_alone),
+    CHECK_TEST(broken_rules_are_told),
+};
+CHECK_FILE(test_linearize, tests);

@@ -416,12 +416,10 @@ static void every_set_solves_the_same_problem(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(products_with_J),  CHECK_TEST(hessian),
-      CHECK_TEST(vectors),          CHECK_TEST(products_of_rows),
-      CHECK_TEST(grams_of_entries), CHECK_TEST(peaks_and_multiples),
-      CHECK_TEST(diagonal_blocks),  CHECK_TEST(every_set_solves_the_same_problem),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(products_with_J),  CHECK_TEST(hessian),
+    CHECK_TEST(vectors),          CHECK_TEST(products_of_rows),
+    CHECK_TEST(grams_of_entries), CHECK_TEST(peaks_and_multiples),
+    CHECK_TEST(diagonal_blocks),  CHECK_TEST(every_set_solves_the_same_problem),
+};
+CHECK_FILE(test_loops, tests);

@@ -155,14 +155,12 @@ static void without_room_margins_are_the_models(void) {
   sap_stepper_destroy(s.stepper);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(margins_stay_where_they_are_not_asked_for),
-      CHECK_TEST(margins_hold_what_geoms_travel),
-      CHECK_TEST(what_meets_nothing_needs_no_margin),
-      CHECK_TEST(what_cannot_close_leaves_the_list),
-      CHECK_TEST(the_far_end_of_what_turns_is_seen),
-      CHECK_TEST(without_room_margins_are_the_models),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(margins_stay_where_they_are_not_asked_for),
+    CHECK_TEST(margins_hold_what_geoms_travel),
+    CHECK_TEST(what_meets_nothing_needs_no_margin),
+    CHECK_TEST(what_cannot_close_leaves_the_list),
+    CHECK_TEST(the_far_end_of_what_turns_is_seen),
+    CHECK_TEST(without_room_margins_are_the_models),
+};
+CHECK_FILE(test_margins, tests);

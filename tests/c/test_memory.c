@@ -259,14 +259,12 @@ static void destroying_nothing_is_allowed(void) {
   CHECK_STRING(sap_outcome_text(SAP_STALLED), "stalled");
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(nothing_is_allocated_once_the_workspace_stands),
-      CHECK_TEST(a_renewed_solver_is_like_a_new_one),
-      CHECK_TEST(every_failed_allocation_is_a_clean_error),
-      CHECK_TEST(failed_allocation_of_a_group_is_a_clean_error),
-      CHECK_TEST(sizes_that_overflow_are_out_of_memory),
-      CHECK_TEST(destroying_nothing_is_allowed),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(nothing_is_allocated_once_the_workspace_stands),
+    CHECK_TEST(a_renewed_solver_is_like_a_new_one),
+    CHECK_TEST(every_failed_allocation_is_a_clean_error),
+    CHECK_TEST(failed_allocation_of_a_group_is_a_clean_error),
+    CHECK_TEST(sizes_that_overflow_are_out_of_memory),
+    CHECK_TEST(destroying_nothing_is_allowed),
+};
+CHECK_FILE(test_memory, tests);

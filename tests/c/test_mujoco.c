@@ -219,15 +219,13 @@ static void rows_are_asked_for_where_something_makes_them(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(errors_come_back),
-      CHECK_TEST(a_step_is_that_of_the_stepper),
-      CHECK_TEST(stages_are_those_of_step1),
-      CHECK_TEST(smooth_forces_of_implicit_integrators),
-      CHECK_TEST(failures_leave_the_state),
-      CHECK_TEST(wrong_models_are_refused),
-      CHECK_TEST(rows_are_asked_for_where_something_makes_them),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(errors_come_back),
+    CHECK_TEST(a_step_is_that_of_the_stepper),
+    CHECK_TEST(stages_are_those_of_step1),
+    CHECK_TEST(smooth_forces_of_implicit_integrators),
+    CHECK_TEST(failures_leave_the_state),
+    CHECK_TEST(wrong_models_are_refused),
+    CHECK_TEST(rows_are_asked_for_where_something_makes_them),
+};
+CHECK_FILE(test_mujoco, tests);

@@ -294,15 +294,13 @@ static void the_limit_is_that_of_all_tries(void) {
   CHECK(reached > 5);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(absolute_tolerance_is_that_of_all_islands),
-      CHECK_TEST(relative_tolerance_is_that_of_all_islands),
-      CHECK_TEST(the_best_iterate_is_returned),
-      CHECK_TEST(a_landing_takes_one_sticking_step),
-      CHECK_TEST(three_steps_that_bring_nothing_end_it),
-      CHECK_TEST(only_short_steps_in_a_row_end_a_try),
-      CHECK_TEST(the_limit_is_that_of_all_tries),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(absolute_tolerance_is_that_of_all_islands),
+    CHECK_TEST(relative_tolerance_is_that_of_all_islands),
+    CHECK_TEST(the_best_iterate_is_returned),
+    CHECK_TEST(a_landing_takes_one_sticking_step),
+    CHECK_TEST(three_steps_that_bring_nothing_end_it),
+    CHECK_TEST(only_short_steps_in_a_row_end_a_try),
+    CHECK_TEST(the_limit_is_that_of_all_tries),
+};
+CHECK_FILE(test_newton, tests);

@@ -147,15 +147,13 @@ static void motion_of_nothing(void) {
   invdyn_destroy(solver);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(contact_problem_of_nothing),
-      CHECK_TEST(trees_without_contacts),
-      CHECK_TEST(derivatives_of_nothing),
-      CHECK_TEST(laws_of_nothing),
-      CHECK_TEST(complementarity_problem_of_nothing),
-      CHECK_TEST(program_without_rows),
-      CHECK_TEST(motion_of_nothing),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(contact_problem_of_nothing),
+    CHECK_TEST(trees_without_contacts),
+    CHECK_TEST(derivatives_of_nothing),
+    CHECK_TEST(laws_of_nothing),
+    CHECK_TEST(complementarity_problem_of_nothing),
+    CHECK_TEST(program_without_rows),
+    CHECK_TEST(motion_of_nothing),
+};
+CHECK_FILE(test_nothing, tests);

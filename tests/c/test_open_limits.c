@@ -116,11 +116,9 @@ static void limits_of_tendons_wait_by_their_rows(void) {
   CHECK_EQUAL(must_act[1], 1);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(those_that_are_far_from_closing_wait),
-      CHECK_TEST(those_that_close_at_the_velocity_found_must_act),
-      CHECK_TEST(limits_of_tendons_wait_by_their_rows),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(those_that_are_far_from_closing_wait),
+    CHECK_TEST(those_that_close_at_the_velocity_found_must_act),
+    CHECK_TEST(limits_of_tendons_wait_by_their_rows),
+};
+CHECK_FILE(test_open_limits, tests);

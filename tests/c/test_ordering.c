@@ -205,13 +205,11 @@ static void no_nodes_and_no_edges(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(small_components_follow_the_definition),
-      CHECK_TEST(sets_of_any_number_of_words),
-      CHECK_TEST(fill_is_about_that_of_amd),
-      CHECK_TEST(large_components_are_left_to_amd),
-      CHECK_TEST(no_nodes_and_no_edges),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(small_components_follow_the_definition),
+    CHECK_TEST(sets_of_any_number_of_words),
+    CHECK_TEST(fill_is_about_that_of_amd),
+    CHECK_TEST(large_components_are_left_to_amd),
+    CHECK_TEST(no_nodes_and_no_edges),
+};
+CHECK_FILE(test_ordering, tests);

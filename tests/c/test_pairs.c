@@ -418,19 +418,17 @@ static void pairs_have_the_parameters_of_their_geoms(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(what_stays_apart_does_not_meet),
-      CHECK_TEST(planes_move_with_what_moves),
-      CHECK_TEST(what_moves_as_one_falls_as_one),
-      CHECK_TEST(nearest_points_tell_which_turns_close),
-      CHECK_TEST(bodies_that_stay_apart_are_left_out),
-      CHECK_TEST(what_the_model_leaves_out_stays_out),
-      CHECK_TEST(without_pairs_there_is_no_model),
-      CHECK_TEST(explicit_pairs_are_looked_at),
-      CHECK_TEST(meshes_are_apart_by_their_distance),
-      CHECK_TEST(what_is_carried_along_is_measured_once),
-      CHECK_TEST(pairs_have_the_parameters_of_their_geoms),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(what_stays_apart_does_not_meet),
+    CHECK_TEST(planes_move_with_what_moves),
+    CHECK_TEST(what_moves_as_one_falls_as_one),
+    CHECK_TEST(nearest_points_tell_which_turns_close),
+    CHECK_TEST(bodies_that_stay_apart_are_left_out),
+    CHECK_TEST(what_the_model_leaves_out_stays_out),
+    CHECK_TEST(without_pairs_there_is_no_model),
+    CHECK_TEST(explicit_pairs_are_looked_at),
+    CHECK_TEST(meshes_are_apart_by_their_distance),
+    CHECK_TEST(what_is_carried_along_is_measured_once),
+    CHECK_TEST(pairs_have_the_parameters_of_their_geoms),
+};
+CHECK_FILE(test_pairs, tests);

@@ -348,15 +348,13 @@ static void a_pose_that_is_none_is_a_fault(void) {
   release(&s);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(faces_are_contacts),
-      CHECK_TEST(dissipation_follows_compliance),
-      CHECK_TEST(memory_is_kept),
-      CHECK_TEST(failing_allocations_are_clean_errors),
-      CHECK_TEST(wrong_fields_are_named),
-      CHECK_TEST(a_pose_that_is_none_is_a_fault),
-      CHECK_TEST(friction_is_that_of_the_engine_or_of_materials),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(faces_are_contacts),
+    CHECK_TEST(dissipation_follows_compliance),
+    CHECK_TEST(memory_is_kept),
+    CHECK_TEST(failing_allocations_are_clean_errors),
+    CHECK_TEST(wrong_fields_are_named),
+    CHECK_TEST(a_pose_that_is_none_is_a_fault),
+    CHECK_TEST(friction_is_that_of_the_engine_or_of_materials),
+};
+CHECK_FILE(test_patches, tests);

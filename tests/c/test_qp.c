@@ -446,20 +446,18 @@ static void memory(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {CHECK_TEST(optimal_points),
-                              CHECK_TEST(dependent_rows),
-                              CHECK_TEST(infeasible_programs),
-                              CHECK_TEST(unbounded_programs),
-                              CHECK_TEST(empty_programs),
-                              CHECK_TEST(rows_that_do_not_hold_are_told),
-                              CHECK_TEST(gradients_that_are_left_are_told),
-                              CHECK_TEST(a_linear_cost_hides_no_rows),
-                              CHECK_TEST(proofs_with_bounds),
-                              CHECK_TEST(of_H_the_symmetric_part_counts),
-                              CHECK_TEST(programs_that_are_not_convex),
-                              CHECK_TEST(rules),
-                              CHECK_TEST(starts),
-                              CHECK_TEST(memory)};
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {CHECK_TEST(optimal_points),
+                                   CHECK_TEST(dependent_rows),
+                                   CHECK_TEST(infeasible_programs),
+                                   CHECK_TEST(unbounded_programs),
+                                   CHECK_TEST(empty_programs),
+                                   CHECK_TEST(rows_that_do_not_hold_are_told),
+                                   CHECK_TEST(gradients_that_are_left_are_told),
+                                   CHECK_TEST(a_linear_cost_hides_no_rows),
+                                   CHECK_TEST(proofs_with_bounds),
+                                   CHECK_TEST(of_H_the_symmetric_part_counts),
+                                   CHECK_TEST(programs_that_are_not_convex),
+                                   CHECK_TEST(rules),
+                                   CHECK_TEST(starts),
+                                   CHECK_TEST(memory)};
+CHECK_FILE(test_qp, tests);

@@ -155,13 +155,11 @@ static void arrays_may_be_missing(void) {
   sap_stepper_destroy(s.stepper);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(lengths_are_those_of_the_model),
-      CHECK_TEST(a_run_keeps_what_its_steps_show),
-      CHECK_TEST(a_step_that_is_not_taken_counts_for_nothing),
-      CHECK_TEST(without_memory_a_step_fails),
-      CHECK_TEST(arrays_may_be_missing),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(lengths_are_those_of_the_model),
+    CHECK_TEST(a_run_keeps_what_its_steps_show),
+    CHECK_TEST(a_step_that_is_not_taken_counts_for_nothing),
+    CHECK_TEST(without_memory_a_step_fails),
+    CHECK_TEST(arrays_may_be_missing),
+};
+CHECK_FILE(test_recording, tests);

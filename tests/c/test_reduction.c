@@ -429,15 +429,13 @@ static void bad_reduced_trees_are_named(void) {
   sap_solver_destroy(solver);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(reduced_and_whole_problems_agree),
-      CHECK_TEST(the_complement_inverts_a_block_of_the_inverse),
-      CHECK_TEST(rows_that_cancel_move_their_velocities),
-      CHECK_TEST(the_order_of_velocities_does_not_matter),
-      CHECK_TEST(a_solve_repeats_bit_by_bit),
-      CHECK_TEST(a_tree_that_no_contact_moves_stays_whole),
-      CHECK_TEST(bad_reduced_trees_are_named),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(reduced_and_whole_problems_agree),
+    CHECK_TEST(the_complement_inverts_a_block_of_the_inverse),
+    CHECK_TEST(rows_that_cancel_move_their_velocities),
+    CHECK_TEST(the_order_of_velocities_does_not_matter),
+    CHECK_TEST(a_solve_repeats_bit_by_bit),
+    CHECK_TEST(a_tree_that_no_contact_moves_stays_whole),
+    CHECK_TEST(bad_reduced_trees_are_named),
+};
+CHECK_FILE(test_reduction, tests);

@@ -329,11 +329,9 @@ static void broken_rules_are_named(void) {
   CHECK_EQUAL(error.index, 0);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(contacts_follow_section_ix), CHECK_TEST(contacts_are_stiffer_under_a_load),
-      CHECK_TEST(violations_are_released),    CHECK_TEST(energies_are_those_of_the_depth),
-      CHECK_TEST(broken_rules_are_named),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(contacts_follow_section_ix), CHECK_TEST(contacts_are_stiffer_under_a_load),
+    CHECK_TEST(violations_are_released),    CHECK_TEST(energies_are_those_of_the_depth),
+    CHECK_TEST(broken_rules_are_named),
+};
+CHECK_FILE(test_regularization, tests);

@@ -336,13 +336,11 @@ static void what_is_damped_is_pressed_by_its_mass_or_its_load(void) {
   CHECK_CLOSE(most[1], 2 * 0.1 * 1000 / J_y, 1e-9);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(the_rule_follows_depth_and_growth),
-      CHECK_TEST(a_driven_row_carries_what_a_contact_does),
-      CHECK_TEST(contacts_are_judged_by_their_normal_velocity),
-      CHECK_TEST(rows_of_elements_are_judged_one_by_one),
-      CHECK_TEST(what_is_damped_is_pressed_by_its_mass_or_its_load),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(the_rule_follows_depth_and_growth),
+    CHECK_TEST(a_driven_row_carries_what_a_contact_does),
+    CHECK_TEST(contacts_are_judged_by_their_normal_velocity),
+    CHECK_TEST(rows_of_elements_are_judged_one_by_one),
+    CHECK_TEST(what_is_damped_is_pressed_by_its_mass_or_its_load),
+};
+CHECK_FILE(test_release, tests);

@@ -198,11 +198,9 @@ static void bound_holds_for_sums_of_steps(void) {
   for_all_sets_with_spin(2, check_bound_of_sums);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(bound_is_its_formula),
-      CHECK_TEST(bound_holds_for_errors_of_velocities),
-      CHECK_TEST(bound_holds_for_sums_of_steps),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(bound_is_its_formula),
+    CHECK_TEST(bound_holds_for_errors_of_velocities),
+    CHECK_TEST(bound_holds_for_sums_of_steps),
+};
+CHECK_FILE(test_round_off, tests);

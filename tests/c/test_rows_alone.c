@@ -298,16 +298,14 @@ static void steps_allocate_nothing(void) {
   sap_solver_destroy(solver);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(what_it_finds_is_what_islands_find),
-      CHECK_TEST(of_trees_that_rows_join_too),
-      CHECK_TEST(room_grows_with_problems),
-      CHECK_TEST(rows_that_turn_take_no_second_step),
-      CHECK_TEST(of_bilaterals_one_step_is_enough),
-      CHECK_TEST(the_rest_is_left_to_the_islands),
-      CHECK_TEST(errors_are_those_of_the_general_way),
-      CHECK_TEST(steps_allocate_nothing),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(what_it_finds_is_what_islands_find),
+    CHECK_TEST(of_trees_that_rows_join_too),
+    CHECK_TEST(room_grows_with_problems),
+    CHECK_TEST(rows_that_turn_take_no_second_step),
+    CHECK_TEST(of_bilaterals_one_step_is_enough),
+    CHECK_TEST(the_rest_is_left_to_the_islands),
+    CHECK_TEST(errors_are_those_of_the_general_way),
+    CHECK_TEST(steps_allocate_nothing),
+};
+CHECK_FILE(test_rows_alone, tests);

@@ -218,13 +218,11 @@ static void worlds_do_not_know_each_other(void) {
   sap_stepper_destroy(s.stepper);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(a_run_is_its_steps),
-      CHECK_TEST(only_the_last_step_leaves_all),
-      CHECK_TEST(what_needs_all_gets_it),
-      CHECK_TEST(a_quiet_step_that_fails_leaves_all),
-      CHECK_TEST(worlds_do_not_know_each_other),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(a_run_is_its_steps),
+    CHECK_TEST(only_the_last_step_leaves_all),
+    CHECK_TEST(what_needs_all_gets_it),
+    CHECK_TEST(a_quiet_step_that_fails_leaves_all),
+    CHECK_TEST(worlds_do_not_know_each_other),
+};
+CHECK_FILE(test_runs, tests);

@@ -454,13 +454,11 @@ static void wrong_arguments_are_named(void) {
   sap_sensitivity_destroy(NULL);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(reverse_is_the_transpose_of_forward),
-      CHECK_TEST(forward_mode_is_the_limit_of_differences),
-      CHECK_TEST(memory_that_runs_out_is_reported),
-      CHECK_TEST(directions_allocate_nothing),
-      CHECK_TEST(wrong_arguments_are_named),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(reverse_is_the_transpose_of_forward),
+    CHECK_TEST(forward_mode_is_the_limit_of_differences),
+    CHECK_TEST(memory_that_runs_out_is_reported),
+    CHECK_TEST(directions_allocate_nothing),
+    CHECK_TEST(wrong_arguments_are_named),
+};
+CHECK_FILE(test_sensitivity, tests);

@@ -239,12 +239,10 @@ static void threads_take_at_the_same_time(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(each_run_comes_to_one_thread), CHECK_TEST(threads_have_as_much_to_do),
-      CHECK_TEST(neighbours_stay_together),     CHECK_TEST(others_take_from_the_end),
-      CHECK_TEST(expensive_runs_come_first),    CHECK_TEST(queues_that_tie_are_filled),
-      CHECK_TEST(runs_cover_the_islands),       CHECK_TEST(threads_take_at_the_same_time),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(each_run_comes_to_one_thread), CHECK_TEST(threads_have_as_much_to_do),
+    CHECK_TEST(neighbours_stay_together),     CHECK_TEST(others_take_from_the_end),
+    CHECK_TEST(expensive_runs_come_first),    CHECK_TEST(queues_that_tie_are_filled),
+    CHECK_TEST(runs_cover_the_islands),       CHECK_TEST(threads_take_at_the_same_time),
+};
+CHECK_FILE(test_sharing, tests);

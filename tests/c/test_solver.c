@@ -385,20 +385,18 @@ static void physical_parameters_in_one_call_or_two(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(a_resting_mass_sinks_as_section_ix_says),
-      CHECK_TEST(coulomb_friction_of_a_sliding_mass),
-      CHECK_TEST(no_contact_is_free_motion),
-      CHECK_TEST(free_trees_are_not_read),
-      CHECK_TEST(random_scenes_balance_momentum_whatever_the_method),
-      CHECK_TEST(derivatives_match_differences),
-      CHECK_TEST(the_newton_direction_solves_with_the_hessian),
-      CHECK_TEST(costs_fall_and_the_history_tells),
-      CHECK_TEST(an_exact_guess_takes_no_iterations),
-      CHECK_TEST(impossible_tolerance_stalls),
-      CHECK_TEST(overflow_is_an_outcome),
-      CHECK_TEST(physical_parameters_in_one_call_or_two),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(a_resting_mass_sinks_as_section_ix_says),
+    CHECK_TEST(coulomb_friction_of_a_sliding_mass),
+    CHECK_TEST(no_contact_is_free_motion),
+    CHECK_TEST(free_trees_are_not_read),
+    CHECK_TEST(random_scenes_balance_momentum_whatever_the_method),
+    CHECK_TEST(derivatives_match_differences),
+    CHECK_TEST(the_newton_direction_solves_with_the_hessian),
+    CHECK_TEST(costs_fall_and_the_history_tells),
+    CHECK_TEST(an_exact_guess_takes_no_iterations),
+    CHECK_TEST(impossible_tolerance_stalls),
+    CHECK_TEST(overflow_is_an_outcome),
+    CHECK_TEST(physical_parameters_in_one_call_or_two),
+};
+CHECK_FILE(test_solver, tests);

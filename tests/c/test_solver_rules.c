@@ -178,12 +178,10 @@ static void bad_settings_are_named(void) {
 #undef CHECK_REFUSED
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(bad_problems_are_named),
-      CHECK_TEST(velocities_must_be_finite),
-      CHECK_TEST(bad_parameters_are_named),
-      CHECK_TEST(bad_settings_are_named),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(bad_problems_are_named),
+    CHECK_TEST(velocities_must_be_finite),
+    CHECK_TEST(bad_parameters_are_named),
+    CHECK_TEST(bad_settings_are_named),
+};
+CHECK_FILE(test_solver_rules, tests);

@@ -249,15 +249,13 @@ static void bad_input_is_named(void) {
   sap_solver_destroy(solver);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(without_lengths_nothing_changes),
-      CHECK_TEST(order_of_contacts_does_not_matter),
-      CHECK_TEST(units_do_not_matter),
-      CHECK_TEST(physical_parameters_are_those_of_contacts),
-      CHECK_TEST(graphs_are_kept_while_the_same_contacts_have_spin),
-      CHECK_TEST(every_failed_allocation_is_a_clean_error),
-      CHECK_TEST(bad_input_is_named),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(without_lengths_nothing_changes),
+    CHECK_TEST(order_of_contacts_does_not_matter),
+    CHECK_TEST(units_do_not_matter),
+    CHECK_TEST(physical_parameters_are_those_of_contacts),
+    CHECK_TEST(graphs_are_kept_while_the_same_contacts_have_spin),
+    CHECK_TEST(every_failed_allocation_is_a_clean_error),
+    CHECK_TEST(bad_input_is_named),
+};
+CHECK_FILE(test_spin_problems, tests);

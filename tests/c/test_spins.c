@@ -253,11 +253,9 @@ static void writing_needs_the_spins(void) {
   sap_stepper_destroy(stepper);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(spins_of_every_kind),      CHECK_TEST(wrenches_of_either_cone),
-      CHECK_TEST(edges_beyond_the_pyramid), CHECK_TEST(faults),
-      CHECK_TEST(writing_needs_the_spins),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(spins_of_every_kind),      CHECK_TEST(wrenches_of_either_cone),
+    CHECK_TEST(edges_beyond_the_pyramid), CHECK_TEST(faults),
+    CHECK_TEST(writing_needs_the_spins),
+};
+CHECK_FILE(test_spins, tests);

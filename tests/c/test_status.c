@@ -54,11 +54,9 @@ static void defaults_make_a_sound_problem(void) {
   CHECK(!solution.v && !solution.gamma && !solution.regions);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(every_kind_has_its_line),
-      CHECK_TEST(a_line_is_cut_to_the_room_there_is),
-      CHECK_TEST(defaults_make_a_sound_problem),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(every_kind_has_its_line),
+    CHECK_TEST(a_line_is_cut_to_the_room_there_is),
+    CHECK_TEST(defaults_make_a_sound_problem),
+};
+CHECK_FILE(test_status, tests);

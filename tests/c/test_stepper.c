@@ -283,11 +283,9 @@ static void memory_is_given_back(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(a_step_is_its_parts),       CHECK_TEST(writing_is_the_end_of_a_step),
-      CHECK_TEST(contacts_are_told),         CHECK_TEST(faults_write_nothing),
-      CHECK_TEST(wrong_arguments_are_named), CHECK_TEST(memory_is_given_back),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(a_step_is_its_parts),       CHECK_TEST(writing_is_the_end_of_a_step),
+    CHECK_TEST(contacts_are_told),         CHECK_TEST(faults_write_nothing),
+    CHECK_TEST(wrong_arguments_are_named), CHECK_TEST(memory_is_given_back),
+};
+CHECK_FILE(test_stepper, tests);

@@ -54,11 +54,9 @@ static void a_failed_allocation_is_a_clean_error(void) {
   CHECK_EQUAL(status, SAP_OK);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(a_star_has_no_fill),
-      CHECK_TEST(sizes_that_do_not_fit_are_refused),
-      CHECK_TEST(a_failed_allocation_is_a_clean_error),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(a_star_has_no_fill),
+    CHECK_TEST(sizes_that_do_not_fit_are_refused),
+    CHECK_TEST(a_failed_allocation_is_a_clean_error),
+};
+CHECK_FILE(test_structure, tests);

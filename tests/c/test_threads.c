@@ -152,9 +152,8 @@ static void a_child_process_makes_its_own(void) {
 #define FORK_TESTS
 #endif
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {CHECK_TEST(every_task_runs_once), CHECK_TEST(helpers_wake_from_sleep),
-                              CHECK_TEST(tasks_run_at_the_same_time),
-                              CHECK_TEST(threads_that_cannot_be_made_are_done_without), FORK_TESTS};
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(every_task_runs_once), CHECK_TEST(helpers_wake_from_sleep),
+    CHECK_TEST(tasks_run_at_the_same_time),
+    CHECK_TEST(threads_that_cannot_be_made_are_done_without), FORK_TESTS};
+CHECK_FILE(test_threads, tests);

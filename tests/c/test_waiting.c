@@ -113,8 +113,6 @@ static void convex_friction_lets_none_wait(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {CHECK_TEST(the_same_velocity),
-                              CHECK_TEST(convex_friction_lets_none_wait)};
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {CHECK_TEST(the_same_velocity),
+                                   CHECK_TEST(convex_friction_lets_none_wait)};
+CHECK_FILE(test_waiting, tests);

@@ -253,12 +253,10 @@ static void angular_rows_move_their_velocities(void) {
   CHECK(fewer > 3);
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(contacts_are_those_of_the_definition),
-      CHECK_TEST(solutions_are_minima_within_their_bounds),
-      CHECK_TEST(friction_obeys_its_law),
-      CHECK_TEST(angular_rows_move_their_velocities),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(contacts_are_those_of_the_definition),
+    CHECK_TEST(solutions_are_minima_within_their_bounds),
+    CHECK_TEST(friction_obeys_its_law),
+    CHECK_TEST(angular_rows_move_their_velocities),
+};
+CHECK_FILE(test_wide, tests);

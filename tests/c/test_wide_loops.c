@@ -496,18 +496,16 @@ static void check_rules(const struct sap_law_loops *loops, sap_friction friction
 
 static void constants_keep_the_rules(void) { for_all_sets(check_rules); }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(law_is_its_definition),
-      CHECK_TEST(impulses_obey_the_conditions_of_a_projection),
-      CHECK_TEST(lines_are_those_of_the_cost),
-      CHECK_TEST(dual_is_the_law_at_the_full_step),
-      CHECK_TEST(blended_hessians_lie_between_zero_and_stiction),
-      CHECK_TEST(a_dual_that_is_right_changes_nothing),
-      CHECK_TEST(coupling_is_what_the_moving_bound_adds),
-      CHECK_TEST(bound_is_its_formula_and_holds),
-      CHECK_TEST(complementarity_adds_magnitudes),
-      CHECK_TEST(constants_keep_the_rules),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(law_is_its_definition),
+    CHECK_TEST(impulses_obey_the_conditions_of_a_projection),
+    CHECK_TEST(lines_are_those_of_the_cost),
+    CHECK_TEST(dual_is_the_law_at_the_full_step),
+    CHECK_TEST(blended_hessians_lie_between_zero_and_stiction),
+    CHECK_TEST(a_dual_that_is_right_changes_nothing),
+    CHECK_TEST(coupling_is_what_the_moving_bound_adds),
+    CHECK_TEST(bound_is_its_formula_and_holds),
+    CHECK_TEST(complementarity_adds_magnitudes),
+    CHECK_TEST(constants_keep_the_rules),
+};
+CHECK_FILE(test_wide_loops, tests);

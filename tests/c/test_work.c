@@ -101,12 +101,10 @@ static void a_failed_allocation_is_a_clean_error(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const check_test tests[] = {
-      CHECK_TEST(one_tree_is_a_dense_matrix),
-      CHECK_TEST(a_triangle_fills_in),
-      CHECK_TEST(what_is_not_of_the_solve_is_refused),
-      CHECK_TEST(a_failed_allocation_is_a_clean_error),
-  };
-  return check_run(tests, CHECK_COUNT(tests), argc, argv);
-}
+static const check_test tests[] = {
+    CHECK_TEST(one_tree_is_a_dense_matrix),
+    CHECK_TEST(a_triangle_fills_in),
+    CHECK_TEST(what_is_not_of_the_solve_is_refused),
+    CHECK_TEST(a_failed_allocation_is_a_clean_error),
+};
+CHECK_FILE(test_work, tests);
