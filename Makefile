@@ -9,6 +9,8 @@ export CMAKE_C_COMPILER_LAUNCHER := $(shell command -v ccache)
 
 # the package from the sources as they are now
 PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation
+# the same in .venv
+INSTALL := $(PIP_INSTALL) -C build-dir=build/python
 SOURCES := $(shell find csrc python cmake -name __pycache__ -prune -o -print) \
 	CMakeLists.txt pyproject.toml
 C_FILES := $(shell find csrc tests/c tests/fuzz examples -name '*.[ch]')
@@ -16,12 +18,13 @@ C_FILES := $(shell find csrc tests/c tests/fuzz examples -name '*.[ch]')
 # what two cores do in a few minutes; PYTEST_ARGS='-k stepper' selects among all tests, slow ones too
 PYTEST_ARGS = -m 'not slow' -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-c test-race test-python test-slow test-bridges \
+.PHONY: help demo quick test test-all test-c test-race test-python test-slow test-bridges \
 	test-engines test-sanitized \
 	fuzz coverage mutate docs wheels check lint format types warnings tidy clean
 
 help:
 	@echo 'make demo     run the main job: 40 bodies dropped into a box; results/'
+	@echo 'make quick    the tests that concern FILE=path, or a few of all; under half a minute'
 	@echo 'make test     tests: C under sanitizers, and Python; what is slow is left out'
 	@echo 'make test-all every test, figures, benchmarks and builds too'
 	@echo 'make test-bridges     derivatives within PyTorch and JAX, which it installs'
@@ -40,6 +43,12 @@ help:
 
 demo: .venv/demo
 	$(PY) -m sapwood clutter --bodies 40 --walls --seconds 10 --out results/
+
+# FILE=csrc/model/gather.c, for example
+quick: .venv/test
+	cmake --preset debug
+	cmake --build --preset debug
+	$(PY) scripts/quick $(FILE)
 
 # side by side: the package is installed and tested while C is built and tested
 test:
@@ -145,14 +154,14 @@ mutate: .venv/test
 # the gallery made, where they or the package have changed
 DOCS_OPTIONS =
 docs: .venv/test
-	$(PIP_INSTALL) '.[docs]'
+	$(INSTALL) '.[docs]'
 	$(PY) -m sphinx -W --keep-going -q -b html $(DOCS_OPTIONS) docs \
 		build/docs/$$($(PY) -c 'import sapwood; print(sapwood.__version__)')
 	@echo 'open build/docs/index.html'
 
 # wheels in dist/ for every Python 3.11 or newer on the path, each tried in clean environments
 wheels: .venv/test
-	$(PIP_INSTALL) '.[wheels]'
+	$(INSTALL) '.[wheels]'
 	$(PY) scripts/wheels dist
 
 # ---- static checks -----------------------------------------------------------------------------
@@ -190,11 +199,20 @@ format: .venv/test
 	@touch $@
 
 .venv/demo: .venv/setup $(SOURCES)
-	$(PIP_INSTALL) '.[all]'
+	$(INSTALL) '.[all]'
 	@touch $@
 
-.venv/test: .venv/setup $(SOURCES)
-	$(PIP_INSTALL) '.[dev]'
+.venv/dev: .venv/setup pyproject.toml csrc/include/sapwood.h
+	$(INSTALL) '.[dev]'
+	@touch $@
+
+# brings the installed package up to date without pip: compiles what has changed, copies Python files.
+# It is no editable installation, whose import hook would hide packages on PYTHONPATH
+.venv/test: .venv/dev $(SOURCES)
+	cmake --build build/python
+	site=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("platlib"))') && \
+	cmake --install build/python --component python --strip --prefix "$$site" && \
+	find "$$site/sapwood" -name '*.py' -delete && cp -rp python/sapwood "$$site"
 	@touch $@
 
 .venv/fuzz .venv/coverage .venv/bridges: .venv/%: .venv/setup | .venv/test
