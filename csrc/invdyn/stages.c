@@ -18,7 +18,7 @@ enum { MOST_PASSES = 100 };
  * by a tenth from one pass to the next */
 static const double round_off = 1e-15, noise = 1e-9, slowest = 0.9;
 /* growth of steps along which what is missing does not fall, and the longest step */
-static const double growth = 4.0, longest_step = 64.0;
+static const double growth = 2.0, longest_step = 16.0;
 
 void invdyn_stages_carve(struct invdyn_stages *of, const invdyn_settings *settings,
                          const invdyn_problem *most, struct sap_arena *arena) {

@@ -32,7 +32,7 @@ MOST_PASSES = 100
 #: by a tenth from one pass to the next
 ROUND_OFF, NOISE, SLOWEST = 1e-15, 1e-9, 0.9
 #: growth of steps along which what is missing does not fall, and the longest step
-GROWTH, LONGEST_STEP = 4.0, 64.0
+GROWTH, LONGEST_STEP = 2.0, 16.0
 #: of the largest velocity of a contact, by which the nearest joint velocities open them
 MARGIN = 1e-8
 #: of what velocities are like, what is no opening of an edge, whatever the smoothing
