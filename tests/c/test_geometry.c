@@ -1,6 +1,6 @@
 /* Contact surfaces: polygons, the rules of shapes and pairs, memory. */
 #include "counter.h"
-#include "geometry/polygon.h"
+#include "geometry/intersect.h"
 #include "octahedron.h"
 
 static struct geo_four four_of(const struct geo_vec x[4]) {
@@ -152,6 +152,65 @@ static void slice_of_an_octahedron(void) {
   geo_workspace_destroy(work);
   geo_shape_destroy(floor);
   geo_shape_destroy(ball);
+}
+
+/* of the surface where p = z of a large tetrahedron meets p = -z of one with these vertices */
+static double area_between(const struct geo_vec v[4], const int32_t order[4]) {
+  static const double around[] = {-9, -9, -9, 27, -9, -9, -9, 27, -9, -9, -9, 27};
+  static const double rising[] = {-9, -9, -9, 27};
+  static const int32_t cell[] = {0, 1, 2, 3};
+  double vertices[12], falling[4];
+  for (int k = 0; k < 4; ++k) {
+    const struct geo_vec x = v[order[k]];
+    vertices[3 * k] = x.x;
+    vertices[3 * k + 1] = x.y;
+    vertices[3 * k + 2] = x.z;
+    falling[k] = -x.z;
+  }
+  const geo_arrays up = {GEO_TETRAHEDRA, 4, 1, around, cell, rising, 0, 0};
+  const geo_arrays down = {GEO_TETRAHEDRA, 4, 1, vertices, cell, falling, 0, 0};
+  geo_shape *a = shape_of(&up), *b = shape_of(&down);
+  const struct geo_view view = {identity, identity, 0, 1e-6};
+  struct geo_face face;
+  struct geo_vec centroid;
+  double area = 0;
+  a->tetrahedra->field = (struct geo_field){{0, 0, 1}, 0, 1}; /* to the last bit */
+  b->tetrahedra->field = (struct geo_field){{0, 0, -1}, 0, 1};
+  if (geo_meet_fields(a->tetrahedra, b->tetrahedra, &view, &face)) {
+    area = geo_area(&face.polygon, face.n, &centroid);
+  }
+  geo_shape_destroy(a);
+  geo_shape_destroy(b);
+  return area;
+}
+
+/* even orders of four */
+static const int32_t orders[12][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}, {1, 0, 3, 2},
+                                      {1, 2, 0, 3}, {1, 3, 2, 0}, {2, 0, 1, 3}, {2, 1, 3, 0},
+                                      {2, 3, 0, 1}, {3, 0, 2, 1}, {3, 1, 0, 2}, {3, 2, 1, 0}};
+
+/* A surface along a face, so nearly that it leaves one corner at height -low of the others at
+ * `high`: of the face's area it has all but the corner's part. */
+static void check_along_a_face(double high, double low) {
+  const struct geo_vec v[4] = {{4, 0.01, high}, {3, 1, high}, {3.4, 0.4, -low}, {3.2, 0.3, -1}};
+  const double whole = 0.102, part = low / (high + low);
+  for (size_t k = 0; k < CHECK_COUNT(orders); ++k) {
+    const int32_t swapped[] = {orders[k][1], orders[k][0], orders[k][2], orders[k][3]};
+    CHECK_CLOSE(area_between(v, swapped), whole * (1 - part * part), 1e-5);
+  }
+}
+
+static void surfaces_along_a_face_end_where_it_does(void) {
+  check_along_a_face(1e-8, 1e-8);
+  check_along_a_face(1e-8, 3e-8);
+  check_along_a_face(3e-8, 1e-8);
+}
+
+/* The edge at the corner is as short as round-off makes it. */
+static void edges_without_a_direction_clip_nothing(void) {
+  for (int k = 1; k < 40; ++k) {
+    check_along_a_face(1e-8, 1e-24 * k);
+  }
 }
 
 /* room for faces grows by itself; nothing is allocated where there is enough */
@@ -325,6 +384,8 @@ int main(int argc, char **argv) {
       CHECK_TEST(clips),
       CHECK_TEST(corners_are_merged),
       CHECK_TEST(slice_of_an_octahedron),
+      CHECK_TEST(surfaces_along_a_face_end_where_it_does),
+      CHECK_TEST(edges_without_a_direction_clip_nothing),
       CHECK_TEST(memory_of_surfaces),
       CHECK_TEST(memory_of_shapes),
       CHECK_TEST(constant_fields),

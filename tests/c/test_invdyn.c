@@ -1,6 +1,7 @@
 /* Inverse dynamics: a table on four legs in closed form, what is refused, memory. */
 #include "check.h"
 #include "counter.h"
+#include "invdyn/recall.h"
 #include "sapwood/invdyn.h"
 
 /* A base that moves in a plane, x z and the turn about y, over two feet with a vertical and a
@@ -220,6 +221,56 @@ static void contacts_are_known_by_their_names(void) {
   }
 }
 
+/* What a base of 1e-14 kg feels is 1e-14 times what one of 1 kg does: no mass is too small. */
+static void the_unit_of_mass_does_not_matter(void) {
+  const double unit = 1e-14;
+  invdyn_settings settings = invdyn_settings_default();
+  for (size_t c = 0; c < CHECK_COUNT(all); ++c) {
+    settings.controller = all[c];
+    set_table(&table);
+    for (int i = 0; i < M * M; ++i) {
+      table.A[i] *= unit;
+    }
+    table.h[1] *= unit;
+    REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+    CHECK_STRING(invdyn_outcome_text(table.solution.outcome), "solved");
+    CHECK_CLOSE(table.tau[0], 0.5 * mass * gravity * unit, 1e-6 * unit);
+  }
+}
+
+/* ---- what is recalled ------------------------------------------------------------------------ */
+
+static void carve_recall(void *context, struct sap_arena *arena) {
+  const int32_t width[INVDYN_MOST_BLOCKS] = {2, 1, 0};
+  invdyn_recall_carve(context, 3, width, 3, arena);
+}
+
+/* Two contacts of marks 1 2, 3 4 and 5, 6, with others 7 8, then three, the last two of which have
+ * the names of the first call's in reverse. */
+static void marks_follow_the_names(void) {
+  struct sap_block block = {0};
+  struct invdyn_recall recall;
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  REQUIRE(sap_block_carve(&block, carve_recall, &recall, &memory));
+  const int64_t before[] = {20, 30}, after[] = {40, 30, 20};
+  const invdyn_problem two = {.n = 2, .ids = before}, three = {.n = 3, .ids = after};
+  for (int32_t n_others = 1; n_others <= 3; ++n_others) {
+    invdyn_recall(&recall, &two, 2);
+    for (int8_t mark = 1; mark <= 8; ++mark) {
+      recall.now[mark - 1] = mark;
+    }
+    invdyn_remember(&recall, &two, 2);
+    const int8_t *marks = invdyn_recall(&recall, &three, n_others);
+    const int8_t expected[] = {0, 0, 3, 4, 1, 2, 0, 6, 5, 7, 8};
+    REQUIRE(marks != NULL);
+    CHECK(memcmp(marks, expected, 9) == 0);
+    for (int32_t k = 0; k < n_others; ++k) {
+      CHECK_EQUAL(marks[9 + k], n_others == 2 ? expected[9 + k] : 0);
+    }
+  }
+  sap_block_release(&block, &memory);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static void a_second_call_allocates_nothing(void) {
@@ -357,6 +408,8 @@ int main(int argc, char **argv) {
       CHECK_TEST(a_lifted_foot_alone_lets_go),
       CHECK_TEST(feet_of_nearly_equal_heights_hold_no_turn),
       CHECK_TEST(contacts_are_known_by_their_names),
+      CHECK_TEST(the_unit_of_mass_does_not_matter),
+      CHECK_TEST(marks_follow_the_names),
       CHECK_TEST(a_second_call_allocates_nothing),
       CHECK_TEST(every_allocation_may_fail),
       CHECK_TEST(wrong_problems_are_named),

@@ -2,6 +2,7 @@
  * them. */
 #include "check.h"
 #include "counter.h"
+#include "lcp/lemke.h"
 #include "sapwood.h"
 
 enum { MOST = 40 };
@@ -200,6 +201,41 @@ static void starts_of_singular_blocks(void) {
   }
 }
 
+static void carve_two(void *context, struct sap_arena *arena) {
+  lcp_tableau_carve(context, arena, 2);
+}
+
+/* z_i = d_i (w_0 + w_1 - 1) + d_i z_a: the ratios of both rows are equal whatever w is. The
+ * artificial variable z_a enters at the row of the larger pivot. */
+static void the_larger_pivot_leaves_among_equal_ratios(void) {
+  for (int32_t cover = 1; cover <= 2; ++cover) {
+    struct sap_block block = {0};
+    struct lcp_tableau t = {.kernels = sap_kernels_best()};
+    const sap_allocator memory = sap_allocator_or_default(NULL);
+    REQUIRE(sap_block_carve(&block, carve_two, &t, &memory));
+    const double zeros[4] = {0};
+    lcp_tableau_load(&t, 2, zeros, zeros);
+    lcp_tableau_add_artificial(&t, cover);
+    const double *d = lcp_column(&t, 2);
+    for (int32_t i = 0; i < 2; ++i) {
+      t.q[i] = -d[i];
+      lcp_column(&t, 0)[i] = lcp_column(&t, 1)[i] = d[i];
+      t.basic[i] = lcp_z(&t, i);
+      t.nonbasic[i] = lcp_w(i);
+      t.row[lcp_z(&t, i)] = t.column[lcp_w(i)] = i;
+      t.row[lcp_w(i)] = t.column[lcp_z(&t, i)] = -1;
+    }
+    const int32_t larger = d[1] > d[0];
+    CHECK_EQUAL(larger, cover - 1);
+    const struct lcp_limits limits = {.max_pivots = 1, .cover = cover};
+    int32_t pivots = 0;
+    lcp_lemke(&t, &limits, &pivots);
+    CHECK_EQUAL(pivots, 1);
+    CHECK_EQUAL(t.basic[larger], lcp_artificial(&t));
+    sap_block_release(&block, &memory);
+  }
+}
+
 /* -z_0 >= 1 has no solution */
 static void problems_without_solution(void) {
   const lcp_outcome outcome[] = {LCP_RAY, LCP_INFEASIBLE, LCP_INFEASIBLE};
@@ -353,6 +389,7 @@ int main(int argc, char **argv) {
                               CHECK_TEST(starts),
                               CHECK_TEST(games_of_two),
                               CHECK_TEST(starts_of_singular_blocks),
+                              CHECK_TEST(the_larger_pivot_leaves_among_equal_ratios),
                               CHECK_TEST(problems_without_solution),
                               CHECK_TEST(rows_of_every_size),
                               CHECK_TEST(badly_scaled_rows_are_not_infeasible),

@@ -347,6 +347,37 @@ static void forward_mode_is_the_limit_of_differences(void) {
   }
 }
 
+/* ---- no derivative ---- */
+
+/* Two islands. With R_n = 2^-60 H = I + 2^60 [1 1; 1 1] has no factor in double precision: the first
+ * tree where that is so is named. */
+static void the_first_singular_tree_is_named(void) {
+  static const int32_t sizes[] = {2, 2}, trees[] = {0, 1}, world[] = {-1, -1};
+  static const double A[] = {1, 0, 0, 1, 1, 0, 0, 1}, J[] = {0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1};
+  static const double v[] = {-1, -1, -1, -1}, ones[] = {1, 1}, zeros[2] = {0};
+  for (int singular = 0; singular < 4; ++singular) {
+    const double R_n[] = {singular & 1 ? 0x1p-60 : 1, singular & 2 ? 0x1p-60 : 1};
+    const sap_problem problem = {.n_trees = 2,
+                                 .n_contacts = 2,
+                                 .tree_nv = sizes,
+                                 .A = A,
+                                 .v_star = v,
+                                 .tree_a = trees,
+                                 .tree_b = world,
+                                 .J = J,
+                                 .mu = ones,
+                                 .R_t = ones,
+                                 .R_n = R_n,
+                                 .v_hat_n = zeros};
+    sap_sensitivity *s;
+    sap_linear_point at;
+    REQUIRE(sap_sensitivity_create(&s, NULL, NULL, NULL) == SAP_OK);
+    CHECK_EQUAL(sap_sensitivity_linearize(s, &problem, NULL, v, NULL, &at, NULL), SAP_OK);
+    CHECK_EQUAL(at.tree, singular & 1 ? 0 : singular & 2 ? 1 : -1);
+    sap_sensitivity_destroy(s);
+  }
+}
+
 /* ---- memory ---- */
 
 static void memory_that_runs_out_is_reported(void) {
@@ -458,6 +489,7 @@ int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(reverse_is_the_transpose_of_forward),
       CHECK_TEST(forward_mode_is_the_limit_of_differences),
+      CHECK_TEST(the_first_singular_tree_is_named),
       CHECK_TEST(memory_that_runs_out_is_reported),
       CHECK_TEST(directions_allocate_nothing),
       CHECK_TEST(wrong_arguments_are_named),
