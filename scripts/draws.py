@@ -163,11 +163,12 @@ class Source:
         else:
             news = []
         yield from (Mutation(token.start, token.end, new) for new in news)
-        if (token.text == "[" and follows_value) or token.text in ("if", "while"):
-            first = i + (token.text != "[")
+        is_index = token.text == "[" and follows_value and self.word(i + 1) != "]"
+        if is_index or token.text in ("if", "while"):
+            first = i + (not is_index)
             start, end = self.tokens[first].start, self.tokens[self.partner[first]].end
             old = self.text[start:end]
-            news = [f"[{old[1:-1]} {by} 1]" for by in "+-"] if first == i else [f"(!{old})"]
+            news = [f"[{old[1:-1]} {by} 1]" for by in "+-"] if is_index else [f"(!{old})"]
             yield from (Mutation(start, end, new) for new in news)
 
 
