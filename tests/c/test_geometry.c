@@ -104,6 +104,9 @@ static void corners_are_merged(void) {
       6, {{0, 0, 0}, {1e-15, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 1e-15, 0}}};
   geo_tidy(&p);
   CHECK_EQUAL(p.n, 4);
+  struct geo_polygon wider = {4, {{0, 0, 0}, {2e-14, 0, 0}, {1, 1, 0}, {0, 1, 0}}};
+  geo_tidy(&wider);
+  CHECK_EQUAL(wider.n, 4);
   struct geo_polygon line = {4, {{0, 0, 0}, {1, 0, 0}, {1, 1e-15, 0}, {0, 5e-15, 0}}};
   geo_tidy(&line);
   CHECK_EQUAL(line.n, 0);
@@ -343,6 +346,37 @@ static void wrong_shapes(void) {
   CHECK_STRING(error.argument, "tetrahedra");
 }
 
+/* the area of a triangle that is too flat, and the volume of such a tetrahedron, are told */
+static void flat_cells(void) {
+  const double h = 1e-17;
+  const double vertices[] = {0, 0, 0, 1, 0, 0, 0.5, 1, 0, 0.5, h, 0, 0.5, 0.5, h};
+  const int32_t triangle[] = {0, 1, 3}, tetrahedron[] = {0, 1, 2, 4};
+  const geo_arrays wrong[] = {{GEO_TRIANGLES, 5, 1, vertices, triangle, NULL, 0, 0},
+                              {GEO_TETRAHEDRA, 5, 1, vertices, tetrahedron, pressure, 0, 0}};
+  for (int k = 0; k < 2; ++k) {
+    geo_shape *shape;
+    sap_error error;
+    CHECK_EQUAL(geo_shape_create(&shape, &wrong[k], NULL, &error), SAP_INVALID_ARGUMENT);
+    CHECK_CLOSE(error.value, k == 0 ? h / 2 : h / 6, 1e-30);
+  }
+}
+
+/* Ranges of pressure are wider than round-off, in any unit. */
+static void ranges_of_pressure_are_wide(void) {
+  for (int e = -9; e <= 9; e += 3) {
+    double scaled[7] = {pow(10, e)};
+    geo_arrays arrays = soft;
+    arrays.pressure = scaled;
+    geo_shape *ball = shape_of(&arrays);
+    for (int i = 0; i < 8; ++i) {
+      const struct geo_tetrahedron *t = &ball->tetrahedra[i];
+      CHECK(t->p_low < -1e-14 * scaled[0] && t->p_low > -1e-9 * scaled[0]);
+      CHECK(t->p_high > (1 + 1e-14) * scaled[0] && t->p_high < (1 + 1e-9) * scaled[0]);
+    }
+    geo_shape_destroy(ball);
+  }
+}
+
 static void wrong_pairs(void) {
   geo_shape *ball = shape_of(&soft);
   geo_shape *hard = shape_of(&rigid);
@@ -360,9 +394,13 @@ static void wrong_pairs(void) {
   pairs[1].a = ball;
   CHECK_EQUAL(geo_contact_surfaces(work, 2, pairs, GEO_POLYGONS, &s, &error), SAP_INVALID_ARGUMENT);
   pairs[1] = pairs[0];
-  pairs[1].pose_b.t[1] = NAN;
-  CHECK_EQUAL(geo_contact_surfaces(work, 2, pairs, GEO_POLYGONS, &s, &error), SAP_INVALID_ARGUMENT);
-  CHECK_STRING(error.argument, "pose_b");
+  for (int k = 0; k < 3; ++k) {
+    pairs[1] = pairs[0];
+    pairs[1].pose_b.t[k] = NAN;
+    CHECK_EQUAL(geo_contact_surfaces(work, 2, pairs, GEO_POLYGONS, &s, &error),
+                SAP_INVALID_ARGUMENT);
+    CHECK_STRING(error.argument, "pose_b");
+  }
   pairs[1] = pairs[0];
   pairs[1].pose_a.R[8] = -1;
   CHECK_EQUAL(geo_contact_surfaces(work, 2, pairs, GEO_POLYGONS, &s, &error), SAP_INVALID_ARGUMENT);
@@ -390,6 +428,8 @@ int main(int argc, char **argv) {
       CHECK_TEST(memory_of_shapes),
       CHECK_TEST(constant_fields),
       CHECK_TEST(wrong_shapes),
+      CHECK_TEST(flat_cells),
+      CHECK_TEST(ranges_of_pressure_are_wide),
       CHECK_TEST(wrong_pairs),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

@@ -1,6 +1,7 @@
 /* Inverse dynamics: a table on four legs in closed form, what is refused, memory. */
 #include "check.h"
 #include "counter.h"
+#include "invdyn/check.h"
 #include "invdyn/recall.h"
 #include "sapwood/invdyn.h"
 
@@ -392,10 +393,36 @@ static void overflow_leaves_zeros(void) {
       table.h[i] = 1e308;
       table.v[i] = -1e308;
     }
+    const struct {
+      double *x;
+      size_t n;
+    } written[] = {{table.tau, Q}, {table.forces, 3 * N}, {table.v_plus, M}, {table.slack, Q}};
+    for (size_t k = 0; k < CHECK_COUNT(written); ++k) {
+      memset(written[k].x, 0x55, written[k].n * sizeof(double));
+    }
     REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
     CHECK_EQUAL(table.solution.outcome, INVDYN_NON_FINITE);
-    CHECK_CLOSE(table.tau[0], 0.0, 0.0);
-    CHECK_CLOSE(table.v_plus[0], 0.0, 0.0);
+    for (size_t k = 0; k < CHECK_COUNT(written); ++k) {
+      for (size_t i = 0; i < written[k].n; ++i) {
+        CHECK(written[k].x[i] == 0.0);
+      }
+    }
+    CHECK(table.states[0] == INVDYN_SEPARATE && table.states[1] == INVDYN_SEPARATE);
+    const invdyn_residuals none = {0};
+    CHECK(memcmp(&table.solution.residuals, &none, sizeof none) == 0);
+  }
+}
+
+static void limits_of_sizes_are_allowed_themselves(void) {
+  const invdyn_settings settings = invdyn_settings_default();
+  const int32_t most = 200000 / settings.edges;
+  for (int32_t beyond = 0; beyond < 2; ++beyond) {
+    const invdyn_problem problems[] = {
+        {.m = 10000 + beyond}, {.m = 5, .n_q = 5 + beyond}, {.n = most + beyond}};
+    for (size_t k = 0; k < CHECK_COUNT(problems); ++k) {
+      CHECK_EQUAL(invdyn_check_sizes(&settings, &problems[k], NULL),
+                  beyond ? SAP_INVALID_ARGUMENT : SAP_OK);
+    }
   }
 }
 
@@ -415,6 +442,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(wrong_problems_are_named),
       CHECK_TEST(wrong_settings_are_named),
       CHECK_TEST(overflow_leaves_zeros),
+      CHECK_TEST(limits_of_sizes_are_allowed_themselves),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "counter.h"
 #include "lcp/lemke.h"
+#include "lcp/scaling.h"
 #include "sapwood.h"
 
 enum { MOST = 40 };
@@ -236,6 +237,42 @@ static void the_larger_pivot_leaves_among_equal_ratios(void) {
   }
 }
 
+/* Where q >= 0, or as nearly so as counts, w = q is the solution and nothing is pivoted. */
+static void lemke_leaves_what_is_solved(void) {
+  struct sap_block block = {0};
+  struct lcp_tableau t = {.kernels = sap_kernels_best()};
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  REQUIRE(sap_block_carve(&block, carve_two, &t, &memory));
+  const double M[] = {1, 0, 0, 1}, feasible[] = {0, 1e-9};
+  for (int k = 0; k < 2; ++k) {
+    const double q[] = {-feasible[k], 1};
+    const struct lcp_limits limits = {.max_pivots = 9, .feasible = feasible[k]};
+    int32_t pivots = 0;
+    lcp_tableau_load(&t, 2, M, q);
+    CHECK_EQUAL(lcp_lemke(&t, &limits, &pivots), LCP_SOLVED);
+    CHECK_EQUAL(pivots, 0);
+  }
+  sap_block_release(&block, &memory);
+}
+
+/* Entries of D M D are about 1; rows and columns of zeros stay as they are. */
+static void scales(void) {
+  enum { n = 3 };
+  const double M[n * n] = {4e8, 1, 0, 1, 3e-6, 0}, q[n] = {0, 0, 3}, zeros[n] = {0};
+  double D[n], scaled[n * n], q_scaled[n];
+  CHECK_CLOSE(lcp_scale(n, M, q, D, scaled, q_scaled), 2, 0);
+  CHECK_CLOSE(D[2], 1, 0);
+  CHECK_CLOSE(q_scaled[2], 1.5, 0);
+  for (int i = 0; i < 2; ++i) {
+    const double largest = fmax(fabs(scaled[i * n]), fabs(scaled[i * n + 1]));
+    CHECK(largest >= 0.25 && largest <= 4);
+  }
+  for (int i = 0; i < n * n; ++i) {
+    CHECK_CLOSE(scaled[i], M[i] * D[i / n] * D[i % n], 0);
+  }
+  CHECK_CLOSE(lcp_scale(n, M, zeros, D, scaled, q_scaled), 1, 0);
+}
+
 /* -z_0 >= 1 has no solution */
 static void problems_without_solution(void) {
   const lcp_outcome outcome[] = {LCP_RAY, LCP_INFEASIBLE, LCP_INFEASIBLE};
@@ -390,6 +427,8 @@ int main(int argc, char **argv) {
                               CHECK_TEST(games_of_two),
                               CHECK_TEST(starts_of_singular_blocks),
                               CHECK_TEST(the_larger_pivot_leaves_among_equal_ratios),
+                              CHECK_TEST(lemke_leaves_what_is_solved),
+                              CHECK_TEST(scales),
                               CHECK_TEST(problems_without_solution),
                               CHECK_TEST(rows_of_every_size),
                               CHECK_TEST(badly_scaled_rows_are_not_infeasible),
