@@ -2,7 +2,7 @@
 #include "check.h"
 #include "invdyn/distance.h"
 
-enum { D = 6, ROWS = 12 };
+enum { D = 6, ROWS = 12, MANY = 80 };
 
 static struct invdyn_distance distance;
 static struct sap_block block;
@@ -84,7 +84,33 @@ static void every_start_leads_to_the_nearest_point(void) {
   sap_block_release(&block, &memory);
 }
 
+static void carve_many(void *context, struct sap_arena *arena) {
+  invdyn_distance_carve(context, MANY, MANY, arena);
+}
+
+/* x >= 0 or x = 0 next to x0 = -1, -2, ...: every row enters, and the search may take as many pivots. */
+static void many_rows_take_many_pivots(void) {
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  REQUIRE(sap_block_carve_zeros(&block, carve_many, &distance, &memory));
+  distance.d = distance.n = distance.ld = MANY;
+  for (unsigned char equal = 0; equal < 2; ++equal) {
+    for (int32_t i = 0; i < MANY; ++i) {
+      distance.At[i * (MANY + 1)] = 1;
+      distance.x0[i] = -1 - i;
+      distance.equal[i] = equal;
+    }
+    CHECK_EQUAL(invdyn_distance_solve(&distance, NULL), INVDYN_NEAREST);
+    CHECK_EQUAL(distance.pivots, MANY);
+    for (int32_t i = 0; i < MANY; ++i) {
+      CHECK_CLOSE(distance.x[i], 0, 1e-12);
+      CHECK_CLOSE(distance.u[i], 1 + i, 1e-12 * MANY);
+    }
+  }
+  sap_block_release(&block, &memory);
+}
+
 int main(int argc, char **argv) {
-  const check_test tests[] = {CHECK_TEST(every_start_leads_to_the_nearest_point)};
+  const check_test tests[] = {CHECK_TEST(every_start_leads_to_the_nearest_point),
+                              CHECK_TEST(many_rows_take_many_pivots)};
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }

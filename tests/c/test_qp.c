@@ -379,6 +379,40 @@ static void rules(void) {
 
 /* what solves a program is found again without an iteration; garbage, and no polishing, changes
  * nothing */
+static void defaults_are_those_of_the_header(void) {
+  const qp_settings settings = qp_settings_default();
+  CHECK_CLOSE(settings.tolerance, 1e-9, 0);
+  CHECK_EQUAL(settings.max_iterations, 100);
+  CHECK_EQUAL(settings.polish, 1);
+  CHECK_EQUAL(settings.check_convex, 1);
+}
+
+/* Multipliers alone are a start from x = 0: of x >= 0 with g > 0, the solution itself. */
+static void starts_without_x_begin_at_zero(void) {
+  const qp_settings settings = qp_settings_default();
+  double multipliers[MOST];
+  uint64_t seed = 12;
+  qp_solver *solver;
+  REQUIRE(qp_create(&solver, MOST, 0, 0, NULL, NULL) == SAP_OK);
+  for (int trial = 0; trial < 100; ++trial) {
+    load(MOST, MOST, 0, 0, 1, &seed);
+    for (int32_t i = 0; i < MOST; ++i) {
+      multipliers[i] = at.g[i] = pow(10, check_random(&seed, -6, 0));
+      at.lower[i] = 0;
+      at.upper[i] = INFINITY;
+    }
+    const qp_start start = {.bounds = multipliers};
+    at.solution = (qp_solution){.x = at.x};
+    CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, &start, &at.solution, NULL), SAP_OK);
+    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+    CHECK_EQUAL(at.solution.iterations, 0);
+    for (int32_t i = 0; i < MOST; ++i) {
+      CHECK_CLOSE(at.x[i], 0, 1e-12);
+    }
+  }
+  qp_destroy(solver);
+}
+
 static void starts(void) {
   uint64_t seed = 7;
   qp_solver *solver;
@@ -459,6 +493,8 @@ int main(int argc, char **argv) {
                               CHECK_TEST(of_H_the_symmetric_part_counts),
                               CHECK_TEST(programs_that_are_not_convex),
                               CHECK_TEST(rules),
+                              CHECK_TEST(defaults_are_those_of_the_header),
+                              CHECK_TEST(starts_without_x_begin_at_zero),
                               CHECK_TEST(starts),
                               CHECK_TEST(memory)};
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

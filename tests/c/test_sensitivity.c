@@ -485,6 +485,27 @@ static void wrong_arguments_are_named(void) {
   sap_sensitivity_destroy(NULL);
 }
 
+/* The gradient by the constants of a single constraint needs an array, too. */
+static void arrays_of_one_constraint_are_missed(void) {
+  uint64_t seed = 8;
+  make(4, 8, &seed);
+  constraints[1].n = 1;
+  REQUIRE(sap_problem_sizes(&physical.problem, &scene.sizes, NULL) == SAP_OK);
+  solve(SAP_FRICTION_CONVEX, &solution);
+  sap_sensitivity *s = linearize(SAP_FRICTION_CONVEX, solution.v, NULL);
+  sap_coupling coupling;
+  sap_error error = {0};
+  REQUIRE(s);
+  fill(bar.v, scene.sizes.nv, &seed);
+  const sap_response bars = {.v = bar.v};
+  point(&gradient);
+  gradient.groups[1].R = NULL;
+  CHECK_EQUAL(sap_sensitivity_vjp(s, &bars, 0, &gradient.all, &coupling, &error),
+              SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "gradient");
+  sap_sensitivity_destroy(s);
+}
+
 int main(int argc, char **argv) {
   const check_test tests[] = {
       CHECK_TEST(reverse_is_the_transpose_of_forward),
@@ -493,6 +514,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(memory_that_runs_out_is_reported),
       CHECK_TEST(directions_allocate_nothing),
       CHECK_TEST(wrong_arguments_are_named),
+      CHECK_TEST(arrays_of_one_constraint_are_missed),
   };
   return check_run(tests, CHECK_COUNT(tests), argc, argv);
 }
