@@ -186,6 +186,21 @@ static void feet_of_nearly_equal_heights_hold_no_turn(void) {
   }
 }
 
+/* With normal impulses p of both feet, 1/2 m (2 p/m - g dt)^2 + rho p^2 is least where
+ * p = g dt/(2/m + rho). */
+static void impulses_that_count_are_smaller(void) {
+  invdyn_settings settings = invdyn_settings_default();
+  settings.controller = INVDYN_ONE_STAGE;
+  for (int k = 0; k < 3; ++k) {
+    set_table(&table);
+    settings.force_regularization = 0.1 * k;
+    REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+    const double force = gravity / (2.0 / mass + settings.force_regularization);
+    CHECK_CLOSE(table.forces[2], force, 1e-6 * force);
+    CHECK_CLOSE(table.forces[5], force, 1e-6 * force);
+  }
+}
+
 /* pivots of one more call, of contacts with such names */
 static int32_t pivots_of(invdyn_solver *solver, const invdyn_settings *settings, int64_t first,
                          int64_t second) {
@@ -434,6 +449,7 @@ int main(int argc, char **argv) {
       CHECK_TEST(a_lifted_foot_holds_nothing),
       CHECK_TEST(a_lifted_foot_alone_lets_go),
       CHECK_TEST(feet_of_nearly_equal_heights_hold_no_turn),
+      CHECK_TEST(impulses_that_count_are_smaller),
       CHECK_TEST(contacts_are_known_by_their_names),
       CHECK_TEST(the_unit_of_mass_does_not_matter),
       CHECK_TEST(marks_follow_the_names),

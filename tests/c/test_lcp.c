@@ -357,6 +357,26 @@ static void regularized(void) {
   }
 }
 
+/* a row of zeros that lacks little, first or last */
+static void every_row_is_regularized(void) {
+  for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
+    for (int32_t i = 0; i < 2; ++i) {
+      memset(at.M, 0, sizeof at.M);
+      at.M[3 - 3 * i] = 1;
+      at.q[i] = -1e-7;
+      at.q[1 - i] = -1;
+      lcp_settings settings = by(methods[k]);
+      CHECK(solve(2, &settings, NULL).outcome != LCP_SOLVED);
+      settings.regularization_first = 1e-6;
+      const lcp_solution solution = solve(2, &settings, NULL);
+      CHECK_EQUAL(solution.outcome, LCP_SOLVED);
+      CHECK_CLOSE(solution.regularization, 1e-6, 1e-16);
+      CHECK_CLOSE(at.z[i], 0.1, 1e-9);
+      CHECK_CLOSE(at.z[1 - i], 1, 1e-5);
+    }
+  }
+}
+
 static void rules(void) {
   lcp_solver *solver;
   sap_error error;
@@ -433,6 +453,7 @@ int main(int argc, char **argv) {
                               CHECK_TEST(rows_of_every_size),
                               CHECK_TEST(badly_scaled_rows_are_not_infeasible),
                               CHECK_TEST(regularized),
+                              CHECK_TEST(every_row_is_regularized),
                               CHECK_TEST(rules),
                               CHECK_TEST(memory)};
   return check_run(tests, CHECK_COUNT(tests), argc, argv);

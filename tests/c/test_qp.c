@@ -126,6 +126,25 @@ static void optimal_points(void) {
   }
 }
 
+/* Rows of few entries are kept apart from those of many; x = 0 obeys all inequalities. */
+static void rows_of_few_entries(void) {
+  uint64_t seed = 13;
+  for (int trial = 0; trial < 100; ++trial) {
+    load(MOST, MOST, 2, 20, trial % 2, &seed);
+    at.problem.lower = at.problem.upper = NULL;
+    for (int32_t i = 0; i < 20; ++i) {
+      at.d[i] = -check_random(&seed, 0, 0.1);
+      for (int32_t j = 0; i % 2 && j < MOST; ++j) {
+        at.C[i * MOST + j] = (i + j) % 5 ? 0 : check_random(&seed, -1, 1);
+      }
+    }
+    at.b[0] = at.b[1] = 0;
+    solve();
+    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+    check_optimal(1e-6);
+  }
+}
+
 /* each row twice, and bounds that leave no room */
 static void dependent_rows(void) {
   uint64_t seed = 2;
@@ -482,6 +501,7 @@ static void memory(void) {
 
 int main(int argc, char **argv) {
   const check_test tests[] = {CHECK_TEST(optimal_points),
+                              CHECK_TEST(rows_of_few_entries),
                               CHECK_TEST(dependent_rows),
                               CHECK_TEST(infeasible_programs),
                               CHECK_TEST(unbounded_programs),
