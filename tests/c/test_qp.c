@@ -1,6 +1,7 @@
 /* Quadratic programs: optimality, degenerate ones, and those without a solution. */
 #include "check.h"
 #include "counter.h"
+#include "lcp/condensed.h"
 #include "lcp/optimality.h"
 #include "sapwood.h"
 
@@ -398,6 +399,65 @@ static void rules(void) {
 
 /* what solves a program is found again without an iteration; garbage, and no polishing, changes
  * nothing */
+static void carve_program(void *context, struct sap_arena *arena) {
+  const struct qp_sizes most = {MOST, ROWS, ROWS};
+  qp_program_carve(context, arena, &most);
+}
+
+/* Unknowns in units from 1e-6 to 1e6 are brought to about 1 by powers of two. */
+static void unknowns_are_scaled(void) {
+  struct sap_block block = {0};
+  struct qp_program p = {.kernels = sap_kernels_best()};
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  uint64_t seed = 14;
+  REQUIRE(sap_block_carve(&block, carve_program, &p, &memory));
+  for (int trial = 0; trial < 50; ++trial) {
+    load(MOST, 0, 0, 0, 0, &seed);
+    for (int32_t j = 0; j < MOST; ++j) {
+      at.H[j * (MOST + 1)] = pow(10, check_random(&seed, -12, 12));
+    }
+    qp_program_load(&p, &at.problem);
+    for (int32_t j = 0; j < MOST; ++j) {
+      const double scaled = p.H[j * (p.ld + 1)] / p.k;
+      CHECK(scaled > 0.49 && scaled < 2.01);
+      CHECK_CLOSE(scaled, p.E[j] * at.H[j * (MOST + 1)] * p.E[j], 0);
+    }
+  }
+  sap_block_release(&block, &memory);
+}
+
+/* More and more is added to the diagonal, 30^3 times the first at most. */
+static void diagonals_grow_until_there_is_a_factor(void) {
+  double H[8] = {0}, K[8], unused = 0;
+  const struct qp_program p = {.kernels = sap_kernels_best(), .n = 1, .ld = 8, .H = H};
+  struct qp_condensed c = {.K = K, .W = &unused, .cut = &unused, .scaled = &unused};
+  for (int tries = 0; tries <= 4; ++tries) {
+    H[0] = -0.9 * pow(30, tries);
+    CHECK_EQUAL(qp_condensed_factor(&c, &p, 1), tries < 4);
+  }
+}
+
+/* as many rows and bounds as the solver has room for, in whole vectors */
+static void programs_may_fill_their_solver(void) {
+  enum { n = 8 };
+  uint64_t seed = 15;
+  for (int trial = 0; trial < 50; ++trial) {
+    qp_solver *solver;
+    const qp_settings settings = qp_settings_default();
+    load(n, n, 0, n, 1, &seed);
+    for (int32_t j = 0; j < n; ++j) {
+      at.lower[j] = -10;
+      at.upper[j] = 10;
+    }
+    at.solution = (qp_solution){.x = at.x, .y = at.y, .lambda = at.lambda, .bounds = at.bounds};
+    REQUIRE(qp_create(&solver, n, 0, n, NULL, NULL) == SAP_OK);
+    CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, NULL, &at.solution, NULL), SAP_OK);
+    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+    check_optimal(1e-6);
+    qp_destroy(solver);
+  }
+}
+
 static void defaults_are_those_of_the_header(void) {
   const qp_settings settings = qp_settings_default();
   CHECK_CLOSE(settings.tolerance, 1e-9, 0);
@@ -513,6 +573,9 @@ int main(int argc, char **argv) {
                               CHECK_TEST(of_H_the_symmetric_part_counts),
                               CHECK_TEST(programs_that_are_not_convex),
                               CHECK_TEST(rules),
+                              CHECK_TEST(unknowns_are_scaled),
+                              CHECK_TEST(diagonals_grow_until_there_is_a_factor),
+                              CHECK_TEST(programs_may_fill_their_solver),
                               CHECK_TEST(defaults_are_those_of_the_header),
                               CHECK_TEST(starts_without_x_begin_at_zero),
                               CHECK_TEST(starts),
