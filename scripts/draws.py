@@ -79,13 +79,13 @@ class Source:
         return self.tokens[i].text
 
     def next_of(self, words: str, i: int) -> int:
-        """The first of these from a token on, outside of brackets that open behind it."""
+        """The first of these words from a token on; brackets that open there are passed over."""
         while i < len(self.tokens) and self.word(i) not in words:
             i = (self.partner[i] if self.word(i) in ("(", "[", "{") else i) + 1
         return i
 
     def functions(self) -> dict[str, range]:
-        """The tokens of bodies by name."""
+        """The tokens of each body, by the name of its function."""
         found, i = {}, 0
         while (i := self.next_of("{", i)) < len(self.tokens):
             name = self.partner[i - 1] - 1 if self.word(i - 1) == ")" else 0
@@ -129,7 +129,7 @@ class Source:
         return names or token.kind in ("number", "text") or token.text in (")", "]")
 
     def mutations(self, body: range) -> list[list[Mutation]]:
-        """Those of a function, place by place."""
+        """All mutations of a function, place by place."""
         silent: set[int] = set()
         places = []
         for i in body:
@@ -181,7 +181,7 @@ def changed_number(text: str) -> list[str]:
 
 
 def drawn(paths: list[Path], seed: int) -> Iterator[tuple[Path, str, Mutation]]:
-    """Mutations without end, none of them twice; with their files and functions."""
+    """All mutations of the files in a random order, with their files and functions."""
     functions = []
     for path in sorted(paths):
         source = Source(path.read_text())
@@ -189,11 +189,10 @@ def drawn(paths: list[Path], seed: int) -> Iterator[tuple[Path, str, Mutation]]:
             if places := source.mutations(body):
                 functions.append((path, name, places))
     at_random = random.Random(seed)
-    left = sum(len(place) for _, _, places in functions for place in places)
-    seen = set()
-    while len(seen) < left:
+    left = {(path, mutation) for path, _, places in functions for p in places for mutation in p}
+    while left:
         path, name, places = at_random.choice(functions)
         mutation = at_random.choice(at_random.choice(places))
-        if (path, mutation) not in seen:
-            seen.add((path, mutation))
+        if (path, mutation) in left:
+            left.remove((path, mutation))
             yield path, name, mutation

@@ -352,7 +352,7 @@ static void the_guess_does_not_matter(void) {
 
 enum { LONG = 4096, STRIDE = 64 };
 
-/* A normal row that sticks, J = (0; 0; row), at a rate that asks for an impulse. */
+/* A frictionless contact. */
 static struct sap_contact_alone contact_of(const double *J, double R_n, double v_hat) {
   return (struct sap_contact_alone){.law = {.mu = 0,
                                             .R_t = 1,
@@ -365,8 +365,8 @@ static struct sap_contact_alone contact_of(const double *J, double R_n, double v
                                     .J = J};
 }
 
-/* v_c = 1 + 63 summands that are each lost beside 1, as only every 64th column is not zero: the bound
- * covers what the impulse lacks, gamma = (2 - v_c)/R_n. */
+/* v_c sums 1 and 63 numbers, each of which round-off loses, as only every 64th column is not zero.
+ * The bound covers the error of the impulse (2 - v_c)/R_n. */
 static void bounds_cover_velocities_that_are_rounded(void) {
   static double J[3 * LONG], v[LONG], impulse[LONG], e[LONG];
   const double small = 0.49 * 0x1p-52, R_n = 0.25;
@@ -387,7 +387,7 @@ static void bounds_cover_velocities_that_are_rounded(void) {
   }
 }
 
-/* J^T gamma = 1 + as many impulses that are each lost beside 1 */
+/* J^T gamma sums 1 and 99 impulses, each of which round-off loses. The bound covers their sum. */
 static void bounds_cover_impulses_that_are_rounded(void) {
   enum { CONTACTS = 100 };
   static const double J[3] = {0, 0, 1}, v[1] = {0};

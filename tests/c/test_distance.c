@@ -11,8 +11,8 @@ static void carve(void *context, struct sap_arena *arena) {
   invdyn_distance_carve(context, ROWS, D, arena);
 }
 
-/* Pairs of a row and twice the same; of some problems the first pair holds with equality. A point
- * that all allow is drawn. */
+/* Every second row is twice the row before it. The first two may be equalities. All rows allow a
+ * point that is drawn. */
 static void load(int32_t d, int32_t pairs, int has_equality, uint64_t *seed) {
   double inside[D];
   distance.d = d;
@@ -53,7 +53,8 @@ static void check_nearest(void) {
   }
 }
 
-/* From any start; from rows that are active and others that depend on them without a pivot. */
+/* The search ends at the nearest point from any start. It takes no pivot from the active rows and
+ * others that depend on them. */
 static void every_start_leads_to_the_nearest_point(void) {
   const sap_allocator memory = sap_allocator_or_default(NULL);
   uint64_t seed = 11;
@@ -88,7 +89,7 @@ static void carve_many(void *context, struct sap_arena *arena) {
   invdyn_distance_carve(context, MANY, MANY, arena);
 }
 
-/* x >= 0 or x = 0 next to x0 = -1, -2, ...: every row enters, and the search may take as many pivots. */
+/* Next to x0 = -1, -2, ... every row of x >= 0, or of x = 0, enters by a pivot of its own. */
 static void many_rows_take_many_pivots(void) {
   const sap_allocator memory = sap_allocator_or_default(NULL);
   REQUIRE(sap_block_carve_zeros(&block, carve_many, &distance, &memory));

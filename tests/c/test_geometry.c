@@ -157,7 +157,7 @@ static void slice_of_an_octahedron(void) {
   geo_shape_destroy(ball);
 }
 
-/* of the surface where p = z of a large tetrahedron meets p = -z of one with these vertices */
+/* Returns the area where p = z of a large tetrahedron meets p = -z of one with these vertices. */
 static double area_between(const struct geo_vec v[4], const int32_t order[4]) {
   static const double around[] = {-9, -9, -9, 27, -9, -9, -9, 27, -9, -9, -9, 27};
   static const double rising[] = {-9, -9, -9, 27};
@@ -187,13 +187,13 @@ static double area_between(const struct geo_vec v[4], const int32_t order[4]) {
   return area;
 }
 
-/* even orders of four */
+/* These orders of four vertices keep the sign of the volume. */
 static const int32_t orders[12][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}, {1, 0, 3, 2},
                                       {1, 2, 0, 3}, {1, 3, 2, 0}, {2, 0, 1, 3}, {2, 1, 3, 0},
                                       {2, 3, 0, 1}, {3, 0, 2, 1}, {3, 1, 0, 2}, {3, 2, 1, 0}};
 
-/* A surface along a face, so nearly that it leaves one corner at height -low of the others at
- * `high`: of the face's area it has all but the corner's part. */
+/* The surface z = 0 runs along a face whose corners are at `high`, `high` and -`low`. It covers the
+ * face but for the part at the third corner. */
 static void check_along_a_face(double high, double low) {
   const struct geo_vec v[4] = {{4, 0.01, high}, {3, 1, high}, {3.4, 0.4, -low}, {3.2, 0.3, -1}};
   const double whole = 0.102, part = low / (high + low);
@@ -209,7 +209,7 @@ static void surfaces_along_a_face_end_where_it_does(void) {
   check_along_a_face(3e-8, 1e-8);
 }
 
-/* The edge at the corner is as short as round-off makes it. */
+/* The edge at the corner is so short that round-off decides its direction. */
 static void edges_without_a_direction_clip_nothing(void) {
   for (int k = 1; k < 40; ++k) {
     check_along_a_face(1e-8, 1e-24 * k);
@@ -346,7 +346,7 @@ static void wrong_shapes(void) {
   CHECK_STRING(error.argument, "tetrahedra");
 }
 
-/* the area of a triangle that is too flat, and the volume of such a tetrahedron, are told */
+/* An error tells the area of a triangle that is too flat, or the volume of a tetrahedron. */
 static void flat_cells(void) {
   const double h = 1e-17;
   const double vertices[] = {0, 0, 0, 1, 0, 0, 0.5, 1, 0, 0.5, h, 0, 0.5, 0.5, h};

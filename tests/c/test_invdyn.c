@@ -186,7 +186,7 @@ static void feet_of_nearly_equal_heights_hold_no_turn(void) {
   }
 }
 
-/* With normal impulses p of both feet, 1/2 m (2 p/m - g dt)^2 + rho p^2 is least where
+/* Normal impulses p of both feet minimise 1/2 m (2 p/m - g dt)^2 + rho p^2, so that
  * p = g dt/(2/m + rho). */
 static void impulses_that_count_are_smaller(void) {
   invdyn_settings settings = invdyn_settings_default();
@@ -237,7 +237,7 @@ static void contacts_are_known_by_their_names(void) {
   }
 }
 
-/* What a base of 1e-14 kg feels is 1e-14 times what one of 1 kg does: no mass is too small. */
+/* All forces scale with the masses, and no mass is too small. */
 static void the_unit_of_mass_does_not_matter(void) {
   const double unit = 1e-14;
   invdyn_settings settings = invdyn_settings_default();
@@ -261,8 +261,8 @@ static void carve_recall(void *context, struct sap_arena *arena) {
   invdyn_recall_carve(context, 3, width, 3, arena);
 }
 
-/* Two contacts of marks 1 2, 3 4 and 5, 6, with others 7 8, then three, the last two of which have
- * the names of the first call's in reverse. */
+/* The first call has contacts 20 and 30. Of the three contacts of the second, 40 is new, and the
+ * other two begin with the marks that they had. */
 static void marks_follow_the_names(void) {
   struct sap_block block = {0};
   struct invdyn_recall recall;

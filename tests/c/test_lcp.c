@@ -357,7 +357,7 @@ static void regularized(void) {
   }
 }
 
-/* a row of zeros that lacks little, first or last */
+/* The regularization lets z_i = 1e-7/1e-6 make up for what a row of zeros misses, in either row. */
 static void every_row_is_regularized(void) {
   for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
     for (int32_t i = 0; i < 2; ++i) {

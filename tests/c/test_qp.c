@@ -127,7 +127,7 @@ static void optimal_points(void) {
   }
 }
 
-/* Rows of few entries are kept apart from those of many; x = 0 obeys all inequalities. */
+/* The solver stores rows of few entries apart from dense ones. x = 0 obeys all rows here. */
 static void rows_of_few_entries(void) {
   uint64_t seed = 13;
   for (int trial = 0; trial < 100; ++trial) {
@@ -404,7 +404,7 @@ static void carve_program(void *context, struct sap_arena *arena) {
   qp_program_carve(context, arena, &most);
 }
 
-/* Unknowns in units from 1e-6 to 1e6 are brought to about 1 by powers of two. */
+/* Scaling brings the diagonal of H to about 1. */
 static void unknowns_are_scaled(void) {
   struct sap_block block = {0};
   struct qp_program p = {.kernels = sap_kernels_best()};
@@ -426,7 +426,7 @@ static void unknowns_are_scaled(void) {
   sap_block_release(&block, &memory);
 }
 
-/* More and more is added to the diagonal, 30^3 times the first at most. */
+/* The factorization adds 1, 30, 900 or 27000 to the diagonal, the first that makes it positive. */
 static void diagonals_grow_until_there_is_a_factor(void) {
   double H[8] = {0}, K[8], unused = 0;
   const struct qp_program p = {.kernels = sap_kernels_best(), .n = 1, .ld = 8, .H = H};
@@ -437,7 +437,7 @@ static void diagonals_grow_until_there_is_a_factor(void) {
   }
 }
 
-/* as many rows and bounds as the solver has room for, in whole vectors */
+/* The program has as many rows and bounds as its solver has room for. */
 static void programs_may_fill_their_solver(void) {
   enum { n = 8 };
   uint64_t seed = 15;

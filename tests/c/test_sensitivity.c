@@ -349,8 +349,8 @@ static void forward_mode_is_the_limit_of_differences(void) {
 
 /* ---- no derivative ---- */
 
-/* Two islands. With R_n = 2^-60 H = I + 2^60 [1 1; 1 1] has no factor in double precision: the first
- * tree where that is so is named. */
+/* With R_n = 2^-60 the matrix H = I + 2^60 [1 1; 1 1] has no factor in double precision. The first
+ * of two islands where that is so is named. */
 static void the_first_singular_tree_is_named(void) {
   static const int32_t sizes[] = {2, 2}, trees[] = {0, 1}, world[] = {-1, -1};
   static const double A[] = {1, 0, 0, 1, 1, 0, 0, 1}, J[] = {0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1};
@@ -485,7 +485,7 @@ static void wrong_arguments_are_named(void) {
   sap_sensitivity_destroy(NULL);
 }
 
-/* The gradient by the constants of a single constraint needs an array, too. */
+/* The gradient with respect to R of a single constraint needs an array. */
 static void arrays_of_one_constraint_are_missed(void) {
   uint64_t seed = 8;
   make(4, 8, &seed);
