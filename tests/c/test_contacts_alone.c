@@ -348,6 +348,62 @@ static void the_guess_does_not_matter(void) {
   CHECK(taken > 30);
 }
 
+/* ---- what round-off changes ---- */
+
+enum { LONG = 4096, STRIDE = 64 };
+
+/* A frictionless contact. */
+static struct sap_contact_alone contact_of(const double *J, double R_n, double v_hat) {
+  return (struct sap_contact_alone){.law = {.mu = 0,
+                                            .R_t = 1,
+                                            .R_n = R_n,
+                                            .inverse_R_t = 1,
+                                            .inverse_R_n = 1 / R_n,
+                                            .share = 1,
+                                            .inverse_share = 1,
+                                            .v_hat = {0, 0, v_hat}},
+                                    .J = J};
+}
+
+/* v_c sums 1 and 63 numbers, each of which round-off loses, as only every 64th column is not zero.
+ * The bound covers the error of the impulse (2 - v_c)/R_n. */
+static void bounds_cover_velocities_that_are_rounded(void) {
+  static double J[3 * LONG], v[LONG], impulse[LONG], e[LONG];
+  const double small = 0.49 * 0x1p-52, R_n = 0.25;
+  for (int32_t j = 0; j < LONG; j += STRIDE) {
+    J[2 * LONG + j] = 1;
+    v[j] = j == 0 ? 1 : small;
+  }
+  for (int32_t set = 0; set <= sap_kernels_best_set(); ++set) {
+    const struct sap_vector_loops *loops = sap_vector_loops_of(set);
+    struct sap_contact_alone contact = contact_of(J, R_n, 2);
+    memset(e, 0, sizeof e);
+    sap_contact_alone_evaluate(&contact, loops, LONG, v, impulse);
+    sap_contact_alone_certify(&contact, loops, LONG, v, 1, e);
+    const double lost = (contact.v_c[2] - 1) - (LONG / STRIDE - 1) * small;
+    CHECK(fabs(lost) > 60 * small);
+    CHECK(e[0] >= fabs(lost) / R_n);
+    CHECK(e[0] <= 2 * LONG * 0x1p-52 / R_n);
+  }
+}
+
+/* J^T gamma sums 1 and 99 impulses, each of which round-off loses. The bound covers their sum. */
+static void bounds_cover_impulses_that_are_rounded(void) {
+  enum { CONTACTS = 100 };
+  static const double J[3] = {0, 0, 1}, v[1] = {0};
+  const double small = 0.49 * 0x1p-52;
+  const struct sap_vector_loops *loops = sap_vector_loops_of(sap_kernels_best_set());
+  double impulse = 0, e = 0;
+  for (int i = 0; i < CONTACTS; ++i) {
+    struct sap_contact_alone contact = contact_of(J, 1, i == 0 ? 1 : small);
+    sap_contact_alone_evaluate(&contact, loops, 1, v, &impulse);
+    sap_contact_alone_certify(&contact, loops, 1, v, CONTACTS + 2, &e);
+  }
+  CHECK_CLOSE(impulse, 1, 0);
+  CHECK(e >= (CONTACTS - 1) * small);
+  CHECK(e <= 2 * CONTACTS * 0x1p-52);
+}
+
 /* other friction, more than there is room for, numbers that break rules */
 static void the_rest_is_left_to_the_islands(void) {
   uint64_t seed = 312;
@@ -457,6 +513,8 @@ static const check_test tests[] = {
     CHECK_TEST(nor_where_constraints_join_trees),
     CHECK_TEST(nor_where_rows_are_sparse),
     CHECK_TEST(the_guess_does_not_matter),
+    CHECK_TEST(bounds_cover_velocities_that_are_rounded),
+    CHECK_TEST(bounds_cover_impulses_that_are_rounded),
     CHECK_TEST(the_rest_is_left_to_the_islands),
     CHECK_TEST(errors_are_those_of_the_general_way),
     CHECK_TEST(nothing_is_remembered),

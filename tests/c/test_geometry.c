@@ -1,6 +1,6 @@
 /* Contact surfaces: polygons, the rules of shapes and pairs, memory. */
 #include "counter.h"
-#include "geometry/polygon.h"
+#include "geometry/intersect.h"
 #include "octahedron.h"
 
 static struct geo_four four_of(const struct geo_vec x[4]) {
@@ -104,6 +104,9 @@ static void corners_are_merged(void) {
       6, {{0, 0, 0}, {1e-15, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 1e-15, 0}}};
   geo_tidy(&p);
   CHECK_EQUAL(p.n, 4);
+  struct geo_polygon wider = {4, {{0, 0, 0}, {2e-14, 0, 0}, {1, 1, 0}, {0, 1, 0}}};
+  geo_tidy(&wider);
+  CHECK_EQUAL(wider.n, 4);
   struct geo_polygon line = {4, {{0, 0, 0}, {1, 0, 0}, {1, 1e-15, 0}, {0, 5e-15, 0}}};
   geo_tidy(&line);
   CHECK_EQUAL(line.n, 0);
@@ -152,6 +155,65 @@ static void slice_of_an_octahedron(void) {
   geo_workspace_destroy(work);
   geo_shape_destroy(floor);
   geo_shape_destroy(ball);
+}
+
+/* Returns the area where p = z of a large tetrahedron meets p = -z of one with these vertices. */
+static double area_between(const struct geo_vec v[4], const int32_t order[4]) {
+  static const double around[] = {-9, -9, -9, 27, -9, -9, -9, 27, -9, -9, -9, 27};
+  static const double rising[] = {-9, -9, -9, 27};
+  static const int32_t cell[] = {0, 1, 2, 3};
+  double vertices[12], falling[4];
+  for (int k = 0; k < 4; ++k) {
+    const struct geo_vec x = v[order[k]];
+    vertices[3 * k] = x.x;
+    vertices[3 * k + 1] = x.y;
+    vertices[3 * k + 2] = x.z;
+    falling[k] = -x.z;
+  }
+  const geo_arrays up = {GEO_TETRAHEDRA, 4, 1, around, cell, rising, 0, 0};
+  const geo_arrays down = {GEO_TETRAHEDRA, 4, 1, vertices, cell, falling, 0, 0};
+  geo_shape *a = shape_of(&up), *b = shape_of(&down);
+  const struct geo_view view = {identity, identity, 0, 1e-6};
+  struct geo_face face;
+  struct geo_vec centroid;
+  double area = 0;
+  a->tetrahedra->field = (struct geo_field){{0, 0, 1}, 0, 1}; /* to the last bit */
+  b->tetrahedra->field = (struct geo_field){{0, 0, -1}, 0, 1};
+  if (geo_meet_fields(a->tetrahedra, b->tetrahedra, &view, &face)) {
+    area = geo_area(&face.polygon, face.n, &centroid);
+  }
+  geo_shape_destroy(a);
+  geo_shape_destroy(b);
+  return area;
+}
+
+/* These orders of four vertices keep the sign of the volume. */
+static const int32_t orders[12][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}, {1, 0, 3, 2},
+                                      {1, 2, 0, 3}, {1, 3, 2, 0}, {2, 0, 1, 3}, {2, 1, 3, 0},
+                                      {2, 3, 0, 1}, {3, 0, 2, 1}, {3, 1, 0, 2}, {3, 2, 1, 0}};
+
+/* The surface z = 0 runs along a face whose corners are at `high`, `high` and -`low`. It covers the
+ * face but for the part at the third corner. */
+static void check_along_a_face(double high, double low) {
+  const struct geo_vec v[4] = {{4, 0.01, high}, {3, 1, high}, {3.4, 0.4, -low}, {3.2, 0.3, -1}};
+  const double whole = 0.102, part = low / (high + low);
+  for (size_t k = 0; k < CHECK_COUNT(orders); ++k) {
+    const int32_t swapped[] = {orders[k][1], orders[k][0], orders[k][2], orders[k][3]};
+    CHECK_CLOSE(area_between(v, swapped), whole * (1 - part * part), 1e-5);
+  }
+}
+
+static void surfaces_along_a_face_end_where_it_does(void) {
+  check_along_a_face(1e-8, 1e-8);
+  check_along_a_face(1e-8, 3e-8);
+  check_along_a_face(3e-8, 1e-8);
+}
+
+/* The edge at the corner is so short that round-off decides its direction. */
+static void edges_without_a_direction_clip_nothing(void) {
+  for (int k = 1; k < 40; ++k) {
+    check_along_a_face(1e-8, 1e-24 * k);
+  }
 }
 
 /* room for faces grows by itself; nothing is allocated where there is enough */
@@ -284,6 +346,37 @@ static void wrong_shapes(void) {
   CHECK_STRING(error.argument, "tetrahedra");
 }
 
+/* An error tells the area of a triangle that is too flat, or the volume of a tetrahedron. */
+static void flat_cells(void) {
+  const double h = 1e-17;
+  const double vertices[] = {0, 0, 0, 1, 0, 0, 0.5, 1, 0, 0.5, h, 0, 0.5, 0.5, h};
+  const int32_t triangle[] = {0, 1, 3}, tetrahedron[] = {0, 1, 2, 4};
+  const geo_arrays wrong[] = {{GEO_TRIANGLES, 5, 1, vertices, triangle, NULL, 0, 0},
+                              {GEO_TETRAHEDRA, 5, 1, vertices, tetrahedron, pressure, 0, 0}};
+  for (int k = 0; k < 2; ++k) {
+    geo_shape *shape;
+    sap_error error;
+    CHECK_EQUAL(geo_shape_create(&shape, &wrong[k], NULL, &error), SAP_INVALID_ARGUMENT);
+    CHECK_CLOSE(error.value, k == 0 ? h / 2 : h / 6, 1e-30);
+  }
+}
+
+/* Ranges of pressure are wider than round-off, in any unit. */
+static void ranges_of_pressure_are_wide(void) {
+  for (int e = -9; e <= 9; e += 3) {
+    double scaled[7] = {pow(10, e)};
+    geo_arrays arrays = soft;
+    arrays.pressure = scaled;
+    geo_shape *ball = shape_of(&arrays);
+    for (int i = 0; i < 8; ++i) {
+      const struct geo_tetrahedron *t = &ball->tetrahedra[i];
+      CHECK(t->p_low < -1e-14 * scaled[0] && t->p_low > -1e-9 * scaled[0]);
+      CHECK(t->p_high > (1 + 1e-14) * scaled[0] && t->p_high < (1 + 1e-9) * scaled[0]);
+    }
+    geo_shape_destroy(ball);
+  }
+}
+
 static void wrong_pairs(void) {
   geo_shape *ball = shape_of(&soft);
   geo_shape *hard = shape_of(&rigid);
@@ -301,9 +394,13 @@ static void wrong_pairs(void) {
   pairs[1].a = ball;
   CHECK_EQUAL(geo_contact_surfaces(work, 2, pairs, GEO_POLYGONS, &s, &error), SAP_INVALID_ARGUMENT);
   pairs[1] = pairs[0];
-  pairs[1].pose_b.t[1] = NAN;
-  CHECK_EQUAL(geo_contact_surfaces(work, 2, pairs, GEO_POLYGONS, &s, &error), SAP_INVALID_ARGUMENT);
-  CHECK_STRING(error.argument, "pose_b");
+  for (int k = 0; k < 3; ++k) {
+    pairs[1] = pairs[0];
+    pairs[1].pose_b.t[k] = NAN;
+    CHECK_EQUAL(geo_contact_surfaces(work, 2, pairs, GEO_POLYGONS, &s, &error),
+                SAP_INVALID_ARGUMENT);
+    CHECK_STRING(error.argument, "pose_b");
+  }
   pairs[1] = pairs[0];
   pairs[1].pose_a.R[8] = -1;
   CHECK_EQUAL(geo_contact_surfaces(work, 2, pairs, GEO_POLYGONS, &s, &error), SAP_INVALID_ARGUMENT);
@@ -324,10 +421,14 @@ static const check_test tests[] = {
     CHECK_TEST(clips),
     CHECK_TEST(corners_are_merged),
     CHECK_TEST(slice_of_an_octahedron),
+    CHECK_TEST(surfaces_along_a_face_end_where_it_does),
+    CHECK_TEST(edges_without_a_direction_clip_nothing),
     CHECK_TEST(memory_of_surfaces),
     CHECK_TEST(memory_of_shapes),
     CHECK_TEST(constant_fields),
     CHECK_TEST(wrong_shapes),
+    CHECK_TEST(flat_cells),
+    CHECK_TEST(ranges_of_pressure_are_wide),
     CHECK_TEST(wrong_pairs),
 };
 CHECK_FILE(test_geometry, tests);

@@ -1,6 +1,8 @@
 /* Inverse dynamics: a table on four legs in closed form, what is refused, memory. */
 #include "check.h"
 #include "counter.h"
+#include "invdyn/check.h"
+#include "invdyn/recall.h"
 #include "sapwood/invdyn.h"
 
 /* A base that moves in a plane, x z and the turn about y, over two feet with a vertical and a
@@ -225,6 +227,21 @@ static void limits_hide_no_inconsistent_accelerations(void) {
   CHECK_CLOSE(table.qdd[3] + table.slack[3], table.qdd[1] + table.slack[1], 1e-6);
 }
 
+/* Normal impulses p of both feet minimise 1/2 m (2 p/m - g dt)^2 + rho p^2, so that
+ * p = g dt/(2/m + rho). */
+static void impulses_that_count_are_smaller(void) {
+  invdyn_settings settings = invdyn_settings_default();
+  settings.controller = INVDYN_ONE_STAGE;
+  for (int k = 0; k < 3; ++k) {
+    set_table(&table);
+    settings.force_regularization = 0.1 * k;
+    REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+    const double force = gravity / (2.0 / mass + settings.force_regularization);
+    CHECK_CLOSE(table.forces[2], force, 1e-6 * force);
+    CHECK_CLOSE(table.forces[5], force, 1e-6 * force);
+  }
+}
+
 /* pivots of one more call, of contacts with such names */
 static int32_t pivots_of(invdyn_solver *solver, const invdyn_settings *settings, int64_t first,
                          int64_t second) {
@@ -259,6 +276,56 @@ static void contacts_are_known_by_their_names(void) {
     CHECK_EQUAL(pivots_of(solver, &settings, 7, 7), cold);
     invdyn_destroy(solver);
   }
+}
+
+/* All forces scale with the masses, and no mass is too small. */
+static void the_unit_of_mass_does_not_matter(void) {
+  const double unit = 1e-14;
+  invdyn_settings settings = invdyn_settings_default();
+  for (size_t c = 0; c < CHECK_COUNT(all); ++c) {
+    settings.controller = all[c];
+    set_table(&table);
+    for (int i = 0; i < M * M; ++i) {
+      table.A[i] *= unit;
+    }
+    table.h[1] *= unit;
+    REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
+    CHECK_STRING(invdyn_outcome_text(table.solution.outcome), "solved");
+    CHECK_CLOSE(table.tau[0], 0.5 * mass * gravity * unit, 1e-6 * unit);
+  }
+}
+
+/* ---- what is recalled ------------------------------------------------------------------------ */
+
+static void carve_recall(void *context, struct sap_arena *arena) {
+  const int32_t width[INVDYN_MOST_BLOCKS] = {2, 1, 0};
+  invdyn_recall_carve(context, 3, width, 3, arena);
+}
+
+/* The first call has contacts 20 and 30. Of the three contacts of the second, 40 is new, and the
+ * other two begin with the marks that they had. */
+static void marks_follow_the_names(void) {
+  struct sap_block block = {0};
+  struct invdyn_recall recall;
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  REQUIRE(sap_block_carve(&block, carve_recall, &recall, &memory));
+  const int64_t before[] = {20, 30}, after[] = {40, 30, 20};
+  const invdyn_problem two = {.n = 2, .ids = before}, three = {.n = 3, .ids = after};
+  for (int32_t n_others = 1; n_others <= 3; ++n_others) {
+    invdyn_recall(&recall, &two, 2);
+    for (int8_t mark = 1; mark <= 8; ++mark) {
+      recall.now[mark - 1] = mark;
+    }
+    invdyn_remember(&recall, &two, 2);
+    const int8_t *marks = invdyn_recall(&recall, &three, n_others);
+    const int8_t expected[] = {0, 0, 3, 4, 1, 2, 0, 6, 5, 7, 8};
+    REQUIRE(marks != NULL);
+    CHECK(memcmp(marks, expected, 9) == 0);
+    for (int32_t k = 0; k < n_others; ++k) {
+      CHECK_EQUAL(marks[9 + k], n_others == 2 ? expected[9 + k] : 0);
+    }
+  }
+  sap_block_release(&block, &memory);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -382,10 +449,36 @@ static void overflow_leaves_zeros(void) {
       table.h[i] = 1e308;
       table.v[i] = -1e308;
     }
+    const struct {
+      double *x;
+      size_t n;
+    } written[] = {{table.tau, Q}, {table.forces, 3 * N}, {table.v_plus, M}, {table.slack, Q}};
+    for (size_t k = 0; k < CHECK_COUNT(written); ++k) {
+      memset(written[k].x, 0x55, written[k].n * sizeof(double));
+    }
     REQUIRE(solve(&settings, NULL, NULL) == SAP_OK);
     CHECK_EQUAL(table.solution.outcome, INVDYN_NON_FINITE);
-    CHECK_CLOSE(table.tau[0], 0.0, 0.0);
-    CHECK_CLOSE(table.v_plus[0], 0.0, 0.0);
+    for (size_t k = 0; k < CHECK_COUNT(written); ++k) {
+      for (size_t i = 0; i < written[k].n; ++i) {
+        CHECK(written[k].x[i] == 0.0);
+      }
+    }
+    CHECK(table.states[0] == INVDYN_SEPARATE && table.states[1] == INVDYN_SEPARATE);
+    const invdyn_residuals none = {0};
+    CHECK(memcmp(&table.solution.residuals, &none, sizeof none) == 0);
+  }
+}
+
+static void limits_of_sizes_are_allowed_themselves(void) {
+  const invdyn_settings settings = invdyn_settings_default();
+  const int32_t most = 200000 / settings.edges;
+  for (int32_t beyond = 0; beyond < 2; ++beyond) {
+    const invdyn_problem problems[] = {
+        {.m = 10000 + beyond}, {.m = 5, .n_q = 5 + beyond}, {.n = most + beyond}};
+    for (size_t k = 0; k < CHECK_COUNT(problems); ++k) {
+      CHECK_EQUAL(invdyn_check_sizes(&settings, &problems[k], NULL),
+                  beyond ? SAP_INVALID_ARGUMENT : SAP_OK);
+    }
   }
 }
 
@@ -398,11 +491,15 @@ static const check_test tests[] = {
     CHECK_TEST(feet_of_nearly_equal_heights_hold_no_turn),
     CHECK_TEST(limits_are_held_without_slip),
     CHECK_TEST(limits_hide_no_inconsistent_accelerations),
+    CHECK_TEST(impulses_that_count_are_smaller),
     CHECK_TEST(contacts_are_known_by_their_names),
+    CHECK_TEST(the_unit_of_mass_does_not_matter),
+    CHECK_TEST(marks_follow_the_names),
     CHECK_TEST(a_second_call_allocates_nothing),
     CHECK_TEST(every_allocation_may_fail),
     CHECK_TEST(wrong_problems_are_named),
     CHECK_TEST(wrong_settings_are_named),
     CHECK_TEST(overflow_leaves_zeros),
+    CHECK_TEST(limits_of_sizes_are_allowed_themselves),
 };
 CHECK_FILE(test_invdyn, tests);

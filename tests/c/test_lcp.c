@@ -2,6 +2,8 @@
  * them. */
 #include "check.h"
 #include "counter.h"
+#include "lcp/lemke.h"
+#include "lcp/scaling.h"
 #include "sapwood.h"
 
 enum { MOST = 40 };
@@ -200,6 +202,77 @@ static void starts_of_singular_blocks(void) {
   }
 }
 
+static void carve_two(void *context, struct sap_arena *arena) {
+  lcp_tableau_carve(context, arena, 2);
+}
+
+/* z_i = d_i (w_0 + w_1 - 1) + d_i z_a: the ratios of both rows are equal whatever w is. The
+ * artificial variable z_a enters at the row of the larger pivot. */
+static void the_larger_pivot_leaves_among_equal_ratios(void) {
+  for (int32_t cover = 1; cover <= 2; ++cover) {
+    struct sap_block block = {0};
+    struct lcp_tableau t = {.kernels = sap_kernels_best()};
+    const sap_allocator memory = sap_allocator_or_default(NULL);
+    REQUIRE(sap_block_carve(&block, carve_two, &t, &memory));
+    const double zeros[4] = {0};
+    lcp_tableau_load(&t, 2, zeros, zeros);
+    lcp_tableau_add_artificial(&t, cover);
+    const double *d = lcp_column(&t, 2);
+    for (int32_t i = 0; i < 2; ++i) {
+      t.q[i] = -d[i];
+      lcp_column(&t, 0)[i] = lcp_column(&t, 1)[i] = d[i];
+      t.basic[i] = lcp_z(&t, i);
+      t.nonbasic[i] = lcp_w(i);
+      t.row[lcp_z(&t, i)] = t.column[lcp_w(i)] = i;
+      t.row[lcp_w(i)] = t.column[lcp_z(&t, i)] = -1;
+    }
+    const int32_t larger = d[1] > d[0];
+    CHECK_EQUAL(larger, cover - 1);
+    const struct lcp_limits limits = {.max_pivots = 1, .cover = cover};
+    int32_t pivots = 0;
+    lcp_lemke(&t, &limits, &pivots);
+    CHECK_EQUAL(pivots, 1);
+    CHECK_EQUAL(t.basic[larger], lcp_artificial(&t));
+    sap_block_release(&block, &memory);
+  }
+}
+
+/* Where q >= 0, or as nearly so as counts, w = q is the solution and nothing is pivoted. */
+static void lemke_leaves_what_is_solved(void) {
+  struct sap_block block = {0};
+  struct lcp_tableau t = {.kernels = sap_kernels_best()};
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  REQUIRE(sap_block_carve(&block, carve_two, &t, &memory));
+  const double M[] = {1, 0, 0, 1}, feasible[] = {0, 1e-9};
+  for (int k = 0; k < 2; ++k) {
+    const double q[] = {-feasible[k], 1};
+    const struct lcp_limits limits = {.max_pivots = 9, .feasible = feasible[k]};
+    int32_t pivots = 0;
+    lcp_tableau_load(&t, 2, M, q);
+    CHECK_EQUAL(lcp_lemke(&t, &limits, &pivots), LCP_SOLVED);
+    CHECK_EQUAL(pivots, 0);
+  }
+  sap_block_release(&block, &memory);
+}
+
+/* Entries of D M D are about 1; rows and columns of zeros stay as they are. */
+static void scales(void) {
+  enum { n = 3 };
+  const double M[n * n] = {4e8, 1, 0, 1, 3e-6, 0}, q[n] = {0, 0, 3}, zeros[n] = {0};
+  double D[n], scaled[n * n], q_scaled[n];
+  CHECK_CLOSE(lcp_scale(n, M, q, D, scaled, q_scaled), 2, 0);
+  CHECK_CLOSE(D[2], 1, 0);
+  CHECK_CLOSE(q_scaled[2], 1.5, 0);
+  for (int i = 0; i < 2; ++i) {
+    const double largest = fmax(fabs(scaled[i * n]), fabs(scaled[i * n + 1]));
+    CHECK(largest >= 0.25 && largest <= 4);
+  }
+  for (int i = 0; i < n * n; ++i) {
+    CHECK_CLOSE(scaled[i], M[i] * D[i / n] * D[i % n], 0);
+  }
+  CHECK_CLOSE(lcp_scale(n, M, zeros, D, scaled, q_scaled), 1, 0);
+}
+
 /* -z_0 >= 1 has no solution */
 static void problems_without_solution(void) {
   const lcp_outcome outcome[] = {LCP_RAY, LCP_INFEASIBLE, LCP_INFEASIBLE};
@@ -284,6 +357,26 @@ static void regularized(void) {
   }
 }
 
+/* The regularization lets z_i = 1e-7/1e-6 make up for what a row of zeros misses, in either row. */
+static void every_row_is_regularized(void) {
+  for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
+    for (int32_t i = 0; i < 2; ++i) {
+      memset(at.M, 0, sizeof at.M);
+      at.M[3 - 3 * i] = 1;
+      at.q[i] = -1e-7;
+      at.q[1 - i] = -1;
+      lcp_settings settings = by(methods[k]);
+      CHECK(solve(2, &settings, NULL).outcome != LCP_SOLVED);
+      settings.regularization_first = 1e-6;
+      const lcp_solution solution = solve(2, &settings, NULL);
+      CHECK_EQUAL(solution.outcome, LCP_SOLVED);
+      CHECK_CLOSE(solution.regularization, 1e-6, 1e-16);
+      CHECK_CLOSE(at.z[i], 0.1, 1e-9);
+      CHECK_CLOSE(at.z[1 - i], 1, 1e-5);
+    }
+  }
+}
+
 static void rules(void) {
   lcp_solver *solver;
   sap_error error;
@@ -347,15 +440,21 @@ static void memory(void) {
   }
 }
 
-static const check_test tests[] = {CHECK_TEST(solutions_of_murty),
-                                   CHECK_TEST(semidefinite_problems),
-                                   CHECK_TEST(starts),
-                                   CHECK_TEST(games_of_two),
-                                   CHECK_TEST(starts_of_singular_blocks),
-                                   CHECK_TEST(problems_without_solution),
-                                   CHECK_TEST(rows_of_every_size),
-                                   CHECK_TEST(badly_scaled_rows_are_not_infeasible),
-                                   CHECK_TEST(regularized),
-                                   CHECK_TEST(rules),
-                                   CHECK_TEST(memory)};
+static const check_test tests[] = {
+    CHECK_TEST(solutions_of_murty),
+    CHECK_TEST(semidefinite_problems),
+    CHECK_TEST(starts),
+    CHECK_TEST(games_of_two),
+    CHECK_TEST(starts_of_singular_blocks),
+    CHECK_TEST(the_larger_pivot_leaves_among_equal_ratios),
+    CHECK_TEST(lemke_leaves_what_is_solved),
+    CHECK_TEST(scales),
+    CHECK_TEST(problems_without_solution),
+    CHECK_TEST(rows_of_every_size),
+    CHECK_TEST(badly_scaled_rows_are_not_infeasible),
+    CHECK_TEST(regularized),
+    CHECK_TEST(every_row_is_regularized),
+    CHECK_TEST(rules),
+    CHECK_TEST(memory),
+};
 CHECK_FILE(test_lcp, tests);

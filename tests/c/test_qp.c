@@ -1,6 +1,7 @@
 /* Quadratic programs: optimality, degenerate ones, and those without a solution. */
 #include "check.h"
 #include "counter.h"
+#include "lcp/condensed.h"
 #include "lcp/optimality.h"
 #include "sapwood.h"
 
@@ -120,6 +121,25 @@ static void optimal_points(void) {
     const int32_t n_equalities = (int32_t)(check_random_bits(&seed) % (uint64_t)n) / 3;
     const int32_t n_inequalities = (int32_t)(check_random_bits(&seed) % ROWS);
     load(n, rank, n_equalities, n_inequalities, trial % 2, &seed);
+    solve();
+    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+    check_optimal(1e-6);
+  }
+}
+
+/* The solver stores rows of few entries apart from dense ones. x = 0 obeys all rows here. */
+static void rows_of_few_entries(void) {
+  uint64_t seed = 13;
+  for (int trial = 0; trial < 100; ++trial) {
+    load(MOST, MOST, 2, 20, trial % 2, &seed);
+    at.problem.lower = at.problem.upper = NULL;
+    for (int32_t i = 0; i < 20; ++i) {
+      at.d[i] = -check_random(&seed, 0, 0.1);
+      for (int32_t j = 0; i % 2 && j < MOST; ++j) {
+        at.C[i * MOST + j] = (i + j) % 5 ? 0 : check_random(&seed, -1, 1);
+      }
+    }
+    at.b[0] = at.b[1] = 0;
     solve();
     CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
     check_optimal(1e-6);
@@ -379,6 +399,99 @@ static void rules(void) {
 
 /* what solves a program is found again without an iteration; garbage, and no polishing, changes
  * nothing */
+static void carve_program(void *context, struct sap_arena *arena) {
+  const struct qp_sizes most = {MOST, ROWS, ROWS};
+  qp_program_carve(context, arena, &most);
+}
+
+/* Scaling brings the diagonal of H to about 1. */
+static void unknowns_are_scaled(void) {
+  struct sap_block block = {0};
+  struct qp_program p = {.kernels = sap_kernels_best()};
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  uint64_t seed = 14;
+  REQUIRE(sap_block_carve(&block, carve_program, &p, &memory));
+  for (int trial = 0; trial < 50; ++trial) {
+    load(MOST, 0, 0, 0, 0, &seed);
+    for (int32_t j = 0; j < MOST; ++j) {
+      at.H[j * (MOST + 1)] = pow(10, check_random(&seed, -12, 12));
+    }
+    qp_program_load(&p, &at.problem);
+    for (int32_t j = 0; j < MOST; ++j) {
+      const double scaled = p.H[j * (p.ld + 1)] / p.k;
+      CHECK(scaled > 0.49 && scaled < 2.01);
+      CHECK_CLOSE(scaled, p.E[j] * at.H[j * (MOST + 1)] * p.E[j], 0);
+    }
+  }
+  sap_block_release(&block, &memory);
+}
+
+/* The factorization adds 1, 30, 900 or 27000 to the diagonal, the first that makes it positive. */
+static void diagonals_grow_until_there_is_a_factor(void) {
+  double H[8] = {0}, K[8], unused = 0;
+  const struct qp_program p = {.kernels = sap_kernels_best(), .n = 1, .ld = 8, .H = H};
+  struct qp_condensed c = {.K = K, .W = &unused, .cut = &unused, .scaled = &unused};
+  for (int tries = 0; tries <= 4; ++tries) {
+    H[0] = -0.9 * pow(30, tries);
+    CHECK_EQUAL(qp_condensed_factor(&c, &p, 1), tries < 4);
+  }
+}
+
+/* The program has as many rows and bounds as its solver has room for. */
+static void programs_may_fill_their_solver(void) {
+  enum { n = 8 };
+  uint64_t seed = 15;
+  for (int trial = 0; trial < 50; ++trial) {
+    qp_solver *solver;
+    const qp_settings settings = qp_settings_default();
+    load(n, n, 0, n, 1, &seed);
+    for (int32_t j = 0; j < n; ++j) {
+      at.lower[j] = -10;
+      at.upper[j] = 10;
+    }
+    at.solution = (qp_solution){.x = at.x, .y = at.y, .lambda = at.lambda, .bounds = at.bounds};
+    REQUIRE(qp_create(&solver, n, 0, n, NULL, NULL) == SAP_OK);
+    CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, NULL, &at.solution, NULL), SAP_OK);
+    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+    check_optimal(1e-6);
+    qp_destroy(solver);
+  }
+}
+
+static void defaults_are_those_of_the_header(void) {
+  const qp_settings settings = qp_settings_default();
+  CHECK_CLOSE(settings.tolerance, 1e-9, 0);
+  CHECK_EQUAL(settings.max_iterations, 100);
+  CHECK_EQUAL(settings.polish, 1);
+  CHECK_EQUAL(settings.check_convex, 1);
+}
+
+/* Multipliers alone are a start from x = 0: of x >= 0 with g > 0, the solution itself. */
+static void starts_without_x_begin_at_zero(void) {
+  const qp_settings settings = qp_settings_default();
+  double multipliers[MOST];
+  uint64_t seed = 12;
+  qp_solver *solver;
+  REQUIRE(qp_create(&solver, MOST, 0, 0, NULL, NULL) == SAP_OK);
+  for (int trial = 0; trial < 100; ++trial) {
+    load(MOST, MOST, 0, 0, 1, &seed);
+    for (int32_t i = 0; i < MOST; ++i) {
+      multipliers[i] = at.g[i] = pow(10, check_random(&seed, -6, 0));
+      at.lower[i] = 0;
+      at.upper[i] = INFINITY;
+    }
+    const qp_start start = {.bounds = multipliers};
+    at.solution = (qp_solution){.x = at.x};
+    CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, &start, &at.solution, NULL), SAP_OK);
+    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+    CHECK_EQUAL(at.solution.iterations, 0);
+    for (int32_t i = 0; i < MOST; ++i) {
+      CHECK_CLOSE(at.x[i], 0, 1e-12);
+    }
+  }
+  qp_destroy(solver);
+}
+
 static void starts(void) {
   uint64_t seed = 7;
   qp_solver *solver;
@@ -446,18 +559,26 @@ static void memory(void) {
   }
 }
 
-static const check_test tests[] = {CHECK_TEST(optimal_points),
-                                   CHECK_TEST(dependent_rows),
-                                   CHECK_TEST(infeasible_programs),
-                                   CHECK_TEST(unbounded_programs),
-                                   CHECK_TEST(empty_programs),
-                                   CHECK_TEST(rows_that_do_not_hold_are_told),
-                                   CHECK_TEST(gradients_that_are_left_are_told),
-                                   CHECK_TEST(a_linear_cost_hides_no_rows),
-                                   CHECK_TEST(proofs_with_bounds),
-                                   CHECK_TEST(of_H_the_symmetric_part_counts),
-                                   CHECK_TEST(programs_that_are_not_convex),
-                                   CHECK_TEST(rules),
-                                   CHECK_TEST(starts),
-                                   CHECK_TEST(memory)};
+static const check_test tests[] = {
+    CHECK_TEST(optimal_points),
+    CHECK_TEST(rows_of_few_entries),
+    CHECK_TEST(dependent_rows),
+    CHECK_TEST(infeasible_programs),
+    CHECK_TEST(unbounded_programs),
+    CHECK_TEST(empty_programs),
+    CHECK_TEST(rows_that_do_not_hold_are_told),
+    CHECK_TEST(gradients_that_are_left_are_told),
+    CHECK_TEST(a_linear_cost_hides_no_rows),
+    CHECK_TEST(proofs_with_bounds),
+    CHECK_TEST(of_H_the_symmetric_part_counts),
+    CHECK_TEST(programs_that_are_not_convex),
+    CHECK_TEST(rules),
+    CHECK_TEST(unknowns_are_scaled),
+    CHECK_TEST(diagonals_grow_until_there_is_a_factor),
+    CHECK_TEST(programs_may_fill_their_solver),
+    CHECK_TEST(defaults_are_those_of_the_header),
+    CHECK_TEST(starts_without_x_begin_at_zero),
+    CHECK_TEST(starts),
+    CHECK_TEST(memory),
+};
 CHECK_FILE(test_qp, tests);

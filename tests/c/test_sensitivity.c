@@ -347,6 +347,37 @@ static void forward_mode_is_the_limit_of_differences(void) {
   }
 }
 
+/* ---- no derivative ---- */
+
+/* With R_n = 2^-60 the matrix H = I + 2^60 [1 1; 1 1] has no factor in double precision. The first
+ * of two islands where that is so is named. */
+static void the_first_singular_tree_is_named(void) {
+  static const int32_t sizes[] = {2, 2}, trees[] = {0, 1}, world[] = {-1, -1};
+  static const double A[] = {1, 0, 0, 1, 1, 0, 0, 1}, J[] = {0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1};
+  static const double v[] = {-1, -1, -1, -1}, ones[] = {1, 1}, zeros[2] = {0};
+  for (int singular = 0; singular < 4; ++singular) {
+    const double R_n[] = {singular & 1 ? 0x1p-60 : 1, singular & 2 ? 0x1p-60 : 1};
+    const sap_problem problem = {.n_trees = 2,
+                                 .n_contacts = 2,
+                                 .tree_nv = sizes,
+                                 .A = A,
+                                 .v_star = v,
+                                 .tree_a = trees,
+                                 .tree_b = world,
+                                 .J = J,
+                                 .mu = ones,
+                                 .R_t = ones,
+                                 .R_n = R_n,
+                                 .v_hat_n = zeros};
+    sap_sensitivity *s;
+    sap_linear_point at;
+    REQUIRE(sap_sensitivity_create(&s, NULL, NULL, NULL) == SAP_OK);
+    CHECK_EQUAL(sap_sensitivity_linearize(s, &problem, NULL, v, NULL, &at, NULL), SAP_OK);
+    CHECK_EQUAL(at.tree, singular & 1 ? 0 : singular & 2 ? 1 : -1);
+    sap_sensitivity_destroy(s);
+  }
+}
+
 /* ---- memory ---- */
 
 static void memory_that_runs_out_is_reported(void) {
@@ -454,11 +485,34 @@ static void wrong_arguments_are_named(void) {
   sap_sensitivity_destroy(NULL);
 }
 
+/* The gradient with respect to R of a single constraint needs an array. */
+static void arrays_of_one_constraint_are_missed(void) {
+  uint64_t seed = 8;
+  make(4, 8, &seed);
+  constraints[1].n = 1;
+  REQUIRE(sap_problem_sizes(&physical.problem, &scene.sizes, NULL) == SAP_OK);
+  solve(SAP_FRICTION_CONVEX, &solution);
+  sap_sensitivity *s = linearize(SAP_FRICTION_CONVEX, solution.v, NULL);
+  sap_coupling coupling;
+  sap_error error = {0};
+  REQUIRE(s);
+  fill(bar.v, scene.sizes.nv, &seed);
+  const sap_response bars = {.v = bar.v};
+  point(&gradient);
+  gradient.groups[1].R = NULL;
+  CHECK_EQUAL(sap_sensitivity_vjp(s, &bars, 0, &gradient.all, &coupling, &error),
+              SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "gradient");
+  sap_sensitivity_destroy(s);
+}
+
 static const check_test tests[] = {
     CHECK_TEST(reverse_is_the_transpose_of_forward),
     CHECK_TEST(forward_mode_is_the_limit_of_differences),
+    CHECK_TEST(the_first_singular_tree_is_named),
     CHECK_TEST(memory_that_runs_out_is_reported),
     CHECK_TEST(directions_allocate_nothing),
     CHECK_TEST(wrong_arguments_are_named),
+    CHECK_TEST(arrays_of_one_constraint_are_missed),
 };
 CHECK_FILE(test_sensitivity, tests);
