@@ -54,11 +54,9 @@ quick: .venv/test
 test:
 	$(MAKE) --jobs=2 test-python test-c test-race
 
-# the sanitized module by itself: its tests keep both cores busy. PyTorch and JAX come last: what
-# all others need does without them
+# PyTorch and JAX come last: what all others need does without them
 test-all:
 	$(MAKE) --jobs=2 --output-sync=target test-slow test-python fuzz test-race test-c
-	$(MAKE) test-sanitized
 	$(MAKE) test-bridges
 
 test-c: .venv/setup
@@ -128,10 +126,10 @@ coverage: .venv/test .venv/coverage
 # The extension module under the sanitizers, with the Python tests that drive it hardest; parameters
 # named `reference` are mirrors in Python and run none of it. What is noticed goes to a file, as
 # pytest swallows it with the process, and any such file is a failure, of child processes too.
-# AddressSanitizer finds the exceptions of C++ where its library is loaded at the start; a child that
-# is forked while another thread allocates waits for ever for a lock of its allocator.
+# AddressSanitizer finds the exceptions of C++ where its library is loaded at the start. Left out is
+# what it disturbs: a child that is forked while another thread allocates waits for ever for a lock.
 SANITIZED_TESTS = $(addprefix tests/,laws lcp invdyn geometry problem solver stepping trajectory \
-	mujoco fuzz) -k 'not forked and (not reference or test_reference)'
+	mujoco fuzz) -m 'not slow and not undisturbed' -k 'not reference or test_reference'
 SANITIZED = $(CURDIR)/build/sanitized
 SANITIZER_OPTIONS = log_path=$(SANITIZED)/report
 

@@ -15,7 +15,10 @@ from sapwood import Status
 from sapwood.mujoco import Rollout, Stepper
 from sapwood.studies import scenes
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
+    pytest.mark.undisturbed,
+]
 
 N_CHILDREN = 30
 SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS

@@ -197,6 +197,7 @@ def test_a_step_that_fails_behind_its_contacts_leaves_none_of_them():
     np.testing.assert_array_equal(result.qpos[-1], data.qpos)
 
 
+@pytest.mark.undisturbed
 def test_ctrl_c_keeps_what_was_recorded():
     model = mixed()
     stepper, data = Stepper(model), mujoco.MjData(model)

@@ -389,6 +389,7 @@ def test_a_thread_that_cannot_start_ends_those_that_did(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("nthread", [1, 2])
+@pytest.mark.undisturbed
 def test_ctrl_c_ends_a_rollout(nthread):
     """In a process of its own, as a user would meet it."""
     code = f"""

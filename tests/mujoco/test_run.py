@@ -257,6 +257,7 @@ class Alarm(Exception):
     """What the handler of a signal raises."""
 
 
+@pytest.mark.undisturbed
 def test_signals_are_handled_between_steps():
     model = scenes.clutter(4, seed=1).compile()
     stepper, data = Stepper(model), mujoco.MjData(model)
@@ -281,6 +282,7 @@ def test_signals_are_handled_between_steps():
     np.testing.assert_array_equal(full_state(model, data), full_state(model, kept))
 
 
+@pytest.mark.undisturbed
 def test_ctrl_c_ends_a_run():
     """In a process of its own, as a user would meet it."""
     code = """
@@ -397,6 +399,7 @@ def test_the_page_runs(capsys, tmp_path, monkeypatch):
     assert set(_core.STEP_RECORD.names) <= columns
 
 
+@pytest.mark.undisturbed
 def test_nothing_is_left_behind():
     path = Path(__file__).parents[1] / "isolated" / "mujoco_leaks.py"
     # one heap for all threads: how far each of several fills up is a matter of chance

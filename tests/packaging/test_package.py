@@ -56,13 +56,10 @@ def test_names_of_the_contract_in_a_solution():
         assert hasattr(solution, name), name
 
 
-@pytest.mark.parametrize(
-    "name", ["experiments", "invdyn", "mujoco", "plotting", "reference", "scenes"]
-)
+@pytest.mark.parametrize("name", ["invdyn", "mujoco", "reference", "studies"])
 def test_modules_are_loaded_when_used(name):
-    needs = {"mujoco": "mujoco", "scenes": "mujoco", "plotting": "matplotlib"}
-    if name in needs:
-        pytest.importorskip(needs[name])
+    if name == "mujoco":
+        pytest.importorskip(name)
     code = (
         "import sys, sapwood\n"
         f"assert 'sapwood.{name}' not in sys.modules\n"
@@ -73,8 +70,8 @@ def test_modules_are_loaded_when_used(name):
 
 def test_dir_lists_what_users_look_for():
     modules = (
-        "bridge constraints experiments geometry invdyn jax laws lcp mujoco peers plotting problem "
-        "qp reference scenes stepping studies torch trajectory viewer work"
+        "bridge constraints geometry invdyn jax laws lcp mujoco problem qp reference stepping "
+        "studies torch trajectory viewer"
     )
     assert set(dir(sapwood)) == {*sapwood.__all__, *modules.split()}
     code = "import sapwood; print(*dir(sapwood))"
@@ -131,9 +128,7 @@ def test_the_library_needs_no_studies(path):
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             imported |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
-    names = {"studies", "experiments", "peers", "plotting", "scenes"}
-    found = [name for name in imported if name and name.startswith("sapwood.")]
-    assert not [name for name in found if name.split(".")[1] in names]
+    assert not [name for name in imported if name and name.startswith("sapwood.studies")]
 
 
 def test_names_of_the_contract_in_the_stepper():

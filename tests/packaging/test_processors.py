@@ -33,7 +33,8 @@ def test_all_that_uses_threads_works_without_affinities():
 import os
 vars(os).pop("sched_getaffinity", None)
 import sapwood
+from sapwood.studies import scenes
 assert sapwood.solve_batch([]) == []
-assert sapwood.mujoco.Rollout(sapwood.studies.scenes.sphere_on_floor(1.0).compile()).nthread >= 1
+assert sapwood.mujoco.Rollout(scenes.sphere_on_floor(1.0).compile()).nthread >= 1
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -12,7 +12,10 @@ import helpers
 import sapwood
 from sapwood import SapSettings, SapSolver
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
+    pytest.mark.undisturbed,
+]
 
 N_CHILDREN = 30
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.undisturbed
+
 PREPARE = """
     import signal, sys, threading, time
     sys.path.insert(0, {support!r})

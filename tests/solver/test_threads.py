@@ -333,6 +333,7 @@ needs_test_api = pytest.mark.skipif(
         pytest.param("no_memory.py", marks=needs_test_api),
     ],
 )
+@pytest.mark.undisturbed
 def test_script_in_its_own_process(script):
     path = Path(__file__).parents[1] / "isolated" / script
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=300)
