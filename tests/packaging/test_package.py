@@ -56,10 +56,13 @@ def test_names_of_the_contract_in_a_solution():
         assert hasattr(solution, name), name
 
 
-@pytest.mark.parametrize("name", ["invdyn", "mujoco", "reference", "studies"])
+@pytest.mark.parametrize(
+    "name", ["invdyn", "mujoco", "reference", "studies", "studies.plotting", "studies.scenes"]
+)
 def test_modules_are_loaded_when_used(name):
-    if name == "mujoco":
-        pytest.importorskip(name)
+    needs = {"mujoco": "mujoco", "studies.scenes": "mujoco", "studies.plotting": "matplotlib"}
+    if name in needs:
+        pytest.importorskip(needs[name])
     code = (
         "import sys, sapwood\n"
         f"assert 'sapwood.{name}' not in sys.modules\n"
