@@ -48,10 +48,10 @@ struct island_work {
   struct operations phase[WORK_PHASES]; /* over the whole solve */
 };
 
-/* Counts the work of a solve of a checked problem, whose contacts have the compliant law alone, from
- * its n records: the island (from 0 to n_islands - 1) and the trials of each. regions (n_contacts)
- * are those of the solution. islands (n_islands): as many as the solve had; one island that is the
- * whole problem counts as one. 0, or a sap_status. */
+/* Counts the work of a solve of a checked problem, whose contacts have the compliant law alone,
+ * from its n records: the island (from 0 to n_islands - 1) and the trials of each. regions
+ * (n_contacts) are those of the solution. islands (n_islands): as many as the solve had; one island
+ * that is the whole problem counts as one. 0, or a sap_status. */
 int benchmark_work(const sap_problem *problem, const int8_t *regions, int32_t n,
                    const int32_t *island, const int32_t *trials, int32_t n_islands,
                    struct island_work *islands);
