@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from benchmarks.native import Native
 from sapwood import ContactProblem, Solution
-from sapwood.laws.rigid_core import CoreKind
 
 PHASES = ("assembly", "factorization", "solves", "products", "law", "line_search")
 """Phases of an iteration, in the order of the columns of :class:`Work`."""
@@ -80,12 +79,9 @@ def count_work(native: Native, problem: ContactProblem, solution: Solution) -> W
         raise ValueError("solution.history is None: solve with SapSettings(record_history=True)")
     if len(solution.regions) != problem.n_contacts:
         raise ValueError("the solution has other contacts than the problem")
-    for name, others in (
-        ("groups", problem.groups),
-        ("spin_contact", problem.spin_contact),
-        ("core", np.flatnonzero(problem.core != CoreKind.none)),
-    ):
-        if len(others) > 0:
+    for name in ("constraints", "spin_contact", "core"):
+        others = getattr(problem, name)
+        if others is not None and len(others) > 0:
             raise ValueError(f"{name}: must be empty, as only the compliant law is counted")
     events, operations, resident = native.work(
         problem, solution.regions, history["island"], history["trials"], solution.n_islands

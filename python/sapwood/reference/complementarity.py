@@ -287,9 +287,9 @@ def solve_lcp(M: ArrayLike, q: ArrayLike, method: Method = "lemke") -> LcpSoluti
                 break
     basis = np.isin(np.arange(t.n, 2 * t.n), t.basic)
     z = t.z()
-    if status is LcpStatus.SOLVED and _relative_residual(M, q, z) > _SOLVED:
+    if _relative_residual(M, q, z) > _SOLVED:
         z = _accurate(M, q, z, basis)
-        status = LcpStatus.INACCURATE
+        status = LcpStatus.INACCURATE if status is LcpStatus.SOLVED else status
     relative = _relative_residual(M, q, z)
     if relative <= _SOLVED:
         # a path may end beside a solution where the artificial variable is round-off

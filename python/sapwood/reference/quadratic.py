@@ -45,6 +45,8 @@ class _Program:
 
     def residual(self, x: _Array, u: _Array) -> float:
         """The largest of gradient, violation and gap, each judged by its own data."""
+        if not np.all(np.isfinite([*x, *u])):
+            return np.inf
         Hx, Ru = self.H @ x, self.R.T @ u
         parts = np.abs(Hx) + np.abs(Ru)
         some = np.abs(self.r[self.r != 0.0])
@@ -166,6 +168,8 @@ def _polish(p: _Program, x: _Array, u: _Array) -> tuple[_Array, _Array]:
     return x + dx, np.where(p.equal, multipliers, np.maximum(multipliers, 0.0))
 
 
+# iterates that overflow come no closer, and end as those that are idle
+@np.errstate(over="ignore", invalid="ignore")
 def _iterate(
     p: _Program, tolerance: float, max_iterations: int
 ) -> tuple[QpStatus, _Array, _Array, int, bool]:
