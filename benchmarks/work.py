@@ -2,6 +2,7 @@
 
 Divided by what a processor reaches, they are the least time that the solve could have taken::
 
+    from benchmarks.native import Native
     from benchmarks.work import PHASES, count_work
 
     settings = sapwood.SapSettings(record_history=True)

@@ -21,7 +21,7 @@ TOKEN = re.compile(
     |(?P<operator>->|\+\+|--|<<=|>>=|&&|\|\||[-+*/%<>=!&|^]=|<<|>>|\.\.\.|.)""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-# what an operator between two values may become
+# An operator between two values becomes one of these.
 BINARY = {
     "<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"],
     "==": ["!="], "!=": ["=="], "&&": ["||"], "||": ["&&"],
@@ -61,8 +61,8 @@ class Source:
         found = (Token(m.lastgroup or "", m[0], m.start(), m.end()) for m in TOKEN.finditer(text))
         self.text = text
         self.tokens = [token for token in found if token.kind != "skip"]
-        self.partner: dict[int, int] = {}  # of each bracket
-        self.clauses: set[int] = set()  # the brackets behind `for`, but for their first clauses
+        self.partner: dict[int, int] = {}  # each bracket opens or closes with another
+        self.clauses: set[int] = set()  # tokens of `for (...)` behind its first clause
         unclosed = []
         for i, token in enumerate(self.tokens):
             if token.text in ("(", "[", "{"):

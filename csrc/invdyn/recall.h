@@ -16,7 +16,7 @@ struct invdyn_recall {
   int64_t *names;                    /* (n) */
   int8_t *was;                       /* blocks (n, width) of the last call */
   int8_t *now;                       /* the same of this call, which the caller writes */
-  int32_t n;                         /* of the last call; 0 where nothing is known */
+  int32_t n;                         /* contacts of the last call; 0 if nothing is known */
 };
 
 /* room for blocks of n_max contacts, and others_max besides; forgets what was */

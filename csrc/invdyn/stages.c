@@ -12,12 +12,12 @@ static const double weight_of_held = 1e3;
 static const double margin = 1e-8;
 /* of what velocities are like, what is no opening of an edge, whatever the smoothing */
 static const double closed = 1e-8;
-/* passes of the method of multipliers */
+/* The method of multipliers takes at most so many passes. */
 enum { MOST_PASSES = 100 };
-/* of the largest term of a held row, what is round-off if it is missing, and if it no longer falls
- * by a tenth from one pass to the next */
+/* Parts of the largest term of a held row: what is missing is round-off below the first, and below
+ * the second if it does not fall to nine tenths from one pass to the next. */
 static const double round_off = 1e-15, noise = 1e-9, slowest = 0.9;
-/* growth of steps along which what is missing does not fall, and the longest step */
+/* Steps grow by this factor while what is missing does not fall, up to the longest step. */
 static const double growth = 2.0, longest_step = 16.0;
 
 void invdyn_stages_carve(struct invdyn_stages *of, const invdyn_settings *settings,

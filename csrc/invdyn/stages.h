@@ -19,7 +19,7 @@ struct invdyn_stages {
   const invdyn_settings *settings;
   unsigned char *is_limited; /* (n_q) true if the torque limit of this motor counts */
   int32_t n_limits;          /* number of motors whose limits count */
-  int32_t n_edges;           /* of a contact */
+  int32_t n_edges;           /* number of edges of a contact's cone */
   double *edge;              /* (n, n_edges, 3) */
   double *share;             /* (n, n_edges) */
   double *map;               /* (n, 3, n_q) how impulses lower lambda, the base's motion with it */

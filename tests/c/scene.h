@@ -66,7 +66,7 @@ static inline void scene_make(struct scene *s, int32_t n_trees, int32_t n_contac
   }
 }
 
-/* what R and v_hat of contacts follow from, each array of the length n_contacts */
+/* Physical parameters of contacts, from which R and v_hat follow; arrays have length n_contacts. */
 static inline sap_parameters scene_parameters(const double *phi0, const double *k,
                                               const double *tau_d) {
   sap_parameters parameters = sap_parameters_default(0.01);

@@ -86,7 +86,7 @@ def test_nothing_else_is_touched(source):
     olds = {old for old, _ in changes(source)}
     assert not olds & untouched
     assert all(";" not in old[:-1] for old in olds)
-    assert changes(source).count(("*", "/")) == 0  # of pointers alone
+    assert changes(source).count(("*", "/")) == 0  # a star before a pointer multiplies nothing
 
 
 def drawn(draws, path, seed):
