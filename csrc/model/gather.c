@@ -319,6 +319,9 @@ static sap_status gather_contacts(struct sap_gather *gather, const struct sap_mo
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+/* V_1 of problem/loads.h over the release speed */
+static const double load_speed_share = 2.5;
+
 /* points the problem at the workspace */
 static void set_problem(struct sap_gather *gather, const sap_step_parameters *parameters) {
   gather->parameters = *parameters;
@@ -329,7 +332,7 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   gather->parameters.release = gather->release;
   gather->parameters.body_w = gather->body_w;
   gather->parameters.free_change = isinf(gather->release_speed) ? NULL : gather->free_motion.change;
-  gather->parameters.load_speed = 0.5 * gather->release_speed;
+  gather->parameters.load_speed = load_speed_share * gather->release_speed;
   gather->parameters.groups = gather->elements.regularization;
   sap_problem *problem = &gather->problem;
   problem->n_trees = gather->forest->n_trees;

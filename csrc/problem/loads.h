@@ -12,10 +12,13 @@
  * what lies under a load bears it, wherever it is applied. A contact that is open takes the
  * larger of its own P_i and of the islands that it would join. With the speed V_1
  *
- *     x = R_nr P/V_1     R_n = R_nr where x <= 1, and R_nr x^(1/6 - 1) beyond
+ *     x = R_nr P/V_1     R_n = R_nr where x <= 1, and R_nr x^(e - 1) beyond, e = 1/50
  *
- * so that at rest under P it is V_1 (dt + tau_d) min(x, x^(1/6)) deep. P is known before the solve:
- * it acts in the step in which a load arrives.
+ * so that at rest under P it is V_1 (dt + tau_d) min(x, x^e) deep: the depth grows with the load,
+ * and hardly any more where x > 1. P is known before the solve: it acts in the step in which a load
+ * arrives. A small V_1 makes more contacts stiffer than others, which Coulomb's law pays with
+ * iterations (`python -m benchmarks piles`, mass ratio 100), a large one lets light bodies sink in
+ * (`sapwood closed-forms`).
  *
  * Half of the inverse mass w_body of the body itself is the least of w_s: near a centre of rotation
  * |W_s|_F goes to zero, and a load would be made out of nothing. Loads that reach a tree through
@@ -33,10 +36,12 @@ static inline double sap_side_load(double approach, double w, double w_body) {
   return approach > 0 && w_s > 0 ? approach / w_s : 0;
 }
 
+static const double sap_load_exponent = 0.02; /* e */
+
 /* R_n of a near-rigid contact under a load */
 static inline double sap_loaded_R(double R_nr, double load, double speed) {
   const double x = R_nr * load / speed;
-  return x > 1 && isfinite(x) ? R_nr * pow(x, 1.0 / 6 - 1) : R_nr;
+  return x > 1 && isfinite(x) ? R_nr * pow(x, sap_load_exponent - 1) : R_nr;
 }
 
 /* Replaces P_i (n_contacts) by P; `island` and `most` are room (n_trees). */

@@ -221,7 +221,7 @@ def test_loads_are_those_of_the_mirror(rng):
             **given,
             free_change=0.01 * scratch.qacc_smooth,
             body_w=np.stack(body_w, axis=1),
-            load_speed=0.5 * stepper.parameters.release.speed,
+            load_speed=2.5 * stepper.parameters.release.speed,
         )
         slow = problem.v_hat_n == -problem.phi0 / (0.01 + problem.tau_d)
         assert slow.sum() > 10

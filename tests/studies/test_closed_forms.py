@@ -44,7 +44,7 @@ def test_depth_grows_with_the_load_and_stays_small(shape, time_step, friction):
     loads = np.geomspace(1.0, 1e5, 21)
     depths = [press(model, load, 0.1, friction=friction)[0] for load in loads]
     assert np.all(np.diff(depths) > 0.0)
-    assert depths[-1] < 0.04
+    assert depths[-1] < 0.05
 
 
 @pytest.mark.parametrize("load", [1.0, 1e2, 1e4])

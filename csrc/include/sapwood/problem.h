@@ -190,7 +190,7 @@ SAP_API sap_group_parameters sap_group_parameters_default(double dt);
  * v_hat_n = -phi0/(dt + tau_d)
  * with w = |W_ii|_F/3, writes three arrays (n_contacts), and then those of parameters->groups.
  * The first of R_n, R_nr, is less under a load: with P, N s, the impulse that the free motion
- * presses the contacts of an island with, and x = R_nr P/load_speed > 1, it is R_nr x^(-5/6).
+ * presses the contacts of an island with, and x = R_nr P/load_speed > 1, it is R_nr x^(-0.98).
  * Where v_hat_n > release and k is infinite, v_hat_n = release, and R_n is multiplied by release
  * over the v_hat_n of before, and by body_w/w where that is more than 1: what lies too deep comes
  * out with that speed, and carries as much at rest as it would without.

@@ -147,7 +147,7 @@ def regularize(
         Change of the velocity in the step by all forces but those of constraints: contacts are
         stiffer for the load P of :func:`contact_loads`. None: none is.
     load_speed : float
-        V_1, m/s: R_n = R_nr min(1, x^(-5/6)) with x = R_nr P/V_1.
+        V_1, m/s: R_n = R_nr min(1, x^(-0.98)) with x = R_nr P/V_1.
     body_w : float or (n_contacts, 2) array
         Inverse masses of the bodies of the two sides, 1/kg: a contact is held back by no less than
         their sum.
@@ -160,7 +160,7 @@ def regularize(
         loads = contact_loads(
             problem, phi0=phi0, free_change=free_change, body_w=body_w, delassus=delassus
         )
-        stiff = near_rigid * np.maximum(near_rigid * loads / load_speed, 1.0) ** (1.0 / 6.0 - 1.0)
+        stiff = near_rigid * np.maximum(near_rigid * loads / load_speed, 1.0) ** (0.02 - 1.0)
     R_n = np.maximum(stiff, 1.0 / (dt * k * (dt + tau_d)))  # (21)
     R_t = sigma * w  # (22)
     v_hat_n = -phi0 / (dt + tau_d)  # section VII
