@@ -457,6 +457,7 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
                                       .M = state->M,
                                       .A = gather->free_motion.A,
                                       .change = gather->free_motion.change,
+                                      .motion = gather->row_motion,
                                       .KBIP = list->KBIP,
                                       .D = elements ? elements->efc_D : NULL,
                                       .left_out = list->left_out,

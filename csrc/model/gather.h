@@ -56,12 +56,14 @@ struct sap_gather {
   int has_barriers;       /* 1 where any geom has a core */
   double *friction_bound; /* (n_contacts) room for the bounds of lagged friction */
   double *edge_friction;  /* (n_contacts, SAP_FRICTIONS) of pyramid edges, where there are any */
+  double *row_motion;     /* (nv) room of release.c */
   double *guess;          /* (nv) of a solve with more contacts than the one before */
   double *v;              /* (nv) room for the solver's output, here and below */
   double *gamma;          /* (n_contacts, 3) */
   double *v_c;            /* (n_contacts, 3) */
   double *force;          /* (n_contacts, 3) gamma/dt, of sap_scatter */
   int8_t *regions;        /* (n_contacts) */
+  sap_island_report *islands; /* (n_trees) */
   int32_t n_listed; /* contacts of the engine's list, before those of patches; while it gathers */
   struct sap_patches patches;   /* those of this step */
   struct sap_spin_gather spins; /* torsional and rolling friction */

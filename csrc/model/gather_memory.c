@@ -10,10 +10,12 @@ static void carve_fixed(void *context, struct sap_arena *arena) {
   const struct sap_forest *f = gather->forest;
   sap_free_motion_carve(&gather->free_motion, arena);
   gather->v = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
+  gather->row_motion = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   gather->guess = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   gather->transposed = sap_arena_take(arena, (size_t)f->nv, SAP_SIX * sizeof(double));
   gather->motion = sap_arena_take(arena, (size_t)f->n_geoms, sizeof(struct sap_motion));
   gather->touched = sap_arena_take(arena, (size_t)f->n_trees, 1);
+  gather->islands = sap_arena_take(arena, (size_t)f->n_trees, sizeof *gather->islands);
 }
 
 static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, size_t count) {

@@ -42,27 +42,33 @@ struct motion {
   double Jy, yMy, yAy, yAdv;
 };
 
-/* adds those of n velocities from `begin` on, whose block of A begins at A */
+/* Adds those of n velocities from `begin` on, whose block of A begins at A; NULL leaves out what A
+ * is in. */
 static void add_motion(const struct sap_release *release, int32_t begin, int32_t n, const double *A,
                        const double *J, struct motion *sum) {
   const struct sap_forest *f = release->forest;
+  const double *change = release->change + begin;
+  double *y = release->motion;
   for (int32_t i = 0; i < n; ++i) {
-    const int32_t dof = begin + i, last = f->M_rownnz[dof] - 1;
-    const double *M = release->M + f->M_rowadr[dof];
-    const double y = J[i] / M[last];
-    sum->Jy += J[i] * y;
-    sum->yMy += J[i] * y;
-    for (int32_t k = 0; k < last && y != 0.0; ++k) {
-      const int32_t other = f->M_colind[f->M_rowadr[dof] + k];
-      const int32_t end = f->M_rowadr[other] + f->M_rownnz[other];
-      sum->yMy += 2.0 * y * M[k] * (J[other - begin] / release->M[end - 1]);
+    y[i] = J[i] / release->M[f->M_rowadr[begin + i] + f->M_rownnz[begin + i] - 1];
+    sum->Jy += J[i] * y[i];
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    if (y[i] == 0.0) {
+      continue;
     }
-    for (int32_t j = 0; j < n && y != 0.0; ++j) {
-      const int32_t end = f->M_rowadr[begin + j] + f->M_rownnz[begin + j];
-      const double A_ij = A[i * (int64_t)n + j];
-      sum->yAy += y * A_ij * (J[j] / release->M[end - 1]);
-      sum->yAdv += y * A_ij * release->change[begin + j];
+    const int32_t row = f->M_rowadr[begin + i], last = row + f->M_rownnz[begin + i] - 1;
+    double others = 0.0, Ay = 0.0, Adv = 0.0;
+    for (int32_t k = row; k < last; ++k) {
+      others += release->M[k] * y[f->M_colind[k] - begin];
     }
+    sum->yMy += y[i] * (J[i] + 2.0 * others);
+    for (int32_t j = 0; A && j < n; ++j) {
+      Ay += A[i * (int64_t)n + j] * y[j];
+      Adv += A[i * (int64_t)n + j] * change[j];
+    }
+    sum->yAy += y[i] * Ay;
+    sum->yAdv += y[i] * Adv;
   }
 }
 
@@ -75,10 +81,10 @@ static const double *block_of(const struct sap_release *release, int32_t tree) {
   return A;
 }
 
-/* the motion of row r of a constraint of `size` rows; `dof` is the velocity of the first tree that
- * is all that it moves, or -1 */
+/* The motion of row r of a constraint of `size` rows, with what A is in or without. `dof` is the
+ * velocity of the first tree that is all that the row moves, or -1. */
 static struct motion motion_of(const struct sap_release *release, const int32_t trees[2],
-                               int32_t dof, int32_t size, int32_t r, const double *J) {
+                               int32_t dof, int32_t size, int32_t r, const double *J, int with_A) {
   const struct sap_forest *f = release->forest;
   struct motion sum = {0};
   if (dof >= 0) {
@@ -93,8 +99,8 @@ static struct motion motion_of(const struct sap_release *release, const int32_t 
   }
   for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
     const int32_t n = f->tree_dofnum[trees[side]];
-    add_motion(release, f->tree_dofadr[trees[side]], n, block_of(release, trees[side]),
-               J + r * (int64_t)n, &sum);
+    const double *A = with_A ? block_of(release, trees[side]) : NULL;
+    add_motion(release, f->tree_dofadr[trees[side]], n, A, J + r * (int64_t)n, &sum);
     J += size * (int64_t)n;
   }
   return sum;
@@ -120,7 +126,7 @@ static double undamped_mass(const struct sap_release *release, const int32_t tre
                             int32_t size, const double *J) {
   double squares = 0.0;
   for (int32_t r = 0; r < size; ++r) {
-    const struct motion m = motion_of(release, trees, dof, size, r, J);
+    const struct motion m = motion_of(release, trees, dof, size, r, J, 0);
     const double w = m.yMy > 0.0 ? m.Jy * m.Jy / m.yMy : 0.0;
     squares += w * w;
   }
@@ -207,7 +213,7 @@ static void release_rows(const struct sap_release *release, struct sap_element_g
       g->release[at] = sap_release_of(&row, speed);
       if (!isinf(g->release[at])) {
         w_1 = w_1 < 0.0 ? undamped_mass(release, trees, dof, size, J) : w_1;
-        const struct motion motion = motion_of(release, trees, dof, size, r, J);
+        const struct motion motion = motion_of(release, trees, dof, size, r, J, 1);
         const double sign = g_0 < 0.0 ? 1.0 : -1.0;
         ++g->n_released;
         g->release_impulse[at] =
