@@ -180,6 +180,7 @@ static sap_solution solution_in(struct sap_gather *gather) {
                         .gamma = gather->gamma,
                         .v_c = gather->v_c,
                         .regions = gather->regions,
+                        .islands = gather->islands,
                         .group_gamma = gather->elements.gamma,
                         .group_v_c = gather->elements.v_c,
                         .spin_gamma = gather->spins.gamma,

@@ -28,6 +28,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->solution_type);
   Py_VISIT(state->group_type);
   Py_VISIT(state->statuses);
+  Py_VISIT(state->island_algorithms);
   Py_VISIT(state->default_settings);
   Py_VISIT(state->settings_object);
   return 0;
@@ -49,6 +50,7 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->solution_type);
   Py_CLEAR(state->group_type);
   Py_CLEAR(state->statuses);
+  Py_CLEAR(state->island_algorithms);
   Py_CLEAR(state->default_settings);
   Py_CLEAR(state->settings_object);
   return 0;

@@ -32,6 +32,7 @@ typedef struct sapwood_state {
   PyTypeObject *values_type;                /* _core.SolutionValues, solution.c */
   PyTypeObject *solution_type, *group_type; /* sapwood.Solution and ConstraintSolution */
   PyObject *statuses;                       /* tuple of sapwood.Status, by sap_outcome */
+  PyObject *island_algorithms;              /* reports of islands -> Solution.algorithm */
   PyObject *default_settings;               /* the SapSettings that None means */
   PyObject *settings_object;                /* a SapSettings that has been read, and what it says */
   sap_settings settings;

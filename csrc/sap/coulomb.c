@@ -188,9 +188,11 @@ static void detour(struct sap_workspace *w, const struct sap_island *island,
   if (before->held < MOST_HELD) {
     solve_part(w, island, settings, SAP_FRICTION_LAGGED, share * error_of(&result->last), before,
                result);
+    result->fallbacks |= SAP_FALLBACK_BOUNDS_HELD;
     ++before->held;
   } else {
     solve_part(w, island, settings, SAP_FRICTION_CONVEX, 0, before, result);
+    result->fallbacks |= SAP_FALLBACK_CONVEX_RESTART;
     before->held = 0;
     before->mark = INFINITY;
     before->anew = 1;

@@ -229,12 +229,25 @@ static int32_t solve_islands(const struct share *share, struct sap_workspace *w,
   return n_wrong;
 }
 
+/* How island i was solved. */
+static void report(const struct share *share, int32_t i) {
+  if (share->solution->islands) {
+    share->solution->islands[i] = (sap_island_report){
+        .algorithm = (uint8_t)(share->job->settings->friction == SAP_FRICTION_COULOMB
+                                   ? SAP_ALGORITHM_COULOMB
+                                   : SAP_ALGORITHM_NEWTON),
+        .storage = SAP_STORAGE_SUPERNODAL,
+        .fallbacks = share->job->fallbacks | share->islands->result[i].newton.fallbacks};
+  }
+}
+
 /* returns how many contacts began too deep */
 static int32_t write_islands(const struct share *share, const struct sap_workspace *w,
                              int32_t begin, int32_t end) {
   int32_t deep = 0;
   for (int32_t i = begin; i < end; ++i) {
     deep += sap_results_write(w, &share->graph->island[i], share->solution);
+    report(share, i);
   }
   sum_islands(share->islands, begin, end, share->graph->n_islands);
   return deep;

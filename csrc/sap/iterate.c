@@ -49,17 +49,14 @@ double sap_tolerance(const struct sap_workspace *w, const sap_settings *settings
 
 void sap_record(struct sap_workspace *w, const struct sap_island *island, int32_t iteration,
                 const struct sap_step *step, double decrease, const struct sap_evaluation *now) {
-  if (w->records.n < w->records.capacity) {
-    w->records.first[w->records.n++] = (sap_iteration){
-        .island = island->index,
-        .iteration = w->records.before + iteration,
-        .trials = step->trials,
-        .step = iteration > 0 ? step->alpha : 0,
-        .cost = now->cost,
-        .decrease = decrease,
-        .momentum_error = sap_momentum_error(now->gradient, now->scale),
-    };
-  }
+  const sap_iteration record = {.island = island->index,
+                                .iteration = w->records.before + iteration,
+                                .trials = step->trials,
+                                .step = iteration > 0 ? step->alpha : 0,
+                                .cost = now->cost,
+                                .decrease = decrease,
+                                .momentum_error = sap_momentum_error(now->gradient, now->scale)};
+  sap_records_add(&w->records, &record);
 }
 
 static int32_t factor_and_solve(struct sap_workspace *w, const struct sap_island *island,
@@ -84,6 +81,7 @@ int32_t sap_solve_system(struct sap_workspace *w, const struct sap_island *islan
     }
     sap_copy(w->dv, b, island);
     *precision = SAP_DOUBLE;
+    result->fallbacks |= SAP_FALLBACK_DOUBLE;
   }
   return factor_and_solve(w, island, SAP_DOUBLE, watch, result);
 }

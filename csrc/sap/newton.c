@@ -70,6 +70,7 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
       return -1;
     }
     before->precision = SAP_DOUBLE;
+    result->fallbacks |= SAP_FALLBACK_DOUBLE;
   }
   if (settings->turning && !first && !is_newtons_turn(now)) {
     sap_dual_blend(w, island);

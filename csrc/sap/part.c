@@ -15,6 +15,7 @@ void sap_solve_part(struct sap_workspace *w, const struct sap_island *island,
   w->records.before = 0;
   part.iterations += sum->iterations;
   part.trials += sum->trials;
+  part.fallbacks |= sum->fallbacks;
   part.assembly_seconds += sum->assembly_seconds;
   part.factor_seconds += sum->factor_seconds;
   part.line_search_seconds += sum->line_search_seconds;

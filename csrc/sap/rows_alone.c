@@ -36,16 +36,34 @@ static int takes_contacts(const sap_problem *problem, const sap_settings *settin
   return others == 0;
 }
 
-static int applies(struct sap_rows_alone *alone, const sap_problem *problem,
-                   const struct sap_regularization *physical, const sap_settings *settings,
-                   const sap_allocator *allocator) {
-  const int is_plain = settings->islands && !settings->record_history;
-  return is_plain && physical && takes_contacts(problem, settings) && problem->A &&
-         problem->v_star && sap_problem_sizes(problem, &alone->sizes, NULL) == SAP_OK &&
-         alone->sizes.n_rows + problem->n_contacts > 0 &&
-         (alone->sizes.n_rows == 0 || physical->parameters->groups) &&
-         sap_joined_trees_find(&alone->joined, problem, &alone->sizes, allocator) &&
-         alone->joined.widest <= WIDEST && sap_check_groups_given(problem, NULL) == SAP_OK;
+/* Do the numbers of constraints that no regularization makes keep their rules? */
+static int numbers_are_given(const sap_problem *problem, const struct sap_regularization *physical,
+                             const sap_sizes *sizes) {
+  if (!physical) {
+    return sap_check_given(problem, NULL) == SAP_OK &&
+           sap_check_constraints(problem, sizes, NULL) == SAP_OK;
+  }
+  return physical->parameters->groups || sap_check_groups(problem, NULL) == SAP_OK;
+}
+
+/* SAP_DENSE_SOLVED stands for: so it may be. */
+static enum sap_dense_outcome find_components(struct sap_rows_alone *alone,
+                                              const sap_problem *problem,
+                                              const struct sap_regularization *physical,
+                                              const sap_settings *settings,
+                                              const sap_allocator *allocator) {
+  if (!settings->islands || !takes_contacts(problem, settings) || !problem->A || !problem->v_star ||
+      sap_problem_sizes(problem, &alone->sizes, NULL) != SAP_OK ||
+      alone->sizes.n_rows + problem->n_contacts == 0) {
+    return SAP_DENSE_UNFIT;
+  }
+  if (!sap_joined_trees_find(&alone->joined, problem, &alone->sizes, allocator)) {
+    return SAP_DENSE_NO_MEMORY;
+  }
+  return alone->joined.widest <= WIDEST && sap_check_groups_given(problem, NULL) == SAP_OK &&
+                 numbers_are_given(problem, physical, &alone->sizes)
+             ? SAP_DENSE_SOLVED
+             : SAP_DENSE_UNFIT;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -73,6 +91,7 @@ static void carve(void *context, struct sap_arena *arena) {
   sap_condensed_carve(&a->condensed, arena, a->joined.widest);
   sap_joined_trees_carve(&a->joined, arena);
   a->v = sap_arena_take(arena, nv, sizeof(double));
+  a->records.first = sap_arena_take(arena, (size_t)a->records.capacity, sizeof *a->records.first);
   double **const of_tree[] = {&a->dw,      &a->momentum, &a->momentum_star,
                               &a->impulse, &a->gradient, &a->scale,
                               &a->error,   &a->dv,       &a->of_rows};
@@ -85,13 +104,17 @@ static void carve(void *context, struct sap_arena *arena) {
 static int fits(const struct sap_rows_room *needed, const struct sap_rows_room *room) {
   return needed->nv <= room->nv && needed->nA <= room->nA && needed->n_rows <= room->n_rows &&
          needed->n_joined_rows <= room->n_joined_rows && needed->n_trees <= room->n_trees &&
-         needed->n_contacts <= room->n_contacts && needed->widest <= room->widest;
+         needed->n_contacts <= room->n_contacts && needed->widest <= room->widest &&
+         needed->n_records <= room->n_records;
 }
 
 static int make_room(struct sap_rows_alone *alone, const sap_problem *problem,
-                     const sap_allocator *allocator) {
+                     const sap_settings *settings, const sap_allocator *allocator) {
   alone->n_trees = problem->n_trees;
   alone->n_contacts = problem->n_contacts;
+  const int32_t n_records =
+      settings->record_history ? alone->n_trees * (MOST_CONTACT_STEPS + 1) : 0;
+  alone->records = (struct sap_records){.first = alone->records.first, .capacity = n_records};
   const struct sap_joined_trees *joined = &alone->joined;
   const struct sap_rows_room needed = {.nv = alone->sizes.nv,
                                        .nA = alone->sizes.nA,
@@ -99,7 +122,8 @@ static int make_room(struct sap_rows_alone *alone, const sap_problem *problem,
                                        .n_joined_rows = joined->any ? joined->n_rows : 0,
                                        .n_trees = alone->n_trees,
                                        .n_contacts = alone->n_contacts,
-                                       .widest = joined->widest};
+                                       .widest = joined->widest,
+                                       .n_records = n_records};
   if (!fits(&needed, &alone->room)) {
     alone->room = (struct sap_rows_room){0};
     if (!sap_block_carve(&alone->block, carve, alone, allocator)) {
@@ -227,6 +251,21 @@ static int begin_at_star(const struct sap_tree_alone *tree) {
   return is_new;
 }
 
+static void record(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
+                   double cost_before, double gradient, double scale,
+                   const struct sap_tree_result *now) {
+  const int32_t any = now->iterations > 0;
+  const sap_iteration here = {
+      .island = tree->island,
+      .iteration = now->iterations,
+      .trials = any,
+      .step = any,
+      .cost = now->cost,
+      .decrease = any && tree->contact == tree->contact_end ? cost_before - now->cost : 0,
+      .momentum_error = sap_momentum_error(gradient, scale)};
+  sap_records_add(&alone->records, &here);
+}
+
 /* 1 where (20) came to hold; 0 once a step leaves too much */
 static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
                       const sap_settings *settings, int32_t n_islands,
@@ -242,7 +281,7 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
   }
   alone->masses.loops->inverse_roots(0, tree->n, alone->error, alone->scale);
   sap_tree_multiply(alone, tree, tree->v_star, alone->momentum_star);
-  double before = INFINITY;
+  double before = INFINITY, cost = 0;
   enum sap_contact_step step = SAP_CONTACT_STEP_LEAVES_ROWS;
   const int from_star = has_contacts && !condensed;
   if (from_star && !is_at_rest(tree)) {
@@ -252,6 +291,8 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
     sap_tree_evaluate(alone, tree, result);
     const double scale = sqrt(fmax(result->norms.momentum, result->norms.impulse));
     const double gradient = sqrt(result->norms.gradient);
+    record(alone, tree, cost, gradient, scale, result);
+    cost = result->cost;
     if (gradient <= sap_share_of_tolerance(settings, n_islands, scale) && result->cost < INFINITY) {
       sap_tree_certify(alone, tree, result);
       return 1;
@@ -324,30 +365,38 @@ static void conclude(const struct sap_rows_alone *alone, const struct sap_tree_r
   solution->cost_gap_bound = 0.5 * square;
 }
 
-int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *problem,
-                         const struct sap_regularization *physical, const double *v_guess,
-                         const sap_settings *settings, const sap_allocator *allocator,
-                         sap_solution *solution) {
-  if (!applies(alone, problem, physical, settings, allocator) ||
-      !make_room(alone, problem, allocator)) {
-    return 0;
+enum sap_dense_outcome sap_rows_alone_solve(struct sap_rows_alone *alone,
+                                            const sap_problem *problem,
+                                            const struct sap_regularization *physical,
+                                            const double *v_guess, const sap_settings *settings,
+                                            const sap_allocator *allocator,
+                                            sap_solution *solution) {
+  const enum sap_dense_outcome components =
+      find_components(alone, problem, physical, settings, allocator);
+  if (components != SAP_DENSE_SOLVED) {
+    return components;
+  }
+  if (!make_room(alone, problem, settings, allocator)) {
+    return SAP_DENSE_NO_MEMORY;
   }
   const struct sap_masses *masses = &alone->masses;
   struct sap_joined_trees *joined = &alone->joined;
   const double *guess = v_guess ? v_guess : problem->v_star;
   sap_problem complete = *problem;
-  complete.R_t = physical->R_t;
-  complete.R_n = physical->R_n;
-  complete.v_hat_n = physical->v_hat_n;
+  if (physical) {
+    complete.R_t = physical->R_t;
+    complete.R_n = physical->R_n;
+    complete.v_hat_n = physical->v_hat_n;
+  }
   count_constraints(alone, problem);
   if (!sap_contacts_alone_fit(problem, joined, alone->row_begin, alone->impulses) ||
       sap_first_non_finite(alone->sizes.nv, problem->v_star) >= 0 ||
       sap_first_non_finite(alone->sizes.nv, guess) >= 0 ||
       sap_invert_mass(problem, 0, problem->n_trees, alone->position, masses->S, masses->strips,
                       NULL, NULL) != SAP_OK ||
-      sap_regularize_with(problem, &alone->sizes, physical, masses, NULL) != SAP_OK ||
+      (physical && sap_regularize_with(problem, &alone->sizes, physical, masses, NULL) != SAP_OK) ||
       !sap_contacts_alone_list(&complete, joined, alone->contact_begin, alone->contact)) {
-    return 0;
+    return SAP_DENSE_UNFIT;
   }
   list_rows(alone, problem);
   int32_t n_islands = 0;
@@ -355,7 +404,7 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
     n_islands += alone->position[t] >= 0 && joined->size[t] > 0;
   }
   struct sap_tree_result sum = {.iterations = 0};
-  int32_t most = 0, total = 0;
+  int32_t most = 0, total = 0, island = 0;
   memcpy(alone->v, problem->v_star, (size_t)alone->sizes.nv * sizeof *alone->v);
   for (int32_t t = 0; t < problem->n_trees; ++t) {
     if (alone->position[t] < 0 || joined->size[t] == 0) {
@@ -363,7 +412,8 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
     }
     const int64_t v = masses->tree_v[t], block = masses->tree_A[t];
     const int is_joined = joined->size[t] > problem->tree_nv[t];
-    struct sap_tree_alone tree = {.n = problem->tree_nv[t],
+    struct sap_tree_alone tree = {.island = island++,
+                                  .n = problem->tree_nv[t],
                                   .A = problem->A + block,
                                   .inverse = {masses->S + block, masses->strips + v},
                                   .v_star = problem->v_star + v,
@@ -385,7 +435,7 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
       memcpy(tree.v, guess + v, (size_t)tree.n * sizeof *tree.v);
     }
     if (!solve_tree(alone, &tree, settings, n_islands, &result)) {
-      return 0;
+      return SAP_DENSE_FAILED;
     }
     if (is_joined) {
       sap_joined_trees_scatter(joined, problem, masses, t, alone->v);
@@ -395,14 +445,17 @@ int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *proble
     most = result.iterations > most ? result.iterations : most;
   }
   if (!isfinite(sum.norms.momentum + sum.norms.impulse + sum.cost + sum.bound)) {
-    return 0;
+    return SAP_DENSE_FAILED;
   }
   write(alone, solution);
+  for (int32_t i = 0; solution->islands && i < n_islands; ++i) {
+    solution->islands[i] = (sap_island_report){SAP_ALGORITHM_DELASSUS, SAP_STORAGE_DENSE, 0};
+  }
   solution->iterations = most;
   solution->total_iterations = total;
   solution->n_islands = n_islands;
   conclude(alone, &sum, settings, solution);
-  return 1;
+  return SAP_DENSE_SOLVED;
 }
 
 size_t sap_rows_alone_memory(const struct sap_rows_alone *alone) {

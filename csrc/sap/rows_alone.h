@@ -12,12 +12,21 @@
 
 #include "sap/tree_alone.h"
 
-/* 1 where it was solved: the solution has everything but symbolic fields. 0 where it was not, with
- * nothing written to the solution and its arrays; those of `physical` may have been. */
-int sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *problem,
-                         const struct sap_regularization *physical, const double *v_guess,
-                         const sap_settings *settings, const sap_allocator *allocator,
-                         sap_solution *solution);
+enum sap_dense_outcome {
+  SAP_DENSE_UNFIT, /* the problem is not for dense storage, or a number of it breaks a rule */
+  SAP_DENSE_NO_MEMORY,
+  SAP_DENSE_FAILED, /* the steps that are allowed did not suffice */
+  SAP_DENSE_SOLVED  /* the solution has everything but symbolic fields */
+};
+
+/* `physical` is NULL where the problem has its regularization already. Unless the outcome is
+ * SAP_DENSE_SOLVED nothing is written to the solution and its arrays; those of `physical` may have
+ * been. */
+enum sap_dense_outcome sap_rows_alone_solve(struct sap_rows_alone *alone,
+                                            const sap_problem *problem,
+                                            const struct sap_regularization *physical,
+                                            const double *v_guess, const sap_settings *settings,
+                                            const sap_allocator *allocator, sap_solution *solution);
 
 /* bytes that it keeps */
 size_t sap_rows_alone_memory(const struct sap_rows_alone *alone);

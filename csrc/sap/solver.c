@@ -30,6 +30,7 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
                        .settings = chosen,
                        .plan = {.memory = memory},
                        .islands = {.work = made->work, .sharing = {.n_threads = n_threads}}};
+  made->history = &made->islands.records;
   sap_plan_take_loops(&made->plan, sap_kernels_best_set());
   for (int32_t k = 0; k < n_threads; ++k) {
     made->work[k] =
@@ -52,6 +53,7 @@ sap_status sap_solver_renew(sap_solver *solver, const sap_settings *settings, sa
     solver->settings = *settings;
     solver->plan.has_graph = 0;
     solver->islands.records.n = 0;
+    solver->history = &solver->islands.records;
     sap_solver_set_interrupt(solver, NULL);
   }
   return status;
@@ -79,8 +81,8 @@ void sap_solver_destroy(sap_solver *solver) {
 }
 
 const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_records) {
-  *n_records = solver->islands.records.n;
-  return solver->islands.records.first;
+  *n_records = solver->history->n;
+  return solver->history->first;
 }
 
 /* the threads that share the islands, woken; NULL where there is too little work for more than
@@ -264,11 +266,21 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
                         .group_v_c = solution->group_v_c,
                         .spin_gamma = solution->spin_gamma,
                         .spin_v_c = solution->spin_v_c,
-                        .barrier_scale = solution->barrier_scale};
+                        .barrier_scale = solution->barrier_scale,
+                        .islands = solution->islands};
   solver->islands.records.n = 0;
-  if (sap_rows_alone_solve(&solver->rows_alone, problem, physical, v_guess, &solver->settings,
-                           &solver->plan.memory, &found)) {
+  solver->history = &solver->islands.records;
+  enum sap_dense_outcome dense = SAP_DENSE_UNFIT;
+  if (!solver->without_dense) {
+    dense = sap_rows_alone_solve(&solver->rows_alone, problem, physical, v_guess, &solver->settings,
+                                 &solver->plan.memory, &found);
+  }
+  if (dense == SAP_DENSE_NO_MEMORY) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  if (dense == SAP_DENSE_SOLVED) {
     found.symbolic_reused = 1; /* there is nothing symbolic */
+    solver->history = &solver->rows_alone.records;
     *solution = found;
     return SAP_OK;
   }
@@ -282,7 +294,8 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
     return status;
   }
   found.n_islands = graph->n_islands;
-  const struct sap_job job = {&complete, v_guess, &solver->settings};
+  const struct sap_job job = {&complete, v_guess, &solver->settings,
+                              dense == SAP_DENSE_FAILED ? SAP_FALLBACK_SUPERNODAL : 0};
   if (!sap_islands_solve(&solver->islands, rouse(solver), &job, &found)) {
     return solver->interruption.wanted ? SAP_INTERRUPTED
                                        : sap_solver_fault(solver, &complete, v_guess, error);

@@ -7,6 +7,7 @@
 #include "sap/condensed.h"
 #include "sap/contacts_alone.h"
 #include "sap/joined_trees.h"
+#include "sap/records.h"
 #include "sap/row_alone.h"
 
 /* dense rows that go into H together */
@@ -15,7 +16,7 @@ enum { SAP_ROWS_AT_ONCE = 8 };
 /* what there is room for */
 struct sap_rows_room {
   int64_t nv, nA, n_rows, n_joined_rows;
-  int32_t n_trees, n_contacts, widest;
+  int32_t n_trees, n_contacts, widest, n_records;
 };
 
 struct sap_rows_alone {
@@ -37,6 +38,7 @@ struct sap_rows_alone {
   struct sap_condensed condensed;
   sap_impulses_function *find_impulses;
   double *v; /* (nv) */
+  struct sap_records records;
 
   /* of one tree */
   double *dw, *momentum, *momentum_star, *impulse, *gradient, *scale, *error, *dv; /* (widest) */
@@ -45,6 +47,7 @@ struct sap_rows_alone {
 };
 
 struct sap_tree_alone {
+  int32_t island; /* its index among those of the problem */
   int32_t n;
   const double *A, *v_star;
   struct sap_tree_inverse inverse;

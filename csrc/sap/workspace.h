@@ -12,16 +12,11 @@
 #include "sap/impulse_room.h"
 #include "sap/interruption.h"
 #include "sap/plan.h"
+#include "sap/records.h"
 
 /* vectors of krylov.h, beside the first: with twelve, iterations are as many and take half as long
  * again on large islands */
 enum { SAP_KRYLOV = 5 };
-
-struct sap_records {
-  sap_iteration *first;
-  int32_t n, capacity;
-  int32_t before; /* iterations of an island in the parts of its solve before the present one */
-};
 
 /* no two share a cache line */
 struct sap_workspace {

@@ -41,7 +41,7 @@ from sapwood.problem.io import load_problem, save_problem
 from sapwood.sensitivity import Sensitivity
 from sapwood.sensitivity_batch import jvp_batch, vjp_batch
 from sapwood.settings import SapSettings
-from sapwood.solution import ConstraintSolution, Region, Solution, Status
+from sapwood.solution import ConstraintSolution, IslandAlgorithm, Region, Solution, Status
 from sapwood.solver import Evaluation, LineValues, SapSolver, solve
 
 __all__ = [
@@ -58,6 +58,7 @@ __all__ = [
     "Evaluation",
     "Gradient",
     "GroupDifferential",
+    "IslandAlgorithm",
     "JointLimits",
     "LineValues",
     "PressureField",

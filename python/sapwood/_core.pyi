@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Self, TypedDict, final
 
 import numpy as np
@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import disjoint_base
 
 from sapwood.settings import SapSettings
-from sapwood.solution import ConstraintSolution, Solution, Status
+from sapwood.solution import ConstraintSolution, IslandAlgorithm, Solution, Status
 
 __version__: str
 
@@ -118,6 +118,7 @@ def set_solution_types(
     solution: type[Solution],
     constraint_solution: type[ConstraintSolution],
     status: type[Status],
+    island_algorithms: Callable[[NDArray[np.uint8]], tuple[IslandAlgorithm, ...]],
     /,
 ) -> None: ...
 def first_bad(arrays: tuple[_Float, ...], limit: float, /) -> tuple[int, int] | None: ...
@@ -138,6 +139,8 @@ class SolutionValues:
     def v_c(self) -> _Float: ...
     @property
     def regions(self) -> NDArray[np.int8]: ...
+    @property
+    def algorithm(self) -> tuple[IslandAlgorithm, ...]: ...
     @property
     def status(self) -> Status: ...
     @property

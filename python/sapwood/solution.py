@@ -59,6 +59,43 @@ class Region(enum.IntEnum):
         return self.name
 
 
+class IslandAlgorithm(NamedTuple):
+    """Which code solved an island."""
+
+    algorithm: str
+    """``newton``: Newton's method on the cost, Eq. (17), in the velocities. ``coulomb``: semismooth
+    Newton on Coulomb's law, in the velocities. ``delassus``: semismooth Newton on the Delassus
+    problem of its impulses."""
+    storage: str
+    """``dense``: one block of at most 64 velocities. ``supernodal``: A + J^T G J over the junction
+    tree of the graph."""
+    fallbacks: tuple[str, ...] = ()
+    """Turns that the solve took where its first way did not lead to the end: ``supernodal``, dense
+    storage was tried first; ``bounds_held``, convex solves with the bounds of friction held;
+    ``convex_restart``, it began again from the minimiser with convex friction; ``double``, single
+    precision did not suffice for the Hessian."""
+
+
+# fields of Solution that are equal by themselves, or that say nothing of the result
+_NOT_ARRAYS = ("timing", "symbolic_reused", "constraints", "algorithm", "sensitivity")
+
+_ALGORITHMS = ("newton", "coulomb", "delassus")
+_STORAGES = ("supernodal", "dense")
+FALLBACKS = ("supernodal", "bounds_held", "convex_restart", "double")
+
+
+def _island_algorithms(reports: NDArray[np.uint8]) -> tuple[IslandAlgorithm, ...]:
+    """From a sap_island_report (n, 3) of each island."""
+    return tuple(
+        IslandAlgorithm(
+            _ALGORITHMS[algorithm],
+            _STORAGES[storage],
+            tuple(name for k, name in enumerate(FALLBACKS) if fallbacks >> k & 1),
+        )
+        for algorithm, storage, fallbacks in reports.tolist()
+    )
+
+
 class ConstraintSolution(NamedTuple):
     """Impulses of one group of constraints; equal where all of it is, to the last bit.
 
@@ -153,6 +190,8 @@ class Solution(_core.SolutionValues):
         where the problem has none, as ``spin_v_c``.
     spin_v_c : ndarray (n_spins, 3) or None
         Their relative angular velocities about the same axes, rad/s.
+    algorithm : tuple of IslandAlgorithm
+        Which code solved each island. Islands are in the order of their first trees.
     sensitivity : Sensitivity or None
         The problem linearized at v, which :meth:`vjp` and :meth:`jvp` need: where the solve was
         asked for it. Pickled solutions have none.
@@ -181,6 +220,7 @@ class Solution(_core.SolutionValues):
     core_scale: NDArray[np.float64] | None = None
     spin_gamma: NDArray[np.float64] | None = None
     spin_v_c: NDArray[np.float64] | None = None
+    algorithm: tuple[IslandAlgorithm, ...] = ()
     sensitivity: Sensitivity | None = None
 
     def vjp(
@@ -315,10 +355,11 @@ class Solution(_core.SolutionValues):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Solution):
             return NotImplemented
-        return self.constraints == other.constraints and all(
+        whole = self.constraints == other.constraints and self.algorithm == other.algorithm
+        return whole and all(
             equal_values(getattr(self, field.name), getattr(other, field.name))
             for field in dataclasses.fields(self)
-            if field.name not in ("timing", "symbolic_reused", "constraints", "sensitivity")
+            if field.name not in _NOT_ARRAYS
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -393,4 +434,4 @@ class Solution(_core.SolutionValues):
         )
 
 
-_core.set_solution_types(Solution, ConstraintSolution, Status)
+_core.set_solution_types(Solution, ConstraintSolution, Status, _island_algorithms)

@@ -1,12 +1,12 @@
 /* Contacts under Coulomb's friction, of trees with the world and with each other, with dry friction
- * beside them, beside the general way, which a problem with a history takes. */
+ * beside them, in dense storage, beside supernodal storage. */
 #include <math.h>
 #include <string.h>
 
 #include "constraints/kinds.h"
 #include "counter.h"
 #include "groups.h"
-#include "sap/rows_alone.h"
+#include "sap/solver.h"
 
 enum { NV = SCENE_TREES * SCENE_MOST_NV, FRICTION = 3, FEW = 4, ROWS = 12 };
 
@@ -185,18 +185,18 @@ static sap_status solve(sap_solver *solver, struct arrays *to, const double *gue
                                    to->v_hat_n, guess, &to->solution, error);
 }
 
-static sap_settings settings_of(int32_t general) {
+static sap_settings settings_of(void) {
   sap_settings settings = sap_settings_default();
   settings.friction = SAP_FRICTION_COULOMB;
-  settings.record_history = general;
   settings.relative_tolerance = 1e-10;
   return settings;
 }
 
-static sap_solver *solver_of(int32_t general) {
-  const sap_settings settings = settings_of(general);
+static sap_solver *solver_of(int supernodal) {
+  const sap_settings settings = settings_of();
   sap_solver *solver = NULL;
   CHECK(sap_solver_create(&solver, &settings, NULL, NULL) == SAP_OK);
+  solver->without_dense = supernodal;
   return solver;
 }
 
@@ -206,8 +206,8 @@ static int takes_from(const sap_settings *settings, const double *guess) {
   const sap_allocator allocator = sap_allocator_or_default(NULL);
   const struct sap_regularization all = {&parameters, out.R_t, out.R_n, out.v_hat_n};
   out.solution = (sap_solution){.v = out.v, .gamma = out.gamma};
-  const int took = sap_rows_alone_solve(&memory, &scene.problem, &all, guess, settings, &allocator,
-                                        &out.solution);
+  const int took = SAP_DENSE_SOLVED == sap_rows_alone_solve(&memory, &scene.problem, &all, guess,
+                                                            settings, &allocator, &out.solution);
   sap_rows_alone_release(&memory, &allocator);
   return took;
 }
@@ -223,7 +223,7 @@ struct counts {
 static void compare(struct extras extras, uint64_t seed, struct counts *counts) {
   static struct arrays here, there;
   *counts = (struct counts){0};
-  const sap_settings settings = settings_of(0);
+  const sap_settings settings = settings_of();
   const int most = extras.spins ? 5 : 9;
   for (int trial = 0; trial < 80; ++trial) {
     sap_solver *one = solver_of(0), *two = solver_of(1);
@@ -331,7 +331,7 @@ static void nor_where_rows_are_sparse(void) {
  * rest, too, where it looks first whether nothing moves */
 static void the_guess_does_not_matter(void) {
   double guess[SCENE_TREES * SCENE_MOST_NV];
-  const sap_settings settings = settings_of(0);
+  const sap_settings settings = settings_of();
   int32_t taken = 0;
   uint64_t seed = 342;
   for (int trial = 0; trial < 40; ++trial) {
@@ -407,7 +407,7 @@ static void bounds_cover_impulses_that_are_rounded(void) {
 /* other friction, more than there is room for, numbers that break rules */
 static void the_rest_is_left_to_the_islands(void) {
   uint64_t seed = 312;
-  sap_settings settings = settings_of(0);
+  sap_settings settings = settings_of();
   make(2, 4, &seed);
   REQUIRE(takes(&settings));
   double *const numbers[] = {scene.mu, scene.v_hat_t, scene.J, phi0};
@@ -446,7 +446,7 @@ static void the_rest_is_left_to_the_islands(void) {
   CHECK(!takes(&settings));
 }
 
-static void errors_are_those_of_the_general_way(void) {
+static void errors_are_those_of_supernodal_storage(void) {
   static struct arrays out;
   uint64_t seed = 313;
   sap_solver *one = solver_of(0), *two = solver_of(1);
@@ -491,7 +491,7 @@ static void steps_allocate_nothing(void) {
   uint64_t seed = 314;
   struct counter counter = {.fail_at = -1};
   const sap_allocator memory = {counting_allocate, counting_release, &counter};
-  const sap_settings settings = settings_of(0);
+  const sap_settings settings = settings_of();
   sap_solver *solver;
   make_with((struct extras){.n_rows = ROWS, .spins = 1, .joins = 1}, 3, 6, &seed);
   REQUIRE(sap_solver_create(&solver, &settings, &memory, NULL) == SAP_OK);
@@ -516,7 +516,7 @@ static const check_test tests[] = {
     CHECK_TEST(bounds_cover_velocities_that_are_rounded),
     CHECK_TEST(bounds_cover_impulses_that_are_rounded),
     CHECK_TEST(the_rest_is_left_to_the_islands),
-    CHECK_TEST(errors_are_those_of_the_general_way),
+    CHECK_TEST(errors_are_those_of_supernodal_storage),
     CHECK_TEST(nothing_is_remembered),
     CHECK_TEST(steps_allocate_nothing),
 };

@@ -76,6 +76,7 @@ static void nothing_is_allocated_once_the_workspace_stands(void) {
                                            : SAP_FRICTION_CONVEX;
     sap_solver *solver = NULL;
     REQUIRE(sap_solver_create(&solver, &settings, &allocator, NULL) == SAP_OK);
+    solver->without_dense = 1; /* which has memory of its own */
     sap_solution solution = scene_solution(&outputs);
     scene_make(&scene, SCENE_TREES, SCENE_CONTACTS, &seed);
     if (with_groups) {
@@ -159,7 +160,7 @@ static void a_renewed_solver_is_like_a_new_one(void) {
 }
 
 /* how many allocations there are to fail */
-static long fail_each_allocation(sap_friction friction) {
+static long fail_each_allocation(sap_friction friction, int without_dense) {
   sap_settings settings = sap_settings_default();
   settings.friction = friction;
   double phi0[20] = {0}, k[20], tau_d[20] = {0}, R_t[20], R_n[20], v_hat_n[20];
@@ -179,6 +180,9 @@ static long fail_each_allocation(sap_friction friction) {
     }
     if (status == SAP_OK) {
       status = sap_solver_create(&solver, &settings, &allocator, NULL);
+    }
+    if (status == SAP_OK) {
+      solver->without_dense = without_dense;
     }
     if (status == SAP_OK) {
       status = sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL);
@@ -204,20 +208,22 @@ static long fail_each_allocation(sap_friction friction) {
 static void every_failed_allocation_is_a_clean_error(void) {
   uint64_t seed = 42;
   scene_make(&scene, 12, 20, &seed);
+  /* components and their numbers in dense storage, before all of what follows */
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB, 0), 2 + 9);
   /* check, regularize, solver, the blocks of the plan (reduction, graph, rows, numbers), and that
    * of the islands */
-  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX), 8);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX, 1), 8);
   /* the triples that are under another law */
-  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_LAGGED), 9);
-  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB), 9);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_LAGGED, 1), 9);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB, 1), 9);
   /* or that rows of groups are put into */
   add_groups();
-  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX), 9);
-  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB), 9);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX, 1), 9);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB, 1), 9);
   /* or that tell contacts with cores from others */
   scene_make(&scene, 12, 20, &seed);
   add_barriers();
-  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX), 9);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX, 1), 9);
 }
 
 static void failed_allocation_of_a_group_is_a_clean_error(void) {

@@ -1,11 +1,11 @@
-/* Problems without contacts, beside the general way, which one with a history takes. */
+/* Problems without contacts in dense storage, beside supernodal storage. */
 #include <math.h>
 #include <string.h>
 
 #include "constraints/kinds.h"
 #include "counter.h"
 #include "groups.h"
-#include "sap/rows_alone.h"
+#include "sap/solver.h"
 
 enum { NV = SCENE_TREES * SCENE_MOST_NV, ROWS = MOST_ROWS * GROUPS };
 
@@ -71,13 +71,13 @@ static sap_status solve(sap_solver *solver, struct arrays *to, sap_error *error)
                                    &to->solution, error);
 }
 
-static sap_solver *solver_of(sap_friction friction, int32_t general, double tolerance) {
+static sap_solver *solver_of(sap_friction friction, int supernodal, double tolerance) {
   sap_settings settings = sap_settings_default();
   settings.friction = friction;
-  settings.record_history = general;
   settings.relative_tolerance = tolerance;
   sap_solver *solver = NULL;
   CHECK(sap_solver_create(&solver, &settings, NULL, NULL) == SAP_OK);
+  solver->without_dense = supernodal;
   return solver;
 }
 
@@ -207,8 +207,8 @@ static int takes(const sap_settings *settings) {
   const struct sap_regularization all = {.parameters = &parameters};
   clear(&out);
   out.v[0] = 17;
-  const int took = sap_rows_alone_solve(&memory, &scene.problem, &all, NULL, settings, &allocator,
-                                        &out.solution);
+  const int took = SAP_DENSE_SOLVED == sap_rows_alone_solve(&memory, &scene.problem, &all, NULL,
+                                                            settings, &allocator, &out.solution);
   CHECK(took || out.v[0] == 17);
   sap_rows_alone_release(&memory, &allocator);
   return took;
@@ -227,8 +227,7 @@ static void chain(int32_t n_trees) {
   REQUIRE(sap_problem_sizes(&scene.problem, &scene.sizes, NULL) == SAP_OK);
 }
 
-/* trees that are joined into a wide one, a history, whole problems, numbers that break rules, no
- * steps */
+/* trees that are joined into a wide one, whole problems, numbers that break rules, no steps */
 static void the_rest_is_left_to_the_islands(void) {
   uint64_t seed = 212;
   sap_settings settings = sap_settings_default();
@@ -242,9 +241,6 @@ static void the_rest_is_left_to_the_islands(void) {
     *numbers[i] = before;
   }
   sap_settings other = settings;
-  other.record_history = 1;
-  CHECK(!takes(&other));
-  other = settings;
   other.islands = 0;
   CHECK(!takes(&other));
   other = settings;
@@ -257,7 +253,7 @@ static void the_rest_is_left_to_the_islands(void) {
   CHECK(!takes(&settings));
 }
 
-static void errors_are_those_of_the_general_way(void) {
+static void errors_are_those_of_supernodal_storage(void) {
   static struct arrays out;
   uint64_t seed = 213;
   sap_solver *one = solver_of(SAP_FRICTION_CONVEX, 0, 1e-6);
@@ -305,7 +301,7 @@ static const check_test tests[] = {
     CHECK_TEST(rows_that_turn_take_no_second_step),
     CHECK_TEST(of_bilaterals_one_step_is_enough),
     CHECK_TEST(the_rest_is_left_to_the_islands),
-    CHECK_TEST(errors_are_those_of_the_general_way),
+    CHECK_TEST(errors_are_those_of_supernodal_storage),
     CHECK_TEST(steps_allocate_nothing),
 };
 CHECK_FILE(test_rows_alone, tests);

@@ -64,6 +64,7 @@ def test_double_precision_takes_over(solver, seed, scale):
     assert mixed.status == Status.converged
     assert np.array_equal(mixed.v, double.v)
     assert mixed.total_iterations == double.total_iterations
+    assert "double" in mixed.algorithm[0].fallbacks
 
 
 @implementations

@@ -396,7 +396,7 @@ def test_solution_is_a_value_of_its_own(problem):
     with pytest.raises(AttributeError):
         Solution.__new__(Solution).v  # noqa: B018
     with pytest.raises(TypeError, match="must be derived from SolutionValues"):
-        _core.set_solution_types(dict, tuple, Status)
+        _core.set_solution_types(dict, tuple, Status, len)
 
 
 def test_solution_in_a_cycle_goes(problem):

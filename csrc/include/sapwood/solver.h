@@ -74,6 +74,33 @@ typedef enum sap_outcome {
 
 SAP_API const char *sap_outcome_text(sap_outcome outcome);
 
+/* How an island was solved. */
+typedef enum sap_algorithm {
+  SAP_ALGORITHM_NEWTON = 0, /* Newton's method on the cost (17), in the velocities */
+  SAP_ALGORITHM_COULOMB,    /* semismooth Newton on Coulomb's law, in the velocities */
+  SAP_ALGORITHM_DELASSUS    /* semismooth Newton on the Delassus problem of its impulses */
+} sap_algorithm;
+
+typedef enum sap_storage {
+  SAP_STORAGE_SUPERNODAL = 0, /* A + J^T G J over the junction tree of the graph */
+  SAP_STORAGE_DENSE           /* one dense block of at most 64 velocities */
+} sap_storage;
+
+/* Turns that a solve took where its first way did not lead to the end: bits of
+ * sap_island_report.fallbacks. */
+enum sap_fallback {
+  SAP_FALLBACK_SUPERNODAL = 1,     /* dense storage was tried first and did not converge */
+  SAP_FALLBACK_BOUNDS_HELD = 2,    /* convex solves with the bounds of friction held */
+  SAP_FALLBACK_CONVEX_RESTART = 4, /* it began again from the minimiser with convex friction */
+  SAP_FALLBACK_DOUBLE = 8          /* single precision did not suffice for H */
+};
+
+typedef struct sap_island_report {
+  uint8_t algorithm; /* of sap_algorithm */
+  uint8_t storage;   /* of sap_storage */
+  uint8_t fallbacks; /* bits of sap_fallback */
+} sap_island_report;
+
 /* One Newton iterate of one island. Record 0 of an island is where its solve began: the guess, or a
  * point inside of the barriers where the guess was outside. Where barriers (sap_problem.kappa) or
  * the way that friction acts were changed, the next record is what the iterations before ended
@@ -103,6 +130,7 @@ typedef struct sap_solution {
   /* (n_contacts) delta of each core as it was used over that of the problem, sqrt of the same for
    * kappa: 1 but for contacts that started too deep; or NULL */
   double *barrier_scale;
+  sap_island_report *islands; /* (n_trees) or NULL: that of each island, the first n_islands */
   sap_outcome outcome;
   int32_t tree;               /* for SAP_BREAKDOWN, else -1 */
   int32_t n_deep;             /* contacts whose barrier_scale is above 1, see sap_barrier */
@@ -162,8 +190,7 @@ SAP_API sap_status sap_solver_solve(sap_solver *solver, const sap_problem *probl
 /* sap_regularize(), then sap_solver_solve(), with one factorization of A and no allocation of its
  * own: problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written,
  * and with parameters->groups the arrays of the groups too. Where parameters->delta is given
- * problem->kappa is not read either. Narrow trees with rows of their own or a few contacts of
- * Coulomb's friction are solved in another way, to the same tolerance but not to the same bits. */
+ * problem->kappa is not read either. */
 SAP_API sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
                                              const sap_parameters *parameters, double *R_t,
                                              double *R_n, double *v_hat_n, const double *v_guess,

@@ -9,13 +9,15 @@ int sapwood_result_allocate(sapwood_result *result, const sap_problem *problem,
   npy_intp velocities = (npy_intp)sizes->nv;
   npy_intp contacts[2] = {problem->n_contacts, 3};
   npy_intp rows = (npy_intp)sizes->n_rows;
+  npy_intp islands[2] = {problem->n_trees, (npy_intp)sizeof(sap_island_report)};
   memset(result, 0, sizeof *result);
   result->v = (PyArrayObject *)PyArray_SimpleNew(1, &velocities, NPY_DOUBLE);
   result->gamma = (PyArrayObject *)PyArray_SimpleNew(2, contacts, NPY_DOUBLE);
   result->v_c = (PyArrayObject *)PyArray_SimpleNew(2, contacts, NPY_DOUBLE);
   result->regions = (PyArrayObject *)PyArray_SimpleNew(1, contacts, NPY_INT8);
+  result->islands = (PyArrayObject *)PyArray_SimpleNew(2, islands, NPY_UINT8);
   if (result->v == NULL || result->gamma == NULL || result->v_c == NULL ||
-      result->regions == NULL) {
+      result->regions == NULL || result->islands == NULL) {
     sapwood_result_clear(result);
     return -1;
   }
@@ -52,6 +54,7 @@ int sapwood_result_allocate(sapwood_result *result, const sap_problem *problem,
   result->solution.gamma = sapwood_doubles(result->gamma);
   result->solution.v_c = sapwood_doubles(result->v_c);
   result->solution.regions = (int8_t *)PyArray_DATA(result->regions);
+  result->solution.islands = (sap_island_report *)PyArray_DATA(result->islands);
   return 0;
 }
 
@@ -60,6 +63,7 @@ void sapwood_result_clear(sapwood_result *result) {
   Py_CLEAR(result->gamma);
   Py_CLEAR(result->v_c);
   Py_CLEAR(result->regions);
+  Py_CLEAR(result->islands);
   Py_CLEAR(result->group_gamma);
   Py_CLEAR(result->group_v_c);
   Py_CLEAR(result->core_scale);
@@ -112,14 +116,15 @@ sap_status sapwood_copy_records(const sap_solver *solver, sapwood_records *recor
 
 PyDoc_STRVAR(
     set_solution_types_doc,
-    "set_solution_types(solution, constraint_solution, status, /)\n--\n\n"
-    "Say what solutions are made of: the classes Solution, ConstraintSolution and Status.");
+    "set_solution_types(solution, constraint_solution, status, island_algorithms, /)\n--\n\n"
+    "Say what solutions are made of: the classes Solution, ConstraintSolution and Status, and a\n"
+    "function that makes Solution.algorithm from the reports of islands (n, 3) uint8.");
 
 static PyObject *set_solution_types(PyObject *module, PyObject *args) {
   sapwood_state *state = sapwood_state_of_module(module);
-  PyObject *solution, *group, *status;
-  if (!PyArg_ParseTuple(args, "O!O!O!:set_solution_types", &PyType_Type, &solution, &PyType_Type,
-                        &group, &PyType_Type, &status)) {
+  PyObject *solution, *group, *status, *algorithms;
+  if (!PyArg_ParseTuple(args, "O!O!O!O:set_solution_types", &PyType_Type, &solution, &PyType_Type,
+                        &group, &PyType_Type, &status, &algorithms)) {
     return NULL;
   }
   if (!PyType_IsSubtype((PyTypeObject *)solution, state->values_type)) {
@@ -134,6 +139,7 @@ static PyObject *set_solution_types(PyObject *module, PyObject *args) {
   Py_XSETREF(state->solution_type, (PyTypeObject *)Py_NewRef(solution));
   Py_XSETREF(state->group_type, (PyTypeObject *)Py_NewRef(group));
   Py_XSETREF(state->statuses, statuses);
+  Py_XSETREF(state->island_algorithms, Py_NewRef(algorithms));
   Py_RETURN_NONE;
 }
 

@@ -15,9 +15,12 @@ typedef struct solution_values {
   PyObject_HEAD
   PyObject *v, *gamma, *v_c, *regions, *status, *history, *constraints, *core_scale, *spin_gamma,
       *spin_v_c;
-  PyObject *timing;      /* NULL until it is read */
-  PyObject *sensitivity; /* NULL unless it was asked for */
-  sap_solution s;        /* its numbers */
+  PyObject *timing;       /* NULL until it is read */
+  PyObject *sensitivity;  /* NULL unless it was asked for */
+  PyObject *islands;      /* (n_trees, 3) uint8, the reports of its islands, or NULL */
+  PyObject *algorithm;    /* NULL until it is read */
+  PyObject *to_algorithm; /* makes it of the reports */
+  sap_solution s;         /* its numbers */
   double seconds;
   char symbolic_reused;
 } solution_values;
@@ -92,6 +95,8 @@ PyObject *sapwood_solution(const sapwood_state *state, const sapwood_result *res
   self->core_scale = object_or_none(result->core_scale);
   self->spin_gamma = object_or_none(result->spin_gamma);
   self->spin_v_c = object_or_none(result->spin_v_c);
+  self->islands = Py_XNewRef(result->islands);
+  self->to_algorithm = Py_NewRef(state->island_algorithms);
   self->s = result->solution;
   self->seconds = seconds;
   self->symbolic_reused = result->solution.symbolic_reused != 0;
@@ -116,6 +121,23 @@ static int set_timing(PyObject *object, PyObject *value, void *Py_UNUSED(unused)
   return 0;
 }
 
+static PyObject *get_algorithm(PyObject *object, void *Py_UNUSED(unused)) {
+  solution_values *self = (solution_values *)object;
+  if (self->algorithm == NULL && self->islands == NULL) {
+    PyErr_SetString(PyExc_AttributeError, "algorithm");
+  } else if (self->algorithm == NULL) {
+    PyObject *reports = PySequence_GetSlice(self->islands, 0, self->s.n_islands);
+    self->algorithm = reports == NULL ? NULL : PyObject_CallOneArg(self->to_algorithm, reports);
+    Py_XDECREF(reports);
+  }
+  return Py_XNewRef(self->algorithm);
+}
+
+static int set_algorithm(PyObject *object, PyObject *value, void *Py_UNUSED(unused)) {
+  Py_XSETREF(((solution_values *)object)->algorithm, Py_XNewRef(value));
+  return 0;
+}
+
 static int values_clear(PyObject *object) {
   solution_values *self = (solution_values *)object;
   Py_CLEAR(self->v);
@@ -130,6 +152,9 @@ static int values_clear(PyObject *object) {
   Py_CLEAR(self->spin_v_c);
   Py_CLEAR(self->timing);
   Py_CLEAR(self->sensitivity);
+  Py_CLEAR(self->islands);
+  Py_CLEAR(self->algorithm);
+  Py_CLEAR(self->to_algorithm);
   return 0;
 }
 
@@ -148,6 +173,9 @@ static int values_traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->spin_v_c);
   Py_VISIT(self->timing);
   Py_VISIT(self->sensitivity);
+  Py_VISIT(self->islands);
+  Py_VISIT(self->algorithm);
+  Py_VISIT(self->to_algorithm);
   return 0;
 }
 
@@ -195,6 +223,7 @@ static PyMemberDef members[] = {
 
 static PyGetSetDef getters[] = {
     {"timing", get_timing, set_timing, "dict of seconds by phase", NULL},
+    {"algorithm", get_algorithm, set_algorithm, "IslandAlgorithm of each island", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 PyDoc_STRVAR(values_doc,
@@ -220,9 +249,10 @@ static PyType_Spec spec = {
 /* new tuple of all names: what dataclasses read as the slots of a class */
 static PyObject *slot_names(void) {
   const Py_ssize_t n = sizeof members / sizeof *members - 1;
-  PyObject *names = PyTuple_New(n + 1);
-  for (Py_ssize_t i = 0; i <= n && names != NULL; i++) {
-    PyObject *name = PyUnicode_FromString(i < n ? members[i].name : getters[0].name);
+  const Py_ssize_t n_getters = sizeof getters / sizeof *getters - 1;
+  PyObject *names = PyTuple_New(n + n_getters);
+  for (Py_ssize_t i = 0; i < n + n_getters && names != NULL; i++) {
+    PyObject *name = PyUnicode_FromString(i < n ? members[i].name : getters[i - n].name);
     if (name == NULL) {
       Py_CLEAR(names);
       break;

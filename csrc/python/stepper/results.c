@@ -260,6 +260,7 @@ enum {
   RESULT_GAMMA,
   RESULT_V_C,
   RESULT_REGIONS,
+  RESULT_ISLANDS,
   RESULT_GROUP_GAMMA,
   RESULT_GROUP_V_C,
   RESULT_CORE_SCALE,
@@ -278,6 +279,8 @@ static int describe_result(const sap_stepper *stepper, output *table) {
   table[RESULT_GAMMA] = columns("gamma", n, 3, g->gamma);
   table[RESULT_V_C] = columns("v_c", n, 3, g->v_c);
   table[RESULT_REGIONS] = (output){"regions", NPY_INT8, n, 0, g->regions, sizeof *g->regions};
+  table[RESULT_ISLANDS] =
+      (output){"islands", NPY_UINT8, stepper->forest.n_trees, 3, g->islands, sizeof *g->islands};
   const struct sap_element_gather *e = &g->elements;
   const npy_intp groups = g->problem.n_groups, rows = groups > 0 ? e->n_rows : 0;
   table[RESULT_GROUP_GAMMA] = vector("group_gamma", rows, e->gamma);
@@ -368,6 +371,7 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
     result.gamma = arrays[RESULT_GAMMA];
     result.v_c = arrays[RESULT_V_C];
     result.regions = arrays[RESULT_REGIONS];
+    result.islands = arrays[RESULT_ISLANDS];
     result.group_gamma = arrays[RESULT_GROUP_GAMMA];
     result.group_v_c = arrays[RESULT_GROUP_V_C];
     result.core_scale = take_if(self->core->gather.has_barriers, arrays[RESULT_CORE_SCALE]);

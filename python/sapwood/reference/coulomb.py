@@ -37,7 +37,7 @@ from sapwood.settings import SapSettings
 from sapwood.solution import Status
 
 from .cholesky import NotPositiveDefinite
-from .direction import blend, predict, sticking_system
+from .direction import blend, predict, prefers_single, sticking_system
 from .disk_pool import DiskPool
 from .impulses import FEW_SCALARS, fits, impulse_direction
 from .krylov import gmres
@@ -139,6 +139,7 @@ class Parts:
         run.iterations += part.iterations
         run.trials += part.trials
         run.point, run.status, run.tree = part.point, part.status, part.tree
+        run.fallbacks |= part.fallbacks
 
 
 class Coulomb:
@@ -211,6 +212,8 @@ class Coulomb:
             self.stale = self.stale if alpha > 0.0 else STALE
         if status == Status.stalled and best.gradient_norm <= self.newton.tolerance(best):
             status = Status.converged
+        if prefers_single(self.objective, self.settings) and not self.newton.cholesky.single:
+            run.fallbacks.add("double")
         run.status, run.point = status, point if status == Status.converged else best
         return run
 
@@ -327,6 +330,7 @@ class Coulomb:
         """The minimiser with bounds held at those of the point."""
         self.objective.hold(point)
         self.parts.solve(point.v, SHARE * point.momentum_error)
+        self.run.fallbacks.add("bounds_held")
         self.turned, self.stale, self.held = False, 0, self.held + 1
         return self.at(self.run.point.v)
 
@@ -334,6 +338,7 @@ class Coulomb:
         """The minimiser with convex friction, as exact as the solution is wanted."""
         self.objective.let_act("convex")
         self.parts.solve(point.v)
+        self.run.fallbacks.add("convex_restart")
         self.turned, self.stale, self.held, self.anew = False, 0, 0, True
         self.mark = np.inf
         return self.at(self.run.point.v)

@@ -1,4 +1,4 @@
-"""A small island by the impulses of its contacts: csrc/sap/impulse_space.h and impulses.h.
+"""A small island by its impulses: csrc/sap/impulse_space.h and impulses.h.
 
 With its other rows as free as they are at the iterate v, H_0 = A + J_r^T G_r J_r, Coulomb's
 friction asks of the next velocity
@@ -29,13 +29,16 @@ FEW_SCALARS, MOST_SCALARS, FEW_IMPULSES, MOST_IMPULSES = 12, 64, 24, 48
 ROUNDS, SWEEPS, WIDE_SWEEPS, NEAR_SWEEPS = 5, 4, 2, 1
 STEPS, HALVINGS, RISES, ENOUGH = 12, 2, 5.0, 1e-11
 
+_NO_ROWS = np.zeros(0)
+
 
 class Impulses:
-    """Contacts by their impulses: u = u_0 - W gamma.
+    """Contacts and clamped rows by their impulses: u = u_0 - W gamma.
 
     gamma is a fixed point of the natural map: with z = gamma + s^-1 u
 
-        gamma_n = max(z_n, 0),  gamma_t = min(mu gamma_n/|z_t|, 1) z_t
+        contacts  gamma_n = max(z_n, 0),  gamma_t = min(mu gamma_n/|z_t|, 1) z_t
+        rows      gamma = clip(z, lower, upper)
 
     Parameters
     ----------
@@ -45,20 +48,31 @@ class Impulses:
         u_0.
     mu : (n_contacts) array
     first : (n_contacts + 1) array of int
-        Of a contact: gamma_t, of two to five components, from here on, and last gamma_n.
+        Of a contact: gamma_t, of two to five components, from here on, and last gamma_n. Rows
+        follow behind the last contact.
     gamma : (m) array, optional
         What is near; default: 0.
+    lower, upper : (n_rows) array
+        Bounds of the rows.
     """
 
     def __init__(
-        self, W: Array, u: Array, mu: Array, first: Index, gamma: Array | None = None
+        self,
+        W: Array,
+        u: Array,
+        mu: Array,
+        first: Index,
+        gamma: Array | None = None,
+        lower: Array = _NO_ROWS,
+        upper: Array = _NO_ROWS,
     ) -> None:
         self.W, self.mu = W, mu
+        self.rows, self.lower, self.upper = np.arange(first[-1], len(u)), lower, upper
         self.gamma = np.zeros(len(u)) if gamma is None else gamma.copy()
         self.u = u - W @ self.gamma
         self.tangential = [slice(begin, end - 1) for begin, end in pairwise(first)]
         self.normal = first[1:] - 1
-        self.plain = len(u) == 3 * len(mu)
+        self.plain = first[-1] == 3 * len(mu)
 
     def find(self) -> float:
         """Find gamma; what is left of the map, over the largest s |gamma|."""
@@ -120,6 +134,8 @@ class Impulses:
             self._move(k, max(gamma[k] + u[k] / W[k, k], 0.0))
             for j, value in enumerate(self._friction(t, mu * gamma[k]), t.start):
                 self._move(j, value)
+        for k, lower, upper in zip(self.rows, self.lower, self.upper, strict=True):
+            self._move(k, min(max(gamma[k] + u[k] / W[k, k], lower), upper))
 
     def _friction(self, t: slice, bound: float) -> Array:
         """That of sticking where it is small enough, else one at the bound.
@@ -167,6 +183,12 @@ class Impulses:
                 system[t, t] += s * (one - across)
                 system[t, k] -= s * mu * direction
                 system[t, m] = s * (bound * direction - gamma[t])
+        for k, lower, upper in zip(self.rows, self.lower, self.upper, strict=True):
+            z = gamma[k] + u[k] / diagonal[k]
+            value = min(max(z, lower), upper)
+            if value != z:
+                system[k] = 0.0
+                system[k, k], system[k, m] = diagonal[k], diagonal[k] * (value - gamma[k])
         return system[:, :m], system[:, m]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,7 @@ class Run:
     trials: int
     records: list[Record]
     raised: int  # contacts whose kappa is larger than it should be, for the start to be inside
+    fallbacks: set[str] = field(default_factory=set)  # of `IslandAlgorithm.fallbacks`
 
 
 def retreat(objective: Objective, v: Array, step: Array) -> Point:
@@ -155,6 +156,8 @@ class Newton:
             if point.momentum_error < best.momentum_error:
                 best = point
 
+        if prefers_single(objective, self.settings) and not self.cholesky.single:
+            run.fallbacks.add("double")
         run.status, run.iterations = status, self.iterations
         run.point = point if status == Status.converged else best
         return run
@@ -264,6 +267,7 @@ def minimize_with_barriers(
         part.iterations += run.iterations
         part.trials += run.trials
         part.records = run.records + later
+        part.fallbacks |= run.fallbacks
         return part
 
     raised = fit_barriers(objective, run.point, 1.0 if run.raised else 16.0)

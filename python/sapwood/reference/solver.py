@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import DEFAULT_SETTINGS, SapSettings
-from sapwood.solution import ConstraintSolution, Solution, Status
+from sapwood.solution import FALLBACKS, ConstraintSolution, IslandAlgorithm, Solution, Status
 from sapwood.solver import Evaluation, LineValues
 
 from .barrier_pool import BarrierPool
 from .certificate import velocity_error_bound
 from .coulomb import minimize_coulomb, minimize_lagged
+from .dense import fits, solve_dense
 from .direction import solve_hessian
 from .graph import islands, touching
 from .newton import minimize_with_barriers
@@ -64,18 +65,25 @@ def solve(
     else:
         groups = [np.flatnonzero(island >= 0)] if n_islands else []
 
+    objectives = [
+        Objective(problem, trees, settings.soft_norm, settings.friction) for trees in groups
+    ]
     v = np.array(problem.v_star, dtype=float)
     kappa = np.full(problem.n_contacts, np.inf)
     friction_bound = np.full(problem.n_contacts, np.nan)
-    runs, bounds = [], []
+    bounds = []
     # overflow is an outcome, not a warning
     with np.errstate(over="ignore", invalid="ignore"):
-        for k, trees in enumerate(groups):
-            objective = Objective(problem, trees, settings.soft_norm, settings.friction)
-            start_v = guess[objective.velocities]
-            run = MINIMIZE[settings.friction](objective, start_v, settings, k, len(groups))
+        small = bool(objectives) and fits(problem, objectives, settings)
+        dense = solve_dense(objectives, guess, settings) if small else None
+        runs = dense or [
+            MINIMIZE[settings.friction](
+                objective, guess[objective.velocities], settings, k, len(groups)
+            )
+            for k, objective in enumerate(objectives)
+        ]
+        for objective, run in zip(objectives, runs, strict=True):
             v[objective.velocities] = run.point.v
-            runs.append(run)
             bounds.append(velocity_error_bound(objective, run.point))
             if isinstance(objective.pools[0], BarrierPool):
                 kappa[objective.pools[0].members] = objective.pools[0].barrier.kappa
@@ -134,6 +142,20 @@ def solve(
         history=history,
         timing={"seconds": time.perf_counter() - start},
         tree=-1 if worst is None else worst.tree,
+        algorithm=tuple(
+            IslandAlgorithm("delassus", "dense")
+            if dense
+            else IslandAlgorithm(
+                "coulomb" if settings.friction == "coulomb" else "newton",
+                "supernodal",
+                tuple(
+                    name
+                    for name in FALLBACKS
+                    if name in run.fallbacks or (small and name == "supernodal")
+                ),
+            )
+            for run in runs
+        ),
     )
 
 

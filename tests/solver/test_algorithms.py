@@ -1,0 +1,135 @@
+"""Which code solves an island: the same whatever is asked for, and the same in the mirror."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import sapwood
+from helpers import small_files
+from row_groups import cable_problem, mixed_problem
+from sapwood import IslandAlgorithm, SapSettings, Status, reference
+from towers import tower
+
+FRICTIONS = ("convex", "lagged", "coulomb")
+DENSE = IslandAlgorithm("delassus", "dense")
+COULOMB = SapSettings(friction="coulomb")
+SEEDS = range(6)
+
+
+def problems():
+    """Rows alone, contacts and both, in components of several trees."""
+    for make in (mixed_problem, cable_problem):
+        for seed in SEEDS:
+            for contacts in (0, 1, 3, 10):
+                yield f"{make.__name__}-{seed}-{contacts}", make(seed, contacts=contacts)[0]
+
+
+PROBLEMS = dict(problems())
+every = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def same_bits(one, other):
+    """Whether two solutions are equal but for the history."""
+    return dataclasses.replace(one, history=None) == dataclasses.replace(other, history=None)
+
+
+# ---- what is asked for changes nothing -----------------------------------------------------------
+
+
+@every
+@pytest.mark.parametrize("friction", FRICTIONS)
+def test_no_bit_depends_on_what_else_is_asked_for(name, friction):
+    problem = PROBLEMS[name]
+    plain = sapwood.solve(problem, friction=friction)
+    settings = SapSettings(friction=friction, record_history=True)
+    recorded = sapwood.solve(problem, settings=settings)
+    assert same_bits(plain, recorded)
+    if friction != "lagged":  # whose bounds derivatives need
+        assert same_bits(plain, sapwood.solve(problem, friction=friction, sensitivity=True))
+    (batched,) = sapwood.solve_batch([problem], settings=settings)
+    assert batched == recorded
+    assert sapwood.SapSolver(settings).solve(problem) == recorded
+
+
+@every
+@pytest.mark.parametrize("friction", FRICTIONS)
+def test_the_history_leads_to_the_solution(name, friction):
+    solution = sapwood.solve(
+        PROBLEMS[name], settings=SapSettings(friction=friction, record_history=True)
+    )
+    history = solution.history
+    ends = np.flatnonzero(np.diff(history["island"], append=solution.n_islands))
+    assert len(ends) == len(solution.algorithm) == solution.n_islands
+    assert np.array_equal(history["island"][ends], np.arange(solution.n_islands))
+    assert history["iteration"][ends].max() == solution.iterations
+    assert history["iteration"][ends].sum() == solution.total_iterations
+    if solution.status == Status.converged:
+        assert history["cost"][ends].sum() == pytest.approx(solution.cost, rel=1e-9)
+    if DENSE in solution.algorithm and not PROBLEMS[name].n_contacts:
+        steps = history["iteration"] > 0
+        change = -np.diff(history["cost"], prepend=0.0)[steps]
+        assert history["decrease"][steps] == pytest.approx(change, rel=1e-9, abs=1e-12)
+
+
+# ---- the mirror ----------------------------------------------------------------------------------
+
+
+@every
+@pytest.mark.parametrize("friction", ["convex", "coulomb"])
+def test_the_mirror_takes_the_same_algorithm(name, friction):
+    problem, settings = PROBLEMS[name], SapSettings(friction=friction)
+    core, mirror = (
+        sapwood.solve(problem, settings=settings),
+        reference.solve(problem, None, settings),
+    )
+    assert mirror.algorithm == core.algorithm
+    if DENSE in core.algorithm:
+        assert mirror.iterations == core.iterations
+        assert mirror.total_iterations == core.total_iterations
+        np.testing.assert_allclose(mirror.v, core.v, rtol=1e-6, atol=1e-6)
+
+
+def test_problems_in_dense_storage_are_many():
+    found = [sapwood.solve(problem, settings=COULOMB) for problem in PROBLEMS.values()]
+    dense = [solution for solution in found if DENSE in solution.algorithm]
+    assert len(dense) > 20
+    assert sum(len(solution.gamma) > 0 for solution in dense) > 8
+    # of several steps, which rows that are condensed take
+    assert any(solution.iterations > 1 for solution in dense)
+
+
+@small_files
+def test_the_convex_law_is_solved_by_newtons_method(path):
+    solution = sapwood.solve(sapwood.load_problem(path))
+    assert set(solution.algorithm) == {IslandAlgorithm("newton", "supernodal")}
+
+
+# ---- fallbacks -----------------------------------------------------------------------------------
+
+
+def fallbacks(solution):
+    """Those of all islands."""
+    return {name for island in solution.algorithm for name in island.fallbacks}
+
+
+@pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
+def test_what_dense_storage_cannot_end_is_solved_in_the_other(solver):
+    problem = PROBLEMS["mixed_problem-0-3"]
+    settings = dataclasses.replace(COULOMB, max_iterations=0)
+    assert fallbacks(solver.solve(problem, settings=settings)) == {"supernodal"}
+
+
+@pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
+def test_bounds_are_held_where_coulombs_iterations_bring_too_little(solver):
+    solution = solver.solve(tower(5, 6, 7), settings=COULOMB)
+    assert "bounds_held" in fallbacks(solution)
+    assert solution.algorithm[0][:2] == ("coulomb", "supernodal")
+
+
+@pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
+def test_the_search_begins_again_from_convex_friction(solver):
+    solution = solver.solve(tower(1, 24, 1), settings=COULOMB)
+    assert {"bounds_held", "convex_restart"} <= fallbacks(solution)
