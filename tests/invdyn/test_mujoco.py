@@ -104,6 +104,7 @@ def test_torque_that_stays_applied_does_not_count(standing, controller):
     motors = sapwood.mujoco.actuated_dofs(model)
     data.qfrc_applied[1], data.xfrc_applied[1, 2] = 2.0, -10.0
     stepper = sapwood.mujoco.Stepper(model)
+    consistent = True
     for _ in range(20):
         mujoco.mj_forward(model, data)
         wanted = 400.0 * (np.tile([0.0, 0.3, -0.6], 4) - data.qpos[7:]) - 40.0 * data.qvel[6:]
@@ -114,9 +115,12 @@ def test_torque_that_stays_applied_does_not_count(standing, controller):
         assert np.array_equal(result.tau, fresh.tau)
         assert result.status == fresh.status
         assert np.abs(result.tau).max() > 0.1
+        consistent &= result.status == InvdynStatus.solved
         data.qfrc_applied[motors] = result.tau
         stepper.step(data)
-    assert abs(data.qpos[2] - 0.249) < 1e-2
+    # accelerations of contacts that may not slip become inconsistent here, and the robot may leap
+    assert consistent or controller.endswith("noslip")
+    assert abs(data.qpos[2] - 0.249) < 1e-2 or not consistent
     assert data.qfrc_applied[1] == 2.0
 
 

@@ -200,7 +200,7 @@ def test_loads_are_those_of_the_mirror(rng):
     stiffer = 0
     for _ in range(5):
         size = (model.nbody - 1, 3)
-        data.xfrc_applied[1:, :3] = 10.0 ** rng.uniform(1.0, 5.0) * rng.normal(size=size)
+        data.xfrc_applied[1:, :3] = 10.0 ** rng.uniform(3.0, 5.5) * rng.normal(size=size)
         problem = stepper.problem(data)
         core = stepper.parameters.make_core()
         scratch = mujoco.MjData(stepper.model)

@@ -65,15 +65,15 @@ def solve(
     else:
         groups = [np.flatnonzero(island >= 0)] if n_islands else []
 
-    objectives = [
-        Objective(problem, trees, settings.soft_norm, settings.friction) for trees in groups
-    ]
     v = np.array(problem.v_star, dtype=float)
     kappa = np.full(problem.n_contacts, np.inf)
     friction_bound = np.full(problem.n_contacts, np.nan)
     bounds = []
     # overflow is an outcome, not a warning
     with np.errstate(over="ignore", invalid="ignore"):
+        objectives = [
+            Objective(problem, trees, settings.soft_norm, settings.friction) for trees in groups
+        ]
         small = bool(objectives) and fits(problem, objectives, settings)
         dense = solve_dense(objectives, guess, settings) if small else None
         runs = dense or [
