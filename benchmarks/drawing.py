@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -48,6 +49,11 @@ def _draw(arguments: argparse.Namespace) -> int:
             raise CommandError(f"{error}: {install_command('bench')}") from error
         except ValueError as error:
             raise CommandError(str(error)) from error
+        except FileNotFoundError as error:
+            if arguments.names:
+                raise CommandError(str(error)) from error
+            print(f"{name}: {error.filename} is missing", file=sys.stderr)
+            continue
         print(picture)
     return SUCCESS
 
