@@ -201,6 +201,7 @@ static void move_freely(sap_stepper *stepper) {
 static sap_status solve_problem(sap_stepper *stepper, const double *guess, sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
   stepper->solution = solution_in(gather);
+  gather->begin = guess;
   if (gather->problem.n_contacts + gather->problem.n_groups == 0 && !stepper->keeps_history) {
     move_freely(stepper);
     return SAP_OK;
@@ -290,6 +291,7 @@ sap_status sap_stepper_gather(sap_stepper *stepper, const sap_step_arrays *array
   struct sap_gather *gather = &stepper->gather;
   sap_status status;
   gather->waits = gather->elements.open.waits = 0;
+  gather->begin = gather->free_motion.v_0;
   if (gather_problem(stepper, arrays, sap_gather_run, &status)) {
     status = sap_regularize(&gather->problem, &gather->parameters, gather->R_t, gather->R_n,
                             gather->v_hat_n, &stepper->memory, error);

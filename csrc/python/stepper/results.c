@@ -126,7 +126,7 @@ static int describe_problem(const sap_stepper *stepper, output *table) {
   table[i++] = integers("tree_nv", stepper->forest.n_trees, stepper->forest.tree_dofnum);
   table[i++] = vector("A", (npy_intp)g->free_motion.nA, g->free_motion.A);
   table[i++] = vector("v_star", nv, g->free_motion.v_star);
-  table[i++] = vector("v_guess", nv, g->free_motion.v_0);
+  table[i++] = vector("v_guess", nv, g->begin);
   table[i++] = integers("tree_a", n, g->tree_a);
   table[i++] = integers("tree_b", n, g->tree_b);
   table[i++] = vector("J", (npy_intp)g->nJ, g->J);

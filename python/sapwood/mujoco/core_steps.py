@@ -73,12 +73,14 @@ class CoreSteps(StagedSteps):
         """The largest overlap of the last step; see :class:`Steps`."""
         return self._core.overlap()
 
-    def problem(self, data: mujoco.MjData) -> ContactProblem:
+    def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
         """The contact problem of a state; see :class:`Steps`."""
         parameters, model, scratch = self._parameters, self._model, mujoco.MjData(self._model)
         mujoco.mj_copyData(scratch, model, data)
         core = parameters.make_core()
-        self.gather(core, Bound.of(model, scratch))
+        if as_solved and parameters.settings.friction == "lagged":
+            raise ValueError("as_solved needs another friction than 'lagged', which has a memory")
+        self._list(core.solve if as_solved else core.gather, core, Bound.of(model, scratch))
         arrays = problem_arrays(core)
         return ContactProblem(
             **arrays,
@@ -105,6 +107,10 @@ class CoreSteps(StagedSteps):
         StepError
             Where a step cannot be taken.
         """
+        self._list(core.gather, core, bound)
+
+    def _list(self, part: Callable[..., int], core: _core.ModelStepper, bound: Bound) -> None:
+        """Fill the core with a problem by one of its parts."""
         data, model = bound.data, self._model
         self.start(bound)
         mujoco.mj_fwdActuation(model, data)
@@ -112,7 +118,7 @@ class CoreSteps(StagedSteps):
         self._find_slopes(data)
         try:
             elements = bound.elements(model) if self._parameters.constrained else None
-            code = core.gather(bound.inputs, contact_arrays(data), bound.outputs(), elements)
+            code = part(bound.inputs, contact_arrays(data), bound.outputs(), elements)
         except ValueError as error:
             raise StepError(str(error), data.time) from None
         if code < 0:

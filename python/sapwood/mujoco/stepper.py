@@ -509,32 +509,34 @@ class Stepper(LastStep):
         overlap = self._steps.overlap()
         self._notices.of_last_step(self._counts(), self.solution, overlap, start)
 
-    def problem(self, data: mujoco.MjData) -> ContactProblem:
+    def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
         """The contact problem of a state, for study; neither ``data`` nor any result changes.
-
-        It has all contacts and limits, also those that a step leaves out while they are far from
-        closing.
 
         Parameters
         ----------
         data : mujoco.MjData
             State and controls of the model.
+        as_solved : bool
+            With the contacts and limits of the last solve of the step alone, which leaves out those
+            that are far from closing, and its start as ``v_guess``: :func:`sapwood.solve` with the
+            settings of the stepper gives the velocity of the step. By default all that are listed
+            take part.
 
         Returns
         -------
         ContactProblem
             With copies of all arrays and the velocity before the step as ``v_guess``; the stiffness
-            of a rigid pair is the largest finite number. With ``speculative`` it has every contact
-            that is listed, while a step leaves out those that cannot act.
+            of a rigid pair is the largest finite number.
 
         Raises
         ------
         StepError, NotSupported, ValueError
-            As :meth:`step` does.
+            As :meth:`step` does; ValueError for ``as_solved`` with lagged friction, whose bounds
+            are those of the step before.
         """
         self._bind(data)
         self._parameters.check_options()
-        return self._steps.problem(data)
+        return self._steps.problem(data, as_solved)
 
     def _bind(self, data: mujoco.MjData) -> Bound:
         self.follow()

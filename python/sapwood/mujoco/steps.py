@@ -121,13 +121,15 @@ class Steps(Protocol):
             Where the step cannot be taken.
         """
 
-    def problem(self, data: mujoco.MjData) -> ContactProblem:
+    def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
         """The contact problem of a state.
 
         Parameters
         ----------
         data : mujoco.MjData
             State and controls; not changed.
+        as_solved : bool
+            Without what a step leaves out of its last solve, and from where that begins.
 
         Returns
         -------

@@ -119,8 +119,12 @@ class ThetaSteps(StagedSteps):
 
     # ---- the step -------------------------------------------------------------------------------
 
-    def problem(self, data: mujoco.MjData) -> ContactProblem:
-        """The contact problem of a state, with v* of the free motion and A of Eq. (11)."""
+    def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
+        """The contact problem of a state, with v* of the free motion and A of Eq. (11).
+
+        Nothing of it is left out in steps.
+        """
+        del as_solved
         scratch = mujoco.MjData(self._model)
         mujoco.mj_copyData(scratch, self._model, data)
         bound = Bound.of(self._model, scratch)
