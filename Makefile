@@ -57,6 +57,7 @@ test:
 # PyTorch and JAX come last: what all others need does without them
 test-all:
 	$(MAKE) --jobs=2 --output-sync=target test-slow test-python fuzz test-race test-c
+	$(MAKE) test-sanitized
 	$(MAKE) test-bridges
 
 test-c: .venv/setup
