@@ -56,7 +56,7 @@ struct sap_gather {
   int has_barriers;       /* 1 where any geom has a core */
   double *friction_bound; /* (n_contacts) room for the bounds of lagged friction */
   double *edge_friction;  /* (n_contacts, SAP_FRICTIONS) of pyramid edges, where there are any */
-  double *row_motion;     /* (nv) room of release.c */
+  double *row_motion;     /* (nv) room for the motion of a row, as in sap_release */
   const double *begin;    /* (nv) velocity that the last solve began with */
   double *guess;          /* (nv) of a solve with more contacts than the one before */
   double *v;              /* (nv) room for the solver's output, here and below */

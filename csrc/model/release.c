@@ -42,8 +42,8 @@ struct motion {
   double Jy, yMy, yAy, yAdv;
 };
 
-/* Adds those of n velocities from `begin` on, whose block of A begins at A; NULL leaves out what A
- * is in. */
+/* Adds the sums over n velocities from `begin` on, whose block of A begins at A. Without A the sums
+ * with it are left out. */
 static void add_motion(const struct sap_release *release, int32_t begin, int32_t n, const double *A,
                        const double *J, struct motion *sum) {
   const struct sap_forest *f = release->forest;
@@ -81,8 +81,8 @@ static const double *block_of(const struct sap_release *release, int32_t tree) {
   return A;
 }
 
-/* The motion of row r of a constraint of `size` rows, with what A is in or without. `dof` is the
- * velocity of the first tree that is all that the row moves, or -1. */
+/* The motion of row r of a constraint of `size` rows, with or without the sums of A. `dof` is the
+ * only velocity of the first tree that the row moves, or -1. */
 static struct motion motion_of(const struct sap_release *release, const int32_t trees[2],
                                int32_t dof, int32_t size, int32_t r, const double *J, int with_A) {
   const struct sap_forest *f = release->forest;

@@ -61,7 +61,7 @@ struct sap_release {
   const double *M;      /* as in sap_model_state */
   const double *A;      /* as in sap_free_motion */
   const double *change; /* (nv) dv */
-  double *motion;       /* (nv) room */
+  double *motion;       /* (nv) room for y = diag(M)^-1 J^T of a row */
   const double *KBIP;   /* as in sap_contact_list */
   const double *D;      /* efc_D of sap_element_state, or NULL */
   int left_out;         /* as in sap_contact_list */

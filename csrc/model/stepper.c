@@ -354,6 +354,11 @@ const sap_solution *sap_stepper_solution(const sap_stepper *stepper) {
 
 sap_step_record sap_stepper_record(const sap_stepper *stepper) {
   const sap_solution *s = &stepper->solution;
+  int32_t n_dense = 0, fallbacks = 0;
+  for (int32_t i = 0; i < s->n_islands; ++i) {
+    n_dense += s->islands[i].storage == SAP_STORAGE_DENSE;
+    fallbacks |= s->islands[i].fallbacks;
+  }
   return (sap_step_record){.momentum_error = s->momentum_error,
                            .velocity_error_bound = s->velocity_error_bound,
                            .coulomb_error = s->coulomb_error,
@@ -365,7 +370,9 @@ sap_step_record sap_stepper_record(const sap_stepper *stepper) {
                            .line_search_trials = s->line_search_trials,
                            .status = (int32_t)s->outcome,
                            .islands = s->n_islands,
-                           .deep_contacts = s->n_deep};
+                           .deep_contacts = s->n_deep,
+                           .dense_islands = n_dense,
+                           .fallbacks = fallbacks};
 }
 
 int sap_step_is_notable(const sap_step_record *record) {

@@ -46,24 +46,22 @@ static int numbers_are_given(const sap_problem *problem, const struct sap_regula
   return physical->parameters->groups || sap_check_groups(problem, NULL) == SAP_OK;
 }
 
-/* SAP_DENSE_SOLVED stands for: so it may be. */
-static enum sap_dense_outcome find_components(struct sap_rows_alone *alone,
-                                              const sap_problem *problem,
-                                              const struct sap_regularization *physical,
-                                              const sap_settings *settings,
-                                              const sap_allocator *allocator) {
+/* Finds the components of a problem for dense storage; 0 where it is none, or without memory. */
+static int find_components(struct sap_rows_alone *alone, const sap_problem *problem,
+                           const struct sap_regularization *physical, const sap_settings *settings,
+                           const sap_allocator *allocator, enum sap_dense_outcome *why) {
+  *why = SAP_DENSE_UNFIT;
   if (!settings->islands || !takes_contacts(problem, settings) || !problem->A || !problem->v_star ||
       sap_problem_sizes(problem, &alone->sizes, NULL) != SAP_OK ||
       alone->sizes.n_rows + problem->n_contacts == 0) {
-    return SAP_DENSE_UNFIT;
+    return 0;
   }
   if (!sap_joined_trees_find(&alone->joined, problem, &alone->sizes, allocator)) {
-    return SAP_DENSE_NO_MEMORY;
+    *why = SAP_DENSE_NO_MEMORY;
+    return 0;
   }
   return alone->joined.widest <= WIDEST && sap_check_groups_given(problem, NULL) == SAP_OK &&
-                 numbers_are_given(problem, physical, &alone->sizes)
-             ? SAP_DENSE_SOLVED
-             : SAP_DENSE_UNFIT;
+         numbers_are_given(problem, physical, &alone->sizes);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -251,6 +249,7 @@ static int begin_at_star(const struct sap_tree_alone *tree) {
   return is_new;
 }
 
+/* A step of a tree with contacts lowers no cost. */
 static void record(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
                    double cost_before, double gradient, double scale,
                    const struct sap_tree_result *now) {
@@ -371,10 +370,9 @@ enum sap_dense_outcome sap_rows_alone_solve(struct sap_rows_alone *alone,
                                             const double *v_guess, const sap_settings *settings,
                                             const sap_allocator *allocator,
                                             sap_solution *solution) {
-  const enum sap_dense_outcome components =
-      find_components(alone, problem, physical, settings, allocator);
-  if (components != SAP_DENSE_SOLVED) {
-    return components;
+  enum sap_dense_outcome why;
+  if (!find_components(alone, problem, physical, settings, allocator, &why)) {
+    return why;
   }
   if (!make_room(alone, problem, settings, allocator)) {
     return SAP_DENSE_NO_MEMORY;

@@ -65,3 +65,26 @@ def test_problems_of_robots_are_solved_as_their_steps_are(tmp_path):
             mujoco.mj_resetDataKeyframe(stepper.model, data, 0)
         stepper.run(data, 20)
         assert_solved_alike(stepper, data)
+
+
+@pytest.mark.parametrize("scheme", ["symplectic_euler", "midpoint"])
+def test_runs_count_what_solved_their_steps(scheme):
+    model = mixed()
+    stepper, data = Stepper(model, scheme=scheme), mujoco.MjData(model)
+    result = stepper.run(data, 20)
+    algorithm = stepper.solution.algorithm
+    assert result.dense_islands[-1] == sum(island.storage == "dense" for island in algorithm)
+    assert result.dense_islands.max() > 0
+    taken = {name for island in algorithm for name in island.fallbacks}
+    assert all(result.fallbacks[name] > 0 for name in taken)
+    assert set(result.fallbacks) == {"supernodal", "bounds_held", "convex_restart", "double"}
+
+
+def test_fallbacks_of_steps_are_counted():
+    model = mixed()
+    settings = sapwood.SapSettings(friction="coulomb", max_iterations=0)
+    stepper, data = Stepper(model, settings=settings), mujoco.MjData(model)
+    with pytest.warns(RuntimeWarning, match="friction_limit"):
+        result = stepper.run(data, 5)
+    assert result.fallbacks["supernodal"] > 0
+    assert result.fallbacks["convex_restart"] == 0

@@ -135,15 +135,16 @@ sap_step_record *sapwood_take_records(PyObject *object, npy_intp n) {
 static PyArray_Descr *record_dtype(void) {
 #define OFFSET(name) (Py_ssize_t) offsetof(sap_step_record, name)
   PyObject *layout = Py_BuildValue(
-      "{s:(ssssssssssssss),s:(ssssssssssssss),s:(nnnnnnnnnnnnnn),s:n}", "names", "time",
+      "{s:(ssssssssssssssss),s:(ssssssssssssssss),s:(nnnnnnnnnnnnnnnn),s:n}", "names", "time",
       "momentum_error", "velocity_error_bound", "coulomb_error", "overlap", "solver_seconds",
       "seconds", "contacts", "iterations", "total_iterations", "line_search_trials", "status",
-      "islands", "deep_contacts", "formats", "f8", "f8", "f8", "f8", "f8", "f8", "f8", "i4", "i4",
-      "i4", "i4", "i4", "i4", "i4", "offsets", OFFSET(time), OFFSET(momentum_error),
-      OFFSET(velocity_error_bound), OFFSET(coulomb_error), OFFSET(overlap), OFFSET(solver_seconds),
-      OFFSET(seconds), OFFSET(contacts), OFFSET(iterations), OFFSET(total_iterations),
-      OFFSET(line_search_trials), OFFSET(status), OFFSET(islands), OFFSET(deep_contacts),
-      "itemsize", (Py_ssize_t)sizeof(sap_step_record));
+      "islands", "deep_contacts", "dense_islands", "fallbacks", "formats", "f8", "f8", "f8", "f8",
+      "f8", "f8", "f8", "i4", "i4", "i4", "i4", "i4", "i4", "i4", "i4", "i4", "offsets",
+      OFFSET(time), OFFSET(momentum_error), OFFSET(velocity_error_bound), OFFSET(coulomb_error),
+      OFFSET(overlap), OFFSET(solver_seconds), OFFSET(seconds), OFFSET(contacts),
+      OFFSET(iterations), OFFSET(total_iterations), OFFSET(line_search_trials), OFFSET(status),
+      OFFSET(islands), OFFSET(deep_contacts), OFFSET(dense_islands), OFFSET(fallbacks), "itemsize",
+      (Py_ssize_t)sizeof(sap_step_record));
 #undef OFFSET
   PyArray_Descr *dtype = NULL;
   if (layout != NULL && !PyArray_DescrConverter(layout, &dtype)) {

@@ -14,7 +14,7 @@ from sapwood.hints import counted
 from sapwood.html import table
 from sapwood.mujoco.contacts import StepContacts
 from sapwood.mujoco.recording import Recording
-from sapwood.solution import Status
+from sapwood.solution import FALLBACKS, Status
 
 _Float = NDArray[np.float64]
 _Int = NDArray[np.int32]
@@ -163,6 +163,17 @@ class RunResult:
     def deep_contacts(self) -> _Int:
         """Contacts of each step that started deeper than their rigid core."""
         return self.records["deep_contacts"]
+
+    @property
+    def dense_islands(self) -> _Int:
+        """Islands of each step that were solved in dense storage, see `Solution.algorithm`."""
+        return self.records["dense_islands"]
+
+    @property
+    def fallbacks(self) -> dict[str, int]:
+        """Steps in which a solve took each of the fallbacks of `IslandAlgorithm`."""
+        bits = self.records["fallbacks"]
+        return {name: int(np.sum(bits >> k & 1)) for k, name in enumerate(FALLBACKS)}
 
     @property
     def momentum_error(self) -> _Float:

@@ -18,7 +18,7 @@ from sapwood.mujoco.parameters import StepParameters
 from sapwood.mujoco.recording import Recording
 from sapwood.mujoco.results import DEEP_OVERLAP, UNCONVERGED, Counts
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.solution import Solution, Status
+from sapwood.solution import FALLBACKS, Solution, Status
 
 Ended = tuple[int, int, BaseException | None]
 """Steps taken, how many of them a user should be told of, and what ended the run early."""
@@ -266,6 +266,9 @@ def fill_record(record: np.void, time: float, solution: Solution | None) -> None
         return
     record["time"], record["contacts"] = time, len(solution.gamma)
     record["islands"], record["deep_contacts"] = solution.n_islands, solution.deepened.size
+    record["dense_islands"] = sum(island.storage == "dense" for island in solution.algorithm)
+    taken = {name for island in solution.algorithm for name in island.fallbacks}
+    record["fallbacks"] = sum(1 << k for k, name in enumerate(FALLBACKS) if name in taken)
     record["solver_seconds"] = solution.timing["seconds"]
     for name in _RECORDED:
         record[name] = getattr(solution, name)
