@@ -173,7 +173,7 @@ class Solution(_core.SolutionValues):
     timing : dict of str to float
         Seconds spent in assembly, factor, line_search, symbolic, and in the whole call (seconds);
         the first three are summed over the threads of the solver, and measured where the settings
-        ask for the history, else 0.
+        ask for the history, else 0. Those of islands in dense storage are in seconds alone.
     tree : int
         Tree at which the factorization broke down, else -1.
     constraints : tuple of ConstraintSolution

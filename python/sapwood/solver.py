@@ -123,6 +123,7 @@ class SapSolver(_core.Solver):
             What to solve.
         v_guess : array_like (nv,), optional
             Where to start; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
+            In dense storage a step to all impulses of contacts starts at ``problem.v_star``.
         sensitivity : bool
             Whether derivatives will be asked of the solution: it then keeps the problem linearized
             and factored, for :meth:`Solution.vjp` and :meth:`Solution.jvp`. No other bit of it
@@ -228,6 +229,7 @@ def solve(
         What to solve.
     v_guess : array_like (nv,), optional
         Where to start; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
+        In dense storage a step to all impulses of contacts starts at ``problem.v_star``.
     settings : SapSettings, optional
         Defaults where it is None.
     friction : {"convex", "lagged", "coulomb"}, optional

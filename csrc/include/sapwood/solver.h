@@ -150,7 +150,7 @@ typedef struct sap_solution {
   double cost_gap_bound;       /* proved: l(v) - l_min <= this, J */
   double cost;                 /* l_p(v), J */
   double symbolic_seconds;     /* graph, order, junction tree */
-  /* summed over the threads */
+  /* summed over the threads; of islands in supernodal storage */
   double assembly_seconds;    /* with record_history, else 0: evaluating contacts, assembling H */
   double factor_seconds;      /* with record_history, else 0: factoring H and solving with it */
   double line_search_seconds; /* with record_history, else 0 */
