@@ -9,22 +9,23 @@
 #include "sap/krylov.h"
 #include "sap/part.h"
 
-/* iterations that bring too little before the bounds are held, and how often in a row they are */
-enum { STALE = 8, MOST_HELD = 8 };
+/* Iterations without a decrease before a fixed-point step, a convex solve with the bounds of
+ * friction held; and such steps in a row. */
+enum { STAGNATION = 8, MOST_FIXED_POINT_STEPS = 8 };
 
-/* what an iteration needs to know of those before it */
+/* The memory of an iteration. */
 struct progress {
   struct sap_step step;
-  double best;      /* e_c of w->kept, the least so far, */
-  double best_norm; /* and its |D r| */
-  double mark;      /* |D r| when it had last fallen by a tenth, */
-  int stale;        /* iterations since then, as many as may be where dv led up, */
-  int held;         /* and solves with bounds held */
-  int bounded;      /* has the round-off of the last evaluation been bounded? */
-  int anew;         /* has it begun anew? */
-  int in_impulses;  /* are contacts still solved for in the space of their impulses? */
-  int turned;       /* does the last direction tell of the next one? */
-  double last;      /* |D r| of the iterate before the last step */
+  double best;           /* least e_c so far: that of w->kept */
+  double best_norm;      /* |D r| of w->kept */
+  double reference_norm; /* |D r| at its last decrease by a tenth */
+  int stagnation;        /* iterations since then; STAGNATION after a direction that led up */
+  int fixed_point_steps; /* in a row */
+  int bounded;           /* 1 where the round-off of the last evaluation has a bound */
+  int restarted;         /* 1 after the restart from convex friction */
+  int in_impulses;       /* 1 while steps are taken in the space of the contacts' impulses */
+  int predicts;          /* 1 where the last direction tells of the next one */
+  double norm_before;    /* |D r| of the iterate before the last step */
   enum sap_precision precision;
 };
 
@@ -39,8 +40,8 @@ static struct sap_evaluation evaluate(struct sap_workspace *w, const struct sap_
 
 /* Will the factorization of the iteration before do for the last step, as in newton.c? */
 static int factor_suffices(const struct progress *before, double gradient, double tolerance) {
-  return before->turned && before->step.alpha == 1 &&
-         gradient * gradient <= 0.5 * tolerance * before->last;
+  return before->predicts && before->step.alpha == 1 &&
+         gradient * gradient <= 0.5 * tolerance * before->norm_before;
 }
 
 /* (H + J^T U J) dv = -r; -1, or the position of the node at which H broke down */
@@ -55,7 +56,7 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
     sap_lap(watch, &result->factor_seconds);
     return -1;
   }
-  if (settings->turning && before->turned && error_of(&result->last) > 1e-2) {
+  if (settings->turning && before->predicts && error_of(&result->last) > 1e-2) {
     sap_dual_blend(w, island);
   }
   sap_newton_system(w, island);
@@ -161,10 +162,10 @@ static int has_few_scalars(const struct sap_island *island) {
 
 /* after an iteration that led to this |D r| */
 static void note(struct progress *before, double gradient) {
-  const int falls = gradient < 0.9 * before->mark;
-  before->mark = falls ? gradient : before->mark;
-  before->stale = falls ? 0 : before->stale + 1;
-  before->held = falls ? 0 : before->held;
+  const int falls = gradient < 0.9 * before->reference_norm;
+  before->reference_norm = falls ? gradient : before->reference_norm;
+  before->stagnation = falls ? 0 : before->stagnation + 1;
+  before->fixed_point_steps = falls ? 0 : before->fixed_point_steps;
 }
 
 /* a convex solve as a part of the search, and on from where it ends */
@@ -174,7 +175,7 @@ static void solve_part(struct sap_workspace *w, const struct sap_island *island,
   sap_solve_part(w, island, settings, friction, tolerance, result);
   result->last = evaluate(w, island);
   result->tree = -1;
-  before->turned = before->stale = 0;
+  before->predicts = before->stagnation = 0;
   before->step = (struct sap_step){0};
 }
 
@@ -185,17 +186,17 @@ static void detour(struct sap_workspace *w, const struct sap_island *island,
                    const sap_settings *settings, struct progress *before,
                    struct sap_newton_result *result) {
   static const double share = 0.1;
-  if (before->held < MOST_HELD) {
+  if (before->fixed_point_steps < MOST_FIXED_POINT_STEPS) {
     solve_part(w, island, settings, SAP_FRICTION_LAGGED, share * error_of(&result->last), before,
                result);
     result->fallbacks |= SAP_FALLBACK_BOUNDS_HELD;
-    ++before->held;
+    ++before->fixed_point_steps;
   } else {
     solve_part(w, island, settings, SAP_FRICTION_CONVEX, 0, before, result);
     result->fallbacks |= SAP_FALLBACK_CONVEX_RESTART;
-    before->held = 0;
-    before->mark = INFINITY;
-    before->anew = 1;
+    before->fixed_point_steps = 0;
+    before->reference_norm = INFINITY;
+    before->restarted = 1;
   }
 }
 
@@ -228,7 +229,7 @@ static int is_over(struct sap_workspace *w, const struct sap_island *island,
   }
   result->outcome = SAP_FRICTION_LIMIT;
   return result->iterations == settings->max_iterations ||
-         (before->held == MOST_HELD && before->anew);
+         (before->fixed_point_steps == MOST_FIXED_POINT_STEPS && before->restarted);
 }
 
 /* away from convergence the best iterate counts, and nothing that steps have summed up */
@@ -254,7 +255,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   struct sap_newton_result result = {.outcome = SAP_FRICTION_LIMIT, .tree = -1};
   struct progress before = {.best = INFINITY,
                             .best_norm = INFINITY,
-                            .mark = INFINITY,
+                            .reference_norm = INFINITY,
                             .precision = sap_choose_precision(island, settings)};
   const int32_t work =
       island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
@@ -266,8 +267,8 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   while (!sap_interrupted(&w->lookout, work) && !is_over(w, island, settings, &before, &result)) {
     sap_lap(&watch, &result.assembly_seconds);
     const double gradient = result.last.gradient;
-    if (before.stale == STALE) {
-      if (before.held > 0 && before.best_norm <= sap_bound_error(w, island)) {
+    if (before.stagnation == STAGNATION) {
+      if (before.fixed_point_steps > 0 && before.best_norm <= sap_bound_error(w, island)) {
         result.outcome = SAP_STALLED;
         break;
       }
@@ -288,13 +289,13 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
       }
       before.step = advance(w, island, settings, &result.last);
     }
-    before.turned = !in_impulses;
-    before.last = gradient;
+    before.predicts = !in_impulses;
+    before.norm_before = gradient;
     result.trials += before.step.trials;
     ++result.iterations;
     sap_lap(&watch, &result.line_search_seconds);
     note(&before, result.last.gradient);
-    before.stale = before.step.alpha > 0 ? before.stale : STALE;
+    before.stagnation = before.step.alpha > 0 ? before.stagnation : STAGNATION;
   }
   conclude(w, island, settings, &before, &result);
   result.coulomb_gradient = result.last.gradient;

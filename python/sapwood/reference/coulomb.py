@@ -67,7 +67,7 @@ DESCENT = 0.9
 SHARE = 0.1
 """Of e_c: e_m of a convex solve with bounds held."""
 
-STALE, MOST_HELD = 8, 8
+STAGNATION, MOST_FIXED_POINT_STEPS = 8, 8
 """Iterations that do not lower |D r| by a tenth before bounds are held, and how often in a row."""
 
 KRYLOV, KRYLOV_TOLERANCE = 5, 1e-2
@@ -153,14 +153,14 @@ class Coulomb:
         self.settings = settings
         self.newton = Newton(objective, settings, n_islands)  # its stopping rule and factor
         self.dual: tuple[Dual | None, ...] = (None,) * len(objective.pools)
-        self.turned = False  # does the last direction tell of the next one?
+        self.predicts = False  # whether the last direction tells of the next one
         self.factored: Sequence[Array] = ()  # G of the last factorization
         # of the last step: its length, and |D r| before it
         self.alpha, self.before = 0.0, 0.0
-        self.mark = np.inf  # |D r| when it had last fallen by a tenth
-        # since then: iterations, STALE where dv led up, and solves with bounds held
-        self.stale = self.held = 0
-        self.anew = False  # has it begun anew?
+        self.reference_norm = np.inf  # |D r| at its last decrease by a tenth
+        # since then: iterations, STAGNATION after a direction that led up; solves with bounds held
+        self.stagnation = self.fixed_point_steps = 0
+        self.restarted = False  # whether it began again from convex friction
         self.in_impulses = False  # are contacts still solved for in the space of their impulses?
         self.impulses: Array | None = None  # what that found last
 
@@ -185,11 +185,17 @@ class Coulomb:
             status = self.outcome(point)
             if status is not None:
                 break
-            if self.stale == STALE:
-                if self.held > 0 and best.gradient_norm <= round_off(self.objective, point):
+            if self.stagnation == STAGNATION:
+                if self.fixed_point_steps > 0 and best.gradient_norm <= round_off(
+                    self.objective, point
+                ):
                     status = Status.stalled
                     break
-                on = self.hold(point) if self.held < MOST_HELD else self.begin_anew(point)
+                on = (
+                    self.hold(point)
+                    if self.fixed_point_steps < MOST_FIXED_POINT_STEPS
+                    else self.restart(point)
+                )
                 point, alpha, trials = on, 0.0, 0
                 continue
             try:
@@ -209,7 +215,7 @@ class Coulomb:
             run.trials += trials
             run.iterations += 1
             self.note(point)
-            self.stale = self.stale if alpha > 0.0 else STALE
+            self.stagnation = self.stagnation if alpha > 0.0 else STAGNATION
         if status == Status.stalled and best.gradient_norm <= self.newton.tolerance(best):
             status = Status.converged
         if prefers_single(self.objective, self.settings) and not self.newton.cholesky.single:
@@ -219,10 +225,10 @@ class Coulomb:
 
     def note(self, point: Point) -> None:
         """Count the iteration that led to this point."""
-        if point.gradient_norm < DESCENT * self.mark:
-            self.mark, self.stale, self.held = point.gradient_norm, 0, 0
+        if point.gradient_norm < DESCENT * self.reference_norm:
+            self.reference_norm, self.stagnation, self.fixed_point_steps = point.gradient_norm, 0, 0
         else:
-            self.stale += 1
+            self.stagnation += 1
 
     def outcome(self, point: Point) -> Status | None:
         """How the iterations end at this point; None where they go on."""
@@ -232,7 +238,7 @@ class Coulomb:
             return Status.converged
         if nothing_moves(self.objective, point):
             return Status.converged
-        over = self.held == MOST_HELD and self.anew
+        over = self.fixed_point_steps == MOST_FIXED_POINT_STEPS and self.restarted
         if self.run.iterations == self.settings.max_iterations or over:
             return Status.friction_limit
         return None
@@ -253,7 +259,7 @@ class Coulomb:
         after = self.at(point.v + dv)
         if not after.gradient_norm <= DESCENT * point.gradient_norm:
             return None
-        self.in_impulses, self.turned = rest <= ROUGH, False
+        self.in_impulses, self.predicts = rest <= ROUGH, False
         return after
 
     def stick(self, point: Point) -> Point | None:
@@ -272,18 +278,18 @@ class Coulomb:
         after = self.at(point.v + dv)
         if point.momentum_error < FAIR and after.gradient_norm > point.gradient_norm:
             return None
-        self.factored, self.turned = G, True
+        self.factored, self.predicts = G, True
         return after
 
     def factor_suffices(self, point: Point) -> bool:
         """Whether the factorization of the iteration before will do for the last step."""
         most = self.newton.tolerance(point) * self.before / 2.0
-        return self.turned and self.alpha == 1.0 and point.gradient_norm**2 <= most
+        return self.predicts and self.alpha == 1.0 and point.gradient_norm**2 <= most
 
     def direction(self, point: Point) -> Array:
         """(A + J^T (G + U) J) dv = -r; and what the law linearized at the full step says."""
         objective, newton = self.objective, self.newton
-        turning = self.settings.turning and self.turned and point.momentum_error > TURNING_ABOVE
+        turning = self.settings.turning and self.predicts and point.momentum_error > TURNING_ABOVE
         again = self.settings.turning and self.factor_suffices(point)
         if not again:
             self.factored = blend(objective, point, self.dual) if turning else point.G
@@ -306,7 +312,7 @@ class Coulomb:
         G = point.G if again else G
         both = [G_k + U_k for G_k, U_k in zip(G, U, strict=True)]
         self.dual = predict(objective, point.gamma, both, objective.times_J(dv))
-        self.turned = True
+        self.predicts = True
         return dv
 
     def advance(self, point: Point, dv: Array) -> tuple[Point, float, int]:
@@ -331,14 +337,18 @@ class Coulomb:
         self.objective.hold(point)
         self.parts.solve(point.v, SHARE * point.momentum_error)
         self.run.fallbacks.add("bounds_held")
-        self.turned, self.stale, self.held = False, 0, self.held + 1
+        self.predicts, self.stagnation, self.fixed_point_steps = (
+            False,
+            0,
+            self.fixed_point_steps + 1,
+        )
         return self.at(self.run.point.v)
 
-    def begin_anew(self, point: Point) -> Point:
+    def restart(self, point: Point) -> Point:
         """The minimiser with convex friction, as exact as the solution is wanted."""
         self.objective.let_act("convex")
         self.parts.solve(point.v)
         self.run.fallbacks.add("convex_restart")
-        self.turned, self.stale, self.held, self.anew = False, 0, 0, True
-        self.mark = np.inf
+        self.predicts, self.stagnation, self.fixed_point_steps, self.restarted = False, 0, 0, True
+        self.reference_norm = np.inf
         return self.at(self.run.point.v)
