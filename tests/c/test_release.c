@@ -55,6 +55,7 @@ static void a_driven_row_carries_what_a_contact_does(void) {
 /* blocks of A that are M, and no forces */
 static const double A_of_M[9 + 4] = {2, 0, 0, 0, 2, 0, 0, 0, 2, 5, 1, 1, 3};
 static const double no_change[NV];
+static double row_motion[NV];
 
 /* a release of V = 0.1 m/s and rad/s in steps of 10 ms */
 static struct sap_release release_of(const struct model *m, const double *v, const double *KBIP,
@@ -67,6 +68,7 @@ static struct sap_release release_of(const struct model *m, const double *v, con
                               .M = m->M,
                               .A = A_of_M,
                               .change = no_change,
+                              .motion = row_motion,
                               .KBIP = KBIP,
                               .reads_rows = reads};
 }
