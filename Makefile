@@ -140,7 +140,8 @@ test-sanitized: .venv/test
 	$(PIP_INSTALL) --no-deps --target $(SANITIZED) -C build-dir=build/sanitized-objects \
 		-C cmake.build-type=Debug -C 'cmake.define.CMAKE_C_FLAGS_DEBUG=-O1 -g' \
 		-C cmake.define.SAPWOOD_SANITIZE=ON -C install.strip=false .
-	env -u SAPWOOD_DATA LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
+	env -u SAPWOOD_DATA \
+		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0:$(SANITIZER_OPTIONS) UBSAN_OPTIONS=$(SANITIZER_OPTIONS) \
 		PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZED) \
 		$(PY) -m pytest $(PYTEST_ARGS) $(SANITIZED_TESTS); \

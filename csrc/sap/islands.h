@@ -35,7 +35,7 @@ struct sap_job {
   const sap_problem *problem;
   const double *v_guess;
   const sap_settings *settings;
-  uint8_t fallbacks; /* of sap_fallback, taken before */
+  uint8_t fallbacks; /* bits of sap_fallback that were taken before */
 };
 
 /* Makes room for the islands of a new graph, that of the plan of the workspaces, and divides them

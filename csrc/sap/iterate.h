@@ -12,7 +12,7 @@ struct sap_newton_result {
   int32_t trials;
   struct sap_evaluation last; /* at the velocity that is returned */
   double coulomb_gradient;    /* |D grad| of it with Coulomb's friction; NaN for convex friction */
-  uint8_t fallbacks;          /* of sap_fallback */
+  uint8_t fallbacks;          /* bits of sap_fallback */
   double assembly_seconds, factor_seconds, line_search_seconds;
 };
 

@@ -13,7 +13,7 @@ struct sap_solver {
   struct sap_islands islands;
   struct sap_rows_alone rows_alone;
   int without_dense;                 /* 1: every island in supernodal storage, to compare */
-  const struct sap_records *history; /* of the last solve */
+  const struct sap_records *history; /* records of the last solve */
   struct sap_interruption interruption;
   struct sap_threads *threads; /* NULL for one */
   struct sap_workspace work[]; /* (islands.sharing.n_threads) */

@@ -47,7 +47,7 @@ def test_no_bit_depends_on_what_else_is_asked_for(name, friction):
     settings = SapSettings(friction=friction, record_history=True)
     recorded = sapwood.solve(problem, settings=settings)
     assert same_bits(plain, recorded)
-    if friction != "lagged":  # whose bounds derivatives need
+    if friction != "lagged":  # derivatives need its bounds
         assert same_bits(plain, sapwood.solve(problem, friction=friction, sensitivity=True))
     (batched,) = sapwood.solve_batch([problem], settings=settings)
     assert batched == recorded
@@ -97,7 +97,7 @@ def test_problems_in_dense_storage_are_many():
     dense = [solution for solution in found if DENSE in solution.algorithm]
     assert len(dense) > 20
     assert sum(len(solution.gamma) > 0 for solution in dense) > 8
-    # of several steps, which rows that are condensed take
+    # condensed rows may take several steps
     assert any(solution.iterations > 1 for solution in dense)
 
 

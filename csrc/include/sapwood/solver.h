@@ -96,8 +96,8 @@ enum sap_fallback {
 };
 
 typedef struct sap_island_report {
-  uint8_t algorithm; /* of sap_algorithm */
-  uint8_t storage;   /* of sap_storage */
+  uint8_t algorithm; /* a sap_algorithm */
+  uint8_t storage;   /* a sap_storage */
   uint8_t fallbacks; /* bits of sap_fallback */
 } sap_island_report;
 

@@ -160,7 +160,7 @@ typedef struct sap_step_record {
   int32_t islands;
   int32_t deep_contacts; /* deeper at the start than their core */
   int32_t dense_islands; /* islands that were solved in dense storage */
-  int32_t fallbacks;     /* of all islands: bits of sap_fallback */
+  int32_t fallbacks;     /* bits of sap_fallback that any island took */
 } sap_step_record;
 
 /* 1 where a step that was taken did not converge, or ended with a deep overlap */

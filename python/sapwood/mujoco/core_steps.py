@@ -75,11 +75,12 @@ class CoreSteps(StagedSteps):
 
     def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
         """The contact problem of a state; see :class:`Steps`."""
-        parameters, model, scratch = self._parameters, self._model, mujoco.MjData(self._model)
-        mujoco.mj_copyData(scratch, model, data)
-        core = parameters.make_core()
+        parameters, model = self._parameters, self._model
         if as_solved and parameters.settings.friction == "lagged":
             raise ValueError("as_solved needs another friction than 'lagged', which has a memory")
+        scratch = mujoco.MjData(model)
+        mujoco.mj_copyData(scratch, model, data)
+        core = parameters.make_core()
         self._list(core.solve if as_solved else core.gather, core, Bound.of(model, scratch))
         arrays = problem_arrays(core)
         return ContactProblem(

@@ -37,7 +37,7 @@ from sapwood.settings import SapSettings
 from sapwood.solution import Status
 
 from .cholesky import NotPositiveDefinite
-from .direction import blend, predict, prefers_single, sticking_system
+from .direction import blend, predict, sticking_system
 from .disk_pool import DiskPool
 from .impulses import FEW_SCALARS, fits, impulse_direction
 from .krylov import gmres
@@ -218,7 +218,7 @@ class Coulomb:
             self.stagnation = self.stagnation if alpha > 0.0 else STAGNATION
         if status == Status.stalled and best.gradient_norm <= self.newton.tolerance(best):
             status = Status.converged
-        if prefers_single(self.objective, self.settings) and not self.newton.cholesky.single:
+        if self.newton.left_single:
             run.fallbacks.add("double")
         run.status, run.point = status, point if status == Status.converged else best
         return run

@@ -50,7 +50,7 @@ class Run:
     trials: int
     records: list[Record]
     raised: int  # contacts whose kappa is larger than it should be, for the start to be inside
-    fallbacks: set[str] = field(default_factory=set)  # of `IslandAlgorithm.fallbacks`
+    fallbacks: set[str] = field(default_factory=set)  # names as in `IslandAlgorithm`
 
 
 def retreat(objective: Objective, v: Array, step: Array) -> Point:
@@ -156,11 +156,16 @@ class Newton:
             if point.momentum_error < best.momentum_error:
                 best = point
 
-        if prefers_single(objective, self.settings) and not self.cholesky.single:
+        if self.left_single:
             run.fallbacks.add("double")
         run.status, run.iterations = status, self.iterations
         run.point = point if status == Status.converged else best
         return run
+
+    @property
+    def left_single(self) -> bool:
+        """Whether single precision was chosen and did not suffice."""
+        return prefers_single(self.objective, self.settings) and not self.cholesky.single
 
     def tolerance(self, point: Point) -> float:
         """Right side of (20)."""
