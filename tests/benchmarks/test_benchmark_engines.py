@@ -14,7 +14,7 @@ mujoco = pytest.importorskip("mujoco")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import arguments, command, engine_questions, rows
+from benchmarks import command, engine_questions, rows
 from benchmarks.engines import comparison, quality, report, scenes
 from benchmarks.engines.base import CannotSimulate, Engine, free_velocity
 
@@ -203,29 +203,6 @@ def test_what_breaks_is_a_row():
     assert lines[2][-1] == "cannot: no open-4"
     assert lines[3][-1].startswith("broke: at 0 s")
     assert lines[4][3] == "1"
-
-
-@pytest.mark.parametrize("line", [["--scenes", "heap-3"], ["--engines", "sapwood,ode"]])
-def test_unknown_names_are_refused(line, tmp_path, capsys):
-    assert command.main(["engines", *line, "--out", str(tmp_path)]) == arguments.USAGE
-    assert line[0] in capsys.readouterr().err
-
-
-def test_engines_that_are_not_installed_are_named(tmp_path, capsys, monkeypatch):
-    def load(name):
-        if name != "mujoco":
-            raise ImportError(f"no {name}")
-        return INSTALLED[name]
-
-    monkeypatch.setattr(comparison, "load", load)
-    line = ["engines", "--quick", "--engines", "mujoco,bullet", "--out", str(tmp_path)]
-    assert command.main(line) == 0
-    assert "skipped: bullet (no bullet): pip install" in capsys.readouterr().err
-    measured = rows.read(tmp_path / "engines.csv", comparison.Row)
-    assert [(row.scene, row.engine) for row in measured] == [
-        ("open-4", "mujoco"),
-        ("push", "mujoco"),
-    ]
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -145,52 +144,3 @@ def test_resumed_run_measures_what_is_missing(stopped_run, monkeypatch, capsys):
     assert len(names) == len(before.splitlines()) - 1
     assert not list(out.glob("*.new"))
     assert files[0] in capsys.readouterr().out
-
-
-def test_resumed_run_keeps_everything_when_it_is_stopped(stopped_run, monkeypatch):
-    out, before = stopped_run
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(solvers, "measure", interrupted)
-    assert command.main(resumable(out, "--resume")) == command.INTERRUPTED
-    last = FILES[[path.match("c*_block.npz") for path in FILES].index(True)].stem
-    kept = (out / "solvers.csv").read_text().splitlines()
-    assert kept == before.splitlines()[: len(kept)]
-    assert any(line.startswith(last) for line in kept)
-
-
-@pytest.mark.parametrize(
-    ("more", "named"),
-    [(["--repeat", "2"], "repeat was 1 and is 2"), (["--tolerances", "1e-3"], "tolerances")],
-)
-def test_resuming_another_run_is_refused(stopped_run, capsys, more, named):
-    out, _ = stopped_run
-    text = (out / "solvers.csv").read_text()
-    assert command.main(resumable(out, "--resume", *more)) == command.USAGE
-    assert named in capsys.readouterr().err
-    assert (out / "solvers.csv").read_text() == text
-
-
-def test_resuming_on_another_machine_is_refused(stopped_run, capsys):
-    out, _ = stopped_run
-    record = json.loads((out / "solvers.json").read_text())
-    record["machine"]["processor"] = "Z80"
-    (out / "solvers.json").write_text(json.dumps(record))
-    assert command.main(resumable(out, "--resume")) == command.USAGE
-    assert "processor was 'Z80'" in capsys.readouterr().err
-    (out / "solvers.json").write_text("[]")
-    assert command.main(resumable(out, "--resume")) == command.USAGE
-    assert "describes no run" in capsys.readouterr().err
-
-
-def test_resuming_what_was_never_begun_begins(tmp_path):
-    path = tmp_path / "solvers.csv"
-    peer = peers.load("sapwood")
-    solvers.run([FILES[0]], [peer], [1e-3], path, repeat=1, budget=0.05, resume=True)
-    assert len(solvers.read_rows(path)) == len(peer.modes)
-    path.write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match="header"):
-        solvers.run([FILES[0]], [peer], [1e-3], path, repeat=1, budget=0.05, resume=True)
-    assert path.read_text() == "a,b\n1,2\n"

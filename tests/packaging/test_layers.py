@@ -54,10 +54,6 @@ def tree(folder, files):
     return shutil.copy(SCRIPT, folder / "scripts")
 
 
-def test_the_tree_keeps_its_layers():
-    assert told(SCRIPT) == (0, [])
-
-
 def test_a_sound_tree_passes(tmp_path):
     assert told(tree(tmp_path, SOUND)) == (0, [])
 
