@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
+import warnings
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
@@ -182,3 +184,19 @@ def explained(*also: Callable[..., object], order: str = "") -> Callable[[_T], _
         return found
 
     return decorate
+
+
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, and point at the line outside of this package that led here.
+
+    Parameters
+    ----------
+    text : str
+        What the warning says.
+    category : type
+        Of the warning.
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("sapwood."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

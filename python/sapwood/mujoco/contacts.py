@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.hints import counted, nearest
-from sapwood.mujoco.names import names_of
+from sapwood.hints import counted
+from sapwood.mujoco.names import GeomNames
 from sapwood.solution import Region
 
 _Float = NDArray[np.float64]
@@ -20,55 +19,6 @@ _Int = NDArray[np.int32]
 _MOST_ROWS = 20
 
 _AXES = ("t1", "t2", "n")
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class GeomNames:
-    """Names of the geoms of a model and of their bodies, empty for none.
-
-    Attributes
-    ----------
-    geoms, bodies : tuple of str
-        By their number.
-    body_of : ndarray of int (n_geoms,)
-        Number of the body of each geom.
-    """
-
-    geoms: tuple[str, ...]
-    bodies: tuple[str, ...]
-    body_of: _Int
-
-    @classmethod
-    def of(cls, model: mujoco.MjModel) -> GeomNames:
-        """Read the names of a model."""
-        return cls(
-            tuple(names_of(model, mujoco.mjtObj.mjOBJ_GEOM)),
-            tuple(names_of(model, mujoco.mjtObj.mjOBJ_BODY)),
-            np.array(model.geom_bodyid, dtype=np.int32),
-        )
-
-    def label(self, kind: str, number: int) -> str:
-        """Name of a geom or of a body, such as ``geom 3`` where it has none."""
-        names = self.geoms if kind == "geom" else self.bodies
-        return names[number] or f"{kind} {number}"
-
-    def find(self, kind: str, key: str | int, argument: str) -> int:
-        """Number of the geom or body that a user names, or gives the number of."""
-        names = self.geoms if kind == "geom" else self.bodies
-        if isinstance(key, str):
-            if not key or key not in names:
-                hint = nearest(key, names)
-                raise ValueError(
-                    f"{argument} = {key!r}: the model has no {kind} of this name{hint}"
-                )
-            return names.index(key)
-        if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
-            raise TypeError(
-                f"{argument} must be the name or the number of a {kind}, not {type(key).__name__}"
-            )
-        if not 0 <= key < len(names):
-            raise ValueError(f"{argument} = {key}: must be >= 0 and < {len(names)}")
-        return int(key)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from sapwood import _core
 from sapwood.mujoco import stages
 from sapwood.mujoco.arrays import Bound, contact_arrays, problem_arrays
 from sapwood.mujoco.faults import error_of, outcome_text
-from sapwood.mujoco.friction import FrictionMemories
+from sapwood.mujoco.friction_memories import FrictionMemories
 from sapwood.mujoco.groups import constraint_groups
 from sapwood.mujoco.names import model_name
 from sapwood.mujoco.parameters import StepParameters

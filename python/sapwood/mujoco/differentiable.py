@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.mujoco.arrays import Bound, problem_arrays
 from sapwood.mujoco.body_inertias import BodyInertias
-from sapwood.mujoco.contacts import GeomNames
 from sapwood.mujoco.core_steps import CoreSteps
 from sapwood.mujoco.groups import constraint_groups
 from sapwood.mujoco.manifold import Manifold
+from sapwood.mujoco.names import GeomNames
 from sapwood.mujoco.parameters import StepParameters
 from sapwood.mujoco.results import StepError
 from sapwood.mujoco.snapshots import Differences, NotComparable, Snapshot

@@ -10,6 +10,7 @@ from sapwood import _core
 from sapwood.mujoco.arrays import STATE_NAMES
 from sapwood.mujoco.names import name_of, names_of_sides
 from sapwood.mujoco.results import StepError
+from sapwood.mujoco.support import dimension_text
 from sapwood.mujoco.violations import violation_text
 from sapwood.solution import Status
 
@@ -36,14 +37,6 @@ MORE_MEMORY = (
     "the memory of the model is too small for this state: give it more, "
     '<size memory="..."/> in MJCF (MjSpec: spec.memory), and make new MjData'
 )
-
-
-def dimension_text(label: str, condim: int) -> str:
-    """Text for torsional and rolling friction where there is none."""
-    return (
-        f"{label}: condim {condim}, torsional and rolling friction, goes with no rigid core and no "
-        "surface that turns; use condim 3"
-    )
 
 
 def mujoco_error_text(message: str) -> str:

@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.hints import warn_caller
 from sapwood.mujoco.results import DEEP_OVERLAP, UNCONVERGED, Counts
 from sapwood.solution import Solution, Status
-
-
-def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, and point at the line outside of this package that led here.
-
-    Parameters
-    ----------
-    text : str
-        What the warning says.
-    category : type
-        Of the warning.
-    """
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("sapwood."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(text, category, stacklevel=level)
 
 
 def _error_of(status: Status) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.checks import boolean
 from sapwood.constraints.materials import ConstraintMaterial
+from sapwood.hints import warn_caller
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco import options as model_options
 from sapwood.mujoco.adaptations import (
@@ -26,15 +27,14 @@ from sapwood.mujoco.adaptations import (
     make_isotropic,
 )
 from sapwood.mujoco.arrays import forest_arrays
-from sapwood.mujoco.contacts import GeomNames
 from sapwood.mujoco.controllers import BOUNDED, controllers, release_controllers
 from sapwood.mujoco.elements import element_arrays
 from sapwood.mujoco.field_numbers import fields_in_numbers
 from sapwood.mujoco.fields import Field, Fields, fields_of
-from sapwood.mujoco.friction import settings_of_steps
 from sapwood.mujoco.implicit_forces import has_implicit_forces
-from sapwood.mujoco.notices import warn_caller
+from sapwood.mujoco.names import GeomNames
 from sapwood.mujoco.release import ReleaseSpeeds, release_speeds
+from sapwood.mujoco.solver_settings import settings_of_steps
 from sapwood.mujoco.support import check_ignore, check_model
 from sapwood.problem.arrays import Delassus
 from sapwood.settings import Friction, SapSettings

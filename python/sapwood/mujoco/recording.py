@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.mujoco.contacts import GeomNames, StepContacts
+from sapwood.mujoco.contacts import StepContacts
+from sapwood.mujoco.names import GeomNames
 
 _Float = NDArray[np.float64]
 

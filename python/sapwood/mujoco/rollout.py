@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.checks import integer
-from sapwood.hints import explained
+from sapwood.hints import explained, warn_caller
 from sapwood.mujoco.engine import EngineError, engine
 from sapwood.mujoco.forks import free_in_children
-from sapwood.mujoco.notices import warn_caller
 from sapwood.mujoco.results import RolloutResult
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.support import NotSupported

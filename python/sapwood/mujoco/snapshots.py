@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood.dense import offsets
 from sapwood.differential import Gradient
-from sapwood.mujoco.contacts import GeomNames
 from sapwood.mujoco.groups import given_entries, stabilized_rows
+from sapwood.mujoco.names import GeomNames
 
 _Float = NDArray[np.float64]
 

@@ -8,7 +8,6 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.mujoco.faults import dimension_text
 from sapwood.mujoco.names import listed, name_of, named
 from sapwood.mujoco.trees import is_supported, trees_of_equality, trees_of_tendon
 from sapwood.stepping.schemes import Scheme
@@ -186,6 +185,14 @@ def _wide_contacts(model: mujoco.MjModel) -> Iterator[tuple[str, int, NDArray[np
         others = others[model.geom_priority[others] <= model.geom_priority[geom]]
         pairs = np.column_stack([np.full_like(others, geom), others])
         yield name_of(model, _OBJECT.mjOBJ_GEOM, geom), int(model.geom_condim[geom]), pairs
+
+
+def dimension_text(label: str, condim: int) -> str:
+    """Text for torsional and rolling friction where there is none."""
+    return (
+        f"{label}: condim {condim}, torsional and rolling friction, goes with no rigid core and no "
+        "surface that turns; use condim 3"
+    )
 
 
 def _torsion(model: mujoco.MjModel, cores: NDArray[np.intp]) -> Iterator[str]:

@@ -1,14 +1,11 @@
-"""Which law of friction the steps of a model have, and what it remembers of each data."""
+"""Settings of the solver of a model's steps."""
 
 from __future__ import annotations
-
-import weakref
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import _core
 from sapwood.mujoco.names import name_of
 from sapwood.mujoco.support import NotSupported
 from sapwood.settings import Friction, SapSettings, with_friction
@@ -67,29 +64,3 @@ def settings_of_steps(
     if friction == "lagged" and scheme != SYMPLECTIC_EULER:
         raise NotSupported(f"friction = 'lagged': scheme {scheme.name} takes 'convex' or 'coulomb'")
     return found
-
-
-class FrictionMemories:
-    """What lagged friction remembers of the last step of each data, as long as these live.
-
-    Parameters
-    ----------
-    core : _core.ModelStepper
-        Takes the steps.
-    settings : SapSettings
-        Of the steps; nothing is remembered where their friction does not lag.
-    """
-
-    def __init__(self, core: _core.ModelStepper, settings: SapSettings) -> None:
-        self._core, self._lags = core, settings.friction == "lagged"
-        self._of: weakref.WeakKeyDictionary[mujoco.MjData, _core.FrictionMemory]
-        self._of = weakref.WeakKeyDictionary()
-
-    def of(self, data: mujoco.MjData) -> _core.FrictionMemory | None:
-        """What is remembered of these data; None where nothing ever is."""
-        if not self._lags:
-            return None
-        memory = self._of.get(data)
-        if memory is None:
-            memory = self._of.setdefault(data, _core.FrictionMemory(self._core))
-        return memory
