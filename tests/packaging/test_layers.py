@@ -33,6 +33,10 @@ WRONG = {
         "python/sapwood/solver.py": "try:\n    from . import types\nfinally:\n    pass\n",
         "python/sapwood/types.py": "import sapwood.solver\n",
     },
+    "sapwood.mujoco.reading.arrays imports sapwood.mujoco.results.faults": {
+        "python/sapwood/mujoco/reading/arrays.py": "from sapwood.mujoco.results import faults\n",
+        "python/sapwood/mujoco/results/faults.py": "",
+    },
     "sapwood.types imports sapwood.studies": {"python/sapwood/types.py": "from . import studies\n"},
 }
 

@@ -39,7 +39,7 @@ from sapwood.hints import explained, nearest
 from sapwood.laws.custom_numbers import Entry, read_entries
 from sapwood.laws.rigid_core import CoreKind, RigidCore
 
-# entries of `sapwood.constraints.materials` and of `sapwood.mujoco.field_numbers`
+# entries of `sapwood.constraints.materials` and of `sapwood.mujoco.reading.field_numbers`
 OTHER_KINDS = ("constraint", "joint", "tendon", "equality", "field")
 
 

@@ -14,9 +14,9 @@ from typing import Any, Self
 import mujoco
 
 from sapwood.mujoco.environment_copies import parts_of
-from sapwood.mujoco.results import StepError
+from sapwood.mujoco.following.watch import ModelWatch
+from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.stepper import Stepper
-from sapwood.mujoco.watch import ModelWatch
 
 
 class Patch:

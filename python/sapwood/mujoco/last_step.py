@@ -6,12 +6,12 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.mujoco.contacts import StepContacts
-from sapwood.mujoco.groups import step_constraints
-from sapwood.mujoco.parameters import StepParameters
-from sapwood.mujoco.patches import StepPatch, step_patches
-from sapwood.mujoco.results import Counts, StepConstraints
-from sapwood.mujoco.steps import Steps
+from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.results.contacts import StepContacts
+from sapwood.mujoco.results.groups import step_constraints
+from sapwood.mujoco.results.patches import StepPatch, step_patches
+from sapwood.mujoco.results.results import Counts, StepConstraints
+from sapwood.mujoco.stepping.steps import Steps
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
 from sapwood.stepping.schemes import Scheme

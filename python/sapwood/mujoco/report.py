@@ -11,8 +11,8 @@ from pathlib import Path
 import mujoco
 
 from sapwood.checks import regular_file
+from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.stepper import Stepper
-from sapwood.mujoco.support import NotSupported
 
 _MOST_OF_ONE = 1000  # bytes that one byte of a compressed model stands for
 _MOST_MEMORY = 1 << 27  # of the decompressor, bytes: xz -9 needs half of it

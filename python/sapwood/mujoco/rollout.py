@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.checks import integer
 from sapwood.hints import explained, warn_caller
-from sapwood.mujoco.engine import EngineError, engine
-from sapwood.mujoco.forks import free_in_children
-from sapwood.mujoco.results import RolloutResult
+from sapwood.mujoco.reading.engine import EngineError, engine
+from sapwood.mujoco.reading.support import NotSupported
+from sapwood.mujoco.results.results import RolloutResult
 from sapwood.mujoco.stepper import Stepper
-from sapwood.mujoco.support import NotSupported
-from sapwood.mujoco.worlds import CONTROL, ORDER, WHOLE_STATE, Worker, Worlds
+from sapwood.mujoco.stepping.forks import free_in_children
+from sapwood.mujoco.stepping.worlds import CONTROL, ORDER, WHOLE_STATE, Worker, Worlds
 from sapwood.processors import usable_processors
 from sapwood.stepping.schemes import SYMPLECTIC_EULER
 

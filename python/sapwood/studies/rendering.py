@@ -190,7 +190,7 @@ def _draw(model_file: str, qpos_file: str, path: str, width: int, height: int, r
     """Draw in this process, with the backend of ``MUJOCO_GL``; a rate of 0 is for one picture."""
     import mujoco
 
-    from sapwood.mujoco.drawing import needs_collision_shapes
+    from sapwood.mujoco.results.drawing import needs_collision_shapes
 
     model = mujoco.MjModel.from_binary_path(model_file)
     model.vis.global_.offwidth = max(width, model.vis.global_.offwidth)
