@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 
 from numpy.typing import ArrayLike
 
 from sapwood import _core
-from sapwood.checks import boolean, integer
+from sapwood.base.checks import boolean, integer
+from sapwood.base.processors import usable_processors
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.processors import usable_processors
 from sapwood.sensitivity_batch import linearize_batch
 from sapwood.settings import Friction, SapSettings, with_friction
 from sapwood.solution import Solution, Status
@@ -91,5 +92,5 @@ def solve_batch(
             [problems[i] for i in finite], [solutions[i] for i in finite], settings, n_threads
         )
         for i, found in zip(finite, made, strict=True):
-            object.__setattr__(solutions[i], "sensitivity", found)
+            solutions[i] = dataclasses.replace(solutions[i], sensitivity=found)
     return solutions

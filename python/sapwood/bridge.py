@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.blocks import offsets
 from sapwood.batch import solve_batch
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import KINDS
-from sapwood.dense import offsets
-from sapwood.differential import NUMBERS, Differential, GroupDifferential, rank_of
+from sapwood.derivatives.differential import NUMBERS, Differential, GroupDifferential, rank_of
+from sapwood.derivatives.sensitivity import LinearPoint, Sensitivity
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.sensitivity import LinearPoint, Sensitivity
 from sapwood.sensitivity_batch import jvp_batch, linearize_batch, vjp_batch
 from sapwood.settings import Friction, SapSettings, with_friction
 

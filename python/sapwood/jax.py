@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.optional import imported_for
+from sapwood.base.optional import imported_for
 
 with imported_for("sapwood.jax", "jax"):
     import jax

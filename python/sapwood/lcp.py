@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import integer, real
-from sapwood.processors import usable_processors
+from sapwood.base.checks import integer, real
+from sapwood.base.processors import usable_processors
 
 Method = Literal["lemke", "ppm", "auto"]
 METHODS: tuple[Method, ...] = ("lemke", "ppm", "auto")

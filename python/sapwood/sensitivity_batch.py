@@ -9,18 +9,18 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sapwood import _core
-from sapwood.checks import integer
-from sapwood.differential import Differential, Gradient, SolutionDifferential
+from sapwood.base.checks import integer
+from sapwood.base.processors import usable_processors
+from sapwood.derivatives.differential import Differential, Gradient, SolutionDifferential
+from sapwood.derivatives.sensitivity import Sensitivity, Solved
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.processors import usable_processors
-from sapwood.sensitivity import LinearPoint, Sensitivity
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution
 
 
 def linearize_batch(
     problems: Sequence[ContactProblem],
-    solutions: Sequence[Solution | LinearPoint],
+    solutions: Sequence[Solved],
     settings: SapSettings | None = None,
     threads: int | None = None,
 ) -> list[Sensitivity]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from sapwood import _core
-from sapwood.hints import explained
+from sapwood.base.hints import explained
 
 LineSearch = Literal["exact", "backtracking"]
 Start = Literal["newton", "sticking"]

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import boolean
-from sapwood.equality import equal_arrays
-from sapwood.hints import explained
+from sapwood.base.checks import boolean
+from sapwood.base.equality import equal_arrays
+from sapwood.base.hints import explained
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.sensitivity import Sensitivity
 from sapwood.settings import Friction, SapSettings, with_friction
-from sapwood.solution import Solution, Status
+from sapwood.solution import Solution, linearized
 
 _Float = NDArray[np.float64]
 # found once, since it is called in every solve
@@ -143,7 +142,7 @@ class SapSolver(_core.Solver):
         """
         sensitivity = boolean(sensitivity, "sensitivity")
         solution = _solve(self, _core_of(problem), v_guess)
-        return with_sensitivity(solution, problem, self.settings) if sensitivity else solution
+        return linearized(solution, problem, self.settings) if sensitivity else solution
 
     def evaluate(  # type: ignore[override]
         self, problem: ContactProblem, v: ArrayLike
@@ -273,31 +272,6 @@ def solve(
     solution = solver.solve(problem, v_guess, sensitivity=sensitivity)
     if verbose:
         print(solution.history_table())  # noqa: T201
-    return solution
-
-
-def with_sensitivity(
-    solution: Solution, problem: ContactProblem, settings: SapSettings | None
-) -> Solution:
-    """Give a solution that is finite its sensitivity.
-
-    Parameters
-    ----------
-    solution : Solution
-        Changed in place.
-    problem : ContactProblem
-        What was solved.
-    settings : SapSettings or None
-        Those of the solve.
-
-    Returns
-    -------
-    Solution
-        The same object. Where it is not finite it stays without.
-    """
-    if solution.status != Status.non_finite:
-        found = Sensitivity(problem, solution, settings)
-        object.__setattr__(solution, "sensitivity", found)
     return solution
 
 

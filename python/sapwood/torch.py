@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.optional import imported_for
+from sapwood.base.optional import imported_for
 
 with imported_for("sapwood.torch", "torch"):
     import torch

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sapwood import _core
-from sapwood.checks import real
+from sapwood.base.checks import real
 
 from . import meshes, primitives
 from .shape import FieldShape

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sapwood import _core
-from sapwood.checks import regular_file
-from sapwood.optional import imported_for
+from sapwood.base.checks import regular_file
+from sapwood.base.optional import imported_for
 
 from .primitives import FieldMesh, Points
 from .splitting import Cells, boundary, oriented, volumes

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 
+from .plot import plot_faces
 from .shape import FieldShape
 
 if TYPE_CHECKING:
@@ -128,9 +129,7 @@ class ContactSurface:
         Axes3D
             With a colour bar; ``ax.figure.savefig`` writes it.
         """
-        from .plot import plot_surface
-
-        return plot_surface(self, ax)
+        return plot_faces(self.polygons, self.pressures, ax)
 
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(ContactSurface))

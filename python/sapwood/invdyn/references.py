@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.base.checks import integer
 
 from .selection import selected
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import mujoco
 
-from sapwood.checks import regular_file
+from sapwood.base.checks import regular_file
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.stepper import Stepper
 

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
-from sapwood.hints import explained, warn_caller
+from sapwood.base.checks import integer
+from sapwood.base.hints import explained, warn_caller
+from sapwood.base.processors import usable_processors
 from sapwood.mujoco.reading.engine import EngineError, engine
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.results import RolloutResult
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.stepping.forks import free_in_children
 from sapwood.mujoco.stepping.worlds import CONTROL, ORDER, WHOLE_STATE, Worker, Worlds
-from sapwood.processors import usable_processors
 from sapwood.stepping.schemes import SYMPLECTIC_EULER
 
 _Float = NDArray[np.float64]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.base.blocks import jacobian_offsets, offsets
+from sapwood.base.checks import integer
 from sapwood.constraints.group import ConstraintGroup
-from sapwood.dense import jacobian_offsets, offsets
 from sapwood.laws.rigid_core import deep_contacts
 
 _Float = NDArray[np.float64]

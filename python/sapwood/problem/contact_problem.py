@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base.blocks import diagonal_blocks, split_contacts
+from sapwood.base.equality import equal_values
+from sapwood.base.hints import explained
+from sapwood.base.html import table
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import placed_groups
-from sapwood.dense import diagonal_blocks, split_contacts
-from sapwood.equality import equal_values
-from sapwood.hints import explained
-from sapwood.html import table
 from sapwood.laws.rigid_core import DEFAULT_LAMBDA, core_arrays
 from sapwood.problem.arrays import Delassus, ProblemArrays
 from sapwood.problem.structure import plot_structure

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.checks import file_name, regular_file
+from sapwood.base.checks import file_name, regular_file
+from sapwood.base.files import write_file
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import KINDS
-from sapwood.files import write_file
 from sapwood.problem.archive import Archive, ArchiveError, Header
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.problem.sizes import MOST_ROWS, Blocks, check_group, check_vectors

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import boolean, integer, real
-from sapwood.hints import explained
-from sapwood.processors import usable_processors
+from sapwood.base.checks import boolean, integer, real
+from sapwood.base.hints import explained
+from sapwood.base.processors import usable_processors
 
 from .result import QpSolution, QpStatus
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.base.blocks import diagonal_blocks, jacobian_offsets, offsets
 from sapwood.constraints.group import ConstraintGroup
-from sapwood.dense import diagonal_blocks, jacobian_offsets, offsets
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.stepping.free_motion import FreeMotion

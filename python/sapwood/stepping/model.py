@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.blocks import split_contacts
 from sapwood.constraints.group import ConstraintGroup
-from sapwood.dense import split_contacts
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.base.checks import integer
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import SapSettings

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.differential import Gradient
+from sapwood.derivatives.differential import Gradient
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution, Status
 from sapwood.solver import SapSolver

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import boolean
-from sapwood.differential import Gradient
-from sapwood.sensitivity import Sensitivity
+from sapwood.base.checks import boolean
+from sapwood.derivatives.differential import Gradient
+from sapwood.derivatives.sensitivity import Sensitivity
 from sapwood.settings import SapSettings
 from sapwood.solution import Region
 from sapwood.solver import SapSolver

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import boolean, integer
+from sapwood.base.checks import boolean, integer
 from sapwood.trajectory.system import Step, System, TrajectoryError
 
 _Float = NDArray[np.float64]

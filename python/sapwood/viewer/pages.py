@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import viser
 
-from sapwood import __version__
+from sapwood._core import __version__
 
 
 def start_server(host: str, port: int) -> viser.ViserServer:

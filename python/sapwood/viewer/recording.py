@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from sapwood import _core
-from sapwood.files import write_file
+from sapwood.base.files import write_file
 from sapwood.mujoco import Stepper
 from sapwood.solution import Region
 from sapwood.viewer.arrows import COLOURS

@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from sapwood import _core
-from sapwood.checks import boolean
+from sapwood.base.checks import boolean
 from sapwood.mujoco import Stepper
 from sapwood.viewer.dragging import Dragging
 from sapwood.viewer.frames import Camera

@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.dense import offsets
-from sapwood.differential import Gradient
+from sapwood.base.blocks import offsets
+from sapwood.derivatives.differential import Gradient
 from sapwood.mujoco.gradients.snapshots import Snapshot
 
 _Float = NDArray[np.float64]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood.dense import offsets
-from sapwood.differential import Gradient
+from sapwood.base.blocks import offsets
+from sapwood.derivatives.differential import Gradient
 from sapwood.mujoco.reading.names import GeomNames
 from sapwood.mujoco.results.groups import given_entries, stabilized_rows
 

@@ -6,8 +6,8 @@ import math
 
 import mujoco
 
+from sapwood.base.hints import nearest
 from sapwood.geometry import PressureField
-from sapwood.hints import nearest
 from sapwood.laws.custom_numbers import PREFIX, Entry, read_entries
 from sapwood.mujoco.reading.arrays import custom_entries
 from sapwood.mujoco.reading.names import names_of

@@ -15,8 +15,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.hints import nearest
 from sapwood.geometry import FieldShape, PressureField, ShapeKind
-from sapwood.hints import nearest
 from sapwood.mujoco.reading.field_collisions import take_from_engine
 from sapwood.mujoco.reading.field_numbers import fields_in_numbers
 from sapwood.mujoco.reading.names import listed, name_of, named, names_of

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.hints import nearest
+from sapwood.base.hints import nearest
 
 
 def model_name(model: mujoco.MjModel) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.hints import counted
+from sapwood.base.hints import counted
 from sapwood.mujoco.reading.names import GeomNames
 from sapwood.solution import Region
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.hints import warn_caller
+from sapwood.base.hints import warn_caller
 from sapwood.mujoco.results.results import DEEP_OVERLAP, UNCONVERGED, Counts
 from sapwood.solution import Solution, Status
 

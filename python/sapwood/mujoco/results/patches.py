@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.hints import counted
 from sapwood.geometry import ContactSurface
-from sapwood.hints import counted
 from sapwood.mujoco.results.contacts import StepContacts
 
 _Float = NDArray[np.float64]

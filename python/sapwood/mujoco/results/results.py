@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.hints import counted
-from sapwood.html import table
+from sapwood.base.hints import counted
+from sapwood.base.html import table
 from sapwood.mujoco.results.contacts import StepContacts
 from sapwood.mujoco.results.recording import Recording
 from sapwood.solution import FALLBACKS, Status

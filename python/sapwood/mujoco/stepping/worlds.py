@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.base.checks import integer
 from sapwood.mujoco.results.faults import failure_text
 from sapwood.mujoco.results.results import StepError
 

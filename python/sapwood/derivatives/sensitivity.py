@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import boolean
-from sapwood.differential import (
+from sapwood.base.checks import boolean
+from sapwood.derivatives.differential import (
     COLUMNS,
     NUMBERS,
     Differential,
@@ -29,24 +29,34 @@ from sapwood.differential import (
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import SapSettings
 
-if TYPE_CHECKING:
-    from sapwood.solution import Solution
-
 _Float = NDArray[np.float64]
 
 # of a system that is not symmetric; what is left beyond it is no derivative
 _MOST_RESIDUAL = 1e-6
 
 
+class Solved(Protocol):
+    """The fields of a :class:`sapwood.Solution` that a linearization reads."""
+
+    @property
+    def v(self) -> _Float:
+        """Velocities (nv,)."""
+
+    @property
+    def status(self) -> int:
+        """:class:`sapwood.Status` of the solve."""
+
+    @property
+    def core_scale(self) -> _Float | None:
+        """Scale of the delta of each core; None: as a solve of the problem finds it."""
+
+
 class LinearPoint(NamedTuple):
-    """What of a solution a linearization needs."""
+    """A velocity to linearize at, in place of a solution."""
 
     v: _Float
-    """Velocities (nv,)."""
     status: int
-    """:class:`sapwood.Status` of the solve."""
     core_scale: _Float | None = None
-    """As of :class:`sapwood.Solution`; where it is None, as a solve of the problem finds it."""
 
 
 class Sensitivity(_core.Sensitivity):
@@ -82,7 +92,7 @@ class Sensitivity(_core.Sensitivity):
     def __new__(
         cls,
         problem: ContactProblem,
-        solution: Solution | LinearPoint,
+        solution: Solved,
         settings: SapSettings | None = None,
     ) -> Sensitivity:
         """See the class."""
