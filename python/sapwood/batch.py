@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 
 from numpy.typing import ArrayLike
@@ -92,5 +91,5 @@ def solve_batch(
             [problems[i] for i in finite], [solutions[i] for i in finite], settings, n_threads
         )
         for i, found in zip(finite, made, strict=True):
-            solutions[i] = dataclasses.replace(solutions[i], sensitivity=found)
+            solutions[i] = solutions[i]._with_sensitivity(found)
     return solutions

@@ -456,7 +456,7 @@ def linearized(
     """
     if solution.status == Status.non_finite:
         return solution
-    return dataclasses.replace(solution, sensitivity=Sensitivity(problem, solution, settings))
+    return solution._with_sensitivity(Sensitivity(problem, solution, settings))
 
 
 _core.set_solution_types(Solution, ConstraintSolution, Status, _island_algorithms)
