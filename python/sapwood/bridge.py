@@ -116,9 +116,9 @@ class Form:
     names : tuple of Name
         What is open.
     settings : SapSettings or None
-        Those of the solves.
+        The settings of the solves.
     frozen_regularization : bool
-        As of :meth:`sapwood.Solution.vjp`.
+        The same as for :meth:`sapwood.Solution.vjp`.
     """
 
     constants: Mapping[str, Any]
@@ -320,7 +320,7 @@ def form_of(
     is_open : callable
         Whether a value is to be differentiated.
     settings, friction, frozen_regularization
-        As of :func:`sapwood.solve` and :meth:`sapwood.Solution.vjp`.
+        The same as for :func:`sapwood.solve` and :meth:`sapwood.Solution.vjp`.
 
     Returns
     -------

@@ -263,7 +263,7 @@ class Solution(_core.SolutionValues):
         TypeError, ValueError
             For a wrong argument, and where the solve was not asked for derivatives.
         numpy.linalg.LinAlgError
-            Where the linear system is singular to round-off.
+            If the linear system is singular to round-off.
 
         Examples
         --------
@@ -289,7 +289,7 @@ class Solution(_core.SolutionValues):
         problem_dot : Differential
             The change; what is None in it is 0.
         frozen_regularization : bool
-            As of :meth:`vjp`, whose transpose this is.
+            The same as for :meth:`vjp`, whose transpose this is.
 
         Returns
         -------
@@ -301,7 +301,7 @@ class Solution(_core.SolutionValues):
         TypeError, ValueError
             For a wrong argument, and where the solve was not asked for derivatives.
         numpy.linalg.LinAlgError
-            Where the linear system is singular to round-off.
+            If the linear system is singular to round-off.
         """
         return self._linearized().jvp(problem_dot, frozen_regularization=frozen_regularization)
 
@@ -316,7 +316,7 @@ class Solution(_core.SolutionValues):
         Raises
         ------
         ValueError
-            Where the settings did not ask for the history.
+            If the settings did not ask for the history.
         """
         return history_table(self.history)
 
@@ -336,7 +336,7 @@ class Solution(_core.SolutionValues):
         Raises
         ------
         ValueError
-            Where the settings did not ask for the history.
+            If the settings did not ask for the history.
         ImportError
             Without Matplotlib, the extra ``plot``.
         """

@@ -66,7 +66,7 @@ class SapSolver(_core.Solver):
     Parameters
     ----------
     settings : SapSettings, optional
-        Defaults where it is None.
+        Settings of the solver; None for the defaults.
     threads : int
         Threads that :meth:`solve` may use, from 1 to 256: the calling one, and others of its own
         that wait for work asleep. They share the islands of a problem, parts that no contact joins,
@@ -78,9 +78,9 @@ class SapSolver(_core.Solver):
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        For a wrong argument; the message names it.
     MemoryError
-        Where there is no room for a solver.
+        If there is no room for a solver.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class SapSolver(_core.Solver):
         Parameters
         ----------
         problem : ContactProblem
-            What to solve.
+            The problem to solve.
         v_guess : array_like (nv,), optional
             Where to start; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
             In dense storage a step to all impulses of contacts starts at ``problem.v_star``.
@@ -138,7 +138,7 @@ class SapSolver(_core.Solver):
         TypeError, ValueError
             For a wrong argument, or an array of the problem that was changed to something invalid.
         MemoryError
-            Where there is no room for the workspace.
+            If there is no room for the workspace.
         """
         sensitivity = boolean(sensitivity, "sensitivity")
         solution = _solve(self, _core_of(problem), v_guess)
@@ -156,7 +156,7 @@ class SapSolver(_core.Solver):
         Parameters
         ----------
         problem : ContactProblem
-            Whose cost.
+            The problem.
         v : array_like (nv,)
             Velocity.
 
@@ -168,9 +168,9 @@ class SapSolver(_core.Solver):
         Raises
         ------
         TypeError, ValueError
-            For a wrong argument; the text names it.
+            For a wrong argument; the message names it.
         MemoryError
-            Where there is no room for the workspace or the Hessian.
+            If there is no room for the workspace or the Hessian.
         """
         return Evaluation(**super().evaluate(_core_of(problem), v))
 
@@ -182,7 +182,7 @@ class SapSolver(_core.Solver):
         Parameters
         ----------
         problem : ContactProblem
-            Whose cost.
+            The problem.
         v, dv : array_like (nv,)
             Origin and direction.
         alpha : array_like (...)
@@ -196,9 +196,9 @@ class SapSolver(_core.Solver):
         Raises
         ------
         TypeError, ValueError
-            For a wrong argument; the text names it.
+            For a wrong argument; the message names it.
         MemoryError
-            Where there is no room for the workspace.
+            If there is no room for the workspace.
         """
         return LineValues(**super().along_line(_core_of(problem), v, dv, alpha))
 
@@ -225,12 +225,12 @@ def solve(
     Parameters
     ----------
     problem : ContactProblem
-        What to solve.
+        The problem to solve.
     v_guess : array_like (nv,), optional
         Where to start; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
         In dense storage a step to all impulses of contacts starts at ``problem.v_star``.
     settings : SapSettings, optional
-        Defaults where it is None.
+        Settings of the solver; None for the defaults.
     friction : {"convex", "lagged", "coulomb"}, optional
         The law of friction, in place of ``settings.friction``, which None leaves.
     sensitivity : bool
@@ -249,7 +249,7 @@ def solve(
     TypeError, ValueError
         For a wrong argument, or an array of the problem that was changed to something invalid.
     MemoryError
-        Where there is no room for the workspace.
+        If there is no room for the workspace.
 
     See Also
     --------

@@ -30,7 +30,7 @@ def boolean(value: object, name: str) -> bool:
     Raises
     ------
     TypeError
-        Where it is anything else.
+        If it is anything else.
     """
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} = {value!r}: must be True or False")
@@ -57,9 +57,9 @@ def integer(value: object, name: str, least: int | None = None) -> int:
     Raises
     ------
     TypeError
-        Where it is no integer.
+        If it is no integer.
     ValueError
-        Where it is smaller than `least`.
+        If it is smaller than `least`.
     """
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
@@ -87,7 +87,7 @@ def real(value: object, name: str) -> float:
     Raises
     ------
     TypeError
-        Where it is no real number.
+        If it is no real number.
     """
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise TypeError(f"{name} must be a real number, not {type(value).__name__}")
@@ -112,7 +112,7 @@ def file_name(path: object, name: str) -> str:
     Raises
     ------
     TypeError
-        Where it is neither.
+        If it is neither.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{name} must be a str or a path, not {type(path).__name__}")
@@ -137,9 +137,9 @@ def stiffness(value: Any, name: str) -> float:
     Raises
     ------
     TypeError
-        Where it is no real number.
+        If it is no real number.
     ValueError
-        Where it is not positive.
+        If it is not positive.
     """
     number = float(_core.as_float64(value, name, (), "any"))
     if not number > 0.0:
@@ -167,11 +167,11 @@ def regular_file(path: object, name: str) -> str:
     Raises
     ------
     OSError
-        Where the file cannot be opened.
+        If the file cannot be opened.
     TypeError
-        Where `path` is no path.
+        If `path` is no path.
     ValueError
-        Where it is no regular file, or no name that files can have.
+        If it is no regular file, or no name that files can have.
     """
     text = file_name(path, name)
     try:

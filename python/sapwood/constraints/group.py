@@ -195,7 +195,7 @@ class ConstraintGroup:
         Raises
         ------
         ValueError
-            Where the columns of J are not the velocities, or a constraint touches three trees or
+            If the columns of J are not the velocities, or a constraint touches three trees or
             none.
         """
         if hasattr(self, "tree_a"):

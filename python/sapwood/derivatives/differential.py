@@ -25,7 +25,7 @@ class GroupDifferential:
     J : array (..., n_J)
         Entries of the blocks of J.
     R, v_hat, lower, upper : array (..., n_rows)
-        As of :class:`sapwood.constraints.ConstraintGroup`.
+        The same as for :class:`sapwood.constraints.ConstraintGroup`.
     parameters : mapping of str to array (..., n_rows)
         Physical parameters by name, where R, v_hat and the bounds follow from them.
     """
@@ -158,7 +158,7 @@ class SolutionDifferential:
     spin_gamma : ndarray (..., n_spins, 3) or None
         Of the impulses of torsional and rolling friction.
     residual : float
-        As of :class:`Gradient`.
+        The same as for :class:`Gradient`.
     """
 
     v: _Float

@@ -69,11 +69,11 @@ class Sensitivity(_core.Sensitivity):
     Parameters
     ----------
     problem : ContactProblem
-        What was solved.
+        The solved problem.
     solution : Solution or LinearPoint
         Its solution.
     settings : SapSettings, optional
-        Those of the solve.
+        The settings of the solve.
 
     Raises
     ------
@@ -81,7 +81,7 @@ class Sensitivity(_core.Sensitivity):
         For a wrong argument, a velocity that is not finite, and lagged friction whose bounds the
         problem does not have.
     MemoryError
-        Where there is no room for the factors.
+        If there is no room for the factors.
     """
 
     problem: ContactProblem

@@ -40,7 +40,7 @@ class PressureField:
     Raises
     ------
     TypeError, ValueError
-        For a wrong number; the text names it.
+        For a wrong number; the message names it.
 
     Examples
     --------
@@ -179,7 +179,7 @@ class PressureField:
         ImportError
             Without SciPy, or meshio for a file: the extra ``geometry`` installs both.
         ValueError
-            Where the hull has no volume.
+            If the hull has no volume.
         """
         if isinstance(points, (str, os.PathLike)):
             points = meshes.read_points(points)

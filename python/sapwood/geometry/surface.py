@@ -189,7 +189,7 @@ def contact_surfaces(pairs: Iterable[Pair], *, faces: Faces = "polygons") -> lis
     pairs : iterable of (FieldShape, array_like or None, FieldShape, array_like or None)
         Shape and pose of A, shape and pose of B, as for :func:`contact_surface`.
     faces : {"polygons", "triangles"}, optional
-        As there.
+        The same as there.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def contact_surfaces(pairs: Iterable[Pair], *, faces: Faces = "polygons") -> lis
     Raises
     ------
     TypeError, ValueError
-        As for :func:`contact_surface`, with the number of the pair.
+        The same as for :func:`contact_surface`, with the number of the pair.
     """
     if faces not in ("polygons", "triangles"):
         raise ValueError(f"faces must be one of polygons, triangles, not {faces!r}")

@@ -34,7 +34,7 @@ class InvdynOptions:
     Raises
     ------
     ValueError, TypeError
-        One is wrong; the text names it.
+        One is wrong; the message names it.
     """
 
     controller: Controller = "qp_coulomb"

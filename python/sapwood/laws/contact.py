@@ -113,7 +113,7 @@ def contact_cost(
     Parameters
     ----------
     y, mu, R_t, R_n, soft_norm, core, kappa, core_lambda
-        As for :func:`project`.
+        The same as for :func:`project`.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def contact_cost(
     Raises
     ------
     TypeError, ValueError
-        As for :func:`project`.
+        The same as for :func:`project`.
     """
     shape, flat, cores = _broadcast(y, mu, R_t, R_n, core, kappa, core_lambda)
     return _core.contact_cost(*flat, soft_norm, *cores).reshape(shape)

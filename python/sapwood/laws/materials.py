@@ -62,7 +62,7 @@ class ContactMaterial:
     Raises
     ------
     TypeError, ValueError
-        Where a value is not a number or out of range; the text names the field.
+        If a value is not a number or out of range; the text names the field.
 
     Examples
     --------

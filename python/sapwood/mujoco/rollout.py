@@ -97,22 +97,22 @@ class Rollout:
         Parameters
         ----------
         initial_state, control, control_spec, nstep, state, sensordata, chunk_size
-            As there.
+            The same as there.
 
         Returns
         -------
         RolloutResult
-            As there.
+            The same as there.
 
         Raises
         ------
         TypeError, ValueError
-            As there.
+            The same as there.
 
         Warns
         -----
         RuntimeWarning
-            As there.
+            The same as there.
         """
         worlds = Worlds(
             self._parameters.model, initial_state, control, control_spec, nstep, state, sensordata
@@ -212,14 +212,14 @@ def rollout(
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        For a wrong argument; the message names it.
     NotSupported
-        As for :class:`Rollout`.
+        The same as for :class:`Rollout`.
 
     Warns
     -----
     RuntimeWarning
-        Where worlds failed; the result says which.
+        If worlds failed; the result says which.
 
     Examples
     --------

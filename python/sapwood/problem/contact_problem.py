@@ -127,7 +127,7 @@ class ContactProblem(ProblemArrays):
     Raises
     ------
     TypeError
-        For an array of a wrong dtype or a missing argument; the text names it.
+        For an array of a wrong dtype or a missing argument; the message names it.
     ValueError
         For a wrong shape or value; the text names the argument, the index and the rule.
 
@@ -335,7 +335,7 @@ class ContactProblem(ProblemArrays):
         ImportError
             Without Matplotlib, the extra ``plot``.
         MemoryError
-            Where there is no room for the graph.
+            If there is no room for the graph.
         """
         return plot_structure(self._core, self.tree_nv, ax)
 

@@ -54,7 +54,7 @@ def solution_gradient(
     Parameters
     ----------
     problem : ContactProblem
-        What was solved.
+        The solved problem.
     v : array_like (nv,)
         Its solution.
     v_bar : array_like (nv,)

@@ -109,7 +109,7 @@ class Contacts:
         Raises
         ------
         ValueError
-            Where a contact touches more than two trees, or `spin_contact` names no contact.
+            If a contact touches more than two trees, or `spin_contact` names no contact.
         """
         tree_a, tree_b, flat, turning = split_contacts(J, tree_nv, spin_contact, spin_J)
         return cls(

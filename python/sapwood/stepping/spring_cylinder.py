@@ -43,7 +43,7 @@ class SpringCylinder:
     Raises
     ------
     TypeError, ValueError
-        For a wrong parameter; the text names it.
+        For a wrong parameter; the message names it.
     """
 
     def __init__(

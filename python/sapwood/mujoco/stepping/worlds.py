@@ -135,7 +135,7 @@ class Worlds:
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        For a wrong argument; the message names it.
     """
 
     def __init__(
