@@ -260,7 +260,7 @@ def test_quick_runs_and_what_they_resume(folder, tmp_path, capsys):
         assert (tmp_path / "out" / "models.png").stat().st_size > 1000
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(files.default_folder() is None, reason="SAPWOOD_DATA names no models")
 @pytest.mark.parametrize(
     "name",
@@ -284,7 +284,7 @@ def test_models_of_the_folder_run_and_are_not_fired(name):
             assert row.limit <= max(row.limit_mj, 1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "path",
     [pytest.param(path, id=files.name_of(path)) for path in files.find(files.default_folder())]

@@ -60,7 +60,7 @@ NEEDED = {
 
 
 PROGRAMMED = [
-    pytest.param(page, marks=[pytest.mark.slow] if page in SLOW else [])
+    pytest.param(page, marks=[pytest.mark.nightly] if page in SLOW else [])
     for page in map(Path.as_posix, GUIDE)
     if page not in ELSEWHERE and FENCED.search((ROOT / page).read_text())
 ]

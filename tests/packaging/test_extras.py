@@ -64,7 +64,7 @@ def test_every_extra_is_tried():
     assert extras() == {*PROGRAMS, "notebooks", *DEVELOPERS}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("extra", PROGRAMS)
 def test_an_extra_brings_what_its_code_imports(extra, environment, tmp_path):
     if extra in LARGE and not os.environ.get("SAPWOOD_BRIDGES"):
@@ -90,7 +90,7 @@ client(notebook, timeout=300, startup_timeout=300, kernel_name="python3").execut
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_notebooks_need_no_more_than_their_extra(environment, tmp_path):
     """All by their imports; those that need SciPy for what they call are run."""
     python = environment("notebooks")

@@ -340,6 +340,7 @@ def main_jobs() -> list[clutter.ClutterRun]:
     return [clutter.run(40, True, 10.0, seed=seed, progress=False) for seed in range(6)]
 
 
+@pytest.mark.claim
 def test_main_job_runs_to_its_end_within_tolerance(main_jobs):
     for job in main_jobs:
         check_steps(job.steps, 0.01)
@@ -349,6 +350,7 @@ def test_main_job_runs_to_its_end_within_tolerance(main_jobs):
         assert job.steps["momentum_error"].max() <= clutter.TOLERANCE
 
 
+@pytest.mark.claim
 def test_main_job_takes_about_three_iterations_once_settled(main_jobs):
     """The paper's number is 3.
 
@@ -362,6 +364,7 @@ def test_main_job_takes_about_three_iterations_once_settled(main_jobs):
     assert (settled < falling).all()
 
 
+@pytest.mark.claim
 def test_main_job_keeps_every_body_in_the_box(main_jobs):
     for job in main_jobs:
         assert job.summary.bodies_inside == 40
@@ -371,6 +374,7 @@ def test_main_job_keeps_every_body_in_the_box(main_jobs):
         assert z.min() >= 0.05 - 1e-3
 
 
+@pytest.mark.claim
 def test_main_job_comes_to_rest_within_the_estimates(main_jobs):
     """Some piles still rearrange themselves at 10 s; most contacts are at rest all the same."""
     rests = [job.summary.resting for job in main_jobs]
@@ -390,6 +394,7 @@ def test_main_job_comes_to_rest_within_the_estimates(main_jobs):
         assert np.median(last["max_penetration"]) <= unit * weights
 
 
+@pytest.mark.claim
 def test_main_job_loses_energy(main_jobs):
     """Near-rigid contact dissipates; stabilization may give back little."""
     for job in main_jobs:
