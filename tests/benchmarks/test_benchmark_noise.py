@@ -126,22 +126,3 @@ def test_quick_run_of_the_same_build(tmp_path, capsys):
     assert text in capsys.readouterr().out
     if sys.modules.get("matplotlib"):
         assert (tmp_path / "noise.png").stat().st_size > 1000
-
-
-def in_a_checkout() -> bool:
-    return (ROOT / ".git").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not in_a_checkout(), reason="no checkout of git")
-def test_a_commit_is_built_away_from_the_checkout(tmp_path):
-    pytest.importorskip("scikit_build_core")
-    site = revisions.build_commit("HEAD", tmp_path)
-    noise.run(
-        {"A": site, "B": site},
-        helpers.small_paths()[:1],
-        tmp_path / "rows.csv",
-        blocks=1,
-        samples=1,
-    )
-    assert len(rows.read(tmp_path / "rows.csv", noise.Row)) == 8

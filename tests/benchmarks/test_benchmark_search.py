@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -15,7 +14,7 @@ import sapwood
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import command, solvers
+from benchmarks import solvers
 from benchmarks.solvers import MISSED, REACHED
 from sapwood.studies import peers
 from sapwood.studies.peers.base import Answer, Peer
@@ -96,51 +95,3 @@ def test_patience_ends_the_search():
     assert rows[0].e_m is not None
     assert len(peer.log) < 2 * 4
     assert all(row.status == REACHED for row in rows[1:])
-
-
-# ---- resuming ----------------------------------------------------------------------------------
-
-
-def resumable(out, *more):
-    return [
-        "solvers", str(FILES[0].parent), "--files", "c*_block.npz", "--solvers", "sapwood",
-        "--repeat", "1", "--budget", "0.05", "--out", str(out), *more,
-    ]  # fmt: skip
-
-
-@pytest.fixture
-def stopped_run(tmp_path):
-    """A run that was killed in its last file: (folder, text of its CSV file before)."""
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-    assert command.main(resumable(tmp_path)) == command.SUCCESS
-    if allowed is not None:
-        os.sched_setaffinity(0, allowed)
-    path = tmp_path / "solvers.csv"
-    text = path.read_text()
-    path.write_text(text[:-30])
-    yield tmp_path, text
-    if allowed is not None:
-        os.sched_setaffinity(0, allowed)
-
-
-def test_resumed_run_measures_what_is_missing(stopped_run, monkeypatch, capsys):
-    out, before = stopped_run
-    measured = []
-    measure = solvers.measure
-
-    def watched(file, *rest):
-        measured.append(file.stem)
-        return measure(file, *rest)
-
-    monkeypatch.setattr(solvers, "measure", watched)
-    assert command.main(resumable(out, "--resume")) == command.SUCCESS
-    files = sorted(path.stem for path in FILES if path.match("c*_block.npz"))
-    assert measured == [files[-1]]
-    after = (out / "solvers.csv").read_text()
-    kept = [line for line in before.splitlines() if not line.startswith(files[-1])]
-    assert after.splitlines()[: len(kept)] == kept
-    names = [row.file for row in solvers.read_rows(out / "solvers.csv")]
-    assert sorted(set(names)) == files
-    assert len(names) == len(before.splitlines()) - 1
-    assert not list(out.glob("*.new"))
-    assert files[0] in capsys.readouterr().out
