@@ -151,16 +151,19 @@ SANITIZED_FILES = laws lcp invdyn geometry problem solver stepping trajectory mu
 SANITIZED_TESTS = $(addprefix tests/,$(SANITIZED_FILES)) -m 'not slow and not nightly and not undisturbed' \
 	-k 'not reference or test_reference'
 SANITIZED = $(CURDIR)/build/sanitized
+# ON leaves out the wide kernels, most of the time of this build
+ONE_ISA = OFF
 SANITIZER_OPTIONS = log_path=$(SANITIZED)/report
 
 test-sanitized: .venv/test
-	cmake --preset debug
+	cmake --preset debug -D SAPWOOD_ONE_ISA=$(ONE_ISA)
 	cmake --build --preset debug
 	ctest --preset debug
 	rm -rf $(SANITIZED)
 	$(PIP_INSTALL) --no-deps --target $(SANITIZED) -C build-dir=build/sanitized-objects \
 		-C cmake.build-type=Debug -C 'cmake.define.CMAKE_C_FLAGS_DEBUG=-O1 -g' \
-		-C cmake.define.SAPWOOD_SANITIZE=ON -C install.strip=false .
+		-C cmake.define.SAPWOOD_SANITIZE=ON -C cmake.define.SAPWOOD_ONE_ISA=$(ONE_ISA) \
+		-C install.strip=false .
 	env -u SAPWOOD_DATA \
 		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0:$(SANITIZER_OPTIONS) UBSAN_OPTIONS=$(SANITIZER_OPTIONS) \
