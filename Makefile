@@ -88,7 +88,7 @@ test-slow: .venv/test
 
 # of these, what the papers and the front page claim
 test-claims: .venv/test
-	$(PY) -m pytest -m 'claim and not nightly' -n 2 tests/studies
+	$(PY) -m pytest -m 'claim and not nightly' -n 2 --ignore=tests/benchmarks
 
 # the nightly tests; every figure in its quick version is made from an empty folder
 test-figures: .venv/test

@@ -75,6 +75,7 @@ def test_many_geoms_that_stay_may_come_after_what_moves():
     assert stepper.n_contacts == 1
 
 
+@pytest.mark.slow
 def test_what_is_known_of_what_is_carried_along_changes_no_list(slow, rng):
     """The first joint turns the whole arm, whose links meet now and then."""
     model, stepper, data = slow

@@ -88,6 +88,7 @@ def test_every_name_is_documented(public):
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_every_name_has_an_example(site, listed, public):
     """In its docstring, on a page, in a program, a notebook or a test: the site links them."""
     _, uses = site
