@@ -1,4 +1,4 @@
-/* compiled once per instruction set */
+/* This file is compiled once per instruction set. */
 #include "geometry/lanes.h"
 #include "geometry/cell_search.h"
 
@@ -12,7 +12,7 @@
 
 /* ---- boxes ---- */
 
-/* children `first` and on that meet the probe, a bit for each */
+/* Finds the children from `first` on that meet the probe; each has a bit. */
 INLINE int near(const struct geo_node *node, int first, const struct geo_probe *p) {
   const geo_lanes x = geo_load(node->center.x + first), reach_x = geo_load(node->half.x + first);
   const geo_lanes y = geo_load(node->center.y + first), reach_y = geo_load(node->half.y + first);
@@ -34,7 +34,7 @@ INLINE int near(const struct geo_node *node, int first, const struct geo_probe *
   return geo_open(apart);
 }
 
-/* how many are found with those below this node */
+/* Adds the leaves below this node; returns the new number of found leaves. */
 static int32_t descend(const struct geo_node *nodes, int32_t at, const struct geo_probe *probe,
                        int32_t n, int32_t *found) {
   const struct geo_node *node = &nodes[at];
@@ -59,7 +59,7 @@ static int32_t find(const struct geo_tree *tree, const struct geo_probe *probe, 
 
 /* ---- cells ---- */
 
-/* four planes n.x = offset */
+/* Four planes n.x = offset, with the distance `clear` beyond which a point is clear of them. */
 struct planes {
   const double *nx, *ny, *nz, *offset;
   double clear;
@@ -71,7 +71,7 @@ INLINE geo_mask beyond(const struct planes *planes, int first, double x, double 
          geo_load(planes->offset + first) + planes->clear;
 }
 
-/* are all corners beyond one and the same plane? */
+/* Are all corners beyond one and the same plane? */
 INLINE int four_beyond(const struct planes *planes, const struct geo_four *v) {
   int open = 0;
   for (int first = 0; first < 4; first += GEO_LANES) {
@@ -96,7 +96,7 @@ INLINE int three_beyond(const struct planes *planes, const struct geo_vec *v) {
   return open != 0xf;
 }
 
-/* are all corners on one side of a triangle's plane? */
+/* Are all corners on one side of a triangle's plane? */
 INLINE int beside(const struct geo_triangle *t, const struct geo_four *v, double clear) {
   const double offset = geo_dot(t->n, t->v[0]);
   int above = 1;

@@ -1,6 +1,6 @@
 #include "geometry/polygon.h"
 
-/* Edges that the corners are on, in order, by the set of vertices where s > 0; 0 ends. An edge is
+/* Edges of the corners, in order, by the set of vertices where s > 0; 0 ends the list. An edge is
  * the bits of its vertices. */
 static const unsigned char corners[16][4] = {
     {0},                  /* none */
@@ -61,7 +61,7 @@ void geo_clip(struct geo_polygon *polygon, struct geo_vec n, double offset, int 
       polygon->v[kept++] = old[k];
     }
     if (is_in != next_in) {
-      /* from the corner inside, so that neighbours find the same point */
+      /* begins at the corner inside, so that neighbours find the same point */
       const int from = is_in ? k : next;
       const int to = is_in ? next : k;
       polygon->v[kept++] = geo_between(old[from], old[to], d[from] / (d[from] - d[to]));

@@ -1,6 +1,6 @@
 #include "geometry/sort.h"
 
-/* lets order[i] sink to where both below it come before it */
+/* Lets order[i] sink until both entries below it come before it. */
 static void sink(int32_t i, int32_t n, int32_t *order, geo_before before, const void *context) {
   const int32_t moved = order[i];
   for (int32_t below = 2 * i + 1; below < n; below = 2 * i + 1) {

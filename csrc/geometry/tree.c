@@ -9,7 +9,7 @@ struct building {
   struct geo_tree *tree;
   double pad;
   int32_t *order;
-  int axis; /* that cells are being sorted along */
+  int axis; /* axis along which cells are sorted */
 };
 
 static double along(const struct geo_bounds *b, int axis) {
@@ -34,7 +34,7 @@ static int longest(struct geo_vec a) {
   return a.y >= a.z ? 1 : 2;
 }
 
-/* the cells order[first .. first + n - 1] in one box */
+/* Returns the box of the cells order[first .. first + n - 1]. */
 static struct geo_box enclose(const struct building *building, int32_t first, int32_t n) {
   struct geo_bounds all = building->bounds[building->order[first]];
   for (int32_t i = first + 1; i < first + n; ++i) {
@@ -51,7 +51,7 @@ static struct geo_box enclose(const struct building *building, int32_t first, in
                           .p_high = all.p_high};
 }
 
-/* sorts them along the longest edge of their box; how many are in the first half */
+/* Sorts the cells along the longest edge of their box; returns the number in the first half. */
 static int32_t halve(struct building *building, int32_t first, int32_t n) {
   if (n > 1) {
     const struct geo_box box = enclose(building, first, n);
@@ -69,10 +69,10 @@ static void set_child(struct geo_node *node, int k, const struct geo_box *box) {
   node->child[k] = box->child;
 }
 
-/* smaller than any gap: no box is near it, but for those whose numbers overflow */
+/* This box is smaller than any gap: no box is near it unless its numbers overflow. */
 static const struct geo_box nothing = {{0, 0, 0}, {-1e300, -1e300, -1e300}, 0, 0, GEO_NO_CHILD};
 
-/* the box of cells and the nodes below it; median splits keep the depth below 16 */
+/* Builds the box of cells and the nodes below it; median splits keep the depth below 16. */
 static struct geo_box build(struct building *building, int32_t first, int32_t n) {
   struct geo_box box = enclose(building, first, n);
   box.child = ~first;
