@@ -11,7 +11,7 @@
 #define SAPWOOD_INVDYN_COULOMB_LCP_H
 
 #include "invdyn/answer.h"
-#include "invdyn/recall.h"
+#include "invdyn/warm_start.h"
 #include "invdyn/unactuated.h"
 
 struct invdyn_coulomb {

@@ -11,7 +11,7 @@
 
 #include "invdyn/answer.h"
 #include "invdyn/holding.h"
-#include "invdyn/recall.h"
+#include "invdyn/warm_start.h"
 
 struct invdyn_noslip {
   const struct invdyn_holding *holding; /* holding contacts of the call */

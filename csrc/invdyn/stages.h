@@ -13,7 +13,7 @@
 #define SAPWOOD_INVDYN_STAGES_H
 
 #include "invdyn/distance.h"
-#include "invdyn/recall.h"
+#include "invdyn/warm_start.h"
 #include "invdyn/unactuated.h"
 
 struct invdyn_stages {

@@ -4,8 +4,8 @@
  *
  * Marks lie in blocks (n, width), one after the other. Variables that belong to no contact follow
  * them and always begin without marks. */
-#ifndef SAPWOOD_INVDYN_RECALL_H
-#define SAPWOOD_INVDYN_RECALL_H
+#ifndef SAPWOOD_INVDYN_WARM_START_H
+#define SAPWOOD_INVDYN_WARM_START_H
 
 #include "base/memory.h"
 #include "sapwood/invdyn.h"

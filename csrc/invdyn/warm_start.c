@@ -1,4 +1,4 @@
-#include "invdyn/recall.h"
+#include "invdyn/warm_start.h"
 
 #include <string.h>
 
