@@ -6,7 +6,7 @@
  *
  *     l_p(v) = 1/2 |v - v*|_A^2 + sum_i l_i(v_c,i),   v_c = J v,   gamma_i = -dl_i/dv_c,i      (17)
  *
- * and says how accurate it is. Equation numbers are those of Castro, Permenter and Han, "An
+ * and bounds its error. Equation numbers are those of Castro, Permenter and Han, "An
  * Unconstrained Convex Formulation of Compliant Contact".
  *
  * Ownership: every array belongs to the caller; the library reads inputs in place and writes
@@ -14,8 +14,7 @@
  * or keeps state outside the objects. One solver may be used by one thread at a time; it may have
  * threads of its own.
  *
- * Units: SI. Velocities are generalized velocities; impulses are in N s.
- * */
+ * Units: SI. Velocities are generalized velocities; impulses are in N s. */
 #ifndef SAPWOOD_H
 #define SAPWOOD_H
 #include "sapwood/law.h"
