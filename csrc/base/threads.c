@@ -6,10 +6,9 @@
 #include "base/memory.h"
 #include "base/system.h"
 
-/* Time that a helper without work stays awake. It is longer while helpers are awake on purpose,
- * since waking takes longer than most waits, and short afterwards, in case the next solve follows
- * at once. */
-static const double awake_when_roused = 1e-3, awake_at_rest = 50e-6; /* s */
+/* Time that a helper without work stays awake: longer during a solve, since waking takes longer
+ * than most waits, and short afterwards, in case the next solve follows at once. */
+static const double awake_in_use = 1e-3, awake_after_use = 50e-6; /* s */
 
 /* A thread that waits longer than this offers its core to others from time to time. */
 static const double patience = 30e-6; /* s */
@@ -30,7 +29,7 @@ struct sap_threads {
   _Atomic(void *) context;
   _Atomic int32_t n_tasks;
   _Alignas(SAP_ALIGNMENT) _Atomic int32_t done; /* number of tasks that helpers have finished */
-  _Alignas(SAP_ALIGNMENT) _Atomic int roused;
+  _Alignas(SAP_ALIGNMENT) _Atomic int keep_awake;
   _Atomic int quit;
   _Atomic int32_t asleep;
   struct sap_monitor work;
@@ -117,8 +116,8 @@ static void help(void *argument) {
       continue;
     }
     sap_wait_a_little(&wait);
-    const int roused = atomic_load_explicit(&threads->roused, memory_order_relaxed);
-    if (wait.lasted > (roused ? awake_when_roused : awake_at_rest)) {
+    const int keep_awake = atomic_load_explicit(&threads->keep_awake, memory_order_relaxed);
+    if (wait.lasted > (keep_awake ? awake_in_use : awake_after_use)) {
       sleep_until_called(threads);
       wait = (struct sap_wait){0};
     }
@@ -131,7 +130,7 @@ static void help(void *argument) {
 static void reset(struct sap_threads *threads) {
   atomic_init(&threads->state, 0);
   atomic_init(&threads->done, 0);
-  atomic_init(&threads->roused, 0);
+  atomic_init(&threads->keep_awake, 0);
   atomic_init(&threads->quit, 0);
   atomic_init(&threads->asleep, 0);
   sap_monitor_init(&threads->work);
@@ -180,13 +179,13 @@ static void start_helpers(struct sap_threads *threads) {
   }
 }
 
-void sap_threads_rouse(struct sap_threads *threads) {
+void sap_threads_wake(struct sap_threads *threads) {
   if (threads->process != sap_process()) {
     reset(threads);
   }
   /* helpers poll this flag: a write takes as long as a message to all of them */
-  if (!atomic_load_explicit(&threads->roused, memory_order_relaxed)) {
-    atomic_store(&threads->roused, 1);
+  if (!atomic_load_explicit(&threads->keep_awake, memory_order_relaxed)) {
+    atomic_store(&threads->keep_awake, 1);
   }
   if (threads->n_helpers < threads->n - 1 && !threads->creation_failed) {
     start_helpers(threads);
@@ -194,8 +193,8 @@ void sap_threads_rouse(struct sap_threads *threads) {
   wake(threads);
 }
 
-void sap_threads_rest(struct sap_threads *threads) {
-  atomic_store_explicit(&threads->roused, 0, memory_order_relaxed);
+void sap_threads_sleep(struct sap_threads *threads) {
+  atomic_store_explicit(&threads->keep_awake, 0, memory_order_relaxed);
 }
 
 int32_t sap_threads_helpers(const struct sap_threads *threads) { return threads->n_helpers; }

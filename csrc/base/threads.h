@@ -39,9 +39,9 @@ struct sap_threads *sap_threads_create(int32_t n, const sap_allocator *allocator
 void sap_threads_destroy(struct sap_threads *threads, const sap_allocator *allocator);
 
 /* Starts missing helpers and wakes sleeping ones; they stay awake between loops until the next call
- * of sap_threads_rest(). There are fewer helpers if threads cannot be created. */
-void sap_threads_rouse(struct sap_threads *threads);
-void sap_threads_rest(struct sap_threads *threads);
+ * of sap_threads_sleep(). There are fewer helpers if threads cannot be created. */
+void sap_threads_wake(struct sap_threads *threads);
+void sap_threads_sleep(struct sap_threads *threads);
 
 /* Returns the number of started helpers. */
 int32_t sap_threads_helpers(const struct sap_threads *threads);

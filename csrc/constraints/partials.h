@@ -3,8 +3,8 @@
  *
  *     dgamma = G (dv_hat - dv_c) + sum_c (dgamma/dc) dc
  *
- * at the y, gamma and G of the last evaluation. It also finds the distance of v_c to the boundary
- * of the region where gamma is smooth, m/s or rad/s, in the plane of |v_t| and v_n, or of the row.
+ * at the y, gamma and G of the last evaluation. It also finds the distance of v_c, m/s or rad/s, to
+ * the boundary of the region where gamma is smooth, in the plane of |v_t| and v_n, or for the row.
  * A law is differentiated within the region that its formulas chose, also on the boundary. */
 #ifndef SAPWOOD_CONSTRAINTS_PARTIALS_H
 #define SAPWOOD_CONSTRAINTS_PARTIALS_H

@@ -21,7 +21,7 @@ struct geo_view {
   /* values up to this count as 0 at a vertex, so that all cells agree on a plane along a face:
    * differences of pressure, Pa, or heights, m */
   double round_off;
-  double clear; /* m, distance beyond which cells are apart whatever round-off does */
+  double clear; /* m, distance beyond which cells count as apart; larger than round-off */
 };
 
 /* Finds the surface of equal pressure of two fields; 1 if there is a face. */

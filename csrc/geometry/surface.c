@@ -199,7 +199,7 @@ static void write(const struct crossing *c, int32_t i, int32_t j, const struct g
   (c->faces == GEO_POLYGONS ? write_face : write_fan)(c, i, j, field, face);
 }
 
-/* ---- what meets what ---- */
+/* ---- intersections ---- */
 
 static void meet_cells(const struct crossing *c, int32_t i, int32_t j) {
   const struct geo_tetrahedron *cell = &c->soft->tetrahedra[i];

@@ -19,9 +19,9 @@ enum { MOST_IDLE = 12, REFINEMENTS = 5 };
 /* accuracy of directions towards a solution, and towards a proof that there is none */
 static const double accuracy = 1e-10, accuracy_of_proofs = 1e-15;
 static const double shortest_step = 1e-9;
-/* Residual below which polishing is tried, the part of it at which it is tried again after a
- * failure, the part of the tolerance that it must reach, and its rounds at the start and at the
- * end. */
+/* Polishing is tried below the residual `early`, and after a failure again below the part `again`
+ * of it. It must reach the part `digits` of the tolerance. ROUNDS limits its rounds at the start
+ * and at the end. */
 static const double early = 1e-3, again = 1e-2, digits = 1e-3;
 enum { ROUNDS = 4 };
 

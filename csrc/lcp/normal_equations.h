@@ -4,9 +4,9 @@
  *     [ R   1/W   ] [ dl ] = [ h ],
  *
  * with W >= 0 diagonal: 0 leaves a row out, INFINITY makes it an equality. By dl = W (h - R dx)
- * they become (H + R^T W R) dx = f + R^T W h, which is factored with the largest W cut at 1/epsilon
- * and epsilon added to the diagonal. It stays definite for H and R of any rank, and iterative
- * refinement on the system above removes both changes. */
+ * they become (H + R^T W R) dx = f + R^T W h. The matrix is factored with the largest W cut at
+ * 1/epsilon and epsilon added to the diagonal. It stays definite for H and R of any rank, and
+ * iterative refinement on the system above removes both changes. */
 #ifndef SAPWOOD_LCP_NORMAL_EQUATIONS_H
 #define SAPWOOD_LCP_NORMAL_EQUATIONS_H
 

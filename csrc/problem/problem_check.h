@@ -13,11 +13,11 @@ static const double sap_asymmetry = 64 * DBL_EPSILON;
 
 struct sap_vector_loops;
 
-/* Checks that the block of tree t, which begins at `first` and its velocities at `v`, is finite,
- * symmetric and positive definite and zero between the branches of the tree, unless its factor is
- * known. Writes the strips of its branches (branches.h) to strips + v. If it is not diagonal, as
- * blocks of free bodies are, S + first gets the inverse S = U^-1 of its factor A = U U^T, S^T S =
- * A^-1: upper triangular, column-major, zeros below the diagonal. */
+/* Checks that the block of tree t is finite, symmetric, positive definite and zero between the
+ * branches of the tree, unless its factor is known. The block begins at `first`, its velocities at
+ * `v`. Writes the strips of its branches (branches.h) to strips + v. If it is not diagonal (as for
+ * free bodies), S + first gets the inverse S = U^-1 of its factor A = U U^T, S^T S = A^-1: upper
+ * triangular, column-major, zeros below the diagonal. */
 sap_status sap_invert_tree(const sap_problem *problem, int32_t t, int64_t first, int64_t v,
                            const struct sap_vector_loops *loops, double *S, uint64_t *strips,
                            int8_t *is_diagonal, sap_error *error);

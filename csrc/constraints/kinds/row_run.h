@@ -1,5 +1,5 @@
-/* The kinds of kinds.h share this loop over the rows of a group, which inlines the rule of a kind,
- * and the spring that most of them are. */
+/* The kinds of kinds.h share this loop over the rows of a group, which inlines the rule of a kind.
+ * They also share the spring that most of them are. */
 #ifndef SAPWOOD_CONSTRAINTS_KINDS_ROW_RUN_H
 #define SAPWOOD_CONSTRAINTS_KINDS_ROW_RUN_H
 

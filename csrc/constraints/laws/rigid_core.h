@@ -155,7 +155,7 @@ static inline struct sap_barrier_factors sap_barrier_exp(double x) {
 struct sap_barrier_shape {
   sap_barrier kind;
   double inverse_kappa; /* 0 without a core: s = 0 */
-  double lambda;        /* of an exp barrier */
+  double lambda;        /* rate of an exp barrier */
 };
 
 /* Returns the largest s of an iterate; infinite without a core. */

@@ -84,7 +84,7 @@ typedef struct invdyn_settings {
 SAP_API invdyn_settings invdyn_settings_default(void);
 SAP_API sap_status invdyn_settings_check(const invdyn_settings *settings, sap_error *error);
 
-/* How a call ended. The solution is finite in every case. */
+/* Outcome of a call. The solution is finite in every case. */
 typedef enum invdyn_outcome {
   INVDYN_SOLVED = 0,
   /* no impulses exist: the result is for the nearest, see slack; without `nearest`, or if there is

@@ -45,8 +45,8 @@ typedef struct lcp_settings {
   double tolerance;   /* limit of relative_residual, in (0, 1): 1e-9 */
   int32_t max_pivots; /* pivots of one method on one matrix; 0: 1000, or 50 n if that is more: 0 */
   int32_t least_index_after; /* PPM: pivots before the least-index rule; 0: n + 10: 0 */
-  /* Tikhonov regularization. If M gives no solution, M + lambda I is solved for lambda of `first`
-   * times the largest |M_ij|, growing by `factor` up to `last`, until lambda z is below
+  /* Tikhonov regularization: if M gives no solution, M + lambda I is solved. lambda grows from
+   * `first` times the largest |M_ij| by `factor` up to `last`, until lambda z is below
    * sqrt(tolerance) q, both scaled as for relative_residual. first = 0: only M */
   double regularization_first;  /* >= 0: 0 */
   double regularization_factor; /* > 1: 1e4 */
@@ -56,7 +56,7 @@ typedef struct lcp_settings {
 SAP_API lcp_settings lcp_settings_default(void);
 SAP_API sap_status lcp_settings_check(const lcp_settings *settings, sap_error *error);
 
-/* How a solve ended. Unless it is LCP_SOLVED z and w are those of the last basis, with z >= 0, and
+/* Outcome of a solve. Unless it is LCP_SOLVED z and w belong to the last basis, with z >= 0, and
  * the residuals tell their accuracy. */
 typedef enum lcp_outcome {
   LCP_SOLVED = 0,      /* relative_residual <= tolerance, for M + regularization I */

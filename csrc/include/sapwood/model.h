@@ -226,7 +226,7 @@ typedef struct sap_contact_list {
   const double *KBIP;
 } sap_contact_list;
 
-/* How the engine writes the rows of a contact with friction. */
+/* Layout of the engine's rows of a contact with friction. */
 typedef enum sap_cone {
   SAP_CONE_ELLIPTIC = 0, /* n, t1, t2, and torques about n, t1, t2 */
   SAP_CONE_PYRAMIDAL     /* the edges n +- mu_k k, two for each component k except n */

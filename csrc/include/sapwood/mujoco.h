@@ -10,16 +10,16 @@
  * The stages of mj_step1 are called one by one, mj_makeConstraint only if there may be rows. All
  * steps of a run except the last one are lean: they skip sensors and energies, and MuJoCo makes
  * only the rows that the step reads, from a copy of struct mjModel with more features disabled.
- * With a speculative stepper mj_collision finds the contacts that may close within the step, from a
- * copy of struct mjModel, in the stack of mjData, with other margins. A contact filter, which would
- * see that copy, receives the model itself, and margins stay unchanged; so they do if mjData has no
- * room for all contacts found.
+ * With a speculative stepper mj_collision finds the contacts that may close within the step. It
+ * uses a copy of struct mjModel with other margins, in the stack of mjData. A contact filter, which
+ * would see that copy, receives the model itself, and margins stay unchanged; so they do if mjData
+ * has no room for all contacts found.
  *
  * The library links no MuJoCo and reads no header of it: it calls the functions and reads the
  * fields that a table names, so that one build serves every version whose fields have these names
  * and types. A program that includes <mujoco/mujoco.h> (MuJoCo 4.0 or later) ahead of this header
- * gets sap_mujoco_fill(), which fills the table as its compiler sees MuJoCo, and functions that
- * read a model, see the end of this header. examples/c/step.c is a whole program.
+ * gets sap_mujoco_fill(), which fills the table as its compiler sees MuJoCo. It also gets functions
+ * that read a model, at the end of this header. examples/c/step.c is a whole program.
  *
  * MuJoCo reports an error by a call of its log handler that must not return. The steps call its
  * functions under a handler of this thread that jumps back; warnings reach their usual handler. */

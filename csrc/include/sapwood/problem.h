@@ -122,8 +122,8 @@ typedef struct sap_sizes {
 } sap_sizes;
 
 /* Checks n_trees, n_contacts, tree_nv, tree_a, tree_b, the groups' kind, n, size, tree_a and
- * tree_b, and n and contact of spin (the only fields read), and computes the lengths of the other
- * arrays. `error` may be NULL, here and below. */
+ * tree_b, and n and contact of spin. It reads no other fields, and computes the lengths of the
+ * other arrays. `error` may be NULL, here and below. */
 SAP_API sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes,
                                      sap_error *error);
 

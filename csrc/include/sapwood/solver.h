@@ -27,7 +27,7 @@ typedef enum sap_friction {
 /* First direction of an island. */
 typedef enum sap_start {
   SAP_START_NEWTON = 0, /* Algorithm 1: from the regions at the guess */
-  SAP_START_STICKING    /* as if every contact with v_hat_n > 0 stuck, if the guess is poor */
+  SAP_START_STICKING /* treats every contact with v_hat_n > 0 as sticking, if the guess is poor */
 } sap_start;
 
 typedef struct sap_settings {
@@ -68,7 +68,7 @@ typedef enum sap_outcome {
   /* (20) holds; or impulses cancel, and net momentum, net impulse and gradient all lie within a
    * proved bound on their round-off, so that momentum_error means nothing */
   SAP_CONVERGED = 0,
-  SAP_STALLED, /* no decrease left at machine precision before (20) held */
+  SAP_STALLED, /* no further decrease at machine precision, and (20) does not hold */
   SAP_ITERATION_LIMIT,
   SAP_FRICTION_LIMIT, /* no forces that obey Coulomb's law were found: the best iterate */
   SAP_BREAKDOWN,      /* the Hessian lost positive definiteness to round-off at `tree` */
@@ -77,7 +77,7 @@ typedef enum sap_outcome {
 
 SAP_API const char *sap_outcome_text(sap_outcome outcome);
 
-/* How an island was solved. */
+/* Algorithm that solved an island. */
 typedef enum sap_algorithm {
   SAP_ALGORITHM_NEWTON = 0, /* Newton's method on the cost (17), in the velocities */
   SAP_ALGORITHM_COULOMB,    /* semismooth Newton on Coulomb's law, in the velocities */
@@ -202,11 +202,11 @@ SAP_API sap_status sap_solver_solve_physical(sap_solver *solver, const sap_probl
 SAP_API const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_records);
 
 /* Computes the cost (17), gradient, dense Hessian H = A + J^T G J (nv, nv) and Newton direction
- * -H^-1 grad (nv) at v (nv), NaN in an island where H is not positive definite to round-off. Any
- * output may be NULL. Trees without constraints take part too. Outside of the domain of a core the
- * cost is infinite and the rest NaN. Friction that is not convex has bounds: those of the problem
- * for lagged friction, and b = mu gamma_n at v if they are unknown or it is Coulomb's. No
- * derivative contains their change with v. */
+ * -H^-1 grad (nv) at v (nv). The direction is NaN in an island where H is not positive definite to
+ * round-off. Any output may be NULL. Trees without constraints take part too. Outside of the domain
+ * of a core the cost is infinite and the rest NaN. Friction that is not convex has bounds: those of
+ * the problem for lagged friction, and b = mu gamma_n at v if they are unknown or it is Coulomb's.
+ * No derivative contains their change with v. */
 SAP_API sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem,
                                        const double *v, double *cost, double *gradient,
                                        double *hessian, double *direction, sap_error *error);

@@ -14,8 +14,8 @@ int sap_graph_has_contacts(const struct sap_graph *graph, const sap_problem *pro
          same(graph->tree_a, problem->tree_a, 0, n) && same(graph->tree_b, problem->tree_b, 0, n);
 }
 
-int sap_graph_has_rest(const struct sap_graph *graph, const struct sap_triples *triples,
-                       const int32_t *tree_size, int whole) {
+int sap_graph_has_triples(const struct sap_graph *graph, const struct sap_triples *triples,
+                          const int32_t *tree_size, int whole) {
   const int32_t first = triples->n_contacts, n = triples->n;
   return graph->n_triples == triples->n && graph->whole == whole &&
          graph->has_laws == triples->has_laws &&

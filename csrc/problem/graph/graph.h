@@ -4,13 +4,13 @@
  * It contains only trees that a constraint touches; they are numbered in elimination order
  * ("positions"), and so are their velocities ("scalars"). All triples of one law between the same
  * two trees (or one tree and the world) form a patch; patches are sorted by island, law and lower
- * position, so that an island is one contiguous range of positions, scalars, patches and triples,
- * and each law one range of the triples of an island. Within a patch triples keep their order,
+ * position. So an island is one contiguous range of positions, scalars, patches and triples, and
+ * each law is one range of the triples of an island. Within a patch triples keep their order,
  * except that the second triple of a pair follows the first.
  *
  * Only the remaining velocities of a reduced tree (reduction.h) are scalars. The graph depends only
  * on tree_nv, the trees and laws of the triples and the number of remaining velocities of each
- * tree, and is reused while they stay the same. */
+ * tree. It is reused while they stay the same. */
 #ifndef SAPWOOD_PROBLEM_GRAPH_GRAPH_H
 #define SAPWOOD_PROBLEM_GRAPH_GRAPH_H
 
@@ -100,8 +100,8 @@ static inline struct sap_origin sap_graph_origin(const struct sap_graph *graph,
 int sap_graph_has_contacts(const struct sap_graph *graph, const sap_problem *problem);
 
 /* Do the other triples, the sizes and `whole` agree too? */
-int sap_graph_has_rest(const struct sap_graph *graph, const struct sap_triples *triples,
-                       const int32_t *tree_size, int whole);
+int sap_graph_has_triples(const struct sap_graph *graph, const struct sap_triples *triples,
+                          const int32_t *tree_size, int whole);
 
 /* Carves the graph of this many trees and triples, without rows of the junction tree. */
 void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n_trees,

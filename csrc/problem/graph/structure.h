@@ -1,6 +1,7 @@
-/* This module shows the blocks of H and its Cholesky factor: the contact graph of one problem with
- * the rows of its junction tree, built island by island as a solve does, of all velocities that a
- * constraint can move. A solve that reduces trees (reduction.h) has fewer. Solves do not use it. */
+/* This module finds the blocks of H and its Cholesky factor for inspection; solves do not use it.
+ * It holds the contact graph of one problem with the rows of its junction tree, of all velocities
+ * that a constraint can move. A solve builds them likewise island by island, but with fewer
+ * velocities if it reduces trees (reduction.h). */
 #ifndef SAPWOOD_PROBLEM_GRAPH_STRUCTURE_H
 #define SAPWOOD_PROBLEM_GRAPH_STRUCTURE_H
 

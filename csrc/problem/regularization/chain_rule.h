@@ -17,8 +17,8 @@ struct sap_chain {
   double *X[2], *Y[2]; /* scratch: (3, velocities of the widest tree) */
 };
 
-/* Pulls derivatives by R_t, R_n, v_hat_n, kappa, and by R, v_hat and bounds of groups, back to
- * those by physical parameters, A and J, to which it adds them. */
+/* Adds to the derivatives by physical parameters, A and J the contributions of those by R_t, R_n,
+ * v_hat_n and kappa, and by R, v_hat and bounds of groups. */
 void sap_chain_pull(const struct sap_chain *chain, sap_differential *gradient);
 
 /* Changes of the derived values: arrays (n_contacts), and of each group (n_rows). */

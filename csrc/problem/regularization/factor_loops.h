@@ -1,6 +1,6 @@
-/* This module finds the inverse S = U^-1 of the factor of a block of A = U U^T, eliminated from the
- * last velocity to the first, for files that are compiled once per instruction set. Vectors of S
- * outside `strips`, the branches of the tree (branches.h), are zero and not computed. */
+/* This module finds the inverse S = U^-1 of the factor of a block of A = U U^T. It eliminates from
+ * the last velocity to the first, and is compiled once per instruction set. Vectors of S outside
+ * `strips`, the branches of the tree (branches.h), are zero and not computed. */
 #ifndef SAPWOOD_PROBLEM_REGULARIZATION_FACTOR_LOOPS_H
 #define SAPWOOD_PROBLEM_REGULARIZATION_FACTOR_LOOPS_H
 
@@ -46,8 +46,8 @@ INLINE void store_rows_of(const int whole, double *x, simd y, simd_mask part) {
   }
 }
 
-/* Loads a vector of rows, at i, of the w columns from k on of A, less the products with columns to
- * the right that reach both these rows and those at k. */
+/* Loads a vector of rows, at i, of the w columns from k on of A. Subtracts the products with
+ * columns to the right that reach both these rows and those at k. */
 INLINE void load_tile(const int whole, const int w, struct strips s, int32_t n, int32_t i,
                       int32_t k, const double *A, const double *U, simd x[SIMD_WIDTH]) {
   const simd_mask part = simd_left(n - i);

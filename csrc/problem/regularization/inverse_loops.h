@@ -1,5 +1,5 @@
 /* This module multiplies by S, the inverse of the factor of a block of A (factor_loops.h), and
- * computes blocks J A^-1 J^T, for files that are compiled once per instruction set. */
+ * computes blocks J A^-1 J^T. It is compiled once per instruction set. */
 #ifndef SAPWOOD_PROBLEM_REGULARIZATION_INVERSE_LOOPS_H
 #define SAPWOOD_PROBLEM_REGULARIZATION_INVERSE_LOOPS_H
 
