@@ -16,8 +16,8 @@ enum { SAP_MOST_THREADS = 256 };
 
 struct sap_threads;
 
-/* Lets a little time pass: it pauses at first, and in a long wait offers the core to others from
- * time to time. */
+/* Lets a little time pass: pauses, and in a long wait offers the core to others from time to
+ * time. */
 struct sap_wait {
   uint32_t polls;
   double since, lasted; /* s */
@@ -31,8 +31,7 @@ struct sap_loop {
   int32_t n_tasks;
 };
 
-/* Creates a pool of the caller and n - 1 helpers, none of which is started yet; NULL if memory runs
- * out. */
+/* Creates a pool of the caller and n - 1 helpers, not started yet; NULL if memory runs out. */
 struct sap_threads *sap_threads_create(int32_t n, const sap_allocator *allocator);
 
 /* Ends the helpers and waits until they are gone. NULL is allowed. */

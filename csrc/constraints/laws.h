@@ -36,8 +36,7 @@ struct sap_law {
   /* loops by number of the instruction set, as in sap_kernels_of() */
   const struct sap_law_loops *loops[3];
 
-  /* 1 for a law of group rows, whose kinds name it (kinds.h); 0 for one of contacts, rows (t1, t2,
-   * n) */
+  /* 1 for group rows, whose kinds name the law (kinds.h); 0 for contacts, rows (t1, t2, n) */
   int takes_rows;
 
   /* 1 if each of its rows moves a single velocity, so that J^T G J is diagonal
@@ -58,8 +57,8 @@ struct sap_law {
   int32_t (*claim)(const sap_problem *problem, sap_friction friction, int32_t *law);
 
   /* `check_given` checks that the arrays that only this law reads are given, kappa possibly as
-   * delta of parameters that are not NULL; `check` that their values obey its rules. NULL if it
-   * reads none */
+   * delta of non-NULL parameters; `check` that their values obey its rules. NULL if it reads
+   * none */
   sap_status (*check_given)(const sap_problem *problem, sap_friction friction,
                             const sap_parameters *parameters, sap_error *error);
   sap_status (*check)(const sap_problem *problem, sap_error *error);
@@ -83,7 +82,7 @@ struct sap_law {
   void (*stick)(struct sap_pool *pool, int32_t begin, int32_t end);
 
   /* turns dv_c, on entry |J| |v|, into a bound on the error of gamma from an error velocity_error
-   * |J| v| of v_c, plus impulse_error |gamma| */
+   * |J| |v| of v_c, plus impulse_error |gamma| */
   void (*bound)(struct sap_pool *pool, int32_t begin, int32_t end, double velocity_error,
                 double impulse_error);
 

@@ -54,7 +54,7 @@ struct sap_clamps {
 struct sap_pool {
   double soft; /* eps_s^2 */
 
-  /* present friction: convex, bounded by a fixed b, or by b = mu gamma_n, which evaluation
+  /* present friction: convex, with fixed bounds b, or with b = mu gamma_n, which evaluation
    * writes */
   sap_friction friction;
 
@@ -120,8 +120,7 @@ static inline void sap_pool_linearize(const struct sap_pool *p, int32_t i, doubl
   gamma[2] = p->gamma[2][i] + G_1n * d_1 + G_2n * d_2 + p->G[SAP_G_NN][i] * d_n;
 }
 
-/* Sets G_tt = along t t^T + across (I - m m^T), m = (t + w)/2 of direction.h, if the contact
- * slides. */
+/* Sets G_tt = along t t^T + across (I - m m^T), m = (t + w)/2 of direction.h, for sliding. */
 static inline void sap_pool_turn(const struct sap_pool *p, int32_t i, double along, double across) {
   const double t_1 = p->contact.slip[0][i], t_2 = p->contact.slip[1][i];
   const int slides = t_1 * t_1 + t_2 * t_2 > 0;

@@ -19,8 +19,8 @@ struct geo_search {
                             int32_t n, int32_t *found);
 };
 
-/* Returns the functions of an instruction set, narrowest first; NULL if this build or this
- * processor lacks it. */
+/* Returns the functions of a set, narrowest first; NULL if this build or this processor lacks
+ * it. */
 enum { GEO_SEARCH_SETS = 2 };
 const struct geo_search *geo_search_of(int32_t set);
 const struct geo_search *geo_search_best(void);

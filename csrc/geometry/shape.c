@@ -115,8 +115,7 @@ static void find_sizes(struct making *m) {
   }
 }
 
-/* Selects the cells with a gradient and finds their bounds; ranges of pressure grow by more than
- * round-off. */
+/* Selects the cells with a gradient, and bounds them; ranges of pressure grow beyond round-off. */
 static void select_cells(struct making *m) {
   const double widen = 1e-12 * m->shape->p_most;
   m->n = 0;

@@ -1,4 +1,4 @@
-/* A shape holds its cells with the values computed once from them: gradients, planes of faces, a
+/* A shape holds its cells and values computed once from them: gradients, planes of faces, a
  * tree. */
 #ifndef SAPWOOD_GEOMETRY_SHAPE_H
 #define SAPWOOD_GEOMETRY_SHAPE_H

@@ -1,5 +1,4 @@
-/* This module sorts the numbers 0 .. n - 1 by an order of the caller: heap sort in place, without
- * recursion. */
+/* This module sorts the numbers 0 .. n - 1 by an order of the caller: heap sort, in place. */
 #ifndef SAPWOOD_GEOMETRY_SORT_H
 #define SAPWOOD_GEOMETRY_SORT_H
 

@@ -1,5 +1,4 @@
-/* This file finds the surfaces of pairs of shapes: the cells that meet, and their faces as
- * contacts. */
+/* This file finds the surfaces of pairs of shapes: cells that meet, and their faces as contacts. */
 #include "sapwood/geometry.h"
 
 #include <math.h>
@@ -119,8 +118,7 @@ static void write_contact(const struct arrays *to, int64_t f) {
   const double g_b = to->g_b[f];
   const double area = to->area[f];
   const int acts = area > least_area && g_a >= least_slope && g_b >= least_slope;
-  /* the softer slope divided by 1 plus the ratio: this neither overflows nor treats infinity
-   * apart */
+  /* the softer slope over 1 plus the ratio: no overflow, and infinity is no special case */
   const double soft = fmin(g_a, g_b);
   const double g = soft / (1 + soft / fmax(g_a, g_b));
   to->k[f] = acts ? g * area : 0;
@@ -348,8 +346,7 @@ int geo_may_meet(const geo_pair *pair) {
 
 /* ---- checks ---- */
 
-/* Is R a rotation? R R^T = I within 1e-6 and the determinant is positive; false if an entry is
- * NaN. */
+/* Is R a rotation, with R R^T = I within 1e-6 and a positive determinant? False with NaN. */
 static int is_rotation(const double R[9]) {
   const struct geo_vec row[3] = {geo_read(R), geo_read(R + 3), geo_read(R + 6)};
   for (int i = 0; i < 3; ++i) {

@@ -38,8 +38,7 @@ struct geo_tree {
   struct geo_box root;
 };
 
-/* Fills the nodes and the order of cells (n), the cell at each place. Boxes grow by `pad` on each
- * side. */
+/* Fills the nodes and order (n), the cell at each place. Boxes grow by `pad` on each side. */
 void geo_tree_build(struct geo_tree *tree, int32_t n, const struct geo_bounds *bounds, double pad,
                     int32_t *order);
 

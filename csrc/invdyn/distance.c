@@ -54,8 +54,7 @@ static void evaluate(struct invdyn_distance *dual) {
   }
 }
 
-/* Measures the lengths and allowed violations of rows. A row of zeros is either void or
- * contradictory. */
+/* Measures lengths and allowed violations of rows. A row of zeros is void or contradictory. */
 static void measure(struct invdyn_distance *dual) {
   memset(dual->length, 0, (size_t)dual->n * sizeof(double));
   for (int32_t i = 0; i < dual->d; ++i) {

@@ -174,8 +174,7 @@ static void worst_velocities(invdyn_solver *solver, double *slip, double *approa
   }
 }
 
-/* Releases opening contacts one after the other, the fastest first: the force that holds one may
- * open others. */
+/* Releases opening contacts one by one, fastest first: a force that holds one may open others. */
 static struct attempt attempt_noslip(invdyn_solver *solver) {
   struct invdyn_reduction *reduction = &solver->reduction;
   struct attempt attempt = {.pivots = 0};

@@ -164,7 +164,7 @@ static void add_velocity_rows(struct invdyn_stages *stages,
   }
 }
 
-/* Adds -limit <= offset - map e <= limit for limits that count, for slack variables from `slack`
+/* Adds -limit <= offset - map e <= limit where limits count, for slack variables from `slack`
  * on. */
 static void add_limit_rows(struct invdyn_stages *stages, const invdyn_problem *problem,
                            const double *map, int32_t slack) {
@@ -215,8 +215,8 @@ static int multiply(struct invdyn_stages *stages, int32_t first_held, double wei
   return 1;
 }
 
-/* Solves with rows from `first_held` on as equalities, from the active rows `start` or NULL. Writes
- * the shares. */
+/* Solves with rows from `first_held` on as equalities, from active rows `start` or NULL. Writes
+ * shares. */
 static enum invdyn_distance_end solve_rows(struct invdyn_stages *stages, int32_t first_held,
                                            int32_t n_shares, const int8_t *start) {
   struct invdyn_distance *distance = &stages->distance;
@@ -253,8 +253,7 @@ static enum invdyn_distance_end solve_rows(struct invdyn_stages *stages, int32_t
   return end;
 }
 
-/* Solves from the rows that were active in the last call, and stores the active rows of this
- * one. */
+/* Solves from the active rows of the last call, and stores those of this one. */
 static enum invdyn_distance_end solve_stage(struct invdyn_stages *stages,
                                             const invdyn_problem *problem,
                                             struct invdyn_warm_start *warm_start,

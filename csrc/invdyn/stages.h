@@ -31,7 +31,7 @@ struct invdyn_stages {
   double *reached;  /* (d) targets, moved by the method of multipliers */
   double *residual; /* (d) residuals of held rows */
   struct invdyn_distance distance;
-  /* active rows of each stage: shares that are not 0, and in Stage I slack variables of opening
+  /* active rows of each stage: nonzero shares, in Stage I also slack variables of opening
    * contacts */
   struct invdyn_warm_start one, two;
 };
@@ -45,8 +45,7 @@ void invdyn_stages_carve(struct invdyn_stages *stages, const invdyn_settings *se
 void invdyn_stages_begin(struct invdyn_stages *stages, int32_t n_q);
 
 /* Runs both stages for the current joint velocities, with the limits that count: z (n, 3). Returns
- * INVDYN_NO_POINT if no impulses exist. If Stage II reaches the limit of pivots, z is that of Stage
- * I. */
+ * INVDYN_NO_POINT without impulses. If Stage II reaches the pivot limit, z is that of Stage I. */
 enum invdyn_distance_end invdyn_stages_solve(struct invdyn_stages *stages,
                                              const struct invdyn_reduction *reduction, double *z);
 

@@ -61,8 +61,7 @@ static void evaluate(struct qp_interior *w) {
   w->mu = (qp_dot(p->n_rows, w->s, w->l) + w->tau * w->kappa) / (w->n_inequalities + 1);
 }
 
-/* Sets x_1, l_1 to the iterate over tau; returns its relative residual from the results of
- * evaluate(). */
+/* Sets x_1, l_1 to the iterate over tau; returns its relative residual by evaluate()'s results. */
 static double iterate_over_tau(struct qp_interior *w) {
   const struct qp_program *p = w->program;
   double *Hx = w->f, *Rl = w->dx, *rows = w->h;
@@ -78,8 +77,7 @@ static double iterate_over_tau(struct qp_interior *w) {
   return qp_optimality(p, w->x_1, w->l_1, Hx, Rl, rows);
 }
 
-/* Does l prove that R x >= r has no solution: R^T l = 0, r^T l > 0, beyond round-off of its
- * terms? */
+/* Does l prove that R x >= r has no solution: R^T l = 0, r^T l > 0, beyond round-off? */
 static int proves_infeasible(const struct qp_interior *w, double proof) {
   const struct qp_program *p = w->program;
   const double by = qp_dot(p->n_rows, p->r, w->l);
@@ -221,8 +219,7 @@ static void shift(const struct qp_program *p, double *values) {
   }
 }
 
-/* Starts from the solution of the program whose inequalities are springs, l = -s; 0 if H is not
- * convex. */
+/* Starts from the program whose inequalities are springs, l = -s; 0 if H is not convex. */
 static int begin(struct qp_interior *w) {
   const struct qp_program *p = w->program;
   w->n_inequalities = 0;
@@ -281,8 +278,7 @@ static int polish_below(struct qp_interior *w, int rounds, double residual) {
   return w->polished = 1;
 }
 
-/* Tries to solve by polishing: the active rows are most often known long before the iterations
- * end. */
+/* Tries to polish: most often the active rows are known long before the iterations end. */
 static int solves_early(struct qp_interior *w, const qp_settings *settings, double *below) {
   if (!settings->polish || !(w->best < *below)) {
     return 0;

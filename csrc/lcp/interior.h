@@ -22,7 +22,7 @@ struct qp_interior {
   double *s, *l; /* (n_rows) */
   double tau, kappa;
 
-  /* residuals of the three equations, H x and R^T l of the iterate, and mu, the mean of s l and tau
+  /* residuals of the three equations, H x and R^T l of the iterate, and the mean mu of s l, tau
    * kappa */
   double *r_x, *Hx, *Rl; /* (n) */
   double *r_s;           /* (n_rows) */

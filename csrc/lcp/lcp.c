@@ -150,8 +150,7 @@ static void drop_round_off(int32_t n, double *x) {
   }
 }
 
-/* Evaluates z, keeps the better one of z and s->best, whose residual is given, and returns its
- * residual. */
+/* Keeps the better of z and s->best, whose residual is given; returns the residual of that one. */
 static double keep_better(lcp_solver *s, int32_t n, double residual) {
   const double other = evaluate(s, n);
   if (other < residual) {
@@ -208,8 +207,7 @@ static lcp_outcome pivot(lcp_solver *s, struct attempt *a, int32_t cover, double
   return outcome;
 }
 
-/* Reads the multipliers y >= 0 of w - M z = q that make up a row of the dictionary into
- * s->defect. */
+/* Reads the multipliers y >= 0 of w - M z = q in a row of the dictionary into s->defect. */
 static void read_multipliers(lcp_solver *s, int32_t n, int32_t row) {
   const struct lcp_tableau *t = &s->tableau;
   for (int32_t i = 0; i < n; ++i) {
@@ -283,8 +281,7 @@ static void try_cover(lcp_solver *s, struct attempt *a, int32_t cover) {
   }
 }
 
-/* Tries several artificial columns: Lemke's path ends on a ray for lack of a solution, or because
- * of its start. */
+/* Tries several artificial columns: a ray may mean that there is no solution, or a bad start. */
 static void try_once(lcp_solver *s, struct attempt *a) {
   for (int32_t cover = 0; cover < MOST_COVERS; ++cover) {
     try_cover(s, a, cover);

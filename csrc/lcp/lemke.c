@@ -4,8 +4,7 @@
 
 /* Entries of a column count as zero up to this part of its largest. */
 static const double pivot_tolerance = 1e-11;
-/* Ratios, and entries of the perturbed ones, count as equal within this part of the problem's
- * size. */
+/* Ratios, perturbed or not, count as equal within this part of the problem's size. */
 static const double tie_tolerance = 1e-12;
 
 /* Rows that may leave. With q perturbed by (e, e^2, ...) their ratios are the polynomials
@@ -20,8 +19,7 @@ struct candidates {
   int32_t n;
 };
 
-/* Keeps the candidates whose values over divisors are least, within the tolerance; values (n) by
- * row. */
+/* Keeps the candidates whose values (n, by row) over divisors are least, within the tolerance. */
 static void keep_least(struct candidates *c, const double *value, double sign) {
   double least = INFINITY;
   for (int32_t i = 0; i < c->n; ++i) {
@@ -78,8 +76,7 @@ static int32_t least_ratio(const struct lcp_tableau *t, struct candidates *c) {
   return c->row[best];
 }
 
-/* Returns the row by which the artificial variable enters, where q/d is most negative; -1 for q >=
- * 0. */
+/* Returns the row by which the artificial variable enters: q/d is most negative; -1 for q >= 0. */
 static int32_t first_row(const struct lcp_tableau *t, double feasible, struct candidates *c) {
   const double *d = lcp_column(t, t->n);
   c->n = 0;

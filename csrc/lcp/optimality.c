@@ -32,8 +32,7 @@ static double size_of_positions(const struct qp_program *p, const double *x) {
   return qp_larger(qp_largest(p->n, x), least);
 }
 
-/* Returns the largest part of a gradient; without a linear cost at least the size of x, since H is
- * about 1. */
+/* Returns the largest part of a gradient; without linear cost at least |x|, since H is about 1. */
 static double size_of_gradients(const struct qp_program *p, const double *Hx, const double *Rl,
                                 double of_g, double of_x) {
   const double largest = qp_larger(qp_largest(p->n, Hx), qp_largest(p->n, Rl));

@@ -18,8 +18,7 @@
 
 #include "lcp/program.h"
 
-/* Sums have errors below this part of the largest term behind them, in a program whose entries are
- * about 1. */
+/* Sums have errors below this part of their largest term, in a program with entries about 1. */
 static const double qp_round_off = 1e-14;
 
 /* Returns the largest of the three quotients for x (n) and l (n_rows), l >= 0 of inequalities, with

@@ -10,8 +10,7 @@ static const double epsilon = 1e-7, accuracy = 1e-15;
 static const double enough = 1e-13;
 enum { REFINEMENTS = 12 };
 
-/* Factors with W infinite for rows whose multiplier exceeds their slack, 0 for the others; 0 if K
- * has no factor. */
+/* Factors with W infinite where the multiplier exceeds the slack, else 0; 0 if K has no factor. */
 static int factor_active(const struct qp_polish *polish) {
   const struct qp_program *p = polish->program;
   qp_rows(p, polish->x, polish->h);

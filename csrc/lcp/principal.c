@@ -58,8 +58,7 @@ static int32_t most_negative(const struct lcp_tableau *t, int of_z, double feasi
   return found;
 }
 
-/* Runs PPM I; returns LCP_SOLVED, or LCP_SINGULAR if it finds no pivot or has used its share of
- * them. */
+/* Runs PPM I: LCP_SOLVED, or LCP_SINGULAR if it finds no pivot or has used its share of them. */
 static lcp_outcome most_negative_first(struct lcp_tableau *t, const struct lcp_limits *limits,
                                        int32_t *pivots) {
   for (int32_t k = 0; k < limits->least_index_after; ++k) {

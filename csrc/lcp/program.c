@@ -65,8 +65,7 @@ static double largest_product(int32_t n, const double *x, const double *y) {
   return largest[0];
 }
 
-/* Finds E and F_given in turn, each from rows and columns scaled by the other; H holds (H +
- * H^T)/2. */
+/* Finds E and F_given in turn, each from rows and columns scaled by the other; H is symmetric. */
 static void equilibrate(struct qp_program *p, const qp_problem *q) {
   const int32_t n = q->n, given = q->n_equalities + q->n_inequalities;
   double *largest = p->g; /* scratch: largest entry of each column */

@@ -54,8 +54,7 @@ void sap_factor_clear(const struct sap_factor *factor, int32_t c, const struct s
  * position of a node whose pivot was not positive: then x is undefined. */
 int32_t sap_factor_run(const struct sap_factor *factor, int32_t c, double *x);
 
-/* Sets x <- H^-1 x for the scalars of component c, by the last factorization; x is indexed by
- * scalar. */
+/* Sets x <- H^-1 x for component c, by the last factorization; x is indexed by scalar. */
 void sap_factor_solve(const struct sap_factor *factor, int32_t c, double *x);
 
 #endif

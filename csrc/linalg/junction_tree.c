@@ -198,8 +198,8 @@ static void find_supernodes(struct sap_junction_tree *tree, const int32_t *scala
   tree->n_supernodes = n;
 }
 
-/* Visits every (supernode, row node) pair, rows ascending; without `fill` row_end only counts
- * them. */
+/* Visits every (supernode, row node) pair, rows ascending; without `fill` only counts in
+ * row_end. */
 static void walk_rows(struct sap_junction_tree *tree, int fill) {
   int32_t *mark = tree->mark;
   for (int32_t s = 0; s < tree->n_supernodes; ++s) {

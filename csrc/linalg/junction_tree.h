@@ -114,7 +114,7 @@ static inline int32_t sap_node_of_scalar(const struct sap_junction_tree *tree, i
   return node;
 }
 
-/* Returns the place of the block (row node, column node) by position, column <= row, both in one
+/* Returns the place of block (row node, column node) by position, column <= row, both in one
  * clique. */
 size_t sap_junction_tree_block(const struct sap_junction_tree *tree, int32_t row, int32_t column,
                                int32_t *ld);

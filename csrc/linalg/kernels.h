@@ -57,8 +57,7 @@ struct sap_kernels {
   struct sap_panel_kernels panels[SAP_N_PRECISIONS];
 };
 
-/* Returns the kernels of an instruction set, narrowest first; NULL if this build or this processor
- * lacks it. */
+/* Returns the kernels of a set, narrowest first; NULL if this build or this processor lacks it. */
 enum { SAP_KERNEL_SETS = 3 };
 const struct sap_kernels *sap_kernels_of(int32_t set);
 

@@ -99,8 +99,7 @@ static void list_sets(struct sap_ordering *ordering, int32_t n_small, int32_t n_
   }
 }
 
-/* Sets S_j <- (S_j + S_i) - {i} for all j in S_i, which no longer contains i, and updates their
- * degrees. */
+/* Sets S_j <- (S_j + S_i) - {i} for all j in S_i, without i, and updates their degrees. */
 static void connect(int32_t words, int32_t stride, int32_t i, uint64_t *set, int32_t *degree,
                     uint64_t *of_degree) {
   const uint64_t *clique = set + (size_t)i * (size_t)stride;

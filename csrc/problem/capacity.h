@@ -2,8 +2,7 @@
 #ifndef SAPWOOD_PROBLEM_CAPACITY_H
 #define SAPWOOD_PROBLEM_CAPACITY_H
 
-/* largest number of contacts and rows, trees, velocities; keeps every index of the solver in 32
- * bits */
+/* largest number of contacts and rows, trees, velocities; keeps indices within 32 bits */
 enum { SAP_MOST_ENTRIES = 1 << 28 };
 
 #endif

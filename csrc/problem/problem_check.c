@@ -279,8 +279,7 @@ sap_status sap_check_constraints(const sap_problem *problem, const sap_sizes *si
   return status == SAP_OK ? sap_check_groups(problem, error) : status;
 }
 
-/* Checks the parents; solves and the check of A treat a parent that is no earlier velocity as
- * none. */
+/* Checks the parents; solves and the check of A treat a parent that is not earlier as none. */
 static sap_status check_parents(const sap_problem *problem, sap_error *error) {
   const int32_t *parent = problem->parent;
   int64_t first = 0;

@@ -83,7 +83,7 @@ void sap_contact_stick(struct sap_pool *pool, int32_t begin, int32_t end) {
 }
 
 /* Bounds the error of one impulse: the projection does not expand in the norm of R, |dgamma|_R <=
- * dy|_R, and has rounding errors of its own. */
+ * |dy|_R, and has rounding errors of its own. */
 void sap_contact_impulse_error(const struct sap_contact *c, const double v_c[3],
                                const double gamma[3], const double dv_c[3], double dgamma[3]) {
   double dy_R = 0;

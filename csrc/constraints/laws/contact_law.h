@@ -1,5 +1,4 @@
-/* This module offers the functions of the law of compliant frictional contact to laws that build on
- * it. */
+/* This module offers functions of the law of compliant frictional contact to laws built on it. */
 #ifndef SAPWOOD_CONSTRAINTS_LAWS_CONTACT_LAW_H
 #define SAPWOOD_CONSTRAINTS_LAWS_CONTACT_LAW_H
 

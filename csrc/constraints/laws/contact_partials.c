@@ -32,8 +32,7 @@ double sap_disk_distance(const struct sap_contact *c, double b, int follows, dou
 
 /* ---- by R, through y ---- */
 
-/* Adds dgamma/dR_t = -G_t y_t and dgamma/dR_n = -G_n y_n, which follow from y = R^-1 (v_hat -
- * v_c). */
+/* Adds dgamma/dR_t = -G_t y_t and dgamma/dR_n = -G_n y_n, from y = R^-1 (v_hat - v_c). */
 static void add_by_R(const double G[SAP_G_ENTRIES], const double y[3], struct sap_partials *to) {
   to->by[SAP_BY_R_T][0] -= G[SAP_G_11] * y[0] + G[SAP_G_12] * y[1];
   to->by[SAP_BY_R_T][1] -= G[SAP_G_12] * y[0] + G[SAP_G_22] * y[1];
@@ -93,8 +92,8 @@ void sap_disk_partials(const struct sap_pool *p, int32_t i, struct sap_partials 
 
 /* ---- the core ---- */
 
-/* Finds dl_0/dc at a given v_c; by mu and R_n it is the derivative of max gamma^T (v_hat - v_c) -
- * gamma|_R^2/2. */
+/* Finds dl_0/dc at a given v_c; by mu and R_n it is that of max gamma^T (v_hat - v_c) -
+ * |gamma|_R^2/2. */
 static void cost_slopes(const struct sap_contact *c, const struct sap_contact_state *at,
                         double slope[3]) {
   const double y_t2 = at->y[0] * at->y[0] + at->y[1] * at->y[1], gamma_n = at->gamma_n;

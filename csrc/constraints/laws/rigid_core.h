@@ -30,8 +30,8 @@
 
 #include "constraints/laws/contact.h"
 
-/* Iterates of a log barrier keep s below this, so that the round-off of s cannot carry them out of
- * the domain. */
+/* Iterates of a log barrier keep s below this: its round-off cannot carry them out of the
+ * domain. */
 #define SAP_BARRIER_MOST (1 - 0x1p-36)
 
 /* Largest lambda s of an exp barrier. The stiffness has grown by 1e11 there; much more, and H,
@@ -75,8 +75,7 @@ static inline struct sap_barrier_factors sap_barrier_log(double s) {
   const double m = sap_double_of((shifted & 0x000fffffffffffff) + root_half);
   const double e = sap_double_of((shifted >> 52) | 0x4330000000000000) - (0x1p52 + 1023);
 
-  /* -log m = 2 atanh z = 2 z (1 + z^2 Q), z = (1 - m)/(1 + m); near means e = 0, where 1 - m is s
-   * itself */
+  /* -log m = 2 atanh z = 2 z (1 + z^2 Q), z = (1 - m)/(1 + m); near: e = 0 and 1 - m is s */
   const int near = e == 0;
   const double w = 1 / (1 + m), z = (near ? s : 1 - m) * w, q = z * z;
   double Q = 1.0 / 19;
@@ -187,8 +186,7 @@ static inline double sap_barrier_dual_rise(struct sap_barrier_factors f, double 
   return lambda > 0 ? exp_rise : log_rise;
 }
 
-/* Returns s of a contact whose velocity is zero and whose surface does not move: -phi0/delta if it
- * touches. */
+/* Returns s of a contact at rest on a surface that does not move: -phi0/delta if it touches. */
 static inline double sap_barrier_rest(double v_hat_n, double inverse_R_n, double inverse_kappa) {
   return v_hat_n > 0 ? v_hat_n * sqrt(inverse_R_n * inverse_kappa) : 0;
 }

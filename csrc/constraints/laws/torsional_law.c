@@ -1,6 +1,5 @@
 /* This file is the row of torsional and rolling friction (torsional.h) in the table of laws.
- * Triples come in pairs: the contact's own, and at the next place the triple of the angular
- * rows. */
+ * Triples come in pairs: the contact's own, then the triple of the angular rows. */
 #include <float.h>
 
 #include "constraints/laws/torsional_law.h"

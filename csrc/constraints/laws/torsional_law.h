@@ -10,8 +10,7 @@ static inline struct sap_radial sap_wide_get(const struct sap_pool *p, const int
   return (struct sap_radial){sap_pool_get(p, i), cone, cone ? 0 : p->contact.bound[i]};
 }
 
-/* Gathers five components of x, which is stored by row; rotations about (n, t1, t2) times
- * mu_k/mu. */
+/* Gathers five components of x, stored by row; rotations about (n, t1, t2) times mu_k/mu. */
 static inline void sap_wide_gather(const struct sap_pool *p, int32_t i, double *const x[3],
                                    double x_t[SAP_WIDE]) {
   x_t[0] = x[0][i];

@@ -93,8 +93,7 @@ typedef enum invdyn_outcome {
   /* tangential impulses carry all that normal ones could, or a contact opens while it is held and
    * pushes after its release */
   INVDYN_DEGENERATE_NOSLIP,
-  /* limits are incompatible with contacts that neither approach nor slip where held, see
-   * residuals */
+  /* limits exclude contacts that neither approach nor slip where held, see residuals */
   INVDYN_TORQUE_LIMITED,
   INVDYN_RAY,             /* Lemke's method ended on a ray though impulses exist; no impulses */
   INVDYN_ITERATION_LIMIT, /* limit of pivots reached: no impulses, or those of Stage I */
@@ -131,8 +130,7 @@ typedef struct invdyn_problem {
   const int64_t *ids;         /* (n) ids by which contacts are found again; or NULL */
 } invdyn_problem;
 
-/* Residuals of the conditions, the largest of all rows; 0 if they hold, or if there is no such
- * condition. */
+/* Residuals of the conditions, largest of all rows; 0 if they hold or do not exist. */
 typedef struct invdyn_residuals {
   double dynamics;        /* |M (v+ - v) + dt h - J^T z - S^T lambda|, N s or N m s */
   double acceleration;    /* |v_q+ - (v_q + dt qdd)| */

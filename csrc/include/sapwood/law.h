@@ -1,5 +1,4 @@
-/* This module evaluates the laws of contacts and of clamped rows, for any number of them at
- * once. */
+/* This module evaluates the laws of contacts and clamped rows, for any number of them at once. */
 #ifndef SAPWOOD_LAW_H
 #define SAPWOOD_LAW_H
 

@@ -95,8 +95,7 @@ typedef struct lcp_solution {
 
 typedef struct lcp_solver lcp_solver;
 
-/* Creates a solver for problems of up to n_max unknowns, some 16 n_max^2 bytes. Only this call
- * allocates. */
+/* Creates a solver for up to n_max unknowns, some 16 n_max^2 bytes. Only this call allocates. */
 SAP_API sap_status lcp_create(lcp_solver **solver, int32_t n_max, const sap_allocator *allocator,
                               sap_error *error);
 SAP_API void lcp_destroy(lcp_solver *solver); /* NULL is allowed */

@@ -69,8 +69,7 @@ typedef struct sap_forest {
   /* m, > 0: least width of the geom, INFINITY if it has none; NULL: overlaps are not judged */
   const double *geom_width;
 
-  /* pairs of geoms that always have the friction of the engine's contact (n_pairs), keys strictly
-   * increasing */
+  /* pairs of geoms (n_pairs) that always have the engine's friction, keys strictly increasing */
   const int64_t *pair_key; /* sap_pair_key of the two geoms */
 
   /* rigid cores of the geoms (n_geoms); barrier NULL: none has one, and the others are not read */

@@ -170,8 +170,7 @@ typedef struct sap_parameters {
   const double *delta;
   /* (n_groups) as for sap_regularize_group(); NULL: the groups have R, v_hat and bounds */
   const sap_group_regularization *groups;
-  /* (n_contacts) largest speed, m/s, > 0, at which a violation is corrected for infinite k; NULL:
-   * any */
+  /* (n_contacts) largest speed of correction of a violation for infinite k, m/s, > 0; NULL: any */
   const double *release;
   /* (nv) change of the velocity in the step by all forces except those of constraints, m/s or
    * rad/s; NULL: no contact is stiffer for its load */

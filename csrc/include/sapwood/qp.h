@@ -94,8 +94,7 @@ typedef struct qp_solution {
   double relative_residual;
 } qp_solution;
 
-/* Start: the solution of a nearby problem with as many variables and rows. NULL stands for
- * zeros. */
+/* Start: the solution of a nearby problem of the same sizes. NULL stands for zeros. */
 typedef struct qp_start {
   const double *x;      /* (n) finite, like the others */
   const double *y;      /* (n_equalities) */

@@ -78,7 +78,7 @@ typedef struct sap_coupling {
 
 typedef struct sap_sensitivity sap_sensitivity;
 
-/* Creates a sensitivity of solves with these settings; NULL selects the defaults. It owns its
+/* Creates a sensitivity of solves with these settings, or the defaults if NULL. It owns its
  * memory. */
 SAP_API sap_status sap_sensitivity_create(sap_sensitivity **sensitivity,
                                           const sap_settings *settings,

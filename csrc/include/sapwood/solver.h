@@ -51,8 +51,8 @@ typedef struct sap_settings {
   int32_t mixed_precision;
   sap_friction friction; /* convex */
   double soft_norm;      /* eps_s in N s, 0 is the exact law: 0 */
-  /* 1: each island is solved and stopped by itself, without the velocities that no constraint
-   * moves: 1 */
+  /* 1: each island is solved and stopped by itself, without velocities that no constraint moves:
+   * 1 */
   int32_t islands;
   /* 1: keep timings and a sap_iteration per iteration (the first 1000 of an island): 0 */
   int32_t record_history;
@@ -140,8 +140,7 @@ typedef struct sap_solution {
   int32_t total_iterations;   /* summed over islands */
   int32_t line_search_trials; /* summed over islands */
   int32_t n_islands;
-  /* 1 if the graph was that of the last call, and constraints moved as many velocities of each
-   * tree */
+  /* 1 if graph and number of moved velocities of each tree were those of the last call */
   int32_t symbolic_reused;
   double momentum_error; /* e_m (24) over the trees that a constraint touches; 0 without any */
   double complementarity_error; /* e_mu (25) */

@@ -89,8 +89,7 @@ SAP_API void sap_stepper_set_interrupt(sap_stepper *stepper, const sap_interrupt
 SAP_API sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays,
                                      sap_error *error);
 
-/* Gathers without solving and writing: sap_stepper_problem() then is the problem of this state,
- * regularized. */
+/* Gathers without solving and writing; sap_stepper_problem() then is this state's, regularized. */
 SAP_API sap_status sap_stepper_gather(sap_stepper *stepper, const sap_step_arrays *arrays,
                                       sap_error *error);
 

@@ -18,8 +18,7 @@
  * parent (n), -1 for a root. Writes the fill-in into A. */
 void sap_branches_find(int32_t n, double *A, int32_t *parent);
 
-/* Returns the first nonzero entry below the diagonal of A (n, n) row-major that has to be zero, or
- * -1. */
+/* Returns the first entry below the diagonal of A (n, n) that must be zero and is not, or -1. */
 int64_t sap_branches_broken(int32_t n, const int32_t *parent, const double *A);
 
 /* Returns the shift of the strips that describe the nonzero blocks of S: rows and columns in strips
@@ -33,8 +32,7 @@ static inline int32_t sap_strip_shift(int32_t n) {
   return shift;
 }
 
-/* Finds the strips of one tree; with parent NULL all above the diagonal. There must be room for
- * n. */
+/* Finds the strips (room for n) of one tree; with parent NULL all above the diagonal. */
 void sap_branches_strips(int32_t n, const int32_t *parent, uint64_t *strips);
 
 /* Do the same for n velocities of several trees: first columns (n) of each of the velocities

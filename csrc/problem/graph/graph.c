@@ -205,8 +205,7 @@ static const int32_t *sort_patches(struct sap_graph *graph) {
   return to;
 }
 
-/* Reorders triples from all first ones of pairs, followed by all second ones, to pair after
- * pair. */
+/* Reorders triples of pairs from all first ones, then all second ones, to pair after pair. */
 static void pair_up(int32_t n, int32_t *triple, int32_t *scratch) {
   memcpy(scratch, triple, (size_t)n * sizeof *triple);
   for (int32_t k = 0; k < n; ++k) {
@@ -263,8 +262,7 @@ static void find_rows(struct sap_graph *graph, int32_t n_contacts) {
 
 /* Lists the patches of each node and the places of their rows of J. */
 static void list_incidences(struct sap_graph *graph) {
-  /* counts are stored one place late, then summed, then each entry is placed: start[] ends
-   * correct */
+  /* counts are stored one place late, then summed, then entries placed: start[] ends correct */
   int32_t *start = graph->incidence_start;
   memset(start, 0, ((size_t)graph->n_nodes + 2) * sizeof *start);
   for (int32_t p = 0; p < graph->n_patches; ++p) {

@@ -34,8 +34,7 @@ struct sap_incidence {
   int32_t begin, end; /* its triples */
 };
 
-/* Returns the number of doubles of a packed row of n: whole cache lines, and so whole vectors, with
- * zeros after n. */
+/* Returns the doubles of a packed row of n: whole cache lines and vectors, with zeros after n. */
 static inline int32_t sap_stride(int32_t n) { return (n + 7) & ~7; }
 
 struct sap_island {

@@ -95,8 +95,7 @@ static void sum_columns(struct sap_reduction *reduction, const sap_problem *prob
   }
 }
 
-/* Finds the velocities that remain, from the sums; 0 if that saves too little or a sum is not
- * finite. */
+/* Divides the velocities by the sums; 0 if that saves too little or a sum is not finite. */
 static int divide(struct sap_reduced_tree *tree) {
   int finite = 1;
   tree->n_u = 0;

@@ -59,13 +59,12 @@ sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem
                               const struct sap_vector_loops *loops, const sap_allocator *memory);
 
 /* Writes v*, D = diag(A)^(-1/2) and A v* of the remaining velocities (n_t each), with the whole A;
- * returns D A v*|^2 of the eliminated ones, where A v = A v*. */
+ * returns |D A v*|^2 of the eliminated ones, where A v = A v*. */
 double sap_reduced_bind(const struct sap_reduced_tree *tree, const struct sap_vector_loops *loops,
                         double *v_star, double *scale, double *momentum_star);
 
 /* Finds the whole v, v - v* and A (v - v*) from v_t and dw_t = v_t - v*_t, and the remaining part
- * momentum (n_t) of A (v - v*). Returns |D grad|^2 of the eliminated velocities: rounding
- * errors. */
+ * momentum (n_t) of A (v - v*). Returns |D grad|^2 of the eliminated velocities: round-off. */
 double sap_reduced_restore(const struct sap_reduced_tree *tree, const struct sap_kernels *kernels,
                            const struct sap_vector_loops *loops, const double *v_t,
                            const double *dw_t, double *momentum);

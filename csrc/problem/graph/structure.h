@@ -13,9 +13,8 @@ struct sap_structure {
   struct sap_block graph_block, row_block;
 };
 
-/* Finds the structure, which starts as zeros and must be released by sap_structure_release() after
- * any outcome. Returns SAP_INVALID_ARGUMENT for inconsistent sizes, SAP_OUT_OF_MEMORY, or
- * SAP_OK. */
+/* Finds the structure, which starts as zeros and must be released after any outcome. Returns
+ * SAP_INVALID_ARGUMENT for inconsistent sizes, SAP_OUT_OF_MEMORY, or SAP_OK. */
 sap_status sap_structure_find(struct sap_structure *structure, const sap_problem *problem,
                               const sap_allocator *allocator, sap_error *error);
 

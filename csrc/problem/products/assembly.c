@@ -37,8 +37,8 @@ INLINE void add_body_rows(const struct sap_pool *pool, int32_t begin, int32_t en
   }
 }
 
-/* Adds (G J)^T J to diagonal and (G J)^T J_low to edge for the triples [begin, end); inactive ones
- * add zeros. */
+/* Adds (G J)^T J to diagonal and (G J)^T J_low to edge for the triples [begin, end), active or
+ * not. */
 INLINE void add_body_edge(const struct sap_pool *pool, int32_t begin, int32_t end, const double *J,
                           const double *J_low, simd diagonal[BODY][BODY_VECTORS],
                           simd edge[BODY][BODY_VECTORS]) {
@@ -204,8 +204,7 @@ enum {
   TILE_COLUMNS = SIMD_WIDTH == 8 ? 8 : 4
 };
 
-/* A block (m, n) = A + sum of GJ^T J over the terms; without A (m, m) they are added to its
- * values. */
+/* A block (m, n) = A + sum of GJ^T J over the terms; without A they are added to its values. */
 struct block {
   const struct sap_term *terms;
   int32_t n_terms;

@@ -25,7 +25,7 @@ struct sap_jacobian {
   /* (n_triples) by place: nonzero chunks of the lower and higher side */
   uint64_t *chunks[2];
   /* (n_patches, 2, 2, SAP_SHORT) by side of a patch with short rows: the largest |J_1| + |J_2| and
-   * J_n| of its triples, column by column */
+   * |J_n| of its triples, column by column */
   double *peak;
   /* (n_triples) by place, for triples whose rows have one entry each: its scalar and its value, 0
    * for missing rows */
@@ -51,8 +51,8 @@ static inline void sap_jacobian_carve(struct sap_jacobian *J, struct sap_arena *
 /* Returns the number of columns of a chunk; 64 chunks hold a row of any length. */
 static inline int32_t sap_chunk(int32_t n) { return 8 * ((n + 511) / 512); }
 
-/* Term of a run of acting triples of the same links in a block: rows of G J, columns of J, and
- * their chunks. */
+/* Term of a run of acting triples of the same links: rows of G J, columns of J, and their
+ * chunks. */
 struct sap_term {
   const double *GJ, *J;
   uint64_t rows, columns;

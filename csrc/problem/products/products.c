@@ -34,7 +34,7 @@ INLINE uint64_t pack_rows(int32_t n, const int n_rows, struct rows from, double 
 }
 
 /* Packs short rows, which are one chunk and never skipped; peak becomes the largest |J_1| + |J_2|
- * and J_n|, column by column. */
+ * and |J_n|, column by column. */
 INLINE void pack_short(int32_t n, const int n_rows, struct rows from, double *to,
                        simd peak[2][SHORT_VECTORS], simd *bad) {
   const int32_t stride = sap_stride(n);

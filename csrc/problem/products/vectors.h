@@ -30,15 +30,13 @@ struct sap_vector_loops {
   /* is A (n, n) zero off its diagonal, and the diagonal positive and finite? */
   int (*is_diagonal)(int32_t n, const double *A);
 
-  /* returns the sum of |A - A^T| over the entries above the diagonal; not finite if A (n, n) is
-   * not */
+  /* returns the sum of |A - A^T| above the diagonal; not finite if A (n, n) is not */
   double (*asymmetry)(int32_t n, const double *A);
 
   /* sets y = x^(-1/2) for the scalars [begin, end) */
   void (*inverse_roots)(int32_t begin, int32_t end, const double *x, double *y);
 
-  /* sets y = A x for the blocks A of the nodes [begin, end); A is NULL if only their `diagonal` is
-   * not zero */
+  /* sets y = A x for the blocks A of the nodes [begin, end); NULL if only `diagonal` is not zero */
   void (*multiply_mass)(int32_t begin, int32_t end, const int32_t *node_scalar,
                         const double *const *A, const double *diagonal, const double *x, double *y);
 
@@ -101,7 +99,7 @@ struct sap_vector_loops {
                double *v, double *dw, double *momentum, double *reach);
 
   /* multiply by J (rows, n) row-major, for a few rows: x (rows) = J v, y (n) += J^T x, and the same
-   * with J|, |v| and x >= 0 */
+   * with |J|, |v| and x >= 0 */
   void (*multiply_rows)(int32_t rows, int32_t n, const double *J, const double *v, double *x);
   void (*add_rows)(int32_t rows, int32_t n, const double *J, const double *x, double *y);
   void (*multiply_absolute)(int32_t rows, int32_t n, const double *J, const double *v, double *x);

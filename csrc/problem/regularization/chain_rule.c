@@ -229,8 +229,7 @@ static void push_batch(const struct sap_chain *chain, const sap_constraints *gro
   }
 }
 
-/* Applies the chain rule to the rows of group g in one direction: `gradient`, or `change` and
- * `to`. */
+/* Applies the chain rule to the rows of group g, to `gradient`, or from `change` to `to`. */
 static void chain_group(const struct sap_chain *chain, int32_t g, sap_differential *gradient,
                         const sap_differential *change, const sap_group_differential *to) {
   const sap_problem *problem = chain->problem;

@@ -115,8 +115,7 @@ struct upper_triangle {
   double inverse[SIMD_WIDTH];          /* 1 / U_jj */
 };
 
-/* Factors the w columns of U from k on, with 1/U_jj on the diagonal; 0 if a pivot is out of
- * range. */
+/* Factors the w columns of U from k on, 1/U_jj on the diagonal; 0 if a pivot is out of range. */
 INLINE int factor_columns(const int whole, const int w, struct strips s, int32_t n, int32_t k,
                           const double *A, double *U) {
   struct upper_triangle T;

@@ -57,8 +57,7 @@ static double entry_delassus(const sap_problem *problem, const struct sap_masses
   return J * J * inverse[dof];
 }
 
-/* Returns |W_ii|_F/n of the rows [row, row + n) of a constraint, up to three, whose J begins at
- * J. */
+/* Returns |W_ii|_F/n of the rows [row, row + n), n <= 3, of a constraint whose J begins at J. */
 static double inverse_mass(const sap_problem *problem, const struct sap_masses *masses,
                            sap_delassus delassus, const int32_t trees[2], const double *J,
                            int32_t size, int32_t row, int32_t n) {

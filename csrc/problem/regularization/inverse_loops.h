@@ -8,8 +8,7 @@
 #include "linalg/isa.h"
 #include "problem/regularization/factor_loops.h"
 
-/* Returns the sums of the w <= SIMD_WIDTH columns of S from j on times y, or with `squares` of
- * their squares. */
+/* Returns the sums of the w <= SIMD_WIDTH columns of S from j on times y, or of their `squares`. */
 INLINE simd pull_columns(const int w, const int squares, struct strips s, int32_t n, int32_t j,
                          const double *S, const double *y) {
   simd sum[SIMD_WIDTH];

@@ -30,8 +30,7 @@ struct sap_inverse_mass_slope {
   double *X[2], *Y[2];
 };
 
-/* Finds w and its slope; X and Y are scratch of the caller. masses->S of the trees must be
- * known. */
+/* Finds w and its slope; X and Y are the caller's scratch. masses->S of the trees is needed. */
 void sap_inverse_mass_slope_find(struct sap_inverse_mass_slope *slope, const sap_problem *problem,
                                  const struct sap_masses *masses, sap_delassus delassus,
                                  const double *J);

@@ -22,8 +22,7 @@ struct sap_masses {
   double *load;    /* (n_trees) */
 };
 
-/* Checks trees and A, and finds the masses of all trees in memory of `block`, which the caller
- * releases. */
+/* Checks trees and A, and finds the masses of all trees in `block`, which the caller releases. */
 sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem,
                            struct sap_block *block, const sap_allocator *allocator,
                            sap_error *error);
@@ -54,8 +53,7 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
                                    const struct sap_masses *masses, double *R_t, double *R_n,
                                    double *v_hat_n, sap_error *error);
 
-/* Does the work of sap_regularize_group() for a measured group of a problem whose trees and A have
- * been checked. */
+/* Does the work of sap_regularize_group() for a measured group; trees and A have been checked. */
 sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints *group,
                                const sap_group_regularization *physical,
                                const struct sap_masses *masses, sap_error *error);
