@@ -20,7 +20,7 @@ sap_status sap_fail_whole(sap_error *error, sap_status status, sap_error_kind ki
                           const char *argument, int64_t index, double value, const char *rule);
 
 /* Adds to a failure that it concerns group g; returns status. */
-static inline sap_status sap_of_group(sap_status status, int32_t g, sap_error *error) {
+static inline sap_status sap_set_error_group(sap_status status, int32_t g, sap_error *error) {
   if (status != SAP_OK && error) {
     error->group = g;
   }

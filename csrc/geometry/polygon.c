@@ -70,7 +70,7 @@ void geo_clip(struct geo_polygon *polygon, struct geo_vec n, double offset, int 
   polygon->n = kept;
 }
 
-static int apart(struct geo_vec a, struct geo_vec b) {
+static int are_distinct(struct geo_vec a, struct geo_vec b) {
   const struct geo_vec d = geo_sub(a, b);
   return geo_dot(d, d) > 1e-28;
 }
@@ -78,11 +78,11 @@ static int apart(struct geo_vec a, struct geo_vec b) {
 void geo_tidy(struct geo_polygon *polygon) {
   int kept = 0;
   for (int k = 0; k < polygon->n; ++k) {
-    if (kept == 0 || apart(polygon->v[k], polygon->v[kept - 1])) {
+    if (kept == 0 || are_distinct(polygon->v[k], polygon->v[kept - 1])) {
       polygon->v[kept++] = polygon->v[k];
     }
   }
-  while (kept > 1 && !apart(polygon->v[kept - 1], polygon->v[0])) {
+  while (kept > 1 && !are_distinct(polygon->v[kept - 1], polygon->v[0])) {
     --kept;
   }
   polygon->n = kept < 3 ? 0 : kept;

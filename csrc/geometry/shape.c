@@ -6,7 +6,7 @@
 #include "geometry/shape_check.h"
 
 /* Input and scratch of the construction of a shape. */
-struct making {
+struct builder {
   geo_shape *shape;
   const geo_arrays *arrays;
   struct sap_block block;    /* memory of the scratch */
@@ -89,7 +89,7 @@ static void make_triangle(const geo_arrays *a, int32_t i, struct geo_triangle *t
 
 /* ---- all of them ---- */
 
-static void bound(struct making *m, int32_t i, struct geo_bounds *b) {
+static void bound(struct builder *m, int32_t i, struct geo_bounds *b) {
   const geo_arrays *a = m->arrays;
   const int is_soft = a->kind == GEO_TETRAHEDRA;
   const int32_t *cell = is_soft ? tetrahedron(a, i) : triangle(a, i);
@@ -105,7 +105,7 @@ static void bound(struct making *m, int32_t i, struct geo_bounds *b) {
   }
 }
 
-static void find_sizes(struct making *m) {
+static void find_sizes(struct builder *m) {
   geo_shape *s = m->shape;
   for (int32_t i = 0; i < m->arrays->n_vertices; ++i) {
     s->radius = fmax(s->radius, geo_norm(vertex(m->arrays, i)));
@@ -116,7 +116,7 @@ static void find_sizes(struct making *m) {
 }
 
 /* Selects the cells with a gradient, and bounds them; ranges of pressure grow beyond round-off. */
-static void select_cells(struct making *m) {
+static void select_cells(struct builder *m) {
   const double widen = 1e-12 * m->shape->p_most;
   m->n = 0;
   for (int32_t i = 0; i < m->arrays->n_cells; ++i) {
@@ -130,7 +130,7 @@ static void select_cells(struct making *m) {
   }
 }
 
-static sap_status make_cells(struct making *m, sap_error *error) {
+static sap_status make_cells(struct builder *m, sap_error *error) {
   geo_shape *s = m->shape;
   for (int32_t k = 0; k < s->n; ++k) {
     s->cell[k] = m->used[m->order[k]];
@@ -154,7 +154,7 @@ static sap_status make_cells(struct making *m, sap_error *error) {
 /* ---- memory ---- */
 
 static void carve_scratch(void *context, struct sap_arena *arena) {
-  struct making *m = context;
+  struct builder *m = context;
   const size_t n = (size_t)m->arrays->n_cells;
   m->bounds = sap_arena_take(arena, n, sizeof *m->bounds);
   m->order = sap_arena_take(arena, n, sizeof *m->order);
@@ -172,7 +172,7 @@ static void carve_shape(void *context, struct sap_arena *arena) {
 }
 
 static sap_status make_mesh(geo_shape *s, const geo_arrays *arrays, sap_error *error) {
-  struct making m = {.shape = s, .arrays = arrays};
+  struct builder m = {.shape = s, .arrays = arrays};
   if (!sap_block_carve(&m.block, carve_scratch, &m, &s->allocator)) {
     return SAP_OUT_OF_MEMORY;
   }

@@ -135,7 +135,7 @@ static int compare(const geo_arrays *a, int32_t i, int32_t j) {
   return 0;
 }
 
-static int before(const void *context, int32_t i, int32_t j) {
+static int comes_before(const void *context, int32_t i, int32_t j) {
   const int compared = compare(context, i, j);
   return compared < 0 || (compared == 0 && i < j);
 }
@@ -144,7 +144,7 @@ sap_status geo_check_twins(const geo_arrays *a, int32_t *order, sap_error *error
   for (int32_t i = 0; i < a->n_cells; ++i) {
     order[i] = i;
   }
-  geo_sort(a->n_cells, order, before, a);
+  geo_sort(a->n_cells, order, comes_before, a);
   for (int32_t k = 1; k < a->n_cells; ++k) {
     if (compare(a, order[k - 1], order[k]) == 0) {
       return sap_invalid(error, geo_cells_name(a->kind), order[k], NAN, "is there twice");

@@ -339,9 +339,9 @@ int geo_may_meet(const geo_pair *pair) {
   if (is_space(pair->b)) {
     return reaches(pair->b, &pair->pose_b, pair->a, pair->pose_a.t);
   }
-  const struct geo_vec apart = geo_sub(geo_read(pair->pose_b.t), geo_read(pair->pose_a.t));
+  const struct geo_vec offset = geo_sub(geo_read(pair->pose_b.t), geo_read(pair->pose_a.t));
   const double reach = pair->a->radius + pair->b->radius;
-  return geo_dot(apart, apart) <= reach * reach;
+  return geo_dot(offset, offset) <= reach * reach;
 }
 
 /* ---- checks ---- */

@@ -29,7 +29,7 @@ void invdyn_distance_carve(struct invdyn_distance *dual, int32_t n_max, int32_t 
   dual->w = sap_arena_take(arena, d, sizeof(double));
   dual->r = sap_arena_take(arena, d, sizeof(double));
   dual->a = sap_arena_take(arena, d, sizeof(double));
-  dual->over = sap_arena_take(arena, n, sizeof(double));
+  dual->excess = sap_arena_take(arena, n, sizeof(double));
   dual->length = sap_arena_take(arena, n, sizeof(double));
   dual->allowed = sap_arena_take(arena, n, sizeof(double));
   dual->active = sap_arena_take(arena, d, sizeof(int32_t));
@@ -47,10 +47,10 @@ static void read_row(const struct invdyn_distance *dual, int32_t row, double *a)
 /* Sets over = A x - b. */
 static void evaluate(struct invdyn_distance *dual) {
   for (int32_t j = 0; j < dual->n; ++j) {
-    dual->over[j] = -dual->b[j];
+    dual->excess[j] = -dual->b[j];
   }
   for (int32_t i = 0; i < dual->d; ++i) {
-    sap_vector_add(dual->n, dual->x[i], dual->At + (int64_t)i * dual->ld, dual->over);
+    sap_vector_add(dual->n, dual->x[i], dual->At + (int64_t)i * dual->ld, dual->excess);
   }
 }
 
@@ -89,9 +89,9 @@ static int32_t most_violated(struct invdyn_distance *dual) {
   int32_t worst = -1;
   double least = 0.0;
   for (int32_t j = 0; j < dual->n; ++j) {
-    const double over = (dual->over[j] + dual->allowed[j]) / dual->length[j];
-    if (over < least && !dual->is_active[j] && !dual->equal[j]) {
-      least = over;
+    const double excess = (dual->excess[j] + dual->allowed[j]) / dual->length[j];
+    if (excess < least && !dual->is_active[j] && !dual->equal[j]) {
+      least = excess;
       worst = j;
     }
   }
@@ -180,7 +180,7 @@ static void leave(struct invdyn_distance *dual, int32_t place) {
 static void polish(struct invdyn_distance *dual) {
   evaluate(dual);
   for (int32_t k = 0; k < dual->n_active; ++k) {
-    dual->r[k] = -dual->over[dual->active[k]];
+    dual->r[k] = -dual->excess[dual->active[k]];
   }
   solve_lower(dual, dual->r);
   for (int32_t k = 0; k < dual->n_active; ++k) {
@@ -201,14 +201,14 @@ static enum invdyn_distance_end satisfy(struct invdyn_distance *dual, int32_t ro
   while (dual->pivots++ < limit) {
     transform(dual);
     const int32_t k = dual->n_active;
-    const double beside = sap_vector_dot(d - k, dual->w + k, dual->w + k);
-    const int is_free = sqrt(beside) > dependent * dual->length[row];
+    const double outside = sap_vector_dot(d - k, dual->w + k, dual->w + k);
+    const int is_free = sqrt(outside) > dependent * dual->length[row];
     memcpy(dual->r, dual->w, (size_t)k * sizeof(double));
     solve_upper(dual, dual->r);
 
     /* distance until the row holds, and until the multiplier of an inequality is 0 */
     const double full =
-        is_free ? fabs(dual->b[row] - sap_vector_dot(d, dual->a, dual->x)) / beside : INFINITY;
+        is_free ? fabs(dual->b[row] - sap_vector_dot(d, dual->a, dual->x)) / outside : INFINITY;
     double step = INFINITY;
     int32_t place = -1;
     for (int32_t j = 0; j < k; ++j) {
@@ -247,10 +247,10 @@ static int is_implied(struct invdyn_distance *dual, int32_t row) {
   read_row(dual, row, dual->a);
   const int32_t k = dual->n_active;
   transform(dual);
-  const double beside = sqrt(sap_vector_dot(dual->d - k, dual->w + k, dual->w + k));
+  const double outside = sqrt(sap_vector_dot(dual->d - k, dual->w + k, dual->w + k));
   const double off = fabs(sap_vector_dot(dual->d, dual->a, dual->x) - dual->b[row]);
   const double reach = sqrt(sap_vector_dot(dual->d, dual->x, dual->x));
-  return beside <= fmax(dependent, dual->negligible) * dual->length[row] &&
+  return outside <= fmax(dependent, dual->negligible) * dual->length[row] &&
          off <= fmax(dual->allowed[row], implied * reach * dual->length[row]);
 }
 
@@ -316,8 +316,8 @@ static void enter_expected(struct invdyn_distance *dual, const int8_t *start) {
     read_row(dual, j, dual->a);
     transform(dual);
     const int32_t k = dual->n_active;
-    const double beside = sqrt(sap_vector_dot(dual->d - k, dual->w + k, dual->w + k));
-    if (beside > nearly_dependent * dual->length[j]) {
+    const double outside = sqrt(sap_vector_dot(dual->d - k, dual->w + k, dual->w + k));
+    if (outside > nearly_dependent * dual->length[j]) {
       enter(dual, j);
     }
   }

@@ -37,7 +37,7 @@ struct invdyn_distance {
   double *Q;                /* (d, d) */
   double *R;                /* (d, d) by columns */
   double *w, *r, *a;        /* (d) */
-  double *over;             /* (n) */
+  double *excess;           /* (n) */
   double *length;           /* (n) lengths of the rows; 1 where a row is nearly zero */
   double *allowed;          /* (n) allowed violation of each row */
   int32_t *active;          /* (d) */

@@ -12,8 +12,8 @@ void invdyn_holding_carve(struct invdyn_holding *holding, const invdyn_problem *
 }
 
 /* Returns the row with the longest remainder outside the span; -1 if all are 0. */
-static int32_t longest_beside(const struct invdyn_holding *holding, int32_t n_rows, int32_t n_b,
-                              double *length) {
+static int32_t find_longest(const struct invdyn_holding *holding, int32_t n_rows, int32_t n_b,
+                            double *length) {
   int32_t next = -1;
   double longest = 0.0;
   for (int32_t i = 0; i < n_rows; ++i) {
@@ -40,7 +40,7 @@ static void find_span(struct invdyn_holding *holding, const struct invdyn_reduct
   }
   double first = 0.0, length;
   for (holding->rank = 0; holding->rank < n_b; ++holding->rank) {
-    const int32_t next = longest_beside(holding, n_rows, n_b, &length);
+    const int32_t next = find_longest(holding, n_rows, n_b, &length);
     first = fmax(first, length);
     if (next < 0 || length <= holding->tolerance * first) {
       break;

@@ -16,7 +16,7 @@ static const double no_force = 1e-9, no_slip = 1e-7;
 void invdyn_result_carve(struct invdyn_result *result, const invdyn_problem *most,
                          struct sap_arena *arena) {
   const size_t m = (size_t)most->m, n = (size_t)most->n;
-  result->wanted = sap_arena_take(arena, (size_t)most->n_q, sizeof(double));
+  result->desired = sap_arena_take(arena, (size_t)most->n_q, sizeof(double));
   result->y = sap_arena_take(arena, m, sizeof(double));
   result->u = sap_arena_take(arena, 3 * n, sizeof(double));
   result->balance = sap_arena_take(arena, m, sizeof(double));
@@ -118,7 +118,7 @@ void invdyn_write(struct invdyn_result *result, const struct invdyn_reduction *r
   invdyn_velocity(reduction, result->y, solution->v_plus);
   invdyn_motors(reduction, result->y, z, solution->tau);
   for (int32_t i = 0; i < problem->n_q; ++i) {
-    const double off = reduction->v_q[i] - result->wanted[i];
+    const double off = reduction->v_q[i] - result->desired[i];
     solution->tau[i] /= dt;
     solution->slack[i] = off / dt;
     residuals.acceleration = fmax(residuals.acceleration, fabs(off));
@@ -135,10 +135,10 @@ void invdyn_write(struct invdyn_result *result, const struct invdyn_reduction *r
   solution->residuals = residuals;
 }
 
-invdyn_outcome invdyn_judge(const struct invdyn_result *result,
-                            const struct invdyn_reduction *reduction,
-                            const invdyn_settings *settings, int is_limited,
-                            const invdyn_solution *solution) {
+invdyn_outcome invdyn_check_result(const struct invdyn_result *result,
+                                   const struct invdyn_reduction *reduction,
+                                   const invdyn_settings *settings, int is_limited,
+                                   const invdyn_solution *solution) {
   const invdyn_residuals *residuals = &solution->residuals;
   double torque = 0.0;
   for (int32_t i = 0; i < reduction->problem->n_q; ++i) {

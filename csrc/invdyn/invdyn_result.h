@@ -6,7 +6,7 @@
 #include "invdyn/unactuated.h"
 
 struct invdyn_result {
-  double *wanted;  /* (n_q) desired joint velocities */
+  double *desired; /* (n_q) desired joint velocities */
   double *y;       /* (n_b) */
   double *u;       /* (n, 3) */
   double *balance; /* (m) */
@@ -21,10 +21,10 @@ void invdyn_write(struct invdyn_result *result, const struct invdyn_reduction *r
 
 /* Returns INVDYN_SOLVED, or the fault of the written impulses of a controller. If torque limits
  * count, they explain contacts that approach, or slip where they are held. */
-invdyn_outcome invdyn_judge(const struct invdyn_result *result,
-                            const struct invdyn_reduction *reduction,
-                            const invdyn_settings *settings, int is_limited,
-                            const invdyn_solution *solution);
+invdyn_outcome invdyn_check_result(const struct invdyn_result *result,
+                                   const struct invdyn_reduction *reduction,
+                                   const invdyn_settings *settings, int is_limited,
+                                   const invdyn_solution *solution);
 
 /* Writes zeros and returns 0 unless the whole result is finite. */
 int invdyn_keep_finite(const invdyn_problem *problem, invdyn_solution *solution);

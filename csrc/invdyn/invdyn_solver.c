@@ -300,7 +300,7 @@ static void solve_checked(invdyn_solver *solver, const invdyn_settings *settings
   if (invdyn_is_noslip(settings)) {
     invdyn_hold_all(&solver->holding, reduction, settings->rank_tolerance);
   }
-  memcpy(solver->result.wanted, reduction->v_q, (size_t)problem->n_q * sizeof(double));
+  memcpy(solver->result.desired, reduction->v_q, (size_t)problem->n_q * sizeof(double));
   struct attempt found = attempt(solver, 0);
   if (found.outcome == INVDYN_INCONSISTENT_ACCELERATIONS) {
     found = attempt_nearest(solver, found);
@@ -312,7 +312,7 @@ static void solve_checked(invdyn_solver *solver, const invdyn_settings *settings
   solution->outcome = found.outcome;
   if (found.outcome == INVDYN_SOLVED) {
     solution->outcome =
-        invdyn_judge(&solver->result, reduction, settings, found.is_limited, solution);
+        invdyn_check_result(&solver->result, reduction, settings, found.is_limited, solution);
   }
   solution->pivots = found.pivots;
   solution->regularization = found.regularization;

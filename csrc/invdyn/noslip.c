@@ -75,7 +75,7 @@ static void hold_tangents(struct invdyn_noslip *noslip, const struct invdyn_redu
 
 static void set_problem(struct invdyn_noslip *noslip, const struct invdyn_reduction *reduction) {
   const int32_t n = reduction->problem->n, n_b = reduction->n_b;
-  double normal = 0.0, beside = 0.0;
+  double normal = 0.0, outside = 0.0;
   memcpy(noslip->s, reduction->y_free, (size_t)n_b * sizeof(double));
   invdyn_remove_span(noslip->holding, n_b, noslip->s);
   for (int32_t i = 0; i < n; ++i) {
@@ -84,14 +84,14 @@ static void set_problem(struct invdyn_noslip *noslip, const struct invdyn_reduct
     memcpy(NP, N, (size_t)n_b * sizeof(double));
     invdyn_remove_span(noslip->holding, n_b, NP);
     normal = fmax(normal, sap_vector_dot(n_b, N, N));
-    beside = fmax(beside, sap_vector_dot(n_b, NP, NP));
+    outside = fmax(outside, sap_vector_dot(n_b, NP, NP));
     /* the free velocity contains the part of the joints and phi/dt */
     noslip->r[i] = reduction->free_velocity[3 * i + 2];
     for (int32_t j = 0; j < n_b; ++j) {
       noslip->r[i] += N[j] * (noslip->y[j] + noslip->s[j] - reduction->y_free[j]);
     }
   }
-  noslip->degenerate = normal > 0.0 && sqrt(beside) <= noslip->holding->tolerance * sqrt(normal);
+  noslip->degenerate = normal > 0.0 && sqrt(outside) <= noslip->holding->tolerance * sqrt(normal);
   for (int32_t i = 0; i < n; ++i) {
     for (int32_t j = 0; j <= i; ++j) {
       const double q =

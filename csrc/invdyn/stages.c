@@ -7,7 +7,7 @@
 #include "invdyn/pyramid.h"
 
 /* weight of equality rows, compared with minimised rows */
-static const double weight_of_held = 1e3;
+static const double equality_weight = 1e3;
 /* part of the largest velocity of a contact by which the nearest joint velocities open contacts */
 static const double margin = 1e-8;
 /* part of the velocity scale up to which an edge counts as closed, for any smoothing */
@@ -103,7 +103,7 @@ static void begin_rows(struct invdyn_stages *stages, int32_t n, int32_t n_slack)
  * on the base, whose rows are heavy, and that motors hardly feel, however large they are. */
 static void neglect_weak_impulses(struct invdyn_stages *stages) {
   if (invdyn_is_noslip(stages->settings)) {
-    stages->distance.negligible = stages->settings->rank_tolerance / weight_of_held;
+    stages->distance.negligible = stages->settings->rank_tolerance / equality_weight;
   }
 }
 
@@ -186,13 +186,13 @@ struct pass {
 
 /* Moves the targets of held rows by their residuals. Returns 0 at the end: the residual is
  * round-off, or remains for any step because the rows contradict each other. */
-static int multiply(struct invdyn_stages *stages, int32_t first_held, double weight,
+static int multiply(struct invdyn_stages *stages, int32_t first_equality, double weight,
                     struct pass *pass) {
   const struct invdyn_distance *distance = &stages->distance;
   const double before = pass->residual;
   double largest = 0.0;
   pass->residual = 0.0;
-  for (int32_t i = first_held; i < distance->d; ++i) {
+  for (int32_t i = first_equality; i < distance->d; ++i) {
     const double *row = distance->At + (int64_t)i * distance->ld;
     double residual = stages->target[i], size = fabs(residual);
     for (int32_t j = 0; j < distance->n; ++j) {
@@ -209,27 +209,27 @@ static int multiply(struct invdyn_stages *stages, int32_t first_held, double wei
     return 0;
   }
   pass->step = falls ? 1.0 : growth * pass->step;
-  for (int32_t i = first_held; i < distance->d; ++i) {
+  for (int32_t i = first_equality; i < distance->d; ++i) {
     stages->reached[i] += pass->step * stages->residual[i];
   }
   return 1;
 }
 
-/* Solves with rows from `first_held` on as equalities, from active rows `start` or NULL. Writes
+/* Solves with rows from `first_equality` on as equalities, from active rows `start` or NULL. Writes
  * shares. */
-static enum invdyn_distance_end solve_rows(struct invdyn_stages *stages, int32_t first_held,
+static enum invdyn_distance_end solve_rows(struct invdyn_stages *stages, int32_t first_equality,
                                            int32_t n_shares, const int8_t *start) {
   struct invdyn_distance *distance = &stages->distance;
-  double minimised = 0.0, held = 0.0;
+  double minimised = 0.0, equalities = 0.0;
   for (int32_t i = 0; i < distance->d; ++i) {
     const double *row = distance->At + (int64_t)i * distance->ld;
     for (int32_t j = 0; j < n_shares; ++j) {
-      *(i < first_held ? &minimised : &held) += row[j] * row[j];
+      *(i < first_equality ? &minimised : &equalities) += row[j] * row[j];
     }
   }
   const double weight =
-      weight_of_held * (held > 0.0 && minimised > 0.0 ? sqrt(minimised / held) : 1.0);
-  for (int32_t i = first_held; i < distance->d; ++i) {
+      equality_weight * (equalities > 0.0 && minimised > 0.0 ? sqrt(minimised / equalities) : 1.0);
+  for (int32_t i = first_equality; i < distance->d; ++i) {
     double *row = distance->At + (int64_t)i * distance->ld;
     for (int32_t j = 0; j < distance->n; ++j) {
       row[j] *= weight;
@@ -239,11 +239,11 @@ static enum invdyn_distance_end solve_rows(struct invdyn_stages *stages, int32_t
   enum invdyn_distance_end end = INVDYN_NEAREST;
   struct pass last = {.residual = INFINITY, .step = 1.0};
   for (int32_t pass = 0; pass < MOST_PASSES && end == INVDYN_NEAREST; ++pass) {
-    if (pass > 0 && !multiply(stages, first_held, weight, &last)) {
+    if (pass > 0 && !multiply(stages, first_equality, weight, &last)) {
       break;
     }
     for (int32_t i = 0; i < distance->d; ++i) {
-      distance->x0[i] = -stages->reached[i] * (i < first_held ? 1.0 : weight);
+      distance->x0[i] = -stages->reached[i] * (i < first_equality ? 1.0 : weight);
     }
     end = pass == 0 ? invdyn_distance_solve(distance, start) : invdyn_distance_resume(distance);
   }
@@ -257,11 +257,11 @@ static enum invdyn_distance_end solve_rows(struct invdyn_stages *stages, int32_t
 static enum invdyn_distance_end solve_stage(struct invdyn_stages *stages,
                                             const invdyn_problem *problem,
                                             struct invdyn_warm_start *warm_start,
-                                            int32_t first_held) {
+                                            int32_t first_equality) {
   const int32_t n_slack = 2 * stages->n_limits;
   const int8_t *start = invdyn_warm_start_load(warm_start, problem, n_slack);
   const enum invdyn_distance_end end =
-      solve_rows(stages, first_held, problem->n * stages->n_edges, start);
+      solve_rows(stages, first_equality, problem->n * stages->n_edges, start);
   if (end == INVDYN_NEAREST) {
     memcpy(warm_start->current, stages->distance.is_active, (size_t)(stages->distance.n - n_slack));
     invdyn_warm_start_store(warm_start, problem);
@@ -312,12 +312,12 @@ static enum invdyn_distance_end stage_one(struct invdyn_stages *stages,
     fill_row(stages, n, stages->map, problem->n_q, i, sqrt(counts), row);
   }
   add_impulse_rows(stages, n, is_one ? settings->force_regularization : 0.0);
-  const int32_t first_held = stages->distance.d;
+  const int32_t first_equality = stages->distance.d;
   if (opens) {
     add_velocity_rows(stages, reduction, holds, n_shares);
   }
   add_limit_rows(stages, problem, stages->map, n_shares + (opens ? n : 0));
-  return solve_stage(stages, problem, &stages->one, first_held);
+  return solve_stage(stages, problem, &stages->one, first_equality);
 }
 
 /* ---- Stage II -------------------------------------------------------------------------------- */
@@ -354,13 +354,13 @@ static enum invdyn_distance_end stage_two(struct invdyn_stages *stages,
     fill_row(stages, n, reduction->J_q, n_q, i, 1.0, next_row(stages, stages->offset[i]));
   }
   add_impulse_rows(stages, n, stages->settings->force_regularization);
-  const int32_t first_held = stages->distance.d;
+  const int32_t first_equality = stages->distance.d;
   for (int32_t j = 0; j < n_b; ++j) {
     double *row = next_row(stages, stages->y[j] - reduction->y_free[j]);
     fill_row(stages, n, reduction->J_y, n_b, j, 1.0, row);
   }
   add_limit_rows(stages, problem, reduction->J_q, n_shares);
-  return solve_stage(stages, problem, &stages->two, first_held);
+  return solve_stage(stages, problem, &stages->two, first_equality);
 }
 
 void invdyn_stages_begin(struct invdyn_stages *stages, int32_t n_q) {
@@ -417,7 +417,7 @@ int invdyn_nearest_joints(struct invdyn_stages *stages, const struct invdyn_redu
   begin_rows(stages, n, 0);
   neglect_weak_impulses(stages);
   for (int32_t j = 0; j < n_b; ++j) { /* the base moves freely */
-    fill_row(stages, n, reduction->J_y, n_b, j, weight_of_held, next_row(stages, 0.0));
+    fill_row(stages, n, reduction->J_y, n_b, j, equality_weight, next_row(stages, 0.0));
   }
   for (int32_t i = 0; i < n_q; ++i) {
     fill_row(stages, n, reduction->J_q, n_q, i, 1.0, next_row(stages, 0.0));

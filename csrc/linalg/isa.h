@@ -109,14 +109,14 @@ void SAP_OF_ISA(sap_solve_backward_)(int32_t rows, int32_t cols, const double *P
                                      double *x, const double *t);
 
 /* functions of sap_panel_kernels, in double and in single precision */
-#define SAP_DECLARE_PANELS(of)                                                                  \
-  int32_t of(sap_factor_panel_)(const struct sap_supernode *s, void *values);                   \
-  void of(sap_push_updates_)(const struct sap_supernode *s, const struct sap_update *update,    \
-                             void *values);                                                     \
-  void of(sap_push_solution_)(const struct sap_supernode *s, const struct sap_segment *segment, \
-                              const void *values, void *x);                                     \
-  void of(sap_pull_solution_)(const struct sap_supernode *s, const struct sap_segment *segment, \
-                              const void *values, void *x);
+#define SAP_DECLARE_PANELS(name)                                                                  \
+  int32_t name(sap_factor_panel_)(const struct sap_supernode *s, void *values);                   \
+  void name(sap_push_updates_)(const struct sap_supernode *s, const struct sap_update *update,    \
+                               void *values);                                                     \
+  void name(sap_push_solution_)(const struct sap_supernode *s, const struct sap_segment *segment, \
+                                const void *values, void *x);                                     \
+  void name(sap_pull_solution_)(const struct sap_supernode *s, const struct sap_segment *segment, \
+                                const void *values, void *x);
 SAP_DECLARE_PANELS(SAP_OF_ISA)
 SAP_DECLARE_PANELS(SAP_OF_SINGLE)
 

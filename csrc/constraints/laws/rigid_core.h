@@ -67,11 +67,11 @@ static inline double sap_double_of(uint64_t bits) {
 
 /* Returns the factors of a log barrier, 0 <= s < 1. */
 static inline struct sap_barrier_factors sap_barrier_log(double s) {
-  const double rest = 1 - s, u = 1 / rest;
+  const double remainder = 1 - s, u = 1 / remainder;
 
-  /* rest = 2^e m, m from sqrt(1/2) to sqrt(2) */
+  /* remainder = 2^e m, m from sqrt(1/2) to sqrt(2) */
   const uint64_t one = 0x3ff0000000000000, root_half = 0x3fe6a09e667f3bcd;
-  const uint64_t shifted = sap_bits_of(rest) + (one - root_half);
+  const uint64_t shifted = sap_bits_of(remainder) + (one - root_half);
   const double m = sap_double_of((shifted & 0x000fffffffffffff) + root_half);
   const double e = sap_double_of((shifted >> 52) | 0x4330000000000000) - (0x1p52 + 1023);
 

@@ -205,17 +205,17 @@ static void pull_batch(const struct sap_chain *chain, const sap_constraints *gro
 
 static void push_batch(const struct sap_chain *chain, const sap_constraints *group,
                        const sap_group_parameters *p, const struct batch *batch,
-                       const sap_group_differential *of, const sap_differential *change,
+                       const sap_group_differential *group_change, const sap_differential *change,
                        const sap_group_differential *to) {
   const int32_t n_parameters = sap_kind_parameters(group->kind);
-  const double dw =
-      push_mass(chain, &batch->rows, p->delassus, group->J, of ? of->J : NULL, change->A);
+  const double dw = push_mass(chain, &batch->rows, p->delassus, group->J,
+                              group_change ? group_change->J : NULL, change->A);
   for (int64_t i = batch->first; i < batch->first + batch->rows.n_rows; ++i) {
     struct sap_row by[SAP_ROW_SLOPES];
     double dx[SAP_ROW_SLOPES] = {0};
     find_slopes(group, p, i, by);
-    for (int32_t k = 0; of && of->value && k < n_parameters; ++k) {
-      dx[k] = entry(of->value[k], i);
+    for (int32_t k = 0; group_change && group_change->value && k < n_parameters; ++k) {
+      dx[k] = entry(group_change->value[k], i);
     }
     dx[SAP_ROW_BY_DT] = change->dt;
     dx[SAP_ROW_BY_R_NR] = sap_near_rigid(p->beta) * dw;

@@ -238,12 +238,12 @@ sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *
 /* Checks that a group with rows points at the arrays that its regularization writes. */
 static sap_status check_target(const sap_constraints *group, const sap_group_regularization *to,
                                sap_error *error) {
-  const double *const of[] = {group->R, group->v_hat, group->lower, group->upper};
+  const double *const expected[] = {group->R, group->v_hat, group->lower, group->upper};
   const double *const written[] = {to->R, to->v_hat, to->lower, to->upper};
   static const char *const names[] = {"R", "v_hat", "lower", "upper"};
   const int n = group->n == 0 ? 0 : to->lower || to->upper ? 4 : 2;
   for (int i = 0; i < n; ++i) {
-    if (!written[i] || written[i] != of[i]) {
+    if (!written[i] || written[i] != expected[i]) {
       return sap_fail(error, SAP_INVALID_ARGUMENT, names[i], -1, NAN,
                       "must be the array that its regularization writes");
     }
@@ -266,7 +266,7 @@ sap_status sap_regularize_with(const sap_problem *problem, const sap_sizes *size
     if (status == SAP_OK) {
       status = sap_regularize_rows(problem, &problem->groups[g], &groups[g], masses, error);
     }
-    sap_of_group(status, g, error);
+    sap_set_error_group(status, g, error);
   }
   return status;
 }
