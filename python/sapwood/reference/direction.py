@@ -110,7 +110,7 @@ def sticking_system(
 def predict(
     objective: Objective, gamma: Sequence[Array], G: Sequence[Array], dv_c: Sequence[Array]
 ) -> tuple[Dual, ...]:
-    """What the laws linearized at the full step say, pool by pool."""
+    """The duals of the laws linearized at the full step, pool by pool."""
     pools = zip(objective.pools, gamma, G, dv_c, strict=True)
     return tuple(pool.predict(*values) for pool, *values in pools)
 

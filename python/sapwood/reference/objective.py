@@ -78,7 +78,7 @@ def law_of(
 def contacts_of(
     problem: ContactProblem, chosen: NDArray[np.bool_], soft_norm: float, friction: Friction
 ) -> tuple[ContactPool | WidePool, ...]:
-    """The contacts of a problem under their laws; those that resist turning come last."""
+    """The contacts of a problem under their laws; contacts with torsional friction come last."""
     spins = np.zeros(problem.n_contacts, dtype=bool)
     if problem.spin_contact is not None:
         spins[problem.spin_contact] = True
@@ -102,8 +102,7 @@ def contacts_of(
 class Objective:
     """l_p restricted to some trees of a problem, which must be closed under constraints.
 
-    Velocities, constraints and their arrays are those of the chosen trees only, in the order of the
-    problem.
+    It has velocities, constraints and arrays of the chosen trees only, in the order of the problem.
 
     Parameters
     ----------
@@ -136,7 +135,7 @@ class Objective:
         self.contacts = contacts_of(problem, chosen, soft_norm, friction)
         self.pools: tuple[Pool, ...] = (*self.contacts, *rows)
 
-        # where the velocities of each tree lie here and in the problem
+        # slices of the velocities of each tree, here and in the problem
         self.at: dict[int, slice] = {}
         indices = []
         n = 0

@@ -8,9 +8,9 @@ law and what Coulomb's friction adds to it, and H = A + J^T K J,
     dL/dv_hat = x                              dL/dJ = gamma lambda^T - x v^T
     dL/dp = (dgamma/dp)^T z
 
-Of y = R^-1 (v_hat - v_c) comes dgamma/dR_j = -K_j y_j; the rest of dgamma/dp is that of the law at
-a given y. Rows of contacts that resist turning are scaled by s_k = mu_k/mu (`wide`): a change of
-s_k is one of these rows, and of the impulses that they give.
+y = R^-1 (v_hat - v_c) gives dgamma/dR_j = -K_j y_j; the rest of dgamma/dp is the derivative of the
+law at a given y. Angular rows of contacts with torsional friction are scaled by s_k = mu_k/mu
+(`wide`): a change of s_k changes the row and its impulse.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def solution_gradient(
     friction : {"convex", "lagged", "coulomb"}
         The law of friction that was solved with.
     soft_norm : float
-        eps_s of it, N s.
+        eps_s of the law, N s.
 
     Returns
     -------
     Differential
-        The gradient; what follows from physical parameters is not looked at.
+        The gradient by the numbers themselves, without physical parameters.
     """
     objective = Objective(problem, soft_norm=soft_norm, friction=friction)
     point = objective.point(v)
@@ -172,7 +172,7 @@ def cone_slopes(pool: ContactPool, y: Array) -> tuple[Partials, Array]:
 
 
 def disk_slopes(pool: DiskPool, y: Array) -> tuple[Partials, Array]:
-    """The same of friction with a bound."""
+    """The slopes of friction with a bound."""
     follows = pool.friction == "coulomb"
     bound = pool.coulomb_bound(y) if follows else pool.bound
     q = disk(y, bound, pool.soft_norm)
@@ -189,7 +189,7 @@ def disk_slopes(pool: DiskPool, y: Array) -> tuple[Partials, Array]:
 
 
 def law_slopes(pool: ContactPool, y: Array) -> tuple[Partials, Array]:
-    """Those of whichever law these contacts are under."""
+    """The slopes of the law of these contacts."""
     return disk_slopes(pool, y) if isinstance(pool, DiskPool) else cone_slopes(pool, y)
 
 
@@ -215,7 +215,7 @@ def added(*parts: Partials) -> Partials:
 
 
 def three_rows(slopes: Partials, t: Array) -> Partials:
-    """Of the three rows of contacts."""
+    """The slopes of the three rows of contacts."""
     return {name: np.concatenate([x[:, :1] * t, x[:, 1:]], axis=1) for name, x in slopes.items()}
 
 
