@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .barrier_pool import BarrierPool
 from .cholesky import factor_dense, solve_lower
 from .objective import Objective, Point
 from .pools import ContactPool, Patch, Pool
+from .rigid_core_pool import RigidCorePool
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
@@ -29,7 +29,7 @@ def _magnitudes(pool: Pool, patch: Patch) -> list[Array]:
     each column stands for the entries of each contact: J need not be read again then.
     """
     magnitudes = [np.abs(J) for J in patch.J]
-    projects = isinstance(pool, ContactPool) and not isinstance(pool, BarrierPool)
+    projects = isinstance(pool, ContactPool) and not isinstance(pool, RigidCorePool)
     if projects and all(J.shape[1] <= 8 for J in patch.J):
         n = len(patch.members)
         magnitudes = [np.tile(J.reshape(n, 3, -1).max(axis=0), (n, 1)) for J in magnitudes]

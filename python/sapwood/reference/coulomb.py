@@ -45,7 +45,7 @@ from .line_search import exact
 from .newton import Newton, Run, first_part, nothing_moves, round_off
 from .objective import Objective, Point
 from .pools import Dual
-from .wide_pool import WidePool
+from .torsional_pool import WidePool
 
 Array = NDArray[np.float64]
 

@@ -42,10 +42,10 @@ from numpy.typing import NDArray
 
 from sapwood.settings import SapSettings
 
-from .barrier_pool import BarrierPool
 from .cholesky import BlockCholesky
 from .objective import Objective, Point
 from .pools import Dual
+from .rigid_core_pool import RigidCorePool
 
 Array = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ def prefers_single(objective: Objective, settings: SapSettings) -> bool:
     return (
         settings.mixed_precision
         and sum(len(A) for A in objective.A.values()) >= 72
-        and not isinstance(objective.pools[0], BarrierPool)
+        and not isinstance(objective.pools[0], RigidCorePool)
     )
 
 

@@ -1,4 +1,4 @@
-"""Starts inside of the domains of barriers (`barrier`).
+"""Starts inside of the domains of barriers (`rigid_core`).
 
 A guess outside is moved towards v = 0, where every contact is inside unless a surface moves:
 contacts that start too deep have a larger kappa. With moving surfaces, the start is the minimiser

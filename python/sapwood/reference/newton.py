@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sapwood.settings import SapSettings
 from sapwood.solution import Status
 
-from .barrier_pool import BarrierPool
 from .certificate import gradient_round_off
 from .cholesky import NotPositiveDefinite
 from .direction import (
@@ -29,6 +28,7 @@ from .feasible import fit_barriers, start_inside
 from .line_search import backtracking, exact
 from .objective import Line, Objective, Point
 from .pools import Dual
+from .rigid_core_pool import RigidCorePool
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
@@ -249,7 +249,7 @@ def minimize_with_barriers(
     If kappa was raised for the start, because a surface moves or walls are too close together, the
     iterations use thicker layers at first, and make them as thin as each rough minimiser allows.
     """
-    if not isinstance(objective.pools[0], BarrierPool):
+    if not isinstance(objective.pools[0], RigidCorePool):
         return Newton(objective, settings, n_islands).minimize(v, island)
     most, tolerance = settings.max_iterations, settings.relative_tolerance
     half = dataclasses.replace(settings, max_iterations=first_part(settings))

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import Friction
 
-from .barrier_pool import BarrierPool
 from .disk_pool import DiskPool
 from .pools import ContactPool, Pool, RowPool, State
-from .wide_pool import WidePool
+from .rigid_core_pool import RigidCorePool
+from .torsional_pool import WidePool
 
 Array = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ def contacts_of(
     first = (
         law_of(problem, plain, soft_norm, friction)
         if problem.core is None
-        else BarrierPool(problem, plain, soft_norm)
+        else RigidCorePool(problem, plain, soft_norm)
     )
     if not wide.size:
         return (first,)

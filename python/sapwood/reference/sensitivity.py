@@ -10,7 +10,7 @@ law and what Coulomb's friction adds to it, and H = A + J^T K J,
 
 y = R^-1 (v_hat - v_c) gives dgamma/dR_j = -K_j y_j; the rest of dgamma/dp is the derivative of the
 law at a given y. Angular rows of contacts with torsional friction are scaled by s_k = mu_k/mu
-(`wide`): a change of s_k changes the row and its impulse.
+(`torsional`): a change of s_k changes the row and its impulse.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import Friction
 from sapwood.solution import Region
 
-from .barrier import distance, factors
-from .barrier_pool import BarrierPool
 from .contact import contact_cost, law, project
 from .disk import disk
 from .disk_pool import DiskPool
 from .objective import Objective
 from .pools import ContactPool, Pool, RowPool
-from .wide import lift_matrix, radial
-from .wide_pool import WidePool
+from .rigid_core import distance, factors
+from .rigid_core_pool import RigidCorePool
+from .torsional import lift_matrix, radial
+from .torsional_pool import WidePool
 
 Array = NDArray[np.float64]
 Partials = dict[str, Array]  # dgamma/dp (n, r) by name
@@ -238,14 +238,14 @@ def partials(pool: Pool, y: Array, K: Array) -> Partials:
             column[:, 0, 2], column[:, 2, 2] = x[:, 0] * t[:, 0], x[:, 1]
             lifted[name] = lift_matrix(at.e, column)[:, :, 2]
         return added(lifted, through_y(K, y, (0, 1, 3, 4, 5)))
-    if isinstance(pool, BarrierPool):
+    if isinstance(pool, RigidCorePool):
         return core_partials(pool, y)
     if not isinstance(pool, ContactPool):
         raise TypeError(f"{type(pool).__name__} has no derivatives")
     return added(three_rows(*law_slopes(pool, y)), through_y(K, y, (0, 1)))
 
 
-def core_partials(pool: BarrierPool, y: Array) -> Partials:
+def core_partials(pool: RigidCorePool, y: Array) -> Partials:
     """gamma = phi(s) gamma_0 with kappa s^2 = 2 l_0."""
     parameters = (pool.mu, pool.R_t, pool.R_n, pool.soft_norm)
     gamma, G, regions = project(y, *parameters)

@@ -12,14 +12,14 @@ from sapwood.solution import Region
 
 from .disk_pool import DiskPool
 from .pools import ContactPool, Dual, Everywhere, State, make_patches, projection_error
-from .wide import NORMAL, TANGENTIAL, lift_impulse, lift_matrix, radial, radial_step
+from .torsional import NORMAL, TANGENTIAL, lift_impulse, lift_matrix, radial, radial_step
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
 class WidePool(Everywhere):
-    """Contacts with torsional and rolling friction, six rows each, see `wide`.
+    """Contacts with torsional and rolling friction, six rows each, see `torsional`.
 
     Parameters
     ----------

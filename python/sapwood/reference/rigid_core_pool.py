@@ -9,14 +9,14 @@ from sapwood.laws.rigid_core import CoreKind
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Region
 
-from .barrier import Barrier, barrier, cost_difference, deepened, distance, factors, with_core
 from .contact import contact_cost, contact_cost_difference, law, project
 from .pools import EPS, ContactPool, Dual, State
+from .rigid_core import Barrier, barrier, cost_difference, deepened, distance, factors, with_core
 
 Array = NDArray[np.float64]
 
 
-class BarrierPool(ContactPool):
+class RigidCorePool(ContactPool):
     """Frictional contacts of a problem, some of them with a core; parameters as of ContactPool.
 
     kappa is the problem's, larger for contacts that start too deep. It may for a while be larger
@@ -60,7 +60,7 @@ class BarrierPool(ContactPool):
         return State(gamma, G, cost, regions)
 
     def cost_difference(self, y: Array, dy: Array) -> Array:
-        """See `barrier.cost_difference`."""
+        """See `rigid_core.cost_difference`."""
         parameters = (self.mu, self.R_t, self.R_n, self.soft_norm)
         difference = contact_cost_difference(y, dy, *parameters)
         return cost_difference(contact_cost(y, *parameters), difference, self.barrier)
