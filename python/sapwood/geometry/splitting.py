@@ -132,5 +132,5 @@ def boundary(tetrahedra: Cells) -> Cells:
     _, first, counts = np.unique(
         np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True
     )
-    alone = np.sort(first[counts == 1])
-    return np.take(faces, alone, axis=0)
+    boundary = np.sort(first[counts == 1])
+    return np.take(faces, boundary, axis=0)

@@ -22,9 +22,9 @@ from sapwood.mujoco.reading import options as model_options
 from sapwood.mujoco.reading.adaptations import (
     choose_integrator,
     clear_flags,
-    hold_ahead,
     leave_out,
     make_isotropic,
+    report_presolved,
 )
 from sapwood.mujoco.reading.arrays import forest_arrays
 from sapwood.mujoco.reading.controllers import BOUNDED, controllers, release_controllers
@@ -88,7 +88,7 @@ friction, speculative, release_speed
         yield from make_isotropic(model)
         if scheme == SYMPLECTIC_EULER:
             yield from choose_integrator(model)
-            yield from hold_ahead(model)
+            yield from report_presolved(model)
 
     def read(self, model: mujoco.MjModel, scheme: Scheme) -> dict[str, Any]:
         """Check and read a model; bounds of implicit actuators are taken from MuJoCo.
