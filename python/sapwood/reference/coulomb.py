@@ -53,7 +53,7 @@ LAGGED_ROUGH = 1e-2
 """e_c of the solve that finds the bounds of contacts that have none."""
 
 ROUGH = 1e-6
-"""Residual up to which the impulses of contacts by themselves are solved."""
+"""What may be left of the impulses that contacts have by themselves."""
 
 FAIR = 0.3
 """e_c of a guess from which the sticking start must not lead away."""
@@ -161,8 +161,8 @@ class Coulomb:
         # since then: iterations, STAGNATION after a direction that led up; solves with bounds held
         self.stagnation = self.fixed_point_steps = 0
         self.restarted = False  # whether it restarted from convex friction
-        self.in_impulses = False  # whether contacts are still solved for their impulses
-        self.impulses: Array | None = None  # the last result of that
+        self.in_impulses = False  # are contacts still solved for in the space of their impulses?
+        self.impulses: Array | None = None  # what that found last
 
     def at(self, v: Array) -> Point:
         """r and the impulses of Coulomb's law at v."""

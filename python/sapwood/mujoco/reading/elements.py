@@ -148,7 +148,7 @@ def element_arrays(
 
 
 def _is_angle(model: mujoco.MjModel) -> NDArray[np.bool_]:
-    """Whether each joint (njnt) has positions in rad."""
+    """Which joints (njnt) have positions in rad."""
     turning = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_BALL)
     return np.isin(model.jnt_type, turning)
 
