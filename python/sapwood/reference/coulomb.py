@@ -160,7 +160,7 @@ class Coulomb:
         self.reference_norm = np.inf  # |D r| at its last decrease by a tenth
         # since then: iterations, STAGNATION after a direction that led up; solves with bounds held
         self.stagnation = self.fixed_point_steps = 0
-        self.restarted = False  # whether it restarted from convex friction
+        self.restarted = False  # whether it began again from convex friction
         self.in_impulses = False  # are contacts still solved for in the space of their impulses?
         self.impulses: Array | None = None  # what that found last
 
