@@ -2,7 +2,8 @@
 
 At the solution A (v - v*) = J^T gamma(J v), and with H = A + J^T G J factored there, one
 back-substitution gives the derivatives by every number of the problem: see
-``include/sapwood/sensitivity.h`` for the formulas and ``docs/derivatives.md`` for what they mean.
+``include/sapwood/sensitivity.h`` for the formulas and ``docs/explanation/derivatives.md`` for
+their meaning.
 """
 
 from __future__ import annotations

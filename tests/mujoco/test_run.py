@@ -382,7 +382,7 @@ def test_results_are_of_their_run(falling):
 def test_the_page_runs(capsys, tmp_path, monkeypatch):
     """The Python blocks of the page on the stepper, one after the other."""
     monkeypatch.chdir(tmp_path)
-    page = Path(__file__).resolve().parents[2] / "docs" / "stepper.md"
+    page = Path(__file__).resolve().parents[2] / "docs/how-to/stepper.md"
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     assert len(blocks) == 9
     names = {}

@@ -21,7 +21,7 @@ PAGES = sorted(
     for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "tests/**/*.md")
     for page in ROOT.glob(pattern)
     # written by the site
-    if page.parent != ROOT / "docs/reference"
+    if page.parent != ROOT / "docs/reference/api"
 )
 # folders whose files are named in text, from the root
 SOURCES = (
@@ -48,10 +48,10 @@ def modules():
 
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^    .*\n|^\n(?=    ))+", re.MULTILINE)
-GUIDE = [Path("README.md"), *(page.relative_to(ROOT) for page in sorted(ROOT.glob("docs/*.md")))]
+GUIDE = [Path("README.md"), *(page.relative_to(ROOT) for page in sorted(ROOT.glob("docs/*/*.md")))]
 # what tests of their own ask more of than that they run
-ELSEWHERE = {"docs/stepper.md", "docs/stepping.md"}
-SLOW = {"docs/experiments.md"}
+ELSEWHERE = {"docs/how-to/stepper.md", "docs/explanation/stepping.md"}
+SLOW = {"docs/how-to/figures.md"}
 # packages that a page needs which imports these
 NEEDED = {
     "mujoco": "mujoco",
@@ -133,7 +133,7 @@ def test_unfenced_python_is_found():
 
 def test_the_page_on_stepping_runs(capsys):
     """The puck turns at the wall, which it meets within a millimetre or so."""
-    text = (ROOT / "docs" / "stepping.md").read_text()
+    text = (ROOT / "docs/explanation/stepping.md").read_text()
     (block,) = FENCED.findall(text)
     names = {"__name__": "page"}
     exec(compile(block, "stepping.md", "exec"), names)
@@ -298,7 +298,7 @@ def test_missing_files_are_found():
 
 def rows_of_figures():
     """Figure and files of the table of figures."""
-    text = (ROOT / "docs/experiments.md").read_text()
+    text = (ROOT / "docs/how-to/figures.md").read_text()
     rows = re.findall(
         r"^\| (\S[^|]*) \| ([^|]+) \| ([^|]*`[^|]+) \| [^|]+ \| [^|]+ \|$", text, re.MULTILINE
     )
@@ -335,6 +335,6 @@ def test_solves_that_warn_are_explained():
     pytest.importorskip("mujoco")
     from sapwood.mujoco.results import UNCONVERGED
 
-    _, section = (ROOT / "docs/stepper.md").read_text().split("\n## Troubleshooting\n")
+    _, section = (ROOT / "docs/how-to/stepper.md").read_text().split("\n## Troubleshooting\n")
     rows = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
     assert set(rows) == {status.name for status in UNCONVERGED}
