@@ -34,7 +34,8 @@ def add(commands: Any) -> None:
         "Models of a folder, by our stepper and by mj_step from the same start. Writes models.csv "
         "(with --speed models_speed.csv), models.txt (the tables), models.png and a .json (the "
         "machine); and where results go to benchmarks/results, the tables of "
-        "docs/reference/models.md. With --speed and --against REV or --builds: models_against.csv, .txt and .json.",
+        "docs/reference/models.md. With --speed and --against REV or --builds: "
+        "models_against.csv, .txt and .json.",
     )
     question.add_argument(
         "folder",

@@ -81,7 +81,7 @@ def test_speeds_of_the_front_page():
 
 
 def test_what_a_single_step_adds():
-    page = " ".join((ROOT / "docs/how-to/stepper.md").read_text(encoding="utf-8").split())
+    page = " ".join((ROOT / "docs/reference/speed.md").read_text(encoding="utf-8").split())
     (text,) = re.findall(r"that is (\S+) us in the median, (\S+) us .* and (\S+) us at most", page)
     rows = [r for r in rows_of("models_speed.csv") if r["controls"] == "zero" and r["single"]]
     added = [float(r["single"]) - float(r["step"]) for r in rows]
