@@ -7,7 +7,7 @@
 #ifndef SAPWOOD_PROBLEM_INVERSE_MASS_H
 #define SAPWOOD_PROBLEM_INVERSE_MASS_H
 
-#include "problem/regularization.h"
+#include "problem/masses.h"
 
 /* where rows lie, or numbers in their shape */
 struct sap_row_side {
