@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "constraints/kinds.h"
+#include "problem/regularization.h"
 
 /* an entry of an array that may be NULL for zeros */
 static double entry(const double *x, int64_t i) { return x ? x[i] : 0; }
