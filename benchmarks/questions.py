@@ -37,7 +37,7 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
-from sapwood.optional import install_command
+from sapwood.base.optional import install_command
 
 STEP_SCENES = (
     "clutter-10,clutter-40,clutter-100,clutter-200,clutter-400,open-400,open-1000,"
