@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    ablation_questions,
     complementarity_questions,
     derivative_questions,
     engine_questions,
@@ -54,6 +55,7 @@ def add(commands: Any) -> None:
     friction_questions.add(commands)
     model_questions.add(commands)
     pile_questions.add(commands)
+    ablation_questions.add(commands)
     invdyn_questions.add(commands)
     engine_questions.add(commands)
     environment_questions.add(commands)

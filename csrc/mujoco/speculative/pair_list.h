@@ -12,6 +12,7 @@
 
 #include "mujoco/speculative/motion_bound.h"
 #include "mujoco/speculative/pairs.h"
+#include "mujoco/speculative/speculative_tuning.h"
 
 /* Writes the pairs that may meet, and returns how many; -1 where there are too many to be looked at
  * one by one. `pair` (SAP_MOST_PAIRS). */

@@ -9,6 +9,4 @@ struct sap_geom_pair {
   int32_t geom[2], given;
 };
 
-enum { SAP_MOST_PAIRS = 1 << 10 };
-
 #endif
