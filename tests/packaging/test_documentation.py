@@ -297,6 +297,19 @@ def test_missing_files_are_found():
     assert missing_files(text) == ["csrc/solver/none.c", "docs/*.none"]
 
 
+STEPS = re.compile(r"^\| \d+ \| `([\w.]+)` \| `([\w/.]+)` \|", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["architecture", "tour"])
+def test_the_way_of_a_solve_names_functions_that_are_there(page):
+    """Each row of these tables has a function and the file that defines it."""
+    steps = STEPS.findall((ROOT / f"docs/development/{page}.md").read_text())
+    assert len(steps) > 20
+    for name, path in steps:
+        defined = rf"^(?:[a-z].*\b| *def ){name.split('.')[-1]}_?[([)]"
+        assert re.search(defined, (ROOT / path).read_text(), re.MULTILINE), (name, path)
+
+
 def rows_of_figures():
     """Figure and files of the table of figures."""
     text = (ROOT / "docs/how-to/figures.md").read_text()
