@@ -59,7 +59,7 @@ highlight_language = "python"
 # attributes of several classes have the same name
 suppress_warnings = ["ref.python"]
 
-executed_pages = ["arrays", "batches", "materials"]
+executed_pages = ["tutorials/arrays", "how-to/batches", "how-to/materials"]
 
 # ---- notebooks, which are run --------------------------------------------------------------------
 

@@ -8,7 +8,7 @@
 #include "mujoco/speculative/separation.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/speculative/model_copy.h"
-#include "mujoco/speculative/pairs.h"
+#include "mujoco/speculative/pair_list.h"
 #include "mujoco/stages/stack.h"
 #include "mujoco/speculative/twists.h"
 

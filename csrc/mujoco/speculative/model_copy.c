@@ -5,6 +5,7 @@
 #include "base/arithmetic.h"
 #include "step/stepper_object.h"
 #include "mujoco/engine/fields.h"
+#include "mujoco/speculative/motion_bound.h"
 #include "mujoco/stages/stack.h"
 
 /* of MuJoCo's enums and constants */

@@ -12,7 +12,6 @@
 
 /* of MuJoCo's enums */
 enum { GEOM_PLANE = 0, GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_BOX = 6, GEOM_MESH = 7 };
-enum { OVERRIDE = 1 << 0, SLEEP = 1 << 4, SPECULATIVE = 1 << 7 };
 
 /* error of a measured distance, m */
 static const double error = 1e-6;
@@ -271,7 +270,7 @@ double sap_search_look_at_geoms(struct sap_search *s, int32_t g1, int32_t g2) {
                       sap_search_travel(s, g1) + sap_search_travel(s, g2));
 }
 
-static void look_at_given_pairs(struct sap_search *s) {
+void sap_search_look_at_given_pairs(struct sap_search *s) {
   ARRAY(int, pair_geom1);
   ARRAY(int, pair_geom2);
   ARRAY(double, pair_margin);
@@ -293,36 +292,4 @@ int sap_search_is_given(const struct sap_search *s, int32_t g1, int32_t g2) {
     ++p;
   }
   return p < s->n_given;
-}
-
-int32_t sap_mujoco_find_pairs(const struct sap_travel *travel, struct sap_geom_pair *pair) {
-  const sap_mujoco_world *world = travel->world;
-  const sap_mujoco *a = world->api;
-  struct sap_search search = {.world = world,
-                              .travel = travel,
-                              .time = (1.0 + SAP_OPEN_TIME) * world->stepper->settings.dt,
-                              .n_given = sap_int64_at(world->model, a->model.npair),
-                              .pair = pair};
-  struct sap_search *s = &search;
-  if (a->model.pair_dim < 0 ||
-      sap_int_at(world->model, a->model.enableflags) & (OVERRIDE | SLEEP | SPECULATIVE) ||
-      sap_int64_at(world->model, a->model.nflex) > 0 || s->n_given > SAP_MOST_GIVEN ||
-      sap_int64_at(world->model, a->model.nexclude) > SAP_MOST_EXCLUDED) {
-    return -1;
-  }
-  const size_t n_geoms = (size_t)world->stepper->forest.n_geoms;
-  s->movers = sap_search_take(s, n_geoms * sizeof *s->movers);
-  s->is_known = sap_search_take(s, n_geoms);
-  memset(s->is_known, 0, n_geoms);
-  /* an error of MuJoCo on the way leaves them taken, and steps that follow do without */
-  s->gaps = world->stepper->gaps && sap_known_gaps_take(world->stepper->gaps) ? world->stepper->gaps
-                                                                              : NULL;
-  const int are_few = sap_search_bodies(s);
-  if (are_few) {
-    look_at_given_pairs(s);
-  }
-  if (s->gaps) {
-    sap_known_gaps_leave(s->gaps);
-  }
-  return are_few && s->n_pairs <= SAP_MOST_PAIRS ? s->n_pairs : -1;
 }
