@@ -101,7 +101,7 @@ def test_a_missing_field_is_found_out(monkeypatch):
 
 
 def test_a_missing_function_is_found_out(monkeypatch):
-    monkeypatch.setattr(mujoco_engine, "_FUNCTIONS", ("mj_factorM", "mj_factorM7"))
+    monkeypatch.setattr(_core, "MUJOCO_FUNCTIONS", ("mj_factorM", "mj_factorM7"))
     with pytest.raises(mujoco_engine.EngineError, match=r"function is missing.*mj_factorM7"):
         mujoco_engine.read_addresses()
 

@@ -274,6 +274,7 @@ static PyMethodDef methods[] = {
 static PyMethodDef functions[] = {
     {"first_bad", FAST(sapwood_first_bad), METH_FASTCALL, sapwood_first_bad_doc},
     {"mujoco_api", sapwood_mujoco_api, METH_VARARGS, sapwood_mujoco_api_doc},
+    {"mujoco_is_tested", sapwood_mujoco_is_tested, METH_O, sapwood_mujoco_is_tested_doc},
     {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(
@@ -328,9 +329,9 @@ int sapwood_add_stepper(PyObject *module) {
       PyModule_AddType(module, state->model_stepper_type) < 0 ||
       PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
       sapwood_add_contact_record(module) < 0 || sapwood_add_elements(module) < 0 ||
-      sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0 ||
-      sapwood_add_byte_watch(module) < 0 || sapwood_add_prepared_step(module) < 0 ||
-      add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
+      sapwood_add_engine(module) < 0 || sapwood_add_memory(module) < 0 ||
+      sapwood_add_recording(module) < 0 || sapwood_add_byte_watch(module) < 0 ||
+      sapwood_add_prepared_step(module) < 0 || add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
       add_number(module, "DEEP_OVERLAP", SAP_DEEP_OVERLAP) < 0) {
     return -1;
   }

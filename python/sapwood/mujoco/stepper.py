@@ -25,7 +25,7 @@ from sapwood.mujoco.notices import Notices
 from sapwood.mujoco.parameters import StepParameters
 from sapwood.mujoco.recording import Recording, check_names
 from sapwood.mujoco.results import DEEP_OVERLAP, UNCONVERGED, RunResult, StepError
-from sapwood.mujoco.support import check_version
+from sapwood.mujoco.versions import check_version
 from sapwood.mujoco.ways import steps_of
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem

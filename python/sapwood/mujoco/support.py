@@ -13,10 +13,6 @@ from sapwood.mujoco.names import listed, name_of, named
 from sapwood.mujoco.trees import is_supported, trees_of_equality, trees_of_tendon
 from sapwood.stepping.schemes import Scheme
 
-# the range whose arrays and stages the stepper knows, the same as in the extra `mujoco`; a test run
-# is on the one version that is installed
-OLDEST, TOO_NEW = (3, 12), (5, 0)
-
 _DISABLE, _ENABLE, _OBJECT = mujoco.mjtDisableBit, mujoco.mjtEnableBit, mujoco.mjtObj
 
 # what may be left out on request: the flag that disables it, 0 for contacts of flexes
@@ -67,17 +63,6 @@ class NotSupported(ValueError):
         if len(self.args) == 1:
             return self.reasons[0]
         return "".join((f"{len(self.args)} reasons:", *(f"\n- {text}" for text in self.reasons)))
-
-
-def check_version(version: str) -> None:
-    """Raise ImportError when a version of MuJoCo lies outside the tested range."""
-    major, minor = (int(part) for part in version.split(".")[:2])
-    if not OLDEST <= (major, minor) < TOO_NEW:
-        oldest, too_new = (".".join(map(str, bound)) for bound in (OLDEST, TOO_NEW))
-        raise ImportError(
-            f"sapwood.mujoco works with mujoco from {oldest} to before {too_new}, found {version}: "
-            f"pip install 'mujoco>={oldest},<{too_new}'"
-        )
 
 
 def check_ignore(ignore: Collection[str]) -> None:

@@ -3,7 +3,7 @@
 #ifndef SAPWOOD_MUJOCO_STACK_H
 #define SAPWOOD_MUJOCO_STACK_H
 
-#include "sapwood/mujoco.h"
+#include "mujoco/engine/world.h"
 
 static inline void *sap_stack_take(const sap_mujoco_world *world, size_t bytes) {
   return world->api->mj_stackAllocByte(world->data, bytes > 0 ? bytes : 1, sizeof(double));

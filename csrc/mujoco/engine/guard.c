@@ -1,4 +1,4 @@
-#include "mujoco/guard.h"
+#include "mujoco/engine/guard.h"
 
 #include <setjmp.h>
 #include <string.h>

@@ -1,0 +1,48 @@
+/* One mjData and what steps it: the struct behind sapwood/mujoco.h. */
+#ifndef SAPWOOD_MUJOCO_ENGINE_WORLD_H
+#define SAPWOOD_MUJOCO_ENGINE_WORLD_H
+
+#include "model/stepper.h"
+#include "mujoco/engine/options.h"
+#include "sapwood/mujoco.h"
+
+enum { SAP_STATE_ARRAYS = 6 };
+
+struct sap_mujoco_world {
+  const sap_mujoco *api;
+  sap_stepper *stepper;
+  const void *model;
+  void *data;
+  sap_step_hooks hooks;
+  sap_allocator allocator;                /* gave the memory of the struct, and takes it back */
+  sap_friction_memory *memory;            /* NULL: none */
+  int64_t state_length[SAP_STATE_ARRAYS]; /* of the arrays that check_state() reads */
+  int64_t nsensordata;
+  sap_mujoco_options options; /* accepted options of the model */
+  int options_known;
+  struct sap_recording *recording; /* of the steps of a run; NULL: none */
+  int quiet;                       /* the step leaves out what nobody reads, see quiet.h */
+  int rows_left_out;               /* this step computed no rows; as in sap_contact_list */
+  int reads_rows;                  /* the step before read rows that a quiet step leaves out */
+  double started;                  /* end of the step before, by a steady clock, s */
+  sap_step_record record;
+  sap_step_end end;
+};
+
+/* Fills the struct; its options are not known yet. SAP_INVALID_ARGUMENT where the sizes of the model
+ * are not those of the stepper. */
+sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap_stepper *stepper,
+                             const void *model, void *data, sap_error *error);
+
+/* Reads the options of the model, and accepts them where MuJoCo and the stepper then take the same
+ * step. SAP_INVALID_ARGUMENT names the option elsewhere. */
+sap_status sap_mujoco_check_options(sap_mujoco_world *world, sap_error *error);
+
+/* The arrays that the contact part of a step reads and writes. Contacts and rows lie in memory that
+ * MuJoCo hands out anew in each step. */
+sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world);
+
+/* notes why a step cannot be taken */
+void sap_mujoco_fail(sap_mujoco_world *world, sap_step_failure failure, int code, int64_t index);
+
+#endif
