@@ -21,9 +21,11 @@
  *     EACH_STEP           none: every step reads it, or computes it
  *     STATE               every step reads it, after a check that it is finite
  *     READ                the stepper reads its parameters again
+ *     CHECKED             the stepper checks again whether it takes the model, and reads it again
  *     FIXED               the stepper refuses it
  *     FIXED_WITH_FIELDS   a stepper with pressure fields refuses it; EACH_STEP elsewhere
  *     READ_OR_FIXED       a stepper with pressure fields refuses it; READ elsewhere
+ *     CHECKED_OR_FIXED    a stepper with pressure fields refuses it; CHECKED elsewhere
  *     FIXED_UNLESS_GIVEN  refused, unless the stepper has a time step of its own */
 #ifndef SAPWOOD_MUJOCO_FIELDS_H
 #define SAPWOOD_MUJOCO_FIELDS_H
@@ -86,13 +88,13 @@
   X(tree_dofadr,           INTS,   (ntree),              ALL,     PYTHON, FIXED)             \
   X(tree_dofnum,           INTS,   (ntree),              ALL,     PYTHON, FIXED)             \
   X(geom_type,             INTS,   (ngeom),              ALL,     BOTH,   FIXED_WITH_FIELDS) \
-  X(geom_contype,          INTS,   (ngeom),              ALL,     BOTH,   READ_OR_FIXED)     \
-  X(geom_conaffinity,      INTS,   (ngeom),              ALL,     BOTH,   READ_OR_FIXED)     \
-  X(geom_condim,           INTS,   (ngeom),              ALL,     BOTH,   READ_OR_FIXED)     \
+  X(geom_contype,          INTS,   (ngeom),              ALL,     BOTH,   CHECKED_OR_FIXED)  \
+  X(geom_conaffinity,      INTS,   (ngeom),              ALL,     BOTH,   CHECKED_OR_FIXED)  \
+  X(geom_condim,           INTS,   (ngeom),              ALL,     BOTH,   CHECKED_OR_FIXED)  \
   X(geom_bodyid,           INTS,   (ngeom),              ALL,     PYTHON, FIXED)             \
   X(geom_dataid,           INTS,   (ngeom),              ALL,     BOTH,   FIXED_WITH_FIELDS) \
   X(geom_group,            INTS,   (ngeom),              ALL,     PYTHON, READ)              \
-  X(geom_priority,         INTS,   (ngeom),              ALL,     BOTH,   READ_OR_FIXED)     \
+  X(geom_priority,         INTS,   (ngeom),              ALL,     BOTH,   CHECKED_OR_FIXED)  \
   X(geom_solmix,           NUMS,   (ngeom),              ALL,     CORE,   EACH_STEP)         \
   X(geom_solref,           NUMS,   (ngeom, mjNREF),      ALL,     CORE,   EACH_STEP)         \
   X(geom_solimp,           NUMS,   (ngeom, mjNIMP),      ALL,     CORE,   EACH_STEP)         \
@@ -102,8 +104,8 @@
   X(geom_friction,         NUMS,   (ngeom, 3),           ALL,     BOTH,   READ)              \
   X(geom_margin,           NUMS,   (ngeom),              ALL,     CORE,   EACH_STEP)         \
   X(geom_gap,              NUMS,   (ngeom),              ALL,     CORE,   EACH_STEP)         \
-  X(geom_surfacevel,       NUMS,   (ngeom, 6),           ALL,     PYTHON, READ_OR_FIXED)     \
-  X(geom_adhesion,         NUMS,   (ngeom),              ALL,     BOTH,   READ_OR_FIXED)     \
+  X(geom_surfacevel,       NUMS,   (ngeom, 6),           ALL,     PYTHON, CHECKED_OR_FIXED)  \
+  X(geom_adhesion,         NUMS,   (ngeom),              ALL,     BOTH,   CHECKED_OR_FIXED)  \
   X(site_bodyid,           INTS,   (nsite),              ALL,     PYTHON, FIXED)             \
   X(flex_contype,          INTS,   (nflex),              ALL,     PYTHON, READ_OR_FIXED)     \
   X(flex_conaffinity,      INTS,   (nflex),              ALL,     PYTHON, READ_OR_FIXED)     \
@@ -112,7 +114,7 @@
   X(mesh_vertadr,          INTS,   (nmesh),              ALL,     BOTH,   EACH_STEP)         \
   X(mesh_vertnum,          INTS,   (nmesh),              ALL,     BOTH,   EACH_STEP)         \
   X(mesh_vert,             FLOATS, (nmeshvert, 3),       ALL,     BOTH,   EACH_STEP)         \
-  X(pair_dim,              INTS,   (npair),              ALL,     BOTH,   READ_OR_FIXED)     \
+  X(pair_dim,              INTS,   (npair),              ALL,     BOTH,   CHECKED_OR_FIXED)  \
   X(pair_geom1,            INTS,   (npair),              ALL,     BOTH,   READ_OR_FIXED)     \
   X(pair_geom2,            INTS,   (npair),              ALL,     BOTH,   READ_OR_FIXED)     \
   X(pair_solref,           NUMS,   (npair, mjNREF),      ALL,     CORE,   EACH_STEP)         \
@@ -120,9 +122,9 @@
   X(pair_solimp,           NUMS,   (npair, mjNIMP),      ALL,     CORE,   EACH_STEP)         \
   X(pair_margin,           NUMS,   (npair),              ALL,     BOTH,   FIXED_WITH_FIELDS) \
   X(pair_gap,              NUMS,   (npair),              ALL,     BOTH,   EACH_STEP)         \
-  X(pair_adhesion,         NUMS,   (npair),              ALL,     BOTH,   READ)              \
-  X(pair_friction,         NUMS,   (npair, 5),           ALL,     BOTH,   READ)              \
-  X(exclude_signature,     INTS,   (nexclude),           ALL,     BOTH,   READ_OR_FIXED)     \
+  X(pair_adhesion,         NUMS,   (npair),              ALL,     BOTH,   CHECKED)           \
+  X(pair_friction,         NUMS,   (npair, 5),           ALL,     BOTH,   CHECKED)           \
+  X(exclude_signature,     INTS,   (nexclude),           ALL,     BOTH,   CHECKED_OR_FIXED)  \
   X(eq_type,               INTS,   (neq),                ALL,     PYTHON, FIXED)             \
   X(eq_obj1id,             INTS,   (neq),                ALL,     PYTHON, FIXED)             \
   X(eq_obj2id,             INTS,   (neq),                ALL,     PYTHON, FIXED)             \
