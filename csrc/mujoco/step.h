@@ -1,5 +1,5 @@
-/* Parts of a step, and steps that leave out what nobody reads. The lock of the hooks is held for the
- * contact part alone, so that callbacks of MuJoCo may use the stepper. */
+/* Parts of a step, and steps that leave out what nobody reads. The lock of the hooks is held for
+ * the contact part alone, so that callbacks of MuJoCo may use the stepper. */
 #ifndef SAPWOOD_MUJOCO_STEP_H
 #define SAPWOOD_MUJOCO_STEP_H
 

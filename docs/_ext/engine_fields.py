@@ -1,4 +1,4 @@
-"""``{engine-fields} mjModel``: the fields of a struct of MuJoCo that are read, from the core's table."""
+"""``{engine-fields} mjModel``: the fields of a struct of MuJoCo that the core's table has."""
 
 from docutils import nodes
 from docutils.statemachine import StringList

@@ -6,35 +6,36 @@
 #include "model.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/engine/world.h"
+#include "mujoco/step.h"
 
 enum { EULER_AND_ISLANDS = 1 << 15 | 1 << 18, PYRAMIDAL = 0, ELLIPTIC = 1, ERROR = 3, WARNING = 2 };
 
 /* ---- an engine ------------------------------------------------------------------------------ */
 
 /* the fields that C reads, in the order of the table */
-#define FIELD_SIZE(name) int64_t name;
-#define FIELD_WORD(name) size_t name;
-#define FIELD_BOOL(name) unsigned char name;
-#define FIELD_INT(name) int name;
-#define FIELD_NUM(name) double name;
-#define FIELD_NUM_ROW(name) double name[3];
-#define FIELD_INTS(name) int *name;
-#define FIELD_BOOLS(name) unsigned char *name;
-#define FIELD_FLOATS(name) float *name;
-#define FIELD_NUMS(name) double *name;
-#define FIELD_CONTACTS(name) struct engine_contact *name;
-#define FIELD(name, type, shape, versions, readers, change) \
-  SAP_MUJOCO_IN_C_##readers(FIELD_##type(name))
+#define MEMBER_SIZE(name) int64_t name;
+#define MEMBER_WORD(name) size_t name;
+#define MEMBER_BOOL(name) unsigned char name;
+#define MEMBER_INT(name) int name;
+#define MEMBER_NUM(name) double name;
+#define MEMBER_NUM_ROW(name) double name[3];
+#define MEMBER_INTS(name) int *name;
+#define MEMBER_BOOLS(name) unsigned char *name;
+#define MEMBER_FLOATS(name) float *name;
+#define MEMBER_NUMS(name) double *name;
+#define MEMBER_CONTACTS(name) struct engine_contact *name;
+#define MEMBER(name, type, shape, versions, readers, change) \
+  SAP_MUJOCO_IN_C_##readers(MEMBER_##type(name))
 #define COUNTER(name, warning) int name;
 
 /* clang-format off */
 struct engine_model {
-  SAP_MUJOCO_MODEL(FIELD)
-  SAP_MUJOCO_OPTION(FIELD)
+  SAP_MUJOCO_MODEL(MEMBER)
+  SAP_MUJOCO_OPTION(MEMBER)
 };
 
 struct engine_data {
-  SAP_MUJOCO_DATA(FIELD)
+  SAP_MUJOCO_DATA(MEMBER)
   SAP_MUJOCO_WARNINGS(COUNTER)
 };
 /* clang-format on */
@@ -451,7 +452,7 @@ static inline sap_status open_with_options(struct setting *s, sap_mujoco_world *
                                            sap_error *error) {
   const sap_status status =
       sap_mujoco_attach(world, &s->api, s->stepper, &s->model, &s->data, error);
-  return status == SAP_OK ? sap_mujoco_check_options(world, error) : status;
+  return status == SAP_OK ? sap_mujoco_accept_options(world, error) : status;
 }
 
 /* in memory of the test, as sap_mujoco_open() does it elsewhere */

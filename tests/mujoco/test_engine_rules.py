@@ -46,7 +46,7 @@ def models():
     return [pytest.param(path, id=path.name.split(".")[0]) for path in paths]
 
 
-def contacts_of(model, data):
+def contacts_of(data):
     """By their geoms, a row of distances and parameters for each."""
     rows = {}
     for i in range(data.ncon):
@@ -62,7 +62,7 @@ def listed_by_mujoco(model, state):
     data = mujoco.MjData(model)
     mujoco.mj_copyState(model, state, data, mujoco.mjtState.mjSTATE_INTEGRATION)
     mujoco.mj_step1(model, data)
-    return contacts_of(model, data)
+    return contacts_of(data)
 
 
 def widened(model, margin):
@@ -78,7 +78,7 @@ def check(stepper, data):
     """Compare the contacts that the stepper lists; how many there are."""
     model = stepper.model
     stepper.step1(data)
-    ours = contacts_of(model, data)
+    ours = contacts_of(data)
     own = listed_by_mujoco(model, data)
     wide = listed_by_mujoco(widened(model, 0.2), data)
     for pair, rows in own.items():

@@ -16,8 +16,7 @@ mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import mixed, needs_surface_velocity, urdf_on_floor
 from sapwood import RigidCore
-from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, StepError, Stepper
-from sapwood.mujoco import versions
+from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, StepError, Stepper, versions
 from sapwood.mujoco.versions import OLDEST, TOO_NEW, check_version, warn_if_untested
 from sapwood.studies import scenes
 

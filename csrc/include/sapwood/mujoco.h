@@ -15,10 +15,10 @@
  * would see that copy, is handed the model, and margins stay as they are; so they do where the
  * contacts found are more than mjData has room for.
  *
- * sapwood/mujoco_engine.h has the table of MuJoCo's functions and fields that a step uses. A program
- * that includes <mujoco/mujoco.h> before this header (MuJoCo 4.0 or later) gets sap_mujoco_fill(),
- * which fills it, and functions that take a forest from a model: see the end of this header.
- * examples/c/step.c is a whole program. */
+ * sapwood/mujoco_engine.h has the table of MuJoCo's functions and fields that a step uses. A
+ * program that includes <mujoco/mujoco.h> before this header (MuJoCo 4.0 or later) gets
+ * sap_mujoco_fill(), which fills it, and functions that take a forest from a model: see the end of
+ * this header. examples/c/step.c is a whole program. */
 #ifndef SAPWOOD_MUJOCO_H
 #define SAPWOOD_MUJOCO_H
 

@@ -1,9 +1,9 @@
 /* MuJoCo as sapwood calls it from C: a table of its functions and of the offsets of its fields.
  *
- * The library links no MuJoCo and reads no header of it, so that one build serves every version whose
- * fields have the names and types of mujoco_fields.h. A program that includes <mujoco/mujoco.h>
- * before this header (MuJoCo 4.0 or later) gets sap_mujoco_fill(), which fills the table as its
- * compiler sees MuJoCo.
+ * The library links no MuJoCo and reads no header of it, so that one build serves every version
+ * whose fields have the names and types of mujoco_fields.h. A program that includes
+ * <mujoco/mujoco.h> before this header (MuJoCo 4.0 or later) gets sap_mujoco_fill(), which fills
+ * the table as its compiler sees MuJoCo.
  *
  * MuJoCo reports an error by a call of its log handler that must not return. Its functions are
  * called under a handler, of this thread alone, that jumps back; warnings go where they would go

@@ -3,9 +3,9 @@
  *
  *     X(name, type, shape, versions, readers, change)
  *
- * struct sap_mujoco (mujoco_engine.h), the functions that read fields (csrc/mujoco/engine/fields.h),
- * the offsets and their trial in Python (sapwood.mujoco.engine), the lists of fields that a stepper
- * follows, and the table of the documentation are made from it.
+ * It makes struct sap_mujoco (mujoco_engine.h), the functions that read fields
+ * (csrc/mujoco/engine/fields.h), the offsets and their trial in Python, the lists of fields that a
+ * stepper follows, and the tables of the documentation.
  *
  * type, with MuJoCo's own:
  *

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "mujoco/engine/fields.h"
-#include "mujoco/engine/world.h"
+#include "model/stepper.h"
 
 /* of MuJoCo's enums */
 enum { INTEGRATOR_EULER = 0, INTEGRATOR_IMPLICIT = 2, INTEGRATOR_IMPLICITFAST = 3 };
@@ -28,9 +28,8 @@ static sap_status refuse(sap_error *error, const char *argument, double value, c
   return sap_fail(error, SAP_INVALID_ARGUMENT, argument, -1, value, rule);
 }
 
-/* MuJoCo and the stepper would do the same step */
-static sap_status check_options(const sap_mujoco_options *o, const sap_stepper *stepper,
-                                sap_error *error) {
+sap_status sap_mujoco_check_options(const sap_mujoco_options *o, const sap_stepper *stepper,
+                                    sap_error *error) {
   const sap_step_settings *settings = &stepper->settings;
   const int cone = settings->cone == SAP_CONE_PYRAMIDAL ? CONE_PYRAMIDAL : CONE_ELLIPTIC;
   const int flags = NO_EULER_DAMPING | NO_ISLANDS;
@@ -53,11 +52,4 @@ static sap_status check_options(const sap_mujoco_options *o, const sap_stepper *
                   "must have mjDSBL_EULERDAMP and mjDSBL_ISLAND");
   }
   return SAP_OK;
-}
-
-sap_status sap_mujoco_check_options(sap_mujoco_world *world, sap_error *error) {
-  world->options = sap_mujoco_read_options(world->api, world->model);
-  const sap_status status = check_options(&world->options, world->stepper, error);
-  world->options_known = status == SAP_OK;
-  return status;
 }

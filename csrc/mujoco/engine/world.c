@@ -48,6 +48,13 @@ sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap
   return SAP_OK;
 }
 
+sap_status sap_mujoco_accept_options(sap_mujoco_world *world, sap_error *error) {
+  world->options = sap_mujoco_read_options(world->api, world->model);
+  const sap_status status = sap_mujoco_check_options(&world->options, world->stepper, error);
+  world->options_known = status == SAP_OK;
+  return status;
+}
+
 static sap_status make(sap_mujoco_world **world, const sap_mujoco *api, sap_stepper *stepper,
                        const void *model, void *data, sap_error *error) {
   const sap_allocator *allocator = &stepper->memory;
@@ -72,7 +79,7 @@ static sap_status made(sap_mujoco_world **world, sap_status status) {
 sap_status sap_mujoco_open(sap_mujoco_world **world, const sap_mujoco *api, sap_stepper *stepper,
                            const void *model, void *data, sap_error *error) {
   const sap_status status = make(world, api, stepper, model, data, error);
-  return made(world, status == SAP_OK ? sap_mujoco_check_options(*world, error) : status);
+  return made(world, status == SAP_OK ? sap_mujoco_accept_options(*world, error) : status);
 }
 
 sap_status sap_mujoco_open_with(sap_mujoco_world **world, const sap_mujoco *api,

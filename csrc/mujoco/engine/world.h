@@ -29,14 +29,13 @@ struct sap_mujoco_world {
   sap_step_end end;
 };
 
-/* Fills the struct; its options are not known yet. SAP_INVALID_ARGUMENT where the sizes of the model
- * are not those of the stepper. */
+/* Fills the struct; its options are not known yet. SAP_INVALID_ARGUMENT where the model has other
+ * sizes than the stepper. */
 sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap_stepper *stepper,
                              const void *model, void *data, sap_error *error);
 
-/* Reads the options of the model, and accepts them where MuJoCo and the stepper then take the same
- * step. SAP_INVALID_ARGUMENT names the option elsewhere. */
-sap_status sap_mujoco_check_options(sap_mujoco_world *world, sap_error *error);
+/* Reads the options of the model and accepts them, after sap_mujoco_check_options(). */
+sap_status sap_mujoco_accept_options(sap_mujoco_world *world, sap_error *error);
 
 /* The arrays that the contact part of a step reads and writes. Contacts and rows lie in memory that
  * MuJoCo hands out anew in each step. */

@@ -1,7 +1,7 @@
 """The table of the fields of MuJoCo's structs that sapwood reads, as the C core has it.
 
-A field is named once, in ``csrc/include/sapwood/mujoco_fields.h``, which says what the columns mean.
-Lists of fields are selections of this table.
+A field is named once, in ``csrc/include/sapwood/mujoco_fields.h``, which says what the columns
+mean. Lists of fields are selections of this table.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ FIELDS = tuple(EngineField(*row) for row in _core.MUJOCO_FIELDS)
 
 
 def fields_of(structure: str, *changes: str) -> tuple[str, ...]:
-    """Names of the fields of a struct by the consequence of their change, in the order of the table.
+    """Names of the fields of a struct by the consequence of their change, in the table's order.
 
     Parameters
     ----------
