@@ -4,7 +4,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from sapwood.mujoco.engine_fields import FIELDS
+from sapwood.mujoco.reading.engine_fields import FIELDS
 
 READERS = {"CORE": "C", "PYTHON": "Python", "BOTH": "C, Python"}
 VERSIONS = {"ALL": "", "SINCE_4": "4.0 and later", "UNTIL_4": "before 4.0"}

@@ -6,7 +6,7 @@
 #include "model.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/engine/world.h"
-#include "mujoco/step.h"
+#include "mujoco/stages/step.h"
 
 enum { EULER_AND_ISLANDS = 1 << 15 | 1 << 18, PYRAMIDAL = 0, ELLIPTIC = 1, ERROR = 3, WARNING = 2 };
 

@@ -16,8 +16,9 @@ mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import mixed, needs_surface_velocity, urdf_on_floor
 from sapwood import RigidCore
-from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, StepError, Stepper, versions
-from sapwood.mujoco.versions import OLDEST, TOO_NEW, check_version, warn_if_untested
+from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, StepError, Stepper
+from sapwood.mujoco.reading import versions
+from sapwood.mujoco.reading.versions import OLDEST, TOO_NEW, check_version, warn_if_untested
 from sapwood.studies import scenes
 
 

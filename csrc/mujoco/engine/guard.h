@@ -2,8 +2,8 @@
  *
  * Its log handler must not return from an error: ours jumps back to the innermost call on this
  * thread. What an error leaves of the data is for the caller to restore. */
-#ifndef SAPWOOD_MUJOCO_GUARD_H
-#define SAPWOOD_MUJOCO_GUARD_H
+#ifndef SAPWOOD_MUJOCO_ENGINE_GUARD_H
+#define SAPWOOD_MUJOCO_ENGINE_GUARD_H
 
 #include "sapwood/mujoco.h"
 

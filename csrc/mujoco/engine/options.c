@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-#include "base/status.h"
+#include "base/fail.h"
 #include "mujoco/engine/fields.h"
-#include "model/stepper.h"
+#include "step/stepper_object.h"
 
 /* of MuJoCo's enums */
 enum { INTEGRATOR_EULER = 0, INTEGRATOR_IMPLICIT = 2, INTEGRATOR_IMPLICITFAST = 3 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/status.h"
+#include "base/fail.h"
 #include "mujoco/engine/fields.h"
 
 /* of MuJoCo's enums */

@@ -2,7 +2,7 @@
 #ifndef SAPWOOD_MUJOCO_ENGINE_WORLD_H
 #define SAPWOOD_MUJOCO_ENGINE_WORLD_H
 
-#include "model/stepper.h"
+#include "step/stepper_object.h"
 #include "mujoco/engine/options.h"
 #include "sapwood/mujoco.h"
 
@@ -21,7 +21,7 @@ struct sap_mujoco_world {
   sap_mujoco_options options; /* accepted options of the model */
   int options_known;
   struct sap_recording *recording; /* of the steps of a run; NULL: none */
-  int quiet;                       /* the step leaves out what nobody reads, see quiet.h */
+  int quiet;                       /* the step leaves out what nobody reads, see lean_step.h */
   int rows_left_out;               /* this step computed no rows; as in sap_contact_list */
   int reads_rows;                  /* the step before read rows that a quiet step leaves out */
   double started;                  /* end of the step before, by a steady clock, s */

@@ -2,10 +2,10 @@
 #include "python/stepper/run.h"
 
 #include "mujoco/engine/options.h"
-#include "mujoco/step.h"
+#include "mujoco/stages/step.h"
 #include "python/stepper/engine.h"
-#include "python/stepper/recording.h"
-#include "python/stepper/world.h"
+#include "python/stepper/py_recording.h"
+#include "python/stepper/py_world.h"
 
 const char sapwood_stepper_accept_options_doc[] =
     "accept_options($self, api, model, /)\n--\n\n"

@@ -1,0 +1,197 @@
+#include "mujoco/speculative/model_copy.h"
+
+#include <string.h>
+
+#include "base/arithmetic.h"
+#include "step/stepper_object.h"
+#include "mujoco/engine/fields.h"
+#include "mujoco/engine/world.h"
+#include "mujoco/engine/stack.h"
+
+/* of MuJoCo's enums and constants */
+enum { NREF = 2, NIMP = 5, NFRICTION = 5 };
+static const double least_mix = 1e-15;
+
+static char *copy_of(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const size_t size = (size_t)a->model.size;
+  return memcpy(sap_stack_take(world, size), world->model, size);
+}
+
+/* ---- flags ---------------------------------------------------------------------------------- */
+
+const void *sap_mujoco_with_disabled(const sap_mujoco_world *world, int flags) {
+  char *copy = copy_of(world);
+  sap_mjmodel_set_disableflags(world->api, copy, SAP_MODEL(world, disableflags) | flags);
+  return copy;
+}
+
+/* ---- margins -------------------------------------------------------------------------------- */
+
+const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double *travel) {
+  const sap_mujoco *a = world->api;
+  const double *geom_margin = SAP_MODEL(world, geom_margin);
+  const double *geom_gap = SAP_MODEL(world, geom_gap);
+  const double *body_margin = SAP_MODEL(world, body_margin);
+  const double *pair_margin = SAP_MODEL(world, pair_margin);
+  const int *pair_geom1 = SAP_MODEL(world, pair_geom1);
+  const int *pair_geom2 = SAP_MODEL(world, pair_geom2);
+  const sap_forest *forest = &world->stepper->forest;
+  const int64_t n_pairs = SAP_MODEL(world, npair);
+  const size_t n_numbers = (size_t)(forest->n_geoms + forest->n_bodies + n_pairs);
+  char *copy = copy_of(world);
+  double *of_geom = sap_stack_take(world, n_numbers * sizeof *of_geom);
+  double *of_body = of_geom + forest->n_geoms, *of_pair = of_body + forest->n_bodies;
+  memcpy(of_body, body_margin, (size_t)forest->n_bodies * sizeof *of_body);
+  for (int32_t g = 0; g < forest->n_geoms; ++g) {
+    double *body = of_body + forest->geom_bodyid[g];
+    of_geom[g] = sap_widened_margin(geom_margin[g], travel[g]);
+    *body = sap_larger(*body, of_geom[g] + geom_gap[g]);
+  }
+  for (int64_t p = 0; p < n_pairs; ++p) {
+    of_pair[p] = sap_widened_margin(pair_margin[p], travel[pair_geom1[p]] + travel[pair_geom2[p]]);
+  }
+  sap_mjmodel_set_geom_margin(a, copy, of_geom);
+  sap_mjmodel_set_body_margin(a, copy, of_body);
+  sap_mjmodel_set_pair_margin(a, copy, of_pair);
+  return copy;
+}
+
+/* ---- pairs ---------------------------------------------------------------------------------- */
+
+/* the arrays of explicit pairs */
+struct pairs {
+  double *margin, *gap, *solref, *solreffriction, *solimp, *friction, *adhesion;
+  int *geom1, *geom2, *dim;
+};
+
+static struct pairs take_pairs(const sap_mujoco_world *world, char *copy, size_t n) {
+  enum { NUMBERS = 3 + 2 * NREF + NIMP + NFRICTION };
+  const sap_mujoco *a = world->api;
+  struct pairs p;
+  p.margin = sap_stack_take(world, NUMBERS * n * sizeof(double));
+  p.gap = p.margin + n;
+  p.solref = p.gap + n;
+  p.solreffriction = p.solref + NREF * n;
+  p.solimp = p.solreffriction + NREF * n;
+  p.friction = p.solimp + NIMP * n;
+  p.adhesion = p.friction + NFRICTION * n;
+  p.geom1 = sap_stack_take(world, 3 * n * sizeof(int));
+  p.geom2 = p.geom1 + n;
+  p.dim = p.geom2 + n;
+  sap_mjmodel_set_pair_margin(a, copy, p.margin);
+  sap_mjmodel_set_pair_gap(a, copy, p.gap);
+  sap_mjmodel_set_pair_solref(a, copy, p.solref);
+  sap_mjmodel_set_pair_solreffriction(a, copy, p.solreffriction);
+  sap_mjmodel_set_pair_solimp(a, copy, p.solimp);
+  sap_mjmodel_set_pair_friction(a, copy, p.friction);
+  sap_mjmodel_set_pair_adhesion(a, copy, p.adhesion);
+  sap_mjmodel_set_pair_geom1(a, copy, p.geom1);
+  sap_mjmodel_set_pair_geom2(a, copy, p.geom2);
+  sap_mjmodel_set_pair_dim(a, copy, p.dim);
+  return p;
+}
+
+/* one of the model's own */
+static void copy_given(const sap_mujoco_world *world, const double *travel, int64_t given,
+                       const struct pairs *to, int64_t i) {
+  const double *pair_margin = SAP_MODEL(world, pair_margin);
+  const double *pair_gap = SAP_MODEL(world, pair_gap);
+  const double *pair_solref = SAP_MODEL(world, pair_solref);
+  const double *pair_solreffriction = SAP_MODEL(world, pair_solreffriction);
+  const double *pair_solimp = SAP_MODEL(world, pair_solimp);
+  const double *pair_friction = SAP_MODEL(world, pair_friction);
+  const double *pair_adhesion = SAP_MODEL(world, pair_adhesion);
+  const int *pair_dim = SAP_MODEL(world, pair_dim);
+  to->margin[i] =
+      sap_widened_margin(pair_margin[given], travel[to->geom1[i]] + travel[to->geom2[i]]);
+  to->gap[i] = pair_gap[given];
+  to->dim[i] = pair_dim[given];
+  memcpy(to->solref + NREF * i, pair_solref + NREF * given, NREF * sizeof(double));
+  memcpy(to->solreffriction + NREF * i, pair_solreffriction + NREF * given, NREF * sizeof(double));
+  memcpy(to->solimp + NIMP * i, pair_solimp + NIMP * given, NIMP * sizeof(double));
+  memcpy(to->friction + NFRICTION * i, pair_friction + NFRICTION * given,
+         NFRICTION * sizeof(double));
+  to->adhesion[i] = pair_adhesion[given];
+}
+
+/* the share of the first of two geoms in what is mixed */
+static double share_of(double mix1, double mix2) {
+  if (mix1 >= least_mix && mix2 >= least_mix) {
+    return mix1 / (mix1 + mix2);
+  }
+  return mix1 < least_mix && mix2 < least_mix ? 0.5 : mix1 >= least_mix;
+}
+
+/* Parameters of two geoms: those of the one of higher priority; else the larger dimension and
+ * friction, and the means of the others, by the mix of each, but for the lesser references where
+ * one is direct. */
+static void mix(const sap_mujoco_world *world, const double *travel, const struct pairs *to,
+                int64_t i) {
+  const double *geom_margin = SAP_MODEL(world, geom_margin);
+  const double *geom_gap = SAP_MODEL(world, geom_gap);
+  const double *geom_solmix = SAP_MODEL(world, geom_solmix);
+  const double *geom_solref = SAP_MODEL(world, geom_solref);
+  const double *geom_solimp = SAP_MODEL(world, geom_solimp);
+  const double *geom_friction = SAP_MODEL(world, geom_friction);
+  const double *geom_adhesion = SAP_MODEL(world, geom_adhesion);
+  const int *geom_condim = SAP_MODEL(world, geom_condim);
+  const int *geom_priority = SAP_MODEL(world, geom_priority);
+  const int64_t g = to->geom1[i], h = to->geom2[i];
+  const int first = geom_priority[g] > geom_priority[h];
+  const int second = geom_priority[g] < geom_priority[h];
+  const double *solref[2] = {geom_solref + NREF * g, geom_solref + NREF * h};
+  const double *solimp[2] = {geom_solimp + NIMP * g, geom_solimp + NIMP * h};
+  const double *friction[2] = {geom_friction + 3 * g, geom_friction + 3 * h};
+  const double share = first ? 1.0 : second ? 0.0 : share_of(geom_solmix[g], geom_solmix[h]);
+  const int is_mean = first || second || (solref[0][0] > 0.0 && solref[1][0] > 0.0);
+  double mu[3];
+  to->margin[i] =
+      sap_widened_margin(geom_margin[g], travel[g]) + sap_widened_margin(geom_margin[h], travel[h]);
+  to->gap[i] = geom_gap[g] + geom_gap[h];
+  to->dim[i] =
+      second || (!first && geom_condim[h] > geom_condim[g]) ? geom_condim[h] : geom_condim[g];
+  for (int k = 0; k < NREF; ++k) {
+    const double x = solref[0][k], y = solref[1][k];
+    to->solref[NREF * i + k] = is_mean ? share * x + (1.0 - share) * y : x < y ? x : y;
+    to->solreffriction[NREF * i + k] = 0.0;
+  }
+  for (int k = 0; k < NIMP; ++k) {
+    to->solimp[NIMP * i + k] = share * solimp[0][k] + (1.0 - share) * solimp[1][k];
+  }
+  for (int k = 0; k < 3; ++k) {
+    mu[k] = first    ? friction[0][k]
+            : second ? friction[1][k]
+                     : sap_larger(friction[0][k], friction[1][k]);
+  }
+  const double five[NFRICTION] = {mu[0], mu[0], mu[1], mu[2], mu[2]};
+  memcpy(to->friction + NFRICTION * i, five, sizeof five);
+  to->adhesion[i] = (second ? 0.0 : geom_adhesion[g]) + (first ? 0.0 : geom_adhesion[h]);
+}
+
+const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *travel,
+                                  const struct sap_geom_pair *pair, int32_t n_pairs) {
+  static const double nothing[2048]; /* without bodies mj_collision() empties its lists alone */
+  static const int masks[2] = {0, 0};
+  const sap_mujoco *a = world->api;
+  if (n_pairs == 0 && (size_t)a->model.size <= sizeof nothing) {
+    return nothing;
+  }
+  char *copy = copy_of(world);
+  const struct pairs to = take_pairs(world, copy, (size_t)n_pairs);
+  for (int32_t i = 0; i < n_pairs; ++i) {
+    to.geom1[i] = pair[i].geom[0];
+    to.geom2[i] = pair[i].geom[1];
+    if (pair[i].given >= 0) {
+      copy_given(world, travel, pair[i].given, &to, i);
+    } else {
+      mix(world, travel, &to, i);
+    }
+  }
+  sap_mjmodel_set_npair(a, copy, n_pairs);
+  sap_mjmodel_set_nbody(a, copy, 2);
+  sap_mjmodel_set_ngeom(a, copy, 0);
+  sap_mjmodel_set_body_contype(a, copy, masks);
+  sap_mjmodel_set_body_conaffinity(a, copy, masks);
+  return copy;
+}
