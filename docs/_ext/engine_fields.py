@@ -7,7 +7,7 @@ from sphinx.util.docutils import SphinxDirective
 from sapwood.mujoco.reading.engine_fields import FIELDS
 
 READERS = {"CORE": "C", "PYTHON": "Python", "BOTH": "C, Python"}
-VERSIONS = {"ALL": "", "SINCE_4": "4.0 and later", "UNTIL_4": "before 4.0"}
+VERSIONS = {"ALL": "", "SINCE_4": "4.0 and later", "BEFORE_3_17": "before 3.17"}
 
 
 class EngineFields(SphinxDirective):

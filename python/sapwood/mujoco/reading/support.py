@@ -35,7 +35,7 @@ FLAGS = {
 }
 _ALL_FLAGS = sum(FLAGS)
 
-# flex_internal was removed in MuJoCo 4.0
+# MuJoCo 3.17 and later have no flex_internal
 FLEX_CONTACT = tuple(
     name
     for name in ("flex_contype", "flex_conaffinity", "flex_internal", "flex_selfcollide")
