@@ -143,7 +143,7 @@ def test_9_warm_starts_make_the_end_cheap(full_9, walls):
 
 
 def test_9_sapwood_takes_fewer_iterations_than_the_printed_algorithm(full_9):
-    """Through the first half, the impacts: half as many (docs/solver.md), here at least a tenth."""
+    """Through the first half, the impacts: half as many usually, here at least a tenth fewer."""
     for walls in (0, 1):
         means = []
         for method in METHODS:
