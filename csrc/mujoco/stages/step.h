@@ -13,8 +13,8 @@ sap_step_failure sap_mujoco_start(sap_mujoco_world *world);
  * mj_fwdAcceleration. */
 sap_step_failure sap_mujoco_find_slopes(sap_mujoco_world *world);
 
-/* sap_mujoco_step(), which may be `quiet` (lean_step.h). A quiet step that fails, or needs what it left
- * out, is taken again and leaves all; world->quiet says which of the two was taken. */
+/* sap_mujoco_step(), which may be `quiet` (lean_step.h). A quiet step that fails, or needs what it
+ * left out, is taken again and leaves all; world->quiet says which of the two was taken. */
 sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int quiet);
 
 #endif
