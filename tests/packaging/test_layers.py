@@ -34,6 +34,10 @@ WRONG = {
     "mujoco/stages/step includes problem/graph": {
         "csrc/mujoco/stages/step.c": '#include "problem/graph.h"\n'
     },
+    "mujoco/stages/step.c has api->data., which belongs to mujoco/engine": {
+        "csrc/mujoco/stages/step.c": "int *nefc = data + api->data.nefc, n = api->contact.size;\n",
+        "csrc/mujoco/engine/guard.c": "setjmp(api->model.nv);\n",
+    },
     "circle: sapwood.shapes, sapwood.types": {
         "python/sapwood/shapes.py": "def draw():\n    from . import types\n",
         "python/sapwood/types.py": "if TYPE_CHECKING:\n    import sapwood.shapes\n",

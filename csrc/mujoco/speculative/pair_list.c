@@ -5,6 +5,7 @@
 #include "step/contacts/separation_bounds.h"
 #include "step/stepper_object.h"
 #include "mujoco/engine/fields.h"
+#include "mujoco/engine/world.h"
 #include "mujoco/speculative/pair_search.h"
 
 /* of MuJoCo's enums */
@@ -12,17 +13,16 @@ enum { OVERRIDE = 1 << 0, SLEEP = 1 << 4, SPECULATIVE = 1 << 7 };
 
 int32_t sap_mujoco_find_pairs(const struct sap_travel *travel, struct sap_geom_pair *pair) {
   const sap_mujoco_world *world = travel->world;
-  const sap_mujoco *a = world->api;
   struct sap_search search = {.world = world,
                               .travel = travel,
                               .time = (1.0 + SAP_OPEN_TIME) * world->stepper->settings.dt,
-                              .n_given = sap_int64_at(world->model, a->model.npair),
+                              .n_given = SAP_MODEL(world, npair),
                               .pair = pair};
   struct sap_search *s = &search;
-  if (a->model.pair_dim < 0 ||
-      sap_int_at(world->model, a->model.enableflags) & (OVERRIDE | SLEEP | SPECULATIVE) ||
-      sap_int64_at(world->model, a->model.nflex) > 0 || s->n_given > SAP_MOST_GIVEN ||
-      sap_int64_at(world->model, a->model.nexclude) > SAP_MOST_EXCLUDED) {
+  if (!sap_mujoco_knows_pairs(world->api) ||
+      SAP_MODEL(world, enableflags) & (OVERRIDE | SLEEP | SPECULATIVE) ||
+      SAP_MODEL(world, nflex) > 0 || s->n_given > SAP_MOST_GIVEN ||
+      SAP_MODEL(world, nexclude) > SAP_MOST_EXCLUDED) {
     return -1;
   }
   const size_t n_geoms = (size_t)world->stepper->forest.n_geoms;

@@ -3,7 +3,7 @@
 #define SAPWOOD_MUJOCO_SPECULATIVE_PAIR_SEARCH_H
 
 #include "mujoco/speculative/separation.h"
-#include "mujoco/stages/stack.h"
+#include "mujoco/engine/stack.h"
 #include "mujoco/speculative/motion_bound.h"
 #include "mujoco/speculative/speculative_tuning.h"
 
@@ -30,10 +30,6 @@ struct sap_search {
   struct sap_geom_pair *pair;
   int32_t n_pairs;
 };
-
-#define ARRAY(type, name) \
-  const type *name = sap_pointer_at(s->world->model, s->world->api->model.name)
-#define STATE(name) const double *name = sap_pointer_at(s->world->data, s->world->api->data.name)
 
 static inline void *sap_search_take(const struct sap_search *s, size_t size) {
   return sap_stack_take(s->world, size);
