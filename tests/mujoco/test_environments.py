@@ -49,6 +49,7 @@ def rewards_of(env, seed, steps=STEPS):
     return np.array(rewards)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GYMNASIUM)
 def test_returns_are_near_those_of_mujoco(name):
     env = gym.make(name)
@@ -90,6 +91,7 @@ def fetch(monkeypatch):
     return gym.make("FetchReach-v4", reward_type="dense")
 
 
+@pytest.mark.slow
 def test_an_arm_that_is_led_by_a_mocap_body_reaches(fetch):
     theirs = rewards_of(fetch, seed=2)
     with patch(fetch) as patched:

@@ -75,19 +75,20 @@ def test_without_an_engine_no_contact_is_found_ahead_and_that_is_said(speculativ
 LAYOUT = mujoco_engine.read_layout()
 
 
-@pytest.mark.parametrize("name", LAYOUT)
-def test_a_description_that_is_out_of_date_is_found_out(name):
-    """A field more or less before this one, of which the description knows nothing."""
+def test_a_description_that_is_out_of_date_is_found_out(rng):
+    """A field more or less before another one, of which the description knows nothing."""
     mujoco_engine._try_layout(LAYOUT)
-    struct = name.split(".")[0]
-    for shift in (-8, -4, 4, 8):
-        moved = {
-            other: place + shift * (other.split(".")[0] == struct and place >= LAYOUT[name] >= 0)
-            for other, place in LAYOUT.items()
-        }
-        if min(moved.values()) >= -1 and moved != LAYOUT:
-            with pytest.raises(mujoco_engine.EngineError, match="own description"):
-                mujoco_engine._try_layout(moved)
+    for name in rng.choice(list(LAYOUT), 12, replace=False):
+        struct = name.split(".")[0]
+        for shift in (-8, -4, 4, 8):
+            moved = {
+                other: place
+                + shift * (other.split(".")[0] == struct and place >= LAYOUT[name] >= 0)
+                for other, place in LAYOUT.items()
+            }
+            if min(moved.values()) >= -1 and moved != LAYOUT:
+                with pytest.raises(mujoco_engine.EngineError, match="own description"):
+                    mujoco_engine._try_layout(moved)
 
 
 def test_the_table_says_what_mujoco_describes():

@@ -118,6 +118,7 @@ def test_stages_from_python_have_the_same_bits(cone):
     assert whole.solution.spin_gamma is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("friction", LAWS)
 def test_wrenches_lie_in_their_cone(friction):
     model = wide()
@@ -260,6 +261,7 @@ def slide_and_turn(mu, mu_n, inertia, v, omega, end):
     return state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("friction", LAWS)
 def test_sliding_and_spinning_share_a_cone(friction):
     """A disk of one point that slides and spins: neither stops before the other."""
