@@ -12,13 +12,35 @@ int sap_mujoco_same_options(const sap_mujoco_options *a, const sap_mujoco_option
 sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap_stepper *stepper,
                              const void *model, void *data, sap_error *error);
 
-/* The first half of a step, up to the velocity-dependent quantities, whatever the options are.
- * Returns world->failure. */
+/* ---- parts of a step ------------------------------------------------------------------------
+ *
+ * Each runs whatever the options are and returns world->failure. */
+
+/* The first half, up to the velocity-dependent quantities. */
 sap_step_failure sap_mujoco_start(sap_mujoco_world *world);
 
-/* The derivative of the smooth forces, where the stepper takes them implicitly, after
- * mj_fwdAcceleration. Returns world->failure. */
-sap_step_failure sap_mujoco_find_slopes(sap_mujoco_world *world);
+/* Actuator forces and accelerations, and where the stepper takes smooth forces implicitly their
+ * derivative. */
+sap_step_failure sap_mujoco_find_forces(sap_mujoco_world *world);
+
+/* The second half: forces, contact, sensors, integration. */
+sap_step_failure sap_mujoco_finish(sap_mujoco_world *world);
+
+/* Positions, velocities and forces of the state as it is, without sensors of positions and
+ * velocities, energies and the control callback. */
+sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world);
+
+/* The contact part alone, sap_stepper_solve(). A solve without a velocity is no failure. */
+sap_step_failure sap_mujoco_solve(sap_mujoco_world *world);
+
+/* sap_stepper_gather(), with the velocity `qvel` (nv) at the start of the step; NULL: that of the
+ * data. */
+sap_step_failure sap_mujoco_gather(sap_mujoco_world *world, const double *qvel);
+
+/* sap_stepper_write(); returns 0 where `found` has other lengths than the problem. */
+int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found);
+
+/* ---- a whole step --------------------------------------------------------------------------- */
 
 /* sap_mujoco_step(), which may be `quiet` (quiet.h): world->quiet says whether it was. One that
  * fails, or needs what was left out, is taken again and leaves all. */

@@ -18,6 +18,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from sapwood import _core
 
@@ -67,11 +68,14 @@ _DATA_ARRAYS = (
     "xipos", "ximat", "geom_xpos", "geom_xmat", "qfrc_smooth", "qacc_smooth", "qDeriv", "qacc",
     "qfrc_constraint", "efc_force", "efc_KBIP", "sensordata",
 )  # fmt: skip
-# what constrained elements are gathered from; qfrc_smooth among them
+# constrained elements are gathered from these, and from qpos and qfrc_smooth
 _ELEMENT_ARRAYS = {
-    name: "int *" if name.endswith(("type", "id", "nnz", "adr", "colind")) else "mjtNum *"
-    for name in _core.ELEMENT_ARRAYS
-}
+    **dict.fromkeys(("efc_type", "efc_id", "efc_J_rownnz", "efc_J_rowadr", "efc_J_colind",
+                     "moment_rownnz", "moment_rowadr", "moment_colind"), "int *"),
+    **dict.fromkeys(("efc_pos", "efc_frictionloss", "efc_D", "efc_J", "ten_length", "ten_J",
+                     "actuator_length", "actuator_velocity", "actuator_moment", "actuator_force",
+                     "qfrc_actuator"), "mjtNum *"),
+}  # fmt: skip
 _CONTACT = {"dist": "mjtNum", "pos": "mjtNum [3]", "frame": "mjtNum [9]", "friction": "mjtNum [5]",
             "dim": "int", "geom": "int [2]", "exclude": "int", "efc_address": "int"}  # fmt: skip
 _CONTACT_SINCE_4 = {"surfacevel": "mjtNum [3]"}
@@ -238,15 +242,12 @@ def read_layout() -> dict[str, int]:
 
 
 @functools.cache
-def _option_struct() -> _Struct | None:
-    try:
-        return _read_struct("mjOption")
-    except (EngineError, KeyError, AttributeError, TypeError):
-        return None
+def _option_struct() -> _Struct:
+    return _read_struct("mjOption")
 
 
-def options_in_memory(opt: mujoco.MjOption, names: Collection[str]) -> dict[str, Any]:
-    """The numbers of ``model.opt`` where they lie in memory, as ctypes objects.
+def options_in_memory(opt: mujoco.MjOption, names: Collection[str]) -> dict[str, NDArray[Any]]:
+    """The numbers of ``model.opt`` where they lie in memory, as arrays of one entry.
 
     Parameters
     ----------
@@ -258,17 +259,27 @@ def options_in_memory(opt: mujoco.MjOption, names: Collection[str]) -> dict[str,
     Returns
     -------
     dict
-        By name; empty where this version of MuJoCo does not say where they lie.
+        By name.
+
+    Raises
+    ------
+    EngineError
+        Where one of them does not lie where MuJoCo's own description puts it.
     """
     struct = _option_struct()
-    if struct is None or any(struct.types.get(name) not in _SCALARS for name in names):
-        return {}
     begin = opt.gravity.ctypes.data - struct.offsets["gravity"]
-    found: dict[str, Any] = {
-        name: _SCALARS[struct.types[name]].from_address(begin + struct.offsets[name])
-        for name in names
-    }
-    return found if all(found[name].value == getattr(opt, name) for name in names) else {}
+    found = {}
+    for name in names:
+        described, value = struct.types.get(name), getattr(opt, name)
+        if described not in _SCALARS:
+            raise EngineError(f"opt.{name} is {described}, which is not known")
+        kind: Any = _SCALARS[described]
+        place = (kind * 1).from_address(begin + struct.offsets[name])
+        number = np.ctypeslib.as_array(place)
+        if number[0] != value == value:
+            raise EngineError(f"opt.{name} does not lie where MuJoCo's own description puts it")
+        found[name] = number
+    return found
 
 
 # ---- trial --------------------------------------------------------------------------------------
